@@ -4,9 +4,8 @@
  */
 import { z } from 'zod';
 import type { ClientSink } from '../plugin/fleet/client/client.ts';
-import { type OwnEventPlan, ownEvent } from '../plugin/fleet/client/own-event.ts';
+import type { EventPlan } from '../plugin/fleet/client/counted-event.ts';
 import { LightClients } from '../plugin/fleet/light/clients.ts';
-import { OwnEventReader } from '../plugin/fleet/light/in-place/own-event.ts';
 import type { SocketIoConnection } from '../plugin/fleet/light/socket-io/socket-io.ts';
 import { Ledger } from '../plugin/fleet/process/ledger/ledger.ts';
 import { Sightings } from '../plugin/fleet/process/ledger/sightings.ts';
@@ -29,14 +28,14 @@ import { spreadOf } from './spread.ts';
 const CONNECTIONS = 1000;
 const BROADCASTS = 200;
 const DATA = 'x'.repeat(1000);
-const PLAN: OwnEventPlan = { event: 'said', id: ['0', 'id'], sentAt: ['0', 'at'], bytes: undefined, join: undefined };
+const PLAN: EventPlan = { event: 'said', id: ['0', 'id'], sentAt: ['0', 'at'] };
 const PLACEHOLDER = { _placeholder: true, num: 0 };
 const AT = 1_700_000_000_000;
 const DEEP = Array.from({ length: 100 }, (_, index) => ({ name: `user ${index}`, seen: index }));
 
 interface Case {
   label: string;
-  plan?: OwnEventPlan;
+  plan?: EventPlan;
   /** @param variant connections in turn get one or the other */
   json: (seq: number, variant: 0 | 1) => string;
   /** In a frame of its own, after the JSON. */
@@ -47,6 +46,11 @@ const CASES: Case[] = [
   {
     label: "the contract's broadcast",
     json: (seq) => JSON.stringify(['broadcast', { seq, sentAtUs: AT, worker: 'w0', data: DATA }]),
+  },
+  {
+    label: 'the same, two broadcasts in turns',
+    json: (seq, variant) =>
+      JSON.stringify(['broadcast', { seq: seq + variant * 1000, sentAtUs: AT, worker: 'w0', data: DATA }]),
   },
   {
     label: "the contract's broadcast, binary",
@@ -113,7 +117,7 @@ function usPerCopy({ plan, json, attachment }: Case): number {
   const sightings = new Sightings(ledger);
   sightings.watch(true);
   const { dial, sent } = fakeWire();
-  const clients = new LightClients(dial, undefined, plan && ownEvent(plan), plan && new OwnEventReader(plan));
+  const clients = new LightClients(dial, undefined, plan);
   const sink = countingSink(ledger, sightings);
   const open = Array.from({ length: CONNECTIONS }, (_, slot) => {
     const connection = clients.create(slot, clientOptions(), sink) as SocketIoConnection;
@@ -159,9 +163,9 @@ function countingSink(ledger: Ledger, sightings: Sightings): ClientSink {
     onUpgradeFailed: nothing,
     onClosed: nothing,
     onTraffic: nothing,
-    onBroadcast: ({ slot }, seq, _sentAtUs, worker, receivedAtUs, copy) =>
-      ledger.receive(slot, seq, worker, receivedAtUs, copy),
-    onOwnEvent: ({ slot }, id, receivedAtUs, copy) =>
-      ledger.receive(slot, sightings.numberOf(id, receivedAtUs, copy), '', receivedAtUs, copy),
+    onCopy: ({ slot }, id, receivedAtUs, copy) => {
+      const number = typeof id === 'number' ? id : sightings.numberOf(id, receivedAtUs, copy);
+      ledger.receive(slot, number, receivedAtUs, copy);
+    },
   };
 }

@@ -122,7 +122,7 @@ export async function broadcast(
   );
   await until(() => fleet.status().received - before >= plan.receipts, DRAIN_TIMEOUT_MS, never);
   measurements.frozen = await fleet.freeze(
-    sent.map(({ seq, sentAtUs, intendedAtUs }) => ({ seq, room: ROOM, sentAtUs, intendedAtUs })),
+    sent.map(({ seq, worker, sentAtUs, intendedAtUs }) => ({ seq, room: ROOM, worker, sentAtUs, intendedAtUs })),
   );
   return measurements;
 }

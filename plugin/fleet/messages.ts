@@ -15,7 +15,7 @@ import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import type { FleetStatus } from '../../protocol/link/status.ts';
 import type { RoomPlan } from '../../protocol/rooms.ts';
 import type { ClientOptions } from './client/client.ts';
-import type { OwnEventPlan } from './client/own-event.ts';
+import type { OwnEventPlan } from './client/counted-event.ts';
 import type { RepeatedMessage } from './client/repeated-message.ts';
 
 /** The same for all connections of a run. */

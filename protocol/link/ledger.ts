@@ -30,6 +30,8 @@ export const freezeOrderSchema = z.object({
   previousAtUs: instant.optional(),
   /** Of an own event: the broadcast's id, as `seq` is only the run's. */
   id: name.optional(),
+  /** Which published it, if one is known. */
+  worker: name.optional(),
   /** In place of `intendedAtUs` and `sentAtUs`: latency counts from here; null if nobody knows from when. */
   latencyFromAtUs: instant.nullable().optional(),
 });

@@ -1,10 +1,9 @@
 /** A light connection without a network: the test plays the server, byte by byte. */
 import { createHash } from 'node:crypto';
 import type { ClientOptions } from '../../plugin/fleet/client/client.ts';
-import { type OwnEventPlan, ownEvent } from '../../plugin/fleet/client/own-event.ts';
+import type { EventPlan } from '../../plugin/fleet/client/counted-event.ts';
 import type { BufferBudget } from '../../plugin/fleet/light/buffer-budget.ts';
 import { LightClients } from '../../plugin/fleet/light/clients.ts';
-import { OwnEventReader } from '../../plugin/fleet/light/in-place/own-event.ts';
 import type { Shared } from '../../plugin/fleet/light/shared.ts';
 import type { PacketCodec } from '../../plugin/fleet/light/socket-io/codec.ts';
 import type { SocketIoConnection } from '../../plugin/fleet/light/socket-io/socket-io.ts';
@@ -90,10 +89,10 @@ export function fakeConnection(
   options: Partial<ClientOptions> = {},
   sink = new RecordingSink(),
   codec?: PacketCodec,
-  plan?: OwnEventPlan,
+  plan?: EventPlan,
 ): FakeConnection {
   const { dial, sent, wire } = fakeWire();
-  const clients = new LightClients(dial, codec, plan && ownEvent(plan), plan && new OwnEventReader(plan));
+  const clients = new LightClients(dial, codec, plan);
   const connection = clients.create(0, clientOptions(options), sink) as SocketIoConnection;
   for (const namespace of namespaces) connection.connect(namespace);
   connection.onWireOpen(false);
@@ -103,7 +102,7 @@ export function fakeConnection(
 }
 
 /** A connection whose namespace `/` is connected. Its reports so far are forgotten. */
-export function openConnection(options: Partial<ClientOptions> = {}, plan?: OwnEventPlan): FakeConnection {
+export function openConnection(options: Partial<ClientOptions> = {}, plan?: EventPlan): FakeConnection {
   const fake = fakeConnection(['/'], options, undefined, undefined, plan);
   fake.feed(Buffer.concat([fake.upgrade, text(OPEN_PACKET), text(CONNECT_PACKET)]));
   fake.sink.reports.length = 0;

@@ -5,7 +5,7 @@ import type {
   ClientOptions,
   ClientSink,
   ConnectTimings,
-  OwnEventCopy,
+  Copy,
   TransportState,
 } from '../../plugin/fleet/client/client.ts';
 
@@ -15,9 +15,8 @@ export type Report =
   | { on: 'upgrade failed'; cause: string; message: string }
   | { on: 'refused'; namespace: string; message: string; data: unknown }
   | { on: 'failed'; cause: string; message: string; retryAfterMs?: number }
-  | { on: 'broadcast'; seq: number; sentAtUs: number; worker: string; receivedAtUs: number }
+  | { on: 'copy'; id: string | number; sentAt: unknown; receivedAtUs: number }
   | { on: 'event'; namespace: string; event: string; args: unknown[] }
-  | { on: 'own'; id: string; sentAt: unknown }
   | { on: 'unreadable'; example?: string | undefined }
   | { on: 'ignored' }
   | { on: 'unknown ack' }
@@ -58,14 +57,11 @@ export class RecordingSink implements ClientSink {
   onFailed(_client: Client, cause: string, message: string, retryAfterMs?: number): void {
     this.#add({ on: 'failed', cause, message, ...(retryAfterMs !== undefined && { retryAfterMs }) });
   }
-  onBroadcast(_client: Client, seq: number, sentAtUs: number, worker: string, receivedAtUs: number): void {
-    this.#add({ on: 'broadcast', seq, sentAtUs, worker, receivedAtUs });
-  }
-  onOwnEvent(_client: Client, id: string, _receivedAtUs: number, copy: OwnEventCopy): void {
-    this.#add({ on: 'own', id, sentAt: copy.sentAt() });
+  onCopy(_client: Client, id: string | number, receivedAtUs: number, copy: Copy): void {
+    this.#add({ on: 'copy', id, sentAt: copy.sentAt(), receivedAtUs });
   }
   onUnreadable(_client: Client, example?: string): void {
-    this.#add(example === undefined ? { on: 'unreadable' } : { on: 'unreadable', example });
+    this.#add({ on: 'unreadable', example });
   }
   onEvent(_client: Client, namespace: string, event: string, args: unknown[]): void {
     this.#add({ on: 'event', namespace, event, args });

@@ -43,50 +43,16 @@ export interface ConnectTimings {
   tlsResumed?: boolean;
 }
 
-/** The payload of the broadcast that is being reported; valid only during the report. */
-export interface BroadcastCopy {
-  /** @param size in characters of text, or bytes of a binary payload */
-  hasSize(size: number): boolean;
-  /** CRC-32 of its text or bytes. */
-  checksum(): number;
-}
-
-/** A copy of an event of the server's own; valid only during the report. */
-export interface OwnEventCopy extends BroadcastCopy {
-  /** When it was sent, in whatever way the server writes it; undefined if it does not. */
-  sentAt(): unknown;
+/** A copy of the counted event; valid only during the report. */
+export interface Copy {
   /** Length of the event's JSON. */
   bytes(): number;
-}
-
-/** The event whose copies the ledger counts, decoded: the contract's broadcast, or one of the server's own. */
-export interface CountedEvent {
-  readonly name: string;
-  report(sink: ClientSink, client: Client, args: unknown[], receivedAtUs: number): void;
-}
-
-/** Reads copies of the counted event from the bytes of their packets; one for all connections of a process. */
-export interface InPlaceReader {
-  /** How the JSON of the event begins. */
-  readonly head: Uint8Array;
-  /**
-   * Reports a copy to the sink.
-   * @param start of the packet's namespace, acknowledgement id or JSON, whichever comes first
-   * @returns false if it is another event, or has to be decoded
-   */
-  report(sink: ClientSink, client: Client, bytes: Buffer, start: number, end: number, receivedAtUs: number): boolean;
-  /**
-   * Reads a packet with one attachment.
-   * @param start as for `report`
-   * @returns what awaits the attachment; undefined if it is another event, or has to be decoded
-   */
-  awaited(bytes: Buffer, start: number, end: number): AwaitedPayload | undefined;
-}
-
-/** A copy whose payload follows in a message of its own. The copies that connections get of a broadcast share one. */
-export interface AwaitedPayload {
-  /** Reports the copy to the sink. */
-  report(sink: ClientSink, client: Client, bytes: Buffer, start: number, end: number, receivedAtUs: number): void;
+  /** @param size of its payload, in characters of text or bytes of a binary one; of an own event, of its JSON */
+  hasSize(size: number): boolean;
+  /** CRC-32 of its payload's text or bytes. */
+  checksum(): number;
+  /** When it was sent, in whatever way the server writes it; undefined if it does not. */
+  sentAt(): unknown;
 }
 
 /**
@@ -113,18 +79,9 @@ export interface ClientSink<C = Client> {
   onUpgraded(client: C, tookUs: number): void;
   /** It stays on polling, although the server has offered WebSocket. */
   onUpgradeFailed(client: C, cause: FailureCode, message: string): void;
-  /** A `broadcast` of the wire contract. */
-  onBroadcast(
-    client: C,
-    seq: number,
-    sentAtUs: number,
-    worker: string,
-    receivedAtUs: number,
-    copy: BroadcastCopy,
-  ): void;
-  /** An event of the server's own that the ledger counts. */
-  onOwnEvent(client: C, id: string, receivedAtUs: number, copy: OwnEventCopy): void;
-  /** The counted event, with a payload that is none of the wire contract, or has no id. @param example what arrived */
+  /** A copy of the counted event. @param id a number, if it is the wire contract's broadcast */
+  onCopy(client: C, id: string | number, receivedAtUs: number, copy: Copy): void;
+  /** The counted event without an id. @param example what arrived; undefined if that is no JSON */
   onUnreadable(client: C, example?: string): void;
   /** An event whose name is in `client.interest`. */
   onEvent(client: C, namespace: string, event: string, args: unknown[]): void;

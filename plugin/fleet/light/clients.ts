@@ -1,14 +1,7 @@
 /** The light clients of a process. */
-import type {
-  Client,
-  ClientOptions,
-  ClientSink,
-  CountedEvent,
-  InPlaceReader,
-  RecoverableSession,
-} from '../client/client.ts';
-import { contractEvent } from '../client/decoded-broadcast.ts';
-import { BroadcastReader } from './in-place/broadcast.ts';
+import type { Client, ClientOptions, ClientSink, RecoverableSession } from '../client/client.ts';
+import { BROADCAST, type EventPlan } from '../client/counted-event.ts';
+import { EventReader } from './in-place/event-reader.ts';
 import { ConnectionPool } from './pool.ts';
 import { officialCodec, type PacketCodec } from './socket-io/codec.ts';
 import { OffsetReader } from './socket-io/offset.ts';
@@ -21,26 +14,20 @@ import { SocketIoConnection } from './socket-io/socket-io.ts';
  */
 export class LightClients extends ConnectionPool implements SocketIoShared {
   readonly codec: PacketCodec;
-  readonly counted: CountedEvent;
-  readonly inPlace: InPlaceReader;
+  readonly counted: EventPlan;
+  readonly inPlace: EventReader;
   readonly offsets = new OffsetReader();
 
   /**
    * @param openWire as for `ConnectionPool`
    * @param codec the server's parser
    * @param counted the event that the ledger counts
-   * @param inPlace reads the same event
    */
-  constructor(
-    openWire?: SocketIoShared['dial'],
-    codec: PacketCodec = officialCodec,
-    counted: CountedEvent = contractEvent,
-    inPlace: InPlaceReader = new BroadcastReader(),
-  ) {
+  constructor(openWire?: SocketIoShared['dial'], codec: PacketCodec = officialCodec, counted: EventPlan = BROADCAST) {
     super(openWire);
     this.codec = codec;
     this.counted = counted;
-    this.inPlace = inPlace;
+    this.inPlace = new EventReader(counted);
   }
 
   /**

@@ -10,12 +10,11 @@ import {
   type Client,
   type ClientOptions,
   type ClientSink,
-  type CountedEvent,
   NO_SESSIONS,
   type RecoverableSession,
   type TransportState,
 } from '../client/client.ts';
-import { contractEvent } from '../client/decoded-broadcast.ts';
+import { BROADCAST, type EventPlan, reportCopy } from '../client/counted-event.ts';
 import type { Failure } from '../client/http-answer.ts';
 import { MAX_UNSENT_BYTES } from '../client/limits.ts';
 import { nestsDeeper } from '../client/nesting.ts';
@@ -37,7 +36,7 @@ export function createOfficialClient(
   slot: number,
   options: ClientOptions,
   sink: ClientSink,
-  counted: CountedEvent = contractEvent,
+  counted: EventPlan = BROADCAST,
   sessions: readonly RecoverableSession[] = NO_SESSIONS,
 ): Client {
   return new OfficialClient(slot, options, sink, counted, sessions);
@@ -48,7 +47,7 @@ class OfficialClient implements Client {
   interest: Set<string> | undefined = undefined;
   readonly #options: ClientOptions;
   readonly #sink: ClientSink;
-  readonly #counted: CountedEvent;
+  readonly #counted: EventPlan;
   /** Of the client before. */
   readonly #former: readonly RecoverableSession[];
   #state: 'idle' | 'connecting' | 'open' | 'gone' = 'idle';
@@ -68,7 +67,7 @@ class OfficialClient implements Client {
     slot: number,
     options: ClientOptions,
     sink: ClientSink,
-    counted: CountedEvent,
+    counted: EventPlan,
     former: readonly RecoverableSession[],
   ) {
     this.#former = former;
@@ -252,7 +251,7 @@ class OfficialClient implements Client {
     const answer = typeof args.at(-1) === 'function' ? (args.pop() as (...args: unknown[]) => void) : undefined;
     if (this.#isTooDeep(args)) return;
     const isWanted = this.interest?.has(event) === true;
-    if (event === this.#counted.name) this.#counted.report(this.#sink, this, args, monotonicUs());
+    if (event === this.#counted.event) reportCopy(this.#counted, this.#sink, this, args, monotonicUs());
     else if (!isWanted) this.#sink.onIgnored(this);
     if (isWanted) this.#sink.onEvent(this, namespace, event, args);
     const { acknowledge } = this.#options;

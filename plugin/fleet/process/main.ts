@@ -1,7 +1,6 @@
 /** The code of a fleet process, which holds its share of the connections. fleet-process.ts starts and ends it. */
 
 import { once } from 'node:events';
-import { ownEvent } from '../client/own-event.ts';
 import { loadParser } from '../client/parser.ts';
 import { parserCodec } from '../light/socket-io/parser-codec.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings, FleetStart } from '../messages.ts';
@@ -83,20 +82,18 @@ function close(): void {
 }
 
 /** Loads the official client only if the run uses it: it costs the memory that the light client saves. */
-async function loadClients({ client, ownEvent: plan, defaults: { parser } }: FleetSettings) {
-  const counted = plan && ownEvent(plan);
+async function loadClients({ client, ownEvent, defaults: { parser } }: FleetSettings) {
   if (client === 'official') {
     const { createOfficialClient } = await import('../official/client.ts');
     const { isolateExceptions } = await import('../official/isolate.ts');
     isolateExceptions();
     const create: CreateClient = (slot, options, sink, sessions) =>
-      createOfficialClient(slot, options, sink, counted, sessions);
+      createOfficialClient(slot, options, sink, ownEvent, sessions);
     return { create, close: () => {} };
   }
   const { LightClients } = await import('../light/clients.ts');
   const { officialCodec } = await import('../light/socket-io/codec.ts');
-  const { OwnEventReader } = await import('../light/in-place/own-event.ts');
   const codec = parser === undefined ? officialCodec : parserCodec(loadParser(parser));
-  const light = new LightClients(undefined, codec, counted, plan && new OwnEventReader(plan));
+  const light = new LightClients(undefined, codec, ownEvent);
   return { create: light.create.bind(light), close: () => light.close() };
 }

@@ -62,7 +62,7 @@ async function measureLevel(context: RunContext, connections: number, firstSeq: 
     sentAtUs: clocks.lines[one.via]?.toOurs(one.stampedAtUs) ?? one.stampedAtUs,
   }));
   const rows = await link.freeze(
-    settled.map(({ seq, room, sentAtUs, intendedAtUs }) => ({ seq, room, sentAtUs, intendedAtUs })),
+    settled.map(({ seq, room, worker, sentAtUs, intendedAtUs }) => ({ seq, room, worker, sentAtUs, intendedAtUs })),
   );
   const frozen = withLostMembers(rows, { ...measurements, sent: settled });
   measurements.byConnections.push({ connections, sent: settled, frozen });

@@ -10,9 +10,9 @@ export function ordersOf(sent: SentBroadcast[], beganAtUs: number): FreezeOrder[
   let previousAtUs = beganAtUs;
   return sent
     .toSorted((a, b) => a.seq - b.seq)
-    .map(({ seq, room, sentAtUs, intendedAtUs, orderedAtUs, expected }) => {
+    .map(({ seq, room, worker, sentAtUs, intendedAtUs, orderedAtUs, expected }) => {
       const order = {
-        ...{ seq, room, sentAtUs, intendedAtUs, previousAtUs },
+        ...{ seq, room, worker, sentAtUs, intendedAtUs, previousAtUs },
         ...(orderedAtUs !== undefined && { orderedAtUs }),
       };
       if (expected !== null && orderedAtUs !== undefined) previousAtUs = orderedAtUs;

@@ -1,6 +1,6 @@
 /** Which event of a server can be counted, and where in it an id and a time stand: found in what two connections got. */
 import { type JsonPath, valueAt } from '../../../protocol/json-path.ts';
-import { idOf } from '../../fleet/client/own-event.ts';
+import { idOf } from '../../fleet/client/counted-event.ts';
 import { instantOf } from './instant.ts';
 import { measureEpochOffsetUs, sentTimes } from './sent-times.ts';
 

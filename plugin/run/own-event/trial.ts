@@ -2,7 +2,7 @@
 import type { Socket } from 'socket.io-client';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { formatJsonPath, valueAt } from '../../../protocol/json-path.ts';
-import { exampleOf, idOf } from '../../fleet/client/own-event.ts';
+import { exampleOf, idOf } from '../../fleet/client/counted-event.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import type { Delivery } from '../../script/settings.ts';
 import { connectOfficial } from '../receivers/official-client.ts';

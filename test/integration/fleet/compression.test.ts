@@ -150,10 +150,10 @@ for (const [name, perMessageDeflate] of SERVERS) {
       client.emit('/', 'echo', [sent], 1);
       const [received] = (await sink.next('ack')).args as [[string, Uint8Array]];
       assert.deepEqual([received[0], Buffer.from(received[1])], sent, kind.name);
-      await sink.next('broadcast', 3);
+      await sink.next('copy', 3);
       assert.deepEqual(
-        sink.all('broadcast').map(({ seq, worker }) => [seq, worker]),
-        [1, 2, 3].map((seq) => [seq, 'w2']),
+        sink.all('copy').map(({ id }) => id),
+        [1, 2, 3],
       );
       client.close();
       await sink.next('closed');

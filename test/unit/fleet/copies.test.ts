@@ -1,88 +1,91 @@
-/** Every frame with the broadcast event stands in one column: what the light client reads, as the ledger counts it. */
+/** Every frame with the counted event stands in one column: what the light client reads, as a fleet process counts it. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { ClientSink } from '../../../plugin/fleet/client/client.ts';
-import { CONTENT_CHECK_EVERY, Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
+import { type TestContext, test } from 'node:test';
+import type { FleetSettings } from '../../../plugin/fleet/messages.ts';
+import { CONTENT_CHECK_EVERY } from '../../../plugin/fleet/process/ledger/ledger.ts';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import { AUDIENCE } from '../../../protocol/rooms.ts';
 import { openConnection, text } from '../../helpers/fake-wire.ts';
+import { IdleProcess } from '../../helpers/idle-process.ts';
 
-const PLAN = { count: 3, bytes: 4 };
 const ROOM = 'capacity';
-const SENT = '"sentAtUs":1,"worker":"w0"';
+const WHOLE = '["said",{"id":"a"}]';
+const OWN = { event: 'said', id: ['0', 'id'], sentAt: undefined, bytes: WHOLE.length, join: undefined };
+const ORDERED = { broadcasts: { count: 3, bytes: 4 } };
 
-/** A member whose connection reports to a ledger. */
-function member(plan = PLAN) {
-  const ledger = new Ledger(plan);
-  const fake = openConnection();
-  ledger.members.joined(0, ROOM, 'w0', 0);
-  const sink: ClientSink = fake.sink;
-  sink.onBroadcast = ({ slot }, seq, _sentAtUs, worker, receivedAtUs, copy) =>
-    ledger.receive(slot, seq, worker, receivedAtUs, copy);
-  sink.onUnreadable = () => ledger.receiveUnreadable();
-  const send = (json: string) => fake.feed(text(`42${json}`));
-  const row = (seq = 1) => ledger.freeze({ seq, room: ROOM, sentAtUs: 1, intendedAtUs: 1 });
-  return { ledger, send, row, fake };
+/** A member whose frames a fleet process counts. */
+function member(t: TestContext, settings: Partial<FleetSettings>) {
+  const fake = openConnection({}, settings.ownEvent);
+  const process = new IdleProcess(t, settings, () => fake.connection);
+  const { state } = process;
+  process.open(1, '/');
+  if (!settings.ownEvent) state.ledger.members.joined(0, ROOM, 'w0', 0);
+  fake.sink.onCopy = state.reports.onCopy.bind(state.reports);
+  fake.sink.onUnreadable = state.reports.onUnreadable.bind(state.reports);
+  const send = (...frames: string[]) => {
+    for (const json of frames) fake.feed(text(`42${json}`));
+  };
+  const freeze = (order: { seq: number; id?: string }) => {
+    const atUs = settings.ownEvent ? monotonicUs() : 1;
+    const room = settings.ownEvent ? AUDIENCE : ROOM;
+    const [row] = state.freeze([{ ...order, room, sentAtUs: atUs, intendedAtUs: atUs }]);
+    assert.ok(row);
+    return row;
+  };
+  return { state, send, freeze, ignored: () => fake.sink.all('ignored').length };
 }
 
-test('one frame of each kind stands in its column, and the columns add up', () => {
-  const { ledger, send, row, fake } = member();
-  const whole = `["broadcast",{"seq":1,${SENT},"data":"abcd"}]`;
-  send(whole);
-  send(whole);
-  send(`["broadcast",{"seq":1,${SENT},"data":"abc"}]`);
-  send(`["broadcast",{"seq":1,${SENT}}]`);
-  send(`["broadcast",{"seq":4,${SENT},"data":"abcd"}]`);
-  send(`["broadcast",{"seq":-1,${SENT},"data":"abcd"}]`);
-  send('["broadcast",{"seq":"1"}]');
-  send('["broadcast"]');
-  send('["other",1]');
-  const { received, duplicates, wrongSize } = row();
-  send(whole);
+const broadcast = (seq: number, data = 'abcd') => `["broadcast",{"seq":${seq},"data":"${data}"}]`;
+
+test('one frame of each kind with a broadcast stands in its column, and the columns add up', (t) => {
+  const { state, send, freeze, ignored } = member(t, ORDERED);
+  send(broadcast(1), broadcast(1), broadcast(1, 'abc'), '["broadcast",{"seq":1}]', broadcast(4), broadcast(-1));
+  send('["broadcast",{"seq":"1"}]', '["broadcast"]', '["other",1]');
+  const { received, duplicates, wrongSize } = freeze({ seq: 1 });
+  send(broadcast(1));
   assert.deepEqual([received, duplicates, wrongSize], [1, 1, 2]);
-  const { late, unreadable, neverOrdered, received: readable } = ledger.totals();
+  const { late, unreadable, neverOrdered, received: readable } = state.ledger.totals();
   assert.deepEqual([late, unreadable, neverOrdered], [1, 2, 2]);
   assert.equal(received + duplicates + wrongSize + late + neverOrdered, readable);
-  assert.equal(fake.sink.all('ignored').length, 1);
+  assert.equal(ignored(), 1);
 });
 
-test('the same broadcast counts however its JSON is written', () => {
-  const ways = [
-    `["broadcast",{"sentAtUs":-1.5e3,"worker":"w0","data":"abcd","seq":1}]`,
-    `["broadcast",{"seq":1,"sentAtUs":12.75,"worker":"w0","data":"abcd"}]`,
-    `["broadcast",{"seq":1,${SENT},"data":"ab\\u0063d"}]`,
-    `["broadcast",{"seq":1,${SENT},"data":"abcé"}]`,
-    `["broadcast",{"seq":1,${SENT},"data":"abcd","more":[1]}]`,
-    `["\\u0062roadcast",{"seq":1,${SENT},"data":"abcd"}]`,
-  ];
-  for (const way of ways) {
-    const { send, row } = member();
-    send(way);
-    assert.deepEqual([row().received, way], [1, way]);
-  }
+test('one frame of each kind with an own event stands in its column, and the columns add up', (t) => {
+  const { state, send, freeze, ignored } = member(t, { ownEvent: OWN });
+  assert.equal(state.acknowledgements.joined, 1, 'a connection is a member');
+  send('["said",{"id":"x"}]');
+  state.sight({ watch: true, outside: [] });
+  send('["said",{"id":"x"}]', WHOLE, WHOLE, '["said",{"id":"a","more":1}]', '["said",{"id":"b"}]');
+  send('["said",{"name":"a"}]', '["said",{"id":["a"]}]', '["other",1]');
+  const { expected, received, duplicates, wrongSize, early } = freeze({ seq: 1, id: 'a' });
+  send(WHOLE);
+  assert.deepEqual([expected, received, duplicates, wrongSize, early], [1, 1, 1, 1, 1]);
+  const { received: readable, late, unreadable, neverOrdered, open } = state.ledger.totals();
+  assert.deepEqual([late, unreadable, neverOrdered, open], [1, 2, 2, 1]);
+  assert.equal(received + duplicates + wrongSize + late + neverOrdered + open, readable);
+  assert.equal(state.sight({ watch: false, outside: [] }).example, '["said",{"name":"a"}]');
+  assert.equal(ignored(), 1);
 });
 
-test('one copy in so many is compared with the first one', () => {
-  const { send, row } = member();
-  for (let copy = 1; copy <= 2 * CONTENT_CHECK_EVERY; copy++) {
-    send(`["broadcast",{"seq":1,${SENT},"data":"${copy % 2 === 0 ? 'dcba' : 'abcd'}"}]`);
-  }
-  const { received, duplicates, wrongContent } = row();
+test('one copy in so many is compared with the first one', (t) => {
+  const { send, freeze } = member(t, ORDERED);
+  for (let copy = 1; copy <= 2 * CONTENT_CHECK_EVERY; copy++) send(broadcast(1, copy % 2 === 0 ? 'dcba' : 'abcd'));
+  const { received, duplicates, wrongContent } = freeze({ seq: 1 });
   assert.deepEqual([received, duplicates, wrongContent], [1, 2 * CONTENT_CHECK_EVERY - 3, 2]);
 });
 
-test('receipts by connections that never asked to join, and by those whose join is under way', () => {
-  const { ledger, row } = member();
-  ledger.members.joining(1);
-  for (const slot of [0, 1, 2]) ledger.receive(slot, 1, 'w0', 100);
-  const { received, unexpected, notMember } = row();
+test('receipts by connections that never asked to join, and by those whose join is under way', (t) => {
+  const { state, freeze } = member(t, ORDERED);
+  state.ledger.members.joining(1);
+  for (const slot of [0, 1, 2]) state.ledger.receive(slot, 1, 100);
+  const { received, unexpected, notMember } = freeze({ seq: 1 });
   assert.deepEqual([received, unexpected, notMember], [1, 1, 1]);
 });
 
-test('a number that nobody ordered has no row', () => {
-  const { ledger } = member();
-  for (let seq = 4; seq < 10_000; seq++) ledger.receive(0, seq, 'w0', 100);
-  ledger.receive(0, 2 ** 53, 'w0', 100);
-  ledger.receive(0, 1.5, 'w0', 100);
-  ledger.receive(0, 3, 'w0', 100);
+test('a number that nobody ordered has no row', (t) => {
+  const { ledger } = member(t, ORDERED).state;
+  for (let seq = 4; seq < 10_000; seq++) ledger.receive(0, seq, 100);
+  for (const seq of [2 ** 53, 1.5, 3]) ledger.receive(0, seq, 100);
   const { neverOrdered, open } = ledger.totals();
   assert.deepEqual([neverOrdered, open], [9998, 1]);
 });

@@ -12,11 +12,13 @@ function ledgerOf(members: number): Ledger {
   return ledger;
 }
 
-const order = (seq: number, sentAtUs = 1000, intendedAtUs = sentAtUs) => ({ seq, room: ROOM, sentAtUs, intendedAtUs });
+const order = (seq: number, sentAtUs = 1000, intendedAtUs = sentAtUs) => ({
+  ...{ seq, room: ROOM, worker: 'w0', sentAtUs, intendedAtUs },
+});
 
 test('a broadcast that reached everybody has no losses, and its latencies are exact', () => {
   const ledger = ledgerOf(4);
-  for (let slot = 0; slot < 4; slot++) ledger.receive(slot, 1, 'w0', 1100 + slot * 10);
+  for (let slot = 0; slot < 4; slot++) ledger.receive(slot, 1, 1100 + slot * 10);
   const row = ledger.freeze(order(1));
   const { local, cross } = row.latencyUs;
   assert.deepEqual(
@@ -47,7 +49,7 @@ test('broadcasts that went to the same connections show it', () => {
     [1, 3],
     [0, 1, 2],
   ];
-  for (const [index, to] of slots.entries()) for (const slot of to) ledger.receive(slot, index + 1, 'w0', 4100);
+  for (const [index, to] of slots.entries()) for (const slot of to) ledger.receive(slot, index + 1, 4100);
   const [first, second, third, fourth] = slots.map((_, index) => ledger.freeze(order(index + 1)).receivers);
   assert.equal(first, second);
   assert.equal(new Set([first, third, fourth]).size, 3);
@@ -55,7 +57,7 @@ test('broadcasts that went to the same connections show it', () => {
 
 test('a copy was lost while connected if a later broadcast arrived before the connection ended', () => {
   const ledger = ledgerOf(2);
-  ledger.receive(0, 2, 'w0', 2100);
+  ledger.receive(0, 2, 2100);
   ledger.members.left(0, 2500);
   ledger.members.left(1, 2500);
   const { lostConnected, lostDisconnected } = ledger.freeze(order(1));
@@ -64,7 +66,7 @@ test('a copy was lost while connected if a later broadcast arrived before the co
 
 test('losses are classified by whether the connection was still open', () => {
   const ledger = ledgerOf(5);
-  ledger.receive(0, 1, 'w0', 1100);
+  ledger.receive(0, 1, 1100);
   ledger.members.left(1, 1050);
   ledger.members.left(2, 1050);
   const row = ledger.freeze(order(1));
@@ -75,17 +77,17 @@ test('who left before the send, or whose join was acknowledged after it, is not 
   const ledger = ledgerOf(3);
   ledger.members.left(0, 900);
   ledger.members.joined(3, ROOM, 'w0', 1001);
-  for (const slot of [1, 2, 3]) ledger.receive(slot, 1, 'w0', 1100);
+  for (const slot of [1, 2, 3]) ledger.receive(slot, 1, 1100);
   const row = ledger.freeze(order(1));
   assert.deepEqual([row.expected, row.received, row.unexpected], [2, 2, 1]);
 });
 
 test('who gets a broadcast after a later one got it out of order; a repeat is only a repeat', () => {
   const ledger = ledgerOf(100);
-  for (const slot of [0, 1, 99]) ledger.receive(slot, 2, 'w0', 2100);
-  for (const slot of [0, 2, 99]) ledger.receive(slot, 1, 'w0', 2200);
-  ledger.receive(2, 2, 'w0', 2300);
-  ledger.receive(0, 1, 'w0', 2400);
+  for (const slot of [0, 1, 99]) ledger.receive(slot, 2, 2100);
+  for (const slot of [0, 2, 99]) ledger.receive(slot, 1, 2200);
+  ledger.receive(2, 2, 2300);
+  ledger.receive(0, 1, 2400);
   const [first, second] = [ledger.freeze(order(1)), ledger.freeze(order(2, 2000))];
   assert.deepEqual([first.received, first.reordered, first.duplicates], [3, 2, 1]);
   assert.deepEqual([second.received, second.reordered], [4, 0]);
@@ -93,7 +95,7 @@ test('who gets a broadcast after a later one got it out of order; a repeat is on
 
 test('repeats count as duplicates and do not make up for a loss', () => {
   const ledger = ledgerOf(2);
-  for (let times = 0; times < 3; times++) ledger.receive(0, 1, 'w0', 1100 + times);
+  for (let times = 0; times < 3; times++) ledger.receive(0, 1, 1100 + times);
   const row = ledger.freeze(order(1));
   assert.deepEqual([row.expected, row.received, row.duplicates, row.lostConnected, row.firstUs], [2, 1, 2, 1, 100]);
   assert.equal(ledger.received, 3);
@@ -102,25 +104,25 @@ test('repeats count as duplicates and do not make up for a loss', () => {
 
 test('a receipt after the row is finalized counts as late', () => {
   const ledger = ledgerOf(2);
-  ledger.receive(0, 1, 'w0', 1100);
+  ledger.receive(0, 1, 1100);
   assert.equal(ledger.freeze(order(1)).lostConnected, 1);
-  ledger.receive(1, 1, 'w0', 9000);
+  ledger.receive(1, 1, 9000);
   assert.equal(ledger.totals().late, 1);
 });
 
 test('broadcasts that overlap keep their own pages', () => {
   const ledger = ledgerOf(2);
-  ledger.receive(0, 1, 'w0', 1100);
-  ledger.receive(0, 2, 'w1', 1150);
-  ledger.receive(1, 1, 'w0', 1200);
-  ledger.receive(1, 2, 'w1', 1250);
+  ledger.receive(0, 1, 1100);
+  ledger.receive(0, 2, 1150);
+  ledger.receive(1, 1, 1200);
+  ledger.receive(1, 2, 1250);
   assert.equal(ledger.freeze(order(1)).received, 2);
   assert.equal(ledger.freeze(order(2, 1050)).received, 2);
 });
 
 test('latency counts from the intended time when the send was late', () => {
   const ledger = ledgerOf(1);
-  ledger.receive(0, 1, 'w0', 1100);
+  ledger.receive(0, 1, 1100);
   const row = ledger.freeze(order(1, 1000, 400));
   assert.deepEqual([row.firstUs, row.lastUs], [700, 700]);
 });
@@ -132,7 +134,7 @@ test('a broadcast without receipts still expects its members', () => {
 
 test('a receipt from before the send shows the clocks as apart', () => {
   const ledger = ledgerOf(1);
-  ledger.receive(0, 1, 'w0', 900);
+  ledger.receive(0, 1, 900);
   const row = ledger.freeze(order(1));
   assert.deepEqual([row.received, row.firstUs, row.early, row.earlyByUs], [1, 0, 1, 100]);
 });
@@ -150,7 +152,7 @@ test('who joins, comes back or leaves between the order and the send may be coun
   members.joined(7, ROOM, 'w0', 910);
   members.joined(8, ROOM, 'w0', 910);
   members.left(8, 950);
-  for (const slot of [2, 3, 4, 6, 7]) ledger.receive(slot, 1, 'w0', 1100);
+  for (const slot of [2, 3, 4, 6, 7]) ledger.receive(slot, 1, 1100);
   const row = ledger.freeze({ ...order(1), orderedAtUs: 900 });
   assert.deepEqual([row.expected, row.received, row.lostConnected, row.missed], [6, 5, 1, 0]);
   assert.deepEqual([row.justJoined, row.justLeft], [2, 2], '3 and 7; 1 and 8');
@@ -164,7 +166,7 @@ test('who may not have been counted is in one column: the lost and the resent ha
   ledger.members.left(2, 1050);
   ledger.members.joined(3, ROOM, 'w0', 910);
   ledger.members.left(0, 950);
-  ledger.receive(0, 1, 'w0', 1090);
+  ledger.receive(0, 1, 1090);
   ledger.members.recovered(0, 'w0', 1100);
   const row = ledger.freeze({ ...order(1), orderedAtUs: 900 });
   assert.deepEqual([row.expected, row.resent, row.lostDisconnected, row.lostConnected], [4, 1, 1, 2]);
@@ -176,9 +178,9 @@ test('a restored session has been a member all the time; what kept a copy away i
   for (let slot = 0; slot < 4; slot++) ledger.members.left(slot, 2000);
   ledger.members.left(0, 2500); // an attempt to come back that failed
   // Sent at 2100 while all were away: two get it again when they come back.
-  for (const slot of [0, 1]) ledger.receive(slot, 2, 'w0', 2900);
+  for (const slot of [0, 1]) ledger.receive(slot, 2, 2900);
   for (const slot of [0, 1, 2]) assert.equal(ledger.members.recovered(slot, 'w0', 3000), true);
-  for (const slot of [0, 1, 2]) ledger.receive(slot, 3, 'w0', 3200);
+  for (const slot of [0, 1, 2]) ledger.receive(slot, 3, 3200);
   const meanwhile = ledger.freeze(order(2, 2100));
   assert.deepEqual([meanwhile.expected, meanwhile.received, meanwhile.missed, meanwhile.resent], [3, 2, 3, 2]);
   assert.deepEqual([meanwhile.lostConnected, meanwhile.lostDisconnected, meanwhile.firstUs], [0, 1, 800]);
@@ -203,7 +205,7 @@ test('a copy is of the worker that held the connection when it came', () => {
       ledger.members.left(0, 4000);
       ledger.members.recovered(0, '', 5000);
     }
-    for (const slot of [0, 1]) ledger.receive(slot, seq + 1, 'w0', atUs);
+    for (const slot of [0, 1]) ledger.receive(slot, seq + 1, atUs);
   }
   assert.deepEqual(copies(1, 1800), [1, 1, undefined]);
   assert.deepEqual(copies(2, 2100), [2, 0, undefined], 'sent again by the worker that has the session now');

@@ -14,7 +14,7 @@ function processWith(members: number) {
   const receive = (slot: number, id: string, atUs: number) => {
     const number = sightings.numberOf(id, atUs, COPY);
     if (number === FINALIZED) ledger.receiveLate();
-    else ledger.receive(slot, number, '', atUs, COPY);
+    else ledger.receive(slot, number, atUs, COPY);
   };
   const freeze = (id: string, sentAtUs: number) =>
     ledger.finalize({ seq: sightings.finalize(id, sentAtUs), room: '', sentAtUs, intendedAtUs: sentAtUs });

@@ -22,11 +22,14 @@ function joined(...answers: unknown[]) {
     const join = { op: 'emit', id: slot, namespace: '/', event: 'join_room', args: ['capacity'] } as const;
     const ackId = acknowledgements.request(client, { ...join, args: [...join.args] }) as number;
     acknowledgements.received(client, connection, ackId, [answer]);
-    ledger.receive(slot, 1, 'w0', 2_000_000 + slot * 1000);
+    ledger.receive(slot, 1, 2_000_000 + slot * 1000);
   }
   // After the joins, whose times are those of now.
   const sentAtUs = Number.MAX_SAFE_INTEGER;
-  const row = { ...ledger.freeze({ seq: 1, room: 'capacity', sentAtUs, intendedAtUs: sentAtUs }), process: 0 };
+  const row = {
+    ...ledger.freeze({ seq: 1, room: 'capacity', worker: 'w0', sentAtUs, intendedAtUs: sentAtUs }),
+    process: 0,
+  };
   const measured = measurements({
     frozen: [row],
     sent: [sent(1, answers.length)],

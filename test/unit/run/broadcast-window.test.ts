@@ -125,8 +125,8 @@ describe('broadcasts', () => {
     const { sent, frozen } = await window.measure();
     assert.deepEqual(
       orders,
-      sent.map(({ seq, sentAtUs, intendedAtUs, orderedAtUs }, index) => ({
-        ...{ seq, room: 'capacity', sentAtUs, intendedAtUs, orderedAtUs },
+      sent.map(({ seq, worker, sentAtUs, intendedAtUs, orderedAtUs }, index) => ({
+        ...{ seq, room: 'capacity', worker, sentAtUs, intendedAtUs, orderedAtUs },
         previousAtUs: sent[index - 1]?.orderedAtUs ?? beganAtUs,
       })),
     );

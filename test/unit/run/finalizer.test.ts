@@ -50,7 +50,7 @@ function load(givesIds: boolean) {
     const { ledger, sightings } = processes[connection >> 1] as (typeof processes)[number];
     const number = sightings.numberOf(id, nowUs, COPY);
     if (number === FINALIZED) ledger.receiveLate();
-    else ledger.receive(connection & 1, number, '', nowUs, COPY);
+    else ledger.receive(connection & 1, number, nowUs, COPY);
   };
   const finalizer = () => new Finalizer(context, false, () => nowUs);
   const result = (finalizer: Finalizer) => {

@@ -109,7 +109,7 @@ function skipValue(bytes: Buffer, start: number, end: number): number {
 }
 
 /** @returns where the string ends, after its quote, or -1 */
-function skipString(bytes: Buffer, open: number, end: number): number {
+export function skipString(bytes: Buffer, open: number, end: number): number {
   let at = open + 1;
   const near = Math.min(end, at + SHORT_BYTES);
   for (; at < near; at++) {

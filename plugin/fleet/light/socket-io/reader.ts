@@ -3,18 +3,17 @@
  * layer above. This is what every copy of a broadcast costs.
  */
 import {
-  type AwaitedPayload,
   type Client,
   type ClientOptions,
   type ClientSink,
-  type CountedEvent,
-  type InPlaceReader,
   NO_SESSIONS,
   type RecoverableSession,
 } from '../../client/client.ts';
+import type { EventPlan } from '../../client/counted-event.ts';
 import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/repeated-message.ts';
 import { EngineIoConnection } from '../engine-io/engine-io.ts';
 import { decodeText } from '../engine-io/handshake.ts';
+import type { AttachedCopy, EventReader } from '../in-place/event-reader.ts';
 import { socketIoError } from '../protocol-error.ts';
 import type { Shared } from '../shared.ts';
 import { type Packet, type PacketCodec, type PacketDecoder, PacketType } from './codec.ts';
@@ -22,8 +21,8 @@ import type { OffsetReader } from './offset.ts';
 import { ackRequest, endsAsList, eventName, matches, mayBe, namespaceOf } from './packet-head.ts';
 
 export interface SocketIoShared extends Shared {
-  readonly counted: CountedEvent;
-  readonly inPlace: InPlaceReader;
+  readonly counted: EventPlan;
+  readonly inPlace: EventReader;
   readonly codec: PacketCodec;
   readonly offsets: OffsetReader;
 }
@@ -47,7 +46,7 @@ export abstract class SocketIoReader extends EngineIoConnection<ClientOptions, S
   sessions: readonly RecoverableSession[];
   protected readonly sink: ClientSink;
   #unfinished: UnfinishedPacket | undefined = undefined;
-  #awaited: AwaitedPayload | undefined = undefined;
+  #awaited: AttachedCopy | undefined = undefined;
 
   constructor(
     slot: number,
@@ -79,7 +78,7 @@ export abstract class SocketIoReader extends EngineIoConnection<ClientOptions, S
     if (!isEvent || !codec.hasPlainEvents) {
       if (!this.#awaits(bytes, start, end)) this.#decode(decodeText(bytes, start, end));
     } else if (inPlace.report(this.sink, this, bytes, start + 1, end, receivedAtUs)) {
-      const isWanted = this.interest?.has(counted.name) === true && this.isReading;
+      const isWanted = this.interest?.has(counted.event) === true && this.isReading;
       if (isWanted) this.#decode(decodeText(bytes, start, end), true);
       else this.#leaveUndecoded(bytes, start + 1, end);
     } else if (mayBe(inPlace.head, bytes, start + 1, end)) this.#decodeCounted(decodeText(bytes, start, end));
@@ -118,7 +117,7 @@ export abstract class SocketIoReader extends EngineIoConnection<ClientOptions, S
   #awaits(bytes: Buffer, start: number, end: number): boolean {
     const { codec, counted, inPlace } = this.shared;
     if (!matches(bytes, start, end, ONE_ATTACHMENT) || !codec.hasPlainEvents) return false;
-    if (this.#unfinished !== undefined || this.sessions.length > 0 || this.interest?.has(counted.name)) return false;
+    if (this.#unfinished !== undefined || this.sessions.length > 0 || this.interest?.has(counted.event)) return false;
     this.#awaited = inPlace.awaited(bytes, start + ONE_ATTACHMENT.length, end);
     return this.#awaited !== undefined;
   }
@@ -127,7 +126,7 @@ export abstract class SocketIoReader extends EngineIoConnection<ClientOptions, S
     const awaited = this.#awaited;
     if (awaited !== undefined) {
       this.#awaited = undefined;
-      awaited.report(this.sink, this, bytes, start, end, this.shared.receivedAtUs);
+      awaited.report(this.sink, this, bytes.subarray(start, end), this.shared.receivedAtUs);
       return;
     }
     this.#decode(Buffer.from(bytes.subarray(start, end)));

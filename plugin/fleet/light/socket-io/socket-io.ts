@@ -2,6 +2,7 @@
 
 import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
 import type { ConnectTimings } from '../../client/client.ts';
+import { reportCopy } from '../../client/counted-event.ts';
 import { nestsDeeper } from '../../client/nesting.ts';
 import type { RepeatedMessage } from '../../client/repeated-message.ts';
 import { SOCKET_IO_2 } from '../../client/socket-io-2.ts';
@@ -124,8 +125,8 @@ export class SocketIoConnection extends SocketIoReader {
   #onEvent(namespace: string, event: string, args: unknown[], isReported: boolean): void {
     const isWanted = this.interest?.has(event) === true;
     const { counted, receivedAtUs } = this.shared;
-    if (event === counted.name) {
-      if (!isReported) counted.report(this.sink, this, args, receivedAtUs);
+    if (event === counted.event) {
+      if (!isReported) reportCopy(counted, this.sink, this, args, receivedAtUs);
     } else if (!isWanted) this.sink.onIgnored(this);
     if (isWanted && this.isReading) this.sink.onEvent(this, namespace, event, args);
   }

@@ -1,7 +1,7 @@
 /** What clients report of their connections: answers to the engine, entries in the ledger, and counts. */
 import { monotonicUs } from '../../../../protocol/clock/clock.ts';
 import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
-import type { BroadcastCopy, Client, ClientSink, ConnectTimings, OwnEventCopy } from '../../client/client.ts';
+import type { Client, ClientSink, ConnectTimings, Copy } from '../../client/client.ts';
 import { FIRST_REPEATED_ACK_ID } from '../../client/repeated-message.ts';
 import { FINALIZED } from '../ledger/sightings.ts';
 import type { Parts } from '../parts.ts';
@@ -103,22 +103,12 @@ export class ClientReports implements ClientSink {
     this.#held.endAttempt(connection, message, retryAfterMs);
   }
 
-  onBroadcast(
-    client: Client,
-    seq: number,
-    _sentAtUs: number,
-    worker: string,
-    receivedAtUs: number,
-    copy: BroadcastCopy,
-  ): void {
-    this.#parts.ledger.receive(client.slot, seq, worker, receivedAtUs, copy);
-  }
-
-  onOwnEvent(client: Client, id: string, receivedAtUs: number, copy: OwnEventCopy): void {
+  onCopy({ slot }: Client, id: string | number, receivedAtUs: number, copy: Copy): void {
     const { ledger, sightings } = this.#parts;
-    const number = sightings.numberOf(id, receivedAtUs, copy);
-    if (number === FINALIZED) ledger.receiveLate();
-    else ledger.receive(client.slot, number, '', receivedAtUs, copy);
+    const isOwn = typeof id === 'string';
+    const number = isOwn ? sightings.numberOf(id, receivedAtUs, copy) : id;
+    if (isOwn && number === FINALIZED) ledger.receiveLate();
+    else ledger.receive(slot, number, receivedAtUs, copy);
   }
 
   onUnreadable(_client: Client, example?: string): void {

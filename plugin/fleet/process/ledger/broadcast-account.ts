@@ -5,7 +5,6 @@ import type { Absence, Members } from './members.ts';
 
 /** What has come of one broadcast. */
 export interface BroadcastRow {
-  worker: string;
   firstAtUs: number;
   /** Indexed by slot. */
   sinceFirstUs: Uint32Array;
@@ -85,7 +84,7 @@ function audienceOf(order: FreezeOrder, row: BroadcastRow | undefined, members: 
     justLeft: 0,
     receivers: 0,
   };
-  const { sentAtUs, orderedAtUs = sentAtUs, previousAtUs = orderedAtUs } = order;
+  const { sentAtUs, orderedAtUs = sentAtUs, previousAtUs = orderedAtUs, worker: publisher = '' } = order;
   // Latency counts from the intended send time, unless the worker sent early: that must not shorten it.
   const fromUs = order.latencyFromAtUs ?? Math.min(sentAtUs, order.intendedAtUs);
   const firstLatencyUs = (row?.firstAtUs ?? 0) - fromUs;
@@ -131,8 +130,8 @@ function audienceOf(order: FreezeOrder, row: BroadcastRow | undefined, members: 
     if (us < firstUs) firstUs = us;
     if (us > lastUs) lastUs = us;
     const worker = members.workerAt(slot, receivedAtUs as number);
-    const isLocal = worker === row?.worker;
-    if (!isLocal && (worker === '' || row?.worker === '')) isUnplaced = true;
+    const isLocal = worker === publisher;
+    if (!isLocal && (worker === '' || publisher === '')) isUnplaced = true;
     recordUs(isLocal ? local : cross, us);
   }
   return {

@@ -7,7 +7,7 @@
  * sender's.
  */
 import type { FreezeOrder, FrozenBroadcast, ReceiptTotals } from '../../../../protocol/link/ledger.ts';
-import type { BroadcastCopy } from '../../client/client.ts';
+import type { Copy } from '../../client/client.ts';
 import type { BroadcastPlan } from '../../messages.ts';
 import { grown } from '../grown.ts';
 import { accountOf, type BroadcastRow } from './broadcast-account.ts';
@@ -79,7 +79,7 @@ export class Ledger {
   }
 
   /** A copy of a broadcast, which counts in one column. @param copy its payload, where that is to be checked */
-  receive(slot: number, seq: number, worker: string, receivedAtUs: number, copy?: BroadcastCopy): void {
+  receive(slot: number, seq: number, receivedAtUs: number, copy?: Copy): void {
     this.received++;
     let row = this.#lastRow;
     if (seq !== this.#lastSeq || row === undefined) {
@@ -91,7 +91,7 @@ export class Ledger {
         this.#neverOrdered++;
         return;
       }
-      row = this.#rowOf(seq, worker, receivedAtUs);
+      row = this.#rowOf(seq, receivedAtUs);
     }
     row.copies++;
     if (copy !== undefined && !this.#isWhole(copy, row)) return;
@@ -108,7 +108,7 @@ export class Ledger {
     row.sinceFirstUs[slot] = Math.max(0, receivedAtUs - row.firstAtUs) + 1;
   }
 
-  #isWhole(copy: BroadcastCopy, row: BroadcastRow): boolean {
+  #isWhole(copy: Copy, row: BroadcastRow): boolean {
     const { bytes, contentVaries } = this.#plan;
     if (bytes !== undefined && !copy.hasSize(bytes)) {
       row.wrongSize++;
@@ -149,12 +149,11 @@ export class Ledger {
     return row;
   }
 
-  #rowOf(seq: number, worker: string, firstAtUs: number): BroadcastRow {
+  #rowOf(seq: number, firstAtUs: number): BroadcastRow {
     let row = this.#rows.get(seq);
     if (!row) {
       const sinceFirstUs = new Uint32Array(Math.max(this.members.slots, 64));
       row = {
-        worker,
         firstAtUs,
         sinceFirstUs,
         copies: 0,

@@ -4,7 +4,7 @@
  * decided on takes no more room than its id.
  */
 import type { Sightings as Report, Sighting } from '../../../../protocol/link/sightings.ts';
-import type { OwnEventCopy } from '../../client/client.ts';
+import type { Copy } from '../../client/client.ts';
 import { FirstReceipts } from './first-receipts.ts';
 import type { Ledger } from './ledger.ts';
 
@@ -62,7 +62,7 @@ export class Sightings {
   }
 
   /** @returns the ledger's number of the broadcast; 0 if it is not counted, `FINALIZED` if that is over */
-  numberOf(id: string, receivedAtUs: number, copy: OwnEventCopy): number {
+  numberOf(id: string, receivedAtUs: number, copy: Copy): number {
     let seen = this.#last;
     if (seen?.id !== id) {
       const decided = this.#decided.get(id);
@@ -105,7 +105,7 @@ export class Sightings {
     return number;
   }
 
-  #seenAt(id: string, receivedAtUs: number, copy: OwnEventCopy): Seen {
+  #seenAt(id: string, receivedAtUs: number, copy: Copy): Seen {
     const known = this.#seen.get(id);
     if (known) return known;
     const number = this.#nextNumber(receivedAtUs);
@@ -136,7 +136,7 @@ export class Sightings {
   }
 }
 
-function sentAtOf(copy: OwnEventCopy): string | number | undefined {
+function sentAtOf(copy: Copy): string | number | undefined {
   const value = copy.sentAt();
   if (typeof value === 'number') return value;
   return typeof value === 'string' && value.length <= MAX_SENT_AT_LENGTH ? value : undefined;

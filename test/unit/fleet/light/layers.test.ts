@@ -21,7 +21,7 @@ const SOCKET_IO = [
   'socket-io/socket-io.ts',
   'socket-io/reader.ts',
   'socket-io/codec.ts',
-  'in-place/broadcast.ts',
+  'in-place/event-reader.ts',
   'clients.ts',
 ];
 

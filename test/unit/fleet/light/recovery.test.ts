@@ -2,8 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LightClients } from '../../../../plugin/fleet/light/clients.ts';
-import { BroadcastReader } from '../../../../plugin/fleet/light/in-place/broadcast.ts';
-import { OffsetReader } from '../../../../plugin/fleet/light/socket-io/offset.ts';
 import type { SocketIoConnection } from '../../../../plugin/fleet/light/socket-io/socket-io.ts';
 import { clientFrames, fakeWire, OPEN_PACKET, text, upgradeAnswer } from '../../../helpers/fake-wire.ts';
 import { clientOptions, RecordingSink } from '../../../helpers/recording-sink.ts';
@@ -75,17 +73,4 @@ test('keeps nothing unless it is to come back', () => {
   const { connection, feed } = connected(['/'], undefined, false);
   feed(text('40{"sid":"s","pid":"p"}'), text('42["news","offset"]'));
   assert.deepEqual(connection.sessions, []);
-});
-
-test('a broadcast with an offset is read in place, and its offset is one string for all', () => {
-  const reader = new BroadcastReader();
-  const json = Buffer.from('["broadcast",{"seq":7,"sentAtUs":9,"worker":"w0","data":"]\\"},"},"zXy-1_2"]');
-  assert.ok(reader.read(json, 0, json.length));
-  assert.equal(reader.seq, 7);
-  assert.ok(reader.hasSize(']"},'.length));
-  for (const other of ['"data":"x","more":1},"o"]', '"data":"x"},1]', '"data":"x"},"a","o"]', '"data":"x"},{},"o"]']) {
-    const bytes = Buffer.from(`["broadcast",{"seq":7,"sentAtUs":9,"worker":"w0",${other}`);
-    assert.equal(reader.read(bytes, 0, bytes.length), false, other);
-  }
-  assert.equal(new OffsetReader().read(json, 0, json.length), 'zXy-1_2');
 });

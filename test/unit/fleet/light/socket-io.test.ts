@@ -202,7 +202,7 @@ test('only what is waited for is parsed', () => {
   feed(text('42["broadcast",{"seq":1,"sentAtUs":2,"worker":"w","data":"d"}]'));
   assert.deepEqual(
     sink.reports.map((report) => report.on),
-    ['ignored', 'ignored', 'event', 'broadcast', 'event'],
+    ['ignored', 'ignored', 'event', 'copy', 'event'],
   );
 });
 

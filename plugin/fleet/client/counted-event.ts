@@ -1,32 +1,48 @@
-/** An event of the server's own that the ledger counts, where its copies are decoded whole. */
+/** The event whose copies the ledger counts: the wire contract's broadcast, or one of the server's own. */
+import { crc32 } from 'node:zlib';
+import { EVENTS } from '../../../protocol/events.ts';
 import { type JsonPath, valueAt } from '../../../protocol/json-path.ts';
-import type { CountedEvent, OwnEventCopy } from './client.ts';
+import type { Client, ClientSink, Copy } from './client.ts';
 
 /** Which event, and where in its arguments its marks stand. */
-export interface OwnEventPlan {
+export interface EventPlan {
   event: string;
   /** Tells one broadcast from another. */
   id: JsonPath;
   sentAt: JsonPath | undefined;
+  /** What is checked of each copy, where the run has ordered it, and numbered the broadcasts; otherwise the length of the JSON. */
+  payload?: JsonPath;
+}
+
+export interface OwnEventPlan extends EventPlan {
   /** Length of the event's JSON, `["name",…]`; undefined where it is not checked. */
   bytes: number | undefined;
   /** Event whose acknowledgement makes a connection a receiver; undefined if all connections are. */
   join: string | undefined;
 }
 
+export const BROADCAST: EventPlan = {
+  event: EVENTS.broadcast,
+  id: ['0', 'seq'],
+  sentAt: undefined,
+  payload: ['0', 'data'],
+};
+
 /** Longer ids would fill the memory: all of them are kept. */
 const MAX_ID_LENGTH = 200;
 const MAX_EXAMPLE_LENGTH = 300;
 
-export function ownEvent(plan: OwnEventPlan): CountedEvent {
-  return {
-    name: plan.event,
-    report(sink, client, args, receivedAtUs) {
-      const id = idOf(valueAt(args, plan.id));
-      if (id === undefined) sink.onUnreadable(client, exampleOf(plan.event, args));
-      else sink.onOwnEvent(client, id, receivedAtUs, new DecodedCopy(plan, args));
-    },
-  };
+/** Reports a copy that is decoded whole: the official client's, and those that cannot be read in place. */
+export function reportCopy(plan: EventPlan, sink: ClientSink, client: Client, args: unknown[], atUs: number): void {
+  const id = idIn(plan, valueAt(args, plan.id));
+  if (id === undefined) sink.onUnreadable(client, exampleOf(plan.event, args));
+  else sink.onCopy(client, id, atUs, new DecodedCopy(plan, args));
+}
+
+/** @returns a number for a broadcast that the run has numbered; undefined if it is no id */
+export function idIn({ payload }: EventPlan, value: unknown): string | number | undefined {
+  if (payload === undefined) return idOf(value);
+  return typeof value === 'number' ? value : undefined;
 }
 
 /**
@@ -47,11 +63,11 @@ export function exampleOf(event: string, args: unknown[]): string {
   return text.length > MAX_EXAMPLE_LENGTH ? `${text.slice(0, MAX_EXAMPLE_LENGTH)}…` : text;
 }
 
-class DecodedCopy implements OwnEventCopy {
-  readonly #plan: OwnEventPlan;
+class DecodedCopy implements Copy {
+  readonly #plan: EventPlan;
   readonly #args: unknown[];
 
-  constructor(plan: OwnEventPlan, args: unknown[]) {
+  constructor(plan: EventPlan, args: unknown[]) {
     this.#plan = plan;
     this.#args = args;
   }
@@ -61,14 +77,19 @@ class DecodedCopy implements OwnEventCopy {
   }
 
   hasSize(size: number): boolean {
-    return this.bytes() === size;
+    return (this.#plan.payload ? this.#payload()?.length : this.bytes()) === size;
   }
 
   checksum(): number {
-    return 0;
+    return crc32(this.#payload() ?? '');
   }
 
   sentAt(): unknown {
     return this.#plan.sentAt && valueAt(this.#args, this.#plan.sentAt);
+  }
+
+  #payload(): string | Uint8Array | undefined {
+    const data = this.#plan.payload && valueAt(this.#args, this.#plan.payload);
+    return typeof data === 'string' || data instanceof Uint8Array ? data : undefined;
   }
 }

@@ -1,0 +1,186 @@
+/**
+ * Reads copies of the counted event in place: this runs once for every message of every connection, and as all copies of a
+ * broadcast are usually the same bytes up to their payload, it looks for its marks in the first one only, and allocates
+ * nothing for the others. What it cannot read, such as keys with escapes, is left to the decoder.
+ */
+import { crc32 } from 'node:zlib';
+import type { Client, ClientSink, Copy } from '../../client/client.ts';
+import { type EventPlan, idIn } from '../../client/counted-event.ts';
+import { ackRequest, headOf, isSame, matches, skipHead } from '../socket-io/packet-head.ts';
+import { JsonLocator, skipString } from './json-locator.ts';
+
+const QUOTE = 0x22;
+const CLOSE_BRACKET = 0x5d;
+/** From here on, comparing natively is cheaper. */
+const FAR_BYTES = 128;
+const PLACEHOLDER = Buffer.from('{"_placeholder":true,"num":0}');
+const NOTHING: Buffer = Buffer.alloc(0);
+
+/** One for all connections of a process; as a copy, it is valid only while it reports. */
+export class EventReader implements Copy {
+  /** How the JSON of the event begins. */
+  readonly head: Buffer;
+  readonly #plan: EventPlan;
+  readonly #id: JsonLocator;
+  readonly #sentAt: JsonLocator | undefined;
+  readonly #payload: JsonLocator | undefined;
+  /** Of the copy that is being reported: its JSON, and its payload if that has been found. */
+  #bytes = NOTHING;
+  #start = 0;
+  #end = 0;
+  /** Of the previous copy. */
+  #lastIdBytes = NOTHING;
+  #lastId: string | number = '';
+  /** What the previous copy had up to its payload, or up to the end of its id. */
+  #prefix = NOTHING;
+  /** Of the previous copy whose payload followed in a message of its own. */
+  #attached: AttachedCopy | undefined;
+
+  constructor(plan: EventPlan) {
+    const { event, id, sentAt, payload } = plan;
+    this.#plan = plan;
+    this.head = headOf(event);
+    this.#id = new JsonLocator(inPacket(id));
+    this.#sentAt = sentAt && new JsonLocator(inPacket(sentAt));
+    this.#payload = payload && new JsonLocator(inPacket(payload));
+  }
+
+  /**
+   * Reports a copy to the sink.
+   * @param start of the packet's namespace, acknowledgement id or JSON, whichever comes first
+   * @returns false if it is another event, or has to be decoded
+   */
+  report(sink: ClientSink, client: Client, bytes: Buffer, start: number, end: number, receivedAtUs: number): boolean {
+    if (!this.#read(bytes, skipHead(bytes, start, end), end)) return false;
+    sink.onCopy(client, this.#lastId, receivedAtUs, this);
+    return true;
+  }
+
+  /**
+   * Reads a packet with one attachment.
+   * @param start as for `report`
+   * @returns what awaits the attachment, shared by the copies of a broadcast; undefined if it is another event, or has to be decoded
+   */
+  awaited(bytes: Buffer, start: number, end: number): AttachedCopy | undefined {
+    // What asks to be acknowledged is left to the decoder, which knows when it is complete.
+    if (this.#payload === undefined || ackRequest(bytes, start, end) !== undefined) return undefined;
+    const json = skipHead(bytes, start, end);
+    if (!this.#read(bytes, json, end) || !matches(bytes, json + this.#prefix.length, end, PLACEHOLDER))
+      return undefined;
+    if (this.#attached?.id !== this.#lastId) this.#attached = new AttachedCopy(this.#lastId);
+    return this.#attached;
+  }
+
+  bytes(): number {
+    return this.#end - this.#start;
+  }
+
+  hasSize(size: number): boolean {
+    if (this.#payload === undefined) return this.bytes() === size;
+    const [start, end] = [this.#payloadStart, this.#payloadEnd()];
+    if (end < 0) return false;
+    // Characters are bytes as long as they are ASCII and need no escapes.
+    if (end - start - 2 === size) return true;
+    const text = parsed(this.#bytes, start, end);
+    return typeof text === 'string' && text.length === size;
+  }
+
+  checksum(): number {
+    const end = this.#payloadEnd();
+    return end < 0 ? 0 : crc32(this.#bytes.subarray(this.#payloadStart + 1, end - 1));
+  }
+
+  sentAt(): unknown {
+    if (!this.#sentAt?.find(this.#bytes, this.#start, this.#end)) return undefined;
+    return parsed(this.#bytes, this.#sentAt.start, this.#sentAt.end);
+  }
+
+  get #payloadStart(): number {
+    return this.#start + this.#prefix.length;
+  }
+
+  /** Behind its quote; -1 if it is no text. */
+  #payloadEnd(): number {
+    if (this.#payload === undefined || this.#bytes[this.#payloadStart] !== QUOTE) return -1;
+    return skipString(this.#bytes, this.#payloadStart, this.#end);
+  }
+
+  #read(bytes: Buffer, json: number, end: number): boolean {
+    if (bytes[end - 1] !== CLOSE_BRACKET || !(this.#repeats(bytes, json, end) || this.#find(bytes, json, end))) {
+      return false;
+    }
+    this.#bytes = bytes;
+    this.#start = json;
+    this.#end = end;
+    return true;
+  }
+
+  #repeats(bytes: Buffer, json: number, end: number): boolean {
+    const { length } = this.#prefix;
+    if (length === 0 || end - json <= length) return false;
+    if (length < FAR_BYTES) return matches(bytes, json, end, this.#prefix);
+    return bytes.compare(this.#prefix, 0, length, json, json + length) === 0;
+  }
+
+  /** Into `#lastId` and `#prefix`. @returns false if the marks are not there */
+  #find(bytes: Buffer, json: number, end: number): boolean {
+    if (!matches(bytes, json, end, this.head) || !this.#id.find(bytes, json, end)) return false;
+    const { start, end: idEnd } = this.#id;
+    if (this.#payload && !(this.#payload.find(bytes, json, end) && this.#payload.start > idEnd)) return false;
+    if (!isSame(bytes, start, idEnd, this.#lastIdBytes)) {
+      const id = idIn(this.#plan, parsed(bytes, start, idEnd));
+      if (id === undefined) return false;
+      this.#lastIdBytes = Buffer.from(bytes.subarray(start, idEnd));
+      this.#lastId = id;
+    }
+    // With the byte behind the id, so that 12 is not taken for 1.
+    this.#prefix = Buffer.from(bytes.subarray(json, this.#payload?.start ?? idEnd + 1));
+    return true;
+  }
+}
+
+/** A copy whose payload follows in a message of its own. As a copy, it is valid only while it reports. */
+export class AttachedCopy implements Copy {
+  readonly id: string | number;
+  #payload = NOTHING;
+
+  constructor(id: string | number) {
+    this.id = id;
+  }
+
+  report(sink: ClientSink, client: Client, payload: Buffer, receivedAtUs: number): void {
+    this.#payload = payload;
+    sink.onCopy(client, this.id, receivedAtUs, this);
+    this.#payload = NOTHING;
+  }
+
+  bytes(): number {
+    return this.#payload.length;
+  }
+
+  hasSize(size: number): boolean {
+    return this.#payload.length === size;
+  }
+
+  checksum(): number {
+    return crc32(this.#payload);
+  }
+
+  sentAt(): undefined {
+    return undefined;
+  }
+}
+
+/** In a packet, the name of the event stands before its arguments. */
+function inPacket([argument, ...rest]: readonly string[]): string[] {
+  return [String(Number(argument) + 1), ...rest];
+}
+
+/** @returns undefined if it is no JSON */
+function parsed(bytes: Buffer, start: number, end: number): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8', start, end));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,211 @@
+/** What the light client finds in copies of the counted event: the wire contract's broadcast, or an event of the server's own. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { crc32 } from 'node:zlib';
+import type { ClientOptions, Copy } from '../../../../plugin/fleet/client/client.ts';
+import { type EventPlan, idOf } from '../../../../plugin/fleet/client/counted-event.ts';
+import { JsonLocator } from '../../../../plugin/fleet/light/in-place/json-locator.ts';
+import { ackRequest, eventName } from '../../../../plugin/fleet/light/socket-io/packet-head.ts';
+import { parseJsonPath, valueAt } from '../../../../protocol/json-path.ts';
+import { BINARY, openConnection, serverFrame, text } from '../../../helpers/fake-wire.ts';
+
+const CHAT: EventPlan = { event: 'chat', id: ['0', 'id'], sentAt: ['0', 'at'] };
+const FAR = 'x'.repeat(300);
+
+/** What is noted of copies: id, time, whether the payload has four characters, its checksum. */
+function noting(plan?: EventPlan, options: Partial<ClientOptions> = {}) {
+  const fake = openConnection(options, plan);
+  const copies: unknown[][] = [];
+  fake.sink.onCopy = (_client, id: string | number, _atUs: number, copy: Copy) =>
+    void copies.push([id, copy.sentAt(), copy.hasSize(4), copy.checksum()]);
+  const send = (...packets: string[]) => {
+    for (const packet of packets) fake.feed(text(`4${packet}`));
+  };
+  return { ...fake, copies, send, ids: () => copies.map(([id]) => id) };
+}
+
+test('the locator finds what a parser finds, wherever it stands', () => {
+  const values: unknown[] = [
+    ['chat', { id: 'x' }],
+    ['chat', { data: 'x'.repeat(100), id: 7 }],
+    ['chat', { a: 'quote " brace } \\', b: `${'y'.repeat(40)}\\" \\\\`, c: [1, { id: 1 }, ']'], id: -1.5e9 }],
+    ['chat', { nested: { id: 'inner' }, id: 'outer é \u2028 "' }],
+    ['chat', [1, 2, 3], { id: null }],
+    ['chat', 'text', { id: { deep: [] } }],
+    ['chat'],
+    ['chat', {}],
+    ['chat', []],
+    ['chat', 12],
+  ];
+  const paths = ['$.0.id', '$.1.id', '$.0', '$.0.nested.id', '$.0.c[1].id', '$.0[2]', '$.1.id.deep'];
+  for (const value of values) {
+    for (const space of [undefined, 1]) {
+      // Older messages lie behind the end.
+      const json = JSON.stringify(value, undefined, space);
+      const bytes = Buffer.from(`  ${json}"],"}{[`);
+      for (const path of paths.map((one) => parseJsonPath(one) as string[])) {
+        const locator = new JsonLocator([String(Number(path[0]) + 1), ...path.slice(1)]);
+        const found = locator.find(bytes, 2, 2 + Buffer.byteLength(json));
+        const expected = valueAt((value as unknown[]).slice(1), path);
+        assert.equal(found, expected !== undefined, `${json} ${path}`);
+        if (found) assert.deepEqual(JSON.parse(bytes.toString('utf8', locator.start, locator.end)), expected);
+      }
+    }
+  }
+});
+
+test('the locator reads nothing behind the end of a message that was cut short', () => {
+  const json = JSON.stringify(['chat', { data: 'x'.repeat(50), id: 'abc' }]);
+  const locator = new JsonLocator(['1', 'id']);
+  for (let end = 0; end < json.indexOf('abc') + 4; end++) {
+    assert.equal(locator.find(Buffer.from(json), 0, end), false, `${end}`);
+  }
+  assert.equal(locator.find(Buffer.from(json), 0, json.length), true);
+});
+
+test('an id is a string or a number that JavaScript can tell from its neighbours', () => {
+  assert.deepEqual([idOf('a'), idOf(7), idOf(-1.5), idOf(2 ** 53 - 1)], ['a', '7', '-1.5', '9007199254740991']);
+  // Both are 9007199254741228 to JavaScript.
+  const none = [JSON.parse('9007199254741228'), JSON.parse('9007199254741229'), true, null, {}, 'x'.repeat(201)];
+  for (const value of none) assert.equal(idOf(value), undefined);
+});
+
+const OWN: [packet: string, id: string, sentAt?: unknown][] = [
+  ['2["chat",{"id":"a","at":5}]', 'a', 5],
+  ['2/room,17["chat", {"at": "2026-01-01T00:00:00Z", "id": "b \\"\\u00e9"}]', 'b "é', '2026-01-01T00:00:00Z'],
+  ['2["chat",{"id":1.0}]', '1'],
+  ['2["chat",{"\\u0069d":"escaped","at":6}]', 'escaped', 6],
+  ['2["\\u0063hat",{"id":"name"}]', 'name'],
+  ['2["chat",{"text":"x","id":"a"}]', 'a'],
+  // Copies that are alike up to the id, or behind it.
+  [`2["chat",{"data":"${FAR}","id":1,"at":1}]`, '1', 1],
+  [`2["chat",{"data":"${FAR}","id":1,"at":2}]`, '1', 2],
+  [`2["chat",{"data":"${FAR}","id":12}]`, '12'],
+  [`2["chat",{"data":"${FAR}","id":"1"}]`, '1'],
+  [`2["chat",{"data":"${FAR}y","id":"2"}]`, '2'],
+];
+
+test('a copy is reported with its id and its time, however its JSON is written', () => {
+  const { send, copies } = noting(CHAT);
+  send(...OWN.map(([packet]) => packet));
+  assert.deepEqual(
+    copies.map(([id, sentAt]) => [id, sentAt]),
+    OWN.map(([, id, sentAt]) => [id, sentAt]),
+  );
+  const first = noting({ ...CHAT, id: ['0'] });
+  first.send('2["chat","m1"]', '2["chat",17,"more"]');
+  assert.deepEqual(first.ids(), ['m1', '17']);
+});
+
+test('a copy without an id is unreadable, with an example; other events are ignored', () => {
+  const { send, sink, copies } = noting(CHAT);
+  const without = ['["chat",{"identity":"a"}]', '["chat",{"id":{}}]', '["chat",{"id":null}]', '["chat"]'];
+  send(...without.map((json) => `2${json}`));
+  send('2["chatter",{"id":"a"}]', '2["broadcast",{"seq":1,"sentAtUs":1,"worker":"w","data":""}]');
+  assert.deepEqual(
+    sink.all('unreadable').map(({ example }) => example),
+    without,
+  );
+  assert.deepEqual([copies.length, sink.all('ignored').length], [0, 2]);
+});
+
+const broadcast = (seq: number, data: unknown = 'abcd', more = '') =>
+  `["broadcast",{"seq":${seq},"sentAtUs":987654321012,"worker":"w3","data":${JSON.stringify(data)}${more}}]`;
+
+test('the number and payload of a broadcast, in any namespace, in any order, and however it is written', () => {
+  const { send, copies } = noting();
+  const crc = crc32('abcd');
+  const packets: [packet: string, ...copy: unknown[]][] = [
+    ...['', '/chat,', '17', '/chat,17'].map((head): [string, ...unknown[]] => [head + broadcast(42), 42, true, crc]),
+    // Alike up to their numbers, in turns, and after one that is shorter.
+    ...[1, 12, 1, 123, 12].map((seq): [string, ...unknown[]] => [broadcast(seq), seq, true, crc]),
+    [broadcast(1, 'abc'), 1, false, crc32('abc')],
+    [broadcast(1, 'abcd', ',"more":[1]'), 1, true, crc],
+    [broadcast(1).replace(']', ',"offset"]'), 1, true, crc],
+    [broadcast(1).replace('abcd', 'ab\\u0063d'), 1, true, crc32('ab\\u0063d')],
+    [broadcast(1, 'abcé'), 1, true, crc32('abcé')],
+    [broadcast(1, ']"'), 1, false, crc32(']\\"')],
+    [broadcast(1, 7), 1, false, 0],
+    ['["broadcast",{"sentAtUs":-1.5e3,"worker":"w0","data":"abcd","seq":1}]', 1, true, crc],
+    ['["broadcast",{"seq":7}]', 7, false, 0],
+    ['["\\u0062roadcast",{"seq":8,"data":"abcd"}]', 8, true, crc],
+    [broadcast(1.5), 1.5, true, crc],
+    [broadcast(-1), -1, true, crc],
+  ];
+  send(...packets.map(([packet]) => `2${packet}`));
+  assert.deepEqual(
+    copies.map(([id, , hasSize, checksum]) => [id, hasSize, checksum]),
+    packets.map(([, ...copy]) => copy),
+  );
+});
+
+test('what has no number is no broadcast', () => {
+  for (const other of ['["broadcast"]', '["broadcast",{"seq":"1","data":"abcd"}]', '["broadcast",7]']) {
+    const { send, sink, copies } = noting();
+    send(`2${other}`);
+    assert.deepEqual([copies, sink.all('unreadable').length], [[], 1], other);
+  }
+});
+
+const PLACEHOLDER = { _placeholder: true, num: 0 };
+const PAYLOAD = Buffer.from([0, 255, 10, 13]);
+const attached = (seq: number, id = '') => text(`451-${id}${broadcast(seq, PLACEHOLDER)}`);
+const attachment = (payload = PAYLOAD) => serverFrame(BINARY, payload);
+
+test('a broadcast whose payload is an attachment: one copy, once both have arrived', () => {
+  const { feed, copies } = noting();
+  feed(attached(1));
+  assert.deepEqual(copies, []);
+  const bytes = attachment();
+  feed(bytes.subarray(0, 3));
+  feed(Buffer.concat([bytes.subarray(3), attached(2), attachment(Buffer.from('other'))]));
+  assert.deepEqual(copies, [
+    [1, undefined, true, crc32(PAYLOAD)],
+    [2, undefined, false, crc32('other')],
+  ]);
+});
+
+test('read in place and decoded, it is the same', () => {
+  const json = broadcast(1, PLACEHOLDER);
+  const ways = [json, json.replace(']', ',"offset"]'), `/,${json}`, `12${json}`, json.replace('t"', '\\u0074"')];
+  const copies = ways.map((way) => {
+    const fake = noting();
+    fake.feed(Buffer.concat([text(`451-${way}`), attachment()]));
+    return fake.copies;
+  });
+  for (const one of copies) assert.deepEqual(one, [[1, undefined, true, crc32(PAYLOAD)]]);
+});
+
+test('two connections in turns, each between its head and its attachment', () => {
+  const [one, other] = [noting(), noting()];
+  one.feed(attached(1));
+  other.feed(attached(2));
+  one.feed(attachment());
+  other.feed(attachment());
+  assert.deepEqual([one.ids(), other.ids()], [[1], [2]]);
+});
+
+test('a step that waits for the broadcast gets its payload', () => {
+  const { connection, sink, feed, ids } = noting();
+  connection.interest = new Set(['broadcast']);
+  feed(Buffer.concat([attached(1), attachment()]));
+  assert.partialDeepStrictEqual(sink.all('event')[0]?.args, [{ seq: 1, data: PAYLOAD }]);
+  assert.deepEqual(ids(), [1]);
+});
+
+test('text where the attachment should be ends the connection', () => {
+  const { sink, feed, copies } = noting();
+  feed(Buffer.concat([attached(1), attached(2)]));
+  assert.equal(sink.all('closed')[0]?.reason, 'parse error');
+  assert.deepEqual(copies, []);
+});
+
+test('event names, and acknowledgements that an event asks for, are found without decoding', () => {
+  const name = (packet: string) => eventName(Buffer.from(`42${packet}`), 2, packet.length + 2);
+  assert.deepEqual(['["hello",1]', '/chat,5["hello"]'].map(name), ['hello', 'hello']);
+  for (const packet of ['["a\\"b"]', '[1]', '["unfinished']) assert.equal(name(packet), undefined, packet);
+  const request = (packet: string) => ackRequest(Buffer.from(`99${packet}17["stale"]`), 2, 2 + packet.length);
+  assert.deepEqual(request('17["a"]'), { namespace: '/', id: 17 });
+  assert.deepEqual(request('/chat,17["a"]'), { namespace: '/chat', id: 17 });
+  for (const packet of ['["a"]', '/chat,["a"]', '/v2,["a"]', '']) assert.equal(request(packet), undefined, packet);
+});
