@@ -2,7 +2,8 @@
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { ConnectStage } from '../../../protocol/connection.ts';
 import type { BufferBudget } from './buffer-budget.ts';
-import { newChallenge, type UpgradePlan, UpgradeResponse, upgradeRequest } from './websocket/handshake.ts';
+import { AnswerReader } from './http/answer.ts';
+import { newChallenge, type UpgradePlan, upgradeExpected, upgradeRequest } from './websocket/handshake.ts';
 
 export type Stage = Exclude<ConnectStage, 'total' | 'change'>;
 
@@ -14,7 +15,8 @@ export class Attempt {
   tlsResumed = false;
   /** Of a connection that begins as WebSocket. */
   readonly request: Buffer | undefined = undefined;
-  readonly response: UpgradeResponse | undefined = undefined;
+  readonly answer: AnswerReader | undefined = undefined;
+  readonly offersCompression: boolean = false;
   readonly #startedAtUs = monotonicUs();
 
   /** @param plan undefined for a connection that begins with polling */
@@ -22,7 +24,8 @@ export class Attempt {
     if (plan === undefined) return;
     const challenge = newChallenge();
     this.request = upgradeRequest(plan, challenge.key);
-    this.response = new UpgradeResponse(challenge, plan.compression, budget);
+    this.answer = new AnswerReader(upgradeExpected(challenge), budget);
+    this.offersCompression = plan.compression;
   }
 
   /** The stage before `next` has ended. */

@@ -1,4 +1,5 @@
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
+import type { Failure } from '../client/http-answer.ts';
 
 /** The server violated a protocol. Each layer names the cause, for before and after the connection is open. */
 export class ProtocolError extends Error {
@@ -31,6 +32,11 @@ export function webSocketError(message: string): ProtocolError {
 /** @param maxBytes that a message may have */
 export function messageTooLarge(maxBytes: number): ProtocolError {
   return new ProtocolError('message_too_large', 'message too large', `a message of more than ${maxBytes} bytes`);
+}
+
+/** The server refuses, in HTTP. */
+export function refused({ cause, message, retryAfterMs }: Failure): ProtocolError {
+  return new ProtocolError(cause, 'transport error', message, retryAfterMs);
 }
 
 export function httpError(message: string): ProtocolError {

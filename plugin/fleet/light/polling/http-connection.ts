@@ -4,10 +4,14 @@ import { monotonicUs } from '../../../../protocol/clock/clock.ts';
 import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
 import { MAX_PAYLOAD_BYTES } from '../../../../protocol/connection.ts';
 import { networkCause } from '../../client/cause.ts';
+import { type Answer, type AnswerHead, AnswerReader, type Expected, parseHead } from '../http/answer.ts';
+import { httpError } from '../protocol-error.ts';
 import type { Shared } from '../shared.ts';
 import type { Wire, WireListener } from '../sockets/wire.ts';
 import type { Destination, WebSocketOptions } from '../websocket/handshake.ts';
-import { type HttpAnswer, ResponseReader } from './http-response.ts';
+
+/** What the answer to a polling request is to be. */
+export const POLLING_ANSWER: Expected = { status: 200, error: httpError, readHead };
 
 export type Purpose = 'poll' | 'post';
 
@@ -16,7 +20,7 @@ export interface HttpListener {
   onTcpOpen(): void;
   onWireOpen(tlsResumed: boolean): void;
   /** The answer to a request; its body is valid only during the call. */
-  onAnswer(purpose: Purpose, answer: HttpAnswer): void;
+  onAnswer(purpose: Purpose, answer: Answer): void;
   onRequestFailed(cause: FailureCode, message: string, retryAfterMs?: number): void;
   /** Reading the answer, or handling it, has thrown. */
   onReadError(error: unknown): void;
@@ -32,7 +36,7 @@ export class HttpConnection implements WireListener {
   readonly #shared: Shared;
   readonly #destination: Destination;
   readonly #options: WebSocketOptions;
-  readonly #answer: ResponseReader;
+  readonly #answer: AnswerReader;
   #wire: Wire | undefined = undefined;
   #isConnected = false;
   /** The request under way. */
@@ -46,7 +50,7 @@ export class HttpConnection implements WireListener {
     this.#shared = shared;
     this.#destination = destination;
     this.#options = options;
-    this.#answer = new ResponseReader(shared.buffers);
+    this.#answer = new AnswerReader(POLLING_ANSWER, shared.buffers);
     this.#dial();
   }
 
@@ -148,11 +152,19 @@ export class HttpConnection implements WireListener {
     if (wire.writableLength > 0 && !this.#shared.buffers.sends(wire)) this.#listener.onOverflow('buffers full');
   }
 
-  #deliver(answer: HttpAnswer): void {
+  #deliver(answer: Answer): void {
     const purpose = this.#request?.purpose;
     this.#request = undefined;
     this.#answered++;
     if (!answer.head.keepsAlive) this.destroy();
     if (purpose !== undefined) this.#listener.onAnswer(purpose, answer);
   }
+}
+
+function readHead(text: string): AnswerHead {
+  const head = parseHead(text, httpError);
+  const coding = head.headers.get('content-encoding')?.join() ?? 'identity';
+  if (coding !== 'identity') throw httpError(`an answer in ${coding}, which was not asked for`);
+  if (head.status === 101) throw httpError('an upgrade that was not asked for');
+  return head;
 }

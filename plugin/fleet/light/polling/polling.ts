@@ -3,13 +3,12 @@
  * connections of its own, as a browser has them. Requests and bodies are those of socket.io-client 4.8.
  */
 import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
-import { httpFailure } from '../../client/http-answer.ts';
 import { MAX_UNSENT_BYTES } from '../../client/limits.ts';
+import { type Answer, refusalOf } from '../http/answer.ts';
 import type { Shared } from '../shared.ts';
 import type { WebSocketOptions } from '../websocket/handshake.ts';
 import { CookieJar } from './cookies.ts';
 import { HttpConnection, type HttpListener, type Purpose } from './http-connection.ts';
-import type { HttpAnswer } from './http-response.ts';
 import { countFitting, decodePayload, type EngineIoPacket, encodePayload, type PacketHandler } from './payload.ts';
 import { encodeRequest, type PollingPlan } from './polling-plan.ts';
 
@@ -138,15 +137,15 @@ export abstract class Polling implements HttpListener {
     else if (this.#state !== 'closed') this.#listener.onPollingFailed(cause, message, retryAfterMs);
   }
 
-  onAnswer(purpose: Purpose, answer: HttpAnswer): void {
+  onAnswer(purpose: Purpose, answer: Answer): void {
     if (this.#state === 'closed') return;
-    const { status, cookies } = answer.head;
+    const { status, headers } = answer.head;
     if (status !== 200) {
-      const { cause, message, retryAfterMs } = httpFailure(refusalOf(answer));
+      const { cause, message, retryAfterMs } = refusalOf(answer);
       this.onRequestFailed(cause, message, retryAfterMs);
       return;
     }
-    this.cookies.keep(cookies);
+    this.cookies.keep(headers.get('set-cookie') ?? []);
     if (purpose === 'poll') this.#onPolled(answer);
     else {
       this.#isPosting = false;
@@ -157,7 +156,7 @@ export abstract class Polling implements HttpListener {
     this.#settle();
   }
 
-  #onPolled({ body, start, end }: HttpAnswer): void {
+  #onPolled({ body, start, end }: Answer): void {
     this.#isPolling = false;
     decodePayload(body, start, end, this.#listener);
     // While a close packet waits, the server may still have to answer what came before it.
@@ -231,9 +230,4 @@ export abstract class Polling implements HttpListener {
 
 function sizeOf(packet: EngineIoPacket): number {
   return packet.length + PACKET_BYTES;
-}
-
-function refusalOf({ head, body, start, end }: HttpAnswer): Parameters<typeof httpFailure>[0] {
-  const { status, reason, location, retryAfter } = head;
-  return { status, reason, location, retryAfter, body: body.toString('utf8', start, Math.min(end, start + 1000)) };
 }

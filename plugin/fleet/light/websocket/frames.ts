@@ -1,8 +1,8 @@
 /** WebSocket frames (RFC 6455): from the server in place, to the server masked. */
 import type { BufferBudget } from '../buffer-budget.ts';
+import { ByteQueue } from '../byte-queue.ts';
 import { type PerMessageDeflate, THRESHOLD_BYTES } from '../deflate/per-message-deflate.ts';
 import { messageTooLarge, webSocketError } from '../protocol-error.ts';
-import { ByteQueue } from './byte-queue.ts';
 
 export const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 

@@ -3,18 +3,12 @@ import { hash, randomBytes } from 'node:crypto';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
 import type { ClientOptions } from '../../client/client.ts';
-import type { BufferBudget } from '../buffer-budget.ts';
 import { DEFLATE_OFFER, type DeflateGrant, readGrant } from '../deflate/grant.ts';
+import { type AnswerHead, type Expected, parseHead } from '../http/answer.ts';
 import { webSocketError } from '../protocol-error.ts';
-import { ByteQueue } from './byte-queue.ts';
-import { headerPattern, Refusal } from './refusal.ts';
 
 const WEBSOCKET_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const KEY_BYTES = 16;
-const MAX_HEAD_BYTES = 16 * 1024;
-const UPGRADE = headerPattern('upgrade');
-const ACCEPT = headerPattern('sec-websocket-accept');
-const EXTENSIONS = /\r\nsec-websocket-extensions:[ \t]*([^\r\n]*)/gi;
 /** What the handshake itself sets; every other header is the user's to set, `Host` included. */
 const OWN_HEADERS = new Set([
   'upgrade',
@@ -144,108 +138,30 @@ export function headerLines({ headers, url }: WebSocketOptions, except: string[]
   return lines.join('');
 }
 
-/** The text before and after the accept key in the last valid head: nearly all heads differ only in that key. */
-let rightHead = ['', ''];
-/** What that head grants. */
-let rightGrant: DeflateGrant | undefined;
+/** The last valid head, and its text before and after the accept key: nearly all heads differ only in that key. */
+let right: { before: string; after: string; head: AnswerHead } | undefined;
 
-/** Reads the answer's head in place, or collects it if it arrives in pieces. */
-export class UpgradeResponse {
-  /** What the server has granted of the compression that was offered; undefined for none. */
-  grant: DeflateGrant | undefined = undefined;
-  /** The server has refused, and what it says of that is still to come. */
-  refusal: Refusal | undefined = undefined;
-  #head: ByteQueue | undefined = undefined;
-  readonly #accept: string;
-  readonly #offersCompression: boolean;
-  readonly #budget: BufferBudget;
-
-  /** @param budget for a head that is not complete */
-  constructor({ accept }: Challenge, offersCompression: boolean, budget: BufferBudget) {
-    this.#accept = accept;
-    this.#offersCompression = offersCompression;
-    this.#budget = budget;
-  }
-
-  /**
-   * @returns where the first frame begins, or -1 while the head, or the body of a refusal, is incomplete
-   * @throws ProtocolError: `http_<status>`, `not_websocket`, `buffers_full`
-   */
-  read(bytes: Buffer, start: number, end: number): number {
-    if (this.refusal !== undefined) return this.#readRefusal(this.refusal, bytes, start, end);
-    const before = this.#head;
-    before?.append(bytes, start, end);
-    const all = before?.bytes ?? bytes;
-    const allEnd = before?.length ?? end;
-    let at = before ? 0 : start;
-    for (;;) {
-      const text = all.toString('latin1', at, Math.min(at + MAX_HEAD_BYTES, allEnd));
-      if (!text.startsWith('HTTP/1.'.slice(0, text.length))) throw webSocketError('the answer is not HTTP');
-      const size = text.indexOf('\r\n\r\n') + 4;
-      if (size === 3) break;
-      const head = text.slice(0, size);
-      const status = this.#check(head);
-      at += size;
-      if (status === 101) return end - (allEnd - at);
-      if (status >= 200) {
-        this.refusal = new Refusal(status, head);
-        return this.#readRefusal(this.refusal, all, at, allEnd);
-      }
-      // An interim answer (100, 103): the real one follows.
-    }
-    if (allEnd - at >= MAX_HEAD_BYTES) throw webSocketError(`more than ${MAX_HEAD_BYTES} bytes of HTTP headers`);
-    if (before === undefined || at > 0) {
-      this.#head = new ByteQueue(512, this.#budget);
-      before?.release();
-      this.#head.append(all, at, allEnd);
-    }
-    return -1;
-  }
-
-  /** Nothing more is read. Idempotent. */
-  discard(): void {
-    this.#head?.release();
-    this.#head = undefined;
-  }
-
-  /** @throws ProtocolError as soon as some of the body is there */
-  #readRefusal(refusal: Refusal, bytes: Buffer, start: number, end: number): number {
-    this.discard();
-    refusal.append(bytes, start, end);
-    if (refusal.isComplete) throw refusal.toError();
-    return -1;
-  }
-
-  /** @returns the status of a valid head */
-  #check(head: string): number {
-    const around = head.split(this.#accept);
-    const isRight = around.length === 2 && around[0] === rightHead[0] && around[1] === rightHead[1];
-    if (isRight && (rightGrant === undefined || this.#offersCompression)) {
-      this.grant = rightGrant;
-      return 101;
-    }
-    const status = Number(/^HTTP\/1\.\d (\d{3})/.exec(head)?.[1]);
-    if (Number.isNaN(status)) throw webSocketError('the answer is not HTTP');
-    if (status !== 101) return status;
-    if (UPGRADE.exec(head)?.[1]?.toLowerCase() !== 'websocket') throw webSocketError('no Upgrade: websocket');
-    if (ACCEPT.exec(head)?.[1] !== this.#accept) throw webSocketError('wrong Sec-WebSocket-Accept');
-    this.grant = this.#granted(head);
-    rightHead = around;
-    rightGrant = this.grant;
-    return status;
-  }
-
-  #granted(head: string): DeflateGrant | undefined {
-    const extensions = extensionsOf(head);
-    if (extensions === '') return undefined;
-    if (!this.#offersCompression) throw webSocketError('an extension that was not asked for');
-    return readGrant(extensions);
-  }
+/** What the server is to answer to the request with this challenge. */
+export function upgradeExpected({ accept }: Challenge): Expected {
+  return { status: 101, error: webSocketError, readHead: (text) => readHead(text, accept) };
 }
 
-function extensionsOf(head: string): string {
-  return [...head.matchAll(EXTENSIONS)]
-    .map(([, value]) => value)
-    .filter(Boolean)
-    .join(', ');
+function readHead(text: string, accept: string): AnswerHead {
+  const [before = '', after = '', ...others] = text.split(accept);
+  if (right && before === right.before && after === right.after && others.length === 0) return right.head;
+  const head = parseHead(text, webSocketError);
+  if (head.status !== 101) return head;
+  const [upgrade] = head.headers.get('upgrade') ?? [];
+  if (upgrade?.toLowerCase() !== 'websocket') throw webSocketError('no Upgrade: websocket');
+  if (head.headers.get('sec-websocket-accept')?.[0] !== accept) throw webSocketError('wrong Sec-WebSocket-Accept');
+  right = { before, after, head };
+  return head;
+}
+
+/** @returns what the server has granted of the compression that was offered; undefined for none @throws ProtocolError */
+export function grantIn({ headers }: AnswerHead, offersCompression: boolean): DeflateGrant | undefined {
+  const extensions = headers.get('sec-websocket-extensions')?.filter(Boolean).join(', ') ?? '';
+  if (extensions === '') return undefined;
+  if (!offersCompression) throw webSocketError('an extension that was not asked for');
+  return readGrant(extensions);
 }

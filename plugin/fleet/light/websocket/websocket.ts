@@ -12,11 +12,12 @@ import { BODY_TIMEOUT_MS } from '../../client/http-answer.ts';
 import { MAX_UNSENT_BYTES } from '../../client/limits.ts';
 import { Attempt } from '../attempt.ts';
 import { PerMessageDeflate } from '../deflate/per-message-deflate.ts';
-import { ProtocolError, unreadable, webSocketError } from '../protocol-error.ts';
+import { refusalOf } from '../http/answer.ts';
+import { ProtocolError, refused, unreadable, webSocketError } from '../protocol-error.ts';
 import type { Shared, Watched } from '../shared.ts';
 import type { Wire, WireListener } from '../sockets/wire.ts';
 import { closeCode, encodeClose, encodeFrame, FrameDecoder, type FrameHandler, OPCODE } from './frames.ts';
-import type { UpgradePlan, WebSocketOptions } from './handshake.ts';
+import { grantIn, type UpgradePlan, type WebSocketOptions } from './handshake.ts';
 
 /** The server's time to answer a close frame, before the TCP connection is dropped. */
 export const CLOSE_TIMEOUT_MS = 5000;
@@ -161,22 +162,31 @@ export abstract class WebSocketConnection<
     this.shared.receivedAtUs = monotonicUs();
     this.onTraffic(end - start, 0);
     try {
-      let at = start;
-      if (this.attempt?.stage === 'upgrade' && this.attempt.response !== undefined) {
-        at = this.attempt.response.read(bytes, start, end);
-        if (at < 0) {
-          if (this.attempt.response.refusal !== undefined) this.#awaitBody();
-          return;
-        }
-        this.attempt.response.discard();
-        const { grant } = this.attempt.response;
-        if (grant !== undefined) this.#frames.deflate = new PerMessageDeflate(grant);
-        this.onUpgraded();
-      }
-      if (this.isReading) this.#frames.decode(bytes, at, end, this, this.options.maxPayloadBytes ?? MAX_PAYLOAD_BYTES);
+      const { attempt } = this;
+      if (attempt?.stage === 'upgrade' && attempt.answer !== undefined) this.#readAnswer(attempt, bytes, start, end);
+      else this.#decode(bytes, start, end);
     } catch (error) {
       this.onReadError(error);
     }
+  }
+
+  #readAnswer({ answer: reader, offersCompression }: Attempt, bytes: Buffer, start: number, end: number): void {
+    const answer = reader?.read(bytes, start, end, 0);
+    if (answer === undefined) {
+      // What a server says of its refusal can come a little after the refusal itself.
+      if (reader?.refusal) this.setDeadline(Math.min(BODY_TIMEOUT_MS, this.deadlineMs - this.shared.nowMs()));
+      return;
+    }
+    if (answer.head.status !== 101) throw refused(refusalOf(answer));
+    const grant = grantIn(answer.head, offersCompression);
+    if (grant !== undefined) this.#frames.deflate = new PerMessageDeflate(grant);
+    this.onUpgraded();
+    this.#decode(answer.body, answer.start, answer.end);
+  }
+
+  #decode(bytes: Buffer, start: number, end: number): void {
+    if (!this.isReading) return;
+    this.#frames.decode(bytes, start, end, this, this.options.maxPayloadBytes ?? MAX_PAYLOAD_BYTES);
   }
 
   /** Whatever a server sends ends its own connection at most, and never the process that holds thousands. */
@@ -256,16 +266,11 @@ export abstract class WebSocketConnection<
     });
   }
 
-  /** What a server says of its refusal can come a little after the refusal itself. */
-  #awaitBody(): void {
-    this.setDeadline(Math.min(BODY_TIMEOUT_MS, this.deadlineMs - this.shared.nowMs()));
-  }
-
   /** From outside: of an attempt that the server has refused, the refusal is the cause. */
   #failAttempt(cause: FailureCode, message: string): void {
-    const refusal = this.attempt?.response?.refusal;
+    const refusal = this.attempt?.answer?.refusal;
     if (refusal === undefined) this.fail(cause, message);
-    else this.onReadError(refusal.toError());
+    else this.onReadError(refused(refusalOf(refusal)));
   }
 
   /** The attempt is over. */
@@ -294,7 +299,7 @@ export abstract class WebSocketConnection<
 
   /** Nothing more is read, so what has been read of an unfinished message is of no use. */
   protected discard(): void {
-    this.attempt?.response?.discard();
+    this.attempt?.answer?.discard();
     this.attempt = undefined;
     this.#frames.discard();
   }

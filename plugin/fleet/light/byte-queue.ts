@@ -1,4 +1,4 @@
-import type { BufferBudget } from '../buffer-budget.ts';
+import type { BufferBudget } from './buffer-budget.ts';
 
 /** Bytes that arrive in pieces. Grows by doubling, so that many small pieces cost no more than one large one. */
 export class ByteQueue {

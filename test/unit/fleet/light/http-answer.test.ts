@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { BufferBudget } from '../../../../plugin/fleet/light/buffer-budget.ts';
-import { ResponseReader } from '../../../../plugin/fleet/light/polling/http-response.ts';
+import { AnswerReader, refusalOf } from '../../../../plugin/fleet/light/http/answer.ts';
+import { POLLING_ANSWER } from '../../../../plugin/fleet/light/polling/http-connection.ts';
 import { ProtocolError } from '../../../../plugin/fleet/light/protocol-error.ts';
 
 const MAX_BYTES = 1000;
@@ -10,8 +11,10 @@ const LENGTH = `HTTP/1.1 200 OK\r\nContent-Length: ${Buffer.byteLength(BODY)}\r\
 const CHUNKED = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n40{\r\nB;x=y\r\n"sid":"ü"}\r\n0\r\nTrailer: 1\r\n\r\n`;
 const UNTIL_CLOSE = `HTTP/1.0 200 OK\r\n\r\n${BODY}`;
 
+const newReader = (budget = new BufferBudget()) => new AnswerReader(POLLING_ANSWER, budget);
+
 /** @returns status, body and whether the connection is kept, however the answer is cut */
-function read(reader: ResponseReader, answer: string, pieceBytes: number) {
+function read(reader: AnswerReader, answer: string, pieceBytes: number) {
   const bytes = Buffer.from(answer);
   for (let at = 0; at < bytes.length; at += pieceBytes) {
     const piece = Buffer.from(bytes.subarray(at, at + pieceBytes));
@@ -25,23 +28,22 @@ function read(reader: ResponseReader, answer: string, pieceBytes: number) {
 
 function failure(answer: string): string {
   try {
-    read(new ResponseReader(new BufferBudget()), answer, 1000);
+    read(newReader(), answer, 1000);
   } catch (error) {
     return error instanceof ProtocolError ? error.failure : String(error);
   }
   return 'none';
 }
 
-suite('ResponseReader', () => {
+suite('AnswerReader', () => {
   test('reads bodies of every kind, cut anywhere, one after the other', () => {
     for (const pieceBytes of [1, 2, 7, 1000]) {
       const budget = new BufferBudget();
-      const reader = new ResponseReader(budget);
+      const reader = newReader(budget);
       for (let round = 0; round < 2; round++) {
         assert.deepEqual(read(reader, LENGTH, pieceBytes), [200, BODY, true]);
         assert.deepEqual(read(reader, CHUNKED, pieceBytes), [200, BODY, true]);
         assert.deepEqual(read(reader, `HTTP/1.1 100 Continue\r\n\r\n${LENGTH}`, pieceBytes), [200, BODY, true]);
-        assert.deepEqual(read(reader, 'HTTP/1.1 204 No Content\r\n\r\n', pieceBytes), [204, '', true]);
       }
       assert.deepEqual(read(reader, UNTIL_CLOSE, pieceBytes), [200, BODY, false]);
       assert.equal(budget.usedBytes, 0, 'all memory is given back');
@@ -49,16 +51,15 @@ suite('ResponseReader', () => {
   });
 
   test('tells whether the connection is kept, and which cookies were set', () => {
-    const kept = (head: string) =>
-      read(new ResponseReader(new BufferBudget()), `${head}\r\nContent-Length: 2\r\n\r\nok`, 1000)?.at(-1);
+    const kept = (head: string) => read(newReader(), `${head}\r\nContent-Length: 2\r\n\r\nok`, 1000)?.at(-1);
     assert.equal(kept('HTTP/1.1 200 OK\r\nConnection: close'), false);
     assert.equal(kept('HTTP/1.0 200 OK'), false);
     assert.equal(kept('HTTP/1.0 200 OK\r\nConnection: Keep-Alive'), true);
     const answer = Buffer.from(
       'HTTP/1.1 200 OK\r\nset-cookie: a=1; Path=/\r\nSet-Cookie: b=2\r\nContent-Length: 0\r\n\r\n',
     );
-    const { head } = new ResponseReader(new BufferBudget()).read(answer, 0, answer.length, MAX_BYTES) ?? {};
-    assert.deepEqual(head?.cookies, ['a=1; Path=/', 'b=2']);
+    const { head } = newReader().read(answer, 0, answer.length, MAX_BYTES) ?? {};
+    assert.deepEqual(head?.headers.get('set-cookie'), ['a=1; Path=/', 'b=2']);
   });
 
   test('refuses what is not HTTP, or not what was announced', () => {
@@ -78,10 +79,29 @@ suite('ResponseReader', () => {
     assert.equal(failure(`HTTP/1.1 200 OK\r\nX: ${'x'.repeat(20_000)}`), 'not_http');
   });
 
+  test('takes the first that is said with a refusal, in any pieces, and no more', () => {
+    const refusals: [string, string][] = [
+      ['HTTP/1.1 502 Bad Gateway\r\nContent-Length: 100000\r\n\r\nnginx', 'nginx'],
+      ['HTTP/1.1 502 Bad Gateway\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nnginx', 'nginx'],
+      ['HTTP/1.1 502 Bad Gateway\r\nTransfer-Encoding: gzip\r\n\r\nnginx', 'nginx'],
+      ['HTTP/1.1 204 No Content\r\n\r\n', ''],
+    ];
+    for (const [bytes, said] of refusals) {
+      const reader = newReader();
+      const all = Buffer.from(bytes);
+      const whole = reader.read(all, 0, all.length, MAX_BYTES);
+      assert.ok(whole && refusalOf(whole).message.endsWith(said), bytes);
+      const slow = newReader();
+      const head = all.indexOf('\r\n\r\n') + 4;
+      if (said !== '') assert.equal(slow.read(all, 0, head, MAX_BYTES), undefined);
+      assert.ok(said === '' || slow.read(all, head, all.length, MAX_BYTES));
+    }
+  });
+
   test('gives back the memory of what is not finished', () => {
     const budget = new BufferBudget();
     for (const part of [LENGTH.slice(0, 20), LENGTH.slice(0, -1), CHUNKED.slice(0, -1)]) {
-      const reader = new ResponseReader(budget);
+      const reader = newReader(budget);
       read(reader, part, 3);
       assert.ok(budget.usedBytes > 0);
       reader.discard();

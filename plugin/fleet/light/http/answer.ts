@@ -1,0 +1,258 @@
+/**
+ * Reads the answers on an HTTP/1.1 connection: to the requests of polling, and to that for a WebSocket. In place if one arrives
+ * whole, otherwise collected. Of a refusal, the first of its body is enough, which often says why.
+ */
+import { type Failure, httpFailure } from '../../client/http-answer.ts';
+import type { BufferBudget } from '../buffer-budget.ts';
+import { ByteQueue } from '../byte-queue.ts';
+import { messageTooLarge, type ProtocolError } from '../protocol-error.ts';
+
+/** Memory for a body whose bytes have not arrived yet: until then its length is only a claim. */
+const MAX_TRUSTED_BYTES = 64 * 1024;
+const MAX_HEAD_BYTES = 16 * 1024;
+/** Of a chunk's size with its extensions, and of a trailer. */
+const MAX_LINE_BYTES = 1024;
+/** Of a refusal: more than is ever quoted. */
+const MAX_SAID_BYTES = 1024;
+const CHUNK_HEAD = /^[0-9a-f]+[^\n]*\n/i;
+const TOO_MUCH = 'more bytes than the answer announced';
+const NO_BODY = Buffer.alloc(0);
+
+/** How the end of a body is found. */
+const CHUNKED = -1;
+const UNTIL_CLOSE = -2;
+const UNKNOWN = -3;
+
+export interface AnswerHead {
+  status: number;
+  reason: string;
+  /** By name in lower case. */
+  headers: ReadonlyMap<string, readonly string[]>;
+  /** The connection can take another request. */
+  keepsAlive: boolean;
+  /** In bytes; negative for a body of unknown length. */
+  bodySize: number;
+}
+
+export interface Answer {
+  head: AnswerHead;
+  /** `body[start, end)`, valid until the next bytes are read; after a switch of protocols, all that follows the head. */
+  body: Buffer;
+  start: number;
+  end: number;
+}
+
+/** What an answer has to be, and what is wrong with another one. */
+export interface Expected {
+  status: 101 | 200;
+  error: (message: string) => ProtocolError;
+  /** @throws ProtocolError */
+  readHead: (text: string) => AnswerHead;
+}
+
+export class AnswerReader {
+  /** Some of the answer has arrived. */
+  hasBegun = false;
+  #head: AnswerHead | undefined = undefined;
+  /** What waits for the rest of the head, or then of the body. */
+  #queue: ByteQueue | undefined = undefined;
+  /** Of a chunked body: bytes left of the current chunk; 0 while its size, or the line end after it, is being read. */
+  #chunkLeft = 0;
+  #line = '';
+  #afterLastChunk = false;
+  /** The beginning of a refusal's body. */
+  #said = NO_BODY;
+  readonly #expected: Expected;
+  readonly #budget: BufferBudget;
+
+  /** @param budget for what waits for its end */
+  constructor(expected: Expected, budget: BufferBudget) {
+    this.#expected = expected;
+    this.#budget = budget;
+  }
+
+  /**
+   * Reads `bytes[start, end)`.
+   * @returns the answer when it is complete, or enough of a refusal has come
+   * @throws ProtocolError; only `discard` may be called afterwards
+   */
+  read(bytes: Buffer, start: number, end: number, maxBytes: number): Answer | undefined {
+    this.hasBegun = true;
+    let [from, at, to] = [bytes, start, end];
+    if (this.#head === undefined) {
+      const before = this.#queue;
+      before?.append(bytes, start, end);
+      if (before !== undefined) [from, at, to] = [before.bytes, 0, before.length];
+      at = this.#readHead(from, at, to);
+      if (at < 0) return undefined;
+    }
+    const { status, bodySize } = this.#head as unknown as AnswerHead;
+    if (status !== this.#expected.status) return this.#readRefusal(from, at, to);
+    if (status === 101) return this.#finish(from, at, to);
+    if (bodySize === UNKNOWN) throw this.#expected.error('a body whose length is not valid');
+    if (bodySize > maxBytes) throw messageTooLarge(maxBytes);
+    if (bodySize === CHUNKED) return this.#readChunks(from, at, to, maxBytes);
+    if (bodySize >= 0 && this.#queue === undefined && to - at >= bodySize) {
+      if (to - at > bodySize) throw this.#expected.error(TOO_MUCH);
+      return this.#finish(from, at, to);
+    }
+    this.#collect(from, at, to, maxBytes, Math.max(bodySize, 0));
+    if (bodySize === UNTIL_CLOSE || this.#collected < bodySize) return undefined;
+    if (this.#collected > bodySize) throw this.#expected.error(TOO_MUCH);
+    return this.#finishCollected();
+  }
+
+  /** The server has closed the connection. @returns the answer if that completes it */
+  ended(): Answer | undefined {
+    return this.refusal ?? (this.#head?.bodySize === UNTIL_CLOSE ? this.#finishCollected() : undefined);
+  }
+
+  /** What has come of a refusal whose body is not there yet. */
+  get refusal(): Answer | undefined {
+    const head = this.#head;
+    if (head === undefined || head.status === this.#expected.status) return undefined;
+    return { head, body: this.#said, start: 0, end: this.#said.length };
+  }
+
+  /** Nothing more is read. Idempotent. */
+  discard(): void {
+    this.#queue?.release();
+    this.#queue = undefined;
+  }
+
+  #finishCollected(): Answer {
+    return this.#finish(this.#queue?.bytes ?? NO_BODY, 0, this.#collected);
+  }
+
+  /** Prepares for the next answer, too. */
+  #finish(body: Buffer, start: number, end: number): Answer {
+    const head = this.#head as AnswerHead;
+    this.#head = undefined;
+    this.hasBegun = false;
+    this.#afterLastChunk = false;
+    this.discard();
+    return { head, body, start, end };
+  }
+
+  /** @returns where the body begins, or -1 while the head is incomplete */
+  #readHead(bytes: Buffer, start: number, end: number): number {
+    let at = start;
+    for (;;) {
+      const text = bytes.toString('latin1', at, Math.min(at + MAX_HEAD_BYTES, end));
+      if (!text.startsWith('HTTP/1.'.slice(0, text.length))) throw this.#expected.error('the answer is not HTTP');
+      const size = text.indexOf('\r\n\r\n') + 4;
+      if (size === 3) break;
+      const head = this.#expected.readHead(text.slice(0, size));
+      at += size;
+      // An interim answer (100, 103): the real one follows.
+      if (head.status < 200 && head.status !== 101) continue;
+      this.#head = head;
+      this.discard();
+      return at;
+    }
+    if (end - at >= MAX_HEAD_BYTES) throw this.#expected.error(`more than ${MAX_HEAD_BYTES} bytes of headers`);
+    if (this.#queue === undefined || at > 0) {
+      const rest = new ByteQueue(Math.max(512, end - at), this.#budget);
+      rest.append(bytes, at, end);
+      this.discard();
+      this.#queue = rest;
+    }
+    return -1;
+  }
+
+  #readRefusal(bytes: Buffer, start: number, end: number): Answer | undefined {
+    const wanted = Math.min(end, start + MAX_SAID_BYTES - this.#said.length);
+    if (wanted > start) this.#said = Buffer.concat([this.#said, bytes.subarray(start, wanted)]);
+    const answer = this.refusal as Answer;
+    const isAll = answer.head.bodySize === 0 || this.#said.length === MAX_SAID_BYTES;
+    return isAll || saidIn(answer) !== '' ? answer : undefined;
+  }
+
+  #readChunks(bytes: Buffer, start: number, end: number, maxBytes: number): Answer | undefined {
+    const { error } = this.#expected;
+    let at = start;
+    while (at < end) {
+      if (this.#chunkLeft > 0) {
+        const taken = Math.min(this.#chunkLeft, end - at);
+        this.#collect(bytes, at, at + taken, maxBytes);
+        this.#chunkLeft -= taken;
+        at += taken;
+        continue;
+      }
+      const newline = bytes.indexOf(0x0a, at);
+      const lineEnd = newline < 0 || newline >= end ? end : newline + 1;
+      this.#line += bytes.toString('latin1', at, lineEnd);
+      at = lineEnd;
+      if (this.#line.length > MAX_LINE_BYTES) throw error(`a chunk header of more than ${MAX_LINE_BYTES} bytes`);
+      if (!this.#line.endsWith('\n')) continue;
+      const line = this.#line.trim();
+      this.#line = '';
+      if (this.#afterLastChunk) {
+        // Trailers, then an empty line.
+        if (line !== '') continue;
+        if (at < end) throw error(TOO_MUCH);
+        return this.#finishCollected();
+      }
+      // The line end after a chunk's bytes.
+      if (line === '' && this.#collected > 0) continue;
+      if (!/^[0-9a-f]{1,8}\s*(;|$)/i.test(line)) throw error('a chunk without a size');
+      this.#chunkLeft = Number.parseInt(line, 16);
+      if (this.#chunkLeft === 0) this.#afterLastChunk = true;
+    }
+    return undefined;
+  }
+
+  get #collected(): number {
+    return this.#queue?.length ?? 0;
+  }
+
+  #collect(bytes: Buffer, start: number, end: number, maxBytes: number, expectedBytes = 0): void {
+    this.#queue ??= new ByteQueue(Math.min(Math.max(expectedBytes, 1024), MAX_TRUSTED_BYTES), this.#budget);
+    if (this.#collected + end - start > maxBytes) throw messageTooLarge(maxBytes);
+    this.#queue.append(bytes, start, end);
+  }
+}
+
+/** @param text to the end of the empty line @param error for what is no head @throws ProtocolError */
+export function parseHead(text: string, error: Expected['error']): AnswerHead {
+  const [first = '', ...lines] = text.split('\r\n');
+  const [, version, digits] = /^HTTP\/1\.(\d) (\d{3})/.exec(first) ?? [];
+  if (digits === undefined) throw error('the answer is not HTTP');
+  const headers = new Map<string, string[]>();
+  for (const line of lines) {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, Math.max(colon, 0)).toLowerCase();
+    const value = line.slice(colon + 1).trim();
+    const values = headers.get(name);
+    if (values) values.push(value);
+    else headers.set(name, [value]);
+  }
+  const status = Number(digits);
+  const bodySize = bodySizeOf(status, headers);
+  const connection = headers.get('connection')?.join().toLowerCase() ?? '';
+  const keepsAlive = version === '1' ? !connection.includes('close') : connection.includes('keep-alive');
+  return { status, reason: first.slice(13), headers, keepsAlive: bodySize !== UNTIL_CLOSE && keepsAlive, bodySize };
+}
+
+function bodySizeOf(status: number, headers: ReadonlyMap<string, readonly string[]>): number {
+  if (status < 200 || status === 204 || status === 304) return 0;
+  const coding = headers.get('transfer-encoding');
+  if (coding) return coding.join().toLowerCase() === 'chunked' ? CHUNKED : UNKNOWN;
+  const [length, ...others] = headers.get('content-length') ?? [];
+  if (length === undefined) return UNTIL_CLOSE;
+  return others.some((one) => one !== length) || !/^\d{1,15}$/.test(length) ? UNKNOWN : Number(length);
+}
+
+/** Why the server refuses. */
+export function refusalOf(answer: Answer): Failure {
+  const { status, reason, headers } = answer.head;
+  const [[location], [retryAfter]] = [headers.get('location') ?? [], headers.get('retry-after') ?? []];
+  return httpFailure({ status, reason, location, retryAfter, body: saidIn(answer) });
+}
+
+function saidIn({ head, body, start, end }: Answer): string {
+  const text = body.toString('utf8', start, end);
+  if (head.bodySize !== CHUNKED) return text.trim();
+  // The first chunk begins with its size.
+  return CHUNK_HEAD.test(text) ? text.replace(CHUNK_HEAD, '').trim() : '';
+}
