@@ -49,7 +49,7 @@ export class DroppingServer {
     const seq = this.orders.length + 1;
     const sentAtUs = monotonicUs();
     this.io.to('capacity').emit('broadcast', { seq, sentAtUs, worker: 'w0', data: 'x'.repeat(characters) });
-    this.orders.push({ seq, room: 'capacity', sentAtUs, intendedAtUs: sentAtUs });
+    this.orders.push({ seq, room: 'capacity', worker: 'w0', sentAtUs, intendedAtUs: sentAtUs });
   }
 
   /** All at once, as when a worker dies or a proxy restarts: @param abruptly without a close frame */

@@ -23,10 +23,10 @@ export async function ledgerRowsOf(
   const orders = faults.map((broadcastFaults, index) => {
     const seq = firstSeq + index;
     const sentAtUs = server.broadcast(seq, broadcastFaults);
-    return { seq, room: 'capacity', sentAtUs, intendedAtUs: sentAtUs };
+    return { seq, room: 'capacity', worker: 'w0', sentAtUs, intendedAtUs: sentAtUs };
   });
   await eventually(`${receipts} receipts`, () => fleet.status().received - before >= receipts);
-  const sent = orders.map((order) => ({ ...order, worker: 'w0', expected: server.members(), stampedAtUs: 0, via: 0 }));
+  const sent = orders.map((order) => ({ ...order, expected: server.members(), stampedAtUs: 0, via: 0 }));
   const measured = measurements({ sent, frozen: await fleet.freeze(orders) });
   const rows = batchRows(measured);
   const total = deliveryFigures(measured, rows, hookConfig());

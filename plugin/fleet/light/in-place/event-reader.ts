@@ -6,7 +6,7 @@
 import { crc32 } from 'node:zlib';
 import type { Client, ClientSink, Copy } from '../../client/client.ts';
 import { type EventPlan, idIn } from '../../client/counted-event.ts';
-import { ackRequest, headOf, isSame, matches, skipHead } from '../socket-io/packet-head.ts';
+import { ackRequest, headOf, matches, skipHead } from '../socket-io/packet-head.ts';
 import { JsonLocator, skipString } from './json-locator.ts';
 
 const QUOTE = 0x22;
@@ -15,6 +15,16 @@ const CLOSE_BRACKET = 0x5d;
 const FAR_BYTES = 128;
 const PLACEHOLDER = Buffer.from('{"_placeholder":true,"num":0}');
 const NOTHING: Buffer = Buffer.alloc(0);
+
+/** Broadcasts under way at the same time come to each connection in turns. */
+const MAX_MARKS = 8;
+
+/** What the copies of a broadcast have in common. */
+interface Marks {
+  readonly id: string | number;
+  /** Up to the payload, or up to the end of the id. */
+  readonly prefix: Buffer;
+}
 
 /** One for all connections of a process; as a copy, it is valid only while it reports. */
 export class EventReader implements Copy {
@@ -28,11 +38,10 @@ export class EventReader implements Copy {
   #bytes = NOTHING;
   #start = 0;
   #end = 0;
-  /** Of the previous copy. */
-  #lastIdBytes = NOTHING;
-  #lastId: string | number = '';
-  /** What the previous copy had up to its payload, or up to the end of its id. */
-  #prefix = NOTHING;
+  /** Of the previous copy, and of the broadcasts before. */
+  #marks: Marks = { id: '', prefix: NOTHING };
+  readonly #recent: Marks[] = [];
+  #oldest = 0;
   /** Of the previous copy whose payload followed in a message of its own. */
   #attached: AttachedCopy | undefined;
 
@@ -52,7 +61,7 @@ export class EventReader implements Copy {
    */
   report(sink: ClientSink, client: Client, bytes: Buffer, start: number, end: number, receivedAtUs: number): boolean {
     if (!this.#read(bytes, skipHead(bytes, start, end), end)) return false;
-    sink.onCopy(client, this.#lastId, receivedAtUs, this);
+    sink.onCopy(client, this.#marks.id, receivedAtUs, this);
     return true;
   }
 
@@ -65,9 +74,8 @@ export class EventReader implements Copy {
     // What asks to be acknowledged is left to the decoder, which knows when it is complete.
     if (this.#payload === undefined || ackRequest(bytes, start, end) !== undefined) return undefined;
     const json = skipHead(bytes, start, end);
-    if (!this.#read(bytes, json, end) || !matches(bytes, json + this.#prefix.length, end, PLACEHOLDER))
-      return undefined;
-    if (this.#attached?.id !== this.#lastId) this.#attached = new AttachedCopy(this.#lastId);
+    if (!this.#read(bytes, json, end) || !matches(bytes, this.#payloadStart, end, PLACEHOLDER)) return undefined;
+    if (this.#attached?.id !== this.#marks.id) this.#attached = new AttachedCopy(this.#marks.id);
     return this.#attached;
   }
 
@@ -96,7 +104,7 @@ export class EventReader implements Copy {
   }
 
   get #payloadStart(): number {
-    return this.#start + this.#prefix.length;
+    return this.#start + this.#marks.prefix.length;
   }
 
   /** Behind its quote; -1 if it is no text. */
@@ -106,36 +114,34 @@ export class EventReader implements Copy {
   }
 
   #read(bytes: Buffer, json: number, end: number): boolean {
-    if (bytes[end - 1] !== CLOSE_BRACKET || !(this.#repeats(bytes, json, end) || this.#find(bytes, json, end))) {
-      return false;
-    }
+    if (bytes[end - 1] !== CLOSE_BRACKET) return false;
+    const marks = this.#known(bytes, json, end) ?? this.#find(bytes, json, end);
+    if (marks === undefined) return false;
+    this.#marks = marks;
     this.#bytes = bytes;
     this.#start = json;
     this.#end = end;
     return true;
   }
 
-  #repeats(bytes: Buffer, json: number, end: number): boolean {
-    const { length } = this.#prefix;
-    if (length === 0 || end - json <= length) return false;
-    if (length < FAR_BYTES) return matches(bytes, json, end, this.#prefix);
-    return bytes.compare(this.#prefix, 0, length, json, json + length) === 0;
+  #known(bytes: Buffer, json: number, end: number): Marks | undefined {
+    if (beginsWith(bytes, json, end, this.#marks.prefix)) return this.#marks;
+    for (const marks of this.#recent) if (beginsWith(bytes, json, end, marks.prefix)) return marks;
+    return undefined;
   }
 
-  /** Into `#lastId` and `#prefix`. @returns false if the marks are not there */
-  #find(bytes: Buffer, json: number, end: number): boolean {
-    if (!matches(bytes, json, end, this.head) || !this.#id.find(bytes, json, end)) return false;
+  /** @returns undefined if the marks are not there */
+  #find(bytes: Buffer, json: number, end: number): Marks | undefined {
+    if (!matches(bytes, json, end, this.head) || !this.#id.find(bytes, json, end)) return undefined;
     const { start, end: idEnd } = this.#id;
-    if (this.#payload && !(this.#payload.find(bytes, json, end) && this.#payload.start > idEnd)) return false;
-    if (!isSame(bytes, start, idEnd, this.#lastIdBytes)) {
-      const id = idIn(this.#plan, parsed(bytes, start, idEnd));
-      if (id === undefined) return false;
-      this.#lastIdBytes = Buffer.from(bytes.subarray(start, idEnd));
-      this.#lastId = id;
-    }
+    if (this.#payload && !(this.#payload.find(bytes, json, end) && this.#payload.start > idEnd)) return undefined;
+    const id = idIn(this.#plan, parsed(bytes, start, idEnd));
+    if (id === undefined) return undefined;
     // With the byte behind the id, so that 12 is not taken for 1.
-    this.#prefix = Buffer.from(bytes.subarray(json, this.#payload?.start ?? idEnd + 1));
-    return true;
+    const marks = { id, prefix: Buffer.from(bytes.subarray(json, this.#payload?.start ?? idEnd + 1)) };
+    this.#recent[this.#oldest] = marks;
+    this.#oldest = (this.#oldest + 1) % MAX_MARKS;
+    return marks;
   }
 }
 
@@ -183,4 +189,11 @@ function parsed(bytes: Buffer, start: number, end: number): unknown {
   } catch {
     return undefined;
   }
+}
+
+function beginsWith(bytes: Buffer, start: number, end: number, prefix: Buffer): boolean {
+  const { length } = prefix;
+  if (length === 0 || end - start <= length) return false;
+  if (length < FAR_BYTES) return matches(bytes, start, end, prefix);
+  return bytes.compare(prefix, 0, length, start, start + length) === 0;
 }
