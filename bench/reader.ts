@@ -58,11 +58,6 @@ const CASES: Case[] = [
     attachment: Buffer.from(DATA),
   },
   {
-    label: 'the same, in keys of another order: decoded whole',
-    json: (seq) => `1-${JSON.stringify(['broadcast', { sentAtUs: AT, seq, worker: 'w0', data: PLACEHOLDER }])}`,
-    attachment: Buffer.from(DATA),
-  },
-  {
     label: 'own event, id before the text',
     plan: PLAN,
     json: (seq) => JSON.stringify(['said', { id: `m-${seq}`, at: AT, data: DATA }]),
