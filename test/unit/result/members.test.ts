@@ -4,8 +4,13 @@ import { describe, it } from 'node:test';
 import type { Batch } from '../../../protocol/result/delivery.ts';
 import { assertNames, verdictOf } from '../../helpers/verdict.ts';
 
-/** Ten are expected, and all is well unless the broadcast differs. */
-function disagreeing(batches: Partial<Batch>[], { disconnects = {}, dropped = 0 } = {}): string | undefined {
+interface Ends {
+  disconnects?: Record<string, number>;
+  dropped?: number;
+}
+
+/** Ten are expected, and all is well unless the broadcast differs. @returns as in `1 of 2` broadcasts */
+function disagreeing(batches: Partial<Batch>[], { disconnects = {}, dropped = 0 }: Ends): string | undefined {
   const { reasons } = verdictOf(({ delivery, connections }) => {
     const [normal] = delivery?.batches ?? [];
     assert.ok(normal && delivery);
@@ -20,95 +25,82 @@ function disagreeing(batches: Partial<Batch>[], { disconnects = {}, dropped = 0 
   return problem?.message.match(/\d+ of \d+/)?.[0];
 }
 
+/** The last is how many disagree; undefined: none does. */
+type Case = [what: string, batches: Partial<Batch>[], disagree?: string, ends?: Ends];
+
+function testCases(cases: Case[]): void {
+  for (const [what, batches, disagree, ends = {}] of cases) {
+    it(`${what}: ${disagree ?? 'agrees'}`, () => assert.equal(disagreeing(batches, ends), disagree));
+  }
+}
+
 describe('a server that knows of drops before we do', () => {
   const drop = { expected: 10, received: 6 };
+  const away = { ...drop, received: 7, missed: 4, resent: 1, lostDisconnected: 3 };
 
-  it('counts nobody who is lost, and nobody more than that less', () => {
-    assert.equal(disagreeing([{ ...drop, lostDisconnected: 4, serverMembers: 6 }]), undefined);
-    assert.equal(disagreeing([{ ...drop, lostDisconnected: 4, serverMembers: 5 }]), '1 of 1');
-    assert.equal(disagreeing([{ ...drop, lostConnected: 4, serverMembers: 9 }]), '1 of 1', 'they were connected');
-  });
-
-  it('counts nobody who gets the copy when it comes back', () => {
-    assert.equal(disagreeing([{ missed: 4, resent: 4, serverMembers: 6 }]), undefined);
-    assert.equal(disagreeing([{ missed: 4, resent: 4, serverMembers: 5 }]), '1 of 1');
-  });
-
-  it('has each of those who were away once, whether it got its copy or not', () => {
-    const away = { ...drop, received: 7, missed: 4, resent: 1, lostDisconnected: 3 };
-    assert.equal(disagreeing([{ ...away, serverMembers: 6 }]), undefined);
-    assert.equal(disagreeing([{ ...away, serverMembers: 5 }]), '1 of 1');
-  });
-
-  it('may be short of joins in flight', () => {
-    assert.equal(disagreeing([{ unexpected: 2, serverMembers: 8 }]), undefined);
-    assert.equal(disagreeing([{ unexpected: 2, serverMembers: 7 }]), '1 of 1');
-  });
+  testCases([
+    ['counts nobody who is lost', [{ ...drop, lostDisconnected: 4, serverMembers: 6 }]],
+    ['counts one less', [{ ...drop, lostDisconnected: 4, serverMembers: 5 }], '1 of 1'],
+    ['lacks one that was connected', [{ ...drop, lostConnected: 4, serverMembers: 9 }], '1 of 1'],
+    ['counts nobody who gets the copy when it comes back', [{ missed: 4, resent: 4, serverMembers: 6 }]],
+    ['counts one less than those', [{ missed: 4, resent: 4, serverMembers: 5 }], '1 of 1'],
+    ['has each that was away once, with its copy or without', [{ ...away, serverMembers: 6 }]],
+    ['has one less than that', [{ ...away, serverMembers: 5 }], '1 of 1'],
+    ['is short of joins in flight', [{ unexpected: 2, serverMembers: 8 }]],
+    ['is short of one more', [{ unexpected: 2, serverMembers: 7 }], '1 of 1'],
+  ]);
 });
 
 describe('a server that counts some time before it sends', () => {
-  it('misses who joined or came back since, and nobody else', () => {
-    assert.equal(disagreeing([{ justJoined: 3, serverMembers: 7 }]), undefined);
-    assert.equal(disagreeing([{ justJoined: 3, serverMembers: 6 }]), '1 of 1');
-    assert.equal(disagreeing([{ justJoined: 3 }, { serverMembers: 7 }]), '1 of 2', 'long ago');
-  });
+  const leaving = { justLeft: 3, serverMembers: 13 };
+  const fourteen = { ...leaving, serverMembers: 14 };
+  const turns = { justJoined: 3, justLeft: 3 };
 
-  it('has who left since, each time', () => {
-    const leaving = { justLeft: 3, serverMembers: 13 };
-    assert.equal(disagreeing([leaving, leaving, leaving]), undefined);
-    assert.equal(disagreeing([leaving, { ...leaving, serverMembers: 14 }]), '1 of 2');
-    assert.equal(disagreeing([{}, { ...leaving, serverMembers: 14 }, {}], { dropped: 4 }), undefined, 'noticed late');
-    assert.equal(disagreeing([leaving, { serverMembers: 13 }], { dropped: 3 }), '1 of 2', 'never noticed');
-  });
-
-  it('may have either of those that took turns', () => {
-    for (const serverMembers of [7, 10, 13]) {
-      assert.equal(disagreeing([{ justJoined: 3, justLeft: 3, serverMembers }]), undefined);
-    }
-  });
+  testCases([
+    ['misses who joined or came back since', [{ justJoined: 3, serverMembers: 7 }]],
+    ['misses one more', [{ justJoined: 3, serverMembers: 6 }], '1 of 1'],
+    ['misses who joined long ago', [{ justJoined: 3 }, { serverMembers: 7 }], '1 of 2'],
+    ['has who left since, each time', [leaving, leaving, leaving]],
+    ['has one more', [leaving, fourteen], '1 of 2'],
+    ['has one that it noticed late', [{}, fourteen, {}], undefined, { dropped: 4 }],
+    ['has some that it never noticed', [leaving, { serverMembers: 13 }], '1 of 2', { dropped: 3 }],
+    ['lacks those that took turns', [{ ...turns, serverMembers: 7 }]],
+    ['has half of those that took turns', [{ ...turns, serverMembers: 10 }]],
+    ['has those that took turns twice', [{ ...turns, serverMembers: 13 }]],
+  ]);
 });
 
 describe('a server that notices drops later than we do', () => {
   const four = { serverMembers: 14 };
   const well = {};
+  const closed = { disconnects: { 'transport close': 3, 'ping timeout': 1 } };
+  const joining = (serverMembers: number) => [{ serverMembers, unexpected: 2 }, well];
 
-  it('has them in one count, and not in the next one', () => {
-    assert.equal(disagreeing([well, four, well], { dropped: 4 }), undefined);
-    assert.equal(disagreeing([four, well], { disconnects: { 'transport close': 3, 'ping timeout': 1 } }), undefined);
-    assert.equal(disagreeing([four, well, four, well], { dropped: 8 }), undefined, 'each time others');
-  });
-
-  it('counts too many if there were fewer drops', () => {
-    assert.equal(disagreeing([well, four, well], { dropped: 3 }), '1 of 3');
-    assert.equal(disagreeing([well, four, well]), '1 of 3', 'nobody has dropped');
-  });
-
-  it('counts too many if they are still there at the next broadcast', () => {
-    assert.equal(disagreeing([well, four, four, well], { dropped: 4 }), '2 of 4');
-    assert.equal(disagreeing([four, { serverMembers: 11 }], { dropped: 4 }), '2 of 2', 'even if they are fewer');
-    assert.equal(disagreeing([four, four, four], { dropped: 4 }), '3 of 3');
-  });
-
-  it('is asked once more after the last broadcast, by the count of all connections', () => {
-    assert.equal(disagreeing([well, four], { dropped: 4 }), undefined);
-    assert.equal(disagreeing([well, four], { dropped: 3 }), '1 of 2');
-  });
-
-  it('has joins in flight besides', () => {
-    assert.equal(disagreeing([{ serverMembers: 16, unexpected: 2 }, well], { dropped: 4 }), undefined);
-    assert.equal(disagreeing([{ serverMembers: 17, unexpected: 2 }, well], { dropped: 4 }), '1 of 2');
-  });
+  testCases([
+    ['has them in one count, and not in the next one', [well, four, well], undefined, { dropped: 4 }],
+    ['has closed ones, too', [four, well], undefined, closed],
+    ['has others each time', [four, well, four, well], undefined, { dropped: 8 }],
+    ['has more than dropped', [well, four, well], '1 of 3', { dropped: 3 }],
+    ['has some although nobody dropped', [well, four, well], '1 of 3'],
+    ['has them at the next broadcast, too', [well, four, four, well], '2 of 4', { dropped: 4 }],
+    ['has fewer at the next broadcast', [four, { serverMembers: 11 }], '2 of 2', { dropped: 4 }],
+    ['has them for good', [four, four, four], '3 of 3', { dropped: 4 }],
+    ['has them at the last one, after which all connections are counted', [well, four], undefined, { dropped: 4 }],
+    ['has more at the last one than dropped', [well, four], '1 of 2', { dropped: 3 }],
+    ['has joins in flight besides', joining(16), undefined, { dropped: 4 }],
+    ['has one more than those', joining(17), '1 of 2', { dropped: 4 }],
+  ]);
 });
 
-it('a server that counts nobody disagrees with nobody', () => {
-  assert.equal(disagreeing([{ serverMembers: null }, { serverMembers: null }]), undefined);
-});
+describe('a server', () => {
+  testCases([['that counts nobody', [{ serverMembers: null }, { serverMembers: null }]]]);
 
-it('says in which direction the counts differ, and accuses nobody else', () => {
-  const of = (serverMembers: number) =>
-    verdictOf(({ delivery }) => Object.assign(delivery?.batches[0] ?? {}, { serverMembers })).reasons[0];
-  assertNames(of(4990)?.message, ['fewer', 4990, 5000]);
-  assert.match(of(4990)?.fix ?? '', /adapter/);
-  assertNames(of(5010)?.message, ['more', 5010, 5000]);
-  assert.doesNotMatch(of(5010)?.fix ?? '', /adapter/);
+  it('is told in which direction its counts differ, and nobody else is accused', () => {
+    const of = (serverMembers: number) =>
+      verdictOf(({ delivery }) => Object.assign(delivery?.batches[0] ?? {}, { serverMembers })).reasons[0];
+    assertNames(of(4990)?.message, ['fewer', 4990, 5000]);
+    assert.match(of(4990)?.fix ?? '', /adapter/);
+    assertNames(of(5010)?.message, ['more', 5010, 5000]);
+    assert.doesNotMatch(of(5010)?.fix ?? '', /adapter/);
+  });
 });
