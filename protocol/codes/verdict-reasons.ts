@@ -6,7 +6,7 @@ import type { Code } from './code.ts';
 export const ANSWERS = ['connections', 'memory', 'delivery', 'latency', 'cpu'] as const;
 export type Answer = (typeof ANSWERS)[number];
 
-interface ReasonDefinition extends Code {
+interface Definition extends Code {
   /** Answers whose figures are not to be used. `run`: none is, and the verdict is INVALID; with any other it is SUSPECT. */
   invalidates: readonly (Answer | 'run')[];
   /** Whose limit it shows. */
@@ -316,9 +316,13 @@ const REASONS = {
     invalidates: ['run'],
     blame: 'measurement',
   },
-} satisfies Record<string, ReasonDefinition>;
+} as const satisfies Record<string, Definition>;
 
 export type ReasonCode = keyof typeof REASONS;
+
+interface ReasonDefinition extends Definition {
+  causes?: readonly ReasonCode[];
+}
 
 export const VERDICT_REASONS: Record<ReasonCode, ReasonDefinition> = REASONS;
 
