@@ -164,7 +164,7 @@ describe('a run that cannot begin', { concurrency: 3 }, () => {
       script: quickScript({ target: `http://127.0.0.1:${port}` }),
       env: { REDIS_URL: `redis://:secret@127.0.0.1:${dead}` },
     });
-    await assertRefused(run, 'START_FAILED', new RegExp(`127.0.0.1:${dead} does not answer`), /REDIS_URL/);
+    await assertRefused(run, 'REDIS_UNREACHABLE', new RegExp(`127.0.0.1:${dead} does not answer`), /REDIS_URL/);
     assert.doesNotMatch(run.output(), /secret/);
   });
 

@@ -168,7 +168,7 @@ test('a Redis that does not answer is reported without its password', async (t) 
   const stateDir = tempStateDir(t);
   const redisUrl = 'redis://:secret@127.0.0.1:1';
   await assert.rejects(startStack({ ...full(stateDir), redisUrl }), (error: Error & { code: string }) => {
-    assert.equal(error.code, 'START_FAILED');
+    assert.equal(error.code, 'REDIS_UNREACHABLE');
     assert.match(error.message, /127\.0\.0\.1:1/);
     assert.doesNotMatch(error.message, /secret/);
     return true;
