@@ -45,6 +45,13 @@ interface SamplerHealth {
   failures: Record<string, number>;
 }
 
+interface Living {
+  pids: LayerPids;
+  processes: Map<number, ProcessReading>;
+  /** When they were read. */
+  atMs: number;
+}
+
 /** The share of time that reading PSS can take: the larger the processes, the less often it is read. */
 const PSS_SHARE = 0.002;
 
@@ -187,11 +194,10 @@ export class Sampler {
   }
 
   async #row(): Promise<SampleRow> {
-    const atMs = performance.now();
+    const pss = performance.now() >= this.#pssDueMs;
+    const { pids, processes, atMs } = await this.#living(pss);
     const t = Math.round(atMs - this.#startMs) / 1000;
     const connections = this.#sources.connections();
-    const pss = atMs >= this.#pssDueMs;
-    const { pids, processes } = await this.#living(pss);
     const sources = openSources(pids, processes, { ...this.#sources, workers: this.#inTime() });
     const machine = this.#sources.machine?.tick(() => this.seconds());
     const sampled = this.layers.map((layer) => sampleOf(layer, sources));
@@ -232,12 +238,16 @@ export class Sampler {
   }
 
   /** A process that ends while it is read is looked for once more: one that a worker has started may end at any time. */
-  async #living(pss: boolean): Promise<{ pids: LayerPids; processes: Map<number, ProcessReading> }> {
+  async #living(pss: boolean): Promise<Living> {
+    const first = await this.#readAll(pss);
+    const isComplete = Object.values(first.pids).every((some) => some.every((pid) => first.processes.has(pid)));
+    return isComplete ? first : this.#readAll(pss);
+  }
+
+  async #readAll(pss: boolean): Promise<Living> {
     const pids = await this.#pids();
-    const processes = await this.#readProcesses(pids, pss);
-    if (Object.values(pids).every((some) => some.every((pid) => processes.has(pid)))) return { pids, processes };
-    const again = await this.#pids();
-    return { pids: again, processes: await this.#readProcesses(again, pss) };
+    const atMs = performance.now();
+    return { pids, atMs, processes: await this.#readProcesses(pids, pss) };
   }
 
   async #pids(): Promise<LayerPids> {
