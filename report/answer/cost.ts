@@ -89,7 +89,7 @@ interface CostLayer {
 
 /** The kernel has no part where nobody knows which sockets are the deployment's. */
 function layersOfCost({ memory: { perConnectionBytes }, run: { profile } }: Result): CostLayer[] {
-  const proxy = Object.keys(perConnectionBytes).find((id) => /^nginx(Pss|Rss)$/.test(id));
+  const proxy = Object.keys(perConnectionBytes).find((id) => /^(nginx|haproxy)(Pss|Rss|Pools)$/.test(id));
   const sockets = profile === 'remote' ? null : SOCKETS[profile];
   return [
     { title: 'workers', layer: mainWorkerLayer(perConnectionBytes), share: 1 },

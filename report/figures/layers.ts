@@ -50,8 +50,13 @@ export function slopeLayers(result: Described): string[] {
 
 /** What was nothing at each plateau; and the whole machine where its slope may not be quoted: all that runs on it moves its memory. */
 export function isNoise({ memory }: Pick<Result, 'memory'>, id: string): boolean {
-  if (memory.plateaus.length > 0 && memory.plateaus.every(({ [id]: bytes }) => bytes === 0)) return true;
+  if (isNothing(memory, id)) return true;
   return familyOf(id) === WHOLE_MACHINE && memory.perConnectionBytes[id]?.doubt !== undefined;
+}
+
+/** Such as that of processes that the workers have started, where they have started none. */
+export function isNothing({ plateaus }: Pick<Result['memory'], 'plateaus'>, id: string): boolean {
+  return plateaus.length > 0 && plateaus.every(({ [id]: bytes }) => bytes === 0);
 }
 
 /** @returns the first id of each family, such as that of `workerPss` and `workerRss` */

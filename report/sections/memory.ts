@@ -5,7 +5,7 @@ import type { Result } from '../../protocol/result/result.ts';
 import { type ConnectionCost, connectionCost, costText, splitText } from '../answer/cost.ts';
 import { memoryByConnections } from '../charts/memory.ts';
 import { memoryOverTime } from '../charts/over-time.ts';
-import { familyOf, inOrder, layerTitle, mainWorkerLayer, slopeLayers } from '../figures/layers.ts';
+import { familyOf, inOrder, isNothing, layerTitle, mainWorkerLayer, slopeLayers } from '../figures/layers.ts';
 import { amount, withUnit } from '../model/amount.ts';
 import {
   absentSection,
@@ -142,7 +142,8 @@ function collectionNotes({ memory: { collected, perConnectionBytes, collectionsC
 
 function plateaus(result: Result): Block {
   const { plateaus: found } = result.memory;
-  const read = [...new Set(found.flatMap((plateau) => Object.keys(plateau)))].filter((key) => key !== 'connections');
+  const keys = new Set(found.flatMap((plateau) => Object.keys(plateau)));
+  const read = [...keys].filter((key) => key !== 'connections' && !isNothing(result.memory, key));
   return grid(
     'Memory at each plateau',
     ['Connections, MB', ...found.map(({ connections }) => integer(connections))],

@@ -5,15 +5,18 @@ import type { ProcessStat } from '../processes/proc.ts';
 
 /** Node names its main thread, and so its process, itself. */
 const INTERPRETER = /^((node-)?MainThread|node|deno|bun|python[\d.]*|ruby|perl|java|php|bash|sh)$/;
+/** In place of a script. */
+const CODE = /^(-[cep]|--eval|--print)$/;
 const MAX_LENGTH = 40;
 
 /** @returns e.g. `chromium`, `node tsc`; of a command line, only the names of program and script: others can be secrets */
 export function programName({ pid, name }: Pick<ProcessStat, 'pid' | 'name'>, root = '/'): string {
   if (!INTERPRETER.test(name)) return name.slice(0, MAX_LENGTH);
-  const [program = '', script = ''] = argumentsOf(pid, root);
-  const isScript = script !== '' && !script.startsWith('-');
-  const said = [basename(program) || name, ...(isScript ? [basename(script)] : [])].join(' ');
-  return said.slice(0, MAX_LENGTH);
+  const [program = '', ...others] = argumentsOf(pid, root);
+  const code = others.findIndex((one) => CODE.test(one));
+  // What stands before the script are options of the interpreter; what stands behind it is nobody's business.
+  const script = others.find((one, index) => !one.startsWith('-') && (code < 0 || index < code)) ?? '';
+  return [basename(program) || name, basename(script)].join(' ').trim().slice(0, MAX_LENGTH);
 }
 
 function argumentsOf(pid: number, root: string): string[] {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { cpuOverTime } from '../../../report/charts/over-time.ts';
 import { layerStyle } from '../../../report/charts/palette.ts';
-import { cpuLayers, inOrder, layerTitle, mainLayers, oneOfEach } from '../../../report/figures/layers.ts';
+import { cpuLayers, inOrder, layerTitle, mainLayers, oneOfEach, slopeLayers } from '../../../report/figures/layers.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 /** As a version wrote it that did not describe its layers. */
@@ -25,6 +25,13 @@ describe('the layers of a result', () => {
     assert.deepEqual(oneOfEach(['workerPss', 'workerRss', 'pm2Rss', 'pm2Pss']), ['workerPss', 'pm2Rss']);
     const main = mainLayers(perfectResult());
     assert.deepEqual([main.includes('nginxPss'), main.includes('nginxRss')], [true, false]);
+  });
+
+  it('are short of those that were nothing at any time', () => {
+    const result = perfectResult();
+    assert.ok(slopeLayers(result).includes('nginxPss'));
+    for (const plateau of result.memory.plateaus) plateau.nginxPss = 0;
+    assert.ok(!slopeLayers(result).includes('nginxPss'));
   });
 
   it('are told apart in charts', () => {

@@ -234,6 +234,7 @@ describe('the name of a program', () => {
   const cases: [comm: string, commandLine: string, name: string][] = [
     ['chrome', '/opt/chrome\0--password=secret', 'chrome'],
     ['MainThread', '/usr/bin/node\0/work/node_modules/.bin/tsc\0--token\0secret', 'node tsc'],
+    ['node', 'node\0--test\0--test-concurrency=1\0test/e2e/run.test.ts\0--token', 'node run.test.ts'],
     ['node', 'node\0-e\0const token = "secret"', 'node'],
     ['python3.11', '/usr/bin/python3\0/srv/app.py', 'python3 app.py'],
     ['sh', '', 'sh'],
