@@ -80,7 +80,7 @@ it('answers in one sentence, with the runs, the evidence and the machines, in al
   assert.ok(held !== null && broke !== null && held <= 61 && broke > 61 && broke - held <= held * 0.05);
   const sentence = `This deployment held ${held} connections; at ${broke}, ${broke - 61} connection${broke === 62 ? '' : 's'} failed, because`;
   assert.ok(search.answer.sentence.startsWith(sentence), search.answer.sentence);
-  assert.match(search.answer.sentence, /`http_503`: a connection limit of the proxy or the server\.$/);
+  assert.match(search.answer.sentence, /`http_503`: a connection limit of the proxy or of the server\.$/);
   assert.deepEqual(
     made.slice(0, 4).map(({ level, purpose, outcome }) => [level, purpose, outcome]),
     [
