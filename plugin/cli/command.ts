@@ -24,8 +24,16 @@ export const RUN_CODES = {
 /** What people type before the name of a command. */
 export const LINE = 'npx socketio-capacity';
 
+const HELP = new WeakMap<Command, HelpText>();
+
+/** @returns what `addHelp` was given, for the reference */
+export function helpOf(command: Command): HelpText {
+  return HELP.get(command) ?? { examples: {}, exitCodes: {} };
+}
+
 /** Adds examples and exit codes to a command's `--help`. */
 export function addHelp(command: Command, { examples, exitCodes }: HelpText): Command {
+  HELP.set(command, { examples, exitCodes });
   const shown = Object.entries(examples).map(([line, purpose]) => `  # ${purpose}\n  ${LINE} ${line}`);
   return command.addHelpText('after', () => {
     const help = command.createHelp();

@@ -2,6 +2,7 @@
 import { FLEET_RESERVED_FILES, MAX_FLEET_PROCESSES } from '../../protocol/generator.ts';
 import { integer } from '../../report/text/format.ts';
 import { perWorkerCapacity, RESERVED_FILES } from '../../server/stack/plan.ts';
+import type { LimitName } from './checks.ts';
 import { coresNeeded } from './cores.ts';
 import {
   conntrackEntries,
@@ -19,7 +20,7 @@ import { generatorPorts, proxyPorts } from './ports.ts';
 import type { Situation } from './situation.ts';
 
 export interface Limit {
-  name: string;
+  name: LimitName;
   /** Highest number of connections; null if it grows with the target, or there is no limit. */
   max: number | null;
   /** How to raise it to what the scenario needs or, if that fits already, to twice `max`. Null without a limit. */

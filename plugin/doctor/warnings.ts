@@ -1,12 +1,13 @@
 /** Conditions that do not prevent connections, but distort what is measured. Pure. */
 import { decimals, integer } from '../../report/text/format.ts';
+import type { WarningName } from './checks.ts';
 import { coresNeeded, coresText } from './cores.ts';
 import { pingCores } from './costs.ts';
 import { planFor } from './deployment.ts';
 import type { Situation } from './situation.ts';
 
 export interface Warning {
-  name: string;
+  name: WarningName;
   message: string;
   /** How to fix it, as a command where possible. */
   raise: string;

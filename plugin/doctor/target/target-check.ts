@@ -1,20 +1,10 @@
 /** One check of a target: what was tried, what was found, and how to mend it. */
 import type { LookupAddress } from 'node:dns';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
+import type { TargetCheckName } from '../checks.ts';
 
 export interface TargetCheck {
-  name:
-    | 'name'
-    | 'certificate'
-    | 'websocket'
-    | 'polling'
-    | 'connect'
-    | 'control'
-    | 'workers'
-    | 'clock'
-    | 'metrics'
-    | 'limits'
-    | 'idle';
+  name: TargetCheckName;
   /** `failed`: a run would be refused, lose connections, or measure something else. `skipped`: nothing to be tried. */
   status: 'ok' | 'warning' | 'failed' | 'skipped';
   tried: string;
