@@ -4,86 +4,76 @@ import { overTimeSchema } from './over-time.ts';
 import { count, layers } from './parts.ts';
 
 const slopeSchema = z.strictObject({
-  slope: z.number(),
-  /** Null with fewer than three plateaus: two points give no estimate of the error. */
-  low95: z.number().nullable(),
-  high95: z.number().nullable(),
-  r2: z.number(),
-  /** The Techracers study's figure: (peak − baseline) ÷ connections. */
-  naive: z.number(),
-  /** Why the slope is not to be quoted; missing where it may be. */
+  slope: z.number().describe('bytes per connection: the line through the plateaus'),
+  low95: z.number().nullable().describe('lower end of its 95 % interval; null with fewer than three plateaus'),
+  high95: z.number().nullable().describe('upper end'),
+  r2: z.number().describe('share of the variance that the line explains'),
+  naive: z.number().describe('(peak − baseline) ÷ connections, as in the Techracers study'),
   doubt: z
     .enum(['fewPlateaus', 'noRise', 'curved', 'grows', 'falling', 'freed', 'kept', 'wide', 'miscounted'])
-    .optional(),
+    .optional()
+    .describe('why the slope may not be quoted; missing if it may'),
 });
 
 const layerSchema = z.strictObject({
-  /** Key of the memory figures (`workerRss`), or of `cpu` (`worker`). */
-  id: z.string(),
-  title: z.string(),
-  /** `bytes` of memory, or `cpuSeconds`: the key is one of `cpu`. */
-  unit: z.enum(['bytes', 'cpuSeconds']),
-  /** `machine`: everything that runs on the generator's machine, which can be the deployment's, too. */
-  belongsTo: z.enum(['deployment', 'generator', 'machine']),
-  /** Whether its bytes are part of the sum; no other layer of the sum contains them. */
-  inSum: z.boolean(),
-  /** Whether it is shown where there is room for few layers. */
-  main: z.boolean(),
+  id: z.string().describe('key of its memory figures (`workerRss`), or in `cpu` and `samples` (`worker`)'),
+  title: z.string().describe('its display name'),
+  unit: z.enum(['bytes', 'cpuSeconds']).describe('bytes of memory, or CPU time'),
+  belongsTo: z
+    .enum(['deployment', 'generator', 'machine'])
+    .describe('`machine`: all that runs on the generator’s machine'),
+  inSum: z.boolean().describe('part of `memory.sum`: no other layer in it has its bytes'),
+  main: z.boolean().describe('shown where there is room for few layers'),
 });
 
 export const memorySchema = z.strictObject({
-  /** Describes the layers, in the order of tables. Empty in results of versions that did not describe them. */
-  layers: z.array(layerSchema).default([]),
-  /** Before each reading at rest, the workers were made to collect their garbage; if not, memory is as it was. */
-  collected: z.boolean().default(true),
-  /** At rest: after a collection. */
-  perConnectionBytes: z.record(z.string(), slopeSchema),
-  /** What the workers need while they work, garbage and buffers included; null where it was not read. */
+  layers: z.array(layerSchema).default([]).describe('the layers, in the order of tables'),
+  collected: z.boolean().default(true).describe('the workers collected their garbage before each reading at rest'),
+  perConnectionBytes: z.record(z.string(), slopeSchema).describe('memory at rest, by layer'),
   inService: z
     .strictObject({
-      /**
-       * Of the readings before the collections, or the share of `peakBytes` in proportion to the connections if more.
-       * Without an interval, as the peak is one observation; results of older versions have one.
-       */
-      perConnectionBytes: z.record(z.string(), slopeSchema.omit({ naive: true })),
-      /** Highest while the full target was held and broadcast to. */
-      peakBytes: layers,
-      /** Just before the collection at each plateau. */
-      plateaus: z.array(z.object({ connections: count }).catchall(z.number())),
+      // Of the readings before the collections, or the share of `peakBytes` in proportion to the connections if more.
+      perConnectionBytes: z
+        .record(z.string(), slopeSchema.omit({ naive: true }))
+        .describe('by layer; no interval, as the peak is one observation'),
+      peakBytes: layers.describe('highest while all were connected and broadcast to, by layer'),
+      plateaus: z
+        .array(z.object({ connections: count.describe('at that plateau') }).catchall(z.number()))
+        .describe('bytes by layer, just before the garbage collection'),
     })
     .nullable()
-    .default(null),
-  /** The sum of the layers' slopes, compared with that of the whole machine; null if one of them is unknown. */
+    .default(null)
+    .describe('memory in service, garbage and buffers included; null if it was not read'),
   sum: z
     .strictObject({
-      /** Layers that are added up. */
-      parts: z.array(z.string()),
-      partsPerConnectionBytes: z.number(),
-      /** Slope of `systemHeld`, and its interval. */
-      systemPerConnectionBytes: z.number(),
-      systemLow95: z.number().nullable(),
-      systemHigh95: z.number().nullable(),
-      unexplainedPerConnectionBytes: z.number(),
-      /** Share of the machine's slope; null if that is not positive. */
-      unexplainedShare: z.number().nullable(),
+      parts: z.array(z.string()).describe('layers that are added'),
+      partsPerConnectionBytes: z.number().describe('the sum of their slopes'),
+      systemPerConnectionBytes: z.number().describe('slope of the whole machine (`systemHeld`)'),
+      systemLow95: z.number().nullable().describe('lower end of its 95 % interval'),
+      systemHigh95: z.number().nullable().describe('upper end'),
+      unexplainedPerConnectionBytes: z.number().describe('the machine’s slope less the sum'),
+      unexplainedShare: z
+        .number()
+        .nullable()
+        .describe('as a share of the machine’s slope; null if that is not positive'),
     })
     .nullable()
-    .default(null),
-  peakBytes: layers,
-  /** Layers whose peak is PSS that was derived from RSS, between two readings of PSS. */
-  derivedPeaks: z.array(z.string()).default([]),
-  residualBytes: layers,
-  /** At full target, after all broadcasts and a garbage collection. */
-  afterBroadcastsBytes: layers,
-  plateaus: z.array(z.object({ connections: count }).catchall(z.number())),
-  /** Where virtual users came and went, and memory was read again and again; null in all other runs. */
-  overTime: overTimeSchema.nullable().default(null),
-  /** Whose figure each layer's is: of the processes, of the workers themselves, of their metrics. */
-  sources: z.record(z.string(), z.string()).default({}),
-  /** Whether every worker counts its collections: only then could those that the run ordered be checked. */
-  collectionsCounted: z.boolean().default(false),
-  /** Layers that cannot be read on this system, and why. */
-  absent: z.record(z.string(), z.string()),
+    .default(null)
+    .describe('whether the layers add up to the whole machine; null if a part is unknown'),
+  peakBytes: layers.describe('highest reading, by layer'),
+  derivedPeaks: z.array(z.string()).default([]).describe('layers whose peak is PSS derived from RSS'),
+  residualBytes: layers.describe('after all have left, less the baseline, by layer'),
+  afterBroadcastsBytes: layers.describe('all connected, after the broadcasts and a garbage collection, by layer'),
+  plateaus: z
+    .array(z.object({ connections: count.describe('at that plateau') }).catchall(z.number()))
+    .describe('bytes by layer at each plateau, at rest'),
+  overTime: overTimeSchema.nullable().default(null).describe('memory over time; null without the option `overTime`'),
+  sources: z.record(z.string(), z.string()).default({}).describe('where each layer’s figure is from'),
+  collectionsCounted: z
+    .boolean()
+    .default(false)
+    .describe('every worker counts its collections, so that those that the run ordered could be checked'),
+  absent: z.record(z.string(), z.string()).describe('layers that could not be measured, and why'),
 });
 
 export type Slope = z.infer<typeof slopeSchema>;

@@ -1,44 +1,34 @@
 /** Of the section `memory` of the result document: memory while connections come and go. */
 import { z } from 'zod';
-import { count, layers } from './parts.ts';
+import { count, layers, time } from './parts.ts';
 
 const momentSchema = z.strictObject({
-  /** On the time axis of the samples. */
-  t: z.number(),
-  connections: z.number(),
-  /** Connections that had come and left by then. */
-  gone: z.number(),
-  bytes: layers,
+  t: time,
+  connections: z.number().describe('connections at that time'),
+  gone: z.number().describe('connections that had come and left by then'),
+  bytes: layers.describe('by layer'),
 });
 
 const driftSchema = z.strictObject({
-  /** Slope of the readings against the connections that have left. */
-  bytesPerConnection: z.number(),
-  /** Null with fewer than three readings. */
-  low95: z.number().nullable(),
-  high95: z.number().nullable(),
-  bytesPerHour: z.number(),
-  /** Null with churn. */
-  bytesPerWave: z.number().nullable(),
-  /** Whether the interval is above 0, by more than readings differ. Null without an interval. */
-  leaks: z.boolean().nullable(),
-  /** What a leak would have been found from, in bytes per connection. Null without an interval. */
-  noLeakAbove: z.number().nullable(),
+  bytesPerConnection: z.number().describe('slope of the readings against the connections that have left'),
+  low95: z.number().nullable().describe('lower end of its 95 % interval; null with fewer than three readings'),
+  high95: z.number().nullable().describe('upper end'),
+  bytesPerHour: z.number().describe('the same slope, by time'),
+  bytesPerWave: z.number().nullable().describe('the same slope, by waves; null with churn'),
+  leaks: z.boolean().nullable().describe('the interval is above 0, and the rise above 1 MB; null without an interval'),
+  noLeakAbove: z.number().nullable().describe('bytes per connection from which a leak would have been found'),
 });
 
 export const overTimeSchema = z.strictObject({
-  /** `waves`: read when all of a wave had left. `churn`: read one after the other, while virtual users come and go. */
-  kind: z.enum(['waves', 'churn']),
-  /** The workers collected their garbage before each reading. */
-  collected: z.boolean(),
-  /** Of each wave, when all were connected; empty with churn. */
-  peaks: z.array(momentSchema),
-  /** After many, older ones are means of neighbours. */
-  readings: z.array(momentSchema),
-  /** Readings at the beginning that the line leaves out: fewer connections had left than were ever open at the same time. */
-  warmUpReadings: count,
-  /** By layer. */
-  drift: z.record(z.string(), driftSchema),
+  kind: z.enum(['waves', 'churn']).describe('read when all of a wave had left, or while virtual users come and go'),
+  collected: z.boolean().describe('the workers collected their garbage before each reading'),
+  peaks: z.array(momentSchema).describe('each wave when all were connected; empty with churn'),
+  readings: z
+    .array(momentSchema)
+    .describe('the readings of the line; older ones are means of neighbours in a long run'),
+  // Fewer connections had left than were ever open at the same time.
+  warmUpReadings: count.describe('readings at the beginning that the line leaves out'),
+  drift: z.record(z.string(), driftSchema).describe('what a connection leaves behind, by layer'),
 });
 
 export type OverTimeResult = z.infer<typeof overTimeSchema>;

@@ -1,29 +1,42 @@
-/** What several sections of the result document consist of. */
+/** What several sections of the result document consist of. Descriptions are those of docs/reference/result.md. */
 import { z } from 'zod';
 
 export const count = z.number().int().nonnegative();
 export const layers = z.record(z.string(), z.number());
+/** Where a moment or an interval is. */
+export const time = z.number().describe('seconds since the first of `samples`');
 
-export const summarySchema = z.strictObject({
-  count,
-  min: z.number(),
-  mean: z.number(),
-  p50: z.number(),
-  /** Of few broadcasts, a percentile is the slowest one by another name: null then. */
-  p90: z.number().nullable(),
-  p95: z.number().nullable(),
-  p99: z.number().nullable(),
-  p999: z.number().nullable(),
-  max: z.number(),
-});
+export const summarySchema = z
+  .strictObject({
+    count: count.describe('how many values'),
+    min: z.number().describe('smallest'),
+    mean: z.number().describe('mean'),
+    p50: z.number().describe('median'),
+    // Of few broadcasts, a percentile is the slowest one by another name.
+    p90: z
+      .number()
+      .nullable()
+      .describe('percentiles; null where there are too few values to tell them from the largest'),
+    p95: z.number().nullable(),
+    p99: z.number().nullable(),
+    p999: z.number().nullable(),
+    max: z.number().describe('largest'),
+  })
+  .meta({ id: 'Summary', description: 'a distribution' });
 /** Null if nothing was measured, never zero. */
 export const summary = summarySchema.nullable();
 
-/** 95 %; null where too little is known of the noise. */
-export const interval = z.strictObject({ low95: z.number(), high95: z.number() }).nullable();
+const intervalSchema = z
+  .strictObject({ low95: z.number().describe('lower end'), high95: z.number().describe('upper end') })
+  .meta({ id: 'Interval', description: 'a 95 % interval; null where too little is known of the noise' });
+export const interval = intervalSchema.nullable();
 export const intervals = z.strictObject({ p50: interval, p99: interval });
 
-export const reasonSchema = z.strictObject({ code: z.string(), message: z.string(), fix: z.string().optional() });
+export const reasonSchema = z.strictObject({
+  code: z.string().describe('its [code](./errors.md)'),
+  message: z.string().describe('what happened'),
+  fix: z.string().optional().describe('what to do; may be missing'),
+});
 
 export type Interval = z.infer<typeof interval>;
 export type Summary = z.infer<typeof summarySchema>;
