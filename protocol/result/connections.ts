@@ -3,101 +3,93 @@ import { z } from 'zod';
 import { TRANSPORTS, type TransportsName } from '../connection.ts';
 import { count, summary, summarySchema } from './parts.ts';
 
+const perSecond = z.number().nullable();
+const byReason = z.record(z.string(), count);
+
 export const connectionsSchema = z.strictObject({
-  target: count,
-  peak: count,
-  failed: count,
-  failures: z.record(z.string(), count),
-  /** What the server said, or what went wrong, at the first failure of each cause. */
-  failureExamples: z.record(z.string(), z.string()).default({}),
-  /** Connections that virtual users tried to open. */
-  asked: count.default(0),
-  /** How many of these were open at some time. */
-  opened: count.default(0),
-  /** Open after all broadcasts; null where virtual users come and go, or nobody counts. */
-  held: count.nullable().default(null),
-  /** Opened, and ended other than by their virtual users, by Socket.IO's reason. */
-  lost: z.record(z.string(), count).default({}),
-  /** Virtual users that Artillery did not start, because a phase's `maxVusers` were present. */
-  skipped: count.default(0),
-  /** Acknowledgements of nothing that was sent, and repeated ones. */
-  unknownAcks: count.default(0),
-  retries: count,
-  /** Null if no connection that is to come back has dropped. `dropped = returned + gaveUp + left + away`. */
+  target: count.describe('connections that the scenario asks for'),
+  peak: count.describe('most connections at the same time, at a plateau'),
+  failed: count.describe('virtual users that failed'),
+  failures: byReason.describe('the same by [code](./errors.md)'),
+  failureExamples: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe('what the server said, or what went wrong, at the first failure of each code'),
+  asked: count.default(0).describe('connections that virtual users tried to open'),
+  opened: count.default(0).describe('of these, how many were open at some time'),
+  held: count
+    .nullable()
+    .default(null)
+    .describe('open after the last broadcast; null where virtual users come and go, or another engine drove the load'),
+  lost: byReason.default({}).describe('opened, and ended other than by their virtual users, by Socket.IO’s reason'),
+  skipped: count.default(0).describe('virtual users that a phase’s `maxVusers` kept from starting'),
+  unknownAcks: count.default(0).describe('acknowledgements of nothing that was sent, and repeated ones'),
+  retries: count.describe('attempts after a failed one'),
   reconnection: z
     .strictObject({
-      /** Each time that a connection drops. */
-      dropped: count,
-      returned: count,
-      /** Of these, those whose session the server restored. */
-      recovered: count,
-      /** After the last attempt. */
-      gaveUp: count,
-      /** Closed by their virtual users while they were away. */
-      left: count,
-      /** At the end. */
-      away: count,
-      /** From the drop to the return. */
-      awayMs: summary,
+      dropped: count.describe('times that a connection dropped; `dropped = returned + gaveUp + left + away`'),
+      returned: count.describe('times that one came back'),
+      recovered: count.describe('of these, those whose session the server restored'),
+      gaveUp: count.describe('not back within `reconnection.attempts`'),
+      left: count.describe('closed by their virtual users while they were away'),
+      away: count.describe('away at the end'),
+      awayMs: summary.describe('from the drop to the return'),
     })
     .nullable()
-    .default(null),
-  disconnects: z.record(z.string(), count),
-  configuredRatePerSec: z.number().nullable(),
-  achievedRatePerSec: z.number().nullable(),
-  rampSeconds: z.number().nullable(),
-  connectMs: summary,
-  stagesMs: z.record(z.string(), summarySchema),
-  /** One value for each second or more; null where nobody counts, and in results of older versions. */
+    .default(null)
+    .describe('connections that came back; null if none dropped that was to'),
+  disconnects: byReason.describe('connections that ended before the run released them, by Socket.IO’s reason'),
+  configuredRatePerSec: perSecond.describe('rate of the phases, or of `connect` with a `count`'),
+  achievedRatePerSec: perSecond.describe('rate while connections were made'),
+  rampSeconds: z.number().nullable().describe('how long that took, without pauses'),
+  connectMs: summary.describe('from the first attempt to the CONNECT answer'),
+  stagesMs: z
+    .record(z.string(), summarySchema)
+    .describe('the same by stage: `tcp`, `tls`, `upgrade`, `open`, `namespace`; beside them `change`, to WebSocket'),
   overTime: z
     .strictObject({
-      intervalSeconds: z.number(),
-      /** Where each interval starts, on the time axis of the samples. */
-      t: z.array(z.number()),
-      /** First connections. */
-      opened: z.array(count),
-      /** Their connect times; null where none opened. */
-      meanMs: z.array(z.number().nullable()),
-      slowestMs: z.array(z.number().nullable()),
-      /** Attempts. */
-      failed: z.array(count),
-      /** Connections, other than by their virtual users. */
-      ended: z.array(count),
+      intervalSeconds: z.number().describe('what each value stands for'),
+      t: z.array(z.number()).describe('start of each interval, in the time of `samples`'),
+      opened: z.array(count).describe('first connections that opened'),
+      meanMs: z.array(z.number().nullable()).describe('their mean connect time; null where none opened'),
+      slowestMs: z.array(z.number().nullable()).describe('the slowest of them'),
+      failed: z.array(count).describe('attempts that failed'),
+      ended: z.array(count).describe('connections that ended other than by their virtual users'),
     })
     .nullable()
-    .default(null),
-  /** Of the connections that opened; null without TLS, and with the official client. */
-  tlsHandshakes: z.strictObject({ full: count, resumed: count }).nullable().default(null),
-  /** Null where nobody counts, and in results of older versions. */
+    .default(null)
+    .describe('how connecting went'),
+  tlsHandshakes: z
+    .strictObject({
+      full: count.describe('with a key exchange and the certificate'),
+      resumed: count.describe('that resumed an earlier session'),
+    })
+    .nullable()
+    .default(null)
+    .describe('of the connections that opened; null without TLS, and with the official client'),
   transports: z
     .strictObject({
-      /** `default` is polling, then WebSocket. */
-      configured: z.enum(Object.keys(TRANSPORTS) as TransportsName[]),
-      /** From the start. */
-      websocket: count,
-      /** Began with polling, and WebSocket now or at their end. `opened = websocket + upgraded + polling`. */
-      upgraded: count,
-      /** Still, or until their end. */
-      polling: count,
-      /** Upgrades that failed, by cause. */
-      upgradeFailures: z.record(z.string(), count),
+      configured: z.enum(Object.keys(TRANSPORTS) as TransportsName[]).describe('`default` is polling, then WebSocket'),
+      websocket: count.describe('WebSocket from the start'),
+      upgraded: count.describe('began with polling, and changed to WebSocket'),
+      polling: count.describe('stayed on polling; `opened` is the sum of the three'),
+      upgradeFailures: byReason.describe('upgrades that failed, by code'),
     })
     .nullable()
-    .default(null),
-  /** permessage-deflate. Null where nobody counts, and in results of older versions, which never asked for it. */
+    .default(null)
+    .describe('how the connections talk to the server; null if another engine drove the load'),
   compression: z
     .strictObject({
-      /** The connections offered it to the server. */
-      asked: z.boolean(),
-      /** Of those that opened, how many the server granted it. */
-      granted: count,
-      /** The server grants it to a client that offers it; null if that is not known. */
-      byServer: z.boolean().nullable(),
+      asked: z.boolean().describe('the connections offered it'),
+      granted: count.describe('connections to which the server granted it'),
+      byServer: z.boolean().nullable().describe('the server grants it to whoever offers it; null if not known'),
     })
     .nullable()
-    .default(null),
-  /** By the worker that their join or their session names; empty where restored sessions can be on any of several. */
-  perWorker: z.record(z.string(), count),
-  /** Clients of each server as `@socket.io/admin-ui` in it counts them, the run's own included; null without one. */
-  perServer: z.record(z.string(), count).nullable().default(null),
+    .default(null)
+    .describe('permessage-deflate; null if another engine drove the load'),
+  perWorker: byReason.describe('connections by worker; empty where restored sessions can be on any of several'),
+  perServer: byReason
+    .nullable()
+    .default(null)
+    .describe('clients of each server by its `@socket.io/admin-ui`, the run’s own included; null without one'),
 });

@@ -8,37 +8,37 @@ const percent = z.number().nullable();
 export const generatorsSchema = z
   .array(
     z.strictObject({
-      /** Its name, and its index if it has one. */
-      host: z.string(),
-      cores: count,
-      /** Of the scenario's arrivals, 0 to 1. */
-      share: z.number(),
-      arrivals: count,
-      /** Opened by this host. */
-      connections: count,
-      /** Open after all broadcasts. */
-      held: count,
-      failed: count,
-      /** Of all its cores; `ramp` is the ramp in which least was idle. */
+      host: z.string().describe('its name, and its index if it has one'),
+      cores: count.describe('its CPU cores'),
+      share: z.number().describe('of the scenario’s arrivals, 0 to 1'),
+      arrivals: count.describe('virtual users of its share'),
+      connections: count.describe('connections that it opened'),
+      held: count.describe('of these, open after all broadcasts'),
+      failed: count.describe('connections that it could not open'),
       cpu: z.strictObject({
-        idlePercent: z.strictObject({ ramp: percent, messages: percent, broadcasts: percent }),
+        idlePercent: z
+          .strictObject({ ramp: percent, messages: percent, broadcasts: percent })
+          .describe('idle CPU, as `machine.cpuIdlePercent`'),
       }),
       memory: z.strictObject({
-        fleetPeakBytes: count,
-        artilleryPeakBytes: count,
-        /** Of the whole host; null where its kernel does not tell. */
-        usedPeakBytes: count.nullable(),
+        fleetPeakBytes: count.describe('largest RSS of its fleet processes'),
+        artilleryPeakBytes: count.describe('largest RSS of Artillery'),
+        usedPeakBytes: count.nullable().describe('largest use of the whole host; null if its kernel does not tell'),
       }),
-      /** The worst of its event loops. */
-      loops: z.strictObject({ delayP99Ms: z.number(), delayMaxMs: z.number(), utilization: z.number() }).nullable(),
-      /** How much later than on the first host its arrivals began: those of the first of its engines. */
-      startSkewMs: z.number().nullable(),
-      /** Of all receipts on this host. */
-      oneWayMs: summary,
-      /** The conductor's clock less its own, and the largest possible error of a converted time. */
-      clock: z.strictObject({ offsetMs: z.number(), boundMs: z.number() }).nullable(),
-      /** Why it was gone before the end; null if it was not. */
-      lost: z.string().nullable(),
+      loops: z
+        .strictObject({ delayP99Ms: z.number(), delayMaxMs: z.number(), utilization: z.number() })
+        .nullable()
+        .describe('the worst of its event loops, as in `generator`'),
+      // Those of the first of its engines.
+      startSkewMs: z.number().nullable().describe('how much later than on the first host its arrivals began'),
+      oneWayMs: summary.describe('latency of the receipts on this host; null for an own event'),
+      clock: z
+        .strictObject({
+          offsetMs: z.number().describe('how far the conductor’s clock is ahead of its own'),
+          boundMs: z.number().describe('largest possible error of that'),
+        })
+        .nullable(),
+      lost: z.string().nullable().describe('why it was gone before the end; null if it was not'),
     }),
   )
   .default([]);

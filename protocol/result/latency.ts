@@ -10,61 +10,71 @@ export const LATENCY_FROM = ['server', 'payload', 'publisher', 'first receipt'] 
 export type LatencyFrom = (typeof LATENCY_FROM)[number];
 
 export const latencySchema = z.strictObject({
-  from: z.enum(LATENCY_FROM).default('server'),
-  oneWayMs: summary,
-  localMs: summary,
-  crossWorkerMs: summary,
-  /** Latency of each broadcast's last receiver: the time to reach all. */
-  completionMs: summary,
-  /** By broadcasts, not by copies; null in results of versions that had none. */
-  intervals: z.strictObject({ oneWayMs: intervals, completionMs: intervals }).nullable().default(null),
-  /** The first broadcast, where it took far longer to reach everybody than the others. It is in all summaries. */
-  slowFirst: z
-    .strictObject({ seq: count, lastMs: z.number(), othersP50Ms: z.number(), othersMaxMs: z.number() })
+  from: z.enum(LATENCY_FROM).default('server').describe('what latencies count from'),
+  oneWayMs: summary.describe('all receipts'),
+  localMs: summary.describe('receivers on the publisher’s worker'),
+  crossWorkerMs: summary.describe('receivers on other workers'),
+  completionMs: summary.describe('the last receiver of each broadcast: the time to reach all'),
+  intervals: z
+    .strictObject({ oneWayMs: intervals, completionMs: intervals })
     .nullable()
-    .default(null),
-  /** From all connections to a quarter of them, if there were broadcasts with fewer. */
+    .default(null)
+    .describe('95 % intervals of these percentiles, in ms; null where there are too few broadcasts'),
+  slowFirst: z
+    .strictObject({
+      seq: count.describe('its number'),
+      lastMs: z.number().describe('its time to reach all'),
+      othersP50Ms: z.number().describe('median of the others'),
+      othersMaxMs: z.number().describe('maximum of the others'),
+    })
+    .nullable()
+    .default(null)
+    .describe('the first broadcast, where it took far longer than the others; it is in all summaries'),
   byConnections: z
     .array(
       z.strictObject({
-        connections: count,
-        broadcasts: count,
-        expected: count,
-        received: count,
-        lost: count,
-        oneWayMs: summary,
-        completionMs: summary,
+        connections: count.describe('connections at the time'),
+        broadcasts: count.describe('broadcasts with these'),
+        expected: count.describe('receipts expected'),
+        received: count.describe('receipts'),
+        lost: count.describe('receipts that did not come'),
+        oneWayMs: summary.describe('all receipts'),
+        completionMs: summary.describe('the last receiver of each broadcast: the time to reach all'),
       }),
     )
-    .default([]),
-  sendDelayMs: summary,
-  /** Of the reference receiver (`sentinel`), which does nothing else and which its worker serves last. */
-  sentinelMs: summary.default(null),
-  /** Per broadcast, how much later than the sentinel the p99 receiver of its worker was; 0 if it was not later. */
-  behindSentinelMs: summary.default(null),
+    .default([])
+    .describe('with all connections down to a quarter of them, by the option `broadcasts.byConnections`'),
+  sendDelayMs: summary.describe('actual less intended send time of the broadcasts'),
+  sentinelMs: summary.default(null).describe('the reference receiver: otherwise idle, and served last by its worker'),
+  behindSentinelMs: summary
+    .default(null)
+    .describe('per broadcast, how far the p99 receiver of that worker was behind the reference receiver'),
   roundTripHalfMs: z.strictObject({
-    underLoad: summary,
-    single: summary,
-    /** All of them, in the order of sending. Missing in results of versions that kept only the summaries. */
-    eachMs: z.strictObject({ underLoad: z.array(z.number()), single: z.array(z.number()) }).optional(),
-    /** The worker that published each of them. */
-    publishers: z.strictObject({ underLoad: z.array(z.string()), single: z.array(z.string()) }).optional(),
+    underLoad: summary.describe('the probe’s round trips ÷ 2, all connected'),
+    single: summary.describe('likewise, with nobody else connected'),
+    eachMs: z
+      .strictObject({ underLoad: z.array(z.number()), single: z.array(z.number()) })
+      .optional()
+      .describe('every single value, in the order sent'),
+    publishers: z
+      .strictObject({ underLoad: z.array(z.string()), single: z.array(z.string()) })
+      .optional()
+      .describe('the worker that published each of them'),
   }),
-  /** How far each worker's clock is ahead of the generator's; 0 on the same host. Removed from the latencies. */
   clocks: z
     .array(
       z.strictObject({
-        worker: z.string(),
-        offsetUs: z.number(),
-        /** Maximum error of the offset, at any of the broadcasts. */
-        uncertaintyUs: z.number(),
-        /** Change of the offset during the broadcasts; removed, too. */
-        driftUs: z.number(),
-        /** Sum of its jumps during the run, which nothing but a moved or suspended machine explains; removed, too. */
-        jumpUs: z.number().default(0),
+        worker: z.string().describe('its name'),
+        offsetUs: z.number().describe('how far it is ahead'),
+        uncertaintyUs: z.number().describe('largest error of the offset at any of the broadcasts'),
+        driftUs: z.number().describe('change of the offset during the broadcasts'),
+        // Which nothing but a moved or suspended machine explains.
+        jumpUs: z.number().default(0).describe('sum of its jumps during the run'),
       }),
     )
-    .default([]),
-  /** Mergeable HDR encodings (compressed base64, microseconds). */
-  histograms: z.record(z.string(), z.string()),
+    .default([])
+    .describe(
+      'each worker’s clock against the generator’s, 0 on the same host; all of it is removed from the latencies',
+    ),
+  histograms: z.record(z.string(), z.string()).describe('HdrHistogram, compressed base64, in microseconds; mergeable'),
 });
