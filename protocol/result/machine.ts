@@ -8,14 +8,19 @@ export const MIN_BROADCAST_PARTS = 5;
 export const cpuSchema = z.record(
   z.string(),
   z.strictObject({
-    rampSecondsPerThousandConnects: z.number().nullable(),
-    idlePercent: z.number().nullable(),
-    /** Of it, what idle connections add to what the layer takes before the first one. */
-    idleConnectionsPercent: z.number().nullable().default(null),
-    broadcastMicrosecondsPerMessage: z.number().nullable(),
-    /** Of the messages that connections send again and again, with what idle connections cost; null without any. */
-    clientMicrosecondsPerMessage: z.number().nullable().default(null),
-    /** Of the figures above; null where nothing is known of the noise, and with a figure that the noise exceeds. */
+    rampSecondsPerThousandConnects: z.number().nullable().describe('CPU seconds'),
+    idlePercent: z.number().nullable().describe('during `hold`; null where connections send messages in it'),
+    idleConnectionsPercent: z
+      .number()
+      .nullable()
+      .default(null)
+      .describe('of it, what idle connections add to what the layer takes before the first one'),
+    broadcastMicrosecondsPerMessage: z.number().nullable().describe('per delivered copy, less the idle share'),
+    clientMicrosecondsPerMessage: z
+      .number()
+      .nullable()
+      .default(null)
+      .describe('per message that connections send, in the hold; null without any'),
     intervals: z
       .strictObject({
         rampSecondsPerThousandConnects: interval,
@@ -25,75 +30,74 @@ export const cpuSchema = z.record(
         clientMicrosecondsPerMessage: interval.default(null),
       })
       .nullable()
-      .default(null),
+      .default(null)
+      .describe('95 % intervals of the figures above; null where the noise is not known, or exceeds the figure'),
   }),
 );
 
 /** Event loops of the load generator during the ramps, the hold if messages are sent in it, and the broadcasts; empty with external engines. */
 export const generatorSchema = z.array(
   z.strictObject({
-    window: z.enum(['ramp', 'messages', 'broadcasts']),
-    part: z.enum(['fleet', 'artillery']),
-    /** Index within its window and part, over all engines. */
-    index: count,
-    /** Artillery's id of the worker that the loop, or its fleet, belongs to. */
-    engine: z.string().default(''),
-    /** If several hosts bring the load. */
-    host: z.string().optional(),
-    utilization: z.number(),
-    delayP50Ms: z.number(),
+    window: z.enum(['ramp', 'messages', 'broadcasts']).describe('when; `messages` is the hold with messages'),
+    part: z.enum(['fleet', 'artillery']).describe('a process with connections, or a thread with virtual users'),
+    index: count.describe('its number within window and part'),
+    engine: z.string().default('').describe('id of the Artillery worker that it belongs to'),
+    host: z.string().optional().describe('with several hosts: whose it is'),
+    utilization: z.number().describe('0 to 1'),
+    delayP50Ms: z.number().describe('how late its timers were'),
     delayP99Ms: z.number(),
     delayMaxMs: z.number(),
-    /** Of the time that its thread was runnable, the share in which it waited for a CPU. */
-    cpuWaitShare: z.number().nullable().default(null),
+    cpuWaitShare: z
+      .number()
+      .nullable()
+      .default(null)
+      .describe('0 to 1: of the time its thread could run, that in which it waited for a CPU'),
   }),
 );
 
 /** What a quota of CPU time did in the part of the window in which it stopped most; null without a quota. */
 const throttled = z
   .strictObject({
-    /** Cores that the quota is worth. */
-    cores: z.number(),
-    /** In which there was something to run. */
-    periods: count,
-    /** Of these, those in which the quota was used up. */
-    throttledPeriods: count,
-    throttledMs: z.number(),
+    cores: z.number().describe('cores that the quota is worth'),
+    periods: count.describe('periods in which there was something to run'),
+    throttledPeriods: count.describe('of these, those in which the quota was used up'),
+    throttledMs: z.number().describe('how long it stood still, in all'),
   })
+  .meta({ id: 'Throttled', description: 'what a quota of CPU time did; null without one' })
   .nullable()
   .default(null);
 export const throttledSchema = z
   .strictObject({ ramp: throttled, messages: throttled, broadcasts: throttled })
   .nullable()
-  .default(null);
+  .default(null)
+  .describe('what the container’s quota of CPU time did, in the part of the window in which it stopped most');
 
 /**
  * Who used the CPUs of the generator's machine in a window, in cores: seconds of CPU time per second. busy = ours + others +
  * steal + kernel + unaccounted. Of a container, only the CPUs that it may run on.
  */
 const machineSharesSchema = z.strictObject({
-  seconds: z.number(),
-  /** That there are. */
-  cores: count,
-  /** With what the hypervisor took. */
-  busyCores: z.number(),
-  /** What the hypervisor gave to other machines. */
-  stealCores: z.number(),
-  /** Of generator and deployment. Null, as the next three, where it is not known which processes are the deployment's. */
-  oursCores: z.number().nullable(),
-  /** Of all other programs that this process can see. */
-  othersCores: z.number().nullable(),
-  /** Interrupts, and the kernel's own threads. */
-  kernelCores: z.number().nullable(),
-  /** Of what no process table shows: programs outside of the container. Anything up to `errorCores` is the error of the others. */
-  unaccountedCores: z.number().nullable(),
-  errorCores: z.number(),
-  /** The largest of the other programs. Their names are as they have given them to themselves: any characters. */
-  programs: z.array(z.strictObject({ name: z.string(), cores: z.number() })),
-  /** Of the time, that in which something that was ready to run waited for a CPU; null where the kernel does not say. */
-  pressurePercent: z.number().nullable(),
-  /** Clock frequency; null where the machine does not say. */
-  meanMhz: z.number().nullable(),
+  seconds: z.number().describe('how long it lasted'),
+  cores: count.describe('CPUs that the generator may run on'),
+  busyCores: z.number().describe('in use, with what the hypervisor took'),
+  stealCores: z.number().describe('what the hypervisor gave to other machines'),
+  oursCores: z.number().nullable().describe('of generator and deployment; null where its processes are not known'),
+  othersCores: z.number().nullable().describe('of all other programs'),
+  kernelCores: z.number().nullable().describe('interrupts, and the kernel’s own threads'),
+  unaccountedCores: z
+    .number()
+    .nullable()
+    .describe('of programs outside of the container; up to `errorCores` it is error'),
+  errorCores: z.number().describe('how far the sum can be from the busy time'),
+  // Their names are as they have given them to themselves: any characters.
+  programs: z
+    .array(z.strictObject({ name: z.string(), cores: z.number() }))
+    .describe('the largest of the other programs'),
+  pressurePercent: z
+    .number()
+    .nullable()
+    .describe('share of the time in which something ready to run waited for a CPU; null where the kernel does not say'),
+  meanMhz: z.number().nullable().describe('clock frequency; null where the machine does not say'),
 });
 
 /** As above; each value is since the one before. `t` is on the time axis of the samples. */
@@ -114,24 +118,32 @@ export type MachineSharesOverTime = z.infer<typeof machineSharesOverTimeSchema>;
 export const machineSchema = z
   .strictObject({
     /** `ramp` is the ramp in which least was idle. */
-    cpuIdlePercent: z.strictObject({
-      ramp: z.number().nullable(),
-      messages: z.number().nullable().default(null),
-      broadcasts: z.number().nullable(),
-    }),
-    /** Of the generator's container; null without a quota. */
+    cpuIdlePercent: z
+      .strictObject({
+        ramp: z.number().nullable(),
+        messages: z.number().nullable().default(null),
+        broadcasts: z.number().nullable(),
+      })
+      .describe('idle CPU, 100 is all cores, in the ramp with the least of it, the hold with messages, the broadcasts'),
     throttled: throttledSchema,
-    /** Time that others took; null where the machine does not tell, or several hosts bring the load. */
     others: z
       .strictObject({
-        /** Of several ramps, the one in which they took most. */
-        windows: z.array(machineSharesSchema.extend({ window: z.enum(['ramp', 'idle', 'messages', 'broadcasts']) })),
-        overTime: machineSharesOverTimeSchema,
+        windows: z
+          .array(
+            machineSharesSchema.extend({
+              window: z
+                .enum(['ramp', 'idle', 'messages', 'broadcasts'])
+                .describe('when; of several ramps, the one in which others took most'),
+            }),
+          )
+          .describe('busy = ours + others + steal + kernel + unaccounted'),
+        overTime: machineSharesOverTimeSchema.describe('the same over time, each value since the one before'),
       })
       .nullable()
-      .default(null),
-    swappedInBytes: count.nullable(),
-    swappedOutBytes: count.nullable(),
+      .default(null)
+      .describe('CPU time by who used it, in cores; null where the machine does not tell, or with several hosts'),
+    swappedInBytes: count.nullable().describe('read from swap during the run, zswap included'),
+    swappedOutBytes: count.nullable().describe('written to swap, likewise'),
   })
   .nullable()
   .default(null);
@@ -139,12 +151,11 @@ export const machineSchema = z
 /** How complete the time series below is. */
 export const samplingSchema = z
   .strictObject({
-    intervalMs: z.number(),
-    taken: count,
-    missed: count,
-    longestGapMs: z.number(),
-    /** Failed readings, by source. */
-    failures: z.record(z.string(), count),
+    intervalMs: z.number().describe('time between two rows'),
+    taken: count.describe('rows'),
+    missed: count.describe('scheduled rows that are missing'),
+    longestGapMs: z.number().describe('longest time between two rows'),
+    failures: z.record(z.string(), count).describe('failed readings by source; `row` for a whole row'),
   })
   .nullable()
   .default(null);

@@ -6,73 +6,63 @@ import { count, summary } from './parts.ts';
 const handlerSchema = z.strictObject({ p50: z.number(), p95: z.number(), max: z.number() });
 
 const workerSchema = z.strictObject({
-  worker: z.string(),
-  /** Handled by the wire contract's own handler of `event_batch`. */
-  batches: count,
-  events: count,
-  /** From the call of the handler until it has acknowledged; null without any batch. */
-  handlerMs: handlerSchema.nullable(),
-  /** Delay of the worker's event loop, for which whatever arrives has to wait. */
-  queueMs: z.strictObject({ p50: z.number(), p99: z.number(), max: z.number() }),
+  worker: z.string().describe('its name'),
+  batches: count.describe('messages that our handler of `event_batch` has acknowledged'),
+  events: count.describe('events in them'),
+  handlerMs: handlerSchema.nullable().describe('from the call of the handler to its acknowledgement'),
+  queueMs: z
+    .strictObject({ p50: z.number(), p99: z.number(), max: z.number() })
+    .describe('delay of the worker’s event loop'),
 });
 
 /** Null where the flows have no such step, and in results of older versions. */
 export const messagesSchema = z
   .strictObject({
-    /** The steps of the flows. */
-    steps: z.array(
-      z.strictObject({
-        event: z.string(),
-        seconds: z.number(),
-        /** Messages each time. */
-        count,
-        /** In each message. */
-        events: count,
-        acknowledge: z.boolean(),
-      }),
-    ),
-    /** Connections that have begun to send, once for each of their steps. */
-    connections: count,
-    /** As the schedule has it: `due = sent + Σ notSent`. */
-    due: count,
-    /** `sent = unasked + acknowledged + unansweredConnected + unansweredDisconnected`. */
-    sent: count,
+    steps: z
+      .array(
+        z.strictObject({
+          event: z.string(),
+          seconds: z.number(),
+          count,
+          events: count,
+          acknowledge: z.boolean(),
+        }),
+      )
+      .describe('the steps [`every`](./steps.md) of the flows'),
+    connections: count.describe('connections that have begun to send, once for each of their steps'),
+    due: count.describe('messages due on the schedule; `due = sent + Σ notSent`'),
+    sent: count.describe('`sent = unasked + acknowledged + unansweredConnected + unansweredDisconnected`'),
     notSent: z.strictObject({
-      /** The generator was behind by a whole period. */
-      missed: count,
-      /** The connection had ended, or not come back yet. */
-      disconnected: count,
+      missed: count.describe('the generator was behind by a whole period'),
+      disconnected: count.describe('there was no connection'),
     }),
-    /** Sent without asking for an acknowledgement. */
-    unasked: count,
-    acknowledged: count,
-    /** On a connection that was still there after the drain. */
-    unansweredConnected: count,
-    /** The connection ended first. */
-    unansweredDisconnected: count,
-    /** acknowledged ÷ (sent − unasked); null where none was asked for. */
-    answered: z.number().nullable(),
-    /** The hold, in which the times below are measured; null without one. */
+    unasked: count.describe('sent without asking for an acknowledgement'),
+    acknowledged: count.describe('sent and acknowledged'),
+    unansweredConnected: count.describe('not acknowledged, on a connection that was there after the drain'),
+    unansweredDisconnected: count.describe('not acknowledged when the connection ended'),
+    answered: z.number().nullable().describe('acknowledged ÷ (sent − unasked); null where none was asked for'),
     window: z
       .strictObject({
-        seconds: z.number(),
-        sent: count,
-        acknowledged: count,
-        sentPerSec: z.number(),
-        /** Events of the messages acknowledged, or sent where none asks for that. Null where the steps differ in their events. */
-        eventsPerSec: z.number().nullable(),
+        seconds: z.number().describe('its length'),
+        sent: count.describe('sent in it'),
+        acknowledged: count.describe('of these, acknowledged'),
+        sentPerSec: z.number().describe('messages per second'),
+        eventsPerSec: z
+          .number()
+          .nullable()
+          .describe(
+            'events per second that were acknowledged, or sent where none asks for it; null where steps differ',
+          ),
       })
-      .nullable(),
-    /** From the intended send to the acknowledgement, of what was due in the window. */
-    ackMs: summary,
-    /** Actual less intended send; part of `ackMs`. */
-    sendDelayMs: summary,
-    /** As `ackMs`, outside of the window: while others connect, memory is read, and broadcasts are sent. */
-    outsideAckMs: summary,
-    /** In the window; empty where the workers do not report it. */
-    workers: z.array(workerSchema),
-    /** Mergeable HDR encodings (compressed base64, microseconds). */
-    histograms: z.record(z.string(), z.string()),
+      .nullable()
+      .describe('the hold; null without one'),
+    ackMs: summary.describe('in the hold: from the intended send to the acknowledgement'),
+    sendDelayMs: summary.describe('in the hold: actual less intended send; part of the above'),
+    outsideAckMs: summary.describe('as `ackMs`, outside of the hold'),
+    workers: z.array(workerSchema).describe('each worker that reports it, in the hold'),
+    histograms: z
+      .record(z.string(), z.string())
+      .describe('HdrHistogram, compressed base64, in microseconds; mergeable'),
   })
   .nullable()
   .default(null);

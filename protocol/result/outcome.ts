@@ -4,20 +4,17 @@ import { z } from 'zod';
 /** Null in results of older versions. */
 export const outcomeSchema = z
   .strictObject({
-    /** `UNKNOWN`: an INVALID measurement shows neither. */
-    status: z.enum(['PASSED', 'FAILED', 'UNKNOWN']),
-    /** Those of `ensure`, and what everybody expects where these say nothing of it. Empty if UNKNOWN. */
-    thresholds: z.array(
-      z.strictObject({
-        /** The same in every run: `every member receives every broadcast`, or the expression of `ensure`. */
-        name: z.string(),
-        met: z.boolean(),
-        /** If false, missing it fails nothing. */
-        strict: z.boolean(),
-        /** With what was found: `delivery 50.00 % of members, threshold 100 %`. */
-        text: z.string(),
-      }),
-    ),
+    status: z.enum(['PASSED', 'FAILED', 'UNKNOWN']).describe('`UNKNOWN`: the measurement is INVALID'),
+    thresholds: z
+      .array(
+        z.strictObject({
+          name: z.string().describe('the expression of `ensure`, or that of a general one'),
+          met: z.boolean().describe('whether it was met'),
+          strict: z.boolean().describe('false: missing it fails nothing'),
+          text: z.string().describe('with what was found'),
+        }),
+      )
+      .describe('those of `ensure`, and the general ones that it does not replace; empty if UNKNOWN'),
   })
   .nullable();
 

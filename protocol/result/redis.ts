@@ -4,49 +4,49 @@ import { count } from './parts.ts';
 
 /** One node of a Redis Cluster during the broadcasts; keys as those of all nodes together. */
 const nodeSchema = z.strictObject({
-  /** `host:port` */
-  node: z.string(),
-  inBytes: count,
-  outBytes: count,
-  usedMemoryBytes: count,
-  rssBytes: count,
-  channels: count,
-  shardChannels: count.nullable(),
+  node: z.string().describe('`host:port`'),
+  inBytes: count.describe('received for the broadcasts'),
+  outBytes: count.describe('sent for them'),
+  usedMemoryBytes: count.describe('`used_memory` after the broadcasts'),
+  rssBytes: count.describe('RSS after the broadcasts'),
+  channels: count.describe('channels with subscribers'),
+  shardChannels: count.nullable().describe('sharded channels with subscribers; null before Redis 7.0'),
 });
 
 /** Null without Redis, without broadcasts, or if it did not answer before and after them. */
 export const redisSchema = z
   .strictObject({
-    version: z.string(),
-    /** Of a Redis Cluster, of which the figures below are sums; null of a single Redis. */
-    nodes: z.array(nodeSchema).nullable().default(null),
-    /** Of what the nodes sent, the share of the one that sent the most; null of a single Redis, or if they sent nothing. */
-    busiestNodeShare: z.number().nullable().default(null),
-    /** Received and sent for the broadcasts, without the requests of the run. */
-    inBytes: count,
-    outBytes: count,
-    /** Per copy that a client received; null if none did. */
-    inBytesPerCopy: z.number().nullable(),
-    outBytesPerCopy: z.number().nullable(),
-    /** Less what it uses while connections are idle; null without a hold, which shows that. */
-    cpuMicrosecondsPerCopy: z.number().nullable().default(null),
-    /** As Redis reports it, before and after the broadcasts. */
-    usedMemoryBeforeBytes: count.nullable().default(null),
-    usedMemoryBytes: count.nullable().default(null),
-    /** After the broadcasts. */
-    rssBytes: count.nullable().default(null),
-    /** Memory of its connections, output buffers included, after the broadcasts. */
-    clientBytes: count.nullable().default(null),
-    /** The most output that waited for subscribers, of one reading a second; null without readings. */
-    outputBufferPeakBytes: count.nullable().default(null),
-    /** Entries of the adapter's stream, after the broadcasts; null if it writes to none. */
-    streamEntries: count.nullable().default(null),
-    /** With subscribers. */
-    channels: count,
-    patterns: count,
-    /** Null before Redis 7.0. */
-    shardChannels: count.nullable(),
-    /** Broadcasts without members on other workers than the publisher's; null if the server does not tell. */
-    forNobody: count.nullable(),
+    version: z.string().describe('of the Redis server'),
+    nodes: z
+      .array(nodeSchema)
+      .nullable()
+      .default(null)
+      .describe('nodes of a Redis Cluster, of which the other figures are sums; null of a single Redis'),
+    busiestNodeShare: z
+      .number()
+      .nullable()
+      .default(null)
+      .describe('highest share of `outBytes` that one node sent; null of a single Redis'),
+    inBytes: count.describe('received for the broadcasts'),
+    outBytes: count.describe('sent for them'),
+    inBytesPerCopy: z.number().nullable().describe('`inBytes` ÷ `delivery.received`'),
+    outBytesPerCopy: z.number().nullable().describe('`outBytes` ÷ `delivery.received`'),
+    cpuMicrosecondsPerCopy: z
+      .number()
+      .nullable()
+      .default(null)
+      .describe('its CPU ÷ `delivery.received`, less what it uses while connections are idle; null without `hold`'),
+    usedMemoryBeforeBytes: count.nullable().default(null).describe('`used_memory` just before the broadcasts'),
+    usedMemoryBytes: count.nullable().default(null).describe('`used_memory` after the broadcasts'),
+    rssBytes: count.nullable().default(null).describe('RSS after the broadcasts'),
+    clientBytes: count.nullable().default(null).describe('memory of its connections, output buffers included'),
+    outputBufferPeakBytes: count.nullable().default(null).describe('most output that waited for subscribers'),
+    streamEntries: count.nullable().default(null).describe('length of the adapter’s stream; null if it has none'),
+    channels: count.describe('channels with subscribers'),
+    patterns: count.describe('patterns with subscribers'),
+    shardChannels: count.nullable().describe('sharded channels with subscribers; null before Redis 7.0'),
+    forNobody: count
+      .nullable()
+      .describe('broadcasts without members on other workers than the publisher’s; null if the server does not tell'),
   })
   .nullable();

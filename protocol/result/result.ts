@@ -13,7 +13,7 @@ import { cpuSchema, generatorSchema, machineSchema, samplingSchema } from './mac
 import { memorySchema } from './memory.ts';
 import { messagesSchema } from './messages.ts';
 import { outcomeSchema } from './outcome.ts';
-import { count, reasonSchema } from './parts.ts';
+import { count, reasonSchema, time } from './parts.ts';
 import { redisSchema } from './redis.ts';
 import { serverSchema } from './server.ts';
 import { workerMachinesSchema, workersSchema } from './workers.ts';
@@ -22,119 +22,155 @@ import { workersOverTimeSchema } from './workers-over-time.ts';
 export const resultSchema = z.strictObject({
   schemaVersion: z.literal(2),
   run: z.strictObject({
-    id: z.string(),
-    scenario: z.string(),
-    /** The scenario's file as the command named it, without the folders of an absolute path; results of older versions have none. */
-    file: z.string().optional(),
-    startedAt: z.string(),
-    endedAt: z.string(),
-    target: z.string(),
-    /** `full` (nginx, PM2, Redis), `embedded` (workers with the in-memory adapter, no proxy) or `remote`. */
-    profile: z.enum(['full', 'embedded', 'remote']),
-    /** Artillery engine that drove the load. */
-    engine: z.string(),
-    /** False if the run ended early: the document has what was measured until then. */
-    complete: z.boolean(),
+    id: z.string().describe('start time and scenario; the folder’s name'),
+    scenario: z.string().describe('the scenario file’s name, without its extension'),
+    file: z.string().optional().describe('that file as the command named it'),
+    startedAt: z.string().describe('ISO 8601, UTC'),
+    endedAt: z.string().describe('ISO 8601, UTC'),
+    target: z.string().describe('URL'),
+    profile: z
+      .enum(['full', 'embedded', 'remote'])
+      .describe('nginx, PM2 and Redis; one worker without them; or a server of your own'),
+    engine: z.string().describe('Artillery engine that drove the load'),
+    complete: z.boolean().describe('false if the run ended early: the document has what was measured until then'),
   }),
-  /** What the run showed: whether the deployment did what was asked of it. */
-  outcome: outcomeSchema.default(null),
-  /** Whether the measurement can be trusted. */
-  verdict: z.strictObject({ status: z.enum(['VALID', 'SUSPECT', 'INVALID']), reasons: z.array(reasonSchema) }),
-  /** Sections of which this run can know nothing, and why. */
+  outcome: outcomeSchema
+    .default(null)
+    .describe('Whether the deployment did [what was asked of it](../method/verdict.md).'),
+  verdict: z
+    .strictObject({
+      status: z.enum(['VALID', 'SUSPECT', 'INVALID']).describe('whether the figures can be used'),
+      reasons: z.array(reasonSchema).describe('empty if VALID'),
+    })
+    .describe('Whether the [measurement can be trusted](../method/verdict.md).'),
   absent: z
     .strictObject({
-      /** Of the deployment, as is `cpu`. */
-      memory: z.string().optional(),
-      cpu: z.string().optional(),
-      delivery: z.string().optional(),
-      latency: z.string().optional(),
-      roundTrip: z.string().optional(),
-      /** Of latency: on the publisher's worker, and across workers. */
-      crossWorker: z.string().optional(),
+      memory: z.string().optional().describe('the deployment’s memory; the generator’s own is read'),
+      cpu: z.string().optional().describe('the deployment’s CPU'),
+      delivery: z.string().optional().describe('`delivery` is null'),
+      latency: z.string().optional().describe('one-way latency of broadcasts'),
+      roundTrip: z.string().optional().describe('the probe’s round trips'),
+      crossWorker: z.string().optional().describe('latency on the publisher’s worker, and across workers'),
     })
-    .default({}),
-  connections: connectionsSchema,
-  /** Null if the scenario plans none. */
-  fault: faultSchema.default(null),
-  messages: messagesSchema,
-  delivery: deliverySchema,
-  latency: latencySchema,
-  memory: memorySchema,
-  cpu: cpuSchema,
-  redis: redisSchema.default(null),
-  generator: generatorSchema,
-  generators: generatorsSchema,
-  machine: machineSchema,
-  workers: workersSchema,
-  /** Each counted once, however many workers run on it. */
-  workerMachines: workerMachinesSchema,
-  sampling: samplingSchema,
-  /** Artillery's `ensure`: its expectations, and whether the metrics met them. Empty if it evaluated none. */
+    .default({})
+    .describe(
+      'Figures that this run cannot know, each with the reason, such as `no control port`. No doubt of the others.',
+    ),
+  connections: connectionsSchema.describe('[Method](../method/delivery.md) defines the figures.'),
+  fault: faultSchema
+    .default(null)
+    .describe('What a planned fault cost; its times count from it. Null if the scenario plans none.'),
+  messages: messagesSchema.describe(
+    'What connections send by the step `every`. Null where the flows have no such step.',
+  ),
+  delivery: deliverySchema.describe(
+    '[Who received what](../method/delivery.md). Null where nobody knows: `absent.delivery` has the reason.',
+  ),
+  latency: latencySchema.describe('[Latency](../method/latency.md) of broadcasts.'),
+  memory: memorySchema.describe('[Memory](../method/memory.md) by layer.'),
+  cpu: cpuSchema.describe('By layer; 100 % is one core.'),
+  redis: redisSchema
+    .default(null)
+    .describe(
+      'The adapter’s Redis during the broadcasts, without the run’s own requests. Null without Redis or broadcasts.',
+    ),
+  generator: generatorSchema.describe(
+    'Event loops of the load generator, each in each window. Empty with other engines.',
+  ),
+  generators: generatorsSchema.describe(
+    'The hosts that brought the load, if [several](../guide/several-hosts.md) did.',
+  ),
+  machine: machineSchema.describe('The generator’s machine; of several, the one with the least idle CPU.'),
+  workers: workersSchema.describe(
+    'The workers’ limits, by the control request `resources`. Empty without control ports.',
+  ),
+  workerMachines: workerMachinesSchema.describe('The machines of these workers, each once.'),
+  sampling: samplingSchema.describe('How complete `samples` is.'),
   thresholds: z
     .array(
       z.strictObject({
-        expression: z.string(),
-        met: z.boolean(),
-        /** If false, missing it does not change the exit code. */
-        strict: z.boolean(),
-        /** Metrics in it that the run does not have; missing if it has all. */
-        unknown: z.array(z.string()).optional(),
-        /** Metrics in it, and their values; missing in results of versions that did not keep them. */
-        found: z.array(z.strictObject({ metric: z.string(), value: z.number(), unit: z.string() })).optional(),
+        expression: z.string().describe('as printed on the console'),
+        met: z.boolean().describe('whether it was met'),
+        strict: z.boolean().describe('false: missing it does not change the exit code'),
+        unknown: z.array(z.string()).optional().describe('metrics in it that the run does not have'),
+        found: z
+          .array(z.strictObject({ metric: z.string(), value: z.number(), unit: z.string() }))
+          .optional()
+          .describe('metrics in it, and what was found'),
       }),
     )
-    .default([]),
+    .default([])
+    .describe('Artillery’s `ensure` on the [metrics](./metrics.md). Empty if it evaluated none.'),
   capacity: z.strictObject({
-    /** Of older versions: the published benchmark report's rule, 2 GiB × N ÷ peak worker memory. */
-    seedTheoreticalMax: count.nullable().optional(),
+    seedTheoreticalMax: count.nullable().optional().describe('of older versions: 2 GiB × N ÷ peak worker RSS'),
     memoryLimited: z
       .strictObject({
-        budgetBytes: z.number(),
-        /** Memory that the line is of; results of older versions have it at rest. */
-        basis: z.enum(['inService', 'atRest']).default('atRest'),
-        connections: count,
-        /** Null if the measurements give no bound. */
-        low95: count.nullable(),
-        high95: count.nullable(),
-      })
-      .nullable(),
-    /** Connections whose pings alone take all cores of the machine; null where their cost is not known above its noise. */
-    pings: z
-      .strictObject({
-        /** From one ping of a connection to the next. */
-        intervalMs: z.number(),
-        /** Of the deployment, for 1,000 idle connections. */
-        coresPerThousand: z.number(),
-        connections: count,
-        low95: count,
-        high95: count,
+        budgetBytes: z.number().describe('memory budget of the workers'),
+        basis: z.enum(['inService', 'atRest']).default('atRest').describe('memory that the line is of'),
+        connections: count.describe('where the line reaches the budget'),
+        low95: count.nullable().describe('lower end of its 95 % interval; null without a bound'),
+        high95: count.nullable().describe('upper end'),
       })
       .nullable()
-      .default(null),
-    limits: z.array(z.strictObject({ name: z.string(), max: count })),
-    /** Limits that this run does not know, and why. */
-    unknown: z.array(z.strictObject({ name: z.string(), why: z.string() })).default([]),
-    /** Null where one of the above could be lower. */
-    lowest: z.string().nullable(),
+      .describe('connections that the option `memoryBudgetBytes` is enough for'),
+    pings: z
+      .strictObject({
+        intervalMs: z.number().describe('from one ping of a connection to the next'),
+        coresPerThousand: z.number().describe('cores of the deployment for 1,000 idle connections'),
+        connections: count.describe('connections that take all cores that may be used'),
+        low95: count.describe('lower end of its 95 % interval'),
+        high95: count.describe('upper end'),
+      })
+      .nullable()
+      .default(null)
+      .describe('the CPU limit of idle connections; null where their cost is not known above its noise'),
+    limits: z
+      .array(
+        z.strictObject({
+          name: z.string().describe('such as `machineMemory`, `workerFileDescriptors` or `pings`'),
+          max: count.describe('connections'),
+        }),
+      )
+      .describe('known limits, the lowest first'),
+    unknown: z
+      .array(z.strictObject({ name: z.string(), why: z.string() }))
+      .default([])
+      .describe('limits that this run does not know, and why'),
+    lowest: z.string().nullable().describe('name of the lowest limit; null where one that is not known could be lower'),
   }),
-  /** Stages of the run, on the time axis of the samples; each lasts until the next. */
-  stages: z.array(z.strictObject({ name: z.string(), t: z.number() })).default([]),
-  samples: z.array(z.object({ t: z.number(), connections: count }).catchall(z.unknown())),
-  workersOverTime: workersOverTimeSchema,
+  stages: z
+    .array(z.strictObject({ name: z.string().describe('such as `ramp`, `plateau` or `broadcasts`'), t: time }))
+    .default([])
+    .describe('Stages of the run. Each lasts until the next one.'),
+  samples: z
+    .array(
+      z
+        .object({
+          t: z.number().describe('seconds since the first row'),
+          connections: count.describe('connections at that time'),
+        })
+        .catchall(z.unknown()),
+    )
+    .describe(
+      'One row per second for the last half hour, and for 2, 4, 8 … seconds before it: highest memory, most connections, mean CPU. Other keys are layers, such as `worker.rssBytes` or `system.cpuPercent`.',
+    ),
+  workersOverTime: workersOverTimeSchema.describe(
+    'Each Socket.IO worker, at most 200 values, in the time of `samples`.',
+  ),
   environment: z.strictObject({
-    versions: z.record(z.string(), z.string()),
-    /** Null where a worker does not describe itself, as in older versions. */
-    server: serverSchema.nullable().default(null),
-    kernel: z.string(),
-    cpu: z.string(),
-    cpuCount: count,
-    memoryBytes: count,
-    limits: z.record(z.string(), z.number()),
-    sysctls: z.record(z.string(), z.string()),
-    /** SHA-256 of the settings below. */
-    configHash: z.string(),
-    settings: z.record(z.string(), z.unknown()),
-    gitCommit: z.string().nullable(),
+    versions: z.record(z.string(), z.string()).describe('of Artillery, Node, Socket.IO, adapter, WebSocket engine'),
+    server: serverSchema.nullable().default(null).describe('what was measured; null where a worker does not tell'),
+    kernel: z.string().describe('of the generator’s machine, as the keys below'),
+    cpu: z.string().describe('CPU model'),
+    cpuCount: count.describe('cores'),
+    memoryBytes: count.describe('total memory'),
+    limits: z
+      .record(z.string(), z.number())
+      .describe('of open files, and of the container: CPU quota, CPUs, memory, processes and threads'),
+    sysctls: z.record(z.string(), z.string()).describe('kernel settings for network and files'),
+    configHash: z.string().describe('SHA-256 of the settings'),
+    settings: z.record(z.string(), z.unknown()).describe('what scenario and environment set, without secrets'),
+    gitCommit: z.string().nullable().describe('commit of the working folder'),
   }),
 });
 

@@ -2,15 +2,13 @@
 import { z } from 'zod';
 
 export const serverSchema = z.strictObject({
-  /**
-   * `tuned` and `untuned` are the included server with and without its tunings, `plain` the included one without
-   * Socket.IO; `own` is any other one.
-   */
-  kind: z.enum(['tuned', 'untuned', 'plain', 'own']),
-  /** Of the included server: `on` or `off` for each tuning. Empty for any other one. */
-  tunings: z.record(z.string(), z.string()),
-  /** As Engine.IO and Socket.IO have them, and Node's flags. */
-  options: z.record(z.string(), z.string()),
+  kind: z
+    .enum(['tuned', 'untuned', 'plain', 'own'])
+    .describe('the included server with or without its [tunings](./server.md), or without Socket.IO; or another one'),
+  tunings: z.record(z.string(), z.string()).describe('`on` or `off` for each tuning of the included server'),
+  options: z
+    .record(z.string(), z.string())
+    .describe('options of Engine.IO and Socket.IO, and flags of Node; where workers differ, all values'),
 });
 
 export type ServerDescription = z.infer<typeof serverSchema>;

@@ -7,12 +7,15 @@ const values = z.array(z.number());
 export const workersOverTimeSchema = z
   .array(
     z.strictObject({
-      /** Its name, or its process id where nobody tells the name. */
-      worker: z.string(),
-      /** Null where its process is not on this machine. */
-      process: z.strictObject({ t: values, rssBytes: values, cpuPercent: z.array(z.number().nullable()) }).nullable(),
-      /** How late it is: the highest of each interval. Null where the worker does not tell. */
-      eventLoop: z.strictObject({ t: values, delayP99Ms: values, delayMaxMs: values }).nullable(),
+      worker: z.string().describe('its name, or `process <id>`'),
+      process: z
+        .strictObject({ t: values, rssBytes: values, cpuPercent: z.array(z.number().nullable()) })
+        .nullable()
+        .describe('highest memory and mean CPU (100 is one core) of each time; null if it is not on this machine'),
+      eventLoop: z
+        .strictObject({ t: values, delayP99Ms: values, delayMaxMs: values })
+        .nullable()
+        .describe('how late its event loop was, the highest of each interval; null where it does not tell'),
     }),
   )
   .default([]);

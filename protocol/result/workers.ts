@@ -7,21 +7,14 @@ import { count } from './parts.ts';
 export const workersSchema = z
   .array(
     z.strictObject({
-      worker: z.string(),
-      /** Its place in `workerMachines`. */
-      machine: count,
-      /** Cores that it can use: CPUs, or what a quota of CPU time is worth. */
-      usableCores: z.number(),
-      /** Files and sockets that it had open at most; null where its system does not tell. */
-      openFiles: count.nullable(),
-      /** Null without a limit. */
-      openFilesLimit: count.nullable(),
-      /** Of its container; null without one. */
-      memoryLimitBytes: z.number().nullable(),
-      /** Workers with the same number share that limit. */
-      container: count.nullable(),
-      /** Processes and threads of its container; null without a limit. */
-      tasksLimit: count.nullable(),
+      worker: z.string().describe('its name'),
+      machine: count.describe('its place in `workerMachines`, from 0'),
+      usableCores: z.number().describe('CPUs that it can use, or what a quota of CPU time is worth'),
+      openFiles: count.nullable().describe('most files and sockets open; null where its system does not tell'),
+      openFilesLimit: count.nullable().describe('how many it can have open; null without a limit'),
+      memoryLimitBytes: z.number().nullable().describe('of its container; null without one'),
+      container: count.nullable().describe('workers with the same number share that limit'),
+      tasksLimit: count.nullable().describe('processes and threads that its container can have; null without a limit'),
       throttled: throttledSchema,
     }),
   )
@@ -30,30 +23,27 @@ export const workersSchema = z
 export const workerMachinesSchema = z
   .array(
     z.strictObject({
-      /** Of its first worker; in a container, the container's. */
-      hostname: z.string(),
-      /** The generator runs on it, too. */
-      isGenerators: z.boolean(),
-      cores: count,
-      memoryBytes: z.number(),
-      /** At most, neither free nor in caches. */
-      usedBytes: z.number().nullable(),
-      /** At most, in the network namespaces of its workers. */
-      tcpSockets: count.nullable(),
-      /** 100 is all cores; null where nothing was measured. */
-      cpuIdlePercent: z.strictObject({
-        ramp: z.number().nullable(),
-        messages: z.number().nullable(),
-        broadcasts: z.number().nullable(),
-      }),
-      /** What a hypervisor took of its cores; null where nothing was measured, or the workers are of an older version. */
+      hostname: z.string().describe('as its first worker sees it; in a container, the container’s'),
+      isGenerators: z.boolean().describe('the generator runs on it, too'),
+      cores: count.describe('its CPU cores'),
+      memoryBytes: z.number().describe('total memory'),
+      usedBytes: z.number().nullable().describe('most that was neither free nor in caches that can be dropped'),
+      tcpSockets: count.nullable().describe('most TCP sockets in the network namespaces of its workers'),
+      cpuIdlePercent: z
+        .strictObject({
+          ramp: z.number().nullable(),
+          messages: z.number().nullable(),
+          broadcasts: z.number().nullable(),
+        })
+        .describe('idle CPU, as `machine.cpuIdlePercent`'),
       stealPercent: z
         .strictObject({
           ramp: z.number().nullable(),
           messages: z.number().nullable(),
           broadcasts: z.number().nullable(),
         })
-        .default({ ramp: null, messages: null, broadcasts: null }),
+        .default({ ramp: null, messages: null, broadcasts: null })
+        .describe('what a hypervisor took of its cores; null where nothing was measured'),
     }),
   )
   .default([]);
