@@ -28,7 +28,9 @@ export const durationSchema = z
     if (ms !== undefined) return ms;
     context.addIssue({ code: 'custom', message: `expected seconds, or a duration such as "500ms", not ${value}` });
     return z.NEVER;
-  });
+  })
+  // For the reference, as below: its defaults are milliseconds.
+  .meta({ unit: 'duration' });
 
 /** Nobody waits that long for a connection or an answer: the number is meant in milliseconds. */
 const MILLISECONDS_FROM = 1000;
@@ -39,4 +41,5 @@ export const timeoutSchema = z
   .refine((value) => typeof value !== 'number' || value < MILLISECONDS_FROM, {
     error: ({ input }) => `numbers are seconds: write ${Number(input) / 1000}, or "${input}ms"`,
   })
-  .pipe(durationSchema);
+  .pipe(durationSchema)
+  .meta({ unit: 'duration' });

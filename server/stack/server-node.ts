@@ -6,11 +6,11 @@ import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
 
 export const environmentSchema = z.object({
-  /** A version that npm's package `node` has installed, or the path of a binary. */
   SERVER_NODE: z
     .string()
     .regex(/^\d+\.\d+\.\d+$|\//, 'must be a version such as 22.22.2, or the path of a node binary')
-    .optional(),
+    .optional()
+    .describe('Node of the stack’s workers: a version that npm has installed, or the path of a `node`; 22.18 or newer'),
 });
 
 /**

@@ -7,16 +7,21 @@ const scalar = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 const texts = z.record(z.string(), scalar);
 
 export const connectionShape = {
-  auth: z.record(z.string(), z.unknown()).optional(),
-  /** `a=1&b=2`, too. */
-  query: z.union([texts, z.string().transform((text) => Object.fromEntries(new URLSearchParams(text)))]).optional(),
-  extraHeaders: texts.optional(),
-  headers: texts.optional(),
-  path: z.string().optional(),
+  auth: z.record(z.string(), z.unknown()).optional().describe('payload of the Socket.IO CONNECT packet'),
+  query: z
+    .union([texts, z.string().transform((text) => Object.fromEntries(new URLSearchParams(text)))])
+    .optional()
+    .describe('query parameters of the handshake, also as `a=1&b=2`; added to those of the target or the engine'),
+  extraHeaders: texts.optional().describe('HTTP headers of the handshake, by the name that `socket.io-client` uses'),
+  headers: texts.optional().describe('the same; takes precedence'),
+  path: z.string().optional().describe('Engine.IO path; default: `/socket.io/`'),
   transports: z
     .array(z.enum(['websocket', 'polling']))
     .min(1)
-    .optional(),
+    .optional()
+    .describe(
+      '`[websocket]`, the default; `[polling, websocket]` begins with polling and upgrades, as `socket.io-client` does; `[polling]` stays on it',
+    ),
 };
 
 /** The server takes all of a namespace's name literally. */

@@ -19,30 +19,28 @@ export const emissionSchema = z
   .transform(([event, ...args]) => ({ event: event as string, args }));
 
 export const deliverySchema = z.strictObject({
-  /** Event of the server whose copies are counted. */
-  event: z.string().min(1),
-  /** What tells one broadcast from another: a string or a number. */
-  id: jsonPath,
-  /** When the server sent it, since the Unix epoch or as ISO 8601. */
-  sentAt: jsonPath.optional(),
-  /** Bytes of the event's JSON, if all copies have the same. */
-  bytes: z.number().int().positive().optional(),
-  /** Event of the flow whose acknowledgement makes a connection a receiver; by default all connections are. */
-  join: z.string().min(1).optional(),
-  /** Connections of the run that make the server broadcast. */
+  event: z.string().min(1).describe('event of the server whose copies are counted'),
+  id: jsonPath.describe('path of what tells one broadcast from another (text or number), such as `$.0.id`'),
+  sentAt: jsonPath.optional().describe('path of the time at which the server sent it, since 1970 or as ISO 8601'),
+  bytes: z.number().int().positive().optional().describe('bytes of the event’s JSON, if all copies have the same'),
+  join: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('event of the flow whose acknowledgement makes a connection a receiver; by default, all are'),
   publish: z
     .strictObject({
-      /** Event and arguments; `$id` and `$sentAt` in them stand for those of the broadcast. */
-      emit: emissionSchema,
-      /** Emitted once by each publisher, before anything else. */
-      before: z.array(emissionSchema).default([]),
-      /** Seconds between two intended send times. */
-      every: z.number().positive().default(1),
-      count: z.number().int().nonnegative().default(20),
-      /** Connections that take turns. */
-      users: z.number().int().positive().default(1),
+      emit: emissionSchema.describe('`[event, ...arguments]`; `$id` and `$sentAt` stand for the broadcast’s'),
+      before: z
+        .array(emissionSchema)
+        .default([])
+        .describe('emits that each publisher sends once, before anything else'),
+      every: z.number().positive().default(1).describe('seconds between two intended send times'),
+      count: z.number().int().nonnegative().default(20).describe('how many broadcasts'),
+      users: z.number().int().positive().default(1).describe('publishers, which take turns'),
     })
-    .optional(),
+    .optional()
+    .describe('connections of the run that make the server send the event; by default, it sends by itself'),
 });
 
 export type Emission = z.infer<typeof emissionSchema>;

@@ -32,33 +32,51 @@ export interface EngineOptions {
   thinkJitter: number | string | undefined;
 }
 
-const tlsSchema = sharedTlsSchema.extend({ resume: z.boolean().optional() });
+const tlsSchema = sharedTlsSchema.extend({
+  resume: z.boolean().optional().describe('each connection resumes the last TLS session; `light` only'),
+});
 
 const backoffSchema = z.strictObject({
-  attempts: z.int().positive().default(10),
-  delay: timeoutSchema.default(1000),
-  maxDelay: timeoutSchema.default(5000),
-  jitter: z.number().min(0).max(1).default(0.5),
+  attempts: z.int().positive().default(10).describe('how many, after the first'),
+  delay: timeoutSchema.default(1000).describe('before the first of them; doubles each time'),
+  maxDelay: timeoutSchema.default(5000).describe('the longest delay'),
+  jitter: z.number().min(0).max(1).default(0.5).describe('share of the delay that is random'),
 });
 
 export const optionsSchema = z.strictObject({
   ...connectionShape,
-  client: z.enum(['light', 'official']).default('light'),
-  parser: z.string().optional(),
+  client: z
+    .enum(['light', 'official'])
+    .default('light')
+    .describe('our own client, a few KB per connection; or `socket.io-client`, several times more expensive'),
+  parser: z
+    .string()
+    .optional()
+    .describe('for servers with another parser: `socket.io-msgpack-parser` (or `msgpack`), another module, or a file'),
   acknowledge: z
     .union([z.literal(false), z.array(z.unknown())], {
       error: 'expected false, or a list: the arguments of the answer',
     })
-    .default([]),
-  compression: z.boolean().default(false),
-  tls: tlsSchema.optional(),
-  timeout: timeoutSchema.optional(),
-  connectTimeout: timeoutSchema.default(20_000),
-  maxPayload: z.int().positive().default(MAX_PAYLOAD_BYTES),
-  reconnection: z.union([z.boolean(), backoffSchema]).default(false),
-  retry: z.union([z.boolean(), backoffSchema]).default(false),
-  localAddresses: z.array(z.union([z.ipv4(), z.ipv6()], { error: 'expected an IP address' })).default([]),
-  disconnectRate: z.number().positive().default(1000),
+    .default([])
+    .describe('arguments of the answer where the server asks for an acknowledgement; `false` gives none'),
+  compression: z.boolean().default(false).describe('offers permessage-deflate, and compresses from 1,024 bytes on'),
+  tls: tlsSchema.optional().describe('for `https` and `wss`; `config.tls` is also read'),
+  timeout: timeoutSchema
+    .optional()
+    .describe('for acknowledgements, responses and `waitFor`; default: `config.timeout`, or 10 s'),
+  connectTimeout: timeoutSchema.default(20_000).describe('for the whole connection setup, from TCP to the namespace'),
+  maxPayload: z
+    .int()
+    .positive()
+    .default(MAX_PAYLOAD_BYTES)
+    .describe('bytes; a larger message from the server ends its connection'),
+  reconnection: z.union([z.boolean(), backoffSchema]).default(false).describe('brings dropped connections back'),
+  retry: z.union([z.boolean(), backoffSchema]).default(false).describe('tries a first connection that failed again'),
+  localAddresses: z
+    .array(z.union([z.ipv4(), z.ipv6()], { error: 'expected an IP address' }))
+    .default([])
+    .describe('source addresses, used in turn; to loopback, above 10,000 connections, 127.0.0.2, … by themselves'),
+  disconnectRate: z.number().positive().default(1000).describe('disconnects per second when held connections leave'),
 });
 
 /** What a run sets in place of the script's own, by environment variables. */

@@ -3,11 +3,16 @@ import { z } from 'zod';
 import { FAULT_KINDS } from '../../../protocol/fault.ts';
 
 export const faultSchema = z.strictObject({
-  kind: z.enum(FAULT_KINDS).default('command'),
-  /** Program and arguments. */
-  command: z.array(z.string()).min(1).optional(),
-  /** Seconds after the first broadcast; without broadcasts, after the hold. */
-  at: z.number().nonnegative().default(10.5),
+  kind: z
+    .enum(FAULT_KINDS)
+    .default('command')
+    .describe('what happens; the first four need a stack that the run starts'),
+  command: z
+    .array(z.string())
+    .min(1)
+    .optional()
+    .describe('for `command`: program and arguments; stopped if it has not ended after five minutes'),
+  at: z.number().nonnegative().default(10.5).describe('seconds after the first broadcast; without one, after the hold'),
 });
 
 export type FaultOptions = z.infer<typeof faultSchema>;

@@ -13,146 +13,201 @@ const seconds = z.number().nonnegative();
 const positive = z.number().int().positive();
 
 export const optionsSchema = z.strictObject({
-  /** Room that the scenario's virtual users join, and that receives the broadcasts. */
-  room: z.string().min(1).default('capacity'),
+  room: z
+    .string()
+    .min(1)
+    .default('capacity')
+    .describe('room of the broadcasts: that of the flow’s `join_room`, and one of the `rooms` of `instrument(io)`'),
   broadcasts: z
     .strictObject({
-      count: z.number().int().nonnegative().default(20),
-      /** Seconds between two intended send times. */
-      interval: z.number().positive().default(1),
-      /** Characters of payload. */
-      bytes: positive.max(MAX_BROADCAST_BYTES, `expected at most ${MAX_BROADCAST_BYTES}`).default(1000),
-      /** The payload is that many bytes in place of characters, and travels as an attachment. */
-      binary: z.boolean().default(false),
-      /** How many with 75, 50 and 25 % of the connections, as these leave; 0 for none. */
-      byConnections: z.number().int().nonnegative().default(0),
+      count: z.number().int().nonnegative().default(20).describe('how many'),
+      interval: z.number().positive().default(1).describe('seconds between two intended send times'),
+      bytes: positive
+        .max(MAX_BROADCAST_BYTES, `expected at most ${MAX_BROADCAST_BYTES}`)
+        .default(1000)
+        .describe('characters of payload; less than the server’s `maxHttpBufferSize`'),
+      binary: z.boolean().default(false).describe('that many bytes in place of characters, as an attachment'),
+      byConnections: z
+        .number()
+        .int()
+        .nonnegative()
+        .default(0)
+        .describe('how many with 75, 50 and 25 % of the connections, as these leave'),
     })
-    .prefault({}),
-  /** In place of the one room: connections that join it are spread over these, and broadcasts go to one of them each. */
+    .prefault({})
+    .describe('what is published when all are connected'),
   rooms: z
     .strictObject({
-      count: positive.default(1),
-      /** How many of them each connection joins. */
-      perConnection: positive.default(1),
-      /** In which broadcasts go to them. */
-      order: z.enum(ROOM_ORDERS).default('turn'),
-      /** Of the random order. */
-      seed: z.number().int().nonnegative().default(1),
+      count: positive
+        .default(1)
+        .describe('how many; connections that join `room` join `<room>:0`, `<room>:1`, … instead'),
+      perConnection: positive.default(1).describe('how many of them each connection joins'),
+      order: z.enum(ROOM_ORDERS).default('turn').describe('in which broadcasts go to them'),
+      seed: z.number().int().nonnegative().default(1).describe('of the random order'),
     })
-    .prefault({}),
-  delivery: deliverySchema.optional(),
-  /** Memory over time: virtual users come and go, and memory is read again and again. In place of hold and broadcasts. */
+    .prefault({})
+    .describe('several rooms in place of the one, evenly filled; each broadcast goes to one of them'),
+  delivery: deliverySchema
+    .optional()
+    .describe('an [event of your server’s own](../method/delivery.md) that is counted in place of these broadcasts'),
   overTime: z
     .strictObject({
-      /** Whether the workers collect their garbage before each reading. */
-      collect: z.boolean().default(true),
-      /** Seconds between two readings while virtual users come and go; without it, memory is read when each wave has left. */
-      every: z.number().min(2).optional(),
+      collect: z.boolean().default(true).describe('the workers collect their garbage before each reading'),
+      every: z
+        .number()
+        .min(2)
+        .optional()
+        .describe('seconds between two readings while virtual users come and go; by default, when each wave has left'),
     })
-    .optional(),
-  /** What happens to the deployment, or to the connections, while broadcasts go on. */
-  fault: faultSchema.optional(),
-  /** Idle seconds with all connections open, for the CPU cost of idle connections; or for the messages that they send. */
-  hold: seconds.default(10),
-  /** Short connections per worker before the baseline, which is then that of a warm server; 0 for none. */
-  warmUp: z.number().int().nonnegative().default(1000),
-  /** Unloaded round trips of a broadcast, before the load. */
-  singleRoundTrips: z.number().int().nonnegative().default(20),
+    .optional()
+    .describe('[memory over time](../method/memory.md), in place of `hold`, `broadcasts` and `delivery`'),
+  fault: faultSchema
+    .optional()
+    .describe(
+      'what happens to deployment or connections while broadcasts go on; needs `reconnection` and `hold: true`',
+    ),
+  hold: seconds
+    .default(10)
+    .describe('seconds with all connected: for the CPU of idle connections, or for the messages of `every`'),
+  warmUp: z
+    .number()
+    .int()
+    .nonnegative()
+    .default(1000)
+    .describe(
+      'short connections per worker before the baseline, which join `<room>:warm-up`; 0 if they have side effects',
+    ),
+  singleRoundTrips: z.number().int().nonnegative().default(20).describe('round trips with nobody else connected'),
   drain: z
     .strictObject({
-      /** Seconds without a receipt after which the delivery of the last broadcast counts as complete. */
-      quiet: seconds.default(1),
-      /** Seconds after the last broadcast at which the ledgers are finalized in any case. */
-      deadline: z.number().positive().default(15),
+      quiet: seconds.default(1).describe('seconds without a receipt'),
+      deadline: z.number().positive().default(15).describe('seconds after the last broadcast, in any case'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('when the ledger of the broadcasts is finalized'),
   /**
    * Where the workers' control namespace listens, and how it speaks TLS where that is not as the load does. If set, the target is a server of your own: a run then never starts a
    * stack, and a target that refuses connections is an error. Otherwise, if nothing listens on a target on this machine,
    * the run starts a stack for its duration; a running stack is found by its state file.
    */
   control: z
-    .strictObject({ urls: z.array(z.url()).min(1), token: z.string().min(16).optional(), tls: tlsSchema.optional() })
-    .optional(),
-  /** `full`: nginx, PM2 and Redis. `embedded`: one worker with the in-memory adapter, no proxy. */
-  profile: z.enum(['full', 'embedded']).default('full'),
-  /**
-   * A number: Socket.IO workers of a stack that the run starts; default: as many as cores and file descriptors ask for.
-   * Otherwise the target is a server of your own, and this is what tells of its memory and CPU.
-   */
-  workers: z.union([positive, workerSourcesSchema]).optional(),
-  /** What tells of the memory and CPU of a proxy or Redis that the run has not started: as of `workers`, for each. */
-  layers: layersSchema.optional(),
-  /** Memory of the Socket.IO workers for which the capacity is computed. */
-  memoryBudgetBytes: positive.default(2 * 1024 ** 3),
-  /** A page on loopback that shows the run while it is running; port 0 takes a free one. */
-  live: z.union([z.boolean(), z.strictObject({ port: z.number().int().min(0).max(65_535).default(0) })]).default(false),
-  /** Folder that gets one folder per run. */
-  results: z.string().min(1).default('results'),
+    .strictObject({
+      urls: z.array(z.url()).min(1).describe('`http://host:port` of each worker; a name stands for all its addresses'),
+      token: z.string().min(16).optional().describe('the server’s'),
+      tls: tlsSchema.optional().describe('with `https` control ports, where it differs from the target’s'),
+    })
+    .optional()
+    .describe('the control ports of [your own server](../guide/own-server.md)'),
+  profile: z
+    .enum(['full', 'embedded'])
+    .default('full')
+    .describe('of a stack that the run starts: nginx, PM2 and Redis; or one worker, in-memory adapter, no proxy'),
+  workers: z
+    .union([positive, workerSourcesSchema])
+    .optional()
+    .describe(
+      'a number: workers of a stack that the run starts; else what tells of the memory and CPU of your own server',
+    ),
+  layers: layersSchema.optional().describe('the same for `nginx`, `haproxy` and `redis` that the run has not started'),
+  memoryBudgetBytes: positive.default(2 * 1024 ** 3).describe('worker memory for which the capacity is computed'),
+  live: z
+    .union([
+      z.boolean(),
+      z.strictObject({ port: z.number().int().min(0).max(65_535).default(0).describe('0 takes a free one') }),
+    ])
+    .default(false)
+    .describe('a page on 127.0.0.1 that shows the run in progress'),
+  results: z.string().min(1).default('results').describe('parent of the runs’ folders'),
 });
 
 export const environmentSchema = z.object({
-  TARGET: z.url({ protocol: /^(https?|wss?)$/ }).optional(),
-  RATE: z.coerce.number().int().positive().optional(),
-  HOLD: z.coerce.number().nonnegative().optional(),
-  BROADCASTS: z.coerce.number().int().nonnegative().optional(),
-  /** In place of `rooms.count`. */
-  ROOMS: z.coerce.number().int().positive().optional(),
-  /** In place of `overTime.collect`. */
-  COLLECT: z.stringbool({ error: 'must be on or off' }).optional(),
-  /** With `overTime` or `fault`: connections of each phase that has any. */
-  CONNECTIONS: z.coerce.number().int().positive().optional(),
-  /** With `overTime`: how long each phase with arrivals lasts, such as `4h`. */
-  DURATION: durationSchema.optional(),
-  PROFILE: z.enum(['full', 'embedded']).optional(),
-  /** In place of the engine's option `transports`. */
+  TARGET: z
+    .url({ protocol: /^(https?|wss?)$/ })
+    .optional()
+    .describe('in place of `config.target`'),
+  RATE: z.coerce
+    .number()
+    .int()
+    .positive()
+    .optional()
+    .describe('connections per second; the number of each phase stays, so the rate can be a little lower'),
+  HOLD: z.coerce.number().nonnegative().optional().describe('in place of `hold`'),
+  BROADCASTS: z.coerce.number().int().nonnegative().optional().describe('in place of `broadcasts.count`'),
+  ROOMS: z.coerce.number().int().positive().optional().describe('in place of `rooms.count`'),
+  COLLECT: z
+    .stringbool({ error: 'must be on or off' })
+    .optional()
+    .describe('`on` or `off`, in place of `overTime.collect`'),
+  CONNECTIONS: z.coerce
+    .number()
+    .int()
+    .positive()
+    .optional()
+    .describe('with `overTime` or `fault`: connections of each phase'),
+  DURATION: durationSchema.optional().describe('with `overTime`: length of each phase with arrivals, such as `8h`'),
+  PROFILE: z.enum(['full', 'embedded']).optional().describe('in place of `profile`'),
   TRANSPORTS: z
     .enum(Object.keys(TRANSPORTS) as TransportsName[])
     .transform((name): readonly Transport[] => TRANSPORTS[name])
-    .optional(),
-  /** In place of the engine's option `compression`. */
-  COMPRESSION: z.stringbool({ error: 'must be on or off' }).optional(),
-  /** The stack of the run speaks TLS. */
-  TLS: z.stringbool({ error: 'must be on or off' }).optional(),
-  REDIS_URL: z.url({ protocol: /^rediss?$/ }).optional(),
-  /** Of the Redis that a stack starts: a single one, or the nodes of a Redis Cluster, of which no fewer than three are one. */
+    .optional()
+    .describe('in place of the engine’s `transports`; `default` is polling, then WebSocket'),
+  COMPRESSION: z
+    .stringbool({ error: 'must be on or off' })
+    .optional()
+    .describe('`on` or `off`, in place of the engine’s `compression`, and for the stack that the run starts'),
+  TLS: z
+    .stringbool({ error: 'must be on or off' })
+    .optional()
+    .describe('`on`: the stack that the run starts speaks TLS'),
+  REDIS_URL: z
+    .url({ protocol: /^rediss?$/ })
+    .optional()
+    .describe('a Redis in place of the stack’s; with a remote target, the Redis to read memory from'),
   REDIS_NODES: z.coerce
     .number()
     .int()
     .refine((count) => count === 1 || (count >= 3 && count <= 16), 'expected 1, or 3 to 16 nodes of a Redis Cluster')
-    .optional(),
-  /** In place of the option `live`: 0 for no page, 1 for one on a free port, or its port. */
-  CAPACITY_LIVE: z.coerce.number().int().min(0).max(65_535).optional(),
-  /** In place of the option `results`. */
-  CAPACITY_RESULTS: z.string().optional(),
-  /** Control addresses of the workers, with commas between them. */
+    .optional()
+    .describe('nodes of the stack’s Redis: 1, the default, or 3 to 16 of a Redis Cluster'),
+  CAPACITY_LIVE: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(65_535)
+    .optional()
+    .describe('in place of `live`: 0 for none, 1 for a free port, or the port'),
+  CAPACITY_RESULTS: z.string().optional().describe('in place of `results`'),
   CAPACITY_CONTROL: z
     .string()
     .refine((urls) => urls.split(',').every((url) => URL.canParse(url)), 'expected URLs, separated by commas')
-    .optional(),
-  CAPACITY_TOKEN: z.string().min(16).optional(),
-  /** The engine of environment `stock`. */
-  STOCK_ENGINE: z.enum(['socketio', 'socketio-v3']).default('socketio'),
+    .optional()
+    .describe('in place of `control.urls`, separated by commas'),
+  CAPACITY_TOKEN: z.string().min(16).optional().describe('in place of `control.token`'),
+  STOCK_ENGINE: z
+    .enum(['socketio', 'socketio-v3'])
+    .default('socketio')
+    .describe('in the pack’s Artillery environment `stock` (`-e stock`): which other engine drives the load'),
 });
 
 /** Of a host that brings its share of a load that is conducted elsewhere; without the first one, nobody reads the others. */
 export const hostSchema = z.object({
-  /** The line that `npx socketio-capacity conduct` prints. */
-  CAPACITY_CONDUCTOR: z.string(),
-  /** Hosts that share the load. */
-  CAPACITY_HOSTS: z.coerce.number().int().positive().default(1),
-  /** Which of them this is, from 0. Without it, all must have the same share. */
-  CAPACITY_HOST: z.coerce.number().int().nonnegative().optional(),
+  CAPACITY_CONDUCTOR: z
+    .string()
+    .describe('the line of `conduct`: this host brings its share of a [load of several](../guide/several-hosts.md)'),
+  CAPACITY_HOSTS: z.coerce.number().int().positive().default(1).describe('with it: how many hosts share the load'),
+  CAPACITY_HOST: z.coerce
+    .number()
+    .int()
+    .nonnegative()
+    .optional()
+    .describe('with it: which of them this is, from 0; without it, all have the same share'),
 });
 
 /** How the terminal's environment changes the output; it does not affect what is measured. */
 export const terminalSchema = z.object({
-  /** Any value: no live line. */
-  CI: z.string().optional(),
-  /** `dumb`: no live line. */
-  TERM: z.string().optional(),
-  /** Any value: no colours. */
-  NO_COLOR: z.string().optional(),
+  CI: z.string().optional().describe('any value: no progress line'),
+  TERM: z.string().optional().describe('`dumb`: no progress line'),
+  NO_COLOR: z.string().optional().describe('any value: no colours'),
 });
 
 export type PluginOptions = z.infer<typeof optionsSchema>;

@@ -5,11 +5,11 @@ import type { Path, Problem } from '../../../protocol/problems.ts';
 import { readTlsFiles } from './files.ts';
 
 export const tlsSchema = z.strictObject({
-  rejectUnauthorized: z.boolean().optional(),
-  servername: z.string().optional(),
-  ca: z.string().optional(),
-  cert: z.string().optional(),
-  key: z.string().optional(),
+  rejectUnauthorized: z.boolean().optional().describe('`false` accepts any certificate'),
+  servername: z.string().optional().describe('name for SNI and the certificate check; default: the URL’s host'),
+  ca: z.string().optional().describe('certificate authority: PEM text, or a file beside the scenario'),
+  cert: z.string().optional().describe('client certificate, likewise'),
+  key: z.string().optional().describe('its key, likewise'),
 });
 
 /**

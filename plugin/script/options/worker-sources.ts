@@ -10,18 +10,29 @@ function isRegex(text: string): boolean {
 }
 
 const metricsSchema = z.strictObject({
-  url: z.url({ protocol: /^https?$/, error: 'expected a URL such as http://10.0.0.11:9464/metrics' }),
-  /** Labels of the samples that count. */
-  labels: z.record(z.string(), z.string()).default({}),
+  url: z
+    .url({ protocol: /^https?$/, error: 'expected a URL such as http://10.0.0.11:9464/metrics' })
+    .describe('where they are'),
+  labels: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe('labels of the samples that count, which are added up; by default, all'),
 });
 
 const adminUiSchema = z.strictObject({
-  /** `namespaceName` of its `instrument()`. */
-  namespace: z.string().startsWith('/', 'expected a namespace such as /admin').default('/admin'),
-  /** Where it is, if not at the target. */
-  url: z.url({ protocol: /^(https?|wss?)$/, error: 'expected a URL such as http://10.0.0.11:3000' }).optional(),
-  /** Of its basic authentication. */
-  auth: z.strictObject({ username: z.string(), password: z.string() }).optional(),
+  namespace: z
+    .string()
+    .startsWith('/', 'expected a namespace such as /admin')
+    .default('/admin')
+    .describe('`namespaceName` of its `instrument()`'),
+  url: z
+    .url({ protocol: /^(https?|wss?)$/, error: 'expected a URL such as http://10.0.0.11:3000' })
+    .optional()
+    .describe('where it is; default: the target'),
+  auth: z
+    .strictObject({ username: z.string(), password: z.string() })
+    .optional()
+    .describe('of its basic authentication; the password, not its hash'),
 });
 
 export type AdminUiOptions = z.infer<typeof adminUiSchema>;
@@ -35,19 +46,29 @@ function areDifferent(targets: z.infer<typeof metricsSchema>[]): boolean {
 }
 
 const processSources = z.strictObject({
-  /** Processes on this machine; those that they have started belong to them. */
-  pids: z.array(z.number().int().positive()).min(1).optional(),
-  /** Regular expression for their command lines. */
-  match: z.string().min(1).refine(isRegex, { error: 'expected a regular expression' }).optional(),
-  /** Folder of a control group: of a container, or of a systemd unit. */
-  cgroup: z.string().min(1).optional(),
-  /** Where their metrics are, as text for Prometheus: on one page, or on one for each process or host. */
+  pids: z
+    .array(z.number().int().positive())
+    .min(1)
+    .optional()
+    .describe('its processes on this machine, and what they have started'),
+  match: z
+    .string()
+    .min(1)
+    .refine(isRegex, { error: 'expected a regular expression' })
+    .optional()
+    .describe('or a regular expression for their command lines'),
+  cgroup: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('or the control group of a container or systemd unit, below `/sys/fs/cgroup` or as a whole path'),
   prometheus: z
     .union([
       metricsSchema.transform((one) => [one]),
       z.array(metricsSchema).min(1).refine(areDifferent, { error: TWICE }),
     ])
-    .optional(),
+    .optional()
+    .describe('pages of metrics in Prometheus’ format, one or a list; alone, or beside one of the above'),
 });
 
 const ONE_OF = { error: 'give one of `pids`, `match` and `cgroup`' };
@@ -62,8 +83,9 @@ function isNotEmpty(sources: object): boolean {
 
 export const workerSourcesSchema = processSources
   .extend({
-    /** `@socket.io/admin-ui` in the server: how many clients each process has, and nothing of memory and CPU. */
-    adminUi: adminUiSchema.optional(),
+    adminUi: adminUiSchema
+      .optional()
+      .describe('`@socket.io/admin-ui` in the server: counts of clients, nothing of memory and CPU'),
   })
   .refine(nameOnce, ONE_OF)
   .refine(isNotEmpty, { error: 'give `pids`, `match`, `cgroup`, `prometheus` or `adminUi`' });

@@ -21,11 +21,12 @@ const OPEN_TO_OTHERS = 0o077;
 const SOCKET_PATH_MAX_BYTES = 103;
 
 export const environmentSchema = z.object({
-  /** Folder for state and logs. */
-  SOCKETIO_CAPACITY_HOME: z.string().optional(),
-  /** Folder of this user's session: private, and in memory. */
-  XDG_RUNTIME_DIR: z.string().optional(),
-  XDG_STATE_HOME: z.string().optional(),
+  SOCKETIO_CAPACITY_HOME: z
+    .string()
+    .optional()
+    .describe('folder of the stack’s state and logs, which only you can write'),
+  XDG_RUNTIME_DIR: z.string().optional().describe('else in this private folder of your session, if there is one'),
+  XDG_STATE_HOME: z.string().optional().describe('else in this one; default: `~/.local/state`'),
 });
 
 /**
