@@ -9,6 +9,15 @@ import type { Host } from './machine/host.ts';
 import type { CpuReading } from './machine/kernel.ts';
 import type { ServerDescription } from './result/server.ts';
 
+/** For the reference: direction and content of each event. */
+export const EVENT_HELP: Record<keyof typeof EVENTS, string> = {
+  joinRoom:
+    'from a client: a room, or `{clientKey: room}`; acknowledged by `{room, worker, members}`, or `{error, code, fix}` (`JOIN_REFUSED`)',
+  broadcast: 'to the members: `{seq, sentAtUs, worker, data}`, in this order',
+  broadcastEcho: 'from the probe: `{seq, sentAtUs, data}` back; acknowledged by `{seq, roundTripUs}`',
+  eventBatch: 'from a client: a list of events, or one; acknowledged by `{events}`, their number',
+};
+
 /** Events of the measured namespace. */
 export const EVENTS = {
   joinRoom: 'join_room',

@@ -21,21 +21,34 @@ const transports = z
  * The variables of every worker; adapters define further ones. Not a strictObject, as the environment has many others.
  */
 export const environmentSchema = z.object({
-  CAPACITY_WORKER: workerSchema.default('w0'),
-  CAPACITY_HOST: z.string().default('127.0.0.1'),
-  CAPACITY_PORT: portSchema.default(0),
-  CAPACITY_CONTROL_HOST: z.string().default('127.0.0.1'),
-  CAPACITY_CONTROL_PORT: portSchema.default(0),
-  CAPACITY_TOKEN: tokenSchema,
-  CAPACITY_ADAPTER: z.enum(Object.keys(ADAPTERS) as AdapterName[]).optional(),
-  CAPACITY_WEBSOCKETS: z.enum([...(Object.keys(WEBSOCKETS) as WebSocketsName[]), PLAIN]).default('ws'),
-  CAPACITY_MODULES: z.string().optional(),
-  CAPACITY_DRAIN_MS: milliseconds.default(5000),
-  CAPACITY_PING_INTERVAL_MS: milliseconds.default(25_000),
-  CAPACITY_PING_TIMEOUT_MS: milliseconds.default(20_000),
-  CAPACITY_RECOVERY_SECONDS: z.coerce.number().int().nonnegative().default(0),
-  CAPACITY_TRANSPORTS: transports.default([...TRANSPORTS]),
-  CAPACITY_LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
+  CAPACITY_WORKER: workerSchema
+    .default('w0')
+    .describe('the worker’s name: lower-case letters and digits, one for each'),
+  CAPACITY_HOST: z.string().default('127.0.0.1').describe('address on which Socket.IO listens'),
+  CAPACITY_PORT: portSchema.default(0).describe('its port; 0 takes a free one'),
+  CAPACITY_CONTROL_HOST: z.string().default('127.0.0.1').describe('address of control, `/metrics` and `/healthz`'),
+  CAPACITY_CONTROL_PORT: portSchema.default(0).describe('its port; 0 takes a free one'),
+  CAPACITY_TOKEN: tokenSchema.describe('control token, at least 16 characters'),
+  CAPACITY_ADAPTER: z
+    .enum(Object.keys(ADAPTERS) as AdapterName[])
+    .optional()
+    .describe('an adapter; default: `redis` where `REDIS_URL` is set, else `in-memory`'),
+  CAPACITY_WEBSOCKETS: z
+    .enum([...(Object.keys(WEBSOCKETS) as WebSocketsName[]), PLAIN])
+    .default('ws')
+    .describe('the WebSocket server'),
+  CAPACITY_MODULES: z.string().optional().describe('folder in whose `node_modules` the package of that server is'),
+  CAPACITY_DRAIN_MS: milliseconds.default(5000).describe('how long a shutdown waits for connections to close'),
+  CAPACITY_PING_INTERVAL_MS: milliseconds.default(25_000).describe('Engine.IO’s ping interval'),
+  CAPACITY_PING_TIMEOUT_MS: milliseconds.default(20_000).describe('how long a ping’s answer may take'),
+  CAPACITY_RECOVERY_SECONDS: z.coerce
+    .number()
+    .int()
+    .nonnegative()
+    .default(0)
+    .describe('connection state recovery: how long the session of a dropped connection is kept; 0 keeps none'),
+  CAPACITY_TRANSPORTS: transports.default([...TRANSPORTS]).describe('separated by commas'),
+  CAPACITY_LOG_LEVEL: z.enum(LOG_LEVELS).default('info').describe('what is logged'),
 });
 
 const tuningsSchema = z.object(

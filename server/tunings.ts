@@ -17,6 +17,8 @@ interface EngineConnection {
 interface Tuning {
   /** Environment variable, `on` or `off`. */
   variable: string;
+  /** For the reference: what it does, and the price. */
+  help: string;
   byDefault: boolean;
   /** Its position in an untuned Socket.IO server. */
   inSocketIo: boolean;
@@ -35,64 +37,54 @@ interface Tuning {
 const COMPRESSED = { threshold: 1024 };
 
 const TUNINGS = {
-  /**
-   * Drop the HTTP request that opened the connection, the largest single object that a connection keeps. The price:
-   * `socket.handshake` no longer has headers, URL or query, so switch it off if middlewares read them.
-   */
+  // The largest single object that a connection keeps.
   dropRequest: {
     variable: 'CAPACITY_DROP_REQUEST',
+    help: 'discards the HTTP request that opened the connection: no headers, URL or query in `socket.handshake`',
     byDefault: true,
     inSocketIo: false,
     connection: dropRequest,
   },
-  /**
-   * Drop the data that the client sent when it connected, once all middlewares have read it. The price: event handlers
-   * find no `socket.handshake`.
-   */
   dropHandshake: {
     variable: 'CAPACITY_DROP_HANDSHAKE',
+    help: 'discards the handshake data after the middlewares: event handlers find no `socket.handshake`',
     byDefault: true,
     inSocketIo: false,
     socket: dropHandshake,
   },
-  /**
-   * Leave the room that Socket.IO creates for each socket. The price: `io.to(socket.id)` reaches nobody, and
-   * `socket.broadcast` also reaches the sender. That is too high for what it saves, so it is off by default.
-   */
+  // Its price is too high for what it saves, so it is off by default.
   leaveOwnRoom: {
     variable: 'CAPACITY_LEAVE_OWN_ROOM',
+    help: 'leaves the room that every socket has to itself: `io.to(socket.id)` reaches nobody, `socket.broadcast` the sender, too',
     byDefault: false,
     inSocketIo: false,
     socket: leaveOwnRoom,
   },
-  /** Remove listeners that a connection which began as a WebSocket no longer needs. */
   dropListeners: {
     variable: 'CAPACITY_DROP_LISTENERS',
+    help: 'removes listeners that a connection which began as a WebSocket no longer needs',
     byDefault: true,
     inSocketIo: false,
     appliesTo: ['ws'],
     connection: dropListeners,
   },
-  /**
-   * Ping all connections from one timer, those due within the same tenth of a second together, instead of a timer per
-   * connection. The price: pings are sent every `pingInterval`, not `pingInterval` after the last pong.
-   */
   sharePingTimer: {
     variable: 'CAPACITY_SHARE_PING_TIMER',
+    help: 'pings all from one timer, those of a tenth of a second together: at the fixed interval, not after the last answer',
     byDefault: true,
     inSocketIo: false,
     server: sharePingTimer,
   },
-  /** Compressed messages for clients that offer it: on `ws`, with a zlib context for each WebSocket. */
   perMessageDeflate: {
     variable: 'CAPACITY_PER_MESSAGE_DEFLATE',
+    help: 'WebSocket compression for clients that offer it; on `ws`, with two zlib contexts per connection',
     byDefault: false,
     inSocketIo: false,
     options: (on) => ({ perMessageDeflate: on && COMPRESSED }),
   },
-  /** Compressed responses of the polling transport. */
   httpCompression: {
     variable: 'CAPACITY_HTTP_COMPRESSION',
+    help: 'compressed answers of the polling transport',
     byDefault: false,
     inSocketIo: true,
     options: (on) => ({ httpCompression: on && COMPRESSED }),

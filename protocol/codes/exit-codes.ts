@@ -10,6 +10,17 @@ export const EXIT_CODES = {
   invalid: 4,
 } as const;
 
+/** Of `artillery run`, for the reference. INVALID takes precedence over a missed threshold, and that over SUSPECT. */
+export const RUN_EXIT_CODES: Record<number, string> = {
+  0: 'passed: every threshold is met, and the measurement is VALID',
+  1: 'failed: a threshold is missed; without the plugin, all virtual users failed',
+  2: 'refused: settings, machine or target do not allow the run, and nothing was measured',
+  3: 'SUSPECT: the figures are there, with reasons to doubt them',
+  4: 'INVALID: the figures cannot be trusted, or the run failed half-way',
+  11: 'an Artillery worker crashed',
+  130: 'stopped by Ctrl-C: the result has what was measured until then',
+};
+
 /** Stopped by Ctrl-C. */
 export const STOPPED = 130;
 

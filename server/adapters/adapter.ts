@@ -5,6 +5,8 @@ import type { z } from 'zod';
 
 /** An entry of `ADAPTERS`. */
 export interface AdapterKind {
+  /** For the reference: its package, and how a broadcast travels. */
+  help: string;
   /** Whether its workers form one cluster: they count each other's room members and receive each other's broadcasts. */
   clustered: boolean;
   /** Whether it can restore the session of a connection that has dropped (`connectionStateRecovery`). */
@@ -34,6 +36,7 @@ export interface ConnectedAdapter {
 
 /** Gives `connect` the type of the settings that `environment` parses. */
 export function defineAdapter<E extends z.ZodObject>(kind: {
+  help: string;
   clustered: boolean;
   recovers: boolean;
   environment: E;

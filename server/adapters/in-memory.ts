@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { defineAdapter } from './adapter.ts';
 
 export const inMemory = defineAdapter({
+  help: 'Socket.IO’s own: a broadcast reaches the members on the worker that publishes it',
   clustered: false,
   recovers: true,
   environment: z.object({}),

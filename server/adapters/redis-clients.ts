@@ -14,9 +14,13 @@ const CLOSE_TIMEOUT_MS = 1000;
 
 /** The environment variables of all adapters that use Redis. */
 export const redisEnvironment = z.object({
-  REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'must be redis://host:port or rediss://host:port' }),
-  /** Prefix of the channels: workers with the same one form a cluster. */
-  CAPACITY_REDIS_PREFIX: z.string().default('socket.io'),
+  REDIS_URL: z
+    .url({ protocol: /^rediss?$/, error: 'must be redis://host:port or rediss://host:port' })
+    .describe('Redis, or a node of a Redis Cluster; required by all adapters but `in-memory`'),
+  CAPACITY_REDIS_PREFIX: z
+    .string()
+    .default('socket.io')
+    .describe('prefix of the channels, and name of the stream: workers with the same one form a cluster'),
 });
 
 export type AnyRedisClient = RedisClientType | RedisClusterType;

@@ -6,9 +6,17 @@ import { type AdapterKind, defineAdapter } from './adapter.ts';
 import { packageOf } from './package-of.ts';
 import { RedisClients, redisEnvironment } from './redis-clients.ts';
 
+const HELP = {
+  static:
+    '`@socket.io/redis-adapter`: to all workers, by sharded publish and subscribe (Redis 7.0 or newer, as the next two)',
+  dynamic: 'likewise, to the workers with members: a channel for each room',
+  'dynamic-private': 'likewise, with a channel for the room that each connection has to itself, too',
+};
+
 /** @param subscriptionMode `dynamic-private` also subscribes to the room that each connection has to itself */
 function sharded(subscriptionMode: 'static' | 'dynamic' | 'dynamic-private'): AdapterKind {
   return defineAdapter({
+    help: HELP[subscriptionMode],
     clustered: true,
     recovers: false,
     environment: redisEnvironment,

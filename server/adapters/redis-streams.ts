@@ -4,6 +4,7 @@ import { packageOf } from './package-of.ts';
 import { type AnyRedisClient, RedisClients, redisEnvironment } from './redis-clients.ts';
 
 export const redisStreams = defineAdapter({
+  help: '`@socket.io/redis-streams-adapter`: to all workers, in a stream of 10,000 entries; can restore sessions',
   clustered: true,
   recovers: true,
   environment: redisEnvironment,

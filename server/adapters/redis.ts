@@ -4,6 +4,7 @@ import { packageOf } from './package-of.ts';
 import { RedisClients, redisEnvironment } from './redis-clients.ts';
 
 export const redis = defineAdapter({
+  help: '`@socket.io/redis-adapter`: to all workers, by publish and subscribe',
   clustered: true,
   recovers: false,
   environment: redisEnvironment,

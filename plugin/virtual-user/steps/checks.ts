@@ -8,24 +8,32 @@ import type { Build } from './step.ts';
 
 /** How to select a value in the answer; usually with `json` alone. */
 const extractor = {
-  json: z.string().optional(),
-  regexp: z.string().optional(),
-  group: z.union([z.string(), z.number()]).optional(),
-  flags: z.string().optional(),
-  strict: z.boolean().optional(),
-  multiple: z.boolean().optional(),
+  json: z.string().optional().describe('JSONPath; `$.0` is the first argument. Default: the first argument itself'),
+  regexp: z.string().optional().describe('a regular expression on the JSON text, in place of `json`'),
+  group: z.union([z.string(), z.number()]).optional().describe('its capture group, by number or name'),
+  flags: z.string().optional().describe('its flags'),
+  strict: z.boolean().optional().describe('of a `capture`: with `false`, finding nothing is no failure'),
+  multiple: z.boolean().optional().describe('`false` stores the value itself, not the list of all that was found'),
 };
-const captureSchema = z.strictObject({ ...extractor, as: z.string() });
+const captureSchema = z.strictObject({ ...extractor, as: z.string().describe('the variable') });
 const matchSchema = z.strictObject({
   ...extractor,
-  value: z.union([z.string(), z.number(), z.boolean(), z.null()], { error: 'expected the value to compare with' }),
+  value: z
+    .union([z.string(), z.number(), z.boolean(), z.null()], { error: 'expected the value to compare with' })
+    .describe('what has to be found'),
 });
 
 const oneOrMany = <S extends z.ZodType>(schema: S) => z.union([schema, z.array(schema)]).optional();
 
-export const checksShape = { match: oneOrMany(matchSchema), capture: oneOrMany(captureSchema) };
+export const checksShape = {
+  match: oneOrMany(matchSchema).describe('one condition on the arguments, or a list'),
+  capture: oneOrMany(captureSchema).describe('one value to store in a variable, or a list'),
+};
 /** `args` is compared as a whole, as in artillery-engine-socketio-v3; of a text in `data`, as in Artillery, a part is enough. */
-export const argsShape = { args: z.unknown().optional(), data: z.unknown().optional() };
+export const argsShape = {
+  args: z.unknown().optional().describe('what the arguments must equal (loosely), or else the first one'),
+  data: z.unknown().optional().describe('what the last argument must equal; of a text, a part is enough'),
+};
 
 type Spec = { json?: string; regexp?: string };
 interface ChecksSpec {

@@ -17,10 +17,9 @@ const DEFAULT_RATE_PER_SEC = 500;
 
 const optionsSchema = z.strictObject({
   ...connectionShape,
-  namespace: namespaceSchema.optional(),
-  /** Connections that this virtual user holds. */
-  count: z.int().positive().optional(),
-  ratePerSec: z.number().positive().default(DEFAULT_RATE_PER_SEC),
+  namespace: namespaceSchema.optional().describe('default: the main namespace'),
+  count: z.int().positive().optional().describe('connections that this virtual user holds, on which it sends alike'),
+  ratePerSec: z.number().positive().default(DEFAULT_RATE_PER_SEC).describe('with `count`: how fast they open'),
 });
 export const connectSchema = z.union([namespaceSchema, z.literal(true), optionsSchema], {
   error: 'expected a namespace, connection options, or true',
@@ -32,9 +31,11 @@ export const connectSchema = z.union([namespaceSchema, z.literal(true), optionsS
  */
 export const connect = defineStep({
   schema: z.strictObject({
-    connect: connectSchema,
-    namespace: namespaceSchema.optional(),
-    timeout: timeoutSchema.optional(),
+    connect: connectSchema.describe(
+      'opens a separate connection, in place of an earlier one to the namespace: `true`, a namespace, or options',
+    ),
+    namespace: namespaceSchema.optional().describe('default: the main namespace'),
+    timeout: timeoutSchema.optional().describe('for the whole setup; default: the option `connectTimeout`'),
   }),
   connections: ({ connect }) => connectionsOf(connect),
   connect: ({ connect }) => connectOptions(connect),

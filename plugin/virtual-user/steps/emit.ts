@@ -13,9 +13,9 @@ import { type Build, defineStep, type StepKind } from './step.ts';
 
 const responseSchema = z
   .strictObject({
-    on: z.string().optional(),
-    channel: z.string().optional(),
-    concat: z.boolean().optional(),
+    on: z.string().optional().describe('the event’s name'),
+    channel: z.string().optional().describe('the same, in the old form'),
+    concat: z.boolean().optional().describe('with `data`: look for the text in all events together'),
     ...argsShape,
     ...checksShape,
   })
@@ -25,7 +25,11 @@ export const emitSchema = z.union(
   [
     z.tuple([z.string()], z.unknown()),
     z
-      .strictObject({ channel: z.string(), data: z.unknown().optional(), ...nestedKeys() })
+      .strictObject({
+        channel: z.string().describe('old form: the event'),
+        data: z.unknown().optional().describe('its argument'),
+        ...nestedKeys(),
+      })
       .transform(({ channel, data }) => [channel, data]),
   ],
   { error: 'expected a list: emit: ["<event>", <argument>, …]' },
@@ -38,14 +42,20 @@ function nestedKeys() {
 }
 
 const schema = z.strictObject({
-  emit: emitSchema,
-  namespace: namespaceSchema.default(''),
-  response: responseSchema.optional(),
-  acknowledge: z.union([z.boolean(), z.strictObject({ ...argsShape, ...checksShape })]).optional(),
-  timeout: timeoutSchema.optional(),
-  connect: connectSchema.optional(),
-  reconnect: z.boolean().optional(),
-  beforeRequest: z.union([z.string(), z.array(z.string())]).optional(),
+  emit: emitSchema.describe('sends an event: `[event, argument, …]`'),
+  namespace: namespaceSchema.default('').describe('default: the main namespace'),
+  response: responseSchema.optional().describe('waits for an event, and checks it'),
+  acknowledge: z
+    .union([z.boolean(), z.strictObject({ ...argsShape, ...checksShape })])
+    .optional()
+    .describe('waits for the acknowledgement, and checks it'),
+  timeout: timeoutSchema.optional().describe('for both, from the emit on; default: the option `timeout`'),
+  connect: connectSchema.optional().describe('opens a new connection first, like the step'),
+  reconnect: z.boolean().optional().describe('the same as `connect: true`'),
+  beforeRequest: z
+    .union([z.string(), z.array(z.string())])
+    .optional()
+    .describe('functions `(step, context, events, next)` that can change this virtual user’s copy of the step'),
 });
 
 const plainEmit = defineStep({

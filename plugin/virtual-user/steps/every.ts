@@ -12,14 +12,11 @@ const STATIC =
 
 const everySchema = z
   .strictObject({
-    /** Between two intended sends of a connection. */
-    seconds: z.number().min(0.01).max(DAY_SECONDS),
-    emit: emitSchema,
-    /** The argument is then a list of so many copies of `data`. */
-    events: z.int().positive().optional(),
-    /** Messages each time, back to back. */
-    count: z.int().positive().default(1),
-    acknowledge: z.boolean().default(false),
+    seconds: z.number().min(0.01).max(DAY_SECONDS).describe('the period'),
+    emit: emitSchema.describe('the event, as in the step `emit`, without templates'),
+    events: z.int().positive().optional().describe('makes the argument a list of so many copies of `data`'),
+    count: z.int().positive().default(1).describe('messages each time, back to back'),
+    acknowledge: z.boolean().default(false).describe('asks for an acknowledgement of each, and measures its time'),
   })
   .refine(({ emit: [, ...args], events }) => events === undefined || args.length === 1, {
     path: ['events'],
@@ -32,7 +29,12 @@ const everySchema = z
  */
 export const every = defineStep({
   schema: z
-    .strictObject({ every: everySchema, namespace: namespaceSchema.default('') })
+    .strictObject({
+      every: everySchema.describe(
+        'lets the connection send a message in each period from now on; needs the plugin to be counted',
+      ),
+      namespace: namespaceSchema.default('').describe('default: the main namespace'),
+    })
     .refine((step) => !isTemplate(step), { path: ['every'], error: STATIC }),
   repeated: ({ every: { emit, seconds, count, events = 1, acknowledge }, namespace }) => ({
     ...(namespace !== '' && { namespace }),

@@ -9,7 +9,9 @@ type Processor = (...args: unknown[]) => unknown;
 
 /** `function: name` runs a function of `config.processor`: `(context, events, next)`, or an async one without `next`. */
 export const fn = defineStep({
-  schema: z.strictObject({ function: z.string() }),
+  schema: z.strictObject({
+    function: z.string().describe('calls a function of `config.processor`: `(context, events, next)`, or async'),
+  }),
   functionKeys: ['function'],
   compile: (spec, build) => compileFunction(spec.function, build.shared),
 });

@@ -6,7 +6,13 @@ import { defineStep } from './step.ts';
  * disconnects, and the step ends when the plugin has measured the memory that all of them left behind.
  */
 export const hold = defineStep({
-  schema: z.strictObject({ hold: z.literal(true, { error: 'write hold: true' }) }),
+  schema: z.strictObject({
+    hold: z
+      .literal(true, { error: 'write hold: true' })
+      .describe(
+        'stays connected until all is measured (without the plugin, until the last phase ends), then disconnects',
+      ),
+  }),
   staySeconds: () => Number.POSITIVE_INFINITY,
   holds: true,
   compile(_spec, { shared }) {

@@ -10,14 +10,19 @@ const METHODS = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options'] as 
 /** All of its other keys are those of Artillery's HTTP engine: `json`, `headers`, `capture`, `match`, `ifTrue`, … */
 const requestSchema = z
   .looseObject(
-    { url: z.string().optional(), uri: z.string().optional() },
+    {
+      url: z.string().optional().describe('a path on the target, or a whole URL'),
+      uri: z.string().optional().describe('the same'),
+    },
     { error: 'expected a request: {url: /path}' },
   )
   .refine(({ url, uri }) => url !== undefined || uri !== undefined, { error: 'needs a url' });
 
 function httpStep(method: string): StepKind {
   return defineStep({
-    schema: z.strictObject({ [method]: requestSchema }),
+    schema: z.strictObject({
+      [method]: requestSchema.describe('sends an HTTP request by Artillery’s own engine, with all of its keys'),
+    }),
     http: true,
     compile: (spec, build) => compileRequests(spec, method.toUpperCase(), build),
   });
@@ -34,8 +39,9 @@ export const parallel = defineStep({
       .min(1, { error: 'expected at least one HTTP request' })
       .refine((steps) => steps.every(isHttpStep), {
         error: 'only HTTP requests can run in parallel: write the other steps before or after',
-      }),
-    limit: z.int().positive().optional(),
+      })
+      .describe('sends HTTP requests at the same time'),
+    limit: z.int().positive().optional().describe('how many at the same time; default: 100'),
   }),
   childrenKey: 'parallel',
   http: true,

@@ -3,7 +3,7 @@ import { defineStep } from './step.ts';
 
 /** `log: "{{ name }} is in"` writes a line to the console. */
 export const log = defineStep({
-  schema: z.strictObject({ log: z.union([z.string(), z.number(), z.boolean()]) }),
+  schema: z.strictObject({ log: z.union([z.string(), z.number(), z.boolean()]).describe('prints a line') }),
   compile({ log: spec }, build) {
     const text = build.template(spec);
     return (user) => console.log(text(user.context));

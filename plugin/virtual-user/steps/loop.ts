@@ -9,12 +9,21 @@ import { defineStep } from './step.ts';
 const ITERATIONS_PER_TURN = 16;
 
 const schema = z.strictObject({
-  loop: z.array(z.unknown(), { error: 'expected a list of steps' }).min(1, { error: 'expected at least one step' }),
-  count: z.union([z.int(), z.string()], { error: 'expected a number, or a range such as "1-15"' }).optional(),
-  over: z.union([z.array(z.unknown()), z.string()], { error: 'expected a list, or the name of a variable' }).optional(),
-  whileTrue: z.string().optional(),
-  loopValue: z.string().default('$loopCount'),
-  loopElement: z.string().default('$loopElement'),
+  loop: z
+    .array(z.unknown(), { error: 'expected a list of steps' })
+    .min(1, { error: 'expected at least one step' })
+    .describe('repeats steps'),
+  count: z
+    .union([z.int(), z.string()], { error: 'expected a number, or a range such as "1-15"' })
+    .optional()
+    .describe('a number, a range such as `1-15`, or `-1`, the default: without end'),
+  over: z
+    .union([z.array(z.unknown()), z.string()], { error: 'expected a list, or the name of a variable' })
+    .optional()
+    .describe('a list, or the name of a variable with one; it is covered whatever `count` says'),
+  whileTrue: z.string().optional().describe('function `(context, done)`, or async, called after each iteration'),
+  loopValue: z.string().default('$loopCount').describe('variable for the iteration’s number'),
+  loopElement: z.string().default('$loopElement').describe('variable for the element'),
 });
 
 type While = (context: unknown, done: (again: boolean) => void) => unknown;

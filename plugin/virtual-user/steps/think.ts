@@ -11,10 +11,15 @@ const jitterSchema = z.union([z.number().min(0), z.string().regex(/^\s*[\d.]+\s*
 /** `think: 2` waits two seconds, `0.5` half of one, `500ms` the same; `jitter` is plus or minus, in ms or percent. */
 export const think = defineStep({
   schema: z.strictObject({
-    think: z.union([z.number(), z.string()]).refine((value) => isTemplate(value) || durationMs(value) !== undefined, {
-      error: 'expected seconds, or a duration such as "500ms"',
-    }),
-    jitter: jitterSchema.optional(),
+    think: z
+      .union([z.number(), z.string()])
+      .refine((value) => isTemplate(value) || durationMs(value) !== undefined, {
+        error: 'expected seconds, or a duration such as "500ms"',
+      })
+      .describe('waits: seconds, or a duration'),
+    jitter: jitterSchema
+      .optional()
+      .describe('plus or minus: milliseconds, `2s` or `20%`; default: `config.defaults.think.jitter`'),
   }),
   staySeconds: ({ think: time }) => (durationMs(time) ?? Number.POSITIVE_INFINITY) / 1000,
   compile({ think: spec, jitter }, build) {

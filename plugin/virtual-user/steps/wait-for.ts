@@ -12,15 +12,17 @@ import { defineStep } from './step.ts';
  */
 export const waitFor = defineStep({
   schema: z.strictObject({
-    waitFor: z.strictObject(
-      {
-        event: z.string(),
-        namespace: namespaceSchema.default(''),
-        timeout: timeoutSchema.optional(),
-        ...checksShape,
-      },
-      { error: 'expected the event: waitFor: {event: "<event>"}' },
-    ),
+    waitFor: z
+      .strictObject(
+        {
+          event: z.string().describe('its name'),
+          namespace: namespaceSchema.default('').describe('default: the main namespace'),
+          timeout: timeoutSchema.optional().describe('default: the option `timeout`'),
+          ...checksShape,
+        },
+        { error: 'expected the event: waitFor: {event: "<event>"}' },
+      )
+      .describe('waits for an event that matches; up to 16 that came earlier are kept for it'),
   }),
   staySeconds: () => Number.POSITIVE_INFINITY,
   compile({ waitFor: spec }, build) {
