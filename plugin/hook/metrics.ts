@@ -7,104 +7,60 @@ import { whyNotQuoted } from '../../report/figures/quoted.ts';
 import { LAYERS, type Layer } from '../samplers/index.ts';
 import type { ArtilleryStats } from './artillery.ts';
 
-interface RunMetric extends Metric {
+interface RunMetric extends Omit<Metric, 'help'> {
   /** A counter is one number at the end of the run, a summary the distribution of many. */
   kind: 'counter' | 'summary';
-  /** Its place in the result document: keys separated by dots. Of counts by reason, the metric is the sum. */
+  /** Its place in the result document, whose schema describes it: keys separated by dots. Of counts by reason, the sum. */
   path: string;
 }
 
-const figure = (kind: RunMetric['kind'], name: string, unit: string, path: string, help: string): RunMetric => ({
-  ...{ name, kind, unit, help, path },
+const figure = (kind: RunMetric['kind'], name: string, unit: string, path: string): RunMetric => ({
+  ...{ name, kind, unit, path },
 });
 
-/** Of one part of the result: its key → help. The metric is called as the key, in Artillery's spelling. */
-function figures(kind: RunMetric['kind'], prefix: string, unit: string, keys: Record<string, string>): RunMetric[] {
+/** Of one part of the result. The metrics are called as the keys, in Artillery's spelling. */
+function counters(prefix: string, unit: string, keys: string[]): RunMetric[] {
   const part = prefix.replace('socketio.', '');
-  return Object.entries(keys).map(([key, help]) => {
+  return keys.map((key) => {
     const name = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    return figure(kind, `${prefix}.${name}`, unit, `${part}.${key}`, help);
+    return figure('counter', `${prefix}.${name}`, unit, `${part}.${key}`);
   });
 }
 
-const RATE_HELP = 'connections made per second, pauses left out';
-const MISSED_HELP = 'copies of broadcasts missed after the fault';
-
 const COUNTERS: RunMetric[] = [
-  ...figures('counter', 'connections', 'connections', {
-    peak: 'largest number of connections at the same time, at a plateau',
-  }),
-  ...figures('counter', 'connections', 'virtual users', {
-    failed: 'virtual users that failed',
-    skipped: 'virtual users beyond `maxVusers`, not started',
-  }),
-  ...figures('counter', 'connections', 'connections', {
-    held: 'connections open after all broadcasts',
-    lost: 'open connections that ended before their release',
-  }),
-  ...figures('counter', 'connections', 'acknowledgements', {
-    unknownAcks: 'acknowledgements of nothing that was sent, and repeated ones',
-  }),
-  figure('counter', 'connections.rate', 'connections/s', 'connections.achievedRatePerSec', RATE_HELP),
-  ...figures('counter', 'socketio.delivery', '0 to 1', {
-    coverageOfTarget: 'received ÷ what the target would have received',
-    coverage: 'received ÷ expected',
-  }),
-  ...figures('counter', 'socketio.delivery', 'receipts', {
-    expected: 'receipts expected',
-    received: 'receipts by expected connections, the first of each connection',
-    lostConnected: 'not received, although the connection stayed open',
-    lostDisconnected: 'not received, and the connection ended after the send',
-    duplicates: "receipts after a connection's first",
-    reordered: 'first receipts by connections that had already received a later broadcast',
-    unexpected: 'receipts by connections whose join was not acknowledged before the send',
-    notMember: 'receipts by connections that never asked to join the room',
-    wrongSize: 'copies whose payload has another length',
-    wrongContent: 'copies whose payload has other characters, among those compared',
-    early: 'receipts before the send',
-    late: 'receipts after the ledger was finalized',
-    unreadable: 'copies without a payload of the wire contract',
-    neverOrdered: 'copies with a number that the run did not send',
-  }),
-  ...figures('counter', 'socketio.fault', 'connections', {
-    dropped: 'connections that the planned fault dropped',
-    notBack: 'connections that did not come back from it',
-  }),
-  figure('counter', 'socketio.fault.back_ms', 'ms', 'fault.backMs.all', 'until all dropped connections were back'),
-  figure('counter', 'socketio.fault.missed', 'receipts', 'fault.broadcasts.missed', MISSED_HELP),
-  ...figures('counter', 'socketio.messages', '0 to 1', {
-    answered: 'acknowledged ÷ sent, of those that ask for it',
-  }),
-  ...figures('counter', 'socketio.messages', 'messages', {
-    due: 'messages due on the schedule of `every`',
-    sent: 'messages sent',
-    notSent: 'messages due and not sent',
-    acknowledged: 'messages acknowledged',
-    unansweredConnected: 'not acknowledged, although the connection was open',
-    unansweredDisconnected: 'not acknowledged when the connection ended',
-  }),
+  ...counters('connections', 'connections', ['peak']),
+  ...counters('connections', 'virtual users', ['failed', 'skipped']),
+  ...counters('connections', 'connections', ['held', 'lost']),
+  ...counters('connections', 'acknowledgements', ['unknownAcks']),
+  figure('counter', 'connections.rate', 'connections/s', 'connections.achievedRatePerSec'),
+  ...counters('socketio.delivery', '0 to 1', ['coverageOfTarget', 'coverage']),
+  ...counters('socketio.delivery', 'receipts', [
+    ...['expected', 'received', 'lostConnected', 'lostDisconnected', 'duplicates', 'reordered', 'unexpected'],
+    ...['notMember', 'wrongSize', 'wrongContent', 'early', 'late', 'unreadable', 'neverOrdered'],
+  ]),
+  ...counters('socketio.fault', 'connections', ['dropped', 'notBack']),
+  figure('counter', 'socketio.fault.back_ms', 'ms', 'fault.backMs.all'),
+  figure('counter', 'socketio.fault.missed', 'receipts', 'fault.broadcasts.missed'),
+  ...counters('socketio.messages', '0 to 1', ['answered']),
+  ...counters('socketio.messages', 'messages', [
+    ...['due', 'sent', 'notSent', 'acknowledged', 'unansweredConnected', 'unansweredDisconnected'],
+  ]),
 ];
 
-/** In ms: name → key in the result, and help. */
-const TIMES: Record<string, [path: string, help: string]> = {
-  'connections.connect_time': ['connections.connectMs', 'from the first attempt to the CONNECT answer'],
-  'socketio.messages.ack_time': ['messages.ackMs', 'from the intended send of a message to its acknowledgement'],
-  'socketio.messages.send_delay': ['messages.sendDelayMs', 'actual less intended send time of messages'],
-  'socketio.broadcast.latency': ['latency.oneWayMs', 'latency of all receipts, from what `latency.from` names'],
-  'socketio.broadcast.completion': ['latency.completionMs', "latency of each broadcast's last receiver"],
-  'socketio.broadcast.sentinel': ['latency.sentinelMs', 'latency of the reference receiver'],
-  'socketio.broadcast.send_delay': ['latency.sendDelayMs', 'actual less intended send time'],
-  'socketio.broadcast.round_trip_half_under_load': [
-    'latency.roundTripHalfMs.underLoad',
-    "the probe's round trips ÷ 2, with the full target connected",
-  ],
-  'socketio.broadcast.round_trip_half_single': [
-    'latency.roundTripHalfMs.single',
-    "the probe's unloaded round trips ÷ 2, with nobody else connected",
-  ],
+/** In ms: name → key in the result. */
+const TIMES = {
+  'connections.connect_time': 'connections.connectMs',
+  'socketio.messages.ack_time': 'messages.ackMs',
+  'socketio.messages.send_delay': 'messages.sendDelayMs',
+  'socketio.broadcast.latency': 'latency.oneWayMs',
+  'socketio.broadcast.completion': 'latency.completionMs',
+  'socketio.broadcast.sentinel': 'latency.sentinelMs',
+  'socketio.broadcast.send_delay': 'latency.sendDelayMs',
+  'socketio.broadcast.round_trip_half_under_load': 'latency.roundTripHalfMs.underLoad',
+  'socketio.broadcast.round_trip_half_single': 'latency.roundTripHalfMs.single',
 };
 
-const SUMMARIES = Object.entries(TIMES).map(([name, [path, help]]) => figure('summary', name, 'ms', path, help));
+const SUMMARIES = Object.entries(TIMES).map(([name, path]) => figure('summary', name, 'ms', path));
 
 /**
  * `ensure` replaces names inside expressions one after the other, counters first, so no name may be a prefix of a later
@@ -114,8 +70,8 @@ const SUMMARIES = Object.entries(TIMES).map(([name, [path, help]]) => figure('su
 export function runMetrics(layers: readonly Layer[] = LAYERS): RunMetric[] {
   const ofMemory = layers
     .flatMap(({ figures }) => figures)
-    .flatMap(({ id, title, metric }) =>
-      metric === undefined ? [] : figure('counter', metric, 'bytes', `memory.perConnectionBytes.${id}.slope`, title),
+    .flatMap(({ id, metric }) =>
+      metric === undefined ? [] : figure('counter', metric, 'bytes', `memory.perConnectionBytes.${id}.slope`),
     );
   return [...COUNTERS, ...ofMemory, ...SUMMARIES];
 }
