@@ -36,7 +36,9 @@ export const environmentSchema = z.object({
   CAPACITY_WEBSOCKETS: z
     .enum([...(Object.keys(WEBSOCKETS) as WebSocketsName[]), PLAIN])
     .default('ws')
-    .describe('the WebSocket server'),
+    .describe(
+      '`ws`, which Engine.IO brings; `eiows`, after `npm install eiows`; `uWebSockets.js`, after `npm install uws-pack`, up to Node 22; or `plain-ws`: `ws` alone, without Socket.IO, for WebSocket only',
+    ),
   CAPACITY_MODULES: z.string().optional().describe('folder in whose `node_modules` the package of that server is'),
   CAPACITY_DRAIN_MS: milliseconds.default(5000).describe('how long a shutdown waits for connections to close'),
   CAPACITY_PING_INTERVAL_MS: milliseconds.default(25_000).describe('Engine.IO’s ping interval'),

@@ -1,6 +1,6 @@
 /**
  * What connections cost this machine: files, tracked flows, memory and pings. Measured on the included stack with 32,000
- * connections, CPU with 100,800 (docs/reference/doctor.md); what compression adds, with 1,000. Estimates for any other
+ * connections, CPU with 100,800; what compression adds, with 1,000. Estimates for any other
  * server.
  */
 import { fleetProcesses } from '../../protocol/generator.ts';

@@ -16,13 +16,18 @@ function summaryOf(result: Result): string {
   return renderSummary({ ...document, title: `Socket.IO capacity: ${document.title}` }, ['thresholds']);
 }
 
-type ReportFile = [name: string, render: (result: Result) => string];
+/** With a line for the reference. */
+type ReportFile = [name: string, render: (result: Result) => string, help?: string];
 
-export const REPORT_FILES: ReportFile[] = [
-  ['report.html', (result) => renderHtml(runDocument(result))],
-  ['report.md', (result) => summaryOf(result)],
-  ['junit.xml', renderJunit],
-  ['samples.csv', renderSamplesCsv],
+export const REPORT_FILES: Required<ReportFile>[] = [
+  ['report.html', (result) => renderHtml(runDocument(result)), 'the report, as one page that needs no network'],
+  ['report.md', summaryOf, 'a summary for CI and pull requests'],
+  [
+    'junit.xml',
+    renderJunit,
+    'a test case for the measurement (SUSPECT fails, INVALID is an error) and for each threshold (skipped if not `strict`, or if the run is INVALID)',
+  ],
+  ['samples.csv', renderSamplesCsv, 'the time series `samples`, for spreadsheets; an empty field was not measured'],
 ];
 
 /**
@@ -32,7 +37,7 @@ export const REPORT_FILES: ReportFile[] = [
 export function writeReportFiles(
   result: Result,
   directory: string,
-  files = REPORT_FILES,
+  files: ReportFile[] = REPORT_FILES,
 ): { written: string[]; failed: CapacityError[] } {
   const written: string[] = [];
   const failed: CapacityError[] = [];

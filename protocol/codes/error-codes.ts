@@ -1,6 +1,6 @@
 /**
  * All codes of `CapacityError`, one for each thing that a person does about it. People look them up and scripts match them: a
- * code keeps its meaning from version to version. docs/reference/errors.md is made from them: node docs/codes.ts
+ * code keeps its meaning from version to version. docs/reference/errors.md is made from them: npm run docs:reference
  */
 import type { Code } from './code.ts';
 

@@ -1,7 +1,7 @@
 /**
  * All codes of failed virtual users and connections. Each is a metric, `errors.<code>`, and a key of the result's
  * `connections.failures`: short, stable, from a bounded set. A placeholder in angle brackets makes it a family of codes.
- * docs/reference/steps.md has them: node docs/codes.ts
+ * docs/reference/errors.md is made from them: npm run docs:reference
  */
 import type { Blame } from '../documents/search.ts';
 import type { Code } from './code.ts';

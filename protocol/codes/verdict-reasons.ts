@@ -1,4 +1,4 @@
-/** All reasons for a verdict other than VALID. docs/reference/errors.md is made from them: node docs/codes.ts */
+/** All reasons for a verdict other than VALID. docs/reference/errors.md is made from them: npm run docs:reference */
 import type { Blame } from '../documents/search.ts';
 import type { Code } from './code.ts';
 

@@ -44,9 +44,9 @@ export const generatorSchema = z.array(
     engine: z.string().default('').describe('id of the Artillery worker that it belongs to'),
     host: z.string().optional().describe('with several hosts: whose it is'),
     utilization: z.number().describe('0 to 1'),
-    delayP50Ms: z.number().describe('how late its timers were'),
-    delayP99Ms: z.number(),
-    delayMaxMs: z.number(),
+    delayP50Ms: z.number().describe('how late its timers were: median'),
+    delayP99Ms: z.number().describe('99th percentile'),
+    delayMaxMs: z.number().describe('maximum'),
     cpuWaitShare: z
       .number()
       .nullable()

@@ -13,13 +13,10 @@ export const summarySchema = z
     mean: z.number().describe('mean'),
     p50: z.number().describe('median'),
     // Of few broadcasts, a percentile is the slowest one by another name.
-    p90: z
-      .number()
-      .nullable()
-      .describe('percentiles; null where there are too few values to tell them from the largest'),
-    p95: z.number().nullable(),
-    p99: z.number().nullable(),
-    p999: z.number().nullable(),
+    p90: z.number().nullable().describe('percentiles; null where too few values tell them from the largest'),
+    p95: z.number().nullable().describe('95 %'),
+    p99: z.number().nullable().describe('99 %'),
+    p999: z.number().nullable().describe('99.9 %'),
     max: z.number().describe('largest'),
   })
   .meta({ id: 'Summary', description: 'a distribution' });

@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
-import { RESULT_SCHEMA, resultJsonSchema } from '../../docs/result-schema.ts';
+import { RESULT_SCHEMA, resultJsonSchema } from '../../docs/reference/generate.ts';
 import { ROOT } from '../helpers/pages.ts';
 import { perfectResult } from '../helpers/results.ts';
 
@@ -13,7 +13,7 @@ describe('result.schema.json', () => {
   // Read back: another implementation's validator would be a dependency for this test alone.
   const schema = z.fromJSONSchema(published);
 
-  it('is that of this version: node docs/result-schema.ts', () => {
+  it('is that of this version: npm run docs:reference', () => {
     assert.deepEqual(published, resultJsonSchema());
   });
 

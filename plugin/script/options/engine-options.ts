@@ -38,7 +38,9 @@ const tlsSchema = sharedTlsSchema.extend({
 
 const backoffSchema = z.strictObject({
   attempts: z.int().positive().default(10).describe('how many, after the first'),
-  delay: timeoutSchema.default(1000).describe('before the first of them; doubles each time'),
+  delay: timeoutSchema
+    .default(1000)
+    .describe('before the first of them; doubles each time; a server’s `Retry-After` takes precedence'),
   maxDelay: timeoutSchema.default(5000).describe('the longest delay'),
   jitter: z.number().min(0).max(1).default(0.5).describe('share of the delay that is random'),
 });
@@ -70,8 +72,14 @@ export const optionsSchema = z.strictObject({
     .positive()
     .default(MAX_PAYLOAD_BYTES)
     .describe('bytes; a larger message from the server ends its connection'),
-  reconnection: z.union([z.boolean(), backoffSchema]).default(false).describe('brings dropped connections back'),
-  retry: z.union([z.boolean(), backoffSchema]).default(false).describe('tries a first connection that failed again'),
+  reconnection: z
+    .union([z.boolean(), backoffSchema])
+    .default(false)
+    .describe('brings dropped connections back; sends each `join_room` again, unless the server restored the session'),
+  retry: z
+    .union([z.boolean(), backoffSchema])
+    .default(false)
+    .describe('tries a first connection that failed again; the same fields'),
   localAddresses: z
     .array(z.union([z.ipv4(), z.ipv6()], { error: 'expected an IP address' }))
     .default([])

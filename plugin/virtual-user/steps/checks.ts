@@ -15,13 +15,17 @@ const extractor = {
   strict: z.boolean().optional().describe('of a `capture`: with `false`, finding nothing is no failure'),
   multiple: z.boolean().optional().describe('`false` stores the value itself, not the list of all that was found'),
 };
-const captureSchema = z.strictObject({ ...extractor, as: z.string().describe('the variable') });
-const matchSchema = z.strictObject({
-  ...extractor,
-  value: z
-    .union([z.string(), z.number(), z.boolean(), z.null()], { error: 'expected the value to compare with' })
-    .describe('what has to be found'),
-});
+const captureSchema = z
+  .strictObject({ ...extractor, as: z.string().describe('the variable') })
+  .meta({ id: 'Capture', description: 'A value to store in a variable' });
+const matchSchema = z
+  .strictObject({
+    ...extractor,
+    value: z
+      .union([z.string(), z.number(), z.boolean(), z.null()], { error: 'expected the value to compare with' })
+      .describe('what has to be found'),
+  })
+  .meta({ id: 'Match', description: 'A condition on the arguments' });
 
 const oneOrMany = <S extends z.ZodType>(schema: S) => z.union([schema, z.array(schema)]).optional();
 

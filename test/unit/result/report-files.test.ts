@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { REPORT_FILES, writeReportFiles } from '../../../plugin/result/report-files.ts';
-import { firstColumn, page } from '../../helpers/pages.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 function folder(t: TestContext): string {
@@ -36,15 +35,4 @@ it('names a file that cannot be made, and writes the others', (t) => {
   assert.equal(readFileSync(join(directory, 'fine.txt'), 'utf8'), 'fine');
   assert.equal(failed[0]?.code, 'FILE_UNWRITABLE');
   assert.match(failed[0]?.message ?? '', /broken\.html/);
-});
-
-it('reference/files.md names every file', () => {
-  const files = firstColumn(page('docs/reference/files.md')).filter((name) =>
-    /\.(html|md|xml|csv|json|ndjson)$/.test(name),
-  );
-  const known = [...REPORT_FILES.map(([name]) => name), 'result.json', 'record.ndjson'];
-  assert.deepEqual(
-    known.filter((name) => !files.includes(name)),
-    [],
-  );
 });

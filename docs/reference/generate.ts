@@ -1,0 +1,37 @@
+/** Writes the reference, and the JSON Schema of result.json for people who script: npm run docs:reference */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { resultSchema } from '../../protocol/result/result.ts';
+import { MARK, PAGES } from './pages.ts';
+
+/** @returns path → content of each page, with its introduction as it is */
+export function referencePages(): Map<string, string> {
+  return new Map(
+    Object.entries(PAGES).map(([name, generated]) => {
+      const path = join(import.meta.dirname, `${name}.md`);
+      const [introduction = ''] = existsSync(path) ? readFileSync(path, 'utf8').split(MARK) : [];
+      return [path, `${introduction}${MARK}\n\n${generated()}\n`];
+    }),
+  );
+}
+
+export const RESULT_SCHEMA = join(import.meta.dirname, '../public/result.schema.json');
+
+/** @returns what older results meet, too, and newer ones, which may have further keys */
+export function resultJsonSchema(): object {
+  const schema = z.toJSONSchema(resultSchema, {
+    io: 'input',
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+      // Links are those of the page.
+      jsonSchema.description &&= jsonSchema.description.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
+    },
+  });
+  return { title: 'result.json of socketio-capacity', ...schema };
+}
+
+if (import.meta.main) {
+  for (const [path, page] of referencePages()) writeFileSync(path, page);
+  writeFileSync(RESULT_SCHEMA, `${JSON.stringify(resultJsonSchema(), null, 2)}\n`);
+}

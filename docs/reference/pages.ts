@@ -1,0 +1,305 @@
+/**
+ * The pages of the reference, each made from what the code says of itself. What stands above `MARK` in a page is written by
+ * hand: at most an introduction and an example.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import type { z } from 'zod';
+import { helpOf } from '../../plugin/cli/command.ts';
+import { createProgram } from '../../plugin/cli/program.ts';
+import { LIMITS, TARGET_CHECKS, WARNINGS } from '../../plugin/doctor/checks.ts';
+import { runMetrics } from '../../plugin/hook/metrics.ts';
+import { SERIES as LIVE_SERIES } from '../../plugin/live/series.ts';
+import { REPORT_FILES } from '../../plugin/result/report-files.ts';
+import { FURTHER_LAYERS, LAYERS } from '../../plugin/samplers/layers/index.ts';
+import { scenarioOptionsSchema } from '../../plugin/script/options/connect-options.ts';
+import { optionsSchema as engineOptions } from '../../plugin/script/options/engine-options.ts';
+import {
+  environmentSchema,
+  hostSchema,
+  optionsSchema as pluginOptions,
+  terminalSchema,
+} from '../../plugin/script/options/plugin-options.ts';
+import { METRICS } from '../../plugin/virtual-user/metrics.ts';
+import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
+import { ERROR_CODES } from '../../protocol/codes/error-codes.ts';
+import { RUN_EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import { FAILURE_CODES } from '../../protocol/codes/failure-codes.ts';
+import { VERDICT_REASONS } from '../../protocol/codes/verdict-reasons.ts';
+import { EVENT_HELP, EVENTS } from '../../protocol/events.ts';
+import type { Metric } from '../../protocol/metric.ts';
+import { resultSchema } from '../../protocol/result/result.ts';
+import { ADAPTERS } from '../../server/adapters/index.ts';
+import { environmentSchema as serverEnvironment } from '../../server/config.ts';
+import { REQUEST_ARGUMENTS } from '../../server/control/control.ts';
+import { SERIES as SERVER_SERIES } from '../../server/control/metrics.ts';
+import { optionsSchema as instrumentOptions } from '../../server/instrument.ts';
+import { environmentSchema as nodeEnvironment } from '../../server/stack/server-node.ts';
+import { environmentSchema as stackEnvironment } from '../../server/stack/state/state-dir.ts';
+import { entries as tunings } from '../../server/tunings.ts';
+import { defaultOf, keysOf, type Node, nodeOf } from './schema.ts';
+import { code, Descriptions, escaped, table } from './tables.ts';
+
+export const MARK = '<!-- npm run docs:reference writes what follows -->';
+
+const OPTION = ['key', 'value', 'default', 'meaning'];
+const CODE = ['code', 'meaning', 'what to do'];
+
+/** Page → its generated part. */
+export const PAGES: Record<string, () => string> = { steps, options, metrics, errors, cli, result, server };
+
+function steps(): string {
+  const descriptions = new Descriptions();
+  const groups = Map.groupBy(Object.keys(STEPS), (verb) =>
+    JSON.stringify(step(verb)).replaceAll(`"${verb}"`, '"verb"'),
+  );
+  const shapes = new Map<string, Node>();
+  const parts = [...groups.values()].map((verbs) => {
+    const node = step(verbs[0] as string);
+    for (const [id, shape] of Object.entries(node.$defs ?? {})) shapes.set(id, shape);
+    const [[, values = '', , meaning = ''] = [], ...keys] = descriptions.options(node);
+    return section(verbs.map(code).join(', '), `${values === '' ? '' : `${values}: `}${meaning}.`, table(OPTION, keys));
+  });
+  const checks = [...shapes].map(([id, node]) =>
+    section(id, `${node.description}.`, table(OPTION, descriptions.options(node))),
+  );
+  return [...parts, ...checks].join('\n\n');
+}
+
+function step(verb: string): Node {
+  return nodeOf((STEPS[verb] as (typeof STEPS)[string]).schema);
+}
+
+function options(): string {
+  const descriptions = new Descriptions();
+  const tableOf = (...schemas: z.ZodType[]) =>
+    table(
+      OPTION,
+      schemas.flatMap((schema) => descriptions.options(nodeOf(schema))),
+    );
+  const scenario = Object.keys(scenarioOptionsSchema.shape).map(code).join(', ');
+  return [
+    section('Engine', '`config.engines.socketio-capacity`:', tableOf(engineOptions)),
+    section('Scenario', `A scenario's \`socketio\` has ${scenario} for its virtual users, also with templates.`),
+    section('Plugin', '`config.plugins.socketio-capacity`:', tableOf(pluginOptions)),
+    section(
+      'Environment',
+      tableOf(environmentSchema, nodeEnvironment, stackEnvironment, hostSchema.partial(), terminalSchema),
+    ),
+  ].join('\n\n');
+}
+
+function metrics(): string {
+  const engine = Object.values(METRICS).map(({ name, kind, unit, help }) => [code(name), kind, unit, help]);
+  const run = runMetrics().map(({ name, kind, unit, path }) => [code(name), kind, unit, code(path)]);
+  return [
+    section('Engine', table(['metric', 'kind', 'unit', 'meaning'], engine)),
+    section(
+      'Plugin',
+      'At the end of the run, for `ensure`. A summary has `count`, `min`, `mean`, `median`, `p50`, `p90`, `p95`, `p99`, `p999` and `max`.',
+      table(['metric', 'kind', 'unit', 'key of the [result](./result.md)'], run),
+    ),
+    section(
+      'Prometheus',
+      'At `/metrics` of the live page (option `live`), all with `run` and `scenario`.',
+      seriesTable(LIVE_SERIES),
+    ),
+  ].join('\n\n');
+}
+
+function seriesTable(series: (Metric & { labels: string[] })[]): string {
+  const rows = series.map(({ name, kind, unit, labels, help }) => [
+    code(name),
+    kind,
+    unit,
+    labels.map(code).join(', '),
+    help,
+  ]);
+  return table(['series', 'kind', 'unit', 'labels', 'meaning'], rows);
+}
+
+function errors(): string {
+  const codes = (all: Record<string, { meaning: string; remedy: string }>) => {
+    const alike = Map.groupBy(Object.entries(all), ([, { meaning, remedy }]) => `${meaning}|${remedy}`);
+    const rows = [...alike.values()].map((group) => {
+      const [, { meaning, remedy }] = group[0] as (typeof group)[0];
+      return [group.map(([name]) => code(name)).join(', '), meaning, remedy];
+    });
+    return table(CODE, rows);
+  };
+  const reasons = Object.entries(VERDICT_REASONS).map(([name, { invalidates, meaning, remedy }]) => {
+    const isInvalid = invalidates.includes('run');
+    return [code(name), isInvalid ? 'INVALID' : invalidates.join(', '), meaning, remedy];
+  });
+  return [
+    section(
+      'Exit codes',
+      'Of `artillery run`; each command of `npx socketio-capacity` has [its own](./cli.md).',
+      exitCodes(RUN_EXIT_CODES),
+    ),
+    section(
+      'Verdict',
+      'Of `verdict.reasons`. Those that do not make a run INVALID make it SUSPECT, and cast doubt on the figures in the second column.',
+      table(['code', 'doubt', 'meaning', 'what to do'], reasons),
+    ),
+    section('Errors', 'Of commands and runs, before the load or instead of it.', codes(ERROR_CODES)),
+    section(
+      'Failures of virtual users',
+      'The metrics `errors.<code>`, and keys of `connections.failures`.',
+      codes(FAILURE_CODES),
+    ),
+  ].join('\n\n');
+}
+
+function exitCodes(codes: Record<number, string>): string {
+  return table(['exit code', 'meaning'], Object.entries(codes));
+}
+
+function cli(): string {
+  const checks = { limit: LIMITS, warning: WARNINGS, 'check of a target': TARGET_CHECKS };
+  const doctor = Object.entries(checks).map(([kind, all]) =>
+    table(
+      [kind, 'what is checked'],
+      Object.entries(all).map(([name, help]) => [code(name), help]),
+    ),
+  );
+  return leavesOf(createProgram(), '')
+    .map(([name, command]) => [commandSection(name, command), ...(name === 'doctor' ? doctor : [])].join('\n\n'))
+    .join('\n\n');
+}
+
+function leavesOf(command: Command, name: string): [string, Command][] {
+  const visible = command
+    .createHelp()
+    .visibleCommands(command)
+    .filter((one) => one.name() !== 'help');
+  if (visible.length === 0) return [[name, command]];
+  return visible.flatMap((one) => leavesOf(one, `${name} ${one.name()}`.trim()));
+}
+
+function commandSection(name: string, command: Command): string {
+  const { exitCodes: codes } = helpOf(command);
+  const args = command.registeredArguments.map((one) => [
+    code(command.createHelp().argumentTerm(one)),
+    String(one.defaultValue ?? ''),
+    one.argChoices ? one.argChoices.map(code).join(', ') : one.description,
+  ]);
+  const options = command.options.filter(({ long }) => long !== '--json');
+  const given = options.map(({ flags, defaultValue, description }) => [
+    ...[code(flags), defaultValue === undefined ? '' : code(String(defaultValue)), description],
+  ]);
+  return section(
+    code(name),
+    escaped(command.description()),
+    table(['argument or option', 'default', 'meaning'], [...args, ...given]),
+    exitCodes(codes),
+  );
+}
+
+function result(): string {
+  const descriptions = new Descriptions();
+  const node = nodeOf(resultSchema);
+  const sections = keysOf(node).flatMap(({ path, node: { description }, children }) =>
+    children.length === 0
+      ? []
+      : [section(code(path), description ?? '', table(['key', 'meaning'], descriptions.keys(children)))],
+  );
+  const shapes = Object.entries(node.$defs ?? {}).map(([id, shape]) =>
+    section(id, `${shape.description}.`, table(['key', 'meaning'], new Descriptions().keys(keysOf(shape)))),
+  );
+  const layers = [...LAYERS, ...Object.values(FURTHER_LAYERS)].flatMap(({ figures }) =>
+    figures.map(({ id, title }) => [code(id), title]),
+  );
+  const files = REPORT_FILES.map(([name, , help]) => [code(name), help]);
+  return [
+    ...sections,
+    ...shapes,
+    section(
+      'Layers',
+      'Of memory; a run has those of its deployment. `memory.sources` says whose figure it was.',
+      table(['layer', 'title'], layers),
+    ),
+    section(
+      'Files of a run',
+      'In `results/<run id>/`, beside `result.json` and `record.ndjson` (one line per event, as it happened).',
+      table(['file', 'content'], files),
+    ),
+  ].join('\n\n');
+}
+
+function server(): string {
+  const descriptions = new Descriptions();
+  const adapters = Object.entries(ADAPTERS);
+  const environments = [serverEnvironment, ...new Set(adapters.map(([, { environment }]) => environment))];
+  const variables = environments.flatMap((schema) => descriptions.options(nodeOf(schema)));
+  const events = Object.entries(EVENTS).map(([key, name]) => [code(name), EVENT_HELP[key as keyof typeof EVENTS]]);
+  const requests = Object.entries(REQUEST_ARGUMENTS).map(([name, schema]) => [
+    ...[
+      code(name),
+      keysOf(nodeOf(schema))
+        .map(({ path }) => code(path.replace(/^\[\]\./, '')))
+        .join(', '),
+      schema.description ?? '',
+    ],
+  ]);
+  const switches = tunings().map(([, { variable, byDefault, help }]) => [
+    code(variable),
+    byDefault ? '`on`' : '`off`',
+    help,
+  ]);
+  return [
+    section('`instrument(io, options)`', table(['option', 'default', 'meaning'], instrumentRows())),
+    section('Events', 'In the main namespace.', table(['event', 'content'], events)),
+    section(
+      'Control',
+      'Requests in the namespace `/capacity` of the control port, with `auth: {token}`; acknowledged by `{ok: true, value}` or `{ok: false, code, message}`.',
+      table(['request', 'keys', 'what it does'], requests),
+    ),
+    section(
+      'Series',
+      'At `/metrics` of the control port; all have the label `worker`.',
+      seriesTable(Object.values(SERVER_SERIES)),
+    ),
+    section(
+      'Environment',
+      'Of the included server. The stack sets names, ports, token and Redis; the workers inherit the rest.',
+      table(OPTION, variables),
+    ),
+    section(
+      'Tunings',
+      'Of the included server, each `on` or `off`.',
+      table(['variable', 'default', 'meaning'], switches),
+    ),
+    section(
+      'Adapters',
+      'By `CAPACITY_ADAPTER`: how a broadcast travels.',
+      table(
+        ['adapter', 'package and way'],
+        adapters.map(([name, { help }]) => [code(name), help]),
+      ),
+    ),
+  ].join('\n\n');
+}
+
+/** The comments of the interface are what editors show; they are the descriptions here, too. */
+function instrumentRows(): string[][] {
+  const source = readFileSync(join(import.meta.dirname, '../../server/instrument.ts'), 'utf8');
+  const [, options = ''] = /export interface InstrumentOptions \{\n([\s\S]*?)\n\}/.exec(source) ?? [];
+  const comments = [...options.matchAll(/\/\*\*([\s\S]*?)\*\/\s*(\w+)\??:/g)];
+  const { properties = {} } = nodeOf(instrumentOptions);
+  return comments.map(([, comment = '', name = '']) => [
+    // The default name has this machine's in it.
+    ...[code(name), name === 'worker' ? '' : defaultOf(properties[name] ?? {})],
+    comment.replace(/\s*\n\s*\*?\s*/g, ' ').trim(),
+  ]);
+}
+
+function section(heading: string, ...parts: string[]): string {
+  return [`## ${heading}`, ...parts.filter((part) => part !== '').map(sentence)].join('\n\n');
+}
+
+/** @returns with a capital letter, unless it is a table or begins with code */
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
