@@ -136,7 +136,7 @@ function errors(): string {
     section(
       'Exit codes',
       'Of `artillery run`; each command of `npx socketio-capacity` has [its own](./cli.md).',
-      exitCodes(RUN_EXIT_CODES),
+      table(['exit code', 'meaning'], Object.entries(RUN_EXIT_CODES)),
     ),
     section(
       'Verdict',
@@ -150,10 +150,6 @@ function errors(): string {
       codes(FAILURE_CODES),
     ),
   ].join('\n\n');
-}
-
-function exitCodes(codes: Record<number, string>): string {
-  return table(['exit code', 'meaning'], Object.entries(codes));
 }
 
 function cli(): string {
@@ -181,7 +177,7 @@ function leavesOf(command: Command, name: string): [string, Command][] {
 function commandSection(name: string, command: Command): string {
   const { exitCodes: codes } = helpOf(command);
   const args = command.registeredArguments.map((one) => [
-    code(command.createHelp().argumentTerm(one)),
+    code(one.required ? `<${one.name()}>` : `[${one.name()}${one.variadic ? '...' : ''}]`),
     String(one.defaultValue ?? ''),
     one.argChoices ? one.argChoices.map(code).join(', ') : one.description,
   ]);
@@ -193,7 +189,9 @@ function commandSection(name: string, command: Command): string {
     code(name),
     escaped(command.description()),
     table(['argument or option', 'default', 'meaning'], [...args, ...given]),
-    exitCodes(codes),
+    `Exit codes: ${Object.entries(codes)
+      .map((entry) => entry.join(' '))
+      .join('; ')}.`,
   );
 }
 

@@ -41,6 +41,9 @@ export function nodeOf(schema: z.ZodType): Node {
       const { def } = zodSchema._zod;
       if (def.type === 'undefined') jsonSchema.refused = true;
       if (def.type === 'pipe' && isBoolean((def as z.core.$ZodPipeDef).out)) jsonSchema.unit = 'switch';
+      // Described before it became nullable: JSON Schema leaves that to the inner schema.
+      const [inner] = jsonSchema.anyOf ?? [];
+      if (def.type === 'nullable' && typeof inner === 'object') jsonSchema.description ??= inner.description;
       // JSON Schema leaves out the default of what is transformed.
       if (def.type === 'default') jsonSchema.default = (def as z.core.$ZodDefaultDef).defaultValue;
     },

@@ -58,11 +58,10 @@ export class Descriptions {
         const names = bare.map((leaf) => code(leaf.path.slice(path.length).replace(/^(\.\*|\[\])?\.?/, '')));
         const paths = names.length > 0 ? `${code(path)}: ${names.join(', ')}` : code(path);
         const areKnown = named.every((child) => this.#wasSeen(child));
-        return [{ paths, node, isRequired, text: description }, ...(areKnown ? [] : this.#entries(named))];
+        const text = areKnown && named.length > 0 ? `${description}; the same keys` : description;
+        return [{ paths, node, isRequired, text }, ...(areKnown ? [] : this.#entries(named))];
       }),
-      ...(again.length > 0
-        ? [{ paths: again.map(({ path }) => code(path)).join(', '), node: {}, isRequired: false, text: 'as above' }]
-        : []),
+      ...(again.length > 0 ? [{ paths: pathsOf(again), node: {}, isRequired: false, text: 'as above' }] : []),
     ];
   }
 
@@ -73,6 +72,13 @@ export class Descriptions {
 
 function isDescribed({ node, children }: Key): boolean {
   return node.description !== undefined || children.some(isDescribed);
+}
+
+/** @returns the names of keys after the path of the object that they are in */
+function pathsOf(keys: Key[]): string {
+  const [at = ''] = /^.*\./.exec(keys[0]?.path ?? '') ?? [];
+  const names = keys.map(({ path }) => code(path.slice(at.length))).join(', ');
+  return at === '' ? names : `${code(at.slice(0, -1))}: ${names}`;
 }
 
 function leavesOf(key: Key): Key[] {

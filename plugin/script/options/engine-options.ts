@@ -76,10 +76,7 @@ export const optionsSchema = z.strictObject({
     .union([z.boolean(), backoffSchema])
     .default(false)
     .describe('brings dropped connections back; sends each `join_room` again, unless the server restored the session'),
-  retry: z
-    .union([z.boolean(), backoffSchema])
-    .default(false)
-    .describe('tries a first connection that failed again; the same fields'),
+  retry: z.union([z.boolean(), backoffSchema]).default(false).describe('tries a first connection that failed again'),
   localAddresses: z
     .array(z.union([z.ipv4(), z.ipv6()], { error: 'expected an IP address' }))
     .default([])

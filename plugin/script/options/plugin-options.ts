@@ -97,7 +97,7 @@ export const optionsSchema = z.strictObject({
     .strictObject({
       urls: z.array(z.url()).min(1).describe('`http://host:port` of each worker; a name stands for all its addresses'),
       token: z.string().min(16).optional().describe('the server’s'),
-      tls: tlsSchema.optional().describe('the engine’s `tls`, for `https` control ports, where it differs'),
+      tls: tlsSchema.optional().describe('for `https` control ports, where it differs from the engine’s'),
     })
     .optional()
     .describe('the control ports of [your own server](../guide/own-server.md)'),
@@ -111,9 +111,7 @@ export const optionsSchema = z.strictObject({
     .describe(
       'a number: workers of a stack that the run starts; else what tells of the memory and CPU of your own server',
     ),
-  layers: layersSchema
-    .optional()
-    .describe('the fields of `workers` for `nginx`, `haproxy` and `redis` that the run has not started'),
+  layers: layersSchema.optional().describe('the same for `nginx`, `haproxy` and `redis` that the run has not started'),
   memoryBudgetBytes: positive.default(2 * 1024 ** 3).describe('worker memory for which the capacity is computed'),
   live: z
     .union([
