@@ -1,4 +1,5 @@
 /** Tables of the reference, as Markdown. */
+import type { Metric } from '../../protocol/metric.ts';
 import { defaultOf, type Key, keysOf, type Node, valuesOf } from './schema.ts';
 
 /** Keys that are worth a row for all of them together. */
@@ -94,4 +95,24 @@ function shapeOf(node: Node): string {
   const inner = node.anyOf?.find(({ $ref, enum: values }) => $ref ?? values) ?? node;
   if (inner.$ref) return ` (${valuesOf(inner)})`;
   return inner.enum ? ` (${valuesOf(inner)})` : '';
+}
+
+export function seriesTable(series: (Metric & { labels: string[] })[]): string {
+  const rows = series.map(({ name, kind, unit, labels, help }) => [
+    code(name),
+    kind,
+    unit,
+    labels.map(code).join(', '),
+    help,
+  ]);
+  return table(['series', 'kind', 'unit', 'labels', 'meaning'], rows);
+}
+
+export function section(heading: string, ...parts: string[]): string {
+  return [`## ${heading}`, ...parts.filter((part) => part !== '').map(sentence)].join('\n\n');
+}
+
+/** @returns with a capital letter, unless it is a table or begins with code */
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
