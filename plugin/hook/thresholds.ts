@@ -1,7 +1,7 @@
 /** The thresholds of Artillery's plugin `ensure`, as it evaluated them. */
 import type { Result } from '../../protocol/result/result.ts';
+import { METRIC_UNITS } from '../result/run-metrics.ts';
 import type { ArtilleryStats, Check } from './artillery.ts';
-import { METRIC_UNITS } from './metrics.ts';
 
 /** A metric: names of functions and operators have no dots. */
 const METRIC = /[a-z_][\w-]*(?:\.[\w-]+)+/gi;
