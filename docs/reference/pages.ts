@@ -89,17 +89,17 @@ function result(): string {
   const shapes = Object.entries(node.$defs ?? {}).map(([id, shape]) =>
     section(id, `${shape.description}.`, table(['key', 'meaning'], new Descriptions().keys(keysOf(shape)))),
   );
-  const layers = [...LAYERS, ...Object.values(FURTHER_LAYERS)].flatMap(({ figures }) =>
-    figures.map(({ id, title }) => [code(id), title]),
-  );
+  const layers = [...LAYERS, ...Object.values(FURTHER_LAYERS)].map(({ title, figures }) => [
+    ...[title, figures.map(({ id }) => code(id)).join(', ')],
+  ]);
   const files = REPORT_FILES.map(([name, , help]) => [code(name), help]);
   return [
     ...sections,
     ...shapes,
     section(
       'Layers',
-      'Of memory; a run has those of its deployment. `memory.sources` says whose figure it was.',
-      table(['layer', 'title'], layers),
+      'Keys of the figures of memory; a run has those of its deployment.',
+      table(['part', 'layers'], layers),
     ),
     section(
       'Files of a run',

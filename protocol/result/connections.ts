@@ -14,15 +14,15 @@ export const connectionsSchema = z.strictObject({
   failureExamples: z
     .record(z.string(), z.string())
     .default({})
-    .describe('what the server said, or what went wrong, at the first failure of each code'),
+    .describe('what the server said at the first failure of each code'),
   asked: count.default(0).describe('connections that virtual users tried to open'),
   opened: count.default(0).describe('of these, how many were open at some time'),
   held: count
     .nullable()
     .default(null)
-    .describe('open after the last broadcast; null where virtual users come and go, or another engine drove the load'),
+    .describe('open after the last broadcast; null where virtual users come and go'),
   lost: byReason.default({}).describe('opened, and ended other than by their virtual users, by Socket.IO’s reason'),
-  skipped: count.default(0).describe('virtual users that a phase’s `maxVusers` kept from starting'),
+  skipped: count.default(0).describe('virtual users not started, by `maxVusers`'),
   unknownAcks: count.default(0).describe('acknowledgements of nothing that was sent, and repeated ones'),
   retries: count.describe('attempts after a failed one'),
   reconnection: z
@@ -54,7 +54,7 @@ export const connectionsSchema = z.strictObject({
       meanMs: z.array(z.number().nullable()).describe('their mean connect time; null where none opened'),
       slowestMs: z.array(z.number().nullable()).describe('the slowest of them'),
       failed: z.array(count).describe('attempts that failed'),
-      ended: z.array(count).describe('connections that ended other than by their virtual users'),
+      ended: z.array(count).describe('connections that ended too early'),
     })
     .nullable()
     .default(null)
@@ -66,7 +66,7 @@ export const connectionsSchema = z.strictObject({
     })
     .nullable()
     .default(null)
-    .describe('of the connections that opened; null without TLS, and with the official client'),
+    .describe('of the connections that opened; null without TLS, or with `client: official`'),
   transports: z
     .strictObject({
       configured: z.enum(Object.keys(TRANSPORTS) as TransportsName[]).describe('`default` is polling, then WebSocket'),
@@ -77,7 +77,7 @@ export const connectionsSchema = z.strictObject({
     })
     .nullable()
     .default(null)
-    .describe('how the connections talk to the server; null if another engine drove the load'),
+    .describe('how the connections talk to the server'),
   compression: z
     .strictObject({
       asked: z.boolean().describe('the connections offered it'),
@@ -86,10 +86,10 @@ export const connectionsSchema = z.strictObject({
     })
     .nullable()
     .default(null)
-    .describe('permessage-deflate; null if another engine drove the load'),
-  perWorker: byReason.describe('connections by worker; empty where restored sessions can be on any of several'),
+    .describe('permessage-deflate'),
+  perWorker: byReason.describe('connections by worker; empty where restored sessions hide it'),
   perServer: byReason
     .nullable()
     .default(null)
-    .describe('clients of each server by its `@socket.io/admin-ui`, the run’s own included; null without one'),
+    .describe('clients of each server, by its `@socket.io/admin-ui`'),
 });

@@ -21,8 +21,8 @@ const receiptShape = {
   // With the run's own receivers that left without a copy.
   justJoined: count
     .default(0)
-    .describe('members that joined between order and send: the server may have counted before'),
-  justLeft: count.default(0).describe('members that left between order and send: the server may have counted before'),
+    .describe('members that joined between order and send'),
+  justLeft: count.default(0).describe('members that left between order and send'),
 };
 export type ReceiptCount = keyof typeof receiptShape;
 /** The counts that add up over fleet processes and broadcasts. */
@@ -34,7 +34,7 @@ const batchSchema = z.strictObject({
   seq: count.describe('its number, from 1'),
   broadcasts: count
     .default(1)
-    .describe('broadcasts in succession that the row stands for, in long runs with an own event'),
+    .describe('broadcasts in the row; several in long runs with an own event'),
   room: z.string().nullable().default(null).describe('its room; null for an own event'),
   serverMembers: count.nullable().describe('members by the server’s own count, just before sending'),
   ...receiptShape,
@@ -44,7 +44,7 @@ const batchSchema = z.strictObject({
   p50Ms: latency.describe('of the median receiver; null with a single one'),
   p99Ms: latency.describe('of the 99th percentile; null with fewer than 100 receivers'),
   lastMs: latency.describe('of the last receiver'),
-  earlyByMs: latency.default(null).describe('by how much the earliest receipt came before the send; null without any'),
+  earlyByMs: latency.default(null).describe('by how much the earliest receipt preceded the send'),
 });
 
 /** Null if the engine keeps no ledger (external engines). */
@@ -56,7 +56,7 @@ export const deliverySchema = z
       .enum(['worker', 'run'])
       .nullable()
       .default('worker')
-      .describe('who made the server broadcast: the run by a worker’s control port, or its connections; null: nobody'),
+      .describe('who made the server broadcast: the run by a control port, or its connections'),
     payloadBytes: count.describe('of one broadcast; for an own event, the mean length of its JSON'),
     binary: z.boolean().default(false).describe('the payload was sent as an attachment'),
     broadcasts: count.describe('broadcasts sent'),
@@ -71,7 +71,7 @@ export const deliverySchema = z
       .number()
       .nullable()
       .default(null)
-      .describe('received ÷ (connections that should be there × broadcasts); null where virtual users come and go'),
+      .describe('received ÷ (target × broadcasts); null where virtual users come and go'),
     rooms: z
       .strictObject({
         count: count.describe('how many'),

@@ -9,10 +9,10 @@ const ms = z.number().nullable();
 export const faultSchema = z
   .strictObject({
     kind: z.enum(FAULT_KINDS).describe('what happened'),
-    command: z.string().nullable().describe('the program of the command, without its arguments, which can be secrets'),
+    command: z.string().nullable().describe('the program of the command, without its arguments'),
     t: time,
     tookMs: ms.describe('until whatever caused it was done; null if it failed'),
-    overMs: ms.describe('until all were back or had given up, and all workers answered; null if the run ended before'),
+    overMs: ms.describe('until all were back or had given up, and all workers answered'),
     replaced: z.array(z.string()).describe('parts of the deployment that it replaced, as planned'),
     connections: count.describe('open just before; `connections = stayed + dropped`'),
     stayed: count.describe('never dropped'),
@@ -21,7 +21,7 @@ export const faultSchema = z
     notBack: byCause.describe('the others, by cause'),
     backMs: z
       .strictObject({ p50: ms, p99: ms, all: ms })
-      .describe('until that share of the dropped connections was back for good; null if it never was'),
+      .describe('until that share of the dropped was back for good; null if it never was'),
     drops: count.describe('how many times these connections dropped'),
     returns: count.describe('how many times they came back'),
     recovered: count.describe('of these, returns whose session the server restored'),
@@ -41,14 +41,14 @@ export const faultSchema = z
         received: count.describe('copies that arrived'),
         resent: count.describe('of these, those that a restored session brought later'),
         lost: count.describe('not received by members'),
-        absent: count.describe('not received, as they were away and no members at the send'),
+        absent: count.describe('not received by those that were away at the send'),
         missed: count.describe('lost + absent'),
       })
       .nullable()
       .describe('those from the fault until it was over; null if none was sent before it'),
     perWorker: z
       .strictObject({ before: byCause, after: byCause })
-      .describe('connections by worker; empty where restored sessions can be on any of several'),
+      .describe('connections by worker; empty where restored sessions hide it'),
     curve: z
       .array(
         z.strictObject({

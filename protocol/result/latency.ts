@@ -19,7 +19,7 @@ export const latencySchema = z.strictObject({
     .strictObject({ oneWayMs: intervals, completionMs: intervals })
     .nullable()
     .default(null)
-    .describe('95 % intervals of these percentiles, in ms; null where there are too few broadcasts'),
+    .describe('95 % intervals of these percentiles; null with too few broadcasts'),
   slowFirst: z
     .strictObject({
       seq: count.describe('its number'),
@@ -43,12 +43,12 @@ export const latencySchema = z.strictObject({
       }),
     )
     .default([])
-    .describe('with all connections down to a quarter of them, by the option `broadcasts.byConnections`'),
+    .describe('by the option `broadcasts.byConnections`, down to a quarter of them'),
   sendDelayMs: summary.describe('actual less intended send time of the broadcasts'),
   sentinelMs: summary.default(null).describe('the reference receiver: otherwise idle, and served last by its worker'),
   behindSentinelMs: summary
     .default(null)
-    .describe('per broadcast, how far the p99 receiver of that worker was behind the reference receiver'),
+    .describe('how far that worker’s p99 receiver was behind the reference receiver'),
   roundTripHalfMs: z.strictObject({
     underLoad: summary.describe('the probe’s round trips ÷ 2, all connected'),
     single: summary.describe('likewise, with nobody else connected'),
@@ -74,7 +74,7 @@ export const latencySchema = z.strictObject({
     )
     .default([])
     .describe(
-      'each worker’s clock against the generator’s, 0 on the same host; all of it is removed from the latencies',
+      'each worker’s clock against the generator’s; removed from the latencies',
     ),
   histograms: z.record(z.string(), z.string()).describe('HdrHistogram, compressed base64, in microseconds; mergeable'),
 });

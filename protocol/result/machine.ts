@@ -14,7 +14,7 @@ export const cpuSchema = z.record(
       .number()
       .nullable()
       .default(null)
-      .describe('of it, what idle connections add to what the layer takes before the first one'),
+      .describe('of it, what idle connections add'),
     broadcastMicrosecondsPerMessage: z.number().nullable().describe('per delivered copy, less the idle share'),
     clientMicrosecondsPerMessage: z
       .number()
@@ -31,7 +31,7 @@ export const cpuSchema = z.record(
       })
       .nullable()
       .default(null)
-      .describe('95 % intervals of the figures above; null where the noise is not known, or exceeds the figure'),
+      .describe('95 % intervals of these figures'),
   }),
 );
 
@@ -51,7 +51,7 @@ export const generatorSchema = z.array(
       .number()
       .nullable()
       .default(null)
-      .describe('0 to 1: of the time its thread could run, that in which it waited for a CPU'),
+      .describe('0 to 1: share of its runnable time in which it waited for a CPU'),
   }),
 );
 
@@ -70,7 +70,7 @@ export const throttledSchema = z
   .strictObject({ ramp: throttled, messages: throttled, broadcasts: throttled })
   .nullable()
   .default(null)
-  .describe('what the container’s quota of CPU time did, in the part of the window in which it stopped most');
+  .describe('what the container’s CPU quota did, at its worst');
 
 /**
  * Who used the CPUs of the generator's machine in a window, in cores: seconds of CPU time per second. busy = ours + others +
@@ -81,7 +81,7 @@ const machineSharesSchema = z.strictObject({
   cores: count.describe('CPUs that the generator may run on'),
   busyCores: z.number().describe('in use, with what the hypervisor took'),
   stealCores: z.number().describe('what the hypervisor gave to other machines'),
-  oursCores: z.number().nullable().describe('of generator and deployment; null where its processes are not known'),
+  oursCores: z.number().nullable().describe('of generator and deployment'),
   othersCores: z.number().nullable().describe('of all other programs'),
   kernelCores: z.number().nullable().describe('interrupts, and the kernel’s own threads'),
   unaccountedCores: z
@@ -96,8 +96,8 @@ const machineSharesSchema = z.strictObject({
   pressurePercent: z
     .number()
     .nullable()
-    .describe('share of the time in which something ready to run waited for a CPU; null where the kernel does not say'),
-  meanMhz: z.number().nullable().describe('clock frequency; null where the machine does not say'),
+    .describe('share of the time in which something waited for a CPU (PSI)'),
+  meanMhz: z.number().nullable().describe('clock frequency'),
 });
 
 /** As above; each value is since the one before. `t` is on the time axis of the samples. */
@@ -124,7 +124,7 @@ export const machineSchema = z
         messages: z.number().nullable().default(null),
         broadcasts: z.number().nullable(),
       })
-      .describe('idle CPU, 100 is all cores, in the ramp with the least of it, the hold with messages, the broadcasts'),
+      .describe('idle CPU of all cores, in the busiest ramp, the hold with messages, the broadcasts'),
     throttled: throttledSchema,
     others: z
       .strictObject({
@@ -141,7 +141,7 @@ export const machineSchema = z
       })
       .nullable()
       .default(null)
-      .describe('CPU time by who used it, in cores; null where the machine does not tell, or with several hosts'),
+      .describe('CPU time by who used it, in cores; null with several hosts'),
     swappedInBytes: count.nullable().describe('read from swap during the run, zswap included'),
     swappedOutBytes: count.nullable().describe('written to swap, likewise'),
   })

@@ -12,7 +12,7 @@ const slopeSchema = z.strictObject({
   doubt: z
     .enum(['fewPlateaus', 'noRise', 'curved', 'grows', 'falling', 'freed', 'kept', 'wide', 'miscounted'])
     .optional()
-    .describe('why the slope may not be quoted; missing if it may'),
+    .describe('why not to quote the slope; missing if it may be'),
 });
 
 const layerSchema = z.strictObject({
@@ -55,7 +55,7 @@ export const memorySchema = z.strictObject({
       unexplainedShare: z
         .number()
         .nullable()
-        .describe('as a share of the machine’s slope; null if that is not positive'),
+        .describe('as a share of the machine’s slope'),
     })
     .nullable()
     .default(null)
@@ -63,7 +63,7 @@ export const memorySchema = z.strictObject({
   peakBytes: layers.describe('highest reading, by layer'),
   derivedPeaks: z.array(z.string()).default([]).describe('layers whose peak is PSS derived from RSS'),
   residualBytes: layers.describe('after all have left, less the baseline, by layer'),
-  afterBroadcastsBytes: layers.describe('all connected, after the broadcasts and a garbage collection, by layer'),
+  afterBroadcastsBytes: layers.describe('after the broadcasts and a garbage collection, by layer'),
   plateaus: z
     .array(z.object({ connections: count.describe('at that plateau') }).catchall(z.number()))
     .describe('bytes by layer at each plateau, at rest'),
@@ -72,7 +72,7 @@ export const memorySchema = z.strictObject({
   collectionsCounted: z
     .boolean()
     .default(false)
-    .describe('every worker counts its collections, so that those that the run ordered could be checked'),
+    .describe('the ordered collections could be checked'),
   absent: z.record(z.string(), z.string()).describe('layers that could not be measured, and why'),
 });
 

@@ -38,7 +38,7 @@ export const messagesSchema = z
     }),
     unasked: count.describe('sent without asking for an acknowledgement'),
     acknowledged: count.describe('sent and acknowledged'),
-    unansweredConnected: count.describe('not acknowledged, on a connection that was there after the drain'),
+    unansweredConnected: count.describe('not acknowledged, on a connection that stayed'),
     unansweredDisconnected: count.describe('not acknowledged when the connection ended'),
     answered: z.number().nullable().describe('acknowledged ÷ (sent − unasked); null where none was asked for'),
     window: z
@@ -51,7 +51,7 @@ export const messagesSchema = z
           .number()
           .nullable()
           .describe(
-            'events per second that were acknowledged, or sent where none asks for it; null where steps differ',
+            'events per second; null where steps differ',
           ),
       })
       .nullable()

@@ -17,16 +17,6 @@ const nodeSchema = z.strictObject({
 export const redisSchema = z
   .strictObject({
     version: z.string().describe('of the Redis server'),
-    nodes: z
-      .array(nodeSchema)
-      .nullable()
-      .default(null)
-      .describe('nodes of a Redis Cluster, of which the other figures are sums; null of a single Redis'),
-    busiestNodeShare: z
-      .number()
-      .nullable()
-      .default(null)
-      .describe('highest share of `outBytes` that one node sent; null of a single Redis'),
     inBytes: count.describe('received for the broadcasts'),
     outBytes: count.describe('sent for them'),
     inBytesPerCopy: z.number().nullable().describe('`inBytes` ÷ `delivery.received`'),
@@ -35,7 +25,7 @@ export const redisSchema = z
       .number()
       .nullable()
       .default(null)
-      .describe('its CPU ÷ `delivery.received`, less what it uses while connections are idle; null without `hold`'),
+      .describe('its CPU ÷ `delivery.received`, less the idle share; null without `hold`'),
     usedMemoryBeforeBytes: count.nullable().default(null).describe('`used_memory` just before the broadcasts'),
     usedMemoryBytes: count.nullable().default(null).describe('`used_memory` after the broadcasts'),
     rssBytes: count.nullable().default(null).describe('RSS after the broadcasts'),
@@ -47,6 +37,16 @@ export const redisSchema = z
     shardChannels: count.nullable().describe('sharded channels with subscribers; null before Redis 7.0'),
     forNobody: count
       .nullable()
-      .describe('broadcasts without members on other workers than the publisher’s; null if the server does not tell'),
+      .describe('broadcasts without members on other workers than the publisher’s'),
+    nodes: z
+      .array(nodeSchema)
+      .nullable()
+      .default(null)
+      .describe('nodes of a Redis Cluster, of which the other figures are sums'),
+    busiestNodeShare: z
+      .number()
+      .nullable()
+      .default(null)
+      .describe('highest share of `outBytes` that one node sent'),
   })
   .nullable();

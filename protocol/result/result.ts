@@ -30,9 +30,9 @@ export const resultSchema = z.strictObject({
     target: z.string().describe('URL'),
     profile: z
       .enum(['full', 'embedded', 'remote'])
-      .describe('nginx, PM2 and Redis; one worker without them; or a server of your own'),
+      .describe('a stack with nginx, PM2 and Redis; one worker alone; or your own server'),
     engine: z.string().describe('Artillery engine that drove the load'),
-    complete: z.boolean().describe('false if the run ended early: the document has what was measured until then'),
+    complete: z.boolean().describe('false if the run ended early'),
   }),
   outcome: outcomeSchema
     .default(null)
@@ -123,7 +123,7 @@ export const resultSchema = z.strictObject({
       })
       .nullable()
       .default(null)
-      .describe('the CPU limit of idle connections; null where their cost is not known above its noise'),
+      .describe('the CPU limit of idle connections'),
     limits: z
       .array(
         z.strictObject({
@@ -136,7 +136,7 @@ export const resultSchema = z.strictObject({
       .array(z.strictObject({ name: z.string(), why: z.string() }))
       .default([])
       .describe('limits that this run does not know, and why'),
-    lowest: z.string().nullable().describe('name of the lowest limit; null where one that is not known could be lower'),
+    lowest: z.string().nullable().describe('name of the lowest limit; null where an unknown one could be lower'),
   }),
   stages: z
     .array(z.strictObject({ name: z.string().describe('such as `ramp`, `plateau` or `broadcasts`'), t: time }))
@@ -166,7 +166,7 @@ export const resultSchema = z.strictObject({
     memoryBytes: count.describe('total memory'),
     limits: z
       .record(z.string(), z.number())
-      .describe('of open files, and of the container: CPU quota, CPUs, memory, processes and threads'),
+      .describe('of open files, and of the container'),
     sysctls: z.record(z.string(), z.string()).describe('kernel settings for network and files'),
     configHash: z.string().describe('SHA-256 of the settings'),
     settings: z.record(z.string(), z.unknown()).describe('what scenario and environment set, without secrets'),

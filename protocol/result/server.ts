@@ -8,7 +8,7 @@ export const serverSchema = z.strictObject({
   tunings: z.record(z.string(), z.string()).describe('`on` or `off` for each tuning of the included server'),
   options: z
     .record(z.string(), z.string())
-    .describe('options of Engine.IO and Socket.IO, and flags of Node; where workers differ, all values'),
+    .describe('options of Engine.IO, Socket.IO and Node'),
 });
 
 export type ServerDescription = z.infer<typeof serverSchema>;

@@ -11,11 +11,11 @@ export const workersOverTimeSchema = z
       process: z
         .strictObject({ t: values, rssBytes: values, cpuPercent: z.array(z.number().nullable()) })
         .nullable()
-        .describe('highest memory and mean CPU (100 is one core) of each time; null if it is not on this machine'),
+        .describe('memory and CPU (100 is one core); null if it is on another machine'),
       eventLoop: z
         .strictObject({ t: values, delayP99Ms: values, delayMaxMs: values })
         .nullable()
-        .describe('how late its event loop was, the highest of each interval; null where it does not tell'),
+        .describe('how late its event loop was at most'),
     }),
   )
   .default([]);

@@ -10,7 +10,7 @@ export const workersSchema = z
       worker: z.string().describe('its name'),
       machine: count.describe('its place in `workerMachines`, from 0'),
       usableCores: z.number().describe('CPUs that it can use, or what a quota of CPU time is worth'),
-      openFiles: count.nullable().describe('most files and sockets open; null where its system does not tell'),
+      openFiles: count.nullable().describe('most files and sockets open'),
       openFilesLimit: count.nullable().describe('how many it can have open; null without a limit'),
       memoryLimitBytes: z.number().nullable().describe('of its container; null without one'),
       container: count.nullable().describe('workers with the same number share that limit'),
@@ -27,7 +27,7 @@ export const workerMachinesSchema = z
       isGenerators: z.boolean().describe('the generator runs on it, too'),
       cores: count.describe('its CPU cores'),
       memoryBytes: z.number().describe('total memory'),
-      usedBytes: z.number().nullable().describe('most that was neither free nor in caches that can be dropped'),
+      usedBytes: z.number().nullable().describe('most that was neither free nor in droppable caches'),
       tcpSockets: count.nullable().describe('most TCP sockets in the network namespaces of its workers'),
       cpuIdlePercent: z
         .strictObject({
@@ -43,7 +43,7 @@ export const workerMachinesSchema = z
           broadcasts: z.number().nullable(),
         })
         .default({ ramp: null, messages: null, broadcasts: null })
-        .describe('what a hypervisor took of its cores; null where nothing was measured'),
+        .describe('what a hypervisor took of its cores'),
     }),
   )
   .default([]);
