@@ -2,18 +2,17 @@
 
 /** Limit → what it is a limit of. */
 export const LIMITS = {
-  generatorFiles:
-    'open files of the fleet processes: up to 64 for each Artillery worker, each with `ulimit -n` less 200',
+  generatorFiles: 'open files of the fleet: 64 processes per Artillery worker, each with `ulimit -n` less 200',
   generatorPorts: 'source ports towards one target, from all `localAddresses`; polling connections count twice',
   proxyPorts: 'source ports from nginx to the workers',
   workerFiles: 'open files of the Socket.IO workers: `ulimit -n` less 256 each',
-  nginxConnections: 'half of nginx’s `worker_connections`, less a margin for uneven hashing among its workers',
-  machineMemory: 'available memory, by what a connection takes of the generator and, if it is ours, of the stack',
+  nginxConnections: 'half of nginx’s `worker_connections`, less a margin for uneven hashing',
+  machineMemory: 'available memory, by what generator and stack take per connection',
   containerMemory: 'likewise, where a container’s memory limit leaves less',
   containerTasks: 'processes and threads that the container may have (`pids.max`)',
   systemFiles: '`fs.file-max`: a connection has up to four ends on this machine',
   conntrack: '`nf_conntrack_max`, if the kernel tracks connections',
-  pings: 'CPU that the pings of idle connections take of a stack of ours, by the cores that may be used',
+  pings: 'cores, by the CPU that pings of idle connections take of a stack of ours',
   workerRestart: 'PM2’s `max_memory_restart`, if a changed `ecosystem.config.js` sets it',
 };
 export type LimitName = keyof typeof LIMITS;
@@ -24,7 +23,7 @@ export const WARNINGS = {
   proxyReadTimeout: 'nginx’s `proxy_read_timeout` is not longer than `pingInterval` + `pingTimeout`',
   rampCpu: 'more new connections per second than the cores usually handle beside the pings',
   broadcastCpu: 'a broadcast to all takes longer than `broadcasts.interval`',
-  redisOutputBuffer: 'broadcasts would fill Redis’ buffer for a worker that is busy for one `pingTimeout`',
+  redisOutputBuffer: 'broadcasts would fill Redis’ buffer while a worker is busy for a `pingTimeout`',
   tcpMemory: 'a broadcast can fill more socket buffers than `net.ipv4.tcp_mem` allows',
 };
 export type WarningName = keyof typeof WARNINGS;
@@ -32,15 +31,15 @@ export type WarningName = keyof typeof WARNINGS;
 /** Check of a target → what is tried, and what it fails on. */
 export const TARGET_CHECKS = {
   name: 'the target’s name has an address',
-  certificate: 'TLS with each address: valid, for this name, by an authority that is trusted',
+  certificate: 'the certificate at each address is valid, for this name, and trusted',
   websocket: 'each address upgrades to WebSocket, through whatever is in between',
   polling: 'where the scenario polls: the requests of a session reach the same worker',
   connect: 'the server accepts a connection with the scenario’s `auth`',
   control: 'each control port can be reached, takes the token, and has the same version',
   workers: 'the control ports are those of all workers, each once',
-  clock: 'how far each worker’s clock is from ours; warns if that is known to no better than 1 ms',
-  metrics: 'each page of metrics of the scenario can be read, and has the memory of its layer',
-  limits: 'ports and files of this machine are enough for the scenario',
+  clock: 'each worker’s clock is known to 1 ms, or else a warning',
+  metrics: 'each page of metrics has the memory of its layer',
+  limits: 'ports and files of this machine suffice',
   idle: 'a silent connection survives `pingInterval` + `pingTimeout`, at most 120 s',
 };
 export type TargetCheckName = keyof typeof TARGET_CHECKS;

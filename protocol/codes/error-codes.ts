@@ -7,7 +7,7 @@ import type { Code } from './code.ts';
 const CODES = {
   // Settings
   CONFIG_INVALID: {
-    meaning: 'options, environment variables, a scenario or a study have mistakes, all of which are listed',
+    meaning: 'options, environment variables, a scenario or a study have the mistakes that are listed',
     remedy: 'correct what is listed; `--help` has the options of a command',
   },
   RATE_IMPOSSIBLE: {
@@ -29,7 +29,7 @@ const CODES = {
 
   // Files
   FILE_UNREADABLE: {
-    meaning: 'a scenario, result, baseline or series is missing, damaged, of another kind or of an older version',
+    meaning: 'a scenario, result, baseline or series is missing, damaged, of another kind or an older version',
     remedy: 'name another file or folder, restore it, or read it with the version that wrote it',
   },
   FILE_UNWRITABLE: {
@@ -58,7 +58,7 @@ const CODES = {
   },
   IN_USE: {
     meaning: 'another process uses the stack, or the folder of the series',
-    remedy: 'wait until it ends; or choose another folder (`--results <folder>`), or keep a stack up for several runs',
+    remedy: 'wait until it ends, choose another folder (`--results <folder>`), or keep a stack up for several runs',
   },
 
   // The machine
@@ -73,8 +73,7 @@ const CODES = {
   },
   VERSIONS_DIFFER: {
     meaning: 'the engine is of another build than the plugin',
-    remedy:
-      'install both from one release or one checkout, beside Artillery; the plugin brings the engine that it needs',
+    remedy: 'install both from one release or checkout, beside Artillery',
   },
   ENGINE_NOT_READY: {
     meaning: 'no engine became ready',
@@ -82,15 +81,14 @@ const CODES = {
   },
   LIMIT_TOO_LOW: {
     meaning: 'a limit of the machine, or of the stack that is up, is too low for that many connections',
-    remedy: 'raise the limit that the message names, such as `ulimit -n 65536`, or lower the number of connections',
+    remedy: 'raise the limit that the message names, or use fewer connections',
   },
   PORT_UNAVAILABLE: {
     meaning: 'an address cannot be listened on: another program does, or this user may not',
     remedy: "stop the other program (`ss -ltnp 'sport = :<port>'` names it), or choose another address or port",
   },
   STATE_DIR_UNUSABLE: {
-    meaning:
-      "the state folder is not writable, is open to other users, or has a path that is too long for the stack's sockets",
+    meaning: "the state folder is not writable, open to other users, or has too long a path for the stack's sockets",
     remedy: 'set `SOCKETIO_CAPACITY_HOME` to a folder of your own with a short path',
   },
   LINUX_ONLY: {
@@ -130,8 +128,7 @@ const CODES = {
     remedy: 'start Artillery on every host; let every firewall between pass the port of the conductor',
   },
   HOSTS_DISAGREE: {
-    meaning:
-      'a host has another version, scenario, number of hosts or share than the run needs, or is one too many; the message names it',
+    meaning: 'a host has another version, scenario, number of hosts or share, or is one too many; the message names it',
     remedy: 'give all hosts the same version, scenario and variables, and `CAPACITY_HOSTS`',
   },
   CONDUCTOR_UNREACHABLE: {
@@ -140,8 +137,7 @@ const CODES = {
   },
   BAD_TOKEN: {
     meaning: 'a token, or the certificate that goes with it, was refused',
-    remedy:
-      'give the server and the run the same control token; give hosts the line that this run’s conductor has printed, as `CAPACITY_CONDUCTOR`',
+    remedy: 'give server and run the same control token, and hosts the line that this run’s conductor printed',
   },
 
   // The target
@@ -158,13 +154,12 @@ const CODES = {
     remedy: 'correct the path in `delivery`: it leads to an id that all copies of a broadcast share',
   },
   CONTROL_MISSING: {
-    meaning: 'an address has no control namespace, or no control port is known and nothing else counts the connections',
+    meaning: 'an address has no control namespace, or nothing counts the connections',
     remedy: 'call `instrument(io)` in the server, and name its ports in `control.urls`',
   },
   WORKER_URLS_WRONG: {
     meaning: 'the control URLs do not lead to every worker exactly once, or two workers have one name',
-    remedy:
-      'list the control URL of every worker itself (not of a load balancer), each once, and give each worker its own name',
+    remedy: 'list the control URL of every worker once (not of a load balancer), and give each worker its own name',
   },
   SOURCE_UNREACHABLE: {
     meaning: 'nothing answers, or something else does, at a control URL or a page of metrics',
@@ -184,7 +179,7 @@ const CODES = {
   },
   METRICS_MISSING: {
     meaning:
-      'a page of metrics has no memory of a process, container or host with the labels of its option, several groups of processes, or a CPU time that cannot be; the message names what it has',
+      'a page of metrics has no memory with the labels of its option, several groups of processes, or an impossible CPU time; the message names what it has',
     remedy:
       'export default metrics (prom-client: `collectDefaultMetrics()`), run process-exporter beside other programs, or correct the labels',
   },

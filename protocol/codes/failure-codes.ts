@@ -78,7 +78,7 @@ const CODES = {
     remedy: 'see the example of the failure, and the logs of proxy and server',
   },
   timeout_tcp: {
-    meaning: '`connectTimeout` expired before TCP was connected',
+    meaning: '`connectTimeout` expired before TCP connected',
     remedy: 'see whether a firewall drops packets, or the listen queue of the target is full (`ss -ltn`)',
   },
   timeout_tls: {
@@ -118,7 +118,7 @@ const CODES = {
     remedy: 'raise `maxPayload`',
   },
   buffers_full: {
-    meaning: 'the connections of the generator process hold as many unfinished or unread bytes as they may',
+    meaning: 'the generator process holds as many unfinished or unread bytes as it may',
     remedy: 'let the server send smaller messages, or spread the load over several generator hosts',
     blame: 'generator',
   },

@@ -34,14 +34,14 @@ const REASONS = {
   // The generator
   MACHINE_SATURATED: {
     meaning:
-      "less than 10 % of the generator's machine was idle during a ramp, the messages or the broadcasts, and a thread of the generator waited for a CPU for more than 20 % of the time that it was ready to run: times and rates are those of the machine",
+      "less than 10 % of the generator's machine was idle in a window, and one of its threads waited for a CPU for more than 20 % of its runnable time: times and rates are those of the machine",
     remedy: 'give the generator its own machine, add cores to this one, or lower the rate',
     invalidates: ['latency'],
     blame: 'machine',
   },
   GENERATOR_THROTTLED: {
     meaning:
-      "the generator's container used up its CPU quota in more than 5 % of the periods of a ramp, the messages or the broadcasts: times and rates are those of the quota",
+      "the generator's container used up its CPU quota in more than 5 % of the periods of a window: times and rates are those of the quota",
     remedy:
       'raise the CPU limit of the container (`docker run --cpus`, Kubernetes `resources.limits.cpu`), or lower the load',
     invalidates: ['latency'],
@@ -68,7 +68,7 @@ const REASONS = {
   },
   GENERATOR_LATE: {
     meaning:
-      'the generator was late: an event loop or its messages by more than 50 ms (99 %), messages by a whole period, receivers behind the reference receiver, or one stall that explains half of the longest times',
+      'the generator was late: event loops or messages by more than 50 ms (99 %) or a whole period, receivers behind the reference receiver, or one stall behind half of the longest times',
     remedy: 'give the generator its own cores or its own machine, or lower the load',
     invalidates: ['latency'],
     blame: 'generator',
@@ -82,8 +82,7 @@ const REASONS = {
 
   // The deployment
   WORKERS_THROTTLED: {
-    meaning:
-      "a worker's container used up its CPU quota in more than 5 % of the periods of a ramp, the messages or the broadcasts",
+    meaning: "a worker's container used up its CPU quota in more than 5 % of the periods of a window",
     remedy: 'raise the CPU limit of that container, or take the figures as those of this limit',
     invalidates: [],
     blame: 'deployment',
@@ -98,7 +97,7 @@ const REASONS = {
   WORKER_URLS_WRONG: {
     meaning: 'the control URLs or the pages of metrics do not lead to every worker exactly once',
     remedy:
-      'list the control URL or the metrics of every worker itself (not of a load balancer), each once, and give each worker its own name',
+      'list control URL or metrics of every worker once (not of a load balancer), and give each worker its own name',
     invalidates: ['run'],
     blame: 'measurement',
     causes: ['WORKERS_DISAGREE', 'READINGS_MISSING'],
@@ -125,8 +124,7 @@ const REASONS = {
   },
   IMPOSSIBLE_REPORT: {
     meaning: 'the server reported times or broadcasts that the measurements of the run rule out',
-    remedy:
-      "let `instrument(io)`, in the version of the run, answer the control requests and `broadcast_echo`, with the worker's monotonic clock in `sentAtUs`",
+    remedy: "let `instrument(io)`, in the run's version, answer control requests and `broadcast_echo`",
     invalidates: ['run'],
     blame: 'measurement',
   },
@@ -134,7 +132,7 @@ const REASONS = {
   // Connections
   LIMIT_REACHED: {
     meaning:
-      '1 % of the connections or more failed or are missing because of a configured limit: nine in ten failures have one cause that is a limit, or at least three fleet processes stopped at the same number',
+      '1 % of the connections or more failed or are missing because of a configured limit: nine in ten failures are of one limit, or three fleet processes stopped at the same number',
     remedy:
       'raise the limit that the message names: `npx socketio-capacity doctor <scenario>` shows those of this machine',
     invalidates: ['connections'],
@@ -215,7 +213,7 @@ const REASONS = {
     meaning:
       'broadcast after broadcast of the event went to the same part of the connections; the others count as having lost it',
     remedy:
-      'let all connections be in the room and namespace that the server sends to; if they are, see why its other processes do not pass broadcasts on',
+      'let all connections join the room and namespace that the server sends to; or see why its processes do not pass broadcasts on',
     invalidates: ['delivery'],
     blame: 'measurement',
   },
@@ -241,7 +239,7 @@ const REASONS = {
   },
   WRONG_COPIES: {
     meaning:
-      'copies came twice, after the end of the drain, outside of the room, changed or unreadable, or of broadcasts that the run did not send',
+      'copies came twice, after the drain, outside of the room, changed, unreadable, or of broadcasts that the run did not send',
     remedy: 'give the run its own room and event; find what repeats, delays or changes messages on the way',
     invalidates: ['delivery'],
     blame: 'deployment',
@@ -253,9 +251,8 @@ const REASONS = {
     blame: 'measurement',
   },
   PROBE_INCOMPLETE: {
-    meaning:
-      'the probe or the reference receiver missed measurements: its connection ended, or the server did not answer it',
-    remedy: 'see the logs of the workers: the server refuses or drops single connections, or does not answer in time',
+    meaning: 'the probe or the reference receiver lost its connection or got no answer',
+    remedy: 'see the logs of the workers: the server refuses or drops connections, or answers late',
     invalidates: ['latency'],
     blame: 'deployment',
   },
@@ -269,7 +266,7 @@ const REASONS = {
   // Memory
   READINGS_MISSING: {
     meaning:
-      'readings of memory or CPU are missing: a source no longer answered, or with a CPU time that cannot be; or more than 5 % of the samples, or five in a row, were not taken',
+      'readings of memory or CPU are missing: a source stopped answering or gave an impossible CPU time, or more than 5 % of the samples or five in a row were not taken',
     remedy: 'let the source answer during the whole run, and give the generator enough CPU to read it',
     invalidates: ['memory', 'cpu'],
     blame: 'measurement',
@@ -295,16 +292,16 @@ const REASONS = {
   },
   MEMORY_NOT_LINEAR: {
     meaning:
-      'memory against connections is not a straight line: the cost of a connection changes from the first to the last by more than 20 % and more than its error (99 %)',
+      'memory against connections is no straight line: the cost of a connection changes by more than 20 % and its error (99 %)',
     remedy: 'measure with as many connections as you expect, and read the table of plateaus',
     invalidates: ['memory'],
     blame: 'measurement',
   },
   MEMORY_GROWS: {
     meaning:
-      'memory grew while the number of connections did not, by more than 20 % of what they seem to cost, and a garbage collection did not free it: the slope includes that growth',
+      'memory grew while connections did not, by more than 20 % of their cost, and no garbage collection freed it: the slope includes that growth',
     remedy:
-      'look for a leak in the server (timers, caches, listeners), or for memory that a connection takes after a while: a longer `hold` shows both better',
+      'look for a leak (timers, caches, listeners), or for memory that a connection takes later: a longer `hold` shows both',
     invalidates: ['memory'],
     blame: 'measurement',
   },

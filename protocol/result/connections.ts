@@ -17,10 +17,7 @@ export const connectionsSchema = z.strictObject({
     .describe('what the server said at the first failure of each code'),
   asked: count.default(0).describe('connections that virtual users tried to open'),
   opened: count.default(0).describe('of these, how many were open at some time'),
-  held: count
-    .nullable()
-    .default(null)
-    .describe('open after the last broadcast; null where virtual users come and go'),
+  held: count.nullable().default(null).describe('open after the last broadcast; null where virtual users come and go'),
   lost: byReason.default({}).describe('opened, and ended other than by their virtual users, by Socket.IO’s reason'),
   skipped: count.default(0).describe('virtual users not started, by `maxVusers`'),
   unknownAcks: count.default(0).describe('acknowledgements of nothing that was sent, and repeated ones'),
@@ -88,8 +85,5 @@ export const connectionsSchema = z.strictObject({
     .default(null)
     .describe('permessage-deflate'),
   perWorker: byReason.describe('connections by worker; empty where restored sessions hide it'),
-  perServer: byReason
-    .nullable()
-    .default(null)
-    .describe('clients of each server, by its `@socket.io/admin-ui`'),
+  perServer: byReason.nullable().default(null).describe('clients of each server, by its `@socket.io/admin-ui`'),
 });

@@ -19,9 +19,7 @@ const receiptShape = {
   missed: count.default(0).describe('expected, but away at the send; the server restored their session'),
   resent: count.default(0).describe('of these, got it when they came back; part of `received`'),
   // With the run's own receivers that left without a copy.
-  justJoined: count
-    .default(0)
-    .describe('members that joined between order and send'),
+  justJoined: count.default(0).describe('members that joined between order and send'),
   justLeft: count.default(0).describe('members that left between order and send'),
 };
 export type ReceiptCount = keyof typeof receiptShape;
@@ -32,9 +30,7 @@ const latency = z.number().nullable();
 
 const batchSchema = z.strictObject({
   seq: count.describe('its number, from 1'),
-  broadcasts: count
-    .default(1)
-    .describe('broadcasts in the row; several in long runs with an own event'),
+  broadcasts: count.default(1).describe('broadcasts in the row; several in long runs with an own event'),
   room: z.string().nullable().default(null).describe('its room; null for an own event'),
   serverMembers: count.nullable().describe('members by the server’s own count, just before sending'),
   ...receiptShape,

@@ -73,8 +73,6 @@ export const latencySchema = z.strictObject({
       }),
     )
     .default([])
-    .describe(
-      'each worker’s clock against the generator’s; removed from the latencies',
-    ),
+    .describe('each worker’s clock against the generator’s; removed from the latencies'),
   histograms: z.record(z.string(), z.string()).describe('HdrHistogram, compressed base64, in microseconds; mergeable'),
 });

@@ -10,11 +10,7 @@ export const cpuSchema = z.record(
   z.strictObject({
     rampSecondsPerThousandConnects: z.number().nullable().describe('CPU seconds'),
     idlePercent: z.number().nullable().describe('during `hold`; null where connections send messages in it'),
-    idleConnectionsPercent: z
-      .number()
-      .nullable()
-      .default(null)
-      .describe('of it, what idle connections add'),
+    idleConnectionsPercent: z.number().nullable().default(null).describe('of it, what idle connections add'),
     broadcastMicrosecondsPerMessage: z.number().nullable().describe('per delivered copy, less the idle share'),
     clientMicrosecondsPerMessage: z
       .number()
@@ -93,10 +89,7 @@ const machineSharesSchema = z.strictObject({
   programs: z
     .array(z.strictObject({ name: z.string(), cores: z.number() }))
     .describe('the largest of the other programs'),
-  pressurePercent: z
-    .number()
-    .nullable()
-    .describe('share of the time in which something waited for a CPU (PSI)'),
+  pressurePercent: z.number().nullable().describe('share of the time in which something waited for a CPU (PSI)'),
   meanMhz: z.number().nullable().describe('clock frequency'),
 });
 

@@ -52,10 +52,7 @@ export const memorySchema = z.strictObject({
       systemLow95: z.number().nullable().describe('lower end of its 95 % interval'),
       systemHigh95: z.number().nullable().describe('upper end'),
       unexplainedPerConnectionBytes: z.number().describe('the machine’s slope less the sum'),
-      unexplainedShare: z
-        .number()
-        .nullable()
-        .describe('as a share of the machine’s slope'),
+      unexplainedShare: z.number().nullable().describe('as a share of the machine’s slope'),
     })
     .nullable()
     .default(null)
@@ -69,10 +66,7 @@ export const memorySchema = z.strictObject({
     .describe('bytes by layer at each plateau, at rest'),
   overTime: overTimeSchema.nullable().default(null).describe('memory over time; null without the option `overTime`'),
   sources: z.record(z.string(), z.string()).default({}).describe('where each layer’s figure is from'),
-  collectionsCounted: z
-    .boolean()
-    .default(false)
-    .describe('the ordered collections could be checked'),
+  collectionsCounted: z.boolean().default(false).describe('the ordered collections could be checked'),
   absent: z.record(z.string(), z.string()).describe('layers that could not be measured, and why'),
 });
 

@@ -47,12 +47,7 @@ export const messagesSchema = z
         sent: count.describe('sent in it'),
         acknowledged: count.describe('of these, acknowledged'),
         sentPerSec: z.number().describe('messages per second'),
-        eventsPerSec: z
-          .number()
-          .nullable()
-          .describe(
-            'events per second; null where steps differ',
-          ),
+        eventsPerSec: z.number().nullable().describe('events per second; null where steps differ'),
       })
       .nullable()
       .describe('the hold; null without one'),

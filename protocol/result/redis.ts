@@ -35,18 +35,12 @@ export const redisSchema = z
     channels: count.describe('channels with subscribers'),
     patterns: count.describe('patterns with subscribers'),
     shardChannels: count.nullable().describe('sharded channels with subscribers; null before Redis 7.0'),
-    forNobody: count
-      .nullable()
-      .describe('broadcasts without members on other workers than the publisher’s'),
+    forNobody: count.nullable().describe('broadcasts without members on other workers than the publisher’s'),
     nodes: z
       .array(nodeSchema)
       .nullable()
       .default(null)
       .describe('nodes of a Redis Cluster, of which the other figures are sums'),
-    busiestNodeShare: z
-      .number()
-      .nullable()
-      .default(null)
-      .describe('highest share of `outBytes` that one node sent'),
+    busiestNodeShare: z.number().nullable().default(null).describe('highest share of `outBytes` that one node sent'),
   })
   .nullable();

@@ -164,9 +164,7 @@ export const resultSchema = z.strictObject({
     cpu: z.string().describe('CPU model'),
     cpuCount: count.describe('cores'),
     memoryBytes: count.describe('total memory'),
-    limits: z
-      .record(z.string(), z.number())
-      .describe('of open files, and of the container'),
+    limits: z.record(z.string(), z.number()).describe('of open files, and of the container'),
     sysctls: z.record(z.string(), z.string()).describe('kernel settings for network and files'),
     configHash: z.string().describe('SHA-256 of the settings'),
     settings: z.record(z.string(), z.unknown()).describe('what scenario and environment set, without secrets'),

@@ -6,9 +6,7 @@ export const serverSchema = z.strictObject({
     .enum(['tuned', 'untuned', 'plain', 'own'])
     .describe('the included server with or without its [tunings](./server.md), or without Socket.IO; or another one'),
   tunings: z.record(z.string(), z.string()).describe('`on` or `off` for each tuning of the included server'),
-  options: z
-    .record(z.string(), z.string())
-    .describe('options of Engine.IO, Socket.IO and Node'),
+  options: z.record(z.string(), z.string()).describe('options of Engine.IO, Socket.IO and Node'),
 });
 
 export type ServerDescription = z.infer<typeof serverSchema>;

@@ -19,9 +19,7 @@ export const connectionShape = {
     .array(z.enum(['websocket', 'polling']))
     .min(1)
     .optional()
-    .describe(
-      '`[websocket]`, the default; `[polling, websocket]` begins with polling and upgrades, as `socket.io-client` does; `[polling]` stays on it',
-    ),
+    .describe('`[websocket]`, the default; `[polling, websocket]`, as `socket.io-client`; or `[polling]`'),
 };
 
 /** The server takes all of a namespace's name literally. */
