@@ -48,7 +48,7 @@ export const environmentSchema = z.object({
     .int()
     .nonnegative()
     .default(0)
-    .describe('connection state recovery: how long the session of a dropped connection is kept; 0 keeps none'),
+    .describe('connection state recovery: how long a dropped session is kept; 0 keeps none'),
   CAPACITY_TRANSPORTS: transports.default([...TRANSPORTS]).describe('separated by commas'),
   CAPACITY_LOG_LEVEL: z.enum(LOG_LEVELS).default('info').describe('what is logged'),
 });

@@ -55,7 +55,7 @@ const TUNINGS = {
   // Its price is too high for what it saves, so it is off by default.
   leaveOwnRoom: {
     variable: 'CAPACITY_LEAVE_OWN_ROOM',
-    help: 'leaves the room that every socket has to itself: `io.to(socket.id)` reaches nobody, `socket.broadcast` the sender, too',
+    help: 'leaves each socket’s own room: `io.to(socket.id)` reaches nobody, `socket.broadcast` the sender, too',
     byDefault: false,
     inSocketIo: false,
     socket: leaveOwnRoom,
@@ -70,7 +70,7 @@ const TUNINGS = {
   },
   sharePingTimer: {
     variable: 'CAPACITY_SHARE_PING_TIMER',
-    help: 'pings all from one timer, those of a tenth of a second together: at the fixed interval, not after the last answer',
+    help: 'pings all connections from one timer, at a fixed interval rather than after the last answer',
     byDefault: true,
     inSocketIo: false,
     server: sharePingTimer,

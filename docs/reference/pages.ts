@@ -47,7 +47,11 @@ function steps(): string {
     const node = step(verbs[0] as string);
     for (const [id, shape] of Object.entries(node.$defs ?? {})) shapes.set(id, shape);
     const [[, values = '', , meaning = ''] = [], ...keys] = descriptions.options(node);
-    return section(verbs.map(code).join(', '), `${values === '' ? '' : `${values}: `}${meaning}.`, table(OPTION, keys));
+    return section(
+      verbs.map(code).join(', '),
+      `${values === '`true`' ? `${values}: ` : ''}${meaning}.`,
+      table(OPTION, keys),
+    );
   });
   const checks = [...shapes].map(([id, node]) =>
     section(id, `${node.description}.`, table(OPTION, descriptions.options(node))),

@@ -117,7 +117,7 @@ export const machineSchema = z
         messages: z.number().nullable().default(null),
         broadcasts: z.number().nullable(),
       })
-      .describe('idle CPU of all cores, in the busiest ramp, the hold with messages, the broadcasts'),
+      .describe('idle CPU of all cores in the busiest ramp, the hold with messages, and the broadcasts'),
     throttled: throttledSchema,
     others: z
       .strictObject({

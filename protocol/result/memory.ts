@@ -12,7 +12,7 @@ const slopeSchema = z.strictObject({
   doubt: z
     .enum(['fewPlateaus', 'noRise', 'curved', 'grows', 'falling', 'freed', 'kept', 'wide', 'miscounted'])
     .optional()
-    .describe('why not to quote the slope; missing if it may be'),
+    .describe('why the slope must not be quoted; missing if it may'),
 });
 
 const layerSchema = z.strictObject({

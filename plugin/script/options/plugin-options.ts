@@ -60,7 +60,7 @@ export const optionsSchema = z.strictObject({
         .number()
         .min(2)
         .optional()
-        .describe('seconds between two readings while virtual users come and go; by default, when each wave has left'),
+        .describe('seconds between readings while virtual users come and go; by default, after each wave'),
     })
     .optional()
     .describe('[memory over time](../method/memory.md), in place of `hold`, `broadcasts` and `delivery`'),
@@ -71,7 +71,7 @@ export const optionsSchema = z.strictObject({
     ),
   hold: seconds
     .default(10)
-    .describe('seconds with all connected: for the CPU of idle connections, or for the messages of `every`'),
+    .describe('seconds with all connected, to measure idle connections, or the messages of `every`'),
   warmUp: z
     .number()
     .int()
@@ -104,13 +104,11 @@ export const optionsSchema = z.strictObject({
   profile: z
     .enum(['full', 'embedded'])
     .default('full')
-    .describe('of a stack that the run starts: nginx, PM2 and Redis; or one worker, in-memory adapter, no proxy'),
+    .describe('stack that the run starts: nginx, PM2 and Redis; or one worker alone'),
   workers: z
     .union([positive, workerSourcesSchema])
     .optional()
-    .describe(
-      'a number: workers of a stack that the run starts; else what tells of the memory and CPU of your own server',
-    ),
+    .describe('number of workers of a stack that the run starts; or where to read memory and CPU of your own server'),
   layers: layersSchema.optional().describe('the same for `nginx`, `haproxy` and `redis` that the run has not started'),
   memoryBudgetBytes: positive.default(2 * 1024 ** 3).describe('worker memory for which the capacity is computed'),
   live: z
@@ -137,10 +135,7 @@ export const environmentSchema = z.object({
   HOLD: z.coerce.number().nonnegative().optional().describe('in place of `hold`'),
   BROADCASTS: z.coerce.number().int().nonnegative().optional().describe('in place of `broadcasts.count`'),
   ROOMS: z.coerce.number().int().positive().optional().describe('in place of `rooms.count`'),
-  COLLECT: z
-    .stringbool({ error: 'must be on or off' })
-    .optional()
-    .describe('`on` or `off`, in place of `overTime.collect`'),
+  COLLECT: z.stringbool({ error: 'must be on or off' }).optional().describe('in place of `overTime.collect`'),
   CONNECTIONS: z.coerce
     .number()
     .int()
@@ -157,7 +152,7 @@ export const environmentSchema = z.object({
   COMPRESSION: z
     .stringbool({ error: 'must be on or off' })
     .optional()
-    .describe('`on` or `off`, in place of the engine’s `compression`, and for the stack that the run starts'),
+    .describe('in place of the engine’s `compression`, and for the stack that the run starts'),
   TLS: z
     .stringbool({ error: 'must be on or off' })
     .optional()
@@ -165,7 +160,7 @@ export const environmentSchema = z.object({
   REDIS_URL: z
     .url({ protocol: /^rediss?$/ })
     .optional()
-    .describe('a Redis in place of the stack’s; with a remote target, the Redis to read memory from'),
+    .describe('a Redis in place of the stack’s; with a remote target, the one to read'),
   REDIS_NODES: z.coerce
     .number()
     .int()
