@@ -1,6 +1,6 @@
 /**
  * A metric in a table of metrics (the engine's, the plugin's, the live view's, the server's). Metrics are emitted from
- * these tables, and docs/reference is checked against them.
+ * these tables, and docs/reference is made from them.
  */
 export interface Metric {
   name: string;

@@ -13,7 +13,7 @@ export const EXIT_CODES = {
 /** Of `artillery run`, for the reference. INVALID takes precedence over a missed threshold, and that over SUSPECT. */
 export const RUN_EXIT_CODES: Record<number, string> = {
   0: 'passed: every threshold is met, and the measurement is VALID',
-  1: 'failed: a threshold is missed; without the plugin, all virtual users failed',
+  1: 'failed: a threshold is missed; without the plugin, the engine could not start, or all virtual users failed',
   2: 'refused: settings, machine or target do not allow the run, and nothing was measured',
   3: 'SUSPECT: the figures are there, with reasons to doubt them',
   4: 'INVALID: the figures cannot be trusted, or the run failed half-way',
