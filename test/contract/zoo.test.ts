@@ -1,30 +1,24 @@
-/** What the zoo shows is in the documentation: each lie and fault in a row of the table, with all of its reasons. */
+/** What the zoo shows is in the documentation: each reason that a lie or fault gives is in the table, and no unknown one. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { it } from 'node:test';
 import { VERDICT_REASONS } from '../../protocol/codes/verdict-reasons.ts';
-import { codes, page, plain, rows, section } from '../helpers/pages.ts';
+import { codes, page, rows, section } from '../helpers/pages.ts';
 import { ZOO } from '../helpers/zoo/index.ts';
 
-const table = rows(section(page('docs/method/verdict.md'), 'What a run notices, and what it cannot'));
+const table = rows(section(page('docs/method/verdict.md'), 'What a run notices'));
+const given = table.flatMap(([, reason]) => codes(reason)).filter((code) => code !== 'coverage');
 
-describe('the table of what a run notices', () => {
-  for (const { name, rows: named = [], reasons } of ZOO) {
-    it(`has the reasons for a server that ${name}`, () => {
-      const cells = named.map((row) => table.find(([first = '']) => plain(first) === row));
-      assert.equal(cells.includes(undefined), false, `rows: ${named.join('; ')}`);
-      const given = cells.flatMap((row) => codes(row?.[1]));
-      assert.deepEqual(
-        reasons.filter((code) => !given.includes(code)),
-        [],
-      );
-    });
-  }
+it('the table of what a run notices has every reason of the zoo', () => {
+  assert.ok(ZOO.length > 0);
+  const missing = ZOO.flatMap(({ name, reasons }) =>
+    reasons.filter((code) => !given.includes(code)).map((code) => `${name}: ${code}`),
+  );
+  assert.deepEqual(missing, []);
+});
 
-  it('names reasons that exist', () => {
-    const isKnown = (code: string) => code.endsWith('…') || code in VERDICT_REASONS || code === 'coverage';
-    assert.deepEqual(
-      table.flatMap(([, reason]) => codes(reason)).filter((code) => !isKnown(code)),
-      [],
-    );
-  });
+it('the table of what a run notices names reasons that exist', () => {
+  assert.deepEqual(
+    given.filter((code) => !(code in VERDICT_REASONS)),
+    [],
+  );
 });

@@ -19,7 +19,7 @@ export function connectingSeconds(phase: Phase, { count, ratePerSec }: Connectio
 }
 
 /**
- * The same number of virtual users per phase at another rate, as flat ramps (docs/method/connections.md#why-flat-ramps).
+ * The same number of virtual users per phase at another rate, as flat ramps (docs/method.md#rate).
  * Artillery's ramps last whole seconds, at least two (within a single second it spaces arrivals by 1 ms), and have whole
  * rates. So the rate becomes the highest one at or below `ratePerSec` that divides the arrivals exactly.
  * @throws CapacityError RATE_IMPOSSIBLE if no such rate is near

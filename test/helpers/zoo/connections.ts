@@ -23,10 +23,6 @@ export const connections: Member[] = [
   { name: 'keeps the contract', reasons: [] },
   {
     name: 'closes every fourth connection at once, and another fourth after 20 ms',
-    rows: [
-      'the server or a proxy closes connections, right after connecting or hours later',
-      'never all connections at the same time',
-    ],
     habits: () => ({
       connected(socket, n) {
         if (n % 4 === 1) socket.disconnect(true);
@@ -40,7 +36,6 @@ export const connections: Member[] = [
   },
   {
     name: 'refuses every fifth connection',
-    rows: ['connections are refused, or time out', 'never all connections at the same time'],
     habits: () => ({ admit: (n) => n % 5 !== 0 }),
     reasons: ['CONNECTIONS_FAILED', 'TARGET_NOT_REACHED'],
     connections: { peak: 16, opened: 16, held: 16, failed: 4, failures: { http_400: 4 } },
@@ -48,7 +43,6 @@ export const connections: Member[] = [
   },
   {
     name: 'closes four connections while all are idle',
-    rows: ['the server or a proxy closes connections, right after connecting or hours later'],
     options: { hold: 4 },
     async during(run, { load }) {
       await run.reached('hold');
@@ -64,7 +58,6 @@ export const connections: Member[] = [
   },
   {
     name: 'drops four connections while all are idle, which come back',
-    rows: ['connections drop, and come back'],
     config: { engines: { 'socketio-capacity': { reconnection: { delay: 0.2 } } } },
     options: { hold: 4 },
     async during(run, { load }) {
@@ -81,7 +74,6 @@ export const connections: Member[] = [
   },
   {
     name: 'counts the members while four are away, and sends when they are back',
-    rows: ['connections drop, and come back'],
     habits: () => {
       const load: Socket[] = [];
       return {
@@ -106,7 +98,6 @@ export const connections: Member[] = [
   },
   {
     name: 'closes three connections in place of sending them the second broadcast',
-    rows: ['the server or a proxy closes connections, right after connecting or hours later'],
     habits: () => ({
       send(message, members) {
         const ended = message.seq === 2 ? members.splice(0, 3) : [];
@@ -120,7 +111,6 @@ export const connections: Member[] = [
   },
   {
     name: 'stands still for 1.5 s in the middle of a ramp',
-    rows: ['the server stands still in a ramp'],
     habits: () => {
       let thaw: Promise<void> | undefined;
       return {

@@ -56,7 +56,6 @@ const EXACTLY_MANY = {
 export const copies: Member[] = [
   {
     name: 'drops seven copies of the first broadcast, and sends five of the second after the third',
-    rows: ['copies are lost or reordered, or arrive seconds later'],
     habits: () => dropAndReorder(7, 5),
     options: { drain: { quiet: 0.1, deadline: 1 } },
     reasons: [],
@@ -64,14 +63,12 @@ export const copies: Member[] = [
   },
   {
     name: 'sends four copies twice',
-    rows: ['copies arrive twice'],
     habits: () => only(2, (message, members) => sendTo([...members, ...members.slice(0, 4)], message)),
     reasons: ['WRONG_COPIES'],
     delivery: { duplicates: 4, frames: COPIES + 4 },
   },
   {
     name: 'sends broadcasts to connections of another room, too',
-    rows: ['copies arrive at connections that did not join the room'],
     habits: () => only(2, (message, members, others) => sendTo([...members, ...others.slice(0, 6)], message)),
     room: '{{ room }}',
     config: {
@@ -82,7 +79,6 @@ export const copies: Member[] = [
   },
   {
     name: 'sends eight copies before their broadcast is ordered',
-    rows: ['copies arrive before their broadcast was ordered, or sentAtUs is in the future'],
     habits: () => ({
       send(message, members) {
         if (message.seq === 1) sendTo(members.slice(0, 8), { ...message, seq: 2 });
@@ -94,7 +90,6 @@ export const copies: Member[] = [
   },
   {
     name: 'invents broadcasts',
-    rows: ['copies of broadcasts that nobody ordered'],
     habits: () =>
       only(2, (message, members) => {
         sendTo(members, message);
@@ -105,7 +100,6 @@ export const copies: Member[] = [
   },
   {
     name: 'sends broadcasts that cannot be read',
-    rows: ['payloads that cannot be read'],
     habits: () =>
       only(2, (message, members) => {
         sendTo(members, message);
@@ -118,7 +112,6 @@ export const copies: Member[] = [
   },
   {
     name: 'sends three payloads of another length, and one with other characters',
-    rows: ['payloads of another length, or with other characters'],
     habits: () => ({
       send(message, members) {
         if (message.seq === 1) sendTo(members.splice(0, 3), { ...message, data: message.data.slice(1) });
@@ -142,7 +135,6 @@ export const copies: Member[] = [
   },
   {
     name: 'sends parts of the last broadcast after 1.6 s and after 3.5 s',
-    rows: ['copies are lost or reordered, or arrive seconds later'],
     habits: () =>
       only(BROADCASTS, (message, members) => {
         sendTo(members.slice(8), message);
@@ -154,7 +146,6 @@ export const copies: Member[] = [
   },
   {
     name: 'sends four copies after the run has waited for them',
-    rows: ['copies arrive after the ledger was finalized'],
     habits: () => sendAfterFinalizing(4),
     options: { drain: { quiet: 0.1, deadline: 1 } },
     reasons: ['WRONG_COPIES'],
@@ -162,7 +153,6 @@ export const copies: Member[] = [
   },
   {
     name: 'takes 400 ms for an uneven fan-out, in which the reference receiver is the first',
-    rows: ['the server sends to one member after the other, slowly'],
     habits: () => ({
       send: (message, members) =>
         members.forEach(
@@ -182,7 +172,6 @@ export const copies: Member[] = [
   },
   {
     name: 'writes a time of the future into broadcasts',
-    rows: ['copies arrive before their broadcast was ordered, or sentAtUs is in the future'],
     habits: () => ({ stamp: (nowUs) => nowUs + AHEAD_US }),
     reasons: ['IMPOSSIBLE_REPORT'],
     delivery: { early: COPIES },

@@ -8,8 +8,6 @@ import type { Habits, ZooServer } from './server.ts';
 export interface Member {
   /** As in "a server that …". */
   name: string;
-  /** Rows of the table in docs/method/verdict.md that are about it. */
-  rows?: string[];
   /** Called once for each server. Default: an honest one. */
   habits?: () => Habits;
   /** Changes of the scenario's `config`, of the plugin's options, and of the room that the virtual users join. */

@@ -5,7 +5,6 @@ import { PacketType } from 'socket.io-parser';
 import { FIRST_REPEATED_ACK_ID } from '../../../plugin/fleet/client/repeated-message.ts';
 import { CONNECTIONS, type Member } from './member.ts';
 
-const ROW = 'messages of clients are acknowledged late, or never';
 const LATE_MS = 300;
 const step = {
   every: { seconds: 0.5, emit: { channel: 'event_batch', data: 1 }, acknowledge: true },
@@ -24,7 +23,6 @@ let toClose = 0;
 export const messages: Member[] = [
   {
     name: 'acknowledges messages of clients after 300 ms',
-    rows: [ROW],
     habits: () => ({ batch: (ack) => void setTimeout(ack, LATE_MS) }),
     ...{ step, options },
     reasons: [],
@@ -38,7 +36,6 @@ export const messages: Member[] = [
   },
   {
     name: 'never acknowledges every fifth message of clients',
-    rows: [ROW],
     habits: () => ({ batch: (ack, n) => void (n % 5 > 0 && ack()) }),
     ...{ step, options },
     reasons: [],
@@ -50,7 +47,6 @@ export const messages: Member[] = [
   },
   {
     name: 'acknowledges three messages of clients that nobody sent',
-    rows: ['the server acknowledges what nobody sent, or twice'],
     habits: () => ({
       batch(ack, n, socket) {
         ack();
@@ -64,7 +60,6 @@ export const messages: Member[] = [
   },
   {
     name: 'closes three connections in place of acknowledging their messages',
-    rows: [ROW, 'the server or a proxy closes connections, right after connecting or hours later'],
     habits: () => ({
       batch(ack, _n, socket) {
         if (toClose-- > 0) socket.disconnect(true);

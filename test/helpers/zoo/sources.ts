@@ -41,7 +41,6 @@ const prometheus: Member['workers'] = ({ url }) => ({ prometheus: [{ url: `${url
 export const sources: Member[] = [
   {
     name: 'takes its page of metrics away',
-    rows: ['a page of metrics no longer answers, or never ends'],
     habits: () => {
       let isGone = false;
       return {
@@ -58,7 +57,6 @@ export const sources: Member[] = [
   },
   {
     name: 'repeats its page of metrics',
-    rows: ['a page of metrics repeats old figures'],
     habits: () => ({ metrics: () => page({ clients: 0, cpuSeconds: 1, startedAt: 1 }) }),
     workers: prometheus,
     config: PHASES,
@@ -66,7 +64,6 @@ export const sources: Member[] = [
   },
   {
     name: 'gives its CPU time in milliseconds on its page of metrics',
-    rows: ['the CPU time on a page of metrics rises faster than it can, as if it were in milliseconds'],
     habits: () => {
       let cpuMs = 0;
       return {
@@ -86,7 +83,6 @@ export const sources: Member[] = [
   },
   {
     name: 'has its page of metrics from another process, with counters at 0',
-    rows: ['the process behind a page of metrics restarts'],
     habits: () => ({ metrics: restarting((isAnother) => ({ startedAt: isAnother ? 2 : 1 })) }),
     workers: prometheus,
     config: PHASES,
@@ -94,7 +90,6 @@ export const sources: Member[] = [
   },
   {
     name: 'has counters at 0 on its page of metrics, and does not say when its process started',
-    rows: ['the process behind a page of metrics restarts'],
     habits: () => ({ metrics: restarting(() => ({})) }),
     workers: prometheus,
     config: PHASES,
@@ -102,7 +97,6 @@ export const sources: Member[] = [
   },
   {
     name: 'has an admin UI that counts three clients too many',
-    rows: ["other people's connections arrive, also between two plateaus"],
     habits: () => ({ adminUi: (truth) => (truth > HALF ? truth + 3 : truth) }),
     workers: () => ({ adminUi: {} }),
     config: { phases: [ramp, { pause: 10 }, ramp, { pause: 10 }] },

@@ -18,7 +18,6 @@ function assertNoMemory({ memory, capacity }: Result): void {
 export const workers: Member[] = [
   {
     name: 'has a worker without control port',
-    rows: ['some connections are on a worker without control URL'],
     habits: () => {
       let elsewhere = 0;
       return {
@@ -40,14 +39,12 @@ export const workers: Member[] = [
   },
   {
     name: 'has one worker with two control ports',
-    rows: ['two control URLs of one process, two workers of one name'],
     habits: () => ({ controls: 2 }),
     reasons: ['WORKER_URLS_WRONG'],
     check: assertNoMemory,
   },
   {
     name: 'has two workers of the same name',
-    rows: ['two control URLs of one process, two workers of one name'],
     habits: () => ({
       controls: 2,
       stats: (truth, control) => ({
@@ -61,7 +58,6 @@ export const workers: Member[] = [
   },
   {
     name: 'gets connections of other people',
-    rows: ["other people's connections arrive, also between two plateaus"],
     habits: () => ({
       connected({ handshake }, n) {
         if (n !== 3) return;
@@ -80,7 +76,6 @@ export const workers: Member[] = [
   },
   {
     name: 'repeats its first statistics',
-    rows: ['a worker repeats old statistics'],
     habits: () => {
       let first: WorkerStats | undefined;
       return { stats: (truth) => (first ??= truth) };
@@ -91,7 +86,6 @@ export const workers: Member[] = [
   },
   {
     name: 'counts two members too many',
-    rows: ['the server counts other members than the ledger'],
     habits: () => ({ sent: (truth) => ({ ...truth, expected: (truth.expected ?? 0) + 2 }) }),
     options: { drain: { quiet: 0.1, deadline: 1 } },
     reasons: ['MEMBERS_DISAGREE'],
@@ -99,7 +93,6 @@ export const workers: Member[] = [
   },
   {
     name: 'confirms a broadcast that it does not send',
-    rows: ['a worker confirms a broadcast, and does not send it'],
     habits: () => ({ withholds: BROADCASTS }),
     options: { drain: { quiet: 0.1, deadline: 1 } },
     reasons: ['PROBE_INCOMPLETE'],
@@ -107,7 +100,6 @@ export const workers: Member[] = [
   },
   {
     name: 'sends a broadcast that it reports as failed',
-    rows: ['a worker refuses a broadcast'],
     habits: () => ({
       sent(truth) {
         if (truth.seq === 2) throw new Error('out of order');
@@ -119,7 +111,6 @@ export const workers: Member[] = [
   },
   {
     name: 'refuses a collection that is ordered',
-    rows: ['a worker refuses to collect its garbage, or another request'],
     habits: () => {
       let ordered = 0;
       return {

@@ -1,6 +1,6 @@
 /**
  * A TCP socket on Node's own handle, without the streams of net.Socket: a minimal client without them takes
- * about a quarter less CPU and three fifths less memory for a connection (docs/benchmarks/cost.md). The handle is not
+ * about a quarter less CPU and three fifths less memory for a connection (docs/benchmarks.md). The handle is not
  * Node's public API, so callers check `hasTcpHandles` first, and fall back to net.Socket.
  */
 import { getSystemErrorName } from 'node:util';

@@ -10,7 +10,7 @@ export const ALPN = ['http/1.1'];
 const CLASSICAL_GROUP = 'X25519';
 /**
  * Offers the same key exchanges as Node does by default, in the same order, but sends a key for one of them only (`*`).
- * OpenSSL otherwise makes an ML-KEM key, too, and keeps it as long as the connection (docs/benchmarks/cost.md).
+ * OpenSSL otherwise makes an ML-KEM key, too, and keeps it as long as the connection (docs/benchmarks.md).
  */
 const CLASSICAL_KEY_ONLY = '?X25519MLKEM768:?*X25519:DEFAULT';
 

@@ -1,6 +1,6 @@
 /**
  * TLS over another wire, on Node's own handle for it. Node's sockets let that handle read from TCP by itself, into a
- * buffer of its own for each connection (docs/benchmarks/cost.md has what that costs); here all connections share one. The
+ * buffer of its own for each connection (docs/benchmarks.md has what that costs); here all connections share one. The
  * handle is not Node's public API, so callers check `hasTlsHandles` first, and fall back to tls.connect.
  */
 import { checkServerIdentity } from 'node:tls';

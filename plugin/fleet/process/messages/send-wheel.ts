@@ -7,7 +7,7 @@
 const SLOTS = 10_000;
 /** Node's timers have no finer steps. */
 const MIN_SLOT_US = 1000;
-/** Multiples of it, without their whole part, are spread evenly, however many there are: see docs/method/messages.md. */
+/** Multiples of it, without their whole part, are spread evenly, however many there are: see docs/method/delivery.md. */
 const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
 
 /** A place in the schedule. */
