@@ -19,10 +19,11 @@ export interface Comparison {
   /** As printed; `–` if there is none. */
   bound: string;
   /** Undefined if there is no bound. */
-  ok: boolean | undefined;
+  ok?: boolean | undefined;
 }
 
 const AT_MOST = 'at most';
+const EXACT = 'exact';
 
 /** Rows that belong together, and their explanation. */
 export interface Section {
@@ -38,7 +39,7 @@ export function near(what: string, unit: Unit, truth: number, measured: number, 
 }
 
 export function exactly(what: string, truth: number, measured: number): Comparison {
-  return { what, unit: 'count', truth, measured, bound: 'exact', ok: truth === measured };
+  return { what, unit: 'count', truth, measured, bound: EXACT, ok: truth === measured };
 }
 
 /** For an upper bound, if the true value is not known. */
@@ -70,6 +71,28 @@ export function cells({ what, unit, truth, measured, bound, ok }: Comparison): s
   const verdict = ok === undefined ? '–' : ok ? 'yes' : 'NO';
   const error = bound === AT_MOST ? '–' : errorText(truth, measured, unit);
   return [what, inUnit(truth, unit), inUnit(measured, unit), error, bound, verdict];
+}
+
+/** @returns for all rows with a bound of one kind: the largest error, what is allowed, and how many kept it */
+export function summary(rows: Comparison[]): string[][] {
+  const kinds = Map.groupBy(
+    rows.filter(({ ok }) => ok !== undefined),
+    ({ unit, bound }) => `${unit} ${bound.replace(/\d/g, '')}`,
+  );
+  return [...kinds.values()].map((ofKind) => {
+    const worst = ofKind.reduce((one, other) => (badness(other) > badness(one) ? other : one));
+    const [what = '', truth = '', measured = ''] = cells(worst);
+    const kept = ofKind.filter(({ ok }) => ok).length;
+    const equal = worst.bound === EXACT && kept === ofKind.length;
+    const shown = equal ? ['all counts', '–', 'equal'] : [what, truth, measured];
+    return [...shown, worst.bound, `${kept} of ${ofKind.length}`];
+  });
+}
+
+/** What misses its bound is worst. */
+function badness({ truth, measured, bound, ok }: Comparison): number {
+  if (ok === false) return Number.POSITIVE_INFINITY;
+  return bound === AT_MOST ? measured - truth : Math.abs(measured - truth);
 }
 
 function errorText(truth: number, measured: number, unit: Unit): string {

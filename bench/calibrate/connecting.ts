@@ -34,10 +34,8 @@ export async function connecting(size: ConnectingSize): Promise<Section> {
     title: 'Connecting',
     text:
       `The server delays each connection by ${DELAYS_MS.upgrade} ms before the upgrade, ${DELAYS_MS.open} ms before ` +
-      `Engine.IO's open packet and ${DELAYS_MS.namespace} ms before the namespace, and records the actual delays. The ` +
-      'kernel performs the TCP handshake and cannot be slowed down, so TCP has an upper bound only. The same number of ' +
-      'connections has been made and closed before, so that code is compiled and the tables of open files have grown; ' +
-      'each doubling of these tables stops a process for about 10 ms. Refusals come in turn, one cause after the other.',
+      `Engine.IO's open packet and ${DELAYS_MS.namespace} ms before the namespace, and records the actual delays. TCP ` +
+      'cannot be slowed down, so it has an upper bound only. Refusals come in turn, one cause after the other.',
     rows: [...(await stages(size)), ...(await refusals(size))],
   };
 }

@@ -48,9 +48,8 @@ export async function delivery({ members, victims, processes }: DeliverySize): P
     return {
       title: 'Delivery',
       text:
-        `${members} members of the room and ${victims} connections outside it, in ${processes} fleet processes. ` +
-        'The server mishandles each broadcast in one specific way. The effect must appear in the matching columns and in ' +
-        'no others.',
+        `${members} members of the room and ${victims} other connections, in ${processes} generator processes. The server ` +
+        'mishandles each broadcast in one way, which must appear in the matching columns and in no others.',
       rows: await faultByFault(server, fleet, members, casesOf(members, victims)),
     };
   } finally {

@@ -45,10 +45,10 @@ export async function differences(size: DifferencesSize): Promise<Section> {
   return {
     title: 'Differences that a comparison sees',
     text:
-      `${size.runs} runs of ${size.connections} connections on each side, in turns, with the hold of ${size.holdSeconds} s that scenarios/1k.yml has. The changed server delays copies by ` +
+      `${size.runs} runs of ${size.connections} connections on each side, in turns. The changed server delays copies by ` +
       `${100 * SLOWER} % more, keeps ${100 * LARGER} % more memory per connection, and takes ${100 * BUSIER} % more CPU per ` +
-      `connect and per message, of what a pilot run of the other took. Below, the ${2 * size.runs} equal runs are divided in two in ` +
-      'every possible way. “Detectable” is what the comparison says that it would see.',
+      `connect and per message. The ${2 * size.runs} equal runs are then divided in two in every possible way. “Detectable” ` +
+      'is the smallest difference that the comparison claims to see, beside the one that it measured.',
     rows: [...seen(sides.reference, sides.changed), ...falseDifferences([...reference, ...twin])],
   };
 }

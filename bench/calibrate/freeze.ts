@@ -29,10 +29,8 @@ export async function freeze(size: FreezeSize): Promise<Section> {
     title: 'Rate, with a server that freezes',
     text:
       `${size.ramps} ramps of ${size.rampSeconds} s with ${size.ratePerSec} arrivals per second; during the first one, the ` +
-      `server is stopped for ${size.freezeMs / 1000} s (SIGSTOP, SIGCONT). Arrivals go on meanwhile, and connect when it ` +
-      'continues. The true rate comes from the times at which the server accepted: connections divided by the time from ' +
-      'the first to the last one of each ramp, or by the length of the ramp if that is longer. A freeze that ends before ' +
-      'its ramp does not lower the rate, as all connections are there in time; the rush after it does not raise it.',
+      `server is stopped for ${size.freezeMs / 1000} s. The true rate comes from the times at which the server accepted. A ` +
+      'freeze that ends before its ramp does not lower the rate; the rush after it does not raise it.',
     rows,
   };
 }

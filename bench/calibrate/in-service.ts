@@ -48,12 +48,10 @@ export async function inService(size: InServiceSize): Promise<Section> {
   return {
     title: 'Memory in service',
     text:
-      'What a server needs beyond what its connections keep. The first server leaves garbage in the heap for each ' +
-      'connection, and never collects it by itself; what was read before each ordered collection, less what is left after ' +
-      'it, is compared with that of a twin without this garbage. The second one allocates a Buffer for each copy of a ' +
-      `broadcast and keeps it for ${COPY_MS / 1000} s; the slope of the memory in service is compared with that of a twin. ` +
-      'Then, the capacity is tried: as many connections as fit in the budget, according to the line, really connect and ' +
-      'receive a broadcast. The memory that they need is the true value.',
+      'One server leaves garbage for each connection, and the reading before a collection less that after it is compared with ' +
+      `a twin without garbage. Another keeps a Buffer for each copy of a broadcast for ${COPY_MS / 1000} s. Then as many ` +
+      'connections as fit in a budget, by the line, really connect and receive a broadcast: the memory that they need is the ' +
+      'true value.',
     rows: [garbageRow(tidy, littering, size), ...rows],
   };
 }

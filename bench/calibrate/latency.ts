@@ -22,12 +22,9 @@ export async function latency(size: LatencySize): Promise<Section> {
   return {
     title: 'Latency of every receiver',
     text:
-      'The server sends each receiver its copy after a delay and records the actual time. The recorded time is the true ' +
-      'value, because a timer itself can be late. The measured side is the ledger and the figures of the result document. ' +
-      'Server and fleet each have a core, where they take priority over everything else (real-time scheduling class). ' +
-      'Otherwise, if the fleet had to wait until the server is done, its first receivers would be late by up to one time ' +
-      `slice of the kernel (4 ms), which no event loop metric shows. The first ${WARM_UP} broadcasts, which run code that ` +
-      'is not compiled yet, are left out.',
+      'The server sends each receiver its copy after a delay and records the actual time, which is the true value. Server and ' +
+      'generator each have a core with real-time priority: otherwise the first receivers could be late by a time slice of the ' +
+      `kernel (4 ms). The first ${WARM_UP} broadcasts are left out.`,
     rows: (await runsOfSize(size)).flat(),
   };
 }

@@ -17,7 +17,7 @@ import { inService } from './in-service.ts';
 import { latency } from './latency.ts';
 import { memory } from './memory.ts';
 import { payloads } from './payloads.ts';
-import { type Calibration, markdown } from './report.ts';
+import { type Measured, markdown, merged, readCalibration } from './report.ts';
 import { roundTrip } from './round-trip.ts';
 import { stall } from './stall.ts';
 import { wholeRun } from './whole-run.ts';
@@ -84,8 +84,9 @@ const ONCE: Part[] = ['differences'];
 
 const USAGE = `usage: npm run calibrate -- [options]
   --only <names>  of ${names.join(', ')}
-  --write         write docs/calibration.md, too; with --only, these parts of it`;
+  --write         write docs/calibration.md and .json, too; with --only, these parts of them`;
 const PAGE = join('docs', 'calibration.md');
+const DATA = join('docs', 'calibration.json');
 const PACKAGES = ['socket.io', 'ws', 'socket.io-client', 'artillery', 'hdr-histogram-js'];
 
 try {
@@ -98,28 +99,31 @@ try {
 async function main(): Promise<void> {
   const { only, write } = parseOptions();
   const machine = describeMachine(PACKAGES);
-  const calibration: Calibration = { machine, sections: [] };
-  const before = only.length < names.length && existsSync(PAGE) ? readFileSync(PAGE, 'utf8') : undefined;
-  // A page of other versions is refused now, and not after half an hour.
-  if (write) markdown(calibration, before);
+  const sections: (Section & { when: Measured })[] = [];
+  const keeps = only.length < names.length && existsSync(DATA);
+  const before = keeps ? readCalibration(readFileSync(DATA, 'utf8')) : undefined;
+  // Data of other versions are refused now, and not after half an hour.
+  if (write) merged(machine, sections, before);
   for (const name of only) {
     const load = loadavg()[0] as number;
     const { section, attempts } = await measured(name);
     const date = new Date().toISOString().slice(0, 10);
     const commit = machine.gitCommit?.slice(0, 12) ?? 'unknown';
-    calibration.sections.push({ ...section, attempts, measured: { date, commit, load } });
+    sections.push({ ...section, when: { date, commit, load, attempts } });
     console.log(`${section.title}${attempts > 1 ? ` (attempt ${attempts})` : ''}`);
     console.log(`${table(TABLE_HEAD, section.rows.map(cells), '  ').join('\n')}\n`);
   }
-  const missed = calibration.sections.flatMap(({ title, rows }) =>
+  const missed = sections.flatMap(({ title, rows }) =>
     rows.filter(({ ok }) => ok === false).map(({ what }) => `${title}: ${what}`),
   );
-  const bounds = calibration.sections.flatMap(({ rows }) => rows).filter(({ ok }) => ok !== undefined).length;
+  const bounds = sections.flatMap(({ rows }) => rows).filter(({ ok }) => ok !== undefined).length;
   console.log(missed.length === 0 ? `All ${bounds} bounds are kept.` : `Missed: ${missed.join('; ')}`);
   if (missed.length > 0) process.exitCode = 1;
   if (write) {
-    writeFileSync(PAGE, markdown(calibration, before));
-    console.log(`Written to ${PAGE}`);
+    const calibration = merged(machine, sections, before);
+    writeFileSync(DATA, `${JSON.stringify(calibration, null, 2)}\n`);
+    writeFileSync(PAGE, markdown(calibration));
+    console.log(`Written to ${PAGE} and ${DATA}`);
   }
 }
 

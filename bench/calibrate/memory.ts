@@ -48,12 +48,9 @@ export async function memory(size: MemorySize): Promise<Section> {
   return {
     title: 'Memory per connection',
     text:
-      `Each server keeps the stated amount per connection more than its twin, which keeps ${TWIN_BYTES} bytes of the ` +
-      'same kind; the difference of their slopes is compared with that amount. `workerHeapUsed` and `workerExternal` ' +
-      'count bytes. `workerRss` counts pages of the process, including what the allocator holds in reserve and has not ' +
-      'returned, so it has no bound. All these servers have had connections before the first plateau. A server pays only ' +
-      'once for what it sets up, compiles and reserves for its very first connections, but a line through zero ' +
-      'connections spreads this cost over all of them. The last rows show by how much, on two equal servers.',
+      `Each server keeps the stated amount per connection more than its twin, which keeps ${TWIN_BYTES} bytes of the same ` +
+      'kind. `workerRss` includes what the allocator holds in reserve, so it has no bound. Servers are warm; the “cold” rows ' +
+      'show what a line through zero connections makes of the cost of the very first ones.',
     rows,
   };
 }

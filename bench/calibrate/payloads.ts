@@ -23,10 +23,9 @@ export async function payloads(size: PayloadsSize): Promise<Section> {
   return {
     title: 'Payloads',
     text:
-      `${size.members} members of the room receive three broadcasts of each size. In the second one, ${size.victims} copies ` +
-      'are one character too long. In the third one, the last character of all copies but the first is another. Of each ' +
-      `broadcast, the fleet compares one copy in ${CONTENT_CHECK_EVERY} with the first one, so it has to find exactly this ` +
-      'share. Bytes are those of all frames on the wire, with their headers.',
+      `${size.members} members receive three broadcasts of each size: one correct, one with ${size.victims} copies that are a ` +
+      'character too long, and one in which the last character differs in all copies but the first. One copy in ' +
+      `${CONTENT_CHECK_EVERY} is compared, so exactly this share must be found.`,
     rows,
   };
 }

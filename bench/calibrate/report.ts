@@ -1,12 +1,39 @@
-/** The calibration as a page of the documentation. Parts can be measured again, each by itself. */
+/** The calibration as data, and as a page of the documentation made from it. Parts can be measured again, each by itself. */
+import { z } from 'zod';
 import { decimals } from '../../report/text/format.ts';
 import { type Machine, machineLines } from '../machine.ts';
-import { cells, type Section, TABLE_HEAD } from './comparison.ts';
+import { cells, type Section, summary } from './comparison.ts';
 
-export interface Calibration {
-  machine: Machine;
-  sections: (Section & { attempts: number; measured: Measured })[];
-}
+/** A missing figure is infinite, which JSON cannot say. */
+const numberSchema = z
+  .number()
+  .nullable()
+  .transform((value) => value ?? Number.POSITIVE_INFINITY);
+
+const documentSchema = z.object({
+  /** Lines on machine and versions. */
+  machine: z.string(),
+  versions: z.string(),
+  sections: z.array(
+    z.object({
+      title: z.string(),
+      text: z.string(),
+      rows: z.array(
+        z.object({
+          what: z.string(),
+          unit: z.enum(['ms', 'bytes', '1/s', 'count', '%', 's', 'µs']),
+          truth: numberSchema,
+          measured: numberSchema,
+          bound: z.string(),
+          ok: z.boolean().optional(),
+        }),
+      ),
+      /** When, at which commit and load, and where, if not on the machine of the document. */
+      measured: z.string(),
+    }),
+  ),
+});
+export type Calibration = z.infer<typeof documentSchema>;
 
 /** When a section was measured. */
 export interface Measured {
@@ -14,64 +41,76 @@ export interface Measured {
   commit: string;
   /** Load average of the minute before. */
   load: number;
+  attempts: number;
+}
+
+export function readCalibration(json: string): Calibration {
+  return documentSchema.parse(JSON.parse(json));
 }
 
 /**
- * @param before the page until now: its sections stay, unless they were measured again; what was measured on another machine
- *   than the page's says on which
- * @throws Error if that page is of other versions
+ * @param before the calibration until now: its sections stay, unless they were measured again
+ * @throws Error if it is of other versions
  */
-export function markdown({ machine, sections }: Calibration, before: string | undefined): string {
-  const [ofMachine = '', ofVersions = ''] = machineLines(machine);
-  const [head = '', ...kept] = before?.split(/^(?=## )/m) ?? [];
-  if (kept.length > 0 && !head.includes(ofVersions)) {
-    throw new Error('the page is of other versions: measure all parts');
-  }
-  const ofPage = kept.length > 0 ? (/^- Machine: .*$/m.exec(head)?.[0] ?? ofMachine) : ofMachine;
-  const where = ofPage === ofMachine ? '' : `; on another machine: ${ofMachine.replace('- Machine: ', '')}`;
-  const again = new Map(sections.map((section) => [`## ${section.title}`, sectionLines(section, where).join('\n')]));
-  const all = kept.map((section) => take(again, section.slice(0, section.indexOf('\n'))) ?? section);
+export function merged(
+  machine: Machine,
+  sections: (Section & { when: Measured })[],
+  before: Calibration | undefined,
+): Calibration {
+  const [ofMachine = '', versions = ''] = machineLines(machine);
+  if (before && before.versions !== versions) throw new Error('the page is of other versions: measure all parts');
+  const where = before?.machine ?? ofMachine;
+  const elsewhere = where === ofMachine ? '' : `; on another machine: ${ofMachine.replace('- Machine: ', '')}`;
+  const again = new Map(
+    sections.map(({ title, text, rows, when }) => [
+      title,
+      { title, text, rows, measured: measuredText(when) + elsewhere },
+    ]),
+  );
+  const all = new Map([...(before?.sections ?? []).map((one) => [one.title, one] as const), ...again]);
+  return { machine: where, versions, sections: [...all.values()] };
+}
+
+function measuredText({ date, commit, load, attempts }: Measured): string {
+  const attempt = attempts > 1 ? `, attempt ${attempts}` : '';
+  return `${date}, commit ${commit}${attempt}, load average before: ${decimals(load, 2)}`;
+}
+
+export function markdown({ machine, versions, sections }: Calibration): string {
+  const bounded = sections.flatMap(({ title, rows }) =>
+    summary(rows).map((row, index) => [index === 0 ? title : '', ...row]),
+  );
+  const unbounded = sections.flatMap(({ title, rows }) =>
+    rows
+      .filter(({ ok }) => ok === undefined)
+      .map((row, index) => [index === 0 ? title : '', ...cells(row).slice(0, 3)]),
+  );
   return [
     '# Calibration',
     '',
-    'Can the figures be trusted? This page measures servers whose true values are known, with the same code as every run:',
-    'the fleet and its ledger, the memory readings, the regression and the figures of the result document. The',
-    '[method](./method.md) defines each figure.',
+    'Are the figures right? `npm run calibrate` measures servers whose true values are known, with the same code as every',
+    'run. Each row shows the largest error among figures of one kind.',
     '',
-    'This page was written by `npm run calibrate -- --write`, which ends with exit code 1 if a bound is missed. A part that',
-    'misses one is measured up to three times, because everything else that runs on the machine affects its times. Each',
-    'section says when it was measured: `--only` repeats a part.',
+    ...tableLines(['part', 'figure', 'true value', 'measured', 'allowed', 'kept'], bounded),
     '',
-    ofPage,
-    ofVersions,
+    machine,
+    versions,
     '',
-    `${[...all, ...again.values()].join('').trimEnd()}\n`,
+    'Written by `npm run calibrate -- --write`, which fails if a bound is missed; `docs/calibration.json` has every row. Other',
+    'programs on the machine affect times, so a part that misses a bound is measured up to three times.',
+    '',
+    '## Figures without a bound',
+    '',
+    ...tableLines(['part', 'figure', 'true value', 'measured'], unbounded),
+    '',
+    '## How each part is measured',
+    '',
+    ...sections.map(({ title, text, measured }) => `- **${title}.** ${text} (${measured})`),
+    '',
   ].join('\n');
 }
 
-function take(sections: Map<string, string>, title: string): string | undefined {
-  const found = sections.get(title);
-  sections.delete(title);
-  return found;
-}
-
-/** @param where it was measured, if not on the machine of the page */
-function sectionLines(
-  { title, text, rows, attempts, measured }: Calibration['sections'][number],
-  where: string,
-): string[] {
-  const { date, commit, load } = measured;
-  return [
-    `## ${title}`,
-    '',
-    text,
-    '',
-    `| ${TABLE_HEAD.join(' | ')} |`,
-    '| :-- | --: | --: | --: | :-- | :-- |',
-    ...rows.map((row) => `| ${cells(row).join(' | ')} |`),
-    '',
-    `Measured on ${date} at commit ${commit}${attempts > 1 ? `, attempt ${attempts}` : ''}; load average before: ${decimals(load, 2)}${where}.`,
-    '',
-    '',
-  ];
+function tableLines(head: string[], rows: string[][]): string[] {
+  const line = (row: string[]) => `| ${row.join(' | ')} |`;
+  return [line(head), line(head.map((_, column) => (column < 2 ? ':--' : '--:'))), ...rows.map(line)];
 }

@@ -30,9 +30,8 @@ export async function roundTrip(size: RoundTripSize): Promise<Section> {
   return {
     title: 'Round trip ÷ 2',
     text:
-      'All connections go through a relay that delays traffic to the clients and from the clients by different times. ' +
-      'The latency of the receivers is the way out. Half of a round trip is the mean of both ways. It is the same for all ' +
-      'of these links and cannot distinguish them, so its rows against the way out have no bound.',
+      'A relay delays traffic to and from the clients by different times. The latency of receivers is the way out; half of a ' +
+      'round trip is the mean of both ways, and cannot tell these links apart.',
     rows,
   };
 }

@@ -17,10 +17,8 @@ export async function stall(size: StallSize): Promise<Section> {
   return {
     title: 'Which process stood still',
     text:
-      'A process is stopped from outside (SIGSTOP, SIGCONT) while a broadcast is on its way. Latency rises by the same ' +
-      "amount whichever process it is; the two processes' event loops show which one. A process that is stopped, or that " +
-      'waits for a core, does no work, so this shows in the delay of its event loop and not in its utilization. The ' +
-      'reference receiver, in a process of its own, waits for the server like every receiver, but not for the generator.',
+      'Server or generator is stopped (SIGSTOP) while a broadcast is on its way. Latency rises by the same amount; the event ' +
+      'loops and the reference receiver show which one it was.',
     rows: [...(await stalled('the generator', size)), ...(await stalled('the server', size))],
   };
 }

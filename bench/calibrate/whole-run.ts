@@ -31,11 +31,9 @@ export async function wholeRun(size: WholeRunSize): Promise<Section> {
   return {
     title: 'A whole run',
     text:
-      `\`artillery run\` with engine and plugin, ${size.connections} connections, against a server that keeps ` +
-      `${KEEP_BYTES / 1024} KB more per connection than its twin in a separate run, delays each copy by ${DELAY_MS} ms ` +
-      `and leaves out ${DROP} members of the room. The measured values come from result.json. No process has its own core ` +
-      'here: receivers that wait while the server is still sending are late by up to one time slice of the kernel, 4 ms. ' +
-      'The bound is therefore wider.',
+      `\`artillery run\` with ${size.connections} connections, against a server that keeps ${KEEP_BYTES / 1024} KB more per ` +
+      `connection than its twin, delays each copy by ${DELAY_MS} ms and leaves out ${DROP} members. Measured values come ` +
+      'from result.json. No process has its own core, so times may be off by one time slice of the kernel more.',
     rows: compare(size, twin.result, known.result, known.truth),
   };
 }

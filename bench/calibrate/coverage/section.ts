@@ -13,10 +13,9 @@ export async function latencyIntervals({ server, drawn }: LatencyIntervalsSize):
   return {
     title: 'Intervals of latencies',
     text:
-      'How often a 95 % interval contains the true value, by repetition. A server delays each broadcast by an ' +
-      'exponentially distributed time that all copies share, and each copy by a time of its own; the true percentiles ' +
-      'are those of all repeats together, as the server recorded them. Drawn latencies, with 20 copies of each broadcast, ' +
-      'show the statistic alone: for p99, and for other distributions.',
+      'How often a 95 % interval contains the true value. A server delays each broadcast by an exponentially distributed time ' +
+      'that all copies share; the true percentiles are those of all repeats together. Drawn latencies, with 20 copies of each ' +
+      'broadcast, show the statistic alone.',
     rows: [
       ...(await ofServer(server)),
       ...ofDrawn(drawn.few, 6, ['even', 'skewed', 'one in ten slow', 'nothing shared']),
@@ -30,10 +29,10 @@ export async function costIntervals(size: CostsCoverageSize): Promise<Section> {
   return {
     title: 'Intervals of costs',
     text:
-      'How often a 95 % interval contains the true value, by repetition: each repeat is a short run with a new server, and ' +
-      'the true value is the mean of all repeats. V8’s young generation has a fixed size there, because its growth is a single ' +
-      'step that one run sees and the next one does not. CPU times are also compared with what the server spends on each ' +
-      'connection, on those that are idle, and on each copy.',
+      'How often a 95 % interval contains the true value, which is the mean of all repeats: short runs, each with a new server. ' +
+      'V8’s young generation has a fixed size there, because its growth is a single step that one run sees and the next one ' +
+      'does not. CPU times are also compared with what the server spends. The upper bound allows for chance, so few repeats ' +
+      'may show 100 %.',
     rows: await ofCosts(size),
   };
 }

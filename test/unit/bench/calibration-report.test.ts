@@ -1,38 +1,84 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { exactly } from '../../../bench/calibrate/comparison.ts';
-import { markdown } from '../../../bench/calibrate/report.ts';
+import { type Comparison, exactly, near, shown } from '../../../bench/calibrate/comparison.ts';
+import { markdown, merged, readCalibration } from '../../../bench/calibrate/report.ts';
 
 const machine = { cpu: 'A', cores: 2, memoryGiB: 4, kernel: 'Linux 6', versions: { node: 'v24' }, gitCommit: null };
-const section = (title: string, date: string) => ({
+const section = (title: string, date: string, rows: Comparison[] = [exactly('copies', 3, 3)]) => ({
   title,
   text: 'Why.',
-  rows: [exactly('copies', 3, 3)],
-  attempts: 1,
-  measured: { date, commit: 'abc', load: 0.1 },
+  rows,
+  when: { date, commit: 'abc', load: 0.1, attempts: 1 },
 });
-const whole = markdown({ machine, sections: [section('One', '2026-01-01'), section('Two', '2026-01-01')] }, undefined);
+const whole = merged(machine, [section('One', '2026-01-01'), section('Two', '2026-01-01')], undefined);
+
+describe('the data of the calibration', () => {
+  it('keep the sections that are not measured again, in their order', () => {
+    const { sections } = merged(machine, [section('One', '2026-02-02'), section('New', '2026-02-02')], whole);
+    assert.deepEqual(
+      sections.map(({ title, measured }) => [title, measured.slice(0, 10)]),
+      [
+        ['One', '2026-02-02'],
+        ['Two', '2026-01-01'],
+        ['New', '2026-02-02'],
+      ],
+    );
+  });
+
+  it('say which section was measured on another machine', () => {
+    const again = merged({ ...machine, cores: 8 }, [section('One', '2026-02-02')], whole);
+    assert.equal(again.machine, whole.machine);
+    assert.match(again.sections[0]?.measured ?? '', /; on another machine: A, 8 cores, 4 GiB of memory, Linux 6$/);
+    assert.doesNotMatch(again.sections[1]?.measured ?? '', /another machine/);
+    const back = merged(machine, [section('One', '2026-03-03')], again);
+    assert.doesNotMatch(markdown(back), /another machine/);
+  });
+
+  it('are not put together from two versions', () => {
+    const other = { ...machine, versions: { node: 'v26' } };
+    assert.throws(() => merged(other, [section('One', '2026-02-02')], whole), /of other versions/);
+  });
+
+  it('are read as they were written, also where a figure is missing', () => {
+    const written = merged(machine, [section('One', '2026-01-01', [exactly('copies', 3, Infinity)])], undefined);
+    assert.deepEqual(readCalibration(JSON.stringify(written)), written);
+  });
+});
 
 describe('the page of the calibration', () => {
-  it('keeps the sections that are not measured again, in their order', () => {
-    const page = markdown({ machine, sections: [section('One', '2026-02-02'), section('New', '2026-02-02')] }, whole);
-    const found = page.match(/^(## .*|Measured on \S+)/gm);
-    const [first, second] = ['Measured on 2026-02-02', 'Measured on 2026-01-01'];
-    assert.deepEqual(found, ['## One', first, '## Two', second, '## New', first]);
-    assert.equal(markdown({ machine, sections: [] }, page), page);
+  const pageOf = (rows: Comparison[]) => markdown(merged(machine, [section('One', '2026-01-01', rows)], undefined));
+  const time = (what: string, measured: number) => near(what, 'ms', 50, measured, { absolute: 1 });
+
+  it('shows the largest error of each kind, and how many bounds are kept', () => {
+    const page = pageOf([
+      time('p50', 50.1),
+      time('p99', 49.2),
+      time('max', 50.5),
+      exactly('a', 1, 1),
+      exactly('b', 2, 2),
+    ]);
+    assert.match(
+      page,
+      /^\| One \| p99 \| 50\.00 ms \| 49\.20 ms \| ± 1\.00 ms \| 3 of 3 \|\n\| .*equal \| exact \| 2 of 2 \|/m,
+    );
   });
 
-  it('says which section was measured on another machine', () => {
-    const page = markdown({ machine: { ...machine, cores: 8 }, sections: [section('One', '2026-02-02')] }, whole);
-    assert.match(page, /^- Machine: A, 2 cores/m);
-    assert.match(page, /^Measured on 2026-02-02 .*; on another machine: A, 8 cores, 4 GiB of memory, Linux 6\.$/m);
-    assert.match(page, /^Measured on 2026-01-01 at commit abc; load average before: 0\.10\.$/m);
-    const back = markdown({ machine, sections: [section('One', '2026-03-03')] }, page);
-    assert.doesNotMatch(back, /another machine/);
+  it('shows a missed bound rather than a larger error within another', () => {
+    const page = pageOf([exactly('few', 7, 6), exactly('many', 7, 7), near('p99', 'ms', 500, 504, { share: 0.01 })]);
+    assert.match(page, /\| few \| 7 \| 6 \| exact \| 1 of 2 \|/);
   });
 
-  it('is not put together from two versions', () => {
-    const other = { machine: { ...machine, versions: { node: 'v26' } }, sections: [section('One', '2026-02-02')] };
-    assert.throws(() => markdown(other, whole), /of other versions/);
+  it('lists what has no bound', () => {
+    assert.match(
+      pageOf([shown('pages', 'bytes', 10, 12)]),
+      /## Figures without a bound[\s\S]*\| pages \| 10 B \| 12 B \|/,
+    );
+  });
+
+  it('is made from its data', () => {
+    const data = readCalibration(readFileSync('docs/calibration.json', 'utf8'));
+    assert.equal(readFileSync('docs/calibration.md', 'utf8'), markdown(data));
+    assert.ok(data.sections.length > 10);
   });
 });
