@@ -6,12 +6,13 @@ import { z } from 'zod';
 import { table } from '../../report/text/table.ts';
 import { type Command, runCommand } from '../command.ts';
 import { describeMachine, firstLine } from '../machine.ts';
+import { publishSection } from '../page.ts';
 import { Worker } from '../worker.ts';
 import { GENERATORS, type Generator } from './generators.ts';
 import { measure } from './measure.ts';
 import type { Load } from './programs/program.ts';
 import { TlsProxy } from './proxy.ts';
-import { type ClientReport, chart, markdown, pageName, type Round, rowsOf, tableHead, tableRows } from './report.ts';
+import { type ClientReport, chart, markdown, type Round, rowsOf, sectionName, tableHead, tableRows } from './report.ts';
 
 const PLAN = { count: 20, bytes: 1000 };
 const PACKAGES = ['socket.io', 'ws', 'socket.io-client', 'artillery', 'artillery-engine-socketio-v3'];
@@ -42,7 +43,7 @@ await runCommand({
   --repeat <n>       rounds; the table has medians (default 1)
   --only <names>     of ${names.join(', ')}
   --tls              over TLS, which the stack's nginx terminates in front of the worker
-  --publish          write docs/benchmarks/client.md or client-tls.md, too`,
+  --publish          write the section of docs/benchmarks.md, too`,
   schema: optionsSchema,
   run,
 });
@@ -99,10 +100,15 @@ async function run({ options, command, signal }: Command<z.output<typeof options
   console.log(`\n${table(tableHead(tls), tableRows(report.rows, tls), '').join('\n')}\n`);
   for (const [label, why] of Object.entries(absent)) console.log(`not measured: ${label}, ${why}`);
   const folder = join('results', `bench-client-${startedAt.replace(/[:.]/g, '-').slice(0, 19)}`);
-  write(report, folder, 'chart.svg', 'report.md');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'chart.svg'), chart(report.rows));
+  writeFileSync(join(folder, 'report.md'), markdown(report, './chart.svg'));
   writeFileSync(join(folder, 'result.json'), `${JSON.stringify(report, null, 2)}\n`);
   console.log(`Written to ${folder}`);
-  if (publish) write(report, join('docs', 'benchmarks'), `${pageName(report)}.svg`, `${pageName(report)}.md`);
+  if (!publish) return;
+  const name = sectionName(report);
+  writeFileSync(join('docs', 'benchmarks', `${name}.svg`), chart(report.rows));
+  publishSection(name, markdown(report, `./benchmarks/${name}.svg`));
 }
 
 async function runRound(
@@ -130,10 +136,4 @@ async function runRound(
     }
   }
   return round;
-}
-
-function write(report: ClientReport, folder: string, chartName: string, documentName: string): void {
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, chartName), chart(report.rows));
-  writeFileSync(join(folder, documentName), markdown(report, `./${chartName}`));
 }

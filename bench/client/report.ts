@@ -45,12 +45,6 @@ type FigureName = keyof typeof FIGURES;
 const figureNames = Object.keys(FIGURES) as FigureName[];
 
 const FLOOR = 'floor';
-const TLS_NOTES = [
-  '  It uses the OpenSSL of the system, and Node its own, so the two can offer different key exchanges.',
-  '- **TLS**: the nginx of the stack, as with `TLS=on`. Every connection makes a full handshake and checks the',
-  '  certificate. nginx chooses cipher and key exchange, so the others have the same handshake as the floor, except that',
-  '  they may offer more. [Where the cost goes](./cost.md) explains the differences.',
-];
 /** Without TLS, the floor has 24 bytes per connection, less than the kernel rounds: a multiple would be meaningless. */
 function hasMultiple(name: FigureName, tls: boolean): boolean {
   return tls || name !== 'memoryPerConnectionBytes';
@@ -115,8 +109,8 @@ export function chart(rows: Row[]): string {
   );
 }
 
-/** @returns the name of the published page, without extension */
-export function pageName({ tls }: ClientReport): string {
+/** @returns the name of the section and of its chart */
+export function sectionName({ tls }: ClientReport): string {
   return tls ? 'client-tls' : 'client';
 }
 
@@ -125,14 +119,9 @@ export function markdown(report: ClientReport, chartPath: string): string {
   const { tls, connections, ratePerSec, broadcasts, bytes, rounds, absent } = report;
   const row = (cells: string[]) => `| ${cells.join(' | ')} |`;
   return [
-    `# What a connection and a message cost the generator${tls ? ' over TLS' : ''}`,
-    '',
-    `<!-- Written by \`npm run bench:client -- ${tls ? '--tls ' : ''}--publish\`; do not edit. -->`,
-    '',
-    `Each generator in turn opens ${integer(connections)} connections at ${integer(ratePerSec)}/s to the same Socket.IO`,
-    `worker (${tls ? 'behind nginx, which terminates TLS' : 'no proxy'}), joins one room, and receives ${broadcasts} broadcasts of`,
-    `${integer(bytes)} characters.`,
-    `${rounds.length === 1 ? 'One round' : `${rounds.length} rounds; median (min–max)`}.`,
+    `Each generator in turn opens ${integer(connections)} connections at ${integer(ratePerSec)}/s to one Socket.IO worker`,
+    `${tls ? 'behind nginx, which terminates TLS' : 'without a proxy'}, joins one room, and receives ${broadcasts} broadcasts of`,
+    `${integer(bytes)} characters. ${rounds.length === 1 ? 'One round.' : `${rounds.length} rounds: median (lowest–highest).`}`,
     '',
     `![CPU and memory of each generator](${chartPath})`,
     '',
@@ -141,17 +130,6 @@ export function markdown(report: ClientReport, chartPath: string): string {
     ...tableRows(report.rows, tls).map(row),
     '',
     ...Object.entries(absent).map(([label, why]) => `Not measured: ${label}, ${why}.\n`),
-    '- **CPU per connection**: user and system time of all generator processes from the start of the ramp until all',
-    '  connections have joined, divided by their number. Start-up is not included.',
-    '- **CPU per message**: CPU time of a window with broadcasts, less that of an idle window of the same length, divided by',
-    '  connections × broadcasts. Both windows contain one Engine.IO ping of every connection.',
-    '- **Memory per connection**: proportional set size of all processes with all connections, after settling and without',
-    '  a forced garbage collection, less that before the ramp. Kernel buffers, which are the same for all, are not',
-    `  included.${tls ? '' : ' The floor keeps 24 bytes per connection, so multiples of it would be meaningless.'}`,
-    '- **Floor**: `bench/client/floor.c`, a single thread with epoll that counts broadcasts by sequence number.',
-    ...(tls ? TLS_NOTES : []),
-    '- **Transports**: WebSocket only, unless the row says otherwise. [Polling first](./cost.md#transports) costs more.',
-    '',
     ...machineLines(report.machine),
     `- Load average of the minute before: ${decimals(report.loadBefore, 1)}. Other programs make each figure larger.`,
     `- Command: \`${report.command}\`, ${report.startedAt.slice(0, 10)}`,

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { table } from '../../report/text/table.ts';
 import { type Command, runCommand } from '../command.ts';
 import { describeMachine } from '../machine.ts';
+import { publishSection } from '../page.ts';
 import { measure } from './measure.ts';
 import { markdown, type Round, type ServerReport, tableHead, tableRows } from './report.ts';
 import { VARIANTS } from './variants.ts';
@@ -28,7 +29,7 @@ await runCommand({
   --connections <n>  multiple of 4, at least 400 (default 4,000)
   --repeat <n>       rounds; the table has medians (default 1)
   --only <names>     some of the rows, with commas between them
-  --publish          write docs/benchmarks/server.md, too`,
+  --publish          write the section of docs/benchmarks.md, too`,
   schema: optionsSchema,
   run,
 });
@@ -71,7 +72,5 @@ async function run({ options, command, signal }: Command<z.output<typeof options
   writeFileSync(join(folder, 'result.json'), `${JSON.stringify(report, null, 2)}\n`);
   writeFileSync(join(folder, 'report.md'), markdown(report));
   console.log(`Written to ${folder}`);
-  if (!publish) return;
-  mkdirSync(join('docs', 'benchmarks'), { recursive: true });
-  writeFileSync(join('docs', 'benchmarks', 'server.md'), markdown(report));
+  if (publish) publishSection('server', markdown(report));
 }

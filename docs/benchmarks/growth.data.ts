@@ -1,11 +1,11 @@
-/** What the page on growth shows, from all reports. */
+/** What the section on growth shows, from all reports. */
 
 import { pingIntervalOf } from '../../report/figures/idle-cpu.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
 import { dataTable, figure } from '../../report/render/blocks.ts';
 import { decimals, integer, optional } from '../../report/text/format.ts';
 import { type Report, readReportsBySize } from '../reports/reports.ts';
-import { findings, panels } from './growth.ts';
+import { panels } from './growth.ts';
 import { growthChart } from './growth-chart.ts';
 
 export interface Growth {
@@ -13,7 +13,6 @@ export interface Growth {
   sizes: number;
   chart: string;
   table: string;
-  findings: string[];
 }
 
 export declare const data: Growth;
@@ -38,7 +37,6 @@ export function growth(reports: Report[]): Growth {
     sizes: shown.length,
     chart: figure(chart, 'There is no report here yet.').markup,
     table: dataTable('Figures by number of connections', head, [...circumstances(shown), ...figures]).markup,
-    findings: drawn.flatMap((panel) => findings(shown, panel)),
   };
 }
 

@@ -1,4 +1,4 @@
-/** The same figures at every size that has a report: what the page on growth draws, tabulates and says. */
+/** The same figures at every size that has a report: what the section on growth draws and tabulates. */
 
 import type { Slope } from '../../protocol/result/memory.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -110,50 +110,4 @@ function marginOf(slope: Slope | undefined): number | null {
 
 function kilobytesOf(bytes: number | null | undefined): number | null {
   return bytes === undefined || bytes === null ? null : bytes / 1024;
-}
-
-/** Smaller ones differ from run to run, or are rounding: Redis’ 0.0 KB. */
-const WORTH_A_SENTENCE: Record<string, number> = { KB: 1, s: 0.05, µs: 2, ms: 0 };
-/** Of a cost, from its least to its most, before it counts as a bend. */
-const FLAT_RATIO = 1.25;
-
-/** @returns a sentence for each curve that has at least two values; none with a single report */
-export function findings(reports: Report[], { curves, unit, expected, format, title }: Panel): string[] {
-  return curves.flatMap(({ name, values, margins }) => {
-    const points = values.flatMap((value, index) => {
-      const report = reports[index] as Report;
-      const point = { connections: report.result.connections.target, title: report.title };
-      return value === null ? [] : [{ ...point, value, margin: margins?.[index] ?? 0 }];
-    });
-    const [first, last] = [points[0], points.at(-1)];
-    const all = points.map(({ value }) => value);
-    if (!first || !last || points.length < 2 || Math.max(...all) <= (WORTH_A_SENTENCE[unit] ?? 0)) return [];
-    const subject = curves.length > 1 ? `${title}, ${name}` : name;
-    const fromTo = `${subject}: ${format(first.value)} ${unit} at ${first.title}, ${format(last.value)} at ${last.title}`;
-    if (expected === 'growing') {
-      const times = decimals(last.value / first.value, 1);
-      return [
-        `${fromTo}: ${times} times as long for ${decimals(last.connections / first.connections, 1)} times as many.`,
-      ];
-    }
-    if (Math.min(...all) > 0 && Math.max(...all) / Math.min(...all) <= FLAT_RATIO) return [`${fromTo}: flat.`];
-    if (overlap(points)) return [`${fromTo}: flat, as far as the intervals tell.`];
-    const step = steepest(points);
-    return [
-      `${fromTo}. It bends most between ${step.from.title} (${format(step.from.value)}) and ${step.to.title} (${format(step.to.value)}).`,
-    ];
-  });
-}
-
-/** Whether one value lies within all intervals. */
-function overlap(points: { value: number; margin: number }[]): boolean {
-  const lows = points.map(({ value, margin }) => value - margin);
-  const highs = points.map(({ value, margin }) => value + margin);
-  return Math.max(...lows) <= Math.min(...highs);
-}
-
-function steepest<Point extends { value: number }>(points: Point[]): { from: Point; to: Point } {
-  const steps = points.slice(1).map((to, index) => ({ from: points[index] as Point, to }));
-  const height = ({ from, to }: { from: Point; to: Point }) => Math.abs(to.value - from.value);
-  return steps.toSorted((a, b) => height(b) - height(a))[0] as { from: Point; to: Point };
 }

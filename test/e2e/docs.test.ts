@@ -77,7 +77,7 @@ describe('the site in a browser', { skip: noChromium }, () => {
   }
 
   const reports = readReports().map(({ size }) => `/reports/${size}.html`);
-  const withCharts = ['/benchmarks/growth.html', '/studies/', ...reports];
+  const withCharts = ['/benchmarks.html', '/studies/', ...reports];
   const others = [
     '/',
     '/guide/getting-started.html',
@@ -108,7 +108,7 @@ describe('the site in a browser', { skip: noChromium }, () => {
     ['/guide/getting-started.html', 'light'],
     ['/guide/own-server.html', 'dark'],
     ['/studies/', 'light'],
-    ['/benchmarks/growth.html', 'dark'],
+    ['/benchmarks.html', 'dark'],
     ...reports.slice(0, 1).map((report) => [report, 'light'] as const),
   ] as const) {
     it(`${path} has no serious finding of axe (${colors})`, async (t) => {
