@@ -15,7 +15,7 @@ export function reportPage(result: Result, fullReport: string): string {
     `- [The full report of this run](${fullReport}){target="_self"}: one file, with every table.`,
     '- [What the keys of its result document mean](/reference/result); the document is in `docs/reports`.',
     '- [How each figure is measured](/method), and its limits.',
-    '- [All sizes in one chart](/benchmarks/growth).',
+    '- [All sizes in one chart](/benchmarks#growth).',
   ];
   return [renderSummary({ ...document, title }, []), ...charts, '## More', links.join('\n'), ''].join('\n\n');
 }
