@@ -84,7 +84,7 @@ export function summary(rows: Comparison[]): string[][] {
     const [what = '', truth = '', measured = ''] = cells(worst);
     const kept = ofKind.filter(({ ok }) => ok).length;
     const equal = worst.bound === EXACT && kept === ofKind.length;
-    const shown = equal ? ['all counts', '–', 'equal'] : [what, truth, measured];
+    const shown = equal ? [`${kept} counts`, '–', 'equal'] : [what, truth, measured];
     return [...shown, worst.bound, `${kept} of ${ofKind.length}`];
   });
 }

@@ -47,8 +47,9 @@ export async function differences(size: DifferencesSize): Promise<Section> {
     text:
       `${size.runs} runs of ${size.connections} connections on each side, in turns. The changed server delays copies by ` +
       `${100 * SLOWER} % more, keeps ${100 * LARGER} % more memory per connection, and takes ${100 * BUSIER} % more CPU per ` +
-      `connect and per message. The ${2 * size.runs} equal runs are then divided in two in every possible way. “Detectable” ` +
-      'is the smallest difference that the comparison claims to see, beside the one that it measured.',
+      `connect and per message: each must be found to be worse. The ${2 * size.runs} equal runs are then divided in two in ` +
+      'every possible way. “Detectable” is the smallest difference that the comparison claims to see, beside the one that it ' +
+      'measured.',
     rows: [...seen(sides.reference, sides.changed), ...falseDifferences([...reference, ...twin])],
   };
 }

@@ -1,7 +1,6 @@
 /** `npm run calibrate`: servers with known true values, what the product measured, and the errors. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
@@ -17,7 +16,7 @@ import { inService } from './in-service.ts';
 import { latency } from './latency.ts';
 import { memory } from './memory.ts';
 import { payloads } from './payloads.ts';
-import { type Measured, markdown, merged, readCalibration } from './report.ts';
+import { DATA, type Measured, markdown, merged, PAGE, readCalibration } from './report.ts';
 import { roundTrip } from './round-trip.ts';
 import { stall } from './stall.ts';
 import { wholeRun } from './whole-run.ts';
@@ -85,8 +84,6 @@ const ONCE: Part[] = ['differences'];
 const USAGE = `usage: npm run calibrate -- [options]
   --only <names>  of ${names.join(', ')}
   --write         write docs/calibration.md and .json, too; with --only, these parts of them`;
-const PAGE = join('docs', 'calibration.md');
-const DATA = join('docs', 'calibration.json');
 const PACKAGES = ['socket.io', 'ws', 'socket.io-client', 'artillery', 'hdr-histogram-js'];
 
 try {

@@ -1,8 +1,16 @@
-/** The calibration as data, and as a page of the documentation made from it. Parts can be measured again, each by itself. */
+/**
+ * The calibration as data, and as a page of the documentation made from it. Parts can be measured again, each by itself.
+ * `node bench/calibrate/report.ts` writes the page from the data.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { decimals } from '../../report/text/format.ts';
 import { type Machine, machineLines } from '../machine.ts';
 import { cells, type Section, summary } from './comparison.ts';
+
+export const PAGE = join('docs', 'calibration.md');
+export const DATA = join('docs', 'calibration.json');
 
 /** A missing figure is infinite, which JSON cannot say. */
 const numberSchema = z
@@ -114,3 +122,5 @@ function tableLines(head: string[], rows: string[][]): string[] {
   const line = (row: string[]) => `| ${row.join(' | ')} |`;
   return [line(head), line(head.map((_, column) => (column < 2 ? ':--' : '--:'))), ...rows.map(line)];
 }
+
+if (import.meta.main) writeFileSync(PAGE, markdown(readCalibration(readFileSync(DATA, 'utf8'))));
