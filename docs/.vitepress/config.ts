@@ -1,7 +1,6 @@
 /** The site: pages and navigation. Builds offline; a dead link fails the build. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitepress';
 import { renderHtml } from '../../report/render/html.ts';
 import { runDocument } from '../../report/sections/run-document.ts';
@@ -10,12 +9,7 @@ import { fullReport, readReports } from '../reports/reports.ts';
 import { fullStudy, readMeasuredStudies } from '../studies/measured.ts';
 
 /** Pages whose wide tables and charts need the space of the page's outline. */
-const WIDE = /^(reports|studies)\/|^benchmarks\/(growth|client|client-tls|server)\.md$/;
-
-/** The benchmark pages exist once `npm run bench:client -- --publish` or `bench:server` has written them. */
-function ifWritten(link: string, text: string) {
-  return existsSync(fileURLToPath(new URL(`..${link}.md`, import.meta.url))) ? [{ text, link }] : [];
-}
+const WIDE = /^(reports|studies)\//;
 
 export default defineConfig({
   title: 'socketio-capacity',
@@ -78,7 +72,6 @@ export default defineConfig({
         items: [
           { text: 'All sizes', link: '/reports/' },
           ...readReports().map(({ size, title }) => ({ text: title, link: `/reports/${size}` })),
-          { text: 'Growth', link: '/benchmarks/growth' },
           { text: 'WebSocket servers', link: '/studies/websockets' },
           { text: 'Ping intervals', link: '/studies/ping-interval' },
           { text: 'Redis adapters', link: '/studies/adapters' },
@@ -88,38 +81,20 @@ export default defineConfig({
         ],
       },
       {
-        text: 'Costs',
-        items: [
-          ...ifWritten('/benchmarks/client', 'Load generators'),
-          ...ifWritten('/benchmarks/client-tls', 'Load generators over TLS'),
-          ...ifWritten('/benchmarks/server', 'Server tunings'),
-          { text: 'Where the cost goes', link: '/benchmarks/cost' },
-          { text: 'What Redis keeps', link: '/benchmarks/redis' },
-        ],
-      },
-      {
         text: 'Method',
         items: [
           { text: 'Overview', link: '/method' },
-          { text: 'Connections', link: '/method/connections' },
           { text: 'Delivery', link: '/method/delivery' },
-          { text: "An event of the server's own", link: '/method/own-event' },
-          { text: 'Messages of clients', link: '/method/messages' },
-          { text: 'Storms', link: '/method/storms' },
           { text: 'Latency', link: '/method/latency' },
           { text: 'Memory', link: '/method/memory' },
-          { text: 'CPU', link: '/method/cpu' },
-          { text: 'Generator and machine', link: '/method/generator' },
-          { text: 'Capacity', link: '/method/capacity' },
           { text: 'Verdict', link: '/method/verdict' },
           { text: 'Comparing two results', link: '/method/comparing' },
-          { text: 'Common mistakes', link: '/method/mistakes' },
-          { text: 'Published studies', link: '/method/studies' },
         ],
       },
       {
         text: 'Background',
         items: [
+          { text: 'Benchmarks', link: '/benchmarks' },
           { text: 'Calibration', link: '/calibration' },
           { text: 'Architecture', link: '/architecture' },
         ],
