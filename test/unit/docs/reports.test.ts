@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { SAMPLES_KEPT, serialize, thinned } from '../../../docs/reports/add.ts';
+import { keptOfReport, keptOfStudyRun, SAMPLES_KEPT, serialize } from '../../../docs/kept.ts';
 import { reportPage } from '../../../docs/reports/page.ts';
 import { describeReport, readReports } from '../../../docs/reports/reports.ts';
 import { type Result, resultSchema } from '../../../protocol/result/result.ts';
+import { figureSpreads } from '../../../report/figures/measured-figures.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 const withSamples = (count: number): Result => ({
@@ -12,32 +13,27 @@ const withSamples = (count: number): Result => ({
   samples: Array.from({ length: count }, (_, t) => ({ t, connections: t })),
 });
 
-describe('adding a result', () => {
+describe('what the site keeps of a result', () => {
   it('thins the time series evenly and keeps its ends', () => {
-    const { samples } = thinned(withSamples(1000));
+    const { samples } = keptOfReport(withSamples(1000));
     assert.equal(samples.length, SAMPLES_KEPT);
     assert.equal(samples[0]?.t, 0);
     assert.equal(samples.at(-1)?.t, 999);
-    assert.equal(thinned(withSamples(7)).samples.length, 7);
+    assert.equal(keptOfReport(withSamples(7)).samples.length, 7);
   });
 
-  it('thins what each worker did likewise', () => {
-    const many = Array.from({ length: 1000 }, (_, t) => t);
-    const result = withSamples(1);
-    result.workersOverTime = [
-      { worker: 'w0', process: { t: many, rssBytes: many, cpuPercent: many }, eventLoop: null },
-      { worker: 'w1', process: null, eventLoop: { t: many, delayP99Ms: many, delayMaxMs: many } },
-    ];
-    const [first, second] = thinned(result).workersOverTime;
-    for (const series of [...Object.values(first?.process ?? {}), ...Object.values(second?.eventLoop ?? {})]) {
-      assert.deepEqual([series.length, series[0], series.at(-1)], [SAMPLES_KEPT, 0, 999]);
+  it('leaves every figure that a study compares as it was', () => {
+    const result = withSamples(1000);
+    const kept = keptOfStudyRun(result);
+    assert.deepEqual([kept.samples, kept.latency.histograms, kept.delivery?.batches], [[], {}, []]);
+    assert.deepEqual(figureSpreads([kept]), figureSpreads([result]));
+    assert.deepEqual(kept.memory.perConnectionBytes, result.memory.perConnectionBytes);
+  });
+
+  it('is the same document when read again', () => {
+    for (const kept of [keptOfReport(withSamples(3)), keptOfStudyRun(withSamples(3))]) {
+      assert.deepEqual(resultSchema.parse(JSON.parse(serialize(kept))), kept);
     }
-    assert.deepEqual([first?.eventLoop, second?.process], [null, null]);
-  });
-
-  it('writes a document that is the same when read', () => {
-    const result = withSamples(3);
-    assert.deepEqual(resultSchema.parse(JSON.parse(serialize(result))), result);
   });
 });
 
