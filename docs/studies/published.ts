@@ -213,15 +213,3 @@ export const RACCOON: RaccoonRun[] = [
     coresPerPod: '~ 2.57',
   },
 ];
-
-/**
- * The chart of Socket.IO's page on memory usage, in its edition with Socket.IO 4.7.2 on Node 20.3: heapUsed at 10,000
- * clients less that at 0, read off the chart, which is possible to about 0.1 KB per connection. Memory outside V8's heap
- * is not in it.
- */
-export const MEMORY_USAGE_CHART = [
-  { server: 'ws', version: '8.11.0', heapUsedKb: 9.3 },
-  { server: 'eiows', version: '6.7.2', heapUsedKb: 6.0 },
-  { server: 'uWebSockets.js', version: '20.33.0', heapUsedKb: 5.6 },
-  { server: 'plain-ws', version: '8.11.0', heapUsedKb: 4.1 },
-];

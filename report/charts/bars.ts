@@ -9,7 +9,12 @@ const ROWS = 40;
 const LETTER_WIDTH = 8;
 
 /** @returns null of nothing */
-export function countBars(title: string, counts: Record<string, number>, color: string = COLORS.blue): Chart | null {
+export function countBars(
+  title: string,
+  counts: Record<string, number>,
+  color: string = COLORS.blue,
+  text: (value: number) => string = integer,
+): Chart | null {
   const rows = Object.entries(counts).slice(0, ROWS);
   if (rows.length === 0) return null;
   const longest = Math.max(...rows.map(([name]) => name.length)) * LETTER_WIDTH + 24;
@@ -38,7 +43,7 @@ export function countBars(title: string, counts: Record<string, number>, color: 
             position: 'right',
             color: COLORS.text,
             fontSize: 12,
-            formatter: ({ value }: { value: number }) => integer(value),
+            formatter: ({ value }: { value: number }) => text(value),
           },
           data: rows.map(([, count]) => count),
         },

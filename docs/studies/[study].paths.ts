@@ -1,0 +1,9 @@
+/** A page for each study that has runs. */
+import { readMeasuredStudies } from './measured.ts';
+import { studyPage } from './page.ts';
+
+export default {
+  watch: ['./*/study.json', './*/about.md'],
+  paths: () =>
+    readMeasuredStudies().map((measured) => ({ params: { study: measured.study.name }, content: studyPage(measured) })),
+};
