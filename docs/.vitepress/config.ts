@@ -7,9 +7,10 @@ import { runDocument } from '../../report/sections/run-document.ts';
 import { studyDocument } from '../../report/study/document.ts';
 import { fullReport, readReports } from '../reports/reports.ts';
 import { fullStudy, readMeasuredStudies } from '../studies/measured.ts';
+import { STUDY_PAGES } from '../studies/pages.ts';
 
 /** Pages whose wide tables and charts need the space of the page's outline. */
-const WIDE = /^(reports|studies)\//;
+const WIDE = /^(reports|studies)\/|^benchmarks\.md$/;
 
 export default defineConfig({
   title: 'socketio-capacity',
@@ -20,6 +21,8 @@ export default defineConfig({
   base: process.env.DOCS_BASE ?? '/',
   cleanUrls: false,
   ignoreDeadLinks: false,
+  // Parts of the pages of studies.
+  srcExclude: ['studies/*/about.md'],
   // There is no icon, and browsers should not request one.
   head: [['link', { rel: 'icon', href: 'data:,' }]],
   // The default's comments are too pale for some.
@@ -45,6 +48,7 @@ export default defineConfig({
     nav: [
       { text: 'Guide', link: '/guide/getting-started' },
       { text: 'Reports', link: '/reports/' },
+      { text: 'Studies', link: '/studies/' },
       { text: 'Method', link: '/method' },
       { text: 'Reference', link: '/reference/steps' },
     ],
@@ -54,49 +58,22 @@ export default defineConfig({
         items: [
           { text: 'Getting started', link: '/guide/getting-started' },
           { text: 'Your own server', link: '/guide/own-server' },
-          { text: 'Other servers and proxies', link: '/guide/neighbours' },
           { text: 'Writing scenarios', link: '/guide/writing-scenarios' },
-          { text: 'Writing a study', link: '/studies/writing' },
           { text: 'Finding the maximum', link: '/guide/finding-the-maximum' },
-          { text: 'Several generator hosts', link: '/guide/several-hosts' },
-          { text: 'How many machines?', link: '/guide/sizing' },
-          { text: 'A million connections', link: '/guide/million' },
-          { text: 'Watching a run', link: '/guide/live' },
+          { text: 'Several hosts', link: '/guide/several-hosts' },
           { text: 'In CI', link: '/guide/ci' },
-          { text: 'The stack', link: '/guide/stack' },
-          { text: 'Platforms', link: '/guide/platforms' },
-        ],
-      },
-      {
-        text: 'Reports',
-        items: [
-          { text: 'All sizes', link: '/reports/' },
-          ...readReports().map(({ size, title }) => ({ text: title, link: `/reports/${size}` })),
-          { text: 'WebSocket servers', link: '/studies/websockets' },
-          { text: 'Ping intervals', link: '/studies/ping-interval' },
-          { text: 'Redis adapters', link: '/studies/adapters' },
-          { text: 'Transports and compression', link: '/studies/transports' },
-          { text: 'Storms', link: '/studies/storms' },
-          { text: 'What the studies measured', link: '/studies/' },
         ],
       },
       {
         text: 'Method',
         items: [
           { text: 'Overview', link: '/method' },
-          { text: 'Delivery', link: '/method/delivery' },
+          { text: 'Memory and CPU', link: '/method/memory' },
           { text: 'Latency', link: '/method/latency' },
-          { text: 'Memory', link: '/method/memory' },
+          { text: 'Delivery', link: '/method/delivery' },
           { text: 'Verdict', link: '/method/verdict' },
           { text: 'Comparing two results', link: '/method/comparing' },
-        ],
-      },
-      {
-        text: 'Background',
-        items: [
-          { text: 'Benchmarks', link: '/benchmarks' },
           { text: 'Calibration', link: '/calibration' },
-          { text: 'Architecture', link: '/architecture' },
         ],
       },
       {
@@ -107,11 +84,27 @@ export default defineConfig({
           { text: 'Metrics', link: '/reference/metrics' },
           { text: 'Errors and exit codes', link: '/reference/errors' },
           { text: 'Command line', link: '/reference/cli' },
-          { text: 'Doctor', link: '/reference/doctor' },
           { text: 'Result document', link: '/reference/result' },
-          { text: 'Files of a run', link: '/reference/files' },
           { text: 'Server', link: '/reference/server' },
         ],
+      },
+      {
+        text: 'Results',
+        items: [
+          { text: 'Reports', link: '/reports/' },
+          { text: 'Studies', link: '/studies/' },
+          { text: 'Benchmarks', link: '/benchmarks' },
+        ],
+      },
+      {
+        text: 'Reports',
+        collapsed: true,
+        items: readReports().map(({ size, title }) => ({ text: title, link: `/reports/${size}` })),
+      },
+      {
+        text: 'Studies',
+        collapsed: true,
+        items: Object.entries(STUDY_PAGES).map(([name, { title }]) => ({ text: title, link: `/studies/${name}` })),
       },
     ],
   },

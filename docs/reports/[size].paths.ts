@@ -1,9 +1,8 @@
 /** A page for each size that has a result. */
 import { reportPage } from './page.ts';
-import { fullReport, readReports } from './reports.ts';
+import { readReports } from './reports.ts';
 
 export default {
   watch: ['./*/result.json'],
-  paths: () =>
-    readReports().map(({ size, result }) => ({ params: { size }, content: reportPage(result, fullReport(size)) })),
+  paths: () => readReports().map((report) => ({ params: { size: report.size }, content: reportPage(report) })),
 };

@@ -1,38 +1,30 @@
-/** A report's page: the summary that a run leaves, with the charts of its report.html below. */
-import type { Result } from '../../protocol/result/result.ts';
-import type { Section } from '../../report/model/document.ts';
+/** A report's page: the answer, its first chart, the published figures for the same size, and where the rest is. */
+import { isUsable } from '../../report/figures/measured-figures.ts';
 import { figure } from '../../report/render/blocks.ts';
 import { renderSummary } from '../../report/render/markdown.ts';
 import { runDocument } from '../../report/sections/run-document.ts';
-import { describeReport } from './reports.ts';
+import { besidePublished } from '../studies/published-report.ts';
+import { fullReport, type Report } from './reports.ts';
 
-/** @param fullReport address of the run's report.html on the site */
-export function reportPage(result: Result, fullReport: string): string {
+export function reportPage({ size, title, differences, result }: Report): string {
   const document = runDocument(result);
-  const { title } = describeReport(result.run.scenario, result);
-  const charts = result.verdict.status === 'INVALID' ? [] : document.sections.flatMap(chartsOf);
-  const links = [
-    `- [The full report of this run](${fullReport}){target="_self"}: one file, with every table.`,
-    '- [What the keys of its result document mean](/reference/result); the document is in `docs/reports`.',
-    '- [How each figure is measured](/method), and its limits.',
-    '- [All sizes in one chart](/benchmarks#growth).',
-  ];
-  return [renderSummary({ ...document, title }, []), ...charts, '## More', links.join('\n'), ''].join('\n\n');
+  const chart = document.sections
+    .filter(({ folded }) => !folded)
+    .flatMap(({ blocks }) => blocks)
+    .flatMap((block) => (block.kind === 'chart' && !block.folded ? (block.chart ?? []) : []))
+    .at(0);
+  const published = differences.length === 0 && isUsable(result) ? besidePublished(result) : null;
+  return [
+    renderSummary({ ...document, title }, []),
+    ...(chart && isUsable(result) ? [inMarkdown(figure(chart, '').markup)] : []),
+    ...(published ? ['## Beside the published benchmark report', inMarkdown(published.markup)] : []),
+    ...(published ? ['[Published studies](/studies/) explains the columns and the grade.'] : []),
+    `[The full report of this run](${fullReport(size)}){target="_self"} has every table and chart. [Method](/method) defines each figure.`,
+    '',
+  ].join('\n\n');
 }
 
-/** Those that are seen without opening anything. */
-function chartsOf({ title, folded, blocks }: Section): string[] {
-  const charts = blocks.flatMap((block) =>
-    block.kind === 'chart' && block.chart !== null && !block.folded && !folded ? [block.chart] : [],
-  );
-  if (charts.length === 0) return [];
-  // An empty line would end the HTML in Markdown.
-  return [
-    `## ${title}`,
-    ...charts.map((chart) =>
-      figure(chart, '')
-        .markup.replace(/\n\s*\n/g, '\n')
-        .trim(),
-    ),
-  ];
+/** An empty line would end the HTML in Markdown. */
+function inMarkdown(markup: string): string {
+  return markup.replace(/\n\s*\n/g, '\n').trim();
 }

@@ -62,7 +62,9 @@ export function studyPage(measured: MeasuredStudy): string {
     '## Run it yourself',
     `\`\`\`sh\nnpx socketio-capacity study scenarios/studies/${study.name}.yml\n\`\`\``,
     `In a checkout, \`node docs/studies/add.ts results/study-${study.name}\` puts the runs on this page.`,
-  ].join('\n\n');
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
 }
 
 /** What was read, without a claim that it differs: a single run does not show the noise. */
@@ -72,9 +74,9 @@ function asMeasured(measured: MeasuredStudy, { picture }: StudyPage): string {
     const value = meanOf(results, picture);
     return value === null ? [] : [{ value, text: `${withUnit(quantity, value)} (${labelOf(levels)})` }];
   });
-  const inOrder = read.toSorted((a, b) => a.value - b.value);
-  const range = inOrder.length > 1 ? ` ${inOrder[0]?.text} to ${inOrder.at(-1)?.text}` : ' nothing';
-  return `Too few runs to tell a difference. As measured, ${title}:${range}.`;
+  const inOrder = read.toSorted((a, b) => a.value - b.value).map(({ text }) => text);
+  const range = inOrder.length > 1 ? `${inOrder[0]} to ${inOrder.at(-1)}` : (inOrder[0] ?? 'nothing');
+  return `Too few runs to tell a difference. As measured, ${title}: ${range}.`;
 }
 
 function pictureOf(measured: MeasuredStudy, { picture }: StudyPage): Chart | null {

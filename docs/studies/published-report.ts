@@ -35,6 +35,12 @@ const HEAD = [
   'Grade',
 ];
 
+/** @returns the report's figures for this many connections above ours; null where it has none */
+export function besidePublished(result: Result): Html | null {
+  const size = PUBLISHED_SIZES.find(({ connections }) => connections === result.connections.target);
+  return size ? dataTable('The published benchmark report and this run', HEAD, [theirs(size), ours(result)]) : null;
+}
+
 /** @param results usable ones */
 export function sideBySide(results: Result[]): Html {
   const rows = PUBLISHED_SIZES.flatMap((size) => {

@@ -11,6 +11,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { execa } from 'execa';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { readReports } from '../../docs/reports/reports.ts';
+import { readMeasuredStudies } from '../../docs/studies/measured.ts';
 import { findChromium, noChromium } from '../helpers/chromium.ts';
 import { ROOT } from '../helpers/pages.ts';
 
@@ -77,14 +78,14 @@ describe('the site in a browser', { skip: noChromium }, () => {
   }
 
   const reports = readReports().map(({ size }) => `/reports/${size}.html`);
-  const withCharts = ['/benchmarks.html', '/studies/', ...reports];
+  const studies = readMeasuredStudies().map(({ study }) => `/studies/${study.name}.html`);
+  const withCharts = ['/benchmarks.html', '/studies/', ...reports, ...studies];
   const others = [
     '/',
     '/guide/getting-started.html',
     '/guide/own-server.html',
     '/reports/',
     '/method.html',
-    '/architecture.html',
     '/reference/cli.html',
   ];
 

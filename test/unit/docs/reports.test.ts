@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { keptOfReport, keptOfStudyRun, SAMPLES_KEPT, serialize } from '../../../docs/kept.ts';
 import { reportPage } from '../../../docs/reports/page.ts';
 import { describeReport, readReports } from '../../../docs/reports/reports.ts';
+import { readMeasuredStudies } from '../../../docs/studies/measured.ts';
 import { type Result, resultSchema } from '../../../protocol/result/result.ts';
 import { figureSpreads } from '../../../report/figures/measured-figures.ts';
 import { perfectResult } from '../../helpers/results.ts';
@@ -86,30 +87,26 @@ describe('the title of a report', () => {
 });
 
 describe('the page of a report', () => {
-  const markdown = reportPage(readReports()[0]?.result ?? perfectResult(), '/reports/5k/report.html');
-  const below = (heading: string) => markdown.split(/^## /m).find((part) => part.startsWith(heading)) ?? '';
+  const published = readReports().find(({ size }) => size === '32k');
+  const markdown = published ? reportPage(published) : '';
 
-  it('has the summary, and the charts of each section below', () => {
-    assert.match(markdown, /^# .*connections\n\n\*\*Passed\.\*\*/);
-    for (const heading of ['Connections', 'Latency', 'Memory', 'CPU']) {
-      assert.match(below(heading), /<figure>[\s\S]*<svg/, heading);
-    }
+  it('begins with the answer, and has a chart, the published figures and the full report', () => {
+    assert.match(markdown, /^# 32,000 connections\n\n\*\*Passed\.\*\*/);
+    assert.match(markdown, /<figure>[\s\S]*<svg/);
+    assert.match(markdown, />the report<[\s\S]*>us: VALID</);
+    assert.match(markdown, /\]\(\/reports\/32k\/report\.html\)/);
   });
 
-  it('has no empty line within a chart, which would end it in Markdown', () => {
-    const figures = [...markdown.matchAll(/<figure>[\s\S]*?<\/figure>/g)];
-    assert.ok(figures.length >= 4);
-    for (const [figure] of figures) assert.doesNotMatch(figure, /\n\s*\n/);
-  });
-
-  it('leads to the full report', () => {
-    assert.match(markdown, /\]\(\/reports\/5k\/report\.html\)/);
+  it('has no empty line within a chart or a table, which would end it in Markdown', () => {
+    const blocks = [...markdown.matchAll(/<(figure|table)>[\s\S]*?<\/\1>/g)];
+    assert.ok(blocks.length >= 2);
+    for (const [block] of blocks) assert.doesNotMatch(block, /\n\s*\n/);
   });
 
   it('shows no figure and no chart of an INVALID run', () => {
     const result = perfectResult();
     result.verdict = { status: 'INVALID', reasons: [{ code: 'MEMBERS_DISAGREE', message: 'they do' }] };
-    assert.doesNotMatch(reportPage(result, '/reports/5k/report.html'), /<svg|connections held/);
+    assert.doesNotMatch(reportPage(describeReport('5k', result)), /<svg|connections held/);
   });
 });
 
@@ -117,9 +114,10 @@ it('every page of the site is in its sidebar, once', async () => {
   const { default: config } = await import('../../../docs/.vitepress/config.ts');
   const groups = config.themeConfig?.sidebar as { items: { link: string }[] }[];
   const listed = groups.flatMap(({ items }) => items.map(({ link }) => link.replace(/\/$/, '/index')));
-  const written = globSync('docs/**/*.md', { exclude: (name) => name.includes('node_modules') })
+  const written = globSync('docs/**/*.md', { exclude: (name) => /node_modules|about\.md$/.test(name) })
     .map((path) => path.replace(/^docs|\.md$/g, ''))
     .filter((path) => path !== '/index' && !path.includes('['));
-  const generated = readReports().map(({ size }) => `/reports/${size}`);
+  const studies = readMeasuredStudies().map(({ study }) => `/studies/${study.name}`);
+  const generated = [...readReports().map(({ size }) => `/reports/${size}`), ...studies];
   assert.deepEqual(listed.toSorted(), [...written, ...generated].toSorted());
 });
