@@ -1,5 +1,5 @@
 /**
- * The servers of docs/guide/neighbours.md: ten connections of a real fleet, and every copy of what they send. What is not
+ * The servers of docs/guide/own-server.md: ten connections of a real fleet, and every copy of what they send. What is not
  * installed is skipped; test/fixtures/neighbours/prepare.sh installs it.
  */
 import assert from 'node:assert/strict';
