@@ -68,7 +68,7 @@ export default defineConfig({
         text: 'Method',
         items: [
           { text: 'Overview', link: '/method' },
-          { text: 'Memory and CPU', link: '/method/memory' },
+          { text: 'Memory', link: '/method/memory' },
           { text: 'Latency', link: '/method/latency' },
           { text: 'Delivery', link: '/method/delivery' },
           { text: 'Verdict', link: '/method/verdict' },
