@@ -8,7 +8,6 @@ import type { Result } from '../../protocol/result/result.ts';
 import { exitCodeOf } from '../../report/answer/outcome.ts';
 import { liveFacts } from '../live/live-facts.ts';
 import type { LiveView } from '../live/server.ts';
-import type { LiveLine } from '../live/terminal-line.ts';
 import { assembleResult } from '../result/assemble.ts';
 import { describeEnvironment, settingsOf } from '../result/environment.ts';
 import { Closers } from '../run/closers.ts';
@@ -26,7 +25,7 @@ import type { Settings } from '../script/settings.ts';
 import { askForTheRest } from './ask-for-the-rest.ts';
 import type { Timeline } from './hosts/generator-hosts.ts';
 import { failedIn, killedIn, stoppedIn, usersLeftIn, withCode } from './incomplete.ts';
-import { log, logResult, openLiveLine, type Terminal } from './terminal.ts';
+import { log, logResult, openProgress, type Progress, type Terminal } from './terminal.ts';
 
 /** What conducts the run: Artillery's main thread, or the command `conduct`. */
 export interface Surroundings {
@@ -36,6 +35,8 @@ export interface Surroundings {
   admit(): Promise<void>;
   /** Ends the process in an orderly way, which calls `report` and `close`; to be called at most once. */
   end(exitCode: number): Promise<void>;
+  /** Files of its own in the run's folder. */
+  files?: string[];
 }
 
 export interface MeasuredRunOptions {
@@ -60,7 +61,7 @@ interface PreparedRun {
   context: RunContext;
   conductor: Conductor;
   environment: Result['environment'];
-  live: LiveLine | undefined;
+  live: Progress | undefined;
   view: LiveView | undefined;
 }
 
@@ -95,6 +96,11 @@ export class MeasuredRun {
   /** Of the result document; 0 until `report` has written it. */
   get exitCode(): number {
     return this.#exitCode;
+  }
+
+  /** The run's own folder. */
+  get directory(): string {
+    return this.#record.directory;
   }
 
   /** The result as it is now; undefined before the target has answered. */
@@ -194,7 +200,7 @@ export class MeasuredRun {
     const environment = describeEnvironment(settings, workers, surroundings.artilleryVersion);
     const conductor = new Conductor(context);
     const view = await this.#openView(conductor, context);
-    const live = openLiveLine(surroundings.terminal, liveFacts(conductor, context));
+    const live = openProgress(surroundings.terminal, liveFacts(conductor, context));
     this.#prepared = { context, conductor, environment, live, view };
     conductor.onStage = () => this.#save();
     this.#closers.add(() => live?.close());
@@ -222,7 +228,8 @@ export class MeasuredRun {
     // Imported late: the chart library is large, and would take memory in every Artillery thread.
     const { writeReportFiles } = await import('../result/report-files.ts');
     const { written, failed } = writeReportFiles(result, directory);
-    logResult(this.#options.surroundings.terminal, result, path, written);
+    const { terminal, files = [] } = this.#options.surroundings;
+    logResult(terminal, result, path, [...written, ...files]);
     for (const error of failed) console.error(describeError(error));
     this.#exitCode = exitCodeOf(result);
     await view?.finish(written.includes('report.html') ? join(directory, 'report.html') : undefined);

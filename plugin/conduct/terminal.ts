@@ -2,7 +2,8 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { renderAnswer, renderRun } from '../../report/render/console.ts';
 import { runDocument } from '../../report/sections/run-document.ts';
-import { LiveLine } from '../live/terminal-line.ts';
+import { wrap } from '../../report/text/format.ts';
+import { type LiveFacts, LiveLine, renderLive } from '../live/terminal-line.ts';
 import { terminalSchema } from '../script/options/plugin-options.ts';
 
 /** The terminal of the process that conducts the run. */
@@ -14,8 +15,19 @@ export interface Terminal {
   beforeLine(listener: () => void): void;
 }
 
+/** A terminal's width is unknown in a pipe, and 0 for a pseudo terminal without a size. */
+const USUAL_COLUMNS = 80;
+const PROGRESS_MS = 10_000;
+
 export function log({ quiet, print }: Terminal, text: string): void {
-  if (!quiet) print(text);
+  if (quiet) return;
+  const width = process.stdout.columns || USUAL_COLUMNS;
+  print(
+    text
+      .split('\n')
+      .flatMap((line) => wrap(line, width, '  '))
+      .join('\n'),
+  );
 }
 
 /**
@@ -26,18 +38,28 @@ export function logResult(terminal: Terminal, result: Result, path: string, file
   const { isTTY, columns } = process.stdout;
   const color = isTTY === true && !terminalSchema.parse(process.env).NO_COLOR;
   const document = runDocument(result);
-  const options = { color, width: columns || 100, files: `Result: ${path}, and beside it ${files.join(', ')}` };
+  const options = {
+    color,
+    width: columns || USUAL_COLUMNS,
+    files: `Result: ${path}, and beside it ${files.join(', ')}`,
+  };
   if (terminal.quiet) console.log(renderAnswer(document, options));
-  else log(terminal, `\n${renderRun(document, options)}\n`);
+  else terminal.print(`\n${renderRun(document, options)}\n`);
 }
 
-/** @returns undefined without a terminal, or with `--quiet`: the line would clutter a log */
-export function openLiveLine(
-  { quiet, beforeLine }: Terminal,
-  measurements: ConstructorParameters<typeof LiveLine>[1],
-): LiveLine | undefined {
-  if (quiet || !hasLiveTerminal(process.stderr, process.env)) return undefined;
-  const live = new LiveLine(process.stderr, measurements);
+/** Something that goes on until it is closed. Idempotent. */
+export interface Progress {
+  close(): void;
+}
+
+/** In place on a terminal, and a line now and then elsewhere. @returns undefined with `--quiet` */
+export function openProgress({ quiet, beforeLine, print }: Terminal, facts: () => LiveFacts): Progress | undefined {
+  if (quiet) return undefined;
+  if (!hasLiveTerminal(process.stderr, process.env)) {
+    const timer = setInterval(() => print(renderLive(facts())), PROGRESS_MS);
+    return { close: () => clearInterval(timer) };
+  }
+  const live = new LiveLine(process.stderr, facts);
   beforeLine(() => live.clear());
   live.start();
   return live;

@@ -22,11 +22,16 @@ interface ArtilleryGlobal {
   globalEvents: {
     prependListener(event: string, listener: () => void): void;
     on(event: 'checks', listener: (checks: Check[]) => void): void;
+    on(event: 'log', listener: LogListener): void;
+    listeners(event: 'log'): LogListener[];
+    removeAllListeners(event: 'log'): void;
   };
   log(text: string): void;
   ext(extension: { ext: string; method: (event: ShutdownOptions) => Promise<void> }): void;
   shutdown(options: ShutdownOptions): Promise<void>;
 }
+
+type LogListener = (options: object, ...args: unknown[]) => void;
 
 /** How the plugin `ensure` evaluated one threshold or condition. */
 export interface Check {

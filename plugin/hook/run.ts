@@ -13,6 +13,7 @@ import { readSettings } from '../script/settings.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
 import { type ArtilleryEvents, type ArtilleryStats, artillery, replacePhases, tuneWorkerHeaps } from './artillery.ts';
 import { addMetrics, asPeriod } from './metrics.ts';
+import { ARTILLERY_LOG, divertReporter } from './reporter.ts';
 import { thresholdsOf } from './thresholds.ts';
 
 export interface RunOptions {
@@ -37,8 +38,10 @@ export class Run {
         artilleryVersion: artillery().version,
         admit: () => requireFit(config, (text) => log(terminal, text)),
         end: (exitCode) => artillery().shutdown({ earlyStop: true, exitCode }),
+        files: [ARTILLERY_LOG],
       },
     });
+    divertReporter(events, this.#run.directory);
     replacePhases(config.phases);
     handOver(config);
     // A third-party engine is measured with its own settings.

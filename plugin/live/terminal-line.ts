@@ -1,4 +1,4 @@
-/** A status line on the terminal during the run; silent in a pipe and with `--quiet`. */
+/** A status line on the terminal during the run. */
 const REDRAW_MS = 250;
 const CLEAR_LINE = '\r\x1b[2K';
 const UP = '\x1b[1A';
@@ -60,6 +60,7 @@ export function renderLive({ stage, connected, target, ratePerSec, broadcasts, s
   if (broadcasts.sent > 0) {
     parts.push(`broadcast ${broadcasts.sent} of ${broadcasts.planned}, ${number(broadcasts.delivered)} delivered`);
   }
-  if (secondsLeft !== undefined) parts.push(`about ${number(Math.max(0, secondsLeft))} s left`);
+  // The plan knows nothing of a slow machine.
+  if (secondsLeft !== undefined && secondsLeft >= 1) parts.push(`about ${number(secondsLeft)} s left`);
   return parts.join(' · ');
 }

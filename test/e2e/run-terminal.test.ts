@@ -1,5 +1,7 @@
 /** What a run shows on a terminal, and what it keeps to itself elsewhere. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import { findTool } from '../../server/stack/tools.ts';
 import { startApp, TOKEN } from '../helpers/app.ts';
@@ -59,10 +61,20 @@ describe('a run', () => {
     assert.doesNotMatch(await outputOnTerminal(t, ['--quiet']), LIVE);
   });
 
-  it('in a pipe shows the summary and no live line', async (t) => {
+  it('in a pipe ends in a screenful, and goes on in lines of 80 columns; Artillery’s metrics are in a file', async (t) => {
     const run = startRun(t, options());
     await goodResult(run);
-    assert.doesNotMatch(run.output(), LIVE);
+    const lines = run.output().trimEnd().split('\n');
     assert.match(run.output(), VERDICT);
+    assert.doesNotMatch(run.output(), /vusers\.created|Phase started|^ok: /m);
+    assert.deepEqual(
+      lines.filter(({ length }) => length > 80),
+      [],
+    );
+    // How long it takes depends on the machine.
+    const rest = lines.filter((line) => !LIVE.test(line));
+    assert.ok(rest.length < 30, run.output());
+    const kept = readFileSync(join(run.directory, 'results/latest/artillery.log'), 'utf8');
+    for (const part of ['Phase started: ', 'Summary report', 'vusers.created: ']) assert.ok(kept.includes(part), part);
   });
 });

@@ -1,0 +1,54 @@
+/**
+ * Artillery's reporter prints a hundred lines of metrics for the dozen of an answer. They go to a file beside the result,
+ * together with the lines of `ensure`, whose thresholds the answer has; what anything else logs is still printed.
+ */
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { format, stripVTControlCharacters } from 'node:util';
+import { type ArtilleryEvents, artillery } from './artillery.ts';
+
+export const ARTILLERY_LOG = 'artillery.log';
+
+/** Known by their text, because they are printed before plugins hear of the phase or of the checks (2.0.34). */
+const REPORTED = /^\s*(Phase (started|completed): |Checks:)/;
+
+/**
+ * Artillery calls plugins just before its reporter, in the same turn of the event loop (2.0.34). If another version does
+ * otherwise, its lines are on the screen.
+ * @param directory of the run
+ */
+export function divertReporter(events: ArtilleryEvents, directory: string): void {
+  const { globalEvents } = artillery();
+  const printers = globalEvents.listeners('log');
+  let reporting = false;
+  let checks = 0;
+  const report = () => {
+    reporting = true;
+    queueMicrotask(() => {
+      reporting = false;
+    });
+  };
+  events.on('stats', report);
+  events.on('done', report);
+  // In the turn of `done`, too: from here on, plugins print.
+  globalEvents.prependListener('shutdown:start', () => {
+    reporting = false;
+  });
+  globalEvents.on('checks', ({ length }) => {
+    checks = length;
+  });
+  globalEvents.removeAllListeners('log');
+  globalEvents.on('log', (options, ...args) => {
+    const text = stripVTControlCharacters(format(...args));
+    const isCheck = checks > 0 && checks-- > 0;
+    if (isCheck || reporting || REPORTED.test(text)) keep(join(directory, ARTILLERY_LOG), text);
+    else for (const print of printers) print(options, ...args);
+  });
+}
+
+/** A full disk is reported when the result is written. */
+function keep(path: string, text: string): void {
+  try {
+    appendFileSync(path, `${text}\n`);
+  } catch {}
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it, type TestContext } from 'node:test';
+import { ARTILLERY_LOG, divertReporter } from '../../../plugin/hook/reporter.ts';
+
+/** As Artillery does it: plugins hear of periods and of the end just before its reporter, of phases just after it. */
+function diverted(t: TestContext) {
+  const directory = mkdtempSync(join(tmpdir(), 'reporter-'));
+  const globalEvents = new EventEmitter();
+  const world = globalThis as { artillery?: unknown };
+  world.artillery = { globalEvents };
+  t.after(() => {
+    delete world.artillery;
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const screen: string[] = [];
+  const log = (...args: unknown[]) => globalEvents.emit('log', {}, ...args);
+  globalEvents.on('log', (_options, ...args) => screen.push(args.join(' ')));
+  const events = new EventEmitter();
+  divertReporter(events as never, directory);
+  return {
+    directory,
+    globalEvents,
+    events,
+    screen,
+    log,
+    kept: () => readFileSync(join(directory, ARTILLERY_LOG), 'utf8'),
+  };
+}
+
+it('Artillery’s metrics, phases and checks go to a file, and what others log stays on the screen', async (t) => {
+  const { globalEvents, events, screen, log, kept } = diverted(t);
+  log('Phase started: \x1b[32mramp\x1b[39m (index: 0)');
+  log('a step’s own line');
+  events.emit('stats', {});
+  log('vusers.created: ... %d', 5);
+  await Promise.resolve();
+  log('between periods');
+  events.emit('done', {});
+  log('Summary report');
+  globalEvents.emit('shutdown:start');
+  log('\nChecks:');
+  globalEvents.emit('checks', [{}, {}]);
+  log('ok: a < 1');
+  log('fail: b < 1');
+  log('Apdex score: 0.9');
+  assert.deepEqual(screen, ['a step’s own line', 'between periods', 'Apdex score: 0.9']);
+  assert.deepEqual(kept().trim().split(/\n+/), [
+    'Phase started: ramp (index: 0)',
+    'vusers.created: ... 5',
+    'Summary report',
+    'Checks:',
+    'ok: a < 1',
+    'fail: b < 1',
+  ]);
+});
+
+it('a folder that is gone keeps no line, and ends no run', (t) => {
+  const { directory, events, screen, log } = diverted(t);
+  rmSync(directory, { recursive: true });
+  events.emit('stats', {});
+  log('metrics');
+  assert.deepEqual(screen, []);
+});
