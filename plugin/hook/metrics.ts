@@ -9,10 +9,10 @@ import type { ArtilleryStats } from './artillery.ts';
 
 /** Adds the run's figures to Artillery's own, except for those that were not measured, or may not be quoted. */
 export function addMetrics(stats: ArtilleryStats, result: Result, layers: readonly Layer[] = LAYERS): void {
-  for (const { name, kind, path } of runMetrics(layers)) {
+  for (const { name, kind, path, unit } of runMetrics(layers)) {
     const value = isWithheld(result, path) ? null : valueAt(result, path);
     if (value === null || value === undefined) continue;
-    if (kind === 'counter') stats.counters[name] = Math.round(totalOf(value as Count) * 10_000) / 10_000;
+    if (kind === 'counter') stats.counters[name] = counterOf(totalOf(value as Count), unit);
     else stats.summaries[name] = aggregationsOf(value as Summary);
   }
 }
@@ -33,6 +33,11 @@ function isWithheld(result: Result, path: string): boolean {
   if (!path.startsWith('memory.')) return false;
   const isUnknown = result.verdict.status === 'INVALID' || result.absent.memory !== undefined;
   return isUnknown || whyNotQuoted(result, path) !== undefined;
+}
+
+/** Of a share, only all is 1: one lost copy of a million has to miss a threshold. */
+function counterOf(value: number, unit: string): number {
+  return unit === '0 to 1' ? value : Math.round(value * 10_000) / 10_000;
 }
 
 type Count = number | Record<string, number>;

@@ -4,6 +4,7 @@ import type { Condition } from '../../protocol/documents/search.ts';
 import type { Outcome } from '../../protocol/result/outcome.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type Checked, checkConditions, conditionText, whyUnknown } from '../conditions/conditions.ts';
+import { shortened } from './outcome.ts';
 
 /** @param conditions what has to be so; one on a figure that was not measured is missed */
 export function outcomeBy(conditions: Condition[], result: Result): Outcome {
@@ -21,12 +22,6 @@ export function outcomeBy(conditions: Condition[], result: Result): Outcome {
 /** @returns `latency.oneWayMs.p99 is 733.5, threshold <= 500` */
 function textOf({ condition, value }: Checked, result: Result): string {
   const { key, comparison, value: limit } = condition;
-  const found = value === null ? `is not known (${whyUnknown(condition, result)})` : `is ${shortened(value, limit)}`;
+  const found = value === null ? `is not known (${whyUnknown(condition, result)})` : `is ${shortened(value, [limit])}`;
   return `${key} ${found}, threshold ${comparison} ${limit}`;
-}
-
-/** Never rounded to the limit that it misses. */
-function shortened(value: number, limit: number): number {
-  const short = Number(value.toPrecision(6));
-  return short === limit ? value : short;
 }

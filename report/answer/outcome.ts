@@ -26,19 +26,28 @@ export function judge(result: Omit<Result, 'outcome'>): Outcome {
 }
 
 /** @returns `, found 12.9 ms`; with their names where an expression has several metrics */
-function foundText({ found = [], unknown = [], met }: Result['thresholds'][number]): string {
-  const values = found.map(({ metric, value, unit }) =>
-    [
-      ...(found.length > 1 ? [metric] : []),
-      Number(value.toPrecision(6)).toLocaleString('en-US', { maximumFractionDigits: 6 }),
-      unit,
-    ]
-      .join(' ')
-      .trim(),
-  );
+function foundText({ expression, found = [], unknown = [], met }: Result['thresholds'][number]): string {
+  const limits = [...expression.matchAll(/-?\d[\d.]*/g)].map(([limit]) => Number(limit));
+  const values = found.map(({ metric, value, unit }) => {
+    const text = metricText(value, unit, limits);
+    return found.length > 1 ? `${metric} ${text}` : text;
+  });
   const missing = met || unknown.length === 0 ? [] : [`the run has no ${unknown.join(', ')}`];
   const texts = [...(values.length > 0 ? [`found ${values.join(', ')}`] : []), ...missing];
   return texts.length > 0 ? `, ${texts.join('; ')}` : '';
+}
+
+/** A scale is no unit: a share is compared as the number that it is. */
+function metricText(value: number, unit: string, limits: number[]): string {
+  const number = shortened(value, limits).toLocaleString('en-US', { maximumFractionDigits: 20 });
+  if (unit === '' || unit === '0 to 1') return number;
+  return `${number} ${value === 1 ? unit.replace(/s$/, '') : unit}`;
+}
+
+/** Never rounded to a limit that it misses. */
+export function shortened(value: number, limits: number[]): number {
+  const short = Number(value.toPrecision(6));
+  return limits.includes(short) ? value : short;
 }
 
 const TITLES = { PASSED: 'Passed', FAILED: 'Failed', UNKNOWN: 'No result: this measurement cannot be trusted' };
@@ -54,6 +63,11 @@ export function outcomeTitle({ verdict }: Result, { status }: Outcome): string {
 export function outcomeText(result: Result, outcome = outcomeOf(result)): string {
   const missed = outcome.thresholds.filter(isMissed).map(({ text }) => text);
   return [outcomeTitle(result, outcome), ...(missed.length > 0 ? [missed.join('; ')] : [])].join(': ');
+}
+
+/** @returns `connections.rate > 900, found 740 connections/s` of each that is missed and fails nothing */
+export function missedOptional({ thresholds }: Outcome): string[] {
+  return thresholds.filter(({ met, strict }) => !met && !strict).map(({ text }) => text);
 }
 
 /** One that is not strict is for information, as in Artillery. */

@@ -66,6 +66,6 @@ function outcomeCases(result: Result): Case[] {
   return thresholds.map(({ name, met, strict, text }) => {
     if (met) return { className, name };
     if (strict) return { className, name, problem: { kind: 'failure', message: `missed: ${text}` } };
-    return { className, name, problem: { kind: 'skipped', message: `missed, but not strict: ${text}` } };
+    return { className, name, problem: { kind: 'skipped', message: `missed, but optional: ${text}` } };
   });
 }

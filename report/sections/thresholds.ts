@@ -1,23 +1,25 @@
 /** What was asked of the deployment, and what was found. */
 import type { Result } from '../../protocol/result/result.ts';
-import { outcomeOf } from '../answer/outcome.ts';
+import { missedOptional, outcomeOf } from '../answer/outcome.ts';
 import { grid, type Section } from '../model/document.ts';
 
 /** Null where nothing can be judged. */
 export function thresholds(result: Result): Section | null {
-  const { thresholds: judged } = outcomeOf(result);
+  const outcome = outcomeOf(result);
+  const { thresholds: judged } = outcome;
   if (judged.length === 0) return null;
   return {
     id: 'thresholds',
     title: 'Thresholds',
     folded: true,
+    findings: missedOptional(outcome).map((text) => ({ text: `optional threshold missed: ${text}` })),
     blocks: [
       grid(
         'Thresholds',
         ['What was asked', 'Answer', 'What was found'],
         judged.map(({ name, text, met, strict }) => [
           name,
-          `${met ? 'met' : 'MISSED'}${strict ? '' : ' (not strict)'}`,
+          `${met ? 'met' : 'MISSED'}${strict ? '' : ' (optional)'}`,
           text.startsWith(name) ? text.slice(name.length).replace(/^, /, '') : text,
         ]),
       ),

@@ -37,7 +37,7 @@ describe('the live line', () => {
     const broadcasts = { sent: 3, planned: 20, delivered: 15_000 };
     assert.equal(
       renderLive({ ...FACTS, stage: 'broadcasts', ratePerSec: 0, broadcasts, secondsLeft: -2 }),
-      '  broadcasts · 1,234 / 5,000 connected · broadcast 3 of 20, 15,000 delivered · about 0 s left',
+      '  broadcasts · 1,234 / 5,000 connected · broadcast 3 of 20, 15,000 delivered',
     );
   });
 

@@ -4,6 +4,11 @@ import { EXIT_CODES } from '../../../protocol/codes/exit-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { outcomeBy } from '../../../report/answer/checked.ts';
 import { exitCodeOf, judge, outcomeOf, outcomeText } from '../../../report/answer/outcome.ts';
+import { renderConsole } from '../../../report/render/console.ts';
+import { renderHtml } from '../../../report/render/html.ts';
+import { renderJunit } from '../../../report/render/junit.ts';
+import { renderMarkdown } from '../../../report/render/markdown.ts';
+import { runDocument } from '../../../report/sections/run-document.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
 import { perfectResult, resultWithMessages } from '../../helpers/results.ts';
 
@@ -73,6 +78,44 @@ describe('the outcome', () => {
       result.thresholds = [{ expression, met: false, strict: true, unknown: ['socketio.nosuch.p99'] }];
     });
     assert.equal(outcomeText(misspelt), `Failed: ${expression}, the run has no socketio.nosuch.p99`);
+  });
+
+  it('says what was found, in words of its unit, and never as the limit that it misses', () => {
+    const cases: [expression: string, value: number, unit: string, text: string][] = [
+      ['socketio.delivery.coverage >= 1', 1, '0 to 1', 'found 1'],
+      ['socketio.delivery.coverage >= 1', 0.99999999, '0 to 1', 'found 0.99999999'],
+      ['connections.failed < 1', 1, 'connections', 'found 1 connection'],
+      ['connections.failed < 1', 1200, 'connections', 'found 1,200 connections'],
+      ['connections.connect_time.p99 < 10', 12.94, 'ms', 'found 12.94 ms'],
+      ['http.codes.200 > 5', 4, '', 'found 4'],
+      ['maxErrorRate <= 1', 12.5, '% of virtual users', 'found 12.5 % of virtual users'],
+    ];
+    for (const [expression, value, unit, text] of cases) {
+      const met = value === 1 && text === 'found 1';
+      const result = changed((one) => {
+        one.thresholds = [{ expression, met, strict: true, found: [{ metric: 'm', value, unit }] }];
+      });
+      // On a screen, in Markdown, on a page, in JUnit.
+      const document = runDocument(result);
+      const shown = [
+        renderConsole(document, { color: false, width: 200 }),
+        renderMarkdown(document).replaceAll('\\', ''),
+        renderHtml(document),
+        ...(met ? [] : [renderJunit(result)]),
+      ];
+      for (const form of shown) assert.ok(form.includes(text), `${expression}: ${text}`);
+      if (!met) assert.equal(outcomeText(result), `Failed: ${expression}, ${text}`);
+    }
+  });
+
+  it('names an optional threshold that is missed, and passes', () => {
+    const result = changed((one) => {
+      const found = [{ metric: 'connections.rate', value: 740, unit: 'connections/s' }];
+      one.thresholds = [{ expression: 'connections.rate > 900', met: false, strict: false, found }];
+    });
+    const text = renderConsole(runDocument(result), { color: false, width: 200 });
+    assert.match(text, /^Passed/);
+    assert.match(text, /optional threshold missed: connections.rate > 900, found 740 connections\/s/);
   });
 
   it('of a planned fault is that all come back; what they missed meanwhile fails nothing', () => {
