@@ -21,11 +21,14 @@ export function ownValue<V>(record: Record<string, V>, key: string): V | undefin
 
 /** @param zero with the keys to add up; of `loopLateMs`, the largest stands */
 export function sumStatuses<S extends { loopLateMs: number }>(zero: S, statuses: Iterable<S>): S {
-  const sum: Record<string, number> = { ...zero } as object as Record<string, number>;
-  for (const status of statuses as Iterable<Record<string, number>>) {
+  type Counts = Record<string, number>;
+  const sum = { ...zero } as object as Record<string, number | Counts>;
+  for (const status of statuses as Iterable<typeof sum>) {
     for (const key of Object.keys(sum)) {
-      const [before, value] = [sum[key] as number, status[key] as number];
-      sum[key] = key === 'loopLateMs' ? Math.max(before, value) : before + value;
+      const [before, value] = [sum[key], status[key]];
+      if (typeof before === 'number') {
+        sum[key] = key === 'loopLateMs' ? Math.max(before, value as number) : before + (value as number);
+      } else sum[key] = sumCounts([before as Counts, value as Counts]);
     }
   }
   return sum as object as S;

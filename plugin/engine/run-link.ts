@@ -107,10 +107,10 @@ export class RunLink {
   }
 
   #sendStatus({ fleet, tally }: Reported): void {
-    const { started, toOpen, holding, failed } = tally;
+    const { started, toOpen, holding, failed, failures } = tally;
     const ofFleet = fleet.status();
     const loopLateMs = Math.max(ofFleet.loopLateMs, this.#lag.tick());
-    const status = { ...ofFleet, loopLateMs, started, toOpen, holding, failed };
+    const status = { ...ofFleet, loopLateMs, started, toOpen, holding, failed, failures };
     this.#send({ type: 'status', status });
   }
 

@@ -92,12 +92,13 @@ export class Fleet {
     return emptiest;
   }
 
-  status(): Omit<FleetStatus, 'started' | 'toOpen' | 'holding' | 'failed'> {
+  status(): Omit<FleetStatus, 'started' | 'toOpen' | 'holding' | 'failed' | 'failures'> {
     const counts = { connecting: 0, connected: 0, upgrading: 0, away: 0, joining: 0, joined: 0 };
-    return sumStatuses(
+    const sum = sumStatuses(
       { ...counts, received: 0, reached: 0, loopLateMs: 0 },
       this.#processes.map(({ status }) => status),
     );
+    return { ...sum, ended: this.#accounts.read().accounts.ended };
   }
 
   /** Resets all counts and ledgers, and drops the remaining connections. */

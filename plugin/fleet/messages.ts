@@ -129,7 +129,7 @@ export type FleetAnswer =
       retryAfterMs?: number | undefined;
     }
   | ConnectionReport
-  | ({ op: 'status' } & Omit<FleetStatus, 'started' | 'toOpen' | 'holding' | 'failed'>);
+  | ({ op: 'status' } & Omit<FleetStatus, 'started' | 'toOpen' | 'holding' | 'failed' | 'failures' | 'ended'>);
 
 /** What happens to a connection without having been asked for. */
 export type ConnectionReport =

@@ -13,7 +13,15 @@ export interface LiveFigures {
   /** Since the live view was opened. */
   seconds: number;
   stage: string;
-  connections: { now: number; target: number; failed: number; ratePerSec: number };
+  connections: {
+    now: number;
+    target: number;
+    /** Virtual users that failed, by cause. */
+    failed: Record<string, number>;
+    /** Connections that ended before their release, by reason. */
+    lost: Record<string, number>;
+    ratePerSec: number;
+  };
   broadcasts: {
     planned: number;
     sent: number;
@@ -85,16 +93,16 @@ export class LiveReader {
 
   /** Asks each worker for its event loop; workers that do not answer are left out. Never throws. */
   async read(): Promise<LiveFigures> {
-    const { measurements, link, sampler, ledger } = this.#context;
+    const { measurements, sampler, ledger } = this.#context;
     const loops = await this.#loops();
-    const { connected, target, ratePerSec, broadcasts } = this.#line();
+    const { connected, target, failed, lost, ratePerSec, broadcasts } = this.#line();
     const sample = sampler.samples.at(-1);
     return {
       run: measurements.id,
       scenario: measurements.scenario,
       seconds: Math.round((performance.now() - this.#startedMs) / 100) / 10,
       stage: this.#conductor.stage,
-      connections: { now: connected, target, failed: link.status.failed, ratePerSec },
+      connections: { now: connected, target, failed, lost, ratePerSec },
       broadcasts: {
         planned: broadcasts.planned,
         sent: broadcasts.sent,

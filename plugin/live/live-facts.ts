@@ -1,5 +1,6 @@
 /** Collects the figures of the live line. */
 import { RELEASE_PARTS } from '../../protocol/link/messages.ts';
+import { lostOf } from '../result/connections/connections.ts';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import { totalSeconds } from '../script/load/phases.ts';
@@ -23,6 +24,7 @@ export function liveFacts(
   let ratePerSec = 0;
   return () => {
     const connected = population.connections();
+    const { failures, ended, received } = link.status;
     const nowMs = performance.now();
     if (nowMs - last.atMs > RATE_WINDOW_MS) {
       ratePerSec = ((connected - last.connections) * 1000) / (nowMs - last.atMs);
@@ -31,9 +33,11 @@ export function liveFacts(
     return {
       stage: conductor.stage,
       connected,
+      failed: failures,
+      lost: lostOf(ended),
       target: measurements.targetConnections,
       ratePerSec: conductor.stage === 'ramp' ? ratePerSec : 0,
-      broadcasts: { sent: measurements.sent.length, planned: count, delivered: link.status.received },
+      broadcasts: { sent: measurements.sent.length, planned: count, delivered: received },
       secondsLeft: planSeconds - (nowMs - startedMs) / 1000,
     };
   };

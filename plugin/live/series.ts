@@ -29,8 +29,19 @@ export const SERIES: Series[] = [
   gauge('socketio_capacity_connect_rate', 'connections/s', 'Connections made per second', ({ connections }) =>
     sample(connections.ratePerSec),
   ),
-  counter('socketio_capacity_failed_total', 'virtual users', 'Virtual users that failed', ({ connections }) =>
-    sample(connections.failed),
+  counter(
+    'socketio_capacity_failed_total',
+    'virtual users',
+    'Virtual users that failed',
+    ({ connections }) => byCause(connections.failed),
+    ['cause'],
+  ),
+  counter(
+    'socketio_capacity_lost_total',
+    'connections',
+    'Connections that ended before their release',
+    ({ connections }) => byCause(connections.lost),
+    ['cause'],
   ),
   gauge(
     'socketio_capacity_stage',
@@ -104,8 +115,13 @@ function gauge(name: string, unit: string, help: string, read: Series['read'], l
   return { name, kind: 'gauge', unit, help, labels, read };
 }
 
-function counter(name: string, unit: string, help: string, read: Series['read']): Series {
-  return { name, kind: 'counter', unit, help, labels: [], read };
+function counter(name: string, unit: string, help: string, read: Series['read'], labels: string[] = []): Series {
+  return { name, kind: 'counter', unit, help, labels, read };
+}
+
+/** Zero of no cause, so that a rate begins at 0. */
+function byCause(counts: Record<string, number>): Sample[] {
+  return Object.entries({ '': 0, ...counts }).flatMap(([cause, value]) => sample(value, { cause }));
 }
 
 function sample(value: Value, labels: Record<string, string> = {}): Sample[] {

@@ -1,4 +1,6 @@
 /** A status line on the terminal during the run. */
+import { breakdown } from '../../report/text/format.ts';
+
 const REDRAW_MS = 250;
 const CLEAR_LINE = '\r\x1b[2K';
 const UP = '\x1b[1A';
@@ -7,6 +9,10 @@ export interface LiveFacts {
   stage: string;
   connected: number;
   target: number;
+  /** Virtual users that failed, by cause. */
+  failed: Record<string, number>;
+  /** Connections that ended before their release, by reason. */
+  lost: Record<string, number>;
   ratePerSec: number;
   broadcasts: { sent: number; planned: number; delivered: number };
   secondsLeft: number | undefined;
@@ -53,9 +59,17 @@ export class LiveLine {
 }
 
 /** @returns the line, without control characters */
-export function renderLive({ stage, connected, target, ratePerSec, broadcasts, secondsLeft }: LiveFacts): string {
+export function renderLive(facts: LiveFacts): string {
+  const { stage, connected, target, ratePerSec, broadcasts, secondsLeft } = facts;
   const number = (value: number) => Math.round(value).toLocaleString('en-US');
   const parts = [`  ${stage}`, `${number(connected)} / ${number(target)} connected`];
+  for (const [name, counts] of [
+    ['failed', facts.failed],
+    ['lost', facts.lost],
+  ] as const) {
+    const causes = breakdown(counts);
+    if (causes !== '') parts.push(`${name}: ${causes}`);
+  }
   if (ratePerSec > 0) parts.push(`${number(ratePerSec)}/s`);
   if (broadcasts.sent > 0) {
     parts.push(`broadcast ${broadcasts.sent} of ${broadcasts.planned}, ${number(broadcasts.delivered)} delivered`);

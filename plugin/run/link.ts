@@ -45,6 +45,8 @@ export const NO_STATUS: FleetStatus = {
   toOpen: 0,
   holding: 0,
   failed: 0,
+  failures: {},
+  ended: {},
   received: 0,
   reached: 0,
   joining: 0,

@@ -1,6 +1,6 @@
 /** Counts of one engine's fleet, sent several times a second, for the live line and to detect the end of traffic. */
 import { z } from 'zod';
-import { count } from './bounds.ts';
+import { count, counts } from './bounds.ts';
 
 export const fleetStatusSchema = z.object({
   /** Virtual users that have started. */
@@ -15,6 +15,10 @@ export const fleetStatusSchema = z.object({
   /** Virtual users parked in `hold`. */
   holding: count,
   failed: count,
+  /** Those that failed, by cause. */
+  failures: counts,
+  /** Connections that ended, by reason, whichever side ended them. */
+  ended: counts,
   /** Broadcast receipts since the start, duplicates included. */
   received: count,
   /** Of these, the first copies of a broadcast at a connection. */

@@ -51,6 +51,7 @@ export class FakeFleet {
       received: 0,
       reached: 0,
       loopLateMs: 0,
+      ended: {},
     };
   }
 

@@ -9,7 +9,7 @@ export function liveFigures(connections: number, changes: Partial<LiveFigures> =
     scenario: '5k',
     seconds: connections / 100,
     stage: 'ramp',
-    connections: { now: connections, target: 5000, failed: 2, ratePerSec: 500 },
+    connections: { now: connections, target: 5000, failed: { http_503: 2 }, lost: {}, ratePerSec: 500 },
     broadcasts: { planned: 20, sent: 2, expected: 2 * connections, received: Math.max(0, 2 * connections - 1) },
     lastBroadcasts: [
       { seq: 2, worker: 'w1', members: connections, sendDelayMs: 0.2, sentinelMs: null },

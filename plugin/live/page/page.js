@@ -98,7 +98,9 @@ function showFigures({ scenario, stage, connections, broadcasts, lastBroadcasts,
   show('target', format(connections.target));
   show('rate', format(connections.ratePerSec));
   show('received', format(broadcasts.received));
-  show('expected', format(broadcasts.expected));
+  show('expected', broadcasts.expected === null ? '' : `of ${format(broadcasts.expected)} expected`);
+  showCauses('failed', 'failures', connections.failed);
+  showCauses('lost', 'losses', connections.lost);
   show('sentinel', format(lastBroadcasts.find(({ sentinelMs }) => sentinelMs !== null)?.sentinelMs, 1));
   fill(
     'broadcasts',
@@ -124,6 +126,15 @@ function showFigures({ scenario, stage, connections, broadcasts, lastBroadcasts,
     loops.map(({ name, utilization, delayP99Ms }) => [name, format(100 * utilization, 1), format(delayP99Ms, 1)]),
   );
   showHosts(hosts);
+}
+
+/** How many, and of which cause; in the colour of a fault where there are any. */
+function showCauses(id, list, counts) {
+  const causes = Object.entries(counts).sort(([, a], [, b]) => b - a);
+  const total = causes.reduce((sum, [, count]) => sum + count, 0);
+  show(id, format(total));
+  show(list, causes.map(([cause, count]) => `${cause} ${format(count)}`).join(', '));
+  byId(id).classList.toggle('bad', total > 0);
 }
 
 /** Only where several bring the load. */

@@ -40,7 +40,7 @@ export function connectionFigures(measurements: Measurements): Result['connectio
       measurements.engine === ENGINE && measurements.expectedAtOnce !== null && snapshots.length > 0
         ? sum(snapshots.map(({ accounts }) => accounts.alive))
         : null,
-    lost: lostOf(snapshots),
+    lost: lostOf(sumCounts(snapshots.map(({ accounts }) => accounts.ended))),
     skipped: measurements.skippedUsers,
     unknownAcks: sum(snapshots.map(({ unknownAcks }) => unknownAcks)),
     retries: sum(snapshots.map(({ retries }) => retries)),
@@ -100,8 +100,8 @@ function compressionFigures(measurements: Measurements): Result['connections']['
   };
 }
 
-/** By reason; what a virtual user closed itself is not lost. */
-function lostOf(snapshots: Measurements['snapshots']): Record<string, number> {
-  const { [OWN_DOING]: _, ...lost } = sumCounts(snapshots.map(({ accounts }) => accounts.ended));
+/** @param ended by reason @returns without those that a virtual user, or the run, closed itself */
+export function lostOf(ended: Record<string, number>): Record<string, number> {
+  const { [OWN_DOING]: _, ...lost } = ended;
   return lost;
 }

@@ -181,6 +181,20 @@ describe('the live page', { skip: noBrowser }, () => {
     assert.deepEqual(errors, []);
   });
 
+  it('shows what failed and was lost, by cause', async (t) => {
+    const { view, reader } = await openView(t);
+    const failed = { ECONNREFUSED: 1, http_503: 1200 };
+    const connections = { now: 28, target: 60, failed, lost: { 'transport close': 3 }, ratePerSec: 0 };
+    reader.changes = { connections, broadcasts: { planned: 0, sent: 0, expected: null, received: null } };
+    const { page, errors } = await openPage(view.url);
+    await page.locator('#failed', { hasText: '1,201' }).waitFor();
+    assert.equal(await page.locator('#failures').textContent(), 'http_503 1,200, ECONNREFUSED 1');
+    assert.equal(await page.locator('#lost').textContent(), '3');
+    assert.equal(await page.locator('#losses').textContent(), 'transport close 3');
+    assert.equal(await page.locator('#expected').textContent(), '');
+    assert.deepEqual(errors, []);
+  });
+
   it('takes text from the run for text', async (t) => {
     const { view, reader } = await openView(t);
     const evil = '<img src=x onerror=alert(1)>';

@@ -21,6 +21,8 @@ function seriesValue(name: string, label = ''): number {
 describe('/metrics', () => {
   it('has the figures of the run, in base units, labelled with it', () => {
     assert.equal(seriesValue('socketio_capacity_connections', 'run="2026-01-02T03-04-05-5k"'), 1000);
+    assert.equal(seriesValue('socketio_capacity_failed_total', 'cause="http_503"'), 2);
+    assert.equal(seriesValue('socketio_capacity_lost_total', 'cause=""'), 0);
     assert.equal(seriesValue('socketio_capacity_receipts_total'), 1999);
     assert.equal(seriesValue('socketio_capacity_sentinel_latency_seconds'), 0.0125);
     assert.equal(seriesValue('socketio_capacity_cpu_cores', 'layer="nginx"'), 0.125);

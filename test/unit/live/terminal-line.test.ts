@@ -9,6 +9,8 @@ const FACTS: LiveFacts = {
   stage: 'ramp',
   connected: 1234,
   target: 5000,
+  failed: {},
+  lost: {},
   ratePerSec: 499.6,
   broadcasts: { sent: 0, planned: 20, delivered: 0 },
   secondsLeft: 61.2,
@@ -38,6 +40,14 @@ describe('the live line', () => {
     assert.equal(
       renderLive({ ...FACTS, stage: 'broadcasts', ratePerSec: 0, broadcasts, secondsLeft: -2 }),
       '  broadcasts · 1,234 / 5,000 connected · broadcast 3 of 20, 15,000 delivered',
+    );
+  });
+
+  it('says what failed and was lost, by cause', () => {
+    const failed = { ECONNREFUSED: 1, http_503: 1200 };
+    assert.equal(
+      renderLive({ ...FACTS, failed, lost: { 'transport close': 3 }, ratePerSec: 0, secondsLeft: undefined }),
+      '  ramp · 1,234 / 5,000 connected · failed: http_503 1,200, ECONNREFUSED 1 · lost: transport close 3',
     );
   });
 

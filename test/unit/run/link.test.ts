@@ -16,6 +16,8 @@ const STATUS: FleetStatus = {
   toOpen: 0,
   holding: 5,
   failed: 0,
+  failures: {},
+  ended: {},
   received: 7,
   reached: 7,
   joining: 0,
