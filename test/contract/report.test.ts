@@ -30,9 +30,7 @@ function contradictionsIn(document: Document, result: Result, drawn = true): str
   const forms = [
     renderMarkdown(document),
     renderRun(document, { color: false, width: 200, verbose: true }),
-    renderHtml(document)
-      .replace(/<(style|script|svg)\b.*?<\/\1>/gs, '')
-      .replace(/<[^>]*>/g, ''),
+    drawn ? textOfPage(renderHtml(document)) : '',
   ];
   return [
     ...(forms.some((text) => FOREIGN.test(text)) ? ['a rule of another report'] : []),
@@ -43,6 +41,10 @@ function contradictionsIn(document: Document, result: Result, drawn = true): str
     ...limits(findings, tables, result),
     ...percentiles(document, result),
   ];
+}
+
+function textOfPage(html: string): string {
+  return html.replace(/<(style|script|svg)\b.*?<\/\1>/gs, '').replace(/<[^>]*>/g, '');
 }
 
 /** @returns the figures that stand beside the name of the headline */
