@@ -79,15 +79,6 @@ function curve(result: Result, layer: string, key: string, scale: (value: number
   return { name: layerTitle(result, layer), ...layerStyle(result, layer), points };
 }
 
-/** Table rows for layers of processes: the first, highest and last value of each. */
-export function layerExtremes(result: Result, key: 'rssBytes' | 'pssBytes' | 'cpuPercent') {
-  return cpuLayers(result).flatMap(({ id: layer }) => {
-    const values = result.samples.flatMap((sample) => number(sample, layer, key) ?? []);
-    if (values.length === 0 || layer === WHOLE_MACHINE) return [];
-    return [{ layer, first: values[0] as number, highest: Math.max(...values), last: values.at(-1) as number }];
-  });
-}
-
 /** The keys of samples depend on the machine and the version. */
 function number(sample: Sample, layer: string, key: string): number | null {
   const values = sample[layer] as Record<string, unknown> | null | undefined;

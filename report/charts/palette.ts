@@ -4,8 +4,6 @@
 import type { LayerDescription } from '../../protocol/result/memory.ts';
 import { type Described, familyOf, layersOf } from '../figures/layers.ts';
 
-export const FONT = 'system-ui, sans-serif';
-
 /** After Okabe and Ito: distinguishable with any colour vision. */
 export const COLORS = {
   blue: 'var(--blue)',

@@ -1,6 +1,6 @@
 /** How many connections were held, how fast they were made, and what failed. */
 import type { Result } from '../../protocol/result/result.ts';
-import { connectTimeByConnections, connectTimeOverTime } from '../charts/connecting.ts';
+import { connectTimeOverTime } from '../charts/connecting.ts';
 import { connectionsOverTime } from '../charts/over-time.ts';
 import { comesAndGoes, heldOf, heldSeconds } from '../figures/held.ts';
 import { serverName } from '../figures/server.ts';
@@ -28,7 +28,6 @@ export function connections(result: Result): Section {
       ...causes('Disconnects by cause', disconnects),
       lines('text', [reconnectionNote(result), transportNote(result)]),
       drawing(connectTimeOverTime(result), '', true),
-      drawing(connectTimeByConnections(result), '', true),
       counts(result),
       summaries(
         'Connect time and its stages',

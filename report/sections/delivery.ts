@@ -42,7 +42,7 @@ export function delivery(result: Result): Section | null {
         : drawing(deliveredByBroadcast(result), 'Not measured: no copy was expected.'),
       lines('text', [sourceNote(found)]),
       facts('Copies of all broadcasts', counts(found), true),
-      ...(found.batches.length > 0 ? [ofEach(found.batches)] : []),
+      ...imperfect(found.batches),
       ...redis(result),
     ],
   };
@@ -129,10 +129,12 @@ function sourceNote({ source, event, publisher }: Delivery): string | null {
   return `Counted: \`${event}\`, published by ${who}.`;
 }
 
-/** Those that are not perfect come first, for readers that see only some. */
-function ofEach(batches: Batch[]): Block {
-  return grid(
-    'Copies of each broadcast',
+/** Broadcasts that everybody got once need no row. */
+function imperfect(batches: Batch[]): Block[] {
+  const rows = batches.filter((batch) => !isPerfect(batch));
+  if (rows.length === 0) return [];
+  const table = grid(
+    'Broadcasts that were not perfect',
     [
       'Broadcast',
       'Expected',
@@ -145,7 +147,7 @@ function ofEach(batches: Batch[]): Block {
       'Unexpected',
       'Members (server)',
     ],
-    [...batches.filter((batch) => !isPerfect(batch)), ...batches.filter(isPerfect)].map((batch) => [
+    rows.map((batch) => [
       batchName(batch),
       amount('count', batch.expected),
       amount('count', batch.received),
@@ -157,6 +159,7 @@ function ofEach(batches: Batch[]): Block {
     ]),
     true,
   );
+  return [table];
 }
 
 function isPerfect({ serverMembers, expected, received, duplicates, reordered, unexpected }: Batch): boolean {

@@ -5,7 +5,7 @@ import type { Result } from '../../protocol/result/result.ts';
 import { connectionsBack } from '../charts/fault.ts';
 import { layerTitle, WHOLE_MACHINE } from '../figures/layers.ts';
 import { amount, withUnit } from '../model/amount.ts';
-import { type Cell, drawing, type Finding, facts, grid, lines, type Section } from '../model/document.ts';
+import { type Cell, drawing, type Finding, facts, lines, type Section } from '../model/document.ts';
 import { breakdown, counted, decimals, integer, percentOf } from '../text/format.ts';
 
 const NOTABLE_MS = 100;
@@ -32,7 +32,6 @@ export function fault(result: Result): Section | null {
       drawing(connectionsBack(result), 'No connection dropped.'),
       facts('What the fault cost', rows(result, found)),
       lines('note', notes(result, found)),
-      ...(found.curve.length > 0 ? [curve(found)] : []),
     ],
   };
 }
@@ -145,18 +144,6 @@ function notes({ environment }: Result, fault: Fault): string[] {
     `Clients wait ${seconds(backoff.delayMs)} before their first attempt, then twice as long each time, at most ${seconds(backoff.maxDelayMs)}; ${jitter}.${sessions}`,
     ...(workers.length > 1 && isKnown ? [`Connections of each worker, before → after: ${balance.join(', ')}.`] : []),
   ];
-}
-
-function curve({ curve: steps }: Fault) {
-  return grid(
-    'Connections after the fault',
-    ['Seconds', 'Connections', 'Attempts', 'Returns'],
-    steps.map(({ ms, connected, attempts, returns }) => [
-      decimals(ms / 1000, 1),
-      ...[connected, attempts, returns].map((count) => amount('count', count)),
-    ]),
-    true,
-  );
 }
 
 function seconds(ms: number): string {

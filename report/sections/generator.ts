@@ -5,7 +5,6 @@ import { type Block, type Finding, facts, grid, lines, type Section } from '../m
 import { blamesOf } from '../search/blame.ts';
 import { breakdown, decimals, integer } from '../text/format.ts';
 
-const WINDOWS = { ramp: 'ramp', messages: 'messages', broadcasts: 'broadcasts' };
 const PARTS = { fleet: 'Fleet process', artillery: 'Artillery worker' };
 
 type Host = Result['generators'][number];
@@ -27,7 +26,7 @@ export function generator(result: Result): Section {
             'Event loops of the generator',
             ['Event loop', 'Busy, %', 'Late p50, ms', 'p99', 'Max', 'Waiting for a CPU, %'],
             loops.map((loop) => [
-              `${PARTS[loop.part]} ${loop.index}${loop.host === undefined ? '' : ` on ${loop.host}`}, ${WINDOWS[loop.window]}`,
+              `${PARTS[loop.part]} ${loop.index}${loop.host === undefined ? '' : ` on ${loop.host}`}, ${loop.window}`,
               share(loop.utilization, 1),
               ...[loop.delayP50Ms, loop.delayP99Ms, loop.delayMaxMs].map((ms) => amount('milliseconds', ms)),
               amount('share', loop.cpuWaitShare),

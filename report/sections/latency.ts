@@ -1,11 +1,10 @@
 /** When copies arrived. */
-import type { Batch } from '../../protocol/result/delivery.ts';
 import type { Interval } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { broadcastTimes, latencyByConnections, oneWayPercentiles, roundTripsByBroadcast } from '../charts/latency.ts';
 import { amount, numberText, withUnit } from '../model/amount.ts';
 import { absentSection, type Block, drawing, type Finding, grid, lines, type Section } from '../model/document.ts';
-import { batchName, carriedBy, tailOf } from '../model/names.ts';
+import { carriedBy, tailOf } from '../model/names.ts';
 import { counted, integer } from '../text/format.ts';
 import { summaries } from './parts.ts';
 
@@ -61,9 +60,7 @@ export function latency(result: Result): Section | null {
         true,
       ),
       lines('note', notes(result, times)),
-      ...(delivery && delivery.batches.length > 0
-        ? [drawing(broadcastTimes(result), NONE), ofEach(delivery.batches)]
-        : []),
+      ...(delivery && delivery.batches.length > 0 ? [drawing(broadcastTimes(result), NONE)] : []),
       ...byConnections(result),
       ...(absent.roundTrip === undefined
         ? [drawing(roundTripsByBroadcast(result), '', true)]
@@ -153,20 +150,6 @@ function clockNotes(clocks: Latency['clocks']): string[] {
       jumpUs > 0 ? [`The clock of ${worker} jumped by up to ${ms(jumpUs)}.`] : [],
     ),
   ];
-}
-
-function ofEach(batches: Batch[]): Block {
-  return grid(
-    'When each broadcast arrived',
-    ['Broadcast, ms', 'First', 'p50', 'p99', 'Last', 'Send delay'],
-    batches.map((batch) => [
-      batchName(batch),
-      ...[batch.firstMs, batch.p50Ms, batch.p99Ms, batch.lastMs, batch.sendDelayMs].map((ms) =>
-        amount('milliseconds', ms),
-      ),
-    ]),
-    true,
-  );
 }
 
 function byConnections(result: Result): Block[] {

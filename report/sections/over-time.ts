@@ -5,23 +5,12 @@ import { readingsOverTime } from '../charts/drift.ts';
 import { memoryOverTime } from '../charts/over-time.ts';
 import { familyOf, inOrder, layersOf, layerTitle } from '../figures/layers.ts';
 import { amount, withUnit } from '../model/amount.ts';
-import {
-  absentSection,
-  type Block,
-  drawing,
-  type Finding,
-  facts,
-  grid,
-  lines,
-  type Section,
-} from '../model/document.ts';
+import { absentSection, type Block, drawing, type Finding, facts, lines, type Section } from '../model/document.ts';
 import { counted, integer } from '../text/format.ts';
 import { NO_SAMPLES } from './parts.ts';
 
 const TITLE = 'Memory over time';
 const UNKNOWN = 'not known: that takes three readings';
-/** Rows of the table; readings are thinned evenly. */
-const MAX_ROWS = 60;
 /** Memory of the process counts shared pages in full: those that others share move PSS, too. */
 const ANSWERING = ['workerRss', 'workerWorkingSet', 'workerHeapUsed', 'workerExternal'];
 
@@ -39,7 +28,6 @@ export function overTime(result: Result, found: OverTimeResult): Section {
       drawing(readingsOverTime(result), NO_SAMPLES),
       trusted ? drifts(result, found) : lines('absent', ['No answer, because this measurement cannot be trusted.']),
       lines('note', [note(found)]),
-      readings(result, found),
       drawing(memoryOverTime(result), NO_SAMPLES, true),
     ],
   };
@@ -112,34 +100,4 @@ function note({ readings: read, warmUpReadings }: OverTimeResult): string {
   const left = warmUpReadings === 1 ? 'reading is' : `${integer(warmUpReadings)} readings are`;
   const first = warmUpReadings > 0 ? ` The first ${left} left out as warm-up.` : '';
   return `The line goes through ${counted(read.length - warmUpReadings, 'reading')}, against the connections that had left; 95 % intervals.${first} A rise of less than 1 MB over the whole run is no leak: readings of an idle server differ by as much.`;
-}
-
-/** The peak of a wave and what was left, or what was read. The machine moves with everything that runs on it: it is not here. */
-function readings(result: Result, { readings: read, peaks, kind }: OverTimeResult): Block {
-  const layers = layersOf(result).flatMap(({ id, unit, main, belongsTo }) =>
-    unit === 'bytes' && main && belongsTo === 'deployment' && read.some(({ bytes }) => id in bytes) ? [id] : [],
-  );
-  const step = Math.ceil(read.length / MAX_ROWS);
-  const shown = read.filter((_, index) => (read.length - 1 - index) % step === 0);
-  const waves = kind === 'waves';
-  const columns = layers.flatMap((id) => {
-    const title = layerTitle(result, id);
-    return waves ? [`${title}, peak`, 'after'] : [title];
-  });
-  return grid(
-    'Readings, in MB',
-    ['Came and went', 'Connections', ...columns],
-    shown.map((reading) => {
-      const peak = waves ? peaks.findLast(({ t }) => t < reading.t) : undefined;
-      return [
-        integer(reading.gone),
-        amount('count', Math.round((peak ?? reading).connections)),
-        ...layers.flatMap((id) => [
-          ...(waves ? [amount('megabytes', peak?.bytes[id])] : []),
-          amount('megabytes', reading.bytes[id]),
-        ]),
-      ];
-    }),
-    true,
-  );
 }

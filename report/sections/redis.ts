@@ -6,22 +6,17 @@ import { type Block, type Cell, facts } from '../model/document.ts';
 /** Empty without Redis. */
 export function redis({ redis: found }: Pick<Result, 'redis'>): Block[] {
   if (!found) return [];
-  const { shardChannels, channels, patterns, nodes, usedMemoryBeforeBytes: before } = found;
+  const { nodes, usedMemoryBeforeBytes: before } = found;
   const row = (name: string, quantity: QuantityName, value: number | null, note: string): [string, Cell, string][] =>
     value === null ? [] : [[name, amount(quantity, value), note]];
   return [
     facts(
       'Redis',
       [
-        ...row('Received', 'bytes', found.inBytesPerCopy, 'per copy'),
         ...row('Sent', 'bytes', found.outBytesPerCopy, 'per copy'),
         ...row('CPU', 'microseconds', found.cpuMicrosecondsPerCopy, 'per copy'),
         ...row('Memory', 'size', found.usedMemoryBytes, before === null ? '' : `before: ${withUnit('size', before)}`),
-        ...row('RSS', 'size', found.rssBytes, ''),
-        ...row('Memory of its connections', 'size', found.clientBytes, ''),
         ...row('Output waiting', 'size', found.outputBufferPeakBytes, 'at most, read once a second'),
-        ...row('Stream', 'count', found.streamEntries, 'entries'),
-        ...row('Channels', 'count', channels + patterns + (shardChannels ?? 0), 'that workers subscribe to'),
         // Sharded channels each have one node, so a single room loads only that one.
         ...row('Busiest node', 'share', found.busiestNodeShare, `of what ${nodes?.length ?? 1} nodes sent`),
         ...row('For nobody', 'count', found.forNobody || null, 'broadcasts without members on other workers'),

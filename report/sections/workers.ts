@@ -1,9 +1,8 @@
 /** How the connections were spread over the workers, and what each of them did. */
 import type { Result } from '../../protocol/result/result.ts';
-import { countBars } from '../charts/bars.ts';
 import { workersOverTime } from '../charts/workers.ts';
 import { amount, share } from '../model/amount.ts';
-import { type Block, drawing, grid, type Section } from '../model/document.ts';
+import { type Block, drawing, grid, lines, type Section } from '../model/document.ts';
 
 export function workers(result: Result): Section {
   const { perWorker, perServer } = result.connections;
@@ -23,20 +22,9 @@ export function workers(result: Result): Section {
 }
 
 function spread(of: string, counts: Record<string, number>, none: string): Block[] {
-  const title = `Connections of each ${of}`;
   const rows = Object.entries(counts).toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
+  if (rows.length === 0) return none === '' ? [] : [lines('absent', [none])];
   const total = rows.reduce((sum, [, count]) => sum + count, 0);
-  return [
-    drawing(countBars(title, Object.fromEntries(rows)), none),
-    ...(rows.length === 0
-      ? []
-      : [
-          grid(
-            title,
-            ['', 'Connections', 'Share, %'],
-            rows.map(([name, count]) => [name, amount('count', count), share(count, total)]),
-            true,
-          ),
-        ]),
-  ];
+  const cells = rows.map(([name, count]) => [name, amount('count', count), share(count, total)]);
+  return [grid(`Connections of each ${of}`, ['', 'Connections', 'Share, %'], cells)];
 }

@@ -89,7 +89,7 @@ describe('report.html in a browser', { skip: noChromium }, () => {
 
   it('unfolds its tables by keyboard, and leads from a figure to its definition', async (t) => {
     const { page } = await open(t);
-    const fold = page.locator('details').filter({ hasText: 'Table: Copies of each broadcast' });
+    const fold = page.locator('details').filter({ hasText: 'Table: Copies of all broadcasts' });
     await fold.locator('summary').press('Enter');
     assert.equal(await fold.getByRole('table').isVisible(), true);
     await page.getByRole('link', { name: 'Delivered', exact: true }).first().press('Enter');

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { clock, clockStep, short } from '../../../report/charts/axes.ts';
 import { countBars } from '../../../report/charts/bars.ts';
 import type { Chart, Readout } from '../../../report/charts/chart.ts';
-import { connectTimeByConnections, connectTimeOverTime } from '../../../report/charts/connecting.ts';
+import { connectTimeOverTime } from '../../../report/charts/connecting.ts';
 import { deliveredByBroadcast } from '../../../report/charts/delivery.ts';
 import { readingsOverTime } from '../../../report/charts/drift.ts';
 import { connectionsBack } from '../../../report/charts/fault.ts';
@@ -184,7 +184,6 @@ describe('connecting over time', () => {
   const resultOf = (changes: object = {}) => {
     const result = perfectResult();
     result.connections.overTime = { ...overTime, ...changes };
-    result.samples = [0, 1, 2, 3].map((index) => ({ t: 10 + index, connections: 5 * index }));
     return result;
   };
 
@@ -194,14 +193,6 @@ describe('connecting over time', () => {
     const failing = connectTimeOverTime(resultOf({ failed: [0, 7, 0, 0] }));
     assert.equal(failing?.title, 'Connect time and errors over time');
     assert.ok(marks(failing, 'red') > 0);
-  });
-
-  it('against connections: a point for each second in which some opened', () => {
-    assert.deepEqual(connectTimeByConnections(resultOf())?.readout?.labels, [
-      '0 connections',
-      '5 connections',
-      '15 connections',
-    ]);
   });
 });
 

@@ -80,7 +80,7 @@ describe('report.html', () => {
   it('draws every chart of a complete run, wide and narrow', () => {
     const markup = reportHtml(measured);
     const titles = [...markup.matchAll(/role="img" aria-label="([^"]+)">\s*<svg/g)].map(([, title]) => title);
-    for (const title of ['over time', 'Memory against connections', 'CPU by layer', 'by percentile', 'each worker']) {
+    for (const title of ['over time', 'Memory against connections', 'CPU by layer', 'by percentile']) {
       assert.ok(
         titles.some((one) => one?.includes(title)),
         `${title} in ${titles.join('; ')}`,
