@@ -66,7 +66,7 @@ describe('report.html in a browser', { skip: noChromium }, () => {
         return { name: chart.getAttribute('aria-label'), marks: painted.length, width, height };
       }),
     );
-    assert.ok(charts.length >= 8, `${charts.length} charts`);
+    assert.ok(charts.length >= 6, `${charts.length} charts`);
     for (const { name, marks, width, height } of charts) {
       assert.ok(marks > 0 && width > 200 && height > 50, `${name}: ${marks} marks, ${width} × ${height}`);
     }

@@ -108,3 +108,11 @@ it('memory that no report gives is no metric', () => {
   assert.deepEqual(memoryMetrics({ ...result, verdict: { status: 'INVALID', reasons: [] } }), []);
   assert.deepEqual(memoryMetrics({ ...result, absent: { memory: 'no control port' } }), []);
 });
+
+it('a share is 1 only where nothing is missing', () => {
+  const added = { counters: {} as Record<string, number>, rates: {}, summaries: {} };
+  const result = perfectResult();
+  Object.assign(result.delivery as object, { coverage: 0.9999999 });
+  addMetrics(added, result);
+  assert.equal(added.counters['socketio.delivery.coverage'], 0.9999999);
+});
