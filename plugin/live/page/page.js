@@ -153,17 +153,28 @@ function showHosts(hosts) {
   );
 }
 
+let isDue = false;
+/** Once for all figures that came in the meantime: a slow machine then shows fewer pictures, and no old numbers. */
+function redraw() {
+  if (isDue) return;
+  isDue = true;
+  requestAnimationFrame(() => {
+    isDue = false;
+    drawCharts();
+  });
+}
+
 const run = new EventSource('/events');
 run.addEventListener('history', ({ data }) => {
   ({ points } = JSON.parse(data));
-  drawCharts();
+  redraw();
 });
 run.addEventListener('figures', ({ data }) => {
   const { figures, point } = JSON.parse(data);
   if (point) points.push(point);
   for (const [layer, { title }] of Object.entries(figures.layers)) titles[layer] = title;
   showFigures(figures);
-  drawCharts();
+  redraw();
 });
 run.addEventListener('end', ({ data }) => {
   run.close();
