@@ -5,7 +5,7 @@ import type { EngineMessage, EngineReport, RunMessage } from '../../../protocol/
 import type { FleetSnapshot } from '../../../protocol/link/snapshot.ts';
 import type { FleetStatus } from '../../../protocol/link/status.ts';
 import { NO_COPIES } from '../../../protocol/receipt-columns.ts';
-import { sumMessages } from '../../../protocol/sum-counts.ts';
+import { sumCounts, sumMessages } from '../../../protocol/sum-counts.ts';
 
 /** What is known of one engine. */
 export class StandIn {
@@ -40,6 +40,7 @@ export class StandIn {
       ...before,
       ...{ started: arrivals, failed: arrivals, connecting: 0, connected: 0, joined: 0, toOpen: 0, holding: 0 },
       ...{ joining: 0, upgrading: 0, away: 0, loopLateMs: 0 },
+      ended: sumCounts([before.ended, { [reason]: before.connected }]),
     };
     const reports: EngineReport[] = gone ? [{ type: 'status', status: gone }, { type: 'gone' }] : [];
     const pending = [...this.#asked.values()].flatMap((message) => this.answer(message, reason));
