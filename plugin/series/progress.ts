@@ -21,10 +21,6 @@ export function beginText(
   return `Run ${number}: ${label}; ${counted(left, 'run')} left${time}`;
 }
 
-export function restText(seconds: number): string {
-  return `Rests for ${durationText(seconds)}.`;
-}
-
 /**
  * @param outcome of a run that was measured, and details
  * @param folder of the series

@@ -4,14 +4,13 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { SeriesRun } from '../../protocol/documents/series.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { readResult } from '../../report/read.ts';
 import { openFolder, readDocument, writeDocuments } from './folder.ts';
-import { beginText, endLines, restText } from './progress.ts';
+import { beginText, endLines } from './progress.ts';
 import { makeRun, type RunCommand, type Surroundings } from './run.ts';
 
 /** A run that was started, with its result if it left one. `Key` says which one it is, such as its level. */
@@ -27,8 +26,6 @@ export type Next<Key, End> =
       label: string;
       /** Runs until the end, with this one, at most; undefined where nobody knows. */
       left: number | undefined;
-      /** To rest before it. */
-      restSeconds?: number;
     }
   | { end: End };
 
@@ -93,13 +90,7 @@ export async function runSeries<Key, End, Document extends SeriesDocument<Key>>(
         end = next.end;
         break;
       }
-      const { key, label, left, restSeconds = 0 } = next;
-      if (restSeconds > 0) {
-        say(restText(restSeconds));
-        // Where it is aborted, no run follows.
-        await sleep(restSeconds * 1000, undefined, { signal }).catch(() => {});
-        if (signal.aborted) break;
-      }
+      const { key, label, left } = next;
       const number = (runs.at(-1)?.run.number ?? 0) + 1;
       say(beginText(number, label, left, runs));
       const { run, result } = await makeRun(number, () => series.commandOf(key), { artillery, folder, signal });

@@ -104,22 +104,20 @@ it('records every run that was started, with how it ended, in a document that it
     assert.match(said, line);
 });
 
-it('lets the command decide by the results, and rests where it says so', async (t) => {
+it('lets the command decide by the results', async (t) => {
   const { run } = begin(t);
   const next = (runs: Runs): Next<Key, string> => {
     const last = runs.at(-1)?.result?.verdict.status;
     if (last === 'VALID') return { end: 'a VALID run' };
     const key = { end: last === 'INVALID' ? 'VALID' : 'INVALID' };
-    return { key, label: key.end, left: undefined, restSeconds: last ? 0.05 : 0 };
+    return { key, label: key.end, left: undefined };
   };
   const { document, said } = await run(next);
   assert.deepEqual(
     document.runs.map(({ status }) => status),
     ['INVALID', 'VALID'],
   );
-  const [first, second] = document.runs.map(({ startedAt }) => Date.parse(startedAt));
-  assert.ok((second ?? 0) - (first ?? 0) >= 50);
-  assert.match(said, /^Rests for .*\nRun 2: VALID$/m);
+  assert.match(said, /^Run 2: VALID$/m);
 });
 
 it('records what keeps a run from being started as its end', async (t) => {
@@ -165,16 +163,6 @@ it('ends the run under way when it is stopped, and resumes after it', async (t) 
     again.document.runs.map(({ number }) => number),
     [2, 3, 4],
   );
-});
-
-it('does not rest, or start a run, once it is stopped', async (t) => {
-  const { run } = begin(t);
-  const abort = new AbortController();
-  const next = (): Next<Key, string> => {
-    abort.abort();
-    return { key: { end: 'VALID' }, label: '', left: 1, restSeconds: 3600 };
-  };
-  assert.deepEqual((await run(next, { signal: abort.signal })).document.runs, []);
 });
 
 it('is refused while another process works on it, if it is another one, and if its document is damaged', async (t) => {
