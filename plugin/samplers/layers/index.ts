@@ -1,29 +1,29 @@
 /** All layers, in the order of tables. */
-import { artillery } from './artillery.ts';
-import { container } from './container.ts';
-import { fleet } from './fleet.ts';
-import { haproxy } from './haproxy.ts';
-import { kernel } from './kernel.ts';
 import type { Layer } from './layer.ts';
-import { nginx } from './nginx.ts';
-import { pm2 } from './pm2.ts';
-import { redis } from './redis.ts';
-import { redisServer } from './redis-server.ts';
-import { system } from './system.ts';
+import { container, kernel, system } from './machine.ts';
+import { exportedLayer, processLayer } from './processes.ts';
+import { redis, redisServer } from './redis.ts';
 import { worker } from './worker.ts';
 import { workerMachines } from './worker-machines.ts';
 
 /** Those of every run, and those that settings can name. */
 export const LAYERS: readonly Layer[] = [
   worker,
-  nginx,
-  haproxy,
+  exportedLayer({ id: 'nginx', title: 'nginx', pss: { main: true, metric: 'memory.nginx.bytes_per_connection' } }),
+  // No stack of ours has it.
+  exportedLayer({
+    id: 'haproxy',
+    title: 'HAProxy',
+    onlyNamed: true,
+    pss: { main: true },
+    told: [{ figure: 'poolBytes', id: 'haproxyPools', title: 'HAProxy pools', main: true, onlyMetrics: true }],
+  }),
   redis,
   redisServer,
-  pm2,
+  processLayer({ id: 'pm2', title: 'PM2 daemon', belongsTo: 'deployment' }),
   kernel,
-  fleet,
-  artillery,
+  processLayer({ id: 'fleet', title: 'Generator fleet', belongsTo: 'generator' }),
+  processLayer({ id: 'artillery', title: 'Artillery', belongsTo: 'generator' }),
   system,
 ];
 

@@ -92,6 +92,16 @@ export function processLayer({
   };
 }
 
+/** @returns a layer of the deployment that exporters can tell of, each of them before its own tellers, with its hosts */
+export function exportedLayer({ tellers = [], told = [], ...layer }: Omit<ProcessLayer, 'belongsTo'>): Layer {
+  return processLayer({
+    ...layer,
+    belongsTo: 'deployment',
+    tellers: [metricsOf(layer.id), ...tellers],
+    told: [...told, ...hostFigures(layer)],
+  });
+}
+
 /** What the pages of metrics of a layer tell, by whatever exporters they are. */
 export function metricsOf(layer: string): Teller {
   return {

@@ -1,16 +1,36 @@
-/** The adapter's Redis, as a process. What it reports about its memory is in `redis-server.ts`. */
-import { hostFigures, metricsOf, processLayer, type Teller } from './processes.ts';
+/** The adapter's Redis: as a process, and what it reports about its memory, wherever it runs. */
+import type { Layer } from './layer.ts';
+import { exportedLayer } from './processes.ts';
 
-const server = { id: 'redis', title: 'Redis' };
-
-const itself: Teller = {
-  source: 'INFO of Redis',
-  tell: async ({ redis }) => ({ rssBytes: (await redis()).rssBytes }),
-};
-
-export const redis = processLayer({
-  ...server,
-  belongsTo: 'deployment',
-  tellers: [metricsOf(server.id), itself],
-  told: hostFigures(server),
+export const redis = exportedLayer({
+  id: 'redis',
+  title: 'Redis',
+  tellers: [{ source: 'INFO of Redis', tell: async ({ redis }) => ({ rssBytes: (await redis()).rssBytes }) }],
 });
+
+export const redisServer: Layer = {
+  id: 'redisServer',
+  title: 'Redis server',
+  belongsTo: 'deployment',
+  figures: [
+    {
+      id: 'redisUsedMemory',
+      title: 'Redis used_memory',
+      main: true,
+      metric: 'memory.redis.bytes_per_connection',
+      sampleKey: 'usedMemoryBytes',
+      source: 'INFO of Redis',
+      read: async ({ redis }) => (await redis()).usedMemoryBytes,
+    },
+    {
+      id: 'redisClientBuffers',
+      title: 'Redis subscribers',
+      source: 'CLIENT LIST of Redis',
+      read: async ({ redis }) => (await redis()).pubSubTotalBytes,
+    },
+  ],
+  sample: async ({ redis }) => {
+    const { usedMemoryBytes, pubSubOutputBytes } = await redis();
+    return { usedMemoryBytes, outputBufferBytes: pubSubOutputBytes };
+  },
+};
