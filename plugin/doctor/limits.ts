@@ -31,17 +31,14 @@ export interface Limit {
 const SEARCH_END = 100_000_000;
 const MB = 2 ** 20;
 
-/**
- * Each check counts TCP connections; a connection that holds two of them counts twice, for its memory as well.
- * @returns all limits, lowest first
- */
+/** @returns all limits, lowest first; a connection that holds two TCP connections counts twice, for its memory as well */
 export function findLimits(situation: Situation): Limit[] {
   const { connections, sockets } = situation.load;
   return limitChecks(situation)
-    .map(({ name, fits, raise }) => {
-      const max = highest((n) => fits(n * sockets), connections);
-      const wanted = max !== null && max < connections ? connections : 2 * (max ?? 0);
-      return { name, max, raise: max === null ? null : raise(wanted * sockets) };
+    .map(({ name, needs, has, raise }) => {
+      const max = highest((n) => needs(n * sockets) <= has(n * sockets), connections);
+      const wanted = (max !== null && max < connections ? connections : 2 * (max ?? 0)) * sockets;
+      return { name, max, raise: max === null ? null : raise(needs(wanted), wanted) };
     })
     .sort((a, b) => (a.max ?? SEARCH_END) - (b.max ?? SEARCH_END));
 }
@@ -66,115 +63,91 @@ export function highest(fits: (connections: number) => boolean, asked: number): 
 }
 
 function limitChecks(situation: Situation): LimitCheck[] {
-  const everywhere = [
-    generatorFiles(situation),
-    generatorPorts(situation),
-    memory(situation),
-    systemFiles(situation),
-    ...conntrack(situation),
-    ...containerTasks(situation),
-  ];
   const { profile } = situation.deployment;
+  const everywhere = [...ofGenerator(situation), ...ofMachine(situation), generatorPorts(situation)];
   if (profile === null) return everywhere;
-  const ofStack = [...everywhere, pings(situation), workerFiles(situation), ...workerRestart(situation)];
+  const ofStack = [...everywhere, ...ofWorkers(situation)];
   return profile === 'full' ? [...ofStack, nginxConnections(situation), proxyPorts(situation)] : ofStack;
 }
 
-function generatorFiles({ machine, load }: Situation): LimitCheck {
+function ofGenerator({ machine, load }: Situation): LimitCheck[] {
   // Artillery's workers are threads of one process, which holds the connections of a third-party engine.
   const processes = load.client === 'external' ? 1 : MAX_FLEET_PROCESSES * machine.artilleryWorkers;
-  return {
-    name: 'generatorFiles',
-    fits: (n) => n <= processes * (machine.openFiles.hard - FLEET_RESERVED_FILES),
-    raise: (n) => raiseFiles(machine, Math.ceil(n / processes) + FLEET_RESERVED_FILES),
-  };
+  return [
+    {
+      name: 'generatorFiles',
+      needs: (n) => Math.ceil(n / processes) + FLEET_RESERVED_FILES,
+      has: () => machine.openFiles.hard,
+      raise: (files) => raiseFiles(machine, files),
+    },
+  ];
 }
 
-/** Of the machine, or of the container where that has less left. */
-function memory(situation: Situation): LimitCheck {
-  const { memoryAvailableBytes: available, memoryLimitedBy } = situation.machine;
+function ofMachine(situation: Situation): LimitCheck[] {
+  const { memoryAvailableBytes, memoryLimitedBy, systemFiles, conntrack, tasks } = situation.machine;
   const isContainer = memoryLimitedBy === 'container';
-  return {
-    name: isContainer ? 'containerMemory' : 'machineMemory',
-    fits: (n) => memoryBytes(situation, n) <= available,
-    raise: (n) => {
-      const missing = `${integer(Math.ceil((memoryBytes(situation, n) - available) / MB))} MB`;
-      return isContainer ? `raise the memory limit of the container by ${missing}` : `free or add ${missing} of memory`;
-    },
-  };
-}
-
-/** `pids.max` counts threads, too. */
-function containerTasks(situation: Situation): LimitCheck[] {
-  const { tasks } = situation.machine;
-  if (!tasks) return [];
   return [
     {
-      name: 'containerTasks',
-      fits: (n) => tasks.used + tasksOf(situation, n) <= tasks.max,
-      raise: (n) => `raise the container's limit of processes (pids.max) to ${tasks.used + tasksOf(situation, n)}`,
+      name: isContainer ? 'containerMemory' : 'machineMemory',
+      needs: (n) => memoryBytes(situation, n),
+      has: () => memoryAvailableBytes,
+      raise: (bytes) => {
+        const missing = `${integer(Math.ceil((bytes - memoryAvailableBytes) / MB))} MB`;
+        return isContainer
+          ? `raise the memory limit of the container by ${missing}`
+          : `free or add ${missing} of memory`;
+      },
     },
-  ];
-}
-
-/** Of a stack of ours, whose ping interval is known: nothing would be left of the cores to connect or to broadcast with. */
-function pings(situation: Situation): LimitCheck {
-  const { machine, deployment } = situation;
-  return {
-    name: 'pings',
-    fits: (n) => pingCores(situation, n) <= machine.cores,
-    raise: (n) => {
-      const cores = pingCores(situation, n);
-      const intervalMs = Math.ceil((cores / machine.cores) * (deployment.ping.intervalMs / 1000)) * 1000;
-      return `CAPACITY_PING_INTERVAL_MS=${intervalMs}, or ${coresNeeded(machine, cores)}`;
-    },
-  };
-}
-
-function systemFiles(situation: Situation): LimitCheck {
-  const { max, used } = situation.machine.systemFiles;
-  const each = endsPerConnection(situation);
-  return {
-    name: 'systemFiles',
-    fits: (n) => used + n * each <= max,
-    raise: (n) => `sysctl -w fs.file-max=${used + n * each}`,
-  };
-}
-
-function conntrack(situation: Situation): LimitCheck[] {
-  if (!situation.machine.conntrack) return [];
-  const { max, used } = situation.machine.conntrack;
-  const each = conntrackEntries(situation);
-  return [
     {
+      name: 'systemFiles',
+      needs: (n) => systemFiles.used + n * endsPerConnection(situation),
+      has: () => systemFiles.max,
+      raise: (files) => `sysctl -w fs.file-max=${files}`,
+    },
+    ...only(conntrack, ({ max, used }) => ({
       name: 'conntrack',
-      fits: (n) => used + n * each <= max,
-      raise: (n) => `sysctl -w net.netfilter.nf_conntrack_max=${used + n * each}`,
-    },
+      needs: (n) => used + n * conntrackEntries(situation),
+      has: () => max,
+      raise: (entries) => `sysctl -w net.netfilter.nf_conntrack_max=${entries}`,
+    })),
+    // `pids.max` counts threads, too.
+    ...only(tasks, ({ max, used }) => ({
+      name: 'containerTasks',
+      needs: (n) => used + tasksOf(situation, n),
+      has: () => max,
+      raise: (processes) => `raise the container's limit of processes (pids.max) to ${processes}`,
+    })),
   ];
 }
 
-function workerFiles(situation: Situation): LimitCheck {
-  const { machine } = situation;
-  return {
-    name: 'workerFiles',
-    fits: (n) => n <= workersAt(situation, n) * (machine.openFiles.hard - RESERVED_FILES),
-    raise: (n) =>
-      restartStack(situation, n) ?? raiseFiles(machine, Math.ceil(n / workersAt(situation, n)) + RESERVED_FILES),
-  };
-}
-
-function workerRestart(situation: Situation): LimitCheck[] {
-  const { load, deployment } = situation;
-  const { workerRestartBytes } = deployment;
-  if (workerRestartBytes === null) return [];
-  const each = Math.floor((workerRestartBytes - WORKER_START_BYTES) / workerConnectionBytes(load));
+/** Of a stack of ours, whose ping interval is known. */
+function ofWorkers(situation: Situation): LimitCheck[] {
+  const { machine, load, deployment } = situation;
+  const { ping, workerRestartBytes } = deployment;
+  const perWorker = (n: number) => Math.ceil(n / workersAt(situation, n));
   return [
     {
-      name: 'workerRestart',
-      fits: (n) => n <= workersAt(situation, n) * each,
-      raise: () => 'ecosystem.config.js: remove max_memory_restart',
+      // With more, nothing would be left of the cores to connect or to broadcast with.
+      name: 'pings',
+      needs: (n) => pingCores(situation, n),
+      has: () => machine.cores,
+      raise: (cores) => {
+        const intervalMs = Math.ceil((cores / machine.cores) * (ping.intervalMs / 1000)) * 1000;
+        return `CAPACITY_PING_INTERVAL_MS=${intervalMs}, or ${coresNeeded(machine, cores)}`;
+      },
     },
+    {
+      name: 'workerFiles',
+      needs: (n) => perWorker(n) + RESERVED_FILES,
+      has: () => machine.openFiles.hard,
+      raise: (files, n) => restartStack(situation, n) ?? raiseFiles(machine, files),
+    },
+    ...only(workerRestartBytes, (bytes) => ({
+      name: 'workerRestart',
+      needs: (n) => WORKER_START_BYTES + perWorker(n) * workerConnectionBytes(load),
+      has: () => bytes,
+      raise: () => 'ecosystem.config.js: remove max_memory_restart',
+    })),
   ];
 }
 
@@ -183,13 +156,19 @@ function nginxConnections(situation: Situation): LimitCheck {
   const { machine, deployment } = situation;
   return {
     name: 'nginxConnections',
-    fits: (n) => {
+    needs: (n) => n,
+    has: (n) => {
       const nginx = planFor(deployment, machine, n)?.nginx;
-      return nginx === undefined || n <= perWorkerCapacity(nginx.connectionsPerWorker / 2, nginx.workers);
+      return nginx ? perWorkerCapacity(nginx.connectionsPerWorker / 2, nginx.workers) : Number.POSITIVE_INFINITY;
     },
     // A stack that a run starts is planned for the number. Only a very low open-file limit leaves no room for uneven hashing.
-    raise: (n) => restartStack(situation, n) ?? raiseFiles(machine, 1024),
+    raise: (_, n) => restartStack(situation, n) ?? raiseFiles(machine, 1024),
   };
+}
+
+/** @returns nothing where there is no limit */
+function only<T>(limit: T | null, check: (limit: T) => LimitCheck): LimitCheck[] {
+  return limit === null ? [] : [check(limit)];
 }
 
 function workersAt({ deployment, machine }: Situation, connections: number): number {

@@ -17,34 +17,33 @@ export function generatorPorts(situation: Situation): LimitCheck {
   const { localAddresses, client, target } = load;
   const name = 'generatorPorts';
   const kernelPorts = ephemeralPorts(machine);
-  const taken = (n: number) => n + portsWaiting(situation, n);
+  const needs = (n: number) => n + portsWaiting(situation, n);
   // Only the light client chooses source ports itself.
   const portsAt = (n: number) => (client === 'light' ? countedPorts(n, machine) : kernelPorts);
-  const listMore = (n: number) =>
-    `${LOCAL_ADDRESSES}: list ${Math.ceil(taken(n) / portsAt(n))} addresses of this machine`;
   const reuse =
     portsWaiting(situation, 1) > 0 && !reusesPorts(situation) ? 'sysctl -w net.ipv4.tcp_tw_reuse=1; or ' : '';
+  const listMore = (needed: number, n: number) =>
+    `${LOCAL_ADDRESSES}: list ${Math.ceil(needed / portsAt(n))} addresses of this machine`;
   if (localAddresses.length > 0) {
-    return { name, fits: (n) => taken(n) <= localAddresses.length * portsAt(n), raise: (n) => reuse + listMore(n) };
+    return { name, needs, has: (n) => localAddresses.length * portsAt(n), raise: (...to) => reuse + listMore(...to) };
   }
   if (client === 'external' || !rotatesLoopback(new URL(target).hostname)) {
-    const otherwise = (n: number) => (client === 'external' ? 'engine: socketio-capacity' : listMore(n));
-    const raise = (n: number) => reuse + raisePorts(machine, taken(n), otherwise(n));
-    return { name, fits: (n) => taken(n) <= kernelPorts, raise };
+    const raise = (needed: number, n: number) =>
+      reuse + raisePorts(machine, needed, client === 'external' ? 'engine: socketio-capacity' : listMore(needed, n));
+    return { name, needs, has: () => kernelPorts, raise };
   }
   const share = CONNECTIONS_PER_LOOPBACK_ADDRESS;
   if (!machine.manyLoopbackAddresses) {
-    return {
-      name,
-      fits: (n) => taken(n) <= kernelPorts && n <= share,
-      raise: (n) => `ifconfig lo0 alias 127.0.0.2, and so on up to 127.0.0.${Math.ceil(n / share) + 1}`,
-    };
+    const raise = (_: number, n: number) =>
+      `ifconfig lo0 alias 127.0.0.2, and so on up to 127.0.0.${Math.ceil(n / share) + 1}`;
+    return { name, needs, has: (n) => (n <= share ? kernelPorts : 0), raise };
   }
   return {
     name,
     // Beyond one address's share, the generator rotates through addresses, and none gets more than that.
-    fits: (n) => (n <= share ? taken(n) <= kernelPorts : portsAt(n) >= taken(share)),
-    raise: (n) => reuse + raisePorts(machine, taken(Math.min(n, share)), `${LOCAL_ADDRESSES}: [127.0.0.2]`),
+    needs: (n) => needs(Math.min(n, share)),
+    has: (n) => (n <= share ? kernelPorts : portsAt(n)),
+    raise: (needed) => reuse + raisePorts(machine, needed, `${LOCAL_ADDRESSES}: [127.0.0.2]`),
   };
 }
 
@@ -69,11 +68,10 @@ export function proxyPorts({ machine, deployment }: Situation): LimitCheck {
   };
   return {
     name: 'proxyPorts',
-    fits: (n) => n <= pathsAt(n) * ports,
-    raise: (n) => {
-      const more = `config.plugins.socketio-capacity.workers: ${Math.ceil(n / ports)}`;
-      return raisePorts(machine, Math.ceil(n / pathsAt(n)), more);
-    },
+    needs: (n) => Math.ceil(n / pathsAt(n)),
+    has: () => ports,
+    raise: (needed, n) =>
+      raisePorts(machine, needed, `config.plugins.socketio-capacity.workers: ${Math.ceil(n / ports)}`),
   };
 }
 
