@@ -6,12 +6,11 @@ import { STOPPED } from '../../protocol/codes/exit-codes.ts';
 import { conductHosts } from '../conduct/hosts/conduct-hosts.ts';
 import { ownAddress } from '../conduct/hosts/join-line.ts';
 import { requireOpenFiles } from '../doctor/preflight.ts';
-import { readSettings } from '../script/settings.ts';
 import { resolveArtillery } from '../series/artillery.ts';
 import { untilStopped } from '../series/until-stopped.ts';
-import { STEPS } from '../virtual-user/steps/index.ts';
 import { addHelp, parseOptions } from './command.ts';
 import { readScenario } from './scenario.ts';
+import { settingsOf } from './settings.ts';
 
 const optionsSchema = z.object({
   hosts: z.coerce.number('expected a number').int().min(1),
@@ -55,7 +54,7 @@ async function conduct(path: string, launch: string[], given: object): Promise<v
   const { hosts, environment, listen, secret } = parseOptions(optionsSchema, given, 'conduct');
   requireOpenFiles();
   const script = await readScenario(path, environment);
-  const config = readSettings(script, STEPS, process.env);
+  const config = settingsOf(script);
   await untilStopped(async (signal) => {
     signal.addEventListener('abort', endAtNextStop);
     const address = /^(0\.0\.0\.0|::)?$/.test(listen.host) ? ownAddress() : listen.host;

@@ -7,12 +7,14 @@ import { printDiagnosis } from '../doctor/print.ts';
 import { readSituation } from '../doctor/situation.ts';
 import { examineTarget } from '../doctor/target/examine.ts';
 import { printCheck } from '../doctor/target/print-check.ts';
+import type { Warning } from '../doctor/warnings.ts';
+import { isMeasured } from '../script/measured.ts';
 import { ENGINE, PLUGIN, type Script } from '../script/script.ts';
-import { readSettings, type Settings } from '../script/settings.ts';
+import type { Settings } from '../script/settings.ts';
 import { untilStopped } from '../series/until-stopped.ts';
-import { STEPS } from '../virtual-user/steps/index.ts';
 import { addHelp, badOption, printJson, screen, withJson } from './command.ts';
 import { readScenario } from './scenario.ts';
+import { settingsOf } from './settings.ts';
 
 interface Options {
   target?: string;
@@ -46,11 +48,12 @@ export function addDoctor(program: Command): void {
 async function examine(path: string | undefined, options: Options): Promise<void> {
   requireOpenFiles();
   const { target, environment, json } = options;
-  if (target !== undefined) return tryTarget(await settingsFor(target, path, environment), json);
+  if (target !== undefined) return tryTarget(await settingsAt(target, path, environment), json);
   if (path === undefined) throw badOption('name a scenario, or a URL by --target', 'doctor');
   const script = await readScenario(path, environment);
-  const situation = await readSituation(readSettings(script, STEPS, process.env));
+  const situation = await readSituation(settingsOf(script));
   const diagnosis = diagnose(situation);
+  if (!isMeasured(script)) diagnosis.warnings.unshift(UNMEASURED);
   if (json) printJson({ ...diagnosis, ...situation });
   else console.log(printDiagnosis(diagnosis, situation, screen().width));
   if (!diagnosis.fits || diagnosis.missing.length > 0) process.exitCode = EXIT_CODES.refused;
@@ -80,17 +83,20 @@ async function tryTarget(settings: Settings, json = false): Promise<void> {
  * @param where a URL, or the path of a scenario
  * @param path of the scenario, if `where` is a URL in place of its target
  */
-async function settingsFor(
-  where: string,
-  path: string | undefined,
-  environment: string | undefined,
-): Promise<Settings> {
+async function settingsAt(where: string, path: string | undefined, environment: string | undefined): Promise<Settings> {
   const isUrl = /^(https?|wss?):\/\//.test(where);
   if (!isUrl && path !== undefined) throw badOption('--target: with a scenario before it, a URL is expected', 'doctor');
   const scenario = isUrl ? path : where;
   const script = scenario === undefined ? nothingElse() : await readScenario(scenario, environment);
-  return readSettings(script, STEPS, isUrl ? { ...process.env, TARGET: where } : process.env);
+  return settingsOf(script, isUrl ? { ...process.env, TARGET: where } : process.env);
 }
+
+/** The engine alone has no figures of its own. */
+const UNMEASURED: Warning = {
+  name: 'unmeasured',
+  message: 'the scenario has no plugin socketio-capacity: Artillery makes the load, and nothing measures the server',
+  raise: 'config.plugins: { socketio-capacity: {} }',
+};
 
 /** One connection that stays. */
 function nothingElse(): Script {

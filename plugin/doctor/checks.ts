@@ -19,6 +19,8 @@ export type LimitName = keyof typeof LIMITS;
 
 /** Warning → when it is given. A run starts nevertheless. */
 export const WARNINGS = {
+  unmeasured: 'the scenario has no plugin, so nothing measures the server',
+  leaving: 'virtual users leave by themselves, without `hold` and without `overTime`',
   acceptQueue: 'half a second of new connections exceeds a listener’s queue: the kernel drops the rest',
   proxyReadTimeout: 'nginx’s `proxy_read_timeout` is not longer than `pingInterval` + `pingTimeout`',
   rampCpu: 'more new connections per second than the cores usually handle beside the pings',

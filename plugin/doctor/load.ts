@@ -17,6 +17,8 @@ export interface Load {
   turnover: number;
   /** New connections per second during the ramps; null without arrivals. */
   ratePerSec: number | null;
+  /** Virtual users leave by themselves, where the run would read what held connections cost. */
+  leaves: boolean;
   /** Null when the run sends none. */
   broadcasts: { bytes: number; intervalSeconds: number } | null;
   /** `external`: a third-party engine, which keeps its connections inside Artillery. */
@@ -33,7 +35,7 @@ export interface Load {
   localAddresses: string[];
 }
 
-export function readLoad({ target, load, broadcasts, connection, engineOptions }: Settings): Load {
+export function readLoad({ target, load, broadcasts, connection, engineOptions, overTime }: Settings): Load {
   const { count, bytes, interval } = broadcasts;
   const transports = transportsName(connection.transports);
   const { opening, leaving } = SOCKETS_LEFT_BEHIND[transports];
@@ -43,6 +45,7 @@ export function readLoad({ target, load, broadcasts, connection, engineOptions }
     connections: load.connectionsAtOnce,
     turnover: load.connectionsAtOnce > 0 ? load.connections / load.connectionsAtOnce : 1,
     ratePerSec: load.ratePerSec,
+    leaves: !load.stays && overTime === undefined,
     broadcasts: count > 0 ? { bytes, intervalSeconds: interval } : null,
     client,
     compression: connection.compression ?? false,

@@ -31,7 +31,7 @@ export function printDiagnosis(diagnosis: Diagnosis, situation: Situation, width
     ]),
     '',
     ...missing.map((program) => `${program} is not installed: ${INSTALL[program]}`),
-    closing(diagnosis),
+    closing(diagnosis, situation),
   ].join('\n');
 }
 
@@ -41,15 +41,20 @@ function describe({ load, deployment, machine }: Situation): string {
   const behind = {
     planned: `a stack that the run starts (${deployment.profile})`,
     up: `the stack that is up (${deployment.profile})`,
-    external: 'an external server, whose limits are not known here',
+    external: 'an external server',
   }[deployment.kind];
   return `${integer(load.connections)} connections${rate} to ${load.target}, ${behind}; ${client}, ${coresText(machine)}`;
 }
 
-function closing({ fits, connections, highest, bottleneck }: Diagnosis): string {
+/** Of a server that is not ours, only the generator's side is known. */
+function closing(
+  { fits, connections, highest, bottleneck }: Diagnosis,
+  { deployment: { kind } }: Pick<Situation, 'deployment'>,
+): string {
   const limit =
     highest === null ? 'no limit found' : `at most ${integer(highest)}, limited by ${spaced(bottleneck ?? '')}`;
-  return fits
-    ? `${integer(connections)} connections fit (${limit}).`
-    : `${integer(connections)} connections do not fit: ${limit}.`;
+  const count = `${integer(connections)} connections`;
+  if (kind !== 'external') return fits ? `${count} fit (${limit}).` : `${count} do not fit: ${limit}.`;
+  if (!fits) return `This machine cannot generate ${count}: ${limit}.`;
+  return `This machine can generate ${count} (${limit}). Whether the server holds them is not known before a run.`;
 }

@@ -27,12 +27,22 @@ const PACKET_BYTES = 200;
 const PAGE_BYTES = 4096;
 
 export function findWarnings(situation: Situation): Warning[] {
-  return [acceptQueue, proxyTimeout, rampCpu, broadcastCpu, redisBuffer, tcpMemory].flatMap(
+  return [leaving, acceptQueue, proxyTimeout, rampCpu, broadcastCpu, redisBuffer, tcpMemory].flatMap(
     (check) => check(situation) ?? [],
   );
 }
 
 type Check = (situation: Situation) => Warning | undefined;
+
+const leaving: Check = ({ load }) => {
+  if (!load.leaves) return undefined;
+  return {
+    name: 'leaving',
+    message:
+      'virtual users leave by themselves, so the run may find no connections to measure memory, idle CPU and delivery with',
+    raise: 'end the flow with `hold: true`',
+  };
+};
 
 const acceptQueue: Check = ({ machine, load, deployment }) => {
   const plan = planFor(deployment, machine, load.connections);

@@ -1,16 +1,14 @@
 /** The thresholds of Artillery's plugin `ensure`, as it evaluated them. */
 import type { Result } from '../../protocol/result/result.ts';
 import { METRIC_UNITS } from '../result/run-metrics.ts';
+import { metricsIn } from '../script/ensure.ts';
 import type { ArtilleryStats, Check } from './artillery.ts';
-
-/** A metric: names of functions and operators have no dots. */
-const METRIC = /[a-z_][\w-]*(?:\.[\w-]+)+/gi;
 
 /** @param stats of the whole run, on which they were evaluated; undefined where the run ended without */
 export function thresholdsOf(checks: Check[], stats: ArtilleryStats | undefined): Result['thresholds'] {
   return checks.map(({ original, result, strict, hashed = '' }) => {
     // `ensure` evaluates a metric that does not exist like one that misses its threshold.
-    const unknown = hashed.replaceAll(/'[^']*'/g, '').match(METRIC) ?? [];
+    const unknown = metricsIn(hashed.replaceAll(/'[^']*'/g, ''));
     const found = stats ? valuesIn(original, stats) : [];
     return {
       // It is evaluated as "at most", and Artillery names it "less than".
@@ -33,7 +31,7 @@ function valuesIn(expression: string, stats: ArtilleryStats): Found {
     const value = created === 0 ? 0 : (100 * (created - completed)) / created;
     return [{ metric: 'maxErrorRate', value, unit: '% of virtual users' }];
   }
-  return [...new Set(expression.match(METRIC))].flatMap((metric) => {
+  return metricsIn(expression).flatMap((metric) => {
     const value = valueIn(metric, stats);
     return value === undefined ? [] : [{ metric, value, unit: unitOf(metric) }];
   });

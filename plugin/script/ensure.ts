@@ -1,9 +1,83 @@
 /** Thresholds of Artillery's plugin `ensure`. */
+import type { Metric } from '../../protocol/metric.ts';
+import { didYouMean, formatPath, type Path, type Problem } from '../../protocol/problems.ts';
 import type { Script } from './script.ts';
 
-/** @returns whether the scenario has any, in either of the places where the plugin looks for them */
-export function hasThresholds({ config }: Script): boolean {
-  const checks = config.ensure || config.plugins?.ensure;
+type Named = Pick<Metric, 'name' | 'kind'>;
+
+/** What it reads. */
+export const ENSURE = ['thresholds', 'conditions', 'maxErrorRate', 'min', 'max', 'median', 'p95', 'p99'];
+
+/** @returns its settings in the one of two places that counts, and the place; empty without any */
+export function ensureOf({ config }: Script): [at: Path, settings: Record<string, unknown>] {
+  const [at, settings] = config.ensure
+    ? [['config', 'ensure'], config.ensure]
+    : [['config', 'plugins', 'ensure'], config.plugins?.ensure];
+  return [at, typeof settings === 'object' && settings !== null ? (settings as Record<string, unknown>) : {}];
+}
+
+/** @returns whether the scenario has any thresholds */
+export function hasThresholds(script: Script): boolean {
   const isGiven = (value: unknown) => (Array.isArray(value) ? value.length > 0 : value !== null && value !== undefined);
-  return typeof checks === 'object' && checks !== null && Object.values(checks).some(isGiven);
+  return Object.values(ensureOf(script)[1]).some(isGiven);
+}
+
+/** A metric: names of functions and operators have no dots. */
+const METRIC = /[a-z_][\w-]*(?:\.[\w-]+)+/gi;
+
+/** @returns the metrics in an expression, each once */
+export function metricsIn(expression: string): string[] {
+  return [...new Set(expression.match(METRIC))];
+}
+
+/** Of a summary, in Artillery's spelling. */
+const AGGREGATIONS = ['min', 'max', 'count', 'mean', 'median', 'p50', 'p75', 'p90', 'p95', 'p99', 'p999'];
+const OF_USERS = ['vusers.created', 'vusers.completed', 'vusers.failed', 'vusers.skipped'];
+/** Metrics whose names Artillery, or the run, makes up from other names. */
+const MADE_UP = /^(vusers\.(created_by_name|session_length)|socketio\.disconnect)\./;
+/** All metrics of these parts are known; any other part can be a plugin's, or a user's. */
+const OWN = ['connections', 'memory', 'socketio', 'vusers'];
+const OPERATORS: Record<string, string> = { '=>': '>=', '=<': '<=', '===': '==', '&&': 'and', '||': 'or' };
+
+/**
+ * `ensure` evaluates what it does not understand as missed, and only at the end.
+ * @param metrics of the run and of our engine
+ */
+export function thresholdProblems(script: Script, metrics: readonly Named[]): Problem[] {
+  const [at, { thresholds, conditions }] = ensureOf(script);
+  const known = [...namesOf(metrics), ...OF_USERS];
+  const problems: Problem[] = [];
+  const say = (path: Path, message: string) => problems.push({ path: formatPath([...at, ...path]), message });
+  if (hasThresholds(script) && script.config.plugins?.ensure === undefined) {
+    say([], 'nothing evaluates it: write `ensure: {}` into config.plugins, too');
+  }
+  const expressions = [
+    ...listed(thresholds).map((one, index) => [['thresholds', index], Object.keys(one)[0]] as const),
+    ...listed(conditions).map((one, index) => [['conditions', index, 'expression'], one.expression] as const),
+  ];
+  for (const [name, value] of Object.entries({ thresholds, conditions })) {
+    if (value !== undefined && value !== null && !Array.isArray(value)) say([name], 'expected a list');
+  }
+  for (const [path, expression] of expressions) {
+    const text = String(expression ?? '');
+    const operator = Object.keys(OPERATORS).find((wrong) => text.includes(wrong));
+    if (operator !== undefined) say(path, `unknown operator ${operator}, did you mean "${OPERATORS[operator]}"?`);
+    for (const metric of metricsIn(text)) {
+      if (known.includes(metric) || MADE_UP.test(metric)) continue;
+      const [part = ''] = metric.split('.');
+      if (!OWN.includes(part) && didYouMean(part, OWN) === '') continue;
+      say(path, `unknown metric ${metric}${didYouMean(metric, known)}`);
+    }
+  }
+  return problems;
+}
+
+function namesOf(metrics: readonly Named[]): string[] {
+  return metrics.flatMap(({ name, kind }) =>
+    kind === 'summary' || kind === 'histogram' ? AGGREGATIONS.map((one) => `${name}.${one}`) : [name],
+  );
+}
+
+function listed(value: unknown): Record<string, unknown>[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'object' && one !== null) : [];
 }

@@ -5,6 +5,7 @@
 import type { TlsOptions } from '../../protocol/connection.ts';
 import { check, type Problem } from '../../protocol/problems.ts';
 import type { RoomPlan } from '../../protocol/rooms.ts';
+import { misspeltNames } from './artillery-names.ts';
 import { requireBounds } from './bounds.ts';
 import { type ConnectionTarget, connectionTargetOf } from './connection-target.ts';
 import { crossProblems } from './cross-checks.ts';
@@ -78,12 +79,19 @@ export interface ControlSettings {
  * @param steps of our engine, by verb
  * @param env process.env
  * @param share of the load that this host brings
+ * @param further problems that were found before
  * @throws CapacityError CONFIG_INVALID, which lists every problem with its place; RATE_IMPOSSIBLE
  */
-export function readSettings(script: Script, steps: StepTable, env: NodeJS.ProcessEnv, share = WHOLE): Settings {
+export function readSettings(
+  script: Script,
+  steps: StepTable,
+  env: NodeJS.ProcessEnv,
+  share = WHOLE,
+  further: Problem[] = [],
+): Settings {
   requireBounds(script);
   const { config } = script;
-  const problems: Problem[] = [];
+  const problems = [...misspeltNames(script), ...further];
   const given = check(optionsSchema, config.plugins?.[PLUGIN] ?? {}, ['config', 'plugins', PLUGIN], problems);
   const written = check(phasesSchema, config.phases ?? [], ['config', 'phases'], problems) as Phase[] | undefined;
   const variables = readVariables(env, problems);

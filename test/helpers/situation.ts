@@ -36,6 +36,7 @@ export function situation({ machine, load, deployment }: Changes = {}): Situatio
       connections: 32_000,
       turnover: 1,
       ratePerSec: 500,
+      leaves: false,
       broadcasts: { bytes: 1000, intervalSeconds: 2 },
       client: 'light',
       compression: false,

@@ -3,12 +3,12 @@ import { z } from 'zod';
 import { type SearchPlan, VARIED } from '../../../protocol/documents/search.ts';
 import { scenarioName } from '../../run/measurements/run-id.ts';
 import type { Script } from '../../script/script.ts';
-import { readSettings, type Settings } from '../../script/settings.ts';
-import { STEPS } from '../../virtual-user/steps/index.ts';
+import type { Settings } from '../../script/settings.ts';
 import { badOption, parseOptions } from '../command.ts';
 import { parseConditions } from '../conditions.ts';
 import { merged } from '../overrides.ts';
 import { readScenario, scenarioHash } from '../scenario.ts';
+import { settingsOf } from '../settings.ts';
 import { NO_CEILING } from './next.ts';
 import { type Scale, scaleOf } from './scale.ts';
 
@@ -38,12 +38,12 @@ const optionsSchema = z.strictObject({
 /** As typed. */
 export type SearchOptions = z.input<typeof optionsSchema> & { until?: string[] };
 
-/** @throws CapacityError CONFIG_INVALID, and what readScenario and readSettings throw */
+/** @throws CapacityError CONFIG_INVALID, and what readScenario and settingsOf throw */
 export async function readTask(path: string, { until = [], ...given }: SearchOptions): Promise<SearchTask> {
   const { conditions, problems } = parseConditions(until, '--until ');
   const { vary, environment, from, to, ...rules } = parseOptions(optionsSchema, given, 'search', problems);
   const script = await readScenario(path, environment);
-  const settings = readSettings(script, STEPS, process.env);
+  const settings = settingsOf(script);
   const scale = scaleOf(settings, vary);
   const first = scale.snap(from ?? Math.min(scale.own, to ?? NO_CEILING));
   if (to !== undefined && first > to) throw badOption(`--to: the first level in this scenario is ${first}`, 'search');
@@ -62,6 +62,6 @@ export async function readTask(path: string, { until = [], ...given }: SearchOpt
     },
     scale,
     settingsAt: (level) =>
-      readSettings(merged(script, scale.overrides(level)) as Script, STEPS, { ...process.env, ...scale.env }),
+      settingsOf(merged(script, scale.overrides(level)) as Script, { ...process.env, ...scale.env }),
   };
 }

@@ -32,6 +32,9 @@ const phaseShape = z.looseObject({
   maxVusers: whole.optional(),
 });
 
+/** What Artillery knows of a phase. */
+export const phaseNames = [...Object.keys(phaseShape.shape), 'name', 'mode'];
+
 const phaseSchema = phaseShape.superRefine((phase, context) => {
   const problem = (message: string) => context.addIssue({ code: 'custom', message });
   const { duration, pause, arrivalRate, rampTo, arrivalCount } = phase;

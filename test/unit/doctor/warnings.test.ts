@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { diagnose } from '../../../plugin/doctor/diagnosis.ts';
+import { printDiagnosis } from '../../../plugin/doctor/print.ts';
 import { findWarnings } from '../../../plugin/doctor/warnings.ts';
 import { remote, situation } from '../../helpers/situation.ts';
 
@@ -52,4 +54,21 @@ it('broadcasts that fill Redis’s buffer for a worker that is busy for a while'
 
 it('socket buffers beyond what the kernel gives TCP', () => {
   assert.deepEqual(names({ machine: { tcpMemoryBytes: 100 * 2 ** 20 } }), ['tcpMemory']);
+});
+
+it('virtual users that leave, where the run would measure held connections', () => {
+  assert.deepEqual(names({ load: { leaves: true } }), ['leaving']);
+});
+
+it('of a server elsewhere, only what this machine can generate is said', () => {
+  const far = remote({ load: { connections: 5000 } });
+  assert.match(
+    printDiagnosis(diagnose(far), far, 200),
+    /\nThis machine can generate 5,000 .* not known before a run\.$/,
+  );
+  const many = remote({ load: { connections: 60_000 } });
+  assert.match(
+    printDiagnosis(diagnose(many), many, 200),
+    /\nThis machine cannot generate 60,000 connections: at most /,
+  );
 });
