@@ -6,7 +6,7 @@ import { CapacityError } from '../../protocol/errors.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type Answer, type Comparison, compare, type RunSet } from '../../report/compare/compare.ts';
 import { comparisonDocument } from '../../report/compare/document.ts';
-import { headlineOf } from '../../report/compare/text.ts';
+import { type Headline, headlineOf } from '../../report/compare/text.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
 import { renderConsole } from '../../report/render/console.ts';
 import { readRunSet } from '../series/run-sets.ts';
@@ -66,7 +66,7 @@ export function addBaseline(program: Command): void {
       1: 'a figure is worse',
       2: 'there is no such baseline, or the load or the machine is different',
       4: 'the result is INVALID',
-      5: 'inconclusive: baseline and result are single runs',
+      5: 'inconclusive: both are single runs, some runs have no figures, or a figure is missing on one side',
     },
   });
 }
@@ -119,20 +119,17 @@ function check(path: string, { name, file, json }: Options): void {
   const worse = comparison.figures.filter(({ differences }) => differences.some(({ answer }) => answer === 'worse'));
   const usable = checked.results.some(isUsable);
   if (usable) requireSameConditions(comparison);
-  const { answer } = headlineOf(comparison, 1);
-  process.exitCode = usable ? (EXIT_CODE_OF[answer] ?? 0) : EXIT_CODES.invalid;
+  const headline = headlineOf(comparison, 1);
+  process.exitCode = usable ? (EXIT_CODE_OF[headline.answer] ?? 0) : EXIT_CODES.invalid;
   if (json) {
-    printJson({ answer, worse: worse.map(({ path: figure }) => figure), ...comparison });
+    printJson({ answer: headline.answer, worse: worse.map(({ path: figure }) => figure), ...comparison });
     return;
   }
   console.log(renderConsole(comparisonDocument(comparison), screen()));
-  console.log(
-    `\n${verdictOf(
-      usable ? answer : 'INVALID',
-      worse.map(({ title }) => title),
-      name,
-    )}`,
-  );
+  const verdict = usable
+    ? verdictOf(headline, name, reference)
+    : 'INVALID: the figures cannot be trusted, so they were not checked.';
+  console.log(`\n${verdict}`);
 }
 
 const EXIT_CODE_OF: Partial<Record<Answer, number>> = {
@@ -151,14 +148,12 @@ function requireSameConditions({ mismatches }: Comparison): void {
   );
 }
 
-function verdictOf(answer: Answer | 'INVALID', worse: string[], name: string): string {
-  if (answer === 'INVALID') return 'INVALID: the figures cannot be trusted, so they were not checked.';
-  if (answer === 'worse') return `WORSE than baseline "${name}": ${worse.join(', ')}.`;
-  if (answer === 'cannot-tell') {
-    return [
-      `CANNOT TELL whether times, rates and CPU are worse than baseline "${name}": both are single runs.`,
-      `Save several: npx socketio-capacity baseline save <scenario> --repeat 5 --name ${name}`,
-    ].join('\n');
-  }
-  return `No figure is worse than baseline "${name}" beyond the noise.`;
+function verdictOf({ answer, text }: Headline, name: string, { results }: RunSet): string {
+  if (answer === 'worse') return `WORSE than baseline "${name}": ${text.replace(/^worse in /, '')}.`;
+  if (answer !== 'cannot-tell') return `No figure is worse than baseline "${name}" beyond the noise.`;
+  const several = `Save several runs: ${LINE} baseline save <scenario> --repeat 5 --name ${name}`;
+  return [
+    `CANNOT TELL whether it is worse than baseline "${name}": ${text}.`,
+    ...(results.length === 1 ? [several] : []),
+  ].join('\n');
 }

@@ -1,9 +1,9 @@
 /** `compare A B [...]`: which figures are better or worse beyond the noise. */
 import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { CANNOT_TELL } from '../../protocol/codes/exit-codes.ts';
+import { CANNOT_TELL, EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError } from '../../protocol/errors.ts';
-import { compare } from '../../report/compare/compare.ts';
+import { compare, USABLE_RUNS } from '../../report/compare/compare.ts';
 import { comparisonDocument } from '../../report/compare/document.ts';
 import { headlineOf } from '../../report/compare/text.ts';
 import { renderConsole } from '../../report/render/console.ts';
@@ -31,6 +31,7 @@ export function addCompare(program: Command): void {
     },
     exitCodes: {
       0: 'compared, whatever is better or worse',
+      1: 'most runs of a side have no usable figures, unlike those of the reference',
       2: 'a result cannot be read, or the page cannot be written',
       5: 'inconclusive: too few runs',
     },
@@ -46,7 +47,9 @@ async function show(reference: string, others: string[], { json, html }: Options
     const { renderHtml } = await import('../../report/render/html.ts');
     writePage(html, renderHtml(comparisonDocument(comparison)));
   }
-  if (sets.slice(1).some((_, index) => headlineOf(comparison, index + 1).answer === 'cannot-tell')) {
+  const usable = comparison.figures.find(({ path }) => path === USABLE_RUNS);
+  if (usable?.differences.some(({ answer }) => answer === 'worse')) process.exitCode = EXIT_CODES.worse;
+  else if (sets.slice(1).some((_, index) => headlineOf(comparison, index + 1).answer === 'cannot-tell')) {
     process.exitCode = CANNOT_TELL;
   }
   if (json) printJson(comparison);

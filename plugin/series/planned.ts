@@ -67,6 +67,7 @@ export function plannedSeries(options: PlannedOptions): PlannedSeries {
 export function measuredRuns(runs: MadeRun<Place>[]): MeasuredRun[] {
   return runs.map(({ run, result }) => ({
     levels: run.levels,
+    exitCode: run.exitCode,
     result: endingOf(run.exitCode) === 'measured' ? result : undefined,
   }));
 }

@@ -1,7 +1,7 @@
 /** Reads the runs named on the command line: a result.json, the folder of a run, or a series. */
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { endingOf } from '../../protocol/documents/series.ts';
+import { endingOf, lostAmong } from '../../protocol/documents/series.ts';
 import { studySchema } from '../../protocol/documents/study.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import type { RunSet } from '../../report/compare/compare.ts';
@@ -42,13 +42,16 @@ function setsIn(folder: string, name: string): RunSet[] {
   const document = readDocument(folder, name, studySchema);
   const { runs = [], plan } = document ?? {};
   const combinations = plan ? combinationsOf(plan) : [];
-  const sets = combinations.map((levels, index) => ({
-    name: combinations.length === 1 ? folder : `${folder}:${letter(index)} (${labelOf(levels)})`,
-    results: runs.flatMap(({ levels: own, exitCode, result }) => {
-      if (result === null || endingOf(exitCode) !== 'measured' || labelOf(own) !== labelOf(levels)) return [];
-      return [readResult(join(folder, result))];
-    }),
-  }));
+  const sets = combinations.map((levels, index) => {
+    const side = runs.filter((run) => labelOf(run.levels) === labelOf(levels));
+    return {
+      name: combinations.length === 1 ? folder : `${folder}:${letter(index)} (${labelOf(levels)})`,
+      results: side.flatMap(({ exitCode, result }) =>
+        result === null || endingOf(exitCode) !== 'measured' ? [] : [readResult(join(folder, result))],
+      ),
+      lost: lostAmong(side.map(({ exitCode }) => exitCode)),
+    };
+  });
   if (sets.some(({ results }) => results.length > 0)) return sets;
   const fix = 'repeat it; the output of each run is in logs/ beside it';
   throw new CapacityError('FILE_UNREADABLE', `none of the runs in ${folder} has a result`, fix);

@@ -22,6 +22,16 @@ export type SeriesRun = z.infer<typeof seriesRunSchema>;
 
 export type Ending = 'measured' | 'refused' | 'stopped' | 'crashed';
 
+/**
+ * @param exitCodes of the runs of one side
+ * @returns how many of them ended without a result, although they were let to; none if all were refused, as where a package is missing
+ */
+export function lostAmong(exitCodes: number[]): number {
+  const endings = exitCodes.map(endingOf);
+  if (endings.every((ending) => ending === 'refused' || ending === 'stopped')) return 0;
+  return endings.filter((ending) => ending === 'refused' || ending === 'crashed').length;
+}
+
 /** @returns how a run ended, by its exit code: `measured` if it came to its end, whatever the verdict */
 export function endingOf(exitCode: number): Ending {
   const { worse, refused, suspect, invalid } = EXIT_CODES;

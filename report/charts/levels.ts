@@ -1,6 +1,6 @@
 /** A figure at the levels of a setting: the mean of the runs, with its 95 % interval. */
 import type { Spread } from '../../protocol/documents/repeat.ts';
-import type { Figure } from '../figures/figures.ts';
+import type { Described } from '../figures/figures.ts';
 import { quantityOf } from '../model/amount.ts';
 import { categoryAxis, short, valueAxis } from './axes.ts';
 import type { Chart, DrawApi, LegendEntry } from './chart.ts';
@@ -20,7 +20,7 @@ export function levelsLegend(names: string[]): LegendEntry[] {
 
 /** @param series each with one spread per level, null where there is none; the name of a single one is empty */
 export function levelsChart(
-  figure: Figure,
+  figure: Described,
   levels: string[],
   series: { name: string; spreads: (Spread | null)[] }[],
 ): Chart {

@@ -5,7 +5,7 @@
 import type { Spread } from '../../protocol/documents/repeat.ts';
 import type { Interval } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { accuracyOf, type Figure, isCounted, valueAt } from '../figures/figures.ts';
+import { accuracyOf, type Described, type Figure, isCounted, valueAt } from '../figures/figures.ts';
 import { isUsable, measuredFigures } from '../figures/measured-figures.ts';
 import { quantityOf } from '../model/amount.ts';
 import {
@@ -16,22 +16,24 @@ import {
   meansApart,
   type PooledNoise,
   pooledApart,
+  spreadOf,
 } from '../statistics/spread.ts';
 import { studentT } from '../statistics/student.ts';
 import { type Mismatch, mismatches } from './comparability.ts';
-import { countedAnswer } from './counted.ts';
+import { countedAnswer, type Runs, usableAnswer } from './counted.ts';
 
 export interface RunSet {
   /** For readers. */
   name: string;
   results: Result[];
+  /** Further runs, which ended without a result. */
+  lost?: number;
 }
 
-export interface ComparedSet {
+export interface ComparedSet extends Runs {
   name: string;
-  /** Of its runs; INVALID ones contribute no figures. */
+  /** Of the runs that left a result; INVALID ones contribute no figures. */
   statuses: Result['verdict']['status'][];
-  usable: number;
 }
 
 /** `cannot-tell`: the noise is unknown, or one side was not measured. */
@@ -56,7 +58,7 @@ export interface Difference {
   noise: 'repeats' | 'study' | 'fit' | 'broadcasts' | 'none' | null;
 }
 
-export interface ComparedFigure extends Figure {
+export interface ComparedFigure extends Described {
   /** Empty of counts and shares. */
   unit: string;
   /** One per set; null where it was not measured. */
@@ -111,26 +113,51 @@ export function compare(sets: RunSet[], pooled: ReadonlyMap<string, PooledNoise>
   };
   const confidences = { primary: confidenceOf(true, PRIMARY_ERROR), other: confidenceOf(false, OTHER_ERROR) };
 
+  const comparedSets = sets.map(({ name, results, lost = 0 }, index) => ({
+    name,
+    statuses: results.map(({ verdict }) => verdict.status),
+    usable: usable[index]?.length ?? 0,
+    made: results.length + lost,
+  }));
   return {
-    sets: sets.map(({ name, results }, index) => ({
-      name,
-      statuses: results.map(({ verdict }) => verdict.status),
-      usable: usable[index]?.length ?? 0,
-    })),
+    sets: comparedSets,
     mismatches: mismatches(sets.map(({ results }) => results)),
-    figures: compared.map((row) => ({
-      ...row.figure,
-      unit: quantityOf(row.figure.quantity).unit,
-      spreads: row.spreads,
-      differences: row.apart.map((found, index) => {
-        const [a, b] = [row.spreads[0] ?? null, row.spreads[index + 1] ?? null];
-        if (isCounted(row.figure)) {
-          return countedDifference(a, b, countedAnswer(row.figure.path, reference, usable[index + 1] ?? []));
-        }
-        return differenceOf(row.figure, a, b, found, confidences[row.figure.primary ? 'primary' : 'other']);
-      }),
-    })),
+    figures: [
+      ...usableFigure(comparedSets),
+      ...compared.map((row) => ({
+        ...row.figure,
+        unit: quantityOf(row.figure.quantity).unit,
+        spreads: row.spreads,
+        differences: row.apart.map((found, index) => {
+          const [a, b] = [row.spreads[0] ?? null, row.spreads[index + 1] ?? null];
+          if (isCounted(row.figure)) {
+            return countedDifference(a, b, countedAnswer(row.figure, reference, usable[index + 1] ?? []));
+          }
+          return differenceOf(row.figure, a, b, found, confidences[row.figure.primary ? 'primary' : 'other']);
+        }),
+      })),
+    ],
   };
+}
+
+/** In place of a key of the result document. */
+export const USABLE_RUNS = 'runs.usable';
+
+/** The first figure, where it is not the same everywhere: a version that mostly dies can be as quick as before when it does not. */
+function usableFigure([reference, ...others]: ComparedSet[]): ComparedFigure[] {
+  const all = reference ? [reference, ...others] : others;
+  if (!reference || all.every(({ usable, made }) => usable === made) || all.some(({ made }) => made === 0)) return [];
+  const spreads = all.map(({ usable, made }) =>
+    spreadOf(Array.from({ length: made }, (_, run) => (run < usable ? 1 : 0))),
+  );
+  return [
+    {
+      ...{ path: USABLE_RUNS, title: 'Usable runs', quantity: 'share', better: 'higher', unit: '', spreads },
+      differences: others.map((set, index) =>
+        countedDifference(spreads[0] ?? null, spreads[index + 1] ?? null, usableAnswer(reference, set)),
+      ),
+    },
+  ];
 }
 
 /** How many connections there were is the load, and no figure, where different numbers of them were asked for. */

@@ -1,31 +1,37 @@
-/**
- * Figures that are counted: connections and copies that are missing. They have no measurement error, so that a single run
- * is enough to be worse than another.
- */
+/** Figures that are counted: runs that leave no figures, and connections, copies and messages that are missing. */
 import type { Result } from '../../protocol/result/result.ts';
+import type { CountedFigure } from '../figures/figures.ts';
 
-/** By the figure's path: how many connections or copies it says are missing, or too many; null where it was not counted. */
-const FAULTS: Record<string, (result: Result) => number | null> = {
-  'connections.peak': ({ connections: { target, peak } }) => Math.max(0, target - peak),
-  'connections.failed': ({ connections: { failed } }) => failed,
-  'delivery.coverage': ({ delivery }) => delivery && delivery.expected - delivery.received,
-  'delivery.duplicates': ({ delivery }) => delivery?.duplicates ?? null,
-};
+type Counted = 'better' | 'worse' | 'no-difference';
+
+/** Of one side. */
+export interface Runs {
+  /** That have figures to compare. */
+  usable: number;
+  /** That were made. */
+  made: number;
+}
+
+/**
+ * One side is worse if most of its runs left no figures, and the other's did. Fewer prove nothing, since a machine can spoil
+ * a run, and neither does a single one.
+ * @returns of `after` against `before`; null if nobody can tell
+ */
+export function usableAnswer(before: Runs, after: Runs): Counted | null {
+  const share = ({ usable, made }: Runs) => usable / made;
+  if (share(before) === share(after)) return 'no-difference';
+  const [worse, answer] = share(after) < share(before) ? ([after, 'worse'] as const) : ([before, 'better'] as const);
+  return worse.made > 1 && share(worse) <= 1 / 2 ? answer : null;
+}
 
 /**
  * One side is worse if it has more faults on average than the other's runs allow for: the most that one of them had, as
  * much again as they differ among themselves, and twice the square root of that most, by which counts vary anyway. Where
  * no run had a fault, the first one counts.
- * @returns of `after` against `before`; null if one side was not counted, or the figure is not of this kind
+ * @returns of `after` against `before`; null if one side was not counted
  */
-export function countedAnswer(
-  path: string,
-  before: Result[],
-  after: Result[],
-): 'better' | 'worse' | 'no-difference' | null {
-  const faultsIn = FAULTS[path];
-  if (!faultsIn) return null;
-  const [a, b] = [before, after].map((runs) => runs.flatMap((run) => faultsIn(run) ?? [])) as [number[], number[]];
+export function countedAnswer({ faults }: CountedFigure, before: Result[], after: Result[]): Counted | null {
+  const [a, b] = [before, after].map((runs) => runs.flatMap((run) => faults(run) ?? [])) as [number[], number[]];
   if (a.length === 0 || b.length === 0) return null;
   if (mean(b) > allowance(a)) return 'worse';
   return mean(a) > allowance(b) ? 'better' : 'no-difference';

@@ -94,7 +94,7 @@ export function seriesDocument({ plan, runs, combinations }: Study): Document {
     subtitle: '',
     answer: {
       tone: 'plain',
-      title: describeSet({ name: 'The series', statuses, usable }),
+      title: describeSet({ name: 'The series', statuses, usable, made: runs.length }),
       lines: [],
       findings: [],
       reasons: [],

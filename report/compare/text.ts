@@ -1,10 +1,10 @@
 /** What a comparison says, figure by figure and as a whole. */
-import { type Figure, isCounted, titleOf } from '../figures/figures.ts';
+import { titleOf } from '../figures/figures.ts';
 import { type Amount, amount, numberText } from '../model/amount.ts';
 import type { Cell } from '../model/document.ts';
 import { counted, decimals } from '../text/format.ts';
 import type { Mismatch } from './comparability.ts';
-import type { ComparedFigure, ComparedSet, Comparison, Difference } from './compare.ts';
+import { type ComparedFigure, type ComparedSet, type Comparison, type Difference, USABLE_RUNS } from './compare.ts';
 
 const ANSWERS = {
   better: '▲ better',
@@ -24,11 +24,13 @@ export function letter(index: number): string {
   return String.fromCharCode(65 + index);
 }
 
-export function describeSet({ name, statuses, usable }: ComparedSet): string {
-  const byStatus = Map.groupBy(statuses, (status) => status);
-  const counts = [...byStatus].map(([status, runs]) => (runs.length === 1 ? status : `${runs.length} ${status}`));
+export function describeSet({ name, statuses, usable, made }: ComparedSet): string {
+  const lost = Array.from({ length: made - statuses.length }, () => 'without a result');
+  const counts = [...Map.groupBy([...statuses, ...lost], (status) => status)].map(([status, runs]) =>
+    runs.length === 1 ? status : `${runs.length} ${status}`,
+  );
   const without = usable < statuses.length ? '; INVALID runs contribute no figures' : '';
-  return `${name} (${counted(statuses.length, 'run')}: ${counts.join(', ')}${without})`;
+  return `${name} (${counted(made, 'run')}: ${counts.join(', ')}${without})`;
 }
 
 /** The titles of the columns of `comparedRow`. */
@@ -58,7 +60,7 @@ export function differenceText(figure: ComparedFigure, { value, share, low, high
   if (value === null) return '–';
   const half = low === null || high === null ? 0 : (high - low) / 2;
   const reference = Math.abs(figure.spreads[0]?.mean ?? 0);
-  const isRelative = !isCounted(figure) && share !== null && reference > 0;
+  const isRelative = !isCount(figure) && share !== null && reference > 0;
   const text = (difference: number) => (isRelative ? percent(difference / reference) : plain(figure, difference));
   const margin = half > 0 ? ` ± ${text(half)}` : '';
   return `${value > 0 ? '+' : ''}${text(value)}${margin}${isRelative ? ' %' : ''}`;
@@ -91,8 +93,12 @@ export function byAnswer(figures: ComparedFigure[], index: number): ComparedFigu
   return figures.toSorted((a, b) => rank(b) - rank(a));
 }
 
+function isCount({ quantity }: ComparedFigure): boolean {
+  return quantity === 'count' || quantity === 'share';
+}
+
 /** A difference between shares is in percentage points, not in percent. */
-function plain({ quantity }: Figure, value: number): string {
+function plain({ quantity }: ComparedFigure, value: number): string {
   return quantity === 'share' ? `${decimals(100 * value, 2)} pp` : numberText(quantity, value);
 }
 
@@ -111,26 +117,49 @@ export interface Headline {
  * @returns `worse in Connections failed, Delivered; better in …`
  */
 export function headlineOf({ sets, figures }: Comparison, index: number): Headline {
-  const empty = [sets[0], sets[index]].find((set) => set?.usable === 0);
-  if (empty) {
-    const why = empty.statuses.length === 0 ? 'no runs of one side yet' : 'no usable measurement (INVALID)';
-    return { answer: 'cannot-tell', text: `inconclusive: ${why}` };
-  }
+  const [a, b] = [sets[0], sets[index]] as [ComparedSet, ComparedSet];
   const titles = (answer: Difference['answer']) =>
     figures.flatMap(({ title, differences }) => (differences[index - 1]?.answer === answer ? [title] : []));
   const [worse, better] = [titles('worse'), titles('better')];
-  const unknown = figures.filter(({ differences }) => isOpen(differences[index - 1])).length;
+  const empty = [a, b].find(({ usable }) => usable === 0);
+  if (empty && worse.length === 0) {
+    const why = empty.made === 0 ? 'no runs of one side yet' : 'no usable measurement (INVALID)';
+    return { answer: 'cannot-tell', text: `inconclusive: ${why}` };
+  }
+  const open = figures.filter(({ differences }) => isOpen(differences[index - 1]));
+  const unknown = open.filter(({ path }) => path !== USABLE_RUNS);
+  const gaps = empty ? [] : gapsOf(figures, index);
   const changes = [
     ...(worse.length > 0 ? [`worse in ${worse.join(', ')}`] : []),
     ...(better.length > 0 ? [`better in ${better.join(', ')}`] : []),
-    ...(unknown > 0 ? [`inconclusive for ${counted(unknown, 'figure')}: too few runs`] : []),
+    ...(open.length > unknown.length ? [`${unusable(a)} and ${unusable(b)} runs without figures`] : []),
+    ...gaps,
+    ...(unknown.length > 0 ? [`inconclusive for ${counted(unknown.length, 'figure')}: too few runs`] : []),
   ];
+  const isUnsure = open.length + gaps.length > 0;
   const none = worse.length + better.length === 0 && titles('no-difference').length > 0;
-  const same = none ? [unknown > 0 ? 'no difference seen in the others' : 'no difference seen'] : [];
+  const same = none ? [isUnsure ? 'no difference seen in the others' : 'no difference seen'] : [];
   return {
-    answer: worse.length > 0 ? 'worse' : unknown > 0 ? 'cannot-tell' : better.length > 0 ? 'better' : 'no-difference',
+    answer: worse.length > 0 ? 'worse' : isUnsure ? 'cannot-tell' : better.length > 0 ? 'better' : 'no-difference',
     text: [...changes, ...same].join('; ') || 'inconclusive: nothing was measured on both sides',
   };
+}
+
+function unusable({ usable, made }: ComparedSet): string {
+  return `${made - usable} of ${made}`;
+}
+
+/** What was counted on one side alone, and the figures that decide: a version that sends nothing is late with nothing. */
+function gapsOf(figures: ComparedFigure[], index: number): string[] {
+  return [0, index].flatMap((side) => {
+    const other = side === 0 ? index : 0;
+    const missing = figures.filter(
+      (figure) => (figure.primary || isCount(figure)) && !figure.spreads[side] && figure.spreads[other],
+    );
+    return missing.length === 0
+      ? []
+      : [`not measured in ${letter(side)}: ${missing.map(({ title }) => title).join(', ')}`];
+  });
 }
 
 /** Measured on both sides, and nobody knows how much it varies. */

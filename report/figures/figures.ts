@@ -2,7 +2,7 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { type QuantityName, quantityOf } from '../model/amount.ts';
 
-export interface Figure {
+export interface Described {
   /** Its key in the result document, with dots. */
   path: string;
   title: string;
@@ -14,14 +14,27 @@ export interface Figure {
   primary?: true;
 }
 
-const slope = (layer: string, title: string): Figure => ({
+/** Counted rather than measured, so without a measurement error: a single run is enough to be worse than another. */
+export interface CountedFigure extends Described {
+  quantity: 'count' | 'share';
+  /** @returns how many connections, copies or messages are missing, or too many; null where they were not counted */
+  faults(result: Result): number | null;
+}
+
+interface MeasuredFigure extends Described {
+  quantity: Exclude<QuantityName, CountedFigure['quantity']>;
+}
+
+export type Figure = CountedFigure | MeasuredFigure;
+
+const slope = (layer: string, title: string): MeasuredFigure => ({
   path: `memory.perConnectionBytes.${layer}.slope`,
   title: `${title} per connection`,
   better: 'lower',
   quantity: 'kilobytes',
 });
 
-const time = (path: string, title: string): Figure => ({
+const time = (path: string, title: string): MeasuredFigure => ({
   path,
   title,
   better: 'lower',
@@ -73,10 +86,22 @@ const WORKER_PSS: Figure = { ...slope('workerPss', 'Workers PSS'), primary: true
  * any other program, and drifts over time as if it had a slope.
  */
 export const FIGURES: Figure[] = [
-  { path: 'connections.peak', title: 'Peak connections', better: 'higher', quantity: 'count' },
-  { path: 'connections.failed', title: 'Connections failed', better: 'lower', quantity: 'count' },
-  { path: 'delivery.coverage', title: 'Delivered', better: 'higher', quantity: 'share' },
-  { path: 'delivery.duplicates', title: 'Duplicate copies', better: 'lower', quantity: 'count' },
+  {
+    ...{ path: 'connections.peak', title: 'Peak connections', better: 'higher', quantity: 'count' },
+    faults: ({ connections: { target, peak } }) => Math.max(0, target - peak),
+  },
+  {
+    ...{ path: 'connections.failed', title: 'Connections failed', better: 'lower', quantity: 'count' },
+    faults: ({ connections: { failed } }) => failed,
+  },
+  {
+    ...{ path: 'delivery.coverage', title: 'Delivered', better: 'higher', quantity: 'share' },
+    faults: ({ delivery }) => delivery && delivery.expected - delivery.received,
+  },
+  {
+    ...{ path: 'delivery.duplicates', title: 'Duplicate copies', better: 'lower', quantity: 'count' },
+    faults: ({ delivery }) => delivery?.duplicates ?? null,
+  },
   { path: 'connections.achievedRatePerSec', title: 'Connect rate', better: 'higher', quantity: 'perSecond' },
   time('connections.connectMs.p50', 'Connect time p50'),
   { ...time('connections.connectMs.p99', 'Connect time p99'), primary: true },
@@ -91,8 +116,14 @@ export const FIGURES: Figure[] = [
     better: 'lower',
     quantity: 'perSecond',
   },
-  { path: 'fault.broadcasts.missed', title: 'Copies missed after the fault', better: 'lower', quantity: 'count' },
-  { path: 'messages.answered', title: 'Messages acknowledged', better: 'higher', quantity: 'share' },
+  {
+    ...{ path: 'fault.broadcasts.missed', title: 'Copies missed after the fault', better: 'lower', quantity: 'count' },
+    faults: ({ fault }) => fault?.broadcasts?.missed ?? null,
+  },
+  {
+    ...{ path: 'messages.answered', title: 'Messages acknowledged', better: 'higher', quantity: 'share' },
+    faults: ({ messages }) => messages && messages.sent - messages.unasked - messages.acknowledged,
+  },
   time('latency.oneWayMs.p50', 'One way p50'),
   { ...time('latency.oneWayMs.p99', 'One way p99'), primary: true },
   time('latency.completionMs.p50', 'Last receiver p50'),
@@ -127,9 +158,8 @@ export function valueAt(document: unknown, path: string): unknown {
     .reduce<unknown>((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], document);
 }
 
-/** Counted rather than measured, so without a measurement error. */
-export function isCounted({ quantity }: Figure): boolean {
-  return quantity === 'count' || quantity === 'share';
+export function isCounted(figure: Figure): figure is CountedFigure {
+  return 'faults' in figure;
 }
 
 /** Relative accuracy of a measured figure: the calibration's bound for memory and rates. */
@@ -154,7 +184,7 @@ export function accuracyOf(figure: Figure, value: number): number {
 }
 
 /** @returns `Connect time p50, ms` */
-export function titleOf({ title, quantity }: Figure): string {
+export function titleOf({ title, quantity }: Described): string {
   const { unit } = quantityOf(quantity);
   return unit === '' ? title : `${title}, ${unit}`;
 }

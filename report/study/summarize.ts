@@ -3,15 +3,18 @@
  * first one.
  */
 
+import { lostAmong } from '../../protocol/documents/series.ts';
 import type { Level, Levels, Plan, Study } from '../../protocol/documents/study.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { type Comparison, compare } from '../compare/compare.ts';
+import { type Comparison, compare, type RunSet } from '../compare/compare.ts';
 import { figureSpreads, isUsable } from '../figures/measured-figures.ts';
 import { type PooledNoise, pooledNoise } from '../statistics/spread.ts';
 
 /** A run, with its result if it left one. */
 export interface MeasuredRun {
   levels: Levels;
+  /** Undefined where it is known to have come to its end. */
+  exitCode?: number;
   result: Result | undefined;
 }
 
@@ -48,7 +51,7 @@ export function questionsOf(plan: Plan, runs: MeasuredRun[]): Question[] {
       if (levels.length < 2) return [];
       const sets = levels.map((level) => ({
         name: labelOf({ [name]: level }),
-        results: resultsAt(runs, { ...others, [name]: level }),
+        ...sideOf(runs, { ...others, [name]: level }),
       }));
       // Two combinations have no more noise than they tell themselves.
       return [{ others, levels, comparison: compare(sets, planned.length > 2 ? noise : undefined) }];
@@ -61,7 +64,7 @@ export function questionsOf(plan: Plan, runs: MeasuredRun[]): Question[] {
 export function summarize(plan: Plan, runs: MeasuredRun[]): Pick<Study, 'combinations' | 'differences'> {
   return {
     combinations: combinationsOf(plan).map((levels) => {
-      const results = resultsAt(runs, levels);
+      const { results } = sideOf(runs, levels);
       return { levels, usable: results.filter(isUsable).length, figures: figureSpreads(results) };
     }),
     differences: questionsOf(plan, runs).flatMap(({ name, contexts }) =>
@@ -85,7 +88,7 @@ export function summarize(plan: Plan, runs: MeasuredRun[]): Pick<Study, 'combina
 
 /** @returns by the figure's path, how much runs of the same combination differ */
 function noiseOf(combinations: Levels[], runs: MeasuredRun[]): Map<string, PooledNoise> {
-  const spreads = combinations.flatMap((levels) => Object.entries(figureSpreads(resultsAt(runs, levels))));
+  const spreads = combinations.flatMap((levels) => Object.entries(figureSpreads(sideOf(runs, levels).results)));
   return new Map(
     [...Map.groupBy(spreads, ([path]) => path)].flatMap(([path, own]) => {
       const noise = pooledNoise(own.map(([, spread]) => spread));
@@ -114,6 +117,10 @@ function hasAll(combination: Levels, levels: Levels): boolean {
   return Object.entries(levels).every(([name, level]) => combination[name] === level);
 }
 
-function resultsAt(runs: MeasuredRun[], some: Levels): Result[] {
-  return runs.filter(({ levels }) => hasAll(levels, some)).flatMap(({ result }) => result ?? []);
+function sideOf(runs: MeasuredRun[], some: Levels): Omit<RunSet, 'name'> {
+  const side = runs.filter(({ levels }) => hasAll(levels, some));
+  return {
+    results: side.flatMap(({ result }) => result ?? []),
+    lost: lostAmong(side.map(({ exitCode = 0 }) => exitCode)),
+  };
 }

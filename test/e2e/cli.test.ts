@@ -147,6 +147,27 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     assert.match((await cli(cwd, 'compare', 'third')).stderr, /^CONFIG_INVALID: /);
   });
 
+  it('compare and baseline: a version that mostly dies is worse, whether its runs are INVALID or leave nothing', async (t) => {
+    const cwd = folder(t);
+    for (const name of ['sound', 'invalid', 'crashed']) writeSeries(cwd, name, [50, 51, 49, 50, 50]);
+    for (const run of [1, 2, 3, 4]) {
+      writeRun(cwd, `invalid/run-${run}`, ({ verdict }) => Object.assign(verdict, { status: 'INVALID' }));
+    }
+    const path = join(cwd, 'crashed/repeat.json');
+    const series: Study = JSON.parse(readFileSync(path, 'utf8'));
+    for (const run of series.runs.slice(1)) Object.assign(run, { exitCode: 11, result: null, status: null });
+    writeFileSync(path, JSON.stringify(series));
+    assert.equal((await cli(cwd, 'baseline', 'save', 'sound')).code, 0);
+    for (const dying of ['invalid', 'crashed']) {
+      const compared = await cli(cwd, 'compare', 'sound', dying);
+      assert.equal(compared.code, 1);
+      assert.match(compared.stdout, /^B against A: worse in Usable runs/);
+      const checked = await cli(cwd, 'baseline', 'check', dying);
+      assert.equal(checked.code, 1);
+      assert.match(checked.stdout, /\nWORSE than baseline "main": Usable runs/);
+    }
+  });
+
   it('compare: single runs, and what else differs', async (t) => {
     const cwd = folder(t);
     writeRun(cwd, 'a');
@@ -210,7 +231,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     assert.match(saved.stdout, /It cannot tell about times, rates and CPU[\s\S]*--repeat 5$/);
     const same = await cli(cwd, 'baseline', 'check', 'one');
     assert.equal(same.code, 5);
-    assert.match(same.stdout, /\nCANNOT TELL whether times, rates and CPU are worse than baseline "main": /);
+    assert.match(same.stdout, /\nCANNOT TELL .* baseline "main": inconclusive/);
     const half = await cli(cwd, 'baseline', 'check', 'half');
     assert.equal(half.code, 1);
     assert.match(half.stdout, /^B against A: worse in Connections failed; /);

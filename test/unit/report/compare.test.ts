@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Study } from '../../../protocol/documents/study.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { type ComparedFigure, compare, type RunSet } from '../../../report/compare/compare.ts';
+import { type ComparedFigure, compare, type RunSet, USABLE_RUNS } from '../../../report/compare/compare.ts';
 import { comparisonDocument, seriesDocument } from '../../../report/compare/document.ts';
 import { answerText, comparedRow, headlineOf } from '../../../report/compare/text.ts';
-import { FIGURES, valueAt } from '../../../report/figures/figures.ts';
+import { FIGURES, isCounted, valueAt } from '../../../report/figures/figures.ts';
 import { renderConsole } from '../../../report/render/console.ts';
 import { renderHtml } from '../../../report/render/html.ts';
 import { summarize } from '../../../report/study/summarize.ts';
@@ -198,7 +198,7 @@ describe('compare', () => {
     for (const { verdict } of invalid.results) verdict.status = 'INVALID';
     const comparison = compare([latencyRuns('a', 40, 50, 60), invalid]);
     assert.equal(comparison.sets[1]?.usable, 0);
-    for (const { spreads, differences } of comparison.figures) {
+    for (const { spreads, differences } of comparison.figures.filter(({ path }) => path !== USABLE_RUNS)) {
       assert.equal(spreads[1], null);
       assert.deepEqual(
         differences.map(({ answer, value }) => [answer, value]),
@@ -247,6 +247,65 @@ describe('the headline', () => {
       answer: 'cannot-tell',
       text: 'inconclusive: no usable measurement (INVALID)',
     });
+  });
+});
+
+describe('runs that left no figures', () => {
+  const side = (valid: number, invalid: number, lost = 0): RunSet => ({
+    name: '',
+    results: [
+      ...Array.from({ length: valid }, () => run()),
+      ...Array.from({ length: invalid }, () => run(({ verdict }) => Object.assign(verdict, { status: 'INVALID' }))),
+    ],
+    lost,
+  });
+  const CASES: [a: RunSet, b: RunSet, answer: string, found: RegExp | undefined][] = [
+    [side(5, 0), side(1, 4), 'worse', /^worse in Usable runs/],
+    [side(5, 0), side(1, 0, 4), 'worse', /^worse in Usable runs/],
+    [side(5, 0), side(0, 5), 'worse', /^worse in Usable runs/],
+    [side(1, 4), side(5, 0), 'better', /^better in Usable runs/],
+    [side(5, 0), side(4, 1), 'cannot-tell', /^0 of 5 and 1 of 5 runs without figures/],
+    [side(1, 0), side(0, 1), 'cannot-tell', /^inconclusive: no usable measurement/],
+    [side(4, 1), side(4, 0, 1), 'no-difference', /^no difference seen$/],
+    [side(5, 0), side(5, 0), 'no-difference', undefined],
+  ];
+  for (const [a, b, answer, found] of CASES) {
+    it(`${JSON.stringify(compare([a, b]).sets.map(({ usable, made }) => [usable, made]))} is ${answer}`, () => {
+      const comparison = compare([a, b]);
+      const headline = headlineOf(comparison, 1);
+      assert.equal(headline.answer, answer, headline.text);
+      assert.equal(comparison.figures[0]?.path === USABLE_RUNS, found !== undefined);
+      if (found) assert.match(headline.text, found);
+    });
+  }
+});
+
+describe('every counted figure', () => {
+  const busy = (): Result => ({ ...resultWithMessages(), fault: plannedFault() });
+  const spoil: Record<string, (result: Result) => void> = {
+    'connections.peak': ({ connections }) => (connections.peak = 1),
+    'connections.failed': ({ connections }) => (connections.failed = 400),
+    'delivery.coverage': ({ delivery }) => Object.assign(delivery ?? {}, { received: 1 }),
+    'delivery.duplicates': ({ delivery }) => Object.assign(delivery ?? {}, { duplicates: 400 }),
+    'fault.broadcasts.missed': ({ fault }) => Object.assign(fault?.broadcasts ?? {}, { missed: 1e6 }),
+    'messages.answered': ({ messages }) => Object.assign(messages ?? {}, { acknowledged: 1 }),
+  };
+  for (const { path } of FIGURES.filter(isCounted)) {
+    it(`${path} of single runs is judged, and missing on one side it is named`, () => {
+      const [sound, spoilt] = [busy(), busy()];
+      spoil[path]?.(spoilt);
+      const set = (result: Result): RunSet => ({ name: '', results: [result] });
+      assert.deepEqual(answers([set(sound), set(spoilt)], path), ['worse']);
+      assert.deepEqual(answers([set(spoilt), set(sound)], path), ['better']);
+    });
+  }
+
+  it('that only one side has makes the answer inconclusive, and so does one of those that decide', () => {
+    const without = run((result) => Object.assign(result, { delivery: null }));
+    const repeated = (result: Result): RunSet => ({ name: '', results: [result, result, result] });
+    const { answer, text } = headlineOf(compare([repeated(run()), repeated(without)]), 1);
+    assert.equal(answer, 'cannot-tell');
+    assert.match(text, /^not measured in B: Delivered, Duplicate copies/);
   });
 });
 
