@@ -73,6 +73,11 @@ export function badOption(message: string, command: string): CapacityError {
   return new CapacityError('CONFIG_INVALID', message, `${LINE} ${command} --help`);
 }
 
+/** @returns a path as a shell takes it */
+export function typed(path: string): string {
+  return /^[\w./:@%+,-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
+}
+
 export function printJson(value: unknown): void {
   console.log(JSON.stringify(value, null, 2));
 }

@@ -33,7 +33,7 @@ export function addCompare(program: Command): void {
       0: 'compared, whatever is better or worse',
       1: 'most runs of a side have no usable figures, unlike those of the reference',
       2: 'a result cannot be read, or the page cannot be written',
-      5: 'inconclusive: too few runs',
+      5: 'inconclusive: too few runs, or a figure is missing on one side',
     },
   });
 }

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
 import { emissionSchema } from '../script/options/delivery-options.ts';
-import { addHelp, badOption, parseOptions, printJson, withJson } from './command.ts';
+import { addHelp, badOption, LINE, parseOptions, printJson, typed, withJson } from './command.ts';
 import { lookAt } from './init/look.ts';
 import { type Starter, starterScenario } from './init/starter-scenario.ts';
 
@@ -94,7 +94,7 @@ async function init({ out, force, json, ...given }: Options): Promise<void> {
     throw new CapacityError('FILE_UNWRITABLE', `${out} cannot be written`, fix, { cause });
   }
   if (json) return printJson({ file: out, ...starter });
-  const next = starter.controlUrls ? `npx socketio-capacity doctor ${out}` : `npx artillery run ${out}`;
+  const next = `${starter.controlUrls ? `${LINE} doctor` : 'npx artillery run'} ${typed(out)}`;
   console.log(`Wrote ${out}. Its comments explain what to do first; then run: ${next}`);
 }
 

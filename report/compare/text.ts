@@ -169,8 +169,16 @@ function isOpen(difference: Difference | undefined): boolean {
 
 const SHOWN_CONDITIONS = 3;
 
+const OTHER_LOAD =
+  'The loads differ, so only what is per connection or per message can be compared: times, rates and counts follow the load.';
+
 /** @returns one line for each kind of conditions that differ, the first of them by name: the page has them all */
 export function mismatchLines(mismatches: Mismatch[]): string[] {
+  const lines = kindLines(mismatches);
+  return mismatches.some(({ aspect }) => aspect === 'load') ? [OTHER_LOAD, ...lines] : lines;
+}
+
+function kindLines(mismatches: Mismatch[]): string[] {
   return [...Map.groupBy(mismatches, ({ aspect }) => aspect)].map(([aspect, all]) => {
     const named = all.slice(0, SHOWN_CONDITIONS).map(({ name, values }) => `${name} ${values.join(' / ')}`);
     const rest = all.length - named.length;

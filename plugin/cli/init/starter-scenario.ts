@@ -6,6 +6,7 @@ import type { Paths } from '../../run/own-event/find-paths.ts';
 import { exactRamp } from '../../script/load/load-profile.ts';
 import type { Emission } from '../../script/options/delivery-options.ts';
 import { ENGINE, PLUGIN } from '../../script/script.ts';
+import { typed } from '../command.ts';
 
 export interface Starter {
   /** An absolute URL. */
@@ -63,12 +64,10 @@ export function starterScenario(starter: Starter, file: string): string {
       target: url,
       engines: { [ENGINE]: {} },
       plugins: { [PLUGIN]: controlUrls ? instrumented(starter, controlUrls) : plain(starter), ensure: {} },
-      ensure: controlUrls
-        ? {
-            thresholds: [{ 'connections.failed': 1 }],
-            conditions: [{ expression: 'socketio.delivery.coverage >= 1', strict: true }],
-          }
-        : { maxErrorRate: 0 },
+      ensure: {
+        thresholds: [{ 'connections.failed': 1 }],
+        ...(controlUrls && { conditions: [{ expression: 'socketio.delivery.coverage >= 1', strict: true }] }),
+      },
       phases,
     },
     scenarios: [{ name: 'join and stay', engine: ENGINE, flow: flowOf(starter, seconds) }],
@@ -147,7 +146,7 @@ function headOf({ controlUrls, join, connections, delivery }: Starter, file: str
     return [
       `${size}, without instrument(io).`,
       '',
-      `  npx artillery run ${file}`,
+      `  npx artillery run ${typed(file)}`,
       '',
       'It measures how many connections are made and kept, how long connecting takes, what fails, and memory and CPU if',
       `you set \`workers\`. ${delivery ? 'It also counts who gets each message, and when.' : 'To count messages, too, see `delivery` below.'}`,
@@ -167,8 +166,8 @@ function headOf({ controlUrls, join, connections, delivery }: Starter, file: str
     `  await instrument(io, { token: process.env.CAPACITY_TOKEN,${rooms} controlPort: 3200,${host} worker: 'w0' });`,
     '',
     'Then, with the same CAPACITY_TOKEN of at least 16 characters on both sides:',
-    `  npx socketio-capacity doctor ${file}     does it fit?`,
-    `  npx artillery run ${file}`,
+    `  npx socketio-capacity doctor ${typed(file)}     does it fit?`,
+    `  npx artillery run ${typed(file)}`,
     '',
     'The environment variables TARGET, RATE, HOLD, BROADCASTS, TRANSPORTS and COMPRESSION override this file.',
   ];

@@ -127,6 +127,7 @@ describe('a first scenario', () => {
   it('names itself in its comments', () => {
     for (const starter of [INSTRUMENTED, OTHER]) {
       assert.match(starterScenario(starter), /^# {3}npx artillery run mine\.yml$/m);
+      assert.match(written(starter, "it's mine.yml"), /^# {3}npx artillery run 'it'\\''s mine\.yml'$/m);
     }
   });
 });

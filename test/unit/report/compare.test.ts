@@ -430,6 +430,7 @@ describe('a comparison as a report', () => {
     const lines = text.split('\n').filter((line) => line.includes('different load'));
     assert.equal(lines.length, 1);
     assert.match(text, /different load: scenario scenarios\/5k\.yml \/ 10k; .*and \d+\s+other settings/s);
+    assert.match(text, /The loads differ, so only what is per connection or per message can be\s+compared/);
     assert.doesNotMatch(text, /Peak connections/);
     assert.match(renderHtml(document), /option29/, 'the page has them all');
   });
