@@ -32,8 +32,8 @@ const phaseShape = z.looseObject({
   maxVusers: whole.optional(),
 });
 
-/** What Artillery knows of a phase. */
-export const phaseNames = [...Object.keys(phaseShape.shape), 'name', 'mode'];
+/** What Artillery knows of a phase; the last two it adds itself, for a worker. */
+export const phaseNames = [...Object.keys(phaseShape.shape), 'name', 'mode', 'worker', 'totalWorkers'];
 
 const phaseSchema = phaseShape.superRefine((phase, context) => {
   const problem = (message: string) => context.addIssue({ code: 'custom', message });
