@@ -130,7 +130,7 @@ export function compare(sets: RunSet[], pooled: ReadonlyMap<string, PooledNoise>
         spreads: row.spreads,
         differences: row.apart.map((found, index) => {
           const [a, b] = [row.spreads[0] ?? null, row.spreads[index + 1] ?? null];
-          if (isCounted(row.figure)) {
+          if ('faults' in row.figure) {
             return countedDifference(a, b, countedAnswer(row.figure, reference, usable[index + 1] ?? []));
           }
           return differenceOf(row.figure, a, b, found, confidences[row.figure.primary ? 'primary' : 'other']);

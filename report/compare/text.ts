@@ -1,5 +1,5 @@
 /** What a comparison says, figure by figure and as a whole. */
-import { titleOf } from '../figures/figures.ts';
+import { isCounted, titleOf } from '../figures/figures.ts';
 import { type Amount, amount, numberText } from '../model/amount.ts';
 import type { Cell } from '../model/document.ts';
 import { counted, decimals } from '../text/format.ts';
@@ -60,7 +60,7 @@ export function differenceText(figure: ComparedFigure, { value, share, low, high
   if (value === null) return '–';
   const half = low === null || high === null ? 0 : (high - low) / 2;
   const reference = Math.abs(figure.spreads[0]?.mean ?? 0);
-  const isRelative = !isCount(figure) && share !== null && reference > 0;
+  const isRelative = !isCounted(figure) && share !== null && reference > 0;
   const text = (difference: number) => (isRelative ? percent(difference / reference) : plain(figure, difference));
   const margin = half > 0 ? ` ± ${text(half)}` : '';
   return `${value > 0 ? '+' : ''}${text(value)}${margin}${isRelative ? ' %' : ''}`;
@@ -91,10 +91,6 @@ export function byAnswer(figures: ComparedFigure[], index: number): ComparedFigu
         : order.length;
   };
   return figures.toSorted((a, b) => rank(b) - rank(a));
-}
-
-function isCount({ quantity }: ComparedFigure): boolean {
-  return quantity === 'count' || quantity === 'share';
 }
 
 /** A difference between shares is in percentage points, not in percent. */
@@ -154,7 +150,7 @@ function gapsOf(figures: ComparedFigure[], index: number): string[] {
   return [0, index].flatMap((side) => {
     const other = side === 0 ? index : 0;
     const missing = figures.filter(
-      (figure) => (figure.primary || isCount(figure)) && !figure.spreads[side] && figure.spreads[other],
+      (figure) => (figure.primary || isCounted(figure)) && !figure.spreads[side] && figure.spreads[other],
     );
     return missing.length === 0
       ? []

@@ -158,8 +158,8 @@ export function valueAt(document: unknown, path: string): unknown {
     .reduce<unknown>((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], document);
 }
 
-export function isCounted(figure: Figure): figure is CountedFigure {
-  return 'faults' in figure;
+export function isCounted({ quantity }: Described): boolean {
+  return quantity === 'count' || quantity === 'share';
 }
 
 /** Relative accuracy of a measured figure: the calibration's bound for memory and rates. */
