@@ -2,7 +2,6 @@
 
 import { once } from 'node:events';
 import { loadParser } from '../client/parser.ts';
-import { parserCodec } from '../light/socket-io/parser-codec.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings, FleetStart } from '../messages.ts';
 import { Outbox } from '../outbox.ts';
 import { TimerLag } from '../timer-lag.ts';
@@ -92,7 +91,7 @@ async function loadClients({ client, ownEvent, defaults: { parser } }: FleetSett
     return { create, close: () => {} };
   }
   const { LightClients } = await import('../light/clients.ts');
-  const { officialCodec } = await import('../light/socket-io/codec.ts');
+  const { officialCodec, parserCodec } = await import('../light/socket-io/codec.ts');
   const codec = parser === undefined ? officialCodec : parserCodec(loadParser(parser));
   const light = new LightClients(undefined, codec, ownEvent);
   return { create: light.create.bind(light), close: () => light.close() };

@@ -1,5 +1,7 @@
-/** How a Socket.IO packet is encoded in messages: the interface of a parser, and the official parser behind it. */
-import { Decoder, Encoder, type Packet, PacketType } from 'socket.io-parser';
+/** How a Socket.IO packet is encoded in messages: a parser, the official one or another, as the light client uses it. */
+import * as official from 'socket.io-parser';
+import { type Packet, PacketType } from 'socket.io-parser';
+import type { Parser } from '../../client/parser.ts';
 
 export { type Packet, PacketType };
 
@@ -13,26 +15,23 @@ export interface PacketCodec {
   decoderFor(first: string | Buffer): PacketDecoder;
 }
 
-export interface PacketDecoder {
+/** For one packet, which can have several messages. */
+export class PacketDecoder {
+  readonly #decoder: InstanceType<Parser['Decoder']>;
+  #packet: Packet | undefined;
+
+  constructor({ Decoder }: Parser) {
+    this.#decoder = new Decoder();
+    this.#decoder.on('decoded', (packet) => {
+      this.#packet = packet;
+    });
+  }
+
   /**
    * Adds the packet's next message.
    * @returns the packet when it is complete
    * @throws Error if it is not part of a packet
    */
-  add(message: string | Buffer): Packet | undefined;
-}
-
-/** The official parser for one packet: a head in text, then its binary attachments. */
-class OfficialDecoder implements PacketDecoder {
-  readonly #decoder = new Decoder();
-  #packet: Packet | undefined;
-
-  constructor() {
-    this.#decoder.on('decoded', (packet: Packet) => {
-      this.#packet = packet;
-    });
-  }
-
   add(message: string | Buffer): Packet | undefined {
     this.#decoder.add(message);
     const packet = this.#packet;
@@ -41,28 +40,30 @@ class OfficialDecoder implements PacketDecoder {
   }
 }
 
-const encoder = new Encoder();
-const wholePackets = new OfficialDecoder();
+export function parserCodec(parser: Parser): PacketCodec {
+  const encoder = new parser.Encoder();
+  return {
+    hasPlainEvents: false,
+    encode: (packet) =>
+      encoder.encode(packet).map((message) => (typeof message === 'string' ? message : toBytes(message))),
+    decoderFor: () => new PacketDecoder(parser),
+  };
+}
+
+const wholePackets = new PacketDecoder(official);
 
 /** The parser that Socket.IO has by default. */
 export const officialCodec: PacketCodec = {
+  ...parserCodec(official),
   hasPlainEvents: true,
-
-  encode(packet) {
-    const messages: (string | ArrayBufferView | ArrayBuffer)[] = encoder.encode(packet);
-    return messages.map((message) => (typeof message === 'string' ? message : toBytes(message)));
-  },
-
-  decoderFor(first) {
-    return hasAttachments(first) ? new OfficialDecoder() : wholePackets;
-  },
+  decoderFor: (first) => (hasAttachments(first) ? new PacketDecoder(official) : wholePackets),
 };
 
 function hasAttachments(first: string | Buffer): boolean {
   return first[0] === String(PacketType.BINARY_EVENT) || first[0] === String(PacketType.BINARY_ACK);
 }
 
-export function toBytes(data: ArrayBufferView | ArrayBuffer): Uint8Array {
+function toBytes(data: ArrayBufferView | ArrayBuffer): Uint8Array {
   if (data instanceof ArrayBuffer) return new Uint8Array(data);
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
