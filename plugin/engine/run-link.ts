@@ -2,9 +2,9 @@
 
 import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
 import type { Carrier } from '../../protocol/link/carrier.ts';
+import { NO_MESSAGES } from '../../protocol/link/client-messages.ts';
 import type { EngineIdentity, EngineMessage, EngineReport, RunMessage } from '../../protocol/link/messages.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
-import { sumMessages } from '../../protocol/sum-counts.ts';
 import { Accounts } from '../fleet/accounts.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { EventLoopWatch } from '../fleet/health.ts';
@@ -96,7 +96,7 @@ export class RunLink {
       case 'sight':
         return { type: 'sighted', requestId, sightings: (await fleet?.sight(message.watch, message.outside)) ?? [] };
       case 'messages':
-        return { type: 'messages', requestId, counts: (await fleet?.messages(message.stage)) ?? sumMessages([]) };
+        return { type: 'messages', requestId, counts: (await fleet?.messages(message.stage)) ?? NO_MESSAGES };
       case 'fault':
         await fleet?.fault(message.order);
         return { type: 'faulted', requestId };

@@ -2,13 +2,13 @@
  * The engine's side of the fleet: starts the processes that hold the connections, and spreads connections over them. Only
  * sums come back; a received broadcast never leaves its process.
  */
-import type { MessageCounts, MessageStage } from '../../protocol/link/client-messages.ts';
+import { addUp } from '../../protocol/link/add-up.ts';
+import { type MessageCounts, type MessageStage, NO_MESSAGES } from '../../protocol/link/client-messages.ts';
 import type { FaultOrder } from '../../protocol/link/fault.ts';
 import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link/ledger.ts';
 import type { Sightings } from '../../protocol/link/sightings.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import type { FleetStatus } from '../../protocol/link/status.ts';
-import { sumMessages, sumStatuses } from '../../protocol/sum-counts.ts';
 import { Accounts } from './accounts.ts';
 import { FleetProcess } from './fleet-process.ts';
 import { type MergedSnapshot, mergeSnapshots } from './merge.ts';
@@ -94,10 +94,8 @@ export class Fleet {
 
   status(): Omit<FleetStatus, 'started' | 'toOpen' | 'holding' | 'failed' | 'failures'> {
     const counts = { connecting: 0, connected: 0, upgrading: 0, away: 0, joining: 0, joined: 0 };
-    const sum = sumStatuses(
-      { ...counts, received: 0, reached: 0, loopLateMs: 0 },
-      this.#processes.map(({ status }) => status),
-    );
+    const statuses = this.#processes.map(({ status }) => status);
+    const sum = addUp(statuses, { ...counts, received: 0, reached: 0, loopLateMs: 0 });
     return { ...sum, ended: this.#accounts.read().accounts.ended };
   }
 
@@ -109,7 +107,7 @@ export class Fleet {
 
   /** As `RunMessage` has it. @returns the sum of what all processes have counted */
   async messages(stage: MessageStage): Promise<MessageCounts> {
-    return sumMessages(await this.#ask('messages', stage));
+    return addUp(await this.#ask('messages', stage), NO_MESSAGES);
   }
 
   /** As `RunMessage` has it. */

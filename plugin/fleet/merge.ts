@@ -1,7 +1,7 @@
 /** Merges the snapshots of several fleet processes: counts add up, histograms merge, nothing is averaged. */
 import { CONNECT_STAGES } from '../../protocol/connection.ts';
 import { mergeEncoded } from '../../protocol/histogram.ts';
-import { addConnecting, addFaults, addSeries } from '../../protocol/link/add-series.ts';
+import { addConnecting, addSeries, addUp } from '../../protocol/link/add-up.ts';
 import type { FaultCounts } from '../../protocol/link/fault.ts';
 import type { EventLoopHealth } from '../../protocol/link/health.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
@@ -18,8 +18,6 @@ interface ProcessEntry {
   answers: boolean;
   snapshot: ProcessSnapshot | undefined;
 }
-
-type Counts = { [key: string]: number | string | Counts };
 
 const NO_TIMES = { sent: 0, acknowledged: 0, ackUs: mergeEncoded([]), sendDelayUs: mergeEncoded([]) };
 const NO_LOOP: EventLoopHealth = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: null };
@@ -55,10 +53,10 @@ export function mergeSnapshots(entries: ProcessEntry[]): MergedSnapshot {
       connections: snapshot?.connected ?? 0,
       eventLoop: snapshot?.eventLoop ?? NO_LOOP,
     })),
-    ...addUp(NOTHING, snapshots),
+    ...addUp(snapshots, NOTHING),
     openings: addSeries(snapshots.map(({ openings }) => openings)),
     connecting: addConnecting(snapshots.map(({ connecting }) => connecting)),
-    ...(faults.length > 0 && { fault: addFaults(faults) }),
+    ...(faults.length > 0 && { fault: addUp(faults) }),
   };
 }
 
@@ -82,24 +80,4 @@ function ended(fault: FaultCounts): FaultCounts {
   const { stayed, back, connections } = fault;
   const notBack = { ...fault.notBack, 'fleet process died': stayed + back };
   return { ...fault, stayed: 0, back: 0, dropped: connections, notBack };
-}
-
-/**
- * Adds numbers, merges histograms, and both in objects, key by key.
- * @param zero has the keys to add; those of an empty object are whichever there are
- */
-function addUp<T extends object>(zero: T, all: T[]): T {
-  return sumOf(zero as Counts, all as object[] as Counts[]) as T;
-}
-
-function sumOf(zero: Counts, all: Counts[]): Counts {
-  const keys = new Set(Object.keys(zero).length > 0 ? Object.keys(zero) : all.flatMap(Object.keys));
-  return Object.fromEntries(
-    Array.from(keys, (key) => {
-      const values = all.flatMap((one) => (Object.hasOwn(one, key) ? [one[key] as number | string | Counts] : []));
-      const kind = (Object.hasOwn(zero, key) ? zero[key] : 0) as number | string | Counts;
-      if (typeof kind === 'number') return [key, (values as number[]).reduce((sum, value) => sum + value, 0)];
-      return [key, typeof kind === 'string' ? mergeEncoded(values as string[]) : sumOf(kind, values as Counts[])];
-    }),
-  );
 }

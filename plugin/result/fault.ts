@@ -1,7 +1,7 @@
 /** What a planned fault cost. */
 
 import { recordedUs } from '../../protocol/histogram.ts';
-import { addFaults } from '../../protocol/link/add-series.ts';
+import { addUp } from '../../protocol/link/add-up.ts';
 import type { FaultCounts } from '../../protocol/link/fault.ts';
 import type { TimeSeries } from '../../protocol/link/series.ts';
 import type { Batch } from '../../protocol/result/delivery.ts';
@@ -50,7 +50,7 @@ export function faultFigures(
 /** @returns of all engines; undefined if no fault has begun */
 export function faultCounts({ snapshots }: Pick<Measurements, 'snapshots'>): FaultCounts | undefined {
   const counts = snapshots.flatMap(({ fault }) => fault ?? []);
-  return counts.length > 0 ? addFaults(counts) : undefined;
+  return counts.length > 0 ? addUp(counts) : undefined;
 }
 
 function backAfter({ backUs, dropped }: FaultCounts): Fault['backMs'] {

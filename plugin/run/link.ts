@@ -2,15 +2,15 @@
 
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import { CapacityError } from '../../protocol/errors.ts';
+import { addUp } from '../../protocol/link/add-up.ts';
 import type { Carrier } from '../../protocol/link/carrier.ts';
-import type { MessageCounts, MessageStage } from '../../protocol/link/client-messages.ts';
+import { type MessageCounts, type MessageStage, NO_MESSAGES } from '../../protocol/link/client-messages.ts';
 import type { FaultOrder } from '../../protocol/link/fault.ts';
 import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link/ledger.ts';
 import type { EngineIdentity, EngineMessage, RunMessage, WarmUpOrder } from '../../protocol/link/messages.ts';
 import type { Sightings } from '../../protocol/link/sightings.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import type { FleetStatus } from '../../protocol/link/status.ts';
-import { sumMessages, sumStatuses } from '../../protocol/sum-counts.ts';
 
 /** What an engine and its fleet have counted, and which engine that is. */
 export type EngineSnapshot = FleetSnapshot & { from: EngineIdentity };
@@ -93,7 +93,7 @@ export class EngineLink {
 
   /** Sum over all engines. */
   get status(): FleetStatus {
-    return sumStatuses(NO_STATUS, this.#statuses.values());
+    return addUp(this.#statuses.values(), NO_STATUS);
   }
 
   /** First copies of broadcasts so far, by engine; of those that still answer, as from others nothing more comes. */
@@ -105,10 +105,8 @@ export class EngineLink {
   /** Of one of several hosts. */
   statusOf(host: string): FleetStatus {
     const own = [...this.#statuses].filter(([engine]) => hostOf(engine) === host);
-    return sumStatuses(
-      NO_STATUS,
-      own.map(([, status]) => status),
-    );
+    const statuses = own.map(([, status]) => status);
+    return addUp(statuses, NO_STATUS);
   }
 
   /**
@@ -184,7 +182,8 @@ export class EngineLink {
   /** @returns the sum of what all fleets have counted until then */
   async messages(stage: MessageStage): Promise<MessageCounts> {
     const replies = await this.#ask((requestId) => ({ type: 'messages', requestId, stage }));
-    return sumMessages(replies.flatMap((reply) => (reply.type === 'messages' ? [reply.counts] : [])));
+    const counts = replies.flatMap((reply) => (reply.type === 'messages' ? [reply.counts] : []));
+    return addUp(counts, NO_MESSAGES);
   }
 
   /** @returns when all fleets have begun to count, or have ended it */

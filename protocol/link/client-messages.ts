@@ -16,6 +16,7 @@ export const messageCountsSchema = z.object({
   unanswered: count,
 });
 export type MessageCounts = z.infer<typeof messageCountsSchema>;
+export const NO_MESSAGES: MessageCounts = { sent: 0, unanswered: 0 };
 
 const messageTimesSchema = z.object({
   sent: count,

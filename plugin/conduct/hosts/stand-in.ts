@@ -1,11 +1,12 @@
 /** Answers for the engines of a host that has gone, with what was last known of them: nobody waits for them, and sums stay sums. */
 import { createHistogram, encodeHistogram } from '../../../protocol/histogram.ts';
+import { NO_MESSAGES } from '../../../protocol/link/client-messages.ts';
 import type { FreezeOrder, FrozenBroadcast } from '../../../protocol/link/ledger.ts';
 import type { EngineMessage, EngineReport, RunMessage } from '../../../protocol/link/messages.ts';
 import type { FleetSnapshot } from '../../../protocol/link/snapshot.ts';
 import type { FleetStatus } from '../../../protocol/link/status.ts';
 import { NO_COPIES } from '../../../protocol/receipt-columns.ts';
-import { sumCounts, sumMessages } from '../../../protocol/sum-counts.ts';
+import { sumCounts } from '../../../protocol/sum-counts.ts';
 
 /** What is known of one engine. */
 export class StandIn {
@@ -65,7 +66,7 @@ export class StandIn {
       case 'sight':
         return { type: 'sighted', requestId: message.requestId, sightings: [] };
       case 'messages':
-        return { type: 'messages', requestId: message.requestId, counts: sumMessages([]) };
+        return { type: 'messages', requestId: message.requestId, counts: NO_MESSAGES };
       case 'fault':
         return { type: 'faulted', requestId: message.requestId };
       case 'close':

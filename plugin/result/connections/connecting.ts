@@ -1,5 +1,5 @@
 /** How connecting went over time. */
-import { addConnecting } from '../../../protocol/link/add-series.ts';
+import { addConnecting } from '../../../protocol/link/add-up.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { ENGINE } from '../../script/script.ts';

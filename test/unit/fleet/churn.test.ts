@@ -5,7 +5,7 @@ import type { Client } from '../../../plugin/fleet/client/client.ts';
 import { ConnectionTable } from '../../../plugin/fleet/process/connections/connection-table.ts';
 import { Series } from '../../../plugin/fleet/process/counts/series.ts';
 import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
-import { addSeries } from '../../../protocol/link/add-series.ts';
+import { addSeries } from '../../../protocol/link/add-up.ts';
 
 const SECOND_US = 1_000_000;
 const DAY_US = 86_400 * SECOND_US;

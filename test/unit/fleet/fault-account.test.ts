@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Connection, type Home } from '../../../plugin/fleet/process/connections/connection.ts';
 import { FaultAccount } from '../../../plugin/fleet/process/connections/fault-account.ts';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import { addFaults } from '../../../protocol/link/add-series.ts';
+import { addUp } from '../../../protocol/link/add-up.ts';
 import type { FaultCounts } from '../../../protocol/link/fault.ts';
 
 const AWAY = { away: {} } as Home;
@@ -85,7 +85,7 @@ test('the counts of processes add up', () => {
   one.drop(0);
   one.comeBack(0);
   other.drop(1);
-  const all = addFaults([one.account.read(), other.account.read()]);
+  const all = addUp([one.account.read(), other.account.read()]);
   sums(all);
   assert.deepEqual(
     [all.connections, all.stayed, all.dropped, all.back, all.notBack],

@@ -15,8 +15,17 @@ export interface PacketCodec {
   decoderFor(first: string | Buffer): PacketDecoder;
 }
 
+export interface PacketDecoder {
+  /**
+   * Adds the packet's next message.
+   * @returns the packet when it is complete
+   * @throws Error if it is not part of a packet
+   */
+  add(message: string | Buffer): Packet | undefined;
+}
+
 /** For one packet, which can have several messages. */
-export class PacketDecoder {
+class ParserDecoder implements PacketDecoder {
   readonly #decoder: InstanceType<Parser['Decoder']>;
   #packet: Packet | undefined;
 
@@ -27,11 +36,6 @@ export class PacketDecoder {
     });
   }
 
-  /**
-   * Adds the packet's next message.
-   * @returns the packet when it is complete
-   * @throws Error if it is not part of a packet
-   */
   add(message: string | Buffer): Packet | undefined {
     this.#decoder.add(message);
     const packet = this.#packet;
@@ -46,17 +50,17 @@ export function parserCodec(parser: Parser): PacketCodec {
     hasPlainEvents: false,
     encode: (packet) =>
       encoder.encode(packet).map((message) => (typeof message === 'string' ? message : toBytes(message))),
-    decoderFor: () => new PacketDecoder(parser),
+    decoderFor: () => new ParserDecoder(parser),
   };
 }
 
-const wholePackets = new PacketDecoder(official);
+const wholePackets = new ParserDecoder(official);
 
 /** The parser that Socket.IO has by default. */
 export const officialCodec: PacketCodec = {
   ...parserCodec(official),
   hasPlainEvents: true,
-  decoderFor: (first) => (hasAttachments(first) ? new PacketDecoder(official) : wholePackets),
+  decoderFor: (first) => (hasAttachments(first) ? new ParserDecoder(official) : wholePackets),
 };
 
 function hasAttachments(first: string | Buffer): boolean {

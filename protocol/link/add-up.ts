@@ -1,24 +1,42 @@
-/** Sums of events over time, and of what a planned fault did, over fleet processes and engines. */
+/** Sums over fleet processes, engines and hosts: counts add up, histograms merge, and nothing is averaged. */
 import { mergeEncoded } from '../histogram.ts';
-import { sumCounts } from '../sum-counts.ts';
-import type { FaultCounts } from './fault.ts';
+import { ownValue } from '../sum-counts.ts';
 import type { ConnectingOverTime, TimeSeries } from './series.ts';
 
-export function addFaults(all: FaultCounts[]): FaultCounts {
-  const sum = (value: (one: FaultCounts) => number) => all.reduce((total, one) => total + value(one), 0);
-  return {
-    connections: sum((one) => one.connections),
-    stayed: sum((one) => one.stayed),
-    dropped: sum((one) => one.dropped),
-    back: sum((one) => one.back),
-    notBack: sumCounts(all.map((one) => one.notBack)),
-    recovered: sum((one) => one.recovered),
-    backUs: mergeEncoded(all.map((one) => one.backUs)),
-    drops: addSeries(all.map((one) => one.drops)),
-    attempts: addSeries(all.map((one) => one.attempts)),
-    returns: addSeries(all.map((one) => one.returns)),
-    failedAttempts: sumCounts(all.map((one) => one.failedAttempts)),
-  };
+type Value = number | string | Values;
+interface Values {
+  [key: string]: Value;
+}
+
+/** Of these, the largest stands. */
+const LARGEST = 'loopLateMs';
+
+/**
+ * Adds numbers, merges histograms and series over time, and all of them in objects, key by key.
+ * @param zero has the keys to add; by default, these are whichever there are
+ */
+export function addUp<T extends object>(all: Iterable<T>, zero = {} as T): T {
+  return sumOf([...all] as object[] as Values[], zero as object as Values) as object as T;
+}
+
+function sumOf(all: Values[], zero: Values): Values {
+  const keys = new Set(Object.keys(zero).length > 0 ? Object.keys(zero) : all.flatMap(Object.keys));
+  return Object.fromEntries(
+    Array.from(keys, (key) => {
+      const values = all.flatMap((one) => ownValue(one, key) ?? []);
+      return [key, added(key, ownValue(zero, key), values)];
+    }),
+  );
+}
+
+function added(key: string, zero: Value | undefined, values: Value[]): Value {
+  const kind = zero ?? values[0];
+  if (typeof kind === 'number') {
+    return (values as number[]).reduce((sum, one) => (key === LARGEST ? Math.max(sum, one) : sum + one), 0);
+  }
+  if (typeof kind === 'string') return mergeEncoded(values as string[]);
+  if (Array.isArray(kind?.counts)) return addSeries(values as object[] as TimeSeries[]) as object as Values;
+  return sumOf(values as Values[], (zero as Values | undefined) ?? {});
 }
 
 /** On one grid, whose intervals are the longest of all series: each widens when its own last event needs it. */
