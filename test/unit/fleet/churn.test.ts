@@ -1,11 +1,10 @@
 /** Connections that come and go for days, where no broadcast asks for those that have left. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { Client } from '../../../plugin/fleet/client/client.ts';
-import { ConnectionTable } from '../../../plugin/fleet/process/connections/connection-table.ts';
 import { Series } from '../../../plugin/fleet/process/counts/series.ts';
 import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { addSeries } from '../../../protocol/link/add-up.ts';
+import { IdleProcess } from '../../helpers/idle-process.ts';
 
 const SECOND_US = 1_000_000;
 const DAY_US = 86_400 * SECOND_US;
@@ -13,19 +12,15 @@ const ROOM = 'capacity';
 
 const NO_BROADCASTS = { count: 0, bytes: 1000 };
 
-it('take the slots of those before them, whose clients are strangers from then on', () => {
-  const table = new ConnectionTable({ reconnects: false, reusesSlots: true });
-  let before: Client | undefined;
+it('take the slots of those before them, whose clients are strangers from then on', (t) => {
+  const process = new IdleProcess(t, { broadcasts: NO_BROADCASTS });
   for (let id = 0; id < 1000; id++) {
-    const connection = table.findOrAdd(id);
-    const client = { slot: table.assignSlot(connection) } as Client;
-    connection.client = client;
-    assert.equal(client.slot, 0);
-    assert.equal(table.ofClient(client), connection);
-    if (before) assert.equal(table.ofClient(before), undefined);
-    table.releaseSlot(client);
-    table.delete(id);
-    before = client;
+    const before = process.clients.at(-1);
+    process.open(id, '/');
+    assert.equal(process.client.slot, 0);
+    if (before) process.drop(before);
+    assert.equal(process.state.counts.connected, 1, 'a stranger reports no end');
+    process.drop();
   }
 });
 

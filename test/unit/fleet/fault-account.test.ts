@@ -15,7 +15,7 @@ function bench(connections: number) {
   const open = (id: number) => void table.set(id, Object.assign(new Connection(id, true), { open: true }));
   for (let id = 0; id < connections; id++) open(id);
   const returns = { recovered: 2 };
-  const account = new FaultAccount(monotonicUs(), table.values(), { table: { find: (id) => table.get(id) }, returns });
+  const account = new FaultAccount(monotonicUs(), table.values(), { find: (id) => table.get(id), returns });
   const set = (id: number, changes: object) => Object.assign(table.get(id) as Connection, changes);
   return {
     account,

@@ -26,7 +26,7 @@ export class ClientReports implements ClientSink {
     timings: ConnectTimings | undefined,
     isRecovered = false,
   ): void {
-    const connection = this.#held.table.ofClient(client);
+    const connection = this.#held.ofClient(client);
     if (!connection) return;
     const nowUs = monotonicUs();
     if (timings) this.#onTransportOpen(connection, client, workerOf(sessionId), timings, nowUs);
@@ -74,12 +74,12 @@ export class ClientReports implements ClientSink {
   }
 
   #changeTransport(client: Client): void {
-    const connection = this.#held.table.ofClient(client);
+    const connection = this.#held.ofClient(client);
     if (connection?.open) this.#parts.counts.carry(connection, client);
   }
 
   onRefused(client: Client, namespace: string, message: string, data: unknown): void {
-    const connection = this.#held.table.ofClient(client);
+    const connection = this.#held.ofClient(client);
     if (!connection) return;
     const pending = connection.takePending(namespace);
     if (pending) this.#held.fail(pending, { cause: 'namespace_refused', message, data });
@@ -91,7 +91,7 @@ export class ClientReports implements ClientSink {
   }
 
   onFailed(client: Client, cause: FailureCode, message: string, retryAfterMs?: number): void {
-    const connection = this.#held.table.ofClient(client);
+    const connection = this.#held.ofClient(client);
     if (!connection) return;
     this.#held.failAll(connection, { cause, message, retryAfterMs });
     this.#endAttempt(connection, cause, message, retryAfterMs);
@@ -117,7 +117,7 @@ export class ClientReports implements ClientSink {
   }
 
   onEvent(client: Client, namespace: string, event: string, args: unknown[]): void {
-    const connection = this.#held.table.ofClient(client);
+    const connection = this.#held.ofClient(client);
     const mode = connection?.listening?.put(namespace, event, args) ?? 'drop';
     if (mode === 'drop') this.#parts.counts.ignoredEvents++;
     else if (mode === 'take' && connection) {
@@ -130,7 +130,7 @@ export class ClientReports implements ClientSink {
   }
 
   onAck(client: Client, _namespace: string, ackId: number, args: unknown[]): void {
-    const connection = this.#held.table.ofClient(client);
+    const connection = this.#held.ofClient(client);
     const { acknowledgements, messages, counts } = this.#parts;
     if (ackId < FIRST_REPEATED_ACK_ID) acknowledgements.received(client, connection, ackId, args);
     else if (!connection || !messages.acknowledged(connection, ackId)) counts.unknownAcks++;
@@ -141,7 +141,7 @@ export class ClientReports implements ClientSink {
   }
 
   onClosed(client: Client, reason: string, namespace: string | undefined): void {
-    const connection = this.#held.table.ofClient(client);
+    const connection = this.#held.ofClient(client);
     if (!connection) return;
     if (namespace !== undefined) {
       connection.forgetNamespace(namespace);

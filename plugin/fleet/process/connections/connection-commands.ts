@@ -91,7 +91,7 @@ export class ConnectionCommands {
   }
 
   #await({ id, namespace, requestId, options }: Command<'open'>): Connection {
-    const connection = this.#held.table.findOrAdd(id);
+    const connection = this.#held.findOrAdd(id);
     const emit = options?.emit && { op: 'emit' as const, id, namespace, ...options.emit };
     connection.addPending({ namespace, requestId, begunAtUs: monotonicUs() }, emit);
     return connection;
@@ -106,7 +106,7 @@ export class ConnectionCommands {
   }
 
   #connect(connection: Connection, formerSlot?: number): void {
-    const slot = this.#held.table.assignSlot(connection, formerSlot);
+    const slot = this.#held.assignSlot(connection, formerSlot);
     const options = this.#nextOptions();
     const { overrides, home, listening } = connection;
     const ownOptions = overrides ? { ...options, ...overrides } : options;
@@ -119,7 +119,7 @@ export class ConnectionCommands {
   }
 
   emit(command: EmitCommand): void {
-    const connection = this.#held.table.find(command.id);
+    const connection = this.#held.find(command.id);
     if (!connection?.client) {
       this.#held.failEmit(command, NOT_CONNECTED);
       return;
@@ -142,7 +142,7 @@ export class ConnectionCommands {
   }
 
   #repeat({ id, key, message }: Command<'repeat'>): void {
-    const connection = this.#held.table.find(id);
+    const connection = this.#held.find(id);
     const { messages } = this.#parts;
     if (message) messages.define(key, message);
     // Its end can have been reported already; one that comes back sends then.
@@ -150,7 +150,7 @@ export class ConnectionCommands {
   }
 
   #listen({ id, namespace, event, mode }: Command<'listen'>): void {
-    const connection = mode === 'drop' ? this.#held.table.find(id) : this.#held.table.findOrAdd(id);
+    const connection = mode === 'drop' ? this.#held.find(id) : this.#held.findOrAdd(id);
     if (!connection) return;
     connection.listening ??= new Listening();
     const { events, displaced } = connection.listening.set(namespace, event, mode);
@@ -160,7 +160,7 @@ export class ConnectionCommands {
   }
 
   #close({ id, requestId }: Command<'close'>): void {
-    const connection = this.#held.table.findOrAdd(id);
+    const connection = this.#held.findOrAdd(id);
     this.#parts.messages.end(connection);
     connection.closeRequestId = requestId;
     if (!connection.client) this.#held.leave(connection);

@@ -10,7 +10,7 @@ import type { Connection } from './connection.ts';
 
 /** Where the account looks up what has become of them. */
 interface Looked {
-  table: { find(id: number): Connection | undefined };
+  find(id: number): Connection | undefined;
   /** @property recovered sessions that the server has restored so far */
   returns: { readonly recovered: number };
 }
@@ -86,7 +86,7 @@ export class FaultAccount {
     // Counted by themselves, so that their sum can be checked.
     const counts = { stayed: 0, back: 0 };
     for (const id of this.#open) {
-      const connection = this.#all.table.find(id);
+      const connection = this.#all.find(id);
       const fate = this.#fates.get(id);
       if (!fate && connection?.open) counts.stayed++;
       else if (fate && fate.backAtUs > 0 && connection?.open) {

@@ -1,9 +1,9 @@
-/** The connections that a fleet process holds, and how one of them ends. */
+/** The connections that a fleet process holds, found by the engine's id or by the slot of their client; and how one of them ends. */
 import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
 import type { FaultCounts } from '../../../../protocol/link/fault.ts';
+import type { Client } from '../../client/client.ts';
 import type { Parts } from '../parts.ts';
-import type { Connection, EmitCommand, PendingNamespace } from './connection.ts';
-import { ConnectionTable } from './connection-table.ts';
+import { Connection, type EmitCommand, type PendingNamespace } from './connection.ts';
 import { FaultAccount } from './fault-account.ts';
 import { Returns, type ReturnsCalls } from './returns.ts';
 
@@ -15,26 +15,59 @@ interface Failure {
 }
 
 export class HeldConnections {
-  readonly table: ConnectionTable;
   readonly returns: Returns;
   /** Once a planned fault has begun. */
   fault: FaultAccount | undefined;
   readonly #parts: Parts;
+  readonly #reconnects: boolean;
+  /** Nobody asks for connections that have left, so that only those that exist take memory. */
   readonly #reusesSlots: boolean;
+  readonly #byId = new Map<number, Connection>();
+  readonly #bySlot: (Connection | undefined)[] = [];
+  readonly #free: number[] = [];
 
   constructor(parts: Parts, calls: ReturnsCalls) {
     this.#parts = parts;
-    const { ledger, settings } = parts;
-    const reconnects = settings.reconnection !== undefined;
+    this.#reconnects = parts.settings.reconnection !== undefined;
     // Those that come back have the slots that they had.
-    this.#reusesSlots = !ledger.remembers && !reconnects;
-    this.table = new ConnectionTable({ reconnects, reusesSlots: this.#reusesSlots });
-    this.returns = new Returns(parts, this.table, calls);
+    this.#reusesSlots = !parts.ledger.remembers && !this.#reconnects;
+    this.returns = new Returns(parts, this, calls);
+  }
+
+  find(id: number): Connection | undefined {
+    return this.#byId.get(id);
+  }
+
+  findOrAdd(id: number): Connection {
+    let connection = this.#byId.get(id);
+    if (!connection) {
+      connection = new Connection(id, this.#reconnects);
+      this.#byId.set(id, connection);
+    }
+    return connection;
+  }
+
+  /** @returns undefined once the client has been dropped */
+  ofClient(client: Client): Connection | undefined {
+    const connection = this.#bySlot[client.slot];
+    // A client that was dropped may still report, when another one has its slot.
+    return connection?.client === client ? connection : undefined;
+  }
+
+  /** @returns the slot of the connection's next client: a free one, or the one that it had before */
+  assignSlot(connection: Connection, slot = this.#free.pop() ?? this.#bySlot.length): number {
+    this.#bySlot[slot] = connection;
+    return slot;
+  }
+
+  releaseSlot({ slot }: Client): void {
+    this.#bySlot[slot] = undefined;
+    if (this.#reusesSlots) this.#free.push(slot);
   }
 
   /** @returns the connections that were open */
   beginFault(atUs: number): Connection[] {
-    const open = this.table.open();
+    const open = [...this.#byId.values()].filter((connection) => connection.open);
     this.fault = new FaultAccount(atUs, open, this);
     return open;
   }
@@ -64,7 +97,7 @@ export class HeldConnections {
     const { acknowledgements, messages, ledger, counts } = this.#parts;
     acknowledgements.left(client, reason);
     messages.disconnected(connection);
-    this.table.releaseSlot(client);
+    this.releaseSlot(client);
     if (this.#reusesSlots) ledger.members.forget(client.slot);
     counts.dropped(connection);
     connection.client = undefined;
@@ -84,7 +117,7 @@ export class HeldConnections {
     this.drop(connection, reason);
     this.failAll(connection, { cause: 'closed', message: reason });
     this.returns.cancel(connection);
-    this.table.delete(connection.id);
+    this.#byId.delete(connection.id);
     this.displaced(connection.id, connection.listening?.displaced ?? 0);
     if (requestId !== undefined) this.#parts.answer({ op: 'left', requestId });
   }
@@ -97,6 +130,7 @@ export class HeldConnections {
   /** Drops all connections at once, without reports. */
   destroy(): void {
     this.returns.close();
-    this.table.destroy();
+    for (const { client } of this.#byId.values()) client?.destroy();
+    this.#byId.clear();
   }
 }

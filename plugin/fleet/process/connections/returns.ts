@@ -10,7 +10,7 @@ import type { Client } from '../../client/client.ts';
 import type { Parts } from '../parts.ts';
 import { TimerWheel } from '../timer-wheel.ts';
 import { type Absence, type Connection, type EmitCommand, without } from './connection.ts';
-import type { ConnectionTable } from './connection-table.ts';
+import type { HeldConnections } from './held-connections.ts';
 
 /** Socket.IO's reason for a connection that the server itself ended: socket.io-client does not come back then. */
 const SENT_AWAY = 'io server disconnect';
@@ -21,17 +21,19 @@ export interface ReturnsCalls {
   send: (connection: Connection, command: EmitCommand) => void;
 }
 
+type Slots = Pick<HeldConnections, 'assignSlot' | 'releaseSlot'>;
+
 export class Returns {
   readonly #parts: Parts;
-  readonly #table: ConnectionTable;
+  readonly #held: Slots;
   readonly #calls: ReturnsCalls;
   readonly #wheel = new TimerWheel<[Connection, Absence]>((waiting) => this.#try(...waiting));
   readonly #awayUs = createHistogram();
   readonly #counts = { dropped: 0, away: 0, returned: 0, recovered: 0, gaveUp: 0, left: 0, retries: 0 };
 
-  constructor(parts: Parts, table: ConnectionTable, calls: ReturnsCalls) {
+  constructor(parts: Parts, held: Slots, calls: ReturnsCalls) {
     this.#parts = parts;
-    this.#table = table;
+    this.#held = held;
     this.#calls = calls;
   }
 
@@ -148,8 +150,8 @@ export class Returns {
     if (away.isRenewed) return;
     away.isRenewed = true;
     if (client.slot === away.slot) {
-      this.#table.releaseSlot(client);
-      client.slot = this.#table.assignSlot(connection);
+      this.#held.releaseSlot(client);
+      client.slot = this.#held.assignSlot(connection);
     }
     this.#parts.acknowledgements.connected(client);
     for (const namespace of connection.home?.namespaces ?? []) {
