@@ -1,11 +1,12 @@
 /**
  * What a virtual user's connections change of the engine's options. Later ones win: the scenario's `socketio`, the
- * headers that a processor function has set, the options of the step.
+ * headers that a processor function has set, the options of the step. The cookies of its HTTP requests come on top.
  */
 import type { ConnectionOptions } from '../../protocol/connection.ts';
 import type { Emission, OpenOptions } from '../fleet/messages.ts';
 import { isTemplate } from '../script/is-template.ts';
 import { type ConnectOptions, changesOf } from '../script/options/connect-options.ts';
+import { cookiesFor } from './http-engine.ts';
 import { compileTemplate } from './template.ts';
 import type { Helpers, UserContext } from './types.ts';
 
@@ -21,11 +22,20 @@ export function compileConnectionChanges(
   // One object for all virtual users: a message to the fleet then carries a single copy.
   const shared = isTemplate(scenario) ? undefined : someOf(changesOf(engine, [scenario]));
   return (context, own) => {
-    const { extraHeaders } = context;
-    if (own === undefined && extraHeaders === undefined && !isTemplate(scenario)) return shared;
+    const { extraHeaders, _jar: jar } = context;
+    if (!own && !extraHeaders && !jar && !isTemplate(scenario)) return shared;
     const headers = compileTemplate(extraHeaders, helpers)(context) as ConnectOptions['headers'];
-    return someOf(changesOf(engine, [ofScenario(context) as ConnectOptions, { headers }, own ?? {}]));
+    const changes = changesOf(engine, [ofScenario(context) as ConnectOptions, { headers }, own ?? {}]);
+    return someOf({ ...changes, ...withCookies({ ...engine, ...changes }, context) });
   };
+}
+
+/** @returns the headers with the cookies, if there are any; of two with the same name, the option's comes first */
+function withCookies({ url, path, headers }: ConnectionOptions, context: UserContext): Partial<ConnectionOptions> {
+  const cookies = cookiesFor(context, new URL(path, url.replace(/^ws/, 'http')));
+  if (cookies === '') return {};
+  const name = Object.keys(headers).find((one) => one.toLowerCase() === 'cookie') ?? 'Cookie';
+  return { headers: { ...headers, [name]: [headers[name] ?? [], cookies].flat().join('; ') } };
 }
 
 /** @returns undefined if there is nothing to tell: the channel to the fleet would serialize empty keys as well */

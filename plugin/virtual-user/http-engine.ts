@@ -24,6 +24,11 @@ export interface HttpEngine {
   ): (context: UserContext, done: (error?: unknown) => void) => void;
 }
 
+/** @returns the cookies from the virtual user's HTTP requests that a browser would send there, as a header; '' without any */
+export function cookiesFor({ _jar: jar }: UserContext, url: URL): string {
+  return (jar as { getCookieStringSync(url: string): string } | undefined)?.getCookieStringSync(url.href) ?? '';
+}
+
 /** Artillery exports its engines to nobody, so this one is loaded from its file. */
 const PATH = 'dist/lib/core/engine_http.js';
 

@@ -1,0 +1,59 @@
+/** What an HTTP step of the flow was given as cookies goes with the handshake, by a browser's rules. */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { loadHttpEngine } from '../../../plugin/virtual-user/http-engine.ts';
+import { listen } from '../../helpers/listen.ts';
+import { Bench } from '../../helpers/virtual-user.ts';
+
+/** A virtual user that logs in where these cookies are given out, and then plays the rest of the flow. */
+async function loggedIn(
+  t: TestContext,
+  cookies: string[],
+  flow: unknown[],
+  options = {},
+  origin = (url: string) => url,
+) {
+  const { url, close } = await listen((_request, response) => response.setHeader('Set-Cookie', cookies).end());
+  t.after(close);
+  const bench = new Bench(options, {}, origin(url));
+  bench.engine.http = await loadHttpEngine({ config: { target: url } });
+  const { error } = await bench.play([{ get: { url: '/auth/login' } }, ...flow]);
+  assert.equal(error, null);
+  return bench.fleet.connections.flatMap(({ overrides }) => overrides.map((one) => one?.headers));
+}
+
+const given: [what: string, cookie: string, sent: string | undefined][] = [
+  ['a cookie of the whole site', 'session=abc; Path=/; HttpOnly', 'session=abc'],
+  ['one without a path, of the folder that gave it out', 'session=abc', undefined],
+  ['one of the handshake’s path', 'session=abc; Path=/socket.io', 'session=abc'],
+  ['one of another path', 'session=abc; Path=/admin', undefined],
+  ['one for TLS only', 'session=abc; Path=/; Secure', undefined],
+  ['one that has ended', 'session=abc; Path=/; Max-Age=0', undefined],
+  ['one of another site', 'session=abc; Path=/; Domain=example.com', undefined],
+];
+
+for (const [what, cookie, sent] of given) {
+  test(`${what} is ${sent ? '' : 'not '}sent`, async (t) => {
+    const [headers] = await loggedIn(t, [cookie], [{ connect: true }]);
+    assert.equal(headers?.Cookie, sent);
+  });
+}
+
+test('goes with connections that a step opens implicitly, and to ws:// as to http://', async (t) => {
+  const ofWebSocket = (url: string) => url.replace('http', 'ws');
+  const headers = await loggedIn(t, ['a=1; Path=/', 'b=2; Path=/'], [{ emit: ['hi'] }], {}, ofWebSocket);
+  assert.deepEqual(headers, [{ Cookie: 'a=1; b=2' }]);
+});
+
+test('comes after the cookies of the options, beside other headers', async (t) => {
+  const options = { headers: { cookie: 'own=1', 'x-a': 'b' }, path: '/chat' };
+  assert.deepEqual(
+    await loggedIn(t, ['session=abc; Path=/chat'], [{ connect: { headers: { 'x-c': 'd' } } }], options),
+    [{ cookie: 'own=1; session=abc', 'x-a': 'b', 'x-c': 'd' }],
+  );
+});
+
+test('does not go to another host', async (t) => {
+  const elsewhere = (url: string) => url.replace('127.0.0.1', 'localhost');
+  assert.deepEqual(await loggedIn(t, ['session=abc; Path=/'], [{ connect: true }], {}, elsewhere), [undefined]);
+});
