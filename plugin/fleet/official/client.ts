@@ -24,7 +24,7 @@ import { endFailure, failureOf, refusalOf } from './failure.ts';
 import { openIsolated } from './isolate.ts';
 import { checkOptions, managerOptions } from './manager-options.ts';
 import { resume, sessionOf } from './sessions.ts';
-import { hasExtensions, type WebSocket, watchUpgrade, webSocketOf } from './transport.ts';
+import { hasExtensions, keepOwnCookies, type WebSocket, watchUpgrade, webSocketOf } from './transport.ts';
 import { sizeOf, Unsent } from './unsent.ts';
 
 /**
@@ -186,6 +186,7 @@ class OfficialClient implements Client {
   }
 
   #watchEngineIo({ engine }: Manager): void {
+    keepOwnCookies(engine, this.#options.headers);
     this.#webSocket = webSocketOf(engine.transport);
     // Without a listener, `ws` reports the status only, and nothing else of the answer.
     this.#webSocket?.once('unexpected-response', (_request, response) => {

@@ -9,9 +9,17 @@ export type WebSocket = ({ terminate(): void; extensions: string } & EventEmitte
 
 /** Parts of engine.io-client that are not public. */
 interface EnginePrivates {
+  /** Of what the server gives out; the library sends it in place of a `Cookie` header, not beside it. */
+  _cookieJar?: { parseCookies(cookies: string[]): void };
   /** Transports that the server offers and the client wants. */
   _upgrades: string[];
   createTransport(name: string): { once(event: 'error', listener: (error: Error) => void): void };
+}
+
+/** Lets the user's own cookies go with all requests. */
+export function keepOwnCookies(engine: Manager['engine'], headers: Record<string, string>): void {
+  const own = Object.entries(headers).find(([name]) => name.toLowerCase() === 'cookie')?.[1] ?? '';
+  (engine as unknown as EnginePrivates)._cookieJar?.parseCookies(own.split(/; */));
 }
 
 export function webSocketOf(transport: object): WebSocket {

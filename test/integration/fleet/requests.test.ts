@@ -14,7 +14,7 @@ import { clientOptions, RecordingSink } from '../../helpers/recording-sink.ts';
 const OPTIONS = {
   path: '/my path',
   query: { token: 'a b&c', EIO: 'x' },
-  headers: { 'X-Id': '7' },
+  headers: { 'X-Id': '7', Cookie: 'session=1' },
   auth: undefined,
 };
 
@@ -74,7 +74,7 @@ suite('what a server receives', () => {
       light.posts[0]?.target,
       '/my%20path/?token=a%20b%26c&EIO=4&transport=polling&t=<unique>&sid=a%20b%2F1',
     );
-    assert.equal(light.posts.at(-1)?.headers.cookie, 'route=a');
+    assert.equal(light.posts.at(-1)?.headers.cookie, 'session=1; route=a');
   });
 
   for (const compression of [false, true]) {
