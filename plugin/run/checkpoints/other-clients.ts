@@ -4,7 +4,6 @@
  */
 import type { RunContext } from '../context.ts';
 import { expectAgreement } from './agreement.ts';
-import { ownConnections } from './counted.ts';
 import type { WarningsOnce } from './warnings.ts';
 
 /** Of the run's connections: a page of metrics on the same port, or a health check. */
@@ -43,9 +42,10 @@ export class OtherClients {
     });
   }
 
-  /** @returns connections that are not the run's own */
+  /** @returns connections that are not the run's own: in this process are those of its HTTP steps, and all receivers but one */
   async #others(): Promise<number | undefined> {
-    const all = await this.#context.connections();
-    return all === undefined ? undefined : all - this.#context.population.connections() - ownConnections(this.#context);
+    const { population, sentinel } = this.#context;
+    const outside = await this.#context.connections();
+    return outside === undefined ? undefined : outside - population.connections() - (sentinel?.connected ? 1 : 0);
   }
 }

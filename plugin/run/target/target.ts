@@ -26,7 +26,7 @@ export interface Target {
   identities(): Record<string, string>;
   /** Files and sockets that its processes have open, where only that tells of their connections; undefined if unknown. */
   openFiles(): Promise<number | undefined>;
-  /** Connections to its port on this machine, whoever made them, where only that tells of others; undefined if unknown. */
+  /** Connections to its port on this machine but those of this process, where only that tells of others; undefined if unknown. */
   connections(): Promise<number | undefined>;
   /** Undefined for a server of the user's own, to which a run does nothing but by the user's command. */
   stack: FaultyStack | undefined;

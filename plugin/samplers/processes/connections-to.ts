@@ -9,38 +9,62 @@ const [ESTABLISHED, LISTEN] = ['01', '0A'];
 /** Programs that listen for containers: the process that answers is another, in a container. */
 const FOR_CONTAINERS = /^(docker-proxy|rootlessport|slirp4netns|pasta)/;
 
-/** @returns the established ones, of all clients; undefined where there is no such list */
+interface KernelSocket {
+  local: string;
+  remote: string;
+  state: string;
+  /** As in a process's descriptors. */
+  link: string;
+}
+
+/** Of an address and port: for IPv6, so much is the IPv4 address in it, as which one end of a connection may be listed. */
+const END_LENGTH = '0100007F:0BB8'.length;
+
+/** @returns the established ones, of all clients but this process; undefined where there is no such list */
 export async function connectionsTo(port: number, tables = TABLES): Promise<number | undefined> {
-  return (await inodesOf(port, ESTABLISHED, tables))?.length;
+  const sockets = await socketsIn(tables);
+  if (!sockets) return undefined;
+  const established = sockets.filter(({ state }) => state === ESTABLISHED);
+  const ends = established.filter(({ remote }) => portOf(remote) === port);
+  const own = ends.length > 0 ? openIn('self') : new Set<string>();
+  const ownEnds = new Set(ends.filter(({ link }) => own.has(link)).map(({ local }) => local));
+  return established.filter(({ local, remote }) => portOf(local) === port && !ownEnds.has(remote)).length;
 }
 
 /** @returns ids of the processes that listen on it; undefined if nobody may know them, or they are in containers */
 export async function listenersOn(port: number): Promise<number[] | undefined> {
-  const inodes = await inodesOf(port, LISTEN, TABLES);
-  if (!inodes || inodes.length === 0) return undefined;
-  const links = new Set(inodes.map((inode) => `socket:[${inode}]`));
+  const sockets = (await socketsIn(TABLES))?.filter(({ local, state }) => state === LISTEN && portOf(local) === port);
+  if (!sockets || sockets.length === 0) return undefined;
+  const links = new Set(sockets.map(({ link }) => link));
   const table = readProcessTable();
   const own = withDescendants([process.pid], table);
-  const found = [...table.keys()].filter((pid) => !own.has(pid) && hasOpen(pid, links));
+  const found = [...table.keys()].filter((pid) => !own.has(pid) && [...openIn(pid)].some((link) => links.has(link)));
   const forContainers = found.some((pid) => FOR_CONTAINERS.test(table.get(pid)?.name ?? ''));
   return found.length === 0 || forContainers ? undefined : found;
 }
 
 /** `sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode`. */
-async function inodesOf(port: number, state: string | undefined, tables: string[]): Promise<string[] | undefined> {
+async function socketsIn(tables: string[]): Promise<KernelSocket[] | undefined> {
   const texts = await Promise.all(tables.map((table) => readFile(table, 'latin1').catch(() => undefined)));
   const known = texts.filter((text) => text !== undefined);
   if (known.length === 0) return undefined;
-  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
-  const rows = known.flatMap((text) => text.split('\n').map((row) => row.trim().split(/\s+/)));
-  return rows.flatMap((row) => (row[1]?.endsWith(local) && row[3] === state ? [row[9] ?? ''] : []));
+  const rows = known.flatMap((text) => text.trim().split('\n').slice(1));
+  return rows.map((row) => {
+    const [, local = '', remote = '', state = '', , , , , , inode] = row.trim().split(/\s+/);
+    return { local: local.slice(-END_LENGTH), remote: remote.slice(-END_LENGTH), state, link: `socket:[${inode}]` };
+  });
 }
 
-function hasOpen(pid: number, links: ReadonlySet<string>): boolean {
+function portOf(end: string): number {
+  return Number.parseInt(end.slice(-4), 16);
+}
+
+/** @returns what its descriptors lead to; nothing of a process of another user, or one that has ended */
+function openIn(pid: number | 'self'): Set<string> {
   try {
-    return readdirSync(`/proc/${pid}/fd`).some((fd) => links.has(readlink(`/proc/${pid}/fd/${fd}`)));
+    return new Set(readdirSync(`/proc/${pid}/fd`).map((fd) => readlink(`/proc/${pid}/fd/${fd}`)));
   } catch {
-    return false; // of another user, or it has ended
+    return new Set();
   }
 }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { it } from 'node:test';
@@ -6,26 +7,34 @@ import { connectionsTo, listenersOn } from '../../../plugin/samplers/processes/c
 import { startOrphan } from '../../helpers/orphan.ts';
 import { eventually } from '../../helpers/poll.ts';
 
-it('counts the server’s ends of the connections to a port', { skip: process.platform !== 'linux' }, async (t) => {
-  const server = createServer();
-  t.after(() => server.close());
-  server.listen(0);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  assert.equal(await connectionsTo(port), 0);
-  const clients: Socket[] = [];
-  t.after(() => {
-    for (const client of clients) client.destroy();
+const CLIENT = `const [port, host] = process.argv.slice(1);
+  require('node:net').connect(port, host, () => console.log('connected'));`;
+
+for (const host of ['127.0.0.1', '::1']) {
+  it(`counts connections to a port from ${host}, but none of this process`, {
+    skip: process.platform !== 'linux',
+  }, async (t) => {
+    const sockets: Socket[] = [];
+    const server = createServer((socket) => void sockets.push(socket));
+    t.after(() => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    });
+    server.listen(0);
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    assert.equal(await connectionsTo(port), 0);
+    const own = connect(port, host);
+    sockets.push(own);
+    await once(own, 'connect');
+    const others = [1, 2].map(() => spawn(process.execPath, ['-e', CLIENT, String(port), host]));
+    t.after(() => others.map((one) => one.kill()));
+    await Promise.all(others.map((one) => once(one.stdout, 'data')));
+    await eventually('two', async () => (await connectionsTo(port)) === 2);
+    for (const one of others) one.kill();
+    await eventually('none', async () => (await connectionsTo(port)) === 0);
   });
-  for (let count = 1; count <= 3; count++) {
-    const client = connect(port, '127.0.0.1');
-    clients.push(client);
-    await once(client, 'connect');
-  }
-  await eventually('three', async () => (await connectionsTo(port)) === 3);
-  for (const client of clients) client.destroy();
-  await eventually('none', async () => (await connectionsTo(port)) === 0);
-});
+}
 
 it('is unknown where the kernel lists none', async () => {
   assert.equal(await connectionsTo(1, ['/nowhere']), undefined);
