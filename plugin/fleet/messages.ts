@@ -16,6 +16,7 @@ import type { FleetStatus } from '../../protocol/link/status.ts';
 import type { RoomPlan } from '../../protocol/rooms.ts';
 import type { ClientOptions } from './client/client.ts';
 import type { OwnEventPlan } from './client/counted-event.ts';
+import type { Failure } from './client/failure.ts';
 import type { RepeatedMessage } from './client/repeated-message.ts';
 
 /** The same for all connections of a run. */
@@ -120,14 +121,7 @@ export type FleetAnswer =
   | { op: 'acked'; requestId: number; args: unknown[] }
   | { op: 'left'; requestId: number }
   | { op: 'answer'; requestId: number; answer: unknown }
-  | {
-      op: 'failed';
-      requestId: number;
-      cause: FailureCode;
-      message: string;
-      data?: unknown;
-      retryAfterMs?: number | undefined;
-    }
+  | ({ op: 'failed'; requestId: number } & Failure)
   | ConnectionReport
   | ({ op: 'status' } & Omit<FleetStatus, 'started' | 'toOpen' | 'holding' | 'failed' | 'failures' | 'ended'>);
 

@@ -4,7 +4,7 @@ import type { ClientOptions } from '../../plugin/fleet/client/client.ts';
 import type { EventPlan } from '../../plugin/fleet/client/counted-event.ts';
 import type { BufferBudget } from '../../plugin/fleet/light/buffer-budget.ts';
 import { LightClients } from '../../plugin/fleet/light/clients.ts';
-import type { Shared } from '../../plugin/fleet/light/shared.ts';
+import type { ConnectionPool } from '../../plugin/fleet/light/pool.ts';
 import type { PacketCodec } from '../../plugin/fleet/light/socket-io/codec.ts';
 import type { SocketIoConnection } from '../../plugin/fleet/light/socket-io/socket-io.ts';
 import { clientOptions, RecordingSink } from './recording-sink.ts';
@@ -35,7 +35,7 @@ export function text(payload: string): Buffer {
 /** A wire without a socket. */
 interface FakeWire {
   /** For a `ConnectionPool`. */
-  dial: Shared['dial'];
+  dial: ConnectionPool['dial'];
   /** Everything the client has written. */
   sent: Buffer[];
   /** `open` until the client ends or destroys the wire. */

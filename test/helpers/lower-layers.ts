@@ -1,5 +1,6 @@
 /** The two lower layers of the light client, each with nothing above it but a list of what it reported. */
 import { EventEmitter, once } from 'node:events';
+import type { Failure } from '../../plugin/fleet/client/failure.ts';
 import { EngineIoConnection } from '../../plugin/fleet/light/engine-io/engine-io.ts';
 import { encodeMessage, OPCODE } from '../../plugin/fleet/light/websocket/frames.ts';
 import { planUpgrade, type UpgradePlan } from '../../plugin/fleet/light/websocket/handshake.ts';
@@ -44,7 +45,7 @@ function reporting<Base extends Layer>(base: Base) {
       this.dial();
     }
 
-    protected override onFailed(cause: string): void {
+    protected override onFailed({ cause }: Failure): void {
       this.reports.add('failed', cause);
     }
     protected override onClosed(reason: string): void {

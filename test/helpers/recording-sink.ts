@@ -8,6 +8,7 @@ import type {
   Copy,
   TransportState,
 } from '../../plugin/fleet/client/client.ts';
+import type { Failure } from '../../plugin/fleet/client/failure.ts';
 
 export type Report =
   | { on: 'open'; namespace: string; sessionId: string; timings: ConnectTimings | undefined }
@@ -48,13 +49,13 @@ export class RecordingSink implements ClientSink {
   onUpgraded({ transport }: Client, tookUs: number): void {
     this.#add({ on: 'upgraded', transport, tookUs });
   }
-  onUpgradeFailed(_client: Client, cause: string, message: string): void {
+  onUpgradeFailed(_client: Client, { cause, message }: Failure): void {
     this.#add({ on: 'upgrade failed', cause, message });
   }
   onRefused(_client: Client, namespace: string, message: string, data: unknown): void {
     this.#add({ on: 'refused', namespace, message, data });
   }
-  onFailed(_client: Client, cause: string, message: string, retryAfterMs?: number): void {
+  onFailed(_client: Client, { cause, message, retryAfterMs }: Failure): void {
     this.#add({ on: 'failed', cause, message, ...(retryAfterMs !== undefined && { retryAfterMs }) });
   }
   onCopy(_client: Client, id: string | number, receivedAtUs: number, copy: Copy): void {

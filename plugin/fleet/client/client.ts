@@ -3,9 +3,9 @@
  * and `official/`, which is socket.io-client. Both make one attempt; the engine decides on retries.
  */
 
-import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 import type { ConnectionOptions } from '../../../protocol/connection.ts';
 import type { TransportCounts } from '../../../protocol/link/snapshot.ts';
+import type { Failure } from './failure.ts';
 import type { RepeatedMessage } from './repeated-message.ts';
 
 export type { TlsOptions } from '../../../protocol/connection.ts';
@@ -73,12 +73,12 @@ export interface ClientSink<C = Client> {
   ): void;
   /** The server refused a namespace, which ends that namespace only. `data` is the CONNECT_ERROR payload. */
   onRefused(client: C, namespace: string, message: string, data: unknown): void;
-  /** The attempt failed before any namespace was connected. `retryAfterMs` is how long the server asks to stay away. */
-  onFailed(client: C, cause: FailureCode, message: string, retryAfterMs?: number): void;
+  /** The attempt failed before any namespace was connected. */
+  onFailed(client: C, failure: Failure): void;
   /** A polling connection goes on over WebSocket. @param tookUs since the Engine.IO handshake */
   onUpgraded(client: C, tookUs: number): void;
   /** It stays on polling, although the server has offered WebSocket. */
-  onUpgradeFailed(client: C, cause: FailureCode, message: string): void;
+  onUpgradeFailed(client: C, failure: Failure): void;
   /** A copy of the counted event. @param id a number, if it is the wire contract's broadcast */
   onCopy(client: C, id: string | number, receivedAtUs: number, copy: Copy): void;
   /** The counted event without an id. @param example what arrived; undefined if that is no JSON */

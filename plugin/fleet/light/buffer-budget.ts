@@ -60,5 +60,5 @@ export class BufferBudget {
 
 function buffersFull(): ProtocolError {
   const message = `the connections of this process hold ${BUFFERED_BYTES} bytes that are unfinished or unread`;
-  return new ProtocolError('buffers_full', 'buffers full', message);
+  return new ProtocolError({ cause: 'buffers_full', message }, 'buffers full');
 }

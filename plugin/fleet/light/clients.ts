@@ -5,14 +5,13 @@ import { EventReader } from './in-place/event-reader.ts';
 import { ConnectionPool } from './pool.ts';
 import { officialCodec, type PacketCodec } from './socket-io/codec.ts';
 import { OffsetReader } from './socket-io/offset.ts';
-import type { SocketIoShared } from './socket-io/reader.ts';
 import { SocketIoConnection } from './socket-io/socket-io.ts';
 
 /**
  * Creates clients that speak Engine.IO 4 and Socket.IO 5 over WebSocket directly on TCP and TLS sockets, at a few KB
  * each.
  */
-export class LightClients extends ConnectionPool implements SocketIoShared {
+export class LightClients extends ConnectionPool {
   readonly codec: PacketCodec;
   readonly counted: EventPlan;
   readonly inPlace: EventReader;
@@ -23,7 +22,7 @@ export class LightClients extends ConnectionPool implements SocketIoShared {
    * @param codec the server's parser
    * @param counted the event that the ledger counts
    */
-  constructor(openWire?: SocketIoShared['dial'], codec: PacketCodec = officialCodec, counted: EventPlan = BROADCAST) {
+  constructor(openWire?: ConnectionPool['dial'], codec: PacketCodec = officialCodec, counted: EventPlan = BROADCAST) {
     super(openWire);
     this.codec = codec;
     this.counted = counted;

@@ -1,24 +1,36 @@
 /** The light connections of a process, and the timers that check their timeouts. */
 import { BufferBudget } from './buffer-budget.ts';
-import type { Shared, Watched } from './shared.ts';
 import { dial } from './sockets/dial.ts';
+
+/** A connection whose timeouts the pool checks. Times are those of `nowMs()`. */
+export interface Watched {
+  /** When to give up waiting: for a stage of connecting, an answer, or the end. 0 is never. */
+  deadlineMs: number;
+  /** When the server's next ping must have come, in protocols that have pings. 0 is never. */
+  pingDeadlineMs: number;
+  onDeadline(): void;
+  onPingOverdue(): void;
+  destroy(): void;
+}
 
 /** How late a timeout can be noticed. */
 const DEADLINE_EVERY_MS = 50;
 const PING_EVERY_MS = 1000;
 
 /** Owns the sockets of its connections and the timers for their timeouts: end it with `close()`. */
-export class ConnectionPool implements Shared {
+export class ConnectionPool {
+  /** When the current chunk arrived. */
   receivedAtUs = 0;
   readonly buffers = new BufferBudget();
-  readonly dial: Shared['dial'];
+  /** @throws for an impossible source address or certificate */
+  readonly dial: typeof dial;
   readonly #live = new Set<Watched>();
   /** The live connections with a deadline: few, so that they can be checked often. */
   readonly #waiting = new Set<Watched>();
   readonly #timers: NodeJS.Timeout[];
 
   /** @param openWire connects the sockets; tests can replace it */
-  constructor(openWire: Shared['dial'] = dial) {
+  constructor(openWire = dial) {
     this.dial = openWire;
     // setImmediate runs after the sockets have been read: if this process is late, answers in the kernel still count.
     this.#timers = [
@@ -27,6 +39,7 @@ export class ConnectionPool implements Shared {
     ];
   }
 
+  /** Calls `onDeadline` and `onPingOverdue` of the connection from now on, when they are due. */
   watch(connection: Watched): void {
     this.#live.add(connection);
     this.#waiting.add(connection);

@@ -5,7 +5,6 @@
 import { Manager, type Socket } from 'socket.io-client';
 import { type Packet, PacketType } from 'socket.io-parser';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import { networkCause } from '../client/cause.ts';
 import {
   type Client,
   type ClientOptions,
@@ -15,11 +14,10 @@ import {
   type TransportState,
 } from '../client/client.ts';
 import { BROADCAST, type EventPlan, reportCopy } from '../client/counted-event.ts';
-import type { Failure } from '../client/http-answer.ts';
+import { type Failure, networkFailure, SOCKET_IO_2 } from '../client/failure.ts';
 import { MAX_UNSENT_BYTES } from '../client/limits.ts';
 import { nestsDeeper } from '../client/nesting.ts';
 import type { RepeatedMessage } from '../client/repeated-message.ts';
-import { SOCKET_IO_2 } from '../client/socket-io-2.ts';
 import { endFailure, failureOf, refusalOf } from './failure.ts';
 import { openIsolated } from './isolate.ts';
 import { checkOptions, managerOptions } from './manager-options.ts';
@@ -98,8 +96,7 @@ class OfficialClient implements Client {
       );
       if (this.#state === 'idle') this.#watchEngineIo(manager);
     } catch (error) {
-      const failure = { cause: networkCause(error as Error), message: (error as Error).message };
-      process.nextTick(() => this.#fail(failure));
+      process.nextTick(() => this.#fail(networkFailure(error as Error)));
     }
     if (this.#state === 'idle') this.#state = 'connecting';
   }
@@ -133,7 +130,7 @@ class OfficialClient implements Client {
     for (const socket of [...this.#connected.values(), ...this.#pending.values()]) socket.disconnect();
     process.nextTick(() => {
       if (wasOpen) this.#sink.onClosed(this, 'io client disconnect', undefined);
-      else this.#sink.onFailed(this, 'closed', 'closed by the client before it was open');
+      else this.#sink.onFailed(this, { cause: 'closed', message: 'closed by the client before it was open' });
     });
   }
 
@@ -178,11 +175,11 @@ class OfficialClient implements Client {
     this.#sink.onUpgraded(this, monotonicUs() - this.#startedAtUs - (this.#openUs ?? 0));
   }
 
-  #onUpgradeFailed(engine: Manager['engine'], { cause, message }: Failure): void {
+  #onUpgradeFailed(engine: Manager['engine'], failure: Failure): void {
     // A probe also fails when its session ends.
     if (this.#state === 'gone' || engine.readyState !== 'open') return;
     this.isUpgrading = false;
-    this.#sink.onUpgradeFailed(this, cause, message);
+    this.#sink.onUpgradeFailed(this, failure);
   }
 
   #watchEngineIo({ engine }: Manager): void {
@@ -212,7 +209,7 @@ class OfficialClient implements Client {
       // Only a refusal by the server has the key `data`, even if its value is undefined.
       if (this.#isTooDeep(error.data)) return;
       if ('data' in error) this.#onRefused(namespace, error.message, error.data);
-      else this.#fail({ cause: 'not_socketio', message: /v2\.x/.test(error.message) ? SOCKET_IO_2 : error.message });
+      else this.#fail(/v2\.x/.test(error.message) ? SOCKET_IO_2 : { cause: 'not_socketio', message: error.message });
     });
     socket.on('disconnect', (reason) => {
       if (reason === 'io server disconnect') this.#onServerDisconnect(namespace);
@@ -310,10 +307,10 @@ class OfficialClient implements Client {
     for (const namespace of overdue) this.#sink.onRefused(this, namespace, 'timeout_namespace', undefined);
   }
 
-  #fail({ cause, message, retryAfterMs }: Failure): void {
+  #fail(failure: Failure): void {
     if (this.#state !== 'connecting') return;
     this.destroy();
-    this.#sink.onFailed(this, cause, message, retryAfterMs);
+    this.#sink.onFailed(this, failure);
   }
 
   #end(): void {

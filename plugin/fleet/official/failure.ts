@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
-import { networkCause } from '../client/cause.ts';
-import { BODY_TIMEOUT_MS, type Failure, httpFailure } from '../client/http-answer.ts';
+import { BODY_TIMEOUT_MS, type Failure, httpFailure, networkFailure } from '../client/failure.ts';
 
 /** engine.io-client's TransportError, around an error of its transport: `ws` or XMLHttpRequest. */
 interface TransportError extends Error {
@@ -87,5 +86,5 @@ function socketFailure(error: NodeJS.ErrnoException): Failure {
   if (isNotWebSocket) return { cause: 'not_websocket', message };
   // Node's http reports a connection that closes without an answer as a reset.
   if (message === 'socket hang up') return { cause: 'closed', message };
-  return { cause: networkCause(error), message };
+  return networkFailure(error);
 }

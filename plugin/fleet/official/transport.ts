@@ -1,7 +1,7 @@
 /** Of the transports of engine.io-client what its public interface does not tell. */
 import type { EventEmitter } from 'node:events';
 import type { Manager } from 'socket.io-client';
-import type { Failure } from '../client/http-answer.ts';
+import type { Failure } from '../client/failure.ts';
 import { failureOf } from './failure.ts';
 
 /** That of `ws`; transports other than WebSocket have none. */

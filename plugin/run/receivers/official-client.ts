@@ -3,7 +3,7 @@ import { Manager, type Socket } from 'socket.io-client';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { EVENTS, type Joined, type Refusal } from '../../../protocol/events.ts';
 import { printable } from '../../../protocol/printable.ts';
-import type { Failure } from '../../fleet/client/http-answer.ts';
+import type { Failure } from '../../fleet/client/failure.ts';
 import { failureOf } from '../../fleet/official/failure.ts';
 import { checkOptions, managerOptions } from '../../fleet/official/manager-options.ts';
 import { nameOf } from '../../fleet/server-name.ts';

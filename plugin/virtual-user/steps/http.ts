@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { networkCause } from '../../fleet/client/cause.ts';
+import { networkCause } from '../../fleet/client/failure.ts';
 import { FlowError } from '../flow-error.ts';
 import type { ScenarioEvents, UserContext } from '../types.ts';
 import type { Step } from '../virtual-user.ts';

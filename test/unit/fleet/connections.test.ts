@@ -14,7 +14,7 @@ const emit = (id: number, event: string, requestId?: number) => ({
 
 const ends: Record<string, (sink: ClientSink, client: IdleClient) => void> = {
   refused: (sink, client) => sink.onRefused(client, '/', 'no', undefined),
-  failed: (sink, client) => sink.onFailed(client, 'ECONNREFUSED', 'no'),
+  failed: (sink, client) => sink.onFailed(client, { cause: 'ECONNREFUSED', message: 'no' }),
 };
 
 for (const [what, end] of Object.entries(ends)) {

@@ -21,7 +21,7 @@ class Bench extends IdleProcess {
   }
 
   fail(cause: 'ECONNREFUSED' | 'http_503', retryAfterMs?: number): void {
-    this.state.reports.onFailed(this.client, cause, 'no', retryAfterMs);
+    this.state.reports.onFailed(this.client, { cause, message: 'no', retryAfterMs });
   }
 
   counts() {

@@ -2,17 +2,16 @@
  * The middle layer of a light connection: Engine.IO 4 with its handshake, pings and messages. Its transport is WebSocket,
  * the layer below, or HTTP long-polling, from which it can change to WebSocket, as socket.io-client does.
  */
-import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
 import type { ClientOptions, TransportState } from '../../client/client.ts';
+import type { Failure } from '../../client/failure.ts';
 import { Attempt } from '../attempt.ts';
 import type { PerMessageDeflate } from '../deflate/per-message-deflate.ts';
 import type { EngineIoPacket } from '../polling/payload.ts';
-import { PONG } from '../polling/polling.ts';
+import { PONG, Polling, type PollingListener } from '../polling/polling.ts';
 import { type PollingPlan, planPolling } from '../polling/polling-plan.ts';
-import { PollingSession, type SessionListener } from '../polling/polling-session.ts';
 import type { Probe } from '../polling/probe.ts';
+import type { ConnectionPool } from '../pool.ts';
 import { engineIoError } from '../protocol-error.ts';
-import type { Shared } from '../shared.ts';
 import { encodeFrame, encodeMessage, OPCODE } from '../websocket/frames.ts';
 import { planUpgrade, type UpgradePlan, type WebSocketOptions } from '../websocket/handshake.ts';
 import { CLOSE_TIMEOUT_MS, WebSocketConnection } from '../websocket/websocket.ts';
@@ -30,17 +29,17 @@ const pollingPlans = new WeakMap<EngineIoOptions, PollingPlan>();
 
 export abstract class EngineIoConnection<
     Options extends EngineIoOptions = EngineIoOptions,
-    Common extends Shared = Shared,
+    Common extends ConnectionPool = ConnectionPool,
   >
   extends WebSocketConnection<Options, Common>
-  implements SessionListener
+  implements PollingListener
 {
   /** Empty until the handshake. */
   protected sessionId = '';
   /** The longest time between two pings. */
   #pingEveryMs = 0;
   /** Only as long as the transport is polling. */
-  #polling: PollingSession | undefined = undefined;
+  #polling: Polling | undefined = undefined;
 
   /** The handshake is done. Call `opened()`, or have `attempt` reach the next stage. */
   protected abstract onSession(): void;
@@ -51,7 +50,7 @@ export abstract class EngineIoConnection<
   /** The transport is WebSocket now, and was polling. @param tookUs since the handshake */
   protected onTransportChanged(_tookUs: number): void {}
   /** The transport stays polling, although the server has offered WebSocket. */
-  protected onTransportKept(_cause: FailureCode, _message: string): void {}
+  protected onTransportKept(_failure: Failure): void {}
 
   /** The messages to send before the end when `close()` ends the connection. */
   protected lastMessages(): EngineIoPacket[] {
@@ -90,7 +89,7 @@ export abstract class EngineIoConnection<
     this.setDeadline(this.options.connectTimeoutMs);
     this.attempt = new Attempt(undefined, this.shared.buffers);
     try {
-      this.#polling = new PollingSession(this, this.shared, pollingPlanOf(this.options), this.options);
+      this.#polling = new Polling(this, this.shared, pollingPlanOf(this.options), this.options);
       this.#polling.open();
     } catch (error) {
       process.nextTick(() => this.onWireError(error as Error));
@@ -138,7 +137,7 @@ export abstract class EngineIoConnection<
     }
   }
 
-  #leavePolling(polling: PollingSession, messages: readonly EngineIoPacket[]): void {
+  #leavePolling(polling: Polling, messages: readonly EngineIoPacket[]): void {
     this.pingDeadlineMs = 0;
     this.setDeadline(CLOSE_TIMEOUT_MS);
     for (const message of messages) polling.send(packetOf(message));
@@ -167,7 +166,7 @@ export abstract class EngineIoConnection<
     } else if (type === PACKET.close) {
       if (this.#polling !== undefined) this.onWireClosed();
       else if (this.state === 'open') this.leave('transport close');
-      else this.fail('closed', 'the server closed the Engine.IO session');
+      else this.fail({ cause: 'closed', message: 'the server closed the Engine.IO session' });
     } else if (type !== PACKET.noop && type !== PACKET.pong && type !== PACKET.upgrade) {
       throw engineIoError('unknown Engine.IO packet');
     }
@@ -211,9 +210,9 @@ export abstract class EngineIoConnection<
     return this.isReading;
   }
 
-  onPollingFailed(cause: FailureCode, message: string, retryAfterMs?: number): void {
+  onPollingFailed(failure: Failure): void {
     const wasOpen = this.state === 'open';
-    this.fail(cause, message, retryAfterMs);
+    this.fail(failure);
     this.destroy();
     if (wasOpen) this.onClosed('transport error');
   }
@@ -236,8 +235,8 @@ export abstract class EngineIoConnection<
     if (closesLater) this.close();
   }
 
-  onProbeFailed(cause: FailureCode, message: string): void {
-    this.onTransportKept(cause, message);
+  onProbeFailed(failure: Failure): void {
+    this.onTransportKept(failure);
     if (this.#polling?.closesLater) this.close();
   }
 }

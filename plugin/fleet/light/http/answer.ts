@@ -2,7 +2,7 @@
  * Reads the answers on an HTTP/1.1 connection: to the requests of polling, and to that for a WebSocket. In place if one arrives
  * whole, otherwise collected. Of a refusal, the first of its body is enough, which often says why.
  */
-import { type Failure, httpFailure } from '../../client/http-answer.ts';
+import { type Failure, httpFailure } from '../../client/failure.ts';
 import type { BufferBudget } from '../buffer-budget.ts';
 import { ByteQueue } from '../byte-queue.ts';
 import { messageTooLarge, type ProtocolError } from '../protocol-error.ts';

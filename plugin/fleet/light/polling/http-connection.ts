@@ -1,17 +1,22 @@
 /** A kept HTTP/1.1 connection of a polling session: one request at a time. */
 
 import { monotonicUs } from '../../../../protocol/clock/clock.ts';
-import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
 import { MAX_PAYLOAD_BYTES } from '../../../../protocol/connection.ts';
-import { networkCause } from '../../client/cause.ts';
+import { type Failure, networkFailure } from '../../client/failure.ts';
 import { type Answer, type AnswerHead, AnswerReader, type Expected, parseHead } from '../http/answer.ts';
+import type { ConnectionPool } from '../pool.ts';
 import { httpError } from '../protocol-error.ts';
-import type { Shared } from '../shared.ts';
 import type { Wire, WireListener } from '../sockets/wire.ts';
 import type { Destination, WebSocketOptions } from '../websocket/handshake.ts';
 
 /** What the answer to a polling request is to be. */
 export const POLLING_ANSWER: Expected = { status: 200, error: httpError, readHead };
+
+/** Of a request whose connection has ended. */
+const UNANSWERED: Failure = {
+  cause: 'closed',
+  message: 'the server closed the connection without a complete answer',
+};
 
 export type Purpose = 'poll' | 'post';
 
@@ -21,7 +26,7 @@ export interface HttpListener {
   onWireOpen(tlsResumed: boolean): void;
   /** The answer to a request; its body is valid only during the call. */
   onAnswer(purpose: Purpose, answer: Answer): void;
-  onRequestFailed(cause: FailureCode, message: string, retryAfterMs?: number): void;
+  onRequestFailed(failure: Failure): void;
   /** Reading the answer, or handling it, has thrown. */
   onReadError(error: unknown): void;
   onTraffic(receivedBytes: number, sentBytes: number): void;
@@ -33,7 +38,7 @@ export class HttpConnection implements WireListener {
   /** No longer usable. */
   isGone = false;
   readonly #listener: HttpListener;
-  readonly #shared: Shared;
+  readonly #shared: ConnectionPool;
   readonly #destination: Destination;
   readonly #options: WebSocketOptions;
   readonly #answer: AnswerReader;
@@ -45,7 +50,7 @@ export class HttpConnection implements WireListener {
   #answered = 0;
   #error: NodeJS.ErrnoException | undefined = undefined;
 
-  constructor(listener: HttpListener, shared: Shared, destination: Destination, options: WebSocketOptions) {
+  constructor(listener: HttpListener, shared: ConnectionPool, destination: Destination, options: WebSocketOptions) {
     this.#listener = listener;
     this.#shared = shared;
     this.#destination = destination;
@@ -122,8 +127,7 @@ export class HttpConnection implements WireListener {
     try {
       const answer = error === undefined ? this.#answer.ended() : undefined;
       if (answer !== undefined) this.#deliver(answer);
-      else if (error !== undefined) this.#listener.onRequestFailed(networkCause(error), error.message);
-      else this.#listener.onRequestFailed('closed', 'the server closed the connection without a complete answer');
+      else this.#listener.onRequestFailed(error === undefined ? UNANSWERED : networkFailure(error));
     } catch (reading) {
       this.#listener.onReadError(reading);
     }

@@ -1,28 +1,30 @@
 /**
  * Engine.IO's HTTP long-polling: a GET that waits for packets, and a POST when there are some to send, over kept HTTP/1.1
- * connections of its own, as a browser has them. Requests and bodies are those of socket.io-client 4.8.
+ * connections of its own, as a browser has them. Requests and bodies are those of socket.io-client 4.8, and so is the change
+ * to WebSocket: probe, pause, and then the packet `5`.
  */
-import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
+import type { Failure } from '../../client/failure.ts';
 import { MAX_UNSENT_BYTES } from '../../client/limits.ts';
 import { type Answer, refusalOf } from '../http/answer.ts';
-import type { Shared } from '../shared.ts';
+import type { ConnectionPool } from '../pool.ts';
 import type { WebSocketOptions } from '../websocket/handshake.ts';
 import { CookieJar } from './cookies.ts';
 import { HttpConnection, type HttpListener, type Purpose } from './http-connection.ts';
 import { countFitting, decodePayload, type EngineIoPacket, encodePayload, type PacketHandler } from './payload.ts';
-import { encodeRequest, type PollingPlan } from './polling-plan.ts';
+import { encodeRequest, type PollingPlan, planProbe } from './polling-plan.ts';
+import { Probe, type ProbeListener } from './probe.ts';
 
-export interface PollingListener extends PacketHandler {
-  /** As in `WireListener`, of any of the session's connections. */
-  onTcpOpen(): void;
-  onWireOpen(tlsResumed: boolean): void;
-  onPollingFailed(cause: FailureCode, message: string, retryAfterMs?: number): void;
+export interface PollingListener extends PacketHandler, Omit<HttpListener, 'onAnswer' | 'onRequestFailed'> {
+  onPollingFailed(failure: Failure): void;
   /** The close packet has arrived, or cannot. */
   onPollingClosed(): void;
-  onReadError(error: unknown): void;
-  onTraffic(receivedBytes: number, sentBytes: number): void;
-  /** More waits to be sent than may: the server does not take it. */
-  onOverflow(reason: string): void;
+  /**
+   * The connection goes on with the probe's WebSocket, which the listener takes over; polling has ended.
+   * @param unsent packets that are still to be sent @param tookUs since the handshake
+   */
+  onWebSocket(probe: Probe, unsent: EngineIoPacket[], tookUs: number): void;
+  /** It stays on polling. */
+  onProbeFailed(failure: Failure): void;
 }
 
 const CLOSE = '1';
@@ -30,32 +32,42 @@ export const PONG = '3';
 /** Memory of a packet that waits, beside its characters. */
 const PACKET_BYTES = 64;
 
-export abstract class Polling implements HttpListener {
-  protected readonly cookies: CookieJar;
-  protected readonly shared: Shared;
-  protected readonly plan: PollingPlan;
-  protected readonly options: WebSocketOptions;
-  protected sessionId = '';
+export class Polling implements HttpListener, ProbeListener {
+  /** The connection is to be closed as soon as its transport is settled. */
+  closesLater = false;
+  readonly #cookies: CookieJar;
+  readonly #shared: ConnectionPool;
+  readonly #plan: PollingPlan;
+  readonly #options: WebSocketOptions;
   readonly #listener: PollingListener;
+  #sessionId = '';
+  #probe: Probe | undefined = undefined;
   /** At most two: one that waits, one that sends. */
   #connections: HttpConnection[] = [];
-  #state: 'open' | 'pausing' | 'closing' | 'closed' = 'open';
+  /** `changing`: the server has answered the probe, and nothing more is sent by polling. */
+  #state: 'open' | 'changing' | 'closing' | 'closed' = 'open';
   #maxPayloadBytes = 0;
   #isPolling = false;
   #isPosting = false;
   #unsent: EngineIoPacket[] = [];
   #unsentBytes = 0;
 
-  constructor(listener: PollingListener, shared: Shared, plan: PollingPlan, options: WebSocketOptions) {
+  constructor(listener: PollingListener, shared: ConnectionPool, plan: PollingPlan, options: WebSocketOptions) {
     this.#listener = listener;
-    this.shared = shared;
-    this.plan = plan;
-    this.options = options;
-    this.cookies = new CookieJar(plan.cookie);
+    this.#shared = shared;
+    this.#plan = plan;
+    this.#options = options;
+    this.#cookies = new CookieJar(plan.cookie);
   }
 
-  /** Nothing is under way any more, as `pause` asked for. */
-  protected abstract onPaused(): void;
+  /** It tries to change to WebSocket. */
+  get isUpgrading(): boolean {
+    return this.#probe !== undefined;
+  }
+
+  get isChanging(): boolean {
+    return this.#state === 'changing';
+  }
 
   /** Asks for the handshake. */
   open(): void {
@@ -64,7 +76,7 @@ export abstract class Polling implements HttpListener {
 
   /** The handshake has been read. @param maxPayloadBytes of a request; 0 for any number */
   opened(sessionId: string, maxPayloadBytes: number): void {
-    this.sessionId = sessionId;
+    this.#sessionId = sessionId;
     this.#maxPayloadBytes = maxPayloadBytes;
   }
 
@@ -78,26 +90,32 @@ export abstract class Polling implements HttpListener {
     }
   }
 
-  /** Sends nothing more, and waits for what is under way; `onPaused` follows, perhaps at once. */
-  protected pause(): void {
-    this.#state = 'pausing';
+  upgrade(): void {
+    const plan = planProbe(this.#plan, this.#sessionId, this.#cookies.line);
+    this.#probe = new Probe(this, this.#shared, plan, this.#options);
+    this.#probe.open();
+  }
+
+  onProbed(): void {
+    if (this.isChanging) return;
+    this.#state = 'changing';
     this.#settle();
   }
 
-  /** Takes up polling after a pause that came to nothing. */
-  protected resume(): void {
-    this.#state = 'open';
-    if (!this.#isPolling) this.#poll();
-    this.#flush();
-  }
-
-  /** @returns the packets that wait to be sent, which are then somebody else's */
-  protected takeUnsent(): EngineIoPacket[] {
-    return this.#take(this.#unsent.length);
+  onProbeFailed(failure: Failure): void {
+    const wasChanging = this.isChanging;
+    this.#probe = undefined;
+    if (wasChanging) {
+      this.#state = 'open';
+      if (!this.#isPolling) this.#poll();
+      this.#flush();
+    }
+    this.#listener.onProbeFailed(failure);
   }
 
   /** Sends what waits, then the close packet; `onPollingClosed` follows. */
   close(): void {
+    this.#dropProbe();
     this.#state = 'closing';
     this.#queue(CLOSE);
     this.#flush();
@@ -105,10 +123,16 @@ export abstract class Polling implements HttpListener {
 
   /** Ends the connections at once. Nothing is reported afterwards. */
   destroy(): void {
+    this.#dropProbe();
     this.#state = 'closed';
-    this.takeUnsent();
+    this.#take(this.#unsent.length);
     for (const connection of this.#connections) connection.destroy();
     this.#connections = [];
+  }
+
+  #dropProbe(): void {
+    this.#probe?.destroy();
+    this.#probe = undefined;
   }
 
   onTcpOpen(): void {
@@ -132,20 +156,19 @@ export abstract class Polling implements HttpListener {
     else if (this.#state !== 'closed') this.#listener.onReadError(error);
   }
 
-  onRequestFailed(cause: FailureCode, message: string, retryAfterMs?: number): void {
+  onRequestFailed(failure: Failure): void {
     if (this.#state === 'closing') this.#listener.onPollingClosed();
-    else if (this.#state !== 'closed') this.#listener.onPollingFailed(cause, message, retryAfterMs);
+    else if (this.#state !== 'closed') this.#listener.onPollingFailed(failure);
   }
 
   onAnswer(purpose: Purpose, answer: Answer): void {
     if (this.#state === 'closed') return;
     const { status, headers } = answer.head;
     if (status !== 200) {
-      const { cause, message, retryAfterMs } = refusalOf(answer);
-      this.onRequestFailed(cause, message, retryAfterMs);
+      this.onRequestFailed(refusalOf(answer));
       return;
     }
-    this.cookies.keep(headers.get('set-cookie') ?? []);
+    this.#cookies.keep(headers.get('set-cookie') ?? []);
     if (purpose === 'poll') this.#onPolled(answer);
     else {
       this.#isPosting = false;
@@ -163,8 +186,15 @@ export abstract class Polling implements HttpListener {
     if (this.#state === 'open' || (this.#state === 'closing' && this.#unsent.length > 0)) this.#poll();
   }
 
+  /** Hands over to the probe's WebSocket when nothing is under way any more. */
   #settle(): void {
-    if (this.#state === 'pausing' && !this.#isPolling && !this.#isPosting) this.onPaused();
+    const probe = this.#probe;
+    if (!this.isChanging || this.#isPolling || this.#isPosting || probe === undefined) return;
+    const unsent = this.#take(this.#unsent.length);
+    // It is the listener's now.
+    this.#probe = undefined;
+    this.destroy();
+    this.#listener.onWebSocket(probe, unsent, probe.elapsedUs);
   }
 
   #poll(): void {
@@ -190,7 +220,7 @@ export abstract class Polling implements HttpListener {
   #queue(packet: EngineIoPacket): void {
     const bytes = sizeOf(packet);
     try {
-      this.shared.buffers.hold(bytes);
+      this.#shared.buffers.hold(bytes);
     } catch {
       this.onOverflow('buffers full');
       return;
@@ -204,12 +234,12 @@ export abstract class Polling implements HttpListener {
     const bytes = taken.reduce((total, packet) => total + sizeOf(packet), 0);
     this.#unsent = this.#unsent.slice(count);
     this.#unsentBytes -= bytes;
-    this.shared.buffers.release(bytes);
+    this.#shared.buffers.release(bytes);
     return taken;
   }
 
   #send(purpose: Purpose, body: string | undefined): void {
-    this.#idleConnection().send(purpose, encodeRequest(this.plan, this.sessionId, this.cookies.line, body));
+    this.#idleConnection().send(purpose, encodeRequest(this.#plan, this.#sessionId, this.#cookies.line, body));
   }
 
   #idleConnection(): HttpConnection {
@@ -221,7 +251,7 @@ export abstract class Polling implements HttpListener {
     }
     if (gone) this.#connections = this.#connections.filter(({ isGone }) => !isGone);
     if (idle === undefined) {
-      idle = new HttpConnection(this, this.shared, this.plan, this.options);
+      idle = new HttpConnection(this, this.#shared, this.#plan, this.#options);
       this.#connections = [...this.#connections, idle];
     }
     return idle;

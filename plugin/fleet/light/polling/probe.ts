@@ -1,7 +1,7 @@
 /** The WebSocket that a polling session tries to upgrade to: it carries a ping and its pong, then the session takes it over. */
-import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
+import type { Failure } from '../../client/failure.ts';
+import type { ConnectionPool } from '../pool.ts';
 import { engineIoError } from '../protocol-error.ts';
-import type { Shared } from '../shared.ts';
 import { encodeFrame, OPCODE } from '../websocket/frames.ts';
 import type { UpgradePlan, WebSocketOptions } from '../websocket/handshake.ts';
 import { WebSocketConnection } from '../websocket/websocket.ts';
@@ -9,7 +9,7 @@ import { WebSocketConnection } from '../websocket/websocket.ts';
 export interface ProbeListener {
   /** The server has answered: the session can be moved. */
   onProbed(): void;
-  onProbeFailed(cause: FailureCode, message: string): void;
+  onProbeFailed(failure: Failure): void;
   onTraffic(receivedBytes: number, sentBytes: number): void;
 }
 
@@ -20,7 +20,7 @@ export class Probe extends WebSocketConnection {
   readonly #listener: ProbeListener;
   readonly #plan: UpgradePlan;
 
-  constructor(listener: ProbeListener, shared: Shared, plan: UpgradePlan, options: WebSocketOptions) {
+  constructor(listener: ProbeListener, shared: ConnectionPool, plan: UpgradePlan, options: WebSocketOptions) {
     super(options, shared);
     this.#listener = listener;
     this.#plan = plan;
@@ -53,8 +53,8 @@ export class Probe extends WebSocketConnection {
     throw engineIoError('a binary answer to the probe');
   }
 
-  protected override onFailed(cause: FailureCode, message: string): void {
-    this.#listener.onProbeFailed(cause, message);
+  protected override onFailed(failure: Failure): void {
+    this.#listener.onProbeFailed(failure);
   }
 
   /** It is never open: until it is taken over, every end is a failed attempt. */

@@ -1,11 +1,10 @@
 /** The highest layer of a light connection: Socket.IO 5 over Engine.IO, with namespaces, events and acknowledgements. */
 
-import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
 import type { ConnectTimings } from '../../client/client.ts';
 import { reportCopy } from '../../client/counted-event.ts';
+import { type Failure, SOCKET_IO_2 } from '../../client/failure.ts';
 import { nestsDeeper } from '../../client/nesting.ts';
 import type { RepeatedMessage } from '../../client/repeated-message.ts';
-import { SOCKET_IO_2 } from '../../client/socket-io-2.ts';
 import type { Attempt } from '../attempt.ts';
 import type { EngineIoPacket } from '../polling/payload.ts';
 import { socketIoError } from '../protocol-error.ts';
@@ -58,8 +57,8 @@ export class SocketIoConnection extends SocketIoReader {
     this.sink.onUpgraded(this, tookUs);
   }
 
-  protected override onTransportKept(cause: FailureCode, message: string): void {
-    this.sink.onUpgradeFailed(this, cause, message);
+  protected override onTransportKept(failure: Failure): void {
+    this.sink.onUpgradeFailed(this, failure);
   }
 
   protected override onSession(): void {
@@ -67,8 +66,8 @@ export class SocketIoConnection extends SocketIoReader {
     for (const namespace of this.#pending) this.#request(namespace);
   }
 
-  protected override onFailed(cause: FailureCode, message: string, retryAfterMs?: number): void {
-    this.sink.onFailed(this, cause, message, retryAfterMs);
+  protected override onFailed(failure: Failure): void {
+    this.sink.onFailed(this, failure);
   }
 
   protected override onClosed(reason: string): void {
@@ -143,7 +142,7 @@ export class SocketIoConnection extends SocketIoReader {
 
   #onConnected(namespace: string, data: { sid?: unknown; pid?: unknown } | undefined): void {
     if (!this.#pending.includes(namespace)) return;
-    if (typeof data?.sid !== 'string') throw socketIoError(SOCKET_IO_2);
+    if (typeof data?.sid !== 'string') throw socketIoError(SOCKET_IO_2.message);
     this.#settle(namespace);
     this.#connected = this.#connected.concat(namespace);
     const timings = this.attempt && timingsOf(this.attempt);

@@ -5,16 +5,14 @@
  */
 
 import { monotonicUs } from '../../../../protocol/clock/clock.ts';
-import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
 import { MAX_PAYLOAD_BYTES } from '../../../../protocol/connection.ts';
-import { networkCause } from '../../client/cause.ts';
-import { BODY_TIMEOUT_MS } from '../../client/http-answer.ts';
+import { BODY_TIMEOUT_MS, type Failure, networkFailure } from '../../client/failure.ts';
 import { MAX_UNSENT_BYTES } from '../../client/limits.ts';
 import { Attempt } from '../attempt.ts';
 import { PerMessageDeflate } from '../deflate/per-message-deflate.ts';
 import { refusalOf } from '../http/answer.ts';
-import { ProtocolError, refused, unreadable, webSocketError } from '../protocol-error.ts';
-import type { Shared, Watched } from '../shared.ts';
+import type { ConnectionPool, Watched } from '../pool.ts';
+import { protocolError, refused, webSocketError } from '../protocol-error.ts';
 import type { Wire, WireListener } from '../sockets/wire.ts';
 import { closeCode, encodeClose, encodeFrame, FrameDecoder, type FrameHandler, OPCODE } from './frames.ts';
 import { grantIn, type UpgradePlan, type WebSocketOptions } from './handshake.ts';
@@ -29,7 +27,7 @@ type State = 'idle' | 'connecting' | 'open' | 'closing' | 'leaving' | 'gone';
 
 export abstract class WebSocketConnection<
   Options extends WebSocketOptions = WebSocketOptions,
-  Common extends Shared = Shared,
+  Common extends ConnectionPool = ConnectionPool,
 > implements FrameHandler, WireListener, Watched
 {
   deadlineMs = 0;
@@ -58,8 +56,8 @@ export abstract class WebSocketConnection<
   /** A whole message; the bytes are valid only during the call. @throws ProtocolError */
   protected abstract onText(bytes: Buffer, start: number, end: number): void;
   protected abstract onBinary(bytes: Buffer, start: number, end: number): void;
-  /** The attempt ended before `opened()`; `cause` as in `ClientSink.onFailed`. */
-  protected abstract onFailed(cause: FailureCode, message: string, retryAfterMs?: number): void;
+  /** The attempt ended before `opened()`. */
+  protected abstract onFailed(failure: Failure): void;
   /** An open connection ended, and not because of `close()`: `transport close`, `transport error`, … */
   protected abstract onClosed(reason: string): void;
   /** The end that `close()` asked for. */
@@ -97,7 +95,7 @@ export abstract class WebSocketConnection<
   /** Ends it with a close frame; `onLeft` follows. Before it is open this is a failed attempt, `closed`. */
   close(): void {
     if (this.state === 'connecting') {
-      process.nextTick(() => this.fail('closed', 'closed by the client before it was open'));
+      process.nextTick(() => this.fail({ cause: 'closed', message: 'closed by the client before it was open' }));
     } else if (this.state === 'open') {
       this.state = 'closing';
       this.pingDeadlineMs = 0;
@@ -132,13 +130,14 @@ export abstract class WebSocketConnection<
 
   /** Needs no handling on an open connection: `onWireClosed` follows. */
   onWireError(error: NodeJS.ErrnoException): void {
-    this.#failAttempt(networkCause(error), error.message);
+    this.#failAttempt(networkFailure(error));
   }
 
   onWireClosed(): void {
     const { state } = this;
-    if (state === 'connecting')
-      this.#failAttempt('closed', 'the server closed the connection while it was being set up');
+    if (state === 'connecting') {
+      this.#failAttempt({ cause: 'closed', message: 'the server closed the connection while it was being set up' });
+    }
     this.destroy();
     if (state === 'open') this.onClosed('transport close');
     else if (state === 'closing') this.onLeft();
@@ -148,7 +147,8 @@ export abstract class WebSocketConnection<
     this.deadlineMs = 0;
     if (this.state === 'connecting') {
       const stage = this.attempt?.stage ?? 'tcp';
-      this.#failAttempt(`timeout_${stage}`, `no answer within ${this.options.connectTimeoutMs} ms (${stage})`);
+      const message = `no answer within ${this.options.connectTimeoutMs} ms (${stage})`;
+      this.#failAttempt({ cause: `timeout_${stage}`, message });
     } else if (this.state === 'open') this.onOverdue();
     else this.onWireClosed();
   }
@@ -191,8 +191,8 @@ export abstract class WebSocketConnection<
 
   /** Whatever a server sends ends its own connection at most, and never the process that holds thousands. */
   onReadError(error: unknown): void {
-    const { failure, reason, message, retryAfterMs } = error instanceof ProtocolError ? error : unreadable(error);
-    if (this.state === 'connecting') this.fail(failure, message, retryAfterMs);
+    const { failure, reason } = protocolError(error);
+    if (this.state === 'connecting') this.fail(failure);
     else if (this.state === 'open') this.leave(reason, 1002);
     else this.onWireClosed();
   }
@@ -227,8 +227,8 @@ export abstract class WebSocketConnection<
   #onCloseFrame(bytes: Buffer, start: number, end: number): void {
     const code = closeCode(bytes, start, end);
     if (this.state === 'connecting') {
-      const reason = bytes.subarray(start + 2, end);
-      this.fail(`closed_${code}`, `the server closed the connection: ${code} ${Buffer.from(reason)}`.trim());
+      const reason = Buffer.from(bytes.subarray(start + 2, end));
+      this.fail({ cause: `closed_${code}`, message: `the server closed the connection: ${code} ${reason}`.trim() });
     } else if (this.state === 'open') this.leave('transport close', code === 1005 ? undefined : code);
     else this.#wire?.end();
   }
@@ -260,24 +260,24 @@ export abstract class WebSocketConnection<
     this.destroy();
     // Reported later: the caller is in the middle of changing its state.
     process.nextTick(() => {
-      if (state === 'connecting') this.onFailed('buffers_full', reason);
+      if (state === 'connecting') this.onFailed({ cause: 'buffers_full', message: reason });
       else if (state === 'open') this.onClosed(reason);
       else this.onLeft();
     });
   }
 
   /** From outside: of an attempt that the server has refused, the refusal is the cause. */
-  #failAttempt(cause: FailureCode, message: string): void {
+  #failAttempt(failure: Failure): void {
     const refusal = this.attempt?.answer?.refusal;
-    if (refusal === undefined) this.fail(cause, message);
+    if (refusal === undefined) this.fail(failure);
     else this.onReadError(refused(refusalOf(refusal)));
   }
 
   /** The attempt is over. */
-  protected fail(cause: FailureCode, message: string, retryAfterMs?: number): void {
+  protected fail(failure: Failure): void {
     if (this.state !== 'connecting') return;
     this.destroy();
-    this.onFailed(cause, message, retryAfterMs);
+    this.onFailed(failure);
   }
 
   /** The server has ended an open connection. @param code of the close frame; undefined sends none */

@@ -1,7 +1,7 @@
 /** What clients report of their connections: answers to the engine, entries in the ledger, and counts. */
 import { monotonicUs } from '../../../../protocol/clock/clock.ts';
-import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
 import type { Client, ClientSink, ConnectTimings, Copy } from '../../client/client.ts';
+import type { Failure } from '../../client/failure.ts';
 import { FIRST_REPEATED_ACK_ID } from '../../client/repeated-message.ts';
 import { FINALIZED } from '../ledger/sightings.ts';
 import type { Parts } from '../parts.ts';
@@ -68,7 +68,7 @@ export class ClientReports implements ClientSink {
     this.#changeTransport(client);
   }
 
-  onUpgradeFailed(client: Client, cause: FailureCode): void {
+  onUpgradeFailed(client: Client, { cause }: Failure): void {
     this.#parts.counts.upgradeFailed(cause);
     this.#changeTransport(client);
   }
@@ -82,25 +82,26 @@ export class ClientReports implements ClientSink {
     const connection = this.#held.ofClient(client);
     if (!connection) return;
     const pending = connection.takePending(namespace);
-    if (pending) this.#held.fail(pending, { cause: 'namespace_refused', message, data });
+    const failure: Failure = { cause: 'namespace_refused', message, data };
+    if (pending) this.#held.fail(pending, failure);
     if (connection.open) this.#held.returns.refused(connection, client, namespace);
     else {
       client.destroy();
-      this.#endAttempt(connection, 'namespace_refused', message);
+      this.#endAttempt(connection, failure);
     }
   }
 
-  onFailed(client: Client, cause: FailureCode, message: string, retryAfterMs?: number): void {
+  onFailed(client: Client, failure: Failure): void {
     const connection = this.#held.ofClient(client);
     if (!connection) return;
-    this.#held.failAll(connection, { cause, message, retryAfterMs });
-    this.#endAttempt(connection, cause, message, retryAfterMs);
+    this.#held.failAll(connection, failure);
+    this.#endAttempt(connection, failure);
   }
 
-  #endAttempt(connection: Connection, cause: FailureCode, message: string, retryAfterMs?: number): void {
+  #endAttempt(connection: Connection, failure: Failure): void {
     this.#parts.connecting.failed(monotonicUs());
-    this.#held.fault?.failed(connection.id, cause);
-    this.#held.endAttempt(connection, message, retryAfterMs);
+    this.#held.fault?.failed(connection.id, failure.cause);
+    this.#held.endAttempt(connection, failure);
   }
 
   onCopy({ slot }: Client, id: string | number, receivedAtUs: number, copy: Copy): void {

@@ -1,18 +1,11 @@
 /** The connections that a fleet process holds, found by the engine's id or by the slot of their client; and how one of them ends. */
-import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
 import type { FaultCounts } from '../../../../protocol/link/fault.ts';
 import type { Client } from '../../client/client.ts';
+import type { Failure } from '../../client/failure.ts';
 import type { Parts } from '../parts.ts';
 import { Connection, type EmitCommand, type PendingNamespace } from './connection.ts';
 import { FaultAccount } from './fault-account.ts';
 import { Returns, type ReturnsCalls } from './returns.ts';
-
-interface Failure {
-  cause: FailureCode;
-  message: string;
-  data?: unknown;
-  retryAfterMs?: number | undefined;
-}
 
 export class HeldConnections {
   readonly returns: Returns;
@@ -105,9 +98,9 @@ export class HeldConnections {
   }
 
   /** An attempt to open it has failed. */
-  endAttempt(connection: Connection, reason: string, retryAfterMs?: number): void {
-    this.drop(connection, reason);
-    if (connection.closeRequestId !== undefined) this.leave(connection, reason);
+  endAttempt(connection: Connection, { message, retryAfterMs }: Failure): void {
+    this.drop(connection, message);
+    if (connection.closeRequestId !== undefined) this.leave(connection, message);
     else this.returns.failed(connection, retryAfterMs);
   }
 

@@ -30,7 +30,7 @@ function failure(answer: string): string {
   try {
     read(newReader(), answer, 1000);
   } catch (error) {
-    return error instanceof ProtocolError ? error.failure : String(error);
+    return error instanceof ProtocolError ? error.failure.cause : String(error);
   }
   return 'none';
 }

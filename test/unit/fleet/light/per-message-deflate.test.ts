@@ -183,7 +183,7 @@ for (const [name, frames, grant] of violations) {
       const { feed, messages, decoder } = decoderOf(one);
       assert.throws(
         () => feed(Buffer.concat(frames)),
-        (error: ProtocolError) => error.failure === 'not_websocket' && error.reason === 'transport error',
+        (error: ProtocolError) => error.failure.cause === 'not_websocket' && error.reason === 'transport error',
       );
       assert.deepEqual(messages, []);
       decoder.discard();
@@ -205,7 +205,7 @@ test('the limit is of the inflated message, and a bomb is inflated no further', 
       if (isTooLarge)
         assert.throws(
           () => feed(one),
-          ({ failure }: ProtocolError) => failure === 'message_too_large',
+          ({ failure }: ProtocolError) => failure.cause === 'message_too_large',
         );
       else feed(one);
       assert.equal(messages[0]?.payload.length, isTooLarge ? undefined : size);
