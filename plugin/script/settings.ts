@@ -12,7 +12,7 @@ import { crossProblems } from './cross-checks.ts';
 import { invalidSettings } from './invalid-settings.ts';
 import { mostConnections, type StepTable } from './load/flow.ts';
 import { type Load, loadOf } from './load/load.ts';
-import { atRate, resizedPhases } from './load/load-profile.ts';
+import { resizedPhases } from './load/load-profile.ts';
 import { type Phase, phasesSchema } from './load/phases.ts';
 import { type Share, sharedPhases, WHOLE } from './load/shares.ts';
 import type { DeliveryOptions } from './options/delivery-options.ts';
@@ -95,7 +95,7 @@ export function readSettings(
   const given = check(optionsSchema, config.plugins?.[PLUGIN] ?? {}, ['config', 'plugins', PLUGIN], problems);
   const written = check(phasesSchema, config.phases ?? [], ['config', 'phases'], problems) as Phase[] | undefined;
   const variables = readVariables(env, problems);
-  const { TLS: tls = false, TRANSPORTS: transports, COMPRESSION: compression, RATE, BROADCASTS } = variables;
+  const { TLS: tls = false, TRANSPORTS: transports, COMPRESSION: compression, BROADCASTS } = variables;
   const options = given && withVariables(given, variables);
   const driver = engineOf(script, variables);
   const ours = driver.engine === ENGINE;
@@ -119,8 +119,7 @@ export function readSettings(
   if (problems.length > 0 || !options || !written || !engineOptions || !target) throw invalidSettings(problems);
   const { workers, control, ...others } = options;
   const perUser = mostConnections(flows.map(({ connections }) => connections)).count;
-  const sized = resizedPhases(written, variables, perUser);
-  const phases = sharedPhases(RATE === undefined ? sized : atRate(sized, RATE), share, options.rooms.count);
+  const phases = sharedPhases(resizedPhases(written, variables, perUser), share, options.rooms.count);
   return {
     ...others,
     ...driver,

@@ -11,7 +11,7 @@ const CODES = {
     remedy: 'correct what is listed; `--help` has the options of a command',
   },
   RATE_IMPOSSIBLE: {
-    meaning: 'the arrivals of a phase cannot be divided evenly, over whole seconds at about `RATE` or among the hosts',
+    meaning: 'the arrivals of a phase cannot be divided evenly among the hosts',
     remedy: 'choose a `RATE`, or a number of hosts, that divides the arrivals of every phase',
   },
   FAULT_IMPOSSIBLE: {

@@ -75,11 +75,6 @@ describe('a run that cannot begin', { concurrency: 3 }, () => {
     );
   });
 
-  it('reports a RATE that cannot be kept exactly', async (t) => {
-    const phases = [{ duration: 1, arrivalCount: 9_973 }];
-    await assertRefused(startRun(t, { script: quickScript({ phases }), env: { RATE: '100' } }), 'RATE_IMPOSSIBLE');
-  });
-
   it('when the target refuses', async (t) => {
     const [port] = await freePorts(1);
     const run = startRun(t, { script: ownServer('http://127.0.0.1:1'), env: { TARGET: `http://127.0.0.1:${port}` } });

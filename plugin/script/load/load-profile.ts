@@ -1,5 +1,4 @@
 /** The rate of a scenario's load, and the same load at another rate. */
-import { CapacityError } from '../../../protocol/errors.ts';
 import type { Environment } from '../options/plugin-options.ts';
 import type { ConnectionsPerUser } from './flow.ts';
 import { arrivalsOf, type Phase, totalArrivals } from './phases.ts';
@@ -19,32 +18,7 @@ export function connectingSeconds(phase: Phase, { count, ratePerSec }: Connectio
 }
 
 /**
- * The same number of virtual users per phase at another rate, as flat ramps (docs/method.md#rate).
- * Artillery's ramps last whole seconds, at least two (within a single second it spaces arrivals by 1 ms), and have whole
- * rates. So the rate becomes the highest one at or below `ratePerSec` that divides the arrivals exactly.
- * @throws CapacityError RATE_IMPOSSIBLE if no such rate is near
- */
-export function atRate(phases: Phase[], ratePerSec: number): Phase[] {
-  return phases.map((phase) => {
-    const arrivals = arrivalsOf(phase);
-    if (arrivals === 0) return phase;
-    const shortest = Math.max(2, Math.ceil(arrivals / ratePerSec));
-    for (let duration = shortest; duration <= 2 * shortest + 2; duration++) {
-      if (arrivals % duration !== 0) continue;
-      const rate = arrivals / duration;
-      const { arrivalCount: _, ...kept } = phase;
-      return { ...kept, duration, arrivalRate: rate, rampTo: rate };
-    }
-    throw new CapacityError(
-      'RATE_IMPOSSIBLE',
-      `${arrivals} arrivals cannot be spread over whole seconds at about ${ratePerSec}/s`,
-      'choose a RATE that divides the arrivals of every phase',
-    );
-  });
-}
-
-/**
- * Any number of virtual users at at most about a rate: a ramp over whole seconds
+ * Any number of virtual users at at most about a rate: a ramp (docs/method.md#rate) over whole seconds
  * whose arrivals Artillery rounds to the same whole number in each second, or to that and, later, to one more.
  * Lasts at least two seconds, since Artillery spaces the arrivals of a single one by 1 ms.
  * @returns the fields of a phase that concern arrivals
@@ -63,16 +37,16 @@ export function exactRamp(
   return { duration, arrivalRate, rampTo: arrivalRate + 1 };
 }
 
-/** @returns the phases as `CONNECTIONS` or `DURATION` change them, each with arrivals at the rate that it has */
-export function resizedPhases(phases: Phase[], { CONNECTIONS, DURATION }: Environment, perUser: number): Phase[] {
+/** @returns the phases as `CONNECTIONS`, `DURATION` and `RATE` change them; each keeps what they do not name */
+export function resizedPhases(phases: Phase[], variables: Environment, perUser: number): Phase[] {
+  const { CONNECTIONS, DURATION, RATE } = variables;
   return phases.map((phase) => {
-    const arrivals = arrivalsOf(phase);
-    if (CONNECTIONS !== undefined && arrivals > 0) {
-      const { arrivalCount: _, ...kept } = phase;
-      const users = Math.max(1, Math.round(CONNECTIONS / perUser));
-      return { ...kept, ...exactRamp(users, arrivals / (phase.duration ?? 1)) };
-    }
     const isResized = CONNECTIONS === undefined && DURATION !== undefined && phase.pause === undefined;
-    return isResized ? { ...phase, duration: Math.ceil(DURATION / 1000) } : phase;
+    const sized = isResized ? { ...phase, duration: Math.ceil(DURATION / 1000) } : phase;
+    const arrivals = arrivalsOf(sized);
+    if (arrivals === 0 || (CONNECTIONS ?? RATE) === undefined) return sized;
+    const users = CONNECTIONS === undefined ? arrivals : Math.max(1, Math.round(CONNECTIONS / perUser));
+    const { arrivalCount: _, ...kept } = sized;
+    return { ...kept, ...exactRamp(users, RATE ?? arrivals / (sized.duration ?? 1)) };
   });
 }
