@@ -5,13 +5,14 @@ import { EventReader } from './in-place/event-reader.ts';
 import { ConnectionPool } from './pool.ts';
 import { officialCodec, type PacketCodec } from './socket-io/codec.ts';
 import { OffsetReader } from './socket-io/offset.ts';
+import type { SocketIoShared } from './socket-io/reader.ts';
 import { SocketIoConnection } from './socket-io/socket-io.ts';
 
 /**
  * Creates clients that speak Engine.IO 4 and Socket.IO 5 over WebSocket directly on TCP and TLS sockets, at a few KB
  * each.
  */
-export class LightClients extends ConnectionPool {
+export class LightClients extends ConnectionPool implements SocketIoShared {
   readonly codec: PacketCodec;
   readonly counted: EventPlan;
   readonly inPlace: EventReader;

@@ -9,14 +9,23 @@ import {
   NO_SESSIONS,
   type RecoverableSession,
 } from '../../client/client.ts';
+import type { EventPlan } from '../../client/counted-event.ts';
 import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/repeated-message.ts';
-import type { LightClients } from '../clients.ts';
 import { EngineIoConnection } from '../engine-io/engine-io.ts';
 import { decodeText } from '../engine-io/handshake.ts';
-import type { AttachedCopy } from '../in-place/event-reader.ts';
+import type { AttachedCopy, EventReader } from '../in-place/event-reader.ts';
+import type { ConnectionPool } from '../pool.ts';
 import { socketIoError } from '../protocol-error.ts';
-import { type Packet, type PacketDecoder, PacketType } from './codec.ts';
+import { type Packet, type PacketCodec, type PacketDecoder, PacketType } from './codec.ts';
+import type { OffsetReader } from './offset.ts';
 import { ackRequest, endsAsList, eventName, matches, mayBe, namespaceOf } from './packet-head.ts';
+
+export interface SocketIoShared extends ConnectionPool {
+  readonly counted: EventPlan;
+  readonly inPlace: EventReader;
+  readonly codec: PacketCodec;
+  readonly offsets: OffsetReader;
+}
 
 /** A packet whose attachments have not all arrived. */
 interface UnfinishedPacket {
@@ -30,7 +39,7 @@ const ACK = 0x30 + PacketType.ACK;
 /** Of an event. */
 const ONE_ATTACHMENT = Buffer.from(`${PacketType.BINARY_EVENT}1-`);
 
-export abstract class SocketIoReader extends EngineIoConnection<ClientOptions, LightClients> implements Client {
+export abstract class SocketIoReader extends EngineIoConnection<ClientOptions, SocketIoShared> implements Client {
   slot: number;
   interest: Set<string> | undefined = undefined;
   // Replaced, never pushed to, like the arrays of the layer above.
@@ -43,7 +52,7 @@ export abstract class SocketIoReader extends EngineIoConnection<ClientOptions, L
     slot: number,
     options: ClientOptions,
     sink: ClientSink,
-    shared: LightClients,
+    shared: SocketIoShared,
     sessions: readonly RecoverableSession[] = NO_SESSIONS,
   ) {
     super(options, shared);

@@ -10,7 +10,6 @@ import type { Client } from '../../client/client.ts';
 import type { Parts } from '../parts.ts';
 import { TimerWheel } from '../timer-wheel.ts';
 import { type Absence, type Connection, type EmitCommand, without } from './connection.ts';
-import type { HeldConnections } from './held-connections.ts';
 
 /** Socket.IO's reason for a connection that the server itself ended: socket.io-client does not come back then. */
 const SENT_AWAY = 'io server disconnect';
@@ -21,7 +20,11 @@ export interface ReturnsCalls {
   send: (connection: Connection, command: EmitCommand) => void;
 }
 
-type Slots = Pick<HeldConnections, 'assignSlot' | 'releaseSlot'>;
+/** By which the ledger knows connections. */
+interface Slots {
+  assignSlot(connection: Connection): number;
+  releaseSlot(client: Client): void;
+}
 
 export class Returns {
   readonly #parts: Parts;
