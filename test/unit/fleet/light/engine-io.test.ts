@@ -57,6 +57,8 @@ test('a handshake that is none', () => {
     text(''),
     text('0'),
     text('0null'),
+    text('0{}'),
+    text('0{"sid":"a","pingInterval":"x","pingTimeout":1}'),
     text('0{"sid":"","pingInterval":1,"pingTimeout":1}'),
     text('0{"sid":"a","pingInterval":-5,"pingTimeout":5}'),
     serverFrame(BINARY, OPEN_PACKET),

@@ -37,10 +37,6 @@ test('what stops an attempt is named by the layer that broke', () => {
   const cases: [string, Buffer[]][] = [
     ['not_websocket', [Buffer.from([0xff, 0xff])]],
     ['not_engineio', [text('hello')]],
-    ['not_engineio', [text('0{}')]],
-    ['not_engineio', [text('0{"sid":"a","pingInterval":"x","pingTimeout":1}')]],
-    ['not_engineio', [text('0null')]],
-    ['not_engineio', [serverFrame(BINARY, OPEN_PACKET)]],
     ['not_socketio', [...opened, text('4hello')]],
     ['not_socketio', [...opened, text('40')]],
     ['not_socketio', [...opened, serverFrame(BINARY, 'x')]],
@@ -74,28 +70,6 @@ test('a TCP connection that is not answered', () => {
     sink.reports.map((report) => report.on === 'failed' && report.cause),
     ['timeout_tcp'],
   );
-});
-
-test('timeouts name the stage', () => {
-  const steps: [string, (fake: ReturnType<typeof fakeConnection>) => Buffer[]][] = [
-    ['timeout_upgrade', () => []],
-    ['timeout_open', ({ upgrade }) => [upgrade]],
-    ['timeout_namespace', ({ upgrade }) => [upgrade, text(OPEN_PACKET)]],
-  ];
-  for (const [cause, frames] of steps) {
-    const fake = fakeConnection();
-    for (const bytes of frames(fake)) fake.feed(bytes);
-    fake.connection.onDeadline();
-    assert.equal(fake.sink.all('failed')[0]?.cause, cause);
-  }
-});
-
-test('a refused first namespace ends the connection with that one report', () => {
-  const { sink, wire, upgrade, feed, connection } = fakeConnection();
-  feed(Buffer.concat([upgrade, text(OPEN_PACKET), text('44{"message":"no entry","data":{"code":7}}')]));
-  connection.onWireClosed();
-  assert.deepEqual(sink.reports, [{ on: 'refused', namespace: '/', message: 'no entry', data: { code: 7 } }]);
-  assert.notEqual(wire.state, 'open');
 });
 
 test('a refused or overdue second namespace leaves the first one alone', () => {
@@ -142,19 +116,6 @@ test('how an open connection ends', () => {
   }
 });
 
-test('a ping that does not come ends the connection', () => {
-  const { connection, sink, wire, feed } = openConnection();
-  const before = connection.pingDeadlineMs;
-  assert.ok(before > 0);
-  feed(text('2'));
-  assert.ok(connection.pingDeadlineMs >= before);
-  connection.onPingOverdue();
-  assert.deepEqual(sink.reports, [{ on: 'closed', reason: 'ping timeout', namespace: undefined }]);
-  connection.onDeadline();
-  assert.equal(wire.state, 'destroyed');
-  assert.equal(sink.reports.length, 1);
-});
-
 test('close() disconnects every namespace and waits for the server', () => {
   const { connection, sink, sent, wire, feed } = openConnection();
   connection.connect('/a');
@@ -174,14 +135,6 @@ test('close() disconnects every namespace and waits for the server', () => {
   connection.onWireClosed();
   assert.deepEqual(sink.all('closed'), [{ on: 'closed', reason: 'io client disconnect', namespace: undefined }]);
   assert.equal(sink.all('ignored').length, 0);
-});
-
-test('a server that does not answer close() is dropped', () => {
-  const { connection, sink, wire } = openConnection();
-  connection.close();
-  connection.onDeadline();
-  assert.equal(wire.state, 'destroyed');
-  assert.equal(sink.all('closed')[0]?.reason, 'io client disconnect');
 });
 
 test('destroy is silent, also from inside a report', () => {

@@ -125,14 +125,6 @@ test('what stops an attempt', async () => {
   }
 });
 
-test('the layer above may expect regular pings', () => {
-  const { connection, reports, wire } = open();
-  assert.equal(connection.pingDeadlineMs, 0);
-  connection.onPingOverdue();
-  assert.deepEqual(reports.all, [['closed', 'ping timeout']]);
-  assert.equal(wire.state, 'ended');
-});
-
 test('destroy is silent', () => {
   const { connection, reports, wire, feed } = open();
   connection.destroy();
