@@ -19,11 +19,19 @@ import { MAX_UNSENT_BYTES } from '../client/limits.ts';
 import { nestsDeeper } from '../client/nesting.ts';
 import type { RepeatedMessage } from '../client/repeated-message.ts';
 import { endFailure, failureOf, refusalOf } from './failure.ts';
+import {
+  hasExtensions,
+  keepOwnCookies,
+  resume,
+  sessionOf,
+  sizeOf,
+  Unsent,
+  type WebSocket,
+  watchUpgrade,
+  webSocketOf,
+} from './internals.ts';
 import { openIsolated } from './isolate.ts';
 import { checkOptions, managerOptions } from './manager-options.ts';
-import { resume, sessionOf } from './sessions.ts';
-import { hasExtensions, keepOwnCookies, type WebSocket, watchUpgrade, webSocketOf } from './transport.ts';
-import { sizeOf, Unsent } from './unsent.ts';
 
 /**
  * @param slot dense number: the ledger's index, never reused where that remembers connections that have left
