@@ -81,8 +81,7 @@ export interface EchoTimed {
   roundTripUs: number;
 }
 
-/** Client to server: any number of events at once, or a single one; the acknowledgement says how many were received. */
-export type EventBatch = unknown[] | unknown;
+/** Acknowledgement of `event_batch`, a list of any number of events, or a single one. */
 export interface BatchReceived {
   events: number;
 }

@@ -14,7 +14,7 @@ import { compileTemplate } from './template.ts';
 import type { ScenarioEvents, UserContext } from './types.ts';
 import type { Step, VirtualUser } from './virtual-user.ts';
 
-export interface CompiledScenario {
+interface CompiledScenario {
   /** Functions before the flow and after it. */
   before: Step[];
   after: Step[];

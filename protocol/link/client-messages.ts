@@ -28,7 +28,7 @@ const messageTimesSchema = z.object({
 export type MessageTimes = z.infer<typeof messageTimesSchema>;
 
 /** `missed`: the process was behind by a whole period, and the next one was due. `disconnected`: there was no connection. */
-export type MessageLoss = 'missed' | 'disconnected';
+type MessageLoss = 'missed' | 'disconnected';
 
 /**
  * Messages that connections send again and again. `due = sent + Σ notSent`; `sent = unasked + acknowledged + unanswered + lost`.

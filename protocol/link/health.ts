@@ -25,4 +25,3 @@ export const fleetProcessHealthSchema = z.object({
   connections: count,
   eventLoop: eventLoopHealthSchema,
 });
-export type FleetProcessHealth = z.infer<typeof fleetProcessHealthSchema>;

@@ -43,11 +43,6 @@ export function readTcpBytes(): number {
   return parseSockstat(proc('net/sockstat'));
 }
 
-/** @returns bytes of socket buffers, in whole pages, and TCP sockets in use */
-export function readTcp(): { bytes: number; sockets: number } {
-  return { bytes: readTcpBytes(), sockets: readTcpSockets() };
-}
-
 /** @returns bytes of the slab caches for sockets; the most expensive to read, since the kernel counts them at each read */
 export function readSlabBytes(): number {
   return parseSlabinfo(proc('slabinfo'));

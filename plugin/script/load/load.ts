@@ -25,7 +25,7 @@ export interface Load {
  * @param arrivals of a phase; default: those of the whole scenario
  * @returns an upper estimate
  */
-export function usersAtOnce(phases: Phase[], flows: Flow[], arrivals = arrivalsOf): number {
+function usersAtOnce(phases: Phase[], flows: Flow[], arrivals = arrivalsOf): number {
   const staying = phases.reduce(
     (present, phase) => Math.max(present, Math.min(phase.maxVusers ?? Infinity, present + arrivals(phase))),
     0,

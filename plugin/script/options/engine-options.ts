@@ -85,7 +85,7 @@ export const optionsSchema = z.strictObject({
 });
 
 /** What a run sets in place of the script's own, by environment variables. */
-export interface Given {
+interface Given {
   target?: string | undefined;
   /** The stack of the run speaks TLS, with a certificate that nobody vouches for. */
   ownTls?: boolean;

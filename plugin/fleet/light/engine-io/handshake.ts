@@ -8,7 +8,7 @@ const MAX_SESSION_ID_LENGTH = 1000;
 const MAX_PING_INTERVAL_MS = 2 ** 30;
 const OPEN = 0x30;
 
-export interface Handshake {
+interface Handshake {
   sessionId: string;
   /** The longest time between two pings. */
   pingEveryMs: number;

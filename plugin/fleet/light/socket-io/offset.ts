@@ -39,7 +39,7 @@ const NOT_SHORT = -2;
  * @param end behind the closing bracket of the packet
  * @returns where the string before the bracket opens; NO_STRING, or NOT_SHORT for one that is long or has escapes
  */
-export function lastStringStart(bytes: Uint8Array, start: number, end: number): number {
+function lastStringStart(bytes: Uint8Array, start: number, end: number): number {
   const close = end - 2;
   const before = bytes[close] as number;
   if (before !== QUOTE) return before <= 0x20 ? NOT_SHORT : NO_STRING;
