@@ -47,9 +47,9 @@ const LAST_MS = 50;
 const EXACTLY_MANY = {
   phases: [
     { duration: 1, arrivalRate: 32, rampTo: 32 },
-    { pause: 2 },
+    { pause: 0.1 },
     { duration: 1, arrivalRate: 32, rampTo: 32 },
-    { pause: 2 },
+    { pause: 0.1 },
   ],
 };
 
@@ -71,9 +71,7 @@ export const copies: Member[] = [
     name: 'sends broadcasts to connections of another room, too',
     habits: () => only(2, (message, members, others) => sendTo([...members, ...others.slice(0, 6)], message)),
     room: '{{ room }}',
-    config: {
-      payload: [{ path: new URL('./rooms.csv', import.meta.url).pathname, fields: ['room'], order: 'sequence' }],
-    },
+    variables: [{ room: 'capacity' }, { room: 'lobby' }],
     reasons: ['WRONG_COPIES'],
     delivery: { expected: COPIES / 2, received: COPIES / 2, notMember: 6, frames: COPIES / 2 + 6 },
   },
@@ -103,9 +101,8 @@ export const copies: Member[] = [
     habits: () =>
       only(2, (message, members) => {
         sendTo(members, message);
-        const { seq, worker, data } = message;
-        for (const odd of ['?', null, { seq, worker, data }, { ...message, seq: 'two' }])
-          sendTo(members.slice(0, 2), odd);
+        const { seq: _, ...unnumbered } = message;
+        for (const odd of ['?', null, unnumbered, { ...message, seq: 'two' }]) sendTo(members.slice(0, 2), odd);
       }),
     reasons: ['WRONG_COPIES'],
     delivery: { unreadable: 8, frames: COPIES + 8 },

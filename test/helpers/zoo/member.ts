@@ -2,7 +2,7 @@
 
 import type { ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import type { StartedRun } from '../run.ts';
+import type { InProcessRun } from '../in-process-run.ts';
 import type { Habits, ZooServer } from './server.ts';
 
 export interface Member {
@@ -16,10 +16,12 @@ export interface Member {
   /** In place of control ports, so that there are no broadcasts: the option `workers`. */
   workers?: (zoo: ZooServer) => object;
   room?: string;
+  /** Of the virtual users, in turn. */
+  variables?: Record<string, unknown>[];
   /** A step of the flow, before the `hold`. */
   step?: object;
   /** What happens while the run lasts. */
-  during?: (run: StartedRun, zoo: ZooServer) => Promise<void>;
+  during?: (run: InProcessRun, zoo: ZooServer) => Promise<void>;
   /** All reasons of the verdict; none: the run is VALID. */
   reasons: ReasonCode[];
   /** Figures of `connections` that differ from those of an honest server. */

@@ -6,10 +6,6 @@ import type { Result } from '../../../protocol/result/result.ts';
 import { BROADCASTS, CONNECTIONS, COPIES, type Member } from './member.ts';
 import { WORKER } from './server.ts';
 
-/** The run waits for both sides to agree; no connections should arrive meanwhile. */
-const ramp = { duration: 1, arrivalRate: 10, rampTo: 10 };
-const PATIENT = { phases: [ramp, { pause: 6 }, ramp, { pause: 2 }] };
-
 function assertNoMemory({ memory, capacity }: Result): void {
   assert.equal(memory.perConnectionBytes.workerRss?.doubt, 'miscounted');
   assert.equal(capacity.memoryLimited, null);
@@ -30,7 +26,6 @@ export const workers: Member[] = [
         stats: (truth) => ({ ...truth, connections: truth.connections - elsewhere }),
       };
     },
-    config: PATIENT,
     reasons: ['WORKER_URLS_WRONG'],
     check(result) {
       assert.deepEqual(result.connections.perWorker, { [WORKER]: 10, w1: 10 });
@@ -70,7 +65,6 @@ export const workers: Member[] = [
         }
       },
     }),
-    config: PATIENT,
     reasons: ['WORKERS_DISAGREE'],
     check: assertNoMemory,
   },
@@ -80,7 +74,6 @@ export const workers: Member[] = [
       let first: WorkerStats | undefined;
       return { stats: (truth) => (first ??= truth) };
     },
-    config: PATIENT,
     reasons: ['STATISTICS_STALE'],
     check: assertNoMemory,
   },

@@ -1,31 +1,26 @@
-/** The zoo: whole runs against servers that lie or fail, each with its exact counts and its exact verdict. */
+/** The zoo: runs against servers that lie or fail, each with its exact counts and its exact verdict. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { VERDICT_REASONS } from '../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { TOKEN } from '../helpers/app.ts';
-import { quickScript, reasonsOfServer, startRun } from '../helpers/run.ts';
+import { startInProcess } from '../helpers/in-process-run.ts';
+import { quickScript, reasonsOfServer } from '../helpers/run.ts';
 import { ZOO } from '../helpers/zoo/index.ts';
 import { BROADCASTS, COLUMNS, CONNECTIONS, COPIES, COUNTS, type Member } from '../helpers/zoo/member.ts';
 import { startZooServer, type ZooServer } from '../helpers/zoo/server.ts';
 
-/** Runs mostly wait. Other files of tests run beside this one, which is the longest and the first. */
-const TOGETHER = 3;
+/** Runs mostly wait. */
+const TOGETHER = 8;
 
 const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
-/** Node keeps there what it has compiled, which otherwise takes a second of CPU in each run. */
-const compiled = mkdtempSync(join(tmpdir(), 'zoo-'));
-after(() => rmSync(compiled, { recursive: true, force: true }));
 
 function scriptOf({ config, options, workers, room = 'capacity', step }: Member, zoo: ZooServer) {
   const { url, controlUrls } = zoo;
   const ramp = { duration: 1, arrivalRate: CONNECTIONS / 2, rampTo: CONNECTIONS / 2 };
   const script = quickScript(
-    { target: url, phases: [ramp, { pause: 2 }, ramp, { pause: 2 }], ...config },
+    { target: url, phases: [ramp, { pause: 0.1 }, ramp, { pause: 0.1 }], ...config },
     {
       ...(workers ? { workers: workers(zoo) } : { control: { urls: controlUrls, token: TOKEN } }),
       warmUp: 0,
@@ -87,22 +82,19 @@ function testMember(member: Member): void {
   it(member.name, async (t) => {
     const zoo = await startZooServer(member.habits?.());
     t.after(() => zoo.close());
-    const env = { WORKERS: '1', NODE_COMPILE_CACHE: compiled };
-    const run = startRun(t, { script: scriptOf(member, zoo), env });
+    const run = startInProcess(scriptOf(member, zoo), member.variables);
     await member.during?.(run, zoo);
-    const exitCode = await run.ended;
-    const result = run.result();
-    assert.ok(result, run.output());
+    const { result, exitCode, output } = await run.ended;
     assertIdentities(result);
     assertFigures(member, result);
-    assert.deepEqual(reasonsOfServer(result, member.reasons), member.reasons.toSorted(), run.output());
+    assert.deepEqual(reasonsOfServer(result, member.reasons), member.reasons.toSorted(), output);
     const { status } = result.verdict;
     const { failed, lost } = result.connections;
     const { received = 0, expected = 0, duplicates = 0 } = result.delivery ?? {};
     const isMissed =
       failed + sum(Object.values(lost)) + duplicates > 0 || received < expected || unanswered(result) > 0;
     const doubted = isMissed ? EXIT_CODES.worse : status === 'VALID' ? 0 : EXIT_CODES.suspect;
-    assert.equal(exitCode, status === 'INVALID' ? EXIT_CODES.invalid : doubted, run.output());
+    assert.equal(exitCode, status === 'INVALID' ? EXIT_CODES.invalid : doubted, output);
     assert.equal(
       status === 'INVALID',
       member.reasons.some((code) => VERDICT_REASONS[code].invalidates.includes('run')),
@@ -111,9 +103,6 @@ function testMember(member: Member): void {
   });
 }
 
-// The first run alone: it fills the cache of compiled code, for which all would compete.
-for (const together of [false, TOGETHER]) {
-  describe('the zoo: a server that', { concurrency: together }, () => {
-    for (const member of together ? ZOO.slice(1) : ZOO.slice(0, 1)) testMember(member);
-  });
-}
+describe('the zoo: a server that', { concurrency: TOGETHER }, () => {
+  for (const member of ZOO) testMember(member);
+});

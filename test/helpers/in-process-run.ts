@@ -1,0 +1,113 @@
+/** A measured run without Artillery: its settings, engine, fleet and result are real, and only the arrivals are played here. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { MeasuredRun } from '../../plugin/conduct/measured-run.ts';
+import CapacityEngine from '../../plugin/engine/engine.ts';
+import { EngineLink } from '../../plugin/run/link.ts';
+import type { Stage } from '../../plugin/run/stage.ts';
+import { handOver } from '../../plugin/script/handed-over.ts';
+import type { Scenario, Script } from '../../plugin/script/script.ts';
+import { readSettings } from '../../plugin/script/settings.ts';
+import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
+import { openThreadCarrier } from '../../protocol/link/carrier.ts';
+import { type Result, resultSchema } from '../../protocol/result/result.ts';
+import { eventually } from './poll.ts';
+import { helpers } from './virtual-user.ts';
+
+export interface InProcessRun {
+  /** Waits until this stage is going on. */
+  reached(stage: Stage): Promise<void>;
+  ended: Promise<{ result: Result; exitCode: number; output: string }>;
+}
+
+/** Of the record: a plateau has been read, or will not be. */
+const PLATEAU = /"type":"plateau"|"code":"PLATEAU_MOVED"/g;
+const PLATEAU_TIMEOUT_MS = 30_000;
+
+/**
+ * Its pauses last until memory has been read, however busy the machine is.
+ * @param variables of each virtual user, in the order of their arrival, over and over again
+ */
+export function startInProcess(script: Script, variables: Record<string, unknown>[] = [{}]): InProcessRun {
+  const folder = mkdtempSync(join(tmpdir(), 'run-'));
+  const testRunId = randomUUID();
+  const lines: string[] = [];
+  const note = (text: string) => void lines.push(text);
+  const stop = new AbortController();
+  const config = readSettings(script, STEPS, { CAPACITY_RESULTS: folder });
+  const run = new MeasuredRun({
+    script,
+    config,
+    scriptPath: undefined,
+    link: new EngineLink(openThreadCarrier(testRunId)),
+    surroundings: {
+      terminal: { quiet: false, print: note, beforeLine: () => {} },
+      artilleryVersion: 'none',
+      admit: async () => {},
+      end: async () => stop.abort(),
+    },
+  });
+  const artillery = new EventEmitter();
+  const runtime = { testRunId, engineId: '1', isWorker: true, warn: note, abort: note, fail: note };
+  const engine = new CapacityEngine(script, artillery as never, helpers, { runtime });
+  // The engine that starts next takes them at once.
+  handOver(config);
+
+  const read = (name: string) => readFileSync(join(folder, 'latest', name), 'utf8');
+
+  async function whole() {
+    try {
+      await Promise.race([engine.init().then(playPhases), once(stop.signal, 'abort')]);
+      await run.report(stop.signal.aborted);
+      assert.ok(run.result, lines.join('\n'));
+      const result = resultSchema.parse(JSON.parse(read('result.json')));
+      return { result, exitCode: run.exitCode, output: lines.join('\n') };
+    } finally {
+      stop.abort();
+      await run.close();
+      await engine.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+
+  /** As Artillery, which ends a run when its last virtual user has. */
+  async function playPhases(): Promise<void> {
+    const [scenario] = script.scenarios as [Scenario];
+    const play = engine.createScenario(scenario, { emit: () => {} } as never);
+    const users: Promise<void>[] = [];
+    const plateaus = () => [...read('record.ndjson').matchAll(PLATEAU)].length;
+    for (const [index, { pause, duration = 0, arrivalRate = 0 }] of config.phases.entries()) {
+      if (stop.signal.aborted) return;
+      const beganMs = performance.now();
+      const before = plateaus();
+      run.phaseStarted(index);
+      artillery.emit('phaseStarted');
+      for (let arrival = 0; arrival < duration * arrivalRate; arrival++) {
+        await delay(beganMs + ((arrival + 0.5) * 1000) / arrivalRate - performance.now());
+        const vars = { target: script.config.target, ...variables[users.length % variables.length] };
+        users.push(new Promise((resolve) => play({ vars, funcs: {} }, () => resolve())));
+      }
+      await delay(beganMs + (pause ?? duration) * 1000 - performance.now());
+      const isRead = () => stop.signal.aborted || plateaus() > before;
+      if (pause !== undefined) await eventually('a plateau', isRead, PLATEAU_TIMEOUT_MS);
+    }
+    run.phasesCompleted();
+    await Promise.all(users);
+  }
+
+  const ended = whole();
+  ended.catch(() => {});
+  return {
+    ended,
+    async reached(stage) {
+      const isReached = () => run.timeline.stages.at(-1)?.name === stage;
+      await Promise.race([ended, eventually(`stage ${stage}`, isReached, 2 * PLATEAU_TIMEOUT_MS)]);
+      assert.ok(isReached(), `the run ended before stage ${stage}`);
+    },
+  };
+}
