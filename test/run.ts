@@ -1,53 +1,90 @@
 /**
- * Runs test files as `node --test` does, and those that failed once more, each by itself.
+ * Runs test files as `node --test` does.
  *
- * Our tests start real proxies, process managers and load generators, often on a machine that has other work. A pause
- * of that machine can break one of them; a fault of the product breaks it again. So the few files that failed have a
- * second attempt. What needed one is named at the end: a name that comes back is a test to mend.
+ * Our tests start real proxies, process managers and load generators, and wait for them only so long. Where other programs
+ * take the CPUs meanwhile, a test can fail for that alone. Only such a file has a second attempt, by itself: it failed
+ * while others took at least `OTHERS_SHARE` of the CPUs. The end of the output names it, with what they took.
  *
  *     node test/run.ts CONCURRENCY GLOB…
+ *
+ * With `one` as concurrency, all files run in one process, for tests that share nothing and start nothing.
  */
-import { relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { OtherWork } from './helpers/other-work.ts';
 
+/** Of all CPUs of this machine: other programs, and what the hypervisor gave to other machines. */
+const OTHERS_SHARE = 0.2;
 /** More failed files than this are no accident. */
 const MAX_SECOND_ATTEMPTS = 3;
 
-const [concurrency, ...globPatterns] = process.argv.slice(2);
-
-const failed = await failedFiles({ globPatterns, concurrency: Number(concurrency) });
-if (failed.length > MAX_SECOND_ATTEMPTS) fail(failed, 'failed');
-if (failed.length > 0) {
-  const again = await failedFiles({ files: failed, concurrency: 1 });
-  if (again.length > 0) fail(again, 'failed twice');
-  console.log(`Failed once, passed at the second attempt: ${names(failed)}`);
+interface Failure {
+  file: string;
+  /** Share of the CPUs that others took while it ran. */
+  others: number;
 }
 
-/** @returns paths of the files in which a test failed, or which did not run to their end */
-async function failedFiles(options: Parameters<typeof run>[0]): Promise<string[]> {
+const [concurrency = '1', ...globPatterns] = process.argv.slice(2);
+// What all these processes compile is mostly the same.
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../node_modules/.cache/test');
+
+const others = new OtherWork(process.pid);
+await others.start();
+const how = concurrency === 'one' ? ({ isolation: 'none' } as const) : { concurrency: Number(concurrency) };
+const failed = await failures({ globPatterns, ...how });
+const disturbed = failed.filter((failure) => failure.others >= OTHERS_SHARE);
+if (disturbed.length < failed.length || failed.length > MAX_SECOND_ATTEMPTS) fail('failed', failed);
+if (failed.length > 0) {
+  const again = await failures({ files: failed.map(({ file }) => file), concurrency: 1 });
+  if (again.length > 0) fail('failed twice', again);
+  console.log(`Failed once, passed at the second attempt: ${names(failed)}`);
+}
+others.stop();
+
+/** @returns files in which a test failed, or which did not run to their end */
+async function failures(options: NonNullable<Parameters<typeof run>[0]>): Promise<Failure[]> {
   const files = new Set<string>();
+  const beganMs = new Map<string, number>();
+  const endedMs = new Map<string, number>();
   let whole: { success: boolean; counts: { tests: number } } | undefined;
   const stream = run(options);
+  stream.on('test:dequeue', ({ file, name }) => {
+    if (file !== undefined && file === name) beganMs.set(file, performance.now());
+  });
+  stream.on('test:complete', ({ file }) => {
+    if (file !== undefined) endedMs.set(file, performance.now());
+  });
   stream.on('test:summary', (summary) => {
     if (summary.file === undefined) whole = summary;
     else if (!summary.success) files.add(summary.file);
   });
   // A file that did not run to its end has no summary, but stands for a test. (A test's `file` can be a helper's.)
   stream.on('test:fail', ({ file, name }) => {
-    if (file !== undefined && file === name) files.add(file);
+    if (file !== undefined && (file === name || 'isolation' in options)) files.add(file);
   });
   for await (const text of stream.compose(spec)) process.stdout.write(text);
-  if (!whole || whole.counts.tests === 0) fail(globPatterns, 'no test found in');
-  if (!whole.success && files.size === 0) fail(globPatterns, 'failed');
-  return [...files];
+  await others.read();
+  const nowMs = performance.now();
+  const found = [...files].map((file) => ({
+    file,
+    others: others.share(beganMs.get(file) ?? 0, endedMs.get(file) ?? nowMs),
+  }));
+  if (!whole || whole.counts.tests === 0) fail('no test found in', globPatterns);
+  if (!whole.success && files.size === 0) fail('failed', globPatterns);
+  return found;
 }
 
-function fail(files: string[], what: string): never {
-  console.error(`${what}: ${names(files)}`);
+function fail(what: string, which: (Failure | string)[]): never {
+  console.error(`${what}: ${names(which)}`);
   process.exit(1);
 }
 
-function names(files: string[]): string {
-  return files.map((file) => relative(process.cwd(), file)).join(', ');
+function names(which: (Failure | string)[]): string {
+  return which
+    .map((one) => {
+      if (typeof one === 'string') return one;
+      return `${relative(process.cwd(), one.file)} (others took ${Math.round(100 * one.others)} % of the CPUs)`;
+    })
+    .join(', ');
 }

@@ -1,0 +1,69 @@
+/** The share of the CPUs that others took while tests ran, by which a failed file has a second attempt or not. */
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { MachineTime } from '../../../plugin/samplers/machine/machine-time.ts';
+import { type Fake, FakeMachine } from '../../helpers/fake-machine.ts';
+import { OtherWork } from '../../helpers/other-work.ts';
+
+const TESTS = 10;
+/** Ticks of 10 ms, on two CPUs. */
+const SECOND = { ticks: 100, ms: 1000 };
+
+interface Use {
+  tests?: number;
+  daemon?: number;
+  others?: number;
+  kernel?: number;
+  steal?: number;
+}
+
+/** @param uses in shares of all CPUs, of one second after the other */
+async function shares(t: TestContext, ...uses: Use[]): Promise<(from: number, to: number) => number> {
+  const machine = new FakeMachine(t);
+  let second = 0;
+  const time = new MachineTime(machine.root);
+  // The clock of the fake machine.
+  const work = new OtherWork(TESTS, {
+    read: async (roots) => ({ ...(await time.read(roots)), atMs: second * SECOND.ms }),
+  });
+  const total: Required<Use> = { tests: 0, daemon: 0, others: 0, kernel: 0, steal: 0 };
+  for (const use of [{}, ...uses] as Use[]) {
+    for (const key of Object.keys(total) as (keyof Use)[]) total[key] += Math.round((use[key] ?? 0) * 2 * SECOND.ticks);
+    const { tests, daemon, others, kernel, steal } = total;
+    const processes: Record<number, Fake> = {
+      2: { name: 'kthreadd', parent: 0, own: 0 },
+      3: { name: 'kworker/0:1', parent: 2, own: kernel },
+      [TESTS]: { name: 'node', own: tests },
+      // Its parent has ended once the first second is over.
+      11: { name: 'pm2', parent: second === 0 ? TESTS : 1, own: daemon },
+      30: { name: 'chrome', own: others },
+    };
+    machine.set(processes, { user: tests + daemon + others + kernel, steal });
+    await work.read();
+    second++;
+  }
+  return (from, to) => Math.round(100 * work.share(from * SECOND.ms, to * SECOND.ms));
+}
+
+describe('the CPU time that others took', () => {
+  it('is that of other programs and of the hypervisor', async (t) => {
+    const percent = await shares(t, { tests: 0.5, others: 0.3, steal: 0.1 });
+    assert.equal(percent(0, 1), 40);
+  });
+
+  it('is not that of the tests, of the daemons that they started, or of the kernel', async (t) => {
+    const percent = await shares(t, { tests: 0.4, daemon: 0.3, kernel: 0.2 }, { daemon: 0.9 });
+    assert.equal(percent(0, 2), 0);
+  });
+
+  it('is that of the time of the file, not of the rest', async (t) => {
+    const percent = await shares(t, { others: 0.9 }, { tests: 0.9 }, { others: 0.5, tests: 0.5 });
+    assert.deepEqual([percent(0, 1), percent(1, 2), percent(1, 3), percent(2.2, 2.8)], [90, 0, 25, 50]);
+  });
+
+  it('is nothing where the kernel does not tell', async () => {
+    const work = new OtherWork(TESTS, new MachineTime('/nowhere'));
+    await work.read();
+    assert.equal(work.share(0, 1), 0);
+  });
+});
