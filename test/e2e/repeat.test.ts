@@ -9,7 +9,6 @@ import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { type Study, studySchema } from '../../protocol/documents/study.ts';
 import { startApp, TOKEN } from '../helpers/app.ts';
 import { cli } from '../helpers/cli.ts';
-import { eventually } from '../helpers/poll.ts';
 import { quickScript } from '../helpers/run.ts';
 
 const CLI = join(import.meta.dirname, '../../plugin/hook/cli.js');
@@ -72,23 +71,6 @@ describe('npx socketio-capacity repeat', () => {
     const compared = await cli(cwd, 'compare', path, join(path, '..', runs[0]?.result ?? ''));
     assert.equal(compared.code, 0, compared.stderr);
     assert.match(compared.stdout, /One way p50, ms .* no difference /);
-  });
-
-  it('ends with the current run on Ctrl-C', async (t) => {
-    const { cwd, child } = startRepeat(t, { hold: 20 }, ['--times', '5']);
-    const folder = join(cwd, 'results');
-    const latest = () => join(folder, listing(folder)[0] ?? 'none', 'runs/latest/result.json');
-    const holds = () => existsSync(latest()) && /\(stage: hold\)"/.test(readFileSync(latest(), 'utf8'));
-    await eventually('the hold of the first run', holds, 40_000);
-    process.kill(-(child.pid as number), 'SIGINT');
-    const { exitCode, all } = await child;
-    assert.equal(exitCode, 130, all);
-    const series = readSeries(join(folder, listing(folder)[0] ?? '', 'repeat.json'));
-    assert.deepEqual(
-      series.runs.map(({ exitCode: code, status }) => [code, status]),
-      [[130, 'INVALID']],
-    );
-    assert.deepEqual(series.combinations, [{ levels: {}, usable: 0, figures: {} }]);
   });
 
   it('does not repeat what is refused, and shares no folder with a series of the same second', async (t) => {

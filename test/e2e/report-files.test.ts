@@ -6,7 +6,7 @@ import { after, it } from 'node:test';
 import { REPORT_FILES } from '../../plugin/result/report-files.ts';
 import { startApp, TOKEN } from '../helpers/app.ts';
 import { eventually } from '../helpers/poll.ts';
-import { quickScript, startRun } from '../helpers/run.ts';
+import { goodResult, quickScript, startRun } from '../helpers/run.ts';
 
 const app = await startApp();
 after(() => app.close());
@@ -25,13 +25,17 @@ it('a run shows itself live, and leaves all report files with its thresholds in 
   );
   Object.assign(script.config.plugins, { ensure: {} });
   const run = startRun(t, { script });
-  const live = await eventually('the live view', () => /Live view: (http:\S+)/.exec(run.output())?.[1]);
+  const live = await eventually('the live view', () => /Live view: (http:\S+)/.exec(run.output())?.[1], 60_000);
   const connected = /^socketio_capacity_connections\{[^}]*\} (\d+)$/m;
-  await eventually('10 connections in the metrics', async () => {
-    const text = await fetch(`${live}metrics`).then((response) => response.text());
-    return connected.exec(text)?.[1] === '10';
-  });
-  assert.equal(await run.ended, 0, run.output());
+  await eventually(
+    '10 connections in the metrics',
+    async () => {
+      const text = await fetch(`${live}metrics`).then((response) => response.text());
+      return connected.exec(text)?.[1] === '10';
+    },
+    60_000,
+  );
+  await goodResult(run);
 
   const folder = join(run.directory, 'results/latest');
   const reports = REPORT_FILES.map(([name]) => name);

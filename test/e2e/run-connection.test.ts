@@ -9,7 +9,8 @@ import { describe, it, type TestContext } from 'node:test';
 import { Server } from 'socket.io';
 import { instrument } from '../../server/instrument.ts';
 import { TOKEN } from '../helpers/app.ts';
-import { quickScript, startRun } from '../helpers/run.ts';
+import { startInProcess } from '../helpers/in-process-run.ts';
+import { quickScript } from '../helpers/run.ts';
 
 const pem = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}.pem`, import.meta.url), 'utf8');
 const PATH = '/private/';
@@ -57,11 +58,9 @@ describe('a target with a private certificate, a path of its own, and demands', 
       const { config, flow } = describeConnection({ ca: pem('cert'), servername: 'localhost' });
       const control = { urls: [controlUrl], token: TOKEN };
       const script = quickScript({ target: url, engines: {}, ...config }, { control });
-      const run = startRun(t, { script: { ...script, scenarios: [{ engine: 'socketio-capacity', flow }] } });
-      await run.ended;
-      const result = run.result();
-      assert.ok(result, run.output());
-      assert.equal(result.connections.peak, 10, run.output());
+      const scenarios = [{ engine: 'socketio-capacity', flow }];
+      const { result, output } = await startInProcess({ ...script, scenarios }).ended;
+      assert.equal(result.connections.peak, 10, output);
       assert.equal(result.delivery?.coverage, 1);
       assert.equal(result.latency.roundTripHalfMs.single?.count, 2, 'the probe is connected');
       assert.equal(result.latency.sentinelMs?.count, 3, 'the sentinel is connected');
@@ -89,11 +88,11 @@ it('quotes a server that refuses some of the load, in console, result and report
   const control = { urls: [`http://127.0.0.1:${instrumentation.controlPort}`], token: TOKEN };
   // A template, so that the receivers of the run and the warm-up have no such user.
   const flow = [{ connect: { auth: { user: '{{ user }}' } } }, ...FLOW];
-  const script = quickScript({ target, engines: {}, variables: { user: ['load'] } }, { control });
-  const run = startRun(t, { script: { ...script, scenarios: [{ engine: 'socketio-capacity', flow }] } });
-  await run.ended;
-  const { connections } = run.result() ?? assert.fail(run.output());
+  const script = quickScript({ target, engines: {} }, { control });
+  const scenarios = [{ engine: 'socketio-capacity', flow }];
+  const { result, output } = await startInProcess({ ...script, scenarios }, [{ user: 'load' }]).ended;
+  const { connections } = result;
   assert.deepEqual(connections.failures, { namespace_refused: 1 });
   assert.deepEqual(connections.failureExamples, { namespace_refused: 'full\\u{1b}[2J {"free":0}' });
-  assert.match(run.output(), /first namespace_refused: full\\u\{1b\}\[2J \{"free":0\}/);
+  assert.match(output, /first namespace_refused: full\\u\{1b\}\[2J \{"free":0\}/);
 });

@@ -1,7 +1,9 @@
-/** A whole run whose connections send messages again and again, on a real stack. */
+/** A whole run whose connections send messages again and again. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { goodResult, quickScript, startRun } from '../helpers/run.ts';
+import { startApp, TOKEN } from '../helpers/app.ts';
+import { goodInProcess } from '../helpers/in-process-run.ts';
+import { quickScript } from '../helpers/run.ts';
 
 const CONNECTIONS = 10;
 const EVENTS = 3;
@@ -10,19 +12,22 @@ const HOLD_SECONDS = 3;
 it('a run times the acknowledgement of every message that its connections send, and all counts foot', async (t) => {
   const every = { seconds: 0.5, emit: { channel: 'event_batch', data: { n: 1 } }, events: EVENTS, acknowledge: true };
   const flow = [{ emit: ['join_room', { clientKey: 'capacity' }] }, { every }, { hold: true }];
+  const app = await startApp();
+  t.after(() => app.close());
+  const control = { urls: [app.controlUrl], token: TOKEN };
   const script = {
-    ...quickScript({}, { profile: 'embedded', hold: HOLD_SECONDS }),
+    ...quickScript({ target: app.url }, { control, hold: HOLD_SECONDS }),
     scenarios: [{ engine: 'socketio-capacity', flow }],
   };
-  const run = startRun(t, { script });
-  const { messages, delivery, cpu, generator, connections } = await goodResult(run);
+  const { result, output } = await goodInProcess(script);
+  const { messages, delivery, cpu, generator, connections } = result;
   assert.ok(messages);
   const { due, sent, notSent, acknowledged, window, ackMs, sendDelayMs, outsideAckMs, workers } = messages;
   assert.equal(messages.connections, CONNECTIONS);
   assert.deepEqual([due, notSent], [sent, { missed: 0, disconnected: 0 }]);
   assert.deepEqual([acknowledged, messages.answered, connections.unknownAcks], [sent, 1, 0]);
   // Two a second from each connection; the hold ends up to a period early or late for some.
-  const expected = 2 * HOLD_SECONDS * CONNECTIONS;
+  const expected = 2 * (window?.seconds ?? 0) * CONNECTIONS;
   assert.ok(Math.abs((window?.sent ?? 0) - expected) <= 2 * CONNECTIONS, `${window?.sent} messages in the hold`);
   assert.equal(ackMs?.count, window?.acknowledged);
   assert.equal((ackMs?.count ?? 0) + (outsideAckMs?.count ?? 0), acknowledged);
@@ -35,5 +40,5 @@ it('a run times the acknowledgement of every message that its connections send, 
   assert.equal(cpu.worker?.idlePercent, null, 'nobody was idle');
   assert.ok(generator.some((loop) => loop.window === 'messages' && loop.part === 'fleet'));
   assert.equal(delivery?.coverage, 1, 'broadcasts go on as without messages');
-  assert.match(run.output(), /messages of clients acknowledged/);
+  assert.match(output, /messages of clients acknowledged/);
 });

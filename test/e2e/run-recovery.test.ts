@@ -4,7 +4,8 @@ import { describe, it } from 'node:test';
 import type { Socket } from 'socket.io';
 import { EVENTS } from '../../protocol/events.ts';
 import { startApp, TOKEN } from '../helpers/app.ts';
-import { quickScript, startRun } from '../helpers/run.ts';
+import { startInProcess } from '../helpers/in-process-run.ts';
+import { quickScript } from '../helpers/run.ts';
 
 /** The probe and the reference receiver connect before any virtual user. */
 const RECEIVERS = 2;
@@ -39,10 +40,8 @@ describe('a run whose connections drop at once', () => {
       },
       { reconnection: { delay: 3, jitter: 0.1 } },
     );
-    const run = startRun(t, { script, env: { WORKERS: '1' } });
-    await run.ended;
-    const result = run.result();
-    assert.ok(result?.delivery, run.output());
+    const { result, output } = await startInProcess(script).ended;
+    assert.ok(result.delivery, output);
     const { connections, delivery, latency, absent, verdict } = result;
     const { awayMs, ...counts } = connections.reconnection ?? {};
     assert.deepEqual(counts, { dropped: 10, returned: 10, recovered: 10, gaveUp: 0, left: 0, away: 0 });
@@ -62,7 +61,7 @@ describe('a run whose connections drop at once', () => {
     // The stack's session ids name the worker, also those of restored sessions.
     assert.deepEqual([connections.perWorker, latency.localMs?.count, absent], [{ w0: CONNECTIONS }, 30, {}]);
     const codes = verdict.reasons.map(({ code }) => code);
-    assert.ok(codes.includes('CONNECTIONS_DROPPED'), run.output());
+    assert.ok(codes.includes('CONNECTIONS_DROPPED'), output);
     assert.deepEqual(connections.lost, {});
     for (const code of ['MEMBERS_DISAGREE', 'ACCOUNTS_MISMATCH']) assert.ok(!codes.includes(code), code);
   });

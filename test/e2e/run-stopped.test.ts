@@ -65,14 +65,14 @@ describe('Ctrl-C', { concurrency: 2 }, () => {
     assert.deepEqual(filesIn(run.stateDir), []);
   });
 
-  for (const stage of ['baseline', 'ramp', 'hold', 'broadcasts'] as const) {
+  for (const stage of ['ramp', 'broadcasts'] as const) {
     it(`during ${stage} keeps what was measured until then`, async (t) => {
       const run = slowRun(t);
       await run.reached(stage);
       run.interrupt();
       assert.equal(await run.ended, 130, run.output());
       const result = assertIncomplete(run, new RegExp(`stopped by the user \\(stage: ${stage}`));
-      assert.ok(result.memory.plateaus.length >= { baseline: 0, ramp: 1, hold: 2, broadcasts: 2 }[stage], 'plateaus');
+      assert.ok(result.memory.plateaus.length >= { ramp: 1, broadcasts: 2 }[stage], 'plateaus');
       if (stage === 'broadcasts') {
         assert.equal(result.connections.peak, 10);
         assert.ok(result.delivery);
@@ -150,10 +150,7 @@ describe('a run that ends unexpectedly', { concurrency: 2 }, () => {
     process.kill(pm2Pid, 'SIGKILL');
     assert.equal(await run.ended, 4, run.output());
     const changed = run.result()?.verdict.reasons.find(({ code }) => code === 'DEPLOYMENT_CHANGED');
-    assert.match(
-      changed?.message ?? run.output(),
-      /^when the run stopped, PM2 and nginx had been reloaded, replaced or/,
-    );
+    assert.match(changed?.message ?? run.output(), /\bPM2\b.*\bnginx\b/);
     await assertNothingLeft(run);
   });
 

@@ -1,10 +1,9 @@
 /** Memory over time: waves of connections to a server that leaks, and to one that does not, at the same time. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { goodInProcess } from '../helpers/in-process-run.ts';
 import { startLeakyServer } from '../helpers/leaky-server.ts';
-import { goodResult, quickScript, startRun, strays } from '../helpers/run.ts';
+import { quickScript } from '../helpers/run.ts';
 
 const LEAK_BYTES = 20_000;
 const WAVES = 5;
@@ -20,8 +19,11 @@ describe('waves', { concurrency: true }, () => {
       const options = { control, overTime: {}, warmUp: 200, hold: undefined, broadcasts: undefined };
       const { config } = quickScript({ target: url, phases: Array(WAVES).fill(WAVE).flat() }, options);
       const flow = [{ emit: ['join_room', { clientKey: 'capacity' }] }, { think: 2.5 }];
-      const run = startRun(t, { script: { config, scenarios: [{ engine: 'socketio-capacity', flow }] } });
-      const { memory, connections } = await goodResult(run);
+      const { result, output, page } = await goodInProcess({
+        config,
+        scenarios: [{ engine: 'socketio-capacity', flow }],
+      });
+      const { memory, connections } = result;
       assert.deepEqual(
         [connections.opened, connections.peak, connections.lost],
         [WAVES * CONNECTIONS, CONNECTIONS, {}],
@@ -42,9 +44,7 @@ describe('waves', { concurrency: true }, () => {
         JSON.stringify(drift?.workerHeapUsed),
       );
       assert.ok(Math.abs((bytesPerConnection ?? 0) - leakBytes) < 2000);
-      const page = readFileSync(join(run.directory, 'results/latest/report.html'), 'utf8');
-      for (const text of [run.output(), page]) assert.match(text, leakBytes > 0 ? /leaks? \S+ KB/ : /no leak above/);
-      assert.deepEqual(strays(run), []);
+      for (const text of [output, page]) assert.match(text, leakBytes > 0 ? /leaks? \S+ KB/ : /no leak above/);
     });
   }
 });

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MeasuredRun } from '../../plugin/conduct/measured-run.ts';
 import CapacityEngine from '../../plugin/engine/engine.ts';
+import { Fleet } from '../../plugin/fleet/fleet.ts';
 import { EngineLink } from '../../plugin/run/link.ts';
 import type { Stage } from '../../plugin/run/stage.ts';
 import { handOver } from '../../plugin/script/handed-over.ts';
@@ -17,12 +18,28 @@ import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { eventually } from './poll.ts';
+import { assertGood } from './run.ts';
 import { helpers } from './virtual-user.ts';
+
+interface EndedRun {
+  result: Result;
+  exitCode: number;
+  output: string;
+  /** report.html. */
+  page: string;
+}
 
 export interface InProcessRun {
   /** Waits until this stage is going on. */
   reached(stage: Stage): Promise<void>;
-  ended: Promise<{ result: Result; exitCode: number; output: string }>;
+  ended: Promise<EndedRun>;
+}
+
+/** @returns what a successful run leaves, as `goodResult` */
+export async function goodInProcess(script: Script): Promise<EndedRun> {
+  const ended = await startInProcess(script).ended;
+  assertGood(ended.result, ended.exitCode, ended.output);
+  return ended;
 }
 
 /** Of the record: a plateau has been read, or will not be. */
@@ -33,7 +50,9 @@ const PLATEAU_TIMEOUT_MS = 30_000;
  * Its pauses last until memory has been read, however busy the machine is.
  * @param variables of each virtual user, in the order of their arrival, over and over again
  */
-export function startInProcess(script: Script, variables: Record<string, unknown>[] = [{}]): InProcessRun {
+export function startInProcess(given: Script, variables: Record<string, unknown>[] = [{}]): InProcessRun {
+  // As from a file.
+  const script: Script = JSON.parse(JSON.stringify(given));
   const folder = mkdtempSync(join(tmpdir(), 'run-'));
   const testRunId = randomUUID();
   const lines: string[] = [];
@@ -54,7 +73,9 @@ export function startInProcess(script: Script, variables: Record<string, unknown
   });
   const artillery = new EventEmitter();
   const runtime = { testRunId, engineId: '1', isWorker: true, warn: note, abort: note, fail: note };
-  const engine = new CapacityEngine(script, artillery as never, helpers, { runtime });
+  let fleet: Promise<Fleet> | undefined;
+  const startFleet: typeof Fleet.start = (...args) => (fleet = Fleet.start(...args));
+  const engine = new CapacityEngine(script, artillery as never, helpers, { runtime, startFleet });
   // The engine that starts next takes them at once.
   handOver(config);
 
@@ -66,11 +87,13 @@ export function startInProcess(script: Script, variables: Record<string, unknown
       await run.report(stop.signal.aborted);
       assert.ok(run.result, lines.join('\n'));
       const result = resultSchema.parse(JSON.parse(read('result.json')));
-      return { result, exitCode: run.exitCode, output: lines.join('\n') };
+      return { result, exitCode: run.exitCode, output: lines.join('\n'), page: read('report.html') };
     } finally {
       stop.abort();
       await run.close();
       await engine.close();
+      // A run that was refused had not waited for it.
+      await (await fleet)?.close();
       rmSync(folder, { recursive: true, force: true });
     }
   }
@@ -94,7 +117,7 @@ export function startInProcess(script: Script, variables: Record<string, unknown
       }
       await delay(beganMs + (pause ?? duration) * 1000 - performance.now());
       const isRead = () => stop.signal.aborted || plateaus() > before;
-      if (pause !== undefined) await eventually('a plateau', isRead, PLATEAU_TIMEOUT_MS);
+      if (pause !== undefined && !config.overTime) await eventually('a plateau', isRead, PLATEAU_TIMEOUT_MS);
     }
     run.phasesCompleted();
     await Promise.all(users);
