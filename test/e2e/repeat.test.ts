@@ -25,7 +25,7 @@ function startRepeat(t: TestContext, options: object, args: string[]) {
     detached: true,
     reject: false,
     all: true,
-    timeout: 90_000,
+    timeout: 180_000,
     env: { ARTILLERY_DISABLE_TELEMETRY: 'true', NODE_OPTIONS: '', SOCKETIO_CAPACITY_HOME: join(cwd, 'home') },
   });
   t.after(async () => {

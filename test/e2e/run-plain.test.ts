@@ -8,10 +8,18 @@ import { goodInProcess } from '../helpers/in-process-run.ts';
 import { startPlainServer } from '../helpers/plain-server.ts';
 import { goodResult, quickScript, startRun, strays } from '../helpers/run.ts';
 
+/** The admin UI tells its counts every two seconds. */
+const ADMIN_SECONDS = 6;
+
 const FLOW = [{ emit: ['hello', 'server'], acknowledge: { match: { value: 'hello, server' } } }, { hold: true }];
 
 function plainScript(target: string, options: object = {}) {
   return { ...quickScript({ target }, options), scenarios: [{ engine: 'socketio-capacity', flow: FLOW }] };
+}
+
+function withPauses(script: ReturnType<typeof plainScript>, pause: number) {
+  const ramp = { duration: 1, arrivalRate: 5, rampTo: 5 };
+  return { ...script, config: { ...script.config, phases: [ramp, { pause }, ramp, { pause }] } };
 }
 
 describe('a plain Socket.IO server', { concurrency: 2 }, () => {
@@ -35,7 +43,7 @@ describe('a plain Socket.IO server', { concurrency: 2 }, () => {
   it('with its process id: RSS per connection, as it was, in result, console and page', async (t) => {
     const { url, pid } = await startPlainServer(t);
     const ramp = { duration: 1, arrivalRate: 50, rampTo: 50 };
-    const phases = [ramp, { pause: 2 }, ramp, { pause: 2 }, ramp, { pause: 2 }];
+    const phases = [ramp, { pause: 4 }, ramp, { pause: 4 }, ramp, { pause: 4 }];
     const script = plainScript(url, { warmUp: 0, workers: { pids: [pid] } });
     const run = startRun(t, { script: { ...script, config: { ...script.config, phases } } });
     const result = await goodResult(run);
@@ -70,7 +78,7 @@ describe('a plain Socket.IO server', { concurrency: 2 }, () => {
 
   it('with an admin UI: its counts agree with what the run holds, and nothing of memory is claimed', async (t) => {
     const { url } = await startPlainServer(t);
-    const { result } = await goodInProcess(plainScript(url, { workers: { adminUi: {} } }));
+    const { result } = await goodInProcess(withPauses(plainScript(url, { workers: { adminUi: {} } }), ADMIN_SECONDS));
     const { connections, absent } = result;
     // And the run's connection to the admin UI.
     assert.deepEqual([connections.peak, connections.perServer], [10, { chat: 11 }]);

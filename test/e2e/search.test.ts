@@ -31,7 +31,7 @@ it('finds the number at which a server begins to refuse connections, and names t
       cwd,
       reject: false,
       all: true,
-      timeout: 90_000,
+      timeout: 180_000,
       env: { ARTILLERY_DISABLE_TELEMETRY: 'true', NODE_OPTIONS: '', SOCKETIO_CAPACITY_HOME: join(cwd, 'home') },
     },
   );
