@@ -53,7 +53,9 @@ it('a run shows itself live, and leaves all report files with its thresholds in 
     },
   ]);
   const junit = readFileSync(join(folder, 'junit.xml'), 'utf8');
-  assert.match(junit, /tests="6" failures="0" errors="0" skipped="1"/);
+  // The verdict is one of them, and a busy machine makes a run suspect.
+  const failures = run.result()?.verdict.status === 'VALID' ? 0 : 1;
+  assert.match(junit, new RegExp(`tests="6" failures="${failures}" errors="0" skipped="1"`));
   const samples = readFileSync(join(folder, 'samples.csv'), 'utf8').trim().split('\n');
   assert.equal(samples.length, 1 + (run.result()?.samples.length ?? 0));
 });
