@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import { CapacityError } from '../protocol/errors.ts';
 import { formatPath } from '../protocol/problems.ts';
 import { type Result, resultSchema } from '../protocol/result/result.ts';
+import { perConnectionOf } from './figures/per-connection.ts';
 
 /** A document of a different kind would have every problem. */
 const PROBLEMS_SHOWN = 5;
@@ -37,8 +38,8 @@ function parseResult(document: unknown, name: string): Result {
   if (typeof version === 'number' && version > SCHEMA_VERSION) {
     throw tooNew(`${name} has schemaVersion ${version}, but this version reads only ${SCHEMA_VERSION}`);
   }
-  const parsed = resultSchema.safeParse(document);
-  if (parsed.success) return parsed.data;
+  const parsed = resultSchema.safeParse(version === 2 ? upgraded(document as Version2) : document);
+  if (parsed.success) return version === 2 ? withHeadline(parsed.data) : parsed.data;
   const { issues } = parsed.error;
   // Keys are only ever added.
   if (issues.every(({ code }) => code === 'unrecognized_keys')) {
@@ -49,6 +50,26 @@ function parseResult(document: unknown, name: string): Result {
     `${name} is not a result document of this version:\n${listed(issues)}`,
     'name the result.json of a run; read one from an older version with that version',
   );
+}
+
+interface Version2 {
+  memory?: Record<'perConnectionBytes' | 'inService', unknown>;
+}
+
+/** Version 2 had doubts of noise, which the interval tells, and two words for memory that was freed. */
+function upgraded(document: Version2): unknown {
+  const withDoubts = (slopes: unknown) =>
+    Object.values((slopes ?? {}) as Record<string, { doubt?: string }>).forEach((slope) => {
+      if (slope.doubt === 'falling') slope.doubt = 'freed';
+      else if (slope.doubt !== undefined && ['fewPlateaus', 'noRise', 'wide'].includes(slope.doubt)) delete slope.doubt;
+    });
+  withDoubts(document.memory?.perConnectionBytes);
+  withDoubts((document.memory?.inService as { perConnectionBytes?: unknown } | null)?.perConnectionBytes);
+  return { ...document, schemaVersion: SCHEMA_VERSION };
+}
+
+function withHeadline(result: Result): Result {
+  return { ...result, memory: { ...result.memory, perConnection: perConnectionOf(result) } };
 }
 
 function readText(path: string): { file: string; text: string } {

@@ -2,6 +2,7 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { judge } from '../../report/answer/outcome.ts';
 import { computeCapacity } from '../../report/figures/capacity.ts';
+import { perConnectionOf } from '../../report/figures/per-connection.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import type { Sampler } from '../samplers/index.ts';
 import type { Settings } from '../script/settings.ts';
@@ -33,7 +34,7 @@ export function assembleResult(
   const absent = absentSections(measurements);
   const delivery = absent.delivery === undefined ? deliveryFigures(measurements, batches, config) : null;
   const measured: Omit<Result, 'outcome' | 'verdict' | 'capacity'> = {
-    schemaVersion: 2,
+    schemaVersion: 3,
     absent,
     run: {
       id: measurements.id,
@@ -65,6 +66,7 @@ export function assembleResult(
     workersOverTime: workersOverTime(measurements, sampler),
     environment,
   };
+  measured.memory.perConnection = perConnectionOf(measured);
   const result = { ...measured, capacity: computeCapacity(measured, config.memoryBudgetBytes) };
   const judged = { ...result, verdict: evaluate(measurements, { ...result, outcome: null }) };
   return { ...judged, outcome: judge(judged) };

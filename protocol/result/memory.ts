@@ -7,12 +7,45 @@ const slopeSchema = z.strictObject({
   slope: z.number().describe('bytes per connection: the line through the plateaus'),
   low95: z.number().nullable().describe('lower end of its 95 % interval; null with fewer than three plateaus'),
   high95: z.number().nullable().describe('upper end'),
-  r2: z.number().describe('share of the variance that the line explains'),
+  r2: z.number().describe('share of the variance that a least-squares line explains'),
   naive: z.number().describe('(peak − baseline) ÷ connections, as in the Techracers study'),
   doubt: z
-    .enum(['fewPlateaus', 'noRise', 'curved', 'grows', 'falling', 'freed', 'kept', 'wide', 'miscounted'])
+    .enum(['curved', 'grows', 'freed', 'kept', 'miscounted'])
     .optional()
-    .describe('why the slope must not be quoted; missing if it may'),
+    .describe('what the run saw and the interval does not know: why the slope must not be quoted'),
+});
+
+const partSchema = z.strictObject({
+  title: z.enum(['workers', 'proxy', 'kernel']).describe('of the deployment'),
+  layer: z.string().describe('the layer that it is from'),
+  bytes: z.number().describe('per connection, at rest'),
+  low95: z.number().nullable().describe('lower end of its 95 % interval'),
+  high95: z.number().nullable().describe('upper end'),
+  inService: z.number().nullable().describe('at the peak, with garbage and buffers; null if it is not known'),
+});
+
+const perConnectionSchema = z.strictObject({
+  bytes: z.number().nullable().describe('the sum of the parts: what a connection keeps; null if no part is known'),
+  low95: z.number().nullable().describe('lower end of its 95 % interval; null with fewer than three plateaus'),
+  high95: z.number().nullable().describe('upper end'),
+  isAtLeast: z.boolean().describe('a part is not known, so the sum is a lower bound'),
+  parts: z.array(partSchema).describe('those that are known'),
+  without: z
+    .array(
+      z.strictObject({
+        title: partSchema.shape.title,
+        doubt: slopeSchema.shape.doubt.unwrap().describe('why not, as in `perConnectionBytes`'),
+      }),
+    )
+    .describe('parts that are not known'),
+  inService: z.number().nullable().describe('the sum of the parts at the peak, with garbage and buffers'),
+  wouldTell: z
+    .strictObject({
+      connections: count.describe('of a larger run'),
+      halfWidthBytes: z.number().describe('half of the interval that it would have'),
+    })
+    .nullable()
+    .describe('what would narrow a wide interval, by the noise of this run; null if it is narrow'),
 });
 
 const layerSchema = z.strictObject({
@@ -30,6 +63,10 @@ export const memorySchema = z.strictObject({
   layers: z.array(layerSchema).default([]).describe('the layers, in the order of tables'),
   collected: z.boolean().default(true).describe('the workers collected their garbage before each reading at rest'),
   perConnectionBytes: z.record(z.string(), slopeSchema).describe('memory at rest, by layer'),
+  perConnection: perConnectionSchema
+    .nullable()
+    .default(null)
+    .describe('the headline; null if the workers’ memory was not read at several numbers of connections'),
   inService: z
     .strictObject({
       // Of the readings before the collections, or the share of `peakBytes` in proportion to the connections if more.
@@ -70,5 +107,6 @@ export const memorySchema = z.strictObject({
   absent: z.record(z.string(), z.string()).describe('layers that could not be measured, and why'),
 });
 
+export type PerConnection = z.infer<typeof perConnectionSchema>;
 export type Slope = z.infer<typeof slopeSchema>;
 export type LayerDescription = z.infer<typeof layerSchema>;

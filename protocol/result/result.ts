@@ -20,7 +20,7 @@ import { workerMachinesSchema, workersSchema } from './workers.ts';
 import { workersOverTimeSchema } from './workers-over-time.ts';
 
 export const resultSchema = z.strictObject({
-  schemaVersion: z.literal(2),
+  schemaVersion: z.literal(3),
   run: z.strictObject({
     id: z.string().describe('start time and scenario; the folder’s name'),
     scenario: z.string().describe('the scenario file’s name, without its extension'),

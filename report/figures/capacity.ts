@@ -1,6 +1,7 @@
 /** How many connections would fit: into a memory budget, by the CPU of idle connections, and by each other known limit. */
 import type { Result } from '../../protocol/result/result.ts';
 import { fitLine, whereReaches } from '../statistics/statistics.ts';
+import { whyNot } from '../statistics/straightness.ts';
 import { idleCostOf } from './idle-cpu.ts';
 import { inServicePoints } from './in-service.ts';
 import { mainWorkerLayer } from './layers.ts';
@@ -32,8 +33,8 @@ export function computeCapacity(result: Measured, budgetBytes: number): Capacity
 /** @returns null where the layer has no line to be quoted, at rest or in service */
 function crossing(memory: Measured['memory'], layer: string, bytes: number): number | null {
   const { perConnectionBytes, inService, plateaus } = memory;
-  const slopes = [perConnectionBytes[layer], inService?.perConnectionBytes[layer]];
-  if (!inService || slopes.some((slope) => slope === undefined || slope.doubt !== undefined)) return null;
+  const [atRest, needed] = [perConnectionBytes[layer], inService?.perConnectionBytes[layer]];
+  if (!inService || !atRest || !needed || whyNot(atRest) !== undefined || needed.doubt !== undefined) return null;
   const line = fitLine(inServicePoints({ plateaus, inService }, layer));
   return line && whereReaches(line, bytes);
 }

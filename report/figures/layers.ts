@@ -1,6 +1,7 @@
 /** The layers of a result, as the document itself describes them. */
 import type { LayerDescription } from '../../protocol/result/memory.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { whyNot } from '../statistics/straightness.ts';
 import { spaced } from '../text/format.ts';
 
 /** Its CPU samples are percent of all cores; those of other layers are percent of one. */
@@ -51,7 +52,8 @@ export function slopeLayers(result: Described): string[] {
 /** What was nothing at each plateau; and the whole machine where its slope may not be quoted: all that runs on it moves its memory. */
 export function isNoise({ memory }: Pick<Result, 'memory'>, id: string): boolean {
   if (isNothing(memory, id)) return true;
-  return familyOf(id) === WHOLE_MACHINE && memory.perConnectionBytes[id]?.doubt !== undefined;
+  const slope = memory.perConnectionBytes[id];
+  return familyOf(id) === WHOLE_MACHINE && slope !== undefined && whyNot(slope) !== undefined;
 }
 
 /** Such as that of processes that the workers have started, where they have started none. */
@@ -67,11 +69,6 @@ export function oneOfEach(ids: string[]): string[] {
 /** `worker` of `workerHeapUsed`. */
 export function familyOf(id: string): string {
   return /^[a-z\d]*/.exec(id)?.[0] ?? id;
-}
-
-/** Memory of processes, in pages: allocators take it in steps of many connections, and keep what they have. */
-export function growsInSteps(id: string): boolean {
-  return /(Rss|Pss|WorkingSet)$/.test(id);
 }
 
 /** Layers with CPU and samples. */

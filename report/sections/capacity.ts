@@ -5,7 +5,7 @@ import { mainWorkerLayer } from '../figures/layers.ts';
 import { limitName, limitsOf, nextLimit } from '../figures/limits.ts';
 import { amount } from '../model/amount.ts';
 import { absentSection, type Cell, facts, type Section } from '../model/document.ts';
-import { DOUBT_TEXTS } from '../statistics/straightness.ts';
+import { DOUBT_TEXTS, whyNot } from '../statistics/straightness.ts';
 import { integer } from '../text/format.ts';
 
 const TITLE = 'Limits';
@@ -57,11 +57,12 @@ function budgetRow({ capacity: { memoryLimited }, memory, environment }: Result)
     return [[name, amount('count', connections), basis === 'inService' ? 'by memory in service' : 'by memory at rest']];
   }
   const layer = mainWorkerLayer(perConnectionBytes);
-  const doubt = perConnectionBytes[layer]?.doubt ?? inService?.perConnectionBytes[layer]?.doubt;
+  const [atRest, needed] = [perConnectionBytes[layer], inService?.perConnectionBytes[layer]];
+  const doubt = (atRest && whyNot(atRest)) ?? (needed?.doubt && DOUBT_TEXTS[needed.doubt]);
   const budget = Number(environment.settings.memoryBudgetBytes);
   if (doubt === undefined || !(budget > 0)) return [];
   const name = `Connections that fit into ${integer(budget / 1024 ** 2)} MB of workers`;
-  return [[name, amount('count', null), `not known (the workers’ memory: ${DOUBT_TEXTS[doubt]})`]];
+  return [[name, amount('count', null), `not known (the workers’ memory: ${doubt})`]];
 }
 
 /** @returns why there is no limit of pings; null where there is one, or where nobody was idle */

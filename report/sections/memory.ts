@@ -1,8 +1,7 @@
 /** What a connection costs in memory. */
-import type { Slope } from '../../protocol/result/memory.ts';
-import type { Interval } from '../../protocol/result/parts.ts';
+import type { PerConnection, Slope } from '../../protocol/result/memory.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { type ConnectionCost, connectionCost, costText, splitText } from '../answer/cost.ts';
+import { costAmount, costText, splitText } from '../answer/cost.ts';
 import { memoryByConnections } from '../charts/memory.ts';
 import { memoryOverTime } from '../charts/over-time.ts';
 import { familyOf, inOrder, isNothing, layerTitle, mainWorkerLayer, slopeLayers } from '../figures/layers.ts';
@@ -17,7 +16,7 @@ import {
   lines,
   type Section,
 } from '../model/document.ts';
-import { DOUBT_TEXTS } from '../statistics/straightness.ts';
+import { DOUBT_TEXTS, whyNot } from '../statistics/straightness.ts';
 import { integer } from '../text/format.ts';
 import { NO_SAMPLES } from './parts.ts';
 
@@ -25,7 +24,7 @@ const TITLE = 'Memory';
 
 export function memory(result: Result): Section {
   const { memory: found, absent, verdict } = result;
-  const cost = absent.memory === undefined ? connectionCost(result) : null;
+  const cost = absent.memory === undefined ? found.perConnection : null;
   const findings = finding(result, cost);
   if (absent.memory !== undefined) return { ...absentSection('memory', TITLE, absent.memory), findings };
   const trusted = verdict.status !== 'INVALID';
@@ -51,14 +50,14 @@ export function memory(result: Result): Section {
 }
 
 /** After a planned fault, it is not the question, and there are too few plateaus to tell. */
-function finding(result: Result, cost: ConnectionCost | null): Finding[] {
+function finding(result: Result, cost: PerConnection | null): Finding[] {
   const { memory: found, absent, fault } = result;
   if (fault) return [];
   const name = 'Memory per connection';
   if (cost) {
     const needed =
       cost.inService === null ? '' : `${withUnit('kilobytes', cost.inService)} with garbage and buffers at the peak`;
-    const value = cost.total;
+    const value = costAmount(cost);
     const garbage = found.collected ? '' : 'garbage included';
     const note = [splitText(cost), garbage, needed, value.value === null ? (value.next ?? '') : ''];
     return [{ text: costText(cost, found.collected), figure: { name, value, note: note.filter(Boolean).join('; ') } }];
@@ -69,13 +68,14 @@ function finding(result: Result, cost: ConnectionCost | null): Finding[] {
 }
 
 /** The parts of the headline, which add up to it. */
-function split({ memory: { collected }, run }: Result, { total, parts, inService, without }: ConnectionCost): Block[] {
+function split({ memory: { collected }, run }: Result, cost: PerConnection): Block[] {
+  const { parts, inService, without } = cost;
   const rows: Cell[][] = parts.map((part) => [
     part.title,
     amount('kilobytes', part.bytes),
     amount('kilobytes', part.inService),
   ]);
-  const unknown = without.map((text): Cell[] => [text, '–', '–']);
+  const unknown = without.map(({ title, doubt }): Cell[] => [`${title} not known: ${DOUBT_TEXTS[doubt]}`, '–', '–']);
   const head = ['KB per connection', collected ? 'Kept' : 'As it was', 'At the peak, with garbage and buffers'];
   const sockets = run.profile === 'full' ? 'three of the four' : 'one of the two';
   const hasKernel = parts.some(({ title }) => title === 'kernel');
@@ -83,7 +83,7 @@ function split({ memory: { collected }, run }: Result, { total, parts, inService
     grid('What a connection costs this deployment', head, [
       ...rows,
       ...unknown,
-      ['together', total, amount('kilobytes', inService)],
+      ['together', costAmount(cost), amount('kilobytes', inService)],
     ]),
     lines('note', [
       hasKernel &&
@@ -102,7 +102,7 @@ function byLayer(result: Result): Block[] {
     const needed = inService?.perConnectionBytes[layer];
     return [
       layerTitle(result, layer),
-      slope.doubt === undefined ? amount('kilobytes', slope.slope, intervalOf(slope)) : boundsOf(slope),
+      slope.doubt === undefined ? slopeOf(slope) : '–',
       amount('kilobytes', slope.doubt === undefined && needed?.doubt === undefined ? needed?.slope : null),
       amount('megabytes', residualBytes[layer]),
       slope.doubt === undefined ? '' : DOUBT_TEXTS[slope.doubt],
@@ -114,15 +114,12 @@ function byLayer(result: Result): Block[] {
   ];
 }
 
-function intervalOf({ low95, high95 }: Pick<Slope, 'low95' | 'high95'>): Interval {
-  return low95 === null || high95 === null ? null : { low95, high95 };
-}
-
-/** What the noise leaves of a slope that is not to be quoted. Of other doubts, the interval knows nothing. */
-function boundsOf(slope: Slope): Cell {
-  if (slope.doubt !== 'wide' && slope.doubt !== 'noRise') return '–';
-  const interval = intervalOf(slope);
-  return amount('kilobytes', null, interval && { ...interval, low95: Math.max(0, interval.low95) });
+/** A wide interval is the answer itself. */
+function slopeOf(slope: Slope): Cell {
+  const { low95, high95 } = slope;
+  if (low95 === null || high95 === null) return amount('kilobytes', slope.slope);
+  if (whyNot(slope) === undefined) return amount('kilobytes', slope.slope, { low95, high95 });
+  return amount('kilobytes', null, { low95: Math.max(0, low95), high95: Math.max(0, high95) });
 }
 
 /** @returns whose the workers' figures are, where nobody can ask them: `Workers RSS: /proc of its processes` */

@@ -62,28 +62,6 @@ export function fitLine(points: Point[]): Line | null {
   return { ...estimate, low95: slope - halfWidth, high95: slope + halfWidth, spread };
 }
 
-/**
- * For errors that stay: what is too much at one point is too much at all later ones, too. The scatter around the line then
- * looks small, and the steps from point to point tell.
- * @returns the line with the wider of both intervals; null as `fitLine`
- */
-export function fitSteps(points: Point[]): Line | null {
-  const line = fitLine(points);
-  if (line === null || line.low95 === null) return line;
-  const { slope, n } = line;
-  const sorted = points.toSorted((a, b) => a.x - b.x);
-  const [first, last] = [sorted[0] as Point, sorted.at(-1) as Point];
-  const mean = (last.y - first.y) / (last.x - first.x);
-  const squares = sorted.slice(1).reduce((sum, { x, y }, index) => {
-    const before = sorted[index] as Point;
-    // Equal x add no step: what differs there is in the scatter around the line.
-    return x === before.x ? sum : sum + (y - before.y - mean * (x - before.x)) ** 2 / (x - before.x);
-  }, 0);
-  const ofSteps = studentT(CONFIDENCE, n - 2) * Math.sqrt(squares / (n - 2) / (last.x - first.x));
-  const halfWidth = Math.max(ofSteps, line.high95 - slope);
-  return { ...line, low95: slope - halfWidth, high95: slope + halfWidth };
-}
-
 /** @returns the x where the line reaches `y`; null when the line does not rise, or by rounding errors only */
 export function whereReaches({ slope, intercept }: Line, y: number): number | null {
   const x = (y - intercept) / slope;

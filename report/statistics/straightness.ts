@@ -13,25 +13,28 @@ export const MAX_HALF_WIDTH_SHARE = 0.25;
 export const MAX_BEND = 0.2;
 
 export const DOUBT_TEXTS: Record<Doubt, string> = {
-  fewPlateaus: 'read at fewer than three numbers of connections',
-  noRise: 'no rise beyond its noise',
   curved: 'not a straight line',
   grows: 'growth at an unchanged number of connections',
-  falling: 'partly freed after the baseline was read',
-  freed: 'partly freed while the number of connections stayed the same',
+  freed: 'partly freed while it was measured',
   kept: 'most of it was still there after all connections had left',
-  wide: `95 % interval wider than ± ${100 * MAX_HALF_WIDTH_SHARE} %`,
   miscounted: 'unclear which connections it belongs to',
 };
 
-/** @returns the first reason not to quote the line through the points; undefined where there is none */
-export function doubtOf(points: Point[], line: Line | null = fitLine(points)): Doubt | undefined {
-  if (line === null || line.low95 === null) return 'fewPlateaus';
-  if (!(line.low95 > 0)) return 'noRise';
-  // Before the width, which a curve makes wide.
-  const bend = bendOf(points, line);
-  if (bend !== null && Math.abs(bend.share) > Math.max(MAX_BEND, bend.halfWidth)) return 'curved';
-  return line.high95 - line.slope > MAX_HALF_WIDTH_SHARE * line.slope ? 'wide' : undefined;
+/** @returns why a slope is no figure of its own; undefined where it is */
+export function whyNot({ slope, low95, high95, doubt }: Omit<Slope, 'naive'>): string | undefined {
+  if (doubt !== undefined) return DOUBT_TEXTS[doubt];
+  if (low95 === null || high95 === null) return 'read at fewer than three numbers of connections';
+  if (low95 <= 0) return 'no rise beyond its noise';
+  return isNarrow(slope, high95 - low95) ? undefined : `95 % interval wider than ± ${100 * MAX_HALF_WIDTH_SHARE} %`;
+}
+
+export function isNarrow(value: number, width: number): boolean {
+  return width / 2 <= MAX_HALF_WIDTH_SHARE * value;
+}
+
+export function isCurved(points: Point[]): boolean {
+  const bend = bendOf(points);
+  return bend !== null && Math.abs(bend.share) > Math.max(MAX_BEND, bend.halfWidth);
 }
 
 export interface Bend {

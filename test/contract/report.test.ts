@@ -92,7 +92,7 @@ function sums(tables: Table[], { memory }: Result): string[] {
       const spoilt = names.some((name) => {
         const layer = { workers: 'workerPss', proxy: 'nginxPss', kernel: 'kernelSlab' }[name];
         const doubt = layer === undefined ? undefined : memory.perConnectionBytes[layer]?.doubt;
-        return doubt !== undefined && doubt !== 'wide' && doubt !== 'noRise';
+        return doubt !== undefined;
       });
       return [
         ...(total != null && Math.abs(total - sum) > 1 ? ['a sum that is not that of its parts'] : []),

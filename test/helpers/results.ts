@@ -5,6 +5,7 @@ import type { Batch } from '../../protocol/result/delivery.ts';
 import type { Messages } from '../../protocol/result/messages.ts';
 import type { Summary } from '../../protocol/result/parts.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
+import { perConnectionOf } from '../../report/figures/per-connection.ts';
 
 const MB = 1024 * 1024;
 
@@ -156,7 +157,7 @@ export function perfectMessages(): Messages {
 export function perfectResult(): Result {
   const batches = Array.from({ length: 12 }, (_, index) => perfectBatch(index + 1, 5000));
   const result: Result = {
-    schemaVersion: 2,
+    schemaVersion: 3,
     absent: {},
     run: {
       id: '20260102-030405-5k',
@@ -240,6 +241,7 @@ export function perfectResult(): Result {
     },
     memory: {
       collected: true,
+      perConnection: null,
       overTime: null,
       sources: {},
       layers: describeLayers(LAYERS),
@@ -409,5 +411,6 @@ export function perfectResult(): Result {
       gitCommit: null,
     },
   };
+  result.memory.perConnection = perConnectionOf(result);
   return resultSchema.parse(result);
 }

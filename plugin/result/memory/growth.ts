@@ -3,7 +3,6 @@
  * would be taken for the cost of connections; and what a connection takes later is not in their line at all.
  */
 import { fitLine } from '../../../report/statistics/statistics.ts';
-import type { Doubt } from '../../../report/statistics/straightness.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes } from '../../run/measurements/memory.ts';
 import type { Sampler } from '../../samplers/index.ts';
@@ -11,7 +10,7 @@ import { sampled } from './peaks.ts';
 
 /** As a share of what the connections seem to cost. */
 const MAX_SHARE = 0.2;
-/** By as much does the memory of a sound process move on its own: a leak can be claimed only above it. */
+/** By as much does the memory of a sound process move on its own: growth can be claimed only above it. */
 const NOISE_BYTES = 1024 ** 2;
 
 /** What a collection leaves, to the byte: of a process, broadcasts leave pages that nothing needs any more. */
@@ -22,22 +21,18 @@ type Measured = Pick<Measurements, 'control' | 'stages' | 'plateaus' | 'afterBro
 /**
  * A figure grows if it rises in the samples of the idle time, and a collection after the broadcasts does not take this back:
  * garbage rises, too. The slower of the two rates counts, from the first plateau to the last.
- * @returns by figure: `grows`, or `noRise` where connections cost so little that a process's own noise spoils the line; empty
- *   without idle time or broadcasts, which leave nothing to compare
+ * @returns figures; none without idle time or broadcasts, which leave nothing to compare
  */
-export function growthDoubts(
-  measured: Measured,
-  { layers, samples }: Pick<Sampler, 'layers' | 'samples'>,
-): Map<string, Doubt> {
+export function growingFigures(measured: Measured, { layers, samples }: Pick<Sampler, 'layers' | 'samples'>): string[] {
   const { control, stages, plateaus, afterBroadcasts } = measured;
   const at = (name: string) => stages.find((stage) => stage.name === name)?.t;
   const [baseline, hold, broadcasts] = [at('baseline'), at('hold'), at('broadcasts')];
   const end = stages.find(({ name }) => name === 'disconnect' || name === 'end of the run')?.t;
   const [first, last] = [plateaus[0], plateaus.at(-1)];
-  const doubts = new Map<string, Doubt>();
-  if (baseline === undefined || hold === undefined || broadcasts === undefined || end === undefined) return doubts;
+  const growing: string[] = [];
+  if (baseline === undefined || hold === undefined || broadcasts === undefined || end === undefined) return growing;
   // Garbage that nobody collects looks the same.
-  if (!control || !first || !last || !afterBroadcasts) return doubts;
+  if (!control || !first || !last || !afterBroadcasts) return growing;
   const idle = samples.filter(({ t }) => t >= hold && t < broadcasts);
   for (const { id, figures } of layers) {
     for (const { id: figure, sampleKey } of figures) {
@@ -51,11 +46,11 @@ export function growthDoubts(
       );
       if (!line?.low95 || line.low95 <= 0) continue;
       const bytesPerSecond = Math.min(line.slope, (after - full) / (end - hold));
-      if (bytesPerSecond * (hold - baseline) <= MAX_SHARE * Math.max(0, full - before)) continue;
-      doubts.set(figure, after - full > NOISE_BYTES ? 'grows' : 'noRise');
+      const share = (bytesPerSecond * (hold - baseline)) / Math.max(1, full - before);
+      if (share > MAX_SHARE && after - full > NOISE_BYTES) growing.push(figure);
     }
   }
-  return doubts;
+  return growing;
 }
 
 /**

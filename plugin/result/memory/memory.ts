@@ -3,14 +3,13 @@
 import type { Slope } from '../../../protocol/result/memory.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { inServicePoints } from '../../../report/figures/in-service.ts';
-import { growsInSteps } from '../../../report/figures/layers.ts';
-import { fitLine, fitSteps, type Point } from '../../../report/statistics/statistics.ts';
-import { type Doubt, doubtOf } from '../../../report/statistics/straightness.ts';
+import { fitPlateaus, type PlateauPoint } from '../../../report/statistics/plateaus.ts';
+import { type Doubt, isCurved } from '../../../report/statistics/straightness.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import type { LayerBytes } from '../../run/measurements/memory.ts';
+import type { LayerBytes, Plateau } from '../../run/measurements/memory.ts';
 import { describeLayers, type Sampler } from '../../samplers/index.ts';
 import { fallenFigures } from './fallen.ts';
-import { growthDoubts, steppedFigures } from './growth.ts';
+import { growingFigures, steppedFigures } from './growth.ts';
 import { heldDoubt } from './held-memory.ts';
 import { memorySum } from './memory-sum.ts';
 import { overTimeFigures } from './over-time.ts';
@@ -33,14 +32,16 @@ export function memoryFigures(measurements: Measurements, sampled: Sampled): Mem
       measurements.peakConnections > 0
         ? ((peakBytes[layer] ?? 0) - (baseline[layer] ?? 0)) / measurements.peakConnections
         : 0;
-    const points = plateaus.map(({ connections, layers: bytes }) => ({ x: connections, y: bytes[layer] as number }));
-    const slope = slopeOf(layer, points, doubts.get(layer));
+    const points = withoutBaseline(plateaus).map((plateau) => pointOf(plateau, layer));
+    const slope = slopeOf(points, doubts.get(layer));
     if (slope) perConnectionBytes[layer] = { ...slope, naive };
   }
   return {
     layers: describeLayers(sampled.layers),
     collected: measurements.control,
     perConnectionBytes,
+    // It follows from the finished figures.
+    perConnection: null,
     inService: inServiceFigures(measurements, sampled, doubts),
     sum: memorySum(perConnectionBytes, sampled.layers),
     peakBytes,
@@ -62,11 +63,10 @@ function doubtsOfRun(measurements: Measurements, sampled: Sampled): Map<string, 
   const held = heldDoubt(measurements);
   return new Map<string, Doubt>([
     ...(held === undefined ? [] : ofWorkers.map((figure) => [figure, held] as const)),
-    ...growthDoubts(measurements, sampled),
-    ...steppedFigures(measurements, ofWorkers).map((figure) => [figure, 'grows'] as const),
-    ...[...measurements.fallingAtBaseline, ...fallenFigures(measurements)].map(
-      (figure) => [figure, 'falling'] as const,
+    ...[...growingFigures(measurements, sampled), ...steppedFigures(measurements, ofWorkers)].map(
+      (figure) => [figure, 'grows'] as const,
     ),
+    ...[...measurements.fallingAtBaseline, ...fallenFigures(measurements)].map((figure) => [figure, 'freed'] as const),
   ]);
 }
 
@@ -93,18 +93,37 @@ function inServiceFigures(
   };
   const atRest = plateaus.map(({ connections, layers }) => ({ connections, ...layers }));
   const slopes = inAll([...readings, ...atRest]).flatMap((layer) => {
-    const slope = slopeOf(layer, inServicePoints({ plateaus: atRest, inService }, layer), doubts.get(layer));
+    const slope = slopeOf(inServicePoints({ plateaus: atRest, inService }, layer), doubts.get(layer));
     // The slope leads to the peak, a single observation: nobody knows how much the next one will differ.
     return slope ? [[layer, { ...slope, low95: null, high95: null }] as const] : [];
   });
   return { perConnectionBytes: Object.fromEntries(slopes), ...inService };
 }
 
-function slopeOf(layer: string, points: Point[], doubtOfRun: Doubt | undefined): Omit<Slope, 'naive'> | null {
-  const line = growsInSteps(layer) ? fitSteps(points) : fitLine(points);
+/** Beyond the baseline. */
+const ENOUGH_PLATEAUS = 4;
+
+/**
+ * What earlier connections have left free in the proxy, the kernel and the processes, the first ones of the run take for nothing.
+ * So the line begins where there are some, unless there are too few plateaus to do without the baseline.
+ */
+function withoutBaseline(plateaus: Plateau[]): Plateau[] {
+  const others = plateaus.filter(({ connections }) => connections > 0);
+  return others.length < ENOUGH_PLATEAUS ? plateaus : others;
+}
+
+function pointOf({ connections, layers, readings = [] }: Plateau, layer: string): PlateauPoint {
+  const [y, n] = [layers[layer] as number, readings.length];
+  if (n < 2) return { x: connections, y };
+  const squares = readings.reduce((sum, { [layer]: bytes = y }) => sum + (bytes - y) ** 2, 0);
+  return { x: connections, y, variance: squares / (n - 1) / n };
+}
+
+function slopeOf(points: PlateauPoint[], doubtOfRun: Doubt | undefined): Omit<Slope, 'naive'> | null {
+  const line = fitPlateaus(points);
   if (!line) return null;
   const { slope, low95, high95, r2 } = line;
-  const doubt = doubtOfRun ?? doubtOf(points, line);
+  const doubt = doubtOfRun ?? (isCurved(points) ? 'curved' : undefined);
   return { slope, low95, high95, r2, ...(doubt !== undefined && { doubt }) };
 }
 

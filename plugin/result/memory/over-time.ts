@@ -1,6 +1,6 @@
 /** What connections leave behind that have come and gone: the line through the readings, layer by layer. */
 import type { Drift, OverTimeResult } from '../../../protocol/result/over-time.ts';
-import { fitSteps } from '../../../report/statistics/statistics.ts';
+import { fitPlateaus } from '../../../report/statistics/plateaus.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { MomentReading } from '../../run/measurements/memory.ts';
 
@@ -48,7 +48,7 @@ function afterWarmUp(peaks: MomentReading[], readings: MomentReading[]): MomentR
 }
 
 function driftOf(readings: MomentReading[], layer: string, kind: OverTimeResult['kind']): Drift | null {
-  const line = fitSteps(readings.map(({ gone, layers }) => ({ x: gone, y: layers[layer] as number })));
+  const line = fitPlateaus(readings.map(({ gone, layers }) => ({ x: gone, y: layers[layer] as number })));
   const [first, last] = [readings[0], readings.at(-1)];
   if (!line || !first || !last) return null;
   const { slope, low95, high95 } = line;

@@ -6,8 +6,9 @@ export type LayerBytes = Record<string, number>;
 
 export interface Plateau {
   connections: number;
-  /** At rest. */
+  /** At rest: means of the readings. */
   layers: LayerBytes;
+  readings?: LayerBytes[];
   /** Just before the collection; missing where nobody read it. */
   inService?: LayerBytes;
 }

@@ -5,9 +5,18 @@ import { type AtRest, FALL_LIMIT_MS, type Fall, readAtRest, readInService, readS
 
 const MB = 1024 ** 2;
 
-/** @param when as in "at 1000 connections" @returns bytes per layer */
-export async function measureAtRest(context: RunContext, when: string): Promise<LayerBytes> {
-  return collectedOnly(context, await readAtRest(context.control, context.sampler), when);
+/**
+ * @param when as in "at 1000 connections"
+ * @param isSame whether the connections are still those of the first reading
+ * @returns bytes per layer
+ */
+export async function measureAtRest(
+  context: RunContext,
+  when: string,
+  isSame?: () => boolean,
+): Promise<Pick<AtRest, 'layers' | 'readings'>> {
+  const read = await readAtRest(context.control, context.sampler, { isSame });
+  return { layers: collectedOnly(context, read, when), readings: read.readings };
 }
 
 /**
@@ -19,11 +28,12 @@ export async function measureSettled(
   context: RunContext,
   when: string,
   so: string,
-): Promise<{ layers: LayerBytes; falling: string[] }> {
+): Promise<Pick<AtRest, 'layers' | 'readings'> & { falling: string[] }> {
   const { control, sampler, signal } = context;
   const settled = await readSettled(control, sampler, signal);
   const layers = collectedOnly(context, settled, when);
-  if (settled.falls.length === 0 || signal.aborted) return { layers, falling: [] };
+  const { readings } = settled;
+  if (settled.falls.length === 0 || signal.aborted) return { layers, readings, falling: [] };
   addWarning(
     context,
     'SERVER_NOT_IDLE',
@@ -34,7 +44,7 @@ export async function measureSettled(
   const contain = sampler.layers.filter(
     ({ id, containsWorkers }) => fell.has(id) || (containsWorkers && fell.has('worker')),
   );
-  return { layers, falling: contain.flatMap(({ figures }) => figures.map(({ id }) => id)) };
+  return { layers, readings, falling: contain.flatMap(({ figures }) => figures.map(({ id }) => id)) };
 }
 
 export function without(layers: LayerBytes, figures: string[]): LayerBytes {
@@ -66,6 +76,6 @@ export async function measureAfterBroadcasts(context: RunContext): Promise<void>
   if (signal.aborted) return;
   const inService = await readInService(sampler);
   measurements.inServiceAfterBroadcasts = inService;
-  measurements.afterBroadcasts = await measureAtRest(context, 'after the broadcasts');
+  measurements.afterBroadcasts = (await measureAtRest(context, 'after the broadcasts')).layers;
   record.append('after-broadcasts', { layers: measurements.afterBroadcasts, inService });
 }

@@ -8,7 +8,7 @@ import type { LayerBytes, MomentReading, OverTimeMeasured } from '../measurement
 import { pause } from '../wait.ts';
 import { noteGenerator } from '../windows/generator-loops.ts';
 import { measureAtRest, measureSettled, without } from './at-rest.ts';
-import { readAsItIs, readInService } from './readings.ts';
+import { readInService } from './readings.ts';
 
 /** In a run of days, each stands for several. */
 const MAX_READINGS = 3600;
@@ -54,7 +54,7 @@ export async function measureWave(
   await checkpoints.check(when);
   const snapshots = await link.snapshots();
   const left = await moment(context, snapshots, () =>
-    measured.collected ? settled(context, when) : readAsItIs(sampler),
+    measured.collected ? settled(context, when) : readInService(sampler),
   );
   if (signal.aborted) return;
   if (population.connections() > 0) {
@@ -87,7 +87,8 @@ export async function measureChurn(
     // Also the worst of the event loops so far: reading them begins a new window.
     const snapshots = await noteGenerator(context, 'ramp');
     measurements.peakConnections = Math.max(measurements.peakConnections, population.connections());
-    const read = () => (measured.collected ? measureAtRest(context, when) : readAsItIs(sampler));
+    const read = async () =>
+      measured.collected ? (await measureAtRest(context, when)).layers : readInService(sampler);
     const reading = await moment(context, snapshots, read);
     if (signal.aborted) return;
     measured.readings.add(reading);

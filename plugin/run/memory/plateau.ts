@@ -2,25 +2,26 @@
 
 import type { Checkpoints } from '../checkpoints/checkpoints.ts';
 import { addWarning, type RunContext } from '../context.ts';
-import type { LayerBytes } from '../measurements/memory.ts';
 import { measureAtRest, measureSettled } from './at-rest.ts';
-import { readInService } from './readings.ts';
+import { type AtRest, readInService } from './readings.ts';
 
 /** Before the load. What is freed only after it would make the connections look cheaper. */
 export async function measureBaseline(context: RunContext, checkpoints: Checkpoints): Promise<void> {
   await measurePlateau(context, checkpoints, async (when) => {
     const so = 'the baseline is too high, and there is no memory per connection';
-    const { layers, falling } = await measureSettled(context, when, so);
+    const { falling, ...read } = await measureSettled(context, when, so);
     context.measurements.fallingAtBaseline = falling;
-    return layers;
+    return read;
   });
 }
 
-/** Adds no plateau if connections came or left while memory was read. */
+type AtRestOf = (when: string, isSame: () => boolean) => Promise<Pick<AtRest, 'layers' | 'readings'>>;
+
+/** Adds no plateau if connections came or left before memory was read once. */
 export async function measurePlateau(
   context: RunContext,
   checkpoints: Checkpoints,
-  atRest: (when: string) => Promise<LayerBytes> = (when) => measureAtRest(context, when),
+  atRest: AtRestOf = (when, isSame) => measureAtRest(context, when, isSame),
 ): Promise<void> {
   const { sampler, population, record, measurements, signal } = context;
   if (signal.aborted) return;
@@ -28,8 +29,8 @@ export async function measurePlateau(
   await checkpoints.check(when);
   const connections = population.connections();
   const inService = await readInService(sampler);
-  const layers = await atRest(when);
-  if (measurements.memory && population.connections() !== connections) {
+  const { layers, readings } = await atRest(when, () => population.connections() === connections);
+  if (measurements.memory && readings.length === 0) {
     addWarning(
       context,
       'PLATEAU_MOVED',
@@ -40,6 +41,6 @@ export async function measurePlateau(
   }
   measurements.absentLayers = sampler.absent();
   measurements.origins = sampler.origins();
-  measurements.plateaus.push({ connections, layers, inService });
-  record.append('plateau', { connections, layers, inService });
+  measurements.plateaus.push({ connections, layers, readings, inService });
+  record.append('plateau', { connections, layers, readings, inService });
 }

@@ -1,16 +1,18 @@
 /**
- * Memory in service, as it is with its garbage; and at rest: collected, settled, and the median of several readings, because
- * single ones jump.
+ * Memory in service, as it is with its garbage; and at rest: collected, settled, and the mean of several readings, whose scatter
+ * tells how noisy they are.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { WorkerStats } from '../../../protocol/events.ts';
 import type { ControlClients, Sampler } from '../../samplers/index.ts';
 import type { LayerBytes } from '../measurements/memory.ts';
 
+/** Of each plateau. */
 const READINGS = 3;
-const BETWEEN_READINGS_MS = 200;
-/** After a collection, for finalizers and for the kernel to take pages back. */
-const SETTLE_MS = 300;
+/** Collections of a large server take so long that there is no time for more in the pause of a scenario. */
+const LONGEST_MS = 1500;
+/** After a collection, for finalizers and for the kernel to take pages back; or between readings as it is. */
+const SETTLE_MS = 250;
 /** How long memory may go on falling. */
 export const FALL_LIMIT_MS = 20_000;
 /** Readings of an idle deployment, one after the other, differ by less. */
@@ -19,7 +21,9 @@ const NOISE = { bytes: 1024 ** 2, share: 0.005 };
 type Control = Pick<ControlClients, 'gc' | 'stats'>;
 
 export interface AtRest {
+  /** Means of the readings. */
   layers: LayerBytes;
+  readings: LayerBytes[];
   /** Workers that confirmed the collection, although they did not make any. */
   uncollected: string[];
 }
@@ -36,23 +40,27 @@ export function readInService(sampler: Pick<Sampler, 'reading'>): Promise<LayerB
   return sampler.reading();
 }
 
-/** @returns bytes per layer, after a forced collection in every worker */
-export async function readAtRest(control: Control, sampler: Pick<Sampler, 'reading'>): Promise<AtRest> {
+/**
+ * Each reading makes garbage in the workers that are asked, hundreds of kilobytes of it, so each has a collection of its own.
+ * @param isSame whether the connections are still those of the first reading: later ones do not count
+ * @returns bytes per layer, after forced collections in every worker
+ */
+export async function readAtRest(
+  control: Control,
+  sampler: Pick<Sampler, 'reading'>,
+  { count = READINGS, isSame = () => true }: { count?: number; isSame?: (() => boolean) | undefined } = {},
+): Promise<AtRest> {
   const before = await control.stats();
-  await control.gc();
-  await delay(SETTLE_MS);
-  const uncollected = withoutCollection(before, await control.stats());
-  return { layers: await readAsItIs(sampler), uncollected };
-}
-
-/** @returns bytes per layer, with whatever garbage there is */
-export async function readAsItIs(sampler: Pick<Sampler, 'reading'>): Promise<LayerBytes> {
   const readings: LayerBytes[] = [];
-  for (let index = 0; index < READINGS; index++) {
-    if (index > 0) await delay(BETWEEN_READINGS_MS);
-    readings.push(await sampler.reading());
-  }
-  return medians(readings);
+  const endMs = performance.now() + LONGEST_MS;
+  do {
+    await control.gc();
+    await delay(SETTLE_MS);
+    const reading = await sampler.reading();
+    if (isSame()) readings.push(reading);
+  } while (readings.length < count && isSame() && performance.now() < endMs);
+  const uncollected = withoutCollection(before, await control.stats());
+  return { layers: means(readings), readings, uncollected };
 }
 
 /**
@@ -65,10 +73,10 @@ export async function readSettled(
   signal: AbortSignal,
 ): Promise<AtRest & { falls: Fall[] }> {
   const deadlineMs = performance.now() + FALL_LIMIT_MS;
-  let before = await readAtRest(control, sampler);
+  let before = await readAtRest(control, sampler, { count: 1 });
   for (;;) {
     const now = await readAtRest(control, sampler);
-    const falls = fallsOf(before.layers, now.layers, sampler.layers);
+    const falls = fallsOf(before.readings.at(-1) ?? {}, now.readings.at(-1) ?? {}, sampler.layers);
     const uncollected = [...new Set([...before.uncollected, ...now.uncollected])];
     if (falls.length === 0 || signal.aborted || performance.now() > deadlineMs) return { ...now, uncollected, falls };
     before = { ...now, uncollected };
@@ -94,13 +102,10 @@ function fallsOf(before: LayerBytes, now: LayerBytes, layers: Sampler['layers'])
   });
 }
 
-/** @returns the median of each layer that all readings have: a layer that comes and goes cannot be compared */
-function medians(readings: LayerBytes[]): LayerBytes {
+/** @returns the mean of each layer that all readings have: a layer that comes and goes cannot be compared */
+function means(readings: LayerBytes[]): LayerBytes {
   const layers = Object.keys(readings[0] ?? {}).filter((layer) => readings.every((one) => layer in one));
   return Object.fromEntries(
-    layers.map((layer) => {
-      const sorted = readings.map((one) => one[layer] as number).sort((a, b) => a - b);
-      return [layer, sorted[Math.floor(sorted.length / 2)] as number];
-    }),
+    layers.map((layer) => [layer, readings.reduce((sum, one) => sum + (one[layer] as number), 0) / readings.length]),
   );
 }

@@ -46,6 +46,12 @@ export const worker = processLayer({
   rss: { main: true, metric: 'memory.worker.bytes_per_connection' },
   figures: [
     {
+      id: 'workerKept',
+      title: 'Workers V8 heap and external',
+      source: 'control port',
+      read: async (sources) => sumOf(await sources.workers(), (stats) => stats.heapUsedBytes + stats.externalBytes),
+    },
+    {
       id: 'workerChildrenPss',
       title: 'Workers, what they have started, PSS',
       source: '/proc of its processes',

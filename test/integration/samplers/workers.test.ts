@@ -68,7 +68,11 @@ test('a worker that does not collect is told from one that does, whatever it con
   );
   t.after(() => control.close());
   const sampler = { reading: async () => ({ workerRss: 1 }) };
-  assert.deepEqual(await readAtRest(control, sampler), { layers: { workerRss: 1 }, uncollected: [] });
+  assert.deepEqual(await readAtRest(control, sampler), {
+    layers: { workerRss: 1 },
+    readings: [{ workerRss: 1 }, { workerRss: 1 }, { workerRss: 1 }],
+    uncollected: [],
+  });
   const confirming = { gc: async () => {}, stats: () => control.stats() };
   assert.deepEqual((await readAtRest(confirming, sampler)).uncollected, ['w0', 'w0']);
   const tunings = (await control.stats()).map(({ server }) => [server?.kind, server?.tunings.dropRequest]);

@@ -93,8 +93,8 @@ it('a slope that may not be quoted is no metric', () => {
   const result = perfectResult();
   const { systemUsed, nginxPss } = result.memory.perConnectionBytes;
   assert.ok(systemUsed && nginxPss);
-  systemUsed.doubt = 'noRise';
-  nginxPss.doubt = 'wide';
+  systemUsed.low95 = -1;
+  nginxPss.low95 = 1;
   const withheld = ['memory.system.bytes_per_connection', 'memory.nginx.bytes_per_connection'];
   assert.deepEqual(
     memoryMetrics(result),

@@ -225,7 +225,7 @@ describe('the outcome by conditions that are given afterwards', () => {
     const result = perfectResult();
     const key = 'memory.perConnectionBytes.workerPss.slope';
     assert.equal(by(result, key, 1e6).status, 'PASSED');
-    Object.assign(result.memory.perConnectionBytes.workerPss as object, { doubt: 'noRise' });
+    Object.assign(result.memory.perConnectionBytes.workerPss as object, { low95: -1 });
     const { status, thresholds } = by(result, key, 1e6);
     assert.equal(status, 'FAILED');
     assert.equal(

@@ -68,7 +68,7 @@ describe('readResult', () => {
   });
 
   it('tells what a newer version wrote', () => {
-    refused(written(JSON.stringify({ ...perfectResult(), schemaVersion: 3 })), 'RESULT_TOO_NEW', 'schemaVersion 3');
+    refused(written(JSON.stringify({ ...perfectResult(), schemaVersion: 4 })), 'RESULT_TOO_NEW', 'schemaVersion 4');
     const result = perfectResult();
     const newer = { ...result, run: { ...result.run, moon: 'full' } };
     refused(written(JSON.stringify(newer)), 'RESULT_TOO_NEW', 'run.moon: unknown');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fitLine, fitSteps, median, type Point, whereReaches } from '../../../report/statistics/statistics.ts';
+import { fitLine, median, type Point, whereReaches } from '../../../report/statistics/statistics.ts';
 import { studentT } from '../../../report/statistics/student.ts';
 
 function near(actual: number | null | undefined, expected: number, tolerance: number): void {
@@ -46,26 +46,6 @@ test('memory of connections: large numbers keep their digits', () => {
   near(exact?.slope, 10_000, 1e-6);
   near(exact?.r2, 1, 1e-12);
   near((exact?.high95 ?? 0) - (exact?.low95 ?? 0), 0, 1e-3);
-});
-
-test('a step that stays: hardly any scatter around the line, and a wide interval', () => {
-  const steps = points([0, 0], [10, 10], [20, 32], [30, 42], [40, 52]);
-  const [line, stepwise] = [fitLine(steps), fitSteps(steps)];
-  assert.ok(line?.spread && stepwise?.spread);
-  assert.equal(stepwise.slope, line.slope);
-  // By hand: 1.3 from end to end; the steps are off by −3, 9, −3, −3, whose squares per x are 10.8; over 3 degrees of freedom.
-  near((stepwise.high95 ?? 0) - stepwise.slope, 3.182446 * Math.sqrt(10.8 / 3 / 40), 1e-4);
-  near(stepwise.slope - (stepwise.low95 ?? 0), (stepwise.high95 ?? 0) - stepwise.slope, 1e-9);
-});
-
-test('the stepwise interval is never narrower than that of the line, and as little known with two points', () => {
-  const zigzag = points([0, 1], [10, 9], [20, 21], [30, 29], [40, 41]);
-  const [line, stepwise] = [fitLine(zigzag), fitSteps(zigzag)];
-  assert.ok((stepwise?.high95 ?? 0) >= (line?.high95 ?? 0));
-  assert.deepEqual(fitSteps(points([0, 1], [10, 2])), fitLine(points([0, 1], [10, 2])));
-  assert.equal(fitSteps([]), null);
-  const twice = fitSteps(points([0, 0], [0, 2], [10, 11], [20, 20]));
-  assert.ok(Number.isFinite(twice?.high95));
 });
 
 test('an interval needs three different x, a line two', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Point } from '../../../report/statistics/statistics.ts';
-import { bendOf, doubtOf } from '../../../report/statistics/straightness.ts';
+import { bendOf, type Doubt, isCurved, whyNot } from '../../../report/statistics/straightness.ts';
 
 const MB = 1024 * 1024;
 /** Errors in MB that look random, always the same. */
@@ -12,46 +12,36 @@ function series(mbAt: (share: number) => number, noise = 0): Point[] {
   return NOISE.map((error, index) => ({ x: index * 250, y: (100 + mbAt(index / 4) + noise * error) * MB }));
 }
 
-describe('a line may be quoted', () => {
-  it('where it is straight and known well', () => {
-    assert.equal(doubtOf(series((share) => 10 * share)), undefined);
-    assert.equal(doubtOf(series((share) => 10 * share, 0.5)), undefined);
+describe('a slope is a figure of its own', () => {
+  const whyNotOf = (low95: number | null, high95: number | null, doubt?: Doubt) =>
+    whyNot({ slope: 10, low95, high95, r2: 1, ...(doubt && { doubt }) });
+
+  it('where it is known well', () => {
+    assert.equal(whyNotOf(7.6, 12.4), undefined);
   });
 
-  it('where it bends by less than a fifth, or by less than its error', () => {
-    // The cost of a connection rises from 0.92 to 1.08 of the average.
-    assert.equal(doubtOf(series((share) => 10 * (0.92 * share + 0.08 * share ** 2))), undefined);
-    const noisy = series((share) => 10 * (0.8 * share + 0.2 * share ** 2), 0.25);
-    const bend = bendOf(noisy);
-    assert.ok(bend && bend.share > 0.2 && bend.share < bend.halfWidth, `${bend?.share} ± ${bend?.halfWidth}`);
-    assert.equal(doubtOf(noisy), undefined);
+  it('and not where noise, too few plateaus or what the run saw spoil it', () => {
+    assert.match(whyNotOf(7, 13) ?? '', /wider than ± 25 %/);
+    assert.match(whyNotOf(-1, 21) ?? '', /no rise/);
+    assert.match(whyNotOf(null, null) ?? '', /fewer than three/);
+    assert.match(whyNotOf(9, 11, 'grows') ?? '', /unchanged number/);
   });
 });
 
-describe('a line may not be quoted', () => {
-  it('where memory does not rise, falls, or may have done neither', () => {
-    assert.equal(doubtOf(series(() => 0)), 'noRise');
-    assert.equal(doubtOf(series((share) => -5 * share)), 'noRise');
-    assert.equal(doubtOf(series((share) => share, 2)), 'noRise');
-  });
-
-  it('where its interval is wide', () => {
-    const points = series((share) => 4 * share, 1);
-    assert.equal(doubtOf(points), 'wide');
-    assert.equal(doubtOf(series((share) => 16 * share, 1)), undefined, 'the same noise on four times as much');
-  });
-
+describe('memory is curved', () => {
   it('where the n-th connection costs more than the first, or less', () => {
-    assert.equal(doubtOf(series((share) => 10 * share ** 2)), 'curved', 'and not just wide');
-    assert.equal(doubtOf(series((share) => 10 * share ** 2, 0.1)), 'curved');
-    assert.equal(doubtOf(series((share) => 10 * (1.5 * share - 0.5 * share ** 2))), 'curved');
+    assert.ok(isCurved(series((share) => 10 * share ** 2)));
+    assert.ok(isCurved(series((share) => 10 * share ** 2, 0.1)));
+    assert.ok(isCurved(series((share) => 10 * (1.5 * share - 0.5 * share ** 2))));
   });
 
-  it('with fewer than three numbers of connections', () => {
-    const points = series((share) => 10 * share);
-    assert.equal(doubtOf([]), 'fewPlateaus');
-    assert.equal(doubtOf(points.slice(0, 2)), 'fewPlateaus');
-    assert.equal(doubtOf([...points.slice(0, 2), ...points.slice(0, 2)]), 'fewPlateaus');
+  it('but not where it bends by less than a fifth, or by less than its error', () => {
+    // The cost of a connection rises from 0.92 to 1.08 of the average.
+    assert.ok(!isCurved(series((share) => 10 * (0.92 * share + 0.08 * share ** 2))));
+    const noisy = series((share) => 10 * (0.8 * share + 0.2 * share ** 2), 0.25);
+    const bend = bendOf(noisy);
+    assert.ok(bend && bend.share > 0.2 && bend.share < bend.halfWidth, `${bend?.share} ± ${bend?.halfWidth}`);
+    assert.ok(!isCurved(noisy));
   });
 });
 

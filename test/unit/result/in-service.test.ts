@@ -76,7 +76,7 @@ it('no capacity comes from a line that may not be quoted, nor from a machine tha
   const result = perfectResult();
   const withDoubt = (layer: string) => {
     const slopes = { ...result.memory.perConnectionBytes };
-    slopes[layer] = { ...(slopes[layer] as (typeof slopes)[string]), doubt: 'wide' };
+    slopes[layer] = { ...(slopes[layer] as (typeof slopes)[string]), low95: 1 };
     const capacity = computeCapacity({ ...result, memory: { ...result.memory, perConnectionBytes: slopes } }, 900 * MB);
     return [capacity.memoryLimited === null, ...capacity.limits.map(({ name }) => name).toSorted()];
   };

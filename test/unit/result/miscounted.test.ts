@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { doubtMiscounted } from '../../../plugin/result/memory/miscounted.ts';
-import { connectionCost } from '../../../report/answer/cost.ts';
 import { computeCapacity } from '../../../report/figures/capacity.ts';
+import { perConnectionOf } from '../../../report/figures/per-connection.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -17,8 +17,11 @@ function assertNothingFollows(measured: ReturnType<typeof measurements>): void {
   const result = perfectResult();
   assert.ok(computeCapacity(result, BUDGET_BYTES).memoryLimited);
   result.memory = doubtMiscounted(result.memory, measured);
-  assert.deepEqual(connectionCost(result)?.parts, []);
-  assert.match(connectionCost(result)?.total.why ?? '', /which connections/);
+  const cost = perConnectionOf(result);
+  assert.deepEqual(
+    [cost?.bytes, cost?.parts, cost?.without.map(({ doubt }) => doubt)],
+    [null, [], ['miscounted', 'miscounted']],
+  );
   assert.equal(computeCapacity(result, BUDGET_BYTES).memoryLimited, null);
   assert.equal(result.memory.sum, null);
 }

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { assembleResult } from '../../../plugin/result/assemble.ts';
-import { connectionCost } from '../../../report/answer/cost.ts';
 import { ConductedRun } from '../../helpers/conducted-run.ts';
 import { perfectResult } from '../../helpers/results.ts';
 import { assertNames } from '../../helpers/verdict.ts';
@@ -48,7 +47,7 @@ describe('a collection that a worker confirms without making it', () => {
     const { memory, capacity } = result;
     assert.deepEqual(Object.keys(memory.perConnectionBytes), ['nginxPss']);
     assert.deepEqual(Object.keys(memory.inService?.perConnectionBytes ?? {}), ['nginxPss']);
-    assert.deepEqual([connectionCost(result), capacity.memoryLimited], [null, null]);
+    assert.deepEqual([memory.perConnection, capacity.memoryLimited], [null, null]);
     assert.match(memory.absent.workerPss ?? '', /did not make a garbage collection/);
     assert.match(memory.absent.systemUsed ?? '', /did not make a garbage collection/);
     assert.equal(memory.collectionsCounted, true);
@@ -79,7 +78,7 @@ describe('memory that is freed late', () => {
     await conducted.whole();
     assert.deepEqual(conducted.run.codes, []);
     assert.deepEqual(conducted.run.measurements.plateaus[0]?.layers.workerRss, 100 * MB);
-    assert.equal(resultOf(conducted).memory.perConnectionBytes.workerRss?.slope, 1000);
+    assert.equal(Math.round(resultOf(conducted).memory.perConnectionBytes.workerRss?.slope ?? 0), 1000);
   });
 
   it('is waited for before the residual', async (t) => {
@@ -112,9 +111,9 @@ describe('memory that is freed late', () => {
     assert.deepEqual(conducted.run.codes, ['SERVER_NOT_IDLE']);
     assertNames(messages(conducted)[0], ['at 0', 'Workers', '20 s']);
     const result = resultOf(conducted);
-    assert.equal(result.memory.perConnectionBytes.workerRss?.doubt, 'falling');
-    assert.equal(connectionCost(result)?.total.value, null);
-    assert.notEqual(result.memory.perConnectionBytes.redisRss?.doubt, 'falling');
+    assert.equal(result.memory.perConnectionBytes.workerRss?.doubt, 'freed');
+    assert.equal(result.memory.perConnection?.bytes, null);
+    assert.notEqual(result.memory.perConnectionBytes.redisRss?.doubt, 'freed');
   });
 
   it('after all have left still falls: no residual of that layer', async (t) => {
@@ -138,6 +137,6 @@ describe('memory that is freed late', () => {
     const { run } = conducted;
     withMore(conducted, () => (run.measurements.stages.some(({ name }) => name === 'hold') ? 0 : 30 * MB));
     await conducted.whole();
-    assert.equal(resultOf(conducted).memory.perConnectionBytes.workerRss?.doubt, 'falling');
+    assert.equal(resultOf(conducted).memory.perConnectionBytes.workerRss?.doubt, 'freed');
   });
 });

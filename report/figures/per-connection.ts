@@ -1,0 +1,122 @@
+/**
+ * The headline of a run: what a connection keeps of this deployment's memory, in its workers, its proxy, and the kernel's part of
+ * their sockets. It is the sum of their slopes at rest.
+ */
+import type { PerConnection, Slope } from '../../protocol/result/memory.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { type Doubt, isNarrow, MAX_HALF_WIDTH_SHARE } from '../statistics/straightness.ts';
+import { mainWorkerLayer } from './layers.ts';
+
+type Measured = Pick<Result, 'memory' | 'run' | 'connections'>;
+type Part = PerConnection['parts'][number];
+
+/** Sockets of a connection on a machine that has both ends, and how many of them are the deployment's. */
+const SOCKETS = { full: { all: 4, ofDeployment: 3 }, embedded: { all: 2, ofDeployment: 1 } };
+/** What V8 counts is exact, but not all: processes that surely hold more than this, as a share, count instead. */
+const MAX_BEYOND_V8 = 1.25;
+
+interface Source {
+  title: Part['title'];
+  layer: string;
+  /** Of its bytes that are the deployment's. */
+  share: number;
+  slope: Slope;
+  doubt: Doubt | undefined;
+  /** Layer in service: pages, with garbage and buffers. */
+  needed: string;
+}
+
+/** @returns null where the workers' memory was not read at several numbers of connections */
+export function perConnectionOf({ memory, run, connections }: Measured): PerConnection | null {
+  const sources = [workers(memory), proxy(memory), kernel(memory, run)].filter((source) => source !== undefined);
+  if (sources[0]?.title !== 'workers') return null;
+  const parts = sources.filter(({ doubt }) => doubt === undefined).map((source) => partOf(source, memory));
+  const without = sources.flatMap(({ title, doubt }) => (doubt === undefined ? [] : [{ title, doubt }]));
+  const isAtLeast = without.length > 0;
+  const inService = parts.map((part) => part.inService);
+  const bytes = parts.length > 0 ? sum(parts.map((part) => part.bytes)) : null;
+  const interval = bytes === null ? null : intervalOf(bytes, parts);
+  return {
+    bytes,
+    low95: interval?.low95 ?? null,
+    high95: interval?.high95 ?? null,
+    isAtLeast,
+    parts,
+    without,
+    inService: isAtLeast || inService.includes(null) ? null : sum(inService.map((one) => one ?? 0)),
+    wouldTell: bytes === null || interval === null ? null : wouldTell(bytes, interval, connections.peak),
+  };
+}
+
+function workers({ perConnectionBytes, collected }: Result['memory']): Source | undefined {
+  const layer = mainWorkerLayer(perConnectionBytes);
+  const [pages, kept] = [perConnectionBytes[layer], perConnectionBytes.workerKept];
+  const common = { title: 'workers', share: 1, needed: layer } as const;
+  // Garbage that nobody collects is in the heap, too.
+  const isBeyond = pages?.low95 && kept && pages.low95 > MAX_BEYOND_V8 * kept.slope;
+  if (collected && kept && !isBeyond) {
+    const grows = pages?.doubt === 'grows' ? pages.doubt : undefined;
+    return { ...common, layer: 'workerKept', slope: kept, doubt: kept.doubt ?? grows };
+  }
+  return pages && { ...common, layer, slope: pages, doubt: pages.doubt };
+}
+
+function proxy({ perConnectionBytes }: Result['memory']): Source | undefined {
+  const layer = Object.keys(perConnectionBytes).find((id) => /^(nginx|haproxy)(Pss|Rss|Pools)$/.test(id));
+  const slope = perConnectionBytes[layer ?? ''];
+  return layer !== undefined && slope
+    ? { title: 'proxy', layer, share: 1, slope, doubt: slope.doubt, needed: layer }
+    : undefined;
+}
+
+/** Not where nobody knows which sockets are the deployment's. */
+function kernel({ perConnectionBytes }: Result['memory'], { profile }: Result['run']): Source | undefined {
+  const [layer, slope] = ['kernelSlab', perConnectionBytes.kernelSlab];
+  if (profile === 'remote' || !slope) return undefined;
+  const { all, ofDeployment } = SOCKETS[profile];
+  return { title: 'kernel', layer, share: ofDeployment / all, slope, doubt: slope.doubt, needed: layer };
+}
+
+function partOf({ title, layer, share, slope, needed }: Source, { inService }: Result['memory']): Part {
+  const inUse = inService?.perConnectionBytes[needed];
+  const { low95, high95 } = slope;
+  return {
+    ...{ title, layer, bytes: share * slope.slope },
+    low95: low95 === null ? null : share * low95,
+    high95: high95 === null ? null : share * high95,
+    // One observation, with garbage that comes and goes: it is never less than what is kept.
+    inService: inUse && inUse.doubt === undefined ? share * Math.max(inUse.slope, slope.slope) : null,
+  };
+}
+
+/** The errors of the parts are independent of each other. Nothing costs less than nothing. */
+function intervalOf(bytes: number, parts: Part[]): { low95: number; high95: number } | null {
+  if (parts.some(({ low95 }) => low95 === null)) return null;
+  const below = Math.hypot(...parts.map((part) => part.bytes - (part.low95 ?? 0)));
+  const above = Math.hypot(...parts.map((part) => (part.high95 ?? 0) - part.bytes));
+  return { low95: Math.max(0, bytes - below), high95: Math.max(0, bytes + above) };
+}
+
+/** With the same noise, an interval shrinks as the number of connections grows. */
+function wouldTell(
+  bytes: number,
+  { low95, high95 }: { low95: number; high95: number },
+  connections: number,
+): PerConnection['wouldTell'] {
+  if (isNarrow(bytes, high95 - low95)) return null;
+  const halfWidth = (high95 - low95) / 2;
+  const wanted = MAX_HALF_WIDTH_SHARE * Math.max(bytes, high95 / 2);
+  if (!(wanted > 0)) return null;
+  const enough = roundUp((connections * halfWidth) / wanted);
+  return { connections: enough, halfWidthBytes: (halfWidth * connections) / enough };
+}
+
+/** To one digit, since it is an estimate. */
+function roundUp(connections: number): number {
+  const digit = 10 ** Math.floor(Math.log10(connections));
+  return Math.ceil(connections / digit) * digit;
+}
+
+function sum(values: number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

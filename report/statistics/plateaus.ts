@@ -1,0 +1,151 @@
+/**
+ * What each connection adds to memory that was read at several numbers of connections, and how well this is known. Two kinds of
+ * noise are around the line. One is independent at each plateau: garbage, another program. The other stays: pages that a process
+ * has taken once are in all later readings, too. The first kind averages out over the plateaus, the second one does not.
+ *
+ * The model is a regression on a local level, a random walk and independent noise (Harvey, Forecasting, Structural Time Series
+ * Models and the Kalman Filter, 1989, chapter 4 and section 7.3). Few plateaus cannot tell how much of their noise stays, and the
+ * most likely share would claim too much. So all shares count, each by its restricted likelihood (Harville 1974) and a prior that
+ * leans to noise that stays, and the interval is that of their mixture. Several readings at each plateau tell how large the
+ * independent noise is at least.
+ */
+import { fitLine, type Line, type Point } from './statistics.ts';
+
+/** In the order of reading. */
+export interface PlateauPoint extends Point {
+  /** Variance of y by the readings that it is the mean of; missing where there was one. */
+  variance?: number | undefined;
+}
+
+interface Candidate {
+  weight: number;
+  slope: number;
+  error: number;
+}
+
+/** Ratios of the variance that stays, per step, to the independent one, and how probable they are before any reading. */
+const RATIOS: [ratio: number, prior: number][] = [
+  [0, 0.05],
+  ...[-1, 0, 1, 2, 3].map((log): [number, number] => [Math.exp(log), 0.05]),
+  [Number.POSITIVE_INFINITY, 0.7],
+];
+/** The same where all of the independent noise is that of the readings. */
+const KNOWN_RATIOS: [ratio: number, prior: number][] = [
+  [0, 0.3],
+  ...steps(-2, 14, 0.5).map((log): [number, number] => [Math.exp(log), 0.04]),
+];
+/** Of the scale of the noise, as logarithms of the variance, around its estimate. */
+const SCALES = { from: -4, to: 12, step: 0.25 };
+/** Of the variance of the steps: what the readings show less of does not matter. */
+const LEAST_NOISE = 0.01;
+const TAIL = 0.025;
+
+/** @returns the line with its 95 % interval; as `fitLine` with fewer than three different x */
+export function fitPlateaus(points: PlateauPoint[]): Line | null {
+  const line = fitLine(points);
+  if (line === null || line.low95 === null) return line;
+  const candidates = candidatesOf(points);
+  const total = sum(candidates.map(({ weight }) => weight));
+  const slope = sum(candidates.map((one) => one.weight * one.slope)) / total;
+  const below = (x: number) => sum(candidates.map((one) => one.weight * normal((x - one.slope) / one.error))) / total;
+  const reach = Math.max(...candidates.map((one) => Math.abs(one.slope - slope) + 10 * one.error));
+  const [low95, high95] = [TAIL, 1 - TAIL].map((share) => whereIs(share, below, slope - reach, slope + reach));
+  const mean = (of: (point: Point) => number) => sum(points.map(of)) / points.length;
+  const intercept = mean(({ y }) => y) - slope * mean(({ x }) => x);
+  return { ...line, slope, intercept, low95: low95 as number, high95: high95 as number };
+}
+
+/** What matters of them. */
+function candidatesOf(points: PlateauPoint[]): Candidate[] {
+  const degrees = points.length - 2;
+  const staying = fitGiven(points, 0, 1);
+  const read = sum(points.map(({ variance }) => variance ?? 0)) / points.length;
+  const noise = read > (LEAST_NOISE * staying.squares) / degrees ? read : 0;
+  const found: (Omit<Candidate, 'weight'> & { log: number })[] = [];
+  const add = ({ logDeterminant, information, slope, squares }: Fit, variance: number, prior: number) =>
+    found.push({
+      slope,
+      error: Math.sqrt(variance / information),
+      log:
+        Math.log(prior) -
+        (logDeterminant + Math.log(information) + degrees * Math.log(variance) + squares / variance) / 2,
+    });
+  for (const [ratio, prior] of RATIOS) {
+    const independent = Number.isFinite(ratio) ? 1 : 0;
+    const fit = fitGiven(points, independent, independent ? ratio : 1);
+    for (const log of steps(SCALES.from, SCALES.to, SCALES.step)) {
+      const variance = (fit.squares / degrees) * Math.exp(log);
+      if (independent * variance >= noise) add(fit, variance, prior * SCALES.step);
+    }
+  }
+  if (noise > 0) for (const [ratio, prior] of KNOWN_RATIOS) add(fitGiven(points, 1, ratio), noise, prior);
+  const best = Math.max(...found.map(({ log }) => log));
+  return found
+    .map(({ log, ...one }) => ({ ...one, weight: Math.exp(log - best) }))
+    .filter(({ weight }) => weight > 1e-7);
+}
+
+interface Fit {
+  slope: number;
+  logDeterminant: number;
+  /** Of the slope: the inverse of its variance. */
+  information: number;
+  /** Of the rest, as multiples of the variance. */
+  squares: number;
+}
+
+/**
+ * By generalized least squares of the differences from point to point, which are free of the intercept. Their covariance has three
+ * diagonals, so that its factors follow from one pass.
+ * @param independent variance of each point @param staying variance of a mean step
+ */
+export function fitGiven(points: Point[], independent: number, staying: number): Fit {
+  const meanStep = sum(differences(points, 'x').map(Math.abs)) / (points.length - 1);
+  const [xs, ys] = [differences(points, 'x'), differences(points, 'y')];
+  const fit = { logDeterminant: 0, information: 0 };
+  let [pivot, x, y, products, squares] = [Number.POSITIVE_INFINITY, 0, 0, 0, 0];
+  for (const [index, step] of xs.entries()) {
+    // Where nothing has come, nothing is taken; a trace keeps the matrix regular.
+    const own = 2 * independent + staying * Math.max(Math.abs(step) / meanStep, 1e-9);
+    const factor = independent / pivot;
+    x = step + factor * x;
+    y = (ys[index] as number) + factor * y;
+    pivot = own - factor * independent;
+    fit.logDeterminant += Math.log(pivot);
+    fit.information += (x * x) / pivot;
+    products += (x * y) / pivot;
+    squares += (y * y) / pivot;
+  }
+  const slope = products / fit.information;
+  // Never nothing: of points on a line, rounding is left.
+  return { ...fit, slope, squares: Math.max(squares - products * slope, 1e-18 * squares, Number.MIN_VALUE * 1e30) };
+}
+
+function differences(points: Point[], key: 'x' | 'y'): number[] {
+  return points.slice(1).map((point, index) => point[key] - (points[index] as Point)[key]);
+}
+
+function whereIs(share: number, below: (x: number) => number, low: number, high: number): number {
+  for (let step = 0; step < 50; step++) {
+    const middle = (low + high) / 2;
+    if (below(middle) < share) low = middle;
+    else high = middle;
+  }
+  return (low + high) / 2;
+}
+
+/** The normal distribution function, to seven digits (Abramowitz & Stegun 7.1.26). */
+function normal(z: number): number {
+  const t = 1 / (1 + (0.3275911 * Math.abs(z)) / Math.SQRT2);
+  const polynomial = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
+  const tail = (polynomial * Math.exp((-z * z) / 2)) / 2;
+  return z > 0 ? 1 - tail : tail;
+}
+
+function steps(from: number, to: number, by: number): number[] {
+  return Array.from({ length: Math.round((to - from) / by) + 1 }, (_, index) => from + index * by);
+}
+
+function sum(values: number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
