@@ -205,15 +205,16 @@ function broadcastsOf([result]: Result[], { path }: Figure): Estimate | null {
   return { value, error: reach / studentT(0.95, degrees), degrees };
 }
 
-/** A slope with its standard error, which follows from the interval and the number of plateaus. */
+/** What a connection costs, with its standard error, which follows from the interval and the number of plateaus. */
 function fitOf(results: Result[], { path }: Figure): Estimate | null {
-  const [, layer] = /^memory\.perConnectionBytes\.(\w+)\.slope$/.exec(path) ?? [];
-  const result = results.find((one) => layer !== undefined && valueAt(one, path) !== undefined);
-  const line = result?.memory.perConnectionBytes[layer ?? ''];
-  if (!result || !line || line.high95 === null) return null;
-  const degrees = result.memory.plateaus.filter((plateau) => layer !== undefined && layer in plateau).length - 2;
+  const [, at] = /^(memory\.perConnection(?:Bytes\.\w+)?)\.(?:slope|bytes)$/.exec(path) ?? [];
+  const result = results.find((one) => at !== undefined && typeof valueAt(one, path) === 'number');
+  const interval = result && (valueAt(result, at ?? '') as { low95: number | null; high95: number | null });
+  if (!result || !interval || interval.low95 === null || interval.high95 === null) return null;
+  const degrees = result.memory.plateaus.length - 2;
   if (degrees < 1) return null;
-  return { value: line.slope, error: (line.high95 - line.slope) / studentT(0.95, degrees), degrees };
+  const reach = (interval.high95 - interval.low95) / 2;
+  return { value: valueAt(result, path) as number, error: reach / studentT(0.95, degrees), degrees };
 }
 
 const BETWEEN_RUNS_SHARE = { repeats: 0, study: 0, fit: BETWEEN_LINES_SHARE, broadcasts: BETWEEN_BROADCASTS_SHARE };

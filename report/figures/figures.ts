@@ -77,7 +77,15 @@ const perCopy = (key: string, title: string): Figure => ({
   quantity: 'bytes',
 });
 
-const WORKER_PSS: Figure = { ...slope('workerPss', 'Workers PSS'), primary: true };
+/** The headline of a run. */
+const KEPT: Figure = {
+  path: 'memory.perConnection.bytes',
+  title: 'Memory per connection',
+  better: 'lower',
+  quantity: 'kilobytes',
+  primary: true,
+};
+const WORKER_PSS = slope('workerPss', 'Workers PSS');
 
 /**
  * The deployment's figures, without the generator's own. Each additional figure widens all intervals (see compare.ts), so
@@ -128,8 +136,9 @@ export const FIGURES: Figure[] = [
   { ...time('latency.oneWayMs.p99', 'One way p99'), primary: true },
   time('latency.completionMs.p50', 'Last receiver p50'),
   time('latency.roundTripHalfMs.underLoad.p50', 'Round trip ÷ 2 under load p50'),
+  KEPT,
   WORKER_PSS,
-  { ...slope('workerRss', 'Workers RSS'), insteadOf: WORKER_PSS.path, primary: true },
+  { ...slope('workerRss', 'Workers RSS'), insteadOf: WORKER_PSS.path },
   slope('workerHeapUsed', 'Workers V8 heap'),
   slope('nginxPss', 'nginx PSS'),
   ...cpu('worker', 'Workers'),

@@ -15,6 +15,9 @@ const SOCKETS = { full: { all: 4, ofDeployment: 3 }, embedded: { all: 2, ofDeplo
 /** What V8 counts is exact, but not all: processes that surely hold more than this, as a share, count instead. */
 const MAX_BEYOND_V8 = 1.25;
 
+/** By RSS: PSS also changes whenever another process comes or goes that shares pages, such as another nginx on the machine. */
+const PROXY_LAYERS = ['nginxRss', 'nginxPss', 'haproxyRss', 'haproxyPss', 'haproxyPools'];
+
 interface Source {
   title: Part['title'];
   layer: string;
@@ -49,23 +52,23 @@ export function perConnectionOf({ memory, run, connections }: Measured): PerConn
 }
 
 function workers({ perConnectionBytes, collected }: Result['memory']): Source | undefined {
-  const layer = mainWorkerLayer(perConnectionBytes);
+  const layer = perConnectionBytes.workerRss ? 'workerRss' : mainWorkerLayer(perConnectionBytes);
   const [pages, kept] = [perConnectionBytes[layer], perConnectionBytes.workerKept];
   const common = { title: 'workers', share: 1, needed: layer } as const;
   // Garbage that nobody collects is in the heap, too.
   const isBeyond = pages?.low95 && kept && pages.low95 > MAX_BEYOND_V8 * kept.slope;
   if (collected && kept && !isBeyond) {
     const grows = pages?.doubt === 'grows' ? pages.doubt : undefined;
-    return { ...common, layer: 'workerKept', slope: kept, doubt: kept.doubt ?? grows };
+    return { ...common, layer: 'workerKept', slope: kept, doubt: spoiling(kept) ?? grows };
   }
-  return pages && { ...common, layer, slope: pages, doubt: pages.doubt };
+  return pages && { ...common, layer, slope: pages, doubt: spoiling(pages) };
 }
 
 function proxy({ perConnectionBytes }: Result['memory']): Source | undefined {
-  const layer = Object.keys(perConnectionBytes).find((id) => /^(nginx|haproxy)(Pss|Rss|Pools)$/.test(id));
+  const layer = PROXY_LAYERS.find((id) => id in perConnectionBytes);
   const slope = perConnectionBytes[layer ?? ''];
   return layer !== undefined && slope
-    ? { title: 'proxy', layer, share: 1, slope, doubt: slope.doubt, needed: layer }
+    ? { title: 'proxy', layer, share: 1, slope, doubt: spoiling(slope), needed: layer }
     : undefined;
 }
 
@@ -74,7 +77,12 @@ function kernel({ perConnectionBytes }: Result['memory'], { profile }: Result['r
   const [layer, slope] = ['kernelSlab', perConnectionBytes.kernelSlab];
   if (profile === 'remote' || !slope) return undefined;
   const { all, ofDeployment } = SOCKETS[profile];
-  return { title: 'kernel', layer, share: ofDeployment / all, slope, doubt: slope.doubt, needed: layer };
+  return { title: 'kernel', layer, share: ofDeployment / all, slope, doubt: spoiling(slope), needed: layer };
+}
+
+/** Of a curve, the interval knows how far it is from the line. */
+function spoiling({ doubt }: Slope): Doubt | undefined {
+  return doubt === 'curved' ? undefined : doubt;
 }
 
 function partOf({ title, layer, share, slope, needed }: Source, { inService }: Result['memory']): Part {

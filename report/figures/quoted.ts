@@ -4,10 +4,17 @@ import type { Result } from '../../protocol/result/result.ts';
 import { DOUBT_TEXTS, whyNot } from '../statistics/straightness.ts';
 import { valueAt } from './figures.ts';
 
+const HEADLINE = /^memory\.perConnection\.(bytes|high95)$/;
 const SLOPE = /^(memory\.(inService\.)?perConnectionBytes\.[^.]+)\.(?:slope|low95|high95)$/;
 
-/** @returns why not, such as `not a straight line`; undefined where there is none */
+/** @returns why not, such as `not a straight line`; undefined where there is no reason */
 export function whyNotQuoted(result: Result, path: string): string | undefined {
+  const cost = result.memory.perConnection;
+  const [, key] = HEADLINE.exec(path) ?? [];
+  if (cost && key !== undefined) {
+    if (cost.isAtLeast) return 'a part of it is not known';
+    return key === 'bytes' && cost.wouldTell ? 'its 95 % interval is wide' : undefined;
+  }
   const [, line, inService] = SLOPE.exec(path) ?? [];
   const slope = line === undefined ? undefined : (valueAt(result, line) as Slope | null | undefined);
   // In service, there is no interval to judge by.

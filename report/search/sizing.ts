@@ -11,6 +11,7 @@ import { layersOf, layerTitle, mainWorkerLayer } from '../figures/layers.ts';
 import { sharesMachine } from '../figures/place.ts';
 import { coreCount, usableCores, usableMemory } from '../figures/usable.ts';
 import { fitLine } from '../statistics/statistics.ts';
+import { whyNot } from '../statistics/straightness.ts';
 import { decimals, integer, kilobytes, megabytes } from '../text/format.ts';
 
 const USERS = [10_000, 50_000, 100_000, 1_000_000];
@@ -108,10 +109,10 @@ function memoryOf(result: Result): Known<{ each: number; base: number; layers: s
   let [each, base] = [line.slope, Math.max(0, line.intercept)];
   const layers = [worker, ...others.map(({ id }) => id)].map((id) => layerTitle(result, id));
   for (const { id } of others) {
-    const { slope = 0, doubt } = memory.perConnectionBytes[id] ?? {};
+    const slope = memory.perConnectionBytes[id];
     base += (atZero as Record<string, number>)[id] ?? 0;
     // Such as Redis, which keeps nothing of a connection.
-    if (doubt === undefined && slope > 0) each += slope;
+    if (slope && whyNot(slope) === undefined) each += slope.slope;
   }
   return { known: true, each, base, layers };
 }

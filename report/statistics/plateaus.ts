@@ -36,6 +36,8 @@ const KNOWN_RATIOS: [ratio: number, prior: number][] = [
 ];
 /** Of the scale of the noise, as logarithms of the variance, around its estimate. */
 const SCALES = { from: -4, to: 12, step: 0.25 };
+/** Of a mean one. */
+const LEAST_STEP = 0.1;
 /** Of the variance of the steps: what the readings show less of does not matter. */
 const LEAST_NOISE = 0.01;
 const TAIL = 0.025;
@@ -105,8 +107,8 @@ export function fitGiven(points: Point[], independent: number, staying: number):
   const fit = { logDeterminant: 0, information: 0 };
   let [pivot, x, y, products, squares] = [Number.POSITIVE_INFINITY, 0, 0, 0, 0];
   for (const [index, step] of xs.entries()) {
-    // Where nothing has come, nothing is taken; a trace keeps the matrix regular.
-    const own = 2 * independent + staying * Math.max(Math.abs(step) / meanStep, 1e-9);
+    // Time passes where nothing has come, too, and a process moves.
+    const own = 2 * independent + staying * Math.max(Math.abs(step) / meanStep, LEAST_STEP);
     const factor = independent / pivot;
     x = step + factor * x;
     y = (ys[index] as number) + factor * y;

@@ -84,7 +84,7 @@ describe('the ending of a run', () => {
           /5,000 connections held \(bundled server, tuned; WebSocket-only clients\)$/m,
           /all 12 broadcasts delivered to everybody: 60,000 copies$/m,
           /90 % of copies arrived within 25\.0 ms, half within 12\.5 ms$/m,
-          /memory per connection: 16\.6 KB ± 2 % \(workers 14\.6, proxy 2\.0\)$/m,
+          /memory per connection: 17\.6 KB ± 2 % \(workers 15\.6, proxy 2\.0\)$/m,
           /worker CPU: 0\.520 s per 1,000 connects, 11\.4 µs per copy \(proxy: 0\.210, 3\.1\)$/m,
           /next limit: 40,000 open files in the workers$/m,
           /the generator kept up: at most 4\.50 ms late \(99 %\), machine 48 % idle$/m,
