@@ -103,7 +103,7 @@ describe('what a connection costs the deployment', () => {
     );
     assert.equal(
       withHeap(14_000, ({ memory }) => Object.assign(memory, { collected: false })),
-      'workerPss',
+      'workerRss',
     );
   });
 
