@@ -72,6 +72,9 @@ async function measure(
   );
 }
 
+/** A busy machine can delay a message by this much, and no clock of these tests is off by so little. */
+const BUSY_MS = 2000;
+
 /** A busy machine makes receipts late, and none of them early: the quickest shows what the clock is worth. */
 function leastErrorMs(batches: Batch[], copies: Copy[]): number {
   const errorsMs = batches.map(({ seq, firstMs, sendDelayMs }) => {
@@ -95,10 +98,10 @@ describe('latencies of a worker', () => {
       assert.ok(clock && clock.uncertaintyUs < 1000);
       assert.ok(Math.abs(clock.offsetUs - aheadUs) <= clock.uncertaintyUs, `${clock.offsetUs} us`);
       assert.ok(Math.abs(leastErrorMs(batches, copies)) < 1);
-      assert.ok(batches.every(({ sendDelayMs }) => sendDelayMs > -1 && sendDelayMs < 50));
+      assert.ok(batches.every(({ sendDelayMs }) => sendDelayMs > -1 && sendDelayMs < BUSY_MS));
       // The probe's copy waits like all others, and comes back at once.
       assert.equal(measurements.roundTripsUs.underLoad.length, BROADCASTS);
-      assert.ok(measurements.roundTripsUs.underLoad.every((us) => us >= DELAY_MS * 1000 && us < 200_000));
+      assert.ok(measurements.roundTripsUs.underLoad.every((us) => us >= DELAY_MS * 1000 && us < BUSY_MS * 1000));
     });
   }
 

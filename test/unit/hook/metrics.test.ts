@@ -16,6 +16,7 @@ function stats() {
   Object.assign(perConnectionBytes, {
     kernelTcp: perConnectionBytes.systemUsed,
     workerWorkingSet: perConnectionBytes.workerRss,
+    redisUsedMemory: perConnectionBytes.workerRss,
   });
   addMetrics(added, result);
   return added;

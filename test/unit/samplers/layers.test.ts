@@ -42,6 +42,7 @@ describe('the table of layers', () => {
       'workerHeapUsed',
       'workerHostTcp',
       'workerHostUsed',
+      'workerKept',
       'workerPss',
       'workerRss',
       'workerWorkingSet',
