@@ -15,6 +15,21 @@ export class CapacityError extends Error {
   }
 }
 
+/** Of `spawn` and its like: no more processes or files for this user or container, or no memory for them. */
+const NO_MORE = new Set(['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM']);
+
+/** @returns what a limit has to do with a process that did not start; undefined if it is no limit */
+export function startRefused(error: unknown): CapacityError | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code = '', syscall = '', message } = error as NodeJS.ErrnoException;
+  if (!syscall.startsWith('spawn') || !NO_MORE.has(code)) return undefined;
+  return new CapacityError(
+    'LIMIT_TOO_LOW',
+    `this machine lets this user start no further process: ${message}`,
+    'raise the limit of processes (`ulimit -u`; of a container, `pids.max`), or of open files and memory; or end other processes',
+  );
+}
+
 /** @returns the error as printed: `CODE: what happened` and, indented below, the fix */
 export function describeError(error: unknown): string {
   if (!(error instanceof CapacityError)) return error instanceof Error ? error.message : String(error);

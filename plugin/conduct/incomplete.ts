@@ -1,6 +1,6 @@
 /** Why a run has no end, or no begin, as its result or its error says it. */
 import type { Reason } from '../../protocol/codes/verdict-reasons.ts';
-import { CapacityError } from '../../protocol/errors.ts';
+import { CapacityError, startRefused } from '../../protocol/errors.ts';
 import type { Stage } from '../run/stage.ts';
 
 export function stoppedIn(stage: Stage): Reason {
@@ -38,7 +38,8 @@ export function failedIn(stage: Stage | undefined, error: unknown): Reason {
 
 /** Whatever ends a run before its load has a code to look up. */
 export function withCode(error: unknown): CapacityError {
-  if (error instanceof CapacityError) return error;
+  const known = error instanceof CapacityError ? error : startRefused(error);
+  if (known) return known;
   const message = `the run could not begin: ${error instanceof Error ? error.message : String(error)}`;
   return new CapacityError('UNEXPECTED', message, undefined, {
     cause: error instanceof Error ? error.cause : undefined,

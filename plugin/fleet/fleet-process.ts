@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import { endChild } from '../../protocol/end-child.ts';
+import { startRefused } from '../../protocol/errors.ts';
 import type { RepeatedMessage } from './client/repeated-message.ts';
 import { FleetError } from './fleet-error.ts';
 import type { FleetAnswer, FleetCommand, FleetStart, ProcessQuestions } from './messages.ts';
@@ -13,7 +14,7 @@ type Status = Omit<Extract<FleetAnswer, { op: 'status' }>, 'op'>;
 
 interface Pending {
   resolve: (answer: FleetAnswer) => void;
-  reject: (error: FleetError) => void;
+  reject: (error: Error) => void;
   timer: NodeJS.Timeout | undefined;
   onAnswer: ((answer: FleetAnswer) => void) | undefined;
 }
@@ -68,7 +69,7 @@ export class FleetProcess {
     this.#child.send(start, () => {}); // a failed send shows as the child's exit
     this.ready = this.#awaitAnswer(READY, {});
     this.#child.on('message', (answers: FleetAnswer[]) => this.#receive(answers));
-    this.#child.on('error', () => this.#die());
+    this.#child.on('error', (error) => this.#die(error));
     this.#child.on('exit', () => this.#die());
   }
 
@@ -154,14 +155,13 @@ export class FleetProcess {
     return pending;
   }
 
-  #die(): void {
+  #die(cause?: Error): void {
     if (!this.alive) return;
     this.alive = false;
     this.death = { atUs: monotonicUs(), joined: this.status.joined };
     this.status = { ...this.status, ...NOTHING_NOW };
-    for (const requestId of [...this.#pending.keys()]) {
-      this.#take(requestId)?.reject(new FleetError('fleet_dead', 'the fleet process has died'));
-    }
+    const error = startRefused(cause) ?? new FleetError('fleet_dead', 'the fleet process has died');
+    for (const requestId of [...this.#pending.keys()]) this.#take(requestId)?.reject(error);
     this.onExit();
   }
 }

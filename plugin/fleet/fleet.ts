@@ -49,7 +49,7 @@ export class Fleet {
   /**
    * Starts `processes` child processes and waits until each is ready.
    * @param answerTimeoutMs after which a snapshot or ledger does without a process that does not answer
-   * @throws FleetError `fleet_dead` if a process ends before it is ready
+   * @throws FleetError `fleet_dead` if a process ends before it is ready; CapacityError LIMIT_TOO_LOW if none can be started
    */
   static async start(settings: FleetSettings, processes: number, answerTimeoutMs = ANSWER_TIMEOUT_MS): Promise<Fleet> {
     const indices = Array.from({ length: processes }, (_, index) => index);

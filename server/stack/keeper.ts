@@ -6,7 +6,7 @@
  * Owner to keeper: the options, once. Keeper to owner: `KeeperAnswer`, once.
  */
 import { ERROR_CODES, type ErrorCode } from '../../protocol/codes/error-codes.ts';
-import { CapacityError, describeError } from '../../protocol/errors.ts';
+import { CapacityError, describeError, startRefused } from '../../protocol/errors.ts';
 import { bringUp, type StackOptions } from './start.ts';
 import { readState, type StackState } from './state/state.ts';
 import { explainDiskError } from './state/state-dir.ts';
@@ -87,8 +87,9 @@ function aborted(signal: AbortSignal): Promise<void> {
 }
 
 function failureOf(error: unknown): Failure {
-  if (error instanceof CapacityError) {
-    const { code, message, fix, cause } = error;
+  const known = error instanceof CapacityError ? error : startRefused(error);
+  if (known) {
+    const { code, message, fix, cause } = known;
     return { code, message, fix, ...(cause instanceof Error && { cause: cause.message }) };
   }
   const message = error instanceof Error ? (error.stack ?? error.message) : String(error);

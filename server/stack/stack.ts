@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { extname, join } from 'node:path';
-import { CapacityError } from '../../protocol/errors.ts';
+import { CapacityError, startRefused } from '../../protocol/errors.ts';
 import type { StackFault } from '../../protocol/fault.ts';
 import { causeFault } from './fault.ts';
 import type { KeeperAnswer } from './keeper.ts';
@@ -183,14 +183,19 @@ async function startKeeper(options: StackOptions, signal: AbortSignal | undefine
   stderr.setEncoding('utf8').on('data', (text: string) => {
     complaint += text;
   });
+  let notStarted: Error | undefined;
   const closed = new Promise<void>((resolve) => {
     keeper.once('close', () => resolve());
-    keeper.once('error', () => resolve());
+    keeper.once('error', (error) => {
+      notStarted = error;
+      resolve();
+    });
   });
   const answered = new Promise<KeeperAnswer>((resolve) => {
     keeper.once('message', (message) => resolve(message as KeeperAnswer));
   });
-  keeper.send(options);
+  // A failed send shows as the keeper's end.
+  keeper.send(options, () => {});
   // The keeper stops between two steps.
   const leave = () => keeper.kill('SIGTERM');
   signal?.addEventListener('abort', leave, { once: true });
@@ -206,7 +211,8 @@ async function startKeeper(options: StackOptions, signal: AbortSignal | undefine
   // The keeper takes down what it started before it ends.
   await closed;
   signal?.throwIfAborted();
-  if (!answer) throw new CapacityError('UNEXPECTED', `The stack did not start:\n${complaint}`);
+  if (!answer)
+    throw startRefused(notStarted) ?? new CapacityError('UNEXPECTED', `The stack did not start:\n${complaint}`);
   const { code, message, fix, cause } = (answer as Extract<KeeperAnswer, { error: unknown }>).error;
   throw new CapacityError(code, message, fix, cause ? { cause: new Error(cause) } : undefined);
 }

@@ -1,0 +1,38 @@
+/** A limit of processes, before the run: what a person does about it is known, so it is no failure to report. */
+import assert from 'node:assert/strict';
+import childProcess from 'node:child_process';
+import { syncBuiltinESMExports } from 'node:module';
+import { it } from 'node:test';
+import { withCode } from '../../../plugin/conduct/incomplete.ts';
+import { Fleet } from '../../../plugin/fleet/fleet.ts';
+import { fleetSettings } from '../../helpers/fleet.ts';
+
+for (const [code, syscall, expected] of [
+  ['EAGAIN', 'spawn /usr/bin/node', 'LIMIT_TOO_LOW'],
+  ['ENOMEM', 'spawn sh', 'LIMIT_TOO_LOW'],
+  ['EMFILE', 'spawnSync git', 'LIMIT_TOO_LOW'],
+  ['ENOENT', 'spawn nood', 'UNEXPECTED'],
+  ['EAGAIN', 'read', 'UNEXPECTED'],
+] as const) {
+  it(`\`${syscall} ${code}\` before the load is ${expected}`, () => {
+    const failure = withCode(Object.assign(new Error(`${syscall} ${code}`), { code, syscall }));
+    assert.equal(failure.code, expected);
+    assert.ok(failure.message.includes(`${syscall} ${code}`));
+  });
+}
+
+it('a fleet of which no process can be started says the limit, and not that a process has died', async (t) => {
+  const { fork } = childProcess;
+  t.after(() => {
+    childProcess.fork = fork;
+    syncBuiltinESMExports();
+  });
+  childProcess.fork = () => {
+    const child = Object.assign(new childProcess.ChildProcess(), { exitCode: -11, send: () => false });
+    const error = Object.assign(new Error('spawn node EAGAIN'), { code: 'EAGAIN', syscall: 'spawn node' });
+    process.nextTick(() => child.emit('error', error));
+    return child;
+  };
+  syncBuiltinESMExports();
+  await assert.rejects(Fleet.start(fleetSettings('http://127.0.0.1:1'), 2), { code: 'LIMIT_TOO_LOW' });
+});
