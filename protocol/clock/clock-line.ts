@@ -138,7 +138,7 @@ export class ClockLine {
   #grow(line: ClockReading[]): void {
     if (!this.#young) return;
     const { sinceUs, reading } = this.#young;
-    const isQuick = reading.uncertaintyUs <= (line.at(-1)?.uncertaintyUs ?? 0);
+    const isQuick = reading.uncertaintyUs <= (line.at(-1) as ClockReading).uncertaintyUs;
     if (!isQuick && this.#lastAtUs - sinceUs < INTERVAL_US / 2) return;
     line.push(reading);
     this.#young = undefined;
@@ -148,7 +148,7 @@ export class ClockLine {
   #narrow({ atUs, offsetUs, uncertaintyUs }: ClockReading): boolean {
     const [lowUs, highUs] = [offsetUs - uncertaintyUs, offsetUs + uncertaintyUs];
     const { atUs: narrowedAtUs, ...before } = this.#range;
-    const driftUs = this.#lines.length === 0 ? 0 : (atUs - this.#lastAtUs) * MAX_DRIFT;
+    const driftUs = (atUs - this.#lastAtUs) * MAX_DRIFT;
     const possible = { lowUs: before.lowUs - driftUs, highUs: before.highUs + driftUs };
     const jumped = lowUs > possible.highUs || highUs < possible.lowUs;
     if (jumped) {

@@ -7,7 +7,7 @@ export function quicker(a: ClockReading, b: ClockReading): ClockReading {
 
 /** @returns a time of the other clock on ours */
 export function ofOurs(line: ClockReading[], theirUs: number): number {
-  const roughUs = theirUs - (line.at(-1)?.offsetUs ?? 0);
+  const roughUs = theirUs - (line[0] as ClockReading).offsetUs;
   return theirUs - offsetOn(line, theirUs - offsetOn(line, roughUs));
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ClockLine } from '../../../protocol/clock/clock-line.ts';
+import { offsetOn } from '../../../protocol/clock/clock-segments.ts';
 import { ConvertingClock } from '../../../protocol/clock/converting-clock.ts';
 import { withInstants } from '../../../protocol/clock/instants.ts';
 import { randomSource } from '../../helpers/random-source.ts';
@@ -28,10 +29,11 @@ describe('the line of another clock', () => {
     const line = new ClockLine(false);
     line.add(reading(1, 0, 10));
     line.separate();
-    for (const one of [reading(2, 40, 300), reading(2.1, 40, 200)]) line.add(one);
+    for (const one of [reading(2, 500, 300), reading(2.1, 44, 200)]) line.add(one);
     line.separate();
     line.add(reading(3, 80, 10));
-    assert.equal(line.offsetAt(2.1 * SECOND), AHEAD + 40);
+    assert.equal(line.offsetAt(2.1 * SECOND), AHEAD + 44);
+    assert.equal(line.offsetAt(2 * SECOND), AHEAD + 40, 'the quickest of its interval counts alone');
   });
 
   it('does not rely on slow readings of an interval that has just begun, or is cut short', () => {
@@ -44,6 +46,40 @@ describe('the line of another clock', () => {
     assert.deepEqual([line.offsetAt(12 * SECOND), line.boundUs], [AHEAD, 60]);
     for (const seconds of [21, 26]) line.add(reading(seconds, 3000, 4000));
     assert.deepEqual([line.offsetAt(21 * SECOND), line.boundAt(20 * SECOND)], [AHEAD + 3000, 4000 + 3000]);
+  });
+
+  it('takes the quickest of an interval in which all are slow, once that has lasted for a while', () => {
+    const line = new ClockLine(false);
+    line.add(reading(1, 0, 50));
+    for (const [seconds, offset, uncertainty] of [
+      [11, 3000, 4000],
+      [13, 1000, 2000],
+      [16, 3000, 4000],
+    ] as const) {
+      line.add(reading(seconds, offset, uncertainty));
+    }
+    assert.equal(line.offsetAt(13 * SECOND), AHEAD + 1000);
+    line.add(reading(21, 700, 2500));
+    line.add(reading(31, 0, 50));
+    assert.equal(line.offsetAt(21 * SECOND), AHEAD + 700, 'no reading came until the next interval');
+  });
+
+  it('ignores a reading that is older than the last one', () => {
+    const line = new ClockLine(false);
+    for (const one of [reading(2, 0, 50), reading(1, 700, 10)]) line.add(one);
+    assert.deepEqual([line.offsetAt(SECOND), line.boundUs], [AHEAD, 50]);
+  });
+
+  it('is at worst off by as much as clocks drift since the nearest reading', () => {
+    const line = new ClockLine(false);
+    for (const seconds of [1, 11, 12]) line.add(reading(seconds, 0, 50));
+    assert.deepEqual(
+      [3, 11, 20].map((seconds) => line.worstAt(seconds * SECOND)),
+      [50 + 1000, 50, 50 + 4500],
+    );
+    const ours = new ClockLine(true);
+    ours.add({ atUs: SECOND, offsetUs: 0, uncertaintyUs: 40 });
+    assert.equal(ours.worstAt(9 * SECOND), 0);
   });
 
   it('is known less well by as much as it bends', () => {
@@ -99,6 +135,38 @@ describe('the line of another clock', () => {
     assert.equal(line.offsetAt(6 * SECOND), AHEAD + 10_000);
   });
 
+  for (const [what, second, at, isNear] of [
+    ['a slow one tells nothing', reading(2, 0, 20_000), 1.5, true],
+    ['one that narrows from below does', reading(2, 60, 55), 1.5, false],
+    ['one that narrows from above does', reading(2, -60, 55), 1.5, false],
+  ] as const) {
+    it(`may have jumped since the last reading that told where it was: ${what}`, () => {
+      const line = new ClockLine(false);
+      for (const one of [reading(1, 0, 50), second, reading(3, 90_000, 50)]) line.add(one);
+      assert.equal(line.jumpUs(at * SECOND, at * SECOND) > 0, isNear);
+      assert.ok(line.jumpUs(2.5 * SECOND, 2.5 * SECOND) > 0);
+    });
+  }
+
+  it('can jump again', () => {
+    const line = new ClockLine(false);
+    for (const [seconds, offset] of [
+      [1, 0],
+      [2, 0],
+      [3, 80_000],
+      [4, 80_000],
+      [5, 0],
+      [6, 0],
+    ] as const) {
+      line.add(reading(seconds, offset, 50));
+    }
+    assert.deepEqual(
+      [1, 4, 6].map((seconds) => line.offsetAt(seconds * SECOND) - AHEAD),
+      [0, 80_000, 0],
+    );
+    assert.ok(line.jumpUs() > 160_000);
+  });
+
   it('is our own on the same kernel, unless somebody moved it', () => {
     const same = new ClockLine(true);
     same.add({ atUs: SECOND, offsetUs: 30, uncertaintyUs: 40 });
@@ -106,6 +174,8 @@ describe('the line of another clock', () => {
     const moved = new ClockLine(true);
     moved.add(reading(1, 0, 40));
     assert.deepEqual([moved.offsetAt(SECOND), moved.boundUs, moved.isOurs], [AHEAD, 40, false]);
+    same.add(reading(2, 0, 40));
+    assert.equal(same.isOurs, false, 'it has been moved meanwhile');
   });
 
   it('is unknown before its first reading', () => {
@@ -113,6 +183,12 @@ describe('the line of another clock', () => {
     assert.deepEqual([line.boundUs, line.boundAt(1), line.worstAt(1)], Array(3).fill(Number.POSITIVE_INFINITY));
     assert.deepEqual([line.toOurs(7), line.toTheirs(7), line.isOurs], [7, 7, false]);
   });
+});
+
+it('a line leads as far beyond its ends as other readings are away from them', () => {
+  const line = [reading(10, 0, 1), reading(12, 100, 1), reading(30, 200, 1)];
+  const offsets = [0, 8, -10, -11, 11, 31, 48, 51].map((seconds) => offsetOn(line, seconds * SECOND) - AHEAD);
+  assert.deepEqual(offsets.map(Math.round), [-100, -100, -200, 0, 50, 206, 300, 200]);
 });
 
 describe('a clock that is read for ten minutes', () => {
@@ -189,4 +265,6 @@ it('a clock that converts tells the largest error that applied, however well the
   for (const seconds of [18, 21, 31]) line.add(reading(seconds, 0, 50));
   assert.equal(line.boundUs, 50);
   assert.ok(clock.boundUs >= errorUs, String(clock.boundUs));
+  assert.equal(clock.offsetUs, AHEAD);
+  assert.equal(clock.toOurs(AHEAD + 31 * SECOND), 31 * SECOND);
 });
