@@ -32,8 +32,7 @@ interface Background {
 }
 
 export function cpuFigures({ sharedHost, cpu }: Measurements, layers: readonly Layer[]): Result['cpu'] {
-  const { unloaded, ramps, idle, messages, broadcasts } = cpu;
-  const windows = [...unloaded, ...ramps, ...idle, ...messages, ...broadcasts];
+  const windows = inOrder(cpu);
   const seen = new Set(windows.flatMap((window) => Object.keys(window.cpuUs)));
   // If the workers run on another machine, this one is only the generator's.
   const own = layers.filter(({ id, belongsTo }) => seen.has(id) && (sharedHost || belongsTo !== 'machine'));
@@ -50,7 +49,12 @@ function readWindows(cpu: Measurements['cpu'], layer: string): Measurements['cpu
   return Object.fromEntries(kinds);
 }
 
-function layerFigures(layer: string, { unloaded, ramps, idle, messages, broadcasts }: Measurements['cpu']): Cpu {
+function inOrder({ unloaded, ramps, idle, messages, broadcasts }: Measurements['cpu']): CpuWindow[] {
+  return [...unloaded, ...ramps, ...idle, ...messages, ...broadcasts];
+}
+
+function layerFigures(layer: string, measured: Measurements['cpu']): Cpu {
+  const { unloaded, ramps, idle, messages, broadcasts } = complete(measured, layer);
   // Messages go on during the broadcasts, and begin with each connection: they are not idle, and still the background.
   const background = backgroundOf(messages.length > 0 ? messages : idle, layer);
   const ramp = known(perThousandConnects(ramps, background, layer));
@@ -72,6 +76,26 @@ function layerFigures(layer: string, { unloaded, ramps, idle, messages, broadcas
       broadcastMicrosecondsPerMessage: message.interval,
       clientMicrosecondsPerMessage: sent.interval,
     },
+  };
+}
+
+/**
+ * Without the kinds of windows of which one lacks the layer, as a sum over the others would be too low. Whoever is not read any
+ * more at the end has no figures at all: a page of metrics is refused late, if what it said before could not be.
+ */
+function complete(cpu: Measurements['cpu'], layer: string): Measurements['cpu'] {
+  const has = ({ cpuUs }: CpuWindow) => layer in cpuUs;
+  const isRead = inOrder(cpu).slice(-1).every(has);
+  const of = (windows: CpuWindow[]) => (isRead && windows.every(has) ? windows : []);
+  const { unloaded, ramps, idle, messages, broadcasts } = cpu;
+  // What takes the background off needs it.
+  const isKnown = [...idle, ...messages].every(has);
+  return {
+    unloaded: of(unloaded),
+    ramps: isKnown ? of(ramps) : [],
+    idle: of(idle),
+    messages: of(messages),
+    broadcasts: isKnown ? of(broadcasts) : [],
   };
 }
 

@@ -65,8 +65,11 @@ export class Windows {
   }
 }
 
-/** Layers that appeared meanwhile count from zero. */
+/** Of the layers that could be read at both ends. */
 function between(begin: Pick<Mark, 'cpu' | 'atMs'>, end: Pick<Mark, 'cpu' | 'atMs'>, units: number): CpuWindow {
-  const cpuUs = Object.fromEntries(Object.entries(end.cpu).map(([layer, us]) => [layer, us - (begin.cpu[layer] ?? 0)]));
-  return { seconds: (end.atMs - begin.atMs) / 1000, cpuUs, units };
+  const used = Object.entries(end.cpu).flatMap(([layer, us]) => {
+    const before = begin.cpu[layer];
+    return before === undefined ? [] : [[layer, us - before] as const];
+  });
+  return { seconds: (end.atMs - begin.atMs) / 1000, cpuUs: Object.fromEntries(used), units };
 }

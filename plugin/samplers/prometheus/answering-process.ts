@@ -13,8 +13,8 @@ export interface Answer {
 
 /** How often a change is looked at: each time, one of two processes that take turns stays hidden half of the time. */
 const LOOKS = 5;
-/** More CPU time than can be, so many times in a row: processes that take turns show as much, but not that often. */
-const IMPOSSIBLE_IN_A_ROW = 3;
+/** More CPU time than can be, so many times and never less than before: processes that take turns also show less. */
+const IMPOSSIBLE_RISES = 3;
 /** Kernels count in ticks, and some servers read their own CPU time once a second. */
 const MARGIN_SECONDS = 2;
 
@@ -23,7 +23,7 @@ export class AnsweringProcess {
   alternates = false;
   /** It used more CPU than a process can, again and again: its unit is another. */
   impossible = false;
-  #impossibleInARow = 0;
+  #impossibleRises = 0;
   #last: Answer | undefined;
   readonly #former = new Set<string>();
   #startedAnew = 0;
@@ -40,6 +40,7 @@ export class AnsweringProcess {
   async note<A extends Answer>(answer: A, again: () => Promise<A>): Promise<A> {
     const before = this.#last;
     let last = answer;
+    if (before && isOther(before, answer)) this.#impossibleRises = 0;
     if (before && !this.alternates && isOther(before, answer)) {
       for (let look = 0; look < LOOKS && !this.alternates; look++) {
         last = await again();
@@ -52,8 +53,8 @@ export class AnsweringProcess {
       } else this.#former.add(before.identity);
     }
     this.#last = last;
-    this.#impossibleInARow = before && usedMoreThanPossible(before, last) ? this.#impossibleInARow + 1 : 0;
-    this.impossible ||= this.#impossibleInARow >= IMPOSSIBLE_IN_A_ROW;
+    if (before && usedMoreThanPossible(before, last)) this.#impossibleRises++;
+    this.impossible ||= this.#impossibleRises >= IMPOSSIBLE_RISES;
     return last;
   }
 }

@@ -99,6 +99,27 @@ describe('CPU per connect, per message and of those who wait', () => {
     });
   });
 
+  const without = ({ seconds, units }: CpuWindow) => ({ seconds, units, cpuUs: {} });
+  const lacking = (windows: CpuWindow[] = []) => windows.map((one, index) => (index === 1 ? without(one) : one));
+  const all = { ...cpu, ramps: [0, 1, 2].map((before) => window(4, 1000, 2_000_000 + before * 140_000)) };
+  for (const [what, windows, known] of [
+    ['no window lacks it', {}, ['rampSecondsPerThousandConnects', 'idlePercent', 'broadcastMicrosecondsPerMessage']],
+    ['one of the ramps lacks it', { ramps: lacking(all.ramps) }, ['idlePercent', 'broadcastMicrosecondsPerMessage']],
+    ['a part of the hold does', { idle: lacking(STEADY) }, []],
+    [
+      'a part of the broadcasts does',
+      { broadcasts: lacking(BROADCASTS) },
+      ['rampSecondsPerThousandConnects', 'idlePercent'],
+    ],
+    ['it is not read any more at the end', { broadcasts: BROADCASTS.map(without) }, []],
+  ] as const) {
+    it(`is known of a layer as far as its windows are: ${what}`, () => {
+      const { intervals: _, ...figures } = workerOf({ ...all, ...windows });
+      const found = Object.entries(figures).flatMap(([name, value]) => (value === null ? [] : [name]));
+      assert.deepEqual(found, known);
+    });
+  }
+
   it('is unknown where nothing happened', () => {
     const { intervals: _, ...unknown } = workerOf({ ramps: [window(4, 0, 1)], broadcasts: [window(4, 0, 1)] });
     assert.deepEqual(Object.values(unknown), [null, null, null, null, null]);
