@@ -7,6 +7,7 @@ import type { Measurements } from '../../../plugin/run/measurements/measurements
 import type { ConnectionAccounts } from '../../../protocol/link/snapshot.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { encoded, measurements, snapshot } from '../../helpers/measurements.ts';
+import { plannedFault } from '../../helpers/planned-fault.ts';
 import { perfectResult } from '../../helpers/results.ts';
 import { assertNames, fleetProcesses } from '../../helpers/verdict.ts';
 
@@ -63,6 +64,7 @@ const lostWhileIdle: Changes = {
 };
 
 describe('connections that are lost', () => {
+  const openAfter = (connected: number) => [{ ms: 100, connected, attempts: 0, returns: 0 }];
   const samples = [0, 600, 598, 304, 294, 0].map((connections, t) => ({ t, connections }));
   const stages = [
     { name: 'ramp', t: 0 },
@@ -86,6 +88,40 @@ describe('connections that are lost', () => {
       'as namespaces of connections that stay',
       { failures: { disconnected_io_server_disconnect: 75 } },
       ['CONNECTIONS_DROPPED', '75 virtual users'],
+    ],
+    [
+      'some of them by a planned fault',
+      {
+        ...lostWhileIdle,
+        result: {
+          fault: plannedFault({
+            notBack: { 'transport close': 200, 'io client disconnect': 7 },
+            back: 293,
+            curve: openAfter(793),
+          }),
+        },
+      },
+      ['CONNECTIONS_DROPPED', '306 of 600', 200],
+    ],
+    [
+      'all of them by a planned fault',
+      {
+        ...lostWhileIdle,
+        result: { fault: plannedFault({ notBack: { 'transport close': 306 }, back: 194, curve: openAfter(694) }) },
+      },
+    ],
+    [
+      'as namespaces, while a fault is planned',
+      { failures: { disconnected_io_server_disconnect: 75 }, result: { fault: plannedFault() } },
+    ],
+    [
+      'with processes of the fleet that a stop has ended',
+      {
+        accounts: { alive: 594, ended: { 'fleet process died': 6 } },
+        failures: { disconnected_fleet_dead: 6 },
+        measured: { stoppedByUser: true, aborted: { code: 'RUN_INCOMPLETE', message: 'stopped' } },
+      },
+      ['RUN_INCOMPLETE'],
     ],
     [
       'by virtual users that close them',
@@ -124,6 +160,12 @@ describe('connections that come back', () => {
       { ...back, accounts: { alive: 595, ended: { 'transport close': 5 }, returned: 305 } },
       ['CONNECTIONS_DROPPED', '5 of 600', 305, '1.0 s', '4.0 s', 205, 100],
     ],
+    [
+      'more often than the planned fault dropped them',
+      { ...back, result: { fault: plannedFault({ returns: 300 }) } },
+      ['CONNECTIONS_DROPPED', '5 times'],
+    ],
+    ['as often as the planned fault dropped them', { ...back, result: { fault: plannedFault({ returns: 305 }) } }],
     ['as the engine counts them', back, ['CONNECTIONS_DROPPED']],
     [
       'other than the engine counts them',

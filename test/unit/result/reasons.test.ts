@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { workerFigures } from '../../../plugin/result/workers.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';
-import { summaryOf } from '../../helpers/results.ts';
+import { generatorHost, summaryOf } from '../../helpers/results.ts';
 import { assertNames, type Change, fleetProcesses, testCases, verdictOf } from '../../helpers/verdict.ts';
 import { workerResources } from '../../helpers/worker-resources.ts';
 
@@ -235,6 +235,20 @@ describe('the machine', () => {
   testCases([
     ['full in the broadcasts', busy(full, [0, 0.5]), 'MACHINE_SATURATED', '4.0 %', '50 %', 'broadcasts'],
     ['full in the ramp', busy(full, [0.5, 0]), 'MACHINE_SATURATED', '9.0 %', '50 %', 'ramp'],
+    [
+      'of the host that had least',
+      ({ machine, generator, generators, connections }) => {
+        for (const loop of generator) loop.cpuWaitShare = null;
+        Object.assign(machine ?? {}, { cpuIdlePercent: { ramp: 60, broadcasts: 3 } });
+        const of = (name: string, broadcasts: number) => ({
+          ...generatorHost(name),
+          ...{ connections: connections.opened / 2, held: (connections.held ?? 0) / 2 },
+          cpu: { idlePercent: { ramp: 60, messages: null, broadcasts } },
+        });
+        generators.push(of('a', 40), of('b', 3));
+      },
+      ...(['MACHINE_SATURATED', '3.0 %', 'host b', 'broadcasts'] as const),
+    ],
     ['full, and nobody waits', busy(full, [0.1, 0.1])],
     ['full, and nobody knows who waits', busy({ ramp: 9, broadcasts: null }, null), 'MACHINE_SATURATED', '9.0 %'],
     ['that was not measured', ({ machine }) => Object.assign(machine ?? {}, unknown)],
@@ -255,6 +269,7 @@ describe('samples', () => {
     ['of which some are missing', sampled({ missed: 7 }), 'READINGS_MISSING', 7],
     ['with a gap', sampled({ longestGapMs: 5100 }), 'READINGS_MISSING', '5.1 s'],
     ['of a source that fails', sampled({ failures: { redis: 8 } }), 'READINGS_MISSING', 'redis', 8],
+    ['of a source that fails now and then', sampled({ failures: { redis: 2 } })],
     [
       'with all of it',
       sampled({ taken: 90, missed: 10, longestGapMs: 5500, failures: { redis: 6, processes: 5 } }),

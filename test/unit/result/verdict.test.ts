@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Echo } from '../../../plugin/run/receivers/probe.ts';
 import { VERDICT_REASONS } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { type measurements, sent, snapshot } from '../../helpers/measurements.ts';
 import { generatorHost, summaryOf } from '../../helpers/results.ts';
-import { assertNames, type Change, fleetProcesses, testCases, verdictOf, WORKER } from '../../helpers/verdict.ts';
+import {
+  assertNames,
+  type Case,
+  type Change,
+  fleetProcesses,
+  testCases,
+  verdictOf,
+  WORKER,
+} from '../../helpers/verdict.ts';
 
 const STOPPED = { code: 'RUN_INCOMPLETE', message: 'stopped' } as const;
 const clock = (changes: object) => ({
@@ -163,6 +172,35 @@ describe('memory', () => {
     ['that grew', doubted('grows'), 'MEMORY_GROWS', 'workerPss'],
     ['that is no line', bendMemory, 'MEMORY_NOT_LINEAR', 'workerPss at rest', '100 %'],
     ['whose slope is only wide', doubted('wide')],
+    [
+      'that is no line in service',
+      (r, f) => {
+        bendMemory(r, f);
+        const { plateaus, perConnectionBytes } = r.memory;
+        Object.assign(r.memory, {
+          inService: { plateaus, peakBytes: {}, perConnectionBytes: structuredClone(perConnectionBytes) },
+        });
+        Object.assign(perConnectionBytes.workerPss ?? {}, { doubt: null });
+      },
+      ...(['MEMORY_NOT_LINEAR', 'workerPss in service', 'more', '100 %'] as const),
+    ],
+    [
+      'of which the last connections take less',
+      (r, f) => {
+        bendMemory(r, f);
+        for (const plateau of r.memory.plateaus)
+          plateau.workerPss = 1e8 + plateau.connections * (15_000 - plateau.connections);
+      },
+      ...(['MEMORY_NOT_LINEAR', 'less'] as const),
+    ],
+    [
+      'at two, of a run over time',
+      (r, f) => [plateausAt(0, 10)(r, f), Object.assign(f, { overTime: { collected: true } })],
+    ],
+    [
+      'at two, before a planned fault',
+      (r, f) => [plateausAt(0, 10)(r, f), Object.assign(f, { fault: { restarted: [] } })],
+    ],
     ['at three numbers of connections', plateausAt(0, 10, 20)],
     ['at two', plateausAt(0, 10, 10), 'TOO_FEW_PLATEAUS', 0, 10],
     [
@@ -170,6 +208,18 @@ describe('memory', () => {
       ({ memory }) => delete memory.plateaus.at(-1)?.workerRss,
       ...(['READINGS_MISSING', 'workerRss', '1 of 5'] as const),
     ],
+    [
+      'that one plateau lacks in service, with the reason',
+      ({ memory }) => {
+        const plateaus = memory.plateaus.map((one, index) => ({ ...one, ...(index > 0 && { workerHeap: 5 }) }));
+        Object.assign(memory, {
+          inService: { plateaus, peakBytes: {}, perConnectionBytes: {} },
+          absent: { ...memory.absent, workerHeap: 'HTTP 503' },
+        });
+      },
+      ...(['READINGS_MISSING', 'workerHeap', '1 of 5', 'HTTP 503'] as const),
+    ],
+    ['of nginx that one plateau lacks', ({ memory }) => delete memory.plateaus.at(-1)?.nginxPss],
     [
       'that one plateau lacks, because nothing was collected',
       ({ memory }, f) => [delete memory.plateaus.at(-1)?.workerRss, f.uncollected.push('workerRss')],
@@ -217,6 +267,33 @@ describe('broadcasts', () => {
     ['without a ledger', (r) => (r.delivery = null)],
     ['to nobody, one of them', nobodyAt(1)],
     ['to nobody, all of them', nobodyAt(12), 'NOBODY_JOINED', 12],
+    [
+      'that arrived before they were sent',
+      (r) => {
+        Object.assign(batch(r), { early: 3, earlyByMs: 7 });
+        Object.assign(r.delivery?.batches[1] ?? {}, { early: 5, earlyByMs: 9 });
+      },
+      ...(['IMPOSSIBLE_REPORT', '2 of 12', '5 copies', '9.0 ms'] as const),
+    ],
+    [
+      'that arrived a little before, by clocks that are known as badly',
+      (r, f) => {
+        f.sent.push(sent(1, 5000));
+        r.latency.clocks.push(clock({ uncertaintyUs: 500 }));
+        Object.assign(batch(r), { early: 3, earlyByMs: 1.5 });
+      },
+    ],
+    ...[8000, Number.NaN].map(
+      (roundTripUs): Case => [
+        `whose round trip is reported as ${roundTripUs}`,
+        (_, f) => {
+          const echo = { seq: 4 } as Echo;
+          f.impossibleRoundTrips = [{ load: 'single', via: 0, echo, roundTripUs, leastUs: 1000, mostUs: 2000 }];
+          f.roundTripsUs = { single: [1, 2], underLoad: [3] };
+        },
+        ...(['IMPOSSIBLE_REPORT', '1 of 4', roundTripUs === 8000 ? '8.0 ms' : 'no number', '2.0 ms'] as const),
+      ],
+    ),
     ['that are late', late, 'BROADCASTS_LATE', '3 of 3', '90 ms'],
     [
       'that were not sent',
