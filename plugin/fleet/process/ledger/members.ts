@@ -52,11 +52,11 @@ export class Members {
   /** A join is under way; the server's answer to it is reported by `answered`. */
   joining(slot: number): void {
     if (slot >= this.#joining.length) this.#joining = grown(this.#joining, slot + 1);
-    (this.#joining[slot] as number)++;
+    this.#joining[slot] = (this.#joining[slot] ?? 0) + 1;
   }
 
   answered(slot: number): void {
-    (this.#joining[slot] as number)--;
+    this.#joining[slot] = (this.#joining[slot] ?? 0) - 1;
   }
 
   /** The connection is a member of the room from now on. @param worker `''` if the server has not named it */
