@@ -36,17 +36,7 @@ export function cpuFigures({ sharedHost, cpu }: Measurements, layers: readonly L
   const seen = new Set(windows.flatMap((window) => Object.keys(window.cpuUs)));
   // If the workers run on another machine, this one is only the generator's.
   const own = layers.filter(({ id, belongsTo }) => seen.has(id) && (sharedHost || belongsTo !== 'machine'));
-  return Object.fromEntries(own.map(({ id }) => [id, layerFigures(id, readWindows(cpu, id))]));
-}
-
-/** Of each kind, none if the layer could no longer be read in some of them: their sum would lack its part. */
-function readWindows(cpu: Measurements['cpu'], layer: string): Measurements['cpu'] {
-  const isRead = ({ cpuUs }: CpuWindow) => layer in cpuUs;
-  const kinds = Object.entries(cpu).map(([kind, windows]: [string, CpuWindow[]]) => {
-    const isWhole = windows.slice(Math.max(0, windows.findIndex(isRead))).every(isRead);
-    return [kind, isWhole ? windows : []];
-  });
-  return Object.fromEntries(kinds);
+  return Object.fromEntries(own.map(({ id }) => [id, layerFigures(id, cpu)]));
 }
 
 function inOrder({ unloaded, ramps, idle, messages, broadcasts }: Measurements['cpu']): CpuWindow[] {
