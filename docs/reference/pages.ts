@@ -107,7 +107,7 @@ function result(): string {
     ),
     section(
       'Files of a run',
-      'In `results/<run id>/`, beside `result.json` and `record.ndjson` (one line per event, as it happened).',
+      'In `results/<run id>/`, beside `result.json`, `record.ndjson` (one line per event, as it happened) and `artillery.log` (what Artillery prints: phases, metrics, `ensure`).',
       table(['file', 'content'], files),
     ),
   ].join('\n\n');

@@ -11,5 +11,6 @@ export function requireOpenFiles(limit = openFileLimits().hard): void {
   throw new CapacityError(
     'LIMIT_TOO_LOW',
     `a process can open only ${limit} files here, but a run needs at least ${MIN_OPEN_FILES}`,
+    'raise the limit: ulimit -n 20000',
   );
 }

@@ -10,19 +10,19 @@ const LISTEN_TIMEOUT_MS = 2000;
  * Listeners stay below the system's range for outgoing connections (from 32768 on Linux, 49152 on macOS). Within it,
  * one of the connections under test could take a worker's port while PM2 restarts that worker.
  */
-const RANGE = { low: 12_000, high: 32_000 };
+export const PORT_RANGE = { low: 12_000, high: 32_000 };
 
 /** @returns `count` different ports on 127.0.0.1 that are free now */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
   for (let attempt = 0; ports.size < count && attempt < count * 50; attempt++) {
-    const port = randomInt(RANGE.low, RANGE.high);
+    const port = randomInt(PORT_RANGE.low, PORT_RANGE.high);
     if (await isFree(port)) ports.add(port);
   }
   if (ports.size === count) return [...ports];
   throw new CapacityError(
     'PORT_UNAVAILABLE',
-    `No ${count} free ports between ${RANGE.low} and ${RANGE.high} on 127.0.0.1.`,
+    `No ${count} free ports between ${PORT_RANGE.low} and ${PORT_RANGE.high} on 127.0.0.1.`,
     'Stop programs that listen there; ss -ltnp lists them.',
   );
 }

@@ -22,7 +22,7 @@ const TYPES: Record<string, string> = {
   '.css': 'text/css',
   '.png': 'image/png',
 };
-const BUILD_TIMEOUT_MS = 120_000;
+const BUILD_TIMEOUT_MS = 300_000;
 
 describe('the site in a browser', { skip: noChromium }, () => {
   let site: string;

@@ -39,7 +39,7 @@ it('a run shows itself live, and leaves all report files with its thresholds in 
 
   const folder = join(run.directory, 'results/latest');
   const reports = REPORT_FILES.map(([name]) => name);
-  assert.deepEqual(readdirSync(folder).sort(), [...reports, 'record.ndjson', 'result.json'].sort());
+  assert.deepEqual(readdirSync(folder).sort(), [...reports, 'artillery.log', 'record.ndjson', 'result.json'].sort());
   const [, named = ''] = run.output().split('Result: ');
   for (const name of reports) assert.ok(named.includes(name), name);
   assert.deepEqual(run.result()?.thresholds, [

@@ -108,7 +108,7 @@ describe('a run that ends unexpectedly', { concurrency: 2 }, () => {
     assertIncomplete(run, /killed, or is still in progress \(stage: broadcasts\)/);
     await assertNothingLeft(run);
     const results = join(run.directory, 'results/latest');
-    assert.deepEqual(readdirSync(results).sort(), ['record.ndjson', 'result.json']);
+    assert.deepEqual(readdirSync(results).sort(), ['artillery.log', 'record.ndjson', 'result.json']);
     for (const name of readdirSync(results)) {
       const text = readFileSync(join(results, name), 'utf8');
       assert.ok(!text.includes(token) && !text.includes(new URL(redisUrl).password), name);

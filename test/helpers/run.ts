@@ -1,6 +1,7 @@
 /** Whole runs: `artillery run` with our engine and plugin, each in its own process group, folder and state folder. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -8,6 +9,7 @@ import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { outcomeOf } from '../../report/answer/outcome.ts';
+import { PORT_RANGE } from '../../server/stack/ports.ts';
 import { readState, type StackState } from '../../server/stack/state/state.ts';
 import { eventually } from './poll.ts';
 import { tempStateDir } from './stack.ts';
@@ -55,7 +57,8 @@ export function quickScript(config: object = {}, options: object = {}, engineOpt
   const ramp = { duration: 1, arrivalRate: 5, rampTo: 5 };
   return {
     config: {
-      target: 'http://127.0.0.1:1',
+      // Its own, as files run side by side, and the stack of a run listens there.
+      target: `http://127.0.0.1:${randomInt(PORT_RANGE.low, PORT_RANGE.high)}`,
       engines: { 'socketio-capacity': engineOptions },
       plugins: {
         'socketio-capacity': {

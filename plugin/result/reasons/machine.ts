@@ -68,11 +68,12 @@ function swapping({ machine }: Measured): Detail | undefined {
   return { message: `the machine swapped out ${megabytes(written ?? 0)} MB and in ${megabytes(read ?? 0)} MB` };
 }
 
-function samplerGaps({ sampling }: Measured): Detail | undefined {
+function samplerGaps({ sampling, fault }: Measured): Detail | undefined {
   if (!sampling) return undefined;
   const { intervalMs, taken, missed, longestGapMs, failures } = sampling;
   const due = taken + missed;
-  const failing = Object.entries(failures).filter(([, count]) => count > due * MAX_MISSED_SHARE);
+  // A part that is restarted as planned does not answer meanwhile.
+  const failing = fault ? [] : Object.entries(failures).filter(([, count]) => count > due * MAX_MISSED_SHARE);
   const seen = [
     ...(missed > due * MAX_MISSED_SHARE ? [`${missed} of ${due} samples are missing`] : []),
     ...(longestGapMs > intervalMs * MAX_GAP_INTERVALS

@@ -105,10 +105,13 @@ export const workers: Member[] = [
   {
     name: 'refuses a collection that is ordered',
     habits: () => {
-      let ordered = 0;
+      let arrived = 0;
       return {
+        connected(_socket, n) {
+          arrived = n;
+        },
         gc() {
-          if (++ordered === 4) throw new Error('not now');
+          if (arrived === CONNECTIONS) throw new Error('not now');
         },
       };
     },
