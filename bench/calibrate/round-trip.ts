@@ -86,7 +86,7 @@ function rows(
 }
 
 async function connectProbe(target: string): Promise<Probe> {
-  const probe = await Probe.connect(connectionTo(target), new AbortController().signal);
+  const probe = await Probe.connect({ connection: connectionTo(target) }, new AbortController().signal);
   // As in a run; it marks this connection as no receiver.
   await probe.join(`${ROOM}:single`);
   await probe.join(ROOM);

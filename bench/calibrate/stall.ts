@@ -30,7 +30,7 @@ const ANSWER_TIMEOUT_MS = 10_000;
 async function stalled(who: Who, size: StallSize): Promise<Comparison[]> {
   return withSetup({}, async (setup) => {
     await join(setup.fleet, size.receivers);
-    const sentinel = await Sentinel.start(connectionTo(setup.server.started.url), never);
+    const sentinel = await Sentinel.start({ connection: connectionTo(setup.server.started.url) }, never);
     try {
       return await compare(who, size, setup, await sentinel.join(ROOM, never));
     } finally {

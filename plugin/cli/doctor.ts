@@ -48,7 +48,7 @@ export function addDoctor(program: Command): void {
 async function examine(path: string | undefined, options: Options): Promise<void> {
   requireOpenFiles();
   const { target, environment, json } = options;
-  if (target !== undefined) return tryTarget(await settingsAt(target, path, environment), json);
+  if (target !== undefined) return tryTarget(await scenarioFor(target, path, environment), json);
   if (path === undefined) throw badOption('name a scenario, or a URL by --target', 'doctor');
   const script = await readScenario(path, environment);
   const situation = await readSituation(settingsOf(script));
@@ -59,13 +59,18 @@ async function examine(path: string | undefined, options: Options): Promise<void
   if (!diagnosis.fits || diagnosis.missing.length > 0) process.exitCode = EXIT_CODES.refused;
 }
 
-async function tryTarget(settings: Settings, json = false): Promise<void> {
+interface Tried {
+  settings: Settings;
+  script: Script;
+}
+
+async function tryTarget({ settings, script }: Tried, json = false): Promise<void> {
   const { width } = screen();
   const onHold = (seconds: number) => console.error(`Holding one silent connection for ${Math.ceil(seconds)} s.`);
   const onCheck = json ? () => {} : (check: Parameters<typeof printCheck>[0]) => console.log(printCheck(check, width));
   const checks = await untilStopped((signal) => {
     const stopped = new Promise<undefined>((resolve) => signal.addEventListener('abort', () => resolve(undefined)));
-    return Promise.race([examineTarget(settings, { onCheck, onHold }, signal), stopped]);
+    return Promise.race([examineTarget(settings, script, { onCheck, onHold }, signal), stopped]);
   });
   if (checks === undefined) {
     process.exitCode = STOPPED;
@@ -83,12 +88,13 @@ async function tryTarget(settings: Settings, json = false): Promise<void> {
  * @param where a URL, or the path of a scenario
  * @param path of the scenario, if `where` is a URL in place of its target
  */
-async function settingsAt(where: string, path: string | undefined, environment: string | undefined): Promise<Settings> {
+async function scenarioFor(where: string, path: string | undefined, environment: string | undefined): Promise<Tried> {
   const isUrl = /^(https?|wss?):\/\//.test(where);
   if (!isUrl && path !== undefined) throw badOption('--target: with a scenario before it, a URL is expected', 'doctor');
   const scenario = isUrl ? path : where;
   const script = scenario === undefined ? nothingElse() : await readScenario(scenario, environment);
-  return settingsOf(script, isUrl ? { ...process.env, TARGET: where } : process.env);
+  const env = isUrl ? { ...process.env, TARGET: where } : process.env;
+  return { settings: settingsOf(script, env), script };
 }
 
 /** The engine alone has no figures of its own. */

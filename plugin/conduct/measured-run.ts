@@ -188,6 +188,7 @@ export class MeasuredRun {
     const [measurements, record] = [this.#measurements, this.#record];
     await surroundings.admit();
     const { context, target, workers } = await openResources({
+      script,
       config,
       measurements,
       record,

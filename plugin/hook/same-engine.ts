@@ -6,7 +6,7 @@ import { CapacityError } from '../../protocol/errors.ts';
 import { ownRelease, releaseOf } from '../../protocol/release.ts';
 import { VERSION } from '../../protocol/version.ts';
 import { ENGINE_PACKAGE, PLUGIN_PACKAGE, versionsDiffer } from '../script/versions-differ.ts';
-import { artilleryFolder } from '../virtual-user/http-engine.ts';
+import { artilleryFolder } from '../virtual-user/artillery.ts';
 
 /** Where Artillery looks for engines from. */
 const LOADER = 'dist/lib/core/runner.js';

@@ -5,12 +5,12 @@
 
 import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
 import type { RedisReader, Sampler, TargetReading } from '../samplers/index.ts';
-import type { ConnectionTarget } from '../script/connection-target.ts';
 import type { Settings } from '../script/settings.ts';
 import type { EngineLink } from './link.ts';
 import type { Measurements } from './measurements/measurements.ts';
 import type { Population } from './population.ts';
 import type { AdminUi } from './receivers/admin-ui.ts';
+import type { OwnClients } from './receivers/own-clients.ts';
 import type { Probe } from './receivers/probe.ts';
 import type { Publishers } from './receivers/publishers.ts';
 import type { Sentinel } from './receivers/sentinel.ts';
@@ -51,8 +51,8 @@ export interface RunContext {
   publishers: Pick<Publishers, 'publish' | 'connected' | 'givesIds'> | undefined;
   /** If the server has one, and no control ports. */
   adminUi: Pick<AdminUi, 'servers' | 'connected'> | undefined;
-  /** How a connection to the target is made. */
-  connection: ConnectionTarget;
+  /** Those of the run itself. */
+  clients: Pick<OwnClients, 'nextPassing' | 'areUsers'>;
   population: Omit<Population, 'close'>;
   /** What identifies each part of the deployment: process ids, and Redis's id of its run. Unknown parts are missing. */
   deployment(): Promise<Record<string, string>>;
@@ -77,7 +77,7 @@ export interface RunContext {
 
 /** Adds a warning for the reader of the result; it makes the verdict at least SUSPECT. */
 export function addWarning(
-  { measurements, record }: RunContext,
+  { measurements, record }: Pick<RunContext, 'measurements' | 'record'>,
   code: ReasonCode,
   message: string,
   fix?: string,

@@ -20,7 +20,7 @@ import {
 } from '../samplers/index.ts';
 import type { ConnectionTarget } from '../script/connection-target.ts';
 import { type ProcessSources, sourcesByLayer, tellMemory } from '../script/options/worker-sources.ts';
-import { ENGINE } from '../script/script.ts';
+import { ENGINE, type Script } from '../script/script.ts';
 import type { Delivery, Settings } from '../script/settings.ts';
 import { singleRoom } from './broadcasts/round-trips.ts';
 import type { Closers } from './closers.ts';
@@ -32,10 +32,13 @@ import { newOwnEvent } from './measurements/own-event.ts';
 import { tryDelivery } from './own-event/trial.ts';
 import { FleetPopulation, ServerPopulation } from './population.ts';
 import { AdminUi } from './receivers/admin-ui.ts';
+import { come } from './receivers/come.ts';
 import { grantsCompression } from './receivers/compression-offer.ts';
-import { knock } from './receivers/official-client.ts';
+import { Refused } from './receivers/official-client.ts';
+import { OwnClients } from './receivers/own-clients.ts';
 import { noProbe, Probe } from './receivers/probe.ts';
 import { Publishers } from './receivers/publishers.ts';
+import { withoutClients } from './receivers/refused-clients.ts';
 import { Sentinel } from './receivers/sentinel.ts';
 import type { RunRecord } from './record/record.ts';
 import { requireAllWorkers } from './target/all-workers.ts';
@@ -46,6 +49,7 @@ import { openTarget, type Target } from './target/target.ts';
 import { ResourceWindows } from './windows/resources.ts';
 
 interface ResourceOptions {
+  script: Script;
   config: Settings;
   measurements: Measurements;
   record: RunRecord;
@@ -72,12 +76,13 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   const opening = openTarget(options.config, tcpConnections, log, signal);
   closers.add(() => opening.then((target) => target.close()).catch(() => {}));
   const target = await opening;
-  const config = target.control ? options.config : withoutControl(options.config);
-  requireFault(config.fault, target);
+  const settings = target.control ? options.config : withoutControl(options.config);
+  requireFault(settings.fault, target);
   Object.assign(measurements, { target: target.url, profile: target.profile, control: target.control !== undefined });
-  const connection = { ...config.connection, url: new URL(target.url).origin };
-  const probe = target.control ? await Probe.connect(connection, signal) : await nobody(connection, signal, log);
+  const clients = await OwnClients.open(settings, options.script, target.url);
+  const { probe, connection, refusal } = await openProbe(clients, target, signal);
   if (probe instanceof Probe) closers.add(() => probe.close());
+  const config = refusal ? withoutClients(settings, refusal, options) : settings;
   await offerCompression(connection, options);
   const control = target.control
     ? await ControlClients.connect(target.control.urls, target.control.token, target.control)
@@ -94,13 +99,14 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   const named = sourcesByLayer(config);
   const metrics = await openMetrics(named);
 
-  const adminUi = await openAdminUi(config, connection, options);
+  const adminUi = await openAdminUi(config, clients.connection, options);
 
   // The engines' processes are part of the baseline.
   await link.ready(signal);
   const ledger = measurements.engine === ENGINE;
-  const publishers = config.delivery && (await openDelivery(config.delivery, connection, options));
-  const sentinel = ledger && target.control && !config.delivery ? await Sentinel.start(connection, signal) : undefined;
+  const publishers = config.delivery && (await openDelivery(config.delivery, refusal ? undefined : clients, options));
+  const isCompared = ledger && probe instanceof Probe && !config.delivery;
+  const sentinel = isCompared ? await Sentinel.start(clients.next(), signal) : undefined;
   if (sentinel) closers.add(() => sentinel.close());
   const fleetPids = (await link.snapshots()).flatMap(({ processes }) => processes.map(({ pid }) => pid));
   const generator: LayerPids = measurements.hosts ? {} : { fleet: fleetPids, artillery: [process.pid] };
@@ -138,7 +144,7 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   const holds = ledger || config.external;
   const receivers = { probe, sentinel, publishers, adminUi };
   const parts = {
-    connection,
+    clients,
     population,
     redis,
     metrics,
@@ -183,19 +189,20 @@ function whyNotShared({ sharedHost, control }: Measurements): string | undefined
 
 /**
  * Connects the publishers, if there are any, and listens once for the event.
+ * @param clients undefined where the server lets none in
  * @throws CapacityError DELIVERY_UNMATCHED, or TARGET_UNREACHABLE
  */
 async function openDelivery(
   delivery: Delivery,
-  connection: ConnectionTarget,
+  clients: OwnClients | undefined,
   { measurements, closers, signal, log }: ResourceOptions,
 ): Promise<Publishers | undefined> {
   const { event, id, publish } = delivery;
-  const publishers = publish && (await Publishers.connect(connection, publish, measurements.id, signal));
+  const publishers = publish && clients && (await Publishers.connect(clients, publish, measurements.id, signal));
   if (publishers) closers.add(() => publishers.close());
   const givesIds = publishers?.givesIds ?? false;
   measurements.ownEvent = newOwnEvent(event, formatJsonPath(id), publish ? 'run' : 'server', givesIds);
-  const unknown = await tryDelivery(connection, delivery, publishers, signal);
+  const unknown = clients && (await tryDelivery(clients.nextReceiver(), delivery, publishers, signal));
   if (unknown !== undefined) log(unknown);
   return publishers;
 }
@@ -219,15 +226,31 @@ async function openAdminUi(
   return adminUi;
 }
 
-/** Nobody publishes, so there is nothing to echo; but the target is to be a Socket.IO server before any load comes. */
-async function nobody(
-  connection: ConnectionTarget,
-  signal: AbortSignal,
-  log: (text: string) => void,
-): Promise<RunContext['probe']> {
-  const refusal = await knock(connection, signal);
-  if (refusal !== undefined) log(`The server refused a connection without a virtual user's own values: ${refusal}.`);
-  return noProbe();
+interface OpenedProbe {
+  probe: RunContext['probe'];
+  /** As a client of the run is connected; before anything of a virtual user where none is let in. */
+  connection: ConnectionTarget;
+  refusal?: Refused;
+}
+
+/**
+ * The first client of the run: the probe, where somebody publishes. Otherwise it leaves again; the target is to be a Socket.IO
+ * server before any load comes.
+ * @throws CapacityError TARGET_UNREACHABLE; a server that lets it not in is measured without
+ */
+async function openProbe(clients: OwnClients, target: Target, signal: AbortSignal): Promise<OpenedProbe> {
+  try {
+    if (target.control) {
+      const probe = await Probe.connect(clients.next(), signal);
+      return { probe, connection: probe.connection };
+    }
+    const { socket, connection } = await come(clients.nextPassing(), signal);
+    socket.disconnect();
+    return { probe: noProbe(), connection };
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    return { probe: noProbe(), connection: clients.connection, refusal: error };
+  }
 }
 
 /** Workers are identified by their own statistics. A Redis that does not answer has its own reason, DEPLOYMENT_CHANGED. */

@@ -9,7 +9,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { WarmUpOrder } from '../../protocol/link/messages.ts';
 import { mapLimit } from '../../protocol/map-limit.ts';
 import { addWarning, type RunContext } from './context.ts';
-import { connectOfficial, joinRoom } from './receivers/official-client.ts';
+import { come } from './receivers/come.ts';
+import { joinRoom } from './receivers/official-client.ts';
 import { pause } from './wait.ts';
 
 const TOGETHER = 10;
@@ -49,24 +50,26 @@ export async function warmUp(context: RunContext): Promise<void> {
 
 /** @throws Error of the first that fails, when all have left */
 async function comeAndGo(context: RunContext, count: number): Promise<void> {
-  const { ledger, link, config, control } = context;
+  const { ledger, link, config, control, clients } = context;
   const before = await connections(context);
   const done = new AbortController();
   const signal = AbortSignal.any([context.signal, done.signal]);
   const room = control.size > 0 ? roomOf(config.room) : undefined;
   const order = { connections: count, together: TOGETHER, room };
-  const made = (ledger ? link.warmUp(order) : warmUpAlone(context, order)).finally(() => done.abort());
+  const made = (ledger && !clients.areUsers ? link.warmUp(order) : warmUpAlone(context, order)).finally(() =>
+    done.abort(),
+  );
   // Both end before this rejects, even if one fails.
   const outcomes = await Promise.allSettled([made, broadcastUntil(context, signal)]);
   await gone(context, before);
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
 }
 
-/** For external engines, which cannot connect before the load: the run makes the connections itself. */
-function warmUpAlone({ connection, signal }: RunContext, { connections, together, room }: WarmUpOrder): Promise<void> {
+/** For external engines, which cannot connect before the load, and where the server lets in users only: the run makes them itself. */
+function warmUpAlone({ clients, signal }: RunContext, { connections, together, room }: WarmUpOrder): Promise<void> {
   return mapLimit(connections, together, async () => {
     if (signal.aborted) return;
-    const socket = await connectOfficial(connection, signal);
+    const { socket } = await come(clients.nextPassing(), signal);
     try {
       if (room !== undefined) await joinRoom(socket, room);
     } finally {

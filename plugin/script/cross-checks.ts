@@ -64,8 +64,8 @@ function variableRules({ variables, options, engineOptions, engine }: Known): Ru
 }
 
 /** Options against the engine that drives the load, and against each other. */
-function optionRules({ engine, flows }: Known, options: RunOptions): Rules[] {
-  const { broadcasts, delivery, fault, workers, control } = options;
+function optionRules({ engine, flows, script }: Known, options: RunOptions): Rules[] {
+  const { broadcasts, clients, delivery, fault, workers, control } = options;
   const { count, perConnection } = options.rooms;
   const [others, isOwnEvent] = [engine !== ENGINE, delivery !== undefined];
   const hasAdminUi = typeof workers === 'object' && workers.adminUi !== undefined;
@@ -81,6 +81,13 @@ function optionRules({ engine, flows }: Known, options: RunOptions): Rules[] {
       {
         "with `delivery`, the server's own event goes wherever the server sends it": count > 1 && isOwnEvent,
         [`only engine ${ENGINE} spreads its connections over rooms`]: count > 1 && others,
+      },
+    ],
+    [
+      option('clients'),
+      {
+        [`no scenario has the name ${clients}`]:
+          clients !== undefined && !script.scenarios?.some(({ name }) => name === clients),
       },
     ],
     [option('delivery'), { [`only engine ${ENGINE} tells who received what`]: others && isOwnEvent }],

@@ -26,10 +26,12 @@ export function readScenarios(script: Script, steps: StepTable): Scenarios {
   const scenarios = script.scenarios ?? [];
   const reader = new ScenarioReader(steps, script.config.processor);
   const ours = scenarios.flatMap((scenario, index) =>
-    usesOurEngine(scenario, script) ? [reader.read(scenario, ['scenarios', index])] : [],
+    usesOurEngine(scenario, script) ? [{ scenario, flow: reader.read(scenario, ['scenarios', index]) }] : [],
   );
   const problems = [...hookProblems(script), ...withHints(reader.problems)];
-  if (ours.length > 0) return { flows: ours, problems };
+  // Those that never come are no load.
+  const coming = ours.filter(({ scenario }) => Number(scenario.weight) !== 0);
+  if (ours.length > 0) return { flows: (coming.length > 0 ? coming : ours).map(({ flow }) => flow), problems };
   const others = new ScenarioReader(steps, undefined);
   return { flows: scenarios.map((scenario) => others.read(scenario, [])), problems };
 }

@@ -2,7 +2,7 @@
 import { verbOf } from '../script/load/flow.ts';
 import { scenarioOptionsSchema } from '../script/options/connect-options.ts';
 import type { Scenario } from '../script/script.ts';
-import { compileConnectionChanges } from './connection-changes.ts';
+import { compileConnectionChanges, openOptions } from './connection-changes.ts';
 import { FlowError } from './flow-error.ts';
 import { type AwaitedEvent, isSame } from './mailbox.ts';
 import { Session } from './session.ts';
@@ -22,6 +22,8 @@ interface CompiledScenario {
   flow: Step[];
   /** @returns a virtual user that has done nothing yet; whoever runs its steps closes its session */
   newUser(context: UserContext, events: ScenarioEvents): VirtualUser;
+  /** Opens the namespace, unless the virtual user has it. @returns its whole name */
+  use(user: VirtualUser, namespace: string): Promise<string>;
 }
 
 /** @param scenario validated */
@@ -63,6 +65,11 @@ export function compileScenario(scenario: Scenario, shared: Shared): CompiledSce
     newUser(context, events) {
       if (uses.http) shared.http?.setInitialContext(context);
       return { context, session: new Session(shared, kept), events };
+    },
+    async use({ context, session }, namespace) {
+      const path = build.namespace(String(build.template(namespace)(context)));
+      await session.use(path, openOptions(build.connectionChanges(context)));
+      return path;
     },
   };
 }

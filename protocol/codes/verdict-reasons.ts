@@ -144,6 +144,12 @@ const REASONS = {
     invalidates: ['run'],
     blame: 'deployment',
   },
+  CLIENTS_REFUSED: {
+    meaning: 'the server lets the run’s own clients in as little as a stranger, so what they measure is missing',
+    remedy: 'name a scenario that they can come by in the option `clients`',
+    invalidates: [],
+    blame: 'deployment',
+  },
   CONNECTIONS_FAILED: {
     meaning: 'connections or virtual users failed',
     remedy: 'see the causes in `connections.failures`, and the log of the server',

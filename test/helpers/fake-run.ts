@@ -79,7 +79,7 @@ export class FakeRun {
       sentinel: undefined,
       publishers: undefined,
       adminUi: undefined,
-      connection: config.connection,
+      clients: { nextPassing: () => ({ connection: config.connection }), areUsers: false },
       population: new FleetPopulation(link),
       metrics: {},
       redis: undefined,

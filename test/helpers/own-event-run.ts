@@ -5,7 +5,9 @@ import { latencyFigures } from '../../plugin/result/delivery/latency.ts';
 import { newOwnEvent } from '../../plugin/run/measurements/own-event.ts';
 import { tryDelivery } from '../../plugin/run/own-event/trial.ts';
 import { measureOwnEvent } from '../../plugin/run/own-event/window.ts';
+import { OwnClients } from '../../plugin/run/receivers/own-clients.ts';
 import { Publishers } from '../../plugin/run/receivers/publishers.ts';
+import { ENGINE } from '../../plugin/script/script.ts';
 import type { Delivery } from '../../plugin/script/settings.ts';
 import type { ClientKind } from '../../protocol/connection.ts';
 import { formatJsonPath } from '../../protocol/json-path.ts';
@@ -40,10 +42,13 @@ export async function measureOwn({ url, delivery: option, options = {}, client =
   const fleet = await Fleet.start({ ...settings, ownEvent: { event, id, sentAt, bytes, join } }, processes);
   let publishers: Publishers | undefined;
   try {
-    if (publish) publishers = await Publishers.connect(context.connection, publish, 'run', run.stop.signal);
+    const flow = [join === undefined ? { connect: {} } : { emit: [join, 'room'] }];
+    const script = { config: { target: url }, scenarios: [{ engine: ENGINE, flow }] };
+    const clients = await OwnClients.open(context.config, script);
+    if (publish) publishers = await Publishers.connect(clients, publish, 'run', run.stop.signal);
     const givesIds = publishers?.givesIds ?? false;
     measurements.ownEvent = newOwnEvent(event, formatJsonPath(id), publish ? 'run' : 'server', givesIds);
-    if (trial) await tryDelivery(context.connection, delivery, publishers, run.stop.signal);
+    if (trial) await tryDelivery(clients.nextReceiver(), delivery, publishers, run.stop.signal);
     await Promise.all(
       Array.from({ length: connections }, () =>
         fleet.connection().open('/', join === undefined ? {} : { emit: { event: join, args: ['room'] } }),

@@ -8,7 +8,7 @@ export const MAY_IMPORT: Record<string, string[]> = {
   'plugin/virtual-user': ['protocol', 'plugin/script', 'plugin/fleet'],
   'plugin/engine': ['protocol', 'plugin/script', 'plugin/fleet', 'plugin/virtual-user'],
   'plugin/samplers': ['protocol'],
-  'plugin/run': ['protocol', 'plugin/script', 'plugin/fleet', 'plugin/samplers', 'server/stack'],
+  'plugin/run': ['protocol', 'plugin/script', 'plugin/fleet', 'plugin/virtual-user', 'plugin/samplers', 'server/stack'],
   'plugin/result': ['protocol', 'report', 'plugin/script', 'plugin/samplers', 'plugin/run'],
   'plugin/doctor': ['protocol', 'report', 'plugin/script', 'plugin/samplers', 'plugin/run', 'server/stack'],
   'plugin/live': ['protocol', 'report', 'plugin/script', 'plugin/samplers', 'plugin/run', 'plugin/result'],

@@ -6,12 +6,14 @@ import { formatJsonPath } from '../../../protocol/json-path.ts';
 import { printable } from '../../../protocol/printable.ts';
 import type { Problem } from '../../../protocol/problems.ts';
 import { findPaths, type Heard, type Message, type Paths } from '../../run/own-event/find-paths.ts';
-import { connectOfficial } from '../../run/receivers/official-client.ts';
-import { Publishers, prepare } from '../../run/receivers/publishers.ts';
+import { come } from '../../run/receivers/come.ts';
+import { OwnClients } from '../../run/receivers/own-clients.ts';
+import { Publishers } from '../../run/receivers/publishers.ts';
 import { pause } from '../../run/wait.ts';
 import { connectionTargetOf } from '../../script/connection-target.ts';
 import { isTemplate } from '../../script/is-template.ts';
-import { parseEngineOptions } from '../../script/options/engine-options.ts';
+import { type EngineOptions, parseEngineOptions } from '../../script/options/engine-options.ts';
+import { ENGINE } from '../../script/script.ts';
 import type { Starter } from './starter-scenario.ts';
 
 interface Listening {
@@ -72,8 +74,7 @@ async function listen(
   if (!options) {
     throw new CapacityError('CONFIG_INVALID', `url: ${problems[0]?.message}`, 'npx socketio-capacity init --help');
   }
-  const connection = connectionTargetOf(options, undefined);
-  const before = join ? [join] : [];
+  const clients = await clientsThat(join, options);
   const { signal } = new AbortController();
   const opened: { close(): void }[] = [];
   const open = async () => {
@@ -81,9 +82,8 @@ async function listen(
     const onAny = (event: string, ...args: unknown[]) => {
       messages.push({ event, args, receivedAtUs: monotonicUs() });
     };
-    const socket = await connectOfficial(connection, signal, { onAny });
+    const { socket } = await come(clients.nextReceiver(), signal, { onAny });
     opened.push({ close: () => socket.disconnect() });
-    prepare(socket, { before });
     return messages;
   };
   try {
@@ -92,8 +92,8 @@ async function listen(
     let publishedIds: Set<string> | undefined;
     if (publish) {
       const every = seconds / (PUBLISHED + 1);
-      const options = { emit: publish, before, every, count: PUBLISHED, users: 1 };
-      const publishers = await Publishers.connect(connection, options, `init-${randomUUID()}`, signal);
+      const options = { emit: publish, every, count: PUBLISHED, users: 1 };
+      const publishers = await Publishers.connect(clients, options, `init-${randomUUID()}`, signal);
       opened.push(publishers);
       if (publishers.givesIds) publishedIds = new Set();
       await publishers.publish(
@@ -111,4 +111,14 @@ async function listen(
   } finally {
     for (const one of opened) one.close();
   }
+}
+
+/** They come by the flow of the scenario to be. */
+function clientsThat(join: Starter['join'], engineOptions: EngineOptions): Promise<OwnClients> {
+  const { url: target } = engineOptions.connection;
+  const flow = join ? [{ emit: [join.event, ...join.args] }] : [{ connect: {} }];
+  const connection = connectionTargetOf(engineOptions);
+  const delivery = join && { event: '', id: [], seconds: 0, join: join.event };
+  const settings = { connection, engineOptions, delivery, target, tls: false, ...{ engine: ENGINE, external: false } };
+  return OwnClients.open({ ...settings, clients: undefined }, { config: { target }, scenarios: [{ flow }] });
 }

@@ -182,31 +182,30 @@ function instrumented({ join }: Starter, urls: string[]): object {
   };
 }
 
-function plain({ delivery, publish, join }: Starter): object {
+function plain({ delivery, publish }: Starter): object {
   if (!delivery) return { hold: 10 };
   const { event, id, sentAt } = delivery;
-  const before = join && { before: [line(listOf(join))] };
   return {
     hold: 10,
     delivery: {
       event,
       id: formatJsonPath(id),
       ...(sentAt && { sentAt: formatJsonPath(sentAt) }),
-      ...(publish && { publish: { emit: line(listOf(publish)), ...before, every: 1, count: 20 } }),
+      ...(publish && { publish: { emit: line(listOf(publish)), every: 1, count: 20 } }),
     },
     ...(!publish && { broadcasts: line({ count: 20, interval: 1 }) }),
   };
 }
 
 /** What else the plugin could measure of a server without instrument(io). */
-function hintsOf({ delivery, event, finding, join, publish }: Starter): string[] {
+function hintsOf({ delivery, event, finding, publish }: Starter): string[] {
   const workers = 'Memory and CPU need to know the processes: workers: {pids, match, cgroup or prometheus}';
   if (delivery) return [workers];
   const emit = publish ? listOf(publish) : ['<event of a client>', { id: '$id' }];
   const proposed = {
     event: event ?? '<event of the server>',
     id: '$.0.id',
-    publish: line({ emit, ...(join && { before: [listOf(join)] }) }),
+    publish: line({ emit }),
   };
   return [
     workers,

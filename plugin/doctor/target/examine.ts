@@ -1,5 +1,7 @@
 /** All checks of a target, in the order in which the first mistake explains those after it. */
 import { integer, spaced } from '../../../report/text/format.ts';
+import { OwnClients } from '../../run/receivers/own-clients.ts';
+import type { Script } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
 import { diagnose } from '../diagnosis.ts';
 import { readSituation } from '../situation.ts';
@@ -25,6 +27,7 @@ const LIMITS = ['generatorPorts', 'generatorFiles'];
 /** Makes some connections, one by one, and no load. */
 export async function examineTarget(
   settings: Settings,
+  script: Script,
   { onCheck, onHold }: Examination,
   signal: AbortSignal,
 ): Promise<TargetCheck[]> {
@@ -36,12 +39,15 @@ export async function examineTarget(
   const url = new URL(settings.target);
   const { check, addresses } = await checkName(url);
   add(check);
-  const subject = { connection: { ...settings.connection, url: url.origin }, addresses, signal };
+  const clients = await OwnClients.open(settings, script);
+  const subject = { connection: clients.connection, clients, addresses, signal };
   if (addresses.length > 0) {
     add(...(await checkCertificates(subject)));
-    add(...(await checkUpgrades(subject)));
-    add(...(await checkPolling(subject)));
-    add(await checkConnect(subject, settings.control !== undefined));
+    const { check: connected, connection } = await checkConnect(subject, settings.control !== undefined);
+    const asUser = { ...subject, connection };
+    add(...(await checkUpgrades(asUser)));
+    add(...(await checkPolling(asUser)));
+    add(connected);
   }
   add(...(await checkControls(settings.control, signal)));
   add(...(await checkMetrics(settings)));

@@ -4,7 +4,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CapacityError } from '../../../protocol/errors.ts';
-import { connectOfficial, type PingCycle } from '../../run/receivers/official-client.ts';
+import { come } from '../../run/receivers/come.ts';
+import type { PingCycle } from '../../run/receivers/official-client.ts';
 import type { Subject, TargetCheck } from './target-check.ts';
 
 /** Longer cycles are not waited for. */
@@ -24,14 +25,11 @@ export interface Cut {
 }
 
 /** @param onHold told how long it will take */
-export async function checkIdle(
-  { connection, signal }: Subject,
-  onHold: (seconds: number) => void,
-): Promise<TargetCheck> {
+export async function checkIdle({ clients, signal }: Subject, onHold: (seconds: number) => void): Promise<TargetCheck> {
   const check = { name: 'idle' as const };
   let cycle: PingCycle = { pingInterval: 0, pingTimeout: 0 };
   try {
-    const socket = await connectOfficial(connection, signal, { onOpen: (open) => (cycle = open) });
+    const { socket } = await come(clients.next(), signal, { onOpen: (open) => (cycle = open) });
     const openedAtMs = performance.now();
     let lastAtMs = openedAtMs;
     let pings = 0;

@@ -1,5 +1,6 @@
 /** One check of a target: what was tried, what was found, and how to mend it. */
 import type { LookupAddress } from 'node:dns';
+import type { OwnClients } from '../../run/receivers/own-clients.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import type { TargetCheckName } from '../checks.ts';
 
@@ -15,6 +16,8 @@ export interface TargetCheck {
 /** What is checked, as a run would connect to it. */
 export interface Subject {
   connection: ConnectionTarget;
+  /** Who comes by the flow. */
+  clients: Pick<OwnClients, 'next' | 'areUsers'>;
   /** Of the target's name. */
   addresses: LookupAddress[];
   signal: AbortSignal;

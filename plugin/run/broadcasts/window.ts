@@ -142,6 +142,8 @@ function checkProbe(context: RunContext, answered: Set<number>): void {
   const { measurements, probe, signal } = context;
   measurements.probeLeftAtUs = probe.leftAtUs;
   measurements.probeReceivedAtUs = probe.receivedAtUs;
+  // The run has said so where it has none.
+  if (probe.leftAtUs === 0) return;
   const { sent: all, receiversRoom, fault } = measurements;
   const isGone = probe.leftAtUs !== undefined && isDuring(fault, probe.leftAtUs);
   const untilUs = isGone ? (fault?.atUs ?? 0) : Number.POSITIVE_INFINITY;

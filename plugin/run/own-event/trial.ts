@@ -3,10 +3,10 @@ import type { Socket } from 'socket.io-client';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { formatJsonPath, valueAt } from '../../../protocol/json-path.ts';
 import { exampleOf, idOf } from '../../fleet/client/counted-event.ts';
-import type { ConnectionTarget } from '../../script/connection-target.ts';
 import type { Delivery } from '../../script/settings.ts';
-import { connectOfficial } from '../receivers/official-client.ts';
-import { type Publishers, prepare } from '../receivers/publishers.ts';
+import { come } from '../receivers/come.ts';
+import type { OwnClient } from '../receivers/own-clients.ts';
+import type { Publishers } from '../receivers/publishers.ts';
 import { pause } from '../wait.ts';
 import { pathUnmatched } from './window.ts';
 
@@ -15,17 +15,17 @@ const TRIES = 5;
 const TRY_MS = 1000;
 
 /**
- * Listens with a connection of its own.
+ * Listens with a client of its own.
  * @returns a line for the user where nothing is known: a server may send only to those who did what the flow does
  * @throws CapacityError DELIVERY_UNMATCHED, or TARGET_UNREACHABLE
  */
 export async function tryDelivery(
-  connection: ConnectionTarget,
+  client: OwnClient,
   delivery: Delivery,
   publishers: Publishers | undefined,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const listener = await connectOfficial(connection, signal);
+  const { socket: listener } = await come(client, signal);
   try {
     return await listen(listener, delivery, publishers, signal);
   } finally {
@@ -39,7 +39,7 @@ async function listen(
   publishers: Publishers | undefined,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const { event, id: path, sentAt, publish } = delivery;
+  const { event, id: path, sentAt } = delivery;
   const own = new Set<string>();
   const others = new Set<string>();
   const arrived = Promise.withResolvers<void>();
@@ -61,7 +61,6 @@ async function listen(
   const ended = arrived.promise.finally(() => done.abort());
   // Nobody awaits it when the tries are over.
   ended.catch(() => {});
-  if (publish) prepare(listener, publish);
   const untilDone = AbortSignal.any([signal, done.signal]);
   for (let attempt = 0; attempt < TRIES && !untilDone.aborted; attempt++) {
     const id = publishers?.tryOne();

@@ -22,7 +22,7 @@ export interface PingCycle {
   pingTimeout: number;
 }
 
-interface Listeners {
+export interface Listeners {
   /** Gets all events, also those that the server sends at once. */
   onAny?: Listener | undefined;
   onOpen?: ((cycle: PingCycle) => void) | undefined;
@@ -36,22 +36,27 @@ export async function connectOfficial(
   connection: ConnectionTarget,
   signal: AbortSignal,
   listeners: Listeners = {},
+  carrier?: Manager,
 ): Promise<Socket> {
-  const { socket, failure } = await attempt(connection, signal, listeners);
+  const { socket, failure } = await attempt(connection, signal, listeners, carrier);
   if (!failure) return socket;
   throw unreachable(connection.url, connection.path, failure);
 }
 
-/**
- * Connects and leaves: is this a Socket.IO server?
- * @returns its reason if it refused a connection that brings nothing of a single virtual user
- * @throws CapacityError TARGET_UNREACHABLE, after 10 s at the latest, or the signal's reason
- */
-export async function knock(connection: ConnectionTarget, signal: AbortSignal): Promise<string | undefined> {
-  const { socket, failure } = await attempt(connection, signal);
-  socket.disconnect();
-  if (failure && !('data' in failure)) throw unreachable(connection.url, connection.path, failure);
-  return failure?.message;
+/** The server lets a client of the run not in, or a step of the flow by which it comes has failed. */
+export class Refused extends CapacityError {
+  /** In the server's words. */
+  readonly said: string;
+
+  constructor(target: string, said: string) {
+    super(
+      'TARGET_UNREACHABLE',
+      `no Socket.IO connection to ${target}: the server refused it: ${said}`,
+      'see why: the clients of the run come as the virtual users of the first scenario do, up to its join, with the last rows of the payload; ' +
+        '`clients` of config.plugins.socketio-capacity names another scenario for them',
+    );
+    this.said = said;
+  }
 }
 
 interface ClientError extends Error {
@@ -71,7 +76,8 @@ function withAnswer(error: ClientError): ClientError {
 async function attempt(
   connection: ConnectionTarget,
   signal: AbortSignal,
-  { onAny, onOpen }: Listeners = {},
+  { onAny, onOpen }: Listeners,
+  carrier: Manager | undefined,
 ): Promise<{ socket: Socket; failure: ClientError | undefined }> {
   const { url, path, namespace, auth } = connection;
   try {
@@ -79,8 +85,9 @@ async function attempt(
   } catch (error) {
     throw unreachable(url, path, error as Error);
   }
-  const manager = new Manager(new URL(url.replace(/^ws/, 'http')).origin, managerOptions(connection));
+  const manager = carrier ?? new Manager(new URL(url.replace(/^ws/, 'http')).origin, managerOptions(connection));
   const socket = manager.socket(namespace, { auth });
+  socket.onAny((...received: unknown[]) => acknowledge(connection, received.at(-1)));
   if (onAny) socket.onAny(onAny);
   // The client's own timeout covers only the transport; a server can also stay silent after that.
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(CONNECT_TIMEOUT_MS)]);
@@ -90,11 +97,16 @@ async function attempt(
     deadline.addEventListener('abort', () => resolve(new Error(NO_ANSWER)), { once: true });
     socket.connect();
     // Its types hide what the open packet says.
-    if (onOpen) manager.engine.once('handshake', (open) => onOpen(open as unknown as PingCycle));
+    if (onOpen && !carrier) manager.engine.once('handshake', (open) => onOpen(open as unknown as PingCycle));
   });
   if (failure) socket.disconnect();
   if (failure) signal.throwIfAborted();
   return { socket, failure };
+}
+
+/** Where the server asks for one, as the load's clients answer. */
+function acknowledge({ acknowledge }: ConnectionTarget, answer: unknown): void {
+  if (acknowledge && typeof answer === 'function') answer(...acknowledge);
 }
 
 /**
@@ -133,6 +145,8 @@ function unreachable(target: string, path: string, error: ClientError): Capacity
   // Only a refusal by the server has the key `data`, even if its value is undefined.
   if ('data' in error) return refused(target, error);
   const { code, said } = causeOf(error);
+  if (/^http_4(00|01|03|29)$/.test(code) && !STRAYED.test(said))
+    return new Refused(target, printable(said, MAX_REASON_LENGTH));
   const fixes = new Map(
     Object.entries({
       ECONNREFUSED: 'start the server; or remove `control`, so that a run against this machine starts its own stack',
@@ -150,13 +164,9 @@ function unreachable(target: string, path: string, error: ClientError): Capacity
   );
 }
 
-function refused(target: string, { message, data }: Error & { data?: unknown }): CapacityError {
-  const said = printable(data === undefined ? message : `${message} ${JSON.stringify(data)}`, MAX_REASON_LENGTH);
-  return new CapacityError(
-    'TARGET_UNREACHABLE',
-    `no Socket.IO connection to ${target}: the server refused it: ${said}`,
-    'give it what it asks for in `auth`, `headers` or `query` of config.engines.socketio-capacity, or name another namespace',
-  );
+function refused(target: string, { message, data }: Error & { data?: unknown }): Refused {
+  const said = data === undefined ? message : `${message} ${JSON.stringify(data)}`;
+  return new Refused(target, printable(said, MAX_REASON_LENGTH));
 }
 
 function causeOf(error: ClientError): { code: string; said: string } {

@@ -5,8 +5,9 @@
 import type { Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { type EchoTimed, EVENTS, isBroadcast } from '../../../protocol/events.ts';
-import type { ConnectionTarget } from '../../script/connection-target.ts';
-import { connectOfficial, joinRoom } from './official-client.ts';
+import { come } from './come.ts';
+import { joinRoom } from './official-client.ts';
+import type { Came, OwnClient } from './own-clients.ts';
 
 /** A broadcast that the server has timed, with what the probe itself knows of it. */
 export interface Echo {
@@ -20,14 +21,15 @@ export interface Echo {
   acknowledgedAtUs: number;
 }
 
-/** Where nobody publishes: no connection, and nothing to echo. */
+/** Where nobody publishes, or the server lets none in: no connection, and nothing to echo. */
 export function noProbe(): Pick<Probe, 'join' | 'worker' | 'onRoundTrip' | 'connected' | 'leftAtUs' | 'receivedAtUs'> {
   return {
     join: async () => {},
     worker: '',
     onRoundTrip: () => {},
     connected: false,
-    leftAtUs: undefined,
+    // It is no member of any room.
+    leftAtUs: 0,
     receivedAtUs: undefined,
   };
 }
@@ -41,10 +43,13 @@ export class Probe {
   leftAtUs: number | undefined;
   /** Its last broadcast, likewise. */
   receivedAtUs: number | undefined;
+  /** How it is connected. */
+  readonly connection: Came['connection'];
   readonly #socket: Socket;
 
-  private constructor(socket: Socket) {
+  private constructor({ socket, connection }: Came) {
     this.#socket = socket;
+    this.connection = connection;
     socket.on('disconnect', (reason) => {
       if (reason !== 'io client disconnect') this.leftAtUs ??= monotonicUs();
     });
@@ -52,11 +57,11 @@ export class Probe {
   }
 
   /**
-   * Connects through the target, as the load will.
-   * @throws CapacityError TARGET_UNREACHABLE, after 10 s at the latest, or the signal's reason
+   * Comes through the target, as the load will.
+   * @throws Refused; CapacityError TARGET_UNREACHABLE, or the signal's reason
    */
-  static async connect(connection: ConnectionTarget, signal: AbortSignal): Promise<Probe> {
-    return new Probe(await connectOfficial(connection, signal));
+  static async connect(client: OwnClient, signal: AbortSignal): Promise<Probe> {
+    return new Probe(await come(client, signal));
   }
 
   get connected(): boolean {

@@ -4,10 +4,10 @@
  */
 import type { Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import type { ConnectionTarget } from '../../script/connection-target.ts';
-import type { Emission, PublishOptions } from '../../script/options/delivery-options.ts';
+import type { PublishOptions } from '../../script/options/delivery-options.ts';
 import { pause } from '../wait.ts';
-import { connectOfficial } from './official-client.ts';
+import { come } from './come.ts';
+import type { OwnClients } from './own-clients.ts';
 
 /** Times on CLOCK_MONOTONIC. */
 export interface Published {
@@ -31,8 +31,11 @@ export class Publishers {
   /** Why the connection of a publisher has ended. */
   readonly #ends = new Map<Socket, string>();
 
-  private constructor(options: PublishOptions, sockets: Socket[], name: string) {
+  readonly #acknowledged: boolean;
+
+  private constructor(options: PublishOptions, sockets: Socket[], name: string, acknowledged: boolean) {
     this.#options = options;
+    this.#acknowledged = acknowledged;
     this.#sockets = sockets;
     this.#name = name;
     for (const socket of sockets) socket.once('disconnect', (reason) => this.#ends.set(socket, reason));
@@ -40,24 +43,23 @@ export class Publishers {
 
   /**
    * @param name no two broadcasts have the same id, as it begins with this
-   * @throws CapacityError TARGET_UNREACHABLE, or the signal's reason
+   * @throws Refused; CapacityError TARGET_UNREACHABLE, or the signal's reason
    */
   static async connect(
-    connection: ConnectionTarget,
+    clients: Pick<OwnClients, 'nextReceiver' | 'asksFor'>,
     options: PublishOptions,
     name: string,
     signal: AbortSignal,
   ): Promise<Publishers> {
-    const opening = Array.from({ length: options.users }, () => connectOfficial(connection, signal));
+    const opening = Array.from({ length: options.users }, () => come(clients.nextReceiver(), signal));
     const opened = await Promise.allSettled(opening);
-    const sockets = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-    const publishers = new Publishers(options, sockets, name);
+    const sockets = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value.socket] : []));
+    const publishers = new Publishers(options, sockets, name, clients.asksFor(options.emit.event));
     const failed = opened.find((one) => one.status === 'rejected');
     if (failed) {
       publishers.close();
       throw failed.reason;
     }
-    for (const socket of sockets) prepare(socket, options);
     return publishers;
   }
 
@@ -102,14 +104,10 @@ export class Publishers {
   #emit(socket: Socket, id: string, sentAt: number): boolean {
     if (!socket.connected) return false;
     const { event, args } = this.#options.emit;
-    socket.emit(event, ...args.map((value) => fill(value, { id, sentAt })));
+    const acknowledged = this.#acknowledged ? [() => {}] : [];
+    socket.emit(event, ...args.map((value) => fill(value, { id, sentAt })), ...acknowledged);
     return true;
   }
-}
-
-/** Sends what comes before the first broadcast, such as the join of a room. */
-export function prepare(socket: Socket, { before }: { before: Emission[] }): void {
-  for (const { event, args } of before) socket.emit(event, ...args);
 }
 
 /** A text that is nothing but a placeholder becomes the value itself, so that the time can be a number. */

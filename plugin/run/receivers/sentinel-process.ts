@@ -3,15 +3,16 @@ import type { Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { EVENTS, isBroadcast } from '../../../protocol/events.ts';
-import type { ConnectionTarget } from '../../script/connection-target.ts';
-import { connectOfficial, joinRoom } from './official-client.ts';
+import { come } from './come.ts';
+import { joinRoom } from './official-client.ts';
+import type { OwnClient } from './own-clients.ts';
 import type { SentinelAnswer, SentinelCommand } from './sentinel.ts';
 
 const abort = new AbortController();
 let socket: Socket | undefined;
 
 process.on('message', (command: SentinelCommand) => {
-  const done = command.op === 'connect' ? connect(command.connection) : join(command.room);
+  const done = command.op === 'connect' ? connect(command.client) : join(command.room);
   done.catch(fail);
 });
 process.on('disconnect', () => {
@@ -21,8 +22,8 @@ process.on('disconnect', () => {
 // Ctrl-C reaches the whole group of a terminal, and SIGTERM may, too; the parent decides when it ends.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 
-async function connect(connection: ConnectionTarget): Promise<void> {
-  const connected = await connectOfficial(connection, abort.signal);
+async function connect(client: OwnClient): Promise<void> {
+  const { socket: connected } = await come(client, abort.signal);
   connected.on(EVENTS.broadcast, (message: unknown) => {
     if (isBroadcast(message)) answer({ op: 'received', seq: message.seq, atUs: monotonicUs() });
   });

@@ -9,10 +9,10 @@ import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { ErrorCode } from '../../../protocol/codes/error-codes.ts';
 import { endChild } from '../../../protocol/end-child.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
-import type { ConnectionTarget } from '../../script/connection-target.ts';
+import type { OwnClient } from './own-clients.ts';
 
 /** To the sentinel's process. */
-export type SentinelCommand = { op: 'connect'; connection: ConnectionTarget } | { op: 'join'; room: string };
+export type SentinelCommand = { op: 'connect'; client: OwnClient } | { op: 'join'; room: string };
 
 /** From it. Times are CLOCK_MONOTONIC in microseconds, taken there. */
 export type SentinelAnswer =
@@ -56,17 +56,17 @@ export class Sentinel {
   }
 
   /**
-   * Starts the process and connects it as the load will connect.
+   * Starts the process, and lets it come as the load will.
    * @throws CapacityError TARGET_UNREACHABLE, or the signal's reason
    */
-  static async start(connection: ConnectionTarget, signal: AbortSignal): Promise<Sentinel> {
+  static async start(client: OwnClient, signal: AbortSignal): Promise<Sentinel> {
     const child = fork(fileURLToPath(new URL(`./sentinel-process${moduleSuffix}`, import.meta.url)), {
       execArgv: ['--disable-warning=ExperimentalWarning'],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     const sentinel = new Sentinel(child);
     try {
-      await sentinel.#ask({ op: 'connect', connection }, signal);
+      await sentinel.#ask({ op: 'connect', client }, signal);
       return sentinel;
     } catch (error) {
       await sentinel.close();

@@ -235,15 +235,22 @@ function taken(port: number, answer: string): CapacityError {
   );
 }
 
-/** @returns undefined from a Socket.IO server, else what it does instead of an Engine.IO handshake */
+/**
+ * @returns undefined from a Socket.IO server, or one that may be: it asks for what only a virtual user brings. Else what it
+ * does instead of an Engine.IO handshake
+ */
 async function handshake(url: URL, path: string): Promise<string | undefined> {
   const address = `${url.origin.replace(/^ws/, 'http')}${path}?EIO=4&transport=polling`;
   try {
     const response = await fetch(address, { signal: AbortSignal.timeout(HANDSHAKE_TIMEOUT_MS) });
     const body = await response.text();
     // A handshake, or the refusal of one: `{"code":…,"message":…}`.
-    return /^0\{"sid"|^\{"code":\d/.test(body) ? undefined : `it answers HTTP ${response.status}`;
+    const mayBe = /^0\{"sid"|^\{"code":\d/.test(body) || [400, 401, 403, 429].includes(response.status);
+    return mayBe ? undefined : `it answers HTTP ${response.status}`;
   } catch (error) {
+    const { code } = ((error as Error).cause ?? {}) as { code?: string };
+    // It hangs up on strangers.
+    if (code === 'UND_ERR_SOCKET' || code === 'ECONNRESET') return undefined;
     if ((error as Error).name === 'TimeoutError') return `it did not answer within ${HANDSHAKE_TIMEOUT_MS / 1000} s`;
     return 'it does not speak HTTP';
   }

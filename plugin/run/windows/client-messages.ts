@@ -43,10 +43,10 @@ function checkHandled(
   { steps, workers }: MessagesMeasured,
   { atLeast, atMost }: { atLeast: number; atMost: number },
 ): void {
-  const { connection, control, signal } = context;
+  const { config, control, signal } = context;
   const isCounted = workers.length === control.size && workers.every(({ ownHandler }) => ownHandler !== undefined);
   const isContract = steps.every(
-    ({ namespace = connection.namespace, event, acknowledge }) =>
+    ({ namespace = config.connection.namespace, event, acknowledge }) =>
       namespace === '/' && event === EVENTS.eventBatch && acknowledge,
   );
   if (signal.aborted || workers.length === 0 || !isCounted || !isContract) return;

@@ -31,10 +31,6 @@ export const deliverySchema = z.strictObject({
   publish: z
     .strictObject({
       emit: emissionSchema.describe('`[event, ...arguments]`; `$id` and `$sentAt` stand for the broadcast’s'),
-      before: z
-        .array(emissionSchema)
-        .default([])
-        .describe('emits that each publisher sends once, before anything else'),
       every: z.number().positive().default(1).describe('seconds between two intended send times'),
       count: z.number().int().nonnegative().default(20).describe('how many broadcasts'),
       users: z.number().int().positive().default(1).describe('publishers, which take turns'),

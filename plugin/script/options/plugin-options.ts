@@ -53,6 +53,12 @@ export const optionsSchema = z.strictObject({
   delivery: deliverySchema
     .optional()
     .describe('an [event of your server’s own](../method/delivery.md) that is counted in place of these broadcasts'),
+  clients: z
+    .string()
+    .optional()
+    .describe(
+      'name of the scenario that the [run’s own clients](../guide/own-server.md) come by, up to its join; default: the first; `weight: 0` keeps it from the load',
+    ),
   overTime: z
     .strictObject({
       collect: z.boolean().default(true).describe('the workers collect their garbage before each reading'),

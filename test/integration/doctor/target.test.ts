@@ -27,7 +27,7 @@ async function examine(target: string, options: object = {}, config: object = {}
   const held: number[] = [];
   const watching = { onCheck: (check: TargetCheck) => void seen.push(check), onHold: (s: number) => void held.push(s) };
   const settings = hookConfig(options, { target, ...config });
-  const checks = await examineTarget(settings, watching, new AbortController().signal);
+  const checks = await examineTarget(settings, { config: {} }, watching, new AbortController().signal);
   assert.deepEqual(checks, seen, 'each is told as soon as it is known');
   return { held, by: Object.fromEntries(checks.map((check) => [check.name, check])) as Record<string, TargetCheck> };
 }

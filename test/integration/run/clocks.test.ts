@@ -37,7 +37,7 @@ async function measure(
     async ({ server, control, fleet }) => {
       const signal = new AbortController().signal;
       const { url } = server.started;
-      const probe = await Probe.connect(connectionTo(url), signal);
+      const probe = await Probe.connect({ connection: connectionTo(url) }, signal);
       t.after(() => probe.close());
       const run = new FakeRun({ broadcasts: { count, interval }, drain: { quiet: 0.3 } });
       const { config } = run.context;

@@ -39,14 +39,14 @@ test('a join that is acknowledged without the name of a worker leaves it unknown
   const url = await startServer(t, (socket) =>
     socket.on(EVENTS.joinRoom, (_asked, ack) => ack(...(answers[next++ % answers.length] as unknown[]))),
   );
-  const probe = await Probe.connect(connectionTo(url), never);
+  const probe = await Probe.connect({ connection: connectionTo(url) }, never);
   t.after(() => probe.close());
   for (const answer of answers) {
     probe.worker = 'of the join before';
     await probe.join('room');
     assert.equal(probe.worker, '', JSON.stringify(answer).slice(0, 80));
   }
-  const sentinel = await Sentinel.start(connectionTo(url), never);
+  const sentinel = await Sentinel.start({ connection: connectionTo(url) }, never);
   t.after(() => sentinel.close());
   assert.equal((await sentinel.join('room', never)).worker, '');
 });
@@ -59,9 +59,9 @@ test('broadcasts and acknowledgements of echoes that are none end nothing', asyn
     socket.on(EVENTS.joinRoom, (_asked, ack) => ack({ worker: 'w0' }));
     socket.on(EVENTS.broadcastEcho, ({ seq }, ack) => ack(...(answers[seq - 1] as unknown[])));
   });
-  const probe = await Probe.connect(connectionTo(url), never);
+  const probe = await Probe.connect({ connection: connectionTo(url) }, never);
   t.after(() => probe.close());
-  const sentinel = await Sentinel.start(connectionTo(url), never);
+  const sentinel = await Sentinel.start({ connection: connectionTo(url) }, never);
   t.after(() => sentinel.close());
   const seen = await sentinel.join('room', never);
   const echoes: Echo[] = [];

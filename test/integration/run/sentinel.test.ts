@@ -31,7 +31,7 @@ async function startServer(t: TestContext, { answers = true } = {}) {
 }
 
 async function start(t: TestContext, target: string): Promise<Sentinel> {
-  const sentinel = await Sentinel.start(connectionTo(target), never);
+  const sentinel = await Sentinel.start({ connection: connectionTo(target) }, never);
   t.after(() => sentinel.close());
   return sentinel;
 }

@@ -144,7 +144,7 @@ test('the number of probes is bounded, and one that has left does not count', as
 
 test('a refused join fails: for the probe with its cause, for a virtual user by a code', async (t) => {
   const { url } = await startChat(t);
-  const probe = await Probe.connect(connectionTo(url), new AbortController().signal);
+  const probe = await Probe.connect({ connection: connectionTo(url) }, new AbortController().signal);
   t.after(() => probe.close());
   await assert.rejects(probe.join('lobby:single'), {
     code: 'JOIN_REFUSED',

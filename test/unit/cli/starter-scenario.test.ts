@@ -75,7 +75,7 @@ describe('a first scenario', () => {
     const { config, flow } = await checked(t, starterScenario({ ...OTHER, publish, delivery }));
     const { event, id, sentAt, publish: published } = config.delivery ?? {};
     assert.deepEqual([event, id, sentAt], ['said', delivery.id, delivery.sentAt]);
-    assert.deepEqual(published, { emit: publish, before: [OTHER.join], every: 1, count: 20, users: 1 });
+    assert.deepEqual(published, { emit: publish, every: 1, count: 20, users: 1 });
     assert.deepEqual(flow, [{ emit: ['subscribe', 'news'] }, { hold: true }]);
     const alone = await checked(t, starterScenario({ ...OTHER, delivery }));
     assert.deepEqual([alone.config.delivery?.publish, alone.config.delivery?.seconds], [undefined, 20]);

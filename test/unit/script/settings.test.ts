@@ -155,7 +155,7 @@ describe('an event of the server’s own', () => {
       event: 'said',
       id: ['0', 'id'],
       sentAt: ['0'],
-      publish: { emit: { event: 'say', args: [{ id: '$id' }] }, before: [], every: 1, count: 20, users: 1 },
+      publish: { emit: { event: 'say', args: [{ id: '$id' }] }, every: 1, count: 20, users: 1 },
       seconds: 20,
     });
     const listening = hookConfig({ delivery: SAID, broadcasts: { count: 6, interval: 0.5 } });

@@ -1,0 +1,170 @@
+/**
+ * The run's own clients come as the scenario's virtual users do, since a server may let in nobody else: probe, reference
+ * receiver, publishers, listener of the trial, warm-up, and the checks of the doctor. Each is a virtual user that plays the
+ * flow up to the place where it joins, or stays, and has a row of the payload to itself.
+ */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import type { Socket } from 'socket.io-client';
+import { EVENTS } from '../../../protocol/events.ts';
+import type { ConnectionTarget } from '../../script/connection-target.ts';
+import { folderOf } from '../../script/options/files.ts';
+import { ENGINE, type Scenario, type Script } from '../../script/script.ts';
+import type { Settings } from '../../script/settings.ts';
+import { type Arrival, acknowledges, arrivalOf } from '../../virtual-user/arrival.ts';
+import { artilleryFolder } from '../../virtual-user/artillery.ts';
+
+/** One of them, before it comes; travels to the process that plays it. */
+export interface OwnClient {
+  connection: ConnectionTarget;
+  /** Undefined for a bare connection. */
+  user?: OwnUser | undefined;
+}
+
+export interface OwnUser {
+  /** Without its payload. */
+  script: Script;
+  arrival: Arrival;
+  vars: Record<string, unknown>;
+  timeoutMs: number;
+  /** Events of which an acknowledgement is asked for, whether or not the flow does. */
+  asked: string[];
+  /** Folder of Artillery. */
+  artillery: string;
+}
+
+interface PayloadSpec {
+  path: string;
+  fields?: string[];
+  data?: unknown[][];
+  loadAll?: boolean;
+  name?: string;
+  delimiter?: string;
+  cast?: boolean;
+  skipHeader?: boolean;
+  skipEmptyLines?: boolean;
+  options?: object;
+}
+
+type Of = Pick<
+  Settings,
+  'connection' | 'engine' | 'engineOptions' | 'external' | 'clients' | 'delivery' | 'target' | 'tls'
+>;
+
+export class OwnClients {
+  /** To the target, before anything of a virtual user. */
+  readonly connection: ConnectionTarget;
+  readonly #settings: Of;
+  readonly #script: Script;
+  readonly #scenario: Scenario | undefined;
+  readonly #payload: PayloadSpec[];
+  #taken = 0;
+  #passed = 0;
+
+  private constructor(settings: Of, script: Script, payload: PayloadSpec[]) {
+    const { connection, engineOptions, target, tls, engine, external } = settings;
+    const { payload: _, ...config } = script.config;
+    this.#settings = settings;
+    const insecure = { tls: { ...(config.tls as object | undefined), rejectUnauthorized: false } };
+    this.#script = { ...script, config: { ...config, target, ...(tls && insecure) } };
+    this.#payload = payload;
+    if (engine === ENGINE || external) this.#scenario = scenarioOf(script, settings.clients);
+    const { origin: url } = new URL(target);
+    // A user brings the options of its own scenario.
+    const own = this.#scenario && engineOptions ? { ...connection, ...engineOptions.connection } : connection;
+    this.connection = { ...own, url };
+  }
+
+  /** @param url of the target */
+  static async open(settings: Of, script: Script, url = settings.target): Promise<OwnClients> {
+    return new OwnClients({ ...settings, target: url }, script, await readPayload(script));
+  }
+
+  /** What they bring is more than a bare connection. */
+  get areUsers(): boolean {
+    return this.#scenario !== undefined && !arrivalOf(this.#scenario, { before: EVENTS.joinRoom }).isBare;
+  }
+
+  /** @returns one that stops before it joins the contract's room, which it does by itself later */
+  next(): OwnClient {
+    return this.#client({ before: EVENTS.joinRoom });
+  }
+
+  /** @returns one that does not stay; its row is none of those who do */
+  nextPassing(): OwnClient {
+    return this.#client({ before: EVENTS.joinRoom }, this.#taken + this.#passed++);
+  }
+
+  /** @returns one that joins as the flow does: it receives the server's own event */
+  nextReceiver(): OwnClient {
+    return this.#client({ join: this.#settings.delivery?.join });
+  }
+
+  /** Whether they ask for the acknowledgement of an event that the flow may emit, too. */
+  asksFor(event: string): boolean {
+    // A handler that calls back without being asked for it throws.
+    return acknowledges(this.#script.scenarios ?? [], event) ?? true;
+  }
+
+  #client(until: Parameters<typeof arrivalOf>[1], index = this.#taken++): OwnClient {
+    const { connection } = this;
+    if (!this.#scenario) return { connection };
+    const { engineOptions, delivery } = this.#settings;
+    const arrival = arrivalOf(this.#scenario, until);
+    // Artillery need not be loaded for it.
+    if (arrival.isBare) return { connection };
+    const user = {
+      script: { ...this.#script, scenarios: [] },
+      arrival,
+      vars: this.#row(index),
+      timeoutMs: engineOptions?.timeoutMs ?? 10_000,
+      asked: [EVENTS.joinRoom, ...(delivery?.join === undefined ? [] : [delivery.join])],
+      artillery: artilleryFolder(),
+    };
+    return { connection, user };
+  }
+
+  /** From the end: a load that takes them in turn begins at the other one. */
+  #row(index: number): Record<string, unknown> {
+    const entries = this.#payload.flatMap(({ fields = [], data = [], loadAll, name = '' }) => {
+      const named = (row: unknown[] = []) => fields.map((field, column) => [field, row[column]]);
+      if (loadAll) return [[name, fields.length > 0 ? data.map((row) => Object.fromEntries(named(row))) : data]];
+      const [all, free] = [data.length, data.length - this.#taken];
+      const fromEnd =
+        index < this.#taken || free <= 0 ? index % Math.max(1, all) : this.#taken + ((index - this.#taken) % free);
+      return named(data.at(-1 - fromEnd));
+    });
+    return Object.fromEntries(entries);
+  }
+}
+
+/** @returns the one that the option names; by default, the first that virtual users play */
+function scenarioOf({ scenarios = [] }: Script, name: string | undefined): Scenario | undefined {
+  if (name !== undefined) return scenarios.find((scenario) => scenario.name === name);
+  return scenarios.find(({ weight }) => Number(weight ?? 1) !== 0) ?? scenarios[0];
+}
+
+/** Artillery has read it where it runs the script. */
+async function readPayload({ config, ...script }: Script): Promise<PayloadSpec[]> {
+  const specs = [config.payload ?? []].flat() as PayloadSpec[];
+  return Promise.all(
+    specs.map(async (spec) => {
+      if (spec.data) return spec;
+      const { delimiter = ',', cast = true, skipHeader, skipEmptyLines = true, options } = spec;
+      const parse = promisify(createRequire(join(artilleryFolder(), 'package.json'))('csv-parse'));
+      const text = readFileSync(resolve(folderOf({ config, ...script }), spec.path), 'utf8');
+      const read = { skip_empty_lines: skipEmptyLines, cast, from_line: skipHeader ? 2 : 1, delimiter, ...options };
+      return { ...spec, data: (await parse(text, read)) as unknown[][] };
+    }),
+  );
+}
+
+/** One that has come. */
+export interface Came {
+  /** In the namespace of its flow. When it is disconnected, all that the client has opened is. */
+  socket: Socket;
+  /** How it was made, with what the flow has brought. */
+  connection: ConnectionTarget;
+}

@@ -1,0 +1,22 @@
+/** A server that lets none of the run's own clients in: what it then measures without, and how that is said. */
+import type { Settings } from '../../script/settings.ts';
+import { addWarning, type RunContext } from '../context.ts';
+import type { Refused } from './official-client.ts';
+
+type Said = Pick<RunContext, 'measurements' | 'record'> & { log: (text: string) => void };
+
+/** @returns the settings of a run without clients of its own */
+export function withoutClients(settings: Settings, { said, fix }: Refused, run: Said): Settings {
+  const { control, delivery, warmUp, broadcasts } = settings;
+  const publishes = delivery?.publish !== undefined;
+  const lost = [
+    ...(control ? ['round trips', 'a reference receiver'] : []),
+    ...(warmUp > 0 ? ['a warm-up, whose cost is in the memory per connection'] : []),
+    ...(publishes ? [`broadcasts of \`${delivery.event}\`, and so no delivery and no latency`] : []),
+  ];
+  const message = `the server lets no client of the run in: ${said}`;
+  if (lost.length === 0) run.log(`Note: ${message}. The load comes as it is.`);
+  else addWarning(run, 'CLIENTS_REFUSED', `${message}; so the run has no ${lost.join(', no ')}`, fix);
+  const ofPublishers = publishes ? { delivery: undefined, broadcasts: { ...broadcasts, count: 0 } } : {};
+  return { ...settings, warmUp: 0, singleRoundTrips: 0, ...ofPublishers };
+}

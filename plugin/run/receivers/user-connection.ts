@@ -1,0 +1,112 @@
+/** What the fleet is to the virtual users of a load: makes the connections of one client of the run, by `socket.io-client`. */
+import type { Socket } from 'socket.io-client';
+import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import type { CapacityError } from '../../../protocol/errors.ts';
+import { FleetError } from '../../fleet/fleet-error.ts';
+import type { Emission, OpenOptions } from '../../fleet/messages.ts';
+import type { FleetConnection, Keeper, Kept, Opened, Watcher } from '../../fleet/remote-connection.ts';
+import type { ConnectionTarget } from '../../script/connection-target.ts';
+import { connectOfficial, type Listeners } from './official-client.ts';
+
+/** One of a client's namespaces. */
+interface Carried {
+  socket: Socket;
+  /** As it was made. */
+  connection: ConnectionTarget;
+}
+
+interface Wanted {
+  namespace: string;
+  event: string;
+  listener: (args: unknown[]) => void;
+}
+
+export interface Connecting {
+  defaults: ConnectionTarget;
+  signal: AbortSignal;
+  listeners: Listeners;
+  /** Events whose acknowledgement the run asks for, as the fleet does. */
+  asked: readonly string[];
+}
+
+export class UserConnection implements FleetConnection {
+  /** Why the last attempt failed. */
+  failure: CapacityError | undefined;
+  /** By namespace, in the order in which they were opened. */
+  readonly carried = new Map<string, Carried>();
+  readonly #options: Connecting;
+  readonly #wanted = new Set<Wanted>();
+  #watcher: Partial<Watcher> = {};
+  #isClosing = false;
+
+  constructor(options: Connecting) {
+    this.#options = options;
+  }
+
+  async open(namespace: string, options: OpenOptions = {}): Promise<Opened> {
+    const { defaults, signal, listeners } = this.#options;
+    const begunAtUs = monotonicUs();
+    const connection = { ...defaults, ...options.overrides, namespace };
+    const onAny = (event: string, ...args: unknown[]) => {
+      for (const one of this.#wanted) if (one.namespace === namespace && one.event === event) one.listener(args);
+      listeners.onAny?.(event, ...args);
+    };
+    const [first] = this.carried.values();
+    const socket = await connectOfficial(connection, signal, { ...listeners, onAny }, first?.socket.io).catch(
+      (error) => {
+        this.failure = error;
+        throw new FleetError('closed', error.message);
+      },
+    );
+    this.carried.set(namespace, { socket, connection });
+    socket.once('disconnect', (reason) => {
+      if (!this.#isClosing) this.#watcher.dropped?.(reason, namespace, false, this);
+    });
+    this.#watcher.opened?.(namespace, this);
+    if (options.emit) this.emit(namespace, options.emit.event, options.emit.args);
+    return { begunAtUs, openedAtUs: monotonicUs() };
+  }
+
+  emit(namespace: string, event: Emission['event'], args: unknown[]): void {
+    const acknowledged = this.#options.asked.includes(event) ? [() => {}] : [];
+    this.carried.get(namespace)?.socket.emit(event, ...args, ...acknowledged);
+  }
+
+  async emitWithAck(namespace: string, event: string, args: unknown[], timeoutMs: number): Promise<unknown[]> {
+    const { socket } = this.carried.get(namespace) ?? {};
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(
+        () => reject(new FleetError('ack_timeout', `no acknowledgement of ${event}`)),
+        timeoutMs,
+      );
+      socket?.once('disconnect', (reason) => reject(new FleetError('closed', reason)));
+      socket?.emit(event, ...args, (...answer: unknown[]) => {
+        clearTimeout(timer);
+        resolve(answer);
+      });
+    });
+  }
+
+  on(namespace: string, event: string, listener: Wanted['listener']): () => void {
+    const wanted = { namespace, event, listener };
+    this.#wanted.add(wanted);
+    return () => void this.#wanted.delete(wanted);
+  }
+
+  /** There is no process between that could keep them. */
+  keep(namespace: string, event: string, keeper: Keeper): Kept {
+    return { take() {}, hold() {}, close: this.on(namespace, event, (args) => keeper.put(args)) };
+  }
+
+  /** It does not stay, and so has nothing to send again and again. */
+  repeat(): void {}
+
+  watch(watcher: Partial<Watcher>): void {
+    this.#watcher = watcher;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    for (const { socket } of this.carried.values()) socket.disconnect();
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * The part of a flow by which a virtual user arrives: everything up to the place where it joins, or stays. The run's own
+ * clients play it, since a server may let nobody in who has not logged in.
+ */
+import { type Flow, type StepDeclaration, verbOf } from '../script/load/flow.ts';
+import { readScenarios } from '../script/scenarios.ts';
+import { ENGINE, type Scenario } from '../script/script.ts';
+import { STEPS } from './steps/index.ts';
+
+export interface Arrival {
+  /** With those steps of its flow alone. */
+  scenario: Scenario;
+  /** Namespace of the join; without one, the last that the flow opens. As written: without that of the target. */
+  home: string;
+  /** It sends HTTP requests. */
+  http: boolean;
+  /** It brings nothing that a bare connection would not. */
+  isBare: boolean;
+}
+
+interface Until {
+  /** Event by which it would join; that step is left out. */
+  before?: string | undefined;
+  /** Event by which it joins, if the flow emits it. */
+  join?: string | undefined;
+}
+
+/** Longer steps are not played: a flow that waits so long is there. */
+const MAX_STEP_SECONDS = 10;
+const CONNECTING = ['connect', 'emit', 'waitFor'];
+
+type Fields = Record<string, unknown>;
+
+export function arrivalOf(scenario: Scenario, { before, join }: Until): Arrival {
+  const flow: unknown[] = [];
+  let home: string | undefined;
+  let joined: string | undefined;
+  for (const step of (scenario.flow ?? []).flat() as Fields[]) {
+    const leaves = before === undefined ? undefined : emitIn(step, before);
+    if (leaves) {
+      if (leaves === step && step.connect !== undefined) flow.push(connectOf(step));
+      return arrival(scenario, flow, namespaceOf(leaves) ?? home);
+    }
+    if (stays(step)) {
+      if (home === undefined && verbOf(step, STEPS) === 'think') continue;
+      home ??= namespaceOf(step);
+      break;
+    }
+    flow.push(step);
+    const joins = join === undefined ? undefined : emitIn(step, join);
+    if (joins) joined ??= namespaceOf(joins) ?? '';
+    if (CONNECTING.includes(verbOf(step, STEPS) ?? '')) home = namespaceOf(step) ?? '';
+  }
+  return arrival(scenario, flow, joined ?? home);
+}
+
+/** @returns whether a flow of the script emits the event and asks for its acknowledgement; undefined if none emits it */
+export function acknowledges(scenarios: Scenario[], event: string): boolean | undefined {
+  const emits = scenarios.flatMap(({ flow = [] }) => flow.flat().map((step) => emitIn(step as Fields, event)));
+  const found = emits.filter((step) => step !== undefined);
+  return found.length === 0 ? undefined : found.some(({ acknowledge }) => Boolean(acknowledge));
+}
+
+function arrival(scenario: Scenario, flow: unknown[], home = ''): Arrival {
+  const { beforeScenario, socketio } = scenario;
+  const brings = [beforeScenario, socketio].some((one) => one !== undefined) || !flow.every(isPlainConnect);
+  const isBare = home === '' && !brings;
+  return { scenario: { ...scenario, flow }, home, http: readFlow(flow)?.http ?? false, isBare };
+}
+
+function isPlainConnect(step: unknown): boolean {
+  return ['{"connect":true}', '{"connect":{}}'].includes(JSON.stringify(step));
+}
+
+/** The step, or one inside it, that emits the event. */
+function emitIn(step: Fields, event: string): Fields | undefined {
+  const { emit } = step;
+  const name = Array.isArray(emit) ? emit[0] : (emit as { channel?: unknown } | undefined)?.channel;
+  if (name === event) return step;
+  const kind = STEPS[verbOf(step, STEPS) ?? ''] as StepDeclaration | undefined;
+  const inside = kind?.childrenKey === undefined ? [] : step[kind.childrenKey];
+  for (const child of Array.isArray(inside) ? inside : []) {
+    const found = emitIn(child, event);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+function connectOf({ connect, namespace, timeout }: Fields): Fields {
+  return { connect, ...(namespace !== undefined && { namespace }), ...(timeout !== undefined && { timeout }) };
+}
+
+function namespaceOf({ namespace, connect }: Fields): string | undefined {
+  const named = typeof connect === 'object' ? (connect as Fields | null)?.namespace : connect;
+  return [namespace, named].find((one) => typeof one === 'string') as string | undefined;
+}
+
+/** It keeps the virtual user, or ends its connection. */
+function stays(step: Fields): boolean {
+  const verb = verbOf(step, STEPS);
+  if (verb === 'disconnect') return true;
+  const flow = readFlow([step]);
+  const seconds = (flow?.staySeconds ?? 0) - (readFlow([])?.staySeconds ?? 0);
+  return Boolean(flow?.holds || flow?.repeated.length) || (verb !== 'waitFor' && seconds > MAX_STEP_SECONDS);
+}
+
+function readFlow(flow: unknown[]): Flow | undefined {
+  return readScenarios({ config: { processor: '' }, scenarios: [{ engine: ENGINE, flow }] }, STEPS).flows[0];
+}

@@ -1,0 +1,79 @@
+/**
+ * Parts of Artillery that it exports to nobody, loaded from their files: what its worker threads give to virtual users, for
+ * virtual users that play elsewhere.
+ */
+import { randomUUID } from 'node:crypto';
+import { realpathSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { CapacityError } from '../../protocol/errors.ts';
+import { folderOf } from '../script/options/files.ts';
+import type { Script } from '../script/script.ts';
+import type { Helpers, UserContext } from './types.ts';
+
+/** The program of the process is Artillery's; in a test, Artillery is installed beside the engine. */
+export function artilleryFolder(): string {
+  for (const from of [process.argv[1] ?? import.meta.filename, import.meta.filename]) {
+    try {
+      return dirname(createRequire(realpathSync(from)).resolve('artillery/package.json'));
+    } catch {
+      // not from there
+    }
+  }
+  throw new CapacityError('NOT_INSTALLED', 'no Artillery beside the engine', 'install artillery 2.0.34');
+}
+
+/** @param file in its folder */
+export async function importArtillery<T>(file: string, folder = artilleryFolder()): Promise<T> {
+  return (await import(pathToFileURL(join(folder, file)).href)) as T;
+}
+
+export function loadHelpers(folder: string): Promise<Helpers> {
+  return importArtillery('dist/lib/commons/engine_util.js', folder);
+}
+
+/** @returns the functions of `config.processor` by name */
+export async function loadProcessor(script: Script): Promise<Record<string, unknown>> {
+  const { processor } = script.config;
+  if (typeof processor !== 'string') return processor ?? {};
+  const path = resolve(folderOf(script), processor);
+  let file = path;
+  try {
+    file = createRequire(import.meta.url).resolve(path);
+  } catch {
+    // as it is
+  }
+  const module = await import(pathToFileURL(file).href);
+  return { ...module.default, ...module };
+}
+
+/** @param vars of this virtual user alone, such as its row of the payload */
+export function contextOf(script: Script, helpers: Helpers, vars: Record<string, unknown>): UserContext {
+  const { config, _environment, _scriptPath } = script;
+  const shared = {
+    target: config.target,
+    ...{ $environment: _environment, $processEnvironment: process.env, $env: process.env, $scenarioFile: _scriptPath },
+    ...{ $dirname: folderOf(script), $testId: testRunId() },
+  };
+  const inline = Object.entries((config.variables ?? {}) as Record<string, unknown>).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value[Math.floor(Math.random() * value.length)] : value,
+  ]);
+  const id = randomUUID();
+  const context: UserContext = {
+    vars: { ...shared, ...vars, ...Object.fromEntries(inline), $uuid: id },
+    funcs: {
+      $randomNumber: (min, max) => Number(min) + Math.floor(Math.random() * (Number(max) - Number(min) + 1)),
+      $randomString: (length = 10) =>
+        Array.from({ length: Number(length) }, () => Math.floor(Math.random() * 36).toString(36)).join(''),
+      $template: (input) => helpers.template(input, { vars: context.vars }),
+    },
+    _uid: id,
+  };
+  return context;
+}
+
+function testRunId(): string | undefined {
+  return (globalThis as { artillery?: { testRunId?: string } }).artillery?.testRunId;
+}
