@@ -8,6 +8,7 @@ import { failureOf } from '../../fleet/official/failure.ts';
 import { checkOptions, managerOptions } from '../../fleet/official/manager-options.ts';
 import { nameOf } from '../../fleet/server-name.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
+import { refusalWords } from './refusal-words.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Of what the server says when it refuses. */
@@ -40,7 +41,7 @@ export async function connectOfficial(
 ): Promise<Socket> {
   const { socket, failure } = await attempt(connection, signal, listeners, carrier);
   if (!failure) return socket;
-  throw unreachable(connection.url, connection.path, failure);
+  throw await unreachable(connection, failure);
 }
 
 /** The server lets a client of the run not in, or a step of the flow by which it comes has failed. */
@@ -79,11 +80,11 @@ async function attempt(
   { onAny, onOpen }: Listeners,
   carrier: Manager | undefined,
 ): Promise<{ socket: Socket; failure: ClientError | undefined }> {
-  const { url, path, namespace, auth } = connection;
+  const { url, namespace, auth } = connection;
   try {
     checkOptions(connection);
   } catch (error) {
-    throw unreachable(url, path, error as Error);
+    throw await unreachable(connection, error as Error);
   }
   const manager = carrier ?? new Manager(new URL(url.replace(/^ws/, 'http')).origin, managerOptions(connection));
   const socket = manager.socket(namespace, { auth });
@@ -136,21 +137,26 @@ async function askToJoin(socket: Socket, room: string): Promise<unknown> {
   }
 }
 
+/** Failures that may be a refusal. */
+const UNTOLD = /^(http_4\d\d|ECONNRESET|ECONNABORTED|EPIPE|socket hang up)$/;
 /** Answers of Socket.IO and of python-socketio to a polling request that reached another worker than its session. */
 const STRAYED = /Session ID unknown|Invalid session/;
 const STICKY =
   'a polling session must stay with the worker that opened it: make the proxy route by session (sticky sessions), or use `transports: [websocket]`';
 
-function unreachable(target: string, path: string, error: ClientError): CapacityError {
+async function unreachable(connection: ConnectionTarget, error: ClientError): Promise<CapacityError> {
+  const { url: target, path } = connection;
   // Only a refusal by the server has the key `data`, even if its value is undefined.
   if ('data' in error) return refused(target, error);
   const { code, said } = causeOf(error);
-  if (/^http_4(00|01|03|29)$/.test(code) && !STRAYED.test(said))
-    return new Refused(target, printable(said, MAX_REASON_LENGTH));
+  const words = UNTOLD.test(code) && !STRAYED.test(said) ? await refusalWords(connection) : undefined;
+  if (words !== undefined) return new Refused(target, printable(words, MAX_REASON_LENGTH));
   const fixes = new Map(
     Object.entries({
       ECONNREFUSED: 'start the server; or remove `control`, so that a run against this machine starts its own stack',
       http_404: `check that it is a Socket.IO server, and that its path is ${path} (config.engines.socketio-capacity.path)`,
+      ECONNRESET: HANGS_UP,
+      'socket hang up': HANGS_UP,
       [NO_ANSWER]:
         'a program accepts connections there but does not answer: check that it is a Socket.IO server, and not blocked',
       http_502:
@@ -163,6 +169,9 @@ function unreachable(target: string, path: string, error: ClientError): Capacity
     STRAYED.test(said) ? STICKY : fixes.get(code),
   );
 }
+
+const HANGS_UP =
+  'check that it is a Socket.IO 4 server, its path and its certificate; or it hangs up on whom it does not know: the clients of the run come as the virtual users of the first scenario, `clients` names another one';
 
 function refused(target: string, { message, data }: Error & { data?: unknown }): Refused {
   const said = data === undefined ? message : `${message} ${JSON.stringify(data)}`;

@@ -10,13 +10,13 @@ export function withoutClients(settings: Settings, { said, fix }: Refused, run: 
   const { control, delivery, warmUp, broadcasts } = settings;
   const publishes = delivery?.publish !== undefined;
   const lost = [
-    ...(control ? ['round trips', 'a reference receiver'] : []),
-    ...(warmUp > 0 ? ['a warm-up, whose cost is in the memory per connection'] : []),
-    ...(publishes ? [`broadcasts of \`${delivery.event}\`, and so no delivery and no latency`] : []),
+    ...(control ? ['round trips', 'reference receiver'] : []),
+    ...(warmUp > 0 ? ['warm-up (its cost is in the memory per connection)'] : []),
+    ...(publishes ? [`broadcasts of \`${delivery.event}\``] : []),
   ];
   const message = `the server lets no client of the run in: ${said}`;
   if (lost.length === 0) run.log(`Note: ${message}. The load comes as it is.`);
-  else addWarning(run, 'CLIENTS_REFUSED', `${message}; so the run has no ${lost.join(', no ')}`, fix);
+  else addWarning(run, 'CLIENTS_REFUSED', `${message}; so the run is without ${lost.join(', ')}`, fix);
   const ofPublishers = publishes ? { delivery: undefined, broadcasts: { ...broadcasts, count: 0 } } : {};
   return { ...settings, warmUp: 0, singleRoundTrips: 0, ...ofPublishers };
 }

@@ -72,9 +72,10 @@ const BEARER = { socketio: { extraHeaders: { authorization: 'Bearer {{ token }}'
 function asksForBearer(io: Server) {
   io.engine.use((request: never, response: never, next: () => void) => {
     const { headers } = request as { headers: Record<string, string> };
-    const answer = response as { writeHead(status: number): { end(text?: string): void } };
-    if (/^Bearer token-\d+$/.test(headers.authorization ?? '')) next();
-    else answer.writeHead(401).end('who are you?');
+    const answer = response as { writeHead(status: number): void; end(text: string): void };
+    if (/^Bearer token-\d+$/.test(headers.authorization ?? '')) return next();
+    answer.writeHead(401);
+    answer.end('who are you?');
   });
   welcome(io);
 }
@@ -282,5 +283,13 @@ test('a bare flow needs no user: neither Artillery nor a login', async (t) => {
   ]) {
     const { clients } = await clientsOf(t, 'http://127.0.0.1:1', { flow });
     assert.deepEqual([clients.areUsers, clients.next().user], [false, undefined], JSON.stringify(flow));
+  }
+});
+
+test('a refusal in the handshake is quoted, also where a WebSocket is only hung up on', async (t) => {
+  const { url } = await serve(t, asksForBearer);
+  for (const transports of [['websocket'], ['polling']]) {
+    const { clients } = await clientsOf(t, url, { socketio: { transports }, flow: [JOIN, HOLD] });
+    await assert.rejects(come(clients.next(), signal), { name: 'CapacityError', said: '401 who are you?' });
   }
 });
