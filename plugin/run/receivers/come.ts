@@ -1,76 +1,15 @@
-/** Lets one client of the run come: it plays its part of the flow, and keeps the connection. */
-import { CapacityError } from '../../../protocol/errors.ts';
-import { printable } from '../../../protocol/printable.ts';
-import type { EngineOptions } from '../../script/options/engine-options.ts';
-import { contextOf, loadHelpers, loadProcessor } from '../../virtual-user/artillery.ts';
-import { type FlowError, toFlowError } from '../../virtual-user/flow-error.ts';
-import { loadHttpEngine } from '../../virtual-user/http-engine.ts';
-import { Meter } from '../../virtual-user/meter.ts';
-import { compileScenario } from '../../virtual-user/scenario.ts';
-import { Signals } from '../../virtual-user/signals.ts';
-import { newTally } from '../../virtual-user/tally.ts';
-import { runSteps, type VirtualUser } from '../../virtual-user/virtual-user.ts';
-import { connectOfficial, type Listeners, Refused } from './official-client.ts';
-import type { Came, OwnClient, OwnUser } from './own-clients.ts';
-import { UserConnection } from './user-connection.ts';
-
-const MAX_SAID = 300;
+/** Lets one client of the run come. */
+import { connectOfficial, type Listeners } from './official-client.ts';
+import type { Came, OwnClient } from './own-clients.ts';
 
 /**
  * The caller disconnects it.
- * @throws Refused if the server, or a step of the flow, lets it not in; CapacityError TARGET_UNREACHABLE, or the signal's reason
+ * @throws Refused if the server, or a step of the flow, does not let it in; CapacityError TARGET_UNREACHABLE, or the signal's reason
  */
 export async function come(client: OwnClient, signal: AbortSignal, listeners: Listeners = {}): Promise<Came> {
   const { connection, user } = client;
   if (!user) return { socket: await connectOfficial(connection, signal, listeners), connection };
-  const made: UserConnection[] = [];
-  const newConnection = () => {
-    const one = new UserConnection({ defaults: connection, signal, listeners, asked: user.asked });
-    made.push(one);
-    return one;
-  };
-  let player: VirtualUser | undefined;
-  const close = () => void Promise.all(made.map((one) => one.close()));
-  try {
-    const { compiled, context } = await prepare(client, user, newConnection);
-    player = compiled.newUser(context, { emit: () => {} });
-    await runSteps([...compiled.before, ...compiled.flow], player);
-    const namespace = await compiled.use(player, user.arrival.home);
-    const carried = made.map((one) => one.carried.get(namespace)).findLast((one) => one !== undefined);
-    if (!carried) throw new Error(`it has no connection to ${namespace}`);
-    carried.socket.once('disconnect', close);
-    return carried;
-  } catch (error) {
-    close();
-    signal.throwIfAborted();
-    if (error instanceof CapacityError) throw error;
-    throw made.find(({ failure }) => failure)?.failure ?? stopped(connection.url, toFlowError(error));
-  }
-}
-
-async function prepare(
-  { connection }: OwnClient,
-  { script, arrival, vars, timeoutMs, artillery }: OwnUser,
-  newConnection: () => UserConnection,
-) {
-  const helpers = await loadHelpers(artillery);
-  const config: EngineOptions = {
-    ...{ client: 'official', connection, timeoutMs, thinkJitter: script.config.defaults?.think?.jitter },
-    baseNamespace: connection.namespace === '/' ? '' : connection.namespace,
-    ...{ retry: undefined, reconnection: undefined, localAddresses: [], disconnectRatePerSec: 1000 },
-  };
-  const compiled = compileScenario(arrival.scenario, {
-    ...{ config, helpers, meter: new Meter(), tally: newTally(), signals: new Signals() },
-    fleet: { connection: newConnection },
-    http: arrival.http ? await loadHttpEngine(script, artillery) : undefined,
-    processor: await loadProcessor(script),
-    warn: () => {},
-  });
-  return { compiled, context: contextOf(script, helpers, vars) };
-}
-
-/** A step of the flow has failed. */
-function stopped(target: string, { code, message }: FlowError): Refused {
-  const said = printable(message === code ? code : `${code}: ${message}`, MAX_SAID);
-  return new Refused(target, said);
+  // Imported late: a process with one bare connection is to begin at once.
+  const { comeAsUser } = await import('./come-as-user.ts');
+  return comeAsUser(client, user, signal, listeners);
 }

@@ -39,6 +39,23 @@ describe('the baseline', () => {
     ]);
   });
 
+  it('warms up with users of the run where the server lets in nobody else', async (t) => {
+    const conducted = new ConductedRun(t, { warmUp: 10 });
+    const { run } = conducted;
+    const came: number[] = [];
+    const connection = { ...run.context.config.connection, url: 'http://127.0.0.1:1' };
+    run.context.clients = {
+      areUsers: true,
+      nextPassing: () => {
+        came.push(1);
+        return { connection };
+      },
+    };
+    await conducted.prepare();
+    assert.ok(came.length > 0);
+    assert.equal(run.asked.includes('warm-up of 20'), false, 'and not with connections of the fleet');
+  });
+
   it('comes after a warm-up that failed, too, with a warning', async (t) => {
     const conducted = new ConductedRun(t, { warmUp: 10 });
     const { run } = conducted;

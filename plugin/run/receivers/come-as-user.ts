@@ -1,0 +1,77 @@
+/** Lets one client of the run come as a virtual user: it plays its part of the flow, and keeps the connection. */
+import { CapacityError } from '../../../protocol/errors.ts';
+import { printable } from '../../../protocol/printable.ts';
+import type { EngineOptions } from '../../script/options/engine-options.ts';
+import { contextOf, loadHelpers, loadProcessor } from '../../virtual-user/artillery.ts';
+import { type FlowError, toFlowError } from '../../virtual-user/flow-error.ts';
+import { loadHttpEngine } from '../../virtual-user/http-engine.ts';
+import { Meter } from '../../virtual-user/meter.ts';
+import { compileScenario } from '../../virtual-user/scenario.ts';
+import { Signals } from '../../virtual-user/signals.ts';
+import { newTally } from '../../virtual-user/tally.ts';
+import { runSteps, type VirtualUser } from '../../virtual-user/virtual-user.ts';
+import { type Listeners, Refused } from './official-client.ts';
+import type { Came, OwnClient, OwnUser } from './own-clients.ts';
+import { UserConnection } from './user-connection.ts';
+
+const MAX_SAID = 300;
+
+/** As `come`. */
+export async function comeAsUser(
+  client: OwnClient,
+  user: OwnUser,
+  signal: AbortSignal,
+  listeners: Listeners,
+): Promise<Came> {
+  const { connection } = client;
+  const made: UserConnection[] = [];
+  const newConnection = () => {
+    const one = new UserConnection({ defaults: connection, signal, listeners, asked: user.asked });
+    made.push(one);
+    return one;
+  };
+  let player: VirtualUser | undefined;
+  const close = () => void Promise.all(made.map((one) => one.close()));
+  try {
+    const { compiled, context } = await prepare(client, user, newConnection);
+    player = compiled.newUser(context, { emit: () => {} });
+    await runSteps([...compiled.before, ...compiled.flow], player);
+    const namespace = await compiled.use(player, user.arrival.home);
+    const carried = made.map((one) => one.carried.get(namespace)).findLast((one) => one !== undefined);
+    if (!carried) throw new Error(`it has no connection to ${namespace}`);
+    carried.socket.once('disconnect', close);
+    return carried;
+  } catch (error) {
+    close();
+    signal.throwIfAborted();
+    if (error instanceof CapacityError) throw error;
+    throw made.find(({ failure }) => failure)?.failure ?? stopped(connection.url, toFlowError(error));
+  }
+}
+
+async function prepare(
+  { connection }: OwnClient,
+  { script, arrival, vars, timeoutMs, artillery }: OwnUser,
+  newConnection: () => UserConnection,
+) {
+  const helpers = await loadHelpers(artillery);
+  const config: EngineOptions = {
+    ...{ client: 'official', connection, timeoutMs, thinkJitter: script.config.defaults?.think?.jitter },
+    baseNamespace: connection.namespace === '/' ? '' : connection.namespace,
+    ...{ retry: undefined, reconnection: undefined, localAddresses: [], disconnectRatePerSec: 1000 },
+  };
+  const compiled = compileScenario(arrival.scenario, {
+    ...{ config, helpers, meter: new Meter(), tally: newTally(), signals: new Signals() },
+    fleet: { connection: newConnection },
+    http: arrival.http ? await loadHttpEngine(script, artillery) : undefined,
+    processor: await loadProcessor(script),
+    warn: () => {},
+  });
+  return { compiled, context: contextOf(script, helpers, vars) };
+}
+
+/** A step of the flow has failed. */
+function stopped(target: string, { code, message }: FlowError): Refused {
+  const said = printable(message === code ? code : `${code}: ${message}`, MAX_SAID);
+  return new Refused(target, said);
+}
