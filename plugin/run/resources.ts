@@ -2,7 +2,6 @@
 import { totalmem } from 'node:os';
 import { SOCKETS_PER_CONNECTION } from '../../protocol/connection.ts';
 import type { WorkerStats } from '../../protocol/events.ts';
-import { formatJsonPath } from '../../protocol/json-path.ts';
 import { readCgroup } from '../../protocol/machine/cgroup.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
 import { lowestLimit } from '../../protocol/machine/usable.ts';
@@ -21,25 +20,20 @@ import {
 import type { ConnectionTarget } from '../script/connection-target.ts';
 import { type ProcessSources, sourcesByLayer, tellMemory } from '../script/options/worker-sources.ts';
 import { ENGINE, type Script } from '../script/script.ts';
-import type { Delivery, Settings } from '../script/settings.ts';
+import type { Settings } from '../script/settings.ts';
 import { singleRoom } from './broadcasts/round-trips.ts';
 import type { Closers } from './closers.ts';
 import type { RunContext } from './context.ts';
 import { requireFault } from './fault/require-fault.ts';
 import type { EngineLink } from './link.ts';
 import type { Measurements } from './measurements/measurements.ts';
-import { newOwnEvent } from './measurements/own-event.ts';
-import { tryDelivery } from './own-event/trial.ts';
+import { openDelivery, openProbe, openSentinel } from './open-clients.ts';
 import { FleetPopulation, ServerPopulation } from './population.ts';
 import { AdminUi } from './receivers/admin-ui.ts';
-import { come } from './receivers/come.ts';
 import { grantsCompression } from './receivers/compression-offer.ts';
-import { Refused } from './receivers/official-client.ts';
 import { OwnClients } from './receivers/own-clients.ts';
-import { noProbe, Probe } from './receivers/probe.ts';
-import { Publishers } from './receivers/publishers.ts';
+import { Probe } from './receivers/probe.ts';
 import { withoutClients } from './receivers/refused-clients.ts';
-import { Sentinel } from './receivers/sentinel.ts';
 import type { RunRecord } from './record/record.ts';
 import { requireAllWorkers } from './target/all-workers.ts';
 import { WorkerClocks } from './target/clocks.ts';
@@ -106,7 +100,7 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   const ledger = measurements.engine === ENGINE;
   const publishers = config.delivery && (await openDelivery(config.delivery, refusal ? undefined : clients, options));
   const isCompared = ledger && probe instanceof Probe && !config.delivery;
-  const sentinel = isCompared ? await Sentinel.start(clients.next(), signal) : undefined;
+  const sentinel = isCompared ? await openSentinel(clients, options) : undefined;
   if (sentinel) closers.add(() => sentinel.close());
   const fleetPids = (await link.snapshots()).flatMap(({ processes }) => processes.map(({ pid }) => pid));
   const generator: LayerPids = measurements.hosts ? {} : { fleet: fleetPids, artillery: [process.pid] };
@@ -187,26 +181,6 @@ function whyNotShared({ sharedHost, control }: Measurements): string | undefined
   return "the workers run on another machine, and the kernel of this one knows only the generator's end";
 }
 
-/**
- * Connects the publishers, if there are any, and listens once for the event.
- * @param clients undefined where the server lets none in
- * @throws CapacityError DELIVERY_UNMATCHED, or TARGET_UNREACHABLE
- */
-async function openDelivery(
-  delivery: Delivery,
-  clients: OwnClients | undefined,
-  { measurements, closers, signal, log }: ResourceOptions,
-): Promise<Publishers | undefined> {
-  const { event, id, publish } = delivery;
-  const publishers = publish && clients && (await Publishers.connect(clients, publish, measurements.id, signal));
-  if (publishers) closers.add(() => publishers.close());
-  const givesIds = publishers?.givesIds ?? false;
-  measurements.ownEvent = newOwnEvent(event, formatJsonPath(id), publish ? 'run' : 'server', givesIds);
-  const unknown = clients && (await tryDelivery(clients.nextReceiver(), delivery, publishers, signal));
-  if (unknown !== undefined) log(unknown);
-  return publishers;
-}
-
 /** @throws CapacityError TARGET_UNREACHABLE */
 async function openAdminUi(
   { workerSources }: Settings,
@@ -224,33 +198,6 @@ async function openAdminUi(
     );
   }
   return adminUi;
-}
-
-interface OpenedProbe {
-  probe: RunContext['probe'];
-  /** As a client of the run is connected; before anything of a virtual user where none is let in. */
-  connection: ConnectionTarget;
-  refusal?: Refused;
-}
-
-/**
- * The first client of the run: the probe, where somebody publishes. Otherwise it leaves again; the target is to be a Socket.IO
- * server before any load comes.
- * @throws CapacityError TARGET_UNREACHABLE; a server that lets it not in is measured without
- */
-async function openProbe(clients: OwnClients, target: Target, signal: AbortSignal): Promise<OpenedProbe> {
-  try {
-    if (target.control) {
-      const probe = await Probe.connect(clients.next(), signal);
-      return { probe, connection: probe.connection };
-    }
-    const { socket, connection } = await come(clients.nextPassing(), signal);
-    socket.disconnect();
-    return { probe: noProbe(), connection };
-  } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    return { probe: noProbe(), connection: clients.connection, refusal: error };
-  }
 }
 
 /** Workers are identified by their own statistics. A Redis that does not answer has its own reason, DEPLOYMENT_CHANGED. */

@@ -79,7 +79,10 @@ export class UserConnection implements FleetConnection {
         () => reject(new FleetError('ack_timeout', `no acknowledgement of ${event}`)),
         timeoutMs,
       );
-      socket?.once('disconnect', (reason) => reject(new FleetError('closed', reason)));
+      socket?.once('disconnect', (reason) => {
+        clearTimeout(timer);
+        reject(new FleetError('closed', reason));
+      });
       socket?.emit(event, ...args, (...answer: unknown[]) => {
         clearTimeout(timer);
         resolve(answer);

@@ -1,0 +1,86 @@
+/** Opens the clients of a run: what each measures, and what is said where the server does not let it in. */
+import { CapacityError } from '../../protocol/errors.ts';
+import { formatJsonPath } from '../../protocol/json-path.ts';
+import type { ConnectionTarget } from '../script/connection-target.ts';
+import type { Delivery } from '../script/settings.ts';
+import type { Closers } from './closers.ts';
+import { addWarning, type RunContext } from './context.ts';
+import { newOwnEvent } from './measurements/own-event.ts';
+import { tryDelivery } from './own-event/trial.ts';
+import { come } from './receivers/come.ts';
+import { Refused } from './receivers/official-client.ts';
+import type { OwnClients } from './receivers/own-clients.ts';
+import { noProbe, Probe } from './receivers/probe.ts';
+import { Publishers } from './receivers/publishers.ts';
+import { Sentinel } from './receivers/sentinel.ts';
+import type { Target } from './target/target.ts';
+
+type Opening = Pick<RunContext, 'measurements' | 'record' | 'signal'> & {
+  closers: Closers;
+  log: (text: string) => void;
+};
+
+interface OpenedProbe {
+  probe: RunContext['probe'];
+  /** As a client of the run is connected; before anything of a virtual user where none is let in. */
+  connection: ConnectionTarget;
+  refusal?: Refused;
+}
+
+/**
+ * The first client of the run: the probe, where somebody publishes. Otherwise it leaves again; the target is to be a Socket.IO
+ * server before any load comes.
+ * @throws CapacityError TARGET_UNREACHABLE; a server that lets it not in is measured without
+ */
+export async function openProbe(clients: OwnClients, target: Target, signal: AbortSignal): Promise<OpenedProbe> {
+  try {
+    if (target.control) {
+      const probe = await Probe.connect(clients.next(), signal);
+      return { probe, connection: probe.connection };
+    }
+    const { socket, connection } = await come(clients.nextPassing(), signal);
+    socket.disconnect();
+    return { probe: noProbe(), connection };
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    return { probe: noProbe(), connection: clients.connection, refusal: error };
+  }
+}
+
+/** @returns undefined where the server lets no second client of the run in */
+export async function openSentinel(clients: OwnClients, options: Opening): Promise<Sentinel | undefined> {
+  const { signal } = options;
+  try {
+    return await Sentinel.start(clients.next(), signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof CapacityError)) throw error;
+    addWarning(options, 'CLIENTS_REFUSED', `there is no reference receiver: ${error.message}`, error.fix);
+    return undefined;
+  }
+}
+
+/**
+ * Connects the publishers, if there are any, and listens once for the event.
+ * @param clients undefined where the server lets none in
+ * @throws CapacityError DELIVERY_UNMATCHED, or TARGET_UNREACHABLE
+ */
+export async function openDelivery(
+  delivery: Delivery,
+  clients: OwnClients | undefined,
+  { measurements, closers, signal, log }: Opening,
+): Promise<Publishers | undefined> {
+  const { event, id, publish } = delivery;
+  const publishers = publish && clients && (await Publishers.connect(clients, publish, measurements.id, signal));
+  if (publishers) closers.add(() => publishers.close());
+  const givesIds = publishers?.givesIds ?? false;
+  measurements.ownEvent = newOwnEvent(event, formatJsonPath(id), publish ? 'run' : 'server', givesIds);
+  try {
+    const unknown = clients && (await tryDelivery(clients.nextReceiver(), delivery, publishers, signal));
+    if (unknown !== undefined) log(unknown);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    log(`Nobody of the run could listen for \`${event}\` before the load: ${error.said}.`);
+  }
+  return publishers;
+}
