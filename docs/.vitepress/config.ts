@@ -98,12 +98,10 @@ export default defineConfig({
       },
       {
         text: 'Reports',
-        collapsed: true,
         items: readReports().map(({ size, title }) => ({ text: title, link: `/reports/${size}` })),
       },
       {
         text: 'Studies',
-        collapsed: true,
         items: Object.entries(STUDY_PAGES).map(([name, { title }]) => ({ text: title, link: `/studies/${name}` })),
       },
     ],
