@@ -60,6 +60,7 @@ function scenario(app: TestApp, { hosts, options }: HostsOptions): object {
   const ramp = { duration: 2, arrivalRate: (USERS / 4) * hosts, rampTo: (USERS / 4) * hosts };
   return {
     config: {
+      engines: { 'socketio-capacity': {} },
       target: app.url,
       plugins: {
         'socketio-capacity': {

@@ -33,6 +33,7 @@ function scenario(target: string, controls: string[]): object {
   const ramp = { duration: 2, arrivalRate: 75, rampTo: 75 };
   return {
     config: {
+      engines: { 'socketio-capacity': {} },
       target,
       plugins: {
         'socketio-capacity': {
