@@ -6,15 +6,14 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 
-const { STACK_WORKERS, STACK_PORTS, STACK_CONTROL_PORTS, STACK_TOKEN, STACK_REDIS_URL, STACK_LOG_DIR, STACK_NODE } =
-  process.env;
+const { STACK_PORTS, STACK_CONTROL_PORTS, STACK_TOKEN, STACK_REDIS_URL, STACK_LOG_DIR, STACK_NODE } = process.env;
 
 const numbers = (list) => list?.split(',').map(Number);
 const ports = numbers(STACK_PORTS);
 const controlPorts = numbers(STACK_CONTROL_PORTS);
 const redisUrl = STACK_REDIS_URL ?? process.env.REDIS_URL;
 // Without the in-between of Redis several workers could not see each other's rooms.
-const count = Number(STACK_WORKERS ?? (redisUrl ? availableParallelism() : 1));
+const count = ports?.length ?? (redisUrl ? availableParallelism() : 1);
 // By hand: `pm2 env 0` shows it.
 const token = STACK_TOKEN ?? randomBytes(24).toString('base64url');
 

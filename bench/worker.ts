@@ -9,7 +9,7 @@ import type { WorkerStats } from '../protocol/events.ts';
 export const ROOM = 'capacity';
 export const TOKEN = 'token-of-the-bench';
 /** Also the length of the idle and the broadcast window, so that each includes one ping of every connection. */
-export const PING_INTERVAL_MS = 10_000;
+export const PING_INTERVAL_MS = 5000;
 
 const START_TIMEOUT_MS = 15_000;
 const CLOSE_TIMEOUT_MS = 15_000;

@@ -1,4 +1,5 @@
 import { ERROR_CODES, type ErrorCode } from './codes/error-codes.ts';
+import { harmless } from './printable.ts';
 
 /** An error for users: a stable code to look up, the cause, and the fix. */
 export class CapacityError extends Error {
@@ -32,7 +33,13 @@ export function startRefused(error: unknown): CapacityError | undefined {
 
 /** @returns the error as printed: `CODE: what happened` and, indented below, the fix */
 export function describeError(error: unknown): string {
+  return harmless(wordsOf(error));
+}
+
+function wordsOf(error: unknown): string {
   if (!(error instanceof CapacityError)) return error instanceof Error ? error.message : String(error);
-  const cause = error.cause instanceof Error ? `\n  cause: ${error.cause.message}` : '';
+  const why = error.cause instanceof Error ? error.cause.message : '';
+  // Often the message has it already.
+  const cause = error.message.includes(why) ? '' : `\n  cause: ${why}`;
   return `${error.code}: ${error.message}${cause}\n  fix: ${error.fix}`;
 }

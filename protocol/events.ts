@@ -90,8 +90,8 @@ export interface BatchReceived {
 export interface WorkerBatches {
   worker: string;
   batches: number;
-  /** Left to the server's own handler. Older versions do not count them. */
-  ownHandler?: number;
+  /** Left to the server's own handler. */
+  ownHandler: number;
   events: number;
   /** From the call of the handler until it has acknowledged; null without any batch. */
   handlerMs: { p50: number; p95: number; max: number } | null;
@@ -116,7 +116,6 @@ export const MAX_BROADCAST_BYTES = 10_000_000;
 export interface BroadcastOrder {
   room: string;
   bytes: number;
-  /** Older versions refuse it. */
   binary?: boolean;
   seq: number;
   /** Send at this time of the server's monotonic clock, at most a second ahead; by default immediately. */
@@ -130,41 +129,38 @@ export interface BroadcastSent {
   worker: string;
   /** Members of the room on all workers, counted just before sending; null if they were not to be counted. */
   expected: number | null;
-  /** How many other workers have any of them. Older versions do not tell. */
+  /** How many other workers have any of them; undefined if they were not to be counted. */
   otherWorkers?: number;
 }
 
 /** Control: a worker's statistics. Memory in bytes, after a `gc` if one was requested. */
 export interface WorkerStats {
   worker: string;
-  /** Another one each time `instrument(io)` is called: names and process ids repeat. Older versions have none. */
-  instance?: string;
-  /** Of the package that answers. Older versions do not tell. */
-  version?: string;
+  /** Another one each time `instrument(io)` is called: names and process ids repeat. */
+  instance: string;
+  /** Of the package that answers. */
+  version: string;
   pid: number;
   host: Host;
   uptimeSeconds: number;
   /** Connections of the measured namespaces (Engine.IO clients without those of the control namespace). */
   connections: number;
-  /** Those that it has accepted so far, also the ones that have ended. Older versions do not count them. */
-  accepted?: number;
+  /** Those that it has accepted so far, also the ones that have ended. */
+  accepted: number;
   rooms: number;
   broadcasts: number;
   rssBytes: number;
   heapUsedBytes: number;
-  heapTotalBytes: number;
   /** V8's `external`, which includes ArrayBuffers. */
   externalBytes: number;
-  arrayBuffersBytes: number;
   cpuUserUs: number;
   cpuSystemUs: number;
   /** Since the previous `stats`. */
   eventLoop: { utilization: number; delayP50Ms: number; delayP99Ms: number; delayMaxMs: number };
   versions: { node: string; socketIo: string; adapter: string; webSocketEngine: string };
-  /** Complete garbage collections of the process so far, ordered or not. Older versions do not count them. */
-  collections?: number;
-  /** Older versions do not describe it. */
-  server?: ServerDescription;
+  /** Complete garbage collections of the process so far, ordered or not. */
+  collections: number;
+  server: ServerDescription;
   /** Key of the Redis stream that its adapter writes to, if it does. */
   stream?: string | undefined;
 }
@@ -195,11 +191,8 @@ export interface WorkerMachine {
   usedBytes?: number | undefined;
   /** Of TCP buffers, in all containers. */
   tcpBytes?: number | undefined;
-  /** In the network namespace of the worker. */
-  tcpSockets?: number | undefined;
-  networkNamespace: string;
-  /** Of all its cores, since boot; older versions tell only how much was busy and idle. */
-  cpu?: (Pick<CpuReading, 'busyUs' | 'idleUs'> & Partial<CpuReading>) | undefined;
+  /** Of all its cores, since boot. */
+  cpu?: CpuReading | undefined;
 }
 
 /** A control request's reply: the value, or the error. A server of another version can send unknown codes. */
@@ -209,16 +202,16 @@ export interface ControlToServerEvents {
   broadcast: (order: BroadcastOrder, reply: (sent: ControlReply<BroadcastSent>) => void) => void;
   /** Members of the room on all workers. */
   members: (room: string, reply: (members: ControlReply<{ worker: string; members: number }>) => void) => void;
-  /** Servers that its cluster adapter counts, itself included. Older versions have no such request. */
+  /** Servers that its cluster adapter counts, itself included. */
   servers: (reply: (servers: ControlReply<{ worker: string; servers: number }>) => void) => void;
   /** Forces a full garbage collection; replies when it is done. */
   gc: (reply: (done: ControlReply<{ worker: string; durationMs: number }>) => void) => void;
   stats: (reply: (stats: ControlReply<WorkerStats>) => void) => void;
-  /** Takes some milliseconds: more, the more memory and connections the worker has. Older versions have no such request. */
+  /** Takes some milliseconds: more, the more memory and connections the worker has. */
   resources: (reply: (resources: ControlReply<WorkerResources>) => void) => void;
-  /** Statistics of the batches, and begins the next ones. Older versions have no such request. */
+  /** Statistics of the batches, and begins the next ones. */
   batches: (reply: (batches: ControlReply<WorkerBatches>) => void) => void;
-  /** Begins to record the event loop, or ends it; the reply has what was recorded until then. Older versions have no such request. */
+  /** Begins to record the event loop, or ends it; the reply has what was recorded until then. */
   eventLoop: (record: boolean, reply: (recorded: ControlReply<WorkerEventLoop>) => void) => void;
   /** The server's clock, for estimating the offset between two hosts. */
   time: (reply: (time: ControlReply<{ monotonicUs: number }>) => void) => void;

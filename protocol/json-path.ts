@@ -1,12 +1,14 @@
-/** The JSON paths of options: `$.0.id`, `$[0].id`, `$[0]["message id"]`, from the list of an event's arguments. */
+/** The JSON paths of options: `$.0.id`, `$[0].id`, `$[0]["message id"]`, `$.0.*.id`, from the list of an event's arguments. */
 
-/** What each step names: a key, or the index in a list. */
+/** What each step names: a key, the index in a list, or `*`: all there are. */
 export type JsonPath = readonly string[];
 
 /** In double quotes as in JSON, so that any name can be written. */
-const STEP = /\.([^.[\]\s"']+)|\[(\d+)\]|\['([^']+)'\]|\[("(?:[^"\\]|\\.)+")\]/y;
+const STEP = /\.([^.[\]\s"']+)|\[(\d+|\*)\]|\['([^']+)'\]|\[("(?:[^"\\]|\\.)+")\]/y;
+/** In place of a key or index: all of them. */
+export const EACH = '*';
 /** In words, as events usually have one argument. */
-const FIRST_ARGUMENT = 'first argument';
+export const FIRST_ARGUMENT = 'first argument';
 
 /** @returns undefined if it is no path, or names no argument */
 export function parseJsonPath(text: string): JsonPath | undefined {
@@ -21,7 +23,7 @@ export function parseJsonPath(text: string): JsonPath | undefined {
     if (step === undefined) return undefined;
     path.push(step);
   }
-  return text.startsWith('$') && /^\d+$/.test(path[0] ?? '') ? path : undefined;
+  return text.startsWith('$') && /^(\d+|\*)$/.test(path[0] ?? '') ? path : undefined;
 }
 
 /** @returns undefined if it is no JSON */
@@ -45,4 +47,16 @@ export function valueAt(args: unknown, path: JsonPath): unknown {
     value = (value as Record<string, unknown>)[step];
   }
   return value;
+}
+
+/** @returns what stands at the path, in order; several values where it has a `*` */
+export function valuesAt(args: unknown, path: JsonPath): unknown[] {
+  const star = path.indexOf(EACH);
+  if (star < 0) {
+    const value = valueAt(args, path);
+    return value === undefined ? [] : [value];
+  }
+  const all = valueAt(args, path.slice(0, star));
+  if (typeof all !== 'object' || all === null || ArrayBuffer.isView(all)) return [];
+  return Object.values(all).flatMap((one) => valuesAt(one, path.slice(star + 1)));
 }

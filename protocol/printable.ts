@@ -1,16 +1,27 @@
-/** Text that a server sent, for terminals and reports. */
+/** Text in which others have a say, such as a server, a host, or a scenario, for terminals and reports. */
 
 /** Control characters, invisible and reordering ones, line breaks, halves of a surrogate pair. */
 const HARMFUL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+/** What a CI system obeys, some of them wherever it stands in a line: `::error::x`, `##[error]x`, `##vso[…]`, `##teamcity[…]`. */
+const COMMANDS = /:(?=:[A-Za-z][\w-]*( .*?)?::)|#(?=#\w*\[)/g;
 
 /** @returns at most `maxLength` characters on one line, in which a harmful one shows as its escape sequence */
 export function printable(text: string, maxLength: number): string {
-  const shown = text
-    .slice(0, maxLength * 2)
-    .trim()
-    .replace(/[\r\n\t ]+/g, ' ')
-    .replace(HARMFUL, escaped);
+  const shown = oneLine(text.slice(0, maxLength * 2).trim()).replace(/ +/g, ' ');
   return shown.length <= maxLength ? shown : `${shown.slice(0, maxLength - 1)}…`;
+}
+
+/** @returns the text on one line that commands neither a terminal nor a CI system; spaces stay as they are */
+export function oneLine(text: string): string {
+  return text
+    .replace(/[\r\n\t]+/g, ' ')
+    .replace(HARMFUL, escaped)
+    .replace(COMMANDS, escaped);
+}
+
+/** @returns as `oneLine`, each of its lines */
+export function harmless(text: string): string {
+  return text.split('\n').map(oneLine).join('\n');
 }
 
 function escaped(character: string): string {

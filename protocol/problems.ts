@@ -1,5 +1,9 @@
 /** Problems of a script, each with its place in the YAML; all are reported together. */
 import { z } from 'zod';
+import { printable } from './printable.ts';
+
+/** Of a key, which can be anything. */
+const MAX_KEY_LENGTH = 100;
 
 export interface Problem {
   /** Place in the YAML: `scenarios[0].flow[2].loop[1]`. */
@@ -64,7 +68,8 @@ function isInside(issue: Issue): boolean {
 export function formatPath(path: Path): string {
   return path.reduce<string>((text, part) => {
     if (typeof part === 'number') return `${text}[${part}]`;
-    return text === '' ? part : `${text}.${part}`;
+    const key = printable(part, MAX_KEY_LENGTH);
+    return text === '' ? key : `${text}.${key}`;
   }, '');
 }
 

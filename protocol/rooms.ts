@@ -6,7 +6,7 @@
 /** The order in which broadcasts go to the rooms. */
 export const ROOM_ORDERS = ['turn', 'random'] as const;
 
-/** In place of a room: the receivers of an own event. */
+/** In place of a room: the receivers of an own event, where all its broadcasts go to the same. */
 export const AUDIENCE = '';
 
 export interface RoomPlan {

@@ -38,10 +38,11 @@ function parseResult(document: unknown, name: string): Result {
   if (typeof version === 'number' && version > SCHEMA_VERSION) {
     throw tooNew(`${name} has schemaVersion ${version}, but this version reads only ${SCHEMA_VERSION}`);
   }
+  dropUnused(document);
   const parsed = resultSchema.safeParse(version === 2 ? upgraded(document as Version2) : document);
   if (parsed.success) return version === 2 ? withHeadline(parsed.data) : parsed.data;
   const { issues } = parsed.error;
-  // Keys are only ever added.
+  // All that an earlier version wrote is known, or dropped above.
   if (issues.every(({ code }) => code === 'unrecognized_keys')) {
     throw tooNew(`${name} has keys that this version does not know:\n${listed(issues)}`);
   }
@@ -50,6 +51,33 @@ function parseResult(document: unknown, name: string): Result {
     `${name} is not a result document of this version:\n${listed(issues)}`,
     'name the result.json of a run; read one from an older version with that version',
   );
+}
+
+/** Keys that earlier versions wrote, although nobody read them, by the path of the part of the document that has them. */
+const DROPPED: Record<string, string[]> = {
+  connections: ['perServer'],
+  latency: ['byConnections'],
+  memory: ['afterBroadcastsBytes', 'collectionsCounted', 'derivedPeaks'],
+  redis: ['clientBytes', 'patterns'],
+  workers: ['tasksLimit'],
+  workerMachines: ['tcpSockets'],
+  generators: ['memory'],
+  'latency.roundTripHalfMs': ['eachMs', 'publishers'],
+  'machine.others': ['overTime'],
+  'machine.others.windows': ['unaccountedCores', 'pressurePercent', 'meanMhz'],
+  capacity: ['seedTheoreticalMax'],
+};
+
+function dropUnused(document: unknown): void {
+  for (const [path, keys] of Object.entries(DROPPED)) {
+    const found = path
+      .split('.')
+      .reduce<unknown>((part, key) => (part as Record<string, unknown> | null)?.[key], document);
+    for (const one of [found].flat()) {
+      if (typeof one !== 'object' || one === null) continue;
+      for (const key of keys) delete (one as Record<string, unknown>)[key];
+    }
+  }
 }
 
 interface Version2 {

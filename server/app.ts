@@ -54,10 +54,10 @@ export async function createApp(config: ServerConfig, log: Logger = pino({ level
         worker: config.worker,
         controlHost: config.controlHost,
         controlPort: config.controlPort,
-        webSocketEngine: server.nameAndVersion,
       };
       const control = await instrumentServer(io, options, {
         tuned: describeTunings(tunings),
+        webSocketEngine: server.nameAndVersion,
         adapter: adapter.nameAndVersion,
         stream: adapter.stream,
       });

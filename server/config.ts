@@ -65,38 +65,13 @@ export const VARIABLES: Record<string, z.ZodType> = Object.assign(
   environmentSchema.shape,
 );
 
-export interface ServerConfig {
-  worker: string;
-  host: string;
-  /** 0 lets the system choose a free port; the same holds for `controlPort`. */
-  port: number;
-  controlHost: string;
-  controlPort: number;
-  token: string;
-  /** `settings`: what the adapter's own `environment` parsed. */
-  adapter: { name: AdapterName; settings: Record<string, unknown> };
-  websockets: WebSocketsName;
-  /** On the WebSocket server alone, without Socket.IO. It has no adapter, no transports and no tunings. */
-  plain: boolean;
-  /** Folder with the packages of the WebSocket server, if they are not installed beside this one. */
-  modules: string | undefined;
-  /** How long a shutdown waits for connections to close by themselves. */
-  drainMs: number;
-  pingIntervalMs: number;
-  pingTimeoutMs: number;
-  /** How long the session of a connection that has dropped is kept; 0 keeps none. */
-  recoverySeconds: number;
-  transports: (typeof TRANSPORTS)[number][];
-  /** As chosen; `tuningsInForce` has those that also apply. */
-  tunings: Tunings;
-  logLevel: (typeof LOG_LEVELS)[number];
-}
+export type ServerConfig = ReturnType<typeof parseConfig>;
 
 /**
  * @param environment normally `process.env`; an empty value counts as unset
  * @throws CapacityError CONFIG_INVALID that lists every variable in error
  */
-export function parseConfig(environment: Record<string, string | undefined>): ServerConfig {
+export function parseConfig(environment: Record<string, string | undefined>) {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const settings = environmentSchema.safeParse(given);
   const tunings = tuningsSchema.safeParse(given);
@@ -123,8 +98,10 @@ export function parseConfig(environment: Record<string, string | undefined>): Se
     controlHost: env.CAPACITY_CONTROL_HOST,
     controlPort: env.CAPACITY_CONTROL_PORT,
     token: env.CAPACITY_TOKEN,
+    /** With what the adapter's own `environment` parsed. */
     adapter: { name: adapterName, settings: adapter.data },
     websockets: env.CAPACITY_WEBSOCKETS === PLAIN ? 'ws' : env.CAPACITY_WEBSOCKETS,
+    /** On the WebSocket server alone, without Socket.IO. It has no adapter, no transports and no tunings. */
     plain: env.CAPACITY_WEBSOCKETS === PLAIN,
     modules: env.CAPACITY_MODULES,
     drainMs: env.CAPACITY_DRAIN_MS,
@@ -132,6 +109,7 @@ export function parseConfig(environment: Record<string, string | undefined>): Se
     pingTimeoutMs: env.CAPACITY_PING_TIMEOUT_MS,
     recoverySeconds: env.CAPACITY_RECOVERY_SECONDS,
     transports: env.CAPACITY_TRANSPORTS,
+    /** As chosen; `tuningsInForce` has those that also apply. */
     tunings: Object.fromEntries(
       tuningEntries().map(([name, { variable }]) => [name, tunings.data[variable]]),
     ) as Tunings,

@@ -6,17 +6,15 @@ import { Registry } from 'prom-client';
 import type { Server } from 'socket.io';
 import { z } from 'zod';
 import { CapacityError } from '../protocol/errors.ts';
-import { BatchWindow } from './contract/batch-window.ts';
 import { publish, serveContract } from './contract/contract.ts';
 import { Departures } from './contract/departures.ts';
 import { MeasuredRooms } from './contract/measured-rooms.ts';
 import { answerMembers, countMembers } from './contract/members.ts';
 import { openControlPort } from './control/control-port.ts';
 import { describeServer, type Tuned } from './control/describe-server.ts';
-import { countRooms, createMetrics } from './control/metrics.ts';
+import { countRooms } from './control/metrics.ts';
+import { OwnFigures } from './control/own-figures.ts';
 import { versionsOf } from './control/versions.ts';
-import { CollectionCount, EventLoopWindow } from './control/worker-stats.ts';
-import { Guard } from './guard.ts';
 import { defaultWorker, portSchema, roomsSchema, tlsSchema, tokenSchema, workerSchema } from './schemas.ts';
 import type { AnyServer } from './types.ts';
 
@@ -36,8 +34,6 @@ export interface InstrumentOptions {
   tls?: { key: string | Buffer; cert: string | Buffer } | undefined;
   /** This process's name in all reports: lower-case letters and digits. Default: host name and process id, as `web1p4711`. */
   worker?: string | undefined;
-  /** Name and version of the WebSocket server, such as `eiows 11.1.1`; only the bundled `ws` is recognized. */
-  webSocketEngine?: string | undefined;
 }
 
 /** @internal not among the types of the published packages */
@@ -48,7 +44,6 @@ export const optionsSchema = z.strictObject({
   controlHost: z.string().min(1).default('127.0.0.1'),
   tls: tlsSchema.optional(),
   worker: workerSchema.default(defaultWorker),
-  webSocketEngine: z.string().min(1).optional(),
 } satisfies Record<keyof InstrumentOptions, z.ZodType>);
 
 export interface Instrumentation {
@@ -77,37 +72,35 @@ export async function instrument(
 export async function instrumentServer(
   io: AnyServer,
   options: InstrumentOptions,
-  own?: { tuned: Tuned; adapter: string; stream: string | undefined },
+  included?: { tuned: Tuned; webSocketEngine: string; adapter: string; stream: string | undefined },
 ): Promise<Instrumentation> {
-  const { token, rooms, controlPort, controlHost, tls, worker, webSocketEngine } = parseOptions(options);
+  const { token, rooms, controlPort, controlHost, tls, worker } = parseOptions(options);
   if (!token) return { controlPort: 0, registry: new Registry(), close: async () => {} };
   if (!io.engine) {
     throw new CapacityError('NOT_ATTACHED', 'the Socket.IO server is not attached to an HTTP server yet');
   }
   const main = io.of('/');
-  const eventLoop = new EventLoopWindow();
-  const collections = new CollectionCount();
-  const batches = new BatchWindow();
   const departures = new Departures();
   let accepted = 0;
-  const counts = { connections: () => io.engine.clientsCount, accepted: () => accepted, rooms: () => countRooms(io) };
-  const metrics = createMetrics(counts, worker, eventLoop);
-  const guard = new Guard(metrics.countMalformed);
+  const own = new OwnFigures(worker, {
+    connections: () => io.engine.clientsCount,
+    accepted: () => accepted,
+    rooms: () => countRooms(io),
+  });
+  const { metrics, guard } = own;
   const onAccepted = guard.wrap('connection', () => accepted++);
   const onHandshakeError = guard.wrap('connection', ({ message }: { message: string }) =>
     metrics.countHandshakeError(message),
   );
   io.engine.on('connection', onAccepted);
   io.engine.on('connection_error', onHandshakeError);
-  const measuredRooms = rooms === 'any' ? undefined : new MeasuredRooms(main, rooms, guard);
+  const measuredRooms = rooms === 'any' ? undefined : new MeasuredRooms(main, rooms);
   const undo = [
-    serveContract(main, worker, metrics, measuredRooms, batches, guard),
+    serveContract(main, worker, metrics, measuredRooms, own.batches, guard),
     answerMembers(main, guard),
     () => io.engine.off('connection_error', onHandshakeError),
     () => io.engine.off('connection', onAccepted),
-    () => eventLoop.close(),
-    () => collections.close(),
-    () => batches.close(),
+    () => own.close(),
   ];
 
   try {
@@ -116,20 +109,14 @@ export async function instrumentServer(
       controlPort,
       controlHost,
       tls,
-      worker,
-      metrics,
-      eventLoop,
-      collections,
+      own,
       publish: (order) => publish(main, worker, order, departures),
       members: async (room) => (await countMembers(main, room)).members,
       servers: () => main.adapter.serverCount(),
-      batches,
-      guard,
-      counts,
       describe: () => ({
-        versions: versionsOf(io, webSocketEngine, own?.adapter),
-        server: describeServer(io, own?.tuned),
-        stream: own?.stream,
+        versions: versionsOf(io, included?.webSocketEngine, included?.adapter),
+        server: describeServer(io, included?.tuned),
+        stream: included?.stream,
       }),
     });
     let closing: Promise<void> | undefined;

@@ -8,12 +8,6 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { CapacityError } from '../protocol/errors.ts';
 
-interface OptionalPackage<T> {
-  module: T;
-  name: string;
-  version: string;
-}
-
 interface Manifest {
   version: string;
   main?: string;
@@ -21,33 +15,29 @@ interface Manifest {
 }
 
 /**
- * @param names packages that have the same interface: the first one that is installed is taken
- * @param install arguments of `npm install`
- * @param folder whose node_modules has them; by default they are installed beside this package
+ * @param wanted a package with the version that has been tried: `eiows@11.1.1`
+ * @param folder whose node_modules has it; by default it is installed beside this package
  * @throws CapacityError NOT_INSTALLED, also if it has no code for this Node
  */
 export async function importOptional<T>(
-  names: string[],
-  install: string,
+  wanted: string,
   folder: string | undefined,
-): Promise<OptionalPackage<T>> {
-  const from = folder === undefined ? import.meta.filename : resolve(folder, 'from.js');
-  const found = names.flatMap((name) => {
-    const folders =
-      folder === undefined ? (createRequire(from).resolve.paths(name) ?? []) : [join(from, '../node_modules')];
-    const path = folders.map((modules) => join(modules, name)).find((path) => existsSync(join(path, 'package.json')));
-    return path === undefined ? [] : [{ name, path }];
-  })[0];
-  const fix = `for the Node of the workers (${process.version} now), npm install ${install}; if you do so in a folder of its own (--prefix <folder>), name it: CAPACITY_MODULES=<folder>`;
-  if (!found) {
+): Promise<{ module: T; version: string }> {
+  const [name = ''] = wanted.split('@');
+  const folders =
+    folder === undefined
+      ? (createRequire(import.meta.filename).resolve.paths(name) ?? [])
+      : [resolve(folder, 'node_modules')];
+  const path = folders.map((modules) => join(modules, name)).find((path) => existsSync(join(path, 'package.json')));
+  const fix = `for the Node of the workers (${process.version} now), npm install ${wanted}; if you do so in a folder of its own (--prefix <folder>), name it: CAPACITY_MODULES=<folder>`;
+  if (path === undefined) {
     const where = folder === undefined ? 'beside this package' : `in ${resolve(folder)}`;
-    throw new CapacityError('NOT_INSTALLED', `${names.join(' or ')} is not installed ${where}`, fix);
+    throw new CapacityError('NOT_INSTALLED', `${name} is not installed ${where}`, fix);
   }
-  const { name, path } = found;
   const manifest = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')) as Manifest;
   try {
     const module = (await import(pathToFileURL(join(path, entryOf(manifest))).href)) as T;
-    return { module, name, version: manifest.version };
+    return { module, version: manifest.version };
   } catch (cause) {
     const message = `${name} ${manifest.version} cannot be loaded by Node ${process.versions.node}: ${(cause as Error).message}`;
     throw new CapacityError('NOT_INSTALLED', message, fix, { cause });

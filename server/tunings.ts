@@ -52,14 +52,6 @@ const TUNINGS = {
     inSocketIo: false,
     socket: dropHandshake,
   },
-  // Its price is too high for what it saves, so it is off by default.
-  leaveOwnRoom: {
-    variable: 'CAPACITY_LEAVE_OWN_ROOM',
-    help: 'leaves each socket’s own room: `io.to(socket.id)` reaches nobody, `socket.broadcast` the sender, too',
-    byDefault: false,
-    inSocketIo: false,
-    socket: leaveOwnRoom,
-  },
   dropListeners: {
     variable: 'CAPACITY_DROP_LISTENERS',
     help: 'removes listeners that a connection which began as a WebSocket no longer needs',
@@ -140,11 +132,6 @@ function dropRequest(connection: EngineConnection): void {
 
 function dropHandshake(socket: Socket): void {
   (socket as { handshake: unknown }).handshake = undefined;
-}
-
-function leaveOwnRoom(socket: Socket): void {
-  // The adapter counts its errors.
-  (socket.leave(socket.id) as Promise<void> | undefined)?.catch(() => {});
 }
 
 function dropListeners({ transport }: EngineConnection): void {

@@ -1,8 +1,8 @@
 /** One `artillery run` with engine and plugin against a known server of its own. */
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { startRun } from '../../test/helpers/run.ts';
-import type { KnownServerConfig, KnownServerStarted, KnownServerTruth } from './known-server.ts';
-import { ROOM, startKnownServer, TOKEN } from './setup.ts';
+import type { KnownServerStarted, KnownServerTruth } from './known-server.ts';
+import { ROOM, type ServerPlan, startKnownServer, TOKEN } from './setup.ts';
 
 export interface ArtilleryRunSize {
   /** In four equal ramps. */
@@ -18,7 +18,7 @@ const RAMP_SECONDS = 2;
 
 export async function artilleryRun(
   size: ArtilleryRunSize,
-  config: Omit<KnownServerConfig, 'token'>,
+  config: ServerPlan,
 ): Promise<{ result: Result; truth: KnownServerTruth }> {
   const server = await startKnownServer(config);
   const cleanUps: (() => Promise<void>)[] = [];

@@ -16,10 +16,9 @@ export interface Comparison {
   unit: Unit;
   truth: number;
   measured: number;
-  /** As printed; `–` if there is none. */
+  /** As printed. */
   bound: string;
-  /** Undefined if there is no bound. */
-  ok?: boolean | undefined;
+  ok: boolean;
 }
 
 const AT_MOST = 'at most';
@@ -47,11 +46,6 @@ export function atMost(what: string, unit: Unit, truth: number, measured: number
   return { what, unit, truth, measured, bound: AT_MOST, ok: measured <= truth };
 }
 
-/** Without a bound, for what this kind of measurement cannot determine: the row shows the error. */
-export function shown(what: string, unit: Unit, truth: number, measured: number): Comparison {
-  return { what, unit, truth, measured, bound: '–', ok: undefined };
-}
-
 /** The measured value is an interval, which has to contain the true value. */
 export function interval(what: string, truth: number, low: number, high: number): Comparison {
   const ok = low <= truth && truth <= high;
@@ -68,17 +62,13 @@ export const TABLE_HEAD = ['what', 'true value', 'measured', 'error', 'bound', '
 
 /** Cells for `TABLE_HEAD`. */
 export function cells({ what, unit, truth, measured, bound, ok }: Comparison): string[] {
-  const verdict = ok === undefined ? '–' : ok ? 'yes' : 'NO';
   const error = bound === AT_MOST ? '–' : errorText(truth, measured, unit);
-  return [what, inUnit(truth, unit), inUnit(measured, unit), error, bound, verdict];
+  return [what, inUnit(truth, unit), inUnit(measured, unit), error, bound, ok ? 'yes' : 'NO'];
 }
 
-/** @returns for all rows with a bound of one kind: the largest error, what is allowed, and how many kept it */
+/** @returns for all rows with bounds of one kind: the largest error, what is allowed, and how many kept it */
 export function summary(rows: Comparison[]): string[][] {
-  const kinds = Map.groupBy(
-    rows.filter(({ ok }) => ok !== undefined),
-    ({ unit, bound }) => `${unit} ${bound.replace(/\d/g, '')}`,
-  );
+  const kinds = Map.groupBy(rows, ({ unit, bound }) => `${unit} ${bound.replace(/\d/g, '')}`);
   return [...kinds.values()].map((ofKind) => {
     const worst = ofKind.reduce((one, other) => (badness(other) > badness(one) ? other : one));
     const [what = '', truth = '', measured = ''] = cells(worst);
@@ -91,7 +81,7 @@ export function summary(rows: Comparison[]): string[][] {
 
 /** What misses its bound is worst. */
 function badness({ truth, measured, bound, ok }: Comparison): number {
-  if (ok === false) return Number.POSITIVE_INFINITY;
+  if (!ok) return Number.POSITIVE_INFINITY;
   return bound === AT_MOST ? measured - truth : Math.abs(measured - truth);
 }
 

@@ -1,15 +1,23 @@
 /** Handshakes that take a known time at each stage, are refused in known ways, and arrive at a known rate. */
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Fleet } from '../../plugin/fleet/fleet.ts';
 import { achievedRate } from '../../plugin/result/connections/rate.ts';
 import { CONNECT_STAGES, type ConnectStage } from '../../protocol/connection.ts';
 import { decodeHistogram, summaryMs } from '../../protocol/histogram.ts';
-import type { Summary } from '../../protocol/result/parts.ts';
+import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
+import { freePorts } from '../../server/stack/ports.ts';
+import { fleetSettings } from '../../test/helpers/fleet.ts';
 import { atMost, type Bound, type Comparison, exactly, known, near, type Section } from './comparison.ts';
 import { pin } from './cores.ts';
-import { distributionOf } from './distribution.ts';
-import type { Refusal } from './slow-handshake.ts';
-import { newOpenings, openAtRate, warmUp, withSlowServer } from './slow-server.ts';
+import { distributed } from './distribution.ts';
+import { KnownProcess } from './known-process.ts';
+import type { Refusal, SlowHandshakeConfig, SlowHandshakeStarted, SlowHandshakeTruth } from './slow-handshake.ts';
+
+type SlowServer = KnownProcess<SlowHandshakeStarted, SlowHandshakeTruth>;
+type Openings = Pick<FleetSnapshot, 'openings'>;
+
+/** The server cannot record the delay of connections that wait for its garbage collection. */
+const NO_COLLECTIONS = ['--min-semi-space-size=128', '--max-semi-space-size=128'];
 
 interface ConnectingSize {
   connections: number;
@@ -34,14 +42,14 @@ export async function connecting(size: ConnectingSize): Promise<Section> {
     title: 'Connecting',
     text:
       `The server delays each connection by ${DELAYS_MS.upgrade} ms before the upgrade, ${DELAYS_MS.open} ms before ` +
-      `Engine.IO's open packet and ${DELAYS_MS.namespace} ms before the namespace, and records the actual delays. TCP ` +
-      'cannot be slowed down, so it has an upper bound only. Refusals come in turn, one cause after the other.',
+      `Engine.IO's open packet and ${DELAYS_MS.namespace} ms before the namespace, and records the actual delays. The ` +
+      'server cannot slow TCP down, so TCP has an upper bound only.',
     rows: [...(await stages(size)), ...(await refusals(size))],
   };
 }
 
 async function stages({ connections, ratePerSec, bound }: ConnectingSize): Promise<Comparison[]> {
-  return withSlowServer({ delaysMs: DELAYS_MS, refusals: [null] }, TIMEOUT_MS, async (server, fleet) => {
+  return withSlowServer({ delaysMs: DELAYS_MS, refusals: [null] }, async (server, fleet) => {
     const [process] = (await fleet.snapshot()).processes;
     pin(server.pid, 0);
     if (process) pin(process.pid, 1);
@@ -65,24 +73,14 @@ async function stages({ connections, ratePerSec, bound }: ConnectingSize): Promi
         exactly(`${stage}: connections`, ABSENT.has(stage) ? 0 : connections, measured(stage)?.count ?? 0),
       ),
       atMost('tcp: p50', 'ms', 1, known(measured('tcp')?.p50)),
-      ...rows('upgrade', upgrade, measured('upgrade'), bound),
-      ...rows('open', open, measured('open'), bound),
-      ...rows('namespace', namespace, measured('namespace'), bound),
-      ...rows('total', totals, measured('total'), bound),
+      ...Object.entries({ upgrade, open, namespace, total: totals }).flatMap(([stage, us]) =>
+        distributed(stage, us, measured(stage as ConnectStage), bound),
+      ),
       near('rate', '1/s', (accepted.length - 1) / seconds, known(rate?.perSec), {
         share: RATE_SHARE + RATE_UNCERTAIN_SECONDS / seconds,
       }),
     ];
   });
-}
-
-function rows(stage: ConnectStage, truthUs: number[], measured: Summary | null, bound: Bound): Comparison[] {
-  const truth = distributionOf(truthUs.map((us) => us / 1000));
-  return [
-    near(`${stage}: p50`, 'ms', truth.p50, known(measured?.p50), bound),
-    near(`${stage}: p99`, 'ms', truth.p99, known(measured?.p99), bound),
-    near(`${stage}: max`, 'ms', truth.max, known(measured?.max), bound),
-  ];
 }
 
 async function refusals({ refusals: times, ratePerSec }: ConnectingSize): Promise<Comparison[]> {
@@ -96,8 +94,8 @@ async function refusals({ refusals: times, ratePerSec }: ConnectingSize): Promis
     'timeout_upgrade',
     'timeout_open',
   ];
-  return withSlowServer({ delaysMs: NO_DELAYS_MS, refusals }, TIMEOUT_MS, async (server, fleet) => {
-    const nobody = await freePort();
+  return withSlowServer({ delaysMs: NO_DELAYS_MS, refusals }, async (server, fleet) => {
+    const [nobody] = await freePorts(1);
     await Promise.all([
       openAtRate(fleet, refusals.length * times, ratePerSec),
       openAtRate(fleet, times, ratePerSec, `http://127.0.0.1:${nobody}`),
@@ -117,11 +115,48 @@ async function refusals({ refusals: times, ratePerSec }: ConnectingSize): Promis
   });
 }
 
-/** @returns a port on which nobody listens */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+/**
+ * Opens and closes as many connections as will be measured, so that code is compiled, and the kernel's tables of open
+ * files have grown: each doubling stops a process for some 10 ms.
+ */
+async function warmUp(fleet: Fleet, count: number): Promise<void> {
+  const connections = Array.from({ length: count }, () => fleet.connection());
+  await Promise.all(connections.map((connection) => connection.open('/')));
+  await Promise.all(connections.map((connection) => connection.close()));
+}
+
+/** Opens connections on an absolute schedule; failures are only counted. */
+async function openAtRate(fleet: Fleet, count: number, ratePerSec: number, url?: string): Promise<void> {
+  const startMs = performance.now();
+  const opening: Promise<unknown>[] = [];
+  for (let index = 0; index < count; index++) {
+    await delay(Math.max(0, startMs + (index * 1000) / ratePerSec - performance.now()));
+    const opened = fleet.connection().open('/', url === undefined ? undefined : { overrides: { url } });
+    opening.push(opened.catch(() => {}));
+  }
+  await Promise.all(opening);
+}
+
+async function withSlowServer<T>(
+  config: SlowHandshakeConfig,
+  work: (server: SlowServer, fleet: Fleet) => Promise<T>,
+): Promise<T> {
+  const server: SlowServer = await KnownProcess.start('slow-handshake.ts', config, NO_COLLECTIONS);
+  let fleet: Fleet | undefined;
+  try {
+    const settings = fleetSettings(server.started.url);
+    settings.defaults.connectTimeoutMs = TIMEOUT_MS;
+    fleet = await Fleet.start(settings, 1);
+    return await work(server, fleet);
+  } finally {
+    await fleet?.close();
+    await server.close();
+  }
+}
+
+/** @returns what was opened between two snapshots */
+function newOpenings(before: Openings, after: Openings): Openings {
+  const { counts, ...since } = after.openings;
+  const newCounts = counts.map((count, interval) => count - (before.openings.counts[interval] ?? 0));
+  return { openings: { ...since, counts: newCounts } };
 }

@@ -1,8 +1,9 @@
 /** Exact percentiles of single values, by sorting: the reference for the product's histograms. */
 import { decodeHistogram, mergeHistograms } from '../../protocol/histogram.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { type Bound, type Comparison, known, near } from './comparison.ts';
 
-export interface Distribution {
+interface Distribution {
   count: number;
   p50: number;
   p99: number;
@@ -14,6 +15,19 @@ export function distributionOf(values: number[]): Distribution {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
   return { count: sorted.length, p50: at(0.5), p99: at(0.99), max: at(1) };
+}
+
+/** @returns rows of the true times, in µs, and what was measured of them, in ms */
+export function distributed(
+  what: string,
+  truthUs: number[],
+  measured: Partial<Record<'p50' | 'p99' | 'max', number | null>> | null,
+  bound: Bound,
+): Comparison[] {
+  const truth = distributionOf(truthUs.map((us) => us / 1000));
+  return (['p50', 'p99', 'max'] as const).map((key) =>
+    near(`${what}: ${key}`, 'ms', truth[key], known(measured?.[key]), bound),
+  );
 }
 
 /**

@@ -3,12 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { memoryFigures } from '../../plugin/result/memory/memory.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { computeCapacity } from '../../report/figures/capacity.ts';
-import { fitLine, whereReaches } from '../../report/statistics/statistics.ts';
 import { perfectResult } from '../../test/helpers/results.ts';
-import { type Bound, type Comparison, known, near, type Section, shown } from './comparison.ts';
-import type { KnownServerConfig } from './known-server.ts';
-import { broadcast, join, type Setup, withSetup } from './setup.ts';
-import { samplerOf, shortRun } from './short-run.ts';
+import { type Bound, type Comparison, known, near, type Section } from './comparison.ts';
+import { broadcast, join, type ServerPlan, type Setup, samplerOf, withSetup } from './setup.ts';
+import { shortRun } from './short-run.ts';
 
 interface InServiceSize {
   connections: number;
@@ -17,12 +15,11 @@ interface InServiceSize {
 }
 
 type Memory = Result['memory'];
-type Server = Omit<KnownServerConfig, 'token'>;
 
 /** Enough for a line at rest that may be quoted: without one, there is no capacity. */
-const LEAN: Server = { keep: { kind: 'buffer', bytes: 64 * 1024 } };
+const LEAN: ServerPlan = { keep: { kind: 'buffer', bytes: 64 * 1024 } };
 /** Little outside of the heap: large Buffers make V8 collect. */
-const TIDY: Server = { keep: { kind: 'heap', bytes: 1024 } };
+const TIDY: ServerPlan = { keep: { kind: 'heap', bytes: 1024 } };
 const GARBAGE_BYTES = 8 * 1024;
 const COPY_BYTES = 48 * 1024;
 /** Longer than the sampler's interval. */
@@ -36,27 +33,26 @@ export async function inService(size: InServiceSize): Promise<Section> {
   const tidy = await memoryOf(size, TIDY, NO_COLLECTIONS);
   const littering = await memoryOf(size, { ...TIDY, garbageBytes: GARBAGE_BYTES }, NO_COLLECTIONS);
   const lean = await memoryOf(size, LEAN);
-  const lavish: Server = { ...LEAN, perCopy: { bytes: COPY_BYTES, forMs: COPY_MS } };
+  const lavish: ServerPlan = { ...LEAN, perCopy: { bytes: COPY_BYTES, forMs: COPY_MS } };
   const rows = await withSetup(lavish, async (setup) => {
     const memory = await measure(setup, size);
     const more = known(slopeOf(memory)) - known(slopeOf(lean));
     return [
       near(`a Buffer of ${COPY_BYTES / 1024} KB per copy: ${LAYER} in service`, 'bytes', COPY_BYTES, more, size.bound),
-      ...(await capacityRows(setup, memory, size.bound)),
+      await capacityRow(setup, memory, size.bound),
     ];
   });
   return {
     title: 'Memory in service',
     text:
-      'One server leaves garbage for each connection, and the reading before a collection less that after it is compared with ' +
-      `a twin without garbage. Another keeps a Buffer for each copy of a broadcast for ${COPY_MS / 1000} s. Then as many ` +
-      'connections as fit in a budget, by the line, really connect and receive a broadcast: the memory that they need is the ' +
-      'true value.',
+      'One server leaves garbage for each connection, and its twin does not. Another keeps a Buffer for each copy of a ' +
+      `broadcast for ${COPY_MS / 1000} s. Then as many connections as fit in a budget, by the line, connect and receive a ` +
+      'broadcast: the memory that they need is the true value.',
     rows: [garbageRow(tidy, littering, size), ...rows],
   };
 }
 
-function memoryOf(size: InServiceSize, server: Server, execArgv: string[] = []): Promise<Memory> {
+function memoryOf(size: InServiceSize, server: ServerPlan, execArgv: string[] = []): Promise<Memory> {
   return withSetup(server, (setup) => measure(setup, size), { execArgv });
 }
 
@@ -87,7 +83,7 @@ function garbageRow(tidy: Memory, littering: Memory, { connections, bound }: InS
   return near('garbage of all connections: workerHeapUsed', 'bytes', GARBAGE_BYTES * connections, measured, bound);
 }
 
-async function capacityRows(setup: Setup, memory: Memory, bound: Bound): Promise<Comparison[]> {
+async function capacityRow(setup: Setup, memory: Memory, bound: Bound): Promise<Comparison> {
   const { fleet } = setup;
   const [first, last] = [memory.plateaus[0]?.[LAYER], memory.inService?.peakBytes[LAYER]];
   // About twice as many connections as were measured.
@@ -102,18 +98,7 @@ async function capacityRows(setup: Setup, memory: Memory, bound: Bound): Promise
   await delay(COPY_MS / 2);
   const neededBytes = known((await sampler.reading())[LAYER]);
   await sampler.close();
-  const atRest = fitLine(
-    memory.plateaus.map(({ connections, ...bytes }) => ({ x: connections, y: known(bytes[LAYER]) })),
-  );
-  return [
-    near(`budget for ${fitting} connections: ${LAYER} that they need`, 'bytes', neededBytes, budgetBytes, bound),
-    shown(
-      'connections in this budget, by the line at rest',
-      'count',
-      fitting,
-      Math.floor(known(atRest && whereReaches(atRest, budgetBytes))),
-    ),
-  ];
+  return near(`budget for ${fitting} connections: ${LAYER} that they need`, 'bytes', neededBytes, budgetBytes, bound);
 }
 
 function slopeOf({ inService }: Memory): number | undefined {

@@ -2,30 +2,29 @@
  * Servers with known behaviour run in separate processes, because sharing an event loop with the measurement would
  * change that behaviour. This file has both ends of the connection to them.
  */
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, fork, type Serializable } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { endChild } from '../../protocol/end-child.ts';
 
 const CLOSE_TIMEOUT_MS = 5000;
 
-/** What a known server's module passes to `serve`. */
-export interface Known<Started, Truth> {
-  /** Addresses. */
-  started: Started;
-  /** What it did since the last request. */
-  truth(): Truth;
-}
-
 /**
  * In the child: starts with the parent's configuration, replies to each message with the truth, ends with the parent. A parent
  * without a channel reads on standard output that it has started.
+ * @param nothing the truth of a server that has done nothing yet
+ * @param start returns the server's addresses; `truth` is what it has done since the last request, for it to add to
  */
 export async function serve<Config, Started, Truth>(
-  start: (config: Config) => Promise<Known<Started, Truth>>,
+  nothing: () => Truth,
+  start: (config: Config, truth: () => Truth) => Promise<Started>,
 ): Promise<void> {
-  const { started, truth } = await start(JSON.parse(process.argv[2] as string) as Config);
-  process.on('message', () => process.send?.(truth()));
+  let truth = nothing();
+  const started = await start(JSON.parse(process.argv[2] as string) as Config, () => truth);
+  process.on('message', () => {
+    process.send?.(truth as Serializable);
+    truth = nothing();
+  });
   process.on('disconnect', () => process.exit());
   // Ctrl-C reaches the whole process group; the parent decides when this process ends.
   process.on('SIGINT', () => {});

@@ -57,8 +57,6 @@ export interface Copy {
 export interface KnownServerTruth {
   copies: Copy[];
   dropped: number;
-  /** Of all copies, as WebSocket frames. */
-  frameBytes: number;
 }
 
 /** Adjacent members of the room get very different delays; all together cover the range evenly. */
@@ -69,7 +67,7 @@ const SPEND_EVERY_MS = 10;
 /** Before the copies whose content is wrong, so that the fleet compares them with one that is right. */
 const AFTER_FIRST_MS = 100;
 
-await serve(async (config: KnownServerConfig) => {
+await serve(nothing, async (config: KnownServerConfig, truth): Promise<KnownServerStarted> => {
   const {
     token,
     keep,
@@ -86,7 +84,6 @@ await serve(async (config: KnownServerConfig) => {
   const http = createServer();
   const io = new Server(http, { serveClient: false, perMessageDeflate: false });
   const workerOf = new Map<string, string>();
-  let truth = nothing();
 
   io.on('connection', (socket) => {
     burn(connectCpuUs);
@@ -110,8 +107,7 @@ await serve(async (config: KnownServerConfig) => {
     if (!isProbe(socket)) {
       const worker = workerOf.get(socket.id) as string;
       const afterUs = monotonicUs() - message.sentAtUs;
-      truth.copies.push({ seq: message.seq, worker, publisher: message.worker, afterUs });
-      truth.frameBytes += frameBytes(`42${JSON.stringify([EVENTS.broadcast, message])}`.length);
+      truth().copies.push({ seq: message.seq, worker, publisher: message.worker, afterUs });
     }
     if (perCopy) {
       const buffer = bufferOf(perCopy.bytes);
@@ -131,7 +127,7 @@ await serve(async (config: KnownServerConfig) => {
       if (!socket) continue;
       if (toDrop > 0 && !isProbe(socket)) {
         toDrop--;
-        truth.dropped++;
+        truth().dropped++;
         continue;
       }
       const [low, high] = delaysMs[Number(workerOf.get(id)?.slice(1))] ?? [0, 0];
@@ -145,22 +141,11 @@ await serve(async (config: KnownServerConfig) => {
 
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   const { port } = http.address() as AddressInfo;
-  const started: KnownServerStarted = {
-    url: `http://127.0.0.1:${port}`,
-    controlUrl: `http://127.0.0.1:${controlPort}`,
-  };
-  return {
-    started,
-    truth: () => {
-      const previous = truth;
-      truth = nothing();
-      return previous;
-    },
-  };
+  return { url: `http://127.0.0.1:${port}`, controlUrl: `http://127.0.0.1:${controlPort}` };
 });
 
 function nothing(): KnownServerTruth {
-  return { copies: [], dropped: 0, frameBytes: 0 };
+  return { copies: [], dropped: 0 };
 }
 
 /** @param index of the receiver among the members */
@@ -169,11 +154,6 @@ function altered(message: Broadcast, fault: Wrong | undefined, index: number): B
   if (fault === undefined || typeof data !== 'string') return message;
   if ('size' in fault) return index < fault.size ? { ...message, data: `${data}x` } : message;
   return index === 0 ? message : { ...message, data: `${data.slice(0, -1)}?` };
-}
-
-/** Length fields take 0, 2 or 8 more bytes; a server does not mask (RFC 6455, section 5.2). */
-function frameBytes(payloadBytes: number): number {
-  return 2 + (payloadBytes < 126 ? 0 : payloadBytes < 65_536 ? 2 : 8) + payloadBytes;
 }
 
 /** In this process, all threads together, as the kernel counts it. */

@@ -1,8 +1,8 @@
 /** Copies that reach their receivers after a known delay: is the latency of every receiver measured? */
 import { latencyFigures } from '../../plugin/result/delivery/latency.ts';
 import type { Summary } from '../../protocol/result/parts.ts';
-import { type Bound, type Comparison, exactly, known, near, type Section } from './comparison.ts';
-import { type Distribution, distributionOf, p99OfCopies } from './distribution.ts';
+import { type Bound, type Comparison, exactly, known, type Section } from './comparison.ts';
+import { distributed, p99OfCopies } from './distribution.ts';
 import type { Copy } from './known-server.ts';
 import { broadcast, join, pinApart, withSetup } from './setup.ts';
 
@@ -13,31 +13,21 @@ interface LatencySize {
   bound: Bound;
 }
 
-const CASES = { constant, uniform, byWorker };
+const CASES = { uniform, byWorker };
 const INTERVAL_MS = 300;
 /** During the first broadcasts, code on both sides is not compiled yet. */
 const WARM_UP = 3;
 
 export async function latency(size: LatencySize): Promise<Section> {
+  const rows: Comparison[] = [];
+  for (const name of size.cases) rows.push(...(await CASES[name](size)));
   return {
     title: 'Latency of every receiver',
     text:
       'The server sends each receiver its copy after a delay and records the actual time, which is the true value. Server and ' +
-      'generator each have a core with real-time priority: otherwise the first receivers could be late by a time slice of the ' +
-      `kernel (4 ms). The first ${WARM_UP} broadcasts are left out.`,
-    rows: (await runsOfSize(size)).flat(),
+      `generator each have a core with real-time priority. The first ${WARM_UP} broadcasts do not count.`,
+    rows,
   };
-}
-
-async function runsOfSize(size: LatencySize): Promise<Comparison[][]> {
-  const rows: Comparison[][] = [];
-  for (const name of size.cases) rows.push(await CASES[name](size));
-  return rows;
-}
-
-async function constant(size: LatencySize): Promise<Comparison[]> {
-  const { figures, copies } = await measure(size, [[50, 50]]);
-  return rows('constant 50 ms', copies, figures.oneWayMs, p99OfCopies(figures), size.bound);
 }
 
 async function uniform(size: LatencySize): Promise<Comparison[]> {
@@ -76,12 +66,14 @@ async function measure({ receivers, broadcasts }: LatencySize, delaysMs: [number
   });
 }
 
-function rows(what: string, copies: Copy[], measured: Summary | null, p99Ms: number, bound: Bound): Comparison[] {
-  const truth: Distribution = distributionOf(copies.map(({ afterUs }) => afterUs / 1000));
+function rows(what: string, copies: Copy[], measured: Summary | null, p99: number, bound: Bound): Comparison[] {
   return [
-    exactly(`${what}: receipts`, truth.count, known(measured?.count)),
-    near(`${what}: p50`, 'ms', truth.p50, known(measured?.p50), bound),
-    near(`${what}: p99`, 'ms', truth.p99, p99Ms, bound),
-    near(`${what}: max`, 'ms', truth.max, known(measured?.max), bound),
+    exactly(`${what}: receipts`, copies.length, known(measured?.count)),
+    ...distributed(
+      what,
+      copies.map(({ afterUs }) => afterUs),
+      measured && { ...measured, p99 },
+      bound,
+    ),
   ];
 }

@@ -2,10 +2,9 @@
 
 import { memoryFigures } from '../../plugin/result/memory/memory.ts';
 import { readAtRest } from '../../plugin/run/memory/readings.ts';
-import { Sampler } from '../../plugin/samplers/index.ts';
 import type { Slope } from '../../protocol/result/memory.ts';
-import { type Bound, type Comparison, interval, known, near, type Section, shown } from './comparison.ts';
-import { emptyMeasurements, join, warmUp, withSetup } from './setup.ts';
+import { type Bound, type Comparison, interval, known, near, type Section } from './comparison.ts';
+import { emptyMeasurements, join, samplerOf, warmUp, withSetup } from './setup.ts';
 
 interface MemorySize {
   connections: number;
@@ -14,8 +13,6 @@ interface MemorySize {
   kilobytes: number[];
   /** Number of warm-ups before the first plateau. */
   warmUps: number;
-  /** Also measures the effect of no warm-up. */
-  cold: boolean;
   bound: Bound;
 }
 
@@ -25,7 +22,6 @@ type Kind = 'buffer' | 'heap';
 const LAYERS: Record<Kind, string> = { buffer: 'workerExternal', heap: 'workerHeapUsed' };
 /** Kept by the twin: the same kind of object, so that V8's overhead per object cancels out. */
 const TWIN_BYTES = 1024;
-const COLD_CONNECTIONS = 1000;
 
 export async function memory(size: MemorySize): Promise<Section> {
   const rows: Comparison[] = [];
@@ -39,35 +35,15 @@ export async function memory(size: MemorySize): Promise<Section> {
       const [more, less] = [larger[layer], twin[layer]];
       rows.push(near(`${what}: ${layer}`, 'bytes', bytes, known(more?.slope) - known(less?.slope), size.bound));
       rows.push(interval(`${what}: ${layer}, 95 % interval`, bytes, ...differenceOf(more, less)));
-      rows.push(
-        shown(`${what}: workerRss`, 'bytes', bytes, known(larger.workerRss?.slope) - known(twin.workerRss?.slope)),
-      );
     }
   }
-  if (size.cold) rows.push(...(await coldRows(size)));
   return {
     title: 'Memory per connection',
     text:
       `Each server keeps the stated amount per connection more than its twin, which keeps ${TWIN_BYTES} bytes of the same ` +
-      'kind. `workerRss` includes what the allocator holds in reserve, so it has no bound. Servers are warm; the “cold” rows ' +
-      'show what a line through zero connections makes of the cost of the very first ones.',
+      'kind. Compared is what V8 counts: the kernel also counts what the allocator holds in reserve.',
     rows,
   };
-}
-
-/** The true value is the slope of the same server after a warm-up. */
-async function coldRows(size: MemorySize): Promise<Comparison[]> {
-  const small = { ...size, connections: COLD_CONNECTIONS };
-  const warm = await slopes(small, 'buffer', TWIN_BYTES);
-  const cold = await slopes({ ...small, warmUps: 0 }, 'buffer', TWIN_BYTES);
-  return ['workerHeapUsed', 'workerRss'].map((layer) =>
-    shown(
-      `cold instead of warm, ${COLD_CONNECTIONS} connections: ${layer}`,
-      'bytes',
-      known(warm[layer]?.slope),
-      known(cold[layer]?.slope),
-    ),
-  );
 }
 
 async function slopes(
@@ -76,9 +52,8 @@ async function slopes(
   bytes: number,
 ): Promise<Record<string, Slope>> {
   return withSetup({ keep: { kind, bytes } }, async (setup) => {
-    const { server, control, fleet } = setup;
-    const pids = () => ({ worker: [server.pid] });
-    const sampler = new Sampler({ pids, connections: () => fleet.status().connected, workers: control });
+    const { control, fleet } = setup;
+    const sampler = samplerOf(setup);
     await warmUp(setup, warmUps);
     // As in a run, where the probe is connected from the start.
     await join(fleet, 1);

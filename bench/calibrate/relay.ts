@@ -29,28 +29,22 @@ export interface RelayTruth {
 /** Handshakes and acknowledgements are smaller. */
 const ECHO_MIN_BYTES = 1000;
 
-await serve(async ({ toHost = '127.0.0.1', toPort, host = '127.0.0.1', port = 0, downMs, upMs }: RelayConfig) => {
-  let truth: RelayTruth = { downUs: [], upUs: [] };
+const nothing = (): RelayTruth => ({ downUs: [], upUs: [] });
+
+await serve(nothing, async (config: RelayConfig, truth): Promise<RelayStarted> => {
+  const { toHost = '127.0.0.1', toPort, host = '127.0.0.1', port = 0, downMs, upMs } = config;
   const relay = createServer({ noDelay: true }, (client) => {
     const server = connect({ port: toPort, host: toHost, noDelay: true });
     hold(server, client, downMs, (chunk) => {
       const sentAtUs = /"sentAtUs":(\d+)/.exec(chunk.toString('latin1'))?.[1];
-      if (sentAtUs) truth.downUs.push(monotonicUs() - Number(sentAtUs));
+      if (sentAtUs) truth().downUs.push(monotonicUs() - Number(sentAtUs));
     });
     hold(client, server, upMs, (chunk, arrivedAtUs) => {
-      if (chunk.length >= ECHO_MIN_BYTES) truth.upUs.push(monotonicUs() - arrivedAtUs);
+      if (chunk.length >= ECHO_MIN_BYTES) truth().upUs.push(monotonicUs() - arrivedAtUs);
     });
   });
   await new Promise<void>((resolve) => relay.listen(port, host, resolve));
-  const started: RelayStarted = { url: `http://${host}:${(relay.address() as AddressInfo).port}` };
-  return {
-    started,
-    truth: () => {
-      const previous = truth;
-      truth = { downUs: [], upUs: [] };
-      return previous;
-    },
-  };
+  return { url: `http://${host}:${(relay.address() as AddressInfo).port}` };
 });
 
 /** Timers of the same duration fire in the order in which they were set, so chunks keep their order. */

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { decimals } from '../../report/text/format.ts';
 import { type Machine, machineLines } from '../machine.ts';
-import { cells, type Section, summary } from './comparison.ts';
+import { type Section, summary } from './comparison.ts';
 
 export const PAGE = join('docs', 'calibration.md');
 export const DATA = join('docs', 'calibration.json');
@@ -33,7 +33,7 @@ const documentSchema = z.object({
           truth: numberSchema,
           measured: numberSchema,
           bound: z.string(),
-          ok: z.boolean().optional(),
+          ok: z.boolean(),
         }),
       ),
       /** When, at which commit and load, and where, if not on the machine of the document. */
@@ -84,36 +84,44 @@ function measuredText({ date, commit, load, attempts }: Measured): string {
   return `${date}, commit ${commit}${attempt}, load average before: ${decimals(load, 2)}`;
 }
 
+/** @returns JSON with a line for each row, so that a change of one is seen */
+export function serialized({ sections, ...rest }: Calibration): string {
+  const lines = (values: object[]) => `[\n${values.map((value) => JSON.stringify(value)).join(',\n')}\n]`;
+  const written = sections.map(({ rows, ...section }) =>
+    JSON.stringify({ ...section, rows: [] }).replace(/\[\]\}$/, () => `${lines(rows)}}`),
+  );
+  return `${JSON.stringify({ ...rest, sections: [] }).replace(/\[\]\}$/, () => `[\n${written.join(',\n')}\n]}`)}\n`;
+}
+
 export function markdown({ machine, versions, sections }: Calibration): string {
   const bounded = sections.flatMap(({ title, rows }) =>
     summary(rows).map((row, index) => [index === 0 ? title : '', ...row]),
   );
-  const unbounded = sections.flatMap(({ title, rows }) =>
-    rows
-      .filter(({ ok }) => ok === undefined)
-      .map((row, index) => [index === 0 ? title : '', ...cells(row).slice(0, 3)]),
-  );
+  // Most parts are measured together: when and where is said once, and at the parts that differ.
+  const [usual = ''] = [...Map.groupBy(sections, ({ measured }) => measured)]
+    .toSorted(([, a], [, b]) => b.length - a.length)
+    .map(([measured]) => measured);
   return [
     '# Calibration',
     '',
-    'Are the figures right? `npm run calibrate` measures servers whose true values are known, with the same code as every',
-    'run. Each row shows the largest error among figures of one kind.',
+    'Are the figures right? `npm run calibrate` measures servers whose true values it knows, with the same code as every run.',
+    'Each row shows the largest error among figures of one kind.',
     '',
     ...tableLines(['part', 'figure', 'true value', 'measured', 'allowed', 'kept'], bounded),
     '',
     machine,
     versions,
     '',
-    'Written by `npm run calibrate -- --write`, which fails if a bound is missed; `docs/calibration.json` has every row. Other',
-    'programs on the machine affect times, so a part that misses a bound is measured up to three times.',
-    '',
-    '## Figures without a bound',
-    '',
-    ...tableLines(['part', 'figure', 'true value', 'measured'], unbounded),
+    '`npm run calibrate -- --write` writes this page and `docs/calibration.json`, which has every row. It fails if a figure misses',
+    'its bound in three attempts: other programs affect times.',
     '',
     '## How each part is measured',
     '',
-    ...sections.map(({ title, text, measured }) => `- **${title}.** ${text} (${measured})`),
+    `Measured ${usual}, unless a part says otherwise.`,
+    '',
+    ...sections.map(
+      ({ title, text, measured }) => `- **${title}.** ${text}${measured === usual ? '' : ` (${measured})`}`,
+    ),
     '',
   ].join('\n');
 }
@@ -123,4 +131,8 @@ function tableLines(head: string[], rows: string[][]): string[] {
   return [line(head), line(head.map((_, column) => (column < 2 ? ':--' : '--:'))), ...rows.map(line)];
 }
 
-if (import.meta.main) writeFileSync(PAGE, markdown(readCalibration(readFileSync(DATA, 'utf8'))));
+if (import.meta.main) {
+  const calibration = readCalibration(readFileSync(DATA, 'utf8'));
+  writeFileSync(DATA, serialized(calibration));
+  writeFileSync(PAGE, markdown(calibration));
+}

@@ -4,7 +4,7 @@ import { latencyFigures } from '../../plugin/result/delivery/latency.ts';
 import { Probe } from '../../plugin/run/receivers/probe.ts';
 import { until } from '../../plugin/run/wait.ts';
 import { connectionTo } from '../../test/helpers/connection.ts';
-import { type Bound, type Comparison, known, near, type Section, shown } from './comparison.ts';
+import { type Bound, type Comparison, known, near, type Section } from './comparison.ts';
 import { pin } from './cores.ts';
 import { distributionOf } from './distribution.ts';
 import { KnownProcess } from './known-process.ts';
@@ -81,7 +81,6 @@ function rows(
   return [
     near(`${what}: latency of receivers, p50`, 'ms', down, known(oneWayMs?.p50), bound),
     near(`${what}: round trip ÷ 2 against the mean of both ways`, 'ms', (down + up) / 2, half, bound),
-    shown(`${what}: round trip ÷ 2 against the way out`, 'ms', down, half),
   ];
 }
 

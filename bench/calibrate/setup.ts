@@ -2,10 +2,9 @@
 import { Fleet } from '../../plugin/fleet/fleet.ts';
 import type { BroadcastPlan } from '../../plugin/fleet/messages.ts';
 import { publish, type SentBroadcast, type UnsentBroadcast } from '../../plugin/run/broadcasts/publish.ts';
-import { type Measurements, newMeasurements } from '../../plugin/run/measurements/measurements.ts';
+import { Measurements } from '../../plugin/run/measurements/measurements.ts';
 import { until } from '../../plugin/run/wait.ts';
-import { ControlClients } from '../../plugin/samplers/index.ts';
-import { ONE_CONNECTION } from '../../plugin/script/load/flow.ts';
+import { ControlClients, Sampler } from '../../plugin/samplers/index.ts';
 import { fleetSettings, joinAll } from '../../test/helpers/fleet.ts';
 import { pin } from './cores.ts';
 import { KnownProcess } from './known-process.ts';
@@ -36,12 +35,11 @@ export interface Setup {
   fleet: Fleet;
 }
 
+/** What a known server does, and keeps. */
+export type ServerPlan = Omit<KnownServerConfig, 'token'>;
 type KnownServer = KnownProcess<KnownServerStarted, KnownServerTruth>;
 
-export function startKnownServer(
-  config: Omit<KnownServerConfig, 'token'>,
-  execArgv: string[] = [],
-): Promise<KnownServer> {
+export function startKnownServer(config: ServerPlan, execArgv: string[] = []): Promise<KnownServer> {
   return KnownProcess.start('known-server.ts', { ...config, token: TOKEN }, execArgv);
 }
 
@@ -56,7 +54,7 @@ interface SetupOptions {
 
 /** Closes everything in the end, whatever happens. */
 export async function withSetup<T>(
-  config: Omit<KnownServerConfig, 'token'>,
+  config: ServerPlan,
   work: (setup: Setup) => Promise<T>,
   { via = (url) => url, execArgv = [], plan }: SetupOptions = {},
 ): Promise<T> {
@@ -134,13 +132,20 @@ export function emptyMeasurements(): Measurements {
     stays: false,
     ratePerSec: null,
     messages: [],
-    perUser: ONE_CONNECTION,
   };
-  return newMeasurements('calibration', {
+  return new Measurements('calibration', {
     engine: 'socketio-capacity',
     target: '',
     load,
     rooms: { name: ROOM, count: 1, perConnection: 1, order: 'turn', seed: 1 },
     connection: { transports: ['websocket'] },
+  });
+}
+
+export function samplerOf({ server, control, fleet }: Setup): Sampler {
+  return new Sampler({
+    pids: () => ({ worker: [server.pid] }),
+    connections: () => fleet.status().connected,
+    workers: control,
   });
 }

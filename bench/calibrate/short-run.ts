@@ -9,8 +9,8 @@ import { readAtRest, readInService } from '../../plugin/run/memory/readings.ts';
 import { until } from '../../plugin/run/wait.ts';
 import { mark, Windows, windowSince } from '../../plugin/run/windows/cpu.ts';
 import { measureIdle } from '../../plugin/run/windows/idle.ts';
-import { Sampler } from '../../plugin/samplers/index.ts';
-import { broadcast, emptyMeasurements, join, type Setup, warmUp } from './setup.ts';
+import type { Sampler } from '../../plugin/samplers/index.ts';
+import { broadcast, emptyMeasurements, join, type Setup, samplerOf, warmUp } from './setup.ts';
 
 interface ShortRunSize {
   /** In equal ramps, between plateaus. */
@@ -86,12 +86,4 @@ export async function shortRun(setup: Setup, size: ShortRunSize): Promise<ShortR
   } finally {
     await sampler.close();
   }
-}
-
-export function samplerOf({ server, control, fleet }: Setup): Sampler {
-  return new Sampler({
-    pids: () => ({ worker: [server.pid] }),
-    connections: () => fleet.status().connected,
-    workers: control,
-  });
 }

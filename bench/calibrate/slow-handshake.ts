@@ -29,16 +29,15 @@ export interface SlowHandshakeTruth {
   refused: Partial<Record<Refusal, number>>;
 }
 
-await serve(async ({ delaysMs, refusals }: SlowHandshakeConfig) => {
+await serve(nothing, async ({ delaysMs, refusals }: SlowHandshakeConfig, truth): Promise<SlowHandshakeStarted> => {
   const http = createServer();
   const webSockets = new WebSocketServer({ noServer: true });
-  let truth = nothing();
   let connections = 0;
 
   http.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const arrivedAtUs = monotonicUs();
     const refusal = refusals[connections++ % refusals.length] ?? null;
-    if (refusal) truth.refused[refusal] = (truth.refused[refusal] ?? 0) + 1;
+    if (refusal) truth().refused[refusal] = (truth().refused[refusal] ?? 0) + 1;
     socket.on('error', () => {});
     if (refusal === 'timeout_upgrade') return;
     if (refusal === 'closed') return void socket.destroy();
@@ -67,24 +66,17 @@ await serve(async ({ delaysMs, refusals }: SlowHandshakeConfig) => {
     setTimeout(() => {
       if (refusal === 'namespace_refused') return webSocket.send('44{"message":"no"}');
       const nowUs = monotonicUs();
-      truth.stagesUs.upgrade.push(waited.upgradeUs);
-      truth.stagesUs.open.push(waited.openUs);
-      truth.stagesUs.namespace.push(nowUs - askedAtUs);
-      truth.acceptedAtUs.push(nowUs);
+      const { stagesUs, acceptedAtUs } = truth();
+      stagesUs.upgrade.push(waited.upgradeUs);
+      stagesUs.open.push(waited.openUs);
+      stagesUs.namespace.push(nowUs - askedAtUs);
+      acceptedAtUs.push(nowUs);
       webSocket.send('40{"sid":"x"}');
     }, delaysMs.namespace);
   }
 
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  const started: SlowHandshakeStarted = { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}` };
-  return {
-    started,
-    truth: () => {
-      const previous = truth;
-      truth = nothing();
-      return previous;
-    },
-  };
+  return { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}` };
 });
 
 function nothing(): SlowHandshakeTruth {

@@ -17,8 +17,8 @@ export async function stall(size: StallSize): Promise<Section> {
   return {
     title: 'Which process stood still',
     text:
-      'Server or generator is stopped (SIGSTOP) while a broadcast is on its way. Latency rises by the same amount; the event ' +
-      'loops and the reference receiver show which one it was.',
+      'SIGSTOP stops server or generator while a broadcast is on its way. Latency rises by the same amount; the event loops ' +
+      'and the reference receiver show which one it was.',
     rows: [...(await stalled('the generator', size)), ...(await stalled('the server', size))],
   };
 }

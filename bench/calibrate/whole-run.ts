@@ -1,8 +1,8 @@
 /** `artillery run` with the engine and the plugin, against a known server: the result document, figure by figure. */
 import type { Result } from '../../protocol/result/result.ts';
 import { artilleryRun } from './artillery-run.ts';
-import { type Bound, type Comparison, exactly, known, near, type Section, shown } from './comparison.ts';
-import { distributionOf, p99OfCopies } from './distribution.ts';
+import { type Bound, type Comparison, exactly, known, near, type Section } from './comparison.ts';
+import { distributed, p99OfCopies } from './distribution.ts';
 import type { KnownServerTruth } from './known-server.ts';
 
 interface WholeRunSize {
@@ -32,8 +32,8 @@ export async function wholeRun(size: WholeRunSize): Promise<Section> {
     title: 'A whole run',
     text:
       `\`artillery run\` with ${size.connections} connections, against a server that keeps ${KEEP_BYTES / 1024} KB more per ` +
-      `connection than its twin, delays each copy by ${DELAY_MS} ms and leaves out ${DROP} members. Measured values come ` +
-      'from result.json. No process has its own core, so times may be off by one time slice of the kernel more.',
+      `connection than its twin, delays each copy by ${DELAY_MS} ms and leaves out ${DROP} members. No process has its ` +
+      'own core, so times may be off by one time slice of the kernel more.',
     rows: compare(size, twin.result, known.result, known.truth),
   };
 }
@@ -41,20 +41,17 @@ export async function wholeRun(size: WholeRunSize): Promise<Section> {
 function compare(size: WholeRunSize, twin: Result, result: Result, truth: KnownServerTruth): Comparison[] {
   const { connections, delivery, latency, memory } = result;
   // The single round trips come first; their only receiver is the probe.
-  const copies = distributionOf(truth.copies.map(({ afterUs }) => afterUs / 1000));
-  const oneWay = latency.oneWayMs;
+  const copiesUs = truth.copies.map(({ afterUs }) => afterUs);
+  const oneWay = latency.oneWayMs && { ...latency.oneWayMs, p99: p99OfCopies(latency) };
   const more = (layer: string) =>
     known(memory.perConnectionBytes[layer]?.slope) - known(twin.memory.perConnectionBytes[layer]?.slope);
   return [
     exactly('connections', size.connections, connections.peak),
     exactly('expected', size.connections * size.broadcasts, known(delivery?.expected)),
     // The sentinel also receives a copy of each, and keeps no ledger.
-    exactly('received', copies.count - size.broadcasts, known(delivery?.received)),
+    exactly('received', copiesUs.length - size.broadcasts, known(delivery?.received)),
     exactly('lost while connected', truth.dropped, known(delivery?.lostConnected)),
-    near('latency: p50', 'ms', copies.p50, known(oneWay?.p50), size.latencyBound),
-    near('latency: p99', 'ms', copies.p99, p99OfCopies(latency), size.latencyBound),
-    near('latency: max', 'ms', copies.max, known(oneWay?.max), size.latencyBound),
+    ...distributed('latency', copiesUs, oneWay, size.latencyBound),
     near('memory: workerExternal', 'bytes', KEEP_BYTES, more('workerExternal'), size.memoryBound),
-    shown('memory: workerRss', 'bytes', KEEP_BYTES, more('workerRss')),
   ];
 }

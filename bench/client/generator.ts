@@ -2,10 +2,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { firstLine } from '../machine.ts';
 import { ProcessTree } from '../processes.ts';
+import type { Worker } from '../worker.ts';
+import type { Load } from './programs/program.ts';
 
 export interface Started {
   tree: ProcessTree;
+  /** Memory before it made its virtual users, if it makes them before the ramp. */
+  startBytes?: number;
   /** Starts the ramp, or waits until it starts by itself. */
   ramp(): Promise<void>;
   /** Ends the generator. @returns the messages that it received; undefined if it does not count them */
@@ -16,6 +21,31 @@ export interface Started {
 
 const READY_TIMEOUT_MS = 60_000;
 const END_TIMEOUT_MS = 30_000;
+
+interface Tool {
+  command: string;
+  /** Arguments that print its version. */
+  version: string[];
+  install: string;
+}
+
+/** @returns undefined if it is not installed */
+export function versionOf({ command, version }: Tool): string | undefined {
+  const line = firstLine(command, version);
+  return line && (/\d[\w.]*/.exec(line)?.[0] ?? line);
+}
+
+export interface Generator {
+  name: string;
+  /** In the table. */
+  label: string;
+  /** A program that npm does not install. */
+  tool?: Tool;
+  /** Measured only by `--only`. */
+  onRequest?: true;
+  /** @param folder for its files @returns when it is ready to ramp up */
+  start(load: Load, worker: Worker, folder: string): Promise<Started>;
+}
 
 /** A child process whose output is read line by line. */
 export class Program {
@@ -63,6 +93,10 @@ export class Program {
     const timer = setTimeout(() => this.tree.kill('SIGKILL'), END_TIMEOUT_MS);
     await this.#exited;
     clearTimeout(timer);
+  }
+
+  interrupt(): void {
+    this.#child.kill('SIGINT');
   }
 
   async kill(): Promise<void> {

@@ -1,41 +1,41 @@
 /** The generators that are compared. To add one, add an entry. */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { TOKEN, type Worker } from '../worker.ts';
-import { Program, type Started } from './generator.ts';
+import { FLOOR } from './columns.ts';
+import { type Generator, Program, type Started } from './generator.ts';
 import { JOIN, type Load, trustOf } from './programs/program.ts';
 
-export interface Generator {
-  name: string;
-  /** In the table and the chart. */
-  label: string;
-  /** @param folder for its files @returns when it is ready to ramp up */
-  start(load: Load, worker: Worker, folder: string): Promise<Started>;
-  /** Why it cannot be measured here; undefined if it can. */
-  missing?: (tls: boolean) => string | undefined;
-}
+const ENGINE = 'socketio-capacity';
 
 /** Time between Artillery's first phase and the ramp, in which its start-up settles. */
 const LEAD_SECONDS = 6;
 /** From the ramp's end; the bench needs it for its windows, see measure.ts. */
-const HOLD_SECONDS = 34;
+const HOLD_SECONDS = 20;
 
 export const GENERATORS: Generator[] = [
-  { name: 'floor', label: 'bare epoll client in C', start: startFloor, missing: missingFloor },
-  { name: 'capacity', label: 'socketio-capacity in Artillery', start: startCapacity(oneEach) },
-  { name: 'one-for-all', label: 'socketio-capacity in Artillery, one virtual user', start: startCapacity(oneForAll) },
+  {
+    name: 'floor',
+    label: FLOOR,
+    tool: { command: 'cc', version: ['-dumpfullversion'], install: 'apt-get install gcc libssl-dev' },
+    start: startFloor,
+  },
+  { name: 'capacity', label: 'socketio-capacity in Artillery', start: startCapacity },
+  { name: 'engine', label: 'socketio-capacity in Artillery, without its plugin', start: startExternal(ENGINE) },
   { name: 'light', label: 'socketio-capacity, light client alone', start: (load) => startFleet(load) },
   {
     name: 'own-event',
     label: 'socketio-capacity, light client alone, as an own event',
+    onRequest: true,
     start: startScript('fleet', ['own']),
   },
   {
     name: 'light-default',
     label: 'socketio-capacity, light client alone, polling first',
+    onRequest: true,
     start: pollingFirst('fleet'),
   },
   { name: 'ws', label: 'ws', start: startScript('ws') },
@@ -43,11 +43,27 @@ export const GENERATORS: Generator[] = [
   {
     name: 'socket.io-client-default',
     label: 'socket.io-client, polling first',
+    onRequest: true,
     start: pollingFirst('socket-io-client'),
   },
   { name: 'socketio-v3', label: 'artillery-engine-socketio-v3', start: startExternal('socketio-v3') },
   { name: 'socketio', label: "Artillery's own socketio engine", start: startExternal('socketio') },
-  { name: 'k6', label: 'k6', start: startK6, missing: () => (hasK6() ? undefined : 'not installed') },
+  {
+    name: 'k6',
+    label: 'k6',
+    tool: { command: 'k6', version: ['version'], install: 'go install go.k6.io/k6@latest' },
+    start: startK6,
+  },
+  {
+    name: 'locust',
+    label: 'Locust',
+    tool: {
+      command: 'locust',
+      version: ['--version'],
+      install: "pip install locust 'python-socketio[client]'",
+    },
+    start: startLocust,
+  },
 ];
 
 async function startFloor(load: Load, _worker: Worker, folder: string): Promise<Started> {
@@ -63,13 +79,6 @@ async function startFloor(load: Load, _worker: Worker, folder: string): Promise<
     ...(load.caFile ? [load.caFile] : []),
   ];
   return startProgram(new Program(binary, args));
-}
-
-function missingFloor(tls: boolean): string | undefined {
-  if (!tls) return undefined;
-  const probe = ['-E', '-include', 'openssl/ssl.h', '-x', 'c', '/dev/null'];
-  const { status } = spawnSync('cc', probe, { stdio: 'ignore' });
-  return status === 0 ? undefined : "OpenSSL's headers are missing (apt-get install libssl-dev)";
 }
 
 /** The least expensive complete client; the server bench uses it, too. */
@@ -108,54 +117,33 @@ async function startProgram(program: Program): Promise<Started> {
   };
 }
 
+/** In flat ramps, as Artillery spins a core for all others. */
+function rampOf({ connections, ratePerSec }: Load): Record<string, unknown> {
+  return { duration: connections / ratePerSec, arrivalRate: ratePerSec, rampTo: ratePerSec };
+}
+
 /**
  * The whole product: engine, fleet, plugin; ledger and histograms on. Its own broadcast at the end checks the ledger.
  */
-function startCapacity(arrange: (load: Load) => Arrangement) {
-  return (load: Load, worker: Worker, folder: string) => startPlugin(load, worker, folder, arrange(load));
-}
-
-/** How virtual users and connections arrive, in flat ramps, as Artillery spins a core for all others. */
-interface Arrangement {
-  ramp: Record<string, unknown>;
-  join: Record<string, unknown>;
-}
-
-function oneEach({ connections, ratePerSec }: Load): Arrangement {
-  return {
-    ramp: { duration: connections / ratePerSec, arrivalRate: ratePerSec, rampTo: ratePerSec },
-    join: { emit: JOIN },
-  };
-}
-
-function oneForAll({ connections, ratePerSec }: Load): Arrangement {
-  return {
-    ramp: { duration: 1, arrivalRate: 1, rampTo: 1 },
-    join: { emit: JOIN, connect: { count: connections, ratePerSec } },
-  };
-}
-
-async function startPlugin(
-  load: Load,
-  worker: Worker,
-  folder: string,
-  { ramp, join: step }: Arrangement,
-): Promise<Started> {
+async function startCapacity(load: Load, worker: Worker, folder: string): Promise<Started> {
   const results = join(folder, 'results');
-  const program = await startArtillery(load, folder, ramp, {
+  const script = {
     config: {
       plugins: {
-        'socketio-capacity': {
+        [ENGINE]: {
           control: { urls: [worker.controlUrl], token: TOKEN },
+          live: true,
           hold: 0,
           broadcasts: { count: 1 },
           results,
         },
       },
-      engines: { 'socketio-capacity': {} },
+      engines: { [ENGINE]: {} },
     },
-    scenarios: [{ engine: 'socketio-capacity', flow: [step, { hold: true }] }],
-  });
+    scenarios: [{ engine: ENGINE, flow: [{ emit: JOIN }, { hold: true }] }],
+  };
+  // With the plugin, Artillery's own messages go to a file.
+  const program = await startArtillery(load, folder, script, /· 0 \//);
   return artilleryStarted(program, async () => {
     await program.end();
     const { delivery, verdict } = JSON.parse(readFileSync(join(results, 'latest', 'result.json'), 'utf8'));
@@ -165,7 +153,7 @@ async function startPlugin(
 
 function startExternal(engine: string) {
   return async (load: Load, _worker: Worker, folder: string): Promise<Started> => {
-    const program = await startArtillery(load, folder, oneEach(load).ramp, {
+    const program = await startArtillery(load, folder, {
       config: {
         engines: { [engine]: {} },
         socketio: { transports: ['websocket'] },
@@ -190,12 +178,12 @@ interface Script {
 async function startArtillery(
   load: Load,
   folder: string,
-  ramp: Record<string, unknown>,
   script: Script,
+  ready = /Phase started: .*index: 0/,
 ): Promise<Program> {
   const phases = [
     { name: 'lead', pause: LEAD_SECONDS },
-    { name: 'ramp', ...ramp },
+    { name: 'ramp', ...rampOf(load) },
     { name: 'held', pause: HOLD_SECONDS },
   ];
   const config = { target: load.url, tls: trustOf(load), phases, ...script.config };
@@ -209,14 +197,15 @@ async function startArtillery(
     { ...process.env, ARTILLERY_DISABLE_TELEMETRY: 'true', NODE_OPTIONS: '', NO_COLOR: '1' },
     pathOf('../..'),
   );
-  await readyOrKilled(program, /Phase started: .*index: 0/);
+  await readyOrKilled(program, ready);
   return program;
 }
 
 function artilleryStarted(program: Program, end: () => Promise<void>): Started {
   return {
     tree: program.tree,
-    ramp: async () => void (await program.line(/Phase started: .*index: 1/)),
+    // It starts by itself.
+    ramp: async () => {},
     finish: async () => {
       await end();
       return undefined;
@@ -225,29 +214,40 @@ function artilleryStarted(program: Program, end: () => Promise<void>): Started {
   };
 }
 
-async function startK6(load: Load, _worker: Worker, _folder: string): Promise<Started> {
-  const { url, caFile, connections, ratePerSec } = load;
-  const script = pathOf('programs/k6.js');
-  const program = new Program('k6', ['run', '--quiet', '--no-usage-report', '--address', '', script], {
-    ...process.env,
-    ...(caFile && { SSL_CERT_FILE: caFile }),
-    TARGET_URL: url,
-    CONNECTIONS: String(connections),
-    RATE_PER_SEC: String(ratePerSec),
-    LEAD_SECONDS: String(LEAD_SECONDS),
-    HOLD_SECONDS: String(HOLD_SECONDS),
-  });
-  await readyOrKilled(program, /ready/);
-  return { tree: program.tree, ramp: async () => {}, finish: async () => undefined, close: () => program.kill() };
+async function startK6(load: Load): Promise<Started> {
+  const program = new Program(
+    'k6',
+    ['run', '--quiet', '--no-usage-report', '--address', '', pathOf('programs/k6.js')],
+    {
+      ...environmentOf(load),
+      LEAD_SECONDS: String(LEAD_SECONDS),
+    },
+  );
+  await readyOrKilled(program, /\bstart\b/);
+  const startBytes = program.tree.pssBytes();
+  await readyOrKilled(program, /\bready\b/);
+  return {
+    tree: program.tree,
+    startBytes,
+    ramp: async () => {},
+    finish: async () => {
+      program.interrupt();
+      const { received } = JSON.parse(await program.line(/^\{"joined":/));
+      return received;
+    },
+    close: () => program.kill(),
+  };
 }
 
-function hasK6(): boolean {
-  try {
-    execFileSync('k6', ['version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
+function startLocust(load: Load, _worker: Worker, folder: string): Promise<Started> {
+  const { url, connections, ratePerSec } = load;
+  const users = ['--users', String(connections), '--spawn-rate', String(ratePerSec), '--host', url];
+  const args = ['--headless', '--skip-log', '--only-summary', '--locustfile', pathOf('programs/locust.py'), ...users];
+  return startProgram(new Program('locust', args, environmentOf(load), folder));
+}
+
+function environmentOf(load: Load): NodeJS.ProcessEnv {
+  return { ...process.env, LOAD: JSON.stringify(load), ...(load.caFile && { SSL_CERT_FILE: load.caFile }) };
 }
 
 async function readyOrKilled(program: Program, pattern: RegExp): Promise<void> {

@@ -7,8 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type BroadcastPlan, publish } from '../broadcasts.ts';
 import { until } from '../until.ts';
 import { PING_INTERVAL_MS, type Worker } from '../worker.ts';
-import type { Started } from './generator.ts';
-import type { Generator } from './generators.ts';
+import { type Generator, type Started, versionOf } from './generator.ts';
 import type { Load } from './programs/program.ts';
 
 export interface Measured {
@@ -23,13 +22,13 @@ export interface Measured {
 }
 
 /** Before the ramp, for a runtime's work after its start. */
-const WARM_MS = 3000;
+const WARM_MS = 2000;
 /** After the last connection, for its join. */
 const JOIN_MS = 500;
 /** Before the idle window. */
-const SETTLE_MS = 4000;
+const SETTLE_MS = 2000;
 const RAMP_TIMEOUT_MS = 60_000;
-const DRAIN_TIMEOUT_MS = 30_000;
+const DRAIN_TIMEOUT_MS = 90_000;
 /** A polling client that is ended without a word is gone when it misses a ping. */
 const END_TIMEOUT_MS = 90_000;
 const DRAIN_STEP_MS = 500;
@@ -45,6 +44,8 @@ export async function measure(
   folder: string,
   signal: AbortSignal,
 ): Promise<Measured> {
+  const { tool } = generator;
+  if (tool && versionOf(tool) === undefined) throw new Error(`not installed: \`${tool.install}\``);
   // Those that the last generator left would be counted as connections of this one.
   await until(
     async () => (await worker.stats()).connections === 0,
@@ -69,14 +70,21 @@ async function measureStarted(
 ): Promise<Measured> {
   const { tree } = started;
   await delay(WARM_MS, undefined, { signal });
-  const before = { cpuUs: tree.cpuUs(), pssBytes: tree.pssBytes() };
+  const beforeBytes = started.startBytes ?? tree.pssBytes();
   await started.ramp();
+  // Some begin by themselves, later, and some have connections of their own: the last reading with next to none counts.
+  let [earlierUs, latestUs] = [tree.cpuUs(), tree.cpuUs()];
+  const hasBegun = async () => {
+    [earlierUs, latestUs] = [latestUs, tree.cpuUs()];
+    return (await worker.stats()).connections >= connections / 100;
+  };
+  await until(hasBegun, RAMP_TIMEOUT_MS, 'the first connections', signal);
   const rampStartMs = performance.now();
   const isFull = async () => (await worker.stats()).connections >= connections;
   await until(isFull, RAMP_TIMEOUT_MS + (connections / 100) * 1000, `${connections} connections`, signal);
   const rampSeconds = (performance.now() - rampStartMs) / 1000;
   await delay(JOIN_MS, undefined, { signal });
-  const rampCpuUs = tree.cpuUs() - before.cpuUs;
+  const rampCpuUs = tree.cpuUs() - earlierUs;
 
   await delay(SETTLE_MS, undefined, { signal });
   const idleCpuUs = await cpuDuring(tree, () => delay(PING_INTERVAL_MS, undefined, { signal }));
@@ -96,7 +104,7 @@ async function measureStarted(
   return {
     cpuPerConnectionUs: rampCpuUs / connections,
     cpuPerMessageUs: (cpuUs - idleCores * windowUs) / messages,
-    memoryPerConnectionBytes: (pssBytes - before.pssBytes) / connections,
+    memoryPerConnectionBytes: (pssBytes - beforeBytes) / connections,
     rampSeconds,
     idlePercent: idleCores * 100,
     messages,

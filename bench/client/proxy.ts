@@ -4,8 +4,7 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { startNginx } from '../../server/stack/nginx.ts';
-import { pingOf, proxyTimeoutSeconds } from '../../server/stack/ping.ts';
+import { pingOf, proxyTimeoutSeconds, startNginx } from '../../server/stack/nginx.ts';
 import { planStack, readMachine } from '../../server/stack/plan.ts';
 import { freePorts } from '../../server/stack/ports.ts';
 import { type ProcessRef, terminate } from '../../server/stack/state/processes.ts';
@@ -36,6 +35,10 @@ export class TlsProxy {
     const options = { nginx, port, statusPort, tls: true, timeoutSeconds, plan, workers, dir: folder, logDir: folder };
     const master = await startNginx(options);
     return new TlsProxy(`https://127.0.0.1:${port}`, join(folder, 'cert.pem'), master);
+  }
+
+  get pid(): number {
+    return this.#master.pid;
   }
 
   /** Idempotent. */

@@ -1,17 +1,62 @@
 /** `npm run bench:server`: the effect of each tuning of our server. */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { z } from 'zod';
-import { table } from '../../report/text/table.ts';
+import { median } from '../../report/statistics/statistics.ts';
+import { decimals, integer } from '../../report/text/format.ts';
+import { entries, type TuningName } from '../../server/tunings.ts';
 import { type Command, runCommand } from '../command.ts';
-import { describeMachine } from '../machine.ts';
-import { publishSection } from '../page.ts';
-import { measure } from './measure.ts';
-import { markdown, type Round, type ServerReport, tableHead, tableRows } from './report.ts';
-import { VARIANTS } from './variants.ts';
+import { type Column, figure, runRounds, valuesOf } from '../rounds.ts';
+import { type Measured, measure, type Setting } from './measure.ts';
 
 const PLAN = { count: 20, bytes: 1000 };
-const PACKAGES = ['socket.io', 'engine.io', 'ws'];
+const DEFAULTS = 'defaults';
+/** Without effect on our client, which does not request compression, and does not poll. */
+const WITHOUT_EFFECT: TuningName[] = ['perMessageDeflate', 'httpCompression'];
+const FLAGS = [
+  '--max-semi-space-size=1',
+  '--max-semi-space-size=64',
+  '--optimize-for-size',
+  '--single-threaded-gc',
+  '--v8-pool-size=1',
+];
+
+/** The defaults, each relevant tuning inverted, no tuning, and flags of V8. */
+const SETTINGS: Record<string, Setting> = {
+  [DEFAULTS]: { environment: {}, flags: [] },
+  ...Object.fromEntries(
+    entries()
+      .filter(([name]) => !WITHOUT_EFFECT.includes(name))
+      .map(([, { variable, byDefault }]) => {
+        const value = onOff(!byDefault);
+        return [`${variable}=${value}`, { environment: { [variable]: value }, flags: [] }];
+      }),
+  ),
+  'untuned Socket.IO': {
+    environment: Object.fromEntries(entries().map(([, { variable, inSocketIo }]) => [variable, onOff(inSocketIo)])),
+    flags: [],
+  },
+  ...Object.fromEntries(FLAGS.map((flag) => [`node ${flag}`, { environment: {}, flags: [flag] }])),
+};
+
+const COLUMNS: Column<Measured>[] = [
+  figure('RSS per connection (bytes)', ({ rssPerConnectionBytes }) => rssPerConnectionBytes, integer),
+  figure('heap per connection (bytes)', heapBytes, integer),
+  figure('CPU per connection (µs)', ({ cpuPerConnectionUs }) => cpuPerConnectionUs, integer),
+  figure(
+    'CPU per message (µs)',
+    ({ cpuPerMessageUs }) => cpuPerMessageUs,
+    (us) => decimals(us, 2),
+  ),
+  figure('CPU per ping (µs)', ({ cpuPerPingUs }) => cpuPerPingUs, integer),
+  {
+    title: 'heap against defaults',
+    // Live heap, which varies so little that small differences show.
+    cell: (rounds, variant) => {
+      const [own, defaults] = [variant, DEFAULTS].map((name) => median(valuesOf(rounds, name, heapBytes)));
+      if (own === undefined || defaults === undefined || variant === DEFAULTS) return '';
+      return `${own >= defaults ? '+' : ''}${integer(own - defaults)}`;
+    },
+  },
+];
 
 const optionsSchema = z.object({
   connections: z.coerce.number().int().min(400).multipleOf(4).default(4000),
@@ -19,7 +64,7 @@ const optionsSchema = z.object({
   only: z
     .string()
     .transform((list) => list.split(','))
-    .pipe(z.array(z.enum(VARIANTS.map(({ name }) => name))))
+    .pipe(z.array(z.enum(Object.keys(SETTINGS))))
     .optional(),
   publish: z.boolean().default(false),
 });
@@ -34,43 +79,27 @@ await runCommand({
   run,
 });
 
-async function run({ options, command, signal }: Command<z.output<typeof optionsSchema>>): Promise<void> {
-  const { connections, repeat, only, publish } = options;
-  const startedAt = new Date().toISOString();
-  const rounds: Round[] = [];
-  const failed: Record<string, string> = {};
-  for (let index = 0; index < repeat; index++) {
-    console.log(`Round ${index + 1} of ${repeat}`);
-    const round: Round = {};
-    rounds.push(round);
-    for (const variant of VARIANTS.filter(({ name }) => only?.includes(name) ?? true)) {
-      process.stdout.write(`  ${variant.name} … `);
-      try {
-        const measured = await measure(variant, connections, PLAN, signal);
-        round[variant.name] = measured;
-        console.log(`${measured.rssPerConnectionBytes.toFixed(0)} bytes of RSS per connection`);
-      } catch (error) {
-        signal.throwIfAborted();
-        failed[variant.name] = (error as Error).message;
-        console.log(`failed: ${(error as Error).message}`);
-      }
-    }
-  }
-  const report: ServerReport = {
-    startedAt,
-    command,
-    connections,
-    broadcasts: PLAN.count,
-    bytes: PLAN.bytes,
-    machine: describeMachine(PACKAGES),
-    rounds,
-    failed,
+async function run({ options, ...command }: Command<z.output<typeof optionsSchema>>): Promise<void> {
+  const { connections, only } = options;
+  const bench = {
+    name: 'server',
+    text: [
+      `One Socket.IO worker without proxy and Redis holds up to ${integer(connections)} connections, which have joined one room and`,
+      `receive ${PLAN.count} broadcasts of ${integer(PLAN.bytes)} characters. The first row has the defaults; each other row changes one setting,`,
+      'except `untuned Socket.IO`, which has no tuning.',
+    ],
+    variants: Object.keys(SETTINGS).filter((name) => only?.includes(name) ?? true),
+    columns: COLUMNS,
+    packages: ['socket.io', 'engine.io', 'ws'],
+    measure: (name: string) => measure(SETTINGS[name] as Setting, connections, PLAN, command.signal),
   };
-  console.log(`\n${table(tableHead, tableRows(rounds), '').join('\n')}\n`);
-  const folder = join('results', `bench-server-${startedAt.replace(/[:.]/g, '-').slice(0, 19)}`);
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'result.json'), `${JSON.stringify(report, null, 2)}\n`);
-  writeFileSync(join(folder, 'report.md'), markdown(report));
-  console.log(`Written to ${folder}`);
-  if (publish) publishSection('server', markdown(report));
+  await runRounds(bench, { ...command, ...options });
+}
+
+function heapBytes({ heapPerConnectionBytes }: Measured): number {
+  return heapPerConnectionBytes;
+}
+
+function onOff(isOn: boolean): string {
+  return isOn ? 'on' : 'off';
 }

@@ -4,10 +4,8 @@ import { dirname, join } from 'node:path';
 import { defineConfig } from 'vitepress';
 import { renderHtml } from '../../report/render/html.ts';
 import { runDocument } from '../../report/sections/run-document.ts';
-import { studyDocument } from '../../report/study/document.ts';
 import { fullReport, readReports } from '../reports/reports.ts';
-import { fullStudy, readMeasuredStudies } from '../studies/measured.ts';
-import { STUDY_PAGES } from '../studies/pages.ts';
+import { readMeasuredStudies, studySummary } from '../studies/page.ts';
 
 /** Pages whose wide tables and charts need the space of the page's outline. */
 const WIDE = /^(reports|studies)\/|^benchmarks\.md$/;
@@ -35,11 +33,6 @@ export default defineConfig({
       const path = join(outDir, fullReport(size));
       mkdirSync(dirname(path), { recursive: true });
       writeFileSync(path, renderHtml(runDocument(result)));
-    }
-    for (const { study, runs } of readMeasuredStudies()) {
-      const path = join(outDir, fullStudy(study.name));
-      mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(path, renderHtml(studyDocument(study, runs)));
     }
   },
   themeConfig: {
@@ -102,7 +95,9 @@ export default defineConfig({
       },
       {
         text: 'Studies',
-        items: Object.entries(STUDY_PAGES).map(([name, { title }]) => ({ text: title, link: `/studies/${name}` })),
+        items: readMeasuredStudies()
+          .map(studySummary)
+          .map(({ name, title }) => ({ text: title, link: `/studies/${name}` })),
       },
     ],
   },

@@ -11,7 +11,7 @@ export function referencePages(): Map<string, string> {
     Object.entries(PAGES).map(([name, generated]) => {
       const path = join(import.meta.dirname, `${name}.md`);
       const [introduction = ''] = existsSync(path) ? readFileSync(path, 'utf8').split(MARK) : [];
-      return [path, `${introduction}${MARK}\n\n${generated()}\n`];
+      return [path, `${introduction}${MARK}\n\n${generated().join('\n\n')}\n`];
     }),
   );
 }

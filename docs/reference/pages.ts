@@ -1,11 +1,17 @@
 /**
- * The pages of the reference, each made from what the code says of itself; here, those that are made from schemas. What stands
- * above `MARK` in a page is written by hand: at most an introduction and an example.
+ * The pages of the reference, each made from what the code says of itself: schemas, catalogues, commands. What stands above
+ * `MARK` in a page is written by hand: at most an introduction and an example.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Command } from 'commander';
 import type { z } from 'zod';
+import { helpOf } from '../../plugin/cli/command.ts';
+import { createProgram } from '../../plugin/cli/program.ts';
+import { LIMITS, TARGET_CHECKS, WARNINGS } from '../../plugin/doctor/checks.ts';
+import { SERIES as LIVE_SERIES } from '../../plugin/live/series.ts';
 import { REPORT_FILES } from '../../plugin/result/report-files.ts';
+import { runMetrics } from '../../plugin/result/run-metrics.ts';
 import { FURTHER_LAYERS, LAYERS } from '../../plugin/samplers/layers/index.ts';
 import { scenarioOptionsSchema } from '../../plugin/script/options/connect-options.ts';
 import { optionsSchema as engineOptions } from '../../plugin/script/options/engine-options.ts';
@@ -15,7 +21,12 @@ import {
   optionsSchema as pluginOptions,
   terminalSchema,
 } from '../../plugin/script/options/plugin-options.ts';
+import { METRICS } from '../../plugin/virtual-user/metrics.ts';
 import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
+import { ERROR_CODES } from '../../protocol/codes/error-codes.ts';
+import { RUN_EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import { FAILURE_CODES } from '../../protocol/codes/failure-codes.ts';
+import { VERDICT_REASONS } from '../../protocol/codes/verdict-reasons.ts';
 import { EVENT_HELP, EVENTS } from '../../protocol/events.ts';
 import { resultSchema } from '../../protocol/result/result.ts';
 import { ADAPTERS } from '../../server/adapters/index.ts';
@@ -26,77 +37,149 @@ import { optionsSchema as instrumentOptions } from '../../server/instrument.ts';
 import { environmentSchema as nodeEnvironment } from '../../server/stack/server-node.ts';
 import { environmentSchema as stackEnvironment } from '../../server/stack/state/state-dir.ts';
 import { entries as tunings } from '../../server/tunings.ts';
-import { cli, errors, metrics } from './catalogue-pages.ts';
-import { defaultOf, keysOf, type Node, nodeOf } from './schema.ts';
-import { code, Descriptions, section, seriesTable, table } from './tables.ts';
+import { defaultOf, describedKeys, keysOf, type Node, nodeOf, valuesOf } from './schema.ts';
+import { catalogue, code, escaped, OPTION, optionRows, section, seriesTable, table } from './tables.ts';
 
 export const MARK = '<!-- npm run docs:reference writes what follows -->';
 
-const OPTION = ['key', 'value', 'default', 'meaning'];
+/** Page → its generated sections. */
+export const PAGES: Record<string, () => string[]> = { steps, options, metrics, errors, cli, result, server };
 
-/** Page → its generated part. */
-export const PAGES: Record<string, () => string> = { steps, options, metrics, errors, cli, result, server };
-
-function steps(): string {
-  const descriptions = new Descriptions();
-  const groups = Map.groupBy(Object.keys(STEPS), (verb) =>
-    JSON.stringify(step(verb)).replaceAll(`"${verb}"`, '"verb"'),
-  );
-  const shapes = new Map<string, Node>();
-  const parts = [...groups.values()].map((verbs) => {
-    const node = step(verbs[0] as string);
-    for (const [id, shape] of Object.entries(node.$defs ?? {})) shapes.set(id, shape);
-    const [[, values = '', , meaning = ''] = [], ...keys] = descriptions.options(node);
-    return section(
-      verbs.map(code).join(', '),
-      `${values === '`true`' ? `${values}: ` : ''}${meaning}.`,
-      table(OPTION, keys),
-    );
+function steps(): string[] {
+  const seen = new Set<string>();
+  const nodes = Object.entries(STEPS).map(([verb, { schema }]) => ({ verb, node: nodeOf(schema) }));
+  const alike = Map.groupBy(nodes, ({ verb, node }) => JSON.stringify(node).replaceAll(`"${verb}"`, '"verb"'));
+  const parts = [...alike.values()].map((group) => {
+    const [[, values = '', , meaning = ''] = [], ...keys] = optionRows(group[0]?.node ?? {}, seen);
+    const lead = `${values === '`true`' ? `${values}: ` : ''}${meaning}.`;
+    return section(group.map(({ verb }) => code(verb)).join(', '), lead, table(OPTION, keys));
   });
-  const checks = [...shapes].map(([id, node]) =>
-    section(id, `${node.description}.`, table(OPTION, descriptions.options(node))),
+  const shapes = new Map(nodes.flatMap(({ node }) => Object.entries(node.$defs ?? {})));
+  const conditions = [...shapes].map(([id, node]) =>
+    section(id, `${node.description}.`, table(OPTION, optionRows(node, seen))),
   );
-  return [...parts, ...checks].join('\n\n');
+  return [...parts, ...conditions];
 }
 
-function step(verb: string): Node {
-  return nodeOf((STEPS[verb] as (typeof STEPS)[string]).schema);
-}
-
-function options(): string {
-  const descriptions = new Descriptions();
+function options(): string[] {
+  const seen = new Set<string>();
   const tableOf = (...schemas: z.ZodType[]) =>
     table(
       OPTION,
-      schemas.flatMap((schema) => descriptions.options(nodeOf(schema))),
+      schemas.flatMap((schema) => optionRows(nodeOf(schema), seen)),
     );
   const scenario = Object.keys(scenarioOptionsSchema.shape).map(code).join(', ');
+  const environment = [environmentSchema, nodeEnvironment, stackEnvironment, hostSchema.partial(), terminalSchema];
   return [
     section('Engine', '`config.engines.socketio-capacity`:', tableOf(engineOptions)),
     section('Scenario', `A scenario's \`socketio\` has ${scenario} for its virtual users, also with templates.`),
     section('Plugin', '`config.plugins.socketio-capacity`:', tableOf(pluginOptions)),
-    section(
-      'Environment',
-      tableOf(environmentSchema, nodeEnvironment, stackEnvironment, hostSchema.partial(), terminalSchema),
-    ),
-  ].join('\n\n');
+    section('Environment', tableOf(...environment)),
+  ];
 }
 
-function result(): string {
-  const descriptions = new Descriptions();
+function metrics(): string[] {
+  const engine = Object.values(METRICS).map(({ name, kind, unit, help }) => [code(name), kind, unit, help]);
+  const run = runMetrics().map(({ name, kind, unit, path }) => [code(name), kind, unit, code(path)]);
+  return [
+    section('Engine', table(['metric', 'kind', 'unit', 'meaning'], engine)),
+    section(
+      'Plugin',
+      'At the end of the run, for `ensure`. A summary has `count`, `min`, `mean`, `median`, `p50`, `p90`, `p95`, `p99`, `p999` and `max`.',
+      table(['metric', 'kind', 'unit', 'key of the [result](./result.md)'], run),
+    ),
+    section(
+      'Prometheus',
+      'At `/metrics` of the live page (option `live`), all with `run` and `scenario`.',
+      seriesTable(LIVE_SERIES),
+    ),
+  ];
+}
+
+function errors(): string[] {
+  const codes = (all: Record<string, { meaning: string; remedy: string }>) => {
+    const alike = Map.groupBy(Object.entries(all), ([, { meaning, remedy }]) => `${meaning}|${remedy}`);
+    const rows = [...alike.values()].map((group) => {
+      const { meaning = '', remedy = '' } = group[0]?.[1] ?? {};
+      return [group.map(([name]) => code(name)).join(', '), meaning, remedy];
+    });
+    return table(['code', 'meaning', 'what to do'], rows);
+  };
+  const reasons = Object.entries(VERDICT_REASONS).map(([name, { invalidates, meaning, remedy }]) => [
+    ...[code(name), invalidates.includes('run') ? 'INVALID' : invalidates.join(', '), meaning, remedy],
+  ]);
+  return [
+    section(
+      'Exit codes',
+      '`artillery run` ends with one of these; each command of `npx socketio-capacity` has [its own](./cli.md).',
+      table(['exit code', 'meaning'], Object.entries(RUN_EXIT_CODES)),
+    ),
+    section(
+      'Verdict',
+      'The codes in `verdict.reasons`. One without INVALID in the second column makes the run SUSPECT, and casts doubt on the figures named there.',
+      table(['code', 'doubt', 'meaning', 'what to do'], reasons),
+    ),
+    section('Errors', 'Commands and runs stop with these, before any load.', codes(ERROR_CODES)),
+    section(
+      'Failures of virtual users',
+      'The metrics `errors.<code>`, and keys of `connections.failures`.',
+      codes(FAILURE_CODES),
+    ),
+  ];
+}
+
+function cli(): string[] {
+  const checks = { limit: LIMITS, warning: WARNINGS, 'check of a target': TARGET_CHECKS };
+  const doctor = Object.entries(checks).map(([kind, all]) => table([kind, 'what is checked'], catalogue(all)));
+  return commandsOf(createProgram(), '').map(([name, command]) => {
+    const given = command.options.filter(({ long }) => long !== '--json');
+    const rows = [
+      ...command.registeredArguments.map((one) => [
+        code(one.required ? `<${one.name()}>` : `[${one.name()}${one.variadic ? '...' : ''}]`),
+        String(one.defaultValue ?? ''),
+        one.argChoices ? one.argChoices.map(code).join(', ') : one.description,
+      ]),
+      ...given.map(({ flags, defaultValue, description }) => [
+        ...[code(flags), defaultValue === undefined ? '' : code(String(defaultValue)), description],
+      ]),
+    ];
+    const exitCodes = Object.entries(helpOf(command).exitCodes).map((entry) => entry.join(' '));
+    return section(
+      code(name),
+      escaped(command.description()),
+      table(['argument or option', 'default', 'meaning'], rows),
+      `Exit codes: ${exitCodes.join('; ')}.`,
+      ...(name === 'doctor' ? doctor : []),
+    );
+  });
+}
+
+function commandsOf(command: Command, name: string): [string, Command][] {
+  const visible = command
+    .createHelp()
+    .visibleCommands(command)
+    .filter((one) => one.name() !== 'help');
+  if (visible.length === 0) return [[name, command]];
+  return visible.flatMap((one) => commandsOf(one, `${name} ${one.name()}`.trim()));
+}
+
+function result(): string[] {
+  const seen = new Set<string>();
   const node = nodeOf(resultSchema);
+  const keyTable = (keys: ReturnType<typeof keysOf>, known: Set<string>) =>
+    table(
+      ['key', 'meaning'],
+      describedKeys(keys, known).map((row) => [row.paths, `${row.text}${shapeOf(row.node)}`]),
+    );
   const sections = keysOf(node).flatMap(({ path, node: { description }, children }) =>
-    children.length === 0
-      ? []
-      : [section(code(path), description ?? '', table(['key', 'meaning'], descriptions.keys(children)))],
+    children.length === 0 ? [] : [section(code(path), description ?? '', keyTable(children, seen))],
   );
   const shapes = Object.entries(node.$defs ?? {}).map(([id, shape]) =>
-    section(id, `${shape.description}.`, table(['key', 'meaning'], new Descriptions().keys(keysOf(shape)))),
+    section(id, `${shape.description}.`, keyTable(keysOf(shape), new Set())),
   );
   const layers = [...LAYERS, ...Object.values(FURTHER_LAYERS)].map(({ title, figures }) => [
     ...[title, figures.map(({ id }) => code(id)).join(', ')],
   ]);
-  const files = REPORT_FILES.map(([name, , help]) => [code(name), help]);
   return [
     ...sections,
     ...shapes,
@@ -108,34 +191,38 @@ function result(): string {
     section(
       'Files of a run',
       'In `results/<run id>/`, beside `result.json`, `record.ndjson` (one line per event, as it happened) and `artillery.log` (what Artillery prints: phases, metrics, `ensure`).',
-      table(['file', 'content'], files),
+      table(
+        ['file', 'content'],
+        REPORT_FILES.map(([name, , help]) => [code(name), help]),
+      ),
     ),
-  ].join('\n\n');
+  ];
 }
 
-function server(): string {
-  const descriptions = new Descriptions();
-  const adapters = Object.entries(ADAPTERS);
-  const environments = [serverEnvironment, ...new Set(adapters.map(([, { environment }]) => environment))];
-  const variables = environments.flatMap((schema) => descriptions.options(nodeOf(schema)));
-  const events = Object.entries(EVENTS).map(([key, name]) => [code(name), EVENT_HELP[key as keyof typeof EVENTS]]);
-  const requests = Object.entries(REQUEST_ARGUMENTS).map(([name, schema]) => [
-    ...[
-      code(name),
-      keysOf(nodeOf(schema))
-        .map(({ path }) => code(path.replace(/^\[\]\./, '')))
-        .join(', '),
-      schema.description ?? '',
-    ],
-  ]);
+/** Values of an enumeration, and what has a section of its own. */
+function shapeOf(node: Node): string {
+  const inner = node.anyOf?.find(({ $ref, enum: values }) => $ref ?? values) ?? node;
+  return inner.$ref || inner.enum ? ` (${valuesOf(inner)})` : '';
+}
+
+function server(): string[] {
+  const seen = new Set<string>();
+  const adapters = Object.values(ADAPTERS).map(({ environment }) => environment);
+  const variables = [serverEnvironment, ...new Set(adapters)].flatMap((schema) => optionRows(nodeOf(schema), seen));
+  const requests = Object.entries(REQUEST_ARGUMENTS).map(([name, schema]) => {
+    const keys = keysOf(nodeOf(schema)).map(({ path }) => code(path.replace(/^\[\]\./, '')));
+    return [code(name), keys.join(', '), schema.description ?? ''];
+  });
   const switches = tunings().map(([, { variable, byDefault, help }]) => [
-    code(variable),
-    byDefault ? '`on`' : '`off`',
-    help,
+    ...[code(variable), byDefault ? '`on`' : '`off`', help],
   ]);
+  const eventHelp = Object.fromEntries(
+    Object.entries(EVENTS).map(([key, name]) => [name, EVENT_HELP[key as keyof typeof EVENTS]]),
+  );
+  const adapterHelp = Object.fromEntries(Object.entries(ADAPTERS).map(([name, { help }]) => [name, help]));
   return [
     section('`instrument(io, options)`', table(['option', 'default', 'meaning'], instrumentRows())),
-    section('Events', 'In the main namespace.', table(['event', 'content'], events)),
+    section('Events', 'In the main namespace.', table(['event', 'content'], catalogue(eventHelp))),
     section(
       'Control',
       'Requests in the namespace `/capacity` of the control port, with `auth: {token}`; acknowledged by `{ok: true, value}` or `{ok: false, code, message}`.',
@@ -148,23 +235,20 @@ function server(): string {
     ),
     section(
       'Environment',
-      'Of the included server. The stack sets names, ports, token and Redis; the workers inherit the rest.',
+      'The included server reads these. The stack sets names, ports, token and Redis; the workers inherit the rest.',
       table(OPTION, variables),
     ),
     section(
       'Tunings',
-      'Of the included server, each `on` or `off`.',
+      'The included server reads these, too, each `on` or `off`.',
       table(['variable', 'default', 'meaning'], switches),
     ),
     section(
       'Adapters',
-      'By `CAPACITY_ADAPTER`: how a broadcast travels.',
-      table(
-        ['adapter', 'package and way'],
-        adapters.map(([name, { help }]) => [code(name), help]),
-      ),
+      '`CAPACITY_ADAPTER` chooses how a broadcast travels.',
+      table(['adapter', 'package and way'], catalogue(adapterHelp)),
     ),
-  ].join('\n\n');
+  ];
 }
 
 /** The comments of the interface are what editors show; they are the descriptions here, too. */

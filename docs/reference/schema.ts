@@ -1,4 +1,4 @@
-/** What a zod schema says of its keys: path, description, values, default. */
+/** What a zod schema says of its keys, walked as JSON Schema: path, values, default, meaning. */
 import { z } from 'zod';
 
 /** The parts of a JSON Schema that the reference shows. `unit` is from zod's `meta`. */
@@ -21,16 +21,22 @@ export interface Node {
   items?: Node;
   prefixItems?: Node[];
   anyOf?: Node[];
-  /** A key that is refused, with a hint. */
-  refused?: boolean;
 }
 
-export interface Key {
+interface Key {
   /** With `[]` for a list and `*` for any key. */
   path: string;
   node: Node;
   isRequired: boolean;
   children: Key[];
+}
+
+/** A row of a table: one key, or several that are described together. */
+export interface Described {
+  paths: string;
+  node: Node;
+  isRequired: boolean;
+  text: string;
 }
 
 export function nodeOf(schema: z.ZodType): Node {
@@ -39,8 +45,8 @@ export function nodeOf(schema: z.ZodType): Node {
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
       const { def } = zodSchema._zod;
-      if (def.type === 'undefined') jsonSchema.refused = true;
-      if (def.type === 'pipe' && isBoolean((def as z.core.$ZodPipeDef).out)) jsonSchema.unit = 'switch';
+      if (def.type === 'pipe' && (def as z.core.$ZodPipeDef).out._zod.def.type === 'boolean')
+        jsonSchema.unit = 'switch';
       // Described before it became nullable: JSON Schema leaves that to the inner schema.
       const [inner] = jsonSchema.anyOf ?? [];
       if (def.type === 'nullable' && typeof inner === 'object') jsonSchema.description ??= inner.description;
@@ -53,65 +59,109 @@ export function nodeOf(schema: z.ZodType): Node {
 /** @returns the keys of an object, also inside of lists, unions and records; what has an id of its own is not entered */
 export function keysOf(node: Node, at = ''): Key[] {
   if (node.$ref) return [];
-  const own = Object.entries(node.properties ?? {}).filter(([, { refused }]) => !refused);
-  const keys = own.map(([name, inner]) => {
+  const keys = Object.entries(node.properties ?? {}).map(([name, inner]) => {
     const path = at === '' ? name : `${at}.${name}`;
     return { path, node: inner, isRequired: node.required?.includes(name) ?? false, children: keysOf(inner, path) };
   });
   const { additionalProperties: any, items, anyOf = [], prefixItems = [] } = node;
-  return [
+  const all = [
     ...keys,
     ...(typeof any === 'object' && keys.length === 0 ? keysOf(any, `${at}.*`) : []),
     ...(items ? keysOf(items, at.endsWith('[]') ? at : `${at}[]`) : []),
     ...[...anyOf, ...prefixItems].flatMap((one) => keysOf(one, at)),
-  ].filter(({ path }, index, all) => all.findIndex((one) => sameKey(one.path) === sameKey(path)) === index);
+  ];
+  // One of a kind, or a list of them: the same keys.
+  return [...new Map(all.toReversed().map((key) => [key.path.replaceAll('[]', ''), key])).values()].toReversed();
 }
 
-/** One of a kind, or a list of them: the same keys. */
-function sameKey(path: string): string {
-  return path.replaceAll('[]', '');
+/** Keys that are worth one row for all of them together. */
+const MANY = 2;
+
+/**
+ * @param seen what the page has described: a key that means the same elsewhere is not described again
+ * @throws for a key that nobody has described
+ */
+export function describedKeys(keys: Key[], seen: Set<string>): Described[] {
+  const known = keys.filter((key) => seen.has(signatureOf(key)));
+  const again = known.length >= MANY ? known : [];
+  const rows = keys.filter((key) => !again.includes(key)).flatMap((key) => describedKey(key, seen));
+  if (again.length === 0) return rows;
+  const [at = ''] = /^.*\./.exec(again[0]?.path ?? '') ?? [];
+  const paths = `${at === '' ? '' : `\`${at.slice(0, -1)}\`: `}${namesAfter(at.length, again)}`;
+  return [...rows, { paths, node: {}, isRequired: false, text: 'as above' }];
 }
 
-/** As `on` or `off`. */
-function isBoolean({ _zod: { def } }: z.core.$ZodType): boolean {
-  return def.type === 'boolean';
+function describedKey(key: Key, seen: Set<string>): Described[] {
+  const { path, node, isRequired, children } = key;
+  const named = children.filter(isDescribed);
+  if (node.description === undefined) {
+    if (named.length === 0) throw new Error(`describe ${path} where it is defined: .describe('…')`);
+    return describedKeys(children, seen);
+  }
+  seen.add(signatureOf(key));
+  // Keys without a description are explained by that of their parent.
+  const bare = children.filter((child) => !isDescribed(child)).flatMap(leavesOf);
+  const areKnown = named.length > 0 && named.every((child) => seen.has(signatureOf(child)));
+  const row = {
+    paths: bare.length > 0 ? `\`${path}\`: ${namesAfter(path.length, bare)}` : `\`${path}\``,
+    text: areKnown ? `${node.description}; the same keys` : node.description,
+  };
+  return [{ ...row, node, isRequired }, ...(areKnown ? [] : describedKeys(named, seen))];
+}
+
+function namesAfter(length: number, keys: Key[]): string {
+  return keys.map(({ path }) => `\`${path.slice(length).replace(/^(\.\*|\[\])?\.?/, '')}\``).join(', ');
+}
+
+function isDescribed({ node, children }: Key): boolean {
+  return node.description !== undefined || children.some(isDescribed);
+}
+
+function leavesOf(key: Key): Key[] {
+  return key.children.length === 0 ? [key] : key.children.flatMap(leavesOf);
+}
+
+function signatureOf({ path, node }: Key): string {
+  return `${path.split('.').at(-1)} ${node.description}`;
 }
 
 /** @returns what a value can be, in a few words; '' where the keys inside of it say so */
 export function valuesOf(node: Node): string {
-  if (node.$ref) return `[${node.$ref.split('/').at(-1)}](#${node.$ref.split('/').at(-1)?.toLowerCase()})`;
+  const id = node.$ref?.split('/').at(-1);
+  if (id) return `[${id}](#${id.toLowerCase()})`;
   if (node.unit === 'duration') return 'duration';
   if (node.unit === 'switch') return '`on`, `off`';
   if (node.const !== undefined) return `\`${node.const}\``;
   if (node.enum) return node.enum.map((value) => `\`${value}\``).join(', ');
-  if (node.anyOf) return [...new Set(node.anyOf.map(valuesOf))].filter((text) => text !== '').join(' or ');
-  return [node.type ?? []]
-    .flat()
-    .map((type) => TYPES[type]?.(node) ?? type)
-    .filter((text) => text !== '')
-    .join(' or ');
+  const kinds = node.anyOf ? node.anyOf.map(valuesOf) : [node.type ?? []].flat().map((type) => kindOf(type, node));
+  return [...new Set(kinds)].filter((text) => text !== '').join(' or ');
 }
 
-const TYPES: Record<string, (node: Node) => string> = {
-  string: ({ format }) => (format === 'uri' ? 'URL' : 'text'),
-  boolean: () => 'boolean',
-  number: rangeOf,
-  integer: rangeOf,
-  array: ({ items }) => (items?.enum ? `list of ${valuesOf(items)}` : 'list'),
-  object: ({ properties, additionalProperties }) =>
-    properties || typeof additionalProperties !== 'object' || additionalProperties.properties ? '' : 'map',
-  null: () => '`null`',
-};
+function kindOf(type: string, node: Node): string {
+  const { format, items, properties, additionalProperties: any } = node;
+  switch (type) {
+    case 'string':
+      return format === 'uri' ? 'URL' : 'text';
+    case 'number':
+    case 'integer':
+      return rangeOf(node);
+    case 'array':
+      return items?.enum ? `list of ${valuesOf(items)}` : 'list';
+    case 'object':
+      return properties || typeof any !== 'object' || any.properties ? '' : 'map';
+    case 'null':
+      return '`null`';
+    default:
+      return type;
+  }
+}
 
 function rangeOf({ type, minimum, exclusiveMinimum, maximum = Infinity }: Node): string {
-  const isWhole = type === 'integer';
-  const least = exclusiveMinimum === 0 && isWhole ? 1 : minimum;
-  const hasMost = maximum < Number.MAX_SAFE_INTEGER;
+  const least = exclusiveMinimum === 0 && type === 'integer' ? 1 : minimum;
   if (least !== undefined && least > -Number.MAX_SAFE_INTEGER) {
-    return hasMost ? `${number(least)}–${number(maximum)}` : `≥ ${number(least)}`;
+    return maximum < Number.MAX_SAFE_INTEGER ? `${number(least)}–${number(maximum)}` : `≥ ${number(least)}`;
   }
-  if (exclusiveMinimum === 0) return '> 0';
-  return 'number';
+  return exclusiveMinimum === 0 ? '> 0' : 'number';
 }
 
 /** @returns as it is written in YAML; '' without a default, or with one that the keys inside of it have */

@@ -1,51 +1,30 @@
-/** What the overview of the reports shows: one row for each size that has a result. */
-import type { Result } from '../../protocol/result/result.ts';
-import { mainWorkerLayer } from '../../report/figures/layers.ts';
-import { decimals, integer, kilobytes, milliseconds, percentOf } from '../../report/text/format.ts';
+/** The overview of the reports: a row for each run on the site. */
+import { isUsable } from '../../report/figures/measured-figures.ts';
+import { integer } from '../../report/text/format.ts';
+import { figureCell, figureTitle } from '../figures.ts';
 import { readReports } from './reports.ts';
 
-export interface ReportRow {
-  size: string;
-  title: string;
-  verdict: string;
-  /** Connections per second. */
-  rate: string;
-  /** KB per connection: workers, nginx. */
-  workerKb: string;
-  nginxKb: string;
-  coverage: string;
-  /** ms until the last receiver had a broadcast, 99th percentile. */
-  completionMs: string;
-  machine: string;
+const FIGURES = [
+  ...['connections.achievedRatePerSec', 'memory.perConnection.bytes', 'delivery.coverage', 'latency.completionMs.p50'],
+];
+
+interface Overview {
+  head: string[];
+  /** `size` names the page of the run. */
+  rows: { size: string; title: string; cells: string[] }[];
 }
 
-export declare const data: ReportRow[];
+export declare const data: Overview;
 
 export default {
   watch: ['./*/result.json'],
-  load: (): ReportRow[] => readReports().map(({ size, title, result }) => ({ size, title, ...row(result) })),
+  load: (): Overview => ({
+    head: ['Run', 'Verdict', ...FIGURES.map(figureTitle), 'Machine'],
+    rows: readReports().map(({ size, title, result }) => {
+      const { verdict, environment } = result;
+      const figures = FIGURES.map((path) => (isUsable(result) ? figureCell([result], path) : '–'));
+      const machine = `${environment.cpu}, ${integer(environment.cpuCount)} cores`;
+      return { size, title, cells: [verdict.status, ...figures, machine] };
+    }),
+  }),
 };
-
-/** An INVALID run shows its verdict and no figure. */
-function row({
-  verdict,
-  connections,
-  memory,
-  delivery,
-  latency,
-  environment,
-}: Result): Omit<ReportRow, 'size' | 'title'> {
-  const valid = verdict.status !== 'INVALID';
-  const show = (value: number | null | undefined, format: (value: number) => string) =>
-    valid && value !== null && value !== undefined ? format(value) : '–';
-  const { perConnectionBytes: slopes } = memory;
-  return {
-    verdict: verdict.status,
-    rate: show(connections.achievedRatePerSec, (rate) => decimals(rate, 1)),
-    workerKb: show(slopes[mainWorkerLayer(slopes)]?.slope, kilobytes),
-    nginxKb: show(slopes.nginxPss?.slope, kilobytes),
-    coverage: valid && delivery ? percentOf(delivery.received, delivery.expected) : '–',
-    completionMs: show(latency.completionMs?.p50, milliseconds),
-    machine: `${environment.cpu}, ${integer(environment.cpuCount)} cores`,
-  };
-}

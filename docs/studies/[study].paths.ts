@@ -1,6 +1,5 @@
 /** A page for each study that has runs. */
-import { readMeasuredStudies } from './measured.ts';
-import { studyPage } from './page.ts';
+import { readMeasuredStudies, studyPage } from './page.ts';
 
 export default {
   watch: ['./*/study.json', './*/about.md'],

@@ -6,6 +6,7 @@ import { formatProblems, problemsOf } from '../../protocol/problems.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { ownValue } from '../../protocol/sum-counts.ts';
 import { replace } from '../run/record/replace.ts';
+import { writing } from './command.ts';
 
 /**
  * @returns the results saved under that name
@@ -31,12 +32,10 @@ export function readBaseline(path: string, name: string): Result[] {
 export function writeBaseline(path: string, name: string, results: Result[]): void {
   const file: BaselineFile = existsSync(path) ? readFile(path) : { schemaVersion: 1, baselines: {} };
   file.baselines[name] = { savedAt: new Date().toISOString(), results: results.map(abridged) };
-  try {
-    replace(path, (temporary) => writeFileSync(temporary, `${JSON.stringify(file, null, 1)}\n`));
-  } catch (cause) {
-    const fix = 'choose a file that you can write to: --file <path>';
-    throw new CapacityError('FILE_UNWRITABLE', `cannot write ${path}`, fix, { cause });
-  }
+  const text = `${JSON.stringify(file, null, 1)}\n`;
+  writing(path, 'choose a file that you can write to: --file <path>', () => {
+    replace(path, (temporary) => writeFileSync(temporary, text));
+  });
 }
 
 function readFile(path: string): BaselineFile {

@@ -10,7 +10,6 @@ import { type Headline, headlineOf } from '../../report/compare/text.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
 import { renderConsole } from '../../report/render/console.ts';
 import { readRunSet } from '../series/run-sets.ts';
-import { untilStopped } from '../series/until-stopped.ts';
 import { readBaseline, writeBaseline } from './baseline-file.ts';
 import { addHelp, LINE, parseOptions, printJson, screen, withJson } from './command.ts';
 import { repeat, timesSchema } from './repeat.ts';
@@ -71,24 +70,16 @@ export function addBaseline(program: Command): void {
   });
 }
 
-async function save(path: string, { name, file, json, repeat: times }: SaveOptions): Promise<void> {
-  if (times === undefined) {
-    saveResults(readRunSet(path).results, path, { name, file, json });
-    return;
-  }
+async function save(path: string, { repeat: times, ...options }: SaveOptions): Promise<void> {
+  if (times === undefined) return saveResults(readRunSet(path).results, path, options);
   const count = parseOptions(z.object({ repeat: timesSchema }), { repeat: times }, 'baseline save').repeat;
-  await untilStopped(async (signal) => {
-    const options = { scenario: path, vary: {}, times: count, results: 'results', args: [] };
-    const { folder, runs } = await repeat(options, signal);
-    if (signal.aborted) process.exitCode = STOPPED;
-    else
-      saveResults(
-        runs.flatMap(({ result }) => result ?? []),
-        folder,
-        { name, file, json },
-        count,
-      );
-  });
+  const asked = { scenario: path, vary: {}, times: count, results: 'results', args: [] };
+  const { folder, runs, isStopped } = await repeat(asked);
+  if (isStopped) process.exitCode = STOPPED;
+  else {
+    const results = runs.flatMap(({ result }) => result ?? []);
+    saveResults(results, folder, options, count);
+  }
 }
 
 /** @throws CapacityError BASELINE_INVALID unless all runs have figures to compare */

@@ -1,6 +1,7 @@
 /** `check <run> [conditions...]`: whether a result meets thresholds, without Artillery's `ensure`. */
 import type { Command } from 'commander';
 import type { Condition } from '../../protocol/documents/search.ts';
+import { harmless } from '../../protocol/printable.ts';
 import { formatProblems } from '../../protocol/problems.ts';
 import { outcomeBy } from '../../report/answer/checked.ts';
 import { exitCodeOf, outcomeOf, outcomeText } from '../../report/answer/outcome.ts';
@@ -40,8 +41,8 @@ function check(run: string, texts: string[], { json }: { json?: boolean }): void
     printJson({ run: result.run.id, ...outcome, verdict: result.verdict });
     return;
   }
-  for (const { met, text } of outcome.thresholds) console.log(`  ${met ? 'met   ' : 'missed'}  ${text}`);
-  console.log(`\n${outcomeText(result, outcome)}`);
+  for (const { met, text } of outcome.thresholds) console.log(harmless(`  ${met ? 'met   ' : 'missed'}  ${text}`));
+  console.log(`\n${harmless(outcomeText(result, outcome))}`);
   const doubts = reasons.map(({ code }) => code).join(', ');
   console.log(`  Measurement: ${status}${doubts === '' ? '' : ` (${doubts})`}`);
 }

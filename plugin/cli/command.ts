@@ -73,13 +73,24 @@ export function badOption(message: string, command: string): CapacityError {
   return new CapacityError('CONFIG_INVALID', message, `${LINE} ${command} --help`);
 }
 
+/** @throws CapacityError FILE_UNWRITABLE where `write` throws */
+export function writing(path: string, fix: string, write: () => void): void {
+  try {
+    write();
+  } catch (cause) {
+    throw new CapacityError('FILE_UNWRITABLE', `${path} cannot be written`, fix, { cause });
+  }
+}
+
 /** @returns a path as a shell takes it */
 export function typed(path: string): string {
   return /^[\w./:@%+,-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }
 
+/** Escaped as JSON allows, it commands neither a terminal nor a CI system: `##vso[` counts anywhere in a line. */
 export function printJson(value: unknown): void {
-  console.log(JSON.stringify(value, null, 2));
+  const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  console.log(JSON.stringify(value, null, 2).replace(/[\x7f-\x9f\u2028-\u202e]|#(?=#)/g, escaped));
 }
 
 /** @returns whether standard output shows colours, and its columns */

@@ -1,8 +1,6 @@
 /** `compare A B [...]`: which figures are better or worse beyond the noise. */
-import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { CANNOT_TELL, EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
-import { CapacityError } from '../../protocol/errors.ts';
 import { compare, USABLE_RUNS } from '../../report/compare/compare.ts';
 import { comparisonDocument } from '../../report/compare/document.ts';
 import { headlineOf } from '../../report/compare/text.ts';
@@ -10,18 +8,12 @@ import { renderConsole } from '../../report/render/console.ts';
 import { readRunSets } from '../series/run-sets.ts';
 import { addHelp, badOption, printJson, screen, withJson } from './command.ts';
 
-interface Options {
-  json?: boolean;
-  html?: string;
-}
-
 export function addCompare(program: Command): void {
   const command = program
     .command('compare')
     .description('Compares runs with the first one, figure by figure, and reports only differences beyond the noise.')
     .argument('<reference>', 'a result.json, the folder of a run, or a series')
     .argument('[others...]', 'runs to compare with it, in the same form; by default the other sides of the series')
-    .option('--html <file>', 'also writes the comparison as an HTML page')
     .action(show);
   addHelp(withJson(command), {
     examples: {
@@ -32,21 +24,16 @@ export function addCompare(program: Command): void {
     exitCodes: {
       0: 'compared, whatever is better or worse',
       1: 'most runs of a side have no usable figures, unlike those of the reference',
-      2: 'a result cannot be read, or the page cannot be written',
+      2: 'a result cannot be read',
       5: 'inconclusive: too few runs, or a figure is missing on one side',
     },
   });
 }
 
-async function show(reference: string, others: string[], { json, html }: Options): Promise<void> {
+function show(reference: string, others: string[], { json }: { json?: boolean }): void {
   const sets = [reference, ...others].flatMap(readRunSets);
   if (sets.length < 2) throw badOption(`name something to compare ${reference} with`, 'compare');
   const comparison = compare(sets);
-  if (html !== undefined) {
-    // Loaded on demand, because it loads the chart library, which is slow.
-    const { renderHtml } = await import('../../report/render/html.ts');
-    writePage(html, renderHtml(comparisonDocument(comparison)));
-  }
   const usable = comparison.figures.find(({ path }) => path === USABLE_RUNS);
   if (usable?.differences.some(({ answer }) => answer === 'worse')) process.exitCode = EXIT_CODES.worse;
   else if (sets.slice(1).some((_, index) => headlineOf(comparison, index + 1).answer === 'cannot-tell')) {
@@ -54,19 +41,4 @@ async function show(reference: string, others: string[], { json, html }: Options
   }
   if (json) printJson(comparison);
   else console.log(renderConsole(comparisonDocument(comparison), screen()));
-}
-
-function writePage(file: string, page: string): void {
-  try {
-    writeFileSync(file, page);
-  } catch (cause) {
-    throw new CapacityError(
-      'FILE_UNWRITABLE',
-      `cannot write ${file}`,
-      'name a file in a folder that you can write to',
-      {
-        cause,
-      },
-    );
-  }
 }

@@ -6,11 +6,9 @@ import { STOPPED } from '../../protocol/codes/exit-codes.ts';
 import { conductHosts } from '../conduct/hosts/conduct-hosts.ts';
 import { ownAddress } from '../conduct/hosts/join-line.ts';
 import { requireOpenFiles } from '../doctor/preflight.ts';
-import { resolveArtillery } from '../series/artillery.ts';
-import { untilStopped } from '../series/until-stopped.ts';
+import { resolveArtillery, untilStopped } from '../series/artillery.ts';
 import { addHelp, parseOptions } from './command.ts';
-import { readScenario } from './scenario.ts';
-import { settingsOf } from './settings.ts';
+import { readScenario, settingsOf } from './scenario.ts';
 
 const optionsSchema = z.object({
   hosts: z.coerce.number('expected a number').int().min(1),

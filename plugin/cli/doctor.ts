@@ -6,19 +6,19 @@ import { requireOpenFiles } from '../doctor/preflight.ts';
 import { printDiagnosis } from '../doctor/print.ts';
 import { readSituation } from '../doctor/situation.ts';
 import { examineTarget } from '../doctor/target/examine.ts';
-import { printCheck } from '../doctor/target/print-check.ts';
+import { printCheck, type TargetCheck } from '../doctor/target/target-check.ts';
 import type { Warning } from '../doctor/warnings.ts';
-import { isMeasured } from '../script/measured.ts';
+import { isMeasured } from '../script/names.ts';
 import { ENGINE, PLUGIN, type Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
-import { untilStopped } from '../series/until-stopped.ts';
+import { untilStopped } from '../series/artillery.ts';
 import { addHelp, badOption, printJson, screen, withJson } from './command.ts';
-import { readScenario } from './scenario.ts';
-import { settingsOf } from './settings.ts';
+import { readScenario, settingsOf } from './scenario.ts';
 
 interface Options {
   target?: string;
   environment?: string;
+  burst?: number;
   json?: boolean;
 }
 
@@ -28,6 +28,7 @@ export function addDoctor(program: Command): void {
     .description('Reports how many connections this machine, this stack and this target allow, before any load.')
     .argument('[scenario]', 'an Artillery scenario, as YAML')
     .option('--target <where>', 'a URL, or the scenario: tries everything between this machine and that server')
+    .option('--burst <n>', 'with --target: also opens so many connections at once', parseBurst)
     .option('-e, --environment <name>', 'one of the scenario’s config.environments')
     .action(examine);
   addHelp(withJson(command), {
@@ -47,8 +48,9 @@ export function addDoctor(program: Command): void {
 
 async function examine(path: string | undefined, options: Options): Promise<void> {
   requireOpenFiles();
-  const { target, environment, json } = options;
-  if (target !== undefined) return tryTarget(await scenarioFor(target, path, environment), json);
+  const { target, environment, burst, json } = options;
+  if (target !== undefined) return tryTarget(await scenarioFor(target, path, environment), burst, json);
+  if (burst !== undefined) throw badOption('--burst: name a target, too', 'doctor');
   if (path === undefined) throw badOption('name a scenario, or a URL by --target', 'doctor');
   const script = await readScenario(path, environment);
   const situation = await readSituation(settingsOf(script));
@@ -59,18 +61,28 @@ async function examine(path: string | undefined, options: Options): Promise<void
   if (!diagnosis.fits || diagnosis.missing.length > 0) process.exitCode = EXIT_CODES.refused;
 }
 
+/** A burst, and no load. */
+const MAX_BURST = 1000;
+
+/** @throws CapacityError CONFIG_INVALID */
+function parseBurst(text: string): number {
+  const count = Number(text);
+  if (Number.isInteger(count) && count >= 1 && count <= MAX_BURST) return count;
+  throw badOption(`--burst: expected a number from 1 to ${MAX_BURST}`, 'doctor');
+}
+
 interface Tried {
   settings: Settings;
   script: Script;
 }
 
-async function tryTarget({ settings, script }: Tried, json = false): Promise<void> {
+async function tryTarget({ settings, script }: Tried, burst = 0, json = false): Promise<void> {
   const { width } = screen();
   const onHold = (seconds: number) => console.error(`Holding one silent connection for ${Math.ceil(seconds)} s.`);
-  const onCheck = json ? () => {} : (check: Parameters<typeof printCheck>[0]) => console.log(printCheck(check, width));
+  const onCheck = json ? () => {} : (check: TargetCheck) => console.log(printCheck(check, width));
   const checks = await untilStopped((signal) => {
     const stopped = new Promise<undefined>((resolve) => signal.addEventListener('abort', () => resolve(undefined)));
-    return Promise.race([examineTarget(settings, script, { onCheck, onHold }, signal), stopped]);
+    return Promise.race([examineTarget(settings, script, { onCheck, onHold, burst }, signal), stopped]);
   });
   if (checks === undefined) {
     process.exitCode = STOPPED;

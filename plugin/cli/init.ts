@@ -3,34 +3,53 @@ import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
+import { listeningProcesses } from '../run/target/listeners.ts';
+import { namespaceSchema } from '../script/options/connect-options.ts';
 import { emissionSchema } from '../script/options/delivery-options.ts';
-import { addHelp, badOption, LINE, parseOptions, printJson, typed, withJson } from './command.ts';
+import { httpSteps } from '../virtual-user/steps/http.ts';
+import { addHelp, badOption, LINE, parseOptions, printJson, typed, withJson, writing } from './command.ts';
 import { lookAt } from './init/look.ts';
-import { type Starter, starterScenario } from './init/starter-scenario.ts';
+import { ROOM, type Starter, starterScenario } from './init/starter-scenario.ts';
 
 const CONTROL_PORT = 3200;
 
-const name = z.string().trim().min(1);
-const emission = z
-  .string()
-  .transform((text) => {
+/** JSON: one value, or several with commas between them. */
+const jsonList = (example: string) =>
+  z.string().transform((text, context): unknown[] => {
     try {
-      return JSON.parse(text) as unknown;
+      return JSON.parse(`[${text}]`) as unknown[];
     } catch {
-      return undefined;
+      context.addIssue({ code: 'custom', message: `expected JSON: ${example}` });
+      return z.NEVER;
     }
-  })
-  .pipe(z.unknown().refine(Array.isArray, 'expected JSON: ["<event>", <argument>, …]').pipe(emissionSchema));
+  });
+const jsonObject = <T extends z.ZodType>(value: T, example: string) =>
+  jsonList(example)
+    .refine(({ length }) => length === 1, `expected JSON: ${example}`)
+    .transform(([one]) => one)
+    .pipe(z.record(z.string(), value, `expected JSON: ${example}`));
+const EMISSION = '["<event>", <argument>, …]';
+const emissions = jsonList(EMISSION).pipe(
+  z.array(z.unknown().refine(Array.isArray, `expected JSON: ${EMISSION}`).pipe(emissionSchema)),
+);
+const LOGIN = '{"post": {"url": "/login", "json": {…}}}';
+const httpStep = z
+  .record(z.string(), z.unknown())
+  .refine(
+    (step) => Object.entries(httpSteps).some(([verb, { schema }]) => verb in step && schema.safeParse(step).success),
+    `expected an HTTP step: ${LOGIN}`,
+  );
 
 const optionsSchema = z.object({
   url: z.url({ protocol: /^(https?|wss?)$/, error: 'expected a URL such as https://staging.example.com' }),
   instrumented: z.boolean().default(false),
-  control: z.array(z.url({ protocol: /^https?$/, error: 'expected URLs such as http://10.0.0.11:3200' })).optional(),
-  room: name.default('capacity'),
-  join: name.optional(),
-  emit: emission.optional(),
-  publish: emission.optional(),
-  event: name.optional(),
+  path: z.string().trim().min(1).optional(),
+  namespace: namespaceSchema.optional(),
+  auth: jsonObject(z.unknown(), '{"token": "…"}').optional(),
+  headers: jsonObject(z.string(), '{"Cookie": "…"}').optional(),
+  login: jsonList(LOGIN).pipe(z.array(httpStep)).optional(),
+  emit: emissions.optional(),
+  publish: emissions.transform(([one]) => one).optional(),
   listen: z.coerce.number('expected seconds').min(0).max(600).default(3),
   connections: z.coerce.number().int().min(8, 'expected 8 or more').max(1_000_000).default(1000),
 });
@@ -50,15 +69,17 @@ export function addInit(program: Command): void {
     .option('--url <url>', 'URL of the server, or of the proxy in front of it')
     .option('--connections <n>', 'number of connections (default: 1000)')
     .option('--instrumented', 'the server calls instrument(io), so all figures can be measured')
+    .option('--path <path>', 'Engine.IO path (default: /socket.io/)')
+    .option('--namespace <name>', 'namespace (default: the path of the URL)')
+    .option('--auth <json>', '`auth` of the clients: `{"token": "…"}`')
+    .option('--headers <json>', 'headers of their handshake: `{"Cookie": "…"}`')
+    .option('--login <json>', `HTTP step before: \`${LOGIN}\``, joined)
     .option(
-      '--control <urls...>',
-      'addresses of its control ports, one for each process (default: port 3200 of the host)',
+      '--emit <json>',
+      'what they emit to log in, or to join if it is not instrumented: `["<event>", <argument>, …]`',
+      joined,
     )
-    .option('--room <name>', 'the room that all clients join (default: capacity)')
-    .option('--join <event>', 'if the server is not instrumented: the event that a client emits to join the room')
-    .option('--emit <json>', 'or all that a client emits to join: ["<event>", <argument>, …]')
     .option('--publish <json>', 'what makes such a server send to everybody; "$id" in it stands for an id of the run')
-    .option('--event <event>', 'the event that such a server sends to everybody')
     .option('--listen <seconds>', 'how long to look at what such a server sends; 0 to not connect to it (default: 3)')
     .option('--out <file>', 'the file to write', 'capacity.yml')
     .option('--force', 'overwrites an existing file')
@@ -67,8 +88,9 @@ export function addInit(program: Command): void {
     examples: {
       init: 'asks for everything',
       'init --url https://staging.example.com --instrumented': 'a server that calls instrument(io)',
-      'init --url http://app:3000 --join subscribe': 'any other server, which sends by itself',
+      'init --url http://app:3000 --emit \'["join", "news"]\'': 'any other server, which sends by itself',
       'init --url http://app:3000 --publish \'["say", "$id"]\'': 'or upon an event of a client',
+      'init --auth \'{"token": "{{ $env.TOKEN }}"}\'': 'or lets nobody in without a token',
     },
     exitCodes: {
       0: 'written',
@@ -77,51 +99,76 @@ export function addInit(program: Command): void {
   });
 }
 
+/** Of an option that is given more than once. */
+function joined(value: string, before?: string): string {
+  return before === undefined ? value : `${before}, ${value}`;
+}
+
 async function init({ out, force, json, ...given }: Options): Promise<void> {
   const isInteractive = process.stdin.isTTY && process.stdout.isTTY && !json;
   const { listen: seconds, ...starter } = starterOf(isInteractive ? await ask(given) : given);
   const say = json ? console.error : console.log;
-  if (!starter.controlUrls && seconds > 0) {
+  if (!starter.controlUrl && seconds > 0) {
     say(`Connecting to ${starter.url}, to see what it sends in ${seconds} s …`);
     Object.assign(starter, await lookAt(starter, seconds));
-    if (!starter.delivery && !isInteractive) requireAnEvent(starter, given);
+    starter.processes = await listeningProcesses(starter.url);
+    if (!starter.delivery && !isInteractive) requireAnEvent(starter);
     say(starter.finding);
   }
-  try {
-    writeFileSync(out, starterScenario(starter, out), { flag: force ? 'w' : 'wx' });
-  } catch (cause) {
-    const fix = 'choose another file: --out <file>, or overwrite it: --force';
-    throw new CapacityError('FILE_UNWRITABLE', `${out} cannot be written`, fix, { cause });
-  }
+  const text = starterScenario(starter, out);
+  writing(out, 'choose another file: --out <file>, or overwrite it: --force', () => {
+    writeFileSync(out, text, { flag: force ? 'w' : 'wx' });
+  });
   if (json) return printJson({ file: out, ...starter });
-  const next = `${starter.controlUrls ? `${LINE} doctor` : 'npx artillery run'} ${typed(out)}`;
+  const next = `${starter.controlUrl ? `${LINE} doctor` : 'npx artillery run'} ${typed(out)}`;
   console.log(`Wrote ${out}. Its comments explain what to do first; then run: ${next}`);
 }
 
 /** @throws CapacityError CONFIG_INVALID */
 function starterOf(answers: Answers): Starter & { listen: number } {
-  const both = answers.join !== undefined && answers.emit !== undefined;
-  const wrong = both ? [{ path: '--emit', message: 'give it or --join, not both' }] : [];
-  const options = parseOptions(optionsSchema, answers, 'init', wrong);
-  const { url, instrumented, control, room, join, emit, publish, event, connections, listen } = options;
-  const controlUrls = control ?? (instrumented ? [`http://${new URL(url).hostname}:${CONTROL_PORT}`] : undefined);
-  const own = join === undefined ? emit : { event: join, args: [room] };
+  const options = parseOptions(optionsSchema, answers, 'init');
+  const { url, instrumented, publish, connections, listen } = options;
   return {
-    url: new URL(url).href,
+    url: new URL(url).origin,
     connections,
-    join: controlUrls ? { event: 'join_room', args: [room] } : own,
-    controlUrls,
-    event,
+    flow: flowOf(options),
+    controlUrl: instrumented ? `http://${new URL(url).hostname}:${CONTROL_PORT}` : undefined,
     publish,
     delivery: undefined,
     finding: undefined,
+    processes: undefined,
     listen,
   };
 }
 
+/** Paths of HTTP steps follow the target, so that a path in the URL, which is a namespace, moves to where the client connects. */
+function flowOf({
+  url,
+  instrumented,
+  login = [],
+  emit = [],
+  ...given
+}: z.infer<typeof optionsSchema>): Starter['flow'] {
+  const { pathname, searchParams } = new URL(url);
+  const { path, auth, headers, namespace = pathname.replace(/\/$/, '') } = given;
+  const query = Object.fromEntries(searchParams);
+  const options = { namespace: namespace || undefined, path, query, auth, headers };
+  const connect = Object.fromEntries(
+    Object.entries(options).filter(([, value]) => Object.keys(value ?? '').length > 0),
+  );
+  const emits = [...emit, ...(instrumented ? [{ event: 'join_room', args: [ROOM] }] : [])];
+  // Only a step that needs a connection opens one, and `hold` does not.
+  const opens = emits.length === 0 && { connect: true };
+  return [
+    ...login,
+    ...[Object.keys(connect).length > 0 ? { connect } : opens].flatMap((step) => step || []),
+    ...emits.map(({ event, args }) => ({ emit: [event, ...args], ...(namespace && { namespace }) })),
+  ];
+}
+
 /** @throws CapacityError EVENT_NOT_FOUND where nothing but connections could be measured, and nobody asked for that */
-function requireAnEvent({ finding }: Starter, { join, emit, publish, event }: Answers): void {
-  if ([join, emit, publish, event].some((one) => one !== undefined)) return;
+function requireAnEvent({ finding, flow, publish }: Starter): void {
+  if (publish || flow.some((step) => 'emit' in step)) return;
   const fix = [
     'give what a client emits to get events: --emit \'["subscribe", "news"]\';',
     'what makes the server send to everybody: --publish \'["say", {"id": "$id"}]\';',
@@ -139,22 +186,22 @@ interface Question {
   if?(answers: Answers): boolean;
 }
 
-const isInstrumented = ({ instrumented, control }: Answers) => Boolean(instrumented || control);
+const isOther = ({ instrumented }: Answers) => !instrumented;
 
+/** What a server wants of its clients is an option: it says so when it refuses them. */
 const QUESTIONS: Question[] = [
   { option: 'url', text: 'URL of the server', usual: 'http://localhost:3000' },
   { option: 'connections', text: 'Connections', usual: '1000' },
-  { option: 'instrumented', text: 'Does it call instrument(io)?', if: ({ control }) => !control },
-  { option: 'room', text: 'Room for the run', usual: 'capacity', if: isInstrumented },
+  { option: 'instrumented', text: 'Does it call instrument(io)?' },
   {
     option: 'emit',
-    text: 'What a client emits to get messages, as ["subscribe", "news"] (empty: nothing)',
-    if: (answers) => !isInstrumented(answers) && answers.join === undefined,
+    text: 'What a client emits to log in and to get messages, as ["login", "ann"], ["subscribe", "news"] (empty: nothing)',
+    if: isOther,
   },
   {
     option: 'publish',
     text: 'What makes it send to everybody, as ["say", {"id": "$id"}] (empty: it sends by itself)',
-    if: (answers) => !isInstrumented(answers),
+    if: isOther,
   },
 ];
 
@@ -168,12 +215,12 @@ async function ask(given: Answers): Promise<Answers> {
     import('@inquirer/input'),
     import('@inquirer/confirm'),
   ]);
-  const answers = { ...given };
+  const answers: Answers = { ...given };
   try {
     for (const { option, text: message, usual, if: applies } of QUESTIONS) {
       if (answers[option] !== undefined || applies?.(answers) === false) continue;
       if (option === 'instrumented') {
-        answers.instrumented = await confirm({ message, default: false });
+        answers[option] = await confirm({ message, default: false });
         continue;
       }
       const { [option]: schema } = optionsSchema.shape;

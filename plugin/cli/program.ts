@@ -1,11 +1,12 @@
 /** `npx socketio-capacity`: one file per command. */
 import { createRequire } from 'node:module';
-import { Command } from 'commander';
+import { Command, CommanderError } from 'commander';
+import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { addBaseline } from './baseline.ts';
 import { addCheck } from './check.ts';
 import { LINE } from './command.ts';
 import { addCompare } from './compare.ts';
-import { addCompletion } from './completion.ts';
 import { addConduct } from './conduct.ts';
 import { addDoctor } from './doctor.ts';
 import { addInit } from './init.ts';
@@ -43,11 +44,29 @@ export function createProgram(): Command {
     addBaseline,
     addReport,
     addStack,
-    addCompletion,
   ])
     add(program);
   nameHelp(program, LINE);
   return program;
+}
+
+/**
+ * Runs a command line, prints what was wrong with it, and sets the process's exit code.
+ * @param args without `npx socketio-capacity`; by default those of this process
+ */
+export async function runProgram(program: Command, args?: string[]): Promise<void> {
+  try {
+    await program.parseAsync(args, args && { from: 'user' });
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      // Commander has already printed the help or the error.
+      process.exitCode = error.exitCode === 0 ? 0 : EXIT_CODES.refused;
+    } else {
+      if (!(error instanceof CapacityError)) throw error;
+      console.error(describeError(error));
+      process.exitCode = EXIT_CODES.refused;
+    }
+  }
 }
 
 /** After a mistake, each command names its own help. */

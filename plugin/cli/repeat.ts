@@ -3,21 +3,24 @@
  * differ, with runs that take turns.
  */
 import { rmSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { CANNOT_TELL, EXIT_CODES, STOPPED } from '../../protocol/codes/exit-codes.ts';
 import type { Plan, Study } from '../../protocol/documents/study.ts';
+import type { Comparison } from '../../report/compare/compare.ts';
+import { wouldSee } from '../../report/compare/detectable.ts';
 import { comparisonDocument, seriesDocument } from '../../report/compare/document.ts';
 import { headlineOf } from '../../report/compare/text.ts';
+import type { Document } from '../../report/model/document.ts';
 import { renderConsole } from '../../report/render/console.ts';
 import { type MeasuredRun, questionsOf } from '../../report/study/summarize.ts';
 import { runId, scenarioName } from '../run/measurements/run-id.ts';
+import { artilleryScript } from '../series/artillery.ts';
 import { newSeriesFolder } from '../series/folder.ts';
 import { exitCodeOf, measuredRuns, plannedSeries } from '../series/planned.ts';
-import { artilleryScript } from '../series/run.ts';
-import { runSeries } from '../series/series.ts';
-import { untilStopped } from '../series/until-stopped.ts';
+import { endText } from '../series/progress.ts';
+import { makeSeries } from '../series/series.ts';
 import { addHelp, badOption, parseOptions, printJson, RUN_CODES, screen, withJson } from './command.ts';
 import { scenarioHash } from './scenario.ts';
 
@@ -31,8 +34,17 @@ export const varySchema = z.string().transform((text, context): Plan['vary'] => 
   return z.NEVER;
 });
 
+/** @returns of `20%`, 0.2 */
+export const detectSchema = z.string().transform((text, context): number => {
+  const percent = Number(/^(\d+(?:\.\d+)?)\s*%$/.exec(text)?.[1] ?? 0);
+  if (percent > 0) return percent / 100;
+  context.addIssue('expected a share above 0, such as 20%');
+  return z.NEVER;
+});
+
 const optionsSchema = z.object({
-  times: timesSchema,
+  times: timesSchema.optional(),
+  detect: detectSchema.optional(),
   vary: varySchema.optional(),
   results: z.string(),
   json: z.boolean().optional(),
@@ -40,6 +52,9 @@ const optionsSchema = z.object({
 
 /** Names the scenario where a series has several. */
 const SCENARIO = 'scenario';
+
+const TIMES = 5;
+const MOST_TIMES = 20;
 
 export function addRepeat(program: Command): void {
   const command = program
@@ -50,7 +65,11 @@ export function addRepeat(program: Command): void {
     .argument('<scenario>', 'an Artillery scenario, as YAML')
     .argument('[other]', 'another one: the runs take turns (A, B, B, A, …), and the comparison follows')
     .argument('[arguments...]', 'after `--`: passed to each `artillery run`')
-    .option('-n, --times <n>', 'how many runs of each, at least 2', '5')
+    .option(
+      '-n, --times <n>',
+      `how many runs of each, at least 2 (default: ${TIMES}; with --detect, at most ${MOST_TIMES})`,
+    )
+    .option('--detect <share>', 'of two: goes on until a change of that share, such as 20%, would be seen')
     .option('--vary <NAME=a,b>', 'the runs of one scenario take turns with two values of an environment variable')
     .option('--results <folder>', 'where to create the folder of the series', 'results')
     .action(run);
@@ -59,37 +78,57 @@ export function addRepeat(program: Command): void {
       'repeat scenarios/1k.yml': 'five runs, then mean, deviation and 95 % interval of every figure',
       'repeat scenarios/5k.yml --times 3 -- --environment stock': 'with arguments for Artillery',
       'repeat before.yml after.yml': 'ten runs in turns, then whether a figure is better or worse',
+      'repeat before.yml after.yml --detect 20%': 'as many runs as it takes to see a change of 20 %',
       'repeat scenarios/1k.yml --vary COMPRESSION=off,on': 'one scenario, with and without',
     },
     exitCodes: {
       ...RUN_CODES,
-      5: 'of two scenarios: inconclusive, too few runs',
+      5: 'of two scenarios: inconclusive, too few runs; with --detect, such a change might not have been seen',
       130: 'stopped by Ctrl-C; repeat.json has the runs until then',
     },
   });
 }
 
 async function run(scenario: string, other: string | undefined, rest: string[], given: object): Promise<void> {
-  const { times, results, json, vary } = parseOptions(optionsSchema, given, 'repeat');
+  const {
+    detect,
+    times = detect === undefined ? TIMES : MOST_TIMES,
+    results,
+    json,
+    vary,
+  } = parseOptions(optionsSchema, given, 'repeat');
   // Artillery's only argument without a dash is the scenario, so the one after `--` is an option.
   const isOther = other !== undefined && !other.startsWith('-');
   const args = [...(other !== undefined && !isOther ? [other] : []), ...rest];
   if (isOther && vary) throw badOption('--vary: give it or another scenario, not both', 'repeat');
   const varied = isOther ? { [SCENARIO]: [scenario, other] } : (vary ?? {});
-  await untilStopped(async (signal) => {
-    const { folder, study, runs } = await repeat({ scenario, vary: varied, times, results, args }, signal);
-    const [question] = questionsOf(study.plan, runs);
-    const comparison = question?.contexts[0]?.comparison;
-    process.exitCode = signal.aborted ? STOPPED : exitCodeOf(study.runs);
-    if (process.exitCode === 0 && comparison && headlineOf(comparison, 1).answer === 'cannot-tell') {
-      process.exitCode = CANNOT_TELL;
-    }
-    if (json) return printJson(study);
-    if (runs.every(({ result }) => result === undefined)) return;
-    const document = comparison ? comparisonDocument(comparison) : seriesDocument(study);
-    console.log(`\n${renderConsole(document, screen())}`);
-    console.log(`\nSeries: ${join(folder, 'repeat.json')}`);
-  });
+  if (detect !== undefined && Object.keys(varied).length === 0) {
+    throw badOption('--detect: name another scenario, or --vary, to compare with', 'repeat');
+  }
+  const asked = { scenario, vary: varied, times, detect, results, args };
+  const { folder, study, runs, isStopped } = await repeat(asked);
+  const comparison = comparisonOf(study.plan, runs);
+  process.exitCode = isStopped ? STOPPED : exitCodeOf(study.runs);
+  if (process.exitCode === 0 && comparison && !isTold(comparison, detect)) process.exitCode = CANNOT_TELL;
+  if (json) return printJson(study);
+  if (runs.every(({ result }) => result === undefined)) return;
+  console.log(endText({ kind: 'repeat', folder }, renderConsole(reportOf(study, runs), screen())));
+}
+
+/** Undefined where nothing varies. */
+function comparisonOf(plan: Plan, runs: MeasuredRun[]): Comparison | undefined {
+  return questionsOf(plan, runs)[0]?.contexts[0]?.comparison;
+}
+
+function reportOf(study: Study, runs: MeasuredRun[]): Document {
+  const comparison = comparisonOf(study.plan, runs);
+  return comparison ? comparisonDocument(comparison) : seriesDocument(study);
+}
+
+function isTold(comparison: Comparison, detect: number | undefined): boolean {
+  const { answer } = headlineOf(comparison, 1);
+  if (answer === 'no-difference' && detect !== undefined) return wouldSee(comparison, 1, detect);
+  return answer !== 'cannot-tell';
 }
 
 export interface RepeatOptions {
@@ -99,22 +138,29 @@ export interface RepeatOptions {
   vary: Plan['vary'];
   /** Of each combination. */
   times: number;
+  /** Ends earlier if a change of that share would be seen. */
+  detect?: number | undefined;
   /** Where to create the folder of the series. */
   results: string;
   /** Further arguments of `artillery run`. */
   args: string[];
 }
 
+interface Repeated {
+  folder: string;
+  study: Study;
+  runs: MeasuredRun[];
+  isStopped: boolean;
+}
+
 /**
  * The first run that does not come to its end is the last one. A series whose runs were all refused leaves no folder.
  * @throws CapacityError NOT_INSTALLED, FILE_UNREADABLE, FILE_UNWRITABLE
  */
-export async function repeat(
-  { scenario, vary, times, results, args }: RepeatOptions,
-  signal: AbortSignal,
-): Promise<{ folder: string; study: Study; runs: MeasuredRun[] }> {
-  const artillery = artilleryScript();
-  const plan = { scenario, vary, servers: {}, except: [], repeat: times, seed: 1 };
+export async function repeat({ scenario, vary, times, detect, results, args }: RepeatOptions): Promise<Repeated> {
+  // Without Artillery, no folder is made.
+  artilleryScript();
+  const plan: Plan = { scenario, vary, servers: {}, except: [], repeat: times, detect, seed: 1 };
   const hash = scenarioHash(scenario);
   const name = (vary[SCENARIO] ?? [scenario]).map((path) => scenarioName(String(path))).join('-');
   const folder = newSeriesFolder(results, `${runId(new Date(), name)}-x${times}`);
@@ -130,10 +176,15 @@ export async function repeat(
       const env = Object.fromEntries(Object.entries(variables).map(([key, value]) => [key, String(value)]));
       return { scenario: String(path), args, overrides: {}, env };
     },
-    changesSince: () => [],
-    pagesOf: () => ({}),
+    reportOf,
+    ...(detect !== undefined && { isEnough: (made) => isEnough(plan, made, detect) }),
   });
-  const { document: study, runs } = await runSeries(series, { artillery, signal, say: console.error });
+  const { document: study, runs, isStopped } = await makeSeries(series);
   if (study.runs.every(({ exitCode }) => exitCode === EXIT_CODES.refused)) rmSync(folder, { recursive: true });
-  return { folder, study, runs: measuredRuns(runs) };
+  return { folder, study, runs: measuredRuns(runs), isStopped };
+}
+
+function isEnough(plan: Plan, runs: MeasuredRun[], share: number): boolean {
+  const comparison = comparisonOf(plan, runs);
+  return comparison !== undefined && wouldSee(comparison, 1, share);
 }

@@ -3,11 +3,11 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
-import { CapacityError, describeError } from '../../protocol/errors.ts';
+import { describeError } from '../../protocol/errors.ts';
 import { readResult } from '../../report/read.ts';
 import { renderRun } from '../../report/render/console.ts';
 import { runDocument } from '../../report/sections/run-document.ts';
-import { addHelp, printJson, screen, withJson } from './command.ts';
+import { addHelp, printJson, screen, withJson, writing } from './command.ts';
 
 interface Options {
   out?: string;
@@ -35,7 +35,8 @@ export function addReport(program: Command): void {
 
 async function write(run: string, { out = folderOf(run), verbose, json }: Options): Promise<void> {
   const result = readResult(run);
-  makeFolder(out);
+  const fix = 'choose a folder that you can write to: --out <folder>';
+  writing(out, fix, () => mkdirSync(out, { recursive: true }));
   // Loaded on demand, because it imports the charts, which no other command needs.
   const { writeReportFiles } = await import('../result/report-files.ts');
   const { written, failed } = writeReportFiles(result, out);
@@ -49,13 +50,4 @@ async function write(run: string, { out = folderOf(run), verbose, json }: Option
 
 function folderOf(run: string): string {
   return statSync(run, { throwIfNoEntry: false })?.isDirectory() ? run : dirname(run);
-}
-
-function makeFolder(folder: string): void {
-  try {
-    mkdirSync(folder, { recursive: true });
-  } catch (cause) {
-    const fix = 'choose a folder that you can write to: --out <folder>';
-    throw new CapacityError('FILE_UNWRITABLE', `cannot create ${folder}`, fix, { cause });
-  }
 }

@@ -3,9 +3,16 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
+import { runMetrics } from '../result/run-metrics.ts';
 import { requireBounds } from '../script/bounds.ts';
+import { thresholdProblems } from '../script/ensure.ts';
+import { WHOLE } from '../script/load/shares.ts';
+import { measuringProblems } from '../script/names.ts';
 import type { Script } from '../script/script.ts';
+import { readSettings, type Settings } from '../script/settings.ts';
 import { resolveArtillery } from '../series/artillery.ts';
+import { METRICS } from '../virtual-user/metrics.ts';
+import { STEPS } from '../virtual-user/steps/index.ts';
 
 /** Artillery's `artillery/util`, which has no types. */
 interface ArtilleryUtil {
@@ -44,6 +51,16 @@ export async function readScenario(path: string, environment: string | undefined
 }
 
 /**
+ * With the mistakes that Artillery would run it with, for commands that do not run it.
+ * @throws CapacityError as `readSettings`
+ */
+export function settingsOf(script: Script, env: NodeJS.ProcessEnv = process.env): Settings {
+  const metrics = [...runMetrics(), ...Object.values(METRICS)];
+  const mistakes = [...measuringProblems(script), ...thresholdProblems(script, metrics)];
+  return readSettings(script, STEPS, env, WHOLE, mistakes);
+}
+
+/**
  * @returns SHA-256 of the scenario's text
  * @throws CapacityError FILE_UNREADABLE
  */
@@ -62,6 +79,6 @@ function unreadable(path: string, cause: unknown): CapacityError {
 
 async function artilleryUtil(): Promise<ArtilleryUtil> {
   // Artillery's templates read the run's id from it.
-  Object.assign(globalThis, { artillery: { testRunId: 'doctor' } });
+  Object.assign(globalThis, { artillery: { testRunId: 'doctor', runtimeOptions: {} } });
   return (await import(resolveArtillery('artillery/util'))) as ArtilleryUtil;
 }

@@ -2,10 +2,10 @@
 import type { Command } from 'commander';
 import { EXIT_CODES, STOPPED } from '../../protocol/codes/exit-codes.ts';
 import type { Search, SearchEnd } from '../../protocol/documents/search.ts';
+import { renderConsole } from '../../report/render/console.ts';
 import { questionOf } from '../../report/search/document.ts';
-import { artilleryScript } from '../series/run.ts';
-import { runSeries } from '../series/series.ts';
-import { untilStopped } from '../series/until-stopped.ts';
+import { endText } from '../series/progress.ts';
+import { makeSeries } from '../series/series.ts';
 import { addHelp, printJson, screen, withJson } from './command.ts';
 import type { SearchOptions } from './search/plan.ts';
 
@@ -19,6 +19,7 @@ const CODES: Record<Exclude<SearchEnd, 'error'>, number> = {
   found: 0,
   highest: 0,
   none: EXIT_CODES.worse,
+  recovery: EXIT_CODES.worse,
   doctor: EXIT_CODES.suspect,
   generator: EXIT_CODES.suspect,
   machine: EXIT_CODES.suspect,
@@ -28,7 +29,9 @@ const CODES: Record<Exclude<SearchEnd, 'error'>, number> = {
 export function addSearch(program: Command): void {
   const command = program
     .command('search')
-    .description('Finds the highest level that a deployment holds: steps up until it breaks, bisects, and repeats.')
+    .description(
+      'Finds the highest level that a deployment holds: steps up until it breaks, rests and asks again, and bisects.',
+    )
     .argument('<scenario>', 'an Artillery scenario, as YAML')
     .requiredOption('--vary <what>', 'connections, rate, broadcastsPerSec or bytes')
     .option(
@@ -38,8 +41,9 @@ export function addSearch(program: Command): void {
     .option('--from <level>', 'first level; by default that of the scenario')
     .option('--to <level>', 'highest level; by default as far as the machine allows')
     .option('--factor <factor>', 'from one level to the next (default: 2)')
-    .option('--tolerance <percent>', 'largest gap from the answer to the lowest level that broke (default: 5)')
+    .option('--tolerance <percent>', 'by how much the answer may be off (default: 5)')
     .option('--repeat <n>', 'further runs at the level of the answer (default: 2)')
+    .option('--rest <seconds>', 'after a run that broke, before the next one (default: 30)')
     .option('--headroom <percent>', 'share of each limit that the table of machines leaves free (default: 30)')
     .option('-e, --environment <name>', 'one of the scenario’s config.environments')
     .option('--results <folder>', 'where to create the folder of the search, or to resume it', 'results')
@@ -51,8 +55,8 @@ export function addSearch(program: Command): void {
         'how fast may they connect?',
     },
     exitCodes: {
-      0: 'the answer is known, or the highest level asked for held',
-      1: 'no level held',
+      0: 'the search has an answer, or the highest level asked for held',
+      1: 'no level held, or what held before did not hold again',
       2: 'the search was refused, or one of its runs',
       3: 'the generator, its machine or the measurement was the limit',
       11: 'Artillery crashed in one of the runs',
@@ -63,22 +67,16 @@ export function addSearch(program: Command): void {
 
 async function run(path: string, { results, json, ...options }: Options): Promise<void> {
   // Loaded on demand, because they import the charts and the engine's steps, which load slowly.
-  const [{ readTask }, { searchSeries }, { endingOf }, { diagnose }, { readSituation }] = await Promise.all([
+  const [{ readTask }, { searchSeries }] = await Promise.all([
     import('./search/plan.ts'),
     import('./search/series.ts'),
-    import('./search/text.ts'),
-    import('../doctor/diagnosis.ts'),
-    import('../doctor/situation.ts'),
   ]);
-  const task = await readTask(path, options);
-  const series = searchSeries(task, results, async (settings) => diagnose(await readSituation(settings)));
-  console.error(questionOf(task.plan));
-  await untilStopped(async (signal) => {
-    const { document } = await runSeries(series, { artillery: artilleryScript(), signal, say: console.error });
-    process.exitCode = exitCodeOf(document);
-    if (json) printJson(document);
-    else console.log(endingOf(document, series.folder, screen()));
-  });
+  const series = searchSeries(await readTask(path, options), results);
+  console.error(questionOf(series.plan));
+  const { document, runs } = await makeSeries(series);
+  process.exitCode = exitCodeOf(document);
+  if (json) printJson(document);
+  else console.log(endText(series, renderConsole(series.reportOf(document, runs), screen())));
 }
 
 function exitCodeOf({ answer: { end }, runs }: Search): number {

@@ -1,7 +1,15 @@
-/** Why a run has no end, or no begin, as its result or its error says it. */
+/** A run that has no end, or no begin: why, as its result or its error says it, and what can still be asked for. */
 import type { Reason } from '../../protocol/codes/verdict-reasons.ts';
 import { CapacityError, startRefused } from '../../protocol/errors.ts';
+import type { Conductor } from '../run/conductor.ts';
+import type { RunContext } from '../run/context.ts';
+import { identityOf } from '../run/measurements/worker-identity.ts';
 import type { Stage } from '../run/stage.ts';
+import { succeed, within } from '../run/wait.ts';
+
+const ANSWER_TIMEOUT_MS = 5000;
+/** For a worker that died to be restarted, so that the result can name it. */
+const RESTART_TIMEOUT_MS = 5000;
 
 export function stoppedIn(stage: Stage): Reason {
   return {
@@ -44,4 +52,17 @@ export function withCode(error: unknown): CapacityError {
   return new CapacityError('UNEXPECTED', message, undefined, {
     cause: error instanceof Error ? error.cause : undefined,
   });
+}
+
+/** When a run has been stopped: what its result lacks. */
+export async function askForTheRest(conductor: Conductor, { measurements, control, link }: RunContext): Promise<void> {
+  await succeed(() => conductor.stopped(), ANSWER_TIMEOUT_MS);
+  if (measurements.snapshots.length === 0)
+    measurements.snapshots = (await within(link.snapshots(), ANSWER_TIMEOUT_MS)) ?? [];
+  if (measurements.eventLoops.length === 0)
+    measurements.eventLoops = (await within(control.eventLoops(false), ANSWER_TIMEOUT_MS)) ?? [];
+  if (measurements.workersAtEnd.length === 0) {
+    const workers = await succeed(() => control.stats(), RESTART_TIMEOUT_MS);
+    measurements.workersAtEnd = workers?.map(identityOf) ?? [];
+  }
 }

@@ -7,6 +7,7 @@ import { CapacityError, describeError } from '../../protocol/errors.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { exitCodeOf } from '../../report/answer/outcome.ts';
 import { liveFacts } from '../live/live-facts.ts';
+import { openLiveView } from '../live/open.ts';
 import type { LiveView } from '../live/server.ts';
 import { assembleResult } from '../result/assemble.ts';
 import { describeEnvironment, settingsOf } from '../result/environment.ts';
@@ -15,16 +16,15 @@ import { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import type { EngineLink } from '../run/link.ts';
 import type { GeneratorHost } from '../run/measurements/generator.ts';
-import { type Measurements, newMeasurements } from '../run/measurements/measurements.ts';
+import { Measurements } from '../run/measurements/measurements.ts';
 import { scenarioFile, scenarioName } from '../run/measurements/run-id.ts';
 import { RunRecord } from '../run/record/record.ts';
 import { openResources } from '../run/resources.ts';
 import { within } from '../run/wait.ts';
 import type { Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
-import { askForTheRest } from './ask-for-the-rest.ts';
 import type { Timeline } from './hosts/generator-hosts.ts';
-import { failedIn, killedIn, stoppedIn, usersLeftIn, withCode } from './incomplete.ts';
+import { askForTheRest, failedIn, killedIn, stoppedIn, usersLeftIn, withCode } from './incomplete.ts';
 import { log, logResult, openProgress, type Progress, type Terminal } from './terminal.ts';
 
 /** What conducts the run: Artillery's main thread, or the command `conduct`. */
@@ -82,7 +82,7 @@ export class MeasuredRun {
   constructor(options: MeasuredRunOptions) {
     const { config, scriptPath, link } = options;
     this.#options = options;
-    this.#measurements = newMeasurements(scenarioName(scriptPath ?? 'scenario'), config);
+    this.#measurements = new Measurements(scenarioName(scriptPath ?? 'scenario'), config);
     if (scriptPath !== undefined) this.#measurements.file = scenarioFile(scriptPath);
     this.#record = new RunRecord(config.results, this.#measurements.id);
     this.#measurements.id = this.#record.id;
@@ -200,7 +200,11 @@ export class MeasuredRun {
     const settings = settingsOf(script, config, target);
     const environment = describeEnvironment(settings, workers, surroundings.artilleryVersion);
     const conductor = new Conductor(context);
-    const view = await this.#openView(conductor, context);
+    const view = await openLiveView(config.livePort, conductor, context, this.#options.hosts);
+    if (view) {
+      this.#closers.add(() => view.close());
+      log(surroundings.terminal, `Live view: ${view.url}`);
+    }
     const live = openProgress(surroundings.terminal, liveFacts(conductor, context));
     this.#prepared = { context, conductor, environment, live, view };
     conductor.onStage = () => this.#save();
@@ -210,16 +214,6 @@ export class MeasuredRun {
     this.#save();
     this.#started = true;
     link.start();
-  }
-
-  async #openView(conductor: Conductor, context: RunContext): Promise<LiveView | undefined> {
-    const { livePort } = this.#options.config;
-    if (livePort === undefined) return undefined;
-    const { openLiveView } = await import('../live/open.ts');
-    const view = await openLiveView(livePort, conductor, context, this.#options.hosts);
-    this.#closers.add(() => view.close());
-    log(this.#options.surroundings.terminal, `Live view: ${view.url}`);
-    return view;
   }
 
   /** Writes the result in all its forms, and prints it. */

@@ -9,23 +9,30 @@ export const LIMITS = {
   nginxConnections: 'half of nginx’s `worker_connections`, less a margin for uneven hashing',
   machineMemory: 'available memory, by what generator and stack take per connection',
   containerMemory: 'likewise, where a container’s memory limit leaves less',
-  containerTasks: 'processes and threads that the container may have (`pids.max`)',
   systemFiles: '`fs.file-max`: a connection has up to four ends on this machine',
   conntrack: '`nf_conntrack_max`, if the kernel tracks connections',
   pings: 'cores, by the CPU that pings of idle connections take of a stack of ours',
-  workerRestart: 'PM2’s `max_memory_restart`, if a changed `ecosystem.config.js` sets it',
 };
 export type LimitName = keyof typeof LIMITS;
+
+/** A machine or a deployment holds as many connections as it has what they need. */
+export interface LimitCheck {
+  name: LimitName;
+  needs: (connections: number) => number;
+  /** Plans grow with the connections. */
+  has: (connections: number) => number;
+  /** @returns how to raise it to what so many connections need, as a command where possible */
+  raise: (needed: number, connections: number) => string;
+}
 
 /** Warning → when it is given. A run starts nevertheless. */
 export const WARNINGS = {
   unmeasured: 'the scenario has no plugin, so nothing measures the server',
   leaving: 'virtual users leave by themselves, without `hold` and without `overTime`',
   acceptQueue: 'half a second of new connections exceeds a listener’s queue: the kernel drops the rest',
-  proxyReadTimeout: 'nginx’s `proxy_read_timeout` is not longer than `pingInterval` + `pingTimeout`',
   rampCpu: 'more new connections per second than the cores usually handle beside the pings',
   broadcastCpu: 'a broadcast to all takes longer than `broadcasts.interval`',
-  redisOutputBuffer: 'broadcasts would fill Redis’ buffer while a worker is busy for a `pingTimeout`',
+  generatorWaits: 'the workers of a stack here take all cores so long for a broadcast that the generator receives late',
   tcpMemory: 'a broadcast can fill more socket buffers than `net.ipv4.tcp_mem` allows',
 };
 export type WarningName = keyof typeof WARNINGS;
@@ -38,10 +45,11 @@ export const TARGET_CHECKS = {
   polling: 'where the scenario polls: the requests of a session reach the same worker',
   connect: 'the server accepts a connection with the scenario’s `auth`',
   control: 'each control port can be reached, takes the token, and has the same version',
-  workers: 'the control ports are those of all workers, each once',
+  workers: 'the control ports are those of all workers, each once, and an adapter connects them, or else a warning',
   clock: 'each worker’s clock is known to 1 ms, or else a warning',
   metrics: 'each page of metrics has the memory of its layer',
   limits: 'ports and files of this machine suffice',
+  burst: 'with `--burst`: no limit of connections or of their rate is met; without it, such limits are not found',
   idle: 'a silent connection survives `pingInterval` + `pingTimeout`, at most 120 s',
 };
 export type TargetCheckName = keyof typeof TARGET_CHECKS;

@@ -10,9 +10,8 @@ import type { Situation } from './situation.ts';
 const KB = 1024;
 const MB = 1024 * KB;
 
-/** RSS of a worker without connections, and what each connection adds. */
-export const WORKER_START_BYTES = 125 * MB;
-const WORKER_CONNECTION_BYTES = 16 * KB;
+/** RSS of a worker without connections. */
+const WORKER_START_BYTES = 125 * MB;
 
 /** By the memory of the whole machine, so that shared pages count once. */
 const PER_CONNECTION = {
@@ -32,15 +31,8 @@ const PING_SECONDS = { worker: 87e-6, nginx: 47e-6, generator: 42e-6 };
 
 /** At 0 connections. */
 const PER_PROCESS = { artillery: 360 * MB, fleet: 60 * MB, nginxWorker: 6 * MB, pm2: 30 * MB, redis: 8 * MB };
-/** Processes and threads: Node has some of its own in each process, V8's and libuv's; Artillery adds one per worker. */
-const TASKS = { node: 11, nginxWorker: 1, redis: 6 };
 /** nginx reserves it for each of its `worker_connections` at start. */
 const NGINX_SLOT_BYTES = 400;
-
-/** @returns RSS that a connection adds to its worker */
-export function workerConnectionBytes({ compression }: Situation['load']): number {
-  return WORKER_CONNECTION_BYTES + (compression ? COMPRESSED_CONNECTION_BYTES.worker : 0);
-}
 
 /** @returns ends of one connection on this machine, each an open file; a full local stack has two hops */
 export function endsPerConnection({ load, deployment }: Situation): number {
@@ -78,19 +70,6 @@ function compressionBytes({ load }: Situation): number {
   if (!load.compression) return 0;
   const { worker, generator } = COMPRESSED_CONNECTION_BYTES;
   return generator + (load.local ? worker : 0);
-}
-
-/** @returns processes and threads of everything that a run would start here */
-export function tasksOf(situation: Situation, connections: number): number {
-  const { machine, deployment } = situation;
-  // Artillery, and the process of the reference receiver.
-  const nodes = 2 + fleetSize(situation, connections);
-  const plan = deployment.kind === 'planned' ? planFor(deployment, machine, connections) : null;
-  const { nginx, redis } = deployment.starts;
-  // With PM2.
-  const stack = plan ? (plan.workers + 1) * TASKS.node : 0;
-  const proxy = plan && nginx ? (plan.nginx.workers + 1) * TASKS.nginxWorker : 0;
-  return nodes * TASKS.node + machine.artilleryWorkers + stack + proxy + (redis ? TASKS.redis : 0);
 }
 
 function generatorStart(situation: Situation, connections: number): number {

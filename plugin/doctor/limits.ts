@@ -2,20 +2,10 @@
 import { FLEET_RESERVED_FILES, MAX_FLEET_PROCESSES } from '../../protocol/generator.ts';
 import { integer } from '../../report/text/format.ts';
 import { perWorkerCapacity, RESERVED_FILES } from '../../server/stack/plan.ts';
-import type { LimitName } from './checks.ts';
-import { coresNeeded } from './cores.ts';
-import {
-  conntrackEntries,
-  endsPerConnection,
-  memoryBytes,
-  pingCores,
-  tasksOf,
-  WORKER_START_BYTES,
-  workerConnectionBytes,
-} from './costs.ts';
+import type { LimitCheck, LimitName } from './checks.ts';
+import { conntrackEntries, endsPerConnection, memoryBytes, pingCores } from './costs.ts';
 import { planFor } from './deployment.ts';
-import type { LimitCheck } from './limit-check.ts';
-import type { Machine } from './machine.ts';
+import { coresNeeded, type Machine } from './machine.ts';
 import { generatorPorts, proxyPorts } from './ports.ts';
 import type { Situation } from './situation.ts';
 
@@ -84,7 +74,7 @@ function ofGenerator({ machine, load }: Situation): LimitCheck[] {
 }
 
 function ofMachine(situation: Situation): LimitCheck[] {
-  const { memoryAvailableBytes, memoryLimitedBy, systemFiles, conntrack, tasks } = situation.machine;
+  const { memoryAvailableBytes, memoryLimitedBy, systemFiles, conntrack } = situation.machine;
   const isContainer = memoryLimitedBy === 'container';
   return [
     {
@@ -104,26 +94,23 @@ function ofMachine(situation: Situation): LimitCheck[] {
       has: () => systemFiles.max,
       raise: (files) => `sysctl -w fs.file-max=${files}`,
     },
-    ...only(conntrack, ({ max, used }) => ({
-      name: 'conntrack',
-      needs: (n) => used + n * conntrackEntries(situation),
-      has: () => max,
-      raise: (entries) => `sysctl -w net.netfilter.nf_conntrack_max=${entries}`,
-    })),
-    // `pids.max` counts threads, too.
-    ...only(tasks, ({ max, used }) => ({
-      name: 'containerTasks',
-      needs: (n) => used + tasksOf(situation, n),
-      has: () => max,
-      raise: (processes) => `raise the container's limit of processes (pids.max) to ${processes}`,
-    })),
+    ...(conntrack
+      ? [
+          {
+            name: 'conntrack' as const,
+            needs: (n: number) => conntrack.used + n * conntrackEntries(situation),
+            has: () => conntrack.max,
+            raise: (entries: number) => `sysctl -w net.netfilter.nf_conntrack_max=${entries}`,
+          },
+        ]
+      : []),
   ];
 }
 
 /** Of a stack of ours, whose ping interval is known. */
 function ofWorkers(situation: Situation): LimitCheck[] {
-  const { machine, load, deployment } = situation;
-  const { ping, workerRestartBytes } = deployment;
+  const { machine, deployment } = situation;
+  const { ping } = deployment;
   const perWorker = (n: number) => Math.ceil(n / workersAt(situation, n));
   return [
     {
@@ -142,12 +129,6 @@ function ofWorkers(situation: Situation): LimitCheck[] {
       has: () => machine.openFiles.hard,
       raise: (files, n) => restartStack(situation, n) ?? raiseFiles(machine, files),
     },
-    ...only(workerRestartBytes, (bytes) => ({
-      name: 'workerRestart',
-      needs: (n) => WORKER_START_BYTES + perWorker(n) * workerConnectionBytes(load),
-      has: () => bytes,
-      raise: () => 'ecosystem.config.js: remove max_memory_restart',
-    })),
   ];
 }
 
@@ -164,11 +145,6 @@ function nginxConnections(situation: Situation): LimitCheck {
     // A stack that a run starts is planned for the number. Only a very low open-file limit leaves no room for uneven hashing.
     raise: (_, n) => restartStack(situation, n) ?? raiseFiles(machine, 1024),
   };
-}
-
-/** @returns nothing where there is no limit */
-function only<T>(limit: T | null, check: (limit: T) => LimitCheck): LimitCheck[] {
-  return limit === null ? [] : [check(limit)];
 }
 
 function workersAt({ deployment, machine }: Situation, connections: number): number {

@@ -5,6 +5,7 @@ import { cpus } from 'node:os';
 import { readCgroup } from '../../protocol/machine/cgroup.ts';
 import { openFileLimits } from '../../protocol/machine/open-files.ts';
 import { allowedCpus, availableMemory, lowestQuota } from '../../protocol/machine/usable.ts';
+import { decimals } from '../../report/text/format.ts';
 import { hasPm2 } from '../../server/stack/pm2.ts';
 import { findTool, type Tool } from '../../server/stack/tools.ts';
 
@@ -22,22 +23,20 @@ export interface Machine {
   timeWaitReuse: 'none' | 'all' | 'loopback';
   /** `net.core.somaxconn`: longest accept queue. */
   somaxconn: number;
-  /** `net.ipv4.tcp_max_syn_backlog`; infinite if SYN cookies are on. */
-  synBacklog: number;
   /** Null if the kernel does not track connections here. */
   conntrack: { max: number; used: number } | null;
   /** Without swapping, and within a container's limits. */
   memoryAvailableBytes: number;
   /** Whose limit decides what is available. */
   memoryLimitedBy: 'machine' | 'container';
-  /** Processes and threads of the container: its limit (`pids.max`), and those that run now; null without a limit. */
-  tasks: { max: number; used: number } | null;
   /** Of all TCP buffers together: the last value of `net.ipv4.tcp_mem`. */
   tcpMemoryBytes: number;
   /** Those that a run may use: a quota of CPU time counts as so many, and can be a fraction. */
   cores: number;
   /** In cores; null without any. */
   cpuQuota: number | null;
+  /** This process, and what it starts, come before all that has the usual priority. */
+  isRealTime: boolean;
   /** Threads in which Artillery runs virtual users. */
   artilleryWorkers: number;
   /** Whether all of 127.0.0.0/8 is usable, as on Linux. */
@@ -59,25 +58,19 @@ export async function readMachine(): Promise<Machine> {
   const cgroup = readCgroup();
   const memory = availableMemory(cgroup);
   const cpuQuota = lowestQuota(cgroup) ?? null;
-  // The one with the least left.
-  const [tasks = null] = cgroup.tasks.sort((a, b) => a.max - a.used - (b.max - b.used));
   return {
     openFiles: { ...openFileLimits(), ceiling: orNoLimit(sysctl('fs/nr_open')[0]) },
     systemFiles: { max: orNoLimit(sysctl('fs/file-max')[0]), used: used ?? 0 },
     ephemeralPorts: first !== undefined && last !== undefined ? { first, last } : IANA_PORTS,
     timeWaitReuse: (['none', 'all', 'loopback'] as const)[sysctl('net/ipv4/tcp_tw_reuse')[0] ?? 0] ?? 'none',
     somaxconn: orNoLimit(sysctl('net/core/somaxconn')[0]),
-    synBacklog:
-      sysctl('net/ipv4/tcp_syncookies')[0] === 0
-        ? orNoLimit(sysctl('net/ipv4/tcp_max_syn_backlog')[0])
-        : Number.POSITIVE_INFINITY,
     conntrack,
     memoryAvailableBytes: memory.bytes,
     memoryLimitedBy: memory.limitedBy,
-    tasks,
     tcpMemoryBytes: orNoLimit(tcpPages) * PAGE_BYTES,
     cores: Math.min(allowedCpus().length, cpuQuota ?? Number.POSITIVE_INFINITY),
     cpuQuota,
+    isRealTime: isRealTime(),
     // As Artillery 2.0.34 counts them.
     artilleryWorkers: Math.max(1, cpus().length - 1),
     manyLoopbackAddresses,
@@ -114,27 +107,42 @@ function readConntrack(): Machine['conntrack'] {
   return max && used ? { max, used } : null;
 }
 
-function sysctl(name: string): number[] {
-  return numbers(readText(`/proc/sys/${name}`));
+/** By the 41st field of its status: SCHED_FIFO or SCHED_RR. */
+function isRealTime(): boolean {
+  try {
+    const stat = readFileSync('/proc/self/stat', 'latin1');
+    return ['1', '2'].includes(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[38] ?? '');
+  } catch {
+    return false;
+  }
 }
 
-/** `unlimited` is read as infinity. */
-function numbers(text: string | undefined): number[] {
-  if (text === undefined) return [];
-  return text
-    .trim()
-    .split(/\s+/)
-    .map((text) => (text === 'unlimited' ? Number.POSITIVE_INFINITY : Number(text)));
+/** @returns its numbers; none where there is no such setting */
+function sysctl(name: string): number[] {
+  try {
+    return readFileSync(`/proc/sys/${name}`, 'utf8').trim().split(/\s+/).map(Number);
+  } catch {
+    return [];
+  }
 }
 
 function orNoLimit(value: number | undefined): number {
   return value ?? Number.POSITIVE_INFINITY;
 }
 
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
+/** @returns `2 cores`, or `0.5 cores (CPU quota of the container)` */
+export function coresText(machine: Cores): string {
+  const cores = `${decimals(machine.cores, Number.isInteger(machine.cores) ? 0 : 2)} cores`;
+  return isQuota(machine) ? `${cores} (CPU quota of the container)` : cores;
+}
+
+/** @returns what to raise, as in "or 4 cores" */
+export function coresNeeded(machine: Cores, cores: number): string {
+  return isQuota(machine) ? `a CPU quota of ${Math.ceil(cores)} cores` : `${Math.ceil(cores)} cores`;
+}
+
+type Cores = Pick<Machine, 'cores' | 'cpuQuota'>;
+
+function isQuota({ cores, cpuQuota }: Cores): boolean {
+  return cpuQuota !== null && cpuQuota <= cores;
 }

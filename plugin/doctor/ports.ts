@@ -1,8 +1,8 @@
 /** Source ports of each hop: a port serves one connection per source address and destination. */
 import { CONNECTIONS_PER_LOOPBACK_ADDRESS, fleetProcesses, SOURCE_PORTS } from '../../protocol/generator.ts';
 import { rotatesLoopback } from '../../protocol/machine/loopback.ts';
+import type { LimitCheck } from './checks.ts';
 import { planFor } from './deployment.ts';
-import type { LimitCheck } from './limit-check.ts';
 import type { Machine } from './machine.ts';
 import type { Situation } from './situation.ts';
 

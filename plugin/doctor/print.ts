@@ -1,9 +1,8 @@
 /** A diagnosis as text. */
 import { decimals, integer, spaced, wrap } from '../../report/text/format.ts';
 import { table } from '../../report/text/table.ts';
-import { coresText } from './cores.ts';
 import type { Diagnosis } from './diagnosis.ts';
-import type { Program } from './machine.ts';
+import { coresText, type Program } from './machine.ts';
 import type { Situation } from './situation.ts';
 
 const INDENT = '  ';

@@ -5,21 +5,22 @@ import { SOCKETS_PER_CONNECTION, transportsName } from '../../protocol/connectio
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { fleetProcesses } from '../../protocol/generator.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
-import { type EngineMessage, RELEASE_PARTS, type RunMessage } from '../../protocol/link/messages.ts';
+import type { EngineMessage, RunMessage } from '../../protocol/link/messages.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
 import { openFileLimits } from '../../protocol/machine/open-files.ts';
+import { ownEventPlan } from '../fleet/client/counted-event.ts';
 import { Fleet } from '../fleet/fleet.ts';
 import type { FleetSettings } from '../fleet/messages.ts';
 import { requireBounds } from '../script/bounds.ts';
-import { handedOver } from '../script/handed-over.ts';
+import { handedOver, keepVariablesOfBefore } from '../script/handed-over.ts';
 import { invalidSettings } from '../script/invalid-settings.ts';
 import { connectionsOfShare } from '../script/load/load.ts';
 import { type EngineOptions, parseEngineOptions } from '../script/options/engine-options.ts';
 import { readScenarios } from '../script/scenarios.ts';
 import { ENGINE, type Scenario, type Script, type ScriptPhase, usesOurEngine } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
+import { loadHttpEngine } from '../virtual-user/artillery.ts';
 import { FlowError } from '../virtual-user/flow-error.ts';
-import { loadHttpEngine } from '../virtual-user/http-engine.ts';
 import { Meter } from '../virtual-user/meter.ts';
 import type { Shared } from '../virtual-user/shared.ts';
 import { Signals } from '../virtual-user/signals.ts';
@@ -61,12 +62,8 @@ export default class CapacityEngine {
     this.#script = script;
     this.#helpers = helpers;
     this.#dependencies = { startFleet: Fleet.start, runtime: artilleryRuntime(), ...dependencies };
-    if (this.#hasHook) {
-      events.on('phaseStarted', () => this.#begin());
-      return;
-    }
-    this.#followPhases(events);
-    events.on('done', () => this.#reportFailures());
+    if (this.#hasHook) events.on('phaseStarted', () => this.#begin());
+    else this.#followPhases(events);
   }
 
   /**
@@ -75,21 +72,23 @@ export default class CapacityEngine {
    */
   async init(): Promise<void> {
     const { runtime } = this.#dependencies;
-    if (!runtime.isWorker) return;
+    if (!runtime.isWorker) return keepVariablesOfBefore(this.#script);
+    const { worker, workers } = this.#share;
     const link = this.#hasHook ? this.#linkTo(runtime) : undefined;
     this.#link = link;
-    const { worker, workers } = this.#share;
     try {
       this.#context = await this.#start();
-      link?.ready(this.#context, workers);
-      if (this.#context && !link && worker === 1) runtime.warn(NO_RESULT);
     } catch (error) {
-      const { code, message, fix } = asCapacityError(error);
-      if (link) link.failed(code, message, fix);
-      else runtime.abort(describeError(asCapacityError(error)));
+      const refusal = asCapacityError(error);
+      if (link) link.failed(refusal.code, refusal.message, refusal.fix);
+      else runtime.abort(describeError(refusal));
       await new Promise(() => {});
     }
-    if (!link) return;
+    if (!link) {
+      if (this.#context && worker === 1) runtime.warn(NO_RESULT);
+      return;
+    }
+    link.ready(this.#context, workers);
     void this.#signals.start.promise.then((atUs) => {
       this.#startAtUs = atUs;
     });
@@ -130,7 +129,7 @@ export default class CapacityEngine {
   createScenario(scenario: Scenario, events: ScenarioEvents): ScenarioFunction {
     const context = this.#context;
     if (!context) return refuse(events);
-    this.#meter.attach(events);
+    context.meter.attach(events);
     return createScenarioFunction(scenario, events, context, () => this.#putOffMs);
   }
 
@@ -142,7 +141,7 @@ export default class CapacityEngine {
   }
 
   #release(): void {
-    this.#signals.release();
+    this.#signals.release.resolve();
     this.#signals.finish.resolve();
   }
 
@@ -205,6 +204,7 @@ export default class CapacityEngine {
 
   /** Without the hook, held connections leave after the last phase. */
   #followPhases(events: RunnerEvents): void {
+    events.on('done', () => this.#reportFailures());
     const isLast = (phase: ScriptPhase) => phase === this.#script.config.phases?.at(-1);
     events.on('phaseCompleted', (phase) => isLast(phase) && this.#release());
     // For a phase without arrivals Artillery emits no `phaseCompleted`.
@@ -214,11 +214,9 @@ export default class CapacityEngine {
 
 /** What the run will do, as far as the fleet has to know it. */
 function planOf({ broadcasts, rooms, delivery }: Settings): Pick<FleetSettings, 'broadcasts' | 'rooms' | 'ownEvent'> {
-  const count = broadcasts.count + (RELEASE_PARTS - 1) * broadcasts.byConnections;
-  const plan = { broadcasts: { count, bytes: broadcasts.bytes }, ...(rooms.count > 1 && { rooms }) };
+  const plan = { broadcasts: { count: broadcasts.count, bytes: broadcasts.bytes }, ...(rooms.count > 1 && { rooms }) };
   if (!delivery) return plan;
-  const { event, id, sentAt, bytes, join } = delivery;
-  return { ...plan, ownEvent: { event, id, sentAt, bytes, join } };
+  return { ...plan, ownEvent: ownEventPlan(delivery) };
 }
 
 /** For the main thread, and after a failed start, where there is no fleet to run on. */

@@ -77,7 +77,7 @@ export class RunLink {
   async #receive(message: RunMessage): Promise<void> {
     const { signals } = this.#options;
     if (message.type === 'start') return signals.start.resolve(message.atUs);
-    if (message.type === 'release') return signals.release(message.parts);
+    if (message.type === 'release') return signals.release.resolve();
     if (message.type === 'finish') return signals.finish.resolve();
     this.#send(await this.#answer(message));
     if (message.type === 'close') this.close();
@@ -107,10 +107,10 @@ export class RunLink {
   }
 
   #sendStatus({ fleet, tally }: Reported): void {
-    const { started, toOpen, holding, failed, failures } = tally;
+    const { started, holding, failed, failures } = tally;
     const ofFleet = fleet.status();
     const loopLateMs = Math.max(ofFleet.loopLateMs, this.#lag.tick());
-    const status = { ...ofFleet, loopLateMs, started, toOpen, holding, failed, failures };
+    const status = { ...ofFleet, loopLateMs, started, holding, failed, failures };
     this.#send({ type: 'status', status });
   }
 

@@ -5,14 +5,11 @@ export class FleetError extends Error {
   readonly code: FailureCode;
   /** Payload of a CONNECT_ERROR. */
   readonly data: unknown;
-  /** How long the server asks to stay away. */
-  readonly retryAfterMs: number | undefined;
 
-  constructor(code: FailureCode, message: string, data?: unknown, retryAfterMs?: number) {
+  constructor(code: FailureCode, message: string, data?: unknown) {
     super(message);
     this.name = 'FleetError';
     this.code = code;
     this.data = data;
-    this.retryAfterMs = retryAfterMs;
   }
 }

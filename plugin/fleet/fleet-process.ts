@@ -145,7 +145,7 @@ export class FleetProcess {
   #settle(pending: Pending | undefined, answer: FleetAnswer): void {
     pending?.onAnswer?.(answer);
     if (answer.op !== 'failed') pending?.resolve(answer);
-    else pending?.reject(new FleetError(answer.cause, answer.message, answer.data, answer.retryAfterMs));
+    else pending?.reject(new FleetError(answer.cause, answer.message, answer.data));
   }
 
   #take(requestId: number): Pending | undefined {

@@ -17,7 +17,7 @@ import { type FleetConnection, RemoteConnection } from './remote-connection.ts';
 import { rowsOfSilentProcess } from './silent-process.ts';
 
 /** Connections that go to the same process in a row: fewer than the open files that each process keeps in reserve. */
-export const BATCH_SIZE = 16;
+const BATCH_SIZE = 16;
 /** A process that answers later than this counts as stopped. Shorter than the run's timeout for its engines. */
 const ANSWER_TIMEOUT_MS = 10_000;
 
@@ -92,7 +92,7 @@ export class Fleet {
     return emptiest;
   }
 
-  status(): Omit<FleetStatus, 'started' | 'toOpen' | 'holding' | 'failed' | 'failures'> {
+  status(): Omit<FleetStatus, 'started' | 'holding' | 'failed' | 'failures'> {
     const counts = { connecting: 0, connected: 0, upgrading: 0, away: 0, joining: 0, joined: 0 };
     const statuses = this.#processes.map(({ status }) => status);
     const sum = addUp(statuses, { ...counts, received: 0, reached: 0, loopLateMs: 0 });

@@ -38,10 +38,7 @@ const NOTHING = {
     ...{ connections: 0, due: 0, sent: 0, notSent: { missed: 0, disconnected: 0 } },
     ...{ unasked: 0, acknowledged: 0, unanswered: 0, lost: 0, measured: NO_TIMES, outside: NO_TIMES },
   },
-  ignoredEvents: 0,
   unknownAcks: 0,
-  receivedBytes: 0,
-  sentBytes: 0,
 };
 
 export function mergeSnapshots(entries: ProcessEntry[]): MergedSnapshot {

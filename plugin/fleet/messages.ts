@@ -105,10 +105,10 @@ export type FleetCommand =
       requestId: number;
       namespace: string;
       options?: OpenOptions;
-      /** Delays the opening; further commands for the connection wait as well. */
-      afterMs?: number;
     }
   | { op: 'emit'; id: number; namespace: string; event: string; args: unknown[]; requestId?: number }
+  /** The connection is in these rooms of an own event. */
+  | { op: 'enter'; id: number; rooms: string[] }
   /** The connection sends the message from now on. `message` comes once for each process, with the first of its keys. */
   | { op: 'repeat'; id: number; key: number; message?: RepeatedMessage }
   | { op: 'listen'; id: number; namespace: string; event: string; mode: ListenMode }
@@ -123,7 +123,7 @@ export type FleetAnswer =
   | { op: 'answer'; requestId: number; answer: unknown }
   | ({ op: 'failed'; requestId: number } & Failure)
   | ConnectionReport
-  | ({ op: 'status' } & Omit<FleetStatus, 'started' | 'toOpen' | 'holding' | 'failed' | 'failures' | 'ended'>);
+  | ({ op: 'status' } & Omit<FleetStatus, 'started' | 'holding' | 'failed' | 'failures' | 'ended'>);
 
 /** What happens to a connection without having been asked for. */
 export type ConnectionReport =

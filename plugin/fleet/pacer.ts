@@ -4,39 +4,31 @@
  */
 const BATCH_MS = 10;
 
-/** @param afterMs how long before its scheduled time it is called; 0 if that time has come */
-type Work = (afterMs: number) => void;
+type Work = () => void;
 
 export class Pacer {
   readonly #perMs: number;
-  readonly #aheadMs: number;
   #queue: Work[] = [];
   #next = 0;
   #startMs = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param aheadMs calls the work of the next so many milliseconds at once; the work itself then waits for `afterMs` */
-  constructor(ratePerSec: number, aheadMs = 0) {
+  constructor(ratePerSec: number) {
     this.#perMs = ratePerSec / 1000;
-    this.#aheadMs = aheadMs;
   }
 
   add(work: Work): void {
     this.#queue.push(work);
     if (this.#timer) return;
     this.#startMs = performance.now();
-    this.#timer = setInterval(() => this.#run(), this.#aheadMs || BATCH_MS);
-    if (this.#aheadMs > 0) setImmediate(() => this.#run());
+    this.#timer = setInterval(() => this.#run(), BATCH_MS);
   }
 
   #run(): void {
     const elapsedMs = performance.now() - this.#startMs;
-    const due = Math.ceil((elapsedMs + this.#aheadMs) * this.#perMs);
+    const due = Math.ceil(elapsedMs * this.#perMs);
     // Checked on every pass: the work can close this pacer.
-    while (this.#next < Math.min(this.#queue.length, due)) {
-      const afterMs = Math.max(0, this.#next / this.#perMs - elapsedMs);
-      this.#queue[this.#next++]?.(afterMs);
-    }
+    while (this.#next < Math.min(this.#queue.length, due)) this.#queue[this.#next++]?.();
     if (this.#next === this.#queue.length) this.close();
   }
 

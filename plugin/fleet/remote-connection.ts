@@ -73,6 +73,7 @@ export class RemoteConnection {
   /** Commands before that can wait, since the `open` before them waits as well. */
   #isOpen = false;
   #watcher: Partial<Watcher> = NOBODY;
+  #rooms: string | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(id: number, child: FleetProcess, accounts: Accounts, forget: () => void) {
@@ -85,15 +86,13 @@ export class RemoteConnection {
   /**
    * Opens the transport if needed, then the namespace. The command and its answer can each travel some milliseconds
    * late, in a batch with others; the times in the answer are those of the connection itself.
-   * @param afterMs delays the opening of a connection that is one of many; ignored if it is open already
    */
-  async open(namespace: string, options?: OpenOptions, afterMs?: number): Promise<Opened> {
+  async open(namespace: string, options?: OpenOptions): Promise<Opened> {
     this.#accounts.begin(this.#account);
     const command = (requestId: number) => {
       const open: Extract<FleetCommand, { op: 'open' }> = { op: 'open', id: this.id, requestId, namespace };
       // The IPC channel would serialize a key without a value as well.
       if (options) open.options = options;
-      if (afterMs) open.afterMs = afterMs;
       return open;
     };
     // Counted at once: the report that it has ended can be in the same message, before the promise resolves.
@@ -115,6 +114,14 @@ export class RemoteConnection {
   /** Fire and forget. */
   emit(namespace: string, event: string, args: unknown[]): void {
     this.child.send({ op: 'emit', id: this.id, namespace, event, args }, !this.#isOpen);
+  }
+
+  /** From now on it is expected to get what an own event brings to these rooms. */
+  enter(rooms: string[]): void {
+    const entered = JSON.stringify(rooms);
+    if (entered === this.#rooms) return;
+    this.#rooms = entered;
+    this.child.send({ op: 'enter', id: this.id, rooms });
   }
 
   /** Sends the message from now on, once in each period, until it is closed. */

@@ -1,10 +1,6 @@
 /** Ledger rows for a fleet process that has died or does not answer. */
-import { createHistogram, encodeHistogram } from '../../protocol/histogram.ts';
-import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link/ledger.ts';
-import { NO_COPIES } from '../../protocol/receipt-columns.ts';
+import { emptyRow, type FreezeOrder, type FrozenBroadcast } from '../../protocol/link/ledger.ts';
 import type { FleetProcess } from './fleet-process.ts';
-
-const NO_LATENCIES = encodeHistogram(createHistogram());
 
 /**
  * The receipts of a process are lost with it, or unreadable while it is stopped. Its members count as lost, not as never
@@ -18,16 +14,5 @@ export function rowsOfSilentProcess(
   if (joined === 0) return [];
   return broadcasts
     .filter(({ sentAtUs }) => sentAtUs < atUs)
-    .map(({ seq }) => ({
-      process: index,
-      seq,
-      ...NO_COPIES,
-      expected: joined,
-      lostDisconnected: joined,
-      earlyByUs: 0,
-      receivers: 0,
-      latencyUs: { local: NO_LATENCIES, cross: NO_LATENCIES },
-      firstUs: 0,
-      lastUs: 0,
-    }));
+    .map(({ seq }) => ({ ...emptyRow(seq), process: index, expected: joined, lostDisconnected: joined }));
 }

@@ -1,12 +1,15 @@
 /** Artillery as one of several generator hosts: brings its share of the phases, and is conducted from elsewhere. */
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
+import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
+import { harmless } from '../../protocol/printable.ts';
 import { ownRelease } from '../../protocol/release.ts';
+import { requireOwnEngine } from '../conduct/hosts/admission.ts';
 import { Agent } from '../conduct/hosts/agent.ts';
 import { parseJoinLine } from '../conduct/hosts/join-line.ts';
 import { requireFit } from '../doctor/diagnosis.ts';
@@ -15,10 +18,11 @@ import { handOver } from '../script/handed-over.ts';
 import { inputsOf } from '../script/inputs.ts';
 import { arrivalsOf } from '../script/load/phases.ts';
 import type { Share } from '../script/load/shares.ts';
-import { ENGINE, type Script } from '../script/script.ts';
+import type { Script } from '../script/script.ts';
 import { readSettings } from '../script/settings.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
 import { type ArtilleryEvents, artillery, disableThresholds, replacePhases, tuneWorkerHeaps } from './artillery.ts';
+import { divertReporter } from './reporter.ts';
 
 /** Only the conductor speaks with the workers' control ports. */
 const NO_TOKEN = 'only-the-conductor-needs-it';
@@ -40,17 +44,19 @@ export class HostRun {
   /** @throws CapacityError for invalid settings, with nothing left open */
   constructor(script: Script, events: ArtilleryEvents, { conductor, share, silentAfterMs }: HostRunOptions) {
     requireOpenFiles();
-    const join = parseJoinLine(conductor);
-    if (!join) throw noJoinLine();
+    const line = parseJoinLine(conductor);
+    if (!line) throw noJoinLine();
     const config = readSettings(script, STEPS, { CAPACITY_TOKEN: NO_TOKEN, ...process.env }, share);
-    if (config.engine !== ENGINE) throw otherEngine(config.engine);
+    requireOwnEngine(config);
+    // The conductor has the figures of all hosts; these are only for whoever looks at this one.
+    divertReporter(events, join(config.results, `artillery-${hostname()}.log`));
     replacePhases(config.phases);
     handOver(config);
     tuneWorkerHeaps();
     // The figures of the whole run are elsewhere, so all of them would be missed.
     disableThresholds();
     this.#agent = new Agent({
-      join,
+      join: line,
       hello: {
         host: hostname(),
         instance: randomUUID(),
@@ -68,7 +74,7 @@ export class HostRun {
       ...(silentAfterMs !== undefined && { silentAfterMs }),
     });
     this.#listen(events);
-    const { host, port } = join;
+    const { host, port } = line;
     log(
       `This host brings ${config.load.connections} connections; ${host}:${port} conducts the run and has its result.`,
     );
@@ -113,7 +119,7 @@ export class HostRun {
 }
 
 function log(text: string): void {
-  if (artillery().testInfo.flags.quiet !== true) artillery().log(text);
+  if (artillery().testInfo.flags.quiet !== true) artillery().log(harmless(text));
 }
 
 function noJoinLine(): CapacityError {
@@ -122,9 +128,4 @@ function noJoinLine(): CapacityError {
     'environment variable CAPACITY_CONDUCTOR: expected https://host:port#token.fingerprint',
     'copy the line that `npx socketio-capacity conduct` prints; in a shell, put it in quotes',
   );
-}
-
-function otherEngine(engine: string): CapacityError {
-  const message = `engine ${engine} reports nothing to a run, so several hosts cannot be conducted with it`;
-  return new CapacityError('CONFIG_INVALID', message, `use engine ${ENGINE}`);
 }

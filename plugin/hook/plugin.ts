@@ -5,7 +5,7 @@
 
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
-import { readHost } from '../script/load/host-share.ts';
+import { readHost } from '../script/load/shares.ts';
 import type { Script } from '../script/script.ts';
 import { type ArtilleryEvents, artillery, isArtilleryWorker, remotePlatform } from './artillery.ts';
 import { HostRun } from './host-run.ts';

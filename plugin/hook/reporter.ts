@@ -2,8 +2,8 @@
  * Artillery's reporter prints a hundred lines of metrics for the dozen of an answer. They go to a file beside the result,
  * together with the lines of `ensure`, whose thresholds the answer has; what anything else logs is still printed.
  */
-import { appendFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { format, stripVTControlCharacters } from 'node:util';
 import { type ArtilleryEvents, artillery } from './artillery.ts';
 
@@ -15,9 +15,9 @@ const REPORTED = /^\s*(Phase (started|completed): |Checks:)/;
 /**
  * Artillery calls plugins just before its reporter, in the same turn of the event loop (2.0.34). If another version does
  * otherwise, its lines are on the screen.
- * @param directory of the run
+ * @param path of the file; its folder need not exist
  */
-export function divertReporter(events: ArtilleryEvents, directory: string): void {
+export function divertReporter(events: ArtilleryEvents, path: string): void {
   const { globalEvents } = artillery();
   const printers = globalEvents.listeners('log');
   let reporting = false;
@@ -41,7 +41,7 @@ export function divertReporter(events: ArtilleryEvents, directory: string): void
   globalEvents.on('log', (options, ...args) => {
     const text = stripVTControlCharacters(format(...args));
     const isCheck = checks > 0 && checks-- > 0;
-    if (isCheck || reporting || REPORTED.test(text)) keep(join(directory, ARTILLERY_LOG), text);
+    if (isCheck || reporting || REPORTED.test(text)) keep(path, text);
     else for (const print of printers) print(options, ...args);
   });
 }
@@ -49,6 +49,7 @@ export function divertReporter(events: ArtilleryEvents, directory: string): void
 /** A full disk is reported when the result is written. */
 function keep(path: string, text: string): void {
   try {
+    mkdirSync(dirname(path), { recursive: true });
     appendFileSync(path, `${text}\n`);
   } catch {}
 }

@@ -1,5 +1,6 @@
 /** A measured run inside Artillery: its events in, metrics and exit code out. */
 
+import { join } from 'node:path';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import { MeasuredRun } from '../conduct/measured-run.ts';
@@ -41,7 +42,7 @@ export class Run {
         files: [ARTILLERY_LOG],
       },
     });
-    divertReporter(events, this.#run.directory);
+    divertReporter(events, join(this.#run.directory, ARTILLERY_LOG));
     replacePhases(config.phases);
     handOver(config);
     // A third-party engine is measured with its own settings.

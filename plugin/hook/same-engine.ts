@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
 import { ownRelease, releaseOf } from '../../protocol/release.ts';
 import { VERSION } from '../../protocol/version.ts';
-import { ENGINE_PACKAGE, PLUGIN_PACKAGE, versionsDiffer } from '../script/versions-differ.ts';
+import { ENGINE_PACKAGE, PLUGIN_PACKAGE, versionsDiffer } from '../script/handed-over.ts';
 import { artilleryFolder } from '../virtual-user/artillery.ts';
 
 /** Where Artillery looks for engines from. */

@@ -28,9 +28,9 @@ export interface LiveFigures {
     /** Receipts; null if the engine keeps no ledger, or nobody knows yet. */
     expected: number | null;
     received: number | null;
+    /** Latency of the latest one that the reference receiver has; null before the first. */
+    sentinelMs: number | null;
   };
-  /** Newest first. */
-  lastBroadcasts: LiveBroadcast[];
   /** Of processes on this machine. CPU: 100 is one core. */
   layers: Record<string, { title: string; rssBytes?: number; pssBytes?: number; cpuPercent?: number }>;
   /** Whole machine. CPU: 100 is all its cores. */
@@ -52,16 +52,6 @@ interface LiveHost {
   clockBoundMs: number | null;
 }
 
-interface LiveBroadcast {
-  seq: number;
-  worker: string;
-  /** Without the probe and the reference receiver; null where the server counts nobody. */
-  members: number | null;
-  sendDelayMs: number;
-  /** Latency at the reference receiver; null until it has received the broadcast. */
-  sentinelMs: number | null;
-}
-
 /** Event loop of a Socket.IO worker, or of the thread that conducts the run, over the last second. */
 interface LiveLoop {
   name: string;
@@ -70,7 +60,6 @@ interface LiveLoop {
   delayP99Ms: number;
 }
 
-const LAST_BROADCASTS = 10;
 const RESOLUTION_MS = 10;
 
 export class LiveReader {
@@ -108,8 +97,8 @@ export class LiveReader {
         sent: broadcasts.sent,
         expected: ledger && !measurements.ownEvent ? this.#expected() : null,
         received: ledger ? broadcasts.delivered : null,
+        sentinelMs: this.#sentinelMs(),
       },
-      lastBroadcasts: this.#lastBroadcasts(),
       layers: latestLayers(sampler),
       system: sample?.system ?? {},
       loops,
@@ -126,22 +115,10 @@ export class LiveReader {
     return measurements.sent.reduce((sum, one) => sum + (otherReceivers(one, measurements) ?? 0), 0);
   }
 
-  #lastBroadcasts(): LiveBroadcast[] {
-    const { measurements } = this.#context;
-    return measurements.sent
-      .slice(-LAST_BROADCASTS)
-      .reverse()
-      .map((one) => {
-        const { seq, worker, sentAtUs, intendedAtUs } = one;
-        const receivedAtUs = measurements.sentinel?.receivedAtUs.get(seq);
-        return {
-          seq,
-          worker,
-          members: otherReceivers(one, measurements),
-          sendDelayMs: (sentAtUs - intendedAtUs) / 1000,
-          sentinelMs: receivedAtUs === undefined ? null : (receivedAtUs - intendedAtUs) / 1000,
-        };
-      });
+  #sentinelMs(): number | null {
+    const { sent, sentinel } = this.#context.measurements;
+    const last = sent.findLast(({ seq }) => sentinel?.receivedAtUs.has(seq));
+    return last ? ((sentinel?.receivedAtUs.get(last.seq) ?? 0) - last.intendedAtUs) / 1000 : null;
   }
 
   #host({ host, lost, clock }: GeneratorHost): LiveHost {

@@ -1,5 +1,5 @@
 /** Collects the figures of the live line. */
-import { RELEASE_PARTS } from '../../protocol/link/messages.ts';
+import { total } from '../../report/text/format.ts';
 import { lostOf } from '../result/connections/connections.ts';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
@@ -18,7 +18,7 @@ export function liveFacts(
   const startedMs = performance.now();
   const { delivery, broadcasts } = config;
   const count = delivery ? (delivery.publish?.count ?? 0) : broadcasts.count;
-  const seconds = delivery?.seconds ?? (count + (RELEASE_PARTS - 1) * broadcasts.byConnections) * broadcasts.interval;
+  const seconds = delivery?.seconds ?? count * broadcasts.interval;
   const planSeconds = totalSeconds(config.phases) + config.hold + seconds + MEASURING_SECONDS;
   let last = { connections: 0, atMs: startedMs };
   let ratePerSec = 0;
@@ -33,7 +33,7 @@ export function liveFacts(
     return {
       stage: conductor.stage,
       connected,
-      failed: failures,
+      failed: notLost(failures, total(lostOf(ended))),
       lost: lostOf(ended),
       target: measurements.targetConnections,
       ratePerSec: conductor.stage === 'ramp' ? ratePerSec : 0,
@@ -41,4 +41,12 @@ export function liveFacts(
       secondsLeft: planSeconds - (nowMs - startedMs) / 1000,
     };
   };
+}
+
+/** A virtual user whose connection was lost has failed, too: here each of them counts once. */
+function notLost(failures: Record<string, number>, lost: number): Record<string, number> {
+  const isEnd = ([cause]: [string, number]) => cause.startsWith('disconnected_');
+  const all = Object.entries(failures);
+  const ended = total(Object.fromEntries(all.filter(isEnd)));
+  return ended > lost ? failures : Object.fromEntries(all.filter((one) => !isEnd(one)));
 }

@@ -1,20 +1,17 @@
-/** Opens the live view of a run. Loaded only if it is enabled. */
+/** The live page, where a run has one. */
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import type { GeneratorHost } from '../run/measurements/generator.ts';
-import { LiveReader } from './figures.ts';
-import { LiveView } from './server.ts';
+import type { LiveView } from './server.ts';
 
-/**
- * @param port 0 for a free one
- * @param hosts those that bring the load, if there are several
- * @throws CapacityError PORT_UNAVAILABLE
- */
+/** @returns undefined without a port: nobody looks, so nothing of it is loaded */
 export async function openLiveView(
-  port: number,
+  port: number | undefined,
   conductor: Conductor,
   context: RunContext,
-  hosts?: () => GeneratorHost[],
-): Promise<LiveView> {
+  hosts: (() => GeneratorHost[]) | undefined,
+): Promise<LiveView | undefined> {
+  if (port === undefined) return undefined;
+  const [{ LiveView }, { LiveReader }] = await Promise.all([import('./server.ts'), import('./figures.ts')]);
   return LiveView.open({ port, reader: new LiveReader(conductor, context, hosts) });
 }

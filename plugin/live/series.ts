@@ -1,4 +1,5 @@
-/** Every Prometheus series of a live run: its name, and how its samples are computed from the figures. */
+/** Every Prometheus series of a live run: its name, and how its samples are computed from the figures; and all as text. */
+import { Counter, Gauge, Registry } from 'prom-client';
 import type { Metric } from '../../protocol/metric.ts';
 import type { LiveFigures } from './figures.ts';
 
@@ -39,8 +40,8 @@ export const SERIES: Series[] = [
   counter('receipts_expected_total', 'receipts', 'Members of the room, over all broadcasts', ({ broadcasts }) =>
     sample(broadcasts.expected),
   ),
-  gauge('sentinel_latency_seconds', 'seconds', SENTINEL_HELP, ({ lastBroadcasts }) =>
-    sample(lastBroadcasts.find(({ sentinelMs }) => sentinelMs !== null)?.sentinelMs, {}, 1000),
+  gauge('sentinel_latency_seconds', 'seconds', SENTINEL_HELP, ({ broadcasts }) =>
+    sample(broadcasts.sentinelMs, {}, 1000),
   ),
   gauge('memory_bytes', 'bytes', 'Memory of a layer, by kind: rss, pss, used', memory, ['layer', 'kind']),
   gauge(
@@ -68,6 +69,22 @@ export const SERIES: Series[] = [
     ['loop'],
   ),
 ];
+
+/** @returns the text of `/metrics` */
+export async function renderMetrics(figures: LiveFigures): Promise<string> {
+  const registry = new Registry();
+  registry.setDefaultLabels({ run: figures.run, scenario: figures.scenario });
+  for (const { name, kind, help, labels, read } of SERIES) {
+    const samples = read(figures);
+    // A metric without samples would show as a zero.
+    if (samples.length === 0) continue;
+    const metric = new (kind === 'gauge' ? Gauge : Counter)({ name, help, labelNames: labels, registers: [registry] });
+    for (const { labels, value } of samples) metric.inc(labels, value);
+  }
+  return registry.metrics();
+}
+
+export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
 function memory({ layers, system }: LiveFigures): Sample[] {
   return [

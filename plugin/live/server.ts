@@ -13,7 +13,7 @@ import { CapacityError } from '../../protocol/errors.ts';
 import { within } from '../run/wait.ts';
 import type { LiveFigures } from './figures.ts';
 import { LiveHistory } from './history.ts';
-import { METRICS_CONTENT_TYPE, renderMetrics } from './prometheus.ts';
+import { METRICS_CONTENT_TYPE, renderMetrics } from './series.ts';
 
 interface LiveViewOptions {
   /** 0 for a free one. */
@@ -25,6 +25,8 @@ interface LiveViewOptions {
 }
 
 const HOST = '127.0.0.1';
+/** Each page has a few. */
+const MAX_CONNECTIONS = 100;
 /** Time for the open pages to fetch the report. */
 const FETCH_TIMEOUT_MS = 3000;
 /** Beyond this, a page no longer reads and is disconnected. */
@@ -65,6 +67,7 @@ export class LiveView {
     this.#server = createServer((request, response) => {
       this.#answer(request, response).catch((error: Error) => refuse(response, 500, error.message));
     });
+    this.#server.maxConnections = MAX_CONNECTIONS;
   }
 
   /** @throws CapacityError PORT_UNAVAILABLE */

@@ -1,5 +1,5 @@
 /** A status line on the terminal during the run. */
-import { breakdown } from '../../report/text/format.ts';
+import { breakdown, total } from '../../report/text/format.ts';
 
 const REDRAW_MS = 250;
 const CLEAR_LINE = '\r\x1b[2K';
@@ -62,19 +62,19 @@ export class LiveLine {
 export function renderLive(facts: LiveFacts): string {
   const { stage, connected, target, ratePerSec, broadcasts, secondsLeft } = facts;
   const number = (value: number) => Math.round(value).toLocaleString('en-US');
-  const parts = [`  ${stage}`, `${number(connected)} / ${number(target)} connected`];
-  for (const [name, counts] of [
-    ['failed', facts.failed],
-    ['lost', facts.lost],
-  ] as const) {
-    const causes = breakdown(counts);
-    if (causes !== '') parts.push(`${name}: ${causes}`);
-  }
+  const parts = [`  ${stage}`];
+  // Those of the warm-up are none of the target.
+  if (stage !== 'warm-up') parts.push(`${number(connected)} / ${number(target)} connected`);
+  const bad = [facts.failed, facts.lost];
+  const [failed = 0, lost = 0] = bad.map(total);
+  if (failed > 0) parts.push(`${number(failed)} failed`);
+  if (lost > 0) parts.push(`${number(lost)} lost`);
   if (ratePerSec > 0) parts.push(`${number(ratePerSec)}/s`);
   if (broadcasts.sent > 0) {
     parts.push(`broadcast ${broadcasts.sent} of ${broadcasts.planned}, ${number(broadcasts.delivered)} delivered`);
   }
   // The plan knows nothing of a slow machine.
   if (secondsLeft !== undefined && secondsLeft >= 1) parts.push(`about ${number(secondsLeft)} s left`);
-  return parts.join(' · ');
+  // Last, where a narrow terminal may cut them off.
+  return [...parts, ...bad.map(breakdown).filter(Boolean)].join(' · ');
 }

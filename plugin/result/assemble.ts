@@ -13,8 +13,7 @@ import { batchRows, deliveryFigures } from './delivery/delivery.ts';
 import { latencyFigures } from './delivery/latency.ts';
 import { messageFigures } from './delivery/messages.ts';
 import { faultFigures } from './fault.ts';
-import { generatorFigures } from './generator.ts';
-import { generatorHosts } from './generators.ts';
+import { generatorFigures, generatorHosts } from './generators.ts';
 import { machineFigures } from './machine.ts';
 import { memoryFigures } from './memory/memory.ts';
 import { doubtMiscounted } from './memory/miscounted.ts';
@@ -27,7 +26,7 @@ export function assembleResult(
   measurements: Measurements,
   config: Settings,
   environment: Result['environment'],
-  sampler: Pick<Sampler, 'layers' | 'samples' | 'workers' | 'health' | 'swapped' | 'machineOverTime'>,
+  sampler: Pick<Sampler, 'layers' | 'samples' | 'workers' | 'health' | 'swapped'>,
 ): Result {
   const { intervalMs, taken, missed, longestGapMs, failures } = sampler.health();
   const batches = batchRows(measurements);
@@ -64,10 +63,14 @@ export function assembleResult(
     stages: measurements.stages,
     samples: sampler.samples,
     workersOverTime: workersOverTime(measurements, sampler),
-    environment,
+    environment: { ...environment, limits: { ...environment.limits, ...limitsOfServer(measurements) } },
   };
   measured.memory.perConnection = perConnectionOf(measured);
   const result = { ...measured, capacity: computeCapacity(measured, config.memoryBudgetBytes) };
   const judged = { ...result, verdict: evaluate(measurements, { ...result, outcome: null }) };
   return { ...judged, outcome: judge(judged) };
+}
+
+function limitsOfServer({ fullest }: Measurements): Result['environment']['limits'] {
+  return fullest ? { serverOpenFiles: fullest.openFiles, serverOpenFilesLimit: fullest.limit } : {};
 }

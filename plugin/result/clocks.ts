@@ -4,7 +4,7 @@ import type { Measurements } from '../run/measurements/measurements.ts';
 
 type Clocks = Result['latency']['clocks'];
 
-/** Of each worker, at the times that were converted: those of the broadcasts. Empty before the first reading. */
+/** Of each worker, at the times that were converted: those of the broadcasts; without any, at all times. Empty before the first reading. */
 export function clockRows({ clocks, sent, workersAtStart }: Measurements): Clocks {
   if (clocks.some(({ boundUs }) => boundUs === Number.POSITIVE_INFINITY)) return [];
   const timesUs = sent.map(({ sentAtUs }) => sentAtUs);
@@ -13,7 +13,7 @@ export function clockRows({ clocks, sent, workersAtStart }: Measurements): Clock
   return clocks.map((line, index) => ({
     worker: workersAtStart[index]?.worker ?? String(index),
     offsetUs: Math.round(line.offsetAt(firstUs)),
-    uncertaintyUs: Math.ceil(largest([firstUs, ...timesUs].map((atUs) => line.boundAt(atUs)))),
+    uncertaintyUs: Math.ceil(timesUs.length > 0 ? largest(timesUs.map((atUs) => line.boundAt(atUs))) : line.boundUs),
     driftUs: Math.round(line.offsetAt(lastUs) - line.offsetAt(firstUs)),
     jumpUs: Math.round(line.jumpUs()),
   }));

@@ -9,7 +9,6 @@ import { openFileLimits } from '../../protocol/machine/open-files.ts';
 import { allowedCpus, lowestLimit, lowestQuota } from '../../protocol/machine/usable.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Target } from '../run/target/target.ts';
-import type { WorkerSources } from '../script/options/worker-sources.ts';
 import { ENGINE, type Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
 import { serverDescription } from './server-description.ts';
@@ -109,10 +108,8 @@ export function settingsOf(
   const { control, rooms, redisUrl: _, livePort: __, connection: ___, engineOptions: ____, ...others } = settings;
   return {
     ...others,
-    // As in results of versions that knew one room only, and broadcasts with all connections.
-    broadcasts: { ...settings.broadcasts, byConnections: settings.broadcasts.byConnections || undefined },
+    // As in results of versions that knew one room only.
     rooms: rooms.count > 1 ? rooms : undefined,
-    workerSources: withoutAuth(settings.workerSources),
     control: control && { urls: control.urls },
     // Arguments can be secrets.
     fault: settings.fault && { ...settings.fault, command: settings.fault.command?.slice(0, 1) },
@@ -123,12 +120,6 @@ export function settingsOf(
     engineOptions: publicOptions(script.config.engines?.[ENGINE]),
     flow: script.scenarios,
   };
-}
-
-function withoutAuth(sources: WorkerSources | undefined): WorkerSources | undefined {
-  if (sources?.adminUi === undefined) return sources;
-  const { auth: _, ...adminUi } = sources.adminUi;
-  return { ...sources, adminUi };
 }
 
 function publicOptions(options: unknown): Record<string, unknown> {

@@ -1,10 +1,23 @@
-/** The hosts that brought the load, one row each; empty if the run's own host did. */
+/** The load generator: its event loops and its hosts, one row each. */
 import { summaryMs } from '../../protocol/histogram.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { GeneratorHost } from '../run/measurements/generator.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
+import { inWindows } from './machine.ts';
 import { merged, sum } from './sums.ts';
 
+/** Rows of a window and part are numbered across all engines: no two loops share a number. */
+export function generatorFigures({ generator, hosts }: Pick<Measurements, 'generator' | 'hosts'>): Result['generator'] {
+  const counted = new Map<string, number>();
+  return generator.map(({ from: { engine, host }, process: _, ...loop }) => {
+    const kind = `${loop.window} ${loop.part}`;
+    const index = counted.get(kind) ?? 0;
+    counted.set(kind, index + 1);
+    return { ...loop, index, engine, ...(hosts && { host }) };
+  });
+}
+
+/** Empty if the run's own host brought the load. */
 export function generatorHosts(measurements: Measurements): Result['generators'] {
   const { hosts = [], snapshots } = measurements;
   const arrivals = sum(hosts.map((host) => host.arrivals));
@@ -19,12 +32,8 @@ export function generatorHosts(measurements: Measurements): Result['generators']
       connections: sum(own.map(({ alive, ended }) => alive + sum(Object.values(ended)))),
       held: sum(own.map(({ alive }) => alive)),
       failed: sum(own.map(({ failed }) => sum(Object.values(failed)))),
-      cpu: { idlePercent: idleOf(one) },
-      memory: {
-        fleetPeakBytes: one.peakBytes.fleet,
-        artilleryPeakBytes: one.peakBytes.artillery,
-        usedPeakBytes: one.peakBytes.used,
-      },
+      cpu: { idlePercent: inWindows(one.cpuIdlePercent) },
+      others: sharesOf(measurements, one),
       loops: slowestLoop(measurements, one),
       startSkewMs: one.beganAtUs === undefined ? null : (one.beganAtUs - firstUs) / 1000,
       oneWayMs: oneWay(measurements, one),
@@ -34,9 +43,19 @@ export function generatorHosts(measurements: Measurements): Result['generators']
   });
 }
 
-function idleOf({ cpuIdlePercent }: GeneratorHost): Result['generators'][number]['cpu']['idlePercent'] {
-  const { ramp = null, messages = null, broadcasts = null } = cpuIdlePercent;
-  return { ramp, messages, broadcasts };
+/** Who is among the other programs is known only of a machine that has nothing else of the run. */
+function sharesOf(
+  { hosts = [], workerResources, cpu }: Measurements,
+  { shares, kernel }: GeneratorHost,
+): Generators[number]['others'] {
+  const twins =
+    hosts.filter((one) => one.kernel === kernel).length +
+    workerResources.filter(({ machine }) => machine.kernel === kernel).length;
+  const unknown = twins > 1 ? { oursCores: null, othersCores: null, kernelCores: null, programs: [] } : {};
+  return (['ramp', 'messages', 'broadcasts'] as const).flatMap((window) => {
+    const { [window]: measured } = shares;
+    return measured && (window !== 'messages' || cpu.messages.length > 0) ? [{ window, ...measured, ...unknown }] : [];
+  });
 }
 
 function slowestLoop({ generator }: Measurements, { host }: GeneratorHost): Result['generators'][number]['loops'] {

@@ -5,17 +5,17 @@ import type { Measurements } from '../run/measurements/measurements.ts';
 import type { CpuWindow } from '../run/measurements/windows.ts';
 import { GENERATOR } from '../run/windows/resources.ts';
 import type { Sampler } from '../samplers/index.ts';
-import { wholeWindow } from './cpu/cpu-windows.ts';
+import { wholeWindow } from './cpu/cpu.ts';
 
 type OfMachine = NonNullable<Result['machine']>;
 
 export function machineFigures(
   { cpu, hosts, throttled, machineIdle, machineShares }: Measurements,
-  sampler: Pick<Sampler, 'swapped' | 'machineOverTime'>,
+  sampler: Pick<Sampler, 'swapped'>,
   cpuCount: number,
 ): OfMachine {
   const swapped = sampler.swapped();
-  const overTime = sampler.machineOverTime();
+  const windows = windowsOf(machineShares);
   const here = {
     ramp: leastIdle(cpu.ramps, cpuCount),
     messages: leastIdle(cpu.messages, cpuCount),
@@ -26,7 +26,7 @@ export function machineFigures(
   return {
     cpuIdlePercent: hosts ? leastOf(hosts) : here,
     throttled: throttledFigures(throttled.get(GENERATOR)),
-    others: hosts || !overTime ? null : { windows: windowsOf(machineShares), overTime },
+    others: hosts || windows.length === 0 ? null : { windows },
     swappedInBytes: swapped?.inBytes ?? null,
     swappedOutBytes: swapped?.outBytes ?? null,
   };
@@ -52,7 +52,12 @@ function leastOf(hosts: GeneratorHost[]): OfMachine['cpuIdlePercent'] {
 
 /** @returns null without a quota */
 export function throttledFigures(windows: ThrottledWindows | undefined): OfMachine['throttled'] {
-  return windows ? { ramp: null, messages: null, broadcasts: null, ...windows } : null;
+  return windows ? inWindows(windows) : null;
+}
+
+/** @returns null for windows of which nothing is known */
+export function inWindows<T>(known: Partial<Record<GeneratorWindow, T>> = {}): Record<GeneratorWindow, T | null> {
+  return { ramp: null, messages: null, broadcasts: null, ...known };
 }
 
 /** An average over all ramps would hide the last one, in which most is connected. */

@@ -31,12 +31,10 @@ export function redisFigures(
     usedMemoryBeforeBytes: total(nodes, 'usedMemoryBeforeBytes'),
     usedMemoryBytes: total(nodes, 'usedMemoryBytes'),
     rssBytes: total(nodes, 'rssBytes'),
-    clientBytes: total(nodes, 'clientBytes'),
     outputBufferPeakBytes: buffers.length > 0 ? Math.max(...buffers) : null,
     // Only one node has the stream.
     streamEntries: nodes.find(({ streamEntries }) => streamEntries !== null)?.streamEntries ?? null,
     channels: total(nodes, 'channels') ?? 0,
-    patterns: total(nodes, 'patterns') ?? 0,
     shardChannels: total(nodes, 'shardChannels'),
     forNobody: sent.some(({ otherWorkers }) => otherWorkers === undefined)
       ? null

@@ -3,12 +3,10 @@ import { thisHost } from '../../protocol/machine/host.ts';
 import { lowestLimit } from '../../protocol/machine/usable.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
-import { tcpSocketsOf, workerMachines } from '../samplers/index.ts';
-import { throttledFigures } from './machine.ts';
+import { workerMachines } from '../samplers/index.ts';
+import { inWindows, throttledFigures } from './machine.ts';
 
 type Noted = Pick<Measurements, 'workerResources' | 'throttled' | 'machineIdle' | 'machineSteal'>;
-
-const NOTHING = { ramp: null, messages: null, broadcasts: null };
 
 export function workerFigures({
   workerResources,
@@ -30,7 +28,6 @@ export function workerFigures({
       openFilesLimit,
       memoryLimitBytes: memory?.max ?? null,
       container: container === undefined ? null : containers.indexOf(container),
-      tasksLimit: lowestLimit(cgroup.tasks, Number.POSITIVE_INFINITY)?.max ?? null,
       throttled: throttledFigures(throttled.get(worker)),
     };
   });
@@ -42,9 +39,8 @@ export function workerFigures({
       cores: machine.cores,
       memoryBytes: machine.memoryBytes,
       usedBytes: maxOf(workers.map((one) => one.machine.usedBytes)),
-      tcpSockets: tcpSocketsOf(workers) ?? null,
-      cpuIdlePercent: { ...NOTHING, ...machineIdle.get(machine.kernel) },
-      stealPercent: { ...NOTHING, ...machineSteal.get(machine.kernel) },
+      cpuIdlePercent: inWindows(machineIdle.get(machine.kernel)),
+      stealPercent: inWindows(machineSteal.get(machine.kernel)),
     })),
   };
 }

@@ -7,11 +7,9 @@
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import { arrivalsOf } from '../script/load/phases.ts';
 import type { OverTime } from '../script/options/plugin-options.ts';
-import { measureByConnections } from './broadcasts/by-connections.ts';
 import { withRedisCpu } from './broadcasts/redis.ts';
 import { measureSingleRoundTrips } from './broadcasts/round-trips.ts';
 import { measureBroadcasts } from './broadcasts/window.ts';
-import { checkEngines, checkRedis } from './checkpoints/answering.ts';
 import { Checkpoints } from './checkpoints/checkpoints.ts';
 import { addWarning, type RunContext } from './context.ts';
 import { measureFault } from './fault/measure.ts';
@@ -67,7 +65,6 @@ export class Conductor {
     const { workers, others } = await this.#checkpoints.begin();
     measurements.workersAtStart = workers.map(identityOf);
     measurements.redisStream = workers.find(({ stream }) => stream !== undefined)?.stream;
-    measurements.collectionsCounted = workers.every(({ collections }) => collections !== undefined);
     if (others > 0) {
       const message = `${others} connections existed before the run, and are in the baseline`;
       addWarning(this.#context, 'SERVER_NOT_IDLE', message, 'measure a server that has no other users');
@@ -105,7 +102,7 @@ export class Conductor {
     this.#wave = true;
     this.#arrivals.count += arrivalsOf(phase);
     this.#arrivals.mayBeSkipped ||= phase.maxVusers !== undefined;
-    addPhase(measurements.ramps, phase, config.load.perUser);
+    addPhase(measurements.ramps, phase);
     if (!this.#rampBegin) {
       await resetGenerator(this.#context);
       this.#rampBegin = await mark(this.#context);
@@ -117,7 +114,7 @@ export class Conductor {
 
   /** After the last phase: everything that needs the full population. Ends quickly when the run is aborted. */
   async finale(): Promise<void> {
-    const { measurements, config, population, link, control, holds } = this.#context;
+    const { measurements, config, population, control, holds } = this.#context;
     await this.#endRamp();
     if (config.overTime) await this.#measureWave(performance.now() + leaveTimeoutMs(population.connections()));
     else if (measurements.plateaus.at(-1)?.connections !== population.connections())
@@ -145,11 +142,7 @@ export class Conductor {
       );
     }
     if (messages) await endMessages(this.#context);
-    await checkRedis(this.#context);
-    await this.#checkpoints.check('after the broadcasts');
-    measurements.snapshots = await link.snapshots();
-    this.#checkpoints.checkEachWorker(measurements.snapshots);
-    checkEngines(this.#context);
+    measurements.snapshots = await this.#checkpoints.end();
     if (holds) await this.#during('disconnect', () => this.#disconnect());
     this.#enter('end of the run');
     measurements.eventLoops = await control.eventLoops(false);
@@ -216,7 +209,6 @@ export class Conductor {
 
   async #disconnect(): Promise<void> {
     const { population, link, signal } = this.#context;
-    await measureByConnections(this.#context);
     this.released = true;
     link.tell({ type: 'release' });
     const timeoutMs = leaveTimeoutMs(population.connections());

@@ -9,7 +9,6 @@ import type { Settings } from '../script/settings.ts';
 import type { EngineLink } from './link.ts';
 import type { Measurements } from './measurements/measurements.ts';
 import type { Population } from './population.ts';
-import type { AdminUi } from './receivers/admin-ui.ts';
 import type { OwnClients } from './receivers/own-clients.ts';
 import type { Probe } from './receivers/probe.ts';
 import type { Publishers } from './receivers/publishers.ts';
@@ -49,19 +48,12 @@ export interface RunContext {
   sentinel: Pick<Sentinel, 'join' | 'connected'> | undefined;
   /** If connections of the run make the server broadcast an event of its own. */
   publishers: Pick<Publishers, 'publish' | 'connected' | 'givesIds'> | undefined;
-  /** If the server has one, and no control ports. */
-  adminUi: Pick<AdminUi, 'servers' | 'connected'> | undefined;
   /** Those of the run itself. */
   clients: Pick<OwnClients, 'nextPassing' | 'areUsers'>;
   population: Omit<Population, 'close'>;
   /** What identifies each part of the deployment: process ids, and Redis's id of its run. Unknown parts are missing. */
   deployment(): Promise<Record<string, string>>;
-  /** As `Target.openFiles`. */
-  openFiles(): Promise<number | undefined>;
-  /** As `Target.connections`. */
-  connections(): Promise<number | undefined>;
-  /** If it is one of ours. */
-  stack: Target['stack'];
+  target: Pick<Target, 'openFiles' | 'fullest' | 'connections' | 'stack'>;
   /** The adapter's Redis, if the run knows it. */
   redis: Pick<RedisReader, 'read' | 'traffic' | 'lastFailure'> | undefined;
   /** By layer, the pages of metrics that the run reads. */

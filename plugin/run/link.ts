@@ -42,7 +42,6 @@ export const NO_STATUS: FleetStatus = {
   connecting: 0,
   connected: 0,
   joined: 0,
-  toOpen: 0,
   holding: 0,
   failed: 0,
   failures: {},

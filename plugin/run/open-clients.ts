@@ -30,7 +30,7 @@ interface OpenedProbe {
 /**
  * The first client of the run: the probe, where somebody publishes. Otherwise it leaves again; the target is to be a Socket.IO
  * server before any load comes.
- * @throws CapacityError TARGET_UNREACHABLE; a server that lets it not in is measured without
+ * @throws CapacityError TARGET_UNREACHABLE; a server that refuses this client is measured without it
  */
 export async function openProbe(clients: OwnClients, target: Target, signal: AbortSignal): Promise<OpenedProbe> {
   try {
@@ -70,8 +70,9 @@ export async function openDelivery(
   clients: OwnClients | undefined,
   { measurements, closers, signal, log }: Opening,
 ): Promise<Publishers | undefined> {
-  const { event, id, publish } = delivery;
-  const publishers = publish && clients && (await Publishers.connect(clients, publish, measurements.id, signal));
+  const { event, id, publish, audience } = delivery;
+  const options = publish && { ...publish, hasRooms: audience !== undefined };
+  const publishers = options && clients && (await Publishers.connect(clients, options, measurements.id, signal));
   if (publishers) closers.add(() => publishers.close());
   const givesIds = publishers?.givesIds ?? false;
   measurements.ownEvent = newOwnEvent(event, formatJsonPath(id), publish ? 'run' : 'server', givesIds);

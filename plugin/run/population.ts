@@ -47,11 +47,11 @@ export class FleetPopulation implements Population {
     let busyAtMs = performance.now();
     let startedBefore = 0;
     const isSettled = () => {
-      const { started, connecting, connected, joining, upgrading, away, toOpen, holding, failed } = this.#link.status;
+      const { started, connecting, connected, joining, upgrading, away, holding, failed } = this.#link.status;
       const haveArrived = started >= count || (mayBeSkipped && started === startedBefore);
       startedBefore = started;
       const joined = joining === 0 || !this.#awaitsJoins;
-      const quiet = haveArrived && connecting + upgrading + away + toOpen === 0 && joined;
+      const quiet = haveArrived && connecting + upgrading + away === 0 && joined;
       if (!quiet) busyAtMs = performance.now();
       // A virtual user that holds has done all its steps; the fleet's processes report a little later than its engine.
       const allHold = holding + failed >= count && connected >= holding;

@@ -18,7 +18,7 @@ import {
   withChildren,
 } from '../samplers/index.ts';
 import type { ConnectionTarget } from '../script/connection-target.ts';
-import { type ProcessSources, sourcesByLayer, tellMemory } from '../script/options/worker-sources.ts';
+import { type ProcessSources, sourcesByLayer } from '../script/options/worker-sources.ts';
 import { ENGINE, type Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
 import { singleRoom } from './broadcasts/round-trips.ts';
@@ -29,7 +29,6 @@ import type { EngineLink } from './link.ts';
 import type { Measurements } from './measurements/measurements.ts';
 import { openDelivery, openProbe, openSentinel } from './open-clients.ts';
 import { FleetPopulation, ServerPopulation } from './population.ts';
-import { AdminUi } from './receivers/admin-ui.ts';
 import { grantsCompression } from './receivers/compression-offer.ts';
 import { OwnClients } from './receivers/own-clients.ts';
 import { Probe } from './receivers/probe.ts';
@@ -73,6 +72,8 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   const settings = target.control ? options.config : withoutControl(options.config);
   requireFault(settings.fault, target);
   Object.assign(measurements, { target: target.url, profile: target.profile, control: target.control !== undefined });
+  // Engines begin when Artillery has played it.
+  if (options.script.before) await link.ready(signal);
   const clients = await OwnClients.open(settings, options.script, target.url);
   const { probe, connection, refusal } = await openProbe(clients, target, signal);
   if (probe instanceof Probe) closers.add(() => probe.close());
@@ -93,8 +94,6 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   const named = sourcesByLayer(config);
   const metrics = await openMetrics(named);
 
-  const adminUi = await openAdminUi(config, clients.connection, options);
-
   // The engines' processes are part of the baseline.
   await link.ready(signal);
   const ledger = measurements.engine === ENGINE;
@@ -114,7 +113,7 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   closers.add(() => clocks.close());
   measurements.clocks = clocks.lines;
   measurements.sharedHost = target.isHere || (here.length > 0 && here.every(Boolean));
-  measurements.memory = target.control !== undefined || tellMemory(config.workerSources);
+  measurements.memory = target.control !== undefined || config.workerSources !== undefined;
   const pids = async () => ({ ...(await withChildren(await target.pids(workers))), ...generator });
   const machine = new MachineWatch(async () => {
     const [ofLayers, others] = await Promise.all([pids(), target.unlayered(workers)]);
@@ -132,21 +131,10 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   });
   closers.add(() => sampler.close());
   const deployment = () => identify(target, control, redis, metrics);
-  const openFiles = () => target.openFiles();
-  const connections = () => target.connections();
   signal.throwIfAborted();
   const holds = ledger || config.external;
-  const receivers = { probe, sentinel, publishers, adminUi };
-  const parts = {
-    clients,
-    population,
-    redis,
-    metrics,
-    deployment,
-    openFiles,
-    connections,
-    stack: target.stack,
-  };
+  const receivers = { probe, sentinel, publishers };
+  const parts = { clients, population, redis, metrics, deployment, target };
   const resources = new ResourceWindows(() => control.resources(), { machine: () => machine.totals() });
   const measuring = { link, control, sampler, resources, ...receivers, ...parts };
   return { context: { config, measurements, record, ...measuring, ledger, clocks, holds, signal }, target, workers };
@@ -179,25 +167,6 @@ function whyNotShared({ sharedHost, control }: Measurements): string | undefined
   if (sharedHost) return undefined;
   if (!control) return 'it is not known whether the server runs on this machine';
   return "the workers run on another machine, and the kernel of this one knows only the generator's end";
-}
-
-/** @throws CapacityError TARGET_UNREACHABLE */
-async function openAdminUi(
-  { workerSources }: Settings,
-  connection: ConnectionTarget,
-  { closers, signal, log }: ResourceOptions,
-): Promise<AdminUi | undefined> {
-  if (workerSources?.adminUi === undefined) return undefined;
-  const adminUi = await AdminUi.open(workerSources.adminUi, connection, signal);
-  closers.add(() => adminUi.close());
-  const names = adminUi.servers().map(({ worker }) => worker);
-  log(`The admin UI at ${adminUi.namespace} counts the clients of ${names.join(', ') || 'no server'}.`);
-  if (adminUi.reportsEvents) {
-    log(
-      "It reports every event of every client, which slows the server down: give its instrument() mode: 'production'.",
-    );
-  }
-  return adminUi;
 }
 
 /** Workers are identified by their own statistics. A Redis that does not answer has its own reason, DEPLOYMENT_CHANGED. */

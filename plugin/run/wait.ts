@@ -4,11 +4,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 const POLL_MS = 50;
 
 /** @returns false if it has not happened after `timeoutMs`, or the signal came first */
-export async function until(condition: () => boolean, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  timeoutMs: number,
+  signal: AbortSignal,
+  pollMs = POLL_MS,
+): Promise<boolean> {
   const deadline = performance.now() + timeoutMs;
-  while (!condition()) {
+  while (!(await condition())) {
     if (signal.aborted || performance.now() > deadline) return false;
-    await pause(POLL_MS, signal);
+    await pause(pollMs, signal);
+    // Whoever is asked may be gone by now.
+    if (signal.aborted) return false;
   }
   return true;
 }

@@ -1,6 +1,6 @@
 /** One full reading of all layers. Figures that cannot be read are missing, and the reason is recorded. */
 import { describeError } from '../../protocol/errors.ts';
-import type { Figure, Layer } from './layers/layer.ts';
+import type { Layer, Origin } from './layers/layer.ts';
 import { NotInRun } from './processes/memory.ts';
 import type { Sources } from './sources.ts';
 
@@ -23,13 +23,13 @@ export async function takeReading(
   notShared: string | undefined,
 ): Promise<Reading> {
   const reading: Reading = { bytes: {}, sources: {}, absent: {} };
-  const reject = async (): Promise<never> => {
-    throw new Error(notShared);
-  };
-  const figures = layers.flatMap(({ belongsTo, figures }) =>
-    figures.map((figure) => (belongsTo === 'machine' && notShared ? { ...figure, read: reject } : figure)),
+  const figures = layers.flatMap(({ belongsTo, figures }) => figures.map((figure) => ({ ...figure, belongsTo })));
+  const answers = await Promise.allSettled(
+    figures.map(async ({ belongsTo, from }) => {
+      if (belongsTo === 'machine' && notShared) throw new Error(notShared);
+      return firstKnown(from, sources);
+    }),
   );
-  const answers = await Promise.allSettled(figures.map((figure) => firstKnown(figure, sources)));
   for (const [index, { id }] of figures.entries()) {
     const answer = answers[index] as PromiseSettledResult<{ bytes: number; source: string }>;
     if (answer.status === 'fulfilled') {
@@ -41,14 +41,11 @@ export async function takeReading(
 }
 
 /** Rejects with the reason of the last source that the run has, or of the first one if it has none. */
-export async function firstKnown(
-  { source, read, elsewhere = [] }: Pick<Figure, 'source' | 'read' | 'elsewhere'>,
-  sources: Sources,
-): Promise<{ bytes: number; source: string }> {
+export async function firstKnown(from: Origin[], sources: Sources): Promise<{ bytes: number; source: string }> {
   const reasons: unknown[] = [];
-  for (const one of [{ source, read }, ...elsewhere]) {
+  for (const { source, read } of from) {
     try {
-      return { bytes: await one.read(sources), source: one.source };
+      return { bytes: await read(sources), source };
     } catch (reason) {
       reasons.push(reason);
     }

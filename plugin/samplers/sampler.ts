@@ -5,15 +5,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BoundedSeries } from '../../protocol/bounded-series.ts';
 import { readSwap, type SwapReading } from '../../protocol/machine/kernel.ts';
-import type { MachineSharesOverTime } from '../../protocol/result/machine.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import { type CpuPoint, cpuPercent, LayerCpu } from './layer-cpu.ts';
 import { LAYERS } from './layers/index.ts';
 import type { Layer } from './layers/layer.ts';
 import type { MachineWatch } from './machine/machine-watch.ts';
-import type { LayerPids } from './processes/memory.ts';
+import { type LayerPids, SharedPages } from './processes/memory.ts';
 import { type ProcessReading, readProcesses } from './processes/proc.ts';
 import { type ProcessOverTime, ProcessSeries } from './processes/series.ts';
-import { SharedPages } from './processes/shared-pages.ts';
 import { takeReading } from './reading.ts';
 import { type LayerSample, mergeRows, type SampleRow } from './sample-row.ts';
 import { openSources, type Readers, type Sources } from './sources.ts';
@@ -22,7 +21,7 @@ export interface SamplerSources extends Readers {
   /** Called at every sample, since workers restart and fleet processes start late. */
   pids(): LayerPids | Promise<LayerPids>;
   /** Ticks with the rows. */
-  machine?: Pick<MachineWatch, 'tick' | 'overTime'>;
+  machine?: Pick<MachineWatch, 'tick'>;
   /** Connected now. */
   connections(): number;
   /** Why the kernel of this machine tells nothing of the deployment, if it does not run here. */
@@ -33,17 +32,7 @@ export interface SamplerSources extends Readers {
   layers?: readonly Layer[];
 }
 
-interface SamplerHealth {
-  intervalMs: number;
-  /** Rows. */
-  taken: number;
-  /** Points of the schedule without a row. */
-  missed: number;
-  /** The longest time between two rows. */
-  longestGapMs: number;
-  /** Failed readings by source: `processes`, `redis`, `prometheus`, or `row` for a whole row. */
-  failures: Record<string, number>;
-}
+type SamplerHealth = NonNullable<Result['sampling']>;
 
 interface Living {
   pids: LayerPids;
@@ -141,11 +130,6 @@ export class Sampler {
     return Object.fromEntries(Object.entries(uses).map(([layer, { busyUs }]) => [layer, busyUs]));
   }
 
-  /** Who used the CPUs of this machine; undefined if nobody looks. */
-  machineOverTime(): MachineSharesOverTime | undefined {
-    return this.#sources.machine?.overTime();
-  }
-
   health(): SamplerHealth {
     const { redis, prometheus = {} } = this.#sources;
     const ofMetrics = Object.values(prometheus).reduce((sum, { failures }) => sum + failures, 0);
@@ -199,7 +183,7 @@ export class Sampler {
     const t = Math.round(atMs - this.#startMs) / 1000;
     const connections = this.#sources.connections();
     const sources = openSources(pids, processes, { ...this.#sources, workers: this.#inTime() });
-    const machine = this.#sources.machine?.tick(() => this.seconds());
+    const machine = this.#sources.machine?.tick();
     const sampled = this.layers.map((layer) => sampleOf(layer, sources));
     this.#workers.add(t, pids.worker ?? [], processes);
     if (pss) this.#pssDueMs = atMs + (performance.now() - atMs) / PSS_SHARE;
@@ -227,7 +211,7 @@ export class Sampler {
     const { workers } = this.#sources;
     if (!workers) return undefined;
     const stats = () => workers.stats(this.#intervalMs / 2);
-    return { size: workers.size, resources: () => workers.resources(), stats };
+    return { resources: () => workers.resources(), stats };
   }
 
   #derivePss(sample: LayerSample, layer: string, pids: number[]): void {

@@ -8,187 +8,173 @@ import type { Environment } from './options/plugin-options.ts';
 import type { RunOptions } from './options/variables.ts';
 import { ENGINE, PLUGIN, type Script } from './script.ts';
 
-/** What is known of the settings by then; undefined: it has mistakes of its own. */
+/** Settings that have no mistakes of their own. */
 interface Known {
   script: Script;
   /** As the variables change them. */
-  options: RunOptions | undefined;
+  options: RunOptions;
   variables: Environment;
   /** Of the Artillery engine that drives the load. */
   engine: string;
   external: boolean;
   flows: Flow[];
-  engineOptions: EngineOptions | undefined;
+  engineOptions: EngineOptions;
 }
 
-/** What is wrong at a place, and whether it is. */
-type Rules = [at: Path, wrong: Record<string, boolean>];
+type Rule = [at: Path, isWrong: boolean | undefined, message: string];
 
 export function crossProblems(known: Known): Problem[] {
-  const { options } = known;
-  const rules = [...variableRules(known), ...overTimeRules(known), ...(known.external ? [] : engineRules(known))];
-  if (options) rules.push(...optionRules(known, options), ...faultRules(known, options));
-  return rules.flatMap(([at, wrong]) => {
-    const messages = Object.keys(wrong).filter((message) => wrong[message]);
-    return messages.map((message) => ({ path: formatPath(at), message }));
-  });
+  const rules = [...engineRules(known), ...stackRules(known), ...optionRules(known)];
+  rules.push(...faultRules(known), ...overTimeRules(known));
+  return rules.flatMap(([at, isWrong, message]) => (isWrong ? [{ path: formatPath(at), message }] : []));
 }
 
 const option = (...path: string[]): Path => ['config', 'plugins', PLUGIN, ...path];
 const variable = (name: keyof Environment): Path => ['environment variable', name];
 
-/** Variables that only some targets and engines can obey. */
-function variableRules({ variables, options, engineOptions, engine }: Known): Rules[] {
-  const { TLS = false, REDIS_NODES = 1, REDIS_URL, TRANSPORTS, COMPRESSION } = variables;
-  const { control, profile } = options ?? {};
-  const isElsewhere = engineOptions !== undefined && !isLoopback(new URL(engineOptions.connection.url).hostname);
-  const isStack = !control && profile !== 'embedded' && !isElsewhere;
-  const foreign = 'it concerns our own engine only; the others have options of their own';
-  const others = engine !== ENGINE;
-  const ofStack =
-    'only for the nginx of the stack that a run starts; for a server of your own, write an https:// target';
+/** What the engine has to be for it. */
+function engineRules({ script, variables, options, engine, external }: Known): Rule[] {
+  const { TRANSPORTS, COMPRESSION } = variables;
+  const { rooms, delivery, fault, overTime } = options;
+  const isOther = engine !== ENGINE;
+  const ours = `only engine ${ENGINE} does that, and tells who received what and who has left`;
+  // Artillery deals arrivals out at random. Scenarios that never come do not count.
+  const engines = (script.scenarios ?? []).map(({ engine: own = script.config.engine ?? 'http', weight }) =>
+    Number(weight) === 0 ? null : own,
+  );
+  const [first, other = null] = new Set(engines.filter((one) => one !== null));
   return [
-    [variable('CAPACITY_TOKEN'), { 'required for control': control?.token === '' }],
-    [variable('TLS'), { [ofStack]: TLS && !isStack }],
+    [variable('TRANSPORTS'), isOther && TRANSPORTS !== undefined, ours],
+    [variable('COMPRESSION'), isOther && COMPRESSION !== undefined, ours],
+    [option('rooms'), isOther && rooms.count > 1, ours],
     [
-      variable('REDIS_NODES'),
-      {
-        'not beside REDIS_URL: whether that Redis is a cluster shows by itself':
-          REDIS_NODES > 1 && REDIS_URL !== undefined,
-        'only for the Redis of the stack that a run starts': REDIS_NODES > 1 && REDIS_URL === undefined && !isStack,
-      },
+      ['config', 'engines'],
+      !isOther && captures(script) && script.config.engines?.[ENGINE] === undefined,
+      `write ${ENGINE}: {} there, so that the run's own clients get what \`before\` captures`,
     ],
-    [variable('TRANSPORTS'), { [foreign]: TRANSPORTS !== undefined && others }],
-    [variable('COMPRESSION'), { [foreign]: COMPRESSION !== undefined && others }],
-  ];
-}
-
-/** Options against the engine that drives the load, and against each other. */
-function optionRules({ engine, flows, script }: Known, options: RunOptions): Rules[] {
-  const { broadcasts, clients, delivery, fault, workers, control } = options;
-  const { count, perConnection } = options.rooms;
-  const [others, isOwnEvent] = [engine !== ENGINE, delivery !== undefined];
-  const hasAdminUi = typeof workers === 'object' && workers.adminUi !== undefined;
-  // These need some connections that leave when the run says so, and a ledger.
-  const inParts = broadcasts.byConnections > 0;
-  return [
+    [option('delivery'), isOther && delivery !== undefined, ours],
+    [option('fault'), isOther && fault !== undefined, ours],
+    [option('overTime'), isOther && overTime !== undefined, ours],
     [
-      option('rooms', 'perConnection'),
-      { [`there are only ${count} rooms (rooms.count, or ROOMS)`]: perConnection > count },
-    ],
-    [
-      option('rooms'),
-      {
-        "with `delivery`, the server's own event goes wherever the server sends it": count > 1 && isOwnEvent,
-        [`only engine ${ENGINE} spreads its connections over rooms`]: count > 1 && others,
-      },
-    ],
-    [
-      option('clients'),
-      {
-        [`no scenario has the name ${clients}`]:
-          clients !== undefined && !script.scenarios?.some(({ name }) => name === clients),
-      },
-    ],
-    [option('delivery'), { [`only engine ${ENGINE} tells who received what`]: others && isOwnEvent }],
-    [
-      option('workers', 'adminUi'),
-      { 'not beside `control`, whose workers count their connections themselves': control !== undefined && hasAdminUi },
-    ],
-    [
-      option('broadcasts', 'byConnections'),
-      {
-        [`only engine ${ENGINE} tells who received what`]: inParts && others,
-        'its virtual users must stay: end the flow with `hold: true`': inParts && !stay(flows),
-        'not with `delivery`, whose event the server sends': inParts && isOwnEvent,
-        'not with `fault`: the deployment is another one afterwards': inParts && fault !== undefined,
-      },
+      ['scenarios', engines.indexOf(other), 'engine'],
+      !external && other !== null,
+      `${other} beside ${first}: a measured run has one engine, since its arrivals are the connections that it expects; run the other scenario by an \`artillery run\` of its own`,
     ],
   ];
 }
 
-/** What else a scenario has to be like for a planned fault to tell anything. */
-function faultRules({ variables, engine, engineOptions, flows }: Known, options: RunOptions): Rules[] {
-  const { fault, broadcasts, delivery, overTime, profile, workers, control } = options;
-  if (!fault) return [];
-  const ours = engine === ENGINE;
-  const ownServer = control !== undefined || typeof workers === 'object';
-  const embedded = profile === 'embedded';
-  const isOtherRedis = !embedded && variables.REDIS_URL !== undefined;
-  const lastAt = (broadcasts.count - 1) * broadcasts.interval;
-  const comesBack = `connections that drop would stay away: write config.engines.${ENGINE}.reconnection: true`;
+/** What only the stack that a run starts can obey. */
+function stackRules({ variables, options, engineOptions }: Known): Rule[] {
+  const { TLS = false, REDIS_NODES = 1, REDIS_URL } = variables;
+  const { control, profile, fault, workers } = options;
+  const isOwn = control !== undefined || typeof workers === 'object';
+  const isEmbedded = profile === 'embedded';
+  const isStack = !isOwn && !isEmbedded && isLoopback(new URL(engineOptions.connection.url).hostname);
+  const ofStack = 'only for the stack that a run starts, with nginx and a Redis of its own';
+  const kind = fault?.kind ?? 'command';
   return [
+    [variable('TLS'), TLS && !isStack, `${ofStack}; for a server of your own, write an https:// target`],
+    [variable('REDIS_NODES'), REDIS_NODES > 1 && (!isStack || REDIS_URL !== undefined), ofStack],
     [
-      option('fault'),
-      {
-        [`only engine ${ENGINE} tells which connections came back`]: !ours,
-        [comesBack]: ours && engineOptions !== undefined && !engineOptions.reconnection,
-        'not with `overTime`, whose virtual users come and go by themselves': overTime !== undefined,
-        'not with `delivery`: its publishers would drop, too': delivery !== undefined,
-        'its virtual users must stay: end the flow with `hold: true`': !overTime && !stay(flows),
-        'needs a `kind`, or a `command`': fault.kind === 'command' && !fault.command,
-      },
-    ],
-    [
-      option('fault', 'command'),
-      { 'only for the kind `command`': fault.kind !== 'command' && fault.command !== undefined },
+      option('fault', 'kind'),
+      isStackFault(kind) && (isOwn || (isEmbedded && ['reload-nginx', 'restart-redis'].includes(kind))),
+      `${ofStack}; for a server of your own, write the \`command\` that does it`,
     ],
     [
       option('fault', 'kind'),
-      {
-        'only for the stack that a run starts; for a server of your own, write the `command` that does it':
-          isStackFault(fault.kind) && ownServer,
-        'the profile `embedded` has no nginx': embedded && fault.kind === 'reload-nginx',
-        'the profile `embedded` has no Redis': embedded && fault.kind === 'restart-redis',
-        'the Redis of REDIS_URL is not the stack’s': isOtherRedis && fault.kind === 'restart-redis',
-      },
+      kind === 'restart-redis' && REDIS_URL !== undefined,
+      'the Redis of REDIS_URL is not the stack’s',
+    ],
+  ];
+}
+
+/** What an option asks of the others. */
+function optionRules({ script, options }: Known): Rule[] {
+  const { rooms, clients, delivery, control } = options;
+  const named = script.scenarios?.some(({ name }) => name === clients);
+  return [
+    [variable('CAPACITY_TOKEN'), control?.token === '', 'required for control'],
+    [
+      option('rooms', 'perConnection'),
+      rooms.perConnection > rooms.count,
+      `there are only ${rooms.count} rooms (rooms.count, or ROOMS)`,
     ],
     [
+      option('rooms'),
+      rooms.count > 1 && delivery !== undefined,
+      "with `delivery`, the server's own event goes wherever the server sends it",
+    ],
+    [
+      option('delivery', 'audience', 'client'),
+      delivery?.audience && (typeof delivery.audience.client === 'string') !== (delivery.join === undefined),
+      'a path is one into the event `delivery.join`; a variable goes without `join`',
+    ],
+    [option('clients'), clients !== undefined && !named, `no scenario has the name ${clients}`],
+  ];
+}
+
+/** What a scenario has to be like for a planned fault to tell anything. */
+function faultRules({ engineOptions, flows, options }: Known): Rule[] {
+  const { fault, broadcasts, delivery, overTime } = options;
+  if (!fault) return [];
+  const { kind, command, at } = fault;
+  const lastAt = (broadcasts.count - 1) * broadcasts.interval;
+  return [
+    [
+      option('fault'),
+      engineOptions.reconnection === undefined,
+      `connections that drop would stay away: write config.engines.${ENGINE}.reconnection: true`,
+    ],
+    [option('fault'), overTime !== undefined, 'not with `overTime`, whose virtual users come and go by themselves'],
+    [option('fault'), delivery !== undefined, 'not with `delivery`: its publishers would drop, too'],
+    [option('fault'), !overTime && !stay(flows), STAY],
+    [option('fault'), kind === 'command' && !command, 'needs a `kind`, or a `command`'],
+    [option('fault', 'command'), kind !== 'command' && command !== undefined, 'only for the kind `command`'],
+    [
       option('fault', 'at'),
-      {
-        [`the last broadcast is at ${lastAt} s, and those after the fault tell who missed what`]:
-          broadcasts.count > 0 && fault.at >= lastAt,
-      },
+      broadcasts.count > 0 && at >= lastAt,
+      `the last broadcast is at ${lastAt} s, and those after the fault tell who missed what`,
     ],
   ];
 }
 
 /** Memory over time asks for virtual users that come and go, and for nothing that needs them to stay. */
-function overTimeRules({ script, variables, flows, engine }: Known): Rules[] {
+function overTimeRules({ script, variables, flows }: Known): Rule[] {
   // As the user wrote them: what has a default is not in the way.
   const given = (script.config.plugins?.[PLUGIN] ?? {}) as Record<string, unknown>;
   const isSet = (name: keyof Environment) => variables[name] !== undefined;
   if (given.overTime === undefined) {
     const only = 'only for scenarios with the option `overTime`';
     return [
-      [variable('COLLECT'), { [only]: isSet('COLLECT') }],
-      [variable('DURATION'), { [only]: isSet('DURATION') }],
-      [variable('CONNECTIONS'), { [`${only} or \`fault\``]: isSet('CONNECTIONS') && given.fault === undefined }],
+      [variable('COLLECT'), isSet('COLLECT'), only],
+      [variable('DURATION'), isSet('DURATION'), only],
+      [variable('CONNECTIONS'), isSet('CONNECTIONS') && given.fault === undefined, `${only} or \`fault\``],
     ];
   }
   const gone = 'with `overTime`, nobody is left for it at the end of the run';
-  const both = 'CONNECTIONS is set, too; at a given rate, one follows from the other';
-  const never = 'its virtual users never leave; in place of `hold`, let them `think` for some seconds';
   const holding = flows.findIndex(({ holds }) => holds);
   return [
-    ...['hold', 'broadcasts', 'delivery'].map((name): Rules => [option(name), { [gone]: given[name] !== undefined }]),
-    ...(['HOLD', 'BROADCASTS'] as const).map((name): Rules => [variable(name), { [gone]: isSet(name) }]),
-    [option('overTime'), { [`only engine ${ENGINE} tells how many connections have left`]: engine !== ENGINE }],
-    [variable('DURATION'), { [both]: isSet('CONNECTIONS') && isSet('DURATION') }],
-    [['scenarios', holding, 'flow'], { [never]: holding >= 0 }],
+    ...['hold', 'broadcasts', 'delivery'].map((name): Rule => [option(name), given[name] !== undefined, gone]),
+    ...(['HOLD', 'BROADCASTS'] as const).map((name): Rule => [variable(name), isSet(name), gone]),
+    [
+      variable('DURATION'),
+      isSet('CONNECTIONS') && isSet('DURATION'),
+      'CONNECTIONS is set, too; at a given rate, one follows from the other',
+    ],
+    [
+      ['scenarios', holding, 'flow'],
+      holding >= 0,
+      'its virtual users never leave; in place of `hold`, let them `think` for some seconds',
+    ],
   ];
 }
 
-/** Artillery deals arrivals out to scenarios at random: nobody could say how many connections to expect, or how fast. */
-function engineRules({ script: { config, scenarios = [] } }: Known): Rules[] {
-  // Those that never come do not count.
-  const engines = scenarios.map(({ engine, weight }) =>
-    Number(weight) === 0 ? null : (engine ?? config.engine ?? 'http'),
-  );
-  const [first, other = null] = new Set(engines.filter((engine) => engine !== null));
-  const one = `${other} beside ${first}: a measured run has one engine, since its arrivals are the connections that it expects; run the other scenario by an \`artillery run\` of its own`;
-  return [[['scenarios', engines.indexOf(other), 'engine'], { [one]: other !== null }]];
+/** Artillery builds the engines that are named there for `before`, too. */
+function captures({ before }: Script): boolean {
+  return JSON.stringify(before)?.includes('"capture"') ?? false;
 }
+
+const STAY = 'its virtual users must stay: end the flow with `hold: true`';
 
 /** Until the run releases them. */
 function stay(flows: Flow[]): boolean {

@@ -48,9 +48,6 @@ export function thresholdProblems(script: Script, metrics: readonly Named[]): Pr
   const known = [...namesOf(metrics), ...OF_USERS];
   const problems: Problem[] = [];
   const say = (path: Path, message: string) => problems.push({ path: formatPath([...at, ...path]), message });
-  if (hasThresholds(script) && script.config.plugins?.ensure === undefined) {
-    say([], 'nothing evaluates it: write `ensure: {}` into config.plugins, too');
-  }
   const expressions = [
     ...listed(thresholds).map((one, index) => [['thresholds', index], Object.keys(one)[0]] as const),
     ...listed(conditions).map((one, index) => [['conditions', index, 'expression'], one.expression] as const),

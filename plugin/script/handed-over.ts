@@ -3,10 +3,13 @@
  * twice. A worker gets what was there when it was created, and Artillery creates its workers after the plugins.
  */
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
+import { CapacityError } from '../../protocol/errors.ts';
 import { ownRelease } from '../../protocol/release.ts';
+import type { Script } from './script.ts';
 import type { Settings } from './settings.ts';
-import { ENGINE_PACKAGE, PLUGIN_PACKAGE, versionsDiffer } from './versions-differ.ts';
 
+export const ENGINE_PACKAGE = 'artillery-engine-socketio-capacity';
+export const PLUGIN_PACKAGE = 'artillery-plugin-socketio-capacity';
 const KEY = 'socketio-capacity';
 
 interface HandedOver {
@@ -24,4 +27,36 @@ export function handedOver(): Settings {
   const { release = 'an older one', settings } = (getEnvironmentData(KEY) ?? {}) as unknown as Partial<HandedOver>;
   if (settings && release === ownRelease()) return settings;
   throw versionsDiffer({ name: PLUGIN_PACKAGE, release }, { name: ENGINE_PACKAGE, release: ownRelease() });
+}
+
+/** Of the script's own `before`, which Artillery plays in its main thread and whose variables it gives to its workers. */
+const BEFORE = `${KEY} before`;
+
+/** To be called in the main thread, with the copy of the script from which Artillery plays `before`. */
+export function keepVariablesOfBefore({ before, config }: Script): void {
+  if (!before) return;
+  const keep = ({ vars }: { vars: object }, _events: unknown, done: () => void) => {
+    setEnvironmentData(BEFORE, JSON.stringify(vars));
+    done();
+  };
+  config.processor = { ...(config.processor as object | undefined), [BEFORE]: keep };
+  before.afterScenario = [before.afterScenario ?? [], BEFORE].flat();
+}
+
+/** @returns none if there is no `before`, or if it has not been played here */
+export function variablesOfBefore(): Record<string, unknown> {
+  return JSON.parse((getEnvironmentData(BEFORE) as string | undefined) ?? '{}');
+}
+
+interface Build {
+  name: string;
+  release: string;
+}
+
+export function versionsDiffer(one: Build, other: Build): CapacityError {
+  return new CapacityError(
+    'VERSIONS_DIFFER',
+    `${one.name} is ${one.release}, and ${other.name} is ${other.release}`,
+    'install both from one release, beside artillery, or run both from one checkout',
+  );
 }

@@ -3,12 +3,11 @@
  * same on both. What only the host that conducts the run needs is left out, and so is where the files are.
  */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { readFileSync, statSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
-import { findParser, folderOf } from './options/files.ts';
+import { folderOf } from './options/files.ts';
 import { environmentSchema } from './options/plugin-options.ts';
-import { ENGINE, PLUGIN, type Script } from './script.ts';
+import { PLUGIN, type Script } from './script.ts';
 
 /** Name, as for people → digest. */
 export type Inputs = Record<string, string>;
@@ -18,8 +17,11 @@ const CONDUCTORS_VARIABLE = /^(CAPACITY|REDIS)_/;
 /** Artillery adds it to every script that it runs. */
 const DEFAULT_PLUGIN = 'metrics-by-endpoint';
 const TEMPLATE_VARIABLE = /\$(?:env|processEnvironment)\.(\w+)/g;
-const LOCAL_IMPORT = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*['"](\.{1,2}\/[^'"]+)['"]/g;
 const DIGEST_LENGTH = 16;
+/** No path is longer. */
+const MAX_NAME_LENGTH = 255;
+const IMPORT = /(?:\brequire\(|\bfrom|\bimport\(?)\s*['"](\.{1,2}\/[^'"]+)['"]/g;
+const MODULE_ENDINGS = ['', '.js', '.cjs', '.mjs', '.ts', '.json', '/index.js'];
 
 /** @param script as Artillery hands it over to plugins, or `readScenario` reads it */
 export function inputsOf(script: Script, env: NodeJS.ProcessEnv): Inputs {
@@ -27,22 +29,26 @@ export function inputsOf(script: Script, env: NodeJS.ProcessEnv): Inputs {
   const { config, scenarios, before, after, _environment: environment } = script;
   const { payload, processor: _, statsInterval: __, plugins = {}, ...others } = config;
   const here = JSON.stringify(folder).slice(1, -1);
-  const textOf = (value: unknown) => (JSON.stringify(value) ?? '').replaceAll(here, '.');
-  const texts: Record<string, string> = {
-    'config.payload': textOf(specsOf(payload).map(({ path: _path, data: _data, ...spec }) => spec)),
-    'config.plugins': textOf(comparablePlugins(plugins, env)),
-    ...Object.fromEntries(Object.entries(others).map(([key, value]) => [`config.${key}`, textOf(value)])),
-    ...{ scenarios: textOf(scenarios), before: textOf(before), after: textOf(after), environment: environment ?? '' },
+  const specs = [payload ?? []].flat() as PayloadSpec[];
+  const parts: Record<string, unknown> = {
+    'config.payload': specs.map(({ path: _path, data: _data, ...spec }) => spec),
+    'config.plugins': comparablePlugins(plugins, env),
+    ...Object.fromEntries(Object.entries(others).map(([key, value]) => [`config.${key}`, value])),
+    ...{ scenarios, before, after, environment },
   };
-  const inTemplates = Object.values(texts).flatMap((text) =>
-    [...text.matchAll(TEMPLATE_VARIABLE)].map(([, name]) => name),
-  );
-  for (const name of [...Object.keys(environmentSchema.shape), ...inTemplates] as string[]) {
-    if (!CONDUCTORS_VARIABLE.test(name) && env[name]) texts[`environment variable ${name}`] = env[name];
-  }
-  const inputs = Object.entries(texts).map(([name, text]) => [name, digestOf([text])]);
-  const files = filesOf(script, folder).map((file) => [relative(folder, file), digestOf(contentsOf(file))]);
-  return Object.fromEntries([...inputs, ...files]);
+  const texts = Object.entries(parts).map(([name, value]) => [
+    name,
+    (JSON.stringify(value) ?? '').replaceAll(here, '.'),
+  ]);
+  const inTemplates = texts.flatMap(([, text = '']) => [...text.matchAll(TEMPLATE_VARIABLE)].map(([, name]) => name));
+  const variables = [...Object.keys(environmentSchema.shape), ...inTemplates] as string[];
+  const set = variables.filter((name) => !CONDUCTORS_VARIABLE.test(name) && env[name]);
+  const values = set.map((name) => [`environment variable ${name}`, env[name]]);
+  // Whatever names a file is taken for one that is read: certificates, parsers, forms.
+  const named = stringsIn(parts).filter((name) => name.length <= MAX_NAME_LENGTH && isFile(resolve(folder, name)));
+  const paths = [...filesOf(script, specs), ...named].map((name) => resolve(folder, name));
+  const files = [...withImports(paths)].map(([path, content]) => [relative(folder, path), content]);
+  return Object.fromEntries([...texts, ...values, ...files].map(([name, content = '']) => [name, digestOf(content)]));
 }
 
 /** @returns names of what is not the same in both */
@@ -55,10 +61,6 @@ interface PayloadSpec {
   data?: unknown;
 }
 
-function specsOf(payload: unknown): PayloadSpec[] {
-  return [payload ?? []].flat() as PayloadSpec[];
-}
-
 function comparablePlugins(plugins: Record<string, unknown>, env: NodeJS.ProcessEnv): [string, unknown][] {
   // Clouds add some of their own there.
   const added = [DEFAULT_PLUGIN, ...Object.keys(JSON.parse(env.ARTILLERY_PLUGINS || '{}'))];
@@ -69,51 +71,49 @@ function comparablePlugins(plugins: Record<string, unknown>, env: NodeJS.Process
   });
 }
 
-/** @returns paths of the files that the script names, absolute */
-function filesOf(script: Script, folder: string): string[] {
-  const { config, __originalProcessor } = script;
-  const { payload, processor, includeFiles, engines, tls } = config;
-  const { parser, tls: ownTls } = (engines?.[ENGINE] ?? {}) as { parser?: string; tls?: unknown };
-  const certificates = [tls, ownTls].flatMap((one) => {
-    const { ca, cert, key } = (one ?? {}) as Record<string, unknown>;
-    return [ca, cert, key].filter((value) => typeof value === 'string' && !value.includes('\n'));
-  });
-  const named = [...specsOf(payload).map(({ path }) => path), ...[includeFiles ?? []].flat(), ...certificates];
-  const files = [...named, __originalProcessor ?? processor].filter((name) => typeof name === 'string');
-  const module = parser === undefined ? undefined : findParser(parser, folder, [], []);
-  return [...files.map((name) => resolve(folder, name)), ...(module === undefined ? [] : [module])];
+/** @returns those that decide what virtual users do */
+function filesOf({ config, __originalProcessor }: Script, specs: PayloadSpec[]): string[] {
+  const named = [...specs.map(({ path }) => path), config.includeFiles, __originalProcessor ?? config.processor];
+  return named.flat().filter((name) => typeof name === 'string');
 }
 
-/** @returns the file, and those of the same project that it imports, and so on; for one that cannot be read, nothing */
-function contentsOf(file: string): Buffer[] {
-  const read = new Map<string, Buffer>();
-  const visit = (path: string) => {
-    if (read.has(path)) return;
-    let contents: Buffer;
-    try {
-      contents = readFileSync(path);
-    } catch {
-      return;
-    }
-    read.set(path, contents);
-    if (!/\.[cm]?[jt]s$/.test(path)) return;
-    for (const [, specifier = ''] of contents.toString().matchAll(LOCAL_IMPORT)) visit(located(specifier, path));
-  };
-  visit(located(file, file));
-  return [...read.values()];
+/** @returns the contents of files, and of those of the user's own that they import; nothing for one that cannot be read: Artillery says so */
+function withImports(paths: string[], known = new Map<string, string>()): Map<string, string> {
+  for (const path of paths) {
+    if (known.has(path)) continue;
+    const content = contentsOf(path);
+    known.set(path, content);
+    if (!/\.[cm]?[jt]s$/.test(path)) continue;
+    const imported = [...content.matchAll(IMPORT)].map(([, name = '']) => resolve(dirname(path), name));
+    withImports(
+      imported.flatMap((name) => MODULE_ENDINGS.map((ending) => name + ending).find(isFile) ?? []),
+      known,
+    );
+  }
+  return known;
 }
 
-/** As Node finds it, with or without its ending. */
-function located(specifier: string, from: string): string {
+function contentsOf(path: string): string {
   try {
-    return createRequire(from).resolve(specifier);
+    return readFileSync(path, 'latin1');
   } catch {
-    return resolve(dirname(from), specifier);
+    return '';
   }
 }
 
-function digestOf(contents: (string | Buffer)[]): string {
-  const hash = createHash('sha256');
-  for (const one of contents) hash.update(one);
-  return hash.digest('hex').slice(0, DIGEST_LENGTH);
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+function stringsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(stringsIn) : [];
+}
+
+function digestOf(content: string): string {
+  return createHash('sha256').update(content).digest('hex').slice(0, DIGEST_LENGTH);
 }

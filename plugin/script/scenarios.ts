@@ -110,9 +110,11 @@ class ScenarioReader {
     for (const name of [names ?? []].flat()) {
       if (typeof name !== 'string') continue;
       if (processor === undefined) this.#say(at, `function "${name}" needs a config.processor`);
-      else if (typeof processor === 'object' && typeof processor[name] !== 'function') {
-        const known = Object.keys(processor).filter((key) => typeof processor[key] === 'function');
-        this.#say(at, `config.processor has no function "${name}"${didYouMean(name, known)}`);
+      if (typeof processor !== 'object') continue;
+      const known = Object.keys(processor).filter((key) => typeof processor[key] === 'function');
+      if (!known.includes(name)) this.#say(at, `config.processor has no function "${name}"${didYouMean(name, known)}`);
+      else if (/\.sockets\b/.test(String(processor[name]))) {
+        this.#say(at, `"${name}" uses context.sockets, but other processes hold them: receive events with \`waitFor\``);
       }
     }
   }

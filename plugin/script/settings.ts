@@ -5,21 +5,20 @@
 import type { TlsOptions } from '../../protocol/connection.ts';
 import { check, type Problem } from '../../protocol/problems.ts';
 import type { RoomPlan } from '../../protocol/rooms.ts';
-import { misspeltNames } from './artillery-names.ts';
 import { requireBounds } from './bounds.ts';
 import { type ConnectionTarget, connectionTargetOf } from './connection-target.ts';
 import { crossProblems } from './cross-checks.ts';
 import { invalidSettings } from './invalid-settings.ts';
-import { mostConnections, type StepTable } from './load/flow.ts';
+import type { StepTable } from './load/flow.ts';
 import { type Load, loadOf } from './load/load.ts';
 import { resizedPhases } from './load/load-profile.ts';
 import { type Phase, phasesSchema } from './load/phases.ts';
 import { type Share, sharedPhases, WHOLE } from './load/shares.ts';
+import { misspeltNames } from './names.ts';
 import type { DeliveryOptions } from './options/delivery-options.ts';
 import { type EngineOptions, parseEngineOptions, withKnownOptions } from './options/engine-options.ts';
-import { folderOf } from './options/files.ts';
+import { folderOf, readTlsFiles } from './options/files.ts';
 import { type Environment, optionsSchema, type PluginOptions } from './options/plugin-options.ts';
-import { tlsOfOtherHosts } from './options/tls-options.ts';
 import { readVariables, withVariables } from './options/variables.ts';
 import type { WorkerSources } from './options/worker-sources.ts';
 import { readScenarios } from './scenarios.ts';
@@ -93,7 +92,7 @@ export function readSettings(
   const { config } = script;
   const problems = [...misspeltNames(script), ...further];
   const given = check(optionsSchema, config.plugins?.[PLUGIN] ?? {}, ['config', 'plugins', PLUGIN], problems);
-  const written = check(phasesSchema, config.phases ?? [], ['config', 'phases'], problems) as Phase[] | undefined;
+  const written = check(phasesSchema, config.phases ?? [], ['config', 'phases'], problems);
   const variables = readVariables(env, problems);
   const { TLS: tls = false, TRANSPORTS: transports, COMPRESSION: compression, BROADCASTS } = variables;
   const options = given && withVariables(given, variables);
@@ -108,18 +107,19 @@ export function readSettings(
     ...{ target, transports, compression },
     ownTls: tls,
   });
-  problems.push(...crossProblems({ script, options, variables, ...driver, flows, engineOptions }));
-  const controlTls = tlsOfOtherHosts(
-    engineOptions?.connection.tls ?? {},
-    given?.control?.tls,
-    folderOf(script),
-    ['config', 'plugins', PLUGIN, 'control', 'tls'],
-    problems,
-  );
+  // Control ports are other hosts than the target: how the load speaks TLS counts there, too, except for the target's name.
+  const { servername: _, resume: __, ...sharedTls } = engineOptions?.connection.tls ?? {};
+  const at = ['config', 'plugins', PLUGIN, 'control', 'tls'];
+  const controlTls = { ...sharedTls, ...readTlsFiles(given?.control?.tls ?? {}, folderOf(script), at, problems) };
+  if (options && engineOptions && problems.length === 0) {
+    problems.push(...crossProblems({ script, options, variables, ...driver, flows, engineOptions }));
+  }
   if (problems.length > 0 || !options || !written || !engineOptions || !target) throw invalidSettings(problems);
   const { workers, control, ...others } = options;
-  const perUser = mostConnections(flows.map(({ connections }) => connections)).count;
-  const phases = sharedPhases(resizedPhases(written, variables, perUser), share, options.rooms.count);
+  const planned = deliveryOf(options, BROADCASTS);
+  const { client } = planned?.audience ?? {};
+  if (typeof client === 'string') engineOptions.roomsVariable = client;
+  const phases = sharedPhases(resizedPhases(written, variables), share, options.rooms.count);
   return {
     ...others,
     ...driver,
@@ -134,7 +134,7 @@ export function readSettings(
     engineOptions: ours ? engineOptions : undefined,
     redisUrl: variables.REDIS_URL,
     redisNodes: variables.REDIS_NODES,
-    delivery: deliveryOf(options, BROADCASTS),
+    delivery: planned,
     control: control && { ...control, tls: controlTls },
   };
 }

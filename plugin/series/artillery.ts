@@ -1,5 +1,6 @@
-/** Finds Artillery's files, for the commands that run or read a scenario. The others do not need Artillery. */
+/** What the commands that run or read a scenario need of Artillery and of this process. */
 import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
 
 /**
@@ -17,5 +18,22 @@ export function resolveArtillery(specifier: string): string {
       'npm install artillery',
       { cause },
     );
+  }
+}
+
+/** @throws CapacityError NOT_INSTALLED */
+export function artilleryScript(): string {
+  return join(dirname(resolveArtillery('artillery/package.json')), 'bin/run');
+}
+
+/** Runs with a signal that aborts on Ctrl-C or SIGTERM, instead of ending this process. */
+export async function untilStopped<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const abort = new AbortController();
+  const stop = () => abort.abort();
+  process.on('SIGINT', stop).on('SIGTERM', stop);
+  try {
+    return await run(abort.signal);
+  } finally {
+    process.off('SIGINT', stop).off('SIGTERM', stop);
   }
 }

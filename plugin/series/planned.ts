@@ -3,6 +3,9 @@ import { createHash } from 'node:crypto';
 import { worstExitCode } from '../../protocol/codes/exit-codes.ts';
 import { endingOf } from '../../protocol/documents/series.ts';
 import { type Levels, type Plan, type Study, studySchema } from '../../protocol/documents/study.ts';
+import { disturbanceOf } from '../../report/figures/others.ts';
+import type { Document } from '../../report/model/document.ts';
+import { countedRuns } from '../../report/study/counted-runs.ts';
 import { combinationsOf, labelOf, type MeasuredRun, summarize } from '../../report/study/summarize.ts';
 import type { RunCommand } from './run.ts';
 import type { MadeRun, Next, Series } from './series.ts';
@@ -21,13 +24,17 @@ export interface PlannedOptions extends Pick<Study, 'name' | 'title' | 'plan' | 
   endsWithFailure: boolean;
   /** @throws CapacityError if it cannot be run */
   commandOf(levels: Levels): RunCommand;
-  changesSince(earlier: Study): string[];
-  pagesOf(document: Study, runs: MeasuredRun[]): Record<string, string>;
+  reportOf(document: Study, runs: MeasuredRun[]): Document;
+  /** Whether the runs so far, which are whole blocks, tell enough. */
+  isEnough?(runs: MeasuredRun[]): boolean;
 }
 
 export type PlannedSeries = Series<Place, 'done', Study>;
 
-/** What did not come to its end is tried once more by each start. */
+/** Runs of a place that came to their end: a machine that others always use would never be done. */
+const MAX_ATTEMPTS = 2;
+
+/** What did not come to its end is tried once more by each start, and what others disturbed is repeated at once. */
 export function plannedSeries(options: PlannedOptions): PlannedSeries {
   const { kind, folder, name, title, plan, scenarioHash, endsWithFailure } = options;
   const order = orderOf(plan);
@@ -35,19 +42,27 @@ export function plannedSeries(options: PlannedOptions): PlannedSeries {
     const failed = runs.slice(earlier).some(({ run }) => endingOf(run.exitCode) !== 'measured');
     const done = runs.filter(({ run }, index) => index >= earlier || endingOf(run.exitCode) === 'measured');
     const open = order.filter((place) => !done.some(({ run }) => isAt(run, place)));
-    const [key] = open;
-    if (!key || (failed && endsWithFailure)) return { end: 'done' };
-    const label = [labelOf(key.levels), `round ${key.block} of ${plan.repeat}`].filter(Boolean).join(', ');
-    return { key, label, left: open.length };
+    const [disturbed] = runs.slice(-1).filter((latest) => isDisturbed(latest, runs));
+    const isWhole = runs.length > 0 && open.length % (order.length / plan.repeat) === 0;
+    const isDone = isWhole && !disturbed && options.isEnough?.(measuredRuns(runs));
+    const key = disturbed ? { block: disturbed.run.block, levels: disturbed.run.levels } : open[0];
+    if (!key || isDone || (failed && endsWithFailure)) return { end: 'done' };
+    const round = `round ${key.block} of ${options.isEnough ? 'at most ' : ''}${plan.repeat}`;
+    const label = [labelOf(key.levels), round, ...(disturbed ? ['again'] : [])].filter(Boolean).join(', ');
+    return { key, label, left: options.isEnough ? undefined : open.length + (disturbed ? 1 : 0) };
   };
   return {
     kind,
     folder,
     schema: studySchema,
     next,
-    changesSince: options.changesSince,
+    // The first eight digits tell two texts apart.
+    identityOf: (study) => ({ ...study.plan, 'the text of the scenario': study.scenarioHash.slice(0, 8) }),
     commandOf: ({ levels }) => options.commandOf(levels),
-    outcomeOf: ({ run }) => [run.problem ?? run.status ?? ''],
+    outcomeOf({ run, result }) {
+      const disturbance = result && disturbanceOf(result);
+      return [run.problem ?? run.status ?? '', ...(disturbance ? [disturbance.text] : [])];
+    },
     documentOf: (startedAt, runs) => ({
       schemaVersion: 2,
       name,
@@ -56,20 +71,32 @@ export function plannedSeries(options: PlannedOptions): PlannedSeries {
       scenarioHash,
       startedAt,
       planned: order.length,
-      runs: runs.map(({ run }) => run),
+      runs: countedRuns(runs.map(placed)).map(({ run, result }, index) => {
+        const made = runs[index]?.result;
+        const isRepeated = made && !result && endingOf(run.exitCode) === 'measured';
+        return isRepeated ? { ...run, problem: `repeated: ${disturbanceOf(made)?.text}` } : run;
+      }),
       ...summarize(plan, measuredRuns(runs)),
     }),
-    pagesOf: (document, runs) => options.pagesOf(document, measuredRuns(runs)),
+    reportOf: (document, runs) => options.reportOf(document, measuredRuns(runs)),
   };
 }
 
-/** @returns with the results of those that came to their end */
+/** @returns with the results of those that count */
 export function measuredRuns(runs: MadeRun<Place>[]): MeasuredRun[] {
-  return runs.map(({ run, result }) => ({
-    levels: run.levels,
-    exitCode: run.exitCode,
-    result: endingOf(run.exitCode) === 'measured' ? result : undefined,
-  }));
+  return countedRuns(runs.map(placed)).map(({ run, levels, result }) => ({ levels, exitCode: run.exitCode, result }));
+}
+
+function isDisturbed(made: MadeRun<Place>, runs: MadeRun<Place>[]): boolean {
+  const { result } = placed(made);
+  const attempts = runs.filter((one) => isAt(one.run, made.run) && placed(one).result);
+  return result !== undefined && disturbanceOf(result) !== undefined && attempts.length < MAX_ATTEMPTS;
+}
+
+/** With its result if it came to its end. */
+function placed({ run, result }: MadeRun<Place>) {
+  const { block, levels, exitCode } = run;
+  return { run, block, levels, result: endingOf(exitCode) === 'measured' ? result : undefined };
 }
 
 /** @returns the worst of the latest run of each place */

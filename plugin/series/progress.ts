@@ -5,9 +5,6 @@ import { counted, durationText } from '../../report/text/format.ts';
 import { logTail } from '../../server/stack/logs.ts';
 import { errorIn } from './run.ts';
 
-/** Later runs can take longer, those at higher levels for example. */
-const RECENT = 5;
-
 /** @returns `Run 3: TLS=on; 4 runs left, about 6 min` */
 export function beginText(
   number: number,
@@ -16,7 +13,8 @@ export function beginText(
   runs: { run: Pick<SeriesRun, 'exitCode' | 'seconds'> }[],
 ): string {
   if (left === undefined) return `Run ${number}: ${label}`;
-  const seconds = secondsOf(runs);
+  // Later runs can take longer, those at higher levels for example.
+  const { seconds } = runs.findLast(({ run }) => endingOf(run.exitCode) === 'measured')?.run ?? {};
   const time = seconds === undefined ? '' : `, about ${durationText(left * seconds)}`;
   return `Run ${number}: ${label}; ${counted(left, 'run')} left${time}`;
 }
@@ -33,14 +31,18 @@ export function endLines({ number, exitCode, seconds }: SeriesRun, outcome: stri
   return [`  ${what} after ${durationText(seconds)}`, ...details.map((line) => `    ${line}`)];
 }
 
+/** @param shown of its report @returns what a series prints at its end */
+export function endText({ kind, folder }: { kind: string; folder: string }, shown: string): string {
+  return [
+    '',
+    shown,
+    '',
+    `Series: ${join(folder, `${kind}.json`)}`,
+    `  and beside it ${kind}.md, ${kind}.html, runs/ and the output of each run in logs/`,
+  ].join('\n');
+}
+
 function failureIn(log: string): string[] {
   const error = errorIn(log);
   return error.length > 0 ? error : [`${log} ends with:`, logTail(log, 5)];
-}
-
-/** @returns by the mean of the latest runs that came to their end; undefined before the first */
-function secondsOf(runs: { run: Pick<SeriesRun, 'exitCode' | 'seconds'> }[]): number | undefined {
-  const recent = runs.filter(({ run }) => endingOf(run.exitCode) === 'measured').slice(-RECENT);
-  if (recent.length === 0) return undefined;
-  return recent.reduce((sum, { run }) => sum + run.seconds, 0) / recent.length;
 }

@@ -7,6 +7,7 @@ import { CapacityError } from '../../protocol/errors.ts';
 import type { RunSet } from '../../report/compare/compare.ts';
 import { letter } from '../../report/compare/text.ts';
 import { readResult } from '../../report/read.ts';
+import { countedRuns } from '../../report/study/counted-runs.ts';
 import { combinationsOf, labelOf } from '../../report/study/summarize.ts';
 import { readDocument } from './folder.ts';
 
@@ -46,9 +47,12 @@ function setsIn(folder: string, name: string): RunSet[] {
     const side = runs.filter((run) => labelOf(run.levels) === labelOf(levels));
     return {
       name: combinations.length === 1 ? folder : `${folder}:${letter(index)} (${labelOf(levels)})`,
-      results: side.flatMap(({ exitCode, result }) =>
-        result === null || endingOf(exitCode) !== 'measured' ? [] : [readResult(join(folder, result))],
-      ),
+      results: countedRuns(
+        side.map(({ exitCode, result, ...run }) => {
+          const isMeasured = result !== null && endingOf(exitCode) === 'measured';
+          return { ...run, result: isMeasured ? readResult(join(folder, result)) : undefined };
+        }),
+      ).flatMap(({ result }) => result ?? []),
       lost: lostAmong(side.map(({ exitCode }) => exitCode)),
     };
   });

@@ -1,6 +1,6 @@
 /** One run of a series: `artillery run` as a child process, its output in a log, and a server of its own where it needs one. */
 import { appendFileSync, globSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { execa } from 'execa';
 import { ERROR_CODES } from '../../protocol/codes/error-codes.ts';
 import { EXIT_CODES, STOPPED } from '../../protocol/codes/exit-codes.ts';
@@ -10,7 +10,6 @@ import type { Result } from '../../protocol/result/result.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
 import { readResult } from '../../report/read.ts';
 import { PLUGIN } from '../script/script.ts';
-import { resolveArtillery } from './artillery.ts';
 import { type ServerCommand, startOwnServer } from './own-server.ts';
 
 export interface RunCommand {
@@ -33,11 +32,6 @@ export interface Surroundings {
   folder: string;
   /** Ends the run as Ctrl-C would. */
   signal: AbortSignal;
-}
-
-/** @throws CapacityError NOT_INSTALLED */
-export function artilleryScript(): string {
-  return join(dirname(resolveArtillery('artillery/package.json')), 'bin/run');
 }
 
 /**

@@ -7,8 +7,14 @@ import { join } from 'node:path';
 import type { z } from 'zod';
 import type { SeriesRun } from '../../protocol/documents/series.ts';
 import { CapacityError } from '../../protocol/errors.ts';
+import { harmless } from '../../protocol/printable.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import type { Document as Report } from '../../report/model/document.ts';
 import { readResult } from '../../report/read.ts';
+import { renderMarkdown } from '../../report/render/markdown.ts';
+import { durationText } from '../../report/text/format.ts';
+import { pause } from '../run/wait.ts';
+import { artilleryScript, untilStopped } from './artillery.ts';
 import { openFolder, readDocument, writeDocuments } from './folder.ts';
 import { beginText, endLines } from './progress.ts';
 import { makeRun, type RunCommand, type Surroundings } from './run.ts';
@@ -26,6 +32,8 @@ export type Next<Key, End> =
       label: string;
       /** Runs until the end, with this one, at most; undefined where nobody knows. */
       left: number | undefined;
+      /** Since the end of the last run. */
+      restSeconds?: number;
     }
   | { end: End };
 
@@ -36,12 +44,12 @@ interface SeriesDocument<Key> {
 
 /** What a command wants to be run. */
 export interface Series<Key, End, Document extends SeriesDocument<Key>> {
-  /** Its document is `<kind>.json`. */
+  /** Its documents are `<kind>.json`, `.md` and `.html`. */
   kind: string;
   folder: string;
   schema: z.ZodType<Document>;
-  /** @returns a line for each difference to the series in the folder; its runs cannot be used then */
-  changesSince(earlier: Document): string[];
+  /** @returns what all runs of a document have in common, by name: those of another one cannot be used */
+  identityOf(document: Document): Record<string, unknown>;
   /**
    * Follows from the runs alone, so that a series that is resumed continues.
    * @param runs all that were started, in their order
@@ -54,8 +62,8 @@ export interface Series<Key, End, Document extends SeriesDocument<Key>> {
   outcomeOf(made: MadeRun<Key>): string[];
   /** @param end undefined while the series is not finished */
   documentOf(startedAt: string, runs: MadeRun<Key>[], end: End | undefined): Document;
-  /** @returns further documents by file name */
-  pagesOf(document: Document, runs: MadeRun<Key>[]): Record<string, string>;
+  /** What people read of it: beside the document as Markdown and HTML. */
+  reportOf(document: Document, runs: MadeRun<Key>[]): Report;
 }
 
 interface Runner extends Pick<Surroundings, 'artillery' | 'signal'> {
@@ -72,6 +80,8 @@ export async function runSeries<Key, End, Document extends SeriesDocument<Key>>(
   { artillery, signal, say }: Runner,
 ): Promise<{ document: Document; runs: MadeRun<Key>[] }> {
   const { kind, folder, schema } = series;
+  // Loaded on demand, because it loads the chart library, which is slow.
+  const { renderHtml } = await import('../../report/render/html.ts');
   const close = openFolder(folder);
   try {
     const { startedAt, runs } = earlierRuns(series);
@@ -81,7 +91,9 @@ export async function runSeries<Key, End, Document extends SeriesDocument<Key>>(
     const write = () => {
       const document = series.documentOf(startedAt, runs, end);
       const text = `${JSON.stringify(schema.parse(document), null, 1)}\n`;
-      writeDocuments(folder, { [`${kind}.json`]: text, ...series.pagesOf(document, runs) });
+      const report = series.reportOf(document, runs);
+      const pages = { [`${kind}.md`]: renderMarkdown(report), [`${kind}.html`]: renderHtml(report) };
+      writeDocuments(folder, { [`${kind}.json`]: text, ...pages });
       return document;
     };
     while (!signal.aborted) {
@@ -90,9 +102,14 @@ export async function runSeries<Key, End, Document extends SeriesDocument<Key>>(
         end = next.end;
         break;
       }
-      const { key, label, left } = next;
-      const number = (runs.at(-1)?.run.number ?? 0) + 1;
-      say(beginText(number, label, left, runs));
+      const { key, label, left, restSeconds = 0 } = next;
+      const last = runs.at(-1)?.run;
+      const number = (last?.number ?? 0) + 1;
+      // A clock that was set back makes no rest longer.
+      const restMs = last ? Math.min(restSeconds * 1000, endOf(last) + restSeconds * 1000 - Date.now()) : 0;
+      say(beginText(number, label, left, runs) + (restMs > 0 ? `; rests ${durationText(restMs / 1000)} before` : ''));
+      await pause(restMs, signal);
+      if (signal.aborted) break;
       const { run, result } = await makeRun(number, () => series.commandOf(key), { artillery, folder, signal });
       const made = { run: { ...run, ...key }, result };
       runs.push(made);
@@ -105,6 +122,23 @@ export async function runSeries<Key, End, Document extends SeriesDocument<Key>>(
   }
 }
 
+/**
+ * As `runSeries`, with Artillery, until Ctrl-C, and progress on standard error.
+ * @throws CapacityError NOT_INSTALLED, and those of `runSeries`
+ */
+export function makeSeries<Key, End, Document extends SeriesDocument<Key>>(series: Series<Key, End, Document>) {
+  const artillery = artilleryScript();
+  return untilStopped(async (signal) => {
+    const made = await runSeries(series, { artillery, signal, say: (text) => console.error(harmless(text)) });
+    return { ...made, isStopped: signal.aborted };
+  });
+}
+
+/** @returns milliseconds since 1970 */
+function endOf({ startedAt, seconds }: SeriesRun): number {
+  return Date.parse(startedAt) + seconds * 1000;
+}
+
 /** Runs whose result is no longer there do not count. */
 function earlierRuns<Key, End, Document extends SeriesDocument<Key>>(
   series: Series<Key, End, Document>,
@@ -112,7 +146,8 @@ function earlierRuns<Key, End, Document extends SeriesDocument<Key>>(
   const { kind, folder, schema } = series;
   const document = readDocument(folder, `${kind}.json`, schema);
   if (!document) return { startedAt: new Date().toISOString(), runs: [] };
-  const changes = series.changesSince(document);
+  const asked = series.documentOf(document.startedAt, [], undefined);
+  const changes = changesOf(series.identityOf(document), series.identityOf(asked));
   if (changes.length > 0) {
     throw new CapacityError(
       'SERIES_CHANGED',
@@ -125,4 +160,12 @@ function earlierRuns<Key, End, Document extends SeriesDocument<Key>>(
     return existsSync(path) ? [{ run, result: readResult(path) }] : [];
   });
   return { startedAt: document.startedAt, runs };
+}
+
+/** @returns one line for each difference, such as `repeat: was 2, is 3` */
+function changesOf(before: Record<string, unknown>, after: Record<string, unknown>): string[] {
+  return Object.keys({ ...before, ...after }).flatMap((key) => {
+    const [was, is] = [before, after].map((one) => JSON.stringify(one[key]) ?? 'not there');
+    return was === is ? [] : [`${key}: was ${was}, is ${is}`];
+  });
 }

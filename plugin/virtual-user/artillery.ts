@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url';
 import { CapacityError } from '../../protocol/errors.ts';
 import { folderOf } from '../script/options/files.ts';
 import type { Script } from '../script/script.ts';
-import type { Helpers, UserContext } from './types.ts';
+import type { Helpers, ScenarioEvents, UserContext } from './types.ts';
 
 /** The program of the process is Artillery's; in a test, Artillery is installed beside the engine. */
 export function artilleryFolder(): string {
@@ -25,7 +25,7 @@ export function artilleryFolder(): string {
 }
 
 /** @param file in its folder */
-export async function importArtillery<T>(file: string, folder = artilleryFolder()): Promise<T> {
+async function importArtillery<T>(file: string, folder: string): Promise<T> {
   return (await import(pathToFileURL(join(folder, file)).href)) as T;
 }
 
@@ -33,17 +33,50 @@ export function loadHelpers(folder: string): Promise<Helpers> {
   return importArtillery('dist/lib/commons/engine_util.js', folder);
 }
 
+/** Hooks of a scenario that its HTTP requests call, too. */
+export interface RequestHooks {
+  beforeRequest: string[];
+  afterResponse: string[];
+  onError: string[];
+}
+
+export interface HttpEngine {
+  /** Gives a virtual user its cookie jar and agents. */
+  setInitialContext(context: UserContext): void;
+  step(
+    spec: unknown,
+    events: ScenarioEvents,
+    hooks: RequestHooks,
+  ): (context: UserContext, done: (error?: unknown) => void) => void;
+}
+
+/** @returns the cookies from the virtual user's HTTP requests that a browser would send there, as a header; '' without any */
+export function cookiesFor({ _jar: jar }: UserContext, url: URL): string {
+  return (jar as { getCookieStringSync(url: string): string } | undefined)?.getCookieStringSync(url.href) ?? '';
+}
+
+type Engine = new (script: Script) => HttpEngine & { init(): Promise<void> };
+
+/** @param folder Artillery's @throws CapacityError `NOT_INSTALLED` */
+export async function loadHttpEngine(script: Script, folder?: string): Promise<HttpEngine> {
+  try {
+    const file = 'dist/lib/core/engine_http.js';
+    const { default: Engine } = await importArtillery<{ default: Engine }>(file, folder ?? artilleryFolder());
+    const engine = new Engine(script);
+    await engine.init();
+    return engine;
+  } catch (cause) {
+    const message = "the flow has HTTP steps, but Artillery's HTTP engine cannot be loaded";
+    const fix = 'install artillery 2.0.34, or use function steps with fetch()';
+    throw new CapacityError('NOT_INSTALLED', message, fix, { cause });
+  }
+}
+
 /** @returns the functions of `config.processor` by name */
 export async function loadProcessor(script: Script): Promise<Record<string, unknown>> {
   const { processor } = script.config;
   if (typeof processor !== 'string') return processor ?? {};
-  const path = resolve(folderOf(script), processor);
-  let file = path;
-  try {
-    file = createRequire(import.meta.url).resolve(path);
-  } catch {
-    // as it is
-  }
+  const file = createRequire(import.meta.url).resolve(resolve(folderOf(script), processor));
   const module = await import(pathToFileURL(file).href);
   return { ...module.default, ...module };
 }

@@ -6,7 +6,7 @@ import type { ConnectionOptions } from '../../protocol/connection.ts';
 import type { Emission, OpenOptions } from '../fleet/messages.ts';
 import { isTemplate } from '../script/is-template.ts';
 import { type ConnectOptions, changesOf } from '../script/options/connect-options.ts';
-import { cookiesFor } from './http-engine.ts';
+import { cookiesFor } from './artillery.ts';
 import { compileTemplate } from './template.ts';
 import type { Helpers, UserContext } from './types.ts';
 

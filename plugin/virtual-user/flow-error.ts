@@ -18,6 +18,14 @@ export function toFlowError(error: unknown): FlowError {
   return new FlowError(typeof code === 'string' ? (code as FailureCode) : 'internal_error', message, { cause: error });
 }
 
+/** A login that is refused ends no flow by itself, but may be why a later step fails. */
+export function afterRefusal(refusal: string, error: unknown): FlowError {
+  const failure = toFlowError(error);
+  const { code, message, cause } = failure;
+  if (message.startsWith(refusal)) return failure;
+  return new FlowError(code, `${refusal}; then ${message}`, { cause });
+}
+
 /** @param reason of Socket.IO's */
 export function lossOf(reason: string): FlowError {
   return new FlowError(`disconnected_${slug(reason)}`, `the connection was lost: ${reason}`);

@@ -24,6 +24,7 @@ export class Mailbox implements Keeper {
   readonly event: string;
   readonly #kept: unknown[][] = [];
   #listener: ((args: unknown[]) => void) | undefined;
+  #takes = false;
   readonly #onDisplaced: (count: number) => void;
   readonly #connection: Kept;
 
@@ -56,20 +57,19 @@ export class Mailbox implements Keeper {
     }
   }
 
-  /** Calls the listener with kept events, oldest first, then with new ones, until the returned function is called. */
-  listen(listener: (args: unknown[]) => void): () => void {
+  /** Calls the listener with kept events, oldest first, then with new ones, until `stop`, also while it is called. */
+  listen(listener: (args: unknown[]) => void): void {
     this.#listener = listener;
-    let takes = false;
-    // The listener can stop at any event; the rest stays for the next listener.
-    queueMicrotask(() => {
-      while (this.#listener === listener && this.#kept.length > 0) listener(this.#kept.shift() as unknown[]);
-      takes = this.#listener === listener;
-      if (takes) this.#connection.take();
-    });
-    return () => {
-      if (this.#listener === listener) this.#listener = undefined;
-      if (takes) this.#connection.hold();
-      takes = false;
-    };
+    while (this.#listener === listener && this.#kept.length > 0) listener(this.#kept.shift() as unknown[]);
+    if (this.#listener !== listener) return;
+    this.#takes = true;
+    this.#connection.take();
+  }
+
+  /** What comes from now on stays for the next listener. */
+  stop(): void {
+    this.#listener = undefined;
+    if (this.#takes) this.#connection.hold();
+    this.#takes = false;
   }
 }

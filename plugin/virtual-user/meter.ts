@@ -1,15 +1,8 @@
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
-import type { Return } from '../fleet/remote-connection.ts';
 import { METRICS, type MetricName } from './metrics.ts';
 import type { ScenarioEvents } from './types.ts';
 
 const FLUSH_INTERVAL_MS = 1000;
-
-/** Of a connection that had dropped. */
-export function countReturn(meter: Pick<Meter, 'count'>, { lostBy, retries }: Return): void {
-  for (let retry = 0; retry < retries; retry++) meter.count('retry');
-  if (lostBy === undefined) meter.count('reconnect');
-}
 
 /**
  * Passes the engine's metrics to Artillery. Counters are summed and sent once a second: Artillery keeps every single call

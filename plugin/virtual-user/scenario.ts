@@ -1,4 +1,6 @@
 /** Compiles a scenario into what each of its virtual users does. */
+import { valueAt } from '../../protocol/json-path.ts';
+import { roomNames } from '../fleet/client/counted-event.ts';
 import { verbOf } from '../script/load/flow.ts';
 import { scenarioOptionsSchema } from '../script/options/connect-options.ts';
 import type { Scenario } from '../script/script.ts';
@@ -29,7 +31,6 @@ interface CompiledScenario {
 /** @param scenario validated */
 export function compileScenario(scenario: Scenario, shared: Shared): CompiledScenario {
   const uses: Build['uses'] = { awaited: [], http: false };
-  const { awaited } = uses;
   const build: Build = {
     shared,
     uses,
@@ -40,6 +41,8 @@ export function compileScenario(scenario: Scenario, shared: Shared): CompiledSce
       scenarioOptionsSchema.parse(scenario.socketio ?? {}),
       shared.helpers,
     ),
+    use: async ({ context, session }, namespace) =>
+      session.ready(namespace) ?? session.use(namespace, openOptions(build.connectionChanges(context))),
     requestHooks: {
       beforeRequest: namesOf(scenario.beforeRequest),
       afterResponse: namesOf(scenario.afterResponse),
@@ -48,16 +51,22 @@ export function compileScenario(scenario: Scenario, shared: Shared): CompiledSce
     steps: (specs) => specs.map((spec) => compileStep(spec, build)),
   };
   const compiled = (scenario.flow ?? []).flat().map((spec) => {
-    const first = awaited.length;
-    return { step: compileStep(spec, build), awaits: awaited.slice(first) };
-  });
-  const flow = compiled.map(({ step, awaits }, index) => {
-    const later = compiled.slice(index + 1).flatMap((next) => next.awaits);
-    return thenForget(step, without(distinct(awaits), later));
+    uses.awaited = [];
+    return { step: compileStep(spec, build), awaits: uses.awaited };
   });
   const functions = (names: string | string[] | undefined) =>
     namesOf(names).map((name) => compileFunction(name, shared));
-  const kept = distinct(awaited);
+  const kept: AwaitedEvent[] = [];
+  const flow: Step[] = [];
+  // From the last step on, so that the first that names an event is the last one to wait for it.
+  for (const { step, awaits } of compiled.reverse()) {
+    const before = kept.length;
+    for (const event of awaits) if (!kept.some((other) => isSame(event, other))) kept.push(event);
+    flow.unshift(thenForget(step, kept.slice(before)));
+  }
+  const { roomsVariable } = shared.config;
+  if (roomsVariable !== undefined) flow.splice(0, flow.length, ...flow.map((step) => thenEnter(step, roomsVariable)));
+  if (onlyWaits(scenario)) flow.unshift(async (user) => void (await build.use(user, build.namespace(''))));
   return {
     before: functions(scenario.beforeScenario),
     flow,
@@ -66,12 +75,17 @@ export function compileScenario(scenario: Scenario, shared: Shared): CompiledSce
       if (uses.http) shared.http?.setInitialContext(context);
       return { context, session: new Session(shared, kept), events };
     },
-    async use({ context, session }, namespace) {
-      const path = build.namespace(String(build.template(namespace)(context)));
-      await session.use(path, openOptions(build.connectionChanges(context)));
+    async use(user, namespace) {
+      const path = build.namespace(String(build.template(namespace)(user.context)));
+      await build.use(user, path);
       return path;
     },
   };
+}
+
+/** Who writes such a flow means connections that only stay, as Artillery's own engine opens them. */
+function onlyWaits({ flow = [] }: Scenario): boolean {
+  return flow.length > 0 && flow.flat().every((spec) => STEPS[verbOf(spec, STEPS) ?? '']?.waits);
 }
 
 function namesOf(names: string | string[] | undefined): string[] {
@@ -87,6 +101,16 @@ function thenForget(step: Step, events: AwaitedEvent[]): Step {
   };
 }
 
+/** After each step, the connection is in the rooms that a variable has then: one, or a list. */
+function thenEnter(step: Step, variable: string): Step {
+  const path = variable.split('.');
+  return async (user) => {
+    await step(user);
+    const rooms = roomNames([valueAt(user.context.vars, path)].flat());
+    if (rooms.length > 0) user.session.enter(rooms);
+  };
+}
+
 function compileStep(spec: unknown, build: Build): Step {
   const kind = STEPS[verbOf(spec, STEPS) ?? ''];
   if (!kind) throw new FlowError('unknown_step');
@@ -97,12 +121,4 @@ function compileStep(spec: unknown, build: Build): Step {
 function namespacePath(base: string, name: string): string {
   const path = name === '' || name.startsWith('/') ? name : `/${name}`;
   return `${base}${path === '/' && base !== '' ? '' : path}` || '/';
-}
-
-function distinct(awaited: AwaitedEvent[]): AwaitedEvent[] {
-  return awaited.filter((one, index) => awaited.findIndex((other) => isSame(one, other)) === index);
-}
-
-function without(awaited: AwaitedEvent[], others: AwaitedEvent[]): AwaitedEvent[] {
-  return awaited.filter((one) => !others.some((other) => isSame(one, other)));
 }

@@ -3,14 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import { retryDelayMs } from '../fleet/backoff.ts';
-import { FleetError } from '../fleet/fleet-error.ts';
 import type { Emission, OpenOptions } from '../fleet/messages.ts';
-import type { FleetConnection, Opened, Return, Watcher } from '../fleet/remote-connection.ts';
+import type { FleetConnection, Return, Watcher } from '../fleet/remote-connection.ts';
 import { openOptions } from './connection-changes.ts';
-import { ConnectionGroup } from './connection-group.ts';
 import { FlowError, lossOf, slug, toFlowError } from './flow-error.ts';
 import { type AwaitedEvent, isSame, Mailbox } from './mailbox.ts';
-import { countReturn } from './meter.ts';
 import type { Shared } from './shared.ts';
 import { countFailure, keepExample } from './tally.ts';
 import { Wait } from './wait.ts';
@@ -40,8 +37,6 @@ export class Session implements Watcher {
   lost: FlowError | undefined;
   /** Called when a connection is lost for good. */
   onLost: () => void = nothing;
-  /** Set if the virtual user holds more than one connection. */
-  group: ConnectionGroup | undefined;
   readonly #shared: Shared;
   /** What the rest of the flow waits for. */
   #awaited: readonly AwaitedEvent[];
@@ -93,21 +88,6 @@ export class Session implements Watcher {
     await this.#open(namespace, this.#newConnection(), options);
   }
 
-  /**
-   * Opens `count` connections at `ratePerSec`. Responses and `waitFor` apply to the first one, which must open.
-   * @returns how many are open
-   */
-  async connectMany(
-    namespace: string,
-    options: OpenOptions | undefined,
-    { count, ratePerSec }: { count: number; ratePerSec: number },
-  ): Promise<number> {
-    await this.group?.close();
-    await this.connect(namespace, options);
-    this.group = new ConnectionGroup(this.#shared, ratePerSec);
-    return 1 + (await this.group.open(count - 1, namespace, options));
-  }
-
   /** Adds a listener at once, at most one per virtual user at a time. The caller must `cancel` it at the end. */
   expect(connection: FleetConnection, expectation: Expectation): Wait {
     const { namespace, event, timeoutMs, timeoutCode, accept, fromMailbox } = expectation;
@@ -119,10 +99,16 @@ export class Session implements Watcher {
         wait.fail(toFlowError(error));
       }
     };
-    const mailbox = fromMailbox && this.#mailboxes?.find((box) => box.namespace === namespace && box.event === event);
-    wait.onEnd = mailbox ? mailbox.listen(offer) : connection.on(namespace, event, offer);
+    const mailbox = fromMailbox ? this.#mailboxes?.find((box) => isSame(box, expectation)) : undefined;
     this.#wait = wait;
+    wait.onEnd = mailbox ? () => mailbox.stop() : connection.on(namespace, event, offer);
+    mailbox?.listen(offer);
     return wait;
+  }
+
+  /** Its connections are in these rooms of an own event from now on. */
+  enter(rooms: string[]): void {
+    for (const { connection, up } of this.#namespaces) if (up) connection.enter(rooms);
   }
 
   /** The flow will not wait for these events again. */
@@ -137,7 +123,6 @@ export class Session implements Watcher {
   countFailure(error: FlowError): void {
     if (this.#hasFailed) return;
     this.#hasFailed = true;
-    this.#shared.tally.failed++;
     countFailure(this.#shared, error);
   }
 
@@ -147,8 +132,7 @@ export class Session implements Watcher {
     for (const entry of this.#namespaces) restored(entry);
     this.#namespaces = [];
     this.#mailboxes = undefined;
-    await Promise.all([this.group?.close(), ...[...connections].map((connection) => connection.close())]);
-    this.group = undefined;
+    await Promise.all([...connections].map((connection) => connection.close()));
   }
 
   /** What its connections tell; see `Watcher`. */
@@ -170,9 +154,10 @@ export class Session implements Watcher {
     }
   }
 
-  returned(outcome: Return, connection: FleetConnection): void {
-    countReturn(this.#shared.meter, outcome);
-    const { namespace, lostBy } = outcome;
+  returned({ namespace, lostBy, retries }: Return, connection: FleetConnection): void {
+    const { meter } = this.#shared;
+    if (retries > 0) meter.count('retry', undefined, retries);
+    if (lostBy === undefined) meter.count('reconnect');
     for (const entry of this.#entriesOf(connection, namespace).filter(({ restoring }) => restoring)) {
       if (lostBy === undefined) entry.up = true;
       else this.#fail(lossOf(lostBy));
@@ -195,41 +180,27 @@ export class Session implements Watcher {
     connection: FleetConnection,
     options: OpenOptions | undefined,
   ): Promise<FleetConnection> {
-    const { meter } = this.#shared;
+    const { meter, tally, config } = this.#shared;
+    const { retry } = config;
     const entry: NamespaceEntry = { namespace, connection, up: false, restoring: undefined };
     // push() would allocate room for 16 more, in every virtual user.
     this.#namespaces = this.#namespaces.concat(entry);
     this.#keepAwaited(entry);
     const startedAtUs = monotonicUs();
-    let opened: Opened | undefined;
-    let attempt = 1;
-    for (; !opened; attempt++) opened = await this.#try(attempt, connection, namespace, options);
-    const tookUs = opened.openedAtUs - (attempt === 2 ? opened.begunAtUs : startedAtUs);
-    meter.count('connect');
-    meter.record('connectTime', tookUs / 1000);
-    return connection;
-  }
-
-  /** @returns undefined after the delay before another attempt */
-  async #try(
-    attempt: number,
-    connection: FleetConnection,
-    namespace: string,
-    options: OpenOptions | undefined,
-  ): Promise<Opened | undefined> {
-    const { meter, config, tally } = this.#shared;
-    try {
-      return await connection.open(namespace, options);
-    } catch (error) {
-      const failure = toFlowError(error);
-      const delayMs =
-        config.retry && attempt <= config.retry.attempts && retryDelayMs(config.retry, attempt, retryAfterOf(error));
-      if (typeof delayMs !== 'number') throw failure;
-      keepExample(tally, failure);
-      await sleep(delayMs);
-      tally.retries++;
-      meter.count('retry');
-      return undefined;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const { begunAtUs, openedAtUs } = await connection.open(namespace, options);
+        meter.count('connect');
+        meter.record('connectTime', (openedAtUs - (attempt === 1 ? begunAtUs : startedAtUs)) / 1000);
+        return connection;
+      } catch (error) {
+        const failure = toFlowError(error);
+        if (!retry || attempt > retry.attempts) throw failure;
+        keepExample(tally, failure);
+        await sleep(retryDelayMs(retry, attempt));
+        tally.retries++;
+        meter.count('retry');
+      }
     }
   }
 
@@ -261,10 +232,6 @@ export class Session implements Watcher {
 function restored(entry: NamespaceEntry): void {
   entry.restoring?.resolve();
   entry.restoring = undefined;
-}
-
-function retryAfterOf(error: unknown): number | undefined {
-  return error instanceof FleetError ? error.retryAfterMs : undefined;
 }
 
 /** Shared by all virtual users. */

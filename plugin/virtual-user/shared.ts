@@ -1,7 +1,7 @@
 /** What virtual users need of whoever plays them: an engine in one of Artillery's workers. */
 import type { Fleet } from '../fleet/fleet.ts';
 import type { EngineOptions } from '../script/options/engine-options.ts';
-import type { HttpEngine } from './http-engine.ts';
+import type { HttpEngine } from './artillery.ts';
 import type { Meter } from './meter.ts';
 import type { Signals } from './signals.ts';
 import type { Tally } from './tally.ts';

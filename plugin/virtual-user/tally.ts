@@ -5,41 +5,30 @@ import { FleetError } from '../fleet/fleet-error.ts';
 import type { FlowError } from './flow-error.ts';
 import type { Meter } from './meter.ts';
 
-export interface Tally {
-  started: number;
-  ended: number;
-  holding: number;
-  /** As in `FleetStatus`. */
-  toOpen: number;
-  failed: number;
-  /** Virtual users that ended without a failure. */
-  succeeded: number;
-  /** Of first connections; the fleet counts those of connections that come back. */
-  retries: number;
-  /** Virtual users that failed, by error code. */
-  failures: Record<string, number>;
-  /** What was said at the first failure of each code, and at the first attempt that was repeated. */
-  examples: Record<string, string>;
-}
-
 /** Enough for a status line, two headers and the start of a body. */
 const MAX_EXAMPLE_LENGTH = 300;
 
-export function newTally(): Tally {
+export type Tally = ReturnType<typeof newTally>;
+
+export function newTally() {
   return {
     started: 0,
     ended: 0,
     holding: 0,
-    toOpen: 0,
     failed: 0,
+    /** Virtual users that ended without a failure. */
     succeeded: 0,
+    /** Of first connections; the fleet counts those of connections that come back. */
     retries: 0,
-    failures: {},
-    examples: {},
+    /** Virtual users that failed, by error code. */
+    failures: {} as Record<string, number>,
+    /** What was said at the first failure of each code, and at the first attempt that was repeated. */
+    examples: {} as Record<string, string>,
   };
 }
 
 export function countFailure({ tally, meter }: { tally: Tally; meter: Pick<Meter, 'error'> }, error: FlowError): void {
+  tally.failed++;
   meter.error(error.code);
   setOwn(tally.failures, error.code, (ownValue(tally.failures, error.code) ?? 0) + 1);
   keepExample(tally, error);

@@ -1,3 +1,4 @@
+import { afterRefusal } from './flow-error.ts';
 import type { Session } from './session.ts';
 import type { ScenarioEvents, UserContext } from './types.ts';
 
@@ -6,16 +7,25 @@ export interface VirtualUser {
   context: UserContext;
   session: Session;
   events: ScenarioEvents;
+  /** The last HTTP request that was answered with an error: `POST /login answered 401`. */
+  refusal?: string;
 }
 
 /** One compiled step. Returns undefined if it is done at once; throws or rejects to end the flow. */
 export type Step = (user: VirtualUser) => Promise<void> | void;
 
-/** Runs the steps one after the other; if the connection drops during a step, the flow ends after it. */
+/**
+ * Runs the steps one after the other; if the connection drops during a step, the flow ends after it.
+ * @throws what a step throws; after an HTTP request that was refused, a FlowError that names it
+ */
 export async function runSteps(steps: Step[], user: VirtualUser): Promise<void> {
-  for (let index = 0; index < steps.length; index++) {
-    const pending = steps[index]?.(user);
-    if (pending) await pending;
-    if (user.session.lost) throw user.session.lost;
+  try {
+    for (let index = 0; index < steps.length; index++) {
+      const pending = steps[index]?.(user);
+      if (pending) await pending;
+      if (user.session.lost) throw user.session.lost;
+    }
+  } catch (error) {
+    throw user.refusal === undefined ? error : afterRefusal(user.refusal, error);
   }
 }

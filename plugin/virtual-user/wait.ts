@@ -3,32 +3,27 @@ import { FlowError } from './flow-error.ts';
 
 /** An event that a virtual user waits for, with a timeout. Settles once, and then removes its timer and listener. */
 export class Wait {
-  readonly promise: Promise<unknown[]>;
-  readonly #resolve: (args: unknown[]) => void;
-  readonly #reject: (error: Error) => void;
+  readonly #settled = Promise.withResolvers<unknown[]>();
+  readonly promise = this.#settled.promise;
   readonly #timer: NodeJS.Timeout;
   /** Removes the listener. */
   onEnd: (() => void) | undefined;
 
   /** @param timeoutCode called at the timeout, when it is known which other events arrived */
   constructor(timeoutMs: number, timeoutCode: () => FailureCode) {
-    const { promise, resolve, reject } = Promise.withResolvers<unknown[]>();
-    this.promise = promise;
-    this.#resolve = resolve;
-    this.#reject = reject;
     this.#timer = setTimeout(() => this.fail(new FlowError(timeoutCode())), timeoutMs);
     // The caller can fail before it awaits this promise.
-    promise.catch(() => {});
+    this.promise.catch(() => {});
   }
 
   done(args: unknown[]): void {
     this.cancel();
-    this.#resolve(args);
+    this.#settled.resolve(args);
   }
 
   fail(error: Error): void {
     this.cancel();
-    this.#reject(error);
+    this.#settled.reject(error);
   }
 
   /** Stops waiting; the promise stays pending. Idempotent. */

@@ -4,7 +4,7 @@
  * their errors and any drift explain, the other clock has jumped, and the lines begin anew.
  */
 import type { ClockReading } from './clock-reading.ts';
-import { errorOf, offsetOn, ofOurs, quicker, segmentAt } from './clock-segments.ts';
+import { errorOf, offsetOn, ofOurs, quicker, segmentAt, unledUs } from './clock-segments.ts';
 
 const INTERVAL_US = 10_000_000;
 /** Processes of one kernel read one clock, unless somebody moved it (time namespaces, virtual machines' snapshots). */
@@ -98,13 +98,15 @@ export class ClockLine {
   }
 
   /**
-   * The largest possible error of a time converted there, as far as the readings show: half of a round trip, and as much as
-   * the lines bend. Near a jump, before and after it look alike, and all of it counts.
+   * The largest possible error of a time converted there, as far as the readings show: half of a round trip, as much as the
+   * lines bend, and any drift since a reading that has no other one beside it. Near a jump, before and after it
+   * look alike, and all of it counts.
    */
   boundAt(ourUs: number): number {
     const line = this.#lineAt(ourUs);
     if (!line) return Number.POSITIVE_INFINITY;
-    return errorOf(line, segmentAt(line, ourUs)) + this.jumpUs(ourUs, ourUs);
+    const driftUs = this.isOurs ? 0 : unledUs(line, ourUs) * MAX_DRIFT;
+    return errorOf(line, segmentAt(line, ourUs)) + driftUs + this.jumpUs(ourUs, ourUs);
   }
 
   /** Of any time. */

@@ -26,6 +26,13 @@ export function segmentAt(line: ClockReading[], atUs: number): number {
   return Math.max(0, Math.min(before, line.length - 2));
 }
 
+/** @returns how far a time is before the first reading, or after the last one; 0 where other readings tell where the line leads */
+export function unledUs(line: ClockReading[], atUs: number): number {
+  const [first, last] = [line[0] as ClockReading, line.at(-1) as ClockReading];
+  if (atUs < first.atUs) return beyond(line, 0, 1, atUs) === undefined ? first.atUs - atUs : 0;
+  return atUs > last.atUs && beyond(line, line.length - 1, -1, atUs) === undefined ? atUs - last.atUs : 0;
+}
+
 /** Of a segment: of the worse reading, and how far it is off the lines on both sides; one that continues either is none. */
 export function errorOf(line: ClockReading[], segment: number): number {
   const [a, b] = [line[segment] as ClockReading, line[segment + 1]];

@@ -19,7 +19,7 @@ const CODES = {
     remedy: 'for a server of your own, write the `command` that does it, or take `drop-connections`',
   },
   EVENT_NOT_FOUND: {
-    meaning: 'without a terminal: `init` was given no event, and found none that it can count',
+    meaning: 'without a terminal: `init` found no event that it can count',
     remedy: 'give `--emit`, `--publish` or `--listen`; or `--listen 0` to measure connections only',
   },
   ALL_FAILED: {
@@ -30,11 +30,11 @@ const CODES = {
   // Files
   FILE_UNREADABLE: {
     meaning: 'a scenario, result, baseline or series is missing, damaged, of another kind or an older version',
-    remedy: 'name another file or folder, restore it, or read it with the version that wrote it',
+    remedy: 'name another file or folder, or read it with the version that wrote it',
   },
   FILE_UNWRITABLE: {
-    meaning: 'a file or folder of results, reports, baselines or scenarios cannot be written',
-    remedy: 'free space on its disk, or name a folder that you can write to',
+    meaning: 'the command cannot write a file or folder',
+    remedy: 'free space on its disk, or name another folder',
   },
   RESULT_TOO_NEW: {
     meaning: 'a newer version wrote the result',
@@ -49,11 +49,11 @@ const CODES = {
     remedy: 'measure again; `report.html` beside the result has the reasons',
   },
   BASELINE_NOT_COMPARABLE: {
-    meaning: 'the result was measured with a different load or on different hardware than the baseline',
-    remedy: 'measure under the same conditions, or save a new baseline: `npx socketio-capacity baseline save <result>`',
+    meaning: 'result and baseline have different loads or hardware',
+    remedy: 'measure under the same conditions, or save a new baseline',
   },
   SERIES_CHANGED: {
-    meaning: 'what a series of runs measures is not what its earlier runs in that folder measured',
+    meaning: 'the series does not measure what its earlier runs in that folder measured',
     remedy: 'undo the change, or choose another folder: `--results <folder>`',
   },
   IN_USE: {
@@ -72,19 +72,19 @@ const CODES = {
       'install it: `npm run setup` brings nginx and Redis, `npm install` a package; or run without: `PROFILE=embedded`',
   },
   VERSIONS_DIFFER: {
-    meaning: 'the engine is of another build than the plugin',
-    remedy: 'install both from one release or checkout, beside Artillery',
+    meaning: 'the engine, or `instrument(io)` in the server, is of another build than the plugin',
+    remedy: 'install all from one release or checkout, the engine beside Artillery',
   },
   ENGINE_NOT_READY: {
     meaning: 'no engine became ready',
     remedy: 'see the lines above: Artillery could not load the engine, or a worker of Artillery has ended',
   },
   LIMIT_TOO_LOW: {
-    meaning: 'a limit of the machine, or of the stack that is up, is too low for that many connections',
+    meaning: 'a limit of machine or stack is too low for that many connections: open files, processes, ports or memory',
     remedy: 'raise the limit that the message names, or use fewer connections',
   },
   PORT_UNAVAILABLE: {
-    meaning: 'an address cannot be listened on: another program does, or this user may not',
+    meaning: 'another program listens on the address, or this user may not',
     remedy: "stop the other program (`ss -ltnp 'sport = :<port>'` names it), or choose another address or port",
   },
   STATE_DIR_UNUSABLE: {
@@ -102,11 +102,11 @@ const CODES = {
 
   // The stack
   START_FAILED: {
-    meaning: 'a program that was started for a run did not start, or ended; the message has the end of its output',
+    meaning: 'a program of the run did not start, or ended; the message has the end of its output',
     remedy: 'correct what its output says',
   },
   STACK_RUNNING: {
-    meaning: 'a stack is up already, perhaps with other settings than are asked for',
+    meaning: 'a stack is up already, perhaps with other settings',
     remedy: 'use it, or take it down: `npx socketio-capacity stack down`',
   },
   STACK_STUCK: {
@@ -119,24 +119,24 @@ const CODES = {
   },
   REDIS_REFUSES: {
     meaning: 'Redis refuses a subscription of the adapter, usually because it is older than 7.0',
-    remedy: 'for the sharded adapters, Redis 7.0 or newer; with an older one, `CAPACITY_ADAPTER=redis`',
+    remedy: 'use Redis 7.0 or newer for the sharded adapters, or `CAPACITY_ADAPTER=redis`',
   },
 
   // Several hosts
   HOSTS_MISSING: {
-    meaning: 'not all hosts came in time, or one was gone before the load; the message names them',
+    meaning: 'not all hosts came in time, or one left before the load; the message names them',
     remedy: 'start Artillery on every host; let every firewall between pass the port of the conductor',
   },
   HOSTS_DISAGREE: {
     meaning: 'a host has another version, scenario, number of hosts or share, or is one too many; the message names it',
-    remedy: 'give all hosts the same version, scenario and variables, and `CAPACITY_HOSTS`',
+    remedy: 'give all hosts the same version, scenario and variables',
   },
   CONDUCTOR_UNREACHABLE: {
     meaning: 'a host has no connection to its conductor, or lost it: it ends its part of the load',
     remedy: 'see the output of `conduct`; let every firewall between pass its port',
   },
   BAD_TOKEN: {
-    meaning: 'a token, or the certificate that goes with it, was refused',
+    meaning: 'a token or its certificate is wrong',
     remedy: 'give server and run the same control token, and hosts the line that this run’s conductor printed',
   },
 
@@ -150,7 +150,7 @@ const CODES = {
     remedy: 'call `instrument(io)` in the server, with that room among its `rooms`',
   },
   DELIVERY_UNMATCHED: {
-    meaning: 'the event of `delivery` arrives, but not with the id or time that its options say; the message shows one',
+    meaning: 'the event of `delivery` arrives without the id or time that its options say; the message shows one',
     remedy: 'correct the path in `delivery`: it leads to an id that all copies of a broadcast share',
   },
   CONTROL_MISSING: {
@@ -159,11 +159,11 @@ const CODES = {
   },
   WORKER_URLS_WRONG: {
     meaning: 'the control URLs do not lead to every worker exactly once, or two workers have one name',
-    remedy: 'list the control URL of every worker once (not of a load balancer), and give each worker its own name',
+    remedy: 'list the control URL of every worker once (not of a load balancer), and give each its own name',
   },
   SOURCE_UNREACHABLE: {
     meaning: 'nothing answers, or something else does, at a control URL or a page of metrics',
-    remedy: 'start it, let it listen on an address that the generator reaches, or correct its URL',
+    remedy: 'start it, let it listen where the generator reaches it, or correct its URL',
   },
   CONTROL_TIMEOUT: {
     meaning: 'a worker did not answer a control request in time',
@@ -173,19 +173,13 @@ const CODES = {
     meaning: 'a worker could not do what a control request asks',
     remedy: 'see the log of the worker',
   },
-  UNKNOWN_REQUEST: {
-    meaning: 'the control namespace does not know this request',
-    remedy: 'use the same version on both sides',
-  },
   METRICS_MISSING: {
-    meaning:
-      'a page of metrics has no memory with the labels of its option, several groups of processes, or an impossible CPU time; the message names what it has',
-    remedy:
-      'export default metrics (prom-client: `collectDefaultMetrics()`), run process-exporter beside other programs, or correct the labels',
+    meaning: 'a page of metrics does not have the memory of one layer; the message names what it has',
+    remedy: 'export default metrics (prom-client: `collectDefaultMetrics()`), or correct the labels',
   },
   PROCESS_NOT_FOUND: {
-    meaning: '`pids`, `match` or `cgroup` of `workers`, or of one of `layers`, finds no process on this machine',
-    remedy: 'correct it: `ps -eo pid,args` lists processes, `cat /proc/<pid>/cgroup` names the group of one',
+    meaning: '`pids`, `match` or `cgroup` of `workers` or `layers` finds no process on this machine',
+    remedy: 'correct it: `ps -eo pid,args` lists processes',
   },
   NOT_ATTACHED: {
     meaning: '`instrument(io)` was called before Socket.IO had an HTTP server',

@@ -46,27 +46,26 @@ const CODES = {
     blame: 'machine',
   },
   'E<name>': {
-    meaning: 'the error of the system or of Node that made connecting fail: `ECONNREFUSED`, `ECONNRESET`, …',
+    meaning: 'the error of the system or of Node: `ECONNREFUSED`, `ECONNRESET`, …',
     remedy: 'see whether the target still listens, and the logs of proxy and server',
   },
   http_429: {
-    meaning: 'a rate limit of the proxy or of the server refused the handshake',
+    meaning: 'a rate limit of proxy or server refused the handshake',
     remedy: 'raise that limit for the generator, or lower `RATE`',
   },
   http_500: {
     meaning: 'the proxy is out of connections (`worker_connections`) or open files',
-    remedy: 'raise `worker_connections` and `worker_rlimit_nofile`; see its error log',
+    remedy: 'raise `worker_connections` and `worker_rlimit_nofile`',
     isLimit: true,
   },
   http_502: {
     meaning: "the proxy gets no connection to a worker: its ports, or the worker's open files or listen queue",
-    remedy:
-      "see the proxy's error log; connect from several addresses (`proxy_bind`), or raise the limits of the worker",
+    remedy: "see the proxy's error log; connect from several addresses (`proxy_bind`), or raise the worker's limits",
     isLimit: true,
   },
   http_503: {
     meaning: 'a connection limit of the proxy or of the server',
-    remedy: "see the proxy's error log for `limit_conn`, or for upstreams marked as unavailable",
+    remedy: "see the proxy's error log for `limit_conn`, or unavailable upstreams",
     isLimit: true,
   },
   http_504: {
@@ -74,12 +73,12 @@ const CODES = {
     remedy: "see the worker's CPU and its log",
   },
   'http_<status>': {
-    meaning: 'the handshake was answered with this status instead of an upgrade',
-    remedy: 'see the example of the failure, and the logs of proxy and server',
+    meaning: 'the answer to the handshake has this status',
+    remedy: 'see the logs of proxy and server',
   },
   timeout_tcp: {
     meaning: '`connectTimeout` expired before TCP connected',
-    remedy: 'see whether a firewall drops packets, or the listen queue of the target is full (`ss -ltn`)',
+    remedy: 'see whether a firewall drops packets, or the target’s listen queue is full (`ss -ltn`)',
   },
   timeout_tls: {
     meaning: '`connectTimeout` expired before the TLS handshake was complete',
@@ -131,11 +130,11 @@ const CODES = {
     remedy: 'name its authority in `tls.ca`, or correct the certificate',
   },
   'closed_<close code>': {
-    meaning: 'the server closed the WebSocket while the connection was being set up',
+    meaning: 'the server closed the WebSocket during the setup',
     remedy: 'see the logs of proxy and server',
   },
   closed: {
-    meaning: 'the connection ended while it was being set up, or before an answer',
+    meaning: 'the connection ended during the setup, or before an answer',
     remedy: 'see the logs of proxy and server',
   },
   namespace_refused: {
@@ -179,11 +178,11 @@ const CODES = {
   },
   'disconnected_<reason>': {
     meaning:
-      'the connection was lost, for a reason of Socket.IO: `transport_close`, `ping_timeout`, `io_server_disconnect`, `transport_error`, `parse_error`; or `message_too_large`',
+      'the connection ended, for a reason of Socket.IO (`transport_close`, `ping_timeout`, …) or `message_too_large`',
     remedy: 'see the logs of proxy and server at that time',
   },
   disconnected: {
-    meaning: 'the connection had already been lost',
+    meaning: 'the connection had already ended',
     remedy: 'see the logs of proxy and server',
   },
   failed_request: {
@@ -194,12 +193,8 @@ const CODES = {
     meaning: 'a processor function failed',
     remedy: 'see the example of the failure',
   },
-  invalid_think: {
-    meaning: 'a template did not produce a duration',
-    remedy: 'correct the template',
-  },
-  invalid_count: {
-    meaning: 'a template did not produce a number',
+  invalid_template: {
+    meaning: 'a template did not produce a duration, or a number',
     remedy: 'correct the template',
   },
 

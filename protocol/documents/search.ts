@@ -32,10 +32,12 @@ const planSchema = z.strictObject({
   to: positive.nullable(),
   /** From one level to the next, until one breaks. */
   factor: z.number().gt(1),
-  /** The search ends when the lowest level that broke is at most this share above the answer. */
+  /** By which share the answer may be off: levels are tried to half of it, as runs at the same level differ. */
   tolerance: positive,
   /** Further runs of the answer's level. */
   repeat: count,
+  /** Before the run after one that broke; longer where the deployment has not recovered by then. */
+  restSeconds: z.number().nonnegative(),
   /** Share of each limit that the sizing table leaves free. */
   headroom: z.number().min(0).lt(1),
 });
@@ -47,11 +49,12 @@ const planSchema = z.strictObject({
 const outcomeSchema = z.enum(['holds', 'breaks', 'cannotTell', 'error']);
 
 /** Whose limit it is: `machine` is shared by deployment and generator. */
-export const blameSchema = z.enum(['deployment', 'generator', 'machine', 'measurement']);
+const blameSchema = z.enum(['deployment', 'generator', 'machine', 'measurement']);
 
 const runSchema = seriesRunSchema.extend({
   level: positive,
-  purpose: z.enum(['step', 'bisect', 'confirm']),
+  /** `again`: it broke once. `control`: it held before, and shows whether the deployment has recovered. */
+  purpose: z.enum(['step', 'bisect', 'again', 'control', 'confirm']),
   outcome: outcomeSchema,
   /** Whose limit the run met; null if the level held. */
   blame: blameSchema.nullable(),
@@ -67,6 +70,8 @@ const endSchema = z.enum([
   'highest',
   /** No level held. */
   'none',
+  /** After a break, what had held before broke again and again. */
+  'recovery',
   /** The machine, or the stack that is up, allows no higher level. */
   'doctor',
   'generator',
@@ -115,8 +120,10 @@ export const searchSchema = z.strictObject({
     end: endSchema.nullable(),
     /** Highest level below all that broke; null if none held. */
     held: positive.nullable(),
-    /** Runs at that level, all of which held. */
+    /** Runs at that level that held. */
     heldRuns: count,
+    /** Runs at that level, without controls that broke. */
+    runs: count,
     /** Lowest level that broke, or the one of the generator's limit; null if there is none. */
     broke: positive.nullable(),
     /** What explains it, the strongest first: from the result of the broken level, or why the search ended there. */
@@ -124,7 +131,7 @@ export const searchSchema = z.strictObject({
   }),
   /** The limit that ended the search before a run; null otherwise. */
   limit: z.strictObject({ name: z.string(), max: count, raise: z.string() }).nullable(),
-  /** Null where no level with connections held. */
+  /** Null where no level with connections held, or something else varied. */
   sizing: sizingSchema.nullable(),
 });
 

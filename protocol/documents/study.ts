@@ -38,6 +38,8 @@ export const planSchema = z.strictObject({
   except: z.array(combinationSchema).default([]),
   /** Runs of each combination. */
   repeat: z.number().int().positive(),
+  /** Of `repeat`: it ends when a change of that share would be seen in every figure that decides. */
+  detect: z.number().positive().optional(),
   /** Of the order of runs. */
   seed: z.number().int().default(1),
 });
@@ -48,13 +50,23 @@ const runSchema = seriesRunSchema.extend({
   levels: combinationSchema,
 });
 
+/** Between one set of runs and the reference, in the figure's own unit. */
 const differenceSchema = z.strictObject({
+  /** `cannot-tell`: the noise is unknown, or one side was not measured. */
   answer: z.enum(['better', 'worse', 'no-difference', 'cannot-tell']),
+  /** Mean minus the reference's mean; null when one of the two was not measured. */
   value: z.number().nullable(),
+  /** `value` ÷ the reference's mean; null when that is 0. */
   share: z.number().nullable(),
+  /** All intervals of a comparison hold together with 95 % confidence; null where the noise is unknown. */
   low: z.number().nullable(),
   high: z.number().nullable(),
+  /** The difference, up or down, that four of five such comparisons would see; null where the noise is unknown. */
   detectable: z.number().nullable().default(null),
+  /**
+   * The source of the noise estimate: the spread between runs of both sides, or of all combinations of a study; within
+   * single runs, the fit of a line or the broadcasts; counts need none.
+   */
   noise: z.enum(['repeats', 'study', 'fit', 'broadcasts', 'none']).nullable(),
 });
 
@@ -91,6 +103,7 @@ export const studySchema = z.strictObject({
   ),
 });
 
+export type Difference = z.infer<typeof differenceSchema>;
 export type Level = z.infer<typeof levelSchema>;
 export type Levels = z.infer<typeof combinationSchema>;
 export type StudyServer = z.infer<typeof serverSchema>;

@@ -1,6 +1,8 @@
 /** The ledger of broadcasts: what the run asks of it, and what each fleet process has in it. */
 import { z } from 'zod';
-import { count, histogram, instant, name } from './bounds.ts';
+import { mergeEncoded } from '../histogram.ts';
+import { NO_COPIES, RECEIPT_COUNTS } from '../result/delivery.ts';
+import { count, each, histogram, instant, name } from './bounds.ts';
 
 /** Frames that carry the broadcast event, of the whole run. The columns of single broadcasts are in `FrozenBroadcast`. */
 export const receiptTotalsSchema = z.object({
@@ -42,34 +44,9 @@ export const frozenBroadcastSchema = z.object({
   /** Number of the process within its engine's fleet. */
   process: count,
   seq: z.int().nonnegative(),
-  expected: count,
-  received: count,
-  lostConnected: count,
-  lostDisconnected: count,
-  /** Receipts beyond the first by the same connection. */
-  duplicates: count,
-  /** First receipts by a connection that had a later broadcast already. */
-  reordered: count,
-  /** Receipts by connections whose join was under way at the send. */
-  unexpected: count,
-  /** First receipts by connections that never asked to join the room. */
-  notMember: count,
-  /** Copies whose payload has another length than the configured one; they are no receipts. */
-  wrongSize: count,
-  /** Likewise, whose payload has other characters, among those that were compared. */
-  wrongContent: count,
-  /** First receipts before `sentAtUs`; part of `received`, `unexpected` and `notMember`. */
-  early: count,
-  /** By how much the earliest of these came before the send; 0 without any. */
+  ...each(RECEIPT_COUNTS, count).shape,
+  /** By how much the earliest of the early ones came before the send; 0 without any. */
   earlyByUs: count,
-  /** Of the expected: members whose copy an absence kept away, and whose session the server restored. */
-  missed: count,
-  /** Of these, how many got it when they came back; part of `received`. */
-  resent: count,
-  /** Received or lost while connected, by members that joined or came back between `orderedAtUs` and the send. */
-  justJoined: count,
-  /** Members that left between `previousAtUs` and the send; they are not expected. */
-  justLeft: count,
   /** Checksum of which connections of this process received it: two broadcasts with the same one went to the same. */
   receivers: count,
   /**
@@ -87,3 +64,13 @@ export const frozenBroadcastSchema = z.object({
   unplaced: z.literal(true).optional(),
 });
 export type FrozenBroadcast = z.infer<typeof frozenBroadcastSchema>;
+
+const NO_LATENCY = mergeEncoded([]);
+
+/** Of a broadcast that nobody was to receive, and nobody did. */
+export function emptyRow(seq: number): FrozenBroadcast {
+  return {
+    ...{ process: 0, seq, ...NO_COPIES, earlyByUs: 0, receivers: 0, firstUs: 0, lastUs: 0 },
+    latencyUs: { local: NO_LATENCY, cross: NO_LATENCY },
+  };
+}

@@ -22,9 +22,6 @@ const engineIdentitySchema = z.object({
 });
 export type EngineIdentity = z.infer<typeof engineIdentitySchema>;
 
-/** Held connections can leave in so many parts, about equally large, one after the other. */
-export const RELEASE_PARTS = 4;
-
 /** Short connections before the load, for each engine; no later count includes them. */
 const warmUpOrderSchema = z.object({
   connections: count,
@@ -59,8 +56,8 @@ export const runMessageSchema = z.discriminatedUnion('type', [
   message('messages', { requestId, stage: messageStageSchema }),
   /** A planned fault begins, or its consequences are over. */
   message('fault', { requestId, order: faultOrderSchema }),
-  /** Held connections leave now, staggered: all, or those of the first parts. */
-  message('release', { parts: index.optional() }),
+  /** Held connections leave now, staggered. */
+  message('release', {}),
   /** The residual is measured: held virtual users can end. */
   message('finish', {}),
   /** The run is over (also after Ctrl-C): close everything and reply. */

@@ -12,8 +12,6 @@ const sightingSchema = z.object({
   bytes: count,
   /** First copies so far. */
   reached: count,
-  /** Copies so far, also of those that are in no row. */
-  copies: count,
   /** Whether its copies are in a row. */
   counted: z.boolean(),
 });
@@ -25,9 +23,11 @@ export const sightingsSchema = z.object({
   ids: list(sightingSchema),
   /** Share of the room for their rows that is taken, 0 to 1. */
   filled: count,
-  /** Copies in which no id was found. */
-  unmatched: count,
-  /** The first of these. */
+  /** The first copy in which no id was found. */
   example: sentence.optional(),
+  /** Ids that copies have beside those at the option's path: where, and one of them. */
+  others: list(z.tuple([sentence, name])).optional(),
+  /** Once, when the run begins to watch: rooms and their members. */
+  rooms: list(z.tuple([name, count])).optional(),
 });
 export type Sightings = z.infer<typeof sightingsSchema>;

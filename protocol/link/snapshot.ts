@@ -20,7 +20,6 @@ const connectionAccountsSchema = z.object({
   /** Ends of connections that came back: the number of times. */
   returned: count,
 });
-export type ConnectionAccounts = z.infer<typeof connectionAccountsSchema>;
 
 /**
  * Of connections that drop and are to come back: dropped = returned + gaveUp + left + away. A connection counts as often as
@@ -89,12 +88,8 @@ export const fleetSnapshotSchema = z.object({
   /** Once a planned fault has begun. */
   fault: faultCountsSchema.optional(),
   receipts: receiptTotalsSchema,
-  /** Events received that no step waited for. */
   messages: messageTotalsSchema,
-  ignoredEvents: count,
   /** Acknowledgements of nothing that was sent, and repeated ones. */
   unknownAcks: count,
-  receivedBytes: count,
-  sentBytes: count,
 });
 export type FleetSnapshot = z.infer<typeof fleetSnapshotSchema>;

@@ -10,8 +10,6 @@ export const fleetStatusSchema = z.object({
   connected: count,
   /** Current members of a room, as acknowledged. */
   joined: count,
-  /** Further connections of multi-connection virtual users, which have neither opened nor failed yet. */
-  toOpen: count,
   /** Virtual users parked in `hold`. */
   holding: count,
   failed: count,

@@ -71,16 +71,6 @@ function sumOf(readings: CpuReading[]): CpuReading {
   };
 }
 
-/** @returns microseconds since boot in which something that was ready to run waited for a CPU; undefined if the kernel does not say */
-export function readCpuPressureUs(root = '/'): number | undefined {
-  try {
-    const total = /^some .*total=(\d+)$/m.exec(proc('pressure/cpu', root))?.[1];
-    return total === undefined ? undefined : Number(total);
-  } catch {
-    return undefined;
-  }
-}
-
 /** @returns undefined if the kernel does not report it */
 export function readSwap(): SwapReading | undefined {
   try {
@@ -88,17 +78,6 @@ export function readSwap(): SwapReading | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** @returns TCP sockets in use in this process's network namespace */
-export function readTcpSockets(): number {
-  return inUse(proc('net/sockstat'), 'TCP') + inUse(proc('net/sockstat6'), 'TCP6');
-}
-
-function inUse(text: string, protocol: string): number {
-  return Number(
-    line(text, new RegExp(`^${protocol}: inuse (\\d+)`, 'm'), `/proc/net/sockstat has no ${protocol} line`),
-  );
 }
 
 const NO_TCP = '/proc/net/sockstat has no TCP line';

@@ -10,17 +10,19 @@ interface OpenFileLimits {
 
 /** Of this process. Node itself has raised the soft limit to the hard one, for its children, too. */
 export function openFileLimits(): OpenFileLimits {
-  const found = /Max open files\s+(\S+)\s+(\S+)/.exec(readLimits() ?? '');
-  if (found) return { soft: toLimit(found[1]), hard: toLimit(found[2]) };
+  const found = limitsOfProcess('self');
+  if (found) return found;
   const limit = toLimit(execFileSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' }).trim());
   return { soft: limit, hard: limit };
 }
 
-function readLimits(): string | undefined {
+/** @returns undefined where it is not readable, as on other systems than Linux */
+export function limitsOfProcess(pid: number | 'self'): OpenFileLimits | undefined {
   try {
-    return readFileSync('/proc/self/limits', 'utf8');
+    const found = /Max open files\s+(\S+)\s+(\S+)/.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'));
+    return found ? { soft: toLimit(found[1]), hard: toLimit(found[2]) } : undefined;
   } catch {
-    return undefined; // not Linux
+    return undefined;
   }
 }
 

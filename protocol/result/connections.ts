@@ -36,7 +36,7 @@ export const connectionsSchema = z.strictObject({
     .default(null)
     .describe('connections that came back; null if none dropped that was to'),
   disconnects: byReason.describe('connections that ended before the run released them, by Socket.IO’s reason'),
-  configuredRatePerSec: perSecond.describe('rate of the phases, or of `connect` with a `count`'),
+  configuredRatePerSec: perSecond.describe('rate of the phases'),
   achievedRatePerSec: perSecond.describe('rate while connections were made'),
   rampSeconds: z.number().nullable().describe('how long that took, without pauses'),
   connectMs: summary.describe('from the first attempt to the CONNECT answer'),
@@ -45,25 +45,25 @@ export const connectionsSchema = z.strictObject({
     .describe('the same by stage: `tcp`, `tls`, `upgrade`, `open`, `namespace`; beside them `change`, to WebSocket'),
   overTime: z
     .strictObject({
-      intervalSeconds: z.number().describe('what each value stands for'),
-      t: z.array(z.number()).describe('start of each interval, in the time of `samples`'),
-      opened: z.array(count).describe('first connections that opened'),
-      meanMs: z.array(z.number().nullable()).describe('their mean connect time; null where none opened'),
-      slowestMs: z.array(z.number().nullable()).describe('the slowest of them'),
-      failed: z.array(count).describe('attempts that failed'),
-      ended: z.array(count).describe('connections that ended too early'),
+      intervalSeconds: z.number(),
+      t: z.array(z.number()),
+      opened: z.array(count),
+      meanMs: z.array(z.number().nullable()),
+      slowestMs: z.array(z.number().nullable()),
+      failed: z.array(count),
+      ended: z.array(count),
     })
     .nullable()
     .default(null)
-    .describe('how connecting went'),
+    .describe('by interval (`t` is its start): connects, their times, failures, and connections that ended too early'),
   tlsHandshakes: z
     .strictObject({
-      full: count.describe('with a key exchange and the certificate'),
-      resumed: count.describe('that resumed an earlier session'),
+      full: count,
+      resumed: count,
     })
     .nullable()
     .default(null)
-    .describe('of the connections that opened; null without TLS, or with `client: official`'),
+    .describe('full ones, and resumed sessions; null without TLS, or with `client: official`'),
   transports: z
     .strictObject({
       configured: z.enum(Object.keys(TRANSPORTS) as TransportsName[]).describe('`default` is polling, then WebSocket'),
@@ -79,11 +79,10 @@ export const connectionsSchema = z.strictObject({
     .strictObject({
       asked: z.boolean().describe('the connections offered it'),
       granted: count.describe('connections to which the server granted it'),
-      byServer: z.boolean().nullable().describe('the server grants it to whoever offers it; null if not known'),
+      byServer: z.boolean().nullable().describe('the server grants it to whoever offers it; null if not measured'),
     })
     .nullable()
     .default(null)
     .describe('permessage-deflate'),
   perWorker: byReason.describe('connections by worker; empty where restored sessions hide it'),
-  perServer: byReason.nullable().default(null).describe('clients of each server, by its `@socket.io/admin-ui`'),
 });

@@ -25,13 +25,15 @@ const receiptShape = {
 export type ReceiptCount = keyof typeof receiptShape;
 /** The counts that add up over fleet processes and broadcasts. */
 export const RECEIPT_COUNTS = Object.keys(receiptShape) as ReceiptCount[];
+/** All columns empty. */
+export const NO_COPIES = Object.fromEntries(RECEIPT_COUNTS.map((key) => [key, 0])) as Record<ReceiptCount, number>;
 
 const latency = z.number().nullable();
 
 const batchSchema = z.strictObject({
   seq: count.describe('its number, from 1'),
   broadcasts: count.default(1).describe('broadcasts in the row; several in long runs with an own event'),
-  room: z.string().nullable().default(null).describe('its room; null for an own event'),
+  room: z.string().nullable().default(null).describe('its room; null for an own event without `audience`'),
   serverMembers: count.nullable().describe('members by the server’s own count, just before sending'),
   ...receiptShape,
   t: time.nullable().default(null),
@@ -40,6 +42,9 @@ const batchSchema = z.strictObject({
   p50Ms: latency.describe('of the median receiver; null with a single one'),
   p99Ms: latency.describe('of the 99th percentile; null with fewer than 100 receivers'),
   lastMs: latency.describe('of the last receiver'),
+  dueToLastMs: latency
+    .default(null)
+    .describe('from the intended send to the last receipt, whatever latencies count from'),
   earlyByMs: latency.default(null).describe('by how much the earliest receipt preceded the send'),
 });
 
@@ -70,15 +75,15 @@ export const deliverySchema = z
       .describe('received ÷ (target × broadcasts); null where virtual users come and go'),
     rooms: z
       .strictObject({
-        count: count.describe('how many'),
-        perConnection: count.describe('how many each connection joined'),
-        order: z.enum(ROOM_ORDERS).describe('in which broadcasts went to them'),
-        seed: count.describe('of the random order'),
+        count,
+        perConnection: count,
+        order: z.enum(ROOM_ORDERS),
+        seed: count,
         reached: count.describe('how many got at least one broadcast'),
       })
       .nullable()
       .default(null)
-      .describe('null if all are in one room'),
+      .describe('as the option `rooms`; null if all are in one room'),
     batches: z.array(batchSchema).describe('each broadcast'),
   })
   .nullable();

@@ -52,13 +52,13 @@ export const faultSchema = z
     curve: z
       .array(
         z.strictObject({
-          ms: count.describe('end of the step, after the fault'),
-          connected: count.describe('open then, of the connections at the fault'),
-          attempts: count.describe('attempts in the step'),
-          returns: count.describe('returns in the step'),
+          ms: count,
+          connected: count,
+          attempts: count,
+          returns: count,
         }),
       )
-      .describe('in steps of 100 ms'),
+      .describe('in steps of 100 ms, of the connections at the fault; `ms` is the end of the step'),
   })
   .nullable();
 

@@ -1,8 +1,7 @@
 /** The section of the result document on several generator hosts. */
 import { z } from 'zod';
+import { windowPercents, windowSharesSchema } from './machine.ts';
 import { count, summary } from './parts.ts';
-
-const percent = z.number().nullable();
 
 /** Empty if the host of the run brought the load itself. */
 export const generatorsSchema = z
@@ -16,15 +15,9 @@ export const generatorsSchema = z
       held: count.describe('of these, open after all broadcasts'),
       failed: count.describe('connections that it could not open'),
       cpu: z.strictObject({
-        idlePercent: z
-          .strictObject({ ramp: percent, messages: percent, broadcasts: percent })
-          .describe('idle CPU, as `machine.cpuIdlePercent`'),
+        idlePercent: windowPercents.describe('idle CPU, as `machine.cpuIdlePercent`'),
       }),
-      memory: z.strictObject({
-        fleetPeakBytes: count.describe('largest RSS of its fleet processes'),
-        artilleryPeakBytes: count.describe('largest RSS of Artillery'),
-        usedPeakBytes: count.nullable().describe('largest use of the whole host; null if its kernel does not tell'),
-      }),
+      others: windowSharesSchema.default([]).describe('who used its CPUs, as `machine.others`'),
       loops: z
         .strictObject({ delayP99Ms: z.number(), delayMaxMs: z.number(), utilization: z.number() })
         .nullable()

@@ -4,9 +4,9 @@ import { count, intervals, summary } from './parts.ts';
 
 /**
  * What latencies count from: the contract's send time; the time in the payload of an event of the server's own, or else
- * the emit of its publisher, or else the first receipt, so that only the spread is known.
+ * the emit of its publisher, or else the first receipt, so that latency is only the spread.
  */
-export const LATENCY_FROM = ['server', 'payload', 'publisher', 'first receipt'] as const;
+const LATENCY_FROM = ['server', 'payload', 'publisher', 'first receipt'] as const;
 export type LatencyFrom = (typeof LATENCY_FROM)[number];
 
 export const latencySchema = z.strictObject({
@@ -22,28 +22,14 @@ export const latencySchema = z.strictObject({
     .describe('95 % intervals of these percentiles; null with too few broadcasts'),
   slowFirst: z
     .strictObject({
-      seq: count.describe('its number'),
-      lastMs: z.number().describe('its time to reach all'),
-      othersP50Ms: z.number().describe('median of the others'),
-      othersMaxMs: z.number().describe('maximum of the others'),
+      seq: count,
+      lastMs: z.number(),
+      othersP50Ms: z.number(),
+      othersMaxMs: z.number(),
     })
     .nullable()
     .default(null)
-    .describe('the first broadcast, where it took far longer than the others; it is in all summaries'),
-  byConnections: z
-    .array(
-      z.strictObject({
-        connections: count.describe('connections at the time'),
-        broadcasts: count.describe('broadcasts with these'),
-        expected: count.describe('receipts expected'),
-        received: count.describe('receipts'),
-        lost: count.describe('receipts that did not come'),
-        oneWayMs: summary.describe('all receipts'),
-        completionMs: summary.describe('the last receiver of each broadcast: the time to reach all'),
-      }),
-    )
-    .default([])
-    .describe('by the option `broadcasts.byConnections`, down to a quarter of them'),
+    .describe('the first broadcast, if it took far longer than the others; it is in all summaries'),
   sendDelayMs: summary.describe('actual less intended send time of the broadcasts'),
   sentinelMs: summary.default(null).describe('the reference receiver: otherwise idle, and served last by its worker'),
   behindSentinelMs: summary
@@ -52,14 +38,6 @@ export const latencySchema = z.strictObject({
   roundTripHalfMs: z.strictObject({
     underLoad: summary.describe('the probe’s round trips ÷ 2, all connected'),
     single: summary.describe('likewise, with nobody else connected'),
-    eachMs: z
-      .strictObject({ underLoad: z.array(z.number()), single: z.array(z.number()) })
-      .optional()
-      .describe('every single value, in the order sent'),
-    publishers: z
-      .strictObject({ underLoad: z.array(z.string()), single: z.array(z.string()) })
-      .optional()
-      .describe('the worker that published each of them'),
   }),
   clocks: z
     .array(

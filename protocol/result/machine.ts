@@ -2,6 +2,13 @@
 import { z } from 'zod';
 import { count, interval } from './parts.ts';
 
+const percent = z.number().nullable();
+export const windowPercents = z.strictObject({
+  ramp: percent,
+  messages: percent.default(null),
+  broadcasts: percent,
+});
+
 /** Fewer broadcasts, or parts of their window with copies, do not show how much the CPU per message varies. */
 export const MIN_BROADCAST_PARTS = 5;
 
@@ -70,67 +77,48 @@ export const throttledSchema = z
 
 /**
  * Who used the CPUs of the generator's machine in a window, in cores: seconds of CPU time per second. busy = ours + others +
- * steal + kernel + unaccounted. Of a container, only the CPUs that it may run on.
+ * steal + kernel, but for what no process table shows. Of a container, only the CPUs that it may run on.
  */
-const machineSharesSchema = z.strictObject({
-  seconds: z.number().describe('how long it lasted'),
+export const machineSharesSchema = z.strictObject({
+  seconds: z.number(),
   cores: count.describe('CPUs that the generator may run on'),
   busyCores: z.number().describe('in use, with what the hypervisor took'),
   stealCores: z.number().describe('what the hypervisor gave to other machines'),
   oursCores: z.number().nullable().describe('of generator and deployment'),
   othersCores: z.number().nullable().describe('of all other programs'),
   kernelCores: z.number().nullable().describe('interrupts, and the kernel’s own threads'),
-  unaccountedCores: z
-    .number()
-    .nullable()
-    .describe('of programs outside of the container; up to `errorCores` it is error'),
   errorCores: z.number().describe('how far the sum can be from the busy time'),
   // Their names are as they have given them to themselves: any characters.
   programs: z
-    .array(z.strictObject({ name: z.string(), cores: z.number() }))
+    .array(z.strictObject({ name: z.string().max(200), cores: z.number() }))
+    .max(20)
     .describe('the largest of the other programs'),
-  pressurePercent: z.number().nullable().describe('share of the time in which something waited for a CPU (PSI)'),
-  meanMhz: z.number().nullable().describe('clock frequency'),
 });
 
-/** As above; each value is since the one before. `t` is on the time axis of the samples. */
-const machineSharesOverTimeSchema = z.strictObject({
-  t: z.array(z.number()),
-  busyCores: z.array(z.number()),
-  oursCores: z.array(z.number().nullable()),
-  othersCores: z.array(z.number().nullable()),
-  stealCores: z.array(z.number()),
-  pressurePercent: z.array(z.number().nullable()),
-  meanMhz: z.array(z.number().nullable()),
-});
+export const windowSharesSchema = z.array(
+  machineSharesSchema.extend({
+    window: z
+      .enum(['ramp', 'idle', 'messages', 'broadcasts'])
+      .describe('when; of several ramps, the one in which others took most'),
+  }),
+);
 
+export type Throttled = NonNullable<z.infer<typeof throttled>>;
 export type MachineShares = z.infer<typeof machineSharesSchema>;
-export type MachineSharesOverTime = z.infer<typeof machineSharesOverTimeSchema>;
 
 /** The generator's machine, which can be the deployment's, too. Of several, that of which least was idle. */
 export const machineSchema = z
   .strictObject({
     /** `ramp` is the ramp in which least was idle. */
-    cpuIdlePercent: z
-      .strictObject({
-        ramp: z.number().nullable(),
-        messages: z.number().nullable().default(null),
-        broadcasts: z.number().nullable(),
-      })
-      .describe('idle CPU of all cores in the busiest ramp, the hold with messages, and the broadcasts'),
+    cpuIdlePercent: windowPercents.describe(
+      'idle CPU of all cores in the busiest ramp, the hold with messages, and the broadcasts',
+    ),
     throttled: throttledSchema,
     others: z
       .strictObject({
-        windows: z
-          .array(
-            machineSharesSchema.extend({
-              window: z
-                .enum(['ramp', 'idle', 'messages', 'broadcasts'])
-                .describe('when; of several ramps, the one in which others took most'),
-            }),
-          )
-          .describe('busy = ours + others + steal + kernel + unaccounted'),
-        overTime: machineSharesOverTimeSchema.describe('the same over time, each value since the one before'),
+        windows: windowSharesSchema.describe(
+          'busy = ours + others + steal + kernel, within `errorCores`, but for programs outside of the container',
+        ),
       })
       .nullable()
       .default(null)

@@ -12,7 +12,7 @@ const slopeSchema = z.strictObject({
   doubt: z
     .enum(['curved', 'grows', 'freed', 'kept', 'miscounted'])
     .optional()
-    .describe('what the run saw and the interval does not know: why the slope must not be quoted'),
+    .describe('why you must not quote the slope, whatever its interval'),
 });
 
 const partSchema = z.strictObject({
@@ -21,23 +21,23 @@ const partSchema = z.strictObject({
   bytes: z.number().describe('per connection, at rest'),
   low95: z.number().nullable().describe('lower end of its 95 % interval'),
   high95: z.number().nullable().describe('upper end'),
-  inService: z.number().nullable().describe('at the peak, with garbage and buffers; null if it is not known'),
+  inService: z.number().nullable().describe('at the peak, with garbage and buffers; null if not measured'),
 });
 
 const perConnectionSchema = z.strictObject({
-  bytes: z.number().nullable().describe('the sum of the parts: what a connection keeps; null if no part is known'),
+  bytes: z.number().nullable().describe('the sum of the parts: what a connection keeps; null without parts'),
   low95: z.number().nullable().describe('lower end of its 95 % interval; null with fewer than three plateaus'),
   high95: z.number().nullable().describe('upper end'),
-  isAtLeast: z.boolean().describe('a part is not known, so the sum is a lower bound'),
-  parts: z.array(partSchema).describe('those that are known'),
+  isAtLeast: z.boolean().describe('a part has a doubt, so the sum is a lower bound'),
+  parts: z.array(partSchema).describe('parts of the sum'),
   without: z
     .array(
       z.strictObject({
         title: partSchema.shape.title,
-        doubt: slopeSchema.shape.doubt.unwrap().describe('why not, as in `perConnectionBytes`'),
+        doubt: slopeSchema.shape.doubt.unwrap().describe('as in `perConnectionBytes`'),
       }),
     )
-    .describe('parts that are not known'),
+    .describe('parts with a doubt, which the sum omits'),
   inService: z.number().nullable().describe('the sum of the parts at the peak, with garbage and buffers'),
   wouldTell: z
     .strictObject({
@@ -45,7 +45,7 @@ const perConnectionSchema = z.strictObject({
       halfWidthBytes: z.number().describe('half of the interval that it would have'),
     })
     .nullable()
-    .describe('what would narrow a wide interval, by the noise of this run; null if it is narrow'),
+    .describe('what would narrow a wide interval; null if it is narrow'),
 });
 
 const layerSchema = z.strictObject({
@@ -66,7 +66,7 @@ export const memorySchema = z.strictObject({
   perConnection: perConnectionSchema
     .nullable()
     .default(null)
-    .describe('the headline; null if the workers’ memory was not read at several numbers of connections'),
+    .describe('the headline: what a connection keeps; null if not measured'),
   inService: z
     .strictObject({
       // Of the readings before the collections, or the share of `peakBytes` in proportion to the connections if more.
@@ -80,30 +80,27 @@ export const memorySchema = z.strictObject({
     })
     .nullable()
     .default(null)
-    .describe('memory in service, garbage and buffers included; null if it was not read'),
+    .describe('memory in service, garbage and buffers included'),
   sum: z
     .strictObject({
-      parts: z.array(z.string()).describe('layers that are added'),
-      partsPerConnectionBytes: z.number().describe('the sum of their slopes'),
-      systemPerConnectionBytes: z.number().describe('slope of the whole machine (`systemHeld`)'),
+      parts: z.array(z.string()),
+      partsPerConnectionBytes: z.number(),
+      systemPerConnectionBytes: z.number(),
       systemLow95: z.number().nullable().describe('lower end of its 95 % interval'),
       systemHigh95: z.number().nullable().describe('upper end'),
-      unexplainedPerConnectionBytes: z.number().describe('the machine’s slope less the sum'),
-      unexplainedShare: z.number().nullable().describe('as a share of the machine’s slope'),
+      unexplainedPerConnectionBytes: z.number(),
+      unexplainedShare: z.number().nullable(),
     })
     .nullable()
     .default(null)
-    .describe('whether the layers add up to the whole machine; null if a part is unknown'),
+    .describe('slopes of the layers in `parts`, added up, that of the whole machine (`systemHeld`), and the rest'),
   peakBytes: layers.describe('highest reading, by layer'),
-  derivedPeaks: z.array(z.string()).default([]).describe('layers whose peak is PSS derived from RSS'),
   residualBytes: layers.describe('after all have left, less the baseline, by layer'),
-  afterBroadcastsBytes: layers.describe('after the broadcasts and a garbage collection, by layer'),
   plateaus: z
     .array(z.object({ connections: count.describe('at that plateau') }).catchall(z.number()))
     .describe('bytes by layer at each plateau, at rest'),
   overTime: overTimeSchema.nullable().default(null).describe('memory over time; null without the option `overTime`'),
   sources: z.record(z.string(), z.string()).default({}).describe('where each layer’s figure is from'),
-  collectionsCounted: z.boolean().default(false).describe('the ordered collections could be checked'),
   absent: z.record(z.string(), z.string()).describe('layers that could not be measured, and why'),
 });
 

@@ -43,10 +43,14 @@ export const messagesSchema = z
     answered: z.number().nullable().describe('acknowledged ÷ (sent − unasked); null where none was asked for'),
     window: z
       .strictObject({
-        seconds: z.number().describe('its length'),
-        sent: count.describe('sent in it'),
-        acknowledged: count.describe('of these, acknowledged'),
-        sentPerSec: z.number().describe('messages per second'),
+        seconds: z.number(),
+        sent: count,
+        acknowledged: count,
+        sentPerSec: z.number(),
+        unanswered: z
+          .array(count)
+          .default([])
+          .describe('without an answer yet, at the begin of each part and at the end'),
         eventsPerSec: z.number().nullable().describe('events per second; null where steps differ'),
       })
       .nullable()

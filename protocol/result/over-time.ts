@@ -10,13 +10,30 @@ const momentSchema = z.strictObject({
 });
 
 const driftSchema = z.strictObject({
-  bytesPerConnection: z.number().describe('slope of the readings against the connections that have left'),
+  bytesPerConnection: z
+    .number()
+    .describe('what each connection leaves behind; all of the rise, where `perSecond` is null'),
   low95: z.number().nullable().describe('lower end of its 95 % interval; null with fewer than three readings'),
   high95: z.number().nullable().describe('upper end'),
-  bytesPerHour: z.number().describe('the same slope, by time'),
-  bytesPerWave: z.number().nullable().describe('the same slope, by waves; null with churn'),
-  leaks: z.boolean().nullable().describe('the interval is above 0, and the rise above 1 MB; null without an interval'),
+  perSecond: z
+    .strictObject({
+      bytes: z.number(),
+      low95: z.number(),
+      high95: z.number(),
+      noLeakAbove: z.number().describe('bytes per second from which a rise in time would have been found'),
+    })
+    .nullable()
+    .default(null)
+    .describe('what time adds, whoever comes; null where the readings cannot tell it from what connections leave'),
+  bytesPerHour: z.number().describe('the whole rise, by time'),
+  bytesPerWave: z.number().nullable().describe('the whole rise, by waves; null with churn'),
+  leaks: z.boolean().nullable().describe('an interval is above 0, and the rise above 1 MB; null without an interval'),
   noLeakAbove: z.number().nullable().describe('bytes per connection from which a leak would have been found'),
+  sinceSeconds: z
+    .number()
+    .nullable()
+    .default(null)
+    .describe('the line begins here, because memory had grown before and then stopped; null: at the warm-up’s end'),
 });
 
 export const overTimeSchema = z.strictObject({

@@ -25,7 +25,7 @@ export const summary = summarySchema.nullable();
 
 const intervalSchema = z
   .strictObject({ low95: z.number().describe('lower end'), high95: z.number().describe('upper end') })
-  .meta({ id: 'Interval', description: 'a 95 % interval; null where too little is known of the noise' });
+  .meta({ id: 'Interval', description: 'a 95 % interval; null with too few readings' });
 export const interval = intervalSchema.nullable();
 export const intervals = z.strictObject({ p50: interval, p99: interval });
 

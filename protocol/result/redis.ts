@@ -29,11 +29,9 @@ export const redisSchema = z
     usedMemoryBeforeBytes: count.nullable().default(null).describe('`used_memory` just before the broadcasts'),
     usedMemoryBytes: count.nullable().default(null).describe('`used_memory` after the broadcasts'),
     rssBytes: count.nullable().default(null).describe('RSS after the broadcasts'),
-    clientBytes: count.nullable().default(null).describe('memory of its connections, output buffers included'),
     outputBufferPeakBytes: count.nullable().default(null).describe('most output that waited for subscribers'),
     streamEntries: count.nullable().default(null).describe('length of the adapter’s stream; null if it has none'),
     channels: count.describe('channels with subscribers'),
-    patterns: count.describe('patterns with subscribers'),
     shardChannels: count.nullable().describe('sharded channels with subscribers; null before Redis 7.0'),
     forNobody: count.nullable().describe('broadcasts without members on other workers than the publisher’s'),
     nodes: z

@@ -64,7 +64,7 @@ export const resultSchema = z.strictObject({
     'What connections send by the step `every`. Null where the flows have no such step.',
   ),
   delivery: deliverySchema.describe(
-    '[Who received what](../method/delivery.md). Null where nobody knows: `absent.delivery` has the reason.',
+    '[Who received what](../method/delivery.md). Null if not measured: `absent.delivery` has the reason.',
   ),
   latency: latencySchema.describe('[Latency](../method/latency.md) of broadcasts.'),
   memory: memorySchema.describe('[Memory](../method/memory.md) by layer.'),
@@ -102,7 +102,6 @@ export const resultSchema = z.strictObject({
     .default([])
     .describe('Artillery’s `ensure` on the [metrics](./metrics.md). Empty if it evaluated none.'),
   capacity: z.strictObject({
-    seedTheoreticalMax: count.nullable().optional().describe('of older versions: 2 GiB × N ÷ peak worker RSS'),
     memoryLimited: z
       .strictObject({
         budgetBytes: z.number().describe('memory budget of the workers'),
@@ -131,12 +130,15 @@ export const resultSchema = z.strictObject({
           max: count.describe('connections'),
         }),
       )
-      .describe('known limits, the lowest first'),
+      .describe('limits that the run knows, the lowest first'),
     unknown: z
       .array(z.strictObject({ name: z.string(), why: z.string() }))
       .default([])
       .describe('limits that this run does not know, and why'),
-    lowest: z.string().nullable().describe('name of the lowest limit; null where an unknown one could be lower'),
+    lowest: z
+      .string()
+      .nullable()
+      .describe('name of the lowest limit; null if one that the run does not know could be lower'),
   }),
   stages: z
     .array(z.strictObject({ name: z.string().describe('such as `ramp`, `plateau` or `broadcasts`'), t: time }))
@@ -164,7 +166,9 @@ export const resultSchema = z.strictObject({
     cpu: z.string().describe('CPU model'),
     cpuCount: count.describe('cores'),
     memoryBytes: count.describe('total memory'),
-    limits: z.record(z.string(), z.number()).describe('of open files, and of the container'),
+    limits: z
+      .record(z.string(), z.number())
+      .describe('of open files, also of the server’s process with most, and of the container'),
     sysctls: z.record(z.string(), z.string()).describe('kernel settings for network and files'),
     configHash: z.string().describe('SHA-256 of the settings'),
     settings: z.record(z.string(), z.unknown()).describe('what scenario and environment set, without secrets'),

@@ -1,6 +1,6 @@
 /** The sections of the result document on the workers' limits and machines, as the workers tell them. */
 import { z } from 'zod';
-import { throttledSchema } from './machine.ts';
+import { throttledSchema, windowPercents } from './machine.ts';
 import { count } from './parts.ts';
 
 /** Empty where no worker tells. */
@@ -14,7 +14,6 @@ export const workersSchema = z
       openFilesLimit: count.nullable().describe('how many it can have open; null without a limit'),
       memoryLimitBytes: z.number().nullable().describe('of its container; null without one'),
       container: count.nullable().describe('workers with the same number share that limit'),
-      tasksLimit: count.nullable().describe('processes and threads that its container can have; null without a limit'),
       throttled: throttledSchema,
     }),
   )
@@ -28,20 +27,8 @@ export const workerMachinesSchema = z
       cores: count.describe('its CPU cores'),
       memoryBytes: z.number().describe('total memory'),
       usedBytes: z.number().nullable().describe('most that was neither free nor in droppable caches'),
-      tcpSockets: count.nullable().describe('most TCP sockets in the network namespaces of its workers'),
-      cpuIdlePercent: z
-        .strictObject({
-          ramp: z.number().nullable(),
-          messages: z.number().nullable(),
-          broadcasts: z.number().nullable(),
-        })
-        .describe('idle CPU, as `machine.cpuIdlePercent`'),
-      stealPercent: z
-        .strictObject({
-          ramp: z.number().nullable(),
-          messages: z.number().nullable(),
-          broadcasts: z.number().nullable(),
-        })
+      cpuIdlePercent: windowPercents.describe('idle CPU, as `machine.cpuIdlePercent`'),
+      stealPercent: windowPercents
         .default({ ramp: null, messages: null, broadcasts: null })
         .describe('what a hypervisor took of its cores'),
     }),

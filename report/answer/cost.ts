@@ -1,33 +1,41 @@
 /** The headline of a run in words: what a connection keeps of this deployment's memory. */
 import type { PerConnection } from '../../protocol/result/memory.ts';
+import { isTold } from '../figures/per-connection.ts';
 import { type Amount, amount, amountText, numberText, unknown, withUnit } from '../model/amount.ts';
-import { DOUBT_TEXTS, isNarrow } from '../statistics/straightness.ts';
+import { DOUBT_TEXTS } from '../statistics/straightness.ts';
 import { integer } from '../text/format.ts';
 
-/** @returns the figure; its interval where that is wide, with what would narrow it */
-export function costAmount({ bytes, low95, high95, isAtLeast, without, wouldTell }: PerConnection): Amount {
+/** @returns the figure; its interval where that is wide, with what would narrow it; a bound where a part of it is not known */
+export function costAmount(cost: PerConnection): Amount {
+  const { bytes, low95, high95, isAtLeast, without, wouldTell } = cost;
   if (bytes === null) return unknown('kilobytes', `not known: ${DOUBT_TEXTS[without[0]?.doubt ?? 'miscounted']}`);
-  const bound = isAtLeast ? { isAtLeast: true as const } : {};
-  if (low95 === null || high95 === null) return { ...amount('kilobytes', bytes), ...bound };
-  const interval = { low95, high95 };
-  if (isNarrow(bytes, high95 - low95)) return { ...amount('kilobytes', bytes, interval), ...bound };
-  const next =
-    wouldTell &&
-    `${integer(wouldTell.connections)} connections would tell it to about ± ${withUnit('kilobytes', wouldTell.halfWidthBytes)}`;
-  return { ...amount('kilobytes', null, interval), ...bound, ...(next && { next }) };
+  const interval = low95 === null || high95 === null ? undefined : { low95, high95 };
+  if (isTold(cost)) return { ...amount('kilobytes', bytes, interval), ...(isAtLeast && { isAtLeast: true }) };
+  // What is missing comes on top, so there is no upper end.
+  if (isAtLeast) return { ...amount('kilobytes', low95), isAtLeast: true };
+  const halfWidth = wouldTell && withUnit('kilobytes', wouldTell.halfWidthBytes);
+  const next = wouldTell && `${integer(wouldTell.connections)} connections would tell it to about ± ${halfWidth}`;
+  const why = 'too few connections to tell';
+  return { ...amount('kilobytes', null, interval), why, ...(next && { next }) };
 }
 
-/** @returns `workers 8.5, proxy 13.7, kernel 10.9`; empty where nothing is split */
-export function splitText({ parts, without }: PerConnection): string {
-  if (parts.length === 0 || parts.length + without.length < 2) return '';
+/** @returns what belongs beside the figure: `workers 8.5, proxy 13.7, kernel 10.9; garbage included`; empty where nothing does */
+export function costNote(cost: PerConnection, collected: boolean): string {
+  const { bytes, low95, parts, without } = cost;
+  // The parts of a sum that nobody knows are not known either.
+  const known = isTold(cost) ? parts.map((part) => `${part.title} ${numberText('kilobytes', part.bytes)}`) : [];
+  const missing = without.map(({ title, doubt }) => `${title} not known: ${DOUBT_TEXTS[doubt]}`);
   return [
-    ...parts.map(({ title, bytes }) => `${title} ${numberText('kilobytes', bytes)}`),
-    ...without.map(({ title, doubt }) => `${title} not known: ${DOUBT_TEXTS[doubt]}`),
-  ].join(', ');
+    bytes !== null && parts.length + without.length > 1 && [...known, ...missing].join(', '),
+    bytes !== null && low95 === null && 'read at two numbers of connections only, so its margin is not known',
+    !collected && 'garbage included',
+  ]
+    .filter(Boolean)
+    .join('; ');
 }
 
 /** @returns `memory per connection: 33.2 KB ± 2 % (workers 8.5, proxy 13.7, kernel 10.9)` */
 export function costText(cost: PerConnection, collected: boolean): string {
-  const split = [splitText(cost), ...(collected ? [] : ['garbage included'])].filter(Boolean).join('; ');
-  return `memory per connection: ${amountText(costAmount(cost))}${split === '' ? '' : ` (${split})`}`;
+  const note = costNote(cost, collected);
+  return `memory per connection: ${amountText(costAmount(cost))}${note === '' ? '' : ` (${note})`}`;
 }

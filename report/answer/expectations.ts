@@ -4,7 +4,7 @@
  * expectation takes its place.
  */
 import type { Result } from '../../protocol/result/result.ts';
-import { breakdown, counted, percentOf } from '../text/format.ts';
+import { breakdown, counted, percentOf, total } from '../text/format.ts';
 
 export interface Expectation {
   name: string;
@@ -21,7 +21,7 @@ export const EXPECTATIONS: Expectation[] = [
     judge: ({ connections: { failed, failures }, fault }) => ({
       // Those that stay away have failed, too, and have an expectation of their own.
       met: failed <= staysAway(fault),
-      text: `${counted(failed, 'connection')} failed${reasons(failures)}, ${staysAway(fault)} allowed`,
+      text: `${counted(failed, 'connection')} failed${hasLost(failures) ? ' or were lost' : ''}${reasons(failures)}, ${staysAway(fault)} allowed`,
     }),
   },
   {
@@ -91,13 +91,14 @@ export const EXPECTATIONS: Expectation[] = [
   },
 ];
 
+/** A virtual user fails when its connection is lost. */
+function hasLost(failures: Record<string, number>): boolean {
+  return Object.keys(failures).some((cause) => cause.startsWith('disconnected_'));
+}
+
 /** Connections that a planned fault has cost for good. */
 function staysAway(fault: Result['fault']): number {
   return total(fault?.notBack ?? {});
-}
-
-function total(counts: Record<string, number>): number {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
 function reasons(counts: Record<string, number>): string {

@@ -12,30 +12,26 @@ export function valueAxis(name: string, format?: (value: number) => string) {
     nameGap: 10,
     splitNumber: 4,
     axisLabel: { ...LABEL, ...(format && { formatter: format }) },
-    axisLine: { show: false },
+    // At the left, also where the scale along the bottom begins below zero.
+    axisLine: { show: false, onZero: false },
     axisTick: { show: false },
     splitLine: { lineStyle: { color: COLORS.line } },
   };
 }
 
 /** A scale of numbers along the bottom. @param name in its middle, empty for none */
-export function bottomAxis(name: string, format?: (value: number) => string) {
+export function bottomAxis(name: string, format: (value: number) => string) {
   return {
     type: 'value',
     name,
     nameLocation: 'middle',
     nameGap: 26,
     nameTextStyle: LABEL,
-    axisLabel: { ...LABEL, hideOverlap: true, ...(format && { formatter: format }) },
+    axisLabel: { ...LABEL, hideOverlap: true, formatter: format },
     axisLine: { show: true, lineStyle: { color: COLORS.muted } },
     axisTick: { show: false },
     splitLine: { show: false },
   };
-}
-
-/** Names along the bottom, as many as there is room for. */
-export function categoryAxis(name: string, data: string[]) {
-  return { ...bottomAxis(name), type: 'category', data };
 }
 
 /** `0:30`, `12:05`, `1:00:00`. */
@@ -46,15 +42,11 @@ export function clock(seconds: number): string {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
 }
 
-/** Steps of a clock, since 250 s is no round number. @returns about `count` intervals */
-export function clockStep(seconds: number, count: number): number {
-  const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400];
-  return steps.find((step) => seconds / step <= count) ?? Math.ceil(seconds / count / 3600) * 3600;
-}
-
-/** Steps of a clock between two times, for so many pixels. */
+/** Steps of a clock, since 250 s is no round number. @returns times for labels on so many pixels */
 export function clockTicks(from: number, to: number, width: number): number[] {
-  const step = clockStep(to - from, width / 60);
+  const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400];
+  const least = ((to - from) * 60) / width;
+  const step = steps.find((one) => one >= least) ?? Math.ceil(least / 3600) * 3600;
   const first = Math.ceil(from / step) * step;
   return Array.from({ length: Math.floor((to - first) / step) + 1 }, (_, index) => first + index * step);
 }

@@ -33,21 +33,8 @@ export interface Chart {
   readout?: Readout;
   /** Pixels. */
   height: number;
-  /** One of several small charts side by side, the same for wide and narrow screens. */
-  small?: true;
   /** For ECharts, for a drawing of that many pixels. */
   option(width: number): EChartsCoreOption;
 }
 
-/** What the option of a series gets from ECharts to draw by itself. */
-export interface DrawApi {
-  value(dimension: number): number;
-  coord(point: [number, number]): [number, number];
-}
-
 export const LINE_WIDTH = 1.75;
-
-/** @returns the names of curves that several panels may share, each once */
-export function legendOf(curves: LegendEntry[]): LegendEntry[] {
-  return [...new Map(curves.map(({ name, color, dash }) => [name, { name, color, ...(dash && { dash }) }])).values()];
-}

@@ -1,13 +1,13 @@
-/** When broadcasts arrived: by percentile of all copies, broadcast by broadcast, and against the number of connections. */
+/** When copies arrived: by percentile of all of them, and broadcast by broadcast. */
 import { decodeHistogram, type Histogram, mergeHistograms } from '../../protocol/histogram.ts';
 import type { Batch } from '../../protocol/result/delivery.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { batchName } from '../model/names.ts';
 import { integer } from '../text/format.ts';
 import { clock, clockTicks } from './axes.ts';
-import type { Chart, DrawApi, LegendEntry } from './chart.ts';
-import { COLORS, type Dash } from './palette.ts';
-import { type PlotCurve, plot } from './plot.ts';
+import type { Chart, LegendEntry } from './chart.ts';
+import { COLORS } from './palette.ts';
+import { type Curve, plot } from './plot.ts';
 
 /** Resolution of a curve by percentile, in powers of ten of what is above it. */
 const STEP = 0.02;
@@ -15,8 +15,6 @@ const STEP = 0.02;
 const READ = [0, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.99, 99.999].map(powerOf);
 /** 0 %, 50 %, 90 %, 99 %, … */
 const TICKS = [0, Math.log10(2), 1, 2, 3, 4, 5, 6];
-/** Of publishers; of more of them, points without lines are easier to read. */
-const DASHES: Dash[] = ['solid', 'dashed', 'dotted'];
 
 const COUNTED: Record<Result['latency']['from'], string> = {
   server: 'How long copies took, by percentile',
@@ -66,14 +64,18 @@ function percentileChart(title: string, curves: (LegendEntry & { histogram: Hist
   const to = Math.max(1, ...measured.map(({ histogram }) => Math.log10(histogram.totalCount)));
   return plot({
     title,
-    unit: 'ms',
-    height: 300,
-    readAt: READ.filter((x) => x <= to),
     x: {
-      ...{ name: 'percentile', from: 0, to, format: percentAt, ticks: TICKS.filter((tick) => tick <= to) },
+      ...{ name: 'percentile', from: 0, to, format: percentAt },
+      ticks: () => TICKS.filter((tick) => tick <= to),
       label: (x) => `${percentAt(x)} took at most`,
     },
-    curves: measured.map(({ histogram, ...curve }) => ({ ...curve, style: 'steps', points: quantiles(histogram) })),
+    panels: [
+      {
+        unit: 'ms',
+        curves: measured.map(({ histogram, ...curve }) => ({ ...curve, style: 'steps', points: quantiles(histogram) })),
+      },
+    ],
+    readAt: READ.filter((x) => x <= to),
   });
 }
 
@@ -111,105 +113,26 @@ export function broadcastTimes({ delivery }: Result): Chart | null {
   const margin = times ? (Math.max(...at) - Math.min(...at)) / at.length / 2 : 0.5;
   const [from, to] = [Math.max(0, Math.min(...at) - margin), Math.max(...at) + margin];
   const nameOf = (x: number) => `broadcast ${batchName(batches[at.indexOf(x)] as Batch)}`;
+  const size = Math.max(3, Math.min(8, 500 / batches.length));
+  const points = (index: number, ...values: (number | null)[]): Curve['points'] =>
+    values.flatMap((ms) => (ms === null ? [] : [[at[index] as number, ms]]));
+  const ranges: Curve = {
+    ...{ name: 'First to last receiver', color: COLORS.grey, style: 'range' },
+    points: batches.flatMap((batch, index) => points(index, batch.firstMs, batch.lastMs, Number.NaN)),
+  };
+  const marks = MARKS.map(({ value, symbol, ...mark }): Curve => {
+    const symbolSize: Curve['symbolSize'] = symbol === 'rect' ? [size * 1.5, 2.5] : size;
+    const values = batches.flatMap((batch, index) => points(index, value(batch)));
+    return { ...mark, symbol, symbolSize, style: 'points', points: values };
+  });
   return plot({
     title: 'When each broadcast reached its first and its last receiver',
-    unit: 'ms after the intended send',
-    height: 280,
     x: times
       ? {
           ...{ name: '', from, to, format: clock, ticks: (width) => clockTicks(from, to, width) },
           label: (x) => `${nameOf(x)}, ${clock(x)}`,
         }
       : { name: 'broadcast', from, to, format: integer, label: nameOf },
-    behind: {
-      series: [ranges(batches, at)],
-      legend: [{ name: 'First to last receiver', color: COLORS.grey }],
-    },
-    curves: MARKS.map(({ name, value, color, symbol }): PlotCurve => {
-      const size = Math.max(3, Math.min(8, 500 / batches.length));
-      return {
-        ...{ name, color, symbol, style: 'points', symbolSize: symbol === 'rect' ? [size * 1.5, 2.5] : size },
-        points: batches.flatMap((batch, index): [number, number][] => {
-          const ms = value(batch);
-          return ms === null ? [] : [[at[index] as number, ms]];
-        }),
-      };
-    }),
-  });
-}
-
-/** A line from the first to the last receiver of each broadcast. */
-function ranges(batches: Batch[], at: number[]) {
-  return {
-    type: 'custom',
-    silent: true,
-    encode: { x: 0, y: [1, 2] },
-    data: batches.map(({ firstMs, lastMs }, index) => [at[index], firstMs, lastMs]),
-    renderItem: (_: unknown, api: DrawApi) => {
-      const [x, y1] = api.coord([api.value(0), api.value(1)]);
-      const [, y2] = api.coord([api.value(0), api.value(2)]);
-      return { type: 'line', shape: { x1: x, y1, x2: x, y2 }, style: { stroke: COLORS.grey, lineWidth: 1 } };
-    },
-  };
-}
-
-/**
- * The Techracers study's plot: half of the probe's round trip for each broadcast, by the worker that published. Its echo takes
- * another way from each, so a single curve would jump between them. Null in results without the values.
- */
-export function roundTripsByBroadcast({ latency }: Result): Chart | null {
-  const { eachMs, publishers } = latency.roundTripHalfMs;
-  const curves = [
-    ...byPublisher('Under load', COLORS.orange, eachMs?.underLoad ?? [], publishers?.underLoad),
-    ...byPublisher('Unloaded', COLORS.blue, eachMs?.single ?? [], publishers?.single),
-  ];
-  const to = Math.max(1, ...curves.flatMap(({ points }) => points.map(([x]) => x)));
-  return plot({
-    title: 'Round trip ÷ 2 of each broadcast, under load and unloaded',
-    unit: 'ms',
-    height: 280,
-    x: { name: 'round trip', from: 0, to, label: (x) => `round trip ${x}` },
-    curves,
-  });
-}
-
-function byPublisher(name: string, color: string, values: number[], publishers: string[] | undefined): PlotCurve[] {
-  const points = values.map((ms, index): [number, number] => [index + 1, ms]);
-  const workers = [...new Set(publishers)].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
-  if (publishers?.length !== values.length || workers.length > DASHES.length) {
-    return [{ name, color, points, style: 'points' }];
-  }
-  return workers.map((worker, index) => ({
-    name: workers.length === 1 ? name : `${name}, by ${worker}`,
-    color,
-    ...(index > 0 && { dash: DASHES[index] as Dash }),
-    symbolSize: values.length > 60 ? 0 : 5,
-    points: points.filter((_, at) => publishers[at] === worker),
-  }));
-}
-
-/** The medians of all receivers and of the last ones. @returns null where the run had broadcasts with all connections only */
-export function latencyByConnections({ latency: { byConnections } }: Result): Chart | null {
-  const levels = byConnections.toSorted((a, b) => a.connections - b.connections);
-  if (levels.length < 2) return null;
-  const curve = (name: string, color: string, key: 'completionMs' | 'oneWayMs'): PlotCurve => ({
-    name,
-    color,
-    points: levels.flatMap((level): [number, number][] => {
-      const summary = level[key];
-      return summary ? [[level.connections, summary.p50]] : [];
-    }),
-  });
-  return plot({
-    title: 'Latency against connections',
-    unit: 'ms',
-    x: {
-      ...{ name: 'connections', from: 0, to: levels.at(-1)?.connections ?? 1 },
-      label: (x) => `${integer(x)} connections`,
-    },
-    curves: [
-      curve('Last receiver, median', COLORS.orange, 'completionMs'),
-      curve('Every receiver, median', COLORS.blue, 'oneWayMs'),
-    ],
+    panels: [{ unit: 'ms after the intended send', curves: [ranges, ...marks] }],
   });
 }

@@ -1,21 +1,12 @@
 /** Memory against connections: all layers of the deployment on one scale, from zero. */
 import type { Result } from '../../protocol/result/result.ts';
 import { inServicePoints } from '../figures/in-service.ts';
-import {
-  familyOf,
-  layersOf,
-  layerTitle,
-  mainLayers,
-  mainWorkerLayer,
-  oneOfEach,
-  WHOLE_MACHINE,
-} from '../figures/layers.ts';
-import { integer } from '../text/format.ts';
+import { familyOf, layerTitle, mainLayers, mainWorkerLayer, oneOfEach, WHOLE_MACHINE } from '../figures/layers.ts';
+import { integer, MB } from '../text/format.ts';
+import { short } from './axes.ts';
 import type { Chart } from './chart.ts';
 import { layerStyle } from './palette.ts';
-import { type PlotCurve, plot } from './plot.ts';
-
-const MB = 1024 * 1024;
+import { type Curve, plot } from './plot.ts';
 
 /** Plateaus at rest, and of the workers also what they need in service. @returns null with fewer than two plateaus */
 export function memoryByConnections(result: Result): Chart | null {
@@ -24,12 +15,14 @@ export function memoryByConnections(result: Result): Chart | null {
   if (plateaus.length < 2 || to === 0) return null;
   const layers = oneOfEach(mainLayers(result)).filter(
     (id) =>
-      familyOf(id) !== WHOLE_MACHINE && layersOf(result).find((layer) => layer.id === id)?.belongsTo !== 'generator',
+      familyOf(id) !== WHOLE_MACHINE &&
+      result.memory.layers.find((layer) => layer.id === id)?.belongsTo !== 'generator',
   );
   const atRest = layers.map(
-    (layer): PlotCurve => ({
+    (layer): Curve => ({
       name: layerTitle(result, layer) + (collected ? ' at rest' : ''),
       color: layerStyle(result, layer).color,
+      symbolSize: 8,
       points: inOrder(
         plateaus.flatMap(({ connections, [layer]: bytes }) =>
           bytes === undefined ? [] : [{ x: connections, y: bytes }],
@@ -40,16 +33,14 @@ export function memoryByConnections(result: Result): Chart | null {
   const workers = mainWorkerLayer(result.memory.perConnectionBytes);
   const needed = inService ? inServicePoints({ plateaus, inService }, workers) : [];
   const { color } = layerStyle(result, workers);
-  const dashed: PlotCurve = {
-    ...{ name: `${layerTitle(result, workers)} in service`, color, dash: 'dashed', symbolSize: 0 },
+  const dashed: Curve = {
+    ...{ name: `${layerTitle(result, workers)} in service`, color, dash: 'dashed' },
     points: inOrder(needed),
   };
   return plot({
     title: 'Memory against connections',
-    unit: 'MB',
-    height: 300,
-    x: { name: 'connections', from: 0, to, label: (x) => `${integer(x)} connections` },
-    curves: [...atRest, dashed],
+    x: { name: 'connections', from: 0, to, format: short, label: (x) => `${integer(x)} connections` },
+    panels: [{ unit: 'MB', curves: [...atRest, dashed] }],
   });
 }
 

@@ -1,31 +1,25 @@
-/** Charts of the samples: connections and their rate, memory and CPU of each layer. */
+/** Charts of a run over its time: connections, connect time, memory and CPU of each layer. */
 import type { Result } from '../../protocol/result/result.ts';
 import { cpuLayers, layerTitle, WHOLE_MACHINE } from '../figures/layers.ts';
 import { coreCount, usableCores } from '../figures/usable.ts';
-import { decimals } from '../text/format.ts';
+import { decimals, MB } from '../text/format.ts';
 import type { Chart } from './chart.ts';
 import { COLORS, layerStyle } from './palette.ts';
-import { type Curve, timeline } from './timeline.ts';
+import { type Curve, timeline } from './plot.ts';
 
 type Sample = Result['samples'][number];
-
-const MB = 1024 * 1024;
 
 export function connectionsOverTime({ samples, stages, connections }: Result): Chart | null {
   const { configuredRatePerSec: configured } = connections;
   const points = samples.map(({ t, connections: count }): [number, number] => [t, count]);
-  return timeline({
-    title: 'Connections, and new connections per second, over time',
-    stages,
-    panels: [
-      { unit: 'connections', curves: [{ name: 'Connections', color: COLORS.blue, points, filled: true }] },
-      {
-        unit: 'new per second',
-        curves: [{ name: 'Rate', color: COLORS.blue, points: rates(points) }],
-        ...(configured !== null && { mark: { value: configured, text: `configured: ${decimals(configured, 0)}/s` } }),
-      },
-    ],
-  });
+  return timeline('Connections, and new connections per second, over time', stages, [
+    { unit: 'connections', curves: [{ name: 'Connections', color: COLORS.blue, points, style: 'area' }] },
+    {
+      unit: 'new per second',
+      curves: [{ name: 'Rate', color: COLORS.blue, points: rates(points) }],
+      ...(configured !== null && { mark: { value: configured, text: `configured: ${decimals(configured, 0)}/s` } }),
+    },
+  ]);
 }
 
 /** Increase between neighbouring samples; a decrease counts as 0. */
@@ -34,6 +28,30 @@ function rates(points: [number, number][]): [number, number][] {
     const [before, countBefore] = points[index] as [number, number];
     return t > before ? [[t, Math.max(0, (count - countBefore) / (t - before))]] : [];
   });
+}
+
+/** Connect time, and what failed; null in results that do not have it. */
+export function connectTimeOverTime({ connections: { overTime }, stages }: Result): Chart | null {
+  if (!overTime) return null;
+  const { t, meanMs, slowestMs, failed, ended, intervalSeconds } = overTime;
+  // A line must not cross the plateaus, in which nobody connects.
+  const times = (values: (number | null)[]) =>
+    values.map((value, index): [number, number] => [t[index] as number, value ?? Number.NaN]);
+  const rates = (counts: number[]) => times(counts.map((count) => count / intervalSeconds));
+  const errors: Curve[] = [
+    { name: 'Attempts that failed', color: COLORS.red, points: rates(failed), style: 'area' as const },
+    { name: 'Connections that ended', color: COLORS.gold, points: rates(ended), style: 'area' as const },
+  ].filter(({ points }) => points.some(([, count]) => count > 0));
+  return timeline('Connect time and errors over time', stages, [
+    {
+      unit: 'ms to connect',
+      curves: [
+        { name: 'Slowest', color: COLORS.orange, points: times(slowestMs) },
+        { name: 'Mean', color: COLORS.blue, points: times(meanMs) },
+      ],
+    },
+    { unit: 'per second', curves: errors },
+  ]);
 }
 
 export function memoryOverTime(result: Result): Chart | null {
@@ -46,15 +64,11 @@ export function memoryOverTime(result: Result): Chart | null {
     cpuLayers(result)
       .filter(({ belongsTo }) => (belongsTo === 'generator') === ofGenerator)
       .map(({ id }) => curve(result, id, key, (bytes) => bytes / MB));
-  return timeline({
-    title: `Memory (${kind}) by layer over time`,
-    stages,
-    panels: [
-      { unit: 'MB', curves: curves(false) },
-      // It is not part of the deployment.
-      { unit: 'MB, load generator', curves: curves(true) },
-    ],
-  });
+  return timeline(`Memory (${kind}) by layer over time`, stages, [
+    { unit: 'MB', curves: curves(false) },
+    // It is not part of the deployment.
+    { unit: 'MB, load generator', curves: curves(true) },
+  ]);
 }
 
 export function cpuOverTime(result: Result): Chart | null {
@@ -64,11 +78,8 @@ export function cpuOverTime(result: Result): Chart | null {
   const curves = cpuLayers(result).map(({ id }) =>
     curve(result, id, 'cpuPercent', (percent) => (id === WHOLE_MACHINE ? percent * cpuCount : percent)),
   );
-  return timeline({
-    title: 'CPU by layer over time',
-    stages,
-    panels: [{ unit: '% of one core', curves, mark: { value: 100 * usable, text: `all ${coreCount(usable)} cores` } }],
-  });
+  const mark = { value: 100 * usable, text: `all ${coreCount(usable)} cores` };
+  return timeline('CPU by layer over time', stages, [{ unit: '% of one core', curves, mark }]);
 }
 
 function curve(result: Result, layer: string, key: string, scale: (value: number) => number): Curve {

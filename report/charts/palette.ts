@@ -1,8 +1,8 @@
 /**
- * Colours of charts, by what they stand for. They are CSS variables, which `report/html/style.ts` sets for light and dark.
+ * Colours of charts, by what they stand for. They are CSS variables, which `report/render/style.ts` sets for light and dark.
  */
 import type { LayerDescription } from '../../protocol/result/memory.ts';
-import { type Described, familyOf, layersOf } from '../figures/layers.ts';
+import { type Described, familyOf } from '../figures/layers.ts';
 
 /** After Okabe and Ito: distinguishable with any colour vision. */
 export const COLORS = {
@@ -38,7 +38,7 @@ const STYLES: Record<LayerDescription['belongsTo'], { colors: string[]; dashes: 
  * @returns each colour in turn, then the same ones with a different dash
  */
 export function layerStyle(result: Described, id: string): { color: string; dash: Dash } {
-  const layers = layersOf(result);
+  const layers = result.memory.layers;
   const belongsTo = layers.find((layer) => layer.id === id)?.belongsTo;
   if (belongsTo === undefined) return { color: COLORS.grey, dash: 'solid' };
   const { colors, dashes } = STYLES[belongsTo];

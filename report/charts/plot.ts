@@ -1,84 +1,172 @@
-/** Curves and points over one axis: the chart that most others are. */
-import { bottomAxis, short, valueAxis } from './axes.ts';
-import { type Chart, type LegendEntry, LINE_WIDTH, legendOf } from './chart.ts';
+/** Curves over one axis, in panels below each other: what all charts are, except for bars. */
+import type { Result } from '../../protocol/result/result.ts';
+import { bottomAxis, clock, clockTicks, short, valueAxis } from './axes.ts';
+import { type Chart, type LegendEntry, LINE_WIDTH } from './chart.ts';
 import { COLORS } from './palette.ts';
-import { curvesReadout } from './readout.ts';
+import { readoutOf } from './readout.ts';
 
-export interface PlotCurve extends LegendEntry {
+export interface Curve extends LegendEntry {
   /** [x, value], in the order of x; a gap is NaN. */
   points: [number, number][];
-  /** Points joined by a line, unless it is one of these. */
-  style?: 'line' | 'points' | 'steps';
+  /**
+   * A line, unless it is one of these; `area` is filled down to zero. A `range` is lines with gaps between them: the curves
+   * around it have its values.
+   */
+  style?: 'area' | 'points' | 'steps' | 'range';
   symbol?: string;
-  /** Pixels; 0 shows none. */
+  /** Pixels; none if not given. */
   symbolSize?: number | [number, number];
+}
+
+export interface Panel {
+  /** Of the values, above their axis. */
+  unit: string;
+  curves: Curve[];
+  /** A line to compare with. */
+  mark?: { value: number; text: string };
+}
+
+interface Axis {
+  /** Below it; empty for none. */
+  name: string;
+  from: number;
+  to: number;
+  format(x: number): string;
+  /** Where labels stand on so many pixels, if not at round numbers. */
+  ticks?(width: number): number[];
+  /** What a point is, for who reads its values: `5,000 connections`. */
+  label(x: number): string;
 }
 
 interface Plot {
   title: string;
-  /** Of the values. */
-  unit: string;
-  x: {
-    /** Below the axis; empty for none. */
-    name: string;
-    from: number;
-    to: number;
-    format?: (x: number) => string;
-    /** Where labels stand, if not at round numbers. */
-    ticks?: number[] | ((width: number) => number[]);
-    /** What a point is, for who reads its values: `5,000 connections`. */
-    label(x: number): string;
-  };
-  curves: PlotCurve[];
-  /** Points that a reader can step to; those of all curves by default. */
+  x: Axis;
+  panels: Panel[];
+  /** Of the run, in the background. */
+  stages?: Result['stages'];
+  /** Points that a reader can step to; those of the curve with the most by default. */
   readAt?: number[];
-  height?: number;
-  /** Further series of ECharts, behind the curves, and their names. */
-  behind?: { series: object[]; legend: LegendEntry[] };
 }
 
+const PANEL_HEIGHT = 190;
 const SIDES = { left: 56, right: 24 };
-/** Room for units above, and for a name below. */
-const [TOP, BOTTOM] = [34, 46];
+/** Room above for a unit, between panels, and below for labels. */
+const [HEAD, GAP, FOOT] = [34, 58, 30];
+/** More room: for the names of stages above, and of the axis below. */
+const [STAGE_NAMES, AXIS_NAME] = [22, 16];
+/** Average width of a letter in a stage's name. */
+const LETTER_WIDTH = 6.2;
+/** Between two names. */
+const NAME_GAP = 8;
+const BANDS: Record<string, string> = {
+  plateau: COLORS.band,
+  wave: COLORS.band,
+  'after the wave': COLORS.strongBand,
+  hold: COLORS.band,
+  broadcasts: COLORS.strongBand,
+};
 
-/** Values begin at zero. @returns null where no curve has a point */
-export function plot({ title, unit, x, curves, readAt, height = 260, behind }: Plot): Chart | null {
-  const drawn = curves.filter(({ points }) => points.length > 0);
+/** @returns null where no curve has a point, or only lines of a single one */
+export function plot({ title, x, panels, stages = [], readAt }: Plot): Chart | null {
+  const drawn = panels
+    .map((panel) => ({ ...panel, curves: panel.curves.filter(isDrawn) }))
+    .filter(({ curves }) => curves.length > 0);
   if (drawn.length === 0) return null;
-  const legend = [...(behind?.legend ?? []), ...legendOf(drawn)];
-  const all = [...new Set(drawn.flatMap(({ points }) => points.map(([at]) => at)))].sort((a, b) => a - b);
-  const read = drawn.map(({ name, color, points }) => ({ name, color, unit, points }));
+  const top = HEAD + (stages.length > 0 ? STAGE_NAMES : 0);
+  const readable = drawn.flatMap(({ unit, curves }) =>
+    curves.filter(({ style }) => style !== 'range').map((curve) => ({ ...curve, unit })),
+  );
+  const option = (width: number) => {
+    const room = width - SIDES.left - SIDES.right;
+    return {
+      grid: drawn.map((_, index) => ({ ...SIDES, top: top + index * (PANEL_HEIGHT + GAP), height: PANEL_HEIGHT })),
+      xAxis: drawn.map((_, gridIndex) => {
+        const axis = bottomAxis(x.name, x.format);
+        const ticks = x.ticks && { customValues: x.ticks(room) };
+        return { ...axis, gridIndex, min: x.from, max: x.to, axisLabel: { ...axis.axisLabel, ...ticks } };
+      }),
+      yAxis: drawn.map(({ unit }, gridIndex) => {
+        const axis = valueAxis(unit, short);
+        return { ...axis, gridIndex, ...(gridIndex === 0 && stages.length > 0 && { nameGap: 4 + STAGE_NAMES }) };
+      }),
+      series: drawn.flatMap(({ curves, mark }, index) =>
+        curves.map((curve, position) => ({
+          ...seriesOf(curve),
+          xAxisIndex: index,
+          yAxisIndex: index,
+          ...(position === 0 && {
+            markArea: bands(stages, x.to, index === 0 ? room : 0),
+            ...(mark && { markLine: markLine(mark) }),
+          }),
+        })),
+      ),
+    };
+  };
   return {
     title,
-    legend: legend.length > 1 ? legend : [],
-    readout: curvesReadout({ ...SIDES, from: x.from, to: x.to }, read, x.label, readAt ?? all),
-    height,
-    option: (width) => {
-      const axis = bottomAxis(x.name, x.format ?? short);
-      const ticks = typeof x.ticks === 'function' ? x.ticks(width - SIDES.left - SIDES.right) : x.ticks;
-      const marks = ticks && { axisLabel: { ...axis.axisLabel, customValues: ticks } };
-      return {
-        grid: { ...SIDES, top: TOP, bottom: BOTTOM },
-        xAxis: { ...axis, min: x.from, max: x.to, ...marks },
-        yAxis: { ...valueAxis(unit, short), min: 0 },
-        series: [...(behind?.series ?? []), ...drawn.map(seriesOf)],
-      };
-    },
+    legend: drawn.some(({ curves }) => curves.length > 1) ? legendOf(drawn.flatMap(({ curves }) => curves)) : [],
+    readout: readoutOf({ ...SIDES, from: x.from, to: x.to }, readable, x.label, readAt),
+    height: top + drawn.length * (PANEL_HEIGHT + GAP) - GAP + FOOT + (x.name === '' ? 0 : AXIS_NAME),
+    option,
   };
 }
 
-function seriesOf({ color, dash, points, style = 'line', symbol = 'circle', symbolSize }: PlotCurve) {
-  const isLine = style !== 'points';
-  const size = symbolSize ?? (style === 'steps' ? 0 : isLine ? 8 : 5);
+/** Over the time of a run, from its beginning. */
+export function timeline(title: string, stages: Result['stages'], panels: Panel[]): Chart | null {
+  const to = Math.max(0, ...panels.flatMap(({ curves }) => curves.map(({ points }) => points.at(-1)?.[0] ?? 0)));
+  const stageAt = (t: number) => stages.findLast((stage) => stage.t <= t)?.name ?? [];
+  const x = {
+    ...{ name: '', from: 0, to, format: clock },
+    ticks: (width: number) => clockTicks(0, to, width),
+    label: (t: number) => [clock(t)].concat(stageAt(t)).join(', '),
+  };
+  return plot({ title, x, panels, stages });
+}
+
+function isDrawn({ points, style }: Curve): boolean {
+  return points.length > (style === 'points' ? 0 : 1);
+}
+
+/** Curves that several panels share have one name. */
+function legendOf(curves: LegendEntry[]): LegendEntry[] {
+  const named = curves.filter(({ name }) => name !== '');
+  return [...new Map(named.map(({ name, color, dash }) => [name, { name, color, ...(dash && { dash }) }])).values()];
+}
+
+function seriesOf({ color, dash = 'solid', points, style, symbol = 'circle', symbolSize = 0 }: Curve) {
   return {
-    type: isLine ? 'line' : 'scatter',
+    type: style === 'points' ? 'scatter' : 'line',
     silent: true,
     data: points,
     symbol,
-    symbolSize: size,
-    showSymbol: size !== 0,
+    symbolSize,
+    showSymbol: symbolSize !== 0,
+    lineStyle: { color, width: LINE_WIDTH, type: dash },
+    itemStyle: { color },
     ...(style === 'steps' && { step: 'end' }),
-    ...(isLine && { lineStyle: { color, width: LINE_WIDTH, type: dash ?? 'solid' } }),
-    itemStyle: { color, ...(isLine && { borderColor: COLORS.page, borderWidth: 1 }) },
+    ...(style === 'area' && { areaStyle: { color, opacity: 0.12 } }),
+    ...(symbolSize === 0 && style !== 'range' && { sampling: 'lttb' }),
+  };
+}
+
+/** @param room pixels; a stage without enough of them for its name gets none */
+function bands(stages: Result['stages'], end: number, room: number) {
+  const data = stages.flatMap(({ name, t }, index) => {
+    const until = Math.min(stages[index + 1]?.t ?? end, end);
+    if (until <= t) return [];
+    const fits = ((until - t) / end) * room > name.length * LETTER_WIDTH + NAME_GAP;
+    const label = { show: fits, formatter: name, position: 'top', distance: 4, color: COLORS.muted, fontSize: 11 };
+    return [[{ xAxis: t, itemStyle: { color: BANDS[name] ?? 'transparent' }, label }, { xAxis: until }]];
+  });
+  return { silent: true, data };
+}
+
+function markLine({ value, text }: { value: number; text: string }) {
+  return {
+    silent: true,
+    symbol: 'none',
+    data: [{ yAxis: value }],
+    lineStyle: { color: COLORS.muted, type: 'dashed', width: 1 },
+    label: { formatter: text, position: 'insideEndBottom', color: COLORS.muted, fontSize: 11 },
   };
 }

@@ -1,12 +1,13 @@
-/** The values behind a chart: of curves over time, and of what stands side by side. */
+/** The values behind a chart. */
 import type { Readout } from './chart.ts';
 
+type Point = [x: number, value: number];
 interface ReadoutCurve {
   name: string;
   color: string;
   unit: string;
-  /** [x, value], in the order of x; NaN where the curve has a gap. */
-  points: [number, number][];
+  /** In the order of x; the value is NaN where the curve has a gap. */
+  points: Point[];
 }
 
 /** More of them are closer together than a pointer can tell. */
@@ -14,86 +15,43 @@ const MAX_POINTS = 300;
 /** Significant digits: what the text of a report has, too. */
 const DIGITS = 4;
 
-interface Plot {
-  /** Pixels. */
-  left: number;
-  right: number;
-  from: number;
-  to: number;
-}
-
 /**
- * Of curves that share an axis, which have their nearest value at each point, if it is no further away than half of a step.
+ * Curves have their nearest value at each point, if it is no further away than half of a step.
+ * @param plot pixels at its sides, and what its axis begins and ends with
  * @param points on the axis; those of the curve with the most if not given
  */
-export function curvesReadout(
-  { left, right, from, to }: Plot,
+export function readoutOf(
+  { left, right, from, to }: { left: number; right: number; from: number; to: number },
   curves: ReadoutCurve[],
   label: (x: number) => string,
   points?: number[],
 ): Readout {
-  const all = densest(curves);
-  const every = Math.ceil(all.length / MAX_POINTS);
-  const step = (to - from) / Math.max(1, all.length / every);
-  const shown = points && points.length <= MAX_POINTS ? points : all.filter((_, index) => index % every === 0);
-  const columns = shown
-    .map((x) => ({ x, values: curves.map((curve) => nearest(curve.points, x, step / 2)) }))
+  const densest = curves.reduce<Point[]>((most, one) => (one.points.length > most.length ? one.points : most), []);
+  const every = Math.ceil(densest.length / MAX_POINTS);
+  const xs = points ?? densest.flatMap(([x], index) => (index % every === 0 ? x : []));
+  const within = (to - from) / Math.max(1, densest.length / every) / 2;
+  const columns = xs
+    .map((x) => ({ x, values: curves.map((curve) => nearest(curve.points, x, within)) }))
     .filter(({ values }) => values.some((value) => value !== null));
   return {
     left,
     right,
-    at: columns.map(({ x }) => share((x - from) / (to - from))),
+    at: columns.map(({ x }) => Math.round(((x - from) / (to - from)) * 1e4) / 1e4),
     labels: columns.map(({ x }) => label(x)),
     series: curves.map(({ name, color, unit }, index) => ({
-      name,
-      color,
-      unit,
+      ...{ name, color, unit },
       values: columns.map(({ values }) => values[index] ?? null),
     })),
   };
 }
 
-/** Of values that stand side by side, one column for each label. */
-export function columnsReadout(
-  { left, right }: Pick<Plot, 'left' | 'right'>,
-  labels: string[],
-  series: Readout['series'],
-): Readout {
-  return {
-    left,
-    right,
-    at: labels.map((_, index) => share((index + 0.5) / labels.length)),
-    labels,
-    series: series.map((one) => ({
-      ...one,
-      values: one.values.map((value) => (value === null ? null : rounded(value))),
-    })),
-  };
-}
-
-function densest(curves: ReadoutCurve[]): number[] {
-  const all = curves.map(({ points }) => points.map(([x]) => x));
-  return all.reduce((most, xs) => (xs.length > most.length ? xs : most), []);
-}
-
-function nearest(points: [number, number][], x: number, within: number): number | null {
-  let [low, high] = [0, points.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((points[middle] as [number, number])[0] < x) low = middle + 1;
-    else high = middle;
-  }
-  const near = [points[low - 1], points[low]]
-    .filter((point) => point !== undefined && Math.abs(point[0] - x) <= within)
-    .sort((a, b) => Math.abs((a?.[0] ?? 0) - x) - Math.abs((b?.[0] ?? 0) - x))[0];
-  // A gap in a curve is not a number.
-  return near && !Number.isNaN(near[1]) ? rounded(near[1]) : null;
+function nearest(points: Point[], x: number, within: number): number | null {
+  const away = ([at]: Point) => Math.abs(at - x);
+  const [first, ...others] = points;
+  const near = first && others.reduce((best, one) => (away(one) < away(best) ? one : best), first);
+  return near && away(near) <= within && !Number.isNaN(near[1]) ? rounded(near[1]) : null;
 }
 
 function rounded(value: number): number {
   return Math.abs(value) >= 10 ** DIGITS ? Math.round(value) : Number(value.toPrecision(DIGITS));
-}
-
-function share(value: number): number {
-  return Math.round(value * 1e4) / 1e4;
 }

@@ -1,11 +1,11 @@
 /** The workers one by one over time: one that does more than its share is in no sum. */
 import type { Result } from '../../protocol/result/result.ts';
 import { median } from '../statistics/statistics.ts';
+import { MB } from '../text/format.ts';
 import type { Chart } from './chart.ts';
 import { COLORS, type Dash } from './palette.ts';
-import { type Curve, timeline } from './timeline.ts';
+import { type Curve, timeline } from './plot.ts';
 
-const MB = 1024 * 1024;
 const STYLE_COLORS = [COLORS.blue, COLORS.orange, COLORS.green, COLORS.purple];
 const STYLE_DASHES: Dash[] = ['solid', 'dashed', 'dotted'];
 /** Of more workers, the extremes and the middle. */
@@ -18,34 +18,23 @@ export function workersOverTime({ workersOverTime: workers, stages, environment 
   const of = (points: (worker: Result['workersOverTime'][number]) => Points) =>
     curvesOf(workers.map((worker, index) => ({ name: worker.worker, index, points: points(worker) })));
   const cpu = of(({ process }) => (process ? zip(process.t, process.cpuPercent) : []));
-  const memory = of(({ process }) =>
-    process
-      ? zip(
-          process.t,
-          process.rssBytes.map((bytes) => bytes / MB),
-        )
-      : [],
-  );
+  const memory = of(({ process }) => (process ? zip(process.t, process.rssBytes, 1 / MB) : []));
   const late = of(({ eventLoop }) => (eventLoop ? zip(eventLoop.t, eventLoop.delayMaxMs) : []));
-  return timeline({
-    title: 'CPU, memory and event loop of each worker over time',
-    stages,
-    panels: [
-      {
-        unit: '% of one core',
-        curves: cpu,
-        ...(environment.cpuCount > 1 && { mark: { value: 100, text: 'one core: all that a worker can use' } }),
-      },
-      { unit: 'MB RSS', curves: memory },
-      { unit: 'ms event loop late, longest', curves: late },
-    ],
-  });
+  return timeline('CPU, memory and event loop of each worker over time', stages, [
+    {
+      unit: '% of one core',
+      curves: cpu,
+      ...(environment.cpuCount > 1 && { mark: { value: 100, text: 'one core: all that a worker can use' } }),
+    },
+    { unit: 'MB RSS', curves: memory },
+    { unit: 'ms event loop late, longest', curves: late },
+  ]);
 }
 
-function zip(t: number[], values: (number | null)[]): Points {
+function zip(t: number[], values: (number | null)[], scale = 1): Points {
   return t.flatMap((time, index): Points => {
     const value = values[index] ?? null;
-    return value === null ? [] : [[time, value]];
+    return value === null ? [] : [[time, scale * value]];
   });
 }
 

@@ -1,6 +1,7 @@
 /** The conditions in which results differ besides their figures, since they may explain a difference. */
 import type { Result } from '../../protocol/result/result.ts';
 import { serverName, serverProperties } from '../figures/server.ts';
+import { settingLines, settingText } from '../figures/settings.ts';
 import { compressionOf, transportsOf } from '../figures/transports.ts';
 import { decimals } from '../text/format.ts';
 
@@ -20,8 +21,6 @@ export interface Mismatch {
 
 /** Settings that change no figure. */
 const WITHOUT_EFFECT = new Set(['results', 'live', 'thresholds', 'memoryBudgetBytes']);
-/** Compared by their names, which results of older versions have, too. */
-const NAMED = new Set(['target', 'profile', 'transports']);
 const OF_DEPLOYMENT = new Set([
   'target',
   'profile',
@@ -76,7 +75,7 @@ function propertiesOf(result: Result, withServer: boolean): Map<string, string> 
     ...entriesOf('deployment', versions, 'version of '),
     ...settingsOf(settings),
   ];
-  return new Map(found.map(([aspect, name, value]) => [`${aspect}:${name}`, text(value)]));
+  return new Map(found.map(([aspect, name, value]) => [`${aspect}:${name}`, settingText(value)]));
 }
 
 /** Which host is which says nothing about the load. */
@@ -87,25 +86,11 @@ function sharesOf({ generators }: Result): string {
 }
 
 function settingsOf(settings: Record<string, unknown>): Property[] {
-  return Object.entries(settings)
-    .filter(([name]) => !WITHOUT_EFFECT.has(name) && !NAMED.has(name))
-    .flatMap(([name, value]) =>
-      leaves(name, value).map(
-        ([path, leaf]): Property => [OF_DEPLOYMENT.has(name) ? 'deployment' : 'load', path, leaf],
-      ),
-    );
+  return settingLines(settings)
+    .filter(([path]) => !WITHOUT_EFFECT.has(path.split('.')[0] as string))
+    .map(([path, value]) => [OF_DEPLOYMENT.has(path.split('.')[0] as string) ? 'deployment' : 'load', path, value]);
 }
 
 function entriesOf(aspect: Aspect, values: Record<string, unknown>, prefix = ''): Property[] {
   return Object.entries(values).map(([name, value]) => [aspect, prefix + name, value]);
-}
-
-/** `broadcasts.count`, `phases.0.duration`, … */
-function leaves(path: string, value: unknown): [string, unknown][] {
-  if (typeof value !== 'object' || value === null) return [[path, value]];
-  return Object.entries(value).flatMap(([key, inner]) => leaves(`${path}.${key}`, inner));
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'not set');
 }

@@ -3,10 +3,12 @@
  * the reference. docs/method/comparing.md explains the method.
  */
 import type { Spread } from '../../protocol/documents/repeat.ts';
+import type { Difference } from '../../protocol/documents/study.ts';
 import type { Interval } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { accuracyOf, type Described, type Figure, isCounted, valueAt } from '../figures/figures.ts';
+import { accuracyOf, type Described, type Figure, figureOf, isCounted, valueAt } from '../figures/figures.ts';
 import { isUsable, measuredFigures } from '../figures/measured-figures.ts';
+import { disturbanceOf } from '../figures/others.ts';
 import { quantityOf } from '../model/amount.ts';
 import {
   detectableBy,
@@ -34,29 +36,11 @@ export interface ComparedSet extends Runs {
   name: string;
   /** Of the runs that left a result; INVALID ones contribute no figures. */
   statuses: Result['verdict']['status'][];
+  /** What others did in each usable run whose times, rates and CPU do not count for it. */
+  disturbed: string[];
 }
 
-/** `cannot-tell`: the noise is unknown, or one side was not measured. */
-export type Answer = 'better' | 'worse' | 'no-difference' | 'cannot-tell';
-
-/** Between one set and the reference, in the figure's own unit. */
-export interface Difference {
-  answer: Answer;
-  /** Mean minus the reference's mean; null when one of the two was not measured. */
-  value: number | null;
-  /** `value` ÷ the reference's mean; null when that is 0. */
-  share: number | null;
-  /** All intervals of a comparison hold together with 95 % confidence; null where the noise is unknown. */
-  low: number | null;
-  high: number | null;
-  /** The difference, up or down, that four of five such comparisons would see; null where the noise is unknown. */
-  detectable: number | null;
-  /**
-   * The source of the noise estimate: the spread between runs of both sides, or of all combinations of a study; within
-   * single runs, the fit of a line or the broadcasts; counts need none.
-   */
-  noise: 'repeats' | 'study' | 'fit' | 'broadcasts' | 'none' | null;
-}
+export type Answer = Difference['answer'];
 
 export interface ComparedFigure extends Described {
   /** Empty of counts and shares. */
@@ -89,12 +73,12 @@ const BETWEEN_BROADCASTS_SHARE = 1;
 
 /**
  * @param sets the reference, and the sets to compare with it
- * @param pooled noise by the figure's path, where more runs than these tell it
+ * @param pooled of a study: noise by the figure's path, where more runs than these tell it
  */
-export function compare(sets: RunSet[], pooled: ReadonlyMap<string, PooledNoise> = new Map()): Comparison {
+export function compare(sets: RunSet[], pooled?: ReadonlyMap<string, PooledNoise>): Comparison {
   const usable = sets.map(({ results }) => results.filter(isUsable));
   const [reference = []] = usable;
-  const compared = comparableFigures(usable).map(({ figure, spreads }) => ({
+  const compared = comparableFigures(usable, pooled !== undefined).map(({ figure, spreads }) => ({
     figure,
     spreads,
     apart: usable
@@ -102,7 +86,7 @@ export function compare(sets: RunSet[], pooled: ReadonlyMap<string, PooledNoise>
       .map((runs, index) =>
         isCounted(figure)
           ? null
-          : (studyApart(spreads[0], spreads[index + 1], pooled.get(figure.path)) ??
+          : (studyApart(spreads[0], spreads[index + 1], pooled?.get(figure.path)) ??
             apart(figure, reference, runs, spreads[0], spreads[index + 1])),
       ),
   }));
@@ -116,6 +100,7 @@ export function compare(sets: RunSet[], pooled: ReadonlyMap<string, PooledNoise>
   const comparedSets = sets.map(({ name, results, lost = 0 }, index) => ({
     name,
     statuses: results.map(({ verdict }) => verdict.status),
+    disturbed: (usable[index] ?? []).flatMap((result) => disturbanceOf(result)?.text ?? []),
     usable: usable[index]?.length ?? 0,
     made: results.length + lost,
   }));
@@ -160,10 +145,21 @@ function usableFigure([reference, ...others]: ComparedSet[]): ComparedFigure[] {
   ];
 }
 
-/** How many connections there were is the load, and no figure, where different numbers of them were asked for. */
-function comparableFigures(sets: Result[][]): ReturnType<typeof measuredFigures> {
+/** Times, rates and totals, which are those of the load. */
+const OF_THE_LOAD =
+  /^(latency|connections\.(peak|held|connectMs|achieved)|messages\.ackMs|fault\.(backMs|peak)|redis\.usedMemory)|\.idlePercent$/;
+
+/** Of connections: what a study varies. */
+const NUMBERS = new Set(['connections.peak', 'connections.held']);
+
+/**
+ * Of different numbers of connections, only what each of them costs or misses is compared. A study asks for the rest, too, but
+ * never takes the number of connections for a figure.
+ */
+function comparableFigures(sets: Result[][], isStudy: boolean): ReturnType<typeof measuredFigures> {
   const isOneLoad = new Set(sets.flat().map(({ connections }) => connections.target)).size === 1;
-  return measuredFigures(sets).filter(({ figure }) => isOneLoad || figure.path !== 'connections.peak');
+  const isOfLoad = (path: string) => (isStudy ? NUMBERS.has(path) : OF_THE_LOAD.test(path));
+  return measuredFigures(sets).filter(({ figure }) => isOneLoad || !isOfLoad(figure.path));
 }
 
 type Apart = { estimate: Estimate; noise: 'repeats' | 'study' | 'fit' | 'broadcasts' } | null;
@@ -181,7 +177,12 @@ function apart(
 ): Apart {
   if (!a || !b) return null;
   const [within, noise] = LATENCIES[figure.path] ? [broadcastsOf, 'broadcasts' as const] : [fitOf, 'fit' as const];
-  const [inA, inB] = [within(before, figure), within(after, figure)];
+  const [inA, inB] = [before, after].map((runs) =>
+    within(
+      runs.filter((run) => figureOf(run, figure) !== null),
+      figure,
+    ),
+  );
   // What broadcasts of one run vary by is in the spread of the other side's runs.
   const means = meansApart(a, b, noise === 'fit' ? (a.runs === 1 ? inA : inB)?.error : undefined);
   if (means) return { estimate: means, noise: 'repeats' };
@@ -247,6 +248,6 @@ function differenceOf(
   const threshold = Math.max(accuracyOf(figure, a.mean), unknownSpread);
   const beyondNoise = (low > 0 || high < 0) && Math.abs(value) > threshold;
   const answer = !beyondNoise ? 'no-difference' : value > 0 === (figure.better === 'higher') ? 'better' : 'worse';
-  const detectable = Math.max(threshold, detectableBy(found.estimate, confidence));
+  const detectable = detectableBy(found.estimate, confidence, threshold);
   return { answer, value, share, low, high, detectable, noise: found.noise };
 }

@@ -1,6 +1,7 @@
 /** Figures that are counted: runs that leave no figures, and connections, copies and messages that are missing. */
 import type { Result } from '../../protocol/result/result.ts';
 import type { CountedFigure } from '../figures/figures.ts';
+import { mean } from '../statistics/statistics.ts';
 
 type Counted = 'better' | 'worse' | 'no-difference';
 
@@ -40,8 +41,4 @@ export function countedAnswer({ faults }: CountedFigure, before: Result[], after
 function allowance(faults: number[]): number {
   const most = Math.max(...faults);
   return most + (most - Math.min(...faults)) + 2 * Math.sqrt(most);
-}
-
-function mean(values: number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -4,17 +4,8 @@ import { FIGURES, titleOf } from '../figures/figures.ts';
 import { amount } from '../model/amount.ts';
 import { type Cell, type Document, grid, lines, type Section, type Tone } from '../model/document.ts';
 import type { Answer, Comparison } from './compare.ts';
-import {
-  ASPECTS,
-  byAnswer,
-  comparedHead,
-  comparedRow,
-  describeSet,
-  headlineOf,
-  letter,
-  mismatchLines,
-  notes,
-} from './text.ts';
+import { detectableText } from './detectable.ts';
+import { comparedTable, describeSet, headlineOf, letter, mismatchLines, notes } from './text.ts';
 
 const TONES: Record<Answer, Tone> = { worse: 'bad', better: 'good', 'cannot-tell': 'doubt', 'no-difference': 'plain' };
 
@@ -35,6 +26,10 @@ export function comparisonDocument(comparison: Comparison): Document {
       title: first,
       lines: [
         ...rest,
+        ...others.flatMap((index) => {
+          const text = detectableText(comparison, index);
+          return text === undefined ? [] : [`${letter(index)} against A ${text}`];
+        }),
         ...sets.map((set, index) => `${letter(index)}: ${describeSet(set)}`),
         ...mismatchLines(mismatches),
       ],
@@ -44,12 +39,8 @@ export function comparisonDocument(comparison: Comparison): Document {
     sections: [
       ...others.map((index): Section => {
         const title = `${letter(index)} against A`;
-        const rows = byAnswer(figures, index).map((figure) => comparedRow(figure, index));
-        return {
-          id: `set-${letter(index)}`,
-          title,
-          blocks: [grid(title, comparedHead('A', letter(index)), rows), lines('note', notes(figures))],
-        };
+        const table = comparedTable(title, figures, index, ['A', letter(index)]);
+        return { id: `set-${letter(index)}`, title, blocks: [table, lines('note', notes(figures))] };
       }),
       ...differing(comparison),
     ],
@@ -59,16 +50,20 @@ export function comparisonDocument(comparison: Comparison): Document {
 function differing({ sets, mismatches }: Comparison): Section[] {
   if (mismatches.length === 0) return [];
   const head = ['Condition', 'Kind', ...sets.map((_, index) => letter(index))];
-  const rows = mismatches.map(({ aspect, name, values }) => [name, ASPECTS[aspect], ...values]);
+  const rows = mismatches.map(({ aspect, name, values }) => [name, aspect, ...values.map(shortened)]);
   return [
     {
       id: 'differing',
       title: 'Different conditions',
       lead: 'If the load or the machine differs, that is the most likely reason for any difference between the figures.',
-      appendix: true,
       blocks: [grid('Different conditions', head, rows)],
     },
   ];
+}
+
+/** For a column: the result has the whole. */
+function shortened(value: string): string {
+  return value.length > 24 ? `${value.slice(0, 23)}…` : value;
 }
 
 /** How much the figures of a series of one combination vary from run to run. */
@@ -94,7 +89,7 @@ export function seriesDocument({ plan, runs, combinations }: Study): Document {
     subtitle: '',
     answer: {
       tone: 'plain',
-      title: describeSet({ name: 'The series', statuses, usable, made: runs.length }),
+      title: describeSet({ name: 'The series', statuses, usable, made: runs.length, disturbed: [] }),
       lines: [],
       findings: [],
       reasons: [],

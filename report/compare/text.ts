@@ -1,10 +1,11 @@
 /** What a comparison says, figure by figure and as a whole. */
+import type { Difference } from '../../protocol/documents/study.ts';
 import { isCounted, titleOf } from '../figures/figures.ts';
 import { type Amount, amount, numberText } from '../model/amount.ts';
-import type { Cell } from '../model/document.ts';
+import { type Cell, grid, type Table } from '../model/document.ts';
 import { counted, decimals } from '../text/format.ts';
 import type { Mismatch } from './comparability.ts';
-import { type ComparedFigure, type ComparedSet, type Comparison, type Difference, USABLE_RUNS } from './compare.ts';
+import { type ComparedFigure, type ComparedSet, type Comparison, USABLE_RUNS } from './compare.ts';
 
 const ANSWERS = {
   better: '▲ better',
@@ -24,39 +25,44 @@ export function letter(index: number): string {
   return String.fromCharCode(65 + index);
 }
 
-export function describeSet({ name, statuses, usable, made }: ComparedSet): string {
+export function describeSet({ name, statuses, usable, made, disturbed }: ComparedSet): string {
   const lost = Array.from({ length: made - statuses.length }, () => 'without a result');
   const counts = [...Map.groupBy([...statuses, ...lost], (status) => status)].map(([status, runs]) =>
     runs.length === 1 ? status : `${runs.length} ${status}`,
   );
   const without = usable < statuses.length ? '; INVALID runs contribute no figures' : '';
-  return `${name} (${counted(made, 'run')}: ${counts.join(', ')}${without})`;
+  const [example = ''] = disturbed;
+  const partly = disturbed.length === 0 ? '' : `; times, rates and CPU of ${disturbed.length} do not count: ${example}`;
+  return `${name} (${counted(made, 'run')}: ${counts.join(', ')}${without}${partly})`;
 }
 
-/** The titles of the columns of `comparedRow`. */
-export function comparedHead(reference: string, other: string): string[] {
-  return ['Figure', reference, other, 'Answer', 'Difference', 'Would show'];
+/** @returns figures of the set beside those of the reference: differences first, and what nobody can tell last */
+export function comparedTable(
+  title: string,
+  figures: ComparedFigure[],
+  index: number,
+  [reference, other]: [string, string],
+  folded = false,
+): Table {
+  const rows = figures
+    .toSorted((a, b) => rankOf(b, index) - rankOf(a, index))
+    .map((figure): Cell[] => {
+      const difference = figure.differences[index - 1] as Difference;
+      const [a, b] = [0, index].map((set) => amount(figure.quantity, figure.spreads[set]?.mean)) as [Amount, Amount];
+      const answer = difference.value === null ? 'not measured' : ANSWERS[difference.answer];
+      return [titleOf(figure), a, b, answer, differenceText(figure, difference), detectableText(figure, difference)];
+    });
+  return grid(title, ['Figure', reference, other, 'Answer', 'Difference', 'Would show'], rows, folded);
 }
 
-/** @returns a figure of the set beside that of the reference */
-export function comparedRow(figure: ComparedFigure, index: number): Cell[] {
-  const difference = figure.differences[index - 1] as Difference;
-  return [
-    titleOf(figure),
-    meanOf(figure, 0),
-    meanOf(figure, index),
-    answerText(figure, index),
-    differenceText(figure, difference),
-    detectableText(figure, difference),
-  ];
-}
-
-function meanOf({ quantity, spreads }: ComparedFigure, index: number): Amount {
-  return amount(quantity, spreads[index]?.mean);
+function rankOf({ differences }: ComparedFigure, index: number): number {
+  const { answer = 'cannot-tell', value = null } = differences[index - 1] ?? {};
+  if (value === null) return 0;
+  return { better: 3, worse: 3, 'no-difference': 2, 'cannot-tell': 1 }[answer];
 }
 
 /** Relative, except for counts and where the reference is zero; with half of its interval. */
-export function differenceText(figure: ComparedFigure, { value, share, low, high }: Difference): string {
+function differenceText(figure: ComparedFigure, { value, share, low, high }: Difference): string {
   if (value === null) return '–';
   const half = low === null || high === null ? 0 : (high - low) / 2;
   const reference = Math.abs(figure.spreads[0]?.mean ?? 0);
@@ -74,25 +80,6 @@ function detectableText({ spreads }: ComparedFigure, { answer, detectable }: Dif
   return share < 1 ? `± ${decimals(100 * share, 0)} %` : `${decimals(1 + share, 0)} times as much`;
 }
 
-export function answerText(figure: ComparedFigure, index: number): string {
-  const { answer, value } = figure.differences[index - 1] as Difference;
-  return value === null ? 'not measured' : ANSWERS[answer];
-}
-
-/** @returns with differences first, and those that nobody can tell last */
-export function byAnswer(figures: ComparedFigure[], index: number): ComparedFigure[] {
-  const order = Object.keys(ANSWERS).toReversed();
-  const rank = (figure: ComparedFigure) => {
-    const { answer = 'cannot-tell', value = null } = figure.differences[index - 1] ?? {};
-    return value === null
-      ? -1
-      : ['cannot-tell', 'no-difference'].includes(answer)
-        ? order.indexOf(answer)
-        : order.length;
-  };
-  return figures.toSorted((a, b) => rank(b) - rank(a));
-}
-
 /** A difference between shares is in percentage points, not in percent. */
 function plain({ quantity }: ComparedFigure, value: number): string {
   return quantity === 'share' ? `${decimals(100 * value, 2)} pp` : numberText(quantity, value);
@@ -106,6 +93,8 @@ function percent(share: number): string {
 export interface Headline {
   answer: Difference['answer'];
   text: string;
+  /** What nobody can tell; in the text, too. */
+  unsure: string[];
 }
 
 /**
@@ -120,24 +109,29 @@ export function headlineOf({ sets, figures }: Comparison, index: number): Headli
   const empty = [a, b].find(({ usable }) => usable === 0);
   if (empty && worse.length === 0) {
     const why = empty.made === 0 ? 'no runs of one side yet' : 'no usable measurement (INVALID)';
-    return { answer: 'cannot-tell', text: `inconclusive: ${why}` };
+    const text = `inconclusive: ${why}`;
+    return { answer: 'cannot-tell', text, unsure: [text] };
   }
   const open = figures.filter(({ differences }) => isOpen(differences[index - 1]));
   const unknown = open.filter(({ path }) => path !== USABLE_RUNS);
   const gaps = empty ? [] : gapsOf(figures, index);
-  const changes = [
-    ...(worse.length > 0 ? [`worse in ${worse.join(', ')}`] : []),
-    ...(better.length > 0 ? [`better in ${better.join(', ')}`] : []),
+  const unsure = [
     ...(open.length > unknown.length ? [`${unusable(a)} and ${unusable(b)} runs without figures`] : []),
     ...gaps,
     ...(unknown.length > 0 ? [`inconclusive for ${counted(unknown.length, 'figure')}: too few runs`] : []),
   ];
-  const isUnsure = open.length + gaps.length > 0;
+  const isUnsure = unsure.length > 0;
+  const changes = [
+    ...(worse.length > 0 ? [`worse in ${worse.join(', ')}`] : []),
+    ...(better.length > 0 ? [`better in ${better.join(', ')}`] : []),
+    ...unsure,
+  ];
   const none = worse.length + better.length === 0 && titles('no-difference').length > 0;
   const same = none ? [isUnsure ? 'no difference seen in the others' : 'no difference seen'] : [];
   return {
     answer: worse.length > 0 ? 'worse' : isUnsure ? 'cannot-tell' : better.length > 0 ? 'better' : 'no-difference',
     text: [...changes, ...same].join('; ') || 'inconclusive: nothing was measured on both sides',
+    unsure,
   };
 }
 
@@ -163,23 +157,15 @@ function isOpen(difference: Difference | undefined): boolean {
   return difference?.answer === 'cannot-tell' && difference.value !== null;
 }
 
-const SHOWN_CONDITIONS = 3;
-
 const OTHER_LOAD =
   'The loads differ, so only what is per connection or per message can be compared: times, rates and counts follow the load.';
 
-/** @returns one line for each kind of conditions that differ, the first of them by name: the page has them all */
+/** @returns one line for each kind of conditions that differ, by their names: a table has their values */
 export function mismatchLines(mismatches: Mismatch[]): string[] {
-  const lines = kindLines(mismatches);
+  const lines = [...Map.groupBy(mismatches, ({ aspect }) => aspect)].map(
+    ([aspect, all]) => `${ASPECTS[aspect]}: ${all.map(({ name }) => name).join(', ')}`,
+  );
   return mismatches.some(({ aspect }) => aspect === 'load') ? [OTHER_LOAD, ...lines] : lines;
-}
-
-function kindLines(mismatches: Mismatch[]): string[] {
-  return [...Map.groupBy(mismatches, ({ aspect }) => aspect)].map(([aspect, all]) => {
-    const named = all.slice(0, SHOWN_CONDITIONS).map(({ name, values }) => `${name} ${values.join(' / ')}`);
-    const rest = all.length - named.length;
-    return `${ASPECTS[aspect]}: ${named.join('; ')}${rest > 0 ? `; and ${counted(rest, 'other setting')}` : ''}`;
-  });
 }
 
 /** How to read the table. */

@@ -1,11 +1,12 @@
 /** How many connections would fit: into a memory budget, by the CPU of idle connections, and by each other known limit. */
 import type { Result } from '../../protocol/result/result.ts';
 import { fitLine, whereReaches } from '../statistics/statistics.ts';
-import { whyNot } from '../statistics/straightness.ts';
+import { DOUBT_TEXTS, whyNot } from '../statistics/straightness.ts';
 import { idleCostOf } from './idle-cpu.ts';
 import { inServicePoints } from './in-service.ts';
 import { mainWorkerLayer } from './layers.ts';
 import { limitsOf, machineLimits, nextLimit, workerLimits } from './limits.ts';
+import { perConnectionOf } from './per-connection.ts';
 import { coresOfDeployment } from './usable.ts';
 
 type Capacity = Result['capacity'];
@@ -15,7 +16,10 @@ type Measured = Omit<Result, 'capacity' | 'verdict' | 'outcome'>;
 export function computeCapacity(result: Measured, budgetBytes: number): Capacity {
   const { memory, connections } = result;
   const lineReaches = (figure: string, bytes: number) => crossing(memory, figure, bytes);
-  const memoryLimited = fitting(lineReaches(mainWorkerLayer(memory.perConnectionBytes), budgetBytes), budgetBytes);
+  const memoryLimited =
+    whyNoBudget(result) === undefined
+      ? fitting(inServiceReaches(memory, mainWorkerLayer(memory.perConnectionBytes), budgetBytes), budgetBytes)
+      : null;
   const { limits: known, unknown } = (result.run.profile === 'remote' ? workerLimits : machineLimits)(
     result,
     lineReaches,
@@ -32,11 +36,27 @@ export function computeCapacity(result: Measured, budgetBytes: number): Capacity
 
 /** @returns null where the layer has no line to be quoted, at rest or in service */
 function crossing(memory: Measured['memory'], layer: string, bytes: number): number | null {
-  const { perConnectionBytes, inService, plateaus } = memory;
-  const [atRest, needed] = [perConnectionBytes[layer], inService?.perConnectionBytes[layer]];
-  if (!inService || !atRest || !needed || whyNot(atRest) !== undefined || needed.doubt !== undefined) return null;
+  const atRest = memory.perConnectionBytes[layer];
+  return atRest && whyNot(atRest) === undefined ? inServiceReaches(memory, layer, bytes) : null;
+}
+
+function inServiceReaches({ inService, plateaus }: Measured['memory'], layer: string, bytes: number): number | null {
+  const needed = inService?.perConnectionBytes[layer];
+  if (!inService || !needed || needed.doubt !== undefined) return null;
   const line = fitLine(inServicePoints({ plateaus, inService }, layer));
   return line && whereReaches(line, bytes);
+}
+
+/** @returns why it is not known how many connections fit into a budget of the workers: as in the headline, what they keep decides */
+export function whyNoBudget(result: Pick<Result, 'memory' | 'run' | 'connections'>): string | undefined {
+  const { memory } = result;
+  const cost = perConnectionOf(result);
+  const needed = memory.inService?.perConnectionBytes[mainWorkerLayer(memory.perConnectionBytes)];
+  const [workers] = cost?.parts.filter(({ title }) => title === 'workers') ?? [];
+  const [missing] = cost?.without.filter(({ title }) => title === 'workers') ?? [];
+  const doubt = missing?.doubt ?? needed?.doubt;
+  if (doubt !== undefined) return DOUBT_TEXTS[doubt];
+  return workers ? whyNot({ ...workers, slope: workers.bytes }) : 'not measured';
 }
 
 /** Without an interval: the line leads to the peak, which is a single observation. */

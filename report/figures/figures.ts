@@ -1,6 +1,7 @@
 /** The figures by which results are compared: the key of each in the result, and which direction is better. */
 import type { Result } from '../../protocol/result/result.ts';
 import { type QuantityName, quantityOf } from '../model/amount.ts';
+import { disturbanceOf } from './others.ts';
 
 export interface Described {
   /** Its key in the result document, with dots. */
@@ -27,65 +28,42 @@ interface MeasuredFigure extends Described {
 
 export type Figure = CountedFigure | MeasuredFigure;
 
-const slope = (layer: string, title: string): MeasuredFigure => ({
-  path: `memory.perConnectionBytes.${layer}.slope`,
-  title: `${title} per connection`,
-  better: 'lower',
-  quantity: 'kilobytes',
-});
+type Extra = Partial<Pick<Described, 'better' | 'insteadOf' | 'primary'>>;
 
-const time = (path: string, title: string): MeasuredFigure => ({
-  path,
-  title,
-  better: 'lower',
-  quantity: 'milliseconds',
-});
+const DECIDES: Extra = { primary: true };
 
-const cpu = (layer: string, title: string): Figure[] => [
-  {
-    path: `cpu.${layer}.rampSecondsPerThousandConnects`,
-    title: `${title} CPU per 1,000 connects`,
-    better: 'lower',
-    quantity: 'cpuSeconds',
-    ...(layer === 'worker' && { primary: true }),
-  },
-  {
-    path: `cpu.${layer}.idlePercent`,
-    title: `${title} CPU while idle`,
-    better: 'lower',
-    quantity: 'percent',
-  },
-  {
-    path: `cpu.${layer}.broadcastMicrosecondsPerMessage`,
-    title: `${title} CPU per message`,
-    better: 'lower',
-    quantity: 'microseconds',
-    ...(layer === 'worker' && { primary: true }),
-  },
-  {
-    path: `cpu.${layer}.clientMicrosecondsPerMessage`,
-    title: `${title} CPU per message of a client`,
-    better: 'lower',
-    quantity: 'microseconds',
-  },
-];
+/** Lower is better, unless it says otherwise. */
+function measured(path: string, title: string, quantity: MeasuredFigure['quantity'], extra: Extra = {}): Figure {
+  return { path, title, quantity, better: 'lower', ...extra };
+}
 
-const perCopy = (key: string, title: string): Figure => ({
-  path: `redis.${key}`,
-  title,
-  better: 'lower',
-  quantity: 'bytes',
-});
+/** A count is the better the lower, and a share the higher. */
+function counted(
+  path: string,
+  title: string,
+  quantity: CountedFigure['quantity'],
+  faults: CountedFigure['faults'],
+  better: Described['better'] = quantity === 'share' ? 'higher' : 'lower',
+): Figure {
+  return { path, title, quantity, better, faults };
+}
 
-/** The headline of a run. */
-const KEPT: Figure = {
-  path: 'memory.perConnection.bytes',
-  title: 'Memory per connection',
-  better: 'lower',
-  quantity: 'kilobytes',
-  primary: true,
-};
-const WORKER_PSS = slope('workerPss', 'Workers PSS');
+function slope(layer: string, title: string, extra?: Extra): Figure {
+  return measured(`memory.perConnectionBytes.${layer}.slope`, `${title} per connection`, 'kilobytes', extra);
+}
+
+function time(path: string, title: string, extra?: Extra): Figure {
+  return measured(path, title, 'milliseconds', extra);
+}
+
+function cpu(layer: string, title: string, extra?: Extra): Figure[] {
+  return [
+    measured(`cpu.${layer}.rampSecondsPerThousandConnects`, `${title} CPU per 1,000 connects`, 'cpuSeconds', extra),
+    measured(`cpu.${layer}.idlePercent`, `${title} CPU while idle`, 'percent'),
+    measured(`cpu.${layer}.broadcastMicrosecondsPerMessage`, `${title} CPU per message`, 'microseconds', extra),
+    measured(`cpu.${layer}.clientMicrosecondsPerMessage`, `${title} CPU per message of a client`, 'microseconds'),
+  ];
+}
 
 /**
  * The deployment's figures, without the generator's own. Each additional figure widens all intervals (see compare.ts), so
@@ -94,70 +72,81 @@ const WORKER_PSS = slope('workerPss', 'Workers PSS');
  * any other program, and drifts over time as if it had a slope.
  */
 export const FIGURES: Figure[] = [
-  {
-    ...{ path: 'connections.peak', title: 'Peak connections', better: 'higher', quantity: 'count' },
-    faults: ({ connections: { target, peak } }) => Math.max(0, target - peak),
-  },
-  {
-    ...{ path: 'connections.failed', title: 'Connections failed', better: 'lower', quantity: 'count' },
-    faults: ({ connections: { failed } }) => failed,
-  },
-  {
-    ...{ path: 'delivery.coverage', title: 'Delivered', better: 'higher', quantity: 'share' },
-    faults: ({ delivery }) => delivery && delivery.expected - delivery.received,
-  },
-  {
-    ...{ path: 'delivery.duplicates', title: 'Duplicate copies', better: 'lower', quantity: 'count' },
-    faults: ({ delivery }) => delivery?.duplicates ?? null,
-  },
-  { path: 'connections.achievedRatePerSec', title: 'Connect rate', better: 'higher', quantity: 'perSecond' },
+  counted(
+    'connections.peak',
+    'Peak connections',
+    'count',
+    ({ connections: { target, peak } }) => Math.max(0, target - peak),
+    'higher',
+  ),
+  counted(
+    'connections.held',
+    'Connections held',
+    'count',
+    ({ connections: { target, held } }) => (held === null ? null : Math.max(0, target - held)),
+    'higher',
+  ),
+  counted('connections.failed', 'Connections failed', 'count', ({ connections }) => connections.failed),
+  counted(
+    'delivery.coverage',
+    'Delivered',
+    'share',
+    ({ delivery }) => delivery && delivery.expected - delivery.received,
+  ),
+  counted('delivery.duplicates', 'Duplicate copies', 'count', ({ delivery }) => delivery?.duplicates ?? null),
+  measured('connections.achievedRatePerSec', 'Connect rate', 'perSecond', { better: 'higher' }),
   time('connections.connectMs.p50', 'Connect time p50'),
-  { ...time('connections.connectMs.p99', 'Connect time p99'), primary: true },
+  time('connections.connectMs.p99', 'Connect time p99', DECIDES),
   time('messages.ackMs.p50', 'Message to acknowledgement p50'),
-  { ...time('messages.ackMs.p95', 'Message to acknowledgement p95'), primary: true },
+  time('messages.ackMs.p95', 'Message to acknowledgement p95', DECIDES),
   time('fault.backMs.p50', 'Half of the dropped connections back'),
-  { ...time('fault.backMs.p99', '99 % of the dropped connections back'), primary: true },
+  time('fault.backMs.p99', '99 % of the dropped connections back', DECIDES),
   time('fault.backMs.all', 'All dropped connections back'),
-  {
-    path: 'fault.peakAttemptsPerSec',
-    title: 'Peak attempts to come back',
-    better: 'lower',
-    quantity: 'perSecond',
-  },
-  {
-    ...{ path: 'fault.broadcasts.missed', title: 'Copies missed after the fault', better: 'lower', quantity: 'count' },
-    faults: ({ fault }) => fault?.broadcasts?.missed ?? null,
-  },
-  {
-    ...{ path: 'messages.answered', title: 'Messages acknowledged', better: 'higher', quantity: 'share' },
-    faults: ({ messages }) => messages && messages.sent - messages.unasked - messages.acknowledged,
-  },
+  measured('fault.peakAttemptsPerSec', 'Peak attempts to come back', 'perSecond'),
+  counted(
+    'fault.broadcasts.missed',
+    'Copies missed after the fault',
+    'count',
+    ({ fault }) => fault?.broadcasts?.missed ?? null,
+  ),
+  counted(
+    'messages.answered',
+    'Messages acknowledged',
+    'share',
+    ({ messages }) => messages && messages.sent - messages.unasked - messages.acknowledged,
+  ),
   time('latency.oneWayMs.p50', 'One way p50'),
-  { ...time('latency.oneWayMs.p99', 'One way p99'), primary: true },
+  time('latency.oneWayMs.p99', 'One way p99', DECIDES),
   time('latency.completionMs.p50', 'Last receiver p50'),
   time('latency.roundTripHalfMs.underLoad.p50', 'Round trip ÷ 2 under load p50'),
-  KEPT,
-  WORKER_PSS,
-  { ...slope('workerRss', 'Workers RSS'), insteadOf: WORKER_PSS.path },
+  // The headline of a run.
+  measured('memory.perConnection.bytes', 'Memory per connection', 'kilobytes', DECIDES),
+  slope('workerPss', 'Workers PSS'),
+  slope('workerRss', 'Workers RSS', { insteadOf: 'memory.perConnectionBytes.workerPss.slope' }),
   slope('workerHeapUsed', 'Workers V8 heap'),
   slope('nginxPss', 'nginx PSS'),
-  ...cpu('worker', 'Workers'),
+  ...cpu('worker', 'Workers', DECIDES),
   ...cpu('nginx', 'nginx'),
-  {
-    path: 'redis.cpuMicrosecondsPerCopy',
-    title: 'Redis CPU per message',
-    better: 'lower',
-    quantity: 'microseconds',
-  },
-  perCopy('inBytesPerCopy', 'Redis received per message'),
-  perCopy('outBytesPerCopy', 'Redis sent per message'),
-  { path: 'redis.usedMemoryBytes', title: 'Redis memory', better: 'lower', quantity: 'megabytes' },
+  measured('redis.cpuMicrosecondsPerCopy', 'Redis CPU per message', 'microseconds'),
+  measured('redis.inBytesPerCopy', 'Redis received per message', 'bytes'),
+  measured('redis.outBytesPerCopy', 'Redis sent per message', 'bytes'),
+  measured('redis.usedMemoryBytes', 'Redis memory', 'megabytes'),
 ];
 
-/** @returns null where it was not measured */
-export function figureOf(result: Result, { path }: Figure): number | null {
+/** What waits for a CPU, and what CPU work takes; no count changes, and no memory, only because others are busy. */
+const DISTURBED: ReadonlySet<QuantityName> = new Set([
+  'milliseconds',
+  'perSecond',
+  'cpuSeconds',
+  'percent',
+  'microseconds',
+]);
+
+/** @returns null where it was not measured, or not of the system alone */
+export function figureOf(result: Result, { path, quantity }: Figure): number | null {
   const value = valueAt(result, path);
-  return typeof value === 'number' ? value : null;
+  if (typeof value !== 'number' || (DISTURBED.has(quantity) && disturbanceOf(result))) return null;
+  return value;
 }
 
 /** @param path keys with dots between them */

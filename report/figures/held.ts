@@ -20,9 +20,13 @@ export function missesSome(delivery: NonNullable<Result['delivery']>): boolean {
   return coverage !== null && coverageOfTarget !== null && coverageOfTarget < coverage;
 }
 
-/** @returns `6 waves of 10,000 connections`, or `1,512 connections at once, 29,000 came and went`; null for other runs */
+/** @returns `6 waves of 10,000 connections`, `8 waves of 2,500 to 10,000 connections`, or `1,512 connections at once, 29,000 came and went`; null for other runs */
 export function comesAndGoes({ memory: { overTime }, connections: { peak, opened } }: Result): string | null {
   if (!overTime) return null;
-  if (overTime.kind === 'waves') return `${counted(overTime.peaks.length, 'wave')} of ${integer(peak)} connections`;
+  if (overTime.kind === 'waves') {
+    const least = Math.min(peak, ...overTime.peaks.map(({ connections }) => connections));
+    const sizes = [...(least < peak ? [integer(least)] : []), integer(peak)].join(' to ');
+    return `${counted(overTime.peaks.length, 'wave')} of ${sizes} connections`;
+  }
   return `${integer(peak)} connections at once, ${integer(opened)} came and went`;
 }

@@ -2,7 +2,6 @@
 import type { Interval } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { decimals } from '../text/format.ts';
-import { layersOf } from './layers.ts';
 import { sharesMachine } from './place.ts';
 
 /** A cost that is known, or why it is not. */
@@ -56,7 +55,7 @@ export function idleCostOf(result: Measured): Known<IdleCost> {
 
 /** @returns CPU figures of the deployment's layers: workers, proxy, Redis and PM2 */
 export function deploymentCpu(result: Pick<Result, 'memory' | 'cpu'>): Result['cpu'][string][] {
-  return layersOf(result)
+  return result.memory.layers
     .filter(({ unit, belongsTo }) => unit === 'cpuSeconds' && belongsTo === 'deployment')
     .flatMap(({ id }) => result.cpu[id] ?? []);
 }
@@ -68,7 +67,7 @@ export function pingIntervalOf({ environment }: Pick<Result, 'environment'>): nu
 }
 
 /** @returns how long connections were held before the broadcasts; 0 where the result does not say */
-export function idleSeconds({ stages }: Pick<Result, 'stages'>): number {
+function idleSeconds({ stages }: Pick<Result, 'stages'>): number {
   const index = stages.findIndex(({ name }) => name === 'hold');
   const [begin, end] = [stages[index], stages[index + 1]];
   return begin && end ? end.t - begin.t : 0;

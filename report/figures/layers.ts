@@ -7,39 +7,23 @@ import { spaced } from '../text/format.ts';
 /** Its CPU samples are percent of all cores; those of other layers are percent of one. */
 export const WHOLE_MACHINE = 'system';
 
-export type Described = Pick<Result, 'memory' | 'cpu'>;
+/** A result that describes its layers; documents of older versions describe none. */
+export type Described = Pick<Result, 'memory'>;
 
-/** @returns in the order of tables; for documents of older versions, which describe no layers, derived from the keys */
-export function layersOf({ memory, cpu }: Described): LayerDescription[] {
-  if (memory.layers.length > 0) return memory.layers;
-  const derived = (id: string, unit: LayerDescription['unit']): LayerDescription => ({
-    id,
-    title: spaced(id),
-    unit,
-    belongsTo: 'deployment',
-    inSum: false,
-    main: true,
-  });
-  return [
-    ...Object.keys(cpu).map((id) => derived(id, 'cpuSeconds')),
-    ...Object.keys(memory.perConnectionBytes).map((id) => derived(id, 'bytes')),
-  ];
-}
-
-export function layerTitle({ memory }: Pick<Result, 'memory'>, id: string): string {
+export function layerTitle({ memory }: Described, id: string): string {
   return memory.layers.find((layer) => layer.id === id)?.title ?? spaced(id);
 }
 
 /** Described layers in the order of tables, then the others. */
 export function inOrder(result: Described, ids: string[]): string[] {
-  const order = layersOf(result).map(({ id }) => id);
+  const order = result.memory.layers.map(({ id }) => id);
   const rank = (id: string) => (order.includes(id) ? order.indexOf(id) : order.length);
   return ids.toSorted((a, b) => rank(a) - rank(b));
 }
 
 /** The main memory layers, where there is room for only a few. */
 export function mainLayers(result: Described): string[] {
-  return layersOf(result).flatMap(({ id, unit, main }) =>
+  return result.memory.layers.flatMap(({ id, unit, main }) =>
     unit === 'bytes' && main && !isNoise(result, id) ? [id] : [],
   );
 }
@@ -50,7 +34,7 @@ export function slopeLayers(result: Described): string[] {
 }
 
 /** What was nothing at each plateau; and the whole machine where its slope may not be quoted: all that runs on it moves its memory. */
-export function isNoise({ memory }: Pick<Result, 'memory'>, id: string): boolean {
+function isNoise({ memory }: Described, id: string): boolean {
   if (isNothing(memory, id)) return true;
   const slope = memory.perConnectionBytes[id];
   return familyOf(id) === WHOLE_MACHINE && slope !== undefined && whyNot(slope) !== undefined;
@@ -73,7 +57,7 @@ export function familyOf(id: string): string {
 
 /** Layers with CPU and samples. */
 export function cpuLayers(result: Described): LayerDescription[] {
-  return layersOf(result).filter(({ unit }) => unit === 'cpuSeconds');
+  return result.memory.layers.filter(({ unit }) => unit === 'cpuSeconds');
 }
 
 const WORKER_LAYERS = ['workerPss', 'workerRss', 'workerWorkingSet'] as const;

@@ -1,5 +1,7 @@
 /** What limits how many connections fit, of the deployment that was measured, by what it says of itself and its machines. */
 import type { Result } from '../../protocol/result/result.ts';
+import { sum } from '../statistics/statistics.ts';
+import { integer } from '../text/format.ts';
 
 /** The words after the number: `40,000 open files in the workers`. */
 const LIMIT_NAMES = {
@@ -39,6 +41,20 @@ export function limitsOf({ capacity, connections }: Pick<Result, 'capacity' | 'c
 /** @returns the limit that comes first; null where one that is not known could be lower */
 export function nextLimit(result: Pick<Result, 'capacity' | 'connections'>): Limit | null {
   return result.capacity.unknown.length > 0 ? null : (limitsOf(result)[0] ?? null);
+}
+
+/** Of its limit of open files: a process that has so many open can take no more connections. */
+const FULL_SHARE = 0.95;
+
+/** @returns what can follow "because", of a process of the server that is at its limit of open files */
+export function fullProcess({ workers, environment: { limits } }: Pick<Result, 'workers' | 'environment'>) {
+  const { serverOpenFiles = 0, serverOpenFilesLimit } = limits;
+  const told = workers.map((one) => ({ who: `worker ${one.worker}`, open: one.openFiles, limit: one.openFilesLimit }));
+  const read = { who: 'a process of the server', open: serverOpenFiles, limit: serverOpenFilesLimit ?? null };
+  const full = [...told, read].find(({ open, limit }) => limit !== null && (open ?? 0) >= limit * FULL_SHARE);
+  return (
+    full && `${full.who} had ${integer(full.open ?? 0)} of ${integer(full.limit ?? 0)} files open that it may have`
+  );
 }
 
 type Measured = Pick<Result, 'workers' | 'workerMachines' | 'environment'>;
@@ -111,8 +127,4 @@ function machines({ workerMachines, environment }: Measured, crossing: Crossing)
   const name = 'workerMachinesMemory';
   if (workerMachines.length === 0) return [name, UNTOLD];
   return [name, crossing('workerMachinesUsed', sum(workerMachines.map((one) => one.memoryBytes))) ?? NO_LINE];
-}
-
-function sum(values: number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

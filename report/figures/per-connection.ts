@@ -4,7 +4,8 @@
  */
 import type { PerConnection, Slope } from '../../protocol/result/memory.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { type Doubt, isNarrow, MAX_HALF_WIDTH_SHARE } from '../statistics/straightness.ts';
+import { sum } from '../statistics/statistics.ts';
+import { type Doubt, isNarrow, MAX_HALF_WIDTH_SHARE, whyNot } from '../statistics/straightness.ts';
 import { mainWorkerLayer } from './layers.ts';
 
 type Measured = Pick<Result, 'memory' | 'run' | 'connections'>;
@@ -14,9 +15,17 @@ type Part = PerConnection['parts'][number];
 const SOCKETS = { full: { all: 4, ofDeployment: 3 }, embedded: { all: 2, ofDeployment: 1 } };
 /** What V8 counts is exact, but not all: processes that surely hold more than this, as a share, count instead. */
 const MAX_BEYOND_V8 = 1.25;
+/** And so they do where processes that they started keep a part of each connection: more than this, as a share. */
+const LEAST_OF_CHILDREN = 0.05;
 
 /** By RSS: PSS also changes whenever another process comes or goes that shares pages, such as another nginx on the machine. */
 const PROXY_LAYERS = ['nginxRss', 'nginxPss', 'haproxyRss', 'haproxyPss', 'haproxyPools'];
+
+/** Of a connection to a lean server: where noise says less, that is what has to be told. */
+const LEAST_COST_BYTES = 10 * 1024;
+
+/** Times as many, at least, where noise says that a connection costs nothing or less. */
+const MORE_CONNECTIONS = 2;
 
 interface Source {
   title: Part['title'];
@@ -51,12 +60,21 @@ export function perConnectionOf({ memory, run, connections }: Measured): PerConn
   };
 }
 
+/** @returns whether it is a figure, if perhaps a lower bound: its interval is no wider than that of one */
+export function isTold(cost: PerConnection): cost is PerConnection & { bytes: number } {
+  const { bytes, low95, high95 } = cost;
+  return bytes !== null && (low95 === null || high95 === null || isNarrow(bytes, high95 - low95));
+}
+
 function workers({ perConnectionBytes, collected }: Result['memory']): Source | undefined {
   const layer = perConnectionBytes.workerRss ? 'workerRss' : mainWorkerLayer(perConnectionBytes);
   const [pages, kept] = [perConnectionBytes[layer], perConnectionBytes.workerKept];
   const common = { title: 'workers', share: 1, needed: layer } as const;
   // Garbage that nobody collects is in the heap, too.
-  const isBeyond = pages?.low95 && kept && pages.low95 > MAX_BEYOND_V8 * kept.slope;
+  const children = perConnectionBytes.workerChildrenPss;
+  const hasBusyChild =
+    children && kept && whyNot(children) === undefined && children.slope > LEAST_OF_CHILDREN * kept.slope;
+  const isBeyond = hasBusyChild || (pages?.low95 && kept && pages.low95 > MAX_BEYOND_V8 * kept.slope);
   if (collected && kept && !isBeyond) {
     const grows = pages?.doubt === 'grows' ? pages.doubt : undefined;
     return { ...common, layer: 'workerKept', slope: kept, doubt: spoiling(kept) ?? grows };
@@ -97,25 +115,30 @@ function partOf({ title, layer, share, slope, needed }: Source, { inService }: R
   };
 }
 
+interface CostInterval {
+  low95: number;
+  high95: number;
+  /** Of what was measured, which can lie below nothing. */
+  halfWidth: number;
+}
+
 /** The errors of the parts are independent of each other. Nothing costs less than nothing. */
-function intervalOf(bytes: number, parts: Part[]): { low95: number; high95: number } | null {
+function intervalOf(bytes: number, parts: Part[]): CostInterval | null {
   if (parts.some(({ low95 }) => low95 === null)) return null;
   const below = Math.hypot(...parts.map((part) => part.bytes - (part.low95 ?? 0)));
   const above = Math.hypot(...parts.map((part) => (part.high95 ?? 0) - part.bytes));
-  return { low95: Math.max(0, bytes - below), high95: Math.max(0, bytes + above) };
+  return { low95: Math.max(0, bytes - below), high95: Math.max(0, bytes + above), halfWidth: (below + above) / 2 };
 }
 
 /** With the same noise, an interval shrinks as the number of connections grows. */
 function wouldTell(
   bytes: number,
-  { low95, high95 }: { low95: number; high95: number },
+  { low95, high95, halfWidth }: CostInterval,
   connections: number,
 ): PerConnection['wouldTell'] {
   if (isNarrow(bytes, high95 - low95)) return null;
-  const halfWidth = (high95 - low95) / 2;
-  const wanted = MAX_HALF_WIDTH_SHARE * Math.max(bytes, high95 / 2);
-  if (!(wanted > 0)) return null;
-  const enough = roundUp((connections * halfWidth) / wanted);
+  const wanted = MAX_HALF_WIDTH_SHARE * Math.max(bytes, LEAST_COST_BYTES);
+  const enough = roundUp(connections * Math.max(MORE_CONNECTIONS, halfWidth / wanted));
   return { connections: enough, halfWidthBytes: (halfWidth * connections) / enough };
 }
 
@@ -123,8 +146,4 @@ function wouldTell(
 function roundUp(connections: number): number {
   const digit = 10 ** Math.floor(Math.log10(connections));
   return Math.ceil(connections / digit) * digit;
-}
-
-function sum(values: number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

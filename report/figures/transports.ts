@@ -1,7 +1,6 @@
 /** What kind of clients the figures are of: transports and compression change them more than most tunings do. */
 import { TRANSPORTS, type TransportsName, transportsName } from '../../protocol/connection.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { counted, integer } from '../text/format.ts';
 
 const CLIENTS: Record<TransportsName, string> = {
   default: 'default clients: polling, then WebSocket',
@@ -43,27 +42,4 @@ export function compressionOf({ connections: { compression }, run }: Result): Co
   const { asked, granted, byServer } = compression;
   if (asked) return granted > 0 ? 'on' : 'not granted';
   return byServer === true ? 'not asked for' : 'off';
-}
-
-/** Null for connections that all began with WebSocket, and were all treated alike. */
-export function transportNote(result: Result): string | null {
-  const notes = [upgradeNote(result), compressionNote(result)].filter((note) => note !== null);
-  return notes.length > 0 ? notes.join('; ') : null;
-}
-
-function compressionNote({ connections: { transports, compression } }: Result): string | null {
-  if (transports === null || compression === null || !compression.asked) return null;
-  const webSockets = transports.websocket + transports.upgraded;
-  if (compression.granted === webSockets) return null;
-  return `the server granted compression to ${integer(compression.granted)} of ${counted(webSockets, 'WebSocket')}`;
-}
-
-function upgradeNote({ connections: { transports } }: Result): string | null {
-  if (transports === null || transports.upgraded + transports.polling === 0) return null;
-  const { websocket, upgraded, polling, upgradeFailures } = transports;
-  const failed = Object.entries(upgradeFailures).map(([cause, count]) => `${cause} ${integer(count)}`);
-  return (
-    `${counted(upgraded, 'connection')} upgraded, ${integer(polling)} stayed on polling, ${integer(websocket)} began with WebSocket` +
-    (failed.length > 0 ? `; failed upgrades: ${failed.join(', ')}` : '')
-  );
 }

@@ -10,15 +10,13 @@ interface Quantity {
   unit: string;
   /** The number without its unit. */
   text(value: number): string;
-  /** Of a chart's axis, in place of the value; the axis has `unit`, too. */
-  onAxis?(value: number): number;
 }
 
 /** What is measured, in which unit it is shown, and how precisely. Memory comes in bytes. */
 const QUANTITIES = {
   count: { unit: '', text: (value) => (Number.isInteger(value) ? integer(value) : decimals(value, 1)) },
-  kilobytes: { unit: 'KB', text: (bytes) => decimals(bytes / KB, 1), onAxis: (bytes) => bytes / KB },
-  megabytes: { unit: 'MB', text: (bytes) => decimals(bytes / KB ** 2, 1), onAxis: (bytes) => bytes / KB ** 2 },
+  kilobytes: { unit: 'KB', text: (bytes) => decimals(bytes / KB, 1) },
+  megabytes: { unit: 'MB', text: (bytes) => decimals(bytes / KB ** 2, 1) },
   /** Of unknown magnitude, with the unit that fits. */
   size: { unit: '', text: sizeOf },
   bytes: { unit: 'bytes', text: (bytes) => decimals(bytes, Number.isInteger(bytes) ? 0 : 1) },
@@ -29,7 +27,7 @@ const QUANTITIES = {
   percent: { unit: '%', text: (value) => decimals(value, 1) },
   perSecond: { unit: '/s', text: (value) => decimals(value, 1) },
   /** 0 to 1, shown in percent and rounded down: 100 % always means all of them. */
-  share: { unit: '%', text: (value) => percentOf(value, 1).replace(' %', ''), onAxis: (value) => 100 * value },
+  share: { unit: '%', text: (value) => percentOf(value, 1).replace(' %', '') },
 } satisfies Record<string, Quantity>;
 
 export type QuantityName = keyof typeof QUANTITIES;
@@ -42,7 +40,7 @@ export interface Amount {
   interval?: Interval;
   /** The value is a lower bound: a part of it is not known. */
   isAtLeast?: true;
-  /** Why there is no value. */
+  /** Why there is no value, or only an interval. */
   why?: string;
   /** What would make it known better. */
   next?: string;
@@ -80,15 +78,22 @@ export function withUnit(name: QuantityName, value: number): string {
 
 /**
  * For sentences.
- * @returns `12.1 KB ± 4 %`, `at least 12.1 KB`, `between 0.0 and 137.0 KB (95 %); 2,000 connections would tell`, or why it is
- * not known
+ * @returns `12.1 KB ± 4 %`, `at least 12.1 KB`, `too few connections to tell, between 0.0 and 137.0 KB (95 %); 2,000 would tell`, or
+ * why it is not known
  */
 export function amountText({ quantity, value, interval, isAtLeast, why, next }: Amount): string {
   if (value !== null) return `${isAtLeast ? 'at least ' : ''}${withUnit(quantity, value)}${margin(value, interval)}`;
-  const known = interval
-    ? `between ${numberText(quantity, interval.low95)} and ${withUnit(quantity, interval.high95)} (95 %)`
-    : (why ?? 'not measured');
+  const range =
+    interval && `between ${numberText(quantity, interval.low95)} and ${withUnit(quantity, interval.high95)} (95 %)`;
+  const known = [why, range].filter(Boolean).join(', ') || 'not measured';
   return next === undefined ? known : `${known}; ${next}`;
+}
+
+/** @returns as `amountText`, split where the rest stands beside the figure: `between 0.0 and 137.0 KB (95 %)`, and why so */
+export function figureAndReason(what: Amount): [figure: string, reason: string] {
+  if (what.value !== null || !what.interval) return [amountText(what), ''];
+  const { why, next, ...bare } = what;
+  return [amountText(bare), [why, next].filter(Boolean).join('; ')];
 }
 
 /**

@@ -4,8 +4,8 @@
  *
  * Text is plain; what stands between backticks is code. Renderers escape it.
  */
-import type { Chart, LegendEntry } from '../charts/chart.ts';
-import type { Amount } from './amount.ts';
+import type { Chart } from '../charts/chart.ts';
+import { type Amount, amount } from './amount.ts';
 import type { Term } from './terms.ts';
 
 export interface Document {
@@ -67,7 +67,7 @@ export interface Section {
   appendix?: true;
 }
 
-export type Block = Table | Drawing | Drawings | Lines;
+export type Block = Table | Drawing | Lines;
 export type Cell = string | Amount;
 
 export interface Table {
@@ -91,13 +91,6 @@ export interface Drawing {
   folded: boolean;
 }
 
-/** Small charts side by side. */
-export interface Drawings {
-  kind: 'charts';
-  legend: LegendEntry[];
-  charts: { chart: Chart; note: string[] }[];
-}
-
 export interface Lines {
   kind: 'lines';
   /** `absent`: in place of what was not measured. */
@@ -105,14 +98,23 @@ export interface Lines {
   lines: string[];
 }
 
-/** Names with their values, and what there is to say of each. */
-export function facts(title: string, rows: [name: string, value: Cell, note?: string][], folded = false): Table {
-  const hasNotes = rows.some(([, , note]) => note);
-  const cells = rows.map(([name, value, note = '']) => (hasNotes ? [name, value, note] : [name, value]));
-  return { kind: 'table', title, head: [], rows: cells, bare: false, folded };
+/** A name with its value, and what there is to say of it. */
+export type Fact = [name: string, value: Cell, note?: string];
+
+/** @returns how many there were */
+export function count(name: string, value: number | null | undefined, note?: string): Fact {
+  return [name, amount('count', value), ...((note ? [note] : []) as [string?])];
 }
 
-/** A table of figures; the head has their units. */
+/** A table of facts; those that a run does not have are false. Nothing is shown of an empty one. */
+export function facts(title: string, all: (Fact | false | null)[], folded = false): Table {
+  const known = all.filter((fact) => fact !== false && fact !== null);
+  const hasNotes = known.some(([, , note]) => note);
+  const rows = known.map(([name, value, note = '']) => (hasNotes ? [name, value, note] : [name, value]));
+  return { kind: 'table', title, head: [], rows, bare: false, folded };
+}
+
+/** A table of figures; the head has their units. Nothing is shown of an empty one. */
 export function grid(title: string, head: string[], rows: Cell[][], folded = false): Table {
   return { kind: 'table', title, head, rows, bare: true, folded };
 }

@@ -15,8 +15,10 @@ export function textCells({ rows, bare }: Pick<Table, 'rows' | 'bare'>): string[
 export function alignments(rows: string[][]): Align[] {
   const columns = Math.max(0, ...rows.map((row) => row.length));
   return Array.from({ length: columns }, (_, column) => {
-    const cells = rows.map((row) => row[column] ?? '').filter((text) => text !== '' && text !== '–');
+    const all = rows.map((row) => row[column] ?? '').filter((text) => text !== '');
+    const cells = all.filter((text) => text !== '–');
     const numbers = cells.filter((text) => /^[≥+-]?\s?\d/.test(text) && text.length <= MAX_NUMBER);
-    return column > 0 && numbers.length > cells.length / 2 ? 'right' : 'left';
+    const areNumbers = cells.length > 0 ? numbers.length > cells.length / 2 : all.length > 0;
+    return column > 0 && areNumbers ? 'right' : 'left';
   });
 }

@@ -1,6 +1,6 @@
 /** The blocks of a document as HTML: tables, charts and lines. */
-import type { Chart, LegendEntry } from '../charts/chart.ts';
-import type { Block, Drawings, Lines, Table } from '../model/document.ts';
+import type { Chart } from '../charts/chart.ts';
+import type { Block, Lines, Table } from '../model/document.ts';
 import { alignments, textCells } from '../model/table-text.ts';
 import { draw } from './draw.ts';
 import { type Html, type HtmlValue, html, trusted } from './markup.ts';
@@ -16,8 +16,6 @@ export function blockHtml(block: Block, of = ''): HtmlValue {
         `Chart: ${block.chart?.title}`,
         figure(block.chart, block.absent),
       );
-    case 'charts':
-      return multiples(block);
     case 'lines':
       return linesHtml(block);
   }
@@ -28,44 +26,25 @@ export function figure(chart: Chart | null, absent: string): Html {
   if (chart === null) return html`${absent !== '' && html`<p class="absent">${absent}</p>`}`;
   return html`<figure>
 <figcaption>${chart.title}</figcaption>
-${legendHtml(chart.legend)}
+${
+  chart.legend.length > 0 &&
+  html`<ul class="legend">${chart.legend.map(
+    ({ name, color, dash }) =>
+      html`<li><span class="swatch ${dash ?? 'solid'}" style="border-color: ${color}"></span>${name}</li>`,
+  )}</ul>`
+}
 ${drawing(chart)}
 </figure>
 `;
 }
 
-function multiples({ legend, charts }: Drawings): Html {
-  const figures = charts.map(
-    ({ chart, note }) => html`<figure>
-<figcaption>${chart.title}</figcaption>
-${drawing(chart)}
-<p class="note">${note.map((line) => html`${coded(line)}<br>`)}</p>
-</figure>
-`,
-  );
-  return html`${legendHtml(legend)}<div class="multiples">${figures}</div>`;
-}
-
 function drawing(chart: Chart): Html {
   const { title, readout } = chart;
   const { wide, narrow } = draw(chart);
-  const drawn =
-    wide === narrow
-      ? html`<div class="chart" role="img" aria-label="${title}">${trusted(wide)}</div>`
-      : html`<div class="chart wide" role="img" aria-label="${title}">${trusted(wide)}</div>
+  const drawn = html`<div class="chart wide" role="img" aria-label="${title}">${trusted(wide)}</div>
 <div class="chart narrow" role="img" aria-label="${title}">${trusted(narrow)}</div>`;
   if (!readout || readout.at.length === 0) return drawn;
   return html`<div class="charted" data-title="${title}" data-readout="${JSON.stringify(readout)}">${drawn}</div>`;
-}
-
-function legendHtml(entries: LegendEntry[]): HtmlValue {
-  return (
-    entries.length > 0 &&
-    html`<ul class="legend">${entries.map(
-      ({ name, color, dash }) =>
-        html`<li><span class="swatch ${dash ?? 'solid'}" style="border-color: ${color}"></span>${name}</li>`,
-    )}</ul>`
-  );
 }
 
 function linesHtml({ style, lines }: Lines): HtmlValue {
@@ -75,7 +54,8 @@ function linesHtml({ style, lines }: Lines): HtmlValue {
 }
 
 function tableBlock(table: Table, of: string): HtmlValue {
-  const { title, folded } = table;
+  const { title, folded, rows } = table;
+  if (rows.length === 0) return null;
   return folded
     ? folding(true, `Table: ${title}`, tableHtml(table))
     : html`${title !== of && html`<h3>${title}</h3>`}${tableHtml(table)}`;

@@ -27,8 +27,11 @@ const STATUS_COLORS = { VALID: 'green', SUSPECT: 'yellow', INVALID: 'red' } as c
  */
 export function renderRun(document: Document, options: ConsoleOptions & { verbose?: boolean; files?: string }): string {
   const { title, subtitle } = document;
+  const [first = '', ...rest] = wrap(`${title} · ${subtitle}`, options.width, INDENT);
+  const [named = '', ...after] = first.split(' · ');
   return [
-    ...wrap(`${paint(options, 'bold', title)} · ${subtitle}`, options.width + escapes(options), INDENT),
+    [paint(options, 'bold', named), ...after].join(' · '),
+    ...rest,
     ...(options.verbose ? sections(document, options, MAX_ROWS) : []),
     '',
     ...answer(document.answer, options),
@@ -86,7 +89,7 @@ function sections(document: Document, options: ConsoleOptions, maxRows: number):
 
 /** Charts are for pages; their tables are here. */
 function blockLines(block: Block, section: Section, { width }: ConsoleOptions, maxRows: number): string[] {
-  if (block.kind === 'chart' || block.kind === 'charts') return [];
+  if (block.kind === 'chart') return [];
   if (block.kind === 'lines') {
     const bullet = block.style === 'list' ? '- ' : '';
     return block.lines.flatMap((line) => wrap(INDENT + bullet + line, width, INDENT + ' '.repeat(bullet.length)));
@@ -105,9 +108,4 @@ function blockLines(block: Block, section: Section, { width }: ConsoleOptions, m
 
 function paint({ color }: ConsoleOptions, style: Style, text: string): string {
   return color ? styleText(style, text, { validateStream: false }) : text;
-}
-
-/** Characters of the title's own style, which take no room. */
-function escapes(options: ConsoleOptions): number {
-  return paint(options, 'bold', '').length;
 }

@@ -2,23 +2,22 @@
  * Draws charts as static SVG with ECharts, without a browser. Colours are CSS variables of the page around them (see
  * report/charts/palette.ts), so that one drawing serves light and dark.
  */
-import { BarChart, CustomChart, LineChart, ScatterChart } from 'echarts/charts';
+import { BarChart, LineChart, ScatterChart } from 'echarts/charts';
 import { GridComponent, MarkAreaComponent, MarkLineComponent } from 'echarts/components';
 import { init, use } from 'echarts/core';
 import { SVGRenderer } from 'echarts/renderers';
 import type { Chart } from '../charts/chart.ts';
 
-use([BarChart, CustomChart, LineChart, ScatterChart, GridComponent, MarkAreaComponent, MarkLineComponent, SVGRenderer]);
+use([BarChart, LineChart, ScatterChart, GridComponent, MarkAreaComponent, MarkLineComponent, SVGRenderer]);
 
 const FONT = 'system-ui, sans-serif';
 /** Pixels: of a desktop, and of a phone. */
 const WIDE = 1000;
 const NARROW = 350;
 
-/** @returns SVG for wide screens and for phones; the same for a small chart */
+/** @returns SVG for wide screens and for phones */
 export function draw(chart: Chart): { wide: string; narrow: string } {
-  const narrow = svg(chart, NARROW);
-  return { wide: chart.small ? narrow : svg(chart, WIDE), narrow };
+  return { wide: svg(chart, WIDE), narrow: svg(chart, NARROW) };
 }
 
 /** Removes ECharts' classes, numbered across all charts of a process, which a static picture does not need. */

@@ -1,13 +1,11 @@
 /** A document as one self-contained HTML file to read, print and send. */
-import { amountText, quantityOf } from '../model/amount.ts';
+import { figureAndReason } from '../model/amount.ts';
 import { type Answer, type Document, type Finding, findingNote, findingText, type Section } from '../model/document.ts';
 import { TERMS, type Term } from '../model/terms.ts';
 import { sentence } from '../text/format.ts';
 import { blockHtml, coded } from './blocks.ts';
 import { type Html, type HtmlValue, html } from './markup.ts';
 import { page } from './page.ts';
-
-const METHOD = 'docs/method.md';
 
 export function renderHtml(document: Document): string {
   const { title, subtitle, answer, sections } = document;
@@ -18,14 +16,19 @@ export function renderHtml(document: Document): string {
     subtitle,
     body: html`${answerHtml(answer)}
 ${shown.length > 3 && html`<nav aria-label="Sections"><ul>${shown.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}</ul></nav>`}
-${sections.map((section) =>
-  sectionHtml(
-    section,
-    section.blocks.map((block) => blockHtml(block, section.title)),
-  ),
-)}
-${terms.length > 0 && sectionHtml(DEFINITIONS, definitions())}`,
+${sectionsHtml(document)}
+${terms.length > 0 && sectionHtml(DEFINITIONS, definitions(terms))}`,
   });
+}
+
+/** @returns all sections, without the answer before them */
+export function sectionsHtml({ sections }: Document): Html {
+  return html`${sections.map((section) =>
+    sectionHtml(
+      section,
+      section.blocks.map((block) => blockHtml(block, section.title)),
+    ),
+  )}`;
 }
 
 function answerHtml({ tone, title, lines, findings, measurement, reasons }: Answer): Html {
@@ -54,22 +57,23 @@ ${others.length > 0 && html`<ul class="findings">${others.map((text) => html`<li
 function tile(finding: Finding): HtmlValue {
   if (!finding.figure) return null;
   const { name, value } = finding.figure;
-  const { number, unit } = valueHtml(value);
+  const { number, unit, reason } = valueHtml(value);
   return html`<div><dt>${name}</dt>
 <dd class="value">${number} ${unit !== '' && html`<span class="unit">${unit}</span>`}</dd>
-<dd class="more">${coded(findingNote(finding))}</dd></div>
+<dd class="more">${coded([findingNote(finding), reason].filter(Boolean).join('; '))}</dd></div>
 `;
 }
 
 /** A number large, and what belongs to it small; a text in the place of a number small, too. */
-function valueHtml(value: NonNullable<Finding['figure']>['value']): { number: string; unit: string } {
+function valueHtml(value: NonNullable<Finding['figure']>['value']): { number: string; unit: string; reason?: string } {
   if (typeof value === 'string') return { number: value, unit: '' };
-  if (value.value === null && !value.interval) return { number: '', unit: amountText(value) };
-  const text = amountText({ ...value, next: undefined } as typeof value).replace(/^at least /, '≥ ');
+  const [figure, reason] = figureAndReason(value);
+  if (value.value === null && !value.interval) return { number: '', unit: figure };
+  const text = figure.replace(/^at least /, '≥ ');
   const between = /^between (.*) and (\S+) (.*)$/.exec(text);
-  if (between) return { number: `${between[1]} to ${between[2]}`, unit: between[3] ?? '' };
+  if (between) return { number: `${between[1]} to ${between[2]}`, unit: between[3] ?? '', reason };
   const [, number = text, unit = ''] = /^(≥ \S+|\S+) ?(.*)$/.exec(text) ?? [];
-  return { number, unit: quantityOf(value.quantity).unit === '' && unit === '' ? '' : unit };
+  return { number, unit };
 }
 
 function sectionHtml({ id, title, lead, terms = [], folded }: Omit<Section, 'blocks'>, body: HtmlValue): Html {
@@ -84,23 +88,27 @@ ${folded ? html`<details class="folded"><summary>${heading}</summary>${content}<
 }
 
 /** To its definition. */
-function termLink(name: Term): Html {
-  return html` <a class="term" href="#def-${name}">${TERMS[name].term}</a>`;
+function termLink(term: Term): Html {
+  return html` <a class="term" href="#${idOf(term)}">${term}</a>`;
+}
+
+function idOf(term: Term): string {
+  return `def-${term.toLowerCase().replace(/\W+/g, '-')}`;
 }
 
 const DEFINITIONS: Omit<Section, 'blocks'> & { blocks: [] } = {
   id: 'definitions',
   title: 'Definitions',
   folded: true,
-  lead: `${METHOD} in the repository has the full definitions, and the limits of each figure. KB and MB are 1,024 and 1,048,576 bytes.`,
+  lead: '`docs/method.md` in the repository has the full definitions, and the limits of each figure. KB and MB are 1,024 and 1,048,576 bytes.',
   blocks: [],
 };
 
-function definitions(): Html {
-  const entries = Object.entries(TERMS).map(
-    ([name, { term, anchor, text }]) => html`<div id="def-${name}">
+function definitions(terms: Term[]): Html {
+  const entries = [...new Set(terms)].map(
+    (term) => html`<div id="${idOf(term)}">
 <dt>${term}</dt>
-<dd>${coded(text)} <code>${METHOD}#${anchor}</code></dd>
+<dd>${coded(TERMS[term])}</dd>
 </div>
 `,
   );

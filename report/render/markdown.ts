@@ -1,5 +1,5 @@
 /** A document as Markdown: for pull requests, summaries of CI jobs, and wikis. */
-import { amountText } from '../model/amount.ts';
+import { figureAndReason } from '../model/amount.ts';
 import {
   type Answer,
   type Block,
@@ -52,20 +52,15 @@ function answerMarkdown(answer: Answer): string[] {
           `- **${escapeMarkdown(code)}**: ${escapeMarkdown(message)}${fix === undefined ? '' : ` (fix: ${escapeMarkdown(fix)})`}`,
       )
       .join('\n'),
-    figures.length === 0
-      ? ''
-      : markdownTable(
-          ['', 'Figure', ''],
-          figures.map((one) => [one.figure?.name ?? '', valueText(one), findingNote(one)]),
-          ['left', 'right', 'left'],
-        ),
+    figures.length === 0 ? '' : markdownTable(['', 'Figure', ''], figures.map(figureRow), ['left', 'right', 'left']),
     bullets(others.map(sentence)),
   ];
 }
 
-function valueText({ figure }: Finding): string {
-  const value = figure?.value ?? '';
-  return typeof value === 'string' ? value : amountText(value);
+function figureRow(finding: Finding): string[] {
+  const { name = '', value = '' } = finding.figure ?? {};
+  const [figure, reason] = typeof value === 'string' ? [value, ''] : figureAndReason(value);
+  return [name, figure, [findingNote(finding), reason].filter(Boolean).join('; ')];
 }
 
 function sectionMarkdown({ title, lead, blocks }: Section): string[] {
@@ -75,7 +70,7 @@ function sectionMarkdown({ title, lead, blocks }: Section): string[] {
 }
 
 function blockMarkdown(block: Block, of: string): string[] {
-  if (block.kind === 'chart' || block.kind === 'charts') return [];
+  if (block.kind === 'chart') return [];
   if (block.kind === 'lines') {
     return block.style === 'list' ? [bullets(block.lines)] : block.lines.map(escapeMarkdown);
   }
@@ -86,7 +81,7 @@ function blockMarkdown(block: Block, of: string): string[] {
   return rows.length === 0 ? [] : [...title, markdownTable(head, rows, alignments(rows))];
 }
 
-function bullets(lines: string[]): string {
+export function bullets(lines: string[]): string {
   return lines.map((line) => `- ${escapeMarkdown(line)}`).join('\n');
 }
 

@@ -89,7 +89,6 @@ figcaption, caption { margin-bottom: .35rem; font-weight: 600; font-size: .95rem
 .swatch { display: inline-block; width: 1.4rem; margin-right: .4rem; border-top: 3px solid; vertical-align: middle; }
 .swatch.dashed { border-top-style: dashed; }
 .swatch.dotted { border-top-style: dotted; }
-.multiples { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 18rem), 1fr)); gap: 0 1.75rem; }
 .note { margin: .2rem 0 0; font-size: .85rem; color: var(--muted); }
 details { margin: .5rem 0 1.25rem; }
 summary { width: fit-content; color: var(--muted); font-size: .88rem; cursor: pointer; }
@@ -120,7 +119,8 @@ td .worse { color: var(--red); font-weight: 600; }
   .headline .value { font-size: 1.9rem; }
   th, td { padding-right: .9rem; }
   .readout { font-size: .75rem; }
-  .scroll th:first-child { position: sticky; left: 0; max-width: 9rem; background: var(--page); }
+  .scroll th:first-child { position: sticky; left: 0; min-width: 6rem; max-width: 9rem; background: var(--page); overflow-wrap: anywhere; }
+  td.text { min-width: 8rem; }
 }
 @media print {
   @page { margin: 14mm; }
@@ -129,7 +129,6 @@ td .worse { color: var(--red); font-weight: 600; }
   button, nav, .cross, .readout, .steps { display: none; }
   .wide { display: block; }
   .narrow { display: none; }
-  .multiples { grid-template-columns: repeat(3, 1fr); }
   section { margin-top: 1.75rem; }
   h2, figcaption { break-after: avoid; }
   figure, tr, .headline > div { break-inside: avoid; }

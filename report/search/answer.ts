@@ -3,7 +3,7 @@
 import type { Search, SearchEnd, SearchPlan, SearchRun, Varied } from '../../protocol/documents/search.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { counted, decimals, spaced } from '../text/format.ts';
-import { bracket } from './bracket.ts';
+import { bracket, type Tally } from './bracket.ts';
 import { evidenceOf } from './evidence.ts';
 
 /** A run, with its result if it left one. */
@@ -38,6 +38,13 @@ export function amountText(level: number, vary: Varied): string {
   return unit + PER[vary];
 }
 
+/** @returns how many of the runs at a level held: `8 of 10 runs` */
+export function shareText({ held, broke }: Tally): string {
+  const all = held + broke;
+  if (broke > 0) return `${held} of ${counted(all, 'run')}`;
+  return all === 1 ? 'its only run' : `all ${all} runs`;
+}
+
 /**
  * @param end null while the search is not finished
  * @param limit that ended it before a run
@@ -48,24 +55,24 @@ export function answerOf(
   end: SearchEnd | null,
   limit: Search['limit'],
 ): Search['answer'] {
-  const { held, heldRuns, broke } = bracket(runs.map(({ run }) => run));
+  const { held, broke } = bracket(runs.map(({ run }) => run));
   // Without a break: where the search met another limit than the deployment's.
   const stopped = end === 'generator' || end === 'machine' || end === 'measurement' ? runs.at(-1) : undefined;
-  const at = stopped ?? runs.find(({ run }) => run.level === broke && run.outcome === 'breaks');
+  const at = stopped ?? runs.find(({ run }) => run.level === broke?.level && run.outcome === 'breaks');
   const evidence = stopped ? stopped.run.because : at?.result ? evidenceOf(at.result) : [];
   return {
-    sentence: sentenceOf(plan, { held, heldRuns, at, evidence, end, limit, last: runs.at(-1) }),
+    sentence: sentenceOf(plan, { held, at, evidence, end, limit, last: runs.at(-1) }),
     end,
-    held: held ?? null,
-    heldRuns,
+    held: held?.level ?? null,
+    heldRuns: held?.held ?? 0,
+    runs: held ? held.held + held.broke : 0,
     broke: at?.run.level ?? null,
     evidence,
   };
 }
 
 interface Facts {
-  held: number | undefined;
-  heldRuns: number;
+  held: Tally | undefined;
   at: SearchedRun | undefined;
   evidence: string[];
   end: SearchEnd | null;
@@ -77,7 +84,8 @@ function sentenceOf(plan: SearchPlan, facts: Facts): string {
   const { vary, to } = plan;
   const { held, at, evidence, end, limit, last } = facts;
   const what = (at?.run.because[0] ?? '').replace(/\.$/, '');
-  const holds = held === undefined ? undefined : `This deployment held ${amountText(held, vary)}`;
+  const holds =
+    held === undefined ? undefined : `This deployment held ${amountText(held.level, vary)} in ${shareText(held)}`;
   const atLeast = holds ?? 'No level held';
   const perhapsMore = holds
     ? `${holds}, and perhaps holds more`
@@ -91,6 +99,8 @@ function sentenceOf(plan: SearchPlan, facts: Facts): string {
       return `${holds}; at ${level}, ${broken}${because}.`;
     case 'none':
       return `This deployment did not even hold ${at && amountText(at.run.level, vary)}, the lowest level of the search: ${broken}${because}.`;
+    case 'recovery':
+      return `${holds}, but not again after a higher level had broken, however long it rested: restart it, and search again.`;
     case 'highest':
       return to === null
         ? `${holds}, and the phases of this scenario are too short for a higher rate.`
@@ -112,7 +122,7 @@ function sentenceOf(plan: SearchPlan, facts: Facts): string {
   }
 }
 
-/** @returns the first part of a message that goes on to explain itself */
+/** @returns the first part of a message that goes on to explain itself, without what stands in parentheses */
 function clauseOf(message: string): string {
-  return message.split(/: |, /)[0] ?? message;
+  return message.replaceAll(/ \([^)]*\)/g, '').split(/: |, /)[0] ?? message;
 }

@@ -5,9 +5,72 @@ import type { Blame } from '../../protocol/documents/search.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { sharesMachine } from '../figures/place.ts';
 import { counted } from '../text/format.ts';
+import type { Behind } from './keeping-up.ts';
 
 /** A loop that is this busy opens no more connections. */
 const BUSY_LOOP = 0.9;
+
+/** A server that says no is not slow, and neither is the generator that hears it. */
+const REFUSAL = /^(namespace_refused|join_refused|http_4\d\d)$/;
+/** What a slow machine can be the cause of, on either side. */
+const TIMED_OUT = /timeout|^ETIMEDOUT$|^http_5\d\d$/;
+/** A delay of less than this share of a time-out ends nothing. */
+const MIN_TIMEOUT_SHARE = 0.1;
+/** Of the engine, by default. */
+const TIMEOUTS_SECONDS = { connectTimeout: 20, timeout: 10 };
+
+/** Times the longest delay of the generator's loops: one that is late for a moment makes no queue that grows for seconds. */
+const MIN_GROWTH = 4;
+
+/** What broke: something was too slow, connections or copies of broadcasts are missing, or a queue grew all the time. */
+export type Broken = 'time' | 'connections' | 'copies' | Pick<Behind, 'growthSeconds'>;
+
+/** @param key of a figure @returns what a condition on it tells of */
+export function brokenBy(key: string): Broken {
+  if (key.startsWith('delivery.')) return 'copies';
+  return /^connections\.(?!\w*(Ms|PerSec|Seconds)\b)/.test(key) ? 'connections' : 'time';
+}
+
+/** Reasons that tell of missed times, and of nothing lost. */
+const OF_TIME = ['RATE_NOT_REACHED', 'BROADCASTS_LATE', 'PROBE_INCOMPLETE'];
+
+/** @param code of the verdict */
+export function brokenIn(code: string): Broken {
+  return OF_TIME.includes(code) ? 'time' : 'connections';
+}
+
+/**
+ * Whether the evidence allows that the generator, or the machine that it shares, is the cause. Whatever makes times longer, and
+ * no figure but them doubtful, ends a connection only by a time-out: so the delay has to be one that a time-out would notice.
+ */
+export function couldCause({ code, blame }: Blamed, broken: Broken, result: Result): boolean {
+  if (blame !== 'generator' && blame !== 'machine') return false;
+  if (typeof broken === 'object') {
+    return blame === 'machine' || broken.growthSeconds * 1000 <= MIN_GROWTH * longestDelayMs(result);
+  }
+  const { failures, lost } = result.connections;
+  const refusals = Object.keys(failures);
+  if (broken === 'connections' && refusals.length > 0 && refusals.every((cause) => REFUSAL.test(cause))) return false;
+  const definition = definitionOf(code);
+  const onlyDelays = definition?.invalidates.every((answer) => answer !== 'run' && answer !== 'connections') ?? false;
+  if (broken === 'time' || !onlyDelays || longestDelayMs(result) >= shortestTimeoutMs(result) * MIN_TIMEOUT_SHARE)
+    return true;
+  // How late the generator itself was is known.
+  if (code === 'GENERATOR_LATE') return false;
+  const causes = [...refusals, ...Object.keys(lost)];
+  return broken === 'copies' || causes.length === 0 || causes.some((cause) => TIMED_OUT.test(cause));
+}
+
+/** Of the generator's event loops; unknown with other engines. */
+function longestDelayMs({ generator }: Result): number {
+  return generator.length === 0 ? Number.POSITIVE_INFINITY : Math.max(...generator.map(({ delayMaxMs }) => delayMaxMs));
+}
+
+/** 0 where it is written in a way that only the engine reads. */
+function shortestTimeoutMs({ environment: { settings } }: Result): number {
+  const given = { ...TIMEOUTS_SECONDS, ...(settings.engineOptions as object | undefined) };
+  return Math.min(...[given.connectTimeout, given.timeout].map((one) => 1000 * (Number(one) || 0)));
+}
 
 export interface Blamed {
   /** Of the verdict's reason, or the cause of failed connections. */
@@ -39,9 +102,13 @@ function blameOf(code: string, { generator, connections, delivery, verdict }: Re
   // Copies of others in the same room show nothing of this deployment.
   const { duplicates = 0, late = 0, wrongSize = 0, wrongContent = 0 } = delivery ?? {};
   if (code === 'WRONG_COPIES' && duplicates + late + wrongSize + wrongContent === 0) return 'measurement';
-  // Without failures, it is that all fleet processes stopped at the same number.
-  if (code === 'LIMIT_REACHED' && !Object.keys(connections.failures).some((cause) => cause.startsWith('http_')))
-    return 'generator';
+  if (code === 'LIMIT_REACHED') {
+    const causes = Object.keys(connections.failures);
+    // Without failures, it is that all fleet processes stopped at the same number.
+    return causes.length === 0
+      ? 'generator'
+      : (causes.map((cause) => failureOf(cause)?.blame).find(Boolean) ?? 'deployment');
+  }
   // Of another version: unknown, so it shows nothing.
   return definitionOf(code)?.blame ?? 'measurement';
 }

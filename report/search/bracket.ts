@@ -2,23 +2,54 @@
 import type { SearchRun } from '../../protocol/documents/search.ts';
 
 /** What the answer follows from. */
-export type Tried = Pick<SearchRun, 'level' | 'outcome' | 'blame'>;
+export type Tried = Pick<SearchRun, 'level' | 'purpose' | 'outcome' | 'blame'>;
 
-export interface Bracket {
-  /** Highest level that held, below all that broke. */
-  held: number | undefined;
-  /** Runs at that level. */
-  heldRuns: number;
-  /** Lowest level that broke, once or more often. */
-  broke: number | undefined;
+/** What runs at one level came to. */
+export interface Tally {
+  level: number;
+  held: number;
+  broke: number;
 }
 
-/** Where a level once breaks, it does not hold, and neither do those above, although one of them may have held by luck. */
+export interface Bracket {
+  /** The highest level that held, below all that broke. */
+  held: Tally | undefined;
+  /** The lowest one that broke. */
+  broke: Tally | undefined;
+  /** One below it of which the runs do not tell yet. */
+  open: Tally | undefined;
+}
+
+/**
+ * One run may be bad luck: a level breaks by two runs or more, and by most of them.
+ * @returns undefined where its runs do not tell yet
+ */
+export function outcomeOf({ held, broke }: Tally): 'held' | 'broke' | undefined {
+  if (held > broke) return 'held';
+  return broke > held && broke > 1 ? 'broke' : undefined;
+}
+
+/** @returns by level, the lowest first; a control that broke shows that the deployment had not recovered, and no more */
+export function talliesOf(runs: Tried[]): Tally[] {
+  const counted = runs.filter(
+    ({ outcome, purpose }) => outcome === 'holds' || (outcome === 'breaks' && purpose !== 'control'),
+  );
+  return [...Map.groupBy(counted, ({ level }) => level)]
+    .map(([level, all]) => {
+      const held = all.filter(({ outcome }) => outcome === 'holds').length;
+      return { level, held, broke: all.length - held };
+    })
+    .sort((a, b) => a.level - b.level);
+}
+
+/** Where a level breaks, those above do not count, although some of them may hold. */
 export function bracket(runs: Tried[]): Bracket {
-  const levels = (outcome: Tried['outcome']) => runs.filter((run) => run.outcome === outcome).map(({ level }) => level);
-  const broke = levels('breaks').reduce<number | undefined>((low, level) => Math.min(low ?? level, level), undefined);
-  const held = levels('holds')
-    .filter((level) => broke === undefined || level < broke)
-    .reduce<number | undefined>((high, level) => Math.max(high ?? level, level), undefined);
-  return { held, heldRuns: levels('holds').filter((level) => level === held).length, broke };
+  const tallies = talliesOf(runs);
+  const broke = tallies.find((tally) => outcomeOf(tally) === 'broke');
+  const below = tallies.filter(({ level }) => broke === undefined || level < broke.level);
+  return {
+    held: below.findLast((tally) => outcomeOf(tally) === 'held'),
+    broke,
+    open: below.find((tally) => outcomeOf(tally) === undefined),
+  };
 }

@@ -1,12 +1,11 @@
 /** A search as a report: the answer, what broke, the machines that users need, and all runs. */
 import type { Search, SearchPlan, SearchRun, Sizing } from '../../protocol/documents/search.ts';
-import { levelsChart } from '../charts/levels.ts';
 import { conditionText } from '../conditions/conditions.ts';
-import { isUsable, measuredFigures } from '../figures/measured-figures.ts';
 import { amount } from '../model/amount.ts';
 import { type Cell, type Document, grid, lines, type Section, type Table, type Tone } from '../model/document.ts';
 import { counted, decimals, durationText, integer } from '../text/format.ts';
-import { amountText, levelText, type SearchedRun } from './answer.ts';
+import { amountText, levelText, shareText } from './answer.ts';
+import { talliesOf } from './bracket.ts';
 
 export const OUTCOMES: Record<SearchRun['outcome'], string> = {
   holds: 'held',
@@ -14,12 +13,17 @@ export const OUTCOMES: Record<SearchRun['outcome'], string> = {
   cannotTell: 'cannot tell',
   error: 'no result',
 };
-const PURPOSES: Record<SearchRun['purpose'], string> = { step: 'step', bisect: 'bisection', confirm: 'confirmation' };
+const PURPOSES: Record<SearchRun['purpose'], string> = {
+  step: 'step',
+  bisect: 'bisection',
+  again: 'once more',
+  control: 'control',
+  confirm: 'confirmation',
+};
 const DECIDES = { held: 'what was held', memory: 'memory', cpu: 'the CPU of idle connections' };
 const WALLS = { held: 'Held', memory: 'Memory', cpu: 'CPU of idle connections' };
 
-/** @param runs those of `search.runs` */
-export function searchDocument(search: Search, runs: SearchedRun[]): Document {
+export function searchDocument(search: Search): Document {
   const { answer, plan, limit, sizing } = search;
   return {
     title: 'Search for the maximum',
@@ -33,14 +37,15 @@ export function searchDocument(search: Search, runs: SearchedRun[]): Document {
     },
     sections: [
       ...evidence(search),
-      {
-        id: 'machines',
-        title: 'Machines of this kind',
-        blocks: sizing
-          ? [...sizingTables(sizing), lines('note', [sizingNote(sizing, plan.headroom)])]
-          : [lines('absent', ['No table of machines: no level with connections held.'])],
-      },
-      ...byLevel(runs),
+      ...(sizing
+        ? [
+            {
+              id: 'machines',
+              title: 'Machines of this kind',
+              blocks: [...sizingTables(sizing), lines('note', [sizingNote(sizing, plan.headroom)])],
+            },
+          ]
+        : []),
       {
         id: 'runs',
         title: 'Runs',
@@ -55,31 +60,34 @@ export function searchDocument(search: Search, runs: SearchedRun[]): Document {
 export function questionOf({ scenario, vary, until, from, to }: SearchPlan): string {
   const rules =
     until.length === 0
-      ? 'a connection fails or is lost, a copy of a broadcast does not arrive, or the verdict is against the deployment'
+      ? 'a connection fails or is lost, a copy of a broadcast does not arrive, the deployment does not keep up, or the verdict is against it'
       : until.map((condition) => `\`${conditionText(condition)}\``).join(' or ');
   const range = `from ${levelText(from)}${to === null ? '' : ` to ${levelText(to)}`}`;
   return `${scenario}: ${vary} ${range}, until ${rules}`;
 }
 
-/** How sure the answer is; empty before there is one. */
-function certaintyOf({ plan, runs, answer: { held, heldRuns, broke, end } }: Search): string[] {
-  const luck = runs.filter(({ level, outcome }) => outcome === 'holds' && held !== null && level > held);
-  const failed = [...new Set(luck.map(({ level }) => level))];
+/** How sure the answer is, and what does not fit it; empty before there is one. */
+function certaintyOf({ plan, runs, answer: { held, broke, end } }: Search): string[] {
+  if (held === null) return [];
+  const others = talliesOf(runs).filter(({ level, held: times, broke }) =>
+    level > held ? times > 0 : level < held && broke > 0,
+  );
+  const failed = runs.filter(({ purpose, outcome }) => purpose === 'control' && outcome === 'breaks');
   return [
-    ...(held === null
-      ? []
-      : [
-          `${amountText(held, plan.vary)} held in ${heldRuns === 1 ? 'the only run' : `all ${integer(heldRuns)} runs`} at that level.`,
-        ]),
-    ...(end === 'found' && held !== null && broke !== null
+    ...(end === 'found' && broke !== null
       ? [
           `The limit is between ${levelText(held)} and ${levelText(broke)}: ${decimals((100 * (broke - held)) / held, 1)} % apart.`,
         ]
       : []),
-    ...failed.map(
-      (level) =>
-        `${amountText(level, plan.vary)} held in ${counted(luck.filter((run) => run.level === level).length, 'run')}, but this level or a lower one broke in another: it is not the answer.`,
-    ),
+    ...others.map((tally) => {
+      const why = tally.level > held ? ', but this level or a lower one broke: it is not the answer' : '';
+      return `${amountText(tally.level, plan.vary)} held in ${shareText(tally)}${why}.`;
+    }),
+    ...(failed.length > 0
+      ? [
+          `After a break, a level that had held broke in ${counted(failed.length, 'run')}: the deployment needs longer than ${durationText(plan.restSeconds)} to recover.`,
+        ]
+      : []),
   ];
 }
 
@@ -121,27 +129,6 @@ export function sizingTables({ rows, atMost, walls }: Sizing): [users: Table, wa
 export function sizingNote({ perMachine, decides }: Sizing, headroom: number): string {
   const percent = decimals(100 * headroom, 0);
   return `One machine takes ${integer(perMachine)} connections with ${percent} % of every limit left free; ${DECIDES[decides]} decides. What an adapter or a proxy between several machines costs, one machine does not show.`;
-}
-
-/** At each level, the runs that are not INVALID; a single level has nothing to compare. */
-function byLevel(runs: SearchedRun[]): Section[] {
-  const usable = runs.flatMap(({ run, result }) => (result && isUsable(result) ? [{ level: run.level, result }] : []));
-  const levels = [...new Set(usable.map(({ level }) => level))].sort((a, b) => a - b);
-  if (levels.length < 2) return [];
-  const sets = levels.map((level) => usable.filter((one) => one.level === level).map(({ result }) => result));
-  const charts = measuredFigures(sets).map(({ figure, spreads }) => ({
-    chart: levelsChart(figure, levels.map(levelText), [{ name: '', spreads }]),
-    note: [],
-  }));
-  return [
-    {
-      id: 'figures',
-      title: 'By level',
-      lead: 'Circles are means of the runs at a level, with Student’s 95 % interval of the mean where there are three or more.',
-      appendix: true,
-      blocks: [{ kind: 'charts', legend: [], charts }],
-    },
-  ];
 }
 
 function runsTable(runs: SearchRun[]): Table {

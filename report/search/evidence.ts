@@ -1,6 +1,7 @@
 /** What broke first, as far as the result of the broken level shows it. */
 import { failureOf } from '../../protocol/codes/failure-codes.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { fullProcess } from '../figures/limits.ts';
 import { sharesMachine } from '../figures/place.ts';
 import { counted, decimals, integer, megabytes } from '../text/format.ts';
 
@@ -17,7 +18,7 @@ const ANSWER = /^(http_\d+|namespace_refused|join_refused)$/;
 
 /** @returns phrases that can follow "because", the strongest evidence first; empty if the result shows none */
 export function evidenceOf(result: Result): string[] {
-  return [replaced, refused, workerCpu, broadcastCpu, memory, files, redisOutput].flatMap((find) => find(result));
+  return [replaced, files, refused, workerCpu, broadcastCpu, memory, redisOutput].flatMap((find) => find(result));
 }
 
 type Find = (result: Result) => string[];
@@ -79,7 +80,10 @@ const memory: Find = (result) => {
   );
 };
 
+/** Before what it causes. */
 const files: Find = (result) => {
+  const full = fullProcess(result);
+  if (full !== undefined) return [full];
   const limit = result.environment.limits.openFilesHard;
   const most = Math.max(0, ...Object.values(result.connections.perWorker));
   if (!sharesMachine(result) || limit === undefined || most < limit * FULL_SHARE) return [];

@@ -3,8 +3,9 @@
 import type { Blame, Condition, Outcome, SearchPlan } from '../../protocol/documents/search.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { checkConditions, conditionText, metText, whyUnknown } from '../conditions/conditions.ts';
-import { counted } from '../text/format.ts';
-import { blamesOf } from './blame.ts';
+import { counted, total } from '../text/format.ts';
+import { type Broken, blamesOf, brokenBy, brokenIn, couldCause } from './blame.ts';
+import { behindOf } from './keeping-up.ts';
 
 export interface Judgement {
   outcome: Exclude<Outcome, 'error'>;
@@ -14,24 +15,22 @@ export interface Judgement {
   because: string[];
 }
 
-/** By default, beside reasons of the verdict that lie with the deployment. */
+/** By default, beside reasons of the verdict that lie with the deployment, and what it does not keep up with. */
 const BY_DEFAULT: Condition[] = [
   { key: 'connections.failed', comparison: '>', value: 0 },
   { key: 'delivery.coverage', comparison: '<', value: 1 },
 ];
 
-/** A server that says no is not slow, and neither is the generator that hears it. */
-const REFUSAL = /^(namespace_refused|join_refused|http_4\d\d)$/;
-
 /**
  * A late generator can only make a level look worse: one that meets no condition in spite of it has held. One that does
- * tells nothing of the deployment, unless the server itself refused the connections that failed.
+ * tells nothing of the deployment, where the generator can be the cause of all that broke.
  *
  * `until` replaces the default rules, except that an INVALID run never holds, and that a level holds only where it was
  * reached: the rate, or the connections, unless a condition says how many may be missing.
+ * @param level of the run
  */
-export function judge(result: Result, { until, vary }: Pick<SearchPlan, 'until' | 'vary'>): Judgement {
-  const { verdict, connections } = result;
+export function judge(result: Result, { until, vary }: Pick<SearchPlan, 'until' | 'vary'>, level?: number): Judgement {
+  const { verdict } = result;
   const blames = blamesOf(result);
   const textsOf = (...wanted: Blame[]) => blames.filter(({ blame }) => wanted.includes(blame)).map(({ text }) => text);
   const invalid = verdict.status === 'INVALID';
@@ -44,13 +43,24 @@ export function judge(result: Result, { until, vary }: Pick<SearchPlan, 'until' 
     ({ code, blame }) => (blame === 'deployment' && (until.length === 0 || invalid)) || notReached(code),
   );
   const checked = checkConditions(until.length > 0 ? until : BY_DEFAULT, result);
-  const met = checked.filter((one) => one.met).map((one) => metText(one, result));
+  const behind = until.length > 0 ? [] : behindOf(result, vary, level);
+  const met = [
+    ...checked.filter((one) => one.met).map((one) => metText(one, result)),
+    ...behind.map(({ text }) => text),
+  ];
   if (met.length > 0 || counting.length > 0 || invalid) {
-    const causes = Object.keys(connections.failures);
-    const refused = causes.length > 0 && causes.every((cause) => REFUSAL.test(cause));
-    for (const blame of ['generator', 'machine'] as const) {
-      const because = textsOf(blame);
-      if (because.length > 0 && !refused) return { outcome: 'cannotTell', blame, because: [...because, ...met] };
+    const broken: Broken[] = [
+      ...checked.filter((one) => one.met).map(({ condition: { key } }) => brokenBy(key)),
+      ...counting.map(({ code }) => brokenIn(code)),
+      ...behind,
+    ];
+    const causes = (what: Broken) => blames.filter((one) => couldCause(one, what, result));
+    // An INVALID run in which nothing else broke is lost by whatever made it so.
+    const explained = broken.length === 0 ? causes('time') : broken.flatMap(causes);
+    const isExcused = broken.every((what) => causes(what).length > 0);
+    for (const blame of isExcused ? (['generator', 'machine'] as const) : []) {
+      const because = blames.filter((one) => one.blame === blame && explained.includes(one)).map(({ text }) => text);
+      if (because.length > 0) return { outcome: 'cannotTell', blame, because: [...because, ...met] };
     }
     if (met.length === 0 && counting.length === 0) {
       return { outcome: 'cannotTell', blame: 'measurement', because: textsOf('measurement') };
@@ -67,8 +77,7 @@ export function judge(result: Result, { until, vary }: Pick<SearchPlan, 'until' 
 
 /** The causes, in words, before the codes that follow from them. */
 function lostFirst({ connections: { lost, opened } }: Result, blames: { code: string; text: string }[]): string[] {
-  const reasons = Object.entries(lost).filter(([, count]) => count > 0);
-  const all = reasons.reduce((sum, [, count]) => sum + count, 0);
+  const all = total(lost);
   const words =
     blames.some(({ code }) => code === 'CONNECTIONS_DROPPED') && all > 0
       ? [`${counted(all, 'connection')} of ${counted(opened, 'opened one')} ${all === 1 ? 'was' : 'were'} lost`]

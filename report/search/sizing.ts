@@ -6,12 +6,10 @@
 import type { Sizing, Wall } from '../../protocol/documents/search.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { deploymentCpu, idleCostOf, type Known } from '../figures/idle-cpu.ts';
-import { inServicePoints } from '../figures/in-service.ts';
-import { layersOf, layerTitle, mainWorkerLayer } from '../figures/layers.ts';
+import { isTold } from '../figures/per-connection.ts';
 import { sharesMachine } from '../figures/place.ts';
 import { coreCount, usableCores, usableMemory } from '../figures/usable.ts';
-import { fitLine } from '../statistics/statistics.ts';
-import { whyNot } from '../statistics/straightness.ts';
+import { sum } from '../statistics/statistics.ts';
 import { decimals, integer, kilobytes, megabytes } from '../text/format.ts';
 
 const USERS = [10_000, 50_000, 100_000, 1_000_000];
@@ -20,11 +18,10 @@ const USERS = [10_000, 50_000, 100_000, 1_000_000];
  * @param result of a run at the level that held
  * @param broke whether a higher level broke, so that the connections held are the deployment's limit
  * @param headroom share of each limit that stays free
- * @returns null if no connections were held
+ * @returns null if no connections were held, or none fit
  */
 export function sizingOf(result: Result, broke: boolean, headroom: number): Sizing | null {
   const held = result.connections.held ?? result.connections.peak;
-  if (held === 0) return null;
   const memory = memoryOf(result);
   const cpu = cpuOf(result);
   const cores = usableCores(result.environment);
@@ -42,7 +39,7 @@ export function sizingOf(result: Result, broke: boolean, headroom: number): Sizi
           name: 'memory',
           max: connectionsIn(memoryBytes, memory),
           usable: connectionsIn(memoryBytes * usable, memory),
-          assumption: `Each connection takes ${kilobytes(memory.each)} KB in service (${memory.layers.join(', ')}), and the processes ${megabytes(memory.base)} MB without any, in ${megabytes(memoryBytes)} MB`,
+          assumption: `Each connection takes ${kilobytes(memory.each)} KB in service, with garbage and buffers (it keeps ${kilobytes(memory.kept)} KB), and the processes ${megabytes(memory.base)} MB without any, in ${megabytes(memoryBytes)} MB`,
         }
       : { name: 'memory', max: null, usable: null, assumption: memory.why },
     cpu.known
@@ -57,8 +54,8 @@ export function sizingOf(result: Result, broke: boolean, headroom: number): Sizi
   const [lowest] = walls
     .flatMap(({ name, usable: max }) => (max === null ? [] : [{ name, max }]))
     .sort((a, b) => a.max - b.max);
-  const perMachine = lowest?.max ?? 0;
-  if (lowest === undefined || perMachine <= 0) return null;
+  if (!lowest || lowest.max === 0) return null;
+  const perMachine = lowest.max;
   return {
     atMost: !broke && lowest.name === 'held',
     walls: walls.map(({ name, max, assumption }) => ({ name, max, assumption })),
@@ -84,37 +81,22 @@ function connectionsIn(bytes: number, { base, each }: { base: number; each: numb
   return Math.max(0, Math.floor((bytes - base) / each));
 }
 
-/**
- * The deployment's own layers and the kernel, which has both ends of each connection here; the workers in service, the
- * others at rest.
- */
-function memoryOf(result: Result): Known<{ each: number; base: number; layers: string[] }> {
+/** What the report says that a connection needs, garbage and buffers included, and what the deployment has without any. */
+function memoryOf(result: Result): Known<{ each: number; kept: number; base: number }> {
   const { memory, absent } = result;
   if (absent.memory !== undefined) return { known: false, why: `Memory was not measured: ${absent.memory}` };
   if (!sharesMachine(result)) {
     return { known: false, why: 'The deployment runs elsewhere, so the memory of its machine is not known' };
   }
-  const worker = mainWorkerLayer(memory.perConnectionBytes);
-  const ofWorker = memory.inService?.perConnectionBytes[worker];
-  const line =
-    memory.inService && fitLine(inServicePoints({ plateaus: memory.plateaus, inService: memory.inService }, worker));
-  if (!line || !ofWorker || ofWorker.doubt !== undefined || line.slope <= 0) {
-    return { known: false, why: 'No line fits the workers’ memory in service' };
+  const cost = memory.perConnection;
+  if (!cost || !isTold(cost) || cost.inService === null || cost.inService <= 0) {
+    return { known: false, why: 'The run could not tell the memory per connection' };
   }
-  const others = layersOf(result).filter(
-    ({ id, unit, belongsTo, inSum }) =>
-      unit === 'bytes' && belongsTo !== 'generator' && inSum && id !== worker && id in memory.perConnectionBytes,
+  const atZero: Record<string, number> = memory.plateaus.find(({ connections }) => connections === 0) ?? {};
+  const own = memory.layers.filter(
+    ({ unit, belongsTo, inSum }) => unit === 'bytes' && belongsTo !== 'generator' && inSum,
   );
-  const atZero = memory.plateaus.find(({ connections }) => connections === 0) ?? {};
-  let [each, base] = [line.slope, Math.max(0, line.intercept)];
-  const layers = [worker, ...others.map(({ id }) => id)].map((id) => layerTitle(result, id));
-  for (const { id } of others) {
-    const slope = memory.perConnectionBytes[id];
-    base += (atZero as Record<string, number>)[id] ?? 0;
-    // Such as Redis, which keeps nothing of a connection.
-    if (slope && whyNot(slope) === undefined) each += slope.slope;
-  }
-  return { known: true, each, base, layers };
+  return { known: true, each: cost.inService, kept: cost.bytes, base: sum(own.map(({ id }) => atZero[id] ?? 0)) };
 }
 
 function cpuOf(

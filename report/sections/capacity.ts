@@ -1,11 +1,10 @@
 /** What comes next: the limits that the run knows, and how many connections fit into a memory budget. */
 import type { Result } from '../../protocol/result/result.ts';
+import { whyNoBudget } from '../figures/capacity.ts';
 import { idleCostOf } from '../figures/idle-cpu.ts';
-import { mainWorkerLayer } from '../figures/layers.ts';
 import { limitName, limitsOf, nextLimit } from '../figures/limits.ts';
 import { amount } from '../model/amount.ts';
 import { absentSection, type Cell, facts, type Section } from '../model/document.ts';
-import { DOUBT_TEXTS, whyNot } from '../statistics/straightness.ts';
 import { integer } from '../text/format.ts';
 
 const TITLE = 'Limits';
@@ -21,7 +20,7 @@ export function capacity(result: Result): Section | null {
     id: 'capacity',
     title: TITLE,
     lead: 'How many connections the known limits would allow. The CPU of connecting and broadcasting, and the time to reach everybody, are not among them.',
-    terms: ['capacity'],
+    terms: ['Limits'],
     findings: next ? [{ text: `next limit: ${integer(next.max)} ${limitName(next.name)}` }] : [],
     folded: true,
     blocks: [facts('Limits, the next one first', rows)],
@@ -49,20 +48,18 @@ function limitRows(result: Result): [string, Cell, string][] {
 }
 
 /** A question that somebody asked, and no limit. */
-function budgetRow({ capacity: { memoryLimited }, memory, environment }: Result): [string, Cell, string][] {
-  const { perConnectionBytes, inService } = memory;
+function budgetRow(result: Result): [string, Cell, string][] {
+  const { memoryLimited } = result.capacity;
+  const budget = memoryLimited?.budgetBytes ?? Number(result.environment.settings.memoryBudgetBytes);
+  const name = `Connections that fit into ${integer(budget / 1024 ** 2)} MB of workers`;
   if (memoryLimited) {
-    const { budgetBytes, basis, connections } = memoryLimited;
-    const name = `Connections that fit into ${integer(budgetBytes / 1024 ** 2)} MB of workers`;
+    const { basis, connections } = memoryLimited;
     return [[name, amount('count', connections), basis === 'inService' ? 'by memory in service' : 'by memory at rest']];
   }
-  const layer = mainWorkerLayer(perConnectionBytes);
-  const [atRest, needed] = [perConnectionBytes[layer], inService?.perConnectionBytes[layer]];
-  const doubt = (atRest && whyNot(atRest)) ?? (needed?.doubt && DOUBT_TEXTS[needed.doubt]);
-  const budget = Number(environment.settings.memoryBudgetBytes);
-  if (doubt === undefined || !(budget > 0)) return [];
-  const name = `Connections that fit into ${integer(budget / 1024 ** 2)} MB of workers`;
-  return [[name, amount('count', null), `not known (the workers’ memory: ${doubt})`]];
+  const why = whyNoBudget(result);
+  return why === undefined || !(budget > 0)
+    ? []
+    : [[name, amount('count', null), `not known (the workers’ memory: ${why})`]];
 }
 
 /** @returns why there is no limit of pings; null where there is one, or where nobody was idle */

@@ -24,7 +24,7 @@ export function cpu(result: Result): Section {
     id: 'cpu',
     title: 'CPU',
     lead: '100 % is one core.',
-    terms: ['cpu', 'layers'],
+    terms: ['CPU cost', 'Layers'],
     findings: finding(result),
     blocks: [
       lines('absent', [absent.cpu !== undefined && `The server’s CPU was not measured: ${absent.cpu}.`]),

@@ -1,19 +1,18 @@
 /** Whether every broadcast reached every member. */
 import type { Batch } from '../../protocol/result/delivery.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { deliveredByBroadcast } from '../charts/delivery.ts';
 import { missesSome } from '../figures/held.ts';
 import { amount, numberText, share } from '../model/amount.ts';
 import {
   absentSection,
-  type Block,
-  type Cell,
-  drawing,
+  count,
+  type Fact,
   type Finding,
   facts,
   grid,
   lines,
   type Section,
+  type Table,
 } from '../model/document.ts';
 import { batchName } from '../model/names.ts';
 import { counted, integer, percentOf } from '../text/format.ts';
@@ -34,15 +33,12 @@ export function delivery(result: Result): Section | null {
     id: ID,
     title: TITLE,
     lead: 'Whether every member of the room received every broadcast, by the generator’s own ledger.',
-    terms: ['expected', 'ledger', 'coverage'],
+    terms: ['Expected copies', 'Ledger', 'Delivered'],
     findings: finding(result, found),
     blocks: [
-      isWhole
-        ? lines('text', [`Every broadcast reached everybody: ${integer(found.received)} copies.`])
-        : drawing(deliveredByBroadcast(result), 'Not measured: no copy was expected.'),
-      lines('text', [sourceNote(found)]),
-      facts('Copies of all broadcasts', counts(found), true),
-      ...imperfect(found.batches),
+      lines('text', [found.expected === 0 && 'Not measured: no copy was expected.', sourceNote(found)]),
+      facts('Copies of all broadcasts', counts(found), isWhole),
+      imperfect(found.batches),
       ...redis(result),
     ],
   };
@@ -79,47 +75,41 @@ function finding({ connections }: Result, found: Delivery): Finding[] {
   ];
 }
 
-function counts(found: Delivery): [string, Cell, string?][] {
+function counts(found: Delivery): (Fact | false)[] {
   const { payloadBytes, binary, received, expected, rooms } = found;
   const where = rooms
     ? `, to ${rooms.reached} of ${rooms.count} rooms ${rooms.order === 'turn' ? 'in turn' : 'at random'}`
     : '';
-  const row = (name: string, value: number, note = ''): [string, Cell, string] => [name, amount('count', value), note];
+  // Copies that most runs do not have: named where there are any, so that none is lost silently.
+  const others = [
+    count('Missed', found.missed, 'sent while their receivers, which came back, were away'),
+    count('Sent again', found.resent, 'of these, received with the restored session'),
+    count('Not a member', found.notMember, 'received by connections that never asked to join'),
+    count('Early', found.early, 'received before the send'),
+    count('Wrong size', found.wrongSize, 'the payload’s length changed on the way'),
+    count('Wrong content', found.wrongContent, 'the payload changed on the way'),
+    count(
+      'Unreadable',
+      found.unreadable,
+      found.source === 'contract' ? 'without a readable seq, time and worker' : 'without an id',
+    ),
+    count('Outside', found.outside, 'ids from outside the measured window'),
+    count('Never ordered', found.neverOrdered, 'broadcasts that the run did not send'),
+  ];
   return [
-    row('Broadcasts', found.broadcasts, `of ${integer(payloadBytes)} ${binary ? 'binary ' : ''}bytes${where}`),
-    row('Copies expected', expected),
-    row('Received', received, percentOf(received, expected)),
-    ...(missesSome(found)
-      ? [['With those that were gone', amount('share', found.coverageOfTarget)] as [string, Cell]]
-      : []),
-    row('Lost while connected', found.lostConnected),
-    row('Lost while disconnected', found.lostDisconnected),
-    row('Duplicates', found.duplicates, 'copies after a connection’s first'),
-    row('Reordered', found.reordered, 'received after a later broadcast'),
-    row('Unexpected', found.unexpected, 'join not acknowledged before the send'),
-    row('Late', found.late, 'received after the ledger was closed'),
-    ...otherCopies(found).map(({ name, count, note }) => row(name, count, note)),
+    count('Broadcasts', found.broadcasts, `of ${integer(payloadBytes)} ${binary ? 'binary ' : ''}bytes${where}`),
+    count('Copies expected', expected),
+    count('Received', received, percentOf(received, expected)),
+    missesSome(found) && ['With those that were gone', amount('share', found.coverageOfTarget)],
+    count('Lost while connected', found.lostConnected),
+    count('Lost while disconnected', found.lostDisconnected),
+    count('Duplicates', found.duplicates, 'copies after a connection’s first'),
+    count('Reordered', found.reordered, 'received after a later broadcast'),
+    count('Unexpected', found.unexpected, 'join not acknowledged before the send'),
+    count('Late', found.late, 'received after the ledger was closed'),
+    ...others.filter(([, value]) => typeof value === 'object' && value.value !== 0),
     ['Payload received', amount('megabytes', received * payloadBytes)],
   ];
-}
-
-/** Copies that most runs do not have: named where there are any, so that none is lost silently. */
-function otherCopies(found: Delivery): { name: string; count: number; note: string }[] {
-  return [
-    { name: 'Missed', count: found.missed, note: 'sent while their receivers, which came back, were away' },
-    { name: 'Sent again', count: found.resent, note: 'of these, received with the restored session' },
-    { name: 'Not a member', count: found.notMember, note: 'received by connections that never asked to join' },
-    { name: 'Early', count: found.early, note: 'received before the send' },
-    { name: 'Wrong size', count: found.wrongSize, note: 'the payload’s length changed on the way' },
-    { name: 'Wrong content', count: found.wrongContent, note: 'the payload changed on the way' },
-    {
-      name: 'Unreadable',
-      count: found.unreadable,
-      note: found.source === 'contract' ? 'without a readable seq, time and worker' : 'without an id',
-    },
-    { name: 'Outside', count: found.outside, note: 'ids from outside the measured window' },
-    { name: 'Never ordered', count: found.neverOrdered, note: 'broadcasts that the run did not send' },
-  ].filter(({ count }) => count > 0);
 }
 
 /** What was counted, where it is not the contract's broadcast. */
@@ -130,36 +120,21 @@ function sourceNote({ source, event, publisher }: Delivery): string | null {
 }
 
 /** Broadcasts that everybody got once need no row. */
-function imperfect(batches: Batch[]): Block[] {
-  const rows = batches.filter((batch) => !isPerfect(batch));
-  if (rows.length === 0) return [];
-  const table = grid(
-    'Broadcasts that were not perfect',
-    [
-      'Broadcast',
-      'Expected',
-      'Received',
-      'Delivered, %',
-      'Lost, connected',
-      'Lost, disconnected',
-      'Duplicates',
-      'Reordered',
-      'Unexpected',
-      'Members (server)',
-    ],
-    rows.map((batch) => [
-      batchName(batch),
-      amount('count', batch.expected),
-      amount('count', batch.received),
-      share(batch.received, batch.expected),
-      ...[batch.lostConnected, batch.lostDisconnected, batch.duplicates, batch.reordered, batch.unexpected].map(
-        (count) => amount('count', count),
-      ),
-      amount('count', batch.serverMembers),
-    ]),
-    true,
-  );
-  return [table];
+function imperfect(batches: Batch[]): Table {
+  const columns: [title: string, keyof Batch][] = [
+    ['Expected', 'expected'],
+    ['Received', 'received'],
+    ['Lost, connected', 'lostConnected'],
+    ['Lost, disconnected', 'lostDisconnected'],
+    ['Duplicates', 'duplicates'],
+    ['Reordered', 'reordered'],
+    ['Unexpected', 'unexpected'],
+    ['Members (server)', 'serverMembers'],
+  ];
+  const rows = batches
+    .filter((batch) => !isPerfect(batch))
+    .map((batch) => [batchName(batch), ...columns.map(([, key]) => amount('count', batch[key] as number | null))]);
+  return grid('Broadcasts that were not perfect', ['Broadcast', ...columns.map(([title]) => title)], rows, true);
 }
 
 function isPerfect({ serverMembers, expected, received, duplicates, reordered, unexpected }: Batch): boolean {

@@ -5,8 +5,8 @@ import type { Result } from '../../protocol/result/result.ts';
 import { connectionsBack } from '../charts/fault.ts';
 import { layerTitle, WHOLE_MACHINE } from '../figures/layers.ts';
 import { amount, withUnit } from '../model/amount.ts';
-import { type Cell, drawing, type Finding, facts, lines, type Section } from '../model/document.ts';
-import { breakdown, counted, decimals, integer, percentOf } from '../text/format.ts';
+import { count, drawing, type Fact, type Finding, facts, lines, type Section } from '../model/document.ts';
+import { breakdown, counted, decimals, integer, percentOf, total } from '../text/format.ts';
 
 const NOTABLE_MS = 100;
 
@@ -26,7 +26,7 @@ export function fault(result: Result): Section | null {
     id: 'fault',
     title: 'Planned fault',
     lead: `${headline(found)}.`,
-    terms: ['fault'],
+    terms: ['Planned fault'],
     findings: [finding(found)],
     blocks: [
       drawing(connectionsBack(result), 'No connection dropped.'),
@@ -69,12 +69,9 @@ function finding(fault: Fault): Finding {
   return { text, figure: { name: 'All back after', value, note: text } };
 }
 
-type Row = [name: string, value: Cell, note?: string];
-
-function rows(result: Result, fault: Fault): Row[] {
+function rows(result: Result, fault: Fault): (Fact | false)[] {
   const { connections, stayed, dropped, back, backMs, drops, recovered, returns, broadcasts } = fault;
-  const count = (name: string, value: number, note = ''): Row => [name, amount('count', value), note];
-  const after = (name: string, ms: number | null): Row => [name, amount('seconds', ms === null ? null : ms / 1000)];
+  const after = (name: string, ms: number | null): Fact => [name, amount('seconds', ms === null ? null : ms / 1000)];
   const more = drops > dropped ? `${integer(drops)} times, some more than once` : '';
   return [
     count('Connections at the fault', connections),
@@ -91,30 +88,23 @@ function rows(result: Result, fault: Fault): Row[] {
           count('Peak attempts', fault.peakAttemptsPerSec, `per second; returns: ${integer(fault.peakReturnsPerSec)}`),
           count('Failed attempts', total(fault.failedAttempts), breakdown(fault.failedAttempts)),
         ]),
-    ...cpuRows(result, fault),
-    ...(broadcasts ? broadcastRows(broadcasts, count) : []),
+    // The others are in the chart of CPU over time.
+    ...['worker', 'nginx', WHOLE_MACHINE].map((layer): Fact | false => {
+      const percent = fault.peakCpuPercent[layer];
+      const of = layer === WHOLE_MACHINE ? 'of all cores' : 'of one core';
+      return percent !== undefined && [`CPU peak, ${layerTitle(result, layer)}`, amount('percent', percent), of];
+    }),
+    ...(broadcasts ? broadcastRows(broadcasts) : []),
   ];
 }
 
-function broadcastRows(
-  { sent, notSent, due, resent, lost, absent, missed }: NonNullable<Fault['broadcasts']>,
-  count: (name: string, value: number, note?: string) => Row,
-): Row[] {
+function broadcastRows({ sent, notSent, due, resent, lost, absent, missed }: NonNullable<Fault['broadcasts']>): Fact[] {
   const why = `${integer(absent)} while away, ${integer(lost)} while connected or just before the end`;
   return [
     count('Broadcasts meanwhile', sent, notSent > 0 ? `${integer(notSent)} could not be sent` : ''),
     count('Copies due', due, resent > 0 ? `${integer(resent)} sent again to restored sessions` : ''),
     count('Copies missed', missed, due > 0 ? `${percentOf(missed, due)}: ${why}` : ''),
   ];
-}
-
-/** Workers and the machine: the others are in the chart of CPU over time. */
-function cpuRows(result: Result, { peakCpuPercent }: Fault): Row[] {
-  return ['worker', 'nginx', WHOLE_MACHINE].flatMap((layer): Row[] => {
-    const percent = peakCpuPercent[layer];
-    const of = layer === WHOLE_MACHINE ? 'of all cores' : 'of one core';
-    return percent === undefined ? [] : [[`CPU peak, ${layerTitle(result, layer)}`, amount('percent', percent), of]];
-  });
 }
 
 /** What was planned, how the clients came back, and what became of the balance. */
@@ -148,8 +138,4 @@ function notes({ environment }: Result, fault: Fault): string[] {
 
 function seconds(ms: number): string {
   return withUnit('seconds', ms / 1000);
-}
-
-function total(counts: Record<string, number>): number {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }

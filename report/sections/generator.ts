@@ -1,7 +1,8 @@
 /** Whether the load generator kept up, or added its own queue. */
 import type { Result } from '../../protocol/result/result.ts';
+import { takenByOthers } from '../figures/others.ts';
 import { amount, type QuantityName, share, withUnit } from '../model/amount.ts';
-import { type Block, type Finding, facts, grid, lines, type Section } from '../model/document.ts';
+import { type Fact, type Finding, facts, grid, lines, type Section, type Table } from '../model/document.ts';
 import { blamesOf } from '../search/blame.ts';
 import { breakdown, decimals, integer } from '../text/format.ts';
 
@@ -15,11 +16,15 @@ export function generator(result: Result): Section {
     id: 'generator',
     title: 'Load generator',
     lead: 'The event loops of the generator show whether it kept up, or added its own queue to the latencies.',
-    terms: ['generator'],
+    terms: ['Generator health'],
     findings: [...finding(result), ...hostsFinding(result)],
     folded: true,
     blocks: [
-      ...hosts(result),
+      hosts(result),
+      lines('note', [
+        result.generators.length > 0 &&
+          'Latency is that of the receivers on the host; it may be wrong by as much as its clock is. “Began” counts from the first host; idle CPU is the least of ramp, messages and broadcasts.',
+      ]),
       loops.length === 0
         ? lines('absent', ['Not measured: this engine does not report its event loops.'])
         : grid(
@@ -32,7 +37,7 @@ export function generator(result: Result): Section {
               amount('share', loop.cpuWaitShare),
             ]),
           ),
-      ...machine(result),
+      machine(result),
       lines('note', [samplingNote(result)]),
     ],
   };
@@ -41,15 +46,21 @@ export function generator(result: Result): Section {
 function finding(result: Result): Finding[] {
   const { generator: loops, machine: found } = result;
   const behind = blamesOf(result).some(({ blame }) => blame === 'generator' || blame === 'machine');
-  const shares = Object.values(found?.cpuIdlePercent ?? {}).filter((percent) => percent !== null);
+  const idle = leastIdle(found?.cpuIdlePercent ?? {});
   const texts = [
     ...(loops.length > 0
       ? [`at most ${withUnit('milliseconds', Math.max(...loops.map((loop) => loop.delayP99Ms)))} late (99 %)`]
       : []),
-    ...(shares.length > 0 ? [`machine ${decimals(Math.min(...shares), 0)} % idle`] : []),
+    ...(idle === null ? [] : [`machine ${decimals(idle, 0)} % idle`]),
   ];
   if (texts.length === 0) return [];
-  return [{ text: `the generator ${behind ? 'did not keep up' : 'kept up'}: ${texts.join(', ')}` }];
+  // The reason says it, too.
+  const isReason = result.verdict.reasons.some(({ code }) => code === 'MACHINE_SATURATED');
+  const taken = isReason ? undefined : takenByOthers(result);
+  return [
+    { text: `the generator ${behind ? 'did not keep up' : 'kept up'}: ${texts.join(', ')}` },
+    ...(taken ? [{ text: taken.text }] : []),
+  ];
 }
 
 function hostsFinding({ generators, verdict }: Result): Finding[] {
@@ -70,59 +81,50 @@ function hostsFinding({ generators, verdict }: Result): Finding[] {
   return [{ text }];
 }
 
-function hosts({ generators, verdict }: Result): Block[] {
-  if (generators.length === 0) return [];
+function hosts({ generators, verdict }: Result): Table {
   const times = verdict.status === 'INVALID' ? () => null : ({ oneWayMs }: Host) => oneWayMs;
-  return [
-    grid(
-      'Generator hosts',
-      [
-        'Host',
-        'Connections',
-        'Share, %',
-        'Latency p50, ms',
-        'Max, ms',
-        'Clock ±, ms',
-        'Began +, ms',
-        'Idle CPU, %',
-        'Loop late p99, ms',
-      ],
-      generators.map((host) => [
-        host.lost === null ? host.host : `${host.host} (lost)`,
-        amount('count', host.connections),
-        share(host.share, 1),
-        ...[times(host)?.p50, times(host)?.max, host.clock?.boundMs, host.startSkewMs].map((ms) =>
-          amount('milliseconds', ms),
-        ),
-        amount('percent', leastIdle(host)),
-        amount('milliseconds', host.loops?.delayP99Ms),
-      ]),
-    ),
-    lines('note', [
-      'Latency is that of the receivers on the host; it may be wrong by as much as its clock is. “Began” counts from the first host; idle CPU is the least of ramp, messages and broadcasts.',
+  return grid(
+    'Generator hosts',
+    [
+      'Host',
+      'Connections',
+      'Share, %',
+      'Latency p50, ms',
+      'Max, ms',
+      'Clock ±, ms',
+      'Began +, ms',
+      'Idle CPU, %',
+      'Loop late p99, ms',
+    ],
+    generators.map((host) => [
+      host.lost === null ? host.host : `${host.host} (lost)`,
+      amount('count', host.connections),
+      share(host.share, 1),
+      ...[times(host)?.p50, times(host)?.max, host.clock?.boundMs, host.startSkewMs].map((ms) =>
+        amount('milliseconds', ms),
+      ),
+      amount('percent', leastIdle(host.cpu.idlePercent)),
+      amount('milliseconds', host.loops?.delayP99Ms),
     ]),
-  ];
+  );
 }
 
-function leastIdle({ cpu: { idlePercent } }: Host): number | null {
-  const known = Object.values(idlePercent).filter((percent) => percent !== null);
+function leastIdle(percents: Record<string, number | null>): number | null {
+  const known = Object.values(percents).filter((percent) => percent !== null);
   return known.length > 0 ? Math.min(...known) : null;
 }
 
-function machine({ machine: found }: Result): Block[] {
-  if (!found) return [];
-  const { cpuIdlePercent: idle, swappedInBytes, swappedOutBytes } = found;
-  const row = (name: string, quantity: QuantityName, value: number | null): [string, ReturnType<typeof amount>][] =>
-    value === null ? [] : [[name, amount(quantity, value)]];
-  return [
-    facts('The generator’s machine', [
-      ...row('Idle CPU during the ramp', 'percent', idle.ramp),
-      ...row('Idle CPU during the messages', 'percent', idle.messages),
-      ...row('Idle CPU during the broadcasts', 'percent', idle.broadcasts),
-      ...row('Swapped in', 'size', swappedInBytes),
-      ...row('Swapped out', 'size', swappedOutBytes),
-    ]),
-  ];
+function machine({ machine: found }: Result): Table {
+  const { cpuIdlePercent: idle, swappedInBytes = null, swappedOutBytes = null } = found ?? {};
+  const row = (name: string, quantity: QuantityName, value: number | null = null): Fact | false =>
+    value !== null && [name, amount(quantity, value)];
+  return facts('The generator’s machine', [
+    row('Idle CPU during the ramp', 'percent', idle?.ramp),
+    row('Idle CPU during the messages', 'percent', idle?.messages),
+    row('Idle CPU during the broadcasts', 'percent', idle?.broadcasts),
+    row('Swapped in', 'size', swappedInBytes),
+    row('Swapped out', 'size', swappedOutBytes),
+  ]);
 }
 
 /** Null if no sample is missing. */

@@ -1,9 +1,9 @@
 /** When copies arrived. */
 import type { Interval } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { broadcastTimes, latencyByConnections, oneWayPercentiles, roundTripsByBroadcast } from '../charts/latency.ts';
+import { broadcastTimes, oneWayPercentiles } from '../charts/latency.ts';
 import { amount, numberText, withUnit } from '../model/amount.ts';
-import { absentSection, type Block, drawing, type Finding, grid, lines, type Section } from '../model/document.ts';
+import { absentSection, drawing, type Finding, lines, type Section } from '../model/document.ts';
 import { carriedBy, tailOf } from '../model/names.ts';
 import { counted, integer } from '../text/format.ts';
 import { summaries } from './parts.ts';
@@ -40,7 +40,7 @@ export function latency(result: Result): Section | null {
     id: 'latency',
     title: TITLE,
     lead: 'How long copies took from the intended send until they arrived, and how long until everybody had one.',
-    terms: ['oneWay', 'completion', 'sendDelay', 'sentinel', 'roundTrip'],
+    terms: ['Latency of a copy', 'Last receiver', 'Send delay', 'Reference receiver', 'Round trip ÷ 2'],
     findings: finding(result, times),
     blocks: [
       drawing(oneWayPercentiles(result), NONE),
@@ -61,26 +61,16 @@ export function latency(result: Result): Section | null {
       ),
       lines('note', notes(result, times)),
       ...(delivery && delivery.batches.length > 0 ? [drawing(broadcastTimes(result), NONE)] : []),
-      ...byConnections(result),
-      ...(absent.roundTrip === undefined
-        ? [drawing(roundTripsByBroadcast(result), '', true)]
-        : [lines('note', [`The round trip was not measured: ${absent.roundTrip}.`])]),
+      lines('note', [absent.roundTrip !== undefined && `The round trip was not measured: ${absent.roundTrip}.`]),
     ],
   };
 }
 
 /** Percentiles of copies only as far as there are broadcasts for them: all copies of one are late together. */
 function carried({ latency: times, delivery }: Result): Latency {
-  const { oneWayMs, localMs, crossWorkerMs, completionMs } = times;
-  const broadcasts = delivery?.broadcasts ?? 0;
-  const of = (summary: typeof oneWayMs) => summary && carriedBy(broadcasts, summary);
-  return {
-    ...times,
-    oneWayMs: of(oneWayMs),
-    localMs: of(localMs),
-    crossWorkerMs: of(crossWorkerMs),
-    completionMs: of(completionMs),
-  };
+  const keys = ['oneWayMs', 'localMs', 'crossWorkerMs', 'completionMs'] as const;
+  const carriedTimes = keys.map((key) => [key, times[key] && carriedBy(delivery?.broadcasts ?? 0, times[key])]);
+  return { ...times, ...Object.fromEntries(carriedTimes) };
 }
 
 /** Where messages were sent instead, the latency of broadcasts is no question. */
@@ -111,7 +101,7 @@ function finding(result: Result, { from, oneWayMs, completionMs }: Latency): Fin
 function notes(
   { delivery }: Result,
   { from, oneWayMs, completionMs, intervals, slowFirst, clocks }: Latency,
-): string[] {
+): (string | null)[] {
   if (!oneWayMs || !completionMs) return [];
   const known: [string, Interval | undefined][] = [
     ['half of the copies', intervals?.oneWayMs.p50],
@@ -119,10 +109,9 @@ function notes(
     ['last receiver, p50', intervals?.completionMs.p50],
     ['last receiver, p99', intervals?.completionMs.p99],
   ];
+  const ms = (value: number) => withUnit('milliseconds', value);
   const ranges = known.flatMap(([name, interval]) =>
-    interval
-      ? [`${name} ${numberText('milliseconds', interval.low95)} to ${withUnit('milliseconds', interval.high95)}`]
-      : [],
+    interval ? [`${name} ${numberText('milliseconds', interval.low95)} to ${ms(interval.high95)}`] : [],
   );
   const broadcasts = delivery?.broadcasts ?? completionMs.count;
   return [
@@ -132,10 +121,10 @@ function notes(
       ? `–: too few broadcasts for this percentile (${integer(broadcasts)}; p90 needs 10, p95 20, p99 100, p99.9 1,000).`
       : null,
     slowFirst
-      ? `The first broadcast took ${withUnit('milliseconds', slowFirst.lastMs)} to reach everybody, the others ${withUnit('milliseconds', slowFirst.othersP50Ms)} (median; at most ${withUnit('milliseconds', slowFirst.othersMaxMs)}). All figures include it.`
+      ? `The first broadcast took ${ms(slowFirst.lastMs)} to reach everybody, the others ${ms(slowFirst.othersP50Ms)} (median; at most ${ms(slowFirst.othersMaxMs)}). All figures include it.`
       : null,
     ...clockNotes(clocks),
-  ].filter((note) => note !== null);
+  ];
 }
 
 /** Of workers on other hosts. */
@@ -148,25 +137,6 @@ function clockNotes(clocks: Latency['clocks']): string[] {
     `${integer(apart.length)} of ${counted(clocks.length, 'worker')} use a different clock from the generator’s; the offset is removed, with an error of ± ${ms(worst.uncertaintyUs)} (${worst.worker}).`,
     ...apart.flatMap(({ worker, jumpUs }) =>
       jumpUs > 0 ? [`The clock of ${worker} jumped by up to ${ms(jumpUs)}.`] : [],
-    ),
-  ];
-}
-
-function byConnections(result: Result): Block[] {
-  const levels = result.latency.byConnections;
-  if (levels.length === 0) return [];
-  return [
-    drawing(latencyByConnections(result), ''),
-    grid(
-      'Latency against connections',
-      ['Connections', 'Broadcasts', 'Delivered', 'Every copy p50, ms', 'Last receiver p50, ms', 'Max, ms'],
-      levels.map(({ connections, broadcasts, expected, received, oneWayMs, completionMs }) => [
-        integer(connections),
-        amount('count', broadcasts),
-        received === expected ? 'all' : `${integer(received)} of ${integer(expected)}`,
-        ...[oneWayMs?.p50, completionMs?.p50, completionMs?.max].map((ms) => amount('milliseconds', ms)),
-      ]),
-      true,
     ),
   ];
 }

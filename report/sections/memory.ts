@@ -1,10 +1,11 @@
 /** What a connection costs in memory. */
 import type { PerConnection, Slope } from '../../protocol/result/memory.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { costAmount, costText, splitText } from '../answer/cost.ts';
+import { costAmount, costNote, costText } from '../answer/cost.ts';
 import { memoryByConnections } from '../charts/memory.ts';
 import { memoryOverTime } from '../charts/over-time.ts';
 import { familyOf, inOrder, isNothing, layerTitle, mainWorkerLayer, slopeLayers } from '../figures/layers.ts';
+import { isTold } from '../figures/per-connection.ts';
 import { amount, withUnit } from '../model/amount.ts';
 import {
   absentSection,
@@ -15,6 +16,7 @@ import {
   grid,
   lines,
   type Section,
+  type Table,
 } from '../model/document.ts';
 import { DOUBT_TEXTS, whyNot } from '../statistics/straightness.ts';
 import { integer } from '../text/format.ts';
@@ -35,14 +37,14 @@ export function memory(result: Result): Section {
     id: 'memory',
     title: TITLE,
     lead: `${read} What one more connection adds is its cost.`,
-    terms: ['perConnection', 'atRest', 'inService', 'layers', 'residual'],
+    terms: ['Memory per connection', 'At rest', 'In service', 'Layers', 'Residual'],
     findings,
     blocks: [
       drawing(memoryByConnections(result), 'Not measured: that takes readings at two or more numbers of connections.'),
       ...(trusted
-        ? [...(cost ? split(result, cost) : []), ...byLayer(result)]
+        ? [...(cost ? split(result, cost) : []), ...byLayer(result, cost)]
         : [lines('absent', ['No cost of a connection, because this measurement cannot be trusted.'])]),
-      ...(found.plateaus.length > 0 ? [plateaus(result)] : []),
+      plateaus(result),
       drawing(memoryOverTime(result), NO_SAMPLES, true),
       lines('note', absentLayers(result)),
     ],
@@ -55,12 +57,13 @@ function finding(result: Result, cost: PerConnection | null): Finding[] {
   if (fault) return [];
   const name = 'Memory per connection';
   if (cost) {
-    const needed =
-      cost.inService === null ? '' : `${withUnit('kilobytes', cost.inService)} with garbage and buffers at the peak`;
     const value = costAmount(cost);
-    const garbage = found.collected ? '' : 'garbage included';
-    const note = [splitText(cost), garbage, needed, value.value === null ? (value.next ?? '') : ''];
-    return [{ text: costText(cost, found.collected), figure: { name, value, note: note.filter(Boolean).join('; ') } }];
+    const needed =
+      isTold(cost) &&
+      cost.inService !== null &&
+      `${withUnit('kilobytes', cost.inService)} in service, with garbage and buffers`;
+    const note = [costNote(cost, found.collected), needed].filter(Boolean).join('; ');
+    return [{ text: costText(cost, found.collected), figure: { name, value, note } }];
   }
   const layer = mainWorkerLayer(found.perConnectionBytes);
   const why = absent.memory ?? found.absent[layer] ?? 'that takes readings at two or more numbers of connections';
@@ -69,21 +72,24 @@ function finding(result: Result, cost: PerConnection | null): Finding[] {
 
 /** The parts of the headline, which add up to it. */
 function split({ memory: { collected }, run }: Result, cost: PerConnection): Block[] {
-  const { parts, inService, without } = cost;
+  const { parts, without } = cost;
+  const together = costAmount(cost);
+  const isKnown = isTold(cost);
+  const needed = (bytes: number | null) => amount('kilobytes', isKnown ? bytes : null);
   const rows: Cell[][] = parts.map((part) => [
     part.title,
-    amount('kilobytes', part.bytes),
-    amount('kilobytes', part.inService),
+    isKnown ? amount('kilobytes', part.bytes) : slopeOf({ ...part, slope: part.bytes }),
+    needed(part.inService),
   ]);
   const unknown = without.map(({ title, doubt }): Cell[] => [`${title} not known: ${DOUBT_TEXTS[doubt]}`, '–', '–']);
-  const head = ['KB per connection', collected ? 'Kept' : 'As it was', 'At the peak, with garbage and buffers'];
+  const head = ['KB per connection', collected ? 'Kept' : 'As it was', 'In service'];
   const sockets = run.profile === 'full' ? 'three of the four' : 'one of the two';
   const hasKernel = parts.some(({ title }) => title === 'kernel');
   return [
     grid('What a connection costs this deployment', head, [
       ...rows,
       ...unknown,
-      ['together', costAmount(cost), amount('kilobytes', inService)],
+      ['together', together, needed(cost.inService)],
     ]),
     lines('note', [
       hasKernel &&
@@ -92,33 +98,48 @@ function split({ memory: { collected }, run }: Result, cost: PerConnection): Blo
   ];
 }
 
-function byLayer(result: Result): Block[] {
+/** The kernel's row is the deployment's part of it, as in the headline; the others are the same there already. */
+function byLayer(result: Result, cost: PerConnection | null): Block[] {
   const { perConnectionBytes, inService, residualBytes, collected } = result.memory;
-  const layers = slopeLayers(result);
-  if (layers.length === 0) return [];
-  const head = ['KB per connection', collected ? 'At rest' : 'As it was', 'In service', 'Residual, MB', 'Remark'];
-  const rows = layers.map((layer) => {
-    const slope = perConnectionBytes[layer] as Slope;
-    const needed = inService?.perConnectionBytes[layer];
+  const head = ['KB per connection', collected ? 'At rest' : 'As it was', 'In service', 'Residual, MB'];
+  const layers = slopeLayers(result).filter((id) => !isOfGenerator(result, id));
+  const rows = withoutDoubles(layers).map((layer) => {
+    const kernel = cost?.parts.find((part) => part.title === 'kernel' && part.layer === layer);
+    const read = perConnectionBytes[layer] as Slope;
+    const slope = kernel ? { ...read, ...kernel, slope: kernel.bytes } : read;
+    const inUse = inService?.perConnectionBytes[layer];
+    const needed = kernel ? kernel.inService : inUse?.doubt === undefined ? inUse?.slope : null;
     return [
-      layerTitle(result, layer),
+      kernel?.title ?? layerTitle(result, layer),
       slope.doubt === undefined ? slopeOf(slope) : '–',
-      amount('kilobytes', slope.doubt === undefined && needed?.doubt === undefined ? needed?.slope : null),
+      amount('kilobytes', slope.doubt === undefined ? needed : null),
       amount('megabytes', residualBytes[layer]),
-      slope.doubt === undefined ? '' : DOUBT_TEXTS[slope.doubt],
     ];
   });
+  const doubts = layers.flatMap((layer) => {
+    const { doubt } = perConnectionBytes[layer] as Slope;
+    return doubt === undefined ? [] : [`${layerTitle(result, layer)}: ${DOUBT_TEXTS[doubt]}.`];
+  });
   return [
-    grid('Memory per connection of each layer that was read', head, rows, true),
-    lines('note', [...workerSources(result).map((source) => `Source of ${source}.`), ...collectionNotes(result)]),
+    grid('Memory per connection of each layer', head, rows, true),
+    lines('note', [...doubts, ...workerSources(result).map((source) => `Source of ${source}.`)]),
   ];
 }
 
+/** RSS only of processes whose PSS is not known: result.json has both. */
+function withoutDoubles(ids: string[]): string[] {
+  return ids.filter((id) => !id.endsWith('Rss') || !ids.includes(id.replace(/Rss$/, 'Pss')));
+}
+
+function isOfGenerator({ memory: { layers } }: Result, id: string): boolean {
+  return layers.find((layer) => layer.id === id)?.belongsTo === 'generator';
+}
+
 /** A wide interval is the answer itself. */
-function slopeOf(slope: Slope): Cell {
-  const { low95, high95 } = slope;
-  if (low95 === null || high95 === null) return amount('kilobytes', slope.slope);
-  if (whyNot(slope) === undefined) return amount('kilobytes', slope.slope, { low95, high95 });
+function slopeOf(line: Omit<Slope, 'naive' | 'r2'>): Cell {
+  const { slope, low95, high95 } = line;
+  if (low95 === null || high95 === null) return amount('kilobytes', slope);
+  if (whyNot(line) === undefined) return amount('kilobytes', slope, { low95, high95 });
   return amount('kilobytes', null, { low95: Math.max(0, low95), high95: Math.max(0, high95) });
 }
 
@@ -131,16 +152,10 @@ function workerSources(result: Result): string[] {
   );
 }
 
-/** What is to be known of the collections before memory at rest; empty if each was seen to be made. */
-function collectionNotes({ memory: { collected, perConnectionBytes, collectionsCounted } }: Result): string[] {
-  if (!collected || collectionsCounted || !(mainWorkerLayer(perConnectionBytes) in perConnectionBytes)) return [];
-  return ['That the workers collected their garbage is not checked: their version does not count its collections.'];
-}
-
-function plateaus(result: Result): Block {
+function plateaus(result: Result): Table {
   const { plateaus: found } = result.memory;
   const keys = new Set(found.flatMap((plateau) => Object.keys(plateau)));
-  const read = [...keys].filter((key) => key !== 'connections' && !isNothing(result.memory, key));
+  const read = withoutDoubles([...keys].filter((key) => key !== 'connections' && !isNothing(result.memory, key)));
   return grid(
     'Memory at each plateau',
     ['Connections, MB', ...found.map(({ connections }) => integer(connections))],

@@ -3,7 +3,7 @@ import type { Messages } from '../../protocol/result/messages.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { acknowledgementPercentiles } from '../charts/latency.ts';
 import { amount, share, withUnit } from '../model/amount.ts';
-import { type Cell, drawing, type Finding, facts, grid, lines, type Section } from '../model/document.ts';
+import { count, drawing, type Fact, type Finding, facts, grid, lines, type Section } from '../model/document.ts';
 import { tailOf } from '../model/names.ts';
 import { counted, integer, percentOf } from '../text/format.ts';
 import { summaries } from './parts.ts';
@@ -16,7 +16,7 @@ export function messages(result: Result): Section | null {
     id: 'messages',
     title: 'Messages of clients',
     lead: 'How long until the messages that connections send were acknowledged, from the intended send.',
-    terms: ['clientMessages'],
+    terms: ['Messages of clients'],
     findings: findings(found),
     blocks: [
       lines('text', steps(found)),
@@ -27,7 +27,7 @@ export function messages(result: Result): Section | null {
         ['To acknowledgement, not in the hold', found.outsideAckMs],
       ]),
       facts('What became of the messages', counts(found)),
-      ...(found.workers.length > 0 ? [ofWorkers(found)] : []),
+      ofWorkers(found),
     ],
   };
 }
@@ -68,26 +68,25 @@ function steps(found: Messages): string[] {
 }
 
 /** What became of all of them; those that nobody asked an acknowledgement of only where there are any. */
-function counts(found: Messages): [string, Cell, string?][] {
+function counts(found: Messages): (Fact | false | null)[] {
   const { due, sent, notSent, unasked, acknowledged, window } = found;
-  const row = (name: string, value: number, note = ''): [string, Cell, string] => [name, amount('count', value), note];
   const asked = sent - unasked;
+  const events = window?.eventsPerSec == null ? '' : `${integer(window.eventsPerSec)} events/s, `;
   return [
-    row('Due', due, `on ${counted(found.connections, 'connection')}`),
-    row('Sent', sent, percentOf(sent, due)),
-    row('Not sent, generator behind', notSent.missed, 'by more than a period'),
-    row('Not sent, disconnected', notSent.disconnected),
-    ...(unasked > 0 ? [row('Sent without acknowledgement', unasked)] : []),
-    row('Acknowledged', acknowledged, asked > 0 ? percentOf(acknowledged, asked) : ''),
-    row('Unanswered, connected', found.unansweredConnected),
-    row('Unanswered, disconnected', found.unansweredDisconnected),
-    ...(window ? [rate(window)] : []),
+    count('Due', due, `on ${counted(found.connections, 'connection')}`),
+    count('Sent', sent, percentOf(sent, due)),
+    count('Not sent, generator behind', notSent.missed, 'by more than a period'),
+    count('Not sent, disconnected', notSent.disconnected),
+    unasked > 0 && count('Sent without acknowledgement', unasked),
+    count('Acknowledged', acknowledged, asked > 0 ? percentOf(acknowledged, asked) : ''),
+    count('Unanswered, connected', found.unansweredConnected),
+    count('Unanswered, disconnected', found.unansweredDisconnected),
+    window && [
+      'Rate in the hold',
+      amount('perSecond', window.sentPerSec),
+      `${events}over ${withUnit('seconds', window.seconds)}`,
+    ],
   ];
-}
-
-function rate({ sentPerSec, seconds, eventsPerSec }: NonNullable<Messages['window']>): [string, Cell, string] {
-  const events = eventsPerSec === null ? '' : `${integer(eventsPerSec)} events/s, `;
-  return ['Rate in the hold', amount('perSecond', sentPerSec), `${events}over ${withUnit('seconds', seconds)}`];
 }
 
 function ofWorkers({ workers }: Messages) {

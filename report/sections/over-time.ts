@@ -3,7 +3,7 @@ import type { Drift, OverTimeResult } from '../../protocol/result/over-time.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { readingsOverTime } from '../charts/drift.ts';
 import { memoryOverTime } from '../charts/over-time.ts';
-import { familyOf, inOrder, layersOf, layerTitle } from '../figures/layers.ts';
+import { familyOf, inOrder, layerTitle } from '../figures/layers.ts';
 import { amount, withUnit } from '../model/amount.ts';
 import { absentSection, type Block, drawing, type Finding, facts, lines, type Section } from '../model/document.ts';
 import { counted, integer } from '../text/format.ts';
@@ -12,7 +12,9 @@ import { NO_SAMPLES } from './parts.ts';
 const TITLE = 'Memory over time';
 const UNKNOWN = 'not known: that takes three readings';
 /** Memory of the process counts shared pages in full: those that others share move PSS, too. */
-const ANSWERING = ['workerRss', 'workerWorkingSet', 'workerHeapUsed', 'workerExternal'];
+/** What a worker keeps, without the pages that its allocators hold in reserve. */
+const KEPT = ['workerHeapUsed', 'workerExternal'];
+const ANSWERING = ['workerRss', 'workerWorkingSet', ...KEPT];
 
 /** In place of the section on memory per connection. */
 export function overTime(result: Result, found: OverTimeResult): Section {
@@ -22,7 +24,7 @@ export function overTime(result: Result, found: OverTimeResult): Section {
     id: 'memory',
     title: TITLE,
     lead: `Memory was read ${found.kind === 'waves' ? 'when all of a wave had left' : 'while connections came and went'}, ${found.collected ? 'after a forced garbage collection' : 'without a forced garbage collection: what grows may be garbage'}.`,
-    terms: ['overTime', 'layers'],
+    terms: ['What connections leave behind', 'Layers'],
     findings: [finding(result, found)],
     blocks: [
       drawing(readingsOverTime(result), NO_SAMPLES),
@@ -42,28 +44,67 @@ function finding(result: Result, found: OverTimeResult): Finding {
   }
   const { layer, drift } = workers;
   const garbage = found.collected ? '' : ', garbage included';
-  const text = `${answerOf(result, layer).replace('per connection', 'per connection that came and went')} (${layerTitle(result, layer)}${garbage})`;
+  const answer = answerOf(result, layer);
+  const text = `${answer.replace('per connection', 'per connection that came and went')} (${layerTitle(result, layer)}${garbage})`;
   if (drift.leaks === null) return { text, figure: { name, value: '–', note: text } };
   const none = found.collected ? 'no leak' : 'no growth';
-  return { text, figure: { name, value: drift.leaks ? amount('size', drift.bytesPerConnection) : none, note: text } };
+  const { perConnection, inTime } = confirmedCauses(layer, found);
+  const size = inTime && !perConnection ? `${withUnit('size', drift.perSecond?.bytes ?? 0)}/s` : null;
+  const value = drift.leaks ? (size ?? amount('size', drift.bytesPerConnection)) : none;
+  return { text, figure: { name, value, note: text } };
+}
+
+/** Which of the two causes a rise has; neither where the readings cannot tell. */
+function causes({ leaks, low95, perSecond }: Drift): { perConnection: boolean; inTime: boolean } {
+  const isTold = leaks === true && perSecond !== null;
+  return { perConnection: isTold && (low95 ?? 0) > 0, inTime: isTold && perSecond.low95 > 0 };
+}
+
+/**
+ * Pages of a worker also grow because V8 compiles, or because its allocators hold free ones: only what heap or external memory
+ * show as well is a leak by this cause.
+ */
+function confirmedCauses(layer: string, found: OverTimeResult): ReturnType<typeof causes> & { onlyPages: boolean } {
+  const own = causes(found.drift[layer] as Drift);
+  const kept = familyOf(layer) === 'worker' && !KEPT.includes(layer) ? KEPT.flatMap((id) => found.drift[id] ?? []) : [];
+  if (kept.length === 0) return { ...own, onlyPages: false };
+  if (kept.every(({ leaks }) => leaks === false)) return { ...own, onlyPages: true };
+  const shown = kept.filter(({ leaks }) => leaks).map(causes);
+  const perConnection = own.perConnection && shown.some((one) => one.perConnection);
+  const inTime = own.inTime && shown.some((one) => one.inTime);
+  return perConnection || inTime ? { perConnection, inTime, onlyPages: false } : { ...own, onlyPages: false };
 }
 
 /**
  * Nobody collects the garbage of the generator, nor, in some runs, that of the workers: what grows may be garbage, and no leak.
- * @returns `leaks 20.1 KB per connection (19.8 KB to 20.4 KB)`, or `no leak above 64 B per connection`
+ * @returns `leaks 20.1 KB per connection (19.8 KB to 20.4 KB)`, `leaks 100 KB/s (98 KB/s to 103 KB/s), whoever connects`, or `no
+ * leak above 64 B per connection`
  */
 export function answerOf(result: Result, layer: string): string {
   const { overTime: found, layers } = result.memory;
   const drift = found?.drift[layer];
   if (!drift) return 'not measured';
-  const { leaks, bytesPerConnection, low95, high95, noLeakAbove } = drift;
+  const { leaks, bytesPerConnection, low95, high95, noLeakAbove, perSecond, sinceSeconds } = drift;
   if (leaks === null || low95 === null || high95 === null || noLeakAbove === null) return UNKNOWN;
   const ofGenerator = layers.find(({ id }) => id === layer)?.belongsTo === 'generator';
   const collected = !ofGenerator && (found.collected || familyOf(layer) !== 'worker');
   const size = (bytes: number) => withUnit('size', bytes);
-  if (!leaks) return `no ${collected ? 'leak' : 'growth'} above ${size(noLeakAbove)} per connection`;
-  const verb = collected ? 'leaks' : 'grows by';
-  return `${verb} ${size(bytesPerConnection)} per connection (${size(low95)} to ${size(high95)})`;
+  const since = sinceSeconds === null ? '' : `; grew before ${integer(sinceSeconds)} s and stopped, as a cache does`;
+  if (!leaks) {
+    const bounds = [`${size(noLeakAbove)} per connection`, ...(perSecond ? [`${size(perSecond.noLeakAbove)}/s`] : [])];
+    return `no ${collected ? 'leak' : 'growth'} above ${bounds.join(' or ')}${since}`;
+  }
+  const { perConnection, inTime, onlyPages } = confirmedCauses(layer, found);
+  const verb = collected && !onlyPages ? 'leaks' : 'grows by';
+  const pages = onlyPages ? '; heap and external memory do not, so it may be free pages: a longer run tells' : '';
+  const each = `${size(bytesPerConnection)} per connection (${size(low95)} to ${size(high95)})`;
+  if (!perConnection && !inTime) {
+    const { bytesPerHour } = drift;
+    return `${verb} ${each}, or ${size(bytesPerHour / 3600)}/s whoever connects: only waves of different sizes and rests can tell${pages}${since}`;
+  }
+  const { bytes = 0, low95: low = 0, high95: high = 0 } = perSecond ?? {};
+  const timed = `${size(bytes)}/s (${size(low)}/s to ${size(high)}/s) whoever connects`;
+  return `${verb} ${[...(perConnection ? [each] : []), ...(inTime ? [timed] : [])].join(' and ')}${pages}${since}`;
 }
 
 /** Of the workers: the leak, if any of their figures shows one; else the least that would have shown in all of their memory. */
@@ -81,7 +122,7 @@ export function pace({ bytesPerWave, bytesPerHour }: Drift): number {
 function drifts(result: Result, { drift, kind }: OverTimeResult): Block {
   const layers = inOrder(result, Object.keys(drift)).filter((id) => {
     if (ANSWERING.includes(id)) return true;
-    const layer = layersOf(result).find((one) => one.id === id);
+    const layer = result.memory.layers.find((one) => one.id === id);
     return layer?.belongsTo === 'generator' ? /Rss$/.test(id) : layer?.belongsTo === 'deployment' && layer.main;
   });
   if (layers.length === 0) return lines('absent', [`What connections leave behind is ${UNKNOWN}.`]);
@@ -99,5 +140,5 @@ function drifts(result: Result, { drift, kind }: OverTimeResult): Block {
 function note({ readings: read, warmUpReadings }: OverTimeResult): string {
   const left = warmUpReadings === 1 ? 'reading is' : `${integer(warmUpReadings)} readings are`;
   const first = warmUpReadings > 0 ? ` The first ${left} left out as warm-up.` : '';
-  return `The line goes through ${counted(read.length - warmUpReadings, 'reading')}, against the connections that had left; 95 % intervals.${first} A rise of less than 1 MB over the whole run is no leak: readings of an idle server differ by as much.`;
+  return `The line goes through ${counted(read.length - warmUpReadings, 'reading')}, against the connections that had left and time; 95 % intervals.${first} A rise of less than 1 MB over the whole run is no leak: readings of an idle server differ by as much.`;
 }

@@ -1,7 +1,8 @@
 /** A run as a report: its answer, and a section for each question. */
 
+import type { Answer as Answers } from '../../protocol/codes/answer-reasons.ts';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
-import { type Answer as Answers, definitionOf } from '../../protocol/codes/verdict-reasons.ts';
+import { definitionOf } from '../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { exitCodeOf, isMissed, outcomeOf, outcomeTitle } from '../answer/outcome.ts';
 import type { Answer, Document, Finding, Section, Tone } from '../model/document.ts';

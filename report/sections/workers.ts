@@ -2,12 +2,12 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { workersOverTime } from '../charts/workers.ts';
 import { amount, share } from '../model/amount.ts';
-import { type Block, drawing, grid, lines, type Section } from '../model/document.ts';
+import { drawing, grid, lines, type Section, type Table } from '../model/document.ts';
+import { total } from '../text/format.ts';
 
 export function workers(result: Result): Section {
-  const { perWorker, perServer } = result.connections;
-  // With one server, this is the number of connections again.
-  const servers = perServer && Object.keys(perServer).length > 1 ? perServer : {};
+  const { perWorker } = result.connections;
+  const isKnown = Object.keys(perWorker).length > 0;
   return {
     id: 'workers',
     title: 'Workers',
@@ -15,16 +15,14 @@ export function workers(result: Result): Section {
     folded: true,
     blocks: [
       drawing(workersOverTime(result), 'Not measured over time: this result has no series of single workers.'),
-      ...spread('worker', perWorker, 'Not measured: it is not known which worker holds each connection.'),
-      ...spread('server, by its admin UI', servers, ''),
+      spread(perWorker),
+      lines('absent', [!isKnown && 'Not measured: it is not known which worker holds each connection.']),
     ],
   };
 }
 
-function spread(of: string, counts: Record<string, number>, none: string): Block[] {
-  const rows = Object.entries(counts).toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
-  if (rows.length === 0) return none === '' ? [] : [lines('absent', [none])];
-  const total = rows.reduce((sum, [, count]) => sum + count, 0);
-  const cells = rows.map(([name, count]) => [name, amount('count', count), share(count, total)]);
-  return [grid(`Connections of each ${of}`, ['', 'Connections', 'Share, %'], cells)];
+function spread(counts: Record<string, number>): Table {
+  const names = Object.keys(counts).toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }));
+  const rows = names.map((name) => [name, amount('count', counts[name]), share(counts[name] ?? 0, total(counts))]);
+  return grid('Connections of each worker', ['', 'Connections', 'Share, %'], rows);
 }

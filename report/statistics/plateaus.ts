@@ -9,12 +9,14 @@
  * leans to noise that stays, and the interval is that of their mixture. Several readings at each plateau tell how large the
  * independent noise is at least.
  */
-import { fitLine, type Line, type Point } from './statistics.ts';
+import { fitLine, type Line, type Point, sum } from './statistics.ts';
 
 /** In the order of reading. */
 export interface PlateauPoint extends Point {
   /** Variance of y by the readings that it is the mean of; missing where there was one. */
   variance?: number | undefined;
+  /** What else may move y, such as time: the slope is what is left of x when this is taken off. */
+  beside?: number;
 }
 
 interface Candidate {
@@ -31,8 +33,8 @@ const RATIOS: [ratio: number, prior: number][] = [
 ];
 /** The same where all of the independent noise is that of the readings. */
 const KNOWN_RATIOS: [ratio: number, prior: number][] = [
-  [0, 0.3],
-  ...steps(-2, 14, 0.5).map((log): [number, number] => [Math.exp(log), 0.04]),
+  [0, 0.1],
+  ...steps(-1, 14, 0.5).map((log): [number, number] => [Math.exp(log), 0.04]),
 ];
 /** Of the scale of the noise, as logarithms of the variance, around its estimate. */
 const SCALES = { from: -4, to: 12, step: 0.25 };
@@ -42,11 +44,16 @@ const LEAST_STEP = 0.1;
 const LEAST_NOISE = 0.01;
 const TAIL = 0.025;
 
-/** @returns the line with its 95 % interval; as `fitLine` with fewer than three different x */
+/**
+ * @returns the line with its 95 % interval; as `fitLine` with fewer than three different x; null where x and what is beside it
+ * cannot be told apart
+ */
 export function fitPlateaus(points: PlateauPoint[]): Line | null {
   const line = fitLine(points);
   if (line === null || line.low95 === null) return line;
-  const candidates = candidatesOf(points);
+  const degrees = degreesOf(points);
+  if (degrees < 1 || fitGiven(points, 0, 1).information === 0) return null;
+  const candidates = candidatesOf(points, degrees);
   const total = sum(candidates.map(({ weight }) => weight));
   const slope = sum(candidates.map((one) => one.weight * one.slope)) / total;
   const below = (x: number) => sum(candidates.map((one) => one.weight * normal((x - one.slope) / one.error))) / total;
@@ -57,9 +64,12 @@ export function fitPlateaus(points: PlateauPoint[]): Line | null {
   return { ...line, slope, intercept, low95: low95 as number, high95: high95 as number };
 }
 
+function degreesOf(points: PlateauPoint[]): number {
+  return points.length - (points[0]?.beside === undefined ? 2 : 3);
+}
+
 /** What matters of them. */
-function candidatesOf(points: PlateauPoint[]): Candidate[] {
-  const degrees = points.length - 2;
+function candidatesOf(points: PlateauPoint[], degrees: number): Candidate[] {
   const staying = fitGiven(points, 0, 1);
   const read = sum(points.map(({ variance }) => variance ?? 0)) / points.length;
   const noise = read > (LEAST_NOISE * staying.squares) / degrees ? read : 0;
@@ -101,30 +111,57 @@ interface Fit {
  * diagonals, so that its factors follow from one pass.
  * @param independent variance of each point @param staying variance of a mean step
  */
-export function fitGiven(points: Point[], independent: number, staying: number): Fit {
-  const meanStep = sum(differences(points, 'x').map(Math.abs)) / (points.length - 1);
-  const [xs, ys] = [differences(points, 'x'), differences(points, 'y')];
-  const fit = { logDeterminant: 0, information: 0 };
-  let [pivot, x, y, products, squares] = [Number.POSITIVE_INFINITY, 0, 0, 0, 0];
+export function fitGiven(points: PlateauPoint[], independent: number, staying: number): Fit {
+  const [xs, ys, besides] = (['x', 'y', 'beside'] as const).map((key) => differences(points, key)) as Columns;
+  const lengths = stepLengths(points[0]?.beside === undefined ? [xs] : [xs, besides]);
+  let [pivot, x, y, z, logDeterminant] = [Number.POSITIVE_INFINITY, 0, 0, 0, 0];
+  let [xx, xy, yy, zz, xz, zy] = [0, 0, 0, 0, 0, 0];
   for (const [index, step] of xs.entries()) {
     // Time passes where nothing has come, too, and a process moves.
-    const own = 2 * independent + staying * Math.max(Math.abs(step) / meanStep, LEAST_STEP);
+    const own = 2 * independent + staying * Math.max(lengths[index] as number, LEAST_STEP);
     const factor = independent / pivot;
     x = step + factor * x;
     y = (ys[index] as number) + factor * y;
+    z = (besides[index] as number) + factor * z;
     pivot = own - factor * independent;
-    fit.logDeterminant += Math.log(pivot);
-    fit.information += (x * x) / pivot;
-    products += (x * y) / pivot;
-    squares += (y * y) / pivot;
+    logDeterminant += Math.log(pivot);
+    xx += (x * x) / pivot;
+    xy += (x * y) / pivot;
+    yy += (y * y) / pivot;
+    zz += (z * z) / pivot;
+    xz += (x * z) / pivot;
+    zy += (z * y) / pivot;
   }
-  const slope = products / fit.information;
+  const total = yy;
+  if (zz > 0) {
+    const information = xx - (xz * xz) / zz;
+    // In step with each other but for rounding.
+    xx = information > 1e-9 * xx ? information : 0;
+    xy -= (xz * zy) / zz;
+    yy -= (zy * zy) / zz;
+    logDeterminant += Math.log(zz);
+  }
+  const slope = xy / xx;
   // Never nothing: of points on a line, rounding is left.
-  return { ...fit, slope, squares: Math.max(squares - products * slope, 1e-18 * squares, Number.MIN_VALUE * 1e30) };
+  const squares = Math.max(yy - xy * slope, 1e-18 * total, Number.MIN_VALUE * 1e30);
+  return { logDeterminant, information: xx, slope, squares };
 }
 
-function differences(points: Point[], key: 'x' | 'y'): number[] {
-  return points.slice(1).map((point, index) => point[key] - (points[index] as Point)[key]);
+type Columns = [xs: number[], ys: number[], besides: number[]];
+
+/** Of each step, as multiples of the mean one. */
+function stepLengths(columns: number[][]): number[] {
+  const [first = []] = columns;
+  const means = columns.map((steps) => sum(steps.map(Math.abs)) / steps.length);
+  return first.map(
+    (_, index) =>
+      sum(columns.map((steps, column) => Math.abs(steps[index] as number) / (means[column] as number))) /
+      columns.length,
+  );
+}
+
+function differences(points: PlateauPoint[], key: 'x' | 'y' | 'beside'): number[] {
+  return points.slice(1).map((point, index) => (point[key] ?? 0) - (points[index]?.[key] ?? 0));
 }
 
 function whereIs(share: number, below: (x: number) => number, low: number, high: number): number {
@@ -146,8 +183,4 @@ function normal(z: number): number {
 
 function steps(from: number, to: number, by: number): number[] {
   return Array.from({ length: Math.round((to - from) / by) + 1 }, (_, index) => from + index * by);
-}
-
-function sum(values: number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

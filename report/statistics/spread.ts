@@ -91,10 +91,13 @@ export function intervalOf({ value, error, degrees }: Estimate, confidence: numb
 /** Two-sided: 80 % of all estimates are above their mean less this many errors. */
 const POWER = 0.6;
 
-/** @returns the difference that four of five such comparisons would see, whatever this one saw */
-export function detectableBy({ error, degrees }: Estimate, confidence: number): number {
+/**
+ * @param threshold below which nothing is a difference
+ * @returns the difference that four of five such comparisons would see, whatever this one saw
+ */
+export function detectableBy({ error, degrees }: Estimate, confidence: number, threshold: number): number {
   const whole = Math.max(1, Math.floor(degrees));
-  return (studentT(confidence, whole) + studentT(POWER, whole)) * error;
+  return Math.max(threshold, studentT(confidence, whole) * error) + studentT(POWER, whole) * error;
 }
 
 type Uncertainty = Omit<Estimate, 'value'>;

@@ -77,6 +77,11 @@ export function median(values: number[]): number | undefined {
   return ((sorted[middle - 1] ?? upper) + upper) / 2;
 }
 
-function mean(values: number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
+/** Not a number without values. */
+export function mean(values: number[]): number {
+  return sum(values) / values.length;
+}
+
+export function sum(values: number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }

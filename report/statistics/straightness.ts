@@ -10,7 +10,7 @@ const CONFIDENCE = 0.99;
 /** Of the slope: with a wider interval, the next run may find a third more or less. */
 export const MAX_HALF_WIDTH_SHARE = 0.25;
 /** A cost that changes less from the first connection to the last is a line for all practical purposes. */
-export const MAX_BEND = 0.2;
+const MAX_BEND = 0.2;
 
 export const DOUBT_TEXTS: Record<Doubt, string> = {
   curved: 'not a straight line',
@@ -21,7 +21,7 @@ export const DOUBT_TEXTS: Record<Doubt, string> = {
 };
 
 /** @returns why a slope is no figure of its own; undefined where it is */
-export function whyNot({ slope, low95, high95, doubt }: Omit<Slope, 'naive'>): string | undefined {
+export function whyNot({ slope, low95, high95, doubt }: Omit<Slope, 'naive' | 'r2'>): string | undefined {
   if (doubt !== undefined) return DOUBT_TEXTS[doubt];
   if (low95 === null || high95 === null) return 'read at fewer than three numbers of connections';
   if (low95 <= 0) return 'no rise beyond its noise';

@@ -1,20 +1,10 @@
 /** A study as a report: for each name that varies, what its levels change. */
 import type { Study } from '../../protocol/documents/study.ts';
-import { levelsChart, levelsLegend } from '../charts/levels.ts';
 import { type Mismatch, mismatches } from '../compare/comparability.ts';
-import type { ComparedFigure } from '../compare/compare.ts';
-import {
-  ASPECTS,
-  answerText,
-  byAnswer,
-  comparedHead,
-  comparedRow,
-  differenceText,
-  headlineOf,
-  notes,
-} from '../compare/text.ts';
-import { type Document, type Drawings, grid, lines, type Section } from '../model/document.ts';
+import { ASPECTS, comparedTable, headlineOf, notes } from '../compare/text.ts';
+import { type Document, grid, lines, type Section } from '../model/document.ts';
 import { counted } from '../text/format.ts';
+import { answersOf } from './answers.ts';
 import { type Context, labelOf, type MeasuredRun, type Question, questionsOf } from './summarize.ts';
 
 const POOLED =
@@ -37,102 +27,57 @@ export function studyDocument(study: Study, runs: MeasuredRun[]): Document {
     sections: [
       ...listed('missing', 'Missing', holes),
       ...listed('doubts', 'Doubts', doubtsOf(runs, questions)),
-      ...questions.map(questionSection),
-      runsSection(study),
+      ...questions.filter(({ contexts }) => contexts.length > 0).map(questionSection),
+      reading(questions),
+      runsSection(study, runs),
     ],
   };
 }
 
-export function titleOfStudy({ name, title }: Study): string {
+function titleOfStudy({ name, title }: Study): string {
   return title || `Study ${name}`;
 }
 
 /** @returns `8 of 12 runs are done` */
-export function progressText({ runs, planned }: Study): string {
+function progressText({ runs, planned }: Study): string {
   const done = new Set(runs.map(({ block, levels }) => `${block} ${labelOf(levels)}`)).size;
   return `${done} of ${counted(planned, 'run')} ${planned === 1 ? 'is' : 'are'} done`;
 }
 
-/** One line for each level after the first: `on against off, with workers=2: worse in Connect time p99`. */
-function answersOf({ contexts }: Question): string[] {
-  return contexts.flatMap((context) =>
-    context.levels
-      .slice(1)
-      .map((_, index) => `${pairOf(context, index + 1)}: ${headlineOf(context.comparison, index + 1).text}`),
-  );
-}
-
-/** @returns `TLS: on against off, with workers=2` */
+/** @returns `on against off, with workers=2` */
 function pairOf({ levels, others }: Context, index: number): string {
   const withOthers = Object.keys(others).length > 0 ? `, with ${labelOf(others)}` : '';
   return `${levels[index]} against ${levels[0]}${withOthers}`;
 }
 
 function questionSection(question: Question, position: number): Section {
-  const { contexts } = question;
-  const tables = contexts.flatMap((context) =>
-    context.levels.slice(1).map((level, index) =>
-      grid(
-        pairOf(context, index + 1),
-        comparedHead(String(context.levels[0]), String(level)),
-        byAnswer(context.comparison.figures, index + 1).map((figure) => comparedRow(figure, index + 1)),
-        true,
-      ),
-    ),
+  const tables = question.contexts.flatMap((context) =>
+    context.levels.slice(1).map((level, index) => {
+      const { comparison, levels } = context;
+      const title = `${pairOf(context, index + 1)}: ${headlineOf(comparison, index + 1).text}`;
+      return comparedTable(title, comparison.figures, index + 1, [String(levels[0]), String(level)], true);
+    }),
   );
-  const figures = contexts.flatMap(({ comparison }) => comparison.figures);
-  const pooled = figures.some(({ differences }) => differences.some(({ noise }) => noise === 'study'));
   return {
     id: `question-${position + 1}`,
     title: `What does ${question.name} change?`,
-    blocks: [
-      lines('list', answersOf(question)),
-      charts(question),
-      lines('note', [
-        'Circles are means of the runs, with Student’s 95 % interval of the mean where there are three or more.',
-        ...notes(figures),
-        pooled && POOLED,
-      ]),
-      ...tables,
-    ],
+    blocks: tables,
   };
 }
 
-/** Those with an answer come first. */
-function charts({ levels, contexts }: Question): Drawings {
-  const names = contexts.map(({ others }) => labelOf(others));
-  const figures = new Map<string, ComparedFigure>();
-  for (const { comparison } of contexts) for (const figure of comparison.figures) figures.set(figure.path, figure);
-  const all = [...figures.values()].map((figure) => {
-    const compared = contexts.map(({ others, levels: own, comparison }) => ({
-      name: labelOf(others),
-      own,
-      figure: comparison.figures.find(({ path }) => path === figure.path),
-    }));
-    const answers = compared.flatMap(({ name, own, figure: one }) =>
-      (one?.differences ?? []).map((difference, index) => ({
-        answer: difference.answer,
-        text: `${[own[index + 1], name].filter(Boolean).join(', ')}: ${one && `${differenceText(one, difference)}, ${answerText(one, index + 1)}`}`,
-      })),
-    );
-    const beyond = answers.filter(({ answer }) => answer === 'better' || answer === 'worse').map(({ text }) => text);
-    const none = answers.some(({ answer }) => answer === 'no-difference') ? 'no difference seen' : 'inconclusive';
-    const series = compared.map(({ name, own, figure: one }) => ({
-      name,
-      spreads: levels.map((level) => one?.spreads[own.indexOf(level)] ?? null),
-    }));
-    const chart = levelsChart(figure, levels.map(String), series);
-    return { chart, note: beyond.length > 0 ? beyond : [none], answered: beyond.length > 0 };
-  });
+/** Once, below all tables. */
+function reading(questions: Question[]): Section {
+  const figures = questions.flatMap(({ contexts }) => contexts).flatMap(({ comparison }) => comparison.figures);
+  const pooled = figures.some(({ differences }) => differences.some(({ noise }) => noise === 'study'));
   return {
-    kind: 'charts',
-    legend: names.length > 1 ? levelsLegend(names) : [],
-    charts: all.sort((a, b) => Number(b.answered) - Number(a.answered)),
+    id: 'reading',
+    title: 'How to read the tables',
+    blocks: [lines('note', [...notes(figures), pooled && POOLED])],
   };
 }
 
-function runsSection({ runs }: Study): Section {
-  const rows = runs.map(({ number, block, levels, status, seconds, problem, result }) => [
+function runsSection(study: Study, measured: MeasuredRun[]): Section {
+  const rows = study.runs.map(({ number, block, levels, status, seconds, problem, result }) => [
     String(number),
     String(block),
     labelOf(levels),
@@ -146,9 +91,25 @@ function runsSection({ runs }: Study): Section {
     id: 'runs',
     title: 'Runs',
     lead: 'In the order in which they were made. Each block has every combination once.',
+    folded: true,
     appendix: true,
-    blocks: [grid('Runs', head, rows)],
+    blocks: [lines('text', [placeOf(measured)]), grid('Runs', head, rows)],
   };
+}
+
+/** @returns the machine, which the generator used, too, and what ran on it; null before the first run */
+function placeOf(runs: MeasuredRun[]): string | null {
+  const environments = runs.flatMap(({ result }) => result?.environment ?? []);
+  const all = [
+    ...new Set(
+      environments.flatMap(({ cpu, cpuCount, kernel, versions }) => [
+        `${cpu}, ${counted(cpuCount, 'core')}`,
+        kernel,
+        ...Object.entries(versions).map(([name, version]) => `${name} ${version}`),
+      ]),
+    ),
+  ];
+  return all.length === 0 ? null : `The generator’s machine: ${all.join('; ')}.`;
 }
 
 function listed(id: string, title: string, all: string[]): Section[] {

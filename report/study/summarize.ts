@@ -54,7 +54,7 @@ export function questionsOf(plan: Plan, runs: MeasuredRun[]): Question[] {
         ...sideOf(runs, { ...others, [name]: level }),
       }));
       // Two combinations have no more noise than they tell themselves.
-      return [{ others, levels, comparison: compare(sets, planned.length > 2 ? noise : undefined) }];
+      return [{ others, levels, comparison: compare(sets, planned.length > 2 ? noise : new Map()) }];
     });
     return { name, levels: all, contexts };
   });

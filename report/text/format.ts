@@ -1,6 +1,8 @@
 /** Numbers for readers: units, thousands separators, and no rounding in our favour. KB = 1,024 bytes. */
+import { oneLine } from '../../protocol/printable.ts';
+
 export const KB = 1024;
-const MB = 1024 * 1024;
+export const MB = 1024 * 1024;
 
 export function integer(value: number): string {
   return decimals(value, 0);
@@ -56,11 +58,15 @@ export function durationText(seconds: number): string {
   return seconds < 90 ? counted(Math.round(seconds), 'second') : counted(Math.round(seconds / 60), 'minute');
 }
 
-/** Breaks at spaces, but not before a percent sign. The first line keeps the text's own indent; the others begin with `indent`. */
+/**
+ * Breaks at spaces, but not before a percent sign. The first line keeps the text's own indent; the others begin with `indent`.
+ * Whatever is in the text, it is only text for a terminal.
+ */
 export function wrap(text: string, width: number, indent: string): string[] {
   const lines: string[] = [];
-  const body = text.trimStart();
-  let line = text.slice(0, text.length - body.length);
+  const shown = oneLine(text);
+  const body = shown.trimStart();
+  let line = shown.slice(0, shown.length - body.length);
   for (const [index, part] of body.split(/ (?!%)/).entries()) {
     if (index > 0 && line.length + 1 + part.length > width) {
       lines.push(line);
@@ -83,6 +89,11 @@ export function breakdown(counts: Record<string, number>): string {
     .toSorted(([, a], [, b]) => b - a)
     .map(([cause, count]) => `${cause} ${integer(count)}`)
     .join(', ');
+}
+
+/** Of counts by name. */
+export function total(counts: Record<string, number>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
 /** Begins with a capital letter, unless it begins with the name of a metric, and ends with a full stop. */

@@ -1,5 +1,6 @@
 /** Tables without lines: a head, then columns with right-aligned numbers. */
 import Table from 'cli-table3';
+import { oneLine } from '../../protocol/printable.ts';
 import { wrap } from './format.ts';
 
 const GAP = '  ';
@@ -28,7 +29,7 @@ export function table(
     colAligns: aligns,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0, compact: true },
   });
-  drawn.push(...(head.length > 0 ? [head] : []), ...rows);
+  drawn.push(...(head.length > 0 ? [head] : []), ...rows.map((cells) => cells.map(oneLine)));
   return drawn
     .toString()
     .split('\n')

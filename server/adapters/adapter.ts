@@ -1,4 +1,5 @@
 /** The interface of an adapter, which carries broadcasts from one worker to the others. */
+import { createRequire } from 'node:module';
 import type { Logger } from 'pino';
 import type { Server } from 'socket.io';
 import type { z } from 'zod';
@@ -43,4 +44,11 @@ export function defineAdapter<E extends z.ZodObject>(kind: {
   connect(io: Server, settings: z.output<E>, log: Logger): Promise<ConnectedAdapter>;
 }): AdapterKind {
   return kind;
+}
+
+const require = createRequire(import.meta.url);
+
+/** @returns name and version of an installed package */
+export function packageOf(name: string): string {
+  return `${name} ${require(`${name}/package.json`).version}`;
 }

@@ -1,9 +1,16 @@
 /** All adapters that `CAPACITY_ADAPTER` can choose. To add one: write its file, add it here. */
-import type { AdapterKind } from './adapter.ts';
-import { inMemory } from './in-memory.ts';
-import { redis } from './redis.ts';
-import { shardedDynamic, shardedDynamicPrivate, shardedStatic } from './redis-sharded.ts';
+import { z } from 'zod';
+import { type AdapterKind, defineAdapter } from './adapter.ts';
+import { redis, shardedDynamic, shardedDynamicPrivate, shardedStatic } from './redis.ts';
 import { redisStreams } from './redis-streams.ts';
+
+const inMemory = defineAdapter({
+  help: 'Socket.IO’s own: a broadcast reaches the members on the worker that publishes it',
+  clustered: false,
+  recovers: true,
+  environment: z.object({}),
+  connect: async () => ({ nameAndVersion: 'in-memory', errors: () => 0, close: async () => {} }),
+});
 
 export const ADAPTERS = {
   'in-memory': inMemory,

@@ -1,6 +1,5 @@
 /** `@socket.io/redis-streams-adapter`: broadcasts go through a stream, which every worker reads from where it was. */
-import { defineAdapter } from './adapter.ts';
-import { packageOf } from './package-of.ts';
+import { defineAdapter, packageOf } from './adapter.ts';
 import { type AnyRedisClient, RedisClients, redisEnvironment } from './redis-clients.ts';
 
 export const redisStreams = defineAdapter({

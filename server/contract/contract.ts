@@ -119,7 +119,6 @@ export function serveContract(
     for (const socket of namespace.sockets.values()) {
       for (const [event, handler] of handlers) socket.off(event, handler);
     }
-    rooms?.close();
   };
 }
 

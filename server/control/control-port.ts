@@ -5,17 +5,16 @@ import { monotonicUs } from '../../protocol/clock/clock.ts';
 import type { BroadcastOrder, BroadcastSent, WorkerStats } from '../../protocol/events.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
 import { VERSION } from '../../protocol/version.ts';
-import type { BatchWindow } from '../contract/batch-window.ts';
-import type { Guard } from '../guard.ts';
 import { openHttp } from '../http-listener.ts';
 import { type ControlRequests, serveControl } from './control.ts';
 import { EventLoopHistory } from './event-loop-history.ts';
 import { serveHttp } from './http.ts';
-import { currentValue, type Metrics } from './metrics.ts';
+import { currentValue } from './metrics.ts';
+import type { OwnFigures } from './own-figures.ts';
 import { tokenCheck } from './token.ts';
 import { InMemoryAdapter } from './versions.ts';
 import { readResources } from './worker-resources.ts';
-import { type CollectionCount, collectGarbage, type EventLoopWindow, processStats } from './worker-stats.ts';
+import { collectGarbage, processStats } from './worker-stats.ts';
 
 /** No request has more than a few lines. */
 const MAX_REQUEST_BYTES = 64 * 1024;
@@ -28,35 +27,19 @@ interface ControlPortOptions {
   controlPort: number;
   controlHost: string;
   tls: { key: string | Buffer; cert: string | Buffer } | undefined;
-  worker: string;
-  metrics: Metrics;
-  eventLoop: EventLoopWindow;
-  collections: CollectionCount;
-  batches: BatchWindow;
-  guard: Guard;
+  own: OwnFigures;
   publish(order: BroadcastOrder): Promise<BroadcastSent>;
   /** Of a room, on all workers. */
   members(room: string): Promise<number>;
   /** In the cluster. */
   servers(): Promise<number>;
-  counts: { connections(): number; accepted(): number; rooms(): number };
   describe(): Pick<WorkerStats, 'versions' | 'server' | 'stream'>;
 }
 
 /** @throws CapacityError PORT_UNAVAILABLE */
 export async function openControlPort(options: ControlPortOptions): Promise<{ port: number; close(): Promise<void> }> {
-  const {
-    controlPort: port,
-    controlHost: host,
-    tls,
-    worker,
-    guard,
-    metrics,
-    eventLoop,
-    collections,
-    batches,
-  } = options;
-  const { counts } = options;
+  const { controlPort: port, controlHost: host, tls } = options;
+  const { worker, guard, metrics, eventLoop, collections, batches, counts } = options.own;
   const isToken = tokenCheck(options.token);
   const parts = { worker, registry: metrics.registry, isToken, guard };
   const listener = await openHttp({ port, host, tls, purpose: 'control port' }, guard, (request, response) =>
@@ -65,6 +48,8 @@ export async function openControlPort(options: ControlPortOptions): Promise<{ po
   const instance = randomUUID();
   const controlIo = new Server(listener.http, {
     serveClient: false,
+    // A session by polling outlives its connection, so that nothing would bound how many a stranger has.
+    transports: ['websocket'],
     adapter: InMemoryAdapter,
     maxHttpBufferSize: MAX_REQUEST_BYTES,
     connectTimeout: CONNECT_TIMEOUT_MS,

@@ -71,7 +71,7 @@ export function serveControl(
 
 async function answer(requests: ControlRequests, event: string, args: unknown[]): Promise<ControlReply<unknown>> {
   if (!Object.hasOwn(REQUEST_ARGUMENTS, event)) {
-    return { ok: false, code: 'UNKNOWN_REQUEST', message: `there is no control request "${event}"` };
+    return { ok: false, code: 'VERSIONS_DIFFER', message: `there is no control request "${event}"` };
   }
   const name = event as keyof ControlRequests;
   const parsed = REQUEST_ARGUMENTS[name].safeParse(args);

@@ -1,11 +1,10 @@
 /** What a worker may use and has in use, and its machine: asked for rarely, since it takes some milliseconds. */
-import { readlinkSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { cpus, hostname, totalmem } from 'node:os';
 import type { WorkerMachine, WorkerResources } from '../../protocol/events.ts';
 import { readCgroup } from '../../protocol/machine/cgroup.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
-import { parseSmapsRollup, readCpu, readMemory, readTcpBytes, readTcpSockets } from '../../protocol/machine/kernel.ts';
+import { parseSmapsRollup, readCpu, readMemory, readTcpBytes } from '../../protocol/machine/kernel.ts';
 import { openFileLimits } from '../../protocol/machine/open-files.ts';
 import { usableCores } from '../../protocol/machine/usable.ts';
 
@@ -36,8 +35,6 @@ function machine(): WorkerMachine {
     memoryBytes: totalmem(),
     usedBytes: told(() => readMemory().usedBytes),
     tcpBytes: told(readTcpBytes),
-    tcpSockets: told(readTcpSockets),
-    networkNamespace: told(() => readlinkSync('/proc/self/ns/net')) ?? '',
     cpu: told(readCpu),
   };
 }

@@ -16,15 +16,7 @@ const RESOLUTION_MS = 20;
 
 type ProcessStats = Pick<
   WorkerStats,
-  | 'pid'
-  | 'uptimeSeconds'
-  | 'rssBytes'
-  | 'heapUsedBytes'
-  | 'heapTotalBytes'
-  | 'externalBytes'
-  | 'arrayBuffersBytes'
-  | 'cpuUserUs'
-  | 'cpuSystemUs'
+  'pid' | 'uptimeSeconds' | 'rssBytes' | 'heapUsedBytes' | 'externalBytes' | 'cpuUserUs' | 'cpuSystemUs'
 >;
 
 /** @returns memory in bytes, CPU in microseconds since the process began */
@@ -36,9 +28,7 @@ export function processStats(): ProcessStats {
     uptimeSeconds: process.uptime(),
     rssBytes: memory.rss,
     heapUsedBytes: memory.heapUsed,
-    heapTotalBytes: memory.heapTotal,
     externalBytes: memory.external,
-    arrayBuffersBytes: memory.arrayBuffers,
     cpuUserUs: cpu.user,
     cpuSystemUs: cpu.system,
   };

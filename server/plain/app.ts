@@ -9,13 +9,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import type { WebSocket } from 'ws';
 import type { ServerConfig } from '../config.ts';
-import { BatchWindow } from '../contract/batch-window.ts';
 import { openControlPort } from '../control/control-port.ts';
 import { nodeFlags } from '../control/describe-server.ts';
-import { createMetrics } from '../control/metrics.ts';
+import { OwnFigures } from '../control/own-figures.ts';
 import { bundled, bundledWs } from '../control/versions.ts';
-import { CollectionCount, EventLoopWindow } from '../control/worker-stats.ts';
-import { Guard } from '../guard.ts';
 import { listen } from '../listen.ts';
 import { tuningOptions } from '../tunings.ts';
 import { PlainContract } from './contract.ts';
@@ -42,22 +39,17 @@ export function createPlainApp(config: ServerConfig, log: Logger = pino({ level:
   const http = createServer((_request, response) => response.writeHead(404).end('This is a WebSocket server.\n'));
   const { perMessageDeflate } = tuningOptions(config.tunings);
   const wss = new WebSocketServer({ server: http, maxPayload: MAX_PAYLOAD_BYTES, perMessageDeflate });
-  const eventLoop = new EventLoopWindow();
-  const collections = new CollectionCount();
-  const batches = new BatchWindow();
   let accepted = 0;
   wss.on('connection', () => {
     accepted++;
   });
-  const counts = { connections: () => wss.clients.size, accepted: () => accepted, rooms: () => contract.rooms.size };
-  const metrics = createMetrics(counts, worker, eventLoop);
-  const contract = new PlainContract(worker, metrics);
-  const opened: { close(): void | Promise<void> }[] = [
-    eventLoop,
-    collections,
-    batches,
-    { close: pingInTurn(wss.clients, pingIntervalMs) },
-  ];
+  const own = new OwnFigures(worker, {
+    connections: () => wss.clients.size,
+    accepted: () => accepted,
+    rooms: () => contract.rooms.size,
+  });
+  const contract = new PlainContract(worker, own.metrics);
+  const opened: { close(): void | Promise<void> }[] = [own, { close: pingInTurn(wss.clients, pingIntervalMs) }];
 
   function onMessage(this: WebSocket, data: Buffer, isBinary: boolean): void {
     // Anything else is the answer to a ping, or a goodbye.
@@ -80,16 +72,10 @@ export function createPlainApp(config: ServerConfig, log: Logger = pino({ level:
         controlPort: config.controlPort,
         controlHost: config.controlHost,
         tls: undefined,
-        worker,
-        metrics,
-        eventLoop,
-        collections,
-        batches,
-        guard: new Guard(metrics.countMalformed),
+        own,
         publish: (order) => contract.publish(order),
         members: async (room) => contract.members(room),
         servers: async () => 1,
-        counts,
         describe: () => describe(config),
       });
       opened.push(control);

@@ -1,16 +1,16 @@
 /** Planned faults of a stack: what a deploy, a crash or an administrator does to it. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { CapacityError } from '../../protocol/errors.ts';
 import type { StackFault } from '../../protocol/fault.ts';
 import { isRetiring } from './nginx.ts';
 import { reloadWorkers } from './pm2.ts';
-import { redisParts, restartOwnRedis } from './redis/redis-nodes.ts';
+import { redisParts, restartOwnRedis } from './redis/own-redis.ts';
+import { waitFor } from './server-process.ts';
 import { childrenOf, isAlive, type ProcessRef, waitUntilGone } from './state/processes.ts';
 import { pidsOfRedis, recordNginxWorkers, refOf, refsOf, type StackState } from './state/state.ts';
 
 const RELOAD_TIMEOUT_MS = 10_000;
 const STOP_TIMEOUT_MS = 10_000;
-const POLL_MS = 25;
+const SEE_LOG = 'see its log: npx socketio-capacity stack status names the folder';
 
 /** @returns why this stack cannot suffer the fault; undefined if it can */
 export function whyNot(fault: StackFault, { nginxPid, redisNodes }: StackState): string | undefined {
@@ -49,8 +49,7 @@ function killWorker(state: StackState): void {
   const [worker] = state.workers;
   const ref = refOf(state, worker?.pid);
   if (!ref || !isAlive(ref)) {
-    const fix = 'see its log: npx socketio-capacity stack status names the folder';
-    throw new CapacityError('START_FAILED', `Worker ${worker?.id} is not running, so it cannot be killed.`, fix);
+    throw new CapacityError('START_FAILED', `Worker ${worker?.id} is not running, so it cannot be killed.`, SEE_LOG);
   }
   process.kill(ref.pid, 'SIGKILL');
 }
@@ -60,21 +59,16 @@ async function reloadNginx(state: StackState, save: () => void): Promise<void> {
   const master = refOf(state, state.nginxPid) as ProcessRef;
   const before = new Set(childrenOf(master.pid));
   if (isAlive(master)) process.kill(master.pid, 'SIGHUP');
-  const deadline = performance.now() + RELOAD_TIMEOUT_MS;
   const isDone = () => {
     const now = childrenOf(master.pid);
     return now.some((pid) => !before.has(pid)) && now.every((pid) => !before.has(pid) || isRetiring(pid));
   };
-  while (!isDone()) {
-    if (performance.now() > deadline) {
-      const fix = 'see its log: npx socketio-capacity stack status names the folder';
-      throw new CapacityError(
-        'START_FAILED',
-        'nginx was told to reload, and did not replace its worker processes.',
-        fix,
-      );
-    }
-    await sleep(POLL_MS);
+  if (!(await waitFor(isDone, RELOAD_TIMEOUT_MS))) {
+    throw new CapacityError(
+      'START_FAILED',
+      'nginx was told to reload, and did not replace its worker processes.',
+      SEE_LOG,
+    );
   }
   recordNginxWorkers(state);
   save();

@@ -9,7 +9,6 @@ import { ERROR_CODES, type ErrorCode } from '../../protocol/codes/error-codes.ts
 import { CapacityError, describeError, startRefused } from '../../protocol/errors.ts';
 import { bringUp, type StackOptions } from './start.ts';
 import { readState, type StackState } from './state/state.ts';
-import { explainDiskError } from './state/state-dir.ts';
 import { takeDown } from './takedown.ts';
 
 export type KeeperAnswer = { state: StackState } | { error: Failure };
@@ -51,7 +50,7 @@ async function keep(options: StackOptions): Promise<void> {
     await answer({ state });
     if (!options.persistent) await aborted(leaving.signal);
   } catch (error) {
-    if (!leaving.signal.aborted) await answer({ error: failureOf(explainDiskError(error, options.stateDir)) });
+    if (!leaving.signal.aborted) await answer({ error: failureOf(error) });
     process.exitCode = 1;
   } finally {
     if (claimed) await takeDown(options.stateDir, latest(options.stateDir, claimed));

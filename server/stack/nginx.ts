@@ -2,17 +2,16 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
 import { CapacityError } from '../../protocol/errors.ts';
 import { type CertificateFiles, makeCertificate } from './certificate.ts';
-import { logTail } from './logs.ts';
 import type { Plan } from './plan.ts';
-import { isAlive, type ProcessRef, spawnDetached, terminate } from './state/processes.ts';
+import { startServer } from './server-process.ts';
+import type { ProcessRef } from './state/processes.ts';
 
 /** The configuration of the proxy, with names in double braces. */
 export const TEMPLATE = join(import.meta.dirname, '../../nginx/nginx.conf.template');
-const START_TIMEOUT_MS = 10_000;
+const FIX = 'Correct what the lines above, which are nginx’s own, report; nginx/README.md explains each setting.';
 
 export interface NginxOptions {
   /** Path of the program. */
@@ -122,17 +121,19 @@ export async function startNginx(options: NginxOptions): Promise<ProcessRef> {
 
   const args = ['-p', options.dir, '-c', configFile];
   const check = await execa(options.nginx, ['-t', '-q', ...args], { all: true, reject: false });
-  if (check.failed) throw failed(`nginx refuses its configuration ${configFile}:\n${check.all || check.shortMessage}`);
-
-  const logFile = join(options.logDir, 'nginx.log');
-  const master = await spawnDetached(options.nginx, args, logFile);
-  const deadline = performance.now() + START_TIMEOUT_MS;
-  while (isAlive(master) && performance.now() < deadline) {
-    if (await answers(statusUrl(options.statusPort))) return master;
-    await sleep(25);
+  if (check.failed) {
+    const message = `nginx refuses its configuration ${configFile}:\n${check.all || check.shortMessage}`;
+    throw new CapacityError('START_FAILED', message, FIX);
   }
-  await terminate([master], 2_000);
-  throw failed(`nginx did not start:\n${logTail(logFile)}`);
+
+  return startServer({
+    name: 'nginx',
+    program: options.nginx,
+    args,
+    logFile: join(options.logDir, 'nginx.log'),
+    fix: FIX,
+    answers: () => answers(statusUrl(options.statusPort)),
+  });
 }
 
 /** @returns whether it is a worker that a reload has replaced, and that only waits for its last connections to end */
@@ -157,10 +158,24 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-function failed(message: string): CapacityError {
-  return new CapacityError(
-    'START_FAILED',
-    message,
-    'Correct what the lines above, which are nginx’s own, report; nginx/README.md explains each setting.',
-  );
+/** How often the workers of a stack ping. */
+export interface Ping {
+  intervalMs: number;
+  /** How long a worker waits for the answer. */
+  timeoutMs: number;
+}
+
+const MIN_PROXY_TIMEOUT_SECONDS = 90;
+
+/** The workers inherit the environment and read the same variables, which they check. */
+export function pingOf(env: NodeJS.ProcessEnv): Ping {
+  return {
+    intervalMs: Number(env.CAPACITY_PING_INTERVAL_MS || 25_000),
+    timeoutMs: Number(env.CAPACITY_PING_TIMEOUT_MS || 20_000),
+  };
+}
+
+/** @returns the proxy's: twice a ping cycle, so that Socket.IO finds dead connections, and never the proxy */
+export function proxyTimeoutSeconds({ intervalMs, timeoutMs }: Ping): number {
+  return Math.max(MIN_PROXY_TIMEOUT_SECONDS, Math.ceil((2 * (intervalMs + timeoutMs)) / 1000));
 }

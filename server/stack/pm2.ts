@@ -69,7 +69,6 @@ export async function startWorkers(pm2Home: string, settings: WorkerSettings): P
   // PM2 would sample the host every 30 s, which would show in the measurements.
   writeFileSync(join(pm2Home, 'module_conf.json'), JSON.stringify({ pm2: { sysmonit: 'false' } }));
   await pm2(pm2Home, ['start', ECOSYSTEM], {
-    STACK_WORKERS: String(settings.workers.length),
     STACK_PORTS: settings.workers.map((worker) => worker.port).join(),
     STACK_CONTROL_PORTS: settings.workers.map((worker) => worker.controlPort).join(),
     STACK_TOKEN: settings.token,

@@ -1,6 +1,5 @@
 /** The Node that runs the workers: this process's own, or the one that the user names. */
-import { accessSync, constants, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
@@ -8,9 +7,9 @@ import { CapacityError } from '../../protocol/errors.ts';
 export const environmentSchema = z.object({
   SERVER_NODE: z
     .string()
-    .regex(/^\d+\.\d+\.\d+$|\//, 'must be a version such as 22.22.2, or the path of a node binary')
+    .regex(/^\d+\.\d+\.\d+$/, 'must be a version such as 22.22.2')
     .optional()
-    .describe('Node of the stack’s workers: a version that npm has installed, or the path of a `node`; 22.18 or newer'),
+    .describe('Node of the stack’s workers: a version that npm has installed, 22.18 or newer'),
 });
 
 /**
@@ -26,24 +25,14 @@ export function serverNode(environment: NodeJS.ProcessEnv = process.env): string
     const message = `SERVER_NODE=${SERVER_NODE} ${error.issues[0]?.message}`;
     throw new CapacityError('CONFIG_INVALID', message, 'correct the variable');
   }
-  if (SERVER_NODE.includes('/')) {
-    if (isExecutable(resolve(SERVER_NODE))) return resolve(SERVER_NODE);
-    const fix = 'correct the path, or give a version that npm installs, such as 22.22.2';
-    throw new CapacityError('NOT_INSTALLED', `SERVER_NODE=${SERVER_NODE} is not a program`, fix);
-  }
-  const folders = [
-    ...(CAPACITY_MODULES ? [resolve(CAPACITY_MODULES, 'node_modules')] : []),
-    resolve('node_modules'),
-    ...(createRequire(import.meta.url).resolve.paths('node') ?? []),
-  ];
-  const installed = folders.map((folder) => join(folder, 'node'));
-  const found = installed.find((path) => versionOf(path) === SERVER_NODE && isExecutable(join(path, 'bin/node')));
+  const folders = [...(CAPACITY_MODULES ? [resolve(CAPACITY_MODULES, 'node_modules')] : []), resolve('node_modules')];
+  const found = folders.map((folder) => join(folder, 'node')).find((path) => versionOf(path) === SERVER_NODE);
   if (found) return join(found, 'bin/node');
   const folder = CAPACITY_MODULES || 'server-modules';
   throw new CapacityError(
     'NOT_INSTALLED',
     `Node ${SERVER_NODE}, which SERVER_NODE names for the workers, is not installed`,
-    `npm install --prefix ${folder} node@${SERVER_NODE}, and set CAPACITY_MODULES=${folder}; or give the path of a binary: SERVER_NODE=/path/to/node`,
+    `npm install --prefix ${folder} node@${SERVER_NODE}, and set CAPACITY_MODULES=${folder}`,
   );
 }
 
@@ -52,14 +41,5 @@ function versionOf(path: string): string | undefined {
     return JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')).version;
   } catch {
     return undefined;
-  }
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
   }
 }

@@ -2,15 +2,13 @@
  * `npm run setup`: finds or installs nginx and redis-server. Exit codes: 0 both are installed; 4 they are not and
  * cannot be installed from here.
  */
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { execa, type ResultPromise } from 'execa';
-import { banServiceStarts, liftLeftover } from './service-ban.ts';
-import { findTool, searchDirs, type Tool, toolVersion } from './tools.ts';
+import { execa } from 'execa';
+import { findTool, searchDirs, type Tool } from './tools.ts';
 
 /** On Debian and Ubuntu, package, program and service have the same name. */
 const TOOLS: Tool[] = ['nginx', 'redis-server'];
-
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export interface SetupSystem {
   /** Folders in which programs are searched. */
@@ -23,13 +21,10 @@ export interface SetupSystem {
 
 /** Finds or installs both programs; prints one line for each. @returns the exit code */
 export async function setup(system: SetupSystem): Promise<0 | 4> {
-  if (system.isRoot && liftLeftover(system.policyFile)) {
-    system.print(`Removed ${system.policyFile}, which a killed setup had left to keep services from starting.`);
-  }
   const missing: Tool[] = [];
   for (const tool of TOOLS) {
     const path = findTool(tool, system.dirs);
-    if (path) system.print(`${tool} ${await toolVersion(tool, path)} found: ${path}`);
+    if (path) system.print(`${tool} found: ${path}`);
     else missing.push(tool);
   }
   if (missing.length === 0) return 0;
@@ -51,41 +46,47 @@ export async function setup(system: SetupSystem): Promise<0 | 4> {
   const stillMissing = missing.filter((tool) => !findTool(tool, system.dirs));
   for (const tool of missing) {
     const path = findTool(tool, system.dirs);
-    if (path) system.print(`${tool} ${await toolVersion(tool, path)} installed: ${path}`);
+    if (path) system.print(`${tool} installed: ${path}`);
     else system.print(`${tool} is still missing after apt-get install.`);
   }
   return stillMissing.length === 0 ? 0 : 4;
 }
 
-/**
- * Passes signals on to apt-get, which then ends in an orderly way; nothing is left half installed, and no ban remains.
- */
 async function install(aptGet: string, tools: Tool[], system: SetupSystem): Promise<void> {
-  let running: ResultPromise | undefined;
-  let interruption: NodeJS.Signals | undefined;
-  const interrupt = (signal: NodeJS.Signals) => {
-    interruption = signal;
-    running?.kill(signal);
-  };
-  const apt = async (...args: string[]) => {
-    // No SIGKILL after a while: dpkg could be in the middle of a package.
-    running = execa(aptGet, args, { env: { DEBIAN_FRONTEND: 'noninteractive' }, forceKillAfterDelay: false });
-    await running;
-    if (interruption) throw new Error(`interrupted by ${interruption}`);
-  };
-  for (const signal of SIGNALS) process.on(signal, interrupt);
+  // No SIGKILL after a while: dpkg could be in the middle of a package.
+  const options = { env: { DEBIAN_FRONTEND: 'noninteractive' }, forceKillAfterDelay: false } as const;
+  await execa(aptGet, ['update', '-q'], options);
+  const lift = banServiceStarts(system.policyFile);
   try {
-    await apt('update', '-q');
-    const lift = banServiceStarts(system.policyFile);
-    try {
-      await apt('install', '-y', '-q', '--no-install-recommends', ...tools);
-    } finally {
-      lift();
-      await disable(tools, system);
-    }
+    await execa(aptGet, ['install', '-y', '-q', '--no-install-recommends', ...tools], options);
   } finally {
-    for (const signal of SIGNALS) process.off(signal, interrupt);
+    lift();
+    await disable(tools, system);
   }
+}
+
+/**
+ * Debian's packages run `policy-rc.d` before they start a service: its exit code 101 forbids that. An existing one, as in
+ * containers, remains in effect. Ours forbids nothing once this process has ended, however it ends.
+ * @returns a function that lifts the ban
+ */
+function banServiceStarts(policyFile: string): () => void {
+  const mark = '# socketio-capacity setup';
+  if (existsSync(policyFile) && !readFileSync(policyFile, 'utf8').includes(mark)) return () => {};
+  writeFileSync(policyFile, `#!/bin/sh\n${mark}\nkill -0 ${process.pid} 2>/dev/null && exit 101\nexit 0\n`, {
+    mode: 0o755,
+  });
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  const lift = () => {
+    for (const signal of signals) process.off(signal, onSignal);
+    rmSync(policyFile, { force: true });
+  };
+  const onSignal = (signal: NodeJS.Signals) => {
+    lift();
+    process.kill(process.pid, signal);
+  };
+  for (const signal of signals) process.on(signal, onSignal);
+  return lift;
 }
 
 /** They would otherwise start at the next boot. Applies only to what was just installed, so to no service in use. */

@@ -1,17 +1,16 @@
 /** Brings a stack up, process by process, and records each in the state before the next one starts. */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { CapacityError } from '../../protocol/errors.ts';
 import { logTail } from './logs.ts';
-import { startNginx, statusUrl } from './nginx.ts';
-import { pingOf, proxyTimeoutSeconds } from './ping.ts';
+import { pingOf, proxyTimeoutSeconds, startNginx, statusUrl } from './nginx.ts';
 import { planStack, readMachine } from './plan.ts';
 import { daemonPid, type Pm2Worker, requirePm2, startWorkers } from './pm2.ts';
 import { assertFree, freePorts } from './ports.ts';
+import { startOwnRedis } from './redis/own-redis.ts';
 import { assertRedisAnswers } from './redis/redis.ts';
-import { startOwnRedis } from './redis/redis-nodes.ts';
 import { serverNode } from './server-node.ts';
+import { waitFor } from './server-process.ts';
 import { processRef } from './state/processes.ts';
 import {
   claimState,
@@ -155,18 +154,16 @@ export function recordWorkers(state: StackState, workers: Pm2Worker[]): void {
 
 async function assertHealthy(worker: Pm2Worker, state: StackState): Promise<void> {
   const controlUrl = state.workers.find(({ id }) => id === worker.id)?.controlUrl;
-  const deadline = performance.now() + HEALTH_TIMEOUT_MS;
   let problem = `is ${worker.status} after ${worker.restarts} restarts`;
   // A worker that was already restarted will fail again.
-  while (worker.status === 'online' && worker.restarts === 0 && performance.now() < deadline) {
-    try {
-      const response = await fetch(`${controlUrl}/healthz`, { signal: AbortSignal.timeout(2_000) });
-      if (response.ok) return;
-      problem = `answers ${response.status} to ${controlUrl}/healthz`;
-    } catch {
-      problem = `does not answer ${controlUrl}/healthz`;
-    }
-    await sleep(50);
+  if (worker.status === 'online' && worker.restarts === 0) {
+    problem = `does not answer ${controlUrl}/healthz`;
+    const isHealthy = () =>
+      fetch(`${controlUrl}/healthz`, { signal: AbortSignal.timeout(2_000) }).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    if (await waitFor(isHealthy, HEALTH_TIMEOUT_MS)) return;
   }
   throw new CapacityError(
     'START_FAILED',

@@ -1,7 +1,6 @@
 /** The two programs that npm cannot install. */
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { execa } from 'execa';
 import { CapacityError } from '../../protocol/errors.ts';
 
 export type Tool = 'nginx' | 'redis-server';
@@ -31,14 +30,8 @@ export function requireTool(tool: Tool, dirs = searchDirs()): string {
   const path = findTool(tool, dirs);
   if (path) return path;
   throw new CapacityError(
-    tool === 'nginx' ? 'NOT_INSTALLED' : 'NOT_INSTALLED',
+    'NOT_INSTALLED',
     `${tool} is not installed.`,
     `Install it (npm run setup, or: apt-get install ${tool}), or run without nginx and Redis: PROFILE=embedded`,
   );
-}
-
-/** @returns e.g. `1.22.1`, or `unknown` if the program does not print it */
-export async function toolVersion(tool: Tool, path: string): Promise<string> {
-  const { all } = await execa(path, [tool === 'nginx' ? '-v' : '--version'], { all: true, reject: false });
-  return /(?:nginx\/|v=)(\d[\w.]*)/.exec(all)?.[1] ?? 'unknown';
 }

@@ -1,12 +1,18 @@
 /** The WebSocket servers under Socket.IO that `CAPACITY_WEBSOCKETS` can choose. To add one: write its file, add it here. */
+import { bundledWs } from '../control/versions.ts';
+import { importOptional } from '../optional-packages.ts';
 import type { Attach } from './attach.ts';
-import { attachToEiows } from './eiows.ts';
+import { attachToHttp } from './http.ts';
 import { attachToUws } from './uwebsockets.ts';
-import { attachToWs } from './ws.ts';
 
 export const WEBSOCKETS = {
-  ws: attachToWs,
-  eiows: attachToEiows,
+  /** It comes with Engine.IO. */
+  ws: async (options) => attachToHttp(options, bundledWs()),
+  /** In place of `ws`, behind Node's HTTP server. */
+  eiows: async (options, modules) => {
+    const { module, version } = await importOptional<{ Server: unknown }>('eiows@11.1.1', modules);
+    return attachToHttp({ ...options, wsEngine: module.Server }, `eiows ${version}`);
+  },
   'uWebSockets.js': attachToUws,
 } satisfies Record<string, Attach>;
 

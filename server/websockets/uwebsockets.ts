@@ -7,8 +7,7 @@ import { importOptional } from '../optional-packages.ts';
 import type { Attach, AttachedServer } from './attach.ts';
 
 /** npm has µWebSockets.js only as uws-pack, which contains the same binaries. */
-const NAMES = ['uWebSockets.js', 'uws-pack'];
-const INSTALL = 'uws-pack@20.0.8';
+const PACKAGE = 'uws-pack@20.0.8';
 
 type ListenSocket = object;
 interface Response {
@@ -31,7 +30,7 @@ interface Uws {
 }
 
 export const attachToUws: Attach = async (options, modules) => {
-  const { module, name, version } = await importOptional<Uws | { default: Uws }>(NAMES, INSTALL, modules);
+  const { module, version } = await importOptional<Uws | { default: Uws }>(PACKAGE, modules);
   const uws = 'App' in module ? module : module.default;
   const app = uws.App();
   const io = new Server(options);
@@ -39,8 +38,7 @@ export const attachToUws: Attach = async (options, modules) => {
   const compression = options.perMessageDeflate ? { compression: uws.SHARED_COMPRESSOR } : {};
   io.attachApp(app, compression as Partial<ServerOptions>);
   app.any('/*', (response) => response.writeStatus('404 Not Found').end('This is a Socket.IO server.\n'));
-  const label = name === 'uWebSockets.js' ? `${name} ${version}` : `uWebSockets.js (${name} ${version})`;
-  return attached(io, app, uws, label);
+  return attached(io, app, uws, `uWebSockets.js (uws-pack ${version})`);
 };
 
 function attached(io: Server, app: UwsApp, uws: Uws, nameAndVersion: string): AttachedServer {

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { z } from 'zod';
 import { referencePages } from '../../docs/reference/generate.ts';
 import { keysOf, nodeOf } from '../../docs/reference/schema.ts';
-import { Descriptions } from '../../docs/reference/tables.ts';
+import { optionRows } from '../../docs/reference/tables.ts';
 import { codes, page, plain, ROOT, rows, section } from '../helpers/pages.ts';
 import { MAY_IMPORT } from '../helpers/rooms.ts';
 
@@ -32,7 +32,7 @@ describe('the reference', () => {
 });
 
 describe('a key of a schema', () => {
-  const rowsOf = (schema: z.ZodType) => new Descriptions().options(nodeOf(schema));
+  const rowsOf = (schema: z.ZodType) => optionRows(nodeOf(schema));
   const number = z.number().describe('a number');
 
   it('is refused without a description', () => {

@@ -4,8 +4,7 @@ import { it } from 'node:test';
 import { FURTHER_LAYERS, LAYERS } from '../../plugin/samplers/layers/index.ts';
 import { VERDICT_REASONS } from '../../protocol/codes/verdict-reasons.ts';
 import { LIMITS } from '../../report/figures/limits.ts';
-import { TERMS } from '../../report/model/terms.ts';
-import { anchor, codes, firstColumn, page, rows, section, sections } from '../helpers/pages.ts';
+import { codes, firstColumn, page, rows, section } from '../helpers/pages.ts';
 import { ZOO } from '../helpers/zoo/index.ts';
 
 function assertSame(documented: string[], existing: string[]): void {
@@ -20,12 +19,6 @@ it('the table of layers has every figure of the samplers', () => {
 
 it('the table of limits has every limit', () => {
   assertSame(firstColumn(section(page('docs/method.md'), 'Capacity')), LIMITS);
-});
-
-it('the method has a heading for every term of a report', () => {
-  const headings = sections(page('docs/method.md')).map(({ heading }) => anchor(heading));
-  const missing = Object.values(TERMS).filter((term) => !headings.includes(term.anchor));
-  assert.deepEqual(missing, []);
 });
 
 it('the table of what a run notices has every reason of the zoo, and no unknown one', () => {

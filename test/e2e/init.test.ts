@@ -15,7 +15,7 @@ function folder(t: TestContext): string {
 describe('init', () => {
   it('writes the scenario that the options describe, and does not overwrite a file', async (t) => {
     const cwd = folder(t);
-    const joining = ['--join', 'subscribe', '--room', 'news'];
+    const joining = ['--emit', '["subscribe", "news"]'];
     const options = ['--url', 'http://localhost:3000', '--listen', '0', '--connections', '40', ...joining];
     const { code, stdout, stderr } = await cli(cwd, 'init', ...options);
     assert.equal(code, 0, stderr);
@@ -41,13 +41,13 @@ describe('init', () => {
 
   it('reports what it wrote as JSON', async (t) => {
     const { stdout } = await cli(folder(t), 'init', '--json', '--url', 'http://10.0.0.1', '--instrumented');
-    const { file, controlUrls, join } = JSON.parse(stdout);
+    const { file, controlUrl, flow } = JSON.parse(stdout);
     assert.deepEqual(
-      { file, controlUrls, join },
+      { file, controlUrl, flow },
       {
         file: 'capacity.yml',
-        controlUrls: ['http://10.0.0.1:3200'],
-        join: { event: 'join_room', args: ['capacity'] },
+        controlUrl: 'http://10.0.0.1:3200',
+        flow: [{ emit: ['join_room', 'capacity'] }],
       },
     );
   });
@@ -57,13 +57,12 @@ describe('init', () => {
     const answers: Answer[] = [
       [/URL of the server/, 'http://localhost:5000'],
       [/instrument\(io\)/, 'y'],
-      [/Room/, ''],
     ];
     const { code, shown, left } = await cliOnTerminal(cwd, answers, 'init', '--connections', '40');
     assert.deepEqual([code, left], [0, []], shown);
     const text = readFileSync(join(cwd, 'capacity.yml'), 'utf8');
-    assert.match(text, /target: "http:\/\/localhost:5000\/"/);
+    assert.match(text, /target: "http:\/\/localhost:5000"/);
     assert.match(text, /urls: \["http:\/\/localhost:3200"\]/);
-    assert.match(text, /room: "capacity"/);
+    assert.match(text, /room: capacity/);
   });
 });

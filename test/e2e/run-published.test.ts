@@ -1,19 +1,36 @@
-/** A run whose metrics Artillery's plugin publish-metrics passes on: to a Pushgateway, by OpenTelemetry and by StatsD. */
+/** What leaves a run while Artillery works: publish-metrics to three receivers, and `--record` to a stand-in of Artillery Cloud. */
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
-import { it } from 'node:test';
+import { json, text } from 'node:stream/consumers';
+import { describe, it, type TestContext } from 'node:test';
+import { startApp, TOKEN } from '../helpers/app.ts';
 import { goodResult, quickScript, startRun } from '../helpers/run.ts';
 
-it('publish-metrics receives the metrics of the run, once', async (t) => {
-  const received: Record<string, string> = { '/pushgateway': '', '/otlp': '', statsd: '' };
+interface Event {
+  eventType: string;
+  eventData: { aggregate?: { counters?: Record<string, number> }; exitCode?: number; isEarlyStop?: boolean };
+}
+
+const CLOUD: Record<string, object> = {
+  '/api/user/whoami': { id: 'u1', email: 'someone@example.org', activeOrg: 'o1' },
+  '/api/ping': {},
+  '/api/events': {},
+};
+
+/** @param status of the load test, as its page in the Cloud has it */
+async function startReceivers(t: TestContext, status: () => object = () => ({ status: 'RUNNING' })) {
+  const events: Event[] = [];
+  const received = { pushgateway: '', otlp: '', statsd: '' };
   const http = createServer(async (request, response) => {
-    const path = Object.keys(received).find((known) => request.url?.startsWith(known)) ?? '';
-    received[path] += await text(request);
-    response.end('{}');
+    const { url = '' } = request;
+    const [, first] = url.split('/');
+    if (url === '/api/events') events.push((await json(request)) as Event);
+    if (first === 'pushgateway' || first === 'otlp') received[first] += await text(request);
+    const reply = first === 'api' ? (CLOUD[url] ?? status()) : {};
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(reply));
   });
   http.listen(0, '127.0.0.1');
   const udp = createSocket('udp4', (message) => (received.statsd += `${message}\n`));
@@ -21,40 +38,62 @@ it('publish-metrics receives the metrics of the run, once', async (t) => {
   t.after(() => [http.close(), udp.close()]);
   await Promise.all([once(http, 'listening'), once(udp, 'listening')]);
   const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
-  const quick = quickScript();
-  const plugins = {
+  const publishers = [
+    { type: 'prometheus', pushgateway: `${url}/pushgateway` },
+    { type: 'open-telemetry', metrics: { exporter: 'otlp-http', endpoint: `${url}/otlp` } },
+    { type: 'statsd', host: '127.0.0.1', port: udp.address().port, prefix: 'artillery.' },
+  ];
+  const env = { ARTILLERY_CLOUD_ENDPOINT: url, ARTILLERY_CLOUD_API_KEY: 'key' };
+  const last = (type: string) => events.findLast(({ eventType }) => eventType === type)?.eventData;
+  return { received, events, last, publishers, env };
+}
+
+async function script(t: TestContext, options: object = {}) {
+  const app = await startApp();
+  t.after(() => app.close());
+  return quickScript({ target: app.url }, { control: { urls: [app.controlUrl], token: TOKEN }, ...options });
+}
+
+describe('a run', { concurrency: 2 }, () => {
+  it('sends its metrics to all receivers, each once, and its exit code', async (t) => {
+    const { received, events, last, publishers, env } = await startReceivers(t);
+    const { config, scenarios } = await script(t);
     // Before ours, so that it hears Artillery's events first.
-    'publish-metrics': [
-      { type: 'prometheus', pushgateway: `${url}/pushgateway` },
-      { type: 'open-telemetry', metrics: { exporter: 'otlp-http', endpoint: `${url}/otlp` } },
-      { type: 'statsd', host: '127.0.0.1', port: udp.address().port, prefix: 'artillery.' },
-    ],
-    ...quick.config.plugins,
-  };
-  const run = startRun(t, {
-    script: { ...quick, config: { ...quick.config, plugins } },
-    env: { PROFILE: 'embedded' },
+    const plugins = { 'publish-metrics': publishers, ...config.plugins };
+    const run = startRun(t, { script: { config: { ...config, plugins }, scenarios }, env, args: ['--record'] });
+    const { latency } = await goodResult(run);
+
+    const { p99, max } = latency.oneWayMs as { p99: number | null; max: number };
+    const { pushgateway, otlp, statsd } = received;
+    assert.match(pushgateway, /metric="socketio_delivery_coverage"[^}\n]*\} 1$/m);
+    assert.match(pushgateway, RegExp(`metric="socketio_broadcast_latency_p99"[^}]*\\} ${p99 ?? max}\n`));
+    assert.match(otlp, /socketio\.delivery\.coverage/);
+    assert.match(statsd, /socketio\.delivery\.expected:30\|c/);
+    // Artillery's own counters, once each.
+    const created = [...statsd.matchAll(/vusers\.created:(\d+)\|c/g)].map(([, count]) => Number(count));
+    assert.equal(
+      created.reduce((sum, count) => sum + count, 0),
+      10,
+    );
+
+    const { counters } = last('testrun:aggregatereport')?.aggregate ?? {};
+    assert.deepEqual([counters?.['socketio.delivery.expected'], counters?.['vusers.created']], [30, 10]);
+    assert.ok(events.some(({ eventType }) => eventType === 'testrun:metrics'));
+    const end = last('testrun:end');
+    assert.deepEqual([end?.isEarlyStop, end?.exitCode ?? 0], [false, await run.ended]);
   });
-  const result = await goodResult(run);
-  const { p99, max } = result.latency.oneWayMs as { p99: number | null; max: number };
-  const latency = p99 ?? max;
-  const lines = (received['/pushgateway'] as string).split('\n').filter((line) => line.includes('socketio_delivery_'));
-  assert.ok(
-    lines.some((line) => /metric="socketio_delivery_coverage"[^}]*\} 1$/.test(line)),
-    lines.join('\n'),
-  );
-  assert.match(
-    received['/pushgateway'] as string,
-    RegExp(`metric="socketio_broadcast_latency_p99"[^}]*\\} ${latency}\n`),
-  );
-  assert.match(received['/otlp'] as string, /socketio\.delivery\.coverage/);
-  assert.match(received.statsd as string, /socketio\.delivery\.expected:30\|c/);
-  // Artillery's own counters, once each.
-  const created = [...(received.statsd as string).matchAll(/vusers\.created:(\d+)\|c/g)].map(([, count]) =>
-    Number(count),
-  );
-  assert.equal(
-    created.reduce((sum, count) => sum + count, 0),
-    10,
-  );
+
+  it('that is stopped in the Cloud ends as one that is stopped by Ctrl-C', async (t) => {
+    let stops = false;
+    const { last, env } = await startReceivers(t, () =>
+      stops ? { status: 'CANCELLATION_REQUESTED', cancelledBy: 'someone' } : { status: 'RUNNING' },
+    );
+    const run = startRun(t, { script: await script(t, { hold: 60 }), env, args: ['--record'] });
+    await run.reached('hold');
+    stops = true;
+    assert.notEqual(await run.ended, 0);
+    const result = run.result();
+    assert.deepEqual([result?.run.complete, result?.verdict.status], [false, 'INVALID']);
+    assert.equal(last('testrun:end')?.exitCode, await run.ended);
+  });
 });

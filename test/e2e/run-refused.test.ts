@@ -1,31 +1,19 @@
 /** Runs that cannot begin: one clear message with the way out, exit code 2, and nothing left. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { after, describe, it, type TestContext } from 'node:test';
-import { Server as SocketIoServer } from 'socket.io';
-import { instrument } from '../../server/instrument.ts';
+import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
+import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { freePorts } from '../../server/stack/ports.ts';
 import { startApp, TOKEN } from '../helpers/app.ts';
-import { quickScript, type StartedRun, startRun, strays } from '../helpers/run.ts';
+import { startInstrumented } from '../helpers/chat-server.ts';
+import { startInProcess } from '../helpers/in-process-run.ts';
+import { quickScript, startRun, strays } from '../helpers/run.ts';
 
 const app = await startApp();
 after(() => app.close());
-
-async function assertRefused(run: StartedRun, code: string, ...patterns: RegExp[]): Promise<void> {
-  const exitCode = await run.ended;
-  const output = run.output();
-  assert.equal(exitCode, 2, output);
-  assert.equal(output.split(`${code}: `).length, 2, `reported once: ${code}\n${output}`);
-  for (const pattern of patterns) assert.match(output, pattern);
-  assert.match(output, /\n {2}fix: \S/);
-  assert.doesNotMatch(output, /TypeError|\n\s+at |Phase started|Unhandled|Warning/i);
-  assert.deepEqual(strays(run), []);
-  assert.deepEqual(readdirSync(run.directory), ['quick.yml'], 'no file is left');
-  assert.equal(existsSync(run.stateDir), false);
-}
 
 async function listen(t: TestContext, server: Server): Promise<string> {
   const sockets = new Set<Socket>();
@@ -34,144 +22,164 @@ async function listen(t: TestContext, server: Server): Promise<string> {
     for (const socket of sockets) socket.destroy();
     server.close();
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function ownServer(target: string, token = TOKEN) {
-  return quickScript({ target }, { control: { urls: [app.controlUrl], token } });
+const answering = (t: TestContext, status: number) =>
+  listen(
+    t,
+    createHttpServer((_request, response) => response.writeHead(status).end('hello')),
+  );
+
+async function nobody(): Promise<string> {
+  const [port] = await freePorts(1);
+  return `http://127.0.0.1:${port}`;
 }
 
-describe('a run that cannot begin', { concurrency: 3 }, () => {
-  it('names all unknown options of the plugin, and mistakes in phases and environment, together', async (t) => {
+const ownServer = (target: string, token = TOKEN, options: object = {}) =>
+  quickScript({ target }, { control: { urls: [app.controlUrl], token }, ...options });
+
+interface Refusal {
+  code: ErrorCode;
+  /** What the message names. */
+  names?: RegExp[];
+  script: object;
+}
+
+/** The run itself says so. */
+const HERE: Record<string, (t: TestContext) => Promise<Refusal>> = {
+  'the target answers 502': async (t) => ({
+    ...{ code: 'TARGET_UNREACHABLE', names: [/http_502/, /workers behind/] },
+    script: ownServer(await answering(t, 502)),
+  }),
+  'the target is a web server of another kind': async (t) => ({
+    ...{ code: 'TARGET_UNREACHABLE', names: [/http_200/] },
+    script: ownServer(await answering(t, 200)),
+  }),
+  'the target accepts connections and does not respond': async (t) => ({
+    ...{ code: 'TARGET_UNREACHABLE', names: [/10 s/] },
+    script: ownServer(await listen(t, createServer())),
+  }),
+  'the control token is wrong': async () => ({ code: 'BAD_TOKEN', script: ownServer(app.url, 'not-the-token-of-it') }),
+  'the server does not open the room of the scenario': async (t) => {
+    const { url, control } = await startInstrumented(t, () => {});
+    return {
+      code: 'JOIN_REFUSED',
+      names: [/"lobby/],
+      script: quickScript({ target: url }, { control, room: 'lobby' }),
+    };
+  },
+  'nobody listens on the control port': async () => ({
+    ...{ code: 'SOURCE_UNREACHABLE', names: [/ECONNREFUSED/] },
+    script: quickScript({ target: app.url }, { control: { urls: [await nobody()], token: TOKEN } }),
+  }),
+  'the port of the live view is taken': async () => ({
+    code: 'PORT_UNAVAILABLE',
+    script: ownServer(app.url, TOKEN, { live: { port: app.port } }),
+  }),
+};
+
+interface WholeRefusal extends Refusal {
+  env?: Record<string, string>;
+  args?: string[];
+  before?: string;
+}
+
+/** Depends on Artillery, on the process, or on what may be left. */
+const WHOLE: Record<string, (t: TestContext) => Promise<WholeRefusal>> = {
+  'options, phases, environment, engine and steps have mistakes': async () => {
     const phases = [{ duration: '2x', arrivalRate: 1 }, { duration: 2 }, { duration: 1, arrivalRate: 0.5 }];
-    const script = quickScript({ target: 'nonsense', phases }, { brodcasts: 1, drain: { quite: 1 }, hold: 'long' });
-    const run = startRun(t, { script, env: { RATE: 'fast' } });
-    await assertRefused(
-      run,
-      'CONFIG_INVALID',
-      /config\.plugins\.socketio-capacity\.brodcasts: unknown option, did you mean "broadcasts"\?/,
-      /config\.plugins\.socketio-capacity\.drain\.quite: unknown option, did you mean "quiet"\?/,
-      /config\.plugins\.socketio-capacity\.hold: expected number/,
-      /config\.phases\[0\]\.duration: expected seconds, or a duration such as "2m"/,
-      /config\.phases\[1\]: a phase needs an `arrivalRate`/,
-      /config\.phases\[2\]: Artillery accepts a fractional arrivalRate only/,
-      /config\.target: expected a URL/,
-      /environment variable\.RATE: expected number/,
-    );
-  });
+    const options = { brodcasts: 1, drain: { quite: 1 }, hold: 'long' };
+    const flow = [{ emti: ['x'] }];
+    return {
+      code: 'CONFIG_INVALID',
+      names: [
+        /plugins\.socketio-capacity\.brodcasts: .*"broadcasts"/,
+        /plugins\.socketio-capacity\.drain\.quite: .*"quiet"/,
+        /plugins\.socketio-capacity\.hold: /,
+        /config\.phases\[0\]\.duration: /,
+        /config\.phases\[1\]: .*`arrivalRate`/,
+        /config\.phases\[2\]: /,
+        /config\.target: /,
+        /engines\.socketio-capacity\.timeot: .*"timeout"/,
+        /scenarios\[0\]\.flow\[0\]: .*"emti"/,
+        /environment variable\.RATE: /,
+      ],
+      script: quickScript({ target: 'nonsense', phases }, options, { timeot: 1 }, flow),
+      env: { RATE: 'fast' },
+    };
+  },
+  'a control token is missing': async () => ({
+    ...{ code: 'CONFIG_INVALID', names: [/CAPACITY_TOKEN/] },
+    script: quickScript({ target: app.url }),
+    env: { CAPACITY_CONTROL: app.controlUrl },
+  }),
+  'nobody listens at the target of the environment': async () => {
+    const TARGET = await nobody();
+    const names = [new RegExp(`${new URL(TARGET).host}: ECONNREFUSED`)];
+    return { code: 'TARGET_UNREACHABLE', names, script: ownServer('http://127.0.0.1:1'), env: { TARGET } };
+  },
+  'an external engine drives the load, and no worker is known that counts its connections': async () => ({
+    ...{ code: 'CONTROL_MISSING', names: [/instrument\(io\)/] },
+    script: quickScript({ target: app.url, environments: { stock: {} } }),
+    args: ['-e', 'stock'],
+  }),
+  'the open-file limit is very low': async () => ({
+    ...{ code: 'LIMIT_TOO_LOW', names: [/256 files/, /ulimit -n/] },
+    ...{ script: ownServer(app.url), before: 'ulimit -n 256' },
+  }),
+  'Redis is not available': async () => {
+    const { host } = new URL(await nobody());
+    const script = quickScript({ target: await nobody() });
+    const names = [new RegExp(host), /^(?![\s\S]*secret)/];
+    return { code: 'REDIS_UNREACHABLE', names, script, env: { REDIS_URL: `redis://:secret@${host}` } };
+  },
+  'another program has the port of the stack': async (t) => ({
+    ...{ code: 'PORT_UNAVAILABLE', names: [/HTTP 404/] },
+    script: quickScript({ target: await answering(t, 404) }),
+  }),
+  'results cannot be written': async () => ({
+    ...{ code: 'FILE_UNWRITABLE', names: [/quick\.yml\/results/] },
+    script: quickScript({ target: app.url }, { results: 'quick.yml/results' }),
+  }),
+};
 
-  it('names all mistakes in the engine’s options and steps', async (t) => {
-    const script = ownServer(app.url);
-    const { config, scenarios } = script as { config: { engines: object }; scenarios: { flow: unknown[] }[] };
-    config.engines = { 'socketio-capacity': { timeot: 1 } };
-    scenarios[0]?.flow.push({ emti: ['x'] });
-    await assertRefused(
-      startRun(t, { script }),
-      'CONFIG_INVALID',
-      /config\.engines\.socketio-capacity\.timeot: unknown option, did you mean "timeout"\?/,
-      /scenarios\[0\]\.flow\[2\]: unknown step "emti"/,
-    );
-  });
+function assertSaid(output: string, { code, names = [] }: Refusal): void {
+  assert.equal(output.split(`${code}: `).length, 2, `reported once: ${code}\n${output}`);
+  for (const name of names) assert.match(output, name);
+  assert.match(output, /\n {2}fix: \S/);
+}
 
-  it('when the target refuses', async (t) => {
-    const [port] = await freePorts(1);
-    const run = startRun(t, { script: ownServer('http://127.0.0.1:1'), env: { TARGET: `http://127.0.0.1:${port}` } });
-    await assertRefused(run, 'TARGET_UNREACHABLE', new RegExp(`127.0.0.1:${port}: ECONNREFUSED`));
-  });
-
-  it('when the target answers 502', async (t) => {
-    const url = await listen(
-      t,
-      createHttpServer((_request, response) => response.writeHead(502).end()),
-    );
-    await assertRefused(startRun(t, { script: ownServer(url) }), 'TARGET_UNREACHABLE', /: http_502/, /workers behind/);
-  });
-
-  it('when the target is a web server of another kind', async (t) => {
-    const url = await listen(
-      t,
-      createHttpServer((_request, response) => response.writeHead(200).end('hello')),
-    );
-    await assertRefused(
-      startRun(t, { script: ownServer(url) }),
-      'TARGET_UNREACHABLE',
-      /http_200/,
-      /Socket\.IO 4 server/,
-    );
-  });
-
-  it('when the target accepts connections and does not respond', async (t) => {
-    const url = await listen(t, createServer());
-    await assertRefused(startRun(t, { script: ownServer(url) }), 'TARGET_UNREACHABLE', /no answer within 10 s/);
-  });
-
-  it('when the control token is wrong', async (t) => {
-    await assertRefused(startRun(t, { script: ownServer(app.url, 'not-the-token-of-it') }), 'BAD_TOKEN');
-  });
-
-  it('when the server does not open the room of the scenario', async (t) => {
-    const http = createHttpServer();
-    const url = await listen(t, http);
-    const io = new SocketIoServer(http, { serveClient: false });
-    const instrumentation = await instrument(io, { token: TOKEN });
-    t.after(() => instrumentation.close());
-    const control = { urls: [`http://127.0.0.1:${instrumentation.controlPort}`], token: TOKEN };
-    const script = quickScript({ target: url }, { control, room: 'lobby' });
-    await assertRefused(startRun(t, { script }), 'JOIN_REFUSED', /"lobby/, /instrument\(io, \{rooms/);
-  });
-
-  it('when a control token is missing', async (t) => {
-    const run = startRun(t, { script: quickScript({ target: app.url }), env: { CAPACITY_CONTROL: app.controlUrl } });
-    await assertRefused(run, 'CONFIG_INVALID', /CAPACITY_TOKEN/);
-  });
-
-  it('when nobody listens on the control port', async (t) => {
-    const [port] = await freePorts(1);
-    const script = quickScript({ target: app.url }, { control: { urls: [`http://127.0.0.1:${port}`], token: TOKEN } });
-    await assertRefused(startRun(t, { script }), 'SOURCE_UNREACHABLE', /ECONNREFUSED/);
-  });
-
-  it('when another program has the port of the stack', async (t) => {
-    const url = await listen(
-      t,
-      createHttpServer((_request, response) => response.writeHead(404).end()),
-    );
-    const run = startRun(t, { script: quickScript({ target: url }) });
-    await assertRefused(run, 'PORT_UNAVAILABLE', /not a Socket\.IO server: it answers HTTP 404/, /ss -ltnp/);
-  });
-
-  it('when an external engine drives the load, and no worker is known that counts its connections', async (t) => {
-    const script = quickScript({ target: app.url, environments: { stock: {} } });
-    const run = startRun(t, { script, args: ['-e', 'stock'] });
-    await assertRefused(run, 'CONTROL_MISSING', /engine socketio does not count/, /instrument\(io\)/);
-  });
-
-  it('when the open-file limit is very low', async (t) => {
-    const run = startRun(t, { script: ownServer(app.url), before: 'ulimit -n 256' });
-    await assertRefused(run, 'LIMIT_TOO_LOW', /only 256 files/, /ulimit -n/);
-  });
-
-  it('when Redis is not available', async (t) => {
-    const [port, dead] = await freePorts(2);
-    const run = startRun(t, {
-      script: quickScript({ target: `http://127.0.0.1:${port}` }),
-      env: { REDIS_URL: `redis://:secret@127.0.0.1:${dead}` },
+describe('a run cannot begin when', { concurrency: 3 }, () => {
+  for (const [why, refusal] of Object.entries(HERE)) {
+    it(why, async (t) => {
+      const refused = await refusal(t);
+      const { output, exitCode } = await startInProcess(refused.script as ReturnType<typeof quickScript>).failed;
+      assertSaid(output, refused);
+      assert.equal(exitCode, EXIT_CODES.refused);
     });
-    await assertRefused(run, 'REDIS_UNREACHABLE', new RegExp(`127.0.0.1:${dead} does not answer`), /REDIS_URL/);
-    assert.doesNotMatch(run.output(), /secret/);
-  });
+  }
 
-  it('when results cannot be written', async (t) => {
-    const script = quickScript({ target: app.url }, { results: 'quick.yml/results' });
-    await assertRefused(startRun(t, { script }), 'FILE_UNWRITABLE', /quick\.yml\/results/);
-  });
-});
+  for (const [why, refusal] of Object.entries(WHOLE)) {
+    it(why, async (t) => {
+      const refused = await refusal(t);
+      const run = startRun(t, refused);
+      const exitCode = await run.ended;
+      const output = run.output();
+      assertSaid(output, refused);
+      assert.equal(exitCode, EXIT_CODES.refused, output);
+      assert.doesNotMatch(output, /TypeError|\n\s+at |Phase started|Unhandled|Warning/i);
+      assert.deepEqual(strays(run), []);
+      assert.deepEqual(readdirSync(run.directory), ['quick.yml'], 'no file is left');
+      assert.equal(existsSync(run.stateDir), false);
+    });
+  }
 
-it('invalid YAML is refused by Artillery itself, in one line', async (t) => {
-  const run = startRun(t, { script: 'config:\n  target: [\n scenarios: }' });
-  assert.equal(await run.ended, 1, run.output());
-  assert.match(run.output(), /quick\.yml|YAML|flow|collection/i);
-  assert.doesNotMatch(run.output(), /\n\s+at /);
+  it('its YAML is invalid, which Artillery says itself', async (t) => {
+    const run = startRun(t, { script: 'config:\n  target: [\n scenarios: }' });
+    assert.equal(await run.ended, 1, run.output());
+    assert.match(run.output(), /quick\.yml|YAML|flow|collection/i);
+    assert.doesNotMatch(run.output(), /\n\s+at /);
+  });
 });

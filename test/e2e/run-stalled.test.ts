@@ -57,7 +57,8 @@ describe('of a generator that stands still', { concurrency: true }, () => {
     assert.equal(await run.ended, EXIT_CODES.suspect, run.output());
     const result = run.result();
     const reason = result?.verdict.reasons.find(({ code }) => code === 'GENERATOR_LATE');
-    assert.match(reason?.message ?? run.output(), /stood still for .* ms during the broadcasts/);
+    // On a busy machine, its event loops are late all the time, which says more.
+    assert.match(reason?.message ?? run.output(), /(stood still|late) .*during the broadcasts|queued in the generator/);
     assert.ok((result?.latency.completionMs?.max ?? 0) > FREEZE_MS / 2);
   });
 });

@@ -1,10 +1,12 @@
-/** Runs that end early: by Ctrl-C in each stage, by SIGKILL, or because the deployment breaks. */
+/** Runs that end early: by Ctrl-C, with the terminal, or because the deployment breaks. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
+import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { freePorts } from '../../server/stack/ports.ts';
+import type { StackState } from '../../server/stack/state/state.ts';
 import { startApp, TOKEN } from '../helpers/app.ts';
 import { eventually } from '../helpers/poll.ts';
 import { quickScript, type StartedRun, startRun, strays } from '../helpers/run.ts';
@@ -12,14 +14,13 @@ import { quickScript, type StartedRun, startRun, strays } from '../helpers/run.t
 const app = await startApp();
 after(() => app.close());
 
-/** On a server that is up, with time in each stage to stop it there. */
+/** On a server that is up, with time to stop it. */
 function slowRun(t: TestContext): StartedRun {
   const script = quickScript(
     { target: app.url },
     {
       control: { urls: [app.controlUrl], token: TOKEN },
       room: `stopped-${Math.random()}`,
-      hold: 3,
       broadcasts: { count: 30, interval: 0.2 },
     },
   );
@@ -29,8 +30,8 @@ function slowRun(t: TestContext): StartedRun {
 /** With a stack of its own, broadcasts for long enough to break it. */
 async function stackRun(t: TestContext, env: Record<string, string> = {}): Promise<StartedRun> {
   const [port] = await freePorts(1);
-  const broadcasts = { count: 20, interval: 0.2 };
-  return startRun(t, { script: quickScript({ target: `http://127.0.0.1:${port}` }, { broadcasts }), env });
+  const options = { broadcasts: { count: 20, interval: 0.2 }, drain: { quiet: 0.3, deadline: 2 } };
+  return startRun(t, { script: quickScript({ target: `http://127.0.0.1:${port}` }, options), env });
 }
 
 async function assertNothingLeft(run: StartedRun): Promise<void> {
@@ -53,8 +54,8 @@ function assertIncomplete(run: StartedRun, message: RegExp): Result {
   return result;
 }
 
-describe('Ctrl-C', { concurrency: 2 }, () => {
-  it('during the start of the stack leaves nothing but one line of output', async (t) => {
+describe('a run that ends early', { concurrency: 2 }, () => {
+  it('by Ctrl-C during the start of the stack leaves nothing but one line of output', async (t) => {
     const run = await stackRun(t);
     await eventually('a first process of the stack', () => run.stack()?.redisNodes[0]);
     run.interrupt();
@@ -66,7 +67,7 @@ describe('Ctrl-C', { concurrency: 2 }, () => {
   });
 
   for (const stage of ['ramp', 'broadcasts'] as const) {
-    it(`during ${stage} keeps what was measured until then`, async (t) => {
+    it(`by Ctrl-C during ${stage} keeps what was measured until then`, async (t) => {
       const run = slowRun(t);
       await run.reached(stage);
       run.interrupt();
@@ -83,19 +84,6 @@ describe('Ctrl-C', { concurrency: 2 }, () => {
       await assertNothingLeft(run);
     });
   }
-});
-
-describe('a run that ends unexpectedly', { concurrency: 2 }, () => {
-  it('by SIGKILL leaves its record, and its stack ends', async (t) => {
-    const run = await stackRun(t);
-    await run.reached('broadcasts');
-    run.child.kill('SIGKILL');
-    await run.ended;
-    const result = assertIncomplete(run, /killed, or is still in progress \(stage: broadcasts/);
-    assert.equal(result.connections.peak, 10);
-    assert.ok(readFileSync(join(run.directory, 'results/latest/record.ndjson'), 'utf8').includes('"type":"plateau"'));
-    await assertNothingLeft(run);
-  });
 
   it('because the terminal was closed leaves its record, without secrets, and takes the stack along', async (t) => {
     const run = await stackRun(t);
@@ -115,55 +103,31 @@ describe('a run that ends unexpectedly', { concurrency: 2 }, () => {
     }
   });
 
-  it('because the results folder was removed reports it, and creates no new one', async (t) => {
-    const run = slowRun(t);
-    await run.reached('hold');
-    rmSync(join(run.directory, 'results'), { recursive: true });
-    assert.equal(await run.ended, 4, run.output());
-    assert.match(run.output(), /FILE_UNWRITABLE: cannot write results\/.*\n {2}cause: ENOENT.*\n {2}fix: /);
-    assert.doesNotMatch(run.output(), /TypeError|\n\s+at |Unhandled/);
-    assert.deepEqual(readdirSync(run.directory), ['quick.yml']);
-    await assertNothingLeft(run);
-  });
-
-  it('because a worker died names that worker', async (t) => {
-    const run = await stackRun(t);
-    await run.reached('broadcasts');
-    const [worker] = run.stack()?.workers ?? [];
-    assert.ok(worker && worker.pid > 0);
-    process.kill(worker.pid, 'SIGKILL');
-    assert.equal(await run.ended, 4, run.output());
-    const result = run.result();
-    assert.equal(result?.verdict.status, 'INVALID');
-    const restarted = result.verdict.reasons.find(({ code }) => code === 'DEPLOYMENT_CHANGED');
-    assert.match(restarted?.message ?? run.output(), new RegExp(`^${worker.id} restarted`));
-    assert.doesNotMatch(run.output(), /TypeError|\n\s+at |Unhandled/);
-    await assertNothingLeft(run);
-  });
-
-  it('in which nginx was reloaded and the PM2 daemon killed names both', async (t) => {
-    const run = await stackRun(t);
-    await run.reached('broadcasts');
-    const { nginxPid, pm2Pid } = run.stack() ?? {};
-    assert.ok(nginxPid && pm2Pid);
-    process.kill(nginxPid, 'SIGHUP');
-    process.kill(pm2Pid, 'SIGKILL');
-    assert.equal(await run.ended, 4, run.output());
-    const changed = run.result()?.verdict.reasons.find(({ code }) => code === 'DEPLOYMENT_CHANGED');
-    assert.match(changed?.message ?? run.output(), /\bPM2\b.*\bnginx\b/);
-    await assertNothingLeft(run);
-  });
-
-  it('because Redis died reports that', async (t) => {
-    const run = await stackRun(t, { WORKERS: '2' });
-    await run.reached('broadcasts');
-    const redisPid = run.stack()?.redisNodes[0]?.pid;
-    assert.ok(redisPid);
-    process.kill(redisPid, 'SIGKILL');
-    assert.equal(await run.ended, 4, run.output());
-    const reasons = run.result()?.verdict.reasons ?? [];
-    assert.match(JSON.stringify(reasons), /Redis/, run.output());
-    assert.doesNotMatch(run.output(), /TypeError|\n\s+at |Unhandled/);
-    await assertNothingLeft(run);
-  });
+  const broken: Record<string, { break: (stack: StackState) => (number | undefined)[][]; names: string[] }> = {
+    'a worker died': { break: ({ workers }) => [[workers[0]?.pid], []], names: ['w0 restarted'] },
+    'nginx was reloaded and the PM2 daemon killed': {
+      break: ({ nginxPid, pm2Pid }) => [[pm2Pid], [nginxPid]],
+      names: ['PM2', 'nginx'],
+    },
+    'Redis died': { break: ({ redisNodes }) => [[redisNodes[0]?.pid], []], names: ['Redis'] },
+  };
+  for (const [what, { break: processesOf, names }] of Object.entries(broken)) {
+    it(`in which ${what} says so`, async (t) => {
+      const run = await stackRun(t, { WORKERS: '2' });
+      // The stage begins with questions to the workers, which would end the run if they went unanswered.
+      await run.noted('broadcast');
+      const [killed = [], reloaded = []] = processesOf(run.stack() ?? assert.fail(run.output()));
+      for (const pid of killed) process.kill(pid ?? assert.fail(run.output()), 'SIGKILL');
+      for (const pid of reloaded) process.kill(pid ?? assert.fail(run.output()), 'SIGHUP');
+      assert.equal(await run.ended, EXIT_CODES.invalid, run.output());
+      const said =
+        run
+          .result()
+          ?.verdict.reasons.map(({ message }) => message)
+          .join() ?? '';
+      for (const name of names) assert.ok(said.includes(name), `${name}: ${run.output()}`);
+      assert.doesNotMatch(run.output(), /TypeError|\n\s+at |Unhandled/);
+      await assertNothingLeft(run);
+    });
+  }
 });

@@ -13,11 +13,11 @@ it('a run whose generator is throttled says so, with the cores that it may use',
   // The ramp has little; the start of Artillery and the end of the run need not wait for it.
   const group = cpuGroup(t, 1.5);
   const control = { urls: [app.controlUrl], token: TOKEN };
-  const phases = [{ duration: 2, arrivalRate: 100, rampTo: 100 }, { pause: 1 }];
+  const phases = [{ duration: 1, arrivalRate: 100, rampTo: 100 }, { pause: 1 }];
   const script = quickScript({ target: app.url, phases }, { control, broadcasts: { count: 0 } });
   const run = startRun(t, { script, before: group.enter });
   await run.reached('ramp');
-  // Less than 200 connects cost, on a fast machine, too.
+  // Less than 100 connects cost, on a fast machine, too.
   group.allow(0.04);
   // By then, the window of the ramp has ended.
   await run.reached('hold');

@@ -38,7 +38,7 @@ async function startedBy(owner: ChildProcess): Promise<StackState> {
 }
 
 test('a stack ends when its owner is killed', async (t) => {
-  const stateDir = tempStateDir(t);
+  const stateDir = tempStateDir(t, 'a "b" c');
   const home = join(stateDir, '../home');
   mkdirSync(home);
   const owner = startOwner(t, full(stateDir), { HOME: home });
@@ -63,10 +63,12 @@ test('an owner that is killed during the start leaves nothing behind', async (t)
   await eventually('end of the files', () => !existsSync(stateDir));
 });
 
-test('the next run waits until the stack of the last one has ended', async (t) => {
+test('the next run waits until the stack of the last one has ended; embedded, without nginx and Redis', async (t) => {
   const stateDir = tempStateDir(t);
   const owner = startOwner(t, embedded(stateDir));
   const old = await startedBy(owner);
+  assert.deepEqual([old.profile, old.nginxPid, old.redisNodes, old.redisUrl], ['embedded', undefined, [], undefined]);
+  assert.equal(old.workers.length, 1);
   owner.kill('SIGKILL');
   await once(owner, 'exit');
   const stack = await startStack(embedded(stateDir));
@@ -76,68 +78,54 @@ test('the next run waits until the stack of the last one has ended', async (t) =
   assert.equal(existsSync(stateDir), false);
 });
 
-test('a persistent stack outlives its starter, and is embedded without nginx and Redis', async (t) => {
+test('keeper and owner that are killed together leave a stack, which the next run of the same user ends', async (t) => {
   const stateDir = tempStateDir(t);
-  const owner = startOwner(t, { ...embedded(stateDir), persistent: true });
-  const state = await startedBy(owner);
+  const owner = startOwner(t, full(stateDir));
+  const old = await startedBy(owner);
+  process.kill(old.keeperPid as number, 'SIGKILL');
   owner.kill('SIGKILL');
   await once(owner, 'exit');
-
-  const found = await findStack(stateDir);
-  assert.equal(found.status, 'up');
-  assert.equal(state.profile, 'embedded');
-  assert.deepEqual([state.nginxPid, state.redisNodes[0], state.redisUrl, state.ownerPid], Array(4).fill(undefined));
-  assert.equal(state.workers.length, 1);
-  const response = await fetch(`${state.target}/socket.io/?EIO=4&transport=polling`);
-  assert.equal(response.status, 200);
-  if (found.status === 'up') await found.stack.close();
-  assert.deepEqual(living(state), []);
-});
-
-test('a stale stack is recognized and cleaned up, including its orphans', async (t) => {
-  const stateDir = tempStateDir(t);
-  const { state } = await startStack({ ...full(stateDir), persistent: true });
-  assert.ok(state.nginxPid && state.pm2Pid);
-  process.kill(state.nginxPid, 'SIGKILL');
-  process.kill(state.pm2Pid, 'SIGKILL');
-  await eventually('a stale stack', async () => (await findStack(stateDir)).status === 'stale');
-  const found = await findStack(stateDir);
-  assert.ok(found.status === 'stale');
-  assert.match(found.reason, /has ended/);
-  await found.clean();
-  assert.deepEqual(living(state), []);
+  assert.ok(living(old).length > 3, 'nginx, Redis, PM2 and a worker');
+  const stack = await startStack(embedded(stateDir));
+  assert.deepEqual(living(old), []);
+  assert.deepEqual(daemonsOf(old.pm2Home).length, stack.state.pm2Home === old.pm2Home ? 1 : 0);
+  await stack.close();
   assert.equal(existsSync(stateDir), false);
 });
 
-test('a process that reuses the pid of a dead one is not touched', async (t) => {
+test('a persistent stack outlives its starter; stale, it is cleaned up with its orphans, but for a pid that another process has', async (t) => {
   const stateDir = tempStateDir(t);
+  const owner = startOwner(t, { ...full(stateDir), persistent: true });
+  const state = await startedBy(owner);
+  owner.kill('SIGKILL');
+  await once(owner, 'exit');
+  assert.equal(state.ownerPid, undefined);
+  assert.equal((await findStack(stateDir)).status, 'up');
+  const response = await fetch(`${state.target}/socket.io/?EIO=4&transport=polling`);
+  assert.equal(response.status, 200);
+
   const bystander = spawn('sleep', ['60']);
   t.after(() => bystander.kill('SIGKILL'));
   await once(bystander, 'spawn');
   const { pid = 0 } = bystander;
-  const { state } = await startStack({ ...full(stateDir), persistent: true });
-  const real = processesOf(state);
-  // As if Redis had died and the system had given its pid away.
+  const redisPid = state.redisNodes[0]?.pid;
+  assert.ok(state.nginxPid && state.pm2Pid && redisPid);
+  process.kill(state.nginxPid, 'SIGKILL');
+  process.kill(state.pm2Pid, 'SIGKILL');
+  const isStale = async () => (await findStack(stateDir)).status === 'stale';
+  await eventually('a stale stack', isStale);
+  // As if Redis had died, too, and the system had given its pid away.
   const reused = { ...state, redisNodes: [{ port: 1, pid }], startTimes: { ...state.startTimes, [pid]: '1' } };
   writeState(stateDir, reused);
   const found = await findStack(stateDir);
   assert.ok(found.status === 'stale');
+  assert.match(found.reason, /has ended/);
   await found.clean();
   assert.doesNotThrow(() => process.kill(pid, 0));
   assert.equal(bystander.exitCode ?? bystander.signalCode, null);
   // The test's own: the state no longer named it.
-  process.kill(state.redisNodes[0]?.pid ?? 0, 'SIGTERM');
+  process.kill(redisPid, 'SIGTERM');
   await eventually('end of the rest', () => living(state).length === 0);
-  assert.ok(real.length > 0);
-});
-
-test('the path of a state folder can contain spaces', async (t) => {
-  const stateDir = tempStateDir(t, 'a "b" c');
-  const stack = await startStack(full(stateDir));
-  assert.equal(processesOf(stack.state).length, living(stack.state).length);
-  assert.equal((await fetch(`${stack.state.target}/socket.io/?EIO=4&transport=polling`)).status, 200);
-  await stack.close();
-  assert.deepEqual(living(stack.state), []);
   assert.equal(existsSync(stateDir), false);
 });
 

@@ -48,7 +48,7 @@ export function connectControl(controlPort: number, token = TOKEN): Promise<Sock
 
 /** Sends a control request. @returns the value; throws `code: message` when the server refuses */
 export async function ask<T>(control: Socket, request: string, ...args: unknown[]): Promise<T> {
-  const reply: ControlReply<T> = await control.timeout(10_000).emitWithAck(request, ...args);
+  const reply: ControlReply<T> = await control.timeout(60_000).emitWithAck(request, ...args);
   if (!reply.ok) throw new Error(`${reply.code}: ${reply.message}`);
   return reply.value;
 }

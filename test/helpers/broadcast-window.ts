@@ -19,7 +19,11 @@ export class BroadcastWindow {
     this.time = new VirtualTime(t);
     this.run = new FakeRun({ ...OPTIONS, ...options });
     this.context = this.run.context;
-    this.run.measurements.workersAtStart = ['w0', 'w1'].map((worker, index) => ({ worker, pid: index + 1 }));
+    this.run.measurements.workersAtStart = ['w0', 'w1'].map((worker, index) => ({
+      worker,
+      pid: index + 1,
+      instance: worker,
+    }));
     this.run.arrive(10);
   }
 

@@ -17,7 +17,7 @@ interface ShellStep {
 }
 
 /** The shell of all steps, the steps in order, and what the file asks its server to keep. */
-export interface CiFile {
+interface CiFile {
   shell: string[];
   steps: ShellStep[];
   artifact: string;
@@ -32,11 +32,11 @@ interface GitHubStep {
   with?: Record<string, string>;
 }
 
-export interface GitHubWorkflow {
+interface GitHubWorkflow {
   jobs: { capacity: { steps: GitHubStep[]; defaults: { run: { shell: string } } } };
 }
 
-export interface GitLabFile {
+interface GitLabFile {
   capacity: {
     script: string[];
     after_script: string[];
@@ -92,7 +92,7 @@ export const CI_FILES: Record<string, () => CiFile> = {
  * @param npx shell script in place of `npx`; `npm` does nothing
  * @returns exit code of the first step that failed, and the output of all
  */
-export async function runCiFile(cwd: string, { shell, steps }: CiFile, npx: string, env: Record<string, string> = {}) {
+export async function runCiFile(cwd: string, { shell, steps }: CiFile, npx: string) {
   const bin = join(cwd, 'bin');
   mkdirSync(bin);
   writeFileSync(join(bin, 'npm'), '#!/bin/sh\n', { mode: 0o755 });
@@ -109,7 +109,7 @@ export async function runCiFile(cwd: string, { shell, steps }: CiFile, npx: stri
     const [command = '', ...args] = shell;
     const { exitCode, all } = await execa(command, [...args, file], {
       cwd,
-      env: { ...secrets, ...env, PATH, GITHUB_STEP_SUMMARY: summary },
+      env: { ...secrets, PATH, GITHUB_STEP_SUMMARY: summary },
       all: true,
       reject: false,
     });

@@ -1,13 +1,47 @@
+/** `npx socketio-capacity`, as users and CI jobs type it. */
 import { join } from 'node:path';
+import { format } from 'node:util';
+import type { Command } from 'commander';
 import { execa } from 'execa';
+import { createProgram, runProgram } from '../../plugin/cli/program.ts';
 import { findTool } from '../../server/stack/tools.ts';
 
-const CLI = join(import.meta.dirname, '../../plugin/hook/cli.js');
+/** Its start script, for what has to be a process of its own. */
+export const CLI = join(import.meta.dirname, '../../plugin/hook/cli.js');
 
-/** Runs `npx socketio-capacity` in a folder, without a terminal. */
-export async function cli(cwd: string, ...args: string[]) {
-  const { exitCode, stdout, stderr } = await execa(process.execPath, [CLI, ...args], { cwd, reject: false });
-  return { code: exitCode, stdout, stderr };
+/** One after the other, as they share the working directory, the console and the exit code. */
+let last: Promise<unknown> = Promise.resolve();
+
+/** Runs `npx socketio-capacity` in a folder, without a terminal; in this process, as Node takes most of a second to start. */
+export function cli(cwd: string, ...args: string[]) {
+  const run = last.then(() => runHere(cwd, args));
+  last = run.catch(() => {});
+  return run;
+}
+
+async function runHere(cwd: string, args: string[]) {
+  const out: string[] = [];
+  const err: string[] = [];
+  const before = { cwd: process.cwd(), exitCode: process.exitCode, log: console.log, error: console.error };
+  process.chdir(cwd);
+  process.exitCode = 0;
+  console.log = (...parts) => void out.push(`${format(...parts)}\n`);
+  console.error = (...parts) => void err.push(`${format(...parts)}\n`);
+  const program = createProgram();
+  const capture = (command: Command) => {
+    command.configureOutput({ writeOut: (text) => void out.push(text), writeErr: (text) => void err.push(text) });
+    command.commands.forEach(capture);
+  };
+  capture(program);
+  try {
+    await runProgram(program, args);
+    return { code: process.exitCode, stdout: out.join('').trimEnd(), stderr: err.join('').trimEnd() };
+  } finally {
+    process.chdir(before.cwd);
+    process.exitCode = before.exitCode;
+    console.log = before.log;
+    console.error = before.error;
+  }
 }
 
 /** Why tests on a terminal are to be skipped; false where they need not. */

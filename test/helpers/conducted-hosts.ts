@@ -36,7 +36,7 @@ export interface StartedProcess {
   running(): string[];
 }
 
-export interface HostStart {
+interface HostStart {
   env?: Record<string, string>;
   /** Where it reaches the conductor, if not directly. */
   port?: number;
@@ -57,14 +57,14 @@ export interface HostsRun extends StartedProcess {
 }
 
 function scenario(app: TestApp, { hosts, options }: HostsOptions): object {
-  const ramp = { duration: 2, arrivalRate: (USERS / 4) * hosts, rampTo: (USERS / 4) * hosts };
+  const ramp = { duration: 1, arrivalRate: (USERS / 2) * hosts, rampTo: (USERS / 2) * hosts };
   return {
     config: {
       engines: { 'socketio-capacity': {} },
       target: app.url,
       plugins: {
         'socketio-capacity': {
-          ...{ warmUp: 30, singleRoundTrips: 2, hold: 0.2, drain: { quiet: 0.3, deadline: 3 } },
+          ...{ warmUp: 20, singleRoundTrips: 2, hold: 0.2, drain: { quiet: 0.3, deadline: 3 } },
           broadcasts: { count: 3, interval: 0.2 },
           control: { urls: [app.controlUrl], token: TOKEN },
           ...options,

@@ -1,7 +1,10 @@
 /** A conductor on a fake run, and Artillery's events to it. */
+import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { Conductor } from '../../plugin/run/conductor.ts';
+import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
 import { FakeRun } from './fake-run.ts';
+import { assertNames } from './verdict.ts';
 import { VirtualTime } from './virtual-time.ts';
 
 /** Ten virtual users. */
@@ -60,4 +63,10 @@ export class ConductedRun {
     await this.arriveAll();
     if (!this.run.stop.signal.aborted) await this.finale();
   }
+}
+
+/** The only warning; its message has the details. Without a code, there is none. */
+export function assertWarned({ run }: ConductedRun, code?: ReasonCode, ...details: (string | number)[]): void {
+  assert.deepEqual(run.codes, code ? [code] : []);
+  assertNames(run.measurements.warnings[0]?.message, details);
 }

@@ -6,7 +6,7 @@ import { eventually } from './poll.ts';
 const V1 = '/sys/fs/cgroup/cpu';
 const V2 = '/sys/fs/cgroup';
 
-export interface CpuGroup {
+interface CpuGroup {
   /** Shell command by which a process enters. */
   enter: string;
   /** @param cores that the quota is worth from now on */

@@ -6,7 +6,7 @@ import { Server, type ServerOptions } from 'socket.io';
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import type { FreezeOrder } from '../../protocol/link/ledger.ts';
 
-/** A server whose rooms can be broadcast to, and whose connections can be dropped. */
+/** A server whose room can be broadcast to, and whose connections can be dropped. */
 export class DroppingServer {
   readonly io: Server;
   readonly url: string;
@@ -35,7 +35,7 @@ export class DroppingServer {
   }
 
   /** Ends with the test. */
-  static async start(t: TestContext, options: Partial<ServerOptions>): Promise<DroppingServer> {
+  static async start(t: TestContext, options: Partial<ServerOptions> = {}): Promise<DroppingServer> {
     const http = createServer();
     const io = new Server(http, options);
     http.listen(0, '127.0.0.1');
@@ -44,19 +44,20 @@ export class DroppingServer {
     return new DroppingServer(io, (http.address() as AddressInfo).port);
   }
 
-  /** @param characters of the payload */
-  broadcast(characters = 100): void {
+  get members(): number {
+    return this.io.sockets.adapter.rooms.get('capacity')?.size ?? 0;
+  }
+
+  /** Its order is the last of `orders`. */
+  broadcast(): void {
     const seq = this.orders.length + 1;
     const sentAtUs = monotonicUs();
-    this.io.to('capacity').emit('broadcast', { seq, sentAtUs, worker: 'w0', data: 'x'.repeat(characters) });
+    this.io.to('capacity').emit('broadcast', { seq, sentAtUs, worker: 'w0', data: 'x'.repeat(100) });
     this.orders.push({ seq, room: 'capacity', worker: 'w0', sentAtUs, intendedAtUs: sentAtUs });
   }
 
-  /** All at once, as when a worker dies or a proxy restarts: @param abruptly without a close frame */
-  drop(abruptly = false): void {
-    for (const { conn } of this.io.sockets.sockets.values()) {
-      if (abruptly) conn.request.socket.resetAndDestroy();
-      else conn.close();
-    }
+  /** All at once, as when a worker dies or a proxy restarts. */
+  drop(): void {
+    for (const { conn } of this.io.sockets.sockets.values()) conn.close();
   }
 }

@@ -14,7 +14,7 @@ export function readFlow(name: string): Script {
   return yaml.safeLoad(readFileSync(new URL(`../fixtures/flows/${name}`, import.meta.url), 'utf8'));
 }
 
-export interface Played {
+interface Played {
   error: { code?: string; message?: string } | null;
   vars: Record<string, unknown>;
   counters: Record<string, number>;

@@ -81,13 +81,13 @@ export class FakeFleet {
 }
 
 export class FakeConnection implements FleetConnection {
+  /** That it has entered. */
+  readonly rooms: string[][] = [];
   readonly #fleet: FakeFleet;
   readonly #listeners = new Set<{ key: string; listener: (args: unknown[]) => void }>();
   #watcher: Partial<Watcher> = {};
   namespaces: string[] = [];
   readonly overrides: (Partial<ClientOptions> | undefined)[] = [];
-  /** When it was asked to open, and after which delay. */
-  readonly orders: { atMs: number; afterMs: number | undefined }[] = [];
   /** Namespace, event, arguments. */
   readonly sent: unknown[][] = [];
   readonly repeated: RepeatedMessage[] = [];
@@ -101,8 +101,7 @@ export class FakeConnection implements FleetConnection {
     return this.#listeners.size;
   }
 
-  async open(namespace: string, options?: OpenOptions, afterMs?: number): Promise<Opened> {
-    this.orders.push({ atMs: performance.now(), afterMs });
+  async open(namespace: string, options?: OpenOptions): Promise<Opened> {
     this.overrides.push(options?.overrides);
     await Promise.resolve();
     const cause = this.#fleet.failures.shift();
@@ -118,6 +117,10 @@ export class FakeConnection implements FleetConnection {
   emit(namespace: string, event: string, args: unknown[]): void {
     this.sent.push([namespace, event, ...args]);
     this.#fleet.onEmit(this, namespace, event, args);
+  }
+
+  enter(rooms: string[]): void {
+    this.rooms.push(rooms);
   }
 
   repeat(message: RepeatedMessage): void {

@@ -14,9 +14,9 @@ import type { Script } from '../../plugin/script/script.ts';
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import type { BroadcastOrder, WorkerStats } from '../../protocol/events.ts';
 import type { MessageCounts, MessageStage } from '../../protocol/link/client-messages.ts';
-import { RELEASE_PARTS } from '../../protocol/link/messages.ts';
 import type { FleetStatus } from '../../protocol/link/status.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
+import { VERSION } from '../../protocol/version.ts';
 import { frozenBroadcast, hookConfig, measurements, NO_RECEIPTS, snapshot } from './measurements.ts';
 
 const ROUND_TRIP_US = 2000;
@@ -30,14 +30,12 @@ export class FakeRun {
   readonly stop = new AbortController();
   /** Connections that the server counts and the fleet does not. */
   others = 0;
-  /** Connections that w0 has accepted besides those of the run; undefined for a version that does not count them. */
-  strangers: number | undefined;
+  /** Connections that w0 has accepted besides those of the run. */
+  strangers = 0;
   /** What the server acknowledges of an echo, of which the probe knows that it took 2 ms. */
   echo: { roundTripUs: number; sentAtUs?: number } = { roundTripUs: ROUND_TRIP_US };
-  /** Of w0 and w1; undefined for a version that does not count them. */
-  collections: (number | undefined)[] = [0, 0];
-  /** When the first of them are released. */
-  #held: number | undefined;
+  /** Of w0 and w1. */
+  collections = [0, 0];
   readonly #lost = { engines: new Set<string>(), reached: 0 };
   /** Connections that have ended. */
   left = 0;
@@ -78,14 +76,16 @@ export class FakeRun {
       },
       sentinel: undefined,
       publishers: undefined,
-      adminUi: undefined,
       clients: { nextPassing: () => ({ connection: config.connection }), areUsers: false },
       population: new FleetPopulation(link),
       metrics: {},
       redis: undefined,
-      openFiles: async () => undefined,
-      connections: async () => undefined,
-      stack: undefined,
+      target: {
+        openFiles: async () => undefined,
+        fullest: async () => undefined,
+        connections: async () => undefined,
+        stack: undefined,
+      },
       deployment: async () => ({ nginx: '7,8', Redis: 'run-1' }),
       ledger: true,
       clocks: this.#newClocks(control, [true, true]),
@@ -140,7 +140,7 @@ export class FakeRun {
 
   /** In both workers. */
   collect(): void {
-    this.collections = this.collections.map((count) => (count === undefined ? count : count + 1));
+    this.collections = this.collections.map((count) => count + 1);
   }
 
   #link(): RunContext['link'] {
@@ -185,10 +185,7 @@ export class FakeRun {
       },
       tell: (message) => {
         this.asked.push(`tell ${message.type}`);
-        if (message.type !== 'release') return;
-        const { parts = RELEASE_PARTS } = message;
-        this.#held ??= this.status.connected;
-        this.leave(this.status.connected - Math.round(this.#held * (1 - parts / RELEASE_PARTS)));
+        if (message.type === 'release') this.leave(this.status.connected);
       },
     };
   }
@@ -202,14 +199,11 @@ export class FakeRun {
       size: 2,
       stats: async () => {
         const workers = [workerStats('w0', 1 + this.others), workerStats('w1', this.status.connected)];
-        return workers.map((worker, index) => {
-          const collections = this.collections[index];
-          return {
-            ...worker,
-            ...(collections !== undefined && { collections }),
-            ...(this.strangers !== undefined && { accepted: (index === 0 ? this.strangers : 0) + this.status.started }),
-          };
-        });
+        return workers.map((worker, index) => ({
+          ...worker,
+          collections: this.collections[index] ?? 0,
+          accepted: index === 0 ? this.strangers : this.status.started,
+        }));
       },
       resources: async () => [],
       batches: async () => {
@@ -267,7 +261,6 @@ export class FakeRun {
         failureExamples: {},
       }),
       swapped: () => undefined,
-      machineOverTime: () => undefined,
     };
   }
 }
@@ -275,21 +268,24 @@ export class FakeRun {
 export function workerStats(worker: string, connections: number): WorkerStats {
   return {
     worker,
+    instance: worker,
+    version: VERSION,
     pid: Number(worker.slice(1)) + 100,
     host: thisHost(),
     uptimeSeconds: performance.now() / 1000,
     connections,
+    accepted: 0,
     rooms: 0,
     broadcasts: 0,
     rssBytes: 0,
     heapUsedBytes: 0,
-    heapTotalBytes: 0,
     externalBytes: 0,
-    arrayBuffersBytes: 0,
     cpuUserUs: 0,
     cpuSystemUs: 0,
     eventLoop: { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0 },
     versions: { node: '', socketIo: '', adapter: '', webSocketEngine: '' },
+    collections: 0,
+    server: { kind: 'own', tunings: {}, options: {} },
   };
 }
 

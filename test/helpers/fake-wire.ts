@@ -79,7 +79,7 @@ export interface FakeConnection {
   /** The server's answer that fits this connection's key. */
   upgrade: Buffer;
   feed(bytes: Buffer): void;
-  /** Shared by the connections of one process; this one is alone. */
+  /** Of its process. */
   buffers: BufferBudget;
 }
 
@@ -97,8 +97,7 @@ export function fakeConnection(
   for (const namespace of namespaces) connection.connect(namespace);
   connection.onWireOpen(false);
   const feed = (bytes: Buffer) => connection.feed(bytes, 0, bytes.length);
-  const { buffers } = clients;
-  return { connection, sink, sent, wire, upgrade: upgradeAnswer(sent[0]), feed, buffers };
+  return { connection, sink, sent, wire, upgrade: upgradeAnswer(sent[0]), feed, buffers: clients.buffers };
 }
 
 /** A connection whose namespace `/` is connected. Its reports so far are forgotten. */

@@ -5,7 +5,7 @@ import { Agent } from '../../plugin/conduct/hosts/agent.ts';
 import { Hub, type HubEvents } from '../../plugin/conduct/hosts/hub.ts';
 import { type Join, newSecret, parseJoinLine } from '../../plugin/conduct/hosts/join-line.ts';
 import { Listener } from '../../plugin/conduct/hosts/listener.ts';
-import type { Hello } from '../../plugin/conduct/hosts/messages.ts';
+import type { Hello, MachineRow } from '../../plugin/conduct/hosts/messages.ts';
 import type { CapacityError } from '../../protocol/errors.ts';
 import { type Carrier, openThreadCarrier } from '../../protocol/link/carrier.ts';
 import type { EngineMessage, EngineReport, RunMessage } from '../../protocol/link/messages.ts';
@@ -14,24 +14,29 @@ export const secret = await newSecret();
 type Closer = () => Promise<void>;
 const agentsOf = new WeakMap<TestContext, Closer[]>();
 
-export interface TestHub {
+interface TestHub {
   hub: Hub;
   join: Join;
   /** What the hub told, in words. */
   told: string[];
+  rows: MachineRow[];
   refusals: CapacityError[];
 }
 
 export async function startHub(t: TestContext, hosts: number, lostAfterMs?: number): Promise<TestHub> {
   const listener = await Listener.open('127.0.0.1', 0, secret);
   const told: string[] = [];
+  const rows: MachineRow[] = [];
   const refusals: CapacityError[] = [];
   const events: HubEvents = {
     onNote: () => {},
     onRefused: (error) => refusals.push(error),
     onPhase: (index, stage) => told.push(`phase ${index} ${stage}`),
     onLost: (host, why) => told.push(`${host} lost: ${why}`),
-    onMachine: (host) => told.push(`row of ${host}`),
+    onMachine: (host, row) => {
+      told.push(`row of ${host}`);
+      rows.push(row);
+    },
     onSkipped: (users) => users > 0 && told.push(`${users} skipped`),
   };
   const expected = { hosts, version: '1', inputs: { scenarios: 'same' }, arrivals: [10 * hosts, 0] };
@@ -44,7 +49,7 @@ export async function startHub(t: TestContext, hosts: number, lostAfterMs?: numb
     await Promise.all(closers.map((close) => close()));
     await listener.close();
   });
-  return { hub, join: joinOf(listener), told, refusals };
+  return { hub, join: joinOf(listener), told, rows, refusals };
 }
 
 export function joinOf(listener: Listener): Join {
@@ -60,7 +65,7 @@ export function helloOf(hello: Partial<Hello>): Hello {
   };
 }
 
-export interface TestAgent {
+interface TestAgent {
   agent: Agent;
   /** Of the carrier to its engines. */
   runId: string;

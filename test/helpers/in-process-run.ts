@@ -1,11 +1,13 @@
 /** A measured run without Artillery: its settings, engine, fleet and result are real, and only the arrivals are played here. */
 import assert from 'node:assert/strict';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { format } from 'node:util';
 import { MeasuredRun } from '../../plugin/conduct/measured-run.ts';
 import CapacityEngine from '../../plugin/engine/engine.ts';
 import { Fleet } from '../../plugin/fleet/fleet.ts';
@@ -33,31 +35,49 @@ export interface InProcessRun {
   /** Waits until this stage is going on. */
   reached(stage: Stage): Promise<void>;
   ended: Promise<EndedRun>;
+  /** In place of `ended`: it leaves no result. */
+  failed: Promise<{ exitCode: number; output: string }>;
+  /** Of its results. */
+  folder: string;
 }
+
+/** What each run has printed: they go on side by side. */
+const printed = new AsyncLocalStorage<string[]>();
+const printElsewhere = console.error;
+console.error = (...parts) => {
+  const lines = printed.getStore();
+  if (lines) lines.push(format(...parts));
+  else printElsewhere(...parts);
+};
 
 /** @returns what a successful run leaves, as `goodResult` */
 export async function goodInProcess(script: Script): Promise<EndedRun> {
   const ended = await startInProcess(script).ended;
-  assertGood(ended.result, ended.exitCode, ended.output);
+  assertGood(ended.result, ended.exitCode, ended.output, true);
   return ended;
 }
 
-/** Of the record: a plateau has been read, or will not be. */
-const PLATEAU = /"type":"plateau"|"code":"PLATEAU_MOVED"/g;
-const PLATEAU_TIMEOUT_MS = 30_000;
+/** Of the record: a pause has its reading, or will have none. */
+const READING = /"type":"(?:plateau|after-wave)"|"code":"PLATEAU_MOVED"/g;
+const READING_TIMEOUT_MS = 60_000;
 
 /**
  * Its pauses last until memory has been read, however busy the machine is.
  * @param variables of each virtual user, in the order of their arrival, over and over again
  */
 export function startInProcess(given: Script, variables: Record<string, unknown>[] = [{}]): InProcessRun {
+  const lines: string[] = [];
+  return printed.run(lines, () => start(given, variables, lines));
+}
+
+function start(given: Script, variables: Record<string, unknown>[], lines: string[]): InProcessRun {
   // As from a file.
   const script: Script = JSON.parse(JSON.stringify(given));
   const folder = mkdtempSync(join(tmpdir(), 'run-'));
   const testRunId = randomUUID();
-  const lines: string[] = [];
   const note = (text: string) => void lines.push(text);
   const stop = new AbortController();
+  let endedWith = 0;
   const config = readSettings(script, STEPS, { CAPACITY_RESULTS: folder });
   const run = new MeasuredRun({
     script,
@@ -68,7 +88,10 @@ export function startInProcess(given: Script, variables: Record<string, unknown>
       terminal: { quiet: false, print: note, beforeLine: () => {} },
       artilleryVersion: 'none',
       admit: async () => {},
-      end: async () => stop.abort(),
+      end: async (exitCode) => {
+        endedWith = exitCode;
+        stop.abort();
+      },
     },
   });
   const artillery = new EventEmitter();
@@ -87,6 +110,7 @@ export function startInProcess(given: Script, variables: Record<string, unknown>
       await run.report(stop.signal.aborted);
       assert.ok(run.result, lines.join('\n'));
       const result = resultSchema.parse(JSON.parse(read('result.json')));
+      assert.ok(existsSync(join(folder, 'latest', 'report.html')), lines.join('\n'));
       return { result, exitCode: run.exitCode, output: lines.join('\n'), page: read('report.html') };
     } finally {
       stop.abort();
@@ -103,11 +127,11 @@ export function startInProcess(given: Script, variables: Record<string, unknown>
     const [scenario] = script.scenarios as [Scenario];
     const play = engine.createScenario(scenario, { emit: () => {} } as never);
     const users: Promise<void>[] = [];
-    const plateaus = () => [...read('record.ndjson').matchAll(PLATEAU)].length;
+    const readings = () => [...read('record.ndjson').matchAll(READING)].length;
     for (const [index, { pause, duration = 0, arrivalRate = 0 }] of config.phases.entries()) {
       if (stop.signal.aborted) return;
       const beganMs = performance.now();
-      const before = plateaus();
+      const before = readings();
       run.phaseStarted(index);
       artillery.emit('phaseStarted');
       for (let arrival = 0; arrival < duration * arrivalRate; arrival++) {
@@ -116,8 +140,8 @@ export function startInProcess(given: Script, variables: Record<string, unknown>
         users.push(new Promise((resolve) => play({ vars, funcs: {} }, () => resolve())));
       }
       await delay(beganMs + (pause ?? duration) * 1000 - performance.now());
-      const isRead = () => stop.signal.aborted || plateaus() > before;
-      if (pause !== undefined && !config.overTime) await eventually('a plateau', isRead, PLATEAU_TIMEOUT_MS);
+      const isRead = () => stop.signal.aborted || readings() > before;
+      if (pause !== undefined) await eventually('a reading of memory', isRead, READING_TIMEOUT_MS);
     }
     run.phasesCompleted();
     await Promise.all(users);
@@ -125,11 +149,18 @@ export function startInProcess(given: Script, variables: Record<string, unknown>
 
   const ended = whole();
   ended.catch(() => {});
+  const failed = ended.then(
+    () => assert.fail(`it has a result:\n${lines.join('\n')}`),
+    () => ({ exitCode: endedWith, output: lines.join('\n') }),
+  );
+  failed.catch(() => {});
   return {
     ended,
+    failed,
+    folder,
     async reached(stage) {
       const isReached = () => run.timeline.stages.at(-1)?.name === stage;
-      await Promise.race([ended, eventually(`stage ${stage}`, isReached, 2 * PLATEAU_TIMEOUT_MS)]);
+      await Promise.race([ended, eventually(`stage ${stage}`, isReached, 2 * READING_TIMEOUT_MS)]);
       assert.ok(isReached(), `the run ended before stage ${stage}`);
     },
   };

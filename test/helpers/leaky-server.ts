@@ -6,12 +6,22 @@ import { TOKEN } from './app.ts';
 
 const script = fileURLToPath(new URL('../fixtures/leaky-server.ts', import.meta.url));
 
-/** Ends with the test. @param leakBytes kept of each connection that has left */
+export interface Leak {
+  /** Kept of each connection that has left. */
+  perConnectionBytes?: number;
+  /** Of so many connections; then it is full. */
+  mostKept?: number;
+  /** Kept whoever comes. */
+  perSecondBytes?: number;
+}
+
+/** Ends with the test. */
 export async function startLeakyServer(
   t: { after(cleanUp: () => void): void },
-  leakBytes: number,
+  { perConnectionBytes = 0, mostKept = Number.MAX_SAFE_INTEGER, perSecondBytes = 0 }: Leak,
 ): Promise<{ url: string; control: { urls: string[]; token: string } }> {
-  const child = spawn(process.execPath, [script, TOKEN, String(leakBytes)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const args = [TOKEN, ...[perConnectionBytes, mostKept, perSecondBytes].map(String)];
+  const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   t.after(() => void child.kill('SIGKILL'));
   for await (const line of createInterface({ input: child.stdout })) {
     const [port, controlPort] = line.split(' ');

@@ -10,11 +10,10 @@ export function liveFigures(connections: number, changes: Partial<LiveFigures> =
     seconds: connections / 100,
     stage: 'ramp',
     connections: { now: connections, target: 5000, failed: { http_503: 2 }, lost: {}, ratePerSec: 500 },
-    broadcasts: { planned: 20, sent: 2, expected: 2 * connections, received: Math.max(0, 2 * connections - 1) },
-    lastBroadcasts: [
-      { seq: 2, worker: 'w1', members: connections, sendDelayMs: 0.2, sentinelMs: null },
-      { seq: 1, worker: 'w0', members: connections, sendDelayMs: 0.1, sentinelMs: 12.5 },
-    ],
+    broadcasts: {
+      ...{ planned: 20, sent: 2, expected: 2 * connections },
+      ...{ received: Math.max(0, 2 * connections - 1), sentinelMs: 12.5 },
+    },
     layers: {
       worker: { title: 'Workers', rssBytes: 200 * MB, pssBytes: 100 * MB + connections * 15_000, cpuPercent: 50 },
       nginx: { title: 'nginx', rssBytes: 30 * MB, cpuPercent: 12.5 },

@@ -1,17 +1,16 @@
 /** Made-up measurements and fleet reports, for tests of what is computed from them. */
 
+import { Accounts } from '../../plugin/fleet/accounts.ts';
+import { mergeSnapshots } from '../../plugin/fleet/merge.ts';
 import type { EngineSnapshot } from '../../plugin/run/link.ts';
-import { type Measurements, newMeasurements } from '../../plugin/run/measurements/measurements.ts';
+import { Measurements } from '../../plugin/run/measurements/measurements.ts';
 import type { Share } from '../../plugin/script/load/shares.ts';
 import type { Script } from '../../plugin/script/script.ts';
 import { readSettings, type Settings } from '../../plugin/script/settings.ts';
 import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
-import { CONNECT_STAGES } from '../../protocol/connection.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../protocol/histogram.ts';
 import type { MessageTimes, MessageTotals } from '../../protocol/link/client-messages.ts';
-import type { FrozenBroadcast, ReceiptTotals } from '../../protocol/link/ledger.ts';
-import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
-import { NO_COPIES } from '../../protocol/receipt-columns.ts';
+import { emptyRow, type FrozenBroadcast, type ReceiptTotals } from '../../protocol/link/ledger.ts';
 
 export function hookConfig(
   options: object = {},
@@ -35,7 +34,7 @@ export function hookConfig(
 
 /** Of a run in which nothing has happened yet. */
 export function measurements(changes: Partial<Measurements> = {}): Measurements {
-  return { ...newMeasurements('test', hookConfig()), ...changes };
+  return { ...new Measurements('test', hookConfig()), ...changes };
 }
 
 export function encoded(valuesUs: number[]): string {
@@ -51,13 +50,9 @@ export function frozenBroadcast(
   changes: Partial<FrozenBroadcast> = {},
 ): FrozenBroadcast {
   return {
-    process: 0,
-    seq,
-    ...NO_COPIES,
+    ...emptyRow(seq),
     expected: latenciesUs.length,
     received: latenciesUs.length,
-    earlyByUs: 0,
-    receivers: 0,
     latencyUs: { local: encoded(latenciesUs), cross: encoded([]) },
     firstUs: Math.min(...latenciesUs),
     lastUs: Math.max(...latenciesUs),
@@ -112,40 +107,14 @@ export function messageTimes(ackUs: number[], sendDelayUs = ackUs.map(() => 0)):
 
 export const ENGINE_1 = { host: 'here', engine: '1' };
 
+/** Of an engine whose fleet has done nothing, unless `changes` differ. */
 export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot {
-  const connectUs = Object.fromEntries(CONNECT_STAGES.map((stage) => [stage, encoded([])]));
   return {
     from: ENGINE_1,
-    processes: [],
-    accounts: { asked: 0, pending: 0, alive: 0, failed: {}, ended: {}, returned: 0 },
     engineLoop: { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 },
-    connected: 0,
-    failures: {},
-    failureExamples: {},
-    retries: 0,
-    disconnects: {},
-    returns: { dropped: 0, returned: 0, recovered: 0, gaveUp: 0, left: 0, away: 0, retries: 0, awayUs: encoded([]) },
-    transports: { websocket: 0, upgraded: 0, polling: 0 },
-    compressed: 0,
-    upgradeFailures: {},
-    perWorker: {},
-    perSessionPrefix: {},
-    tlsResumed: 0,
-    connectUs: connectUs as FleetSnapshot['connectUs'],
-    openings: { startedAtUs: 0, intervalUs: 100_000, counts: [] },
-    connecting: connecting(),
-    receipts: NO_RECEIPTS,
-    messages: messageTotals(),
-    ignoredEvents: 0,
-    unknownAcks: 0,
-    receivedBytes: 0,
-    sentBytes: 0,
+    ...mergeSnapshots([]),
+    ...new Accounts().read(),
+    ...{ failures: {}, failureExamples: {}, retries: 0 },
     ...changes,
   };
-}
-
-/** Of nobody. */
-function connecting(): FleetSnapshot['connecting'] {
-  const none = () => ({ startedAtUs: 0, intervalUs: 1_000_000, counts: [] });
-  return { opened: none(), connectUs: none(), slowestUs: none(), failed: none(), ended: none() };
 }

@@ -22,6 +22,7 @@ interface Neighbour {
   /** A program, or a path below that folder. Default: this Node. */
   command?: string;
   args?: string[];
+  env?: Record<string, string>;
 }
 
 const BUN = 'node_modules/.bin/bun';
@@ -45,6 +46,21 @@ export const NEIGHBOURS = {
   express: { name: 'Express', file: 'express.mjs', folder: 'express' },
 } satisfies Record<string, Neighbour>;
 
+const python = { folder: 'python', command: 'bin/python' };
+
+/** In which a client has to do something before it is one, or that send to rooms. */
+export const APPLICATIONS = {
+  jwt: { name: 'Express with a JWT in the handshake', file: 'jwt.mjs', folder: 'express' },
+  session: { name: 'Express with the cookie of a login', file: 'session.mjs', folder: 'express' },
+  private: { name: 'private messages, four workers and Redis', file: 'private.mjs', folder: 'express' },
+  loginEvent: { name: 'a login by event', file: 'login-event.mjs' },
+  nestGuard: { name: 'NestJS with a guard', file: 'nest-guard.ts', folder: 'nest' },
+  feathers: { name: 'Feathers', file: 'feathers.mjs', folder: 'feathers' },
+  threading: { name: 'Flask-SocketIO, threading', file: 'chat_flask.py', ...python, env: { ASYNC_MODE: 'threading' } },
+  eventlet: { name: 'Flask-SocketIO, eventlet', file: 'chat_flask.py', ...python, env: { ASYNC_MODE: 'eventlet' } },
+  workers: { name: 'python-socketio, uvicorn with four workers and Redis', file: 'chat_workers.py', ...python },
+} satisfies Record<string, Neighbour>;
+
 /** @returns why it cannot run here; undefined if it can */
 export function whyNot({ folder }: Neighbour): string | undefined {
   if (folder === undefined) return undefined;
@@ -57,16 +73,18 @@ type Cleaner = { after(cleanUp: () => Promise<void>): void };
 /** Ends with the test. @returns its URL, once it answers */
 export async function startNeighbour(t: Cleaner, neighbour: Neighbour, env: Record<string, string> = {}) {
   const PORT = `${await freePort()}`;
-  const { folder, file, command = process.execPath, args = [] } = neighbour;
+  const { folder, file, command = process.execPath, args = [], env: own } = neighbour;
   const home = folder === undefined ? FIXTURES : join(PREPARED as string, folder);
   if (file !== undefined && folder !== undefined) place(file, home);
   const program = /^\w+\//.test(command) ? join(home, command) : command;
   const child = spawn(program, file === undefined ? args : [placed(file)], {
     cwd: home,
-    env: { ...process.env, PORT, ...env },
+    env: { ...process.env, PORT, ...own, ...env },
     stdio: ['ignore', 'ignore', 'inherit'],
+    // With its workers.
+    detached: true,
   });
-  endWith(t, child);
+  endWith(t, child, true);
   const url = `http://127.0.0.1:${PORT}`;
   await answers(neighbour.name, url);
   return url;
@@ -143,10 +161,11 @@ function compiled(path: string): string {
   return outputFiles[0]?.text ?? '';
 }
 
-function endWith(t: Cleaner, child: ChildProcess): void {
+function endWith(t: Cleaner, child: ChildProcess, isGroup = false): void {
   const exited = once(child, 'exit');
   t.after(async () => {
-    child.kill('SIGKILL');
+    if (isGroup) process.kill(-(child.pid as number), 'SIGKILL');
+    else child.kill('SIGKILL');
     await exited;
   });
 }
@@ -154,7 +173,8 @@ function endWith(t: Cleaner, child: ChildProcess): void {
 async function answers(name: string, url: string): Promise<void> {
   const handshake = () =>
     fetch(`${url}/socket.io/?EIO=4&transport=polling`).then(
-      ({ ok }) => ok,
+      // It may want to know who comes.
+      ({ status }) => status < 500,
       () => false,
     );
   await eventually(`${name} answers`, handshake, 20_000);

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { eventually } from './poll.ts';
 
-export interface Orphan {
+interface Orphan {
   /** Of its processes, its own first. */
   pids: number[];
   /** The next that it prints. */

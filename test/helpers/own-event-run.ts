@@ -1,5 +1,7 @@
 /** The measurement of an own event, with a real fleet and a real server: everything but Artillery and the engine. */
+import { ownEventPlan } from '../../plugin/fleet/client/counted-event.ts';
 import { Fleet } from '../../plugin/fleet/fleet.ts';
+import type { OpenOptions } from '../../plugin/fleet/messages.ts';
 import { batchRows, deliveryFigures } from '../../plugin/result/delivery/delivery.ts';
 import { latencyFigures } from '../../plugin/result/delivery/latency.ts';
 import { newOwnEvent } from '../../plugin/run/measurements/own-event.ts';
@@ -9,6 +11,7 @@ import { OwnClients } from '../../plugin/run/receivers/own-clients.ts';
 import { Publishers } from '../../plugin/run/receivers/publishers.ts';
 import { ENGINE } from '../../plugin/script/script.ts';
 import type { Delivery } from '../../plugin/script/settings.ts';
+import { openOptions } from '../../plugin/virtual-user/connection-changes.ts';
 import type { ClientKind } from '../../protocol/connection.ts';
 import { formatJsonPath } from '../../protocol/json-path.ts';
 import { FakeRun } from './fake-run.ts';
@@ -25,34 +28,56 @@ interface Options {
   client?: ClientKind;
   connections?: number;
   processes?: number;
+  /** Of each connection. */
+  namespaces?: string[];
   /** Listen once before the load, as a run does. */
   trial?: boolean;
+  /** Arguments of the events by which a connection joins; its index is from 0. */
+  joins?: (index: number) => unknown[][];
+  /** What a connection brings, and the rooms that it is in. */
+  brings?: (index: number) => { overrides?: OpenOptions['overrides']; rooms?: string[] };
   /** When the connections are there. */
   beforehand?: (fleet: Fleet) => Promise<void> | void;
 }
 
 export async function measureOwn({ url, delivery: option, options = {}, client = 'light', ...rest }: Options) {
-  const { connections = 10, processes = 1, trial = false, beforehand } = rest;
+  const { connections = 10, processes = 1, namespaces = ['/'], trial = false, beforehand } = rest;
+  const { joins = () => [['room']], brings } = rest;
   const drain = { quiet: 0.2, deadline: 1.5 };
   const run = new FakeRun({ drain, ...options, delivery: option }, { target: url });
   const { context, measurements } = run;
+  measurements.id = 'run';
   const delivery = context.config.delivery as Delivery;
-  const { event, id, sentAt, bytes, join, publish } = delivery;
+  const { event, id, join, publish } = delivery;
   const settings = fleetSettings(url, client);
-  const fleet = await Fleet.start({ ...settings, ownEvent: { event, id, sentAt, bytes, join } }, processes);
+  const fleet = await Fleet.start({ ...settings, ownEvent: ownEventPlan(delivery) }, processes);
   let publishers: Publishers | undefined;
   try {
-    const flow = [join === undefined ? { connect: {} } : { emit: [join, 'room'] }];
+    const namespace = namespaces.at(-1);
+    const flow = [join === undefined ? { connect: { namespace } } : { emit: [join, 'room'], namespace }];
     const script = { config: { target: url }, scenarios: [{ engine: ENGINE, flow }] };
     const clients = await OwnClients.open(context.config, script);
-    if (publish) publishers = await Publishers.connect(clients, publish, 'run', run.stop.signal);
+    if (publish)
+      publishers = await Publishers.connect(
+        clients,
+        { ...publish, hasRooms: delivery.audience !== undefined },
+        measurements.id,
+        run.stop.signal,
+      );
     const givesIds = publishers?.givesIds ?? false;
     measurements.ownEvent = newOwnEvent(event, formatJsonPath(id), publish ? 'run' : 'server', givesIds);
     if (trial) await tryDelivery(clients.nextReceiver(), delivery, publishers, run.stop.signal);
     await Promise.all(
-      Array.from({ length: connections }, () =>
-        fleet.connection().open('/', join === undefined ? {} : { emit: { event: join, args: ['room'] } }),
-      ),
+      Array.from({ length: connections }, async (_, index) => {
+        const connection = fleet.connection();
+        const { overrides, rooms } = brings?.(index) ?? {};
+        for (const one of namespaces) {
+          await connection.open(one, openOptions(overrides));
+          if (rooms) connection.enter(rooms);
+          if (join === undefined) continue;
+          await Promise.all(joins(index).map((args) => connection.emitWithAck(one, join, args, 5000)));
+        }
+      }),
     );
     await beforehand?.(fleet);
     Object.assign(context, { publishers });

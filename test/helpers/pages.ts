@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 export const ROOT = join(import.meta.dirname, '../..');
 
-export interface Section {
+interface Section {
   /** Without its number signs, with its backticks. */
   heading: string;
   level: number;

@@ -1,13 +1,14 @@
 /** A Socket.IO server without a line of ours, in a process of its own. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
+const scriptOf = (name: string) => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
+/** The server is nobody's child: a run does not measure its own children as a server. */
+const IN_BACKGROUND = '"$0" "$@" &';
 
-export interface PlainServer {
+interface PlainServer {
   url: string;
-  child: ChildProcess;
   pid: number;
 }
 
@@ -15,21 +16,30 @@ interface Test {
   after(cleanUp: () => void): void;
 }
 
-/** Ends with the test. */
-export function startPlainServer(t: Test): Promise<PlainServer> {
-  return start(t, fixture('plain-server.mjs'));
+/** Ends with the test. @param limit of connections: it refuses all others */
+export function startPlainServer(t: Test, limit?: number): Promise<PlainServer> {
+  return start(t, [scriptOf('plain-server.mjs'), ...(limit === undefined ? [] : [String(limit)])]);
 }
 
-/** Refuses each connection beyond `limit`. Ends with the test. */
-export function startFullServer(t: Test, limit: number): Promise<PlainServer> {
-  return start(t, fixture('full-server.mjs'), String(limit));
+/** Ends with the test. @param workMs for each message */
+export function startChat(t: Test, workMs: number): Promise<PlainServer> {
+  return start(t, [scriptOf('slow-chat.mjs'), String(workMs)]);
 }
 
-async function start(t: Test, script: string, ...args: string[]): Promise<PlainServer> {
-  const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
-  t.after(() => void child.kill('SIGKILL'));
-  for await (const line of createInterface({ input: child.stdout })) {
-    return { url: `http://127.0.0.1:${line}`, child, pid: child.pid as number };
+async function start(t: Test, args: string[]): Promise<PlainServer> {
+  const shell = spawn('sh', ['-c', IN_BACKGROUND, process.execPath, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  for await (const line of createInterface({ input: shell.stdout })) {
+    const [port, pid] = line.split(' ').map(Number) as [number, number];
+    t.after(() => end(pid));
+    return { url: `http://127.0.0.1:${port}`, pid };
   }
   throw new Error('the server ended before it listened');
+}
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // the test has ended it
+  }
 }

@@ -22,18 +22,19 @@ export function lacks(program: 'nginx' | 'haproxy'): string | false {
 export const UPGRADE =
   'proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade;';
 
-/** Ends with the test. @param location nginx directives beside `proxy_pass` @returns its port, and its master's pid */
+/** Ends with the test. @param location nginx directives beside `proxy_pass`; `http` those of all @returns its port, and its master's pid */
 export async function startNginx(
   t: Cleaner,
   upstreamPort: number,
   location: string,
+  http = '',
 ): Promise<{ port: number; pid: number }> {
   const port = await freePort();
   const config = (folder: string) => `
     worker_processes 1; pid ${folder}/pid; error_log ${folder}/error.log;
     events { worker_connections 200; }
     http {
-      access_log off;
+      access_log off; ${http}
       client_body_temp_path ${folder}/body; proxy_temp_path ${folder}/proxy; fastcgi_temp_path ${folder}/fastcgi;
       uwsgi_temp_path ${folder}/uwsgi; scgi_temp_path ${folder}/scgi;
       server {

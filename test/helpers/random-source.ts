@@ -8,3 +8,15 @@ export function randomSource(seed: number): (below: number) => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
   };
 }
+
+/** @returns numbers above 0 and below 1 */
+export function uniforms(seed: number): () => number {
+  const random = randomSource(seed);
+  return () => (random(2 ** 32) + 0.5) / 2 ** 32;
+}
+
+/** @returns standard normal numbers */
+export function normals(seed: number): () => number {
+  const uniform = uniforms(seed);
+  return () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());
+}

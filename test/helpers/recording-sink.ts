@@ -15,19 +15,16 @@ export type Report =
   | { on: 'upgraded'; transport: TransportState; tookUs: number }
   | { on: 'upgrade failed'; cause: string; message: string }
   | { on: 'refused'; namespace: string; message: string; data: unknown }
-  | { on: 'failed'; cause: string; message: string; retryAfterMs?: number }
+  | { on: 'failed'; cause: string; message: string }
   | { on: 'copy'; id: string | number; sentAt: unknown; receivedAtUs: number }
   | { on: 'event'; namespace: string; event: string; args: unknown[] }
   | { on: 'unreadable'; example?: string | undefined }
-  | { on: 'ignored' }
   | { on: 'unknown ack' }
   | { on: 'ack'; namespace: string; ackId: number; args: unknown[] }
   | { on: 'closed'; reason: string; namespace: string | undefined };
 
 export class RecordingSink implements ClientSink {
   readonly reports: Report[] = [];
-  receivedBytes = 0;
-  sentBytes = 0;
   readonly #reported = new EventEmitter();
 
   /** Waits until there are `count` reports of this kind. @returns the last of these */
@@ -55,8 +52,8 @@ export class RecordingSink implements ClientSink {
   onRefused(_client: Client, namespace: string, message: string, data: unknown): void {
     this.#add({ on: 'refused', namespace, message, data });
   }
-  onFailed(_client: Client, { cause, message, retryAfterMs }: Failure): void {
-    this.#add({ on: 'failed', cause, message, ...(retryAfterMs !== undefined && { retryAfterMs }) });
+  onFailed(_client: Client, { cause, message }: Failure): void {
+    this.#add({ on: 'failed', cause, message });
   }
   onCopy(_client: Client, id: string | number, receivedAtUs: number, copy: Copy): void {
     this.#add({ on: 'copy', id, sentAt: copy.sentAt(), receivedAtUs });
@@ -67,9 +64,6 @@ export class RecordingSink implements ClientSink {
   onEvent(_client: Client, namespace: string, event: string, args: unknown[]): void {
     this.#add({ on: 'event', namespace, event, args });
   }
-  onIgnored(): void {
-    this.#add({ on: 'ignored' });
-  }
   onAck(_client: Client, namespace: string, ackId: number, args: unknown[]): void {
     this.#add({ on: 'ack', namespace, ackId, args });
   }
@@ -78,10 +72,6 @@ export class RecordingSink implements ClientSink {
   }
   onClosed(_client: Client, reason: string, namespace: string | undefined): void {
     this.#add({ on: 'closed', reason, namespace });
-  }
-  onTraffic(receivedBytes: number, sentBytes: number): void {
-    this.receivedBytes += receivedBytes;
-    this.sentBytes += sentBytes;
   }
 
   #add(report: Report): void {

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { restartOwnRedis, startOwnRedis } from '../../server/stack/redis/redis-nodes.ts';
+import { restartOwnRedis, startOwnRedis } from '../../server/stack/redis/own-redis.ts';
 import { isAlive, terminate } from '../../server/stack/state/processes.ts';
 import { pidsOfRedis, refsOf, type StackState } from '../../server/stack/state/state.ts';
 import { requireTool } from '../../server/stack/tools.ts';

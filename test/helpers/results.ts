@@ -1,13 +1,8 @@
-import { LAYERS } from '../../plugin/samplers/layers/index.ts';
-import { describeLayers } from '../../plugin/samplers/layers/layer.ts';
-import { NO_COPIES } from '../../protocol/receipt-columns.ts';
-import type { Batch } from '../../protocol/result/delivery.ts';
-import type { Messages } from '../../protocol/result/messages.ts';
-import type { Summary } from '../../protocol/result/parts.ts';
+import { type Batch, NO_COPIES } from '../../protocol/result/delivery.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { perConnectionOf } from '../../report/figures/per-connection.ts';
-
-const MB = 1024 * 1024;
+import { MB, perfectMemory } from './memory-figures.ts';
+import { perfectMessages, summaryOf } from './message-figures.ts';
 
 /** One of several hosts that brought the load. */
 export function generatorHost(
@@ -18,25 +13,10 @@ export function generatorHost(
   return {
     ...{ host, cores: 4, share, arrivals: 100, connections: 100, held: 100, failed: 0, lost: null, oneWayMs },
     cpu: { idlePercent: { ramp: 60, messages: null, broadcasts: 40 } },
-    memory: { fleetPeakBytes: 1, artilleryPeakBytes: 1, usedPeakBytes: null },
+    others: [],
     loops: { delayP99Ms: 2.5, delayMaxMs: 9, utilization: 0.4 },
     startSkewMs: share < 0.5 ? 3.2 : 0,
     clock: { offsetMs: 5e8, boundMs },
-  };
-}
-
-/** A made-up distribution around its median. */
-export function summaryOf(count: number, p50: number): Summary {
-  return {
-    count,
-    min: p50 / 2,
-    mean: p50 * 1.1,
-    p50,
-    p90: p50 * 2,
-    p95: p50 * 2.5,
-    p99: p50 * 4,
-    p999: p50 * 6,
-    max: p50 * 8,
   };
 }
 
@@ -56,39 +36,8 @@ export function perfectBatch(seq: number, receivers: number): Batch {
     p50Ms: 12.5,
     p99Ms: 40,
     lastMs: 55.5,
+    dueToLastMs: 55.5,
   };
-}
-
-/** Memory of `connections`, on a straight line with some noise. */
-function plateau(connections: number, noiseBytes: number) {
-  return {
-    connections,
-    workerRss: 130 * MB + connections * 16_000 + noiseBytes,
-    workerPss: 110 * MB + connections * 15_000 + noiseBytes,
-    workerHeapUsed: 20 * MB + connections * 9_000,
-    nginxPss: 9 * MB + connections * 2_000,
-    redisUsedMemory: 1.5 * MB,
-    systemUsed: 900 * MB + connections * 30_000 - noiseBytes,
-  };
-}
-
-const PLATEAUS = [
-  plateau(0, 0),
-  plateau(1250, 300_000),
-  plateau(2500, -200_000),
-  plateau(3750, 100_000),
-  plateau(5000, 0),
-];
-
-/** Garbage that is there before the collection. */
-const GARBAGE_BYTES = 3 * MB;
-
-function line(bytes: number) {
-  return { slope: bytes, low95: bytes * 0.98, high95: bytes * 1.02, r2: 0.99964 };
-}
-
-function slope(bytes: number) {
-  return { ...line(bytes), naive: bytes * 1.2 };
 }
 
 /** The same, with a hold in which each connection was pinged, and so what pings cost. */
@@ -124,33 +73,6 @@ export function resultWithMessages(): Result {
     });
   }
   return resultSchema.parse({ ...result, messages: perfectMessages() });
-}
-
-export function perfectMessages(): Messages {
-  return {
-    steps: [{ event: 'event_batch', seconds: 1, count: 1, events: 150, acknowledge: true }],
-    connections: 5000,
-    due: 120_000,
-    sent: 120_000,
-    notSent: { missed: 0, disconnected: 0 },
-    unasked: 0,
-    acknowledged: 120_000,
-    unansweredConnected: 0,
-    unansweredDisconnected: 0,
-    answered: 1,
-    window: { seconds: 10, sent: 50_000, acknowledged: 50_000, sentPerSec: 5000, eventsPerSec: 750_000 },
-    ackMs: summaryOf(50_000, 3.5),
-    sendDelayMs: summaryOf(50_000, 0.5),
-    outsideAckMs: summaryOf(70_000, 5.5),
-    workers: ['worker-0', 'worker-1'].map((worker) => ({
-      worker,
-      batches: 25_000,
-      events: 3_750_000,
-      handlerMs: { p50: 0.012, p95: 0.031, max: 2.4 },
-      queueMs: { p50: 0.1, p99: 4.2, max: 18 },
-    })),
-    histograms: {},
-  };
 }
 
 /** A full run of 5,000 connections in which everything arrived; validated, and safe to modify. */
@@ -197,7 +119,6 @@ export function perfectResult(): Result {
       transports: { configured: 'websocket', websocket: 5000, upgraded: 0, polling: 0, upgradeFailures: {} },
       compression: { asked: false, granted: 0, byServer: false },
       perWorker: { 'worker-0': 2500, 'worker-1': 2500 },
-      perServer: null,
     },
     messages: null,
     delivery: {
@@ -231,7 +152,6 @@ export function perfectResult(): Result {
         completionMs: { p50: { low95: 54, high95: 57 }, p99: null },
       },
       slowFirst: null,
-      byConnections: [],
       sendDelayMs: summaryOf(12, 0.2),
       sentinelMs: summaryOf(12, 40),
       behindSentinelMs: summaryOf(6, 0.5),
@@ -239,57 +159,7 @@ export function perfectResult(): Result {
       clocks: [],
       histograms: {},
     },
-    memory: {
-      collected: true,
-      perConnection: null,
-      overTime: null,
-      sources: {},
-      layers: describeLayers(LAYERS),
-      perConnectionBytes: {
-        systemUsed: slope(30_000),
-        workerPss: slope(15_000),
-        workerRss: slope(16_000),
-        workerHeapUsed: slope(9_000),
-        nginxPss: slope(2_000),
-        redisUsedMemory: { slope: 0, low95: 0, high95: 0, r2: 1, naive: 0 },
-      },
-      inService: {
-        perConnectionBytes: {
-          systemUsed: line(30_000),
-          workerPss: line(18_140),
-          workerRss: line(19_140),
-          nginxPss: line(2_000),
-        },
-        // 12 MB above the last plateau.
-        peakBytes: { workerRss: 221.3 * MB, workerPss: 196.5 * MB },
-        plateaus: PLATEAUS.map(({ connections, workerRss, workerPss, systemUsed }) => ({
-          connections,
-          workerRss: workerRss + GARBAGE_BYTES,
-          workerPss: workerPss + GARBAGE_BYTES,
-          systemUsed: systemUsed + GARBAGE_BYTES,
-        })),
-      },
-      derivedPeaks: [],
-      sum: {
-        parts: ['workerPss', 'nginxPss', 'kernelSlab'],
-        partsPerConnectionBytes: 31_700,
-        systemPerConnectionBytes: 33_000,
-        systemLow95: 32_500,
-        systemHigh95: 33_500,
-        unexplainedPerConnectionBytes: 1300,
-        unexplainedShare: 1300 / 33_000,
-      },
-      peakBytes: { workerRss: 215 * MB, workerPss: 190 * MB, nginxPss: 19 * MB },
-      residualBytes: { workerRss: 12 * MB, workerPss: 11.5 * MB, nginxPss: 0.4 * MB, redisUsedMemory: -1000 },
-      afterBroadcastsBytes: { workerRss: 214 * MB },
-      plateaus: PLATEAUS,
-      collectionsCounted: true,
-      absent: {
-        kernelSlab: '/proc/slabinfo is readable only by root',
-        pm2Pss: 'none of its processes is known on this machine',
-        pm2Rss: 'none of its processes is known on this machine',
-      },
-    },
+    memory: perfectMemory(),
     cpu: {
       nginx: {
         rampSecondsPerThousandConnects: 0.21,
@@ -342,7 +212,6 @@ export function perfectResult(): Result {
       },
     ]),
     capacity: {
-      seedTheoreticalMax: 47_627,
       memoryLimited: {
         budgetBytes: 2048 * MB,
         basis: 'inService',
@@ -371,11 +240,9 @@ export function perfectResult(): Result {
       usedMemoryBeforeBytes: 1.5 * MB,
       usedMemoryBytes: 1.5 * MB,
       rssBytes: 9 * MB,
-      clientBytes: 64_000,
       outputBufferPeakBytes: 0,
       streamEntries: null,
       channels: 5,
-      patterns: 1,
       shardChannels: 0,
       forNobody: 0,
     },

@@ -18,7 +18,7 @@ export function whyNoSshHosts(): string | false {
   return whyNoNamespaces() || missingTools('/usr/sbin/sshd', 'ssh', 'ssh-keygen', 'npx', 'setsid');
 }
 
-export interface SshHost extends NamespaceHost {
+interface SshHost extends NamespaceHost {
   name: string;
   /** Of root there. */
   home: string;

@@ -1,7 +1,7 @@
 /** A study as it was measured, from the results of its runs. */
-import type { MeasuredStudy } from '../../docs/studies/measured.ts';
+import type { MeasuredStudy } from '../../docs/studies/page.ts';
 import { studySchema } from '../../protocol/documents/study.ts';
-import { type MeasuredRun, summarize } from '../../report/study/summarize.ts';
+import { labelOf, type MeasuredRun, summarize } from '../../report/study/summarize.ts';
 
 const STARTED_AT = '2026-01-02T03:04:05.000Z';
 
@@ -24,7 +24,7 @@ export function measuredStudy(
     planned: runs.length,
     runs: runs.map(({ levels, result }, index) => ({
       number: index + 1,
-      block: 1,
+      block: runs.slice(0, index + 1).filter((one) => labelOf(one.levels) === labelOf(levels)).length,
       levels,
       startedAt: STARTED_AT,
       exitCode: result ? 0 : 2,

@@ -13,7 +13,7 @@ import type { Result } from '../../protocol/result/result.ts';
 import { measurements } from './measurements.ts';
 import { perfectResult } from './results.ts';
 
-export const WORKER = { worker: 'w0', pid: 10 };
+export const WORKER = { worker: 'w0', pid: 10, instance: 'a' };
 
 export type Change = (result: Result, measured: Measurements) => unknown;
 

@@ -13,6 +13,8 @@ export function drift(bytesPerConnection: number, margin: number): Drift {
     bytesPerConnection,
     low95,
     high95,
+    perSecond: { bytes: 0, low95: -5, high95: 5, noLeakAbove: 5 },
+    sinceSeconds: null,
     bytesPerHour: bytesPerConnection * 900_000,
     bytesPerWave: bytesPerConnection * 5000,
     leaks: low95 > 0,

@@ -16,9 +16,7 @@ export function workerResources(changes: Partial<WorkerResources> = {}): WorkerR
       memoryBytes: 16 * 2 ** 30,
       usedBytes: 2 ** 30,
       tcpBytes: 4096,
-      tcpSockets: 12,
-      networkNamespace: 'net:[1]',
-      cpu: { busyUs: 1e6, idleUs: 9e6 },
+      cpu: { busyUs: 1e6, idleUs: 9e6, stealUs: 0, interruptUs: 0 },
     },
     ...changes,
   };

@@ -19,7 +19,7 @@ const codes = (result: Result | undefined) => result?.verdict.reasons.map(({ cod
 function countsOf({ connections, delivery }: Result): object {
   const { target, peak, asked, opened, held, failed, lost, disconnects, perWorker, transports } = connections;
   const batches = delivery?.batches.map(
-    ({ t, sendDelayMs, firstMs, p50Ms, p99Ms, lastMs, earlyByMs, ...counts }) => counts,
+    ({ t, sendDelayMs, firstMs, p50Ms, p99Ms, lastMs, dueToLastMs, earlyByMs, ...counts }) => counts,
   );
   const { source, event, late, unreadable, neverOrdered, frames, coverage, coverageOfTarget } = delivery ?? {};
   return {
@@ -44,8 +44,8 @@ async function liveFigures(output: string): Promise<LiveFigures> {
 
 // They mostly wait.
 describe('a run over several hosts', { concurrency: 4 }, () => {
-  it('has one result, equal in all counts to that of one host, with a row for each; and latency against connections', async (t) => {
-    const options = { hosts: 3, options: { broadcasts: { count: 10, interval: 0.2, byConnections: 2 } } };
+  it('has one result, equal in all counts to that of one host, with a row for each', async (t) => {
+    const options = { hosts: 3, options: { broadcasts: { count: 10, interval: 0.2 } } };
     const alone = await runAlone(t, options);
     const aloneEnded = alone.ended;
     const run = await conductHosts(t, options);
@@ -69,19 +69,7 @@ describe('a run over several hosts', { concurrency: 4 }, () => {
       result.generators.map(({ clock, lost }) => [clock?.boundMs, lost]),
       Array(3).fill([0, null]),
     );
-    const { byConnections } = result.latency;
-    assert.deepEqual([byConnections.length, byConnections[0]?.connections], [4, 60], outputs);
-    for (const { connections, expected, received, lost, broadcasts } of byConnections) {
-      assert.deepEqual([received, lost], [expected, 0]);
-      assert.equal(expected, connections * broadcasts);
-    }
-    const shares = byConnections.map(({ connections }) => Math.round((4 * connections) / 60));
-    assert.deepEqual(shares, [4, 3, 2, 1], outputs);
     assert.equal(new Set(result.generator.map(({ host }) => host)).size, 3);
-    assert.ok(
-      result.generators.every(({ memory }) => memory.fleetPeakBytes > 1e6),
-      outputs,
-    );
     assert.deepEqual(exitCodes.slice(1), [0, 0, 0], outputs);
     assert.ok(['VALID', 'SUSPECT'].includes(result.verdict.status), outputs);
     assert.match(run.output(), /`ensure` were not evaluated.*\n +npx socketio-capacity check \S*results\/latest "/);

@@ -1,7 +1,6 @@
 /** Whole runs over two hosts, in which a process dies or the network is cut: who notices, what is counted, and that nothing is left. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import {
@@ -70,7 +69,8 @@ async function afterLoss({ run, hosts, outputs }: TwoHosts, also: ReasonCode[] =
   const [first, second] = result.generators;
   assert.deepEqual([first?.connections, first?.held, first?.lost], [USERS, USERS, null], outputs());
   assert.deepEqual([second?.held, second?.lost], [0, `it has not answered for ${AWAY_MS / 1000} s`], outputs());
-  assert.deepEqual(result.connections.lost, { 'agent lost': second?.connections }, outputs());
+  const { connections: gone = 0 } = second ?? {};
+  assert.deepEqual(result.connections.lost, gone > 0 ? { 'agent lost': gone } : {}, outputs());
   const [drained, ...more] = run.drains();
   assert.deepEqual([drained?.complete, drained?.outstanding, more], [true, 0, []], outputs());
   await assertNothingLeft(run, [run, ...hosts]);
@@ -82,21 +82,21 @@ function deliveryOf({ delivery }: Result): number[] {
   return [expected, received, lostConnected, lostDisconnected];
 }
 
-// They mostly wait, the first one longest.
+// They mostly wait.
 describe('a host', { concurrency: 4 }, () => {
-  it('cut off from the conductor for 10 s: the run goes on, nothing is lost, and the verdict is as if nothing had been', async (t) => {
+  it('cut off from the conductor until that is noticed: the run goes on, nothing is lost, and the verdict is as if nothing had been', async (t) => {
     const options = { broadcasts: { count: 10, interval: 0.2 } };
     const { run, hosts, link, outputs } = await twoHosts(t, { options });
     await run.sent(2);
     link.cut();
-    await delay(10_000);
+    await eventually('the conductor waits for it', () => /does not answer; waiting for it/.test(run.output()));
     link.mend();
     const [exitCode, ...ends] = await Promise.all([run, ...hosts].map(({ ended }) => ended));
     assert.deepEqual(ends, [0, 0], outputs());
     const result = run.result();
     assert.ok(result && [0, 3].includes(exitCode ?? -1), outputs());
     assert.deepEqual(reasonsOfServer(result), [], outputs());
-    assert.match(run.output(), /does not answer; waiting for it[\s\S]* is back/);
+    assert.match(run.output(), /waiting for it[\s\S]* is back/);
     assertFoots(result, outputs());
     assert.deepEqual(
       result.generators.map(({ connections, held, lost }) => [connections, held, lost]),

@@ -3,13 +3,12 @@ import { cpuFigures } from '../../../plugin/result/cpu/cpu.ts';
 import { memoryFigures } from '../../../plugin/result/memory/memory.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { type Comparison, known, near, type Unit } from '../comparison.ts';
-import type { KnownServerConfig } from '../known-server.ts';
-import { type Setup, withSetup } from '../setup.ts';
+import { type Comparison, known, near, type Section, type Unit } from '../comparison.ts';
+import { type ServerPlan, type Setup, withSetup } from '../setup.ts';
 import { shortRun } from '../short-run.ts';
 import { type Covering, covers } from './coverage.ts';
 
-export interface CostsCoverageSize {
+interface CostsSize {
   repeats: number;
   /** Runs at the same time: mostly they wait. */
   together: number;
@@ -18,7 +17,6 @@ export interface CostsCoverageSize {
 }
 
 type Cost = Exclude<keyof Result['cpu'][string], 'intervals'>;
-type Server = Omit<KnownServerConfig, 'token'>;
 
 interface Costs {
   memory: Result['memory'];
@@ -28,8 +26,8 @@ interface Costs {
 const CONNECT_CPU_US = 2000;
 const IDLE_CPU_US_PER_SEC = 250;
 const COPY_CPU_US = 50;
-const TWIN: Server = { keep: { kind: 'heap', bytes: 16 * 1024 } };
-const SERVER: Server = {
+const TWIN: ServerPlan = { keep: { kind: 'heap', bytes: 16 * 1024 } };
+const SERVER: ServerPlan = {
   ...TWIN,
   connectCpuUs: CONNECT_CPU_US,
   idleCpuUsPerSec: IDLE_CPU_US_PER_SEC,
@@ -54,8 +52,19 @@ const FIXED_YOUNG_GENERATION = ['--min-semi-space-size=2', '--max-semi-space-siz
 
 const LAYERS_AT_REST = ['workerHeapUsed', 'workerRss'];
 
+export async function costIntervals(size: CostsSize): Promise<Section> {
+  return {
+    title: 'Intervals of costs',
+    text:
+      'How often a 95 % interval contains the true value, which is the mean of all repeats: short runs, each with a new server ' +
+      'whose V8 has a young generation of fixed size. The upper bound allows for chance, so few repeats may show ' +
+      '100 %.',
+    rows: await ofCosts(size),
+  };
+}
+
 /** The true values are the means of all repeats. */
-export async function ofCosts({ repeats, twins, together }: CostsCoverageSize): Promise<Comparison[]> {
+async function ofCosts({ repeats, twins, together }: CostsSize): Promise<Comparison[]> {
   const runs = await manyRuns(repeats, together, SERVER);
   const twinRuns = await manyRuns(twins, together, TWIN);
   const idlePercent = (IDLE_CPU_US_PER_SEC * RUN.connections) / 10_000;
@@ -84,7 +93,7 @@ export async function ofCosts({ repeats, twins, together }: CostsCoverageSize): 
   ];
 }
 
-async function manyRuns(count: number, together: number, server: Server): Promise<Costs[]> {
+async function manyRuns(count: number, together: number, server: ServerPlan): Promise<Costs[]> {
   const runs: Costs[] = [];
   let begun = 0;
   const lane = async () => {
@@ -94,7 +103,7 @@ async function manyRuns(count: number, together: number, server: Server): Promis
   return runs;
 }
 
-async function oneRun(server: Server): Promise<Costs> {
+async function oneRun(server: ServerPlan): Promise<Costs> {
   const work = async (setup: Setup): Promise<Costs> => {
     const { measurements, sampled } = await shortRun(setup, RUN);
     const { worker } = cpuFigures(measurements, LAYERS);

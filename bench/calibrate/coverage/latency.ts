@@ -3,13 +3,13 @@ import { intervalFigures, reachedBroadcasts } from '../../../plugin/result/deliv
 import type { FrozenBroadcast } from '../../../protocol/link/ledger.ts';
 import type { Interval } from '../../../protocol/result/parts.ts';
 import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';
-import { type Comparison, known } from '../comparison.ts';
+import { type Comparison, known, type Section } from '../comparison.ts';
 import { distributionOf } from '../distribution.ts';
 import type { Copy } from '../known-server.ts';
 import { broadcast, join, pinApart, withSetup } from '../setup.ts';
 import { type Covering, covers } from './coverage.ts';
 
-export interface LatencyCoverageSize {
+interface ServerSize {
   repeats: number;
   receivers: number;
   /** In each repeat. */
@@ -23,11 +23,33 @@ const INTERVAL_MS = 40;
 const SHARED_MS = 12;
 const OWN_MS = 10;
 
+interface LatencyIntervalsSize {
+  server: ServerSize;
+  /** Repeats of drawn broadcasts: few, and as many as p99 needs. */
+  drawn: { few: number; many: number };
+}
+
+export async function latencyIntervals({ server, drawn }: LatencyIntervalsSize): Promise<Section> {
+  return {
+    title: 'Intervals of latencies',
+    text:
+      'How often a 95 % interval contains the true value. A server delays each broadcast by an exponentially distributed time ' +
+      'that all copies share; the true percentiles are those of all repeats together. Latencies drawn at random show the ' +
+      'statistic alone.',
+    rows: [
+      ...(await ofServer(server)),
+      ...ofDrawn(drawn.few, 6, ['even', 'skewed', 'one in ten slow', 'nothing shared']),
+      ...ofDrawn(drawn.few, 20, ['even', 'skewed', 'one in ten slow', 'nothing shared']),
+      ...ofDrawn(drawn.many, 400, ['skewed', 'one in ten slow']),
+    ],
+  };
+}
+
 /**
  * The true values are the percentiles of all repeats together: so many broadcasts that they are known ten times better
  * than by one repeat.
  */
-export async function ofServer({ repeats, receivers, broadcasts }: LatencyCoverageSize): Promise<Comparison[]> {
+async function ofServer({ repeats, receivers, broadcasts }: ServerSize): Promise<Comparison[]> {
   return withSetup({ sharedDelayMs: SHARED_MS, delaysMs: [[0, OWN_MS]] }, async (setup) => {
     await join(setup.fleet, receivers);
     await pinApart(setup);
@@ -83,7 +105,7 @@ const DRAWN_COPIES = 20;
 const POPULATION = 40_000;
 
 /** The statistic alone: of clusters of latencies that are drawn. */
-export function ofDrawn(repeats: number, count: number, names: (keyof typeof SHAPES)[]): Comparison[] {
+function ofDrawn(repeats: number, count: number, names: (keyof typeof SHAPES)[]): Comparison[] {
   return names.flatMap((name) => {
     const shape = SHAPES[name];
     const population = Array.from({ length: POPULATION }, () => draw(shape));

@@ -4,20 +4,25 @@ import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { formatJsonPath } from '../../../protocol/json-path.ts';
 import { printable } from '../../../protocol/printable.ts';
-import type { Problem } from '../../../protocol/problems.ts';
+import { formatProblems, type Problem } from '../../../protocol/problems.ts';
 import { findPaths, type Heard, type Message, type Paths } from '../../run/own-event/find-paths.ts';
 import { come } from '../../run/receivers/come.ts';
+import { Refused } from '../../run/receivers/official-client.ts';
 import { OwnClients } from '../../run/receivers/own-clients.ts';
 import { Publishers } from '../../run/receivers/publishers.ts';
 import { pause } from '../../run/wait.ts';
 import { connectionTargetOf } from '../../script/connection-target.ts';
 import { isTemplate } from '../../script/is-template.ts';
 import { type EngineOptions, parseEngineOptions } from '../../script/options/engine-options.ts';
+import { readScenarios } from '../../script/scenarios.ts';
 import { ENGINE } from '../../script/script.ts';
+import { STEPS } from '../../virtual-user/steps/index.ts';
 import type { Starter } from './starter-scenario.ts';
 
 interface Listening {
   heard: Heard;
+  /** What a client emitted, and the arguments of the acknowledgement. */
+  acknowledged: Message[];
   /** Undefined if the publisher sends no ids, or there is none. */
   publishedIds: Set<string> | undefined;
 }
@@ -25,28 +30,38 @@ interface Listening {
 /** Enough to see that ids differ. */
 const PUBLISHED = 4;
 const MAX_FINDING_LENGTH = 1000;
+const MAX_EXAMPLE_LENGTH = 200;
 
 /**
  * A name that the server made never becomes a template: Artillery has no escape for one.
  * @returns the event to count, if there is one, and what arrived, in words
  * @throws CapacityError TARGET_UNREACHABLE
  */
-export async function lookAt({ url, join, publish, event }: Starter, seconds: number) {
-  const { heard, publishedIds } = await listen(url, { join, publish }, seconds);
-  const wanted = (messages: Message[]) => messages.filter((message) => event === undefined || message.event === event);
-  const usable = (messages: Message[]) => wanted(messages).filter((message) => !isTemplate(message.event));
-  const unnamed = wanted(heard[0]).some((message) => isTemplate(message.event));
-  const found = findPaths([usable(heard[0]), usable(heard[1])], publishedIds);
+export async function lookAt({ url, flow, publish }: Starter, seconds: number) {
+  const { heard, acknowledged, publishedIds } = await listen(url, { flow, publish }, seconds);
+  const [usable, others] = heard.map((messages) => messages.filter(({ event }) => !isTemplate(event)));
+  const found = findPaths([usable ?? [], others ?? []], publishedIds);
   const delivery = isTemplate([found?.id, found?.sentAt]) ? undefined : found;
-  const finding = findingOf(heard[0], delivery, publishedIds !== undefined);
-  const why = unnamed || delivery !== found ? ' Names with “{{” cannot be used: Artillery would fill them in.' : '';
-  return { delivery, finding: printable(finding + why, MAX_FINDING_LENGTH) };
+  const answers = acknowledged.map(
+    ({ event, args }) => `It acknowledged ${JSON.stringify(event)} with ${said(args)}. `,
+  );
+  const finding = `${[...new Set(answers)].join('')}${findingOf(heard[0], delivery, publishedIds !== undefined)}`;
+  const isLeftOut = delivery !== found || usable?.length !== heard[0].length;
+  const why = isLeftOut ? ' Names with “{{” cannot be used: Artillery would fill them in.' : '';
+  // A handler that calls back without being asked for it throws; of one that does not, an acknowledgement never comes.
+  const answered = new Set(acknowledged.map(({ event }) => event));
+  const asking = flow.map((step) => (answered.has(eventOf(step) ?? '') ? { ...step, acknowledge: true } : step));
+  return { flow: asking, delivery, finding: printable(finding + why, MAX_FINDING_LENGTH) };
 }
 
 /** What was found, in words. */
 function findingOf(messages: Message[], delivery: Paths | undefined, gaveIds: boolean): string {
   const counts = Map.groupBy(messages, ({ event }) => event);
-  const events = [...counts].slice(0, 10).map(([event, { length }]) => `${JSON.stringify(event)} (${length})`);
+  const events = [...counts].slice(0, 10).map(([event, [first, ...others]]) => {
+    // What comes once can be the answer to a login.
+    const once = others.length === 0 && first ? ` ${said(first.args)}` : '';
+    return `${JSON.stringify(event)} (${others.length + 1})${once}`;
+  });
   const got = events.length > 0 ? `The server sent ${events.join(', ')}.` : 'The server sent no event.';
   if (!delivery) {
     const missing = gaveIds
@@ -63,27 +78,51 @@ function findingOf(messages: Message[], delivery: Paths | undefined, gaveIds: bo
   return `${got} Its ${JSON.stringify(event)} will be counted: the id is at ${formatJsonPath(id)}, ${time}.`;
 }
 
-/** The connections emit `join`, and a further one emits `publish` a few times. */
+function said(values: unknown[]): string {
+  return JSON.stringify(values).slice(0, MAX_EXAMPLE_LENGTH);
+}
+
+function eventOf({ emit }: Starter['flow'][number]): string | undefined {
+  return Array.isArray(emit) ? String(emit[0]) : undefined;
+}
+
+/** The connections play the flow, and a further one emits `publish` a few times. */
 async function listen(
   url: string,
-  { join, publish }: Pick<Starter, 'join' | 'publish'>,
+  { flow, publish }: Pick<Starter, 'flow' | 'publish'>,
   seconds: number,
 ): Promise<Listening> {
   const problems: Problem[] = [];
   const options = parseEngineOptions({ config: { target: url } }, problems);
-  if (!options) {
-    throw new CapacityError('CONFIG_INVALID', `url: ${problems[0]?.message}`, 'npx socketio-capacity init --help');
+  problems.push(...readScenarios({ config: { target: url }, scenarios: [{ engine: ENGINE, flow }] }, STEPS).problems);
+  if (!options || problems.length > 0) {
+    throw new CapacityError(
+      'CONFIG_INVALID',
+      formatProblems(problems).trimStart(),
+      'npx socketio-capacity init --help',
+    );
   }
-  const clients = await clientsThat(join, options);
+  const clients = await clientsThat(flow, options);
   const { signal } = new AbortController();
   const opened: { close(): void }[] = [];
+  const acknowledged: Message[] = [];
+  const heardBy = (list: Message[]) => (event: string, args: unknown[]) => {
+    list.push({ event, args, receivedAtUs: monotonicUs() });
+  };
+  let last: Message | undefined;
+  let ending: string | undefined;
   const open = async () => {
     const messages: Message[] = [];
+    const onEvent = heardBy(messages);
     const onAny = (event: string, ...args: unknown[]) => {
-      messages.push({ event, args, receivedAtUs: monotonicUs() });
+      onEvent(event, args);
+      last = messages.at(-1);
     };
-    const { socket } = await come(clients.nextReceiver(), signal, { onAny });
-    opened.push({ close: () => socket.disconnect() });
+    const { socket } = await come(clients.nextReceiver(), signal, { onAny, onAck: heardBy(acknowledged) });
+    const onEnd = (reason: string) => (ending ??= reason);
+    if (!socket.connected) onEnd('io server disconnect');
+    socket.once('disconnect', onEnd);
+    opened.push({ close: () => socket.off('disconnect', onEnd).disconnect() });
     return messages;
   };
   try {
@@ -103,22 +142,32 @@ async function listen(
       );
     }
     await ended;
-    return { heard, publishedIds };
+    if (ending !== undefined) throw new Refused(url, `it ended the connection: ${ending}`);
+    return { heard, acknowledged, publishedIds };
   } catch (error) {
-    if (!(error instanceof CapacityError)) throw error;
-    const fix = 'correct --url, or write the scenario without looking at the server: --listen 0';
-    throw new CapacityError(error.code, error.message, fix, { cause: error });
+    if (!(error instanceof CapacityError) || error.code !== 'TARGET_UNREACHABLE') throw error;
+    const words = last ? `. It sent ${printable(said([last.event, ...last.args]), MAX_FINDING_LENGTH)}` : '';
+    throw new CapacityError(error.code, error.message + words, error instanceof Refused ? ASKED : MISSED);
   } finally {
     for (const one of opened) one.close();
   }
 }
 
+const UNSEEN = 'or write the scenario without looking at the server: --listen 0';
+const ASKED = [
+  'give what the server asks for: --namespace /chat, --auth \'{"username": "ann"}\',',
+  '--headers \'{"Authorization": "Bearer …"}\', --emit \'["login", "ann"]\',',
+  '--login \'{"post": {"url": "/login", "json": {"user": "ann", "password": "…"}}}\';',
+  UNSEEN,
+].join('\n  ');
+const MISSED = `correct --url or --path, or give what it asks for (--auth, --headers, --login); ${UNSEEN}`;
+
 /** They come by the flow of the scenario to be. */
-function clientsThat(join: Starter['join'], engineOptions: EngineOptions): Promise<OwnClients> {
+function clientsThat(flow: Starter['flow'], engineOptions: EngineOptions): Promise<OwnClients> {
   const { url: target } = engineOptions.connection;
-  const flow = join ? [{ emit: [join.event, ...join.args] }] : [{ connect: {} }];
   const connection = connectionTargetOf(engineOptions);
-  const delivery = join && { event: '', id: [], seconds: 0, join: join.event };
-  const settings = { connection, engineOptions, delivery, target, tls: false, ...{ engine: ENGINE, external: false } };
-  return OwnClients.open({ ...settings, clients: undefined }, { config: { target }, scenarios: [{ flow }] });
+  const asked = flow.flatMap((step) => eventOf(step) ?? []);
+  const settings = { connection, engineOptions, asked, target, tls: false, ...{ engine: ENGINE, external: false } };
+  const unset = { clients: undefined, delivery: undefined };
+  return OwnClients.open({ ...settings, ...unset }, { config: { target }, scenarios: [{ flow }] });
 }

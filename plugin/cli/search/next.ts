@@ -9,8 +9,13 @@ type Rules = Pick<SearchPlan, 'from' | 'to' | 'factor' | 'tolerance' | 'repeat'>
 
 /** Beyond any level; a number that levels can be computed from. */
 export const NO_CEILING = Number.MAX_SAFE_INTEGER;
+/** Of a level that held before, each after twice the rest of the one before. */
+const MAX_CONTROLS = 3;
 
 /**
+ * A search is a bisection with noisy answers: a level that broke is asked again until one answer leads (Waeber, Frazier,
+ * Henderson, SIAM J. Control Optim. 51(3), 2013, test each point in the same way). A level that held need not be asked
+ * again before it is the answer, as levels above it are asked, too.
  * @param runs in the order in which they were made
  * @param fresh how many of them this start of the search has made: what ended an earlier one is tried again
  * @param ceiling that the doctor gives
@@ -24,36 +29,69 @@ export function nextStep(
 ): Step {
   const last = fresh > 0 ? runs.at(-1) : undefined;
   if (last?.outcome === 'error') return { end: 'error' };
-  if (last?.outcome === 'cannotTell') return { end: endOf(last.blame) };
+  if (last?.outcome === 'cannotTell') {
+    // What disturbed it may be over.
+    const twice = fresh > 1 && runs.at(-2)?.outcome === 'cannotTell';
+    return twice ? { end: endOf(last.blame) } : { level: last.level, purpose: last.purpose };
+  }
   const asked = rules.to ?? NO_CEILING;
   const top = Math.min(asked, ceiling);
-  const { held, heldRuns, broke } = bracket(runs);
+  const { held: best, broke: worst, open } = bracket(runs);
+  const [held, broke] = [best?.level, worst?.level];
   const capped = (level: number) => snap(Math.min(level, top));
   if (held === undefined) {
-    const level = broke === undefined ? capped(rules.from) : snap(broke / rules.factor);
+    const lowest = open?.level ?? broke;
+    const level = lowest === undefined ? capped(rules.from) : snap(lowest / rules.factor);
     if (level > ceiling) return { end: 'doctor' };
-    return broke !== undefined && level >= broke ? { end: 'none' } : { level, purpose: 'step' };
+    if (lowest === undefined || level < lowest) return { level, purpose: 'step' };
+    return open ? { level: lowest, purpose: 'again' } : { end: 'none' };
+  }
+  if (open) {
+    if (hasRecovered(runs)) return { level: open.level, purpose: 'again' };
+    const controls = runs.length - 1 - runs.findLastIndex(({ purpose }) => purpose !== 'control');
+    if (fresh > 0 && controls >= MAX_CONTROLS) return { end: 'recovery' };
+    return { level: held, purpose: 'control' };
   }
   if (broke === undefined) {
     // A doctor's ceiling is an estimate; `to` is meant exactly.
     const reached = held >= snap(top) || (ceiling === top && top <= held * (1 + rules.tolerance));
     if (!reached) return { level: upwards(held, rules.factor, capped), purpose: 'step' };
   } else {
-    const middle = broke - held > held * rules.tolerance ? between(held, broke, snap) : undefined;
+    const middle = broke - held > (held * rules.tolerance) / 2 ? between(held, broke, snap) : undefined;
     if (middle !== undefined) return { level: middle, purpose: 'bisect' };
   }
-  if (heldRuns < 1 + rules.repeat) return { level: held, purpose: 'confirm' };
+  if ((best?.held ?? 0) < 1 + rules.repeat) return { level: held, purpose: 'confirm' };
   if (broke !== undefined) return { end: 'found' };
   return { end: ceiling < asked ? 'doctor' : 'highest' };
 }
 
-/** @returns how many more runs there are at most until the answer; undefined while no level has broken */
+/** @returns seconds until the next run: none after one that held, more each time that the deployment may not have recovered */
+export function restAfter(runs: Tried[], restSeconds: number): number {
+  if (!['breaks', 'cannotTell'].includes(runs.at(-1)?.outcome ?? '')) return 0;
+  const held = runs.findIndex(({ outcome }) => outcome === 'holds');
+  const doubtful = runs.filter((run, index) => isBrokenControl(run) || (index > 0 && (held < 0 || index < held)));
+  return restSeconds * Math.min(2 ** doubtful.length, 2 ** (MAX_CONTROLS - 1));
+}
+
+/** Something held directly after a break, so the rest is long enough. */
+function hasRecovered(runs: Tried[]): boolean {
+  const failed = runs.findLastIndex(isBrokenControl);
+  return runs.some(
+    ({ outcome }, index) => index > failed && outcome === 'holds' && runs[index - 1]?.outcome === 'breaks',
+  );
+}
+
+function isBrokenControl({ purpose, outcome }: Tried): boolean {
+  return purpose === 'control' && outcome === 'breaks';
+}
+
+/** @returns how many more runs there are at most until the answer, if those at each level agree; undefined while no level has broken */
 export function runsLeft(runs: Tried[], { tolerance, repeat }: Rules): number | undefined {
-  const { held, heldRuns, broke } = bracket(runs);
+  const { held, broke, open } = bracket(runs);
   if (held === undefined || broke === undefined) return undefined;
-  const halvings = Math.max(0, Math.ceil(Math.log2((broke - held) / (held * tolerance))));
-  // Any level found on the way has held once.
-  return halvings + 1 + repeat - (halvings > 0 ? 1 : heldRuns);
+  const halvings = Math.max(0, Math.ceil(Math.log2((broke.level - held.level) / ((held.level * tolerance) / 2))));
+  // A level that breaks takes two.
+  return Math.max(0, 2 * halvings + 1 + repeat - held.held - (open ? 1 : 0));
 }
 
 /** Where levels are far apart, the next one is further up than the factor says. There is one below the top. */

@@ -7,8 +7,7 @@ import type { Settings } from '../../script/settings.ts';
 import { badOption, parseOptions } from '../command.ts';
 import { parseConditions } from '../conditions.ts';
 import { merged } from '../overrides.ts';
-import { readScenario, scenarioHash } from '../scenario.ts';
-import { settingsOf } from '../settings.ts';
+import { readScenario, scenarioHash, settingsOf } from '../scenario.ts';
 import { NO_CEILING } from './next.ts';
 import { type Scale, scaleOf } from './scale.ts';
 
@@ -32,6 +31,7 @@ const optionsSchema = z.strictObject({
   factor: number(z.number().gt(1)).default(2),
   tolerance: percent.refine((share) => share > 0, 'expected more than 0').default(0.05),
   repeat: number(z.number().int().nonnegative()).default(2),
+  rest: number(z.number().nonnegative()).default(30),
   headroom: percent.default(0.3),
 });
 
@@ -41,7 +41,14 @@ export type SearchOptions = z.input<typeof optionsSchema> & { until?: string[] }
 /** @throws CapacityError CONFIG_INVALID, and what readScenario and settingsOf throw */
 export async function readTask(path: string, { until = [], ...given }: SearchOptions): Promise<SearchTask> {
   const { conditions, problems } = parseConditions(until, '--until ');
-  const { vary, environment, from, to, ...rules } = parseOptions(optionsSchema, given, 'search', problems);
+  const {
+    vary,
+    environment,
+    from,
+    to,
+    rest: restSeconds,
+    ...rules
+  } = parseOptions(optionsSchema, given, 'search', problems);
   const script = await readScenario(path, environment);
   const settings = settingsOf(script);
   const scale = scaleOf(settings, vary);
@@ -58,6 +65,7 @@ export async function readTask(path: string, { until = [], ...given }: SearchOpt
       until: conditions,
       from: first,
       to: to ?? null,
+      restSeconds,
       ...rules,
     },
     scale,

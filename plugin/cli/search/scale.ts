@@ -2,10 +2,12 @@
 
 import type { Varied } from '../../../protocol/documents/search.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
+import { LEAST_WINDOW_SECONDS } from '../../../report/search/keeping-up.ts';
 import { exactRamp } from '../../script/load/load-profile.ts';
 import { arrivalsOf, type Phase } from '../../script/load/phases.ts';
 import { PLUGIN } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
+import { merged } from '../overrides.ts';
 
 export interface Scale {
   /** The scenario's own level. */
@@ -23,34 +25,50 @@ const MIN_ARRIVALS = 2;
 
 /** @throws CapacityError CONFIG_INVALID if the scenario has nothing of the kind to vary */
 export function scaleOf(settings: Settings, vary: Varied): Scale {
-  return SCALES[vary](settings);
+  const scale = SCALES[vary](settings);
+  const window = windowOf(settings);
+  return { ...scale, overrides: (level) => merged(window, scale.overrides(level)) as { config: object } };
+}
+
+/** @returns what makes broadcasts and messages last long enough to show whether the deployment keeps up */
+function windowOf({ broadcasts, delivery, hold, load }: Settings): object {
+  const longer = (every: number, count: number, wrap: (count: object) => object) =>
+    count * every < LEAST_WINDOW_SECONDS ? wrap({ count: Math.ceil(LEAST_WINDOW_SECONDS / every) }) : {};
+  const { publish } = delivery ?? {};
+  const sends = publish ? publish.count > 0 : delivery || broadcasts.count > 0;
+  return withOptions({
+    ...(load.messages.length > 0 && { hold: Math.max(hold, LEAST_WINDOW_SECONDS) }),
+    ...(!sends
+      ? {}
+      : publish
+        ? longer(publish.every, publish.count, (count) => ({ delivery: { publish: count } }))
+        : longer(broadcasts.interval, broadcasts.count, (count) => ({ broadcasts: count }))),
+  });
 }
 
 const SCALES: Record<Varied, (settings: Settings) => Scale> = {
-  connections: ({ phases, load }) => {
+  connections: (settings) => {
+    const { phases, load } = settings;
     if (!load.stays) {
       throw invalid(
         'its virtual users leave by themselves, so more arrivals are not more connections',
         'end the flow with `hold: true`, or use --vary rate',
       );
     }
-    const { count } = load.perUser;
     const shares = sharesOf(phases);
-    const scaled = (level: number) => phasesOf(phases, divide(Math.floor(level / count), shares));
+    const ofRun = clientsOfRun(settings);
+    const divided = (level: number) => divide(Math.floor(level) - ofRun, shares);
+    const scaled = (level: number) => phasesOf(phases, divided(level));
     return {
       own: load.connections,
       env: { RATE: '' },
-      snap: (level) => sum(divide(Math.floor(level / count), shares)) * count,
+      snap: (level) => sum(divided(level)) + ofRun,
       overrides: (level) => ({ config: { phases: scaled(level) } }),
     };
   },
 
   // A level is the rate of the fastest phase: each lasts whole seconds, so few have exactly the rate that is asked for.
-  rate: ({ phases, load: { perUser } }) => {
-    if (perUser.count > 1) {
-      const message = 'each virtual user opens several connections, at a rate of its own';
-      throw invalid(message, 'use a flow with one connection each');
-    }
+  rate: ({ phases }) => {
     const arriving = phases.map(arrivalsOf);
     const scaled = (level: number) => phasesOf(phases, arriving, level);
     const fastest = (ramps: Phase[]) => Math.max(...ramps.map((phase) => arrivalsOf(phase) / (phase.duration ?? 1)));
@@ -69,7 +87,7 @@ const SCALES: Record<Varied, (settings: Settings) => Scale> = {
     if (!publishing || publishing.count === 0) {
       throw invalid('the run sends no broadcasts', 'give the scenario `broadcasts.count`, or `delivery.publish`');
     }
-    const seconds = publishing.count * publishing.interval;
+    const seconds = Math.max(publishing.count * publishing.interval, LEAST_WINDOW_SECONDS);
     return {
       own: 1 / publishing.interval,
       env: { BROADCASTS: '' },
@@ -99,6 +117,12 @@ const SCALES: Record<Varied, (settings: Settings) => Scale> = {
     };
   },
 };
+
+/** Connections to the same server that are no virtual users': they take places, too. A stack that the run starts has enough. */
+function clientsOfRun({ control, delivery }: Settings): number {
+  const receivers = control ? (delivery ? 1 : 2) : 0;
+  return receivers + (delivery?.publish?.users ?? 0);
+}
 
 function withOptions(options: object): { config: object } {
   return { config: { plugins: { [PLUGIN]: options } } };

@@ -7,18 +7,17 @@ import {
   type SearchRun,
   searchSchema,
 } from '../../../protocol/documents/search.ts';
-import { endingOf } from '../../../protocol/documents/series.ts';
+import { endingOf as endingOfRun } from '../../../protocol/documents/series.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { renderHtml } from '../../../report/render/html.ts';
-import { renderMarkdown } from '../../../report/render/markdown.ts';
 import { amountText, answerOf, type SearchedRun } from '../../../report/search/answer.ts';
 import { OUTCOMES, searchDocument } from '../../../report/search/document.ts';
 import { judge } from '../../../report/search/judge.ts';
 import { sizingOf } from '../../../report/search/sizing.ts';
-import type { Diagnosis } from '../../doctor/diagnosis.ts';
+import { type Diagnosis, diagnose } from '../../doctor/diagnosis.ts';
+import { readSituation } from '../../doctor/situation.ts';
 import type { Settings } from '../../script/settings.ts';
 import type { MadeRun, Next, Series } from '../../series/series.ts';
-import { nextStep, runsLeft } from './next.ts';
+import { nextStep, restAfter, runsLeft } from './next.ts';
 import type { SearchTask } from './plan.ts';
 
 type Tried = Pick<SearchRun, 'level' | 'purpose'>;
@@ -29,40 +28,44 @@ interface End {
   limit: Search['limit'];
 }
 
-/** What all runs of a search have in common; the other rules can change, and the same runs answer to them. */
-const COMMON = ['scenario', 'environment', 'target', 'vary'] as const satisfies (keyof SearchPlan)[];
-
 const WHY: Record<SearchRun['purpose'], string> = {
   step: '',
   bisect: ', between what held and what broke',
+  again: ', once more, as it broke',
+  control: ', which held before: has the deployment recovered?',
   confirm: ', once more',
 };
 
 /**
  * @param results where it has its folder
- * @param diagnose the limits of this machine for a run with these settings
+ * @param diagnosed the limits of this machine for a run with these settings
  */
 export function searchSeries(
   { name, plan, scale, settingsAt }: SearchTask,
   results: string,
-  diagnose: (settings: Settings) => Promise<Diagnosis>,
-): Series<Tried, End, Search> {
+  diagnosed: (settings: Settings) => Promise<Diagnosis> = async (settings) => diagnose(await readSituation(settings)),
+): Series<Tried, End, Search> & { plan: SearchPlan } {
   const judged = (made: MadeRun<Tried>) => judgedRun(made, plan);
   return {
+    plan,
     kind: 'search',
     folder: join(results, name),
     schema: searchSchema,
-    changesSince: (earlier) => changesOf(earlier.plan, plan),
+    // The other rules can change, and the same runs answer to them.
+    identityOf: ({ plan: { scenario, scenarioHash, environment, target, vary } }) => {
+      return { scenario, 'the text of the scenario': scenarioHash.slice(0, 8), environment, target, vary };
+    },
 
     /** At most as high as the machine allows. */
     next: async (runs, earlier): Promise<Next<Tried, End>> => {
       const tried = runs.map((made) => judged(made).run);
       const fresh = tried.length - earlier;
       const label = ({ level, purpose }: Tried) => amountText(level, plan.vary) + WHY[purpose];
-      const planned = (key: Tried) => ({ key, label: label(key), left: runsLeft(tried, plan) });
+      const restSeconds = restAfter(tried, plan.restSeconds);
+      const planned = (key: Tried) => ({ key, label: label(key), left: runsLeft(tried, plan), restSeconds });
       const step = nextStep(tried, fresh, plan, scale.snap);
       if ('end' in step) return { end: { ...step, limit: null } };
-      const { fits, highest, limits } = await diagnose(settingsAt(step.level));
+      const { fits, highest, limits } = await diagnosed(settingsAt(step.level));
       if (fits || highest === null) return planned(step);
       const [lowest] = limits;
       const limit = lowest ? { name: lowest.name, max: highest, raise: lowest.raise ?? '' } : null;
@@ -85,10 +88,7 @@ export function searchSeries(
 
     documentOf: (startedAt, made, ended) => searchOf(plan, startedAt, made.map(judged), ended),
 
-    pagesOf: (search, made) => {
-      const document = searchDocument(search, made.map(judged));
-      return { 'search.md': renderMarkdown(document), 'search.html': renderHtml(document) };
-    },
+    reportOf: searchDocument,
   };
 }
 
@@ -96,24 +96,16 @@ export function searchSeries(
 function judgedRun({ run, result }: MadeRun<Tried>, plan: SearchPlan): SearchedRun {
   const because = `${run.problem}; see logs/${run.number}.log`;
   const judgement =
-    result && endingOf(run.exitCode) === 'measured'
-      ? judge(result, plan)
+    result && endingOfRun(run.exitCode) === 'measured'
+      ? judge(result, plan, run.level)
       : { outcome: 'error' as const, blame: null, because: [because] };
   return { run: { ...run, ...judgement }, result };
-}
-
-function changesOf(before: SearchPlan, plan: SearchPlan): string[] {
-  const changed = COMMON.filter((key) => before[key] !== plan[key]);
-  return [
-    ...(before.scenarioHash === plan.scenarioHash ? [] : [`the text of ${plan.scenario} has changed`]),
-    ...changed.map((key) => `${key}: was ${before[key]}, is ${plan[key]}`),
-  ];
 }
 
 function searchOf(plan: SearchPlan, startedAt: string, runs: SearchedRun[], ended: End | undefined): Search {
   const { end = null, limit = null } = ended ?? {};
   const answer = answerOf(plan, runs, end, limit);
-  const best = resultAt(runs, answer.held);
+  const best = plan.vary === 'connections' ? resultAt(runs, answer.held) : undefined;
   return {
     schemaVersion: 2,
     plan,
@@ -121,7 +113,7 @@ function searchOf(plan: SearchPlan, startedAt: string, runs: SearchedRun[], ende
     runs: runs.map(({ run }) => run),
     answer,
     limit,
-    sizing: best ? sizingOf(best, end === 'found' && plan.vary === 'connections', plan.headroom) : null,
+    sizing: best ? sizingOf(best, end === 'found', plan.headroom) : null,
   };
 }
 

@@ -28,7 +28,8 @@ const FIX = 'correct the lines above';
 /** @throws CapacityError CONFIG_INVALID that lists every problem with its place in the YAML; NOT_INSTALLED */
 export async function readStudyFile(path: string): Promise<StudyFile> {
   const text = readText(path);
-  if (text === undefined) throw invalid(`there is no file ${path}`, 'name a study, or list those of the pack: --list');
+  if (text === undefined)
+    throw invalid(`there is no file ${path}`, 'name a study: those of the pack are in scenarios/studies/');
   const document = await parseYaml(text).catch((cause: unknown) => {
     throw cause instanceof CapacityError ? cause : invalid(`${path} is not YAML`, FIX, cause);
   });

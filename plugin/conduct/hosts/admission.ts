@@ -2,6 +2,8 @@
 import { CapacityError } from '../../../protocol/errors.ts';
 import { printable } from '../../../protocol/printable.ts';
 import { differences, type Inputs } from '../../script/inputs.ts';
+import { ENGINE } from '../../script/script.ts';
+import type { Settings } from '../../script/settings.ts';
 import type { Hello, Refusal } from './messages.ts';
 
 /** Of what differs. */
@@ -18,6 +20,13 @@ export interface Expected {
 
 /** `endsRun`: the host was to take part, and the run cannot be without it. */
 type Refused = Refusal & { endsRun: boolean };
+
+/** On both sides. @throws CapacityError CONFIG_INVALID */
+export function requireOwnEngine({ engine }: Pick<Settings, 'engine'>): void {
+  if (engine === ENGINE) return;
+  const message = `engine ${engine} reports nothing to a run, so several hosts cannot be conducted with it`;
+  throw new CapacityError('CONFIG_INVALID', message, `use engine ${ENGINE}`);
+}
 
 interface Known {
   name: string;

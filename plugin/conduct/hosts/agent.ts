@@ -8,7 +8,7 @@ import { withInstants } from '../../../protocol/clock/instants.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import type { Carrier } from '../../../protocol/link/carrier.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.ts';
-import { LAYERS, type LayerSample, type SampleRow, Sampler } from '../../samplers/index.ts';
+import { LAYERS, MachineWatch, Sampler } from '../../samplers/index.ts';
 import { withCode } from '../incomplete.ts';
 import { ConductorLink } from './conductor-link.ts';
 import type { Join } from './join-line.ts';
@@ -45,9 +45,9 @@ type Link = ConductorLink<AgentMessage, HubMessage>;
 export class Agent {
   readonly #options: AgentOptions;
   readonly #abort = new AbortController();
-  readonly #fleetPids = new Map<string, number[]>();
   /** From engines that were ready before the conductor. */
   readonly #early: EngineMessage[] = [];
+  readonly #machine = new MachineWatch(async () => [process.pid]);
   readonly #sampler: Sampler;
   readonly #silentAfterMs: number;
   #link: Link | undefined;
@@ -60,9 +60,10 @@ export class Agent {
     this.#silentAfterMs = options.silentAfterMs ?? SILENT_AFTER_MS;
     options.carrier.onMessage = (message) => this.#fromEngine(message);
     this.#sampler = new Sampler({
-      pids: () => ({ fleet: [...this.#fleetPids.values()].flat(), artillery: [process.pid] }),
+      pids: () => ({}),
       connections: () => 0,
-      layers: LAYERS.filter(({ id }) => ['fleet', 'artillery', 'system'].includes(id)),
+      machine: this.#machine,
+      layers: LAYERS.filter(({ id }) => id === 'system'),
     });
   }
 
@@ -116,14 +117,6 @@ export class Agent {
   }
 
   #fromEngine(message: EngineMessage): void {
-    // The fleet's processes are known from their snapshots, the first of which comes before the load.
-    if (message.type === 'snapshot') {
-      const alive = message.snapshot.processes.filter((one) => one.alive);
-      this.#fleetPids.set(
-        message.from.engine,
-        alive.map(({ pid }) => pid),
-      );
-    }
     const link = this.#link;
     if (!link) this.#early.push(message);
     else link.send({ type: 'engine', message: withInstants(message, (atUs) => link.clock.toTheirs(atUs)) });
@@ -136,19 +129,15 @@ export class Agent {
   }
 
   #sendRow(link: Link): void {
-    const last: Partial<SampleRow> = this.#sampler.samples.at(-1) ?? {};
-    const { fleet, artillery, system } = last as Record<string, LayerSample | undefined>;
+    const busyPercent = this.#sampler.samples.at(-1)?.system?.cpuPercent;
     const { offsetUs, boundUs } = link.clock;
-    const busyPercent = system?.cpuPercent;
     link.send({
       type: 'machine',
       row: {
         // To the second: how well it is known does not matter.
         atUs: monotonicUs() + offsetUs,
         cpuIdlePercent: busyPercent === undefined ? null : Math.max(0, 100 - busyPercent),
-        memoryUsedBytes: system?.usedBytes ?? null,
-        fleet: { rssBytes: fleet?.rssBytes ?? 0, cpuPercent: fleet?.cpuPercent ?? 0 },
-        artillery: { rssBytes: artillery?.rssBytes ?? 0, cpuPercent: artillery?.cpuPercent ?? 0 },
+        shares: this.#machine.takeShares(),
         clock: { offsetUs, boundUs },
         skippedUsers: this.skippedUsers,
       },

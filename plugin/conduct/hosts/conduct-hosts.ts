@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { addAbortListener, once } from 'node:events';
 import { join } from 'node:path';
-import { EXIT_CODES } from '../../../protocol/codes/exit-codes.ts';
+import { EXIT_CODES, STOPPED } from '../../../protocol/codes/exit-codes.ts';
 import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
 import { endChild } from '../../../protocol/end-child.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
@@ -12,10 +12,11 @@ import { within } from '../../run/wait.ts';
 import { hasThresholds } from '../../script/ensure.ts';
 import { inputsOf } from '../../script/inputs.ts';
 import { arrivalsOf } from '../../script/load/phases.ts';
-import { ENGINE, type Script } from '../../script/script.ts';
+import type { Script } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
 import { MeasuredRun } from '../measured-run.ts';
-import type { Terminal } from '../terminal.ts';
+import { log, type Terminal } from '../terminal.ts';
+import { requireOwnEngine } from './admission.ts';
 import { GeneratorHosts } from './generator-hosts.ts';
 import { Hub } from './hub.ts';
 import { newSecret, readSecret } from './join-line.ts';
@@ -25,8 +26,6 @@ import { JOIN_TIMEOUT_MS, SILENT_AFTER_MS } from './messages.ts';
 /** For Artillery to end on all hosts, when the run is over; then each ends by itself. */
 const END_TIMEOUT_MS = 20_000;
 const LAUNCH_GRACE_MS = 10_000;
-/** Exit code of Artillery on the hosts after Ctrl-C here. */
-const STOPPED = 130;
 
 interface ConductOptions {
   script: Script;
@@ -57,7 +56,7 @@ interface ConductOptions {
 export async function conductHosts(options: ConductOptions): Promise<number> {
   const { script, config, path, artilleryVersion, hosts, listen, address, launch, signal } = options;
   const { lostAfterMs = SILENT_AFTER_MS } = options;
-  if (config.engine !== ENGINE) throw otherEngine(config.engine);
+  requireOwnEngine(config);
   const secret = options.secret === undefined ? await newSecret() : readSecret(options.secret);
   const listener = await Listener.open(listen.host, listen.port, secret);
   const terminal = ownTerminal();
@@ -69,14 +68,14 @@ export async function conductHosts(options: ConductOptions): Promise<number> {
     listener,
     { hosts, version: ownRelease(), inputs: inputsOf(script, process.env), arrivals },
     {
-      onNote: (text) => terminal.print(text),
+      onNote: (text) => log(terminal, text),
       onRefused: (error) => run.end(error),
       onPhase: (index, stage) => {
         if (stage === 'started') run.phaseStarted(index);
         else if (index === completed) run.phasesCompleted();
       },
       onLost: (host, why) => {
-        terminal.print(`Host ${host} is lost: ${why}.`);
+        log(terminal, `Host ${host} is lost: ${why}.`);
         run.warn(agentLost(host, why));
       },
       onMachine: (host, row) => generators.add(host, row, run.timeline),
@@ -191,9 +190,4 @@ function agentLost(host: string, why: string): Reason {
     message: `generator host ${host} was gone before the end: ${why}; all of its connections count as lost`,
     fix: 'see the output of Artillery there, and `dmesg`; then repeat the run',
   };
-}
-
-function otherEngine(engine: string): CapacityError {
-  const message = `engine ${engine} reports nothing to a run, so several hosts cannot be conducted with it`;
-  return new CapacityError('CONFIG_INVALID', message, `use engine ${ENGINE}`);
 }

@@ -1,8 +1,11 @@
 /** What the hosts that bring the load tell of themselves, added up by the windows of the run. */
 
-import type { GeneratorHost, GeneratorWindow } from '../../run/measurements/generator.ts';
+import type { MachineShares } from '../../../protocol/result/machine.ts';
+import type { GeneratorHost, GeneratorWindow, ShareWindow } from '../../run/measurements/generator.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import type { HostEntry } from './hub.ts';
+import { takenShare } from '../../run/windows/resources.ts';
+import { meanShares } from '../../samplers/index.ts';
+import type { Host } from './host.ts';
 import type { MachineRow } from './messages.ts';
 
 export interface Timeline {
@@ -14,32 +17,32 @@ export interface Timeline {
 interface Known {
   /** By the number of the stage in the run. */
   idle: Map<number, { window: GeneratorWindow; sum: number; rows: number }>;
-  peakBytes: GeneratorHost['peakBytes'];
+  shares: Map<number, { window: ShareWindow; mean: MachineShares }>;
 }
 
 const WINDOWS: Partial<Record<string, GeneratorWindow>> = { ramp: 'ramp', hold: 'messages', broadcasts: 'broadcasts' };
 
 export class GeneratorHosts {
   readonly #known = new Map<string, Known>();
-  readonly #hosts: () => readonly HostEntry[];
+  readonly #hosts: () => readonly Pick<Host, 'name' | 'hello' | 'beganAtUs' | 'lost' | 'clock'>[];
 
-  constructor(hosts: () => readonly HostEntry[]) {
+  constructor(hosts: () => readonly Pick<Host, 'name' | 'hello' | 'beganAtUs' | 'lost' | 'clock'>[]) {
     this.#hosts = hosts;
   }
 
   /** @param timeline of the run so far */
-  add(
-    host: string,
-    { atUs, cpuIdlePercent, memoryUsedBytes, fleet, artillery }: MachineRow,
-    { stages, beganAtUs = atUs }: Timeline,
-  ): void {
+  add(host: string, { atUs, cpuIdlePercent, shares }: MachineRow, { stages, beganAtUs = atUs }: Timeline): void {
     const known = this.#of(host);
-    const { peakBytes } = known;
-    peakBytes.fleet = Math.max(peakBytes.fleet, fleet.rssBytes);
-    peakBytes.artillery = Math.max(peakBytes.artillery, artillery.rssBytes);
-    if (memoryUsedBytes !== null) peakBytes.used = Math.max(peakBytes.used ?? 0, memoryUsedBytes);
-    const stage = stages.findLastIndex(({ t }) => t * 1e6 <= atUs - beganAtUs);
-    const window = WINDOWS[stages[stage]?.name ?? ''];
+    const stageAt = (timeUs: number) => stages.findLastIndex(({ t }) => t * 1e6 <= timeUs - beganAtUs);
+    const windowOf = (number: number) => WINDOWS[stages[number]?.name ?? ''];
+    if (shares) {
+      const middle = stageAt(atUs - (shares.seconds * 1e6) / 2);
+      const window = windowOf(middle);
+      const before = known.shares.get(middle);
+      if (window) known.shares.set(middle, { window, mean: meanShares([...(before ? [before.mean] : []), shares]) });
+    }
+    const stage = stageAt(atUs);
+    const window = windowOf(stage);
     if (window === undefined || cpuIdlePercent === null) return;
     const idle = known.idle.get(stage) ?? { window, sum: 0, rows: 0 };
     known.idle.set(stage, { window, sum: idle.sum + cpuIdlePercent, rows: idle.rows + 1 });
@@ -50,14 +53,15 @@ export class GeneratorHosts {
       ...{ host: name, cores: hello.cores, beganAtUs, lost, clock },
       arrivals: hello.arrivals.reduce((sum, count) => sum + count, 0),
       cpuIdlePercent: leastIdle(this.#of(name)),
-      peakBytes: { ...this.#of(name).peakBytes },
+      shares: mostTaken(this.#of(name)),
+      kernel: hello.kernel,
     }));
   }
 
   #of(host: string): Known {
     let known = this.#known.get(host);
     if (!known) {
-      known = { idle: new Map(), peakBytes: { fleet: 0, artillery: 0, used: null } };
+      known = { idle: new Map(), shares: new Map() };
       this.#known.set(host, known);
     }
     return known;
@@ -69,4 +73,13 @@ function leastIdle({ idle }: Known): GeneratorHost['cpuIdlePercent'] {
   const least: GeneratorHost['cpuIdlePercent'] = {};
   for (const { window, sum, rows } of idle.values()) least[window] = Math.min(least[window] ?? 100, sum / rows);
   return least;
+}
+
+function mostTaken({ shares }: Known): GeneratorHost['shares'] {
+  const most: GeneratorHost['shares'] = {};
+  for (const { window, mean } of shares.values()) {
+    const before = most[window];
+    if (!before || takenShare(mean) > takenShare(before)) most[window] = mean;
+  }
+  return most;
 }

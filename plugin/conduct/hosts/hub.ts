@@ -8,6 +8,7 @@ import { CapacityError } from '../../../protocol/errors.ts';
 import type { Carrier } from '../../../protocol/link/carrier.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.ts';
 import { type Expected, hostsMissing, whyNotAdmitted, whyNotTogether } from './admission.ts';
+import { Host } from './host.ts';
 import type { Listener } from './listener.ts';
 import {
   type AgentMessage,
@@ -19,40 +20,7 @@ import {
   type Refusal,
   SILENT_AFTER_MS,
 } from './messages.ts';
-import { StandIn } from './stand-in.ts';
 import { Stream, type StreamSocket } from './stream.ts';
-
-const AGENT_LOST = 'agent lost';
-const LEFT = 'io client disconnect';
-/** Artillery has one for each core. */
-const MAX_ENGINES = 10_000;
-
-/** A generator host. */
-export interface HostEntry {
-  /** Unique in the run: the host's name, with its index where there is one. */
-  name: string;
-  hello: Hello;
-  /** When its first phase began, on the conductor's clock: of its engines, the first one's. */
-  beganAtUs: number | undefined;
-  /** Why it is gone, if it should not be. */
-  lost: string | undefined;
-  clock: MachineRow['clock'] | undefined;
-}
-
-interface Agent extends HostEntry {
-  stream: Stream<HubMessage, AgentMessage>;
-  socket: Socket;
-  engines: Map<string, StandIn>;
-  fits: boolean;
-  /** Artillery has ended there. */
-  left: boolean;
-  /** Highest phase that has begun there, and has ended. */
-  completed: number;
-  skippedUsers: number;
-  silent: NodeJS.Timeout | undefined;
-  /** It has sent an invalid message. */
-  garbled: boolean;
-}
 
 export interface HubEvents {
   /** Printed for the user. */
@@ -74,7 +42,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
   readonly #expected: Expected;
   readonly #events: HubEvents;
   readonly #lostAfterMs: number;
-  readonly #agents = new Map<string, Agent>();
+  readonly #known = new Map<string, Host>();
   readonly #joined = Promise.withResolvers<void>();
   readonly #left = Promise.withResolvers<void>();
   /** Highest index that has begun anywhere. */
@@ -96,8 +64,8 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     );
   }
 
-  get hosts(): readonly HostEntry[] {
-    const order = (a: HostEntry, b: HostEntry) => (a.hello.index ?? 0) - (b.hello.index ?? 0);
+  get hosts(): readonly Host[] {
+    const order = (a: Host, b: Host) => (a.hello.index ?? 0) - (b.hello.index ?? 0);
     return this.#all.sort((a, b) => order(a, b) || a.name.localeCompare(b.name));
   }
 
@@ -124,20 +92,18 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
   send(message: RunMessage): void {
     if (!this.#isOpen) return;
     if (message.type === 'start') this.#started = true;
-    for (const agent of this.#all) {
-      if (agent.left) this.#answerFor(agent, message);
-      else {
-        for (const engine of agent.engines.values()) engine.noteAsked(message);
-        agent.stream.send({ type: 'run', message });
-      }
+    for (const host of this.#all) {
+      if (!host.left) host.ask(message);
+      // After this turn, as no carrier answers before `send` has returned.
+      else queueMicrotask(() => this.#deliver(...host.answersTo(message)));
     }
   }
 
   /** Ends Artillery on all hosts that are left. @param exitCode of theirs: none of them has done its part */
   end(exitCode: number, why: string): void {
     this.#ending = true;
-    if (this.#agents.size === 0) this.#left.resolve();
-    for (const agent of this.#all) if (!agent.left) agent.stream.send({ type: 'end', exitCode, why });
+    if (this.#known.size === 0) this.#left.resolve();
+    for (const host of this.#all) if (!host.left) host.stream.send({ type: 'end', exitCode, why });
   }
 
   /** Of the carrier: nothing reaches engines any more, or comes from them. Idempotent. */
@@ -148,11 +114,11 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
   /** Waits for no host any more. Idempotent. */
   stop(): void {
     this.#ending = true;
-    for (const { silent } of this.#all) clearTimeout(silent);
+    for (const host of this.#all) host.stopWaiting();
   }
 
-  get #all(): Agent[] {
-    return [...this.#agents.values()];
+  get #all(): Host[] {
+    return [...this.#known.values()];
   }
 
   #refuse(socket: Socket): Refusal | undefined {
@@ -163,7 +129,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     }
     const { hello, run } = auth.data;
     socket.data = hello;
-    const known = this.#agents.get(hello.instance);
+    const known = this.#known.get(hello.instance);
     if (known && !known.left) return undefined;
     const others = this.#all.filter(({ left }) => !left || this.#started);
     const isOld = run !== undefined && run !== this.#run;
@@ -179,109 +145,90 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
 
   #connected(socket: Socket): void {
     const hello: Hello = socket.data;
-    const agent = this.#agents.get(hello.instance) ?? this.#add(hello, socket);
-    if (agent.silent) this.#events.onNote(`Host ${agent.name} is back.`);
-    clearTimeout(agent.silent);
-    agent.silent = undefined;
-    agent.socket = socket;
-    agent.stream.attach(socket as unknown as StreamSocket);
+    const host = this.#known.get(hello.instance) ?? this.#add(hello);
+    if (host.isAwaited) this.#events.onNote(`Host ${host.name} is back.`);
+    host.stopWaiting();
+    host.socket = socket;
+    host.stream.attach(socket as unknown as StreamSocket);
     socket.on('disconnect', () => {
-      if (agent.socket === socket && !agent.left) this.#disconnected(agent);
+      if (host.socket === socket && !host.left) this.#disconnected(host);
     });
   }
 
-  #add(hello: Hello, socket: Socket): Agent {
+  #add(hello: Hello): Host {
     const taken = new Set(this.#all.map(({ name }) => name));
     const wanted = hello.index === undefined ? hello.host : `${hello.host}/${hello.index}`;
     let name = wanted;
     for (let number = 2; taken.has(name); number++) name = `${wanted} (${number})`;
-    const agent: Agent = {
-      ...{ name, hello, socket, fits: false, left: false, completed: -1, skippedUsers: 0, garbled: false },
-      ...{ beganAtUs: undefined, lost: undefined, clock: undefined, silent: undefined },
-      engines: new Map(),
-      stream: new Stream<HubMessage, AgentMessage>({
-        schema: agentMessageSchema,
-        onMessage: (message) => this.#receive(agent, message),
-        onMalformed: (problem) => this.#garbled(agent, problem),
-      }),
-    };
-    this.#agents.set(hello.instance, agent);
-    this.#events.onNote(`Host ${name} is here (${this.#agents.size} of ${this.#expected.hosts}).`);
+    const stream = new Stream<HubMessage, AgentMessage>({
+      schema: agentMessageSchema,
+      onMessage: (message) => this.#receive(host, message),
+      onMalformed: (problem) => this.#garbled(host, problem),
+    });
+    const host = new Host(name, hello, stream);
+    this.#known.set(hello.instance, host);
+    this.#events.onNote(`Host ${name} is here (${this.#known.size} of ${this.#expected.hosts}).`);
     const disagreement = whyNotTogether(this.#all, this.#expected);
     if (disagreement) this.#fail(disagreement);
-    return agent;
+    return host;
   }
 
-  #disconnected(agent: Agent): void {
-    if (this.#ending) this.#leave(agent, LEFT);
-    else if (this.#started) this.#awaitBack(agent);
-    else this.#lose(agent, 'its connection to the conductor ended before the load');
-  }
-
-  #awaitBack(agent: Agent): void {
-    this.#events.onNote(`Host ${agent.name} does not answer; waiting for it.`);
-    const seconds = this.#lostAfterMs / 1000;
-    agent.silent = setTimeout(() => this.#lose(agent, `it has not answered for ${seconds} s`), this.#lostAfterMs);
+  #disconnected(host: Host): void {
+    if (this.#ending) this.#leave(host);
+    else if (!this.#started) this.#lose(host, 'its connection to the conductor ended before the load');
+    else {
+      this.#events.onNote(`Host ${host.name} does not answer; waiting for it.`);
+      const why = `it has not answered for ${this.#lostAfterMs / 1000} s`;
+      host.awaitBack(this.#lostAfterMs, () => this.#lose(host, why));
+    }
   }
 
   /** What it was asked for stays unanswered, which the run notices. */
-  #garbled(agent: Agent, problem: string): void {
-    if (!agent.garbled) this.#events.onNote(`Ignored an invalid message of host ${agent.name}: ${problem}`);
-    agent.garbled = true;
+  #garbled(host: Host, problem: string): void {
+    if (!host.garbled) this.#events.onNote(`Ignored an invalid message of host ${host.name}: ${problem}`);
+    host.garbled = true;
   }
 
-  #receive(agent: Agent, message: AgentMessage): void {
-    if (agent.left) return;
+  #receive(host: Host, message: AgentMessage): void {
+    if (host.left) return;
     switch (message.type) {
       case 'engine':
-        this.#fromEngine(agent, message.message);
+        this.#fromEngine(host, message.message);
         return;
       case 'fits':
-        agent.fits = true;
+        host.fits = true;
         if (this.#isComplete) this.#joined.resolve();
         return;
       case 'refused':
-        this.#fail(new CapacityError(message.code, `${agent.name}: ${message.message}`, message.fix));
+        this.#fail(new CapacityError(message.code, `${host.name}: ${message.message}`, message.fix));
         return;
       case 'phase':
-        this.#phaseOf(agent, message);
+        this.#phaseOf(host, message);
         return;
       case 'machine':
-        agent.clock = message.row.clock;
-        this.#skipped(agent, message.row.skippedUsers);
-        this.#events.onMachine(agent.name, message.row);
+        host.clock = message.row.clock;
+        this.#skipped(host, message.row.skippedUsers);
+        this.#events.onMachine(host.name, message.row);
         return;
       case 'bye':
-        this.#skipped(agent, message.skippedUsers);
-        if (message.stopped) this.#lose(agent, 'somebody stopped Artillery there');
-        else this.#leave(agent, LEFT);
+        this.#skipped(host, message.skippedUsers);
+        if (message.stopped) this.#lose(host, 'somebody stopped Artillery there');
+        else this.#leave(host);
     }
   }
 
-  /** An engine knows its host by the kernel, which several hosts of this run may share. */
-  #fromEngine(agent: Agent, { from, ...report }: EngineMessage): void {
-    const named = { host: agent.name, engine: from.engine };
-    let engine = agent.engines.get(from.engine);
-    if (!engine) {
-      if (agent.engines.size >= MAX_ENGINES) {
-        this.#garbled(agent, `it has more than ${MAX_ENGINES} engines`);
-        return;
-      }
-      engine = new StandIn(named);
-      agent.engines.set(from.engine, engine);
-    }
-    engine.noteReport(report);
-    if (report.type === 'failed') {
-      this.#fail(new CapacityError(report.code, `${agent.name}: ${report.message}`, report.fix));
-    } else if (report.type === 'began') {
-      agent.beganAtUs = Math.min(report.beganAtUs, agent.beganAtUs ?? Number.POSITIVE_INFINITY);
-    } else this.#deliver({ from: named, ...report });
+  #fromEngine(host: Host, report: EngineMessage): void {
+    const message = host.named(report);
+    if (!message) this.#garbled(host, 'it has too many engines');
+    else if (message.type === 'failed') {
+      this.#fail(new CapacityError(message.code, `${host.name}: ${message.message}`, message.fix));
+    } else if (message.type !== 'began') this.#deliver(message);
   }
 
-  #phaseOf(agent: Agent, { index, stage }: Extract<AgentMessage, { type: 'phase' }>): void {
-    if (index >= this.#expected.arrivals.length) this.#garbled(agent, `there is no phase ${index}`);
+  #phaseOf(host: Host, { index, stage }: Extract<AgentMessage, { type: 'phase' }>): void {
+    if (index >= this.#expected.arrivals.length) this.#garbled(host, `there is no phase ${index}`);
     else if (stage === 'completed') {
-      agent.completed = Math.max(agent.completed, index);
+      host.completed = Math.max(host.completed, index);
       this.#tellCompleted();
     } else if (index > this.#phase) {
       this.#phase = index;
@@ -296,42 +243,29 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     while (this.#completed < least) this.#events.onPhase(++this.#completed, 'completed');
   }
 
-  #skipped(agent: Agent, users: number): void {
-    agent.skippedUsers = users;
+  #skipped(host: Host, users: number): void {
+    host.skippedUsers = users;
     this.#events.onSkipped(this.#all.reduce((sum, { skippedUsers }) => sum + skippedUsers, 0));
   }
 
-  #lose(agent: Agent, why: string): void {
-    if (agent.left) return;
-    agent.lost = why;
+  #lose(host: Host, why: string): void {
+    if (host.left) return;
+    host.lost = why;
     if (!this.#started) {
       const fix = 'see the output of Artillery on that host, then start all hosts again';
-      this.#fail(new CapacityError('HOSTS_MISSING', `${agent.name} is gone: ${why}`, fix));
-    } else this.#events.onLost(agent.name, why);
-    this.#leave(agent, AGENT_LOST);
+      this.#fail(new CapacityError('HOSTS_MISSING', `${host.name} is gone: ${why}`, fix));
+    } else this.#events.onLost(host.name, why);
+    this.#leave(host);
   }
 
-  #leave(agent: Agent, reason: string): void {
-    agent.left = true;
-    clearTimeout(agent.silent);
-    const arrivals = agent.hello.arrivals.reduce((sum, count) => sum + count, 0);
-    for (const [index, engine] of [...agent.engines.values()].entries()) {
-      for (const message of engine.takeOver(reason, index === 0 ? arrivals : 0)) this.#deliver(message);
-    }
+  #leave(host: Host): void {
+    this.#deliver(...host.leave());
     this.#tellCompleted();
     if (this.#all.every(({ left }) => left)) this.#left.resolve();
   }
 
-  #answerFor({ engines, lost }: Agent, message: RunMessage): void {
-    const reason = lost === undefined ? LEFT : AGENT_LOST;
-    // After this turn, as no carrier answers before `send` has returned.
-    queueMicrotask(() => {
-      for (const engine of engines.values()) for (const answer of engine.answer(message, reason)) this.#deliver(answer);
-    });
-  }
-
-  #deliver(message: EngineMessage): void {
-    if (this.#isOpen) this.onMessage(message);
+  #deliver(...messages: EngineMessage[]): void {
+    for (const message of messages) if (this.#isOpen) this.onMessage(message);
   }
 
   #fail(error: CapacityError): void {
@@ -340,7 +274,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
   }
 
   get #isComplete(): boolean {
-    return this.#agents.size === this.#expected.hosts && this.#all.every(({ fits }) => fits);
+    return this.#known.size === this.#expected.hosts && this.#all.every(({ fits }) => fits);
   }
 
   #missing(timeoutMs: number): CapacityError {

@@ -51,14 +51,13 @@ export function fingerprintOf(certificate: string | Buffer): string {
 }
 
 /**
- * By which other hosts most likely reach this one: an IPv4 address, or an IPv6 address that is valid beyond its link. 127.0.0.1 if
- * there is neither.
+ * @returns by which other hosts most likely reach this one: an IPv4 address, or an IPv6 address that is valid beyond its link;
+ *   127.0.0.1 if there is neither
  */
 export function ownAddress(interfaces = networkInterfaces()): string {
   const addresses = Object.values(interfaces).flatMap((some) => (some ?? []).filter(({ internal }) => !internal));
   const reachable = addresses.filter(({ family, address }) => family === 'IPv4' || !/^fe[89ab]/i.test(address));
-  const best = reachable.find(({ family }) => family === 'IPv4') ?? reachable[0];
-  return best?.address ?? '127.0.0.1';
+  return (reachable.find(({ family }) => family === 'IPv4') ?? reachable[0])?.address ?? '127.0.0.1';
 }
 
 export async function newSecret(): Promise<Secret> {

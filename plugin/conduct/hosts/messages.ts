@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { byName, count, index, instant, name, sentence } from '../../../protocol/link/bounds.ts';
 import { engineMessageSchema, failureSchema, runMessageSchema } from '../../../protocol/link/messages.ts';
 import { printable } from '../../../protocol/printable.ts';
+import { machineSharesSchema } from '../../../protocol/result/machine.ts';
 
 /**
  * How long the connection between a host and its conductor may be away. Both sides give up after the same time: nobody would
@@ -16,10 +17,13 @@ export const SILENT_AFTER_MS = 30_000;
 /** Until the conductor and all hosts are there, whoever comes first: containers of a cloud can take minutes to start. */
 export const JOIN_TIMEOUT_MS = 600_000;
 
+/** Seconds, cores, per cent and MHz. */
+const MAX_SHARE = 1e9;
+
 /** On a terminal. */
 const shown = name.min(1).transform((text) => printable(text, 200));
 
-export const helloSchema = z.object({
+const helloSchema = z.object({
   /** Host name. */
   host: shown,
   /** Random, of the agent's process: whoever comes back has the same one. */
@@ -47,19 +51,20 @@ export const authSchema = z.object({ hello: helloSchema, run: name.optional() })
 export const timeSchema = z.object({ monotonicUs: instant, kernel: name, run: name });
 export type Time = z.infer<typeof timeSchema>;
 
-/** Bytes resident, and per cent of a core. */
-const layerSchema = z.object({ rssBytes: count, cpuPercent: count });
+/** Sums and means of them stay finite. */
+const sharesSchema = machineSharesSchema.refine(({ seconds, cores, programs, ...others }) => {
+  const all = [seconds, cores, ...Object.values(others), ...programs.map((one) => one.cores)];
+  return seconds > 0 && cores > 0 && all.every((value) => value === null || Math.abs(value) <= MAX_SHARE);
+}, 'out of range');
 
 /** One second of a generator host. */
-export const machineRowSchema = z.object({
+const machineRowSchema = z.object({
   /** A row can come late, after a break. */
   atUs: instant,
   /** Of all cores; null where the kernel does not tell. */
   cpuIdlePercent: count.nullable(),
-  memoryUsedBytes: count.nullable(),
-  /** Layers of the generator. */
-  fleet: layerSchema,
-  artillery: layerSchema,
+  /** Who used its CPUs until then, in the last seconds. */
+  shares: sharesSchema.optional(),
   /** How far the conductor's clock is ahead, and the largest possible error of a time that was converted so far. */
   clock: z.object({ offsetUs: instant, boundUs: instant }),
   /** Arrivals that Artillery has not started. */

@@ -1,11 +1,9 @@
 /** Answers for the engines of a host that has gone, with what was last known of them: nobody waits for them, and sums stay sums. */
-import { createHistogram, encodeHistogram } from '../../../protocol/histogram.ts';
 import { NO_MESSAGES } from '../../../protocol/link/client-messages.ts';
-import type { FreezeOrder, FrozenBroadcast } from '../../../protocol/link/ledger.ts';
+import { emptyRow, type FreezeOrder, type FrozenBroadcast } from '../../../protocol/link/ledger.ts';
 import type { EngineMessage, EngineReport, RunMessage } from '../../../protocol/link/messages.ts';
 import type { FleetSnapshot } from '../../../protocol/link/snapshot.ts';
 import type { FleetStatus } from '../../../protocol/link/status.ts';
-import { NO_COPIES } from '../../../protocol/receipt-columns.ts';
 import { sumCounts } from '../../../protocol/sum-counts.ts';
 
 /** What is known of one engine. */
@@ -39,9 +37,9 @@ export class StandIn {
     const before = this.#status;
     const gone: FleetStatus | undefined = before && {
       ...before,
-      ...{ started: arrivals, failed: arrivals, connecting: 0, connected: 0, joined: 0, toOpen: 0, holding: 0 },
+      ...{ started: arrivals, failed: arrivals, connecting: 0, connected: 0, joined: 0, holding: 0 },
       ...{ joining: 0, upgrading: 0, away: 0, loopLateMs: 0 },
-      ended: sumCounts([before.ended, { [reason]: before.connected }]),
+      ended: sumCounts([before.ended, before.connected > 0 ? { [reason]: before.connected } : {}]),
     };
     const reports: EngineReport[] = gone ? [{ type: 'status', status: gone }, { type: 'gone' }] : [];
     const pending = [...this.#asked.values()].flatMap((message) => this.answer(message, reason));
@@ -109,12 +107,5 @@ function ended(snapshot: FleetSnapshot, status: FleetStatus | undefined, reason:
 
 /** Nobody knows what its members received: all of it counts as lost. How many of its connections were members, the server knows. */
 function lostRow({ seq }: FreezeOrder, members: number): FrozenBroadcast {
-  const none = encodeHistogram(createHistogram());
-  return {
-    ...NO_COPIES,
-    ...{ process: 0, seq, expected: members, lostDisconnected: members },
-    ...{ earlyByUs: 0, receivers: 0, firstUs: 0, lastUs: 0 },
-    latencyUs: { local: none, cross: none },
-    assumed: true,
-  };
+  return { ...emptyRow(seq), expected: members, lostDisconnected: members, assumed: true };
 }

@@ -1,9 +1,7 @@
 /** Socket.IO's own connect, as each virtual user makes it: with the scenario's transports, namespace and `auth`. */
-import type { Socket } from 'socket.io-client';
-import type { CapacityError } from '../../../protocol/errors.ts';
 import { come } from '../../run/receivers/come.ts';
 import { connectOfficial, Refused } from '../../run/receivers/official-client.ts';
-import type { Subject, TargetCheck } from './target-check.ts';
+import { check, type Finding, type Subject, type TargetCheck } from './target-check.ts';
 
 /** Their requests reach a wrong worker by chance. */
 const POLLING_TRIES = 4;
@@ -13,25 +11,28 @@ export async function checkConnect({ connection, clients, signal }: Subject, has
   const { namespace, transports, auth } = connection;
   const bare = `a connection to namespace ${namespace} with ${transports.join(' and ')}${auth ? ' and the scenario’s auth' : ''}`;
   const tried = clients.areUsers ? 'a client that comes as the scenario’s virtual users do, up to its join' : bare;
-  const check = { name: 'connect' as const, tried };
-  const startMs = performance.now();
-  try {
-    const came = await come(clients.next(), signal);
-    const tookMs = performance.now() - startMs;
-    came.socket.disconnect();
-    const found: TargetCheck = { ...check, status: 'ok', found: `accepted after ${tookMs.toFixed(1)} ms` };
-    return { check: found, connection: came.connection };
-  } catch (error) {
-    return { check: { ...check, ...refusalOf(error as CapacityError, clients.areUsers || hasControl) }, connection };
-  }
+  let asUser = connection;
+  const connected = await check('connect', tried, async () => {
+    const startMs = performance.now();
+    try {
+      const came = await come(clients.next(), signal);
+      const found = `accepted after ${(performance.now() - startMs).toFixed(1)} ms`;
+      came.socket.disconnect();
+      asUser = came.connection;
+      return { status: 'ok', found };
+    } catch (error) {
+      if (clients.areUsers || hasControl || !(error instanceof Refused)) throw error;
+      return withoutScenario(error);
+    }
+  });
+  return { connected, asUser };
 }
 
-function refusalOf(error: CapacityError, isNeeded: boolean): Pick<TargetCheck, 'status' | 'found' | 'fix'> {
-  const { message, fix } = error;
-  if (isNeeded || !(error instanceof Refused)) return { status: 'failed', found: message, fix };
+/** Only a virtual user has what such a server asks for. */
+function withoutScenario({ said }: Refused): Finding {
   return {
     status: 'warning',
-    found: `the server refused a connection without a virtual user's own values: ${error.said}`,
+    found: `the server refused a connection without a virtual user's own values: ${said}`,
     fix: 'name the scenario, so that it is tried as a virtual user comes: doctor <scenario> --target <url>',
   };
 }
@@ -39,16 +40,15 @@ function refusalOf(error: CapacityError, isNeeded: boolean): Pick<TargetCheck, '
 /** Where the scenario polls, all requests of a session have to reach the worker that opened it. */
 export async function checkPolling({ connection, signal }: Subject): Promise<TargetCheck[]> {
   if (!connection.transports.includes('polling')) return [];
-  const check = {
-    name: 'polling' as const,
-    tried: `${POLLING_TRIES} connections by polling, each of several requests`,
-  };
   const polling = { ...connection, transports: ['polling' as const] };
-  const tries = await Promise.allSettled(Array.from({ length: POLLING_TRIES }, () => connectOfficial(polling, signal)));
-  const opened = tries.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-  for (const socket of opened as Socket[]) socket.disconnect();
-  const failed = tries.find((one) => one.status === 'rejected');
-  if (!failed) return [{ ...check, status: 'ok', found: 'all stayed with the worker that opened them' }];
-  const { message, fix } = failed.reason as CapacityError;
-  return [{ ...check, status: 'failed', found: `${tries.length - opened.length} failed: ${message}`, fix }];
+  const examine = async (): Promise<Finding> => {
+    const tries = await Promise.allSettled(
+      Array.from({ length: POLLING_TRIES }, () => connectOfficial(polling, signal)),
+    );
+    for (const one of tries) if (one.status === 'fulfilled') one.value.disconnect();
+    const failed = tries.find((one) => one.status === 'rejected');
+    if (failed) throw failed.reason;
+    return { status: 'ok', found: 'all stayed with the worker that opened them' };
+  };
+  return [await check('polling', `${POLLING_TRIES} connections by polling, each of several requests`, examine)];
 }

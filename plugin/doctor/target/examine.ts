@@ -1,22 +1,27 @@
 /** All checks of a target, in the order in which the first mistake explains those after it. */
+import type { LookupAddress } from 'node:dns';
+import { lookup } from 'node:dns/promises';
 import { integer, spaced } from '../../../report/text/format.ts';
 import { OwnClients } from '../../run/receivers/own-clients.ts';
+import { PrometheusTargets } from '../../samplers/index.ts';
+import { sourcesByLayer } from '../../script/options/worker-sources.ts';
 import type { Script } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
 import { diagnose } from '../diagnosis.ts';
 import { readSituation } from '../situation.ts';
+import { checkBurst } from './burst.ts';
 import { checkCertificates } from './certificate.ts';
 import { checkConnect, checkPolling } from './connect.ts';
 import { checkControls } from './controls.ts';
 import { checkIdle } from './idle.ts';
-import { checkMetrics } from './metrics.ts';
-import { checkName } from './name.ts';
-import type { TargetCheck } from './target-check.ts';
+import { check, type TargetCheck } from './target-check.ts';
 import { checkUpgrades } from './upgrade.ts';
 
-export interface Examination {
+interface Examination {
   /** Each as soon as it is known. */
   onCheck(check: TargetCheck): void;
+  /** Connections at once that the user allows. */
+  burst?: number;
   /** The last check takes so many seconds. */
   onHold(seconds: number): void;
 }
@@ -24,38 +29,74 @@ export interface Examination {
 /** Limits of this machine that are counted for each connection. */
 const LIMITS = ['generatorPorts', 'generatorFiles'];
 
-/** Makes some connections, one by one, and no load. */
+/** Makes some connections, one by one, and no load but the burst that the user allows. */
 export async function examineTarget(
   settings: Settings,
   script: Script,
-  { onCheck, onHold }: Examination,
+  { onCheck, onHold, burst = 0 }: Examination,
   signal: AbortSignal,
 ): Promise<TargetCheck[]> {
   const checks: TargetCheck[] = [];
   const add = (...found: TargetCheck[]) => {
-    for (const check of found) onCheck(check);
+    for (const one of found) onCheck(one);
     checks.push(...found);
   };
-  const url = new URL(settings.target);
-  const { check, addresses } = await checkName(url);
-  add(check);
+  const { named, addresses } = await checkName(new URL(settings.target));
+  add(named);
   const clients = await OwnClients.open(settings, script);
   const subject = { connection: clients.connection, clients, addresses, signal };
+  let isConnected = false;
+  let user = subject.connection;
   if (addresses.length > 0) {
     add(...(await checkCertificates(subject)));
-    const { check: connected, connection } = await checkConnect(subject, settings.control !== undefined);
-    const asUser = { ...subject, connection };
-    add(...(await checkUpgrades(asUser)));
-    add(...(await checkPolling(asUser)));
+    const { connected, asUser } = await checkConnect(subject, settings.control !== undefined);
+    add(...(await checkUpgrades({ ...subject, connection: asUser })));
+    add(...(await checkPolling({ ...subject, connection: asUser })));
     add(connected);
+    isConnected = connected.status === 'ok';
+    user = asUser;
   }
   add(...(await checkControls(settings.control, signal)));
   add(...(await checkMetrics(settings)));
   add(...(await checkLimits(settings, addresses.length)));
-  if (checks.every(({ name, status }) => name !== 'connect' || status === 'ok') && addresses.length > 0) {
-    add(await checkIdle(subject, onHold));
-  }
+  if (isConnected && burst > 0) add(await checkBurst({ ...subject, connection: user }, burst));
+  if (isConnected) add(await checkIdle(subject, onHold));
   return checks;
+}
+
+/** Connections go to all of its addresses, so each has to answer, and ports are counted for each. */
+async function checkName(url: URL): Promise<{ named: TargetCheck; addresses: LookupAddress[] }> {
+  const hostname = url.hostname.replace(/^\[|\]$/g, '');
+  let addresses: LookupAddress[] = [];
+  const examine = async () => {
+    const all = await lookup(hostname, { all: true });
+    const four = all.filter(({ family }) => family === 4);
+    // Of `localhost`, most servers have one of both.
+    const reachable = hostname === 'localhost' && four.length > 0 ? four : all;
+    addresses = [...new Map(reachable.map((one) => [one.address, one])).values()];
+    return { status: 'ok' as const, found: addresses.map(({ address }) => address).join(', ') };
+  };
+  const fix = "correct the target's host name, or the DNS of this machine";
+  const named = await check('name', `the addresses of ${hostname}`, examine, fix);
+  return { named, addresses };
+}
+
+/** The pages of metrics: reachable, and with figures of their layer. */
+export function checkMetrics(settings: Pick<Settings, 'workerSources' | 'layers'>): Promise<TargetCheck[]> {
+  const pages = Object.entries(sourcesByLayer(settings)).flatMap(([layer, { prometheus = [] }]) =>
+    prometheus.map((query) => ({ layer, query })),
+  );
+  return Promise.all(
+    pages.map(({ layer, query }) => {
+      const examine = async () => {
+        const { figures } = await (await PrometheusTargets.open([query])).read();
+        const bytes = Object.entries(figures).filter(([figure]) => figure.endsWith('Bytes'));
+        const found = bytes.map(([figure, value]) => `${figure.replace('Bytes', '')} ${Math.round(value / 1e6)} MB`);
+        return { status: 'ok' as const, found: found.join(', ') };
+      };
+      return check('metrics', `the metrics of ${layer} at ${query.url}`, examine, 'curl it from this machine');
+    }),
+  );
 }
 
 async function checkLimits(settings: Settings, addresses: number): Promise<TargetCheck[]> {

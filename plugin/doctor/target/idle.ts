@@ -3,10 +3,9 @@
  * between leave of the connections that a run holds.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CapacityError } from '../../../protocol/errors.ts';
 import { come } from '../../run/receivers/come.ts';
 import type { PingCycle } from '../../run/receivers/official-client.ts';
-import type { Subject, TargetCheck } from './target-check.ts';
+import { check, type Finding, type Subject, type TargetCheck } from './target-check.ts';
 
 /** Longer cycles are not waited for. */
 const MAX_HOLD_MS = 120_000;
@@ -25,10 +24,9 @@ export interface Cut {
 }
 
 /** @param onHold told how long it will take */
-export async function checkIdle({ clients, signal }: Subject, onHold: (seconds: number) => void): Promise<TargetCheck> {
-  const check = { name: 'idle' as const };
-  let cycle: PingCycle = { pingInterval: 0, pingTimeout: 0 };
-  try {
+export function checkIdle({ clients, signal }: Subject, onHold: (seconds: number) => void): Promise<TargetCheck> {
+  return check('idle', 'one silent connection, held for longer than the ping cycle', async () => {
+    let cycle: PingCycle = { pingInterval: 0, pingTimeout: 0 };
     const { socket } = await come(clients.next(), signal, { onOpen: (open) => (cycle = open) });
     const openedAtMs = performance.now();
     let lastAtMs = openedAtMs;
@@ -47,18 +45,13 @@ export async function checkIdle({ clients, signal }: Subject, onHold: (seconds: 
     const cut = await Promise.race([ended.promise, held]);
     over.abort();
     socket.disconnect();
-    const tried = `one silent connection, held for ${(holdMs / 1000).toFixed(0)} s`;
-    if (cut) return { ...check, status: 'failed', tried, ...explain(cut, cycle) };
-    return { ...check, tried, ...survived(holdMs, pings, cycle) };
-  } catch (error) {
-    const { message } = error as CapacityError;
-    return { ...check, status: 'skipped', tried: 'one silent connection', found: `it could not be opened: ${message}` };
-  }
+    return cut ? { status: 'failed', ...explain(cut, cycle) } : survived(holdMs, pings, cycle);
+  });
 }
 
-function survived(holdMs: number, pings: number, cycle: PingCycle): Pick<TargetCheck, 'status' | 'found' | 'fix'> {
+function survived(holdMs: number, pings: number, cycle: PingCycle): Finding {
   const wholeMs = cycle.pingInterval + cycle.pingTimeout;
-  const kept = `it stayed open, with ${pings} ${pings === 1 ? 'ping' : 'pings'}`;
+  const kept = `it stayed open for ${seconds(holdMs)} s, with ${pings} ${pings === 1 ? 'ping' : 'pings'}`;
   if (holdMs > wholeMs) return { status: 'ok', found: `${kept}; the ping cycle is ${seconds(wholeMs)} s` };
   const found = `${kept}; the ping cycle is ${seconds(wholeMs)} s, so a longer time-out was not seen`;
   return {

@@ -1,16 +1,22 @@
 /** One check of a target: what was tried, what was found, and how to mend it. */
 import type { LookupAddress } from 'node:dns';
+import { CapacityError } from '../../../protocol/errors.ts';
+import { wrap } from '../../../report/text/format.ts';
 import type { OwnClients } from '../../run/receivers/own-clients.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import type { TargetCheckName } from '../checks.ts';
+import { wantedBy } from './protocol.ts';
 
-export interface TargetCheck {
-  name: TargetCheckName;
+export interface Finding {
   /** `failed`: a run would be refused, lose connections, or measure something else. `skipped`: nothing to be tried. */
   status: 'ok' | 'warning' | 'failed' | 'skipped';
-  tried: string;
   found: string;
   fix?: string;
+}
+
+export interface TargetCheck extends Finding {
+  name: TargetCheckName;
+  tried: string;
 }
 
 /** What is checked, as a run would connect to it. */
@@ -25,6 +31,39 @@ export interface Subject {
 
 /** For a connection to be made, or a request to be answered. */
 export const TIMEOUT_MS = 10_000;
+
+/**
+ * @param usualFix for errors that bring none of their own
+ * @returns what was found; what is thrown is what has failed
+ */
+export async function check(
+  name: TargetCheckName,
+  tried: string,
+  examine: () => Promise<Finding>,
+  usualFix = 'start the server or its proxy, let this machine reach it, or correct the target',
+): Promise<TargetCheck> {
+  try {
+    return { name, tried, ...(await examine()) };
+  } catch (error) {
+    if (error instanceof CapacityError) {
+      return { name, tried, status: 'failed', found: error.message, fix: error.fix ?? usualFix };
+    }
+    const { code, message } = error as NodeJS.ErrnoException;
+    const [found, fix] = wantedBy(error) ?? [code ?? message, usualFix];
+    return { name, tried, status: 'failed', found, fix };
+  }
+}
+
+const STATUS_WIDTH = 8;
+
+/** @param width columns of the terminal */
+export function printCheck({ status, tried, found, fix }: TargetCheck, width: number): string {
+  const indent = ' '.repeat(STATUS_WIDTH);
+  return [
+    ...wrap(`${status.padEnd(STATUS_WIDTH)}${tried}: ${found}`, width, indent),
+    ...(fix === undefined ? [] : wrap(`${indent}fix: ${fix}`, width, `${indent}  `)),
+  ].join('\n');
+}
 
 /** @returns `10.0.0.5:443` */
 export function placeOf(url: URL, { address, family }: LookupAddress): string {

@@ -53,6 +53,8 @@ export interface Copy {
   checksum(): number;
   /** When it was sent, in whatever way the server writes it; undefined if it does not. */
   sentAt(): unknown;
+  /** Ids of an own event that stand beside its own, of which the options say nothing: where, and one of them. */
+  otherIds(): [path: string, id: string][];
 }
 
 /**
@@ -85,8 +87,6 @@ export interface ClientSink<C = Client> {
   onUnreadable(client: C, example?: string): void;
   /** An event whose name is in `client.interest`. */
   onEvent(client: C, namespace: string, event: string, args: unknown[]): void;
-  /** An event whose name is not in `client.interest`; its payload was not parsed. */
-  onIgnored(client: C): void;
   /** As the server sent it: nothing may have been sent with this id. */
   onAck(client: C, namespace: string, ackId: number, args: unknown[]): void;
   /** An acknowledgement that the client itself knows to be of nothing that was sent. */
@@ -97,8 +97,6 @@ export interface ClientSink<C = Client> {
    * namespace, with a DISCONNECT packet.
    */
   onClosed(client: C, reason: string, namespace: string | undefined): void;
-  /** Bytes on the wire, for the totals. */
-  onTraffic(receivedBytes: number, sentBytes: number): void;
 }
 
 export interface Client {

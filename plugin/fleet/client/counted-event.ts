@@ -1,7 +1,9 @@
 /** The event whose copies the ledger counts: the wire contract's broadcast, or one of the server's own. */
 import { crc32 } from 'node:zlib';
+import { countedAs } from '../../../protocol/counted-as.ts';
 import { EVENTS } from '../../../protocol/events.ts';
-import { type JsonPath, valueAt } from '../../../protocol/json-path.ts';
+import { EACH, formatJsonPath, type JsonPath, valueAt, valuesAt } from '../../../protocol/json-path.ts';
+import { AUDIENCE } from '../../../protocol/rooms.ts';
 import type { Client, ClientSink, Copy } from './client.ts';
 
 /** Which event, and where in its arguments its marks stand. */
@@ -10,6 +12,8 @@ export interface EventPlan {
   /** Tells one broadcast from another. */
   id: JsonPath;
   sentAt: JsonPath | undefined;
+  /** The room that the broadcast goes to; undefined if there is only one. */
+  room?: JsonPath | undefined;
   /** What is checked of each copy, where the run has ordered it, and numbered the broadcasts; otherwise the length of the JSON. */
   payload?: JsonPath;
 }
@@ -19,6 +23,21 @@ export interface OwnEventPlan extends EventPlan {
   bytes: number | undefined;
   /** Event whose acknowledgement makes a connection a receiver; undefined if all connections are. */
   join: string | undefined;
+  /** In the arguments of that event, or in its answer; undefined if the rooms of a connection are known otherwise. */
+  roomInJoin?: JsonPath | undefined;
+}
+
+/** Of the option `delivery`. */
+interface OwnEventOptions extends Pick<OwnEventPlan, 'event' | 'id'> {
+  sentAt?: JsonPath | undefined;
+  bytes?: number | undefined;
+  join?: string | undefined;
+  audience?: { event: JsonPath; client: JsonPath | string } | undefined;
+}
+
+export function ownEventPlan({ event, id, sentAt, bytes, join, audience }: OwnEventOptions): OwnEventPlan {
+  const roomInJoin = typeof audience?.client === 'string' ? undefined : audience?.client;
+  return { event, id, sentAt, bytes, join, room: audience?.event, roomInJoin };
 }
 
 export const BROADCAST: EventPlan = {
@@ -33,16 +52,56 @@ const MAX_ID_LENGTH = 200;
 const MAX_EXAMPLE_LENGTH = 300;
 
 /** Reports a copy that is decoded whole: the official client's, and those that cannot be read in place. */
-export function reportCopy(plan: EventPlan, sink: ClientSink, client: Client, args: unknown[], atUs: number): void {
-  const id = idIn(plan, valueAt(args, plan.id));
-  if (id === undefined) sink.onUnreadable(client, exampleOf(plan.event, args));
-  else sink.onCopy(client, id, atUs, new DecodedCopy(plan, args));
+export function reportCopy(
+  plan: EventPlan,
+  sink: ClientSink,
+  client: Client,
+  { namespace, args, atUs }: { namespace: string; args: unknown[]; atUs: number },
+): void {
+  const ids = valuesAt(args, plan.id);
+  const rooms = plan.room && valuesAt(args, plan.room);
+  if (ids.length === 0) sink.onUnreadable(client, exampleOf(plan.event, args));
+  for (const [index, value] of ids.entries()) {
+    // Each of several ids can have a room of its own, or all have the same.
+    const id = idIn(plan, { namespace, id: value, room: rooms?.length === 1 ? rooms[0] : rooms?.[index] });
+    if (id === undefined) sink.onUnreadable(client, exampleOf(plan.event, args));
+    else sink.onCopy(client, id, atUs, new DecodedCopy(plan, args, index));
+  }
 }
 
-/** @returns a number for a broadcast that the run has numbered; undefined if it is no id */
-export function idIn({ payload }: EventPlan, value: unknown): string | number | undefined {
-  if (payload === undefined) return idOf(value);
-  return typeof value === 'number' ? value : undefined;
+/**
+ * @param found in a copy; the room only if the plan has several
+ * @returns a number for a broadcast that the run has numbered; undefined if there is no id, or no room
+ */
+export function idIn(
+  plan: EventPlan,
+  found: { namespace: string; id: unknown; room?: unknown },
+): string | number | undefined {
+  if (plan.payload !== undefined) return typeof found.id === 'number' ? found.id : undefined;
+  const id = idOf(found.id);
+  const [room] = plan.room ? roomNames([found.room]) : [AUDIENCE];
+  if (id === undefined || room === undefined) return undefined;
+  return countedAs({ namespace: found.namespace, room, id });
+}
+
+/** @returns those of the values that can be names of rooms */
+export function roomNames(values: unknown[]): string[] {
+  return values.map(idOf).filter((name) => name !== undefined && name !== AUDIENCE) as string[];
+}
+
+/** @returns ids that a decoded copy has beside its own: where they stand, with all indices open, and one of them */
+export function otherIds({ id: path }: EventPlan, args: unknown[]): [path: string, id: string][] {
+  const own = idOf(valueAt(args, path));
+  // With several, all are counted.
+  if (own === undefined) return [];
+  return path.flatMap((step, depth) => {
+    if (!/^\d+$/.test(step)) return [];
+    const open = path.with(depth, EACH);
+    const other = valuesAt(args, open)
+      .map(idOf)
+      .find((id) => id !== undefined && id !== own);
+    return other === undefined ? [] : [[formatJsonPath(open), other] as [string, string]];
+  });
 }
 
 /**
@@ -66,10 +125,13 @@ export function exampleOf(event: string, args: unknown[]): string {
 class DecodedCopy implements Copy {
   readonly #plan: EventPlan;
   readonly #args: unknown[];
+  readonly #index: number;
 
-  constructor(plan: EventPlan, args: unknown[]) {
+  /** @param index among the ids that it has */
+  constructor(plan: EventPlan, args: unknown[], index: number) {
     this.#plan = plan;
     this.#args = args;
+    this.#index = index;
   }
 
   bytes(): number {
@@ -85,7 +147,12 @@ class DecodedCopy implements Copy {
   }
 
   sentAt(): unknown {
-    return this.#plan.sentAt && valueAt(this.#args, this.#plan.sentAt);
+    const times = this.#plan.sentAt ? valuesAt(this.#args, this.#plan.sentAt) : [];
+    return times.length === 1 ? times[0] : times[this.#index];
+  }
+
+  otherIds(): [path: string, id: string][] {
+    return otherIds(this.#plan, this.#args);
   }
 
   #payload(): string | Uint8Array | undefined {

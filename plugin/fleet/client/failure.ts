@@ -7,8 +7,6 @@ export interface Failure {
   message: string;
   /** Payload of a CONNECT_ERROR. */
   data?: unknown;
-  /** How long the server asks to stay away. */
-  retryAfterMs?: number | undefined;
 }
 
 /** The answer to a server of Socket.IO 2: its protocol is another one, and no option of either client speaks it. */
@@ -44,30 +42,17 @@ interface HttpAnswer {
   /** The text of the status, if known. */
   reason?: string | undefined;
   location?: string | undefined;
-  retryAfter?: string | undefined;
   /** As much as has arrived. */
   body?: string;
 }
 
 const MAX_BODY_LENGTH = 200;
-/** For the first bytes of a body, once the head has refused a WebSocket. */
-export const BODY_TIMEOUT_MS = 1000;
 
-export function httpFailure({ status, reason = '', location, retryAfter, body = '' }: HttpAnswer): Failure {
+export function httpFailure({ status, reason = '', location, body = '' }: HttpAnswer): Failure {
   const said = [
     `the server answered ${status} ${reason}`.trim(),
     location && `Location: ${location}`,
-    retryAfter && `Retry-After: ${retryAfter}`,
     body.trim().slice(0, MAX_BODY_LENGTH),
   ];
-  const failure: Failure = { cause: `http_${status}`, message: said.filter(Boolean).join(', ') };
-  const retryAfterMs = durationOf(retryAfter);
-  return retryAfterMs === undefined ? failure : { ...failure, retryAfterMs };
-}
-
-/** @param retryAfter seconds, or a date of HTTP */
-function durationOf(retryAfter: string | undefined): number | undefined {
-  if (retryAfter === undefined) return undefined;
-  const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.now();
-  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
+  return { cause: `http_${status}`, message: said.filter(Boolean).join(', ') };
 }

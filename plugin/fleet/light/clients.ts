@@ -31,7 +31,7 @@ export class LightClients extends ConnectionPool implements SocketIoShared {
   }
 
   /**
-   * @param slot dense number: the ledger's index, never reused where that remembers connections that have left
+   * @param slot dense number: the ledger's index, never reused
    * @param sessions of the client before, which the server may restore
    */
   create(slot: number, options: ClientOptions, sink: ClientSink, sessions?: readonly RecoverableSession[]): Client {

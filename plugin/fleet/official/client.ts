@@ -3,7 +3,6 @@
  * with HTTP long-polling and the upgrade from it.
  */
 import { Manager, type Socket } from 'socket.io-client';
-import { type Packet, PacketType } from 'socket.io-parser';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import {
   type Client,
@@ -15,40 +14,23 @@ import {
 } from '../client/client.ts';
 import { BROADCAST, type EventPlan, reportCopy } from '../client/counted-event.ts';
 import { type Failure, networkFailure, SOCKET_IO_2 } from '../client/failure.ts';
-import { MAX_UNSENT_BYTES } from '../client/limits.ts';
 import { nestsDeeper } from '../client/nesting.ts';
 import type { RepeatedMessage } from '../client/repeated-message.ts';
-import { endFailure, failureOf, refusalOf } from './failure.ts';
+import { endFailure, failureOf, refusalOf, timeoutFailure } from './failure.ts';
 import {
   hasExtensions,
+  isUnknownAck,
   keepOwnCookies,
   resume,
   sessionOf,
-  sizeOf,
-  Unsent,
   type WebSocket,
+  watchEngine,
   watchUpgrade,
-  webSocketOf,
 } from './internals.ts';
 import { openIsolated } from './isolate.ts';
 import { checkOptions, managerOptions } from './manager-options.ts';
 
-/**
- * @param slot dense number: the ledger's index, never reused where that remembers connections that have left
- * @param counted the event that the ledger counts
- * @param sessions of the client before, which the server may restore
- */
-export function createOfficialClient(
-  slot: number,
-  options: ClientOptions,
-  sink: ClientSink,
-  counted: EventPlan = BROADCAST,
-  sessions: readonly RecoverableSession[] = NO_SESSIONS,
-): Client {
-  return new OfficialClient(slot, options, sink, counted, sessions);
-}
-
-class OfficialClient implements Client {
+export class OfficialClient implements Client {
   slot: number;
   interest: Set<string> | undefined = undefined;
   readonly #options: ClientOptions;
@@ -59,7 +41,6 @@ class OfficialClient implements Client {
   #state: 'idle' | 'connecting' | 'open' | 'gone' = 'idle';
   #manager: Manager | undefined;
   #webSocket: WebSocket;
-  #unsent: Unsent | undefined;
   #timer: NodeJS.Timeout | undefined;
   #startedAtUs = 0;
   #openUs: number | undefined;
@@ -69,12 +50,17 @@ class OfficialClient implements Client {
   readonly #connected = new Map<string, Socket>();
   readonly #pending = new Map<string, Socket>();
 
+  /**
+   * @param slot dense number: the ledger's index, never reused
+   * @param counted the event that the ledger counts
+   * @param former sessions of the client before, which the server may restore
+   */
   constructor(
     slot: number,
     options: ClientOptions,
     sink: ClientSink,
-    counted: EventPlan,
-    former: readonly RecoverableSession[],
+    counted: EventPlan = BROADCAST,
+    former: readonly RecoverableSession[] = NO_SESSIONS,
   ) {
     this.#former = former;
     this.slot = slot;
@@ -112,7 +98,6 @@ class OfficialClient implements Client {
   emit(namespace: string, event: string, args: unknown[], ackId?: number): void {
     const socket = this.#connected.get(namespace);
     if (socket === undefined || this.#state !== 'open') return;
-    if (this.#isFull()) return;
     if (ackId === undefined) socket.emit(event, ...args);
     else socket.emit(event, ...args, (...answer: unknown[]) => this.#onAck(namespace, ackId, answer));
   }
@@ -120,14 +105,6 @@ class OfficialClient implements Client {
   repeat({ namespace, event, args }: RepeatedMessage, ackId?: number): boolean {
     if (!this.#connected.has(namespace) || this.#state !== 'open') return false;
     this.emit(namespace, event, args, ackId);
-    return true;
-  }
-
-  /** Ends the connection if the server does not read. */
-  #isFull(): boolean {
-    if (this.#unsent === undefined || this.#unsent.bytes <= MAX_UNSENT_BYTES) return false;
-    this.destroy();
-    process.nextTick(() => this.#sink.onClosed(this, 'send buffer full', undefined));
     return true;
   }
 
@@ -158,7 +135,9 @@ class OfficialClient implements Client {
     manager.on('open', () => this.#onManagerOpen(manager));
     manager.on('error', (error) => this.#fail(failureOf(error)));
     manager.on('close', (reason, details) => this.#onEnd(reason, details));
-    manager.on('packet', (packet) => this.#countUnknownAck(packet));
+    manager.on('packet', (packet) => {
+      if (isUnknownAck(this.#connected.get(packet.nsp), packet)) this.#sink.onUnknownAck(this);
+    });
     this.#manager = manager;
     return manager;
   }
@@ -192,30 +171,20 @@ class OfficialClient implements Client {
 
   #watchEngineIo({ engine }: Manager): void {
     keepOwnCookies(engine, this.#options.headers);
-    this.#webSocket = webSocketOf(engine.transport);
-    // Without a listener, `ws` reports the status only, and nothing else of the answer.
-    this.#webSocket?.once('unexpected-response', (_request, response) => {
-      refusalOf(response).then(
-        (failure) => this.#fail(failure),
-        (error) => this.#fail(failureOf(error)),
-      );
+    watchEngine(engine, {
+      onWebSocket: (webSocket) => (this.#webSocket = webSocket),
+      onRefused: (response) => this.#fail(refusalOf(response)),
+      // While it opens, the Manager does not notice a close without an error.
+      onEnd: (reason, details) => this.#onEnd(reason, details),
     });
-    this.#unsent = new Unsent(engine);
-    engine.on('upgrading', (transport: object) => {
-      this.#webSocket = webSocketOf(transport);
-    });
-    // While it opens, the Manager does not notice a close without an error.
-    engine.on('close', (reason: string, details: unknown) => this.#onEnd(reason, details));
-    engine.on('packet', ({ data }: { data?: unknown }) => this.#sink.onTraffic(1 + sizeOf(data), 0));
-    engine.on('packetCreate', ({ data }: { data?: unknown }) => this.#sink.onTraffic(0, 1 + sizeOf(data)));
   }
 
   #listen(namespace: string, socket: Socket): void {
     socket.on('connect', () => this.#onConnect(namespace, socket));
     socket.on('connect_error', (error: Error & { data?: unknown }) => {
       if (this.#state === 'gone') return;
-      // Only a refusal by the server has the key `data`, even if its value is undefined.
       if (this.#isTooDeep(error.data)) return;
+      // Only a refusal by the server has the key `data`, even if its value is undefined.
       if ('data' in error) this.#onRefused(namespace, error.message, error.data);
       else this.#fail(/v2\.x/.test(error.message) ? SOCKET_IO_2 : { cause: 'not_socketio', message: error.message });
     });
@@ -257,22 +226,15 @@ class OfficialClient implements Client {
     const answer = typeof args.at(-1) === 'function' ? (args.pop() as (...args: unknown[]) => void) : undefined;
     if (this.#isTooDeep(args)) return;
     const isWanted = this.interest?.has(event) === true;
-    if (event === this.#counted.event) reportCopy(this.#counted, this.#sink, this, args, monotonicUs());
-    else if (!isWanted) this.#sink.onIgnored(this);
+    if (event === this.#counted.event)
+      reportCopy(this.#counted, this.#sink, this, { namespace, args, atUs: monotonicUs() });
     if (isWanted) this.#sink.onEvent(this, namespace, event, args);
     const { acknowledge } = this.#options;
-    if (answer && acknowledge && this.#state === 'open' && !this.#isFull()) answer(...acknowledge);
+    if (answer && acknowledge && this.#state === 'open') answer(...acknowledge);
   }
 
   #onAck(namespace: string, ackId: number, args: unknown[]): void {
     if (this.#state !== 'gone' && !this.#isTooDeep(args)) this.#sink.onAck(this, namespace, ackId, args);
-  }
-
-  /** The library ignores what it has no callback for. */
-  #countUnknownAck({ type, nsp, id }: Packet): void {
-    if (type !== PacketType.ACK && type !== PacketType.BINARY_ACK) return;
-    const { acks } = (this.#connected.get(nsp) ?? {}) as { acks?: Record<number, unknown> };
-    if (acks && id !== undefined && acks[id] === undefined) this.#sink.onUnknownAck(this);
   }
 
   /** Ends the connection then: such data cannot be passed on. */
@@ -306,8 +268,7 @@ class OfficialClient implements Client {
   #onTimeout(): void {
     if (this.#state === 'connecting') {
       const stage = this.#openUs === undefined ? 'open' : 'namespace';
-      const message = `no answer within ${this.#options.connectTimeoutMs} ms (${stage})`;
-      this.#fail({ cause: `timeout_${stage}`, message });
+      this.#fail(timeoutFailure(stage, this.#options.connectTimeoutMs));
       return;
     }
     const overdue = [...this.#pending.keys()];

@@ -1,9 +1,7 @@
 /** Finds out why socket.io-client could not connect: it wraps the reason in layers of its own errors. */
-import { once } from 'node:events';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
-import { BODY_TIMEOUT_MS, type Failure, httpFailure, networkFailure } from '../client/failure.ts';
+import { type Failure, httpFailure, networkFailure } from '../client/failure.ts';
 
 /** engine.io-client's TransportError, around an error of its transport: `ws` or XMLHttpRequest. */
 interface TransportError extends Error {
@@ -49,15 +47,16 @@ export function endFailure(reason: string, details: unknown): Failure {
   return { cause, message: `${reason} ${closeReason ?? ''}`.trim() };
 }
 
-/** @returns why a WebSocket was refused, once some of the body is there */
-export async function refusalOf(response: IncomingMessage): Promise<Failure> {
-  const body = await Promise.race([
-    once(response, 'data').then(([chunk]) => String(chunk)),
-    once(response, 'close').then(() => ''),
-    sleep(BODY_TIMEOUT_MS, '', { ref: false }),
-  ]).catch(() => '');
-  const { location, 'retry-after': retryAfter } = response.headers;
-  return httpFailure({ status: response.statusCode ?? 0, reason: response.statusMessage, location, retryAfter, body });
+/** @returns why a WebSocket was refused, with as much of the body as came with the head */
+export function refusalOf(response: IncomingMessage): Failure {
+  const body = String(response.read() ?? '');
+  const { location } = response.headers;
+  return httpFailure({ status: response.statusCode ?? 0, reason: response.statusMessage, location, body });
+}
+
+/** @param stage what did not come in time: the connection, or its first namespace */
+export function timeoutFailure(stage: 'open' | 'namespace', timeoutMs: number): Failure {
+  return { cause: `timeout_${stage}`, message: `no answer within ${timeoutMs} ms (${stage})` };
 }
 
 /** @param request the XMLHttpRequest of the polling transport */
@@ -70,7 +69,6 @@ function requestFailure(status: number, request: unknown): Failure {
     status,
     reason: STATUS_CODES[status],
     location: header('location'),
-    retryAfter: header('retry-after'),
     body: typeof responseText === 'string' ? responseText : '',
   });
 }

@@ -1,6 +1,8 @@
-/** What socket.io-client and engine.io-client do not make public: transports, cookies, sessions, and what is not sent yet. */
+/** What socket.io-client and engine.io-client do not make public: transports, cookies and sessions. */
 import type { EventEmitter } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import type { Manager, Socket } from 'socket.io-client';
+import { type Packet, PacketType } from 'socket.io-parser';
 import type { RecoverableSession } from '../client/client.ts';
 import type { Failure } from '../client/failure.ts';
 import { failureOf } from './failure.ts';
@@ -8,7 +10,7 @@ import { failureOf } from './failure.ts';
 type Engine = Manager['engine'];
 
 /** That of `ws`; transports other than WebSocket have none. */
-export type WebSocket = ({ terminate(): void; extensions: string; bufferedAmount: number } & EventEmitter) | undefined;
+export type WebSocket = ({ terminate(): void; extensions: string } & EventEmitter) | undefined;
 
 /** Parts of engine.io-client that are not public. */
 interface EnginePrivates {
@@ -25,13 +27,31 @@ export function keepOwnCookies(engine: Engine, headers: Record<string, string>):
   (engine as unknown as EnginePrivates)._cookieJar?.parseCookies(own.split(/; */));
 }
 
-export function webSocketOf(transport: object): WebSocket {
+function webSocketOf(transport: object): WebSocket {
   return (transport as { ws?: WebSocket }).ws;
 }
 
 /** Compression is the only one that is ever asked for. */
 export function hasExtensions(transport: object): boolean {
   return (webSocketOf(transport)?.extensions ?? '') !== '';
+}
+
+export interface EngineWatcher {
+  /** Now, and with each change of the transport. */
+  onWebSocket(webSocket: WebSocket): void;
+  /** With another status than 101; the body can be read. */
+  onRefused(response: IncomingMessage): void;
+  onEnd(reason: string, details: unknown): void;
+}
+
+/** To be called while the engine opens. */
+export function watchEngine(engine: Engine, watcher: EngineWatcher): void {
+  const webSocket = webSocketOf(engine.transport);
+  watcher.onWebSocket(webSocket);
+  // Without a listener, `ws` reports the status only, and nothing else of the answer. The body is read after this.
+  webSocket?.once('unexpected-response', (_request, response) => setImmediate(() => watcher.onRefused(response)));
+  engine.on('upgrading', (transport: object) => watcher.onWebSocket(webSocketOf(transport)));
+  engine.on('close', (reason: string, details: unknown) => watcher.onEnd(reason, details));
 }
 
 /** @returns whether the transport, which is polling, is about to change */
@@ -52,8 +72,11 @@ export function watchUpgrade(engine: Engine, onUpgraded: () => void, onFailed: (
   return _upgrades.length > 0;
 }
 
-/** Parts of a socket of socket.io-client that are not public: what it asks the server to restore. */
+/** Parts of a socket of socket.io-client that are not public. */
 interface SocketPrivates {
+  /** By the id of what waits for its answer. */
+  acks?: Record<number, unknown>;
+  /** What it asks the server to restore. */
   _pid?: string | undefined;
   _lastOffset?: string | undefined;
 }
@@ -70,34 +93,9 @@ export function resume(socket: Socket, { pid, offset }: RecoverableSession): voi
   Object.assign(socket, privates);
 }
 
-/** How much the engine keeps for a server that does not read. */
-export class Unsent {
-  readonly #engine: Engine;
-  /** In the packets that wait for a transport. */
-  #queuedBytes = 0;
-
-  constructor(engine: Engine) {
-    this.#engine = engine;
-    engine.on('packetCreate', ({ data }: { data?: unknown }) => {
-      this.#queuedBytes += sizeOf(data);
-    });
-    engine.on('flush', () => this.#recount());
-    engine.on('drain', () => this.#recount());
-  }
-
-  get bytes(): number {
-    // A WebSocket takes all packets at once; polling takes more when its last request has been answered.
-    return webSocketOf(this.#engine.transport)?.bufferedAmount ?? this.#queuedBytes;
-  }
-
-  #recount(): void {
-    this.#queuedBytes = 0;
-    for (const { data } of this.#engine.writeBuffer) this.#queuedBytes += sizeOf(data);
-  }
-}
-
-/** Payload bytes only: the overhead of HTTP and WebSocket is not known here. */
-export function sizeOf(data: unknown): number {
-  if (typeof data === 'string') return Buffer.byteLength(data);
-  return data instanceof ArrayBuffer || ArrayBuffer.isView(data) ? data.byteLength : 0;
+/** The library ignores an answer that it has no callback for. @param socket undefined where the namespace is not connected */
+export function isUnknownAck(socket: Socket | undefined, { type, id }: Packet): boolean {
+  if (type !== PacketType.ACK && type !== PacketType.BINARY_ACK) return false;
+  const { acks } = (socket ?? {}) as SocketPrivates;
+  return acks !== undefined && id !== undefined && acks[id] === undefined;
 }

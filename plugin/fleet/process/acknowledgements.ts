@@ -4,8 +4,10 @@
  */
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { EVENTS, type Joined, type JoinRoom, type Refusal } from '../../../protocol/events.ts';
+import { valuesAt } from '../../../protocol/json-path.ts';
 import { AUDIENCE } from '../../../protocol/rooms.ts';
 import type { Client } from '../client/client.ts';
+import { roomNames } from '../client/counted-event.ts';
 import type { FleetAnswer, FleetSettings } from '../messages.ts';
 import { nameOf } from '../server-name.ts';
 import type { Connection, EmitCommand } from './connections/connection.ts';
@@ -24,13 +26,15 @@ export class Acknowledgements {
   readonly #counts: Counts;
   readonly #answer: (answer: FleetAnswer) => void;
   readonly #ownEvent: FleetSettings['ownEvent'];
+  /** Whether anybody asks who was a member: connections that come and go all day must not fill the memory. */
+  readonly #remembers: boolean;
   /** Its acknowledgement makes a connection a member. */
   readonly #joinEvent: string | undefined;
   /**
-   * By slot, so that those of a connection that ends are forgotten at once. Of a join, with the room as requested; the
-   * server can choose another one.
+   * By slot, so that those of a connection that ends are forgotten at once. Of a join, with the rooms as requested; the
+   * server can choose others.
    */
-  readonly #awaited = new Map<number, Map<number, string | undefined>>();
+  readonly #awaited = new Map<number, Map<number, readonly string[] | undefined>>();
   /** Slots. */
   readonly #members = new Set<number>();
   #nextOwnAckId = FIRST_OWN_ACK_ID;
@@ -41,13 +45,14 @@ export class Acknowledgements {
   #sessionsNameWorkers: boolean | undefined;
 
   constructor(
-    { ownEvent, ledger }: Pick<FleetSettings, 'ownEvent' | 'ledger'>,
+    { ownEvent, ledger, reconnection }: Pick<FleetSettings, 'ownEvent' | 'ledger' | 'reconnection'>,
     parts: { ledger: Ledger; counts: Counts; answer: (answer: FleetAnswer) => void },
   ) {
     this.#ledger = parts.ledger;
     this.#counts = parts.counts;
     this.#answer = parts.answer;
     this.#ownEvent = ownEvent;
+    this.#remembers = parts.ledger.remembers || reconnection !== undefined;
     this.#joinEvent = ownEvent ? ownEvent.join : ledger ? EVENTS.joinRoom : undefined;
   }
 
@@ -66,7 +71,7 @@ export class Acknowledgements {
       awaited = new Map();
       this.#awaited.set(slot, awaited);
     }
-    awaited.set(ackId, isJoin ? roomOf(args[0] as JoinRoom) : undefined);
+    awaited.set(ackId, isJoin ? this.#roomsIn(args) : undefined);
     if (isJoin) {
       this.joining++;
       this.#ledger.members.joining(slot);
@@ -81,10 +86,10 @@ export class Acknowledgements {
       this.#counts.unknownAcks++;
       return;
     }
-    const room = awaited.get(ackId);
+    const rooms = awaited.get(ackId);
     awaited.delete(ackId);
     if (awaited.size === 0) this.#awaited.delete(slot);
-    const refusedBecause = room === undefined ? undefined : this.#onJoinAnswered(slot, connection, room, args[0]);
+    const refusedBecause = rooms && this.#onJoinAnswered(slot, connection, rooms, args);
     const isOwn = ackId >= FIRST_OWN_ACK_ID;
     if (refusedBecause !== undefined) {
       const failure = { cause: 'join_refused' as const, message: refusedBecause };
@@ -98,11 +103,12 @@ export class Acknowledgements {
   #onJoinAnswered(
     slot: number,
     connection: Connection | undefined,
-    asked: string,
-    answer: unknown,
+    asked: readonly string[],
+    args: unknown[],
   ): string | undefined {
     this.joining--;
     this.#ledger.members.answered(slot);
+    const [answer] = args;
     const joined = (typeof answer === 'object' && answer !== null ? answer : {}) as Partial<Joined & Refusal>;
     if (joined.code === 'JOIN_REFUSED') return String(joined.error).slice(0, MAX_REASON_LENGTH);
     // An error of the server's own makes no member.
@@ -110,7 +116,8 @@ export class Acknowledgements {
     const worker = nameOf(joined.worker);
     if (worker !== undefined) this.#name(connection, worker);
     // A session id of somebody else's server can begin with anything.
-    this.#enter(slot, nameOf(joined.room) ?? asked, connection.namedByJoin ? connection.worker : '');
+    if (this.#ownEvent) this.#enterRooms(slot, asked.length > 0 ? asked : this.#roomsIn(args));
+    else this.#enter(slot, nameOf(joined.room) ?? asked[0] ?? '', connection.namedByJoin ? connection.worker : '');
     return undefined;
   }
 
@@ -121,16 +128,26 @@ export class Acknowledgements {
     this.#counts.assign(connection, worker, true);
   }
 
-  /** @param room for an own event, all members are the same audience, and who publishes is not known */
+  /** @param worker '' where nobody knows who publishes */
   #enter(slot: number, room: string, worker: string): void {
-    if (this.#ownEvent) this.#ledger.members.joined(slot, AUDIENCE, '', monotonicUs());
-    else this.#ledger.members.joined(slot, room, worker, monotonicUs());
     this.#members.add(slot);
+    if (this.#remembers) this.#ledger.members.joined(slot, room, worker, monotonicUs());
+  }
+
+  #enterRooms(slot: number, rooms: readonly string[]): void {
+    for (const room of this.#ownEvent?.room === undefined ? [AUDIENCE] : rooms) this.#enter(slot, room, '');
+  }
+
+  /** @returns the rooms that a join, or its answer, names */
+  #roomsIn(args: unknown[]): readonly string[] {
+    if (!this.#ownEvent) return [roomOf(args[0] as JoinRoom)];
+    const { roomInJoin } = this.#ownEvent;
+    return roomInJoin ? roomNames(valuesAt(args, roomInJoin)) : [];
   }
 
   /** The connection is open: a receiver of an own event, where all connections are. */
-  connected({ slot }: Client): void {
-    if (this.#ownEvent && this.#joinEvent === undefined) this.#enter(slot, AUDIENCE, '');
+  connected({ slot }: Client, { rooms = [] }: Connection): void {
+    if (this.#ownEvent && this.#joinEvent === undefined) this.#enterRooms(slot, rooms);
   }
 
   /**
@@ -144,8 +161,8 @@ export class Acknowledgements {
 
   /** The connection has ended, and nothing that it waits for can come. */
   left({ slot }: Client, reason: string): void {
-    for (const [requestId, room] of this.#awaited.get(slot) ?? []) {
-      if (room !== undefined) this.joining--;
+    for (const [requestId, rooms] of this.#awaited.get(slot) ?? []) {
+      if (rooms) this.joining--;
       if (requestId < FIRST_OWN_ACK_ID) {
         this.#answer({ op: 'failed', requestId, cause: 'closed', message: reason });
       }

@@ -83,11 +83,11 @@ function close(): void {
 /** Loads the official client only if the run uses it: it costs the memory that the light client saves. */
 async function loadClients({ client, ownEvent, defaults: { parser } }: FleetSettings) {
   if (client === 'official') {
-    const { createOfficialClient } = await import('../official/client.ts');
+    const { OfficialClient } = await import('../official/client.ts');
     const { isolateExceptions } = await import('../official/isolate.ts');
     isolateExceptions();
     const create: CreateClient = (slot, options, sink, sessions) =>
-      createOfficialClient(slot, options, sink, ownEvent, sessions);
+      new OfficialClient(slot, options, sink, ownEvent, sessions);
     return { create, close: () => {} };
   }
   const { LightClients } = await import('../light/clients.ts');

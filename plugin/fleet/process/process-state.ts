@@ -131,7 +131,6 @@ export class ProcessState implements Omit<ProcessQuestions, 'reset'> {
   close(): void {
     this.#parts.pacer.close();
     this.#eventLoop.close();
-    this.#commands.close();
     this.#parts.messages.close();
     this.held.destroy();
   }

@@ -90,7 +90,7 @@ function fill(id, rows) {
 
 const toMb = (bytes) => (bytes === undefined ? undefined : bytes / MB);
 
-function showFigures({ scenario, stage, connections, broadcasts, lastBroadcasts, layers, loops, hosts }) {
+function showFigures({ scenario, stage, connections, broadcasts, layers, loops, hosts }) {
   show('scenario', scenario);
   show('stage', stage);
   document.title = `${format(connections.now)} · ${scenario}`;
@@ -101,17 +101,7 @@ function showFigures({ scenario, stage, connections, broadcasts, lastBroadcasts,
   show('expected', broadcasts.expected === null ? '' : `of ${format(broadcasts.expected)} expected`);
   showCauses('failed', 'failures', connections.failed);
   showCauses('lost', 'losses', connections.lost);
-  show('sentinel', format(lastBroadcasts.find(({ sentinelMs }) => sentinelMs !== null)?.sentinelMs, 1));
-  fill(
-    'broadcasts',
-    lastBroadcasts.map(({ seq, worker, members, sendDelayMs, sentinelMs }) => [
-      format(seq),
-      worker,
-      format(members),
-      format(sendDelayMs, 1),
-      format(sentinelMs, 1),
-    ]),
-  );
+  show('sentinel', format(broadcasts.sentinelMs, 1));
   fill(
     'layers',
     Object.values(layers).map(({ title, rssBytes, pssBytes, cpuPercent }) => [

@@ -56,7 +56,6 @@ export function connectionFigures(measurements: Measurements): Result['connectio
     transports: transportFigures(measurements),
     compression: compressionFigures(measurements),
     perWorker: connectionsPerWorker(measurements, snapshots),
-    perServer: measurements.perServer ?? null,
   };
 }
 

@@ -76,6 +76,7 @@ export function batchRows(measurements: Measurements): Batch[] {
     .toSorted((a, b) => a.seq - b.seq)
     .map((one) => {
       const { seq, room, intendedAtUs, sentAtUs, broadcasts = 1 } = one;
+      const timedFromUs = one.latencyFromAtUs ?? Math.min(sentAtUs, intendedAtUs);
       const rows = rowsOf.get(seq) ?? [];
       const counts = totals(rows);
       const own = endedMeanwhile(one, measurements);
@@ -98,6 +99,7 @@ export function batchRows(measurements: Measurements): Batch[] {
           ? Math.max(...rows.map(({ earlyByUs }) => earlyByUs)) / 1000
           : null,
         lastMs: reached.length > 0 ? lastOf(reached) / 1000 : null,
+        dueToLastMs: reached.length > 0 ? (timedFromUs - intendedAtUs + lastOf(reached)) / 1000 : null,
       };
     });
 }
@@ -122,7 +124,9 @@ function timeOf(atUs: number, { samplesBeganAtUs }: Measurements): number | null
 
 /** Of what all connections of the scenario would have received: one that is gone is no member, and is missing here. */
 function ofTarget(measurements: Measurements, received: number, rooms: RoomPlan): number | null {
-  const { expectedAtOnce, sent } = measurements;
+  const { expectedAtOnce, sent, ownEvent } = measurements;
+  // How many are in a room of an own event, nobody planned.
+  if (ownEvent && sent.some(({ room }) => room !== AUDIENCE)) return null;
   if (!expectedAtOnce || notFinalized(measurements).size > 0) return null;
   const members = new Map(plannedMembers(rooms, expectedAtOnce).map((count, index) => [roomName(rooms, index), count]));
   const all = sum(sent.map(({ room, broadcasts = 1 }) => (members.get(room) ?? expectedAtOnce) * broadcasts));

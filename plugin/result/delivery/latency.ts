@@ -5,7 +5,6 @@ import type { Measurements } from '../../run/measurements/measurements.ts';
 import { clockRows, latencyErrorUs } from '../clocks.ts';
 import { whyNotPlaced } from '../connections/placement.ts';
 import { histogramOf, merged, summaryOfEach } from '../sums.ts';
-import { latencyByConnections } from './by-connections.ts';
 import { intervalFigures, reachedBroadcasts } from './intervals.ts';
 import { sentinelFigures } from './sentinel.ts';
 
@@ -35,7 +34,6 @@ export function latencyFigures(measurements: Measurements): Result['latency'] {
     crossWorkerMs: known.workers ? summaryMs(cross, reached) : null,
     completionMs: each ? summaryMs(each.completionUs, reached) : summaryOfEach(broadcasts.map(({ lastUs }) => lastUs)),
     ...intervalFigures(broadcasts, latencyErrorUs({ from, clocks }, measurements)),
-    byConnections: latencyByConnections(measurements),
     sendDelayMs: known.schedule
       ? each
         ? summaryMs(each.sendDelayUs, each.sendDelayUs.totalCount)
@@ -45,8 +43,6 @@ export function latencyFigures(measurements: Measurements): Result['latency'] {
     roundTripHalfMs: {
       underLoad: summaryMs(underLoad, underLoad.totalCount),
       single: summaryMs(single, single.totalCount),
-      eachMs: { underLoad: halvesMs(roundTripsUs.underLoad), single: halvesMs(roundTripsUs.single) },
-      ...(impossibleRoundTrips.length === 0 && { publishers: measurements.roundTripPublishers }),
     },
     clocks,
     histograms: {
@@ -56,9 +52,4 @@ export function latencyFigures(measurements: Measurements): Result['latency'] {
       roundTripHalfSingle: encodeHistogram(single),
     },
   };
-}
-
-/** Half of each, to the microsecond. */
-function halvesMs(tripsUs: number[]): number[] {
-  return tripsUs.map((us) => Math.round(us / 2) / 1000);
 }

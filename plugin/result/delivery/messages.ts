@@ -45,7 +45,7 @@ export function messageFigures({ messages, snapshots }: Measurements): Messages 
   };
 }
 
-function windowFigures({ seconds, steps }: MessagesMeasured, totals: MessageTotals[]): Messages['window'] {
+function windowFigures({ seconds, steps, unanswered }: MessagesMeasured, totals: MessageTotals[]): Messages['window'] {
   if (seconds === 0) return null;
   const sent = sum(totals.map(({ measured }) => measured.sent));
   const acknowledged = sum(totals.map(({ measured }) => measured.acknowledged));
@@ -57,6 +57,7 @@ function windowFigures({ seconds, steps }: MessagesMeasured, totals: MessageTota
     sent,
     acknowledged,
     sentPerSec: sent / seconds,
+    unanswered,
     eventsPerSec: events.size === 1 && each !== undefined ? (arrived * each) / seconds : null,
   };
 }

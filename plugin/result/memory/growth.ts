@@ -4,7 +4,6 @@
  */
 import { fitLine } from '../../../report/statistics/statistics.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import type { LayerBytes } from '../../run/measurements/memory.ts';
 import type { Sampler } from '../../samplers/index.ts';
 import { sampled } from './peaks.ts';
 
@@ -12,9 +11,6 @@ import { sampled } from './peaks.ts';
 const MAX_SHARE = 0.2;
 /** By as much does the memory of a sound process move on its own: growth can be claimed only above it. */
 const NOISE_BYTES = 1024 ** 2;
-
-/** What a collection leaves, to the byte: of a process, broadcasts leave pages that nothing needs any more. */
-const EXACT = ['workerHeapUsed', 'workerExternal'];
 
 type Measured = Pick<Measurements, 'control' | 'stages' | 'plateaus' | 'afterBroadcasts'>;
 
@@ -51,37 +47,4 @@ export function growingFigures(measured: Measured, { layers, samples }: Pick<Sam
     }
   }
   return growing;
-}
-
-/**
- * Memory that the workers took in one step, which is no slope over the idle time: after the broadcasts and a collection, all of
- * them together need more than at the last plateau, although nobody has come.
- * @param ofWorkers their figures
- * @returns those that rose with it
- */
-export function steppedFigures(
-  {
-    control,
-    plateaus,
-    afterBroadcasts,
-    workersAtStart,
-  }: Pick<Measurements, 'control' | 'plateaus' | 'afterBroadcasts' | 'workersAtStart'>,
-  ofWorkers: string[],
-): string[] {
-  const [first, last] = [plateaus[0]?.layers, plateaus.at(-1)?.layers];
-  if (!control || !first || !last || !afterBroadcasts) return [];
-  // The code of the broadcasts' way is compiled in each of them.
-  const noiseBytes = NOISE_BYTES * Math.max(1, workersAtStart.length);
-  const hasRisen = (figures: string[], leastBytes: number) => {
-    const [before, full, after] = [first, last, afterBroadcasts].map((layers) => sumOf(layers, figures));
-    if (before === undefined || full === undefined || after === undefined) return false;
-    return after - full > Math.max(leastBytes, MAX_SHARE * (full - before));
-  };
-  if (!hasRisen(EXACT, noiseBytes)) return [];
-  return ofWorkers.filter((figure) => hasRisen([figure], 0));
-}
-
-function sumOf(layers: LayerBytes, figures: string[]): number | undefined {
-  const bytes = figures.map((figure) => layers[figure]).filter((value) => value !== undefined);
-  return bytes.length < figures.length ? undefined : bytes.reduce((sum, one) => sum + one, 0);
 }

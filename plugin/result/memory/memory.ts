@@ -8,9 +8,8 @@ import { type Doubt, isCurved } from '../../../report/statistics/straightness.ts
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory.ts';
 import { describeLayers, type Sampler } from '../../samplers/index.ts';
-import { fallenFigures } from './fallen.ts';
-import { growingFigures, steppedFigures } from './growth.ts';
-import { heldDoubt } from './held-memory.ts';
+import { doubtsOf } from './doubts.ts';
+import { growingFigures } from './growth.ts';
 import { memorySum } from './memory-sum.ts';
 import { overTimeFigures } from './over-time.ts';
 import { peaksOf } from './peaks.ts';
@@ -24,8 +23,9 @@ export function memoryFigures(measurements: Measurements, sampled: Sampled): Mem
   const moments = [...(overTime?.peaks ?? []), ...(overTime?.readings.rows ?? [])].map(({ layers }) => layers);
   const readings = [...plateaus.flatMap(({ layers, inService }) => [layers, inService ?? {}]), ...moments];
   const last = [afterBroadcasts ?? {}, inServiceAfterBroadcasts ?? {}];
-  const { bytes: peakBytes, derived } = peaksOf(measurements, sampled, [...readings, ...last], sampled.samples);
-  const doubts = doubtsOfRun(measurements, sampled);
+  const peakBytes = peaksOf(measurements, sampled, [...readings, ...last], sampled.samples);
+  const ofWorkers = (sampled.layers.find(({ id }) => id === 'worker')?.figures ?? []).map(({ id }) => id);
+  const doubts = doubtsOf(measurements, ofWorkers, growingFigures(measurements, sampled));
   const perConnectionBytes: Record<string, Slope> = {};
   for (const layer of inAll(plateaus.map(({ layers }) => layers))) {
     const naive =
@@ -45,29 +45,13 @@ export function memoryFigures(measurements: Measurements, sampled: Sampled): Mem
     inService: inServiceFigures(measurements, sampled, doubts),
     sum: memorySum(perConnectionBytes, sampled.layers),
     peakBytes,
-    derivedPeaks: derived,
     // What garbage is there by then would look like something that connections have left.
     residualBytes: afterDisconnect && measurements.control ? difference(afterDisconnect, baseline) : {},
-    afterBroadcastsBytes: afterBroadcasts ?? {},
     plateaus: plateaus.map(({ connections, layers: bytes }) => ({ connections, ...bytes })),
     overTime: overTimeFigures(measurements),
-    collectionsCounted: measurements.collectionsCounted,
     sources: origins,
     absent: absentFigures(measurements),
   };
-}
-
-/** By figure: what the run saw, and a line through the plateaus does not show. */
-function doubtsOfRun(measurements: Measurements, sampled: Sampled): Map<string, Doubt> {
-  const ofWorkers = (sampled.layers.find(({ id }) => id === 'worker')?.figures ?? []).map(({ id }) => id);
-  const held = heldDoubt(measurements);
-  return new Map<string, Doubt>([
-    ...(held === undefined ? [] : ofWorkers.map((figure) => [figure, held] as const)),
-    ...[...growingFigures(measurements, sampled), ...steppedFigures(measurements, ofWorkers)].map(
-      (figure) => [figure, 'grows'] as const,
-    ),
-    ...[...measurements.fallingAtBaseline, ...fallenFigures(measurements)].map((figure) => [figure, 'freed'] as const),
-  ]);
 }
 
 const UNCOLLECTED = 'at rest: a worker did not make a garbage collection that it had confirmed';
@@ -86,7 +70,7 @@ function inServiceFigures(
   const readings = plateaus.map(({ inService }) => inService).filter((reading) => reading !== undefined);
   if (readings.length === 0 || readings.length < plateaus.length) return null;
   const atWork = samplesAtWork(measurements, sampled);
-  const { bytes: peakBytes } = peaksOf(measurements, sampled, [inServiceAfterBroadcasts ?? {}], atWork);
+  const peakBytes = peaksOf(measurements, sampled, [inServiceAfterBroadcasts ?? {}], atWork);
   const inService = {
     peakBytes,
     plateaus: plateaus.map(({ connections, inService }) => ({ connections, ...inService })),
@@ -107,7 +91,7 @@ const ENOUGH_PLATEAUS = 4;
  * What earlier connections have left free in the proxy, the kernel and the processes, the first ones of the run take for nothing.
  * So the line begins where there are some, unless there are too few plateaus to do without the baseline.
  */
-function withoutBaseline(plateaus: Plateau[]): Plateau[] {
+export function withoutBaseline<T extends Pick<Plateau, 'connections'>>(plateaus: T[]): T[] {
   const others = plateaus.filter(({ connections }) => connections > 0);
   return others.length < ENOUGH_PLATEAUS ? plateaus : others;
 }

@@ -1,11 +1,8 @@
 /** What connections leave behind that have come and gone: the line through the readings, layer by layer. */
-import type { Drift, OverTimeResult } from '../../../protocol/result/over-time.ts';
-import { fitPlateaus } from '../../../report/statistics/plateaus.ts';
+import type { OverTimeResult } from '../../../protocol/result/over-time.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { MomentReading } from '../../run/measurements/memory.ts';
-
-/** Readings of an idle deployment differ by as much: a rise below it over the whole run is no leak. */
-const NOISE_BYTES = 1024 ** 2;
+import { driftOf } from './drift.ts';
 
 export function overTimeFigures({
   overTime,
@@ -27,7 +24,10 @@ export function overTimeFigures({
     warmUpReadings: readings.length - used.length,
     drift: Object.fromEntries(
       layers.flatMap((layer) => {
-        const drift = driftOf(used, layer, kind);
+        const drift = driftOf(
+          used.map(({ t, gone, layers: read }) => ({ t, gone, bytes: read[layer] as number })),
+          kind,
+        );
         return drift ? [[layer, drift]] : [];
       }),
     ),
@@ -45,24 +45,6 @@ function afterWarmUp(peaks: MomentReading[], readings: MomentReading[]): MomentR
     return gone >= most;
   });
   return begin < 0 ? [] : readings.slice(begin);
-}
-
-function driftOf(readings: MomentReading[], layer: string, kind: OverTimeResult['kind']): Drift | null {
-  const line = fitPlateaus(readings.map(({ gone, layers }) => ({ x: gone, y: layers[layer] as number })));
-  const [first, last] = [readings[0], readings.at(-1)];
-  if (!line || !first || !last) return null;
-  const { slope, low95, high95 } = line;
-  const left = last.gone - first.gone;
-  const noise = NOISE_BYTES / left;
-  return {
-    bytesPerConnection: slope,
-    low95,
-    high95,
-    bytesPerHour: (slope * left * 3600) / (last.t - first.t),
-    bytesPerWave: kind === 'waves' ? (slope * left) / (readings.length - 1) : null,
-    leaks: low95 === null ? null : low95 > 0 && slope > noise,
-    noLeakAbove: high95 === null ? null : Math.max(high95, noise),
-  };
 }
 
 function asMoment({ layers, ...moment }: MomentReading): OverTimeResult['readings'][number] {

@@ -3,40 +3,31 @@ import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes } from '../../run/measurements/memory.ts';
 import type { LayerSample, SampleRow, Sampler } from '../../samplers/index.ts';
 
-/** @returns `derived`: figures whose peak was derived from RSS */
 export function peaksOf(
   { sharedHost }: Pick<Measurements, 'sharedHost'>,
   { layers }: Pick<Sampler, 'layers'>,
   readings: LayerBytes[],
   samples: SampleRow[],
-): { bytes: LayerBytes; derived: string[] } {
+): LayerBytes {
   const peak: LayerBytes = {};
-  const derived = new Set<string>();
-  const raise = (figure: string, bytes: number | undefined, isDerived: boolean) => {
-    if (bytes === undefined || bytes <= (peak[figure] ?? Number.NEGATIVE_INFINITY)) return;
-    peak[figure] = bytes;
-    if (isDerived) derived.add(figure);
-    else derived.delete(figure);
+  const raise = (figure: string, bytes: number | undefined) => {
+    if (bytes !== undefined) peak[figure] = Math.max(bytes, peak[figure] ?? bytes);
   };
   for (const reading of readings) {
-    for (const [figure, bytes] of Object.entries(reading)) raise(figure, bytes, false);
+    for (const [figure, bytes] of Object.entries(reading)) raise(figure, bytes);
   }
   for (const { id, belongsTo, figures } of layers) {
     // A machine without workers shows nothing about them.
     if (belongsTo === 'machine' && !sharedHost) continue;
     for (const { id: figure, sampleKey } of figures) {
       if (sampleKey === undefined) continue;
-      for (const { [id]: sample } of samples) raise(figure, sampled(sample, sampleKey), isDerived(sample, sampleKey));
+      for (const { [id]: sample } of samples) raise(figure, sampled(sample, sampleKey));
     }
   }
-  return { bytes: peak, derived: [...derived] };
+  return peak;
 }
 
-/** @returns what the sample has of the figure; PSS that was not read, as derived */
+/** @returns what the sample has of the figure; PSS that was not read, as derived from RSS */
 export function sampled(sample: LayerSample | undefined, sampleKey: string): number | undefined {
-  return isDerived(sample, sampleKey) ? sample?.derivedPssBytes : sample?.[sampleKey];
-}
-
-function isDerived(sample: LayerSample | undefined, sampleKey: string): boolean {
-  return sampleKey === 'pssBytes' && sample?.pssBytes === undefined && sample?.derivedPssBytes !== undefined;
+  return sample?.[sampleKey] ?? (sampleKey === 'pssBytes' ? sample?.derivedPssBytes : undefined);
 }

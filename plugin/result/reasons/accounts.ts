@@ -14,18 +14,12 @@ interface Account {
 type Identity = (result: Measured, measurements: Measurements) => Account[];
 
 /** Each broadcast to each member. */
-const receipts: Identity = ({ delivery, latency }) => [
-  ...(delivery?.batches ?? []).map(({ seq, expected, received, lostConnected, lostDisconnected }) => ({
+const receipts: Identity = ({ delivery }) =>
+  (delivery?.batches ?? []).map(({ seq, expected, received, lostConnected, lostDisconnected }) => ({
     what: `expected copies of broadcast ${seq}`,
     all: expected,
     parts: { received, lostConnected, lostDisconnected },
-  })),
-  ...latency.byConnections.map(({ connections, expected, received, lost }) => ({
-    what: `expected copies with ${connections} connections`,
-    all: expected,
-    parts: { received, lost },
-  })),
-];
+  }));
 
 /** Each frame that carried the broadcast event; `reordered` and `early` are marks on receipts that stand elsewhere. */
 const frames: Identity = ({ delivery }, { aborted, snapshots }) => {

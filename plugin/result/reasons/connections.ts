@@ -20,9 +20,12 @@ export const connections: Check[] = [
   },
   {
     code: 'CONNECTIONS_FAILED',
-    find({ connections: { failures, target } }, measurements) {
+    find({ connections: { failures, failureExamples, target } }, measurements) {
       const failed = only(beforeStop(measurements, failures), (cause) => !cause.startsWith(LOST));
-      return total(failed) > 0 ? { message: `${total(failed)} of ${target} failed: ${listed(failed)}` } : undefined;
+      if (total(failed) === 0) return undefined;
+      const said = Object.keys(failed).flatMap((cause) => failureExamples[cause] ?? [])[0];
+      const first = said === undefined ? '' : `; the first: ${said}`;
+      return { message: `${total(failed)} of ${target} failed: ${listed(failed)}${first}` };
     },
   },
   { code: 'CONNECTIONS_DROPPED', find: lostConnections },

@@ -1,6 +1,7 @@
 /** Limits that look like capacity: where connections stop at a number that somebody once configured. */
 
 import { failureOf } from '../../../protocol/codes/failure-codes.ts';
+import { fullProcess } from '../../../report/figures/limits.ts';
 import type { Check } from './check.ts';
 
 /** Below this share of the target, failures are noise. */
@@ -21,6 +22,18 @@ export const limits: Check[] = [
       const known = failureOf(cause);
       if (!known?.isLimit || failed < target * MIN_SHARE || count < failed * ONE_CAUSE) return undefined;
       return { message: `${count} of ${failed} failed with ${cause}: ${known.meaning}`, fix: known.remedy };
+    },
+  },
+  {
+    code: 'LIMIT_REACHED',
+    find(result) {
+      const { target, failed } = result.connections;
+      const full = fullProcess(result);
+      if (full === undefined || failed === 0 || failed < target * MIN_SHARE) return undefined;
+      return {
+        message: `${failed} failed, and ${full}`,
+        fix: 'raise the limit where the server is started: `ulimit -n 65536`, or LimitNOFILE of its systemd unit',
+      };
     },
   },
   {

@@ -5,6 +5,7 @@ import { mainWorkerLayer } from '../../../report/figures/layers.ts';
 import type { Point } from '../../../report/statistics/statistics.ts';
 import { bendOf } from '../../../report/statistics/straightness.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
+import { withoutBaseline } from '../memory/memory.ts';
 import type { Check, Detail } from './check.ts';
 
 /** Two points always lie on a line. */
@@ -36,11 +37,15 @@ export const memory: Check[] = [
   },
 ];
 
-function bend({ perConnectionBytes, inService, plateaus }: Result['memory']): Detail | undefined {
+/** At rest, of the figure that the headline quotes: pages that a process takes in steps bend a line that its heap does not. */
+function bend({ perConnection, perConnectionBytes, inService, plateaus }: Result['memory']): Detail | undefined {
   const layer = mainWorkerLayer(perConnectionBytes);
-  if (perConnectionBytes[layer]?.doubt === 'curved') {
-    const points = plateaus.flatMap(({ connections, [layer]: y }) => (y === undefined ? [] : [{ x: connections, y }]));
-    return notLinear(`${layer} at rest`, points);
+  const quoted = perConnection?.parts.find(({ title }) => title === 'workers')?.layer ?? layer;
+  if (perConnectionBytes[quoted]?.doubt === 'curved') {
+    const points = withoutBaseline(plateaus).flatMap(({ connections, [quoted]: y }) =>
+      y === undefined ? [] : [{ x: connections, y }],
+    );
+    return notLinear(`${quoted} at rest`, points);
   }
   if (inService?.perConnectionBytes[layer]?.doubt !== 'curved') return undefined;
   return notLinear(`${layer} in service`, inServicePoints({ plateaus, inService }, layer));

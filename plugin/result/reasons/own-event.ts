@@ -36,11 +36,17 @@ export const ownEvent: Check[] = [
     const lost = untimed > 0 ? `, and ${untimed} broadcasts are in no latency` : '';
     return { message: `the times at \`delivery.sentAt\` are not used${lost}: ${sentAtUnusable}` };
   }),
-  check('IDS_NOT_COUNTED', ({ skipped, seen }) =>
-    skipped > 0
-      ? { message: `${skipped} of ${seen} broadcasts came while the ledger was full; their copies are in \`outside\`` }
-      : undefined,
-  ),
+  check('IDS_NOT_COUNTED', ({ event, skipped, seen, published, idPath, idsBeside }) => {
+    if (skipped > 0)
+      return {
+        message: `${skipped} of ${seen} broadcasts came while the ledger was full; their copies are in \`outside\``,
+      };
+    if (idsBeside === undefined || seen >= published) return undefined;
+    return {
+      message: `copies of \`${event}\` have more ids at ${idsBeside} than the one at ${idPath}; ${published - seen} of ${published} published messages were not found there`,
+      fix: `write \`id: ${idsBeside}\` in \`delivery\``,
+    };
+  }),
 ];
 
 /** Of a run that counted an event of the server's own until its end. */

@@ -3,25 +3,17 @@
  * neighbours is late, not lost.
  */
 import type { RunContext } from '../context.ts';
-import type { Measurements } from '../measurements/measurements.ts';
 import { otherReceivers } from '../receivers/other-receivers.ts';
 import { until } from '../wait.ts';
 
-/**
- * @param reachedBefore first copies before the first broadcast, by engine
- * @param sent whose receipts are waited for; by default the run's
- */
-export async function drain(
-  context: RunContext,
-  reachedBefore: RunContext['link']['reached'],
-  sent?: Measurements['sent'],
-): Promise<void> {
+/** @param reachedBefore first copies before the first broadcast, by engine */
+export async function drain(context: RunContext, reachedBefore: RunContext['link']['reached']): Promise<void> {
   const { config, link, measurements, ledger, record, signal } = context;
   const { quiet, deadline } = config.drain;
   const receivedNow = () => (ledger ? link.status.received : measurements.roundTripsUs.underLoad.length);
   const outstanding = () =>
     ledger
-      ? expectedCopies(context, sent ?? measurements.sent) - reachedSince(reachedBefore, link.reached)
+      ? expectedCopies(context) - reachedSince(reachedBefore, link.reached)
       : measurements.sent.length - measurements.roundTripsUs.underLoad.length;
   let received = receivedNow();
   let lastMs = performance.now();
@@ -41,11 +33,11 @@ export async function drain(
  * As the workers counted the members; where nobody did, as many as before. What was sent to a host that is gone is
  * accounted for as lost: then no broadcast has more receivers than there are members on the other hosts.
  */
-function expectedCopies({ measurements, link }: RunContext, sent: Measurements['sent']): number {
+function expectedCopies({ measurements, link }: RunContext): number {
   const most = link.gone.size > 0 ? link.status.joined : Number.POSITIVE_INFINITY;
   let members = 0;
   let copies = 0;
-  for (const one of sent) {
+  for (const one of measurements.sent) {
     members = otherReceivers(one, measurements) ?? members;
     copies += Math.min(members, most);
   }

@@ -16,6 +16,8 @@ export interface SentBroadcast extends Omit<BroadcastSent, 'expected'> {
   orderedAtUs?: number;
   /** `sentAtUs` as the publisher reported it, on its own clock. */
   stampedAtUs: number;
+  /** Where latencies count from the time in the payload: that time; null if it has none that can be used. */
+  latencyFromAtUs?: number | null;
   /** Index of the publisher. */
   via: number;
   /** The number by which its worker confirmed it, where that is another one. */
@@ -31,8 +33,6 @@ export interface UnsentBroadcast extends Pick<SentBroadcast, 'seq' | 'room' | 'v
 }
 
 interface Schedule {
-  /** Number of the first one; by default 1. */
-  firstSeq?: number;
   /** In order: each broadcast's room, and the index of the worker that publishes it. */
   to: { room: string; via: number }[];
   intervalMs: number;
@@ -62,7 +62,7 @@ export const LEAD_MS = 2 * ORDER_AHEAD_MS;
 /** @returns when the last one is confirmed or given up */
 export async function publish(
   control: Pick<ControlClients, 'broadcast' | 'reachable'>,
-  { to, firstSeq = 1, intervalMs, bytes, binary, clocks = [], isUnsteady = () => false }: Schedule,
+  { to, intervalMs, bytes, binary, clocks = [], isUnsteady = () => false }: Schedule,
   { beforeSend, onSent, onFailed }: PublishEvents,
   signal: AbortSignal,
 ): Promise<void> {
@@ -70,7 +70,7 @@ export async function publish(
   const startUs = monotonicUs() + LEAD_MS * 1000;
   for (const [index, { room, via: planned }] of to.entries()) {
     if (signal.aborted) break;
-    const seq = firstSeq + index;
+    const seq = index + 1;
     const intendedAtUs = startUs + index * intervalMs * 1000;
     const waitMs = (intendedAtUs - monotonicUs()) / 1000 - ORDER_AHEAD_MS;
     await pause(waitMs, signal);

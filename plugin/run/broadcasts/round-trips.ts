@@ -43,10 +43,8 @@ export function noteEcho(
     SAME_CLOCK_US + (publisher?.worstAt(acknowledgedAtUs) ?? 0) + (answering?.worstAt(acknowledgedAtUs) ?? 0);
   const [leastUs, mostUs] = [receivedAtUs - sentAtUs, acknowledgedAtUs - sentAtUs];
   const isPossible = roundTripUs > 0 && roundTripUs >= leastUs - errorUs && roundTripUs <= mostUs + errorUs;
-  if (isPossible) {
-    measurements.roundTripsUs[load].push(roundTripUs);
-    measurements.roundTripPublishers[load].push(workersAtStart[via]?.worker ?? String(via));
-  } else impossibleRoundTrips.push({ load, via, echo, roundTripUs, leastUs, mostUs });
+  if (isPossible) measurements.roundTripsUs[load].push(roundTripUs);
+  else impossibleRoundTrips.push({ load, via, echo, roundTripUs, leastUs, mostUs });
   return true;
 }
 

@@ -3,13 +3,12 @@
  * live, and the deployment is the one that the run began with. Bytes per connection are only as good as these counts.
  */
 import type { WorkerStats } from '../../../protocol/events.ts';
-import type { RunContext } from '../context.ts';
+import { addWarning, type RunContext } from '../context.ts';
 import type { EngineSnapshot } from '../link.ts';
 import { BusyWorkers } from './busy-workers.ts';
 import { DeploymentParts } from './deployment-parts.ts';
+import { KernelCounts } from './kernel-counts.ts';
 import { MetricsPages } from './metrics-pages.ts';
-import { OpenFiles } from './open-files.ts';
-import { OtherClients } from './other-clients.ts';
 import { StatisticsAge } from './statistics-age.ts';
 import { WarningsOnce } from './warnings.ts';
 import { WorkerCounts } from './worker-counts.ts';
@@ -18,9 +17,8 @@ export class Checkpoints {
   readonly #context: RunContext;
   readonly #counts: WorkerCounts;
   readonly #age: StatisticsAge;
-  readonly #files: OpenFiles;
+  readonly #kernel: KernelCounts;
   readonly #busy: BusyWorkers;
-  readonly #others: OtherClients;
   readonly #metrics: MetricsPages;
   readonly #deployment: DeploymentParts;
 
@@ -29,24 +27,20 @@ export class Checkpoints {
     // Whoever counts the same connections need not say twice that a count is wrong.
     const ofCounts = new WarningsOnce(context);
     this.#counts = new WorkerCounts(context, ofCounts);
-    this.#age = new StatisticsAge(context, ofCounts);
-    this.#files = new OpenFiles(context, ofCounts);
+    this.#age = new StatisticsAge(ofCounts);
+    this.#kernel = new KernelCounts(context, ofCounts);
     this.#busy = new BusyWorkers(context, ofCounts);
-    this.#others = new OtherClients(context, ofCounts);
     this.#metrics = new MetricsPages(context, new WarningsOnce(context));
     this.#deployment = new DeploymentParts(context, new WarningsOnce(context));
   }
 
   /** Before the load. @returns the workers, and how many connections are not the run's own */
   async begin(): Promise<{ workers: WorkerStats[]; others: number }> {
-    const { control, adminUi } = this.#context;
-    const workers = await control.stats();
-    const counted = adminUi?.servers() ?? workers;
-    this.#age.begin(counted);
+    const workers = await this.#context.control.stats();
+    this.#age.begin(workers);
     await this.#deployment.begin();
-    await this.#files.begin();
     await this.#busy.check('before the load');
-    const others = Math.max(this.#counts.begin(workers, counted), await this.#others.begin());
+    const others = Math.max(this.#counts.begin(workers), await this.#kernel.begin());
     await this.#metrics.begin();
     return { workers, others };
   }
@@ -54,18 +48,25 @@ export class Checkpoints {
   /** @param when as in "at 1000 connections" */
   async check(when: string): Promise<void> {
     if (this.#context.signal.aborted) return;
-    const workers = await this.#counts.check(when);
-    this.#age.check(workers, when);
-    await this.#files.check(when);
+    this.#age.check(await this.#counts.check(when), when);
+    await this.#kernel.check(when);
     await this.#busy.check(when);
-    await this.#others.check(when);
     await this.#metrics.check(when);
     await this.checkDeployment(when);
   }
 
-  /** As `WorkerCounts.checkEach`. */
-  checkEachWorker(snapshots: Pick<EngineSnapshot, 'connected' | 'perWorker'>[]): void {
+  /**
+   * After the broadcasts: whether those still answer without whom figures are missing or wrong, and whether joins name the
+   * workers that count the connections.
+   * @returns what all engines have counted
+   */
+  async end(): Promise<EngineSnapshot[]> {
+    await this.#checkRedis();
+    await this.check('after the broadcasts');
+    const snapshots = await this.#context.link.snapshots();
     this.#counts.checkEach(snapshots);
+    this.#checkEngines();
+    return snapshots;
   }
 
   /** Its end is often why a run stopped early, so it is looked at then, too. */
@@ -82,5 +83,22 @@ export class Checkpoints {
     const replaced = await this.#deployment.settle(isPlanned);
     await this.checkDeployment(when);
     return replaced;
+  }
+
+  /** Without Redis, a broadcast reaches only the members on the publisher's own worker. */
+  async #checkRedis(): Promise<void> {
+    const { redis, signal } = this.#context;
+    if (!redis || signal.aborted || (await redis.read())) return;
+    const why = redis.lastFailure ?? 'no answer';
+    addWarning(this.#context, 'DEPLOYMENT_CHANGED', `Redis no longer answered at the end: ${why}`);
+  }
+
+  /** The counts of an engine that does not answer are missing from every figure. */
+  #checkEngines(): void {
+    const { unanswered, silentHosts } = this.#context.link;
+    if (unanswered === 0) return;
+    const where = silentHosts.size > 0 ? ` on ${[...silentHosts].join(', ')}` : '';
+    const message = `Artillery's workers${where} left ${unanswered} requests of the run unanswered`;
+    addWarning(this.#context, 'GENERATOR_SILENT', message);
   }
 }

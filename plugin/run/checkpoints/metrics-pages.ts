@@ -10,8 +10,6 @@ export class MetricsPages {
   readonly #warnings: WarningsOnce;
   readonly #samePages = new SamePages();
   readonly #still = new StillFigures();
-  /** At the last standstill: the figures of each page of the workers that answered, by its place in the options. */
-  #last = { figures: new Map<number, string>(), connections: 0 };
 
   constructor(context: RunContext, warnings: WarningsOnce) {
     this.#context = context;
@@ -19,33 +17,14 @@ export class MetricsPages {
   }
 
   async begin(): Promise<void> {
-    const targets = await this.#read('before the load');
-    this.#last.figures = figuresOf(targets);
-    this.#still.look(targets, 0);
+    this.#still.look(await this.#read('before the load'), 0);
   }
 
   async check(when: string): Promise<void> {
-    const targets = await this.#read(when);
-    const before = this.#last;
-    const last = { figures: figuresOf(targets), connections: this.#context.population.connections() };
-    this.#last = last;
-    const stopped = this.#still.look(targets, last.connections);
-    // Connections cost memory and CPU: metrics that stay the same to the last digit while some come are a cache's.
-    const still = targets.filter(
-      (target, index) =>
-        before.connections !== last.connections &&
-        showsConnections(target, targets) &&
-        before.figures.get(index) === last.figures.get(index),
-    );
-    if (still.length > 0) {
-      this.#warnStale(`${when}, the metrics of ${urlsOf(still)} were the same as at ${before.connections}`);
-    } else if (stopped) {
-      const { what, targets, connections } = stopped;
-      this.#warnStale(`${when}, the ${what} in the metrics of ${urlsOf(targets)} was the same as at ${connections}`);
-    }
-  }
-
-  #warnStale(message: string): void {
+    const stopped = this.#still.look(await this.#read(when), this.#context.population.connections());
+    if (!stopped) return;
+    const { what, targets, connections } = stopped;
+    const message = `${when}, ${urlsOf(targets)} had the same ${what} as at ${connections}`;
     const fix = 'read the metrics of the server itself: a cache or a gateway in between repeats old ones';
     this.#warnings.warn('STATISTICS_STALE', message, fix);
   }
@@ -84,16 +63,4 @@ export class MetricsPages {
 
 function urlsOf(targets: TargetReading[]): string {
   return targets.map(({ url }) => url).join(' and ');
-}
-
-function figuresOf(targets: TargetReading[]): Map<number, string> {
-  return new Map(
-    targets.flatMap(({ reading }, index) => (reading ? [[index, JSON.stringify(reading.figures)] as const] : [])),
-  );
-}
-
-/** One of several workers can be without new connections, but not without CPU time. */
-function showsConnections({ reading }: TargetReading, targets: TargetReading[]): boolean {
-  if (reading === undefined) return false;
-  return targets.length === 1 || reading.figures.cpuSeconds !== undefined;
 }

@@ -4,8 +4,6 @@ import type { WorkerStats } from '../../../protocol/events.ts';
 import { ownValue, sumCounts } from '../../../protocol/sum-counts.ts';
 import type { RunContext } from '../context.ts';
 import type { EngineSnapshot } from '../link.ts';
-import { ADMIN_INTERVAL_MS } from '../receivers/admin-ui.ts';
-import { type Counted, connectionsOf, ownConnections, processOf } from './counted.ts';
 import type { WarningsOnce } from './warnings.ts';
 
 /** A worker can notice the end of a connection a little later than the generator. */
@@ -21,12 +19,10 @@ export class WorkerCounts {
   readonly #warnings: WarningsOnce;
   /** Connections that existed before the run; they have their own reason, SERVER_NOT_IDLE. */
   #others = 0;
-  /** Connections when the servers' own counts were last noted. */
-  #noted = 0;
   /** At the last standstill: connections that the workers had accepted so far, and what the run had begun. */
   #accepted: { count: number; begun: string } | undefined;
   /** At the last standstill. */
-  #counted: Counted[] = [];
+  #counted: WorkerStats[] = [];
 
   constructor(context: RunContext, warnings: WarningsOnce) {
     this.#context = context;
@@ -34,29 +30,25 @@ export class WorkerCounts {
   }
 
   /** @returns how many connections are not the run's own */
-  begin(workers: WorkerStats[], counted: Counted[]): number {
-    this.#checkIdentities(workers);
-    this.#others = Math.max(0, connectionsOf(counted) - ownConnections(this.#context));
+  begin(workers: WorkerStats[]): number {
+    this.#others = Math.max(0, connectionsOf(workers) - ownConnections(this.#context));
     return this.#others;
   }
 
   /** @returns the workers' statistics when both sides agree, or the last ones */
-  async check(when: string): Promise<Counted[]> {
-    const workers = await this.#agreement(when);
-    this.#counted = workers;
-    this.#noteServers(workers);
-    this.#checkStrangers(workers, when);
-    return workers;
+  async check(when: string): Promise<WorkerStats[]> {
+    this.#counted = await this.#agreement(when);
+    this.#checkStrangers(this.#counted, when);
+    return this.#counted;
   }
 
-  async #agreement(when: string): Promise<Counted[]> {
-    const { control, adminUi, population, ledger, signal } = this.#context;
-    const ageMs = adminUi ? ADMIN_INTERVAL_MS : 0;
+  async #agreement(when: string): Promise<WorkerStats[]> {
+    const { control, population, ledger, signal } = this.#context;
     const beganMs = performance.now();
     let steady = { held: population.connections(), sinceMs: beganMs, isLate: false };
     let nearest = { apart: Number.POSITIVE_INFINITY, sinceMs: beganMs };
     for (;;) {
-      const workers = adminUi?.servers() ?? (await control.stats());
+      const workers = await control.stats();
       const counted = connectionsOf(workers) - this.#others - ownConnections(this.#context);
       const held = population.connections();
       const apart = Math.abs(counted - held);
@@ -71,19 +63,18 @@ export class WorkerCounts {
       if (moved) steady = { held, sinceMs: nowMs, isLate: false };
       if (moved || apart < nearest.apart) nearest = { apart, sinceMs: nowMs };
       const steadyMs = nowMs - steady.sinceMs;
-      steady.isLate = steadyMs > AGREE_TIMEOUT_MS + ageMs;
-      if (isLate || nowMs - nearest.sinceMs > AGREE_TIMEOUT_MS + ageMs || steadyMs > NEARER_TIMEOUT_MS) {
+      steady.isLate = steadyMs > AGREE_TIMEOUT_MS;
+      if (isLate || nowMs - nearest.sinceMs > AGREE_TIMEOUT_MS || steadyMs > NEARER_TIMEOUT_MS) {
         this.#disagreement(workers, held, when);
         return workers;
       }
       // Virtual users that come and go all the time never stand still, and cannot be counted at one moment.
-      if (!steady.isLate && nowMs - beganMs > STEADY_TIMEOUT_MS + ageMs) return workers;
+      if (!steady.isLate && nowMs - beganMs > STEADY_TIMEOUT_MS) return workers;
       await delay(POLL_MS);
     }
   }
 
-  #disagreement(workers: Counted[], held: number, when: string): void {
-    const { adminUi } = this.#context;
+  #disagreement(workers: WorkerStats[], held: number, when: string): void {
     const all = connectionsOf(workers);
     const own = ownConnections(this.#context);
     const counted = all - this.#others - own;
@@ -93,29 +84,19 @@ export class WorkerCounts {
       counted < 0
         ? `${all} connections in all, fewer than the ${own} of the run itself${before}`
         : `${counted} connections`;
-    const who = adminUi ? `the admin UI counts ${connections} on all servers` : `the workers count ${connections}`;
-    const missing = adminUi
-      ? 'call instrument() of @socket.io/admin-ui in every server, with one adapter: it reaches no others'
-      : 'name every worker in `control.urls`; a worker that is missing there holds connections that nobody measures';
-    const fix = counted > held ? 'measure a server that has no other users' : missing;
-    this.#warnings.warn('WORKERS_DISAGREE', `${when}, ${who}, the generator ${held}`, fix);
-  }
-
-  #noteServers(servers: Counted[]): void {
-    const { adminUi, measurements, population } = this.#context;
-    if (!adminUi || population.connections() < this.#noted) return;
-    this.#noted = population.connections();
-    measurements.perServer = Object.fromEntries(servers.map(({ worker, connections }) => [worker, connections]));
+    const fix =
+      counted > held
+        ? 'measure a server that has no other users'
+        : 'name every worker in `control.urls`; a worker that is missing there holds connections that nobody measures';
+    this.#warnings.warn('WORKERS_DISAGREE', `${when}, the workers count ${connections}, the generator ${held}`, fix);
   }
 
   /** Where the run has begun no connection since the last standstill, the workers have accepted none; others may have gone again. */
-  #checkStrangers(workers: Counted[], when: string): void {
-    const { started, toOpen, connected, away } = this.#context.link.status;
+  #checkStrangers(workers: WorkerStats[], when: string): void {
+    const { started, connected, away } = this.#context.link.status;
     const before = this.#accepted;
-    const counts = workers.map(({ accepted }) => accepted).filter((count) => count !== undefined);
-    if (counts.length === 0 || counts.length < workers.length) return;
-    const count = counts.reduce((total, one) => total + one, 0);
-    const begun = JSON.stringify([started, toOpen, connected, away, ownConnections(this.#context)]);
+    const count = workers.reduce((total, { accepted }) => total + accepted, 0);
+    const begun = JSON.stringify([started, connected, away, ownConnections(this.#context)]);
     this.#accepted = { count, begun };
     const strangers = count - (before?.count ?? count);
     // Those of an external engine, and those that come back, are not counted as begun.
@@ -125,30 +106,18 @@ export class WorkerCounts {
     this.#warnings.warn('WORKERS_DISAGREE', message, 'measure a server that has no other users');
   }
 
-  #checkIdentities(workers: WorkerStats[]): void {
-    const alike = repeated(workers.map(processOf));
-    if (alike > 0) {
-      const message = `${alike} of ${workers.length} control URLs lead to the same process as another one`;
-      this.#warnings.warn('WORKER_URLS_WRONG', message, 'give the control URL of every worker, and each once');
-    } else if (repeated(workers.map(({ worker }) => worker)) > 0) {
-      const names = workers.map(({ worker }) => worker).join(', ');
-      const fix = 'give each worker a name of its own: instrument(io, {worker})';
-      this.#warnings.warn('WORKER_URLS_WRONG', `workers have the same name: ${names}`, fix);
-    }
-  }
-
   /**
    * Of each worker, against the connections whose joins name it: their sum can be right where joins name the wrong one.
    * @param snapshots taken while nothing moved since the last standstill
    */
   checkEach(snapshots: Pick<EngineSnapshot, 'connected' | 'perWorker'>[]): void {
-    const { adminUi, measurements, signal } = this.#context;
+    const { measurements, signal } = this.#context;
     const named = sumCounts(snapshots.map(({ perWorker }) => perWorker));
     const all = snapshots.reduce((total, { connected }) => total + connected, 0);
     const isKnown = Object.values(named).reduce((total, count) => total + count, 0) === all;
     // Workers of which one is doubted cannot be compared one by one.
     const isDoubted = this.#warnings.has('WORKERS_DISAGREE', 'WORKER_URLS_WRONG', 'STATISTICS_STALE');
-    if (signal.aborted || adminUi || !isKnown || isDoubted) return;
+    if (signal.aborted || !isKnown || isDoubted) return;
     // Whose connections those of the run itself, and of others, are is not always known.
     const unknown = ownConnections(this.#context) + this.#others;
     if (connectionsOf(this.#counted) - unknown !== all) return;
@@ -166,6 +135,14 @@ export class WorkerCounts {
   }
 }
 
-function repeated(values: string[]): number {
-  return values.length - new Set(values).size;
+function connectionsOf(workers: WorkerStats[]): number {
+  return workers.reduce((total, { connections }) => total + connections, 0);
+}
+
+/**
+ * Connections of the run itself that workers count: the probe's, the sentinel's and the publishers'. Control connections are not
+ * among those that workers count.
+ */
+function ownConnections({ probe, sentinel, publishers }: RunContext): number {
+  return [probe, sentinel].filter((one) => one?.connected).length + (publishers?.connected ?? 0);
 }

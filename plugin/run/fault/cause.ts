@@ -6,6 +6,7 @@ import { execa } from 'execa';
 import { isStackFault } from '../../../protocol/fault.ts';
 import type { FaultOptions } from '../../script/options/fault-options.ts';
 import type { RunContext } from '../context.ts';
+import type { Target } from '../target/target.ts';
 
 /** Of what a command says when it fails. */
 const MAX_OUTPUT = 300;
@@ -17,7 +18,7 @@ const GRACE_MS = 5000;
 /** @returns when it is done @throws Error or CapacityError with the reason if it did not happen */
 export async function cause(
   { kind, command }: FaultOptions,
-  { stack, signal }: Pick<RunContext, 'stack' | 'signal'>,
+  { stack, signal }: Pick<Target, 'stack'> & Pick<RunContext, 'signal'>,
   timeoutMs = COMMAND_TIMEOUT_MS,
 ): Promise<void> {
   // The fleet has dropped them when it began to count.

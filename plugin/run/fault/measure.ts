@@ -1,5 +1,4 @@
 /** A planned fault, from before it until everything is as it should be again. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { isStackFault } from '../../../protocol/fault.ts';
 import type { FaultOptions } from '../../script/options/fault-options.ts';
@@ -29,7 +28,8 @@ export async function measureFault(
   fault: FaultOptions,
   { leadMs, window }: { leadMs: number; window: GeneratorWindow },
 ): Promise<void> {
-  const { measurements, link, sampler, record, stack, signal } = context;
+  const { measurements, link, sampler, record, target, signal } = context;
+  const { stack } = target;
   const dueMs = performance.now() + leadMs + fault.at * 1000;
   const restartsBefore = await stack?.restarts();
   await pause(dueMs - performance.now(), signal);
@@ -49,7 +49,7 @@ export async function measureFault(
   record.append('fault', { kind: fault.kind, t: measured.t });
   await link.fault({ stage: 'begin', atUs: measured.atUs, drop: fault.kind === 'drop-connections' });
   try {
-    await cause(fault, context);
+    await cause(fault, { stack, signal });
     measured.tookMs = (monotonicUs() - measured.atUs) / 1000;
   } catch (error) {
     if (!signal.aborted) didNotHappen(context, (error as Error).message);
@@ -88,16 +88,12 @@ async function connectionsBack({ link, measurements, signal }: RunContext): Prom
 
 /** Also for each other: adapters can wait some seconds for the answer of a worker that was killed. */
 async function workersBack({ control, measurements, signal }: RunContext): Promise<void> {
-  const deadline = performance.now() + BACK_TIMEOUT_MS;
-  while (!signal.aborted && performance.now() < deadline) {
-    try {
-      await control.stats();
-      for (let via = 0; via < control.size; via++) await control.members(measurements.receiversRoom, via);
-      return;
-    } catch {
-      await delay(POLL_MS);
-    }
-  }
+  const answer = async () => {
+    await control.stats();
+    for (let via = 0; via < control.size; via++) await control.members(measurements.receiversRoom, via);
+    return true;
+  };
+  await until(() => answer().catch(() => false), BACK_TIMEOUT_MS, signal, POLL_MS);
 }
 
 async function whatWasReplaced(
@@ -107,7 +103,7 @@ async function whatWasReplaced(
   measured: FaultMeasured,
   restartsBefore: Record<string, number> | undefined,
 ): Promise<void> {
-  const { stack } = context;
+  const { stack } = context.target;
   const planned = isStackFault(kind) ? (stack?.partsReplacedBy(kind) ?? []) : [];
   // What a command of the user's is to replace is the user's affair.
   const isPlanned = (part: string) => kind === 'command' || planned.includes(part);

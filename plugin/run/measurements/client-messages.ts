@@ -6,6 +6,8 @@ export interface MessagesMeasured {
   readonly steps: Repeated[];
   /** Of the measured window. */
   seconds: number;
+  /** At its begin, and at the end of each of its parts. */
+  unanswered: number[];
   /** In it, as the workers see them; empty where they do not. */
   workers: WorkerBatches[];
 }

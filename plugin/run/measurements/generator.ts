@@ -1,6 +1,7 @@
 /** What is known of the load generator itself: its hosts, event loops and quotas of CPU time. */
 import type { EventLoopHealth } from '../../../protocol/link/health.ts';
 import type { EngineIdentity } from '../../../protocol/link/messages.ts';
+import type { MachineShares, Throttled } from '../../../protocol/result/machine.ts';
 
 /** One of several hosts that bring the load, and what is known of it. */
 export interface GeneratorHost {
@@ -16,7 +17,10 @@ export interface GeneratorHost {
   clock: { offsetUs: number; boundUs: number } | undefined;
   /** Of all its cores, by window: the ramp in which least was idle. */
   cpuIdlePercent: Partial<Record<GeneratorWindow, number>>;
-  peakBytes: { fleet: number; artillery: number; used: number | null };
+  /** Who used them: of several ramps, that in which others took most. */
+  shares: Partial<Record<ShareWindow, MachineShares>>;
+  /** As in `Host`. */
+  kernel: string;
 }
 
 export type GeneratorWindow = 'ramp' | 'messages' | 'broadcasts';
@@ -31,17 +35,6 @@ export interface GeneratorLoop extends EventLoopHealth {
   from: EngineIdentity;
   /** Number of the fleet process within its engine's fleet; 0 for the engine's own thread. */
   process: number;
-}
-
-/** What a quota of CPU time did in a window. */
-export interface Throttled {
-  /** That it is worth. */
-  cores: number;
-  /** In which there was something to run. */
-  periods: number;
-  /** Of these, those in which the quota was used up. */
-  throttledPeriods: number;
-  throttledMs: number;
 }
 
 export type ThrottledWindows = Partial<Record<GeneratorWindow, Throttled>>;

@@ -5,6 +5,7 @@ import { type TransportsName, transportsName } from '../../../protocol/connectio
 import type { WorkerEventLoop, WorkerResources } from '../../../protocol/events.ts';
 import type { MachineShares } from '../../../protocol/result/machine.ts';
 import type { Result } from '../../../protocol/result/result.ts';
+import type { FullestProcess } from '../../samplers/index.ts';
 import type { Settings } from '../../script/settings.ts';
 import type { SentBroadcast, UnsentBroadcast } from '../broadcasts/publish.ts';
 import type { EngineSnapshot, HostedRow } from '../link.ts';
@@ -21,40 +22,38 @@ import { runId } from './run-id.ts';
 import type { CpuWindow, Ramp } from './windows.ts';
 import type { WorkerIdentity } from './worker-identity.ts';
 
-export interface Measurements {
+export class Measurements {
   /** Name of the run's folder. */
   id: string;
   readonly scenario: string;
   /** Of the scenario, as of `scenarioFile`. */
   file?: string;
-  readonly startedAt: Date;
+  readonly startedAt = new Date();
   readonly engine: string;
   /** How connections begin, unless a step says otherwise. */
   readonly transports: TransportsName;
   /** Whether the connections offer it to the server. */
   readonly compression: boolean;
   /** Whether the server grants compression to a client that offers it; null if nobody asked, or could. */
-  serverCompresses: boolean | null;
+  serverCompresses: boolean | null = null;
   target: string;
-  profile: 'full' | 'embedded' | 'remote';
+  profile: 'full' | 'embedded' | 'remote' = 'remote';
   /** The workers have control ports: they publish, collect their garbage, and report about themselves. */
-  control: boolean;
+  control = true;
   /** Something tells of the workers' memory. */
-  memory: boolean;
+  memory = true;
   /** All workers run on the generator's machine: its kernel and its memory are theirs, too. */
-  sharedHost: boolean;
+  sharedHost = true;
   /** Connections that the scenario asks for. */
   readonly targetConnections: number;
   /** Connections that must be open at the same time; null if virtual users leave by themselves. */
   readonly expectedAtOnce: number | null;
   readonly configuredRatePerSec: number | null;
-  peakConnections: number;
+  peakConnections = 0;
   /** Arrivals that Artillery did not start, because a phase's `maxVusers` were present. */
-  skippedUsers: number;
-  /** Clients of each server by its admin UI, the run's own included, at the largest number of connections. */
-  perServer: Record<string, number> | undefined;
-  ramps: Ramp[];
-  plateaus: Plateau[];
+  skippedUsers = 0;
+  ramps: Ramp[] = [];
+  plateaus: Plateau[] = [];
   /** At full target, collected, when all broadcasts are through. */
   afterBroadcasts: LayerBytes | undefined;
   /** Just before that collection. */
@@ -62,15 +61,13 @@ export interface Measurements {
   afterDisconnect: LayerBytes | undefined;
   /** If virtual users come and go, and memory is read again and again. */
   overTime: OverTimeMeasured | undefined;
-  absentLayers: Record<string, string>;
+  absentLayers: Record<string, string> = {};
   /** Figure → whose it is. */
-  origins: Record<string, string>;
-  /** Whether every worker counts its collections, so that those the run orders can be checked. */
-  collectionsCounted: boolean;
+  origins: Record<string, string> = {};
   /** Figures that are not at rest, because a worker did not make a collection that it confirmed. */
-  uncollected: string[];
+  uncollected: string[] = [];
   /** Figures that still fell when the baseline was read. */
-  fallingAtBaseline: string[];
+  fallingAtBaseline: string[] = [];
   /** The hold, in parts: `idle`, or `messages` if connections send some. The broadcasts in parts, the last one with the drain. */
   cpu: {
     /** Before the first connection, in parts. */
@@ -79,47 +76,47 @@ export interface Measurements {
     idle: CpuWindow[];
     messages: CpuWindow[];
     broadcasts: CpuWindow[];
-  };
+  } = { unloaded: [], ramps: [], idle: [], messages: [], broadcasts: [] };
   /** Of each worker, if it can record it; times are on the sampler's time. */
-  eventLoops: WorkerEventLoop[];
+  eventLoops: WorkerEventLoop[] = [];
   /** Zero of the sampler's time; undefined before. */
   samplesBeganAtUs: number | undefined;
   /** On the sampler's time. */
-  stages: Result['stages'];
+  stages: Result['stages'] = [];
   redis: RedisMeasured | undefined;
   /** Redis's CPU while connections were held; null if that was not measured. */
-  redisIdleCpuUsPerSec: number | null;
+  redisIdleCpuUsPerSec: number | null = null;
   /** Key of the adapter's Redis stream, if it writes to one. */
   redisStream: string | undefined;
   /** In the order of `workersAtStart`. */
-  clocks: ClockLine[];
-  sent: SentBroadcast[];
+  clocks: ClockLine[] = [];
+  sent: SentBroadcast[] = [];
   /** Broadcasts that no worker sent, and why. */
-  unsent: (Pick<UnsentBroadcast, 'seq' | 'message'> & Partial<UnsentBroadcast>)[];
-  frozen: HostedRow[];
-  /** From all connections to the last part of them, if there were broadcasts with fewer, too. */
-  byConnections: { connections: number; sent: SentBroadcast[]; frozen: HostedRow[] }[];
+  unsent: (Pick<UnsentBroadcast, 'seq' | 'message'> & Partial<UnsentBroadcast>)[] = [];
+  frozen: HostedRow[] = [];
   /** If the scenario plans one, and it has come. */
   fault: FaultMeasured | undefined;
   /** If an event of the server's own was counted in place of the contract's broadcasts. */
   ownEvent: OwnEventMeasured | undefined;
   /** If connections send messages again and again. */
   messages: MessagesMeasured | undefined;
-  snapshots: EngineSnapshot[];
-  generator: GeneratorLoop[];
+  snapshots: EngineSnapshot[] = [];
+  generator: GeneratorLoop[] = [];
   /** By worker, and for the generator by an empty name: where a quota limits its CPU time. */
-  readonly throttled: Map<string, ThrottledWindows>;
+  readonly throttled = new Map<string, ThrottledWindows>();
   /**
    * Kernel of a machine with workers → percent of its cores. By an empty name: of the CPUs that the generator may run on, if
    * these are not all.
    */
-  readonly machineIdle: Map<string, Partial<Record<GeneratorWindow, number>>>;
+  readonly machineIdle = new Map<string, Partial<Record<GeneratorWindow, number>>>();
   /** As `machineIdle`, what a hypervisor took; of machines that tell. */
-  readonly machineSteal: Map<string, Partial<Record<GeneratorWindow, number>>>;
+  readonly machineSteal = new Map<string, Partial<Record<GeneratorWindow, number>>>();
   /** Of this machine; of several parts of a window, the one in which others took most. */
-  readonly machineShares: Partial<Record<ShareWindow, MachineShares>>;
+  readonly machineShares: Partial<Record<ShareWindow, MachineShares>> = {};
   /** At the end of the last window, with the highest so far of what goes up and down; of the workers that tell. */
-  workerResources: WorkerResources[];
+  workerResources: WorkerResources[] = [];
+  /** When most files were open, of a server whose workers do not tell. */
+  fullest: FullestProcess | undefined;
   /** Room of the run's own receivers, probe and sentinel. */
   readonly receiversRoom: string;
   /** From its join on, just before the broadcasts. */
@@ -130,9 +127,7 @@ export interface Measurements {
   probeLeftAtUs: number | undefined;
   /** When it received its last broadcast. */
   probeReceivedAtUs: number | undefined;
-  roundTripsUs: { single: number[]; underLoad: number[] };
-  /** The worker that published each of them. */
-  roundTripPublishers: { single: string[]; underLoad: string[] };
+  roundTripsUs: { single: number[]; underLoad: number[] } = { single: [], underLoad: [] };
   /** Which the server cannot have measured, by what the probe saw, with their bounds. `roundTripUs` may be NaN. */
   impossibleRoundTrips: {
     load: 'single' | 'underLoad';
@@ -142,104 +137,45 @@ export interface Measurements {
     roundTripUs: number;
     leastUs: number;
     mostUs: number;
-  }[];
+  }[] = [];
   /** That lie across a jump of a worker's clock. */
-  jumpedRoundTrips: number;
+  jumpedRoundTrips = 0;
   /** Joins name other workers than those that count the connections. */
-  misnamed: boolean;
-  workersAtStart: WorkerIdentity[];
-  workersAtEnd: WorkerIdentity[];
+  misnamed = false;
+  workersAtStart: WorkerIdentity[] = [];
+  workersAtEnd: WorkerIdentity[] = [];
   /** Outcomes of Artillery's `ensure` checks. */
-  thresholds: Result['thresholds'];
+  thresholds: Result['thresholds'] = [];
   /** What was noticed during the run. */
-  warnings: Reason[];
+  warnings: Reason[] = [];
   /** Set when the run ended early. */
   aborted: Reason | undefined;
   /** By Ctrl-C or SIGTERM, as `aborted` says. */
-  stoppedByUser: boolean;
-}
+  stoppedByUser = false;
 
-/** @param scenario as of `scenarioName` */
-export function newMeasurements(
-  scenario: string,
-  {
-    engine,
-    target,
-    load,
-    connection,
-    rooms,
-  }: Pick<Settings, 'engine' | 'target' | 'load' | 'rooms'> & {
-    connection: Pick<Settings['connection'], 'transports' | 'compression'>;
-  },
-): Measurements {
-  const startedAt = new Date();
-  return {
-    id: runId(startedAt, scenario),
-    scenario,
-    startedAt,
-    engine,
-    transports: transportsName(connection.transports),
-    compression: connection.compression ?? false,
-    serverCompresses: null,
-    target,
-    profile: 'remote',
-    control: true,
-    memory: true,
-    sharedHost: true,
-    targetConnections: load.connections,
-    expectedAtOnce: load.stays ? load.connectionsAtOnce : null,
-    configuredRatePerSec: load.ratePerSec,
-    peakConnections: 0,
-    skippedUsers: 0,
-    perServer: undefined,
-    ramps: [],
-    plateaus: [],
-    afterBroadcasts: undefined,
-    inServiceAfterBroadcasts: undefined,
-    afterDisconnect: undefined,
-    overTime: undefined,
-    absentLayers: {},
-    origins: {},
-    collectionsCounted: false,
-    uncollected: [],
-    fallingAtBaseline: [],
-    cpu: { unloaded: [], ramps: [], idle: [], messages: [], broadcasts: [] },
-    eventLoops: [],
-    samplesBeganAtUs: undefined,
-    stages: [],
-    redis: undefined,
-    redisIdleCpuUsPerSec: null,
-    redisStream: undefined,
-    clocks: [],
-    sent: [],
-    unsent: [],
-    frozen: [],
-    byConnections: [],
-    fault: undefined,
-    ownEvent: undefined,
-    messages: load.messages.length > 0 ? { steps: load.messages, seconds: 0, workers: [] } : undefined,
-    snapshots: [],
-    generator: [],
-    throttled: new Map(),
-    machineIdle: new Map(),
-    machineSteal: new Map(),
-    machineShares: {},
-    workerResources: [],
-    receiversRoom: receiversRoom(rooms),
-    sentinel: undefined,
-    hosts: undefined,
-    probeLeftAtUs: undefined,
-    probeReceivedAtUs: undefined,
-    roundTripsUs: { single: [], underLoad: [] },
-    roundTripPublishers: { single: [], underLoad: [] },
-    impossibleRoundTrips: [],
-    jumpedRoundTrips: 0,
-    misnamed: false,
-    workersAtStart: [],
-    workersAtEnd: [],
-    thresholds: [],
-    warnings: [],
-    aborted: undefined,
-    stoppedByUser: false,
-  };
+  /** @param scenario as of `scenarioName` */
+  constructor(
+    scenario: string,
+    {
+      engine,
+      target,
+      load,
+      connection,
+      rooms,
+    }: Pick<Settings, 'engine' | 'target' | 'load' | 'rooms'> & {
+      connection: Pick<Settings['connection'], 'transports' | 'compression'>;
+    },
+  ) {
+    this.id = runId(this.startedAt, scenario);
+    this.scenario = scenario;
+    this.engine = engine;
+    this.transports = transportsName(connection.transports);
+    this.compression = connection.compression ?? false;
+    this.target = target;
+    this.targetConnections = load.connections;
+    this.expectedAtOnce = load.stays ? load.connectionsAtOnce : null;
+    this.configuredRatePerSec = load.ratePerSec;
+    if (load.messages.length > 0) this.messages = { steps: load.messages, seconds: 0, unanswered: [], workers: [] };
+    this.receiversRoom = receiversRoom(rooms);
+  }
 }

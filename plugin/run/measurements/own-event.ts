@@ -26,6 +26,8 @@ export interface OwnEventMeasured {
   each: EachBroadcast | undefined;
   /** Of a copy without an id. */
   example: string | undefined;
+  /** Where copies have further ids, which are not counted. */
+  idsBeside?: string | undefined;
 }
 
 export function newOwnEvent(

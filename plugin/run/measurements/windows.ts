@@ -6,6 +6,8 @@ export type LayerCpu = Record<string, number>;
 /** CPU that each layer used in one part of the run. */
 export interface CpuWindow {
   seconds: number;
+  /** From before its first reading to after its last one. */
+  secondsAtMost: number;
   cpuUs: LayerCpu;
   /** Connections made, for the ramp; messages delivered, for the broadcasts. */
   units: number;

@@ -83,11 +83,11 @@ export async function readSettled(
   }
 }
 
-/** Where a worker does not count its collections, its word is all there is. @returns names */
+/** @returns names */
 function withoutCollection(before: WorkerStats[], after: WorkerStats[]): string[] {
   return after.flatMap(({ worker, collections }, index) => {
     const earlier = before[index]?.collections;
-    return earlier !== undefined && collections !== undefined && collections <= earlier ? [worker] : [];
+    return earlier !== undefined && collections <= earlier ? [worker] : [];
   });
 }
 

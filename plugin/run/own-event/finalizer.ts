@@ -4,6 +4,9 @@
  * complete, or that have had all the time of the drain, are finalized at once, so that a run of hours has room for all.
  */
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import { roomOfCounted } from '../../../protocol/counted-as.ts';
+import { AUDIENCE } from '../../../protocol/rooms.ts';
+import type { Delivery } from '../../script/settings.ts';
 import type { RunContext } from '../context.ts';
 import type { Published } from '../receivers/publishers.ts';
 import { type Broadcast, LatencyBasis } from './orders.ts';
@@ -16,6 +19,8 @@ const KEPT_SHARE = 0.25;
 /** Broadcasts that are not finalized. */
 export interface Open {
   broadcasts: number;
+  /** Of them, if nothing is lost. */
+  expected: number;
   /** First copies of them. */
   reached: number;
 }
@@ -43,13 +48,21 @@ export class Finalizer {
   #bytes = 0;
   #outside: string[] = [];
   #example: string | undefined;
+  #others: [path: string, id: string][] = [];
+  readonly #rooms: ReadonlyMap<string, number>;
 
-  /** To be made when the ledgers begin to count. */
-  constructor(context: Needs, hasSentAt: boolean, nowUs = monotonicUs) {
+  /** To be made when the ledgers begin to count. @param rooms members of those that are known */
+  constructor(
+    context: Needs,
+    { sentAt }: Pick<Delivery, 'sentAt'>,
+    rooms: ReadonlyMap<string, number>,
+    nowUs = monotonicUs,
+  ) {
     this.#context = context;
+    this.#rooms = rooms;
     this.#nowUs = nowUs;
     this.#beganAtUs = nowUs();
-    this.basis = new LatencyBasis(hasSentAt, this.#givesIds ? 'publisher' : 'first receipt');
+    this.basis = new LatencyBasis(sentAt !== undefined, this.#givesIds ? 'publisher' : 'first receipt');
   }
 
   /** Of the JSON of one copy: the mean. */
@@ -62,8 +75,15 @@ export class Finalizer {
     return this.#example;
   }
 
+  /** Where copies have other ids, of which one may be the run's; undefined where they have none. */
+  get idsBeside(): string | undefined {
+    const inList = (path: string) => path.indexOf('*') > '$.'.length;
+    const name = this.#context.measurements.id;
+    return this.#others.find(([path, id]) => (this.#givesIds ? id.startsWith(`${name}-`) : inList(path)))?.[0];
+  }
+
   published(one: Published): void {
-    if (this.#givesIds) this.#published.set(one.id, one);
+    if (this.#givesIds) this.#published.set(one.countedAs, one);
   }
 
   /** Broadcasts that begin later are none of the run's. */
@@ -78,7 +98,9 @@ export class Finalizer {
     this.#noteCopies(ofRun);
     if (filled > KEPT_SHARE) await this.#makeRoom(seen, filled);
     const reached = ofRun.reduce((sum, one) => sum + one.reached, 0);
-    return { broadcasts: Math.max(ofRun.length, this.#published.size), reached };
+    const ids = new Set([...ofRun.map(({ id }) => id), ...this.#published.keys()]);
+    const expected = [...ids].reduce((sum, id) => sum + this.#membersOf(id), 0);
+    return { broadcasts: ids.size, expected, reached };
   }
 
   /** All that are left. */
@@ -95,6 +117,7 @@ export class Finalizer {
 
   async #ask(watch: boolean): Promise<{ seen: Seen[]; filled: number }> {
     const sightings = await this.#context.link.sight(watch, this.#outside.splice(0));
+    this.#others = sightings.flatMap(({ others = [] }) => others);
     this.#example ??= sightings.find(({ example }) => example !== undefined)?.example;
     return { seen: allSeen(sightings), filled: Math.max(0, ...sightings.map((one) => one.filled)) };
   }
@@ -102,6 +125,13 @@ export class Finalizer {
   #isOfRun({ id, firstAtUs }: Seen): boolean {
     if (this.#givesIds) return this.#published.has(id);
     return firstAtUs >= this.#beganAtUs && firstAtUs <= this.#endedAtUs;
+  }
+
+  /** Now, as far as it is known. */
+  #membersOf(id: string): number {
+    const room = roomOfCounted(id);
+    const { population } = this.#context;
+    return room === AUDIENCE ? population.connections() : (this.#rooms.get(room) ?? Number.POSITIVE_INFINITY);
   }
 
   #noteCopies(ofRun: Seen[]): void {
@@ -124,11 +154,11 @@ export class Finalizer {
   }
 
   #isRipe({ id, firstAtUs }: Seen): boolean {
-    const { config, population } = this.#context;
+    const { config } = this.#context;
     const nowUs = this.#nowUs();
     if (nowUs - (this.#published.get(id)?.emittedAtUs ?? firstAtUs) >= config.drain.deadline * 1e6) return true;
     const copies = this.#copies.get(id);
-    const isComplete = copies !== undefined && copies.reached >= population.connections();
+    const isComplete = copies !== undefined && copies.reached >= this.#membersOf(id);
     return isComplete && nowUs - copies.sinceUs >= config.drain.quiet * 1e6;
   }
 
@@ -165,6 +195,9 @@ export class Finalizer {
 }
 
 /** Who is a member at the emit is to receive it. */
-function broadcastOf({ seq, id, emittedAtUs, intendedAtUs, sentAt }: Published, seen: Seen | undefined): Broadcast {
+function broadcastOf(
+  { seq, countedAs: id, emittedAtUs, intendedAtUs, sentAt }: Published,
+  seen: Seen | undefined,
+): Broadcast {
   return { seq, id, cutUs: emittedAtUs, intendedAtUs, seen, own: sentAt };
 }

@@ -1,5 +1,5 @@
 /** Which event of a server can be counted, and where in it an id and a time stand: found in what two connections got. */
-import { type JsonPath, valueAt } from '../../../protocol/json-path.ts';
+import { EACH, type JsonPath, valueAt, valuesAt } from '../../../protocol/json-path.ts';
 import { idOf } from '../../fleet/client/counted-event.ts';
 import { instantOf } from './instant.ts';
 import { measureEpochOffsetUs, sentTimes } from './sent-times.ts';
@@ -44,7 +44,10 @@ const TOKEN = /^(?=.*\d)[\w.:+/=-]{8,}$/;
 export function findPaths([one, other]: Heard, published?: ReadonlySet<string>): Paths | undefined {
   const events = [...new Set(one.map(({ event }) => event))];
   const found = events.flatMap((event) => idsOf(event, [of(event, one), of(event, other)], published));
-  const [best] = found.sort((a, b) => a.rank - b.rank || a.path.length - b.path.length || b.messages - a.messages);
+  const isList = ({ path }: Candidate) => Number(path.includes(EACH));
+  const [best] = found.sort(
+    (a, b) => a.rank - b.rank || a.path.length - b.path.length || b.messages - a.messages || isList(a) - isList(b),
+  );
   if (!best) return undefined;
   return { event: best.event, id: best.path, ...timeOf(of(best.event, one), best.path) };
 }
@@ -54,12 +57,19 @@ function of(event: string, messages: Message[]): Message[] {
 }
 
 function idsOf(event: string, [one, other]: Heard, published: ReadonlySet<string> | undefined): Candidate[] {
-  return leavesOf(one[0]?.args).flatMap((path) => {
-    const ids = one.map(({ args }) => idOf(valueAt(args, path)));
-    const others = new Set(other.map(({ args }) => idOf(valueAt(args, path))));
+  const leaves = one.flatMap(({ args }) => leavesOf(args)).flatMap((path) => [path, ...withAllOf(path)]);
+  const paths = new Map(leaves.map((path) => [path.join('\0'), path])).values();
+  const idsIn = (messages: Message[], path: JsonPath) =>
+    messages.flatMap(({ args }) => (path.includes(EACH) ? valuesAt(args, path) : [valueAt(args, path)]).map(idOf));
+  return [...paths].flatMap((path) => {
+    const ids = idsIn(one, path);
+    const others = new Set(idsIn(other, path));
     const common = ids.filter((id) => id !== undefined && others.has(id));
     const candidate = { event, path, messages: ids.length };
-    if (published) return common.some((id) => published.has(id as string)) ? [{ ...candidate, rank: 0 }] : [];
+    if (published) {
+      const own = common.filter((id) => published.has(id as string));
+      return own.length > 0 ? [{ ...candidate, messages: own.length, rank: 0 }] : [];
+    }
     const differ = !ids.includes(undefined) && new Set(ids).size === ids.length;
     // One message cannot show whether the next one has another id.
     if (!differ || common.length < 2) return [];
@@ -71,7 +81,7 @@ function idsOf(event: string, [one, other]: Heard, published: ReadonlySet<string
 /** @returns undefined for what rather is a text or a measured value than an id */
 function rankOf(path: JsonPath, messages: Message[]): number | undefined {
   const key = path.at(-1) as string;
-  const values = messages.map(({ args }) => valueAt(args, path));
+  const values = messages.flatMap(({ args }) => valuesAt(args, path));
   if (MESSAGE_ID.test(key)) return 0;
   if (OTHER_ID.test(key)) return 1;
   // A time tells messages apart only if no two are sent at once, so it comes last.
@@ -95,6 +105,16 @@ function timeOf(messages: Message[], id: JsonPath): Pick<Paths, 'sentAt' | 'unus
   }
   const sentAt = usable.find((path) => /sent/i.test(path.at(-1) as string)) ?? usable[0];
   return { sentAt, unusableTime: sentAt ? undefined : unusableTime };
+}
+
+/** @returns where one of the ids stands */
+export function findId(args: unknown[], ids: ReadonlySet<string>): JsonPath | undefined {
+  return leavesOf(args).find((path) => ids.has(idOf(valueAt(args, path)) ?? ''));
+}
+
+/** Where a list inside an argument has an entry, others may have as well. */
+function withAllOf(path: JsonPath): JsonPath[] {
+  return path.flatMap((step, depth) => (depth > 0 && /^\d+$/.test(step) ? [path.with(depth, EACH)] : []));
 }
 
 /** @returns the paths of all strings and numbers, those of the first levels first */

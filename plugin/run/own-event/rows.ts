@@ -9,8 +9,7 @@ import {
   type Histogram,
   recordUs,
 } from '../../../protocol/histogram.ts';
-import type { FreezeOrder, FrozenBroadcast } from '../../../protocol/link/ledger.ts';
-import { NO_COPIES } from '../../../protocol/receipt-columns.ts';
+import { emptyRow, type FreezeOrder, type FrozenBroadcast } from '../../../protocol/link/ledger.ts';
 import { RECEIPT_COUNTS } from '../../../protocol/result/delivery.ts';
 import { AUDIENCE } from '../../../protocol/rooms.ts';
 import type { SentBroadcast } from '../broadcasts/publish.ts';
@@ -55,7 +54,8 @@ export class Rows {
   add(orders: FreezeOrder[], pages: HostedRow[]): void {
     const bySeq = Map.groupBy(pages, ({ seq }) => seq);
     for (const order of orders.toSorted((a, b) => a.seq - b.seq)) {
-      const [first = emptyPage(order.seq), ...others] = (bySeq.get(order.seq) ?? []).map(withoutHost);
+      // Without an answer of any process, it is empty.
+      const [first = emptyRow(order.seq), ...others] = (bySeq.get(order.seq) ?? []).map(withoutHost);
       recordUs(this.each.sendDelayUs, order.sentAtUs - order.intendedAtUs);
       const frozen = others.map(ofProcess).reduce(merged, { ...first, process: 0 });
       if (frozen.received > 0 && !frozen.untimed) recordUs(this.each.completionUs, frozen.lastUs);
@@ -89,24 +89,11 @@ function ofProcess(page: FrozenBroadcast, index: number): FrozenBroadcast {
   return { ...page, receivers: Math.imul(page.receivers, 2 * index + 3) >>> 0 };
 }
 
-/** No process has answered. */
-function emptyPage(seq: number): FrozenBroadcast {
-  return {
-    process: 0,
-    seq,
-    ...NO_COPIES,
-    earlyByUs: 0,
-    receivers: 0,
-    latencyUs: { local: EMPTY, cross: EMPTY },
-    firstUs: 0,
-    lastUs: 0,
-  };
-}
-
 /** Two that follow each other. */
 function joined(one: Row, other: Row): Row {
   const broadcasts = (one.sent.broadcasts ?? 1) + (other.sent.broadcasts ?? 1);
-  return { sent: { ...one.sent, broadcasts }, frozen: merged(one.frozen, other.frozen) };
+  const room = one.sent.room === other.sent.room ? one.sent.room : AUDIENCE;
+  return { sent: { ...one.sent, room, broadcasts }, frozen: merged(one.frozen, other.frozen) };
 }
 
 function merged(one: FrozenBroadcast, other: FrozenBroadcast): FrozenBroadcast {
@@ -139,10 +126,14 @@ function added(one: string, other: string): string {
 /** No worker says that it sent it, or to how many. */
 export function asSent({
   seq,
+  room,
   sentAtUs,
   intendedAtUs,
-}: Pick<FreezeOrder, 'seq' | 'sentAtUs' | 'intendedAtUs'>): SentBroadcast {
-  return { seq, room: AUDIENCE, sentAtUs, intendedAtUs, stampedAtUs: sentAtUs, worker: '', via: 0, expected: null };
+  latencyFromAtUs,
+}: Pick<FreezeOrder, 'seq' | 'room' | 'sentAtUs' | 'intendedAtUs' | 'latencyFromAtUs'>): SentBroadcast {
+  const timed = latencyFromAtUs === undefined ? {} : { latencyFromAtUs };
+  const times = { sentAtUs, intendedAtUs, stampedAtUs: sentAtUs, ...timed };
+  return { seq, room, ...times, worker: '', via: 0, expected: null };
 }
 
 /** A row stands for all hosts. */

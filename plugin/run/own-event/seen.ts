@@ -10,8 +10,6 @@ export interface Seen {
   bytes: number;
   /** First copies so far. */
   reached: number;
-  /** Copies so far, also of those that are not counted. */
-  copies: number;
   /** In the ledger of every process that has seen it. */
   counted: boolean;
 }
@@ -20,13 +18,12 @@ export interface Seen {
 export function allSeen(sightings: Sightings[]): Seen[] {
   const byId = new Map<string, Seen>();
   for (const { ids } of sightings) {
-    for (const { id, firstAtUs, sentAt, bytes, reached, copies, counted } of ids) {
+    for (const { id, firstAtUs, sentAt, bytes, reached, counted } of ids) {
       const known = byId.get(id);
-      if (!known) byId.set(id, { id, firstAtUs, sentAt, bytes, reached, copies, counted });
+      if (!known) byId.set(id, { id, firstAtUs, sentAt, bytes, reached, counted });
       else {
         if (firstAtUs < known.firstAtUs) Object.assign(known, { firstAtUs, sentAt: sentAt ?? known.sentAt });
         known.reached += reached;
-        known.copies += copies;
         known.counted &&= counted;
       }
     }

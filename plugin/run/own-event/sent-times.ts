@@ -43,13 +43,32 @@ export function sentTimes(broadcasts: Stamped[], epochOffsetUs: number): { atUs:
   return { atUs };
 }
 
-/** @returns how far the system's clock is ahead of CLOCK_MONOTONIC, now */
-export function measureEpochOffsetUs(): number {
-  // The clock shows whole milliseconds: waits for the next one to begin.
-  const before = Date.now();
-  let now = before;
-  while (now === before) now = Date.now();
-  return now * 1000 - monotonicUs();
+/** Of the moment at which the system's clock went on: far less than what two clocks may differ by. */
+const PRECISE_US = 100;
+const MAX_TICKS = 20;
+
+/**
+ * The system's clock shows whole milliseconds, so the moment at which it goes on is taken: after the reading before the last one
+ * that showed the old millisecond, before the reading that follows the first one that showed the new. A process that was off the
+ * CPU anywhere in between looks at the next tick.
+ * @returns how far the system's clock is ahead of CLOCK_MONOTONIC, now
+ */
+export function measureEpochOffsetUs(epochMs = Date.now, clockUs = monotonicUs): number {
+  let best = { widthUs: Number.POSITIVE_INFINITY, offsetUs: 0 };
+  let fromUs = clockUs();
+  let ms = epochMs();
+  let betweenUs = clockUs();
+  for (let ticks = 0; ticks < MAX_TICKS && best.widthUs > PRECISE_US; ) {
+    const nextMs = epochMs();
+    const untilUs = clockUs();
+    if (nextMs !== ms) {
+      ticks++;
+      const widthUs = untilUs - fromUs;
+      if (widthUs < best.widthUs) best = { widthUs, offsetUs: nextMs * 1000 - (fromUs + untilUs) / 2 };
+    }
+    [fromUs, betweenUs, ms] = [betweenUs, untilUs, nextMs];
+  }
+  return best.offsetUs;
 }
 
 function span(us: number): string {

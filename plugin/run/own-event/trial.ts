@@ -1,13 +1,15 @@
 /** Before the load: does the event come, and are its id and its time where the options say? */
 import type { Socket } from 'socket.io-client';
 import { CapacityError } from '../../../protocol/errors.ts';
-import { formatJsonPath, valueAt } from '../../../protocol/json-path.ts';
-import { exampleOf, idOf } from '../../fleet/client/counted-event.ts';
+import { formatJsonPath, type JsonPath, valuesAt } from '../../../protocol/json-path.ts';
+import { AUDIENCE } from '../../../protocol/rooms.ts';
+import { exampleOf, idOf, roomNames } from '../../fleet/client/counted-event.ts';
 import type { Delivery } from '../../script/settings.ts';
 import { come } from '../receivers/come.ts';
-import type { OwnClient } from '../receivers/own-clients.ts';
+import type { Came, OwnClient } from '../receivers/own-clients.ts';
 import type { Publishers } from '../receivers/publishers.ts';
 import { pause } from '../wait.ts';
+import { findId } from './find-paths.ts';
 import { pathUnmatched } from './window.ts';
 
 /** A server may take a while to put a connection where it gets broadcasts, so a publisher tries more than once. */
@@ -25,36 +27,46 @@ export async function tryDelivery(
   publishers: Publishers | undefined,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const { socket: listener } = await come(client, signal);
+  const came = await come(client, signal);
+  const room = delivery.audience ? roomOf(came, delivery.audience) : AUDIENCE;
   try {
-    return await listen(listener, delivery, publishers, signal);
+    // Where nobody is in a room of the listener's, a publisher has none to send to.
+    if (room === undefined && publishers?.givesRooms) return undefined;
+    return await listen(came.socket, delivery, publishers, room ?? AUDIENCE, signal);
   } finally {
-    listener.disconnect();
+    came.socket.disconnect();
   }
+}
+
+function roomOf({ rooms = [], joined = [] }: Came, { client }: NonNullable<Delivery['audience']>): string | undefined {
+  const [first] = typeof client === 'string' ? rooms : roomNames(valuesAt(joined, client));
+  return first;
 }
 
 async function listen(
   listener: Socket,
   delivery: Delivery,
   publishers: Publishers | undefined,
+  room: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const { event, id: path, sentAt } = delivery;
   const own = new Set<string>();
   const others = new Set<string>();
   const arrived = Promise.withResolvers<void>();
-  let replaced: string | undefined;
+  let replaced: [example: string, at: JsonPath | undefined] | undefined;
   const done = new AbortController();
   listener.onAny((name: string, ...args: unknown[]) => {
     if (name !== event) {
       others.add(name);
       return;
     }
-    const id = idOf(valueAt(args, path));
+    const ids = valuesAt(args, path).map(idOf);
     const example = exampleOf(event, args);
-    if (id === undefined) arrived.reject(pathUnmatched(event, formatJsonPath(path), example));
-    else if (publishers?.givesIds && !own.has(id)) replaced = example;
-    else if (sentAt && valueAt(args, sentAt) === undefined) {
+    if (ids.length === 0 || ids.includes(undefined))
+      arrived.reject(pathUnmatched(event, formatJsonPath(path), example));
+    else if (publishers?.givesIds && !ids.some((id) => own.has(id as string))) replaced = [example, findId(args, own)];
+    else if (sentAt && valuesAt(args, sentAt).length === 0) {
       arrived.reject(pathUnmatched(event, formatJsonPath(sentAt), example));
     } else arrived.resolve();
   });
@@ -63,7 +75,7 @@ async function listen(
   ended.catch(() => {});
   const untilDone = AbortSignal.any([signal, done.signal]);
   for (let attempt = 0; attempt < TRIES && !untilDone.aborted; attempt++) {
-    const id = publishers?.tryOne();
+    const id = publishers?.tryOne(room);
     if (id !== undefined) own.add(id);
     await pause(TRY_MS, untilDone);
   }
@@ -72,15 +84,17 @@ async function listen(
     await ended;
     return undefined;
   }
-  if (replaced !== undefined) throw idReplaced(event, formatJsonPath(path), replaced);
+  if (replaced !== undefined) throw idReplaced(event, formatJsonPath(path), ...replaced);
   const instead = others.size > 0 ? `; it got ${[...others].slice(0, 10).join(', ')}` : '';
   return `A connection of the run got no \`${event}\` within ${(TRIES * TRY_MS) / 1000} s${instead}.`;
 }
 
-function idReplaced(event: string, path: string, example: string): CapacityError {
+function idReplaced(event: string, path: string, example: string, at: JsonPath | undefined): CapacityError {
   return new CapacityError(
     'DELIVERY_UNMATCHED',
     `the id that a publisher sent does not come back at ${path} of \`${event}\`: ${example}`,
-    'name the place where the server passes it on; or leave `$id` out of `publish.emit`, if the server gives ids of its own',
+    at
+      ? `it is at ${formatJsonPath(at)}: write that as \`delivery.id\``
+      : 'name the place where the server passes it on; or leave `$id` out of `publish.emit`, if the server gives ids of its own',
   );
 }

@@ -2,27 +2,21 @@
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { formatJsonPath } from '../../../protocol/json-path.ts';
-import { printable } from '../../../protocol/printable.ts';
 import type { Delivery } from '../../script/settings.ts';
 import { BROADCAST_PARTS, beginsPart } from '../broadcasts/window.ts';
 import type { RunContext } from '../context.ts';
 import type { OwnEventMeasured } from '../measurements/own-event.ts';
 import { measureAfterBroadcasts } from '../memory/at-rest.ts';
-import { pause } from '../wait.ts';
+import { pause, until } from '../wait.ts';
 import { Windows } from '../windows/cpu.ts';
 import { noteGenerator, resetGenerator } from '../windows/generator-loops.ts';
 import { Finalizer } from './finalizer.ts';
+import { roomsOf } from './rooms.ts';
 import { asSent } from './rows.ts';
-import { allSeen, type Seen } from './seen.ts';
 
 const POLL_MS = 250;
 /** While broadcasts are published. */
 const LOOK_MS = 1000;
-/** A fan-out that takes longer between its first two copies is none. */
-const FAN_OUT_US = 1e6;
-/** So few of them show nothing. */
-const MIN_IDS = 5;
-const MAX_ID_SHOWN = 60;
 
 /** @param onDrain called when the last broadcast is out */
 export async function measureOwnEvent(context: RunContext, delivery: Delivery, onDrain: () => void): Promise<void> {
@@ -31,10 +25,10 @@ export async function measureOwnEvent(context: RunContext, delivery: Delivery, o
   const { received: receivedBefore } = link.status;
   const windows = new Windows(context, () => link.status.received - receivedBefore);
   // Broadcasts that are under way now belong to nobody's count.
-  await link.sight(true);
-  const finalizer = new Finalizer(context, delivery.sentAt !== undefined);
+  const rooms = roomsOf(await link.sight(true), delivery);
+  const finalizer = new Finalizer(context, delivery, rooms);
   const published = await whileLooking(context, finalizer, async () => {
-    if (publishers) return publish(context, publishers, delivery, { finalizer, windows });
+    if (publishers) return publish(context, publishers, delivery, { finalizer, windows, rooms: [...rooms.keys()] });
     await listen(delivery, windows, signal);
     return 0;
   });
@@ -72,7 +66,7 @@ async function publish(
   { measurements, record, signal }: RunContext,
   publishers: NonNullable<RunContext['publishers']>,
   { publish: planned }: Delivery,
-  { finalizer, windows }: { finalizer: Finalizer; windows: Windows },
+  { finalizer, windows, rooms }: { finalizer: Finalizer; windows: Windows; rooms: string[] },
 ): Promise<number> {
   let published = 0;
   await publishers.publish(
@@ -80,8 +74,8 @@ async function publish(
       if (beginsPart(sent.seq - 1, planned?.count ?? 0)) void windows.next();
       published++;
       finalizer.published(sent);
-      const { seq, emittedAtUs, intendedAtUs } = sent;
-      measurements.sent.push(asSent({ seq, sentAtUs: emittedAtUs, intendedAtUs }));
+      const { seq, room, emittedAtUs, intendedAtUs } = sent;
+      measurements.sent.push(asSent({ seq, room, sentAtUs: emittedAtUs, intendedAtUs }));
       record.append('published', sent);
     },
     (seq, { message }) => {
@@ -89,6 +83,7 @@ async function publish(
       record.append('unsent', { seq, message });
     },
     signal,
+    rooms,
   );
   return published;
 }
@@ -103,28 +98,26 @@ async function listen({ seconds }: Delivery, windows: Windows, signal: AbortSign
 
 /** Ends early only when every connection has got every broadcast, and nothing else has come for a while. */
 async function drain(context: RunContext, finalizer: Finalizer, published: number): Promise<void> {
-  const { config, population, signal } = context;
-  const deadlineMs = performance.now() + config.drain.deadline * 1000;
+  const { config, signal } = context;
   let last = { reached: -1, atMs: performance.now() };
-  while (!signal.aborted && performance.now() < deadlineMs) {
-    const { broadcasts, reached } = await finalizer.look();
+  const isDone = async () => {
+    const { broadcasts, expected, reached } = await finalizer.look();
     if (reached !== last.reached) last = { reached, atMs: performance.now() };
     // With ids of the server's, those of the publishers' broadcasts are among them.
-    const atLeast = Math.max(broadcasts, published - finalizer.seen);
-    const isComplete = reached >= atLeast * population.connections();
-    if (isComplete && performance.now() - last.atMs >= config.drain.quiet * 1000) return;
-    await pause(POLL_MS, signal);
-  }
+    const isComplete = broadcasts >= published - finalizer.seen && reached >= expected;
+    return isComplete && performance.now() - last.atMs >= config.drain.quiet * 1000;
+  };
+  await until(isDone, config.drain.deadline * 1000, signal, POLL_MS);
 }
 
 async function finish({ measurements, record }: RunContext, finalizer: Finalizer, published: number): Promise<void> {
   await finalizer.finish();
-  const { rows, basis, seen, skipped, bytes, example } = finalizer;
+  const { rows, basis, seen, skipped, bytes, example, idsBeside } = finalizer;
   measurements.sent = rows.sent;
   measurements.frozen = rows.frozen;
   const found: Partial<OwnEventMeasured> = {
     ...{ latencyFrom: basis.from, sentAtUnusable: basis.unusable, untimed: basis.untimed },
-    ...{ published, seen, skipped, bytes, example },
+    ...{ published, seen, skipped, bytes, example, idsBeside },
   };
   if (measurements.ownEvent) Object.assign(measurements.ownEvent, found, { each: rows.each });
   record.append('own-event', found);
@@ -132,42 +125,14 @@ async function finish({ measurements, record }: RunContext, finalizer: Finalizer
 
 /**
  * Once connections are there, and before more of them come.
- * @throws CapacityError DELIVERY_UNMATCHED if the event arrives, and never with an id, or if no two connections get the same
+ * @throws CapacityError DELIVERY_UNMATCHED if the event arrives, and never with an id
  */
-export async function checkPath(context: RunContext, { event, id, publish }: Delivery): Promise<void> {
-  const sightings = await context.link.sight(false);
-  // Until a publisher begins, there may be nothing but messages to single users.
-  const single = publish ? [] : idsOfOneCopy(context, allSeen(sightings));
-  if (single.length > 0) throw idNotShared(event, formatJsonPath(id), single, context.population.connections());
+export async function checkPath({ link }: Pick<RunContext, 'link'>, { event, id, audience }: Delivery): Promise<void> {
+  const sightings = await link.sight(false);
   const example = sightings.find((one) => one.example !== undefined)?.example;
   if (example === undefined || sightings.some(({ ids }) => ids.length > 0)) return;
-  throw pathUnmatched(event, formatJsonPath(id), example);
-}
-
-/** @returns the ids since there were several connections, each of one copy; none if one of them has more, or there are few */
-function idsOfOneCopy({ link, measurements }: RunContext, seen: Seen[]): Seen[] {
-  const { ramps, expectedAtOnce } = measurements;
-  // Who leaves, or never came, gets nothing.
-  if (expectedAtOnce === null || link.status.failed > 0) return [];
-  let connections = 0;
-  const several = ramps.find((ramp) => {
-    connections += ramp.connections;
-    return connections >= MIN_IDS;
-  });
-  const sinceUs = several?.endedAtUs ?? Number.POSITIVE_INFINITY;
-  // Of later ones, other copies can be under way.
-  const untilUs = monotonicUs() - FAN_OUT_US;
-  const ripe = seen.filter(({ firstAtUs }) => firstAtUs > sinceUs && firstAtUs < untilUs);
-  return ripe.length >= MIN_IDS && ripe.every(({ copies }) => copies === 1) ? ripe : [];
-}
-
-function idNotShared(event: string, path: string, single: Seen[], connections: number): CapacityError {
-  const examples = single.slice(0, 3).map(({ id }) => printable(JSON.stringify(id), MAX_ID_SHOWN));
-  return new CapacityError(
-    'DELIVERY_UNMATCHED',
-    `each of ${single.length} ids at ${path} of \`${event}\` came to one of ${connections} connections only: ${examples.join(', ')}, …`,
-    'name the place of an id that all copies of a broadcast have, or count an event that goes to everybody',
-  );
+  const paths = audience ? [id, audience.event] : [id];
+  throw pathUnmatched(event, paths.map(formatJsonPath).join(' and '), example);
 }
 
 export function pathUnmatched(event: string, path: string, example: string): CapacityError {

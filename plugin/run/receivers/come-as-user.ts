@@ -2,9 +2,8 @@
 import { CapacityError } from '../../../protocol/errors.ts';
 import { printable } from '../../../protocol/printable.ts';
 import type { EngineOptions } from '../../script/options/engine-options.ts';
-import { contextOf, loadHelpers, loadProcessor } from '../../virtual-user/artillery.ts';
+import { contextOf, loadHelpers, loadHttpEngine, loadProcessor } from '../../virtual-user/artillery.ts';
 import { type FlowError, toFlowError } from '../../virtual-user/flow-error.ts';
-import { loadHttpEngine } from '../../virtual-user/http-engine.ts';
 import { Meter } from '../../virtual-user/meter.ts';
 import { compileScenario } from '../../virtual-user/scenario.ts';
 import { Signals } from '../../virtual-user/signals.ts';
@@ -45,18 +44,20 @@ export async function comeAsUser(
     close();
     signal.throwIfAborted();
     if (error instanceof CapacityError) throw error;
-    throw made.find(({ failure }) => failure)?.failure ?? stopped(connection.url, toFlowError(error));
+    const { failure } = made.find((one) => one.failure) ?? {};
+    if (!failure) throw stopped(connection.url, toFlowError(error));
+    throw player?.refusal === undefined ? failure : afterLogin(connection.url, player.refusal, failure);
   }
 }
 
 async function prepare(
   { connection }: OwnClient,
-  { script, arrival, vars, timeoutMs, artillery }: OwnUser,
+  { script, arrival, vars, timeoutMs, roomsVariable, artillery }: OwnUser,
   newConnection: () => UserConnection,
 ) {
   const helpers = await loadHelpers(artillery);
   const config: EngineOptions = {
-    ...{ client: 'official', connection, timeoutMs, thinkJitter: script.config.defaults?.think?.jitter },
+    ...{ client: 'official', connection, timeoutMs, roomsVariable, thinkJitter: script.config.defaults?.think?.jitter },
     baseNamespace: connection.namespace === '/' ? '' : connection.namespace,
     ...{ retry: undefined, reconnection: undefined, localAddresses: [], disconnectRatePerSec: 1000 },
   };
@@ -74,4 +75,9 @@ async function prepare(
 function stopped(target: string, { code, message }: FlowError): Refused {
   const said = printable(message === code ? code : `${code}: ${message}`, MAX_SAID);
   return new Refused(target, said);
+}
+
+/** A login by HTTP was refused before, which no step noticed. */
+function afterLogin(target: string, refusal: string, failure: CapacityError): Refused {
+  return new Refused(target, `${refusal}; then ${failure instanceof Refused ? failure.said : failure.message}`);
 }

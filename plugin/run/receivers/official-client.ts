@@ -26,6 +26,8 @@ export interface PingCycle {
 export interface Listeners {
   /** Gets all events, also those that the server sends at once. */
   onAny?: Listener | undefined;
+  /** Gets the acknowledgements of events for which the run asks for one. */
+  onAck?: ((event: string, args: unknown[]) => void) | undefined;
   onOpen?: ((cycle: PingCycle) => void) | undefined;
 }
 
@@ -44,7 +46,7 @@ export async function connectOfficial(
   throw await unreachable(connection, failure);
 }
 
-/** The server lets a client of the run not in, or a step of the flow by which it comes has failed. */
+/** The server refused a connection of the run's own clients, or a step of the flow that leads to it failed. */
 export class Refused extends CapacityError {
   /** In the server's words. */
   readonly said: string;
@@ -171,7 +173,7 @@ async function unreachable(connection: ConnectionTarget, error: ClientError): Pr
 }
 
 const HANGS_UP =
-  'check that it is a Socket.IO 4 server, its path and its certificate; or it hangs up on whom it does not know: the clients of the run come as the virtual users of the first scenario, `clients` names another one';
+  'check that it is a Socket.IO 4 server, its path and its certificate. It may also close connections that do not log in: the clients of the run connect as the virtual users of the first scenario do; name another scenario for them in `clients`';
 
 function refused(target: string, { message, data }: Error & { data?: unknown }): Refused {
   const said = data === undefined ? message : `${message} ${JSON.stringify(data)}`;

@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import type { Socket } from 'socket.io-client';
 import { EVENTS } from '../../../protocol/events.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
+import { variablesOfBefore } from '../../script/handed-over.ts';
 import { folderOf } from '../../script/options/files.ts';
 import { ENGINE, type Scenario, type Script } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
@@ -29,6 +30,7 @@ export interface OwnUser {
   arrival: Arrival;
   vars: Record<string, unknown>;
   timeoutMs: number;
+  roomsVariable: string | undefined;
   /** Events of which an acknowledgement is asked for, whether or not the flow does. */
   asked: string[];
   /** Folder of Artillery. */
@@ -51,7 +53,10 @@ interface PayloadSpec {
 type Of = Pick<
   Settings,
   'connection' | 'engine' | 'engineOptions' | 'external' | 'clients' | 'delivery' | 'target' | 'tls'
->;
+> & {
+  /** Further events of which an acknowledgement is asked for. */
+  asked?: string[];
+};
 
 export class OwnClients {
   /** To the target, before anything of a virtual user. */
@@ -111,16 +116,17 @@ export class OwnClients {
   #client(until: Parameters<typeof arrivalOf>[1], index = this.#taken++): OwnClient {
     const { connection } = this;
     if (!this.#scenario) return { connection };
-    const { engineOptions, delivery } = this.#settings;
+    const { engineOptions, delivery, asked = [] } = this.#settings;
     const arrival = arrivalOf(this.#scenario, until);
     // Artillery need not be loaded for it.
     if (arrival.isBare) return { connection };
     const user = {
       script: { ...this.#script, scenarios: [] },
       arrival,
-      vars: this.#row(index),
+      vars: { ...variablesOfBefore(), ...this.#row(index) },
       timeoutMs: engineOptions?.timeoutMs ?? 10_000,
-      asked: [EVENTS.joinRoom, ...(delivery?.join === undefined ? [] : [delivery.join])],
+      roomsVariable: engineOptions?.roomsVariable,
+      asked: [EVENTS.joinRoom, ...asked, ...(delivery?.join === undefined ? [] : [delivery.join])],
       artillery: artilleryFolder(),
     };
     return { connection, user };
@@ -167,4 +173,8 @@ export interface Came {
   socket: Socket;
   /** How it was made, with what the flow has brought. */
   connection: ConnectionTarget;
+  /** Arguments of the event by which it joined. */
+  joined?: unknown[];
+  /** That its user has named. */
+  rooms?: string[];
 }

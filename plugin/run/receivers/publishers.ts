@@ -4,6 +4,8 @@
  */
 import type { Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import { countedAs } from '../../../protocol/counted-as.ts';
+import { AUDIENCE } from '../../../protocol/rooms.ts';
 import type { PublishOptions } from '../../script/options/delivery-options.ts';
 import { pause } from '../wait.ts';
 import { come } from './come.ts';
@@ -14,6 +16,10 @@ export interface Published {
   /** From 1. */
   seq: number;
   id: string;
+  /** That it goes to; `''` if there is only one. */
+  room: string;
+  /** As the ledgers have it, if the server sends it in the namespace of its publisher. */
+  countedAs: string;
   emittedAtUs: number;
   intendedAtUs: number;
   /** As it stands in the payload. */
@@ -22,10 +28,13 @@ export interface Published {
 
 /** In which the publishers of one run start. */
 const LEAD_US = 200_000;
-const PLACEHOLDER = /\$(id|sentAt)\b/g;
+const PLACEHOLDER = /\$(id|sentAt|room)\b/g;
+
+/** `hasRooms`: the event goes to rooms. */
+type Options = PublishOptions & { hasRooms?: boolean };
 
 export class Publishers {
-  readonly #options: PublishOptions;
+  readonly #options: Options;
   readonly #sockets: Socket[];
   readonly #name: string;
   /** Why the connection of a publisher has ended. */
@@ -33,7 +42,7 @@ export class Publishers {
 
   readonly #acknowledged: boolean;
 
-  private constructor(options: PublishOptions, sockets: Socket[], name: string, acknowledged: boolean) {
+  private constructor(options: Options, sockets: Socket[], name: string, acknowledged: boolean) {
     this.#options = options;
     this.#acknowledged = acknowledged;
     this.#sockets = sockets;
@@ -47,7 +56,7 @@ export class Publishers {
    */
   static async connect(
     clients: Pick<OwnClients, 'nextReceiver' | 'asksFor'>,
-    options: PublishOptions,
+    options: Options,
     name: string,
     signal: AbortSignal,
   ): Promise<Publishers> {
@@ -68,20 +77,35 @@ export class Publishers {
     return this.#sockets.filter((socket) => socket.connected).length;
   }
 
-  /** Whether the ids are the run's own. */
+  /** Whether a broadcast is known by what the run sends, and so missed if nobody gets it. */
   get givesIds(): boolean {
-    return mentions(this.#options.emit.args, '$id');
+    const { args } = this.#options.emit;
+    return mentions(args, '$id') && (!this.#options.hasRooms || mentions(args, '$room'));
+  }
+
+  /** Whether the run decides where a broadcast goes. */
+  get givesRooms(): boolean {
+    return mentions(this.#options.emit.args, '$room');
   }
 
   /** One outside the schedule. @returns its id */
-  tryOne(): string {
+  tryOne(room: string): string {
     const id = `${this.#name}-trial`;
-    this.#emit(this.#sockets[0] as Socket, id, Date.now());
+    this.#emit(this.#sockets[0] as Socket, { id, room, sentAt: Date.now() });
     return id;
   }
 
-  /** On an absolute schedule. @returns what was sent; the rest, and why not, goes to `onFailed` */
-  async publish(onSent: (sent: Published) => void, onFailed: (seq: number, error: Error) => void, signal: AbortSignal) {
+  /**
+   * On an absolute schedule.
+   * @param rooms to which broadcasts go in turn, where the run decides
+   * @returns what was sent; the rest, and why not, goes to `onFailed`
+   */
+  async publish(
+    onSent: (sent: Published) => void,
+    onFailed: (seq: number, error: Error) => void,
+    signal: AbortSignal,
+    rooms: string[] = [],
+  ): Promise<void> {
     const { count, every, users } = this.#options;
     const startUs = monotonicUs() + LEAD_US;
     for (let index = 0; index < count; index++) {
@@ -90,7 +114,10 @@ export class Publishers {
       if (signal.aborted) return;
       const [id, sentAt, emittedAtUs] = [`${this.#name}-${seq}`, Date.now(), monotonicUs()];
       const socket = this.#sockets[index % users] as Socket;
-      if (this.#emit(socket, id, sentAt)) onSent({ seq, id, sentAt, emittedAtUs, intendedAtUs });
+      const room = (this.givesRooms && rooms[index % rooms.length]) || AUDIENCE;
+      const counted = countedAs({ namespace: namespaceOf(socket), room, id });
+      if (this.#emit(socket, { id, room, sentAt }))
+        onSent({ seq, id, room, countedAs: counted, sentAt, emittedAtUs, intendedAtUs });
       else onFailed(seq, new Error(`the connection of its publisher had ended: ${this.#ends.get(socket)}`));
     }
   }
@@ -101,20 +128,26 @@ export class Publishers {
   }
 
   /** @returns false if the publisher is not connected: the client would keep the event and send it later */
-  #emit(socket: Socket, id: string, sentAt: number): boolean {
+  #emit(socket: Socket, values: Values): boolean {
     if (!socket.connected) return false;
     const { event, args } = this.#options.emit;
     const acknowledged = this.#acknowledged ? [() => {}] : [];
-    socket.emit(event, ...args.map((value) => fill(value, { id, sentAt })), ...acknowledged);
+    socket.emit(event, ...args.map((value) => fill(value, values)), ...acknowledged);
     return true;
   }
 }
 
+interface Values {
+  id: string;
+  sentAt: number;
+  room: string;
+}
+
 /** A text that is nothing but a placeholder becomes the value itself, so that the time can be a number. */
-function fill(value: unknown, values: { id: string; sentAt: number }): unknown {
+function fill(value: unknown, values: Values): unknown {
   if (value === '$id') return values.id;
   if (value === '$sentAt') return values.sentAt;
-  if (typeof value === 'string') return value.replace(PLACEHOLDER, (_, name: 'id' | 'sentAt') => String(values[name]));
+  if (typeof value === 'string') return value.replace(PLACEHOLDER, (_, name: keyof Values) => String(values[name]));
   if (Array.isArray(value)) return value.map((one) => fill(one, values));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, fill(one, values)]));
@@ -122,4 +155,9 @@ function fill(value: unknown, values: { id: string; sentAt: number }): unknown {
 
 function mentions(args: unknown[], placeholder: string): boolean {
   return JSON.stringify(args).includes(placeholder);
+}
+
+/** Its types hide it. */
+function namespaceOf(socket: Socket): string {
+  return (socket as unknown as { nsp: string }).nsp;
 }

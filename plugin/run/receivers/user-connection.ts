@@ -13,6 +13,10 @@ interface Carried {
   socket: Socket;
   /** As it was made. */
   connection: ConnectionTarget;
+  /** What it joined by. */
+  joined?: unknown[];
+  /** That it is in. */
+  rooms?: string[];
 }
 
 interface Wanted {
@@ -68,26 +72,34 @@ export class UserConnection implements FleetConnection {
   }
 
   emit(namespace: string, event: Emission['event'], args: unknown[]): void {
-    const acknowledged = this.#options.asked.includes(event) ? [() => {}] : [];
+    const { asked, listeners } = this.#options;
+    const acknowledged = asked.includes(event) ? [(...answer: unknown[]) => listeners.onAck?.(event, answer)] : [];
+    this.#noteJoin(namespace, event, args);
     this.carried.get(namespace)?.socket.emit(event, ...args, ...acknowledged);
   }
 
   async emitWithAck(namespace: string, event: string, args: unknown[], timeoutMs: number): Promise<unknown[]> {
     const { socket } = this.carried.get(namespace) ?? {};
+    this.#noteJoin(namespace, event, args);
     return new Promise((resolve, reject) => {
+      const settle = (report: () => void) => {
+        clearTimeout(timer);
+        socket?.off('disconnect', onDisconnect);
+        report();
+      };
+      const onDisconnect = (reason: string) => settle(() => reject(new FleetError('closed', reason)));
       const timer = setTimeout(
-        () => reject(new FleetError('ack_timeout', `no acknowledgement of ${event}`)),
+        () => settle(() => reject(new FleetError('ack_timeout', `no acknowledgement of ${event}`))),
         timeoutMs,
       );
-      socket?.once('disconnect', (reason) => {
-        clearTimeout(timer);
-        reject(new FleetError('closed', reason));
-      });
-      socket?.emit(event, ...args, (...answer: unknown[]) => {
-        clearTimeout(timer);
-        resolve(answer);
-      });
+      socket?.once('disconnect', onDisconnect);
+      socket?.emit(event, ...args, (...answer: unknown[]) => settle(() => resolve(answer)));
     });
+  }
+
+  #noteJoin(namespace: string, event: string, args: unknown[]): void {
+    const carried = this.carried.get(namespace);
+    if (carried && this.#options.asked.includes(event)) carried.joined = args;
   }
 
   on(namespace: string, event: string, listener: Wanted['listener']): () => void {
@@ -99,6 +111,10 @@ export class UserConnection implements FleetConnection {
   /** There is no process between that could keep them. */
   keep(namespace: string, event: string, keeper: Keeper): Kept {
     return { take() {}, hold() {}, close: this.on(namespace, event, (args) => keeper.put(args)) };
+  }
+
+  enter(rooms: string[]): void {
+    for (const carried of this.carried.values()) carried.rooms = rooms;
   }
 
   /** It does not stay, and so has nothing to send again and again. */

@@ -32,17 +32,15 @@ export async function requireAllWorkers(
   }
 }
 
-/** Workers of other versions have no id of their own, and a verdict of their own: WORKER_URLS_WRONG. */
 function requireDistinct(workers: WorkerStats[]): void {
-  const known = workers.filter(({ instance }) => instance !== undefined);
-  const twice = repeated(known, ({ instance }) => instance as string);
+  const twice = repeated(workers, ({ instance }) => instance);
   if (twice) {
     throw new CapacityError(
       'WORKER_URLS_WRONG',
       `${twice.length} control addresses lead to the same process, ${twice[0]?.worker}, whose memory and connections would count ${twice.length} times`,
     );
   }
-  const alike = repeated(known, ({ worker }) => worker);
+  const alike = repeated(workers, ({ worker }) => worker);
   if (!alike) return;
   throw new CapacityError(
     'WORKER_URLS_WRONG',

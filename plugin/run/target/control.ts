@@ -1,6 +1,5 @@
 /** What a run asks of the server's workers, through their control ports; of a server without any, nothing. */
 import type { ControlClients } from '../../samplers/index.ts';
-import { tellMemory } from '../../script/options/worker-sources.ts';
 import type { Settings } from '../../script/settings.ts';
 
 export type Control = Pick<
@@ -43,6 +42,6 @@ export const NO_CONTROL: Control = {
 
 /** @returns the settings without everything that workers would have to be asked for; memory that nobody reads needs no warm-up */
 export function withoutControl(config: Settings): Settings {
-  const warmUp = tellMemory(config.workerSources) ? config.warmUp : 0;
+  const warmUp = config.workerSources ? config.warmUp : 0;
   return { ...config, warmUp, singleRoundTrips: 0, broadcasts: { ...config.broadcasts, count: 0 } };
 }

@@ -12,8 +12,8 @@ export function requireFittingPayload(
 ): void {
   const needed = bytes + (binary ? 0 : ENVELOPE_BYTES);
   for (const { worker, server } of workers) {
-    // Other versions and other servers may not tell, or not as a number; 0 is no limit.
-    const limit = Number(server?.options.maxHttpBufferSize);
+    // Other servers may not tell, or not as a number; 0 is no limit.
+    const limit = Number(server.options.maxHttpBufferSize);
     if (!(limit > 0 && limit < needed)) continue;
     throw new CapacityError(
       'CONFIG_INVALID',

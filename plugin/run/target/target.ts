@@ -7,10 +7,17 @@ import { isLoopback } from '../../../protocol/machine/loopback.ts';
 import { partsReplacedBy, whyNot } from '../../../server/stack/fault.ts';
 import { listens } from '../../../server/stack/ports.ts';
 import { defaultStateDir, findStack, type Stack, type StackState, startStack } from '../../../server/stack/stack.ts';
-import { connectionsTo, type LayerPids, listenersOn, ServerProcesses } from '../../samplers/index.ts';
+import {
+  connectionsTo,
+  type FullestProcess,
+  fullestOf,
+  type LayerPids,
+  ServerProcesses,
+} from '../../samplers/index.ts';
 import { sourcesByLayer } from '../../script/options/worker-sources.ts';
 import { ENGINE } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
+import { Listeners, portOf } from './listeners.ts';
 
 export interface Target {
   url: string;
@@ -26,6 +33,8 @@ export interface Target {
   identities(): Record<string, string>;
   /** Files and sockets that its processes have open, where only that tells of their connections; undefined if unknown. */
   openFiles(): Promise<number | undefined>;
+  /** Which of its processes is nearest to its limit of open files, where no worker tells; undefined if unknown. */
+  fullest(): Promise<FullestProcess | undefined>;
   /** Connections to its port on this machine but those of this process, where only that tells of others; undefined if unknown. */
   connections(): Promise<number | undefined>;
   /** Undefined for a server of the user's own, to which a run does nothing but by the user's command. */
@@ -120,6 +129,7 @@ function ofStack(stack: Stack, close: () => Promise<void>): Target {
     unlayered: async () => [],
     identities: () => stack.identities(),
     openFiles: async () => undefined,
+    fullest: async () => undefined,
     connections: async () => undefined,
     stack: {
       fault: (fault) => stack.fault(fault),
@@ -172,30 +182,13 @@ function ownServer(config: Settings): Target {
       ...Object.fromEntries(Object.entries(others).map(([layer, one]) => [layer, one.identity()])),
     }),
     openFiles: async () => (control ? undefined : processes?.openFiles()),
+    fullest: async () => (control ? undefined : fullestOf((await processes?.pids()) ?? (await listeners.read()) ?? [])),
     connections: async () =>
       control || !processes || !isLoopback(new URL(url).hostname) ? undefined : connectionsTo(portOf(url)),
     stack: undefined,
     isHere: processes !== undefined,
     close: async () => {},
   };
-}
-
-/** Processes that listen on the target, such as a proxy of which nothing else tells. */
-class Listeners {
-  readonly #url: URL;
-  #pids: Promise<number[] | undefined> | undefined;
-
-  constructor(url: string) {
-    this.#url = new URL(url);
-  }
-
-  /** @returns none if the target is elsewhere; undefined if they are not known */
-  async read(): Promise<number[] | undefined> {
-    if (!isLoopback(this.#url.hostname)) return [];
-    // To look through the open files of all processes takes long once there are connections.
-    this.#pids ??= listenersOn(portOf(this.#url.href));
-    return this.#pids;
-  }
 }
 
 /** By layer, the processes that the settings name. @throws CapacityError PROCESS_NOT_FOUND */
@@ -207,11 +200,6 @@ function processesOf(config: Settings): Record<string, ServerProcesses> {
       new ServerProcesses(query, layer === 'worker' ? 'workers' : `layers.${layer}`),
     ]),
   );
-}
-
-function portOf(url: string): number {
-  const { port, protocol } = new URL(url);
-  return Number(port) || (/^(https|wss):$/.test(protocol) ? 443 : 80);
 }
 
 /** Not a reason of the verdict: no figure depends on it. */

@@ -2,7 +2,7 @@
 import { EVENTS } from '../../../protocol/events.ts';
 import { addWarning, type RunContext } from '../context.ts';
 import type { MessagesMeasured } from '../measurements/client-messages.ts';
-import { pause } from '../wait.ts';
+import { pause, until } from '../wait.ts';
 import { mark, windowSince } from './cpu.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
 import { HOLD_PARTS } from './idle.ts';
@@ -17,14 +17,16 @@ export async function measureMessages(context: RunContext, measured: MessagesMea
   const before = await link.messages('rest');
   await control.batches();
   await resetGenerator(context);
-  let { sent } = await link.messages('measure');
+  let { sent, unanswered } = await link.messages('measure');
   const first = sent;
+  measured.unanswered = [unanswered];
   const beganMs = performance.now();
   for (let part = 0; part < HOLD_PARTS && !signal.aborted; part++) {
     const begin = await mark(context);
     await pause((config.hold * 1000) / HOLD_PARTS, signal);
     const before = sent;
-    ({ sent } = await link.messages('measure'));
+    ({ sent, unanswered } = await link.messages('measure'));
+    measured.unanswered.push(unanswered);
     measurements.cpu.messages.push(await windowSince(context, begin, sent - before));
   }
   const rest = await link.messages('rest');
@@ -43,14 +45,13 @@ function checkHandled(
   { steps, workers }: MessagesMeasured,
   { atLeast, atMost }: { atLeast: number; atMost: number },
 ): void {
-  const { config, control, signal } = context;
-  const isCounted = workers.length === control.size && workers.every(({ ownHandler }) => ownHandler !== undefined);
+  const { config, signal } = context;
   const isContract = steps.every(
     ({ namespace = config.connection.namespace, event, acknowledge }) =>
       namespace === '/' && event === EVENTS.eventBatch && acknowledge,
   );
-  if (signal.aborted || workers.length === 0 || !isCounted || !isContract) return;
-  const handled = workers.reduce((sum, { batches, ownHandler = 0 }) => sum + batches + ownHandler, 0);
+  if (signal.aborted || workers.length === 0 || !isContract) return;
+  const handled = workers.reduce((sum, { batches, ownHandler }) => sum + batches + ownHandler, 0);
   if (handled >= atLeast && handled <= atMost) return;
   const [bound, share] = handled > atMost ? ['at most', atMost] : ['at least', atLeast];
   addWarning(
@@ -64,10 +65,6 @@ const POLL_MS = 100;
 
 /** No more is sent, so that what is still unanswered after the drain is unanswered for good. */
 export async function endMessages({ link, config, signal }: RunContext): Promise<void> {
-  let { unanswered } = await link.messages('stop');
-  const deadlineMs = performance.now() + config.drain.deadline * 1000;
-  while (unanswered > 0 && performance.now() < deadlineMs && !signal.aborted) {
-    await pause(POLL_MS, signal);
-    ({ unanswered } = await link.messages('stop'));
-  }
+  const areAnswered = async () => (await link.messages('stop')).unanswered === 0;
+  await until(areAnswered, config.drain.deadline * 1000, signal, POLL_MS);
 }

@@ -7,6 +7,8 @@ import type { Population } from '../population.ts';
 export interface Mark {
   cpu: LayerCpu;
   connections: number;
+  /** Reading takes time, on a busy machine much of it: the CPU was used until some moment between these two. */
+  askedAtMs: number;
   atMs: number;
 }
 
@@ -15,7 +17,8 @@ export type WindowContext = { sampler: Pick<Sampler, 'cpu'>; population: Pick<Po
 
 export async function mark({ sampler, population }: WindowContext): Promise<Mark> {
   const connections = population.connections();
-  return { cpu: await sampler.cpu(), connections, atMs: performance.now() };
+  const askedAtMs = performance.now();
+  return { cpu: await sampler.cpu(), connections, askedAtMs, atMs: performance.now() };
 }
 
 /** @param units connections made, or messages delivered, since `begin` */
@@ -66,10 +69,12 @@ export class Windows {
 }
 
 /** Of the layers that could be read at both ends. */
-function between(begin: Pick<Mark, 'cpu' | 'atMs'>, end: Pick<Mark, 'cpu' | 'atMs'>, units: number): CpuWindow {
+function between(begin: Omit<Mark, 'connections'>, end: Pick<Mark, 'cpu' | 'atMs'>, units: number): CpuWindow {
   const used = Object.entries(end.cpu).flatMap(([layer, us]) => {
     const before = begin.cpu[layer];
     return before === undefined ? [] : [[layer, us - before] as const];
   });
-  return { seconds: (end.atMs - begin.atMs) / 1000, cpuUs: Object.fromEntries(used), units };
+  const seconds = (end.atMs - begin.atMs) / 1000;
+  const secondsAtMost = (end.atMs - begin.askedAtMs) / 1000;
+  return { seconds, secondsAtMost, cpuUs: Object.fromEntries(used), units };
 }

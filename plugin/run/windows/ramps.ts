@@ -1,19 +1,18 @@
 /** Parts of the run in which connections are made: the phases with arrivals between two pauses. */
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import type { ConnectionsPerUser } from '../../script/load/flow.ts';
-import { connectingSeconds } from '../../script/load/load-profile.ts';
 import { arrivalsOf, type Phase } from '../../script/load/phases.ts';
 import type { Ramp } from '../measurements/windows.ts';
 
 /** Begins a ramp, or adds the phase to the one that has not ended. */
-export function addPhase(ramps: Ramp[], phase: Phase, perUser: ConnectionsPerUser): void {
+export function addPhase(ramps: Ramp[], phase: Phase): void {
   let ramp = ramps.at(-1);
   if (!ramp || ramp.endedAtUs !== Number.POSITIVE_INFINITY) {
     ramp = { beganAtUs: monotonicUs(), endedAtUs: Number.POSITIVE_INFINITY, seconds: 0, connections: 0 };
     ramps.push(ramp);
   }
-  ramp.seconds += connectingSeconds(phase, perUser);
-  ramp.connections += arrivalsOf(phase) * perUser.count;
+  const arrivals = arrivalsOf(phase);
+  ramp.seconds += arrivals > 0 ? (phase.duration ?? 0) : 0;
+  ramp.connections += arrivals;
 }
 
 /** When all have connected and joined, or time was up. */

@@ -7,9 +7,9 @@ import type { WorkerMachine, WorkerResources } from '../../../protocol/events.ts
 import { type CpuQuota, readCgroup } from '../../../protocol/machine/cgroup.ts';
 import { type CpuReading, readCpu } from '../../../protocol/machine/kernel.ts';
 import { allowedCpus } from '../../../protocol/machine/usable.ts';
-import type { MachineShares } from '../../../protocol/result/machine.ts';
+import type { MachineShares, Throttled } from '../../../protocol/result/machine.ts';
 import { type MachineTotals, sharesBetween } from '../../samplers/index.ts';
-import type { GeneratorWindow, ShareWindow, Throttled } from '../measurements/generator.ts';
+import type { GeneratorWindow, ShareWindow } from '../measurements/generator.ts';
 import type { Measurements } from '../measurements/measurements.ts';
 
 /** The generator among the workers. */
@@ -128,10 +128,11 @@ function noteShares(
 ): void {
   const now = from && to && sharesBetween(from, to);
   const before = machineShares[window];
-  if (now && (!before || takenByOthers(now) > takenByOthers(before))) machineShares[window] = now;
+  if (now && (!before || takenShare(now) > takenShare(before))) machineShares[window] = now;
 }
 
-function takenByOthers({ cores, othersCores, stealCores }: MachineShares): number {
+/** What others took of the CPUs: 1 is all. */
+export function takenShare({ cores, othersCores, stealCores }: MachineShares): number {
   return ((othersCores ?? 0) + stealCores) / cores;
 }
 
@@ -162,7 +163,7 @@ function noteCpu(
     noted.set(machine, windows);
   };
   note(machineIdle, idleUs, Math.min);
-  if (from.stealUs !== undefined && to.stealUs !== undefined) note(machineSteal, to.stealUs - from.stealUs, Math.max);
+  note(machineSteal, to.stealUs - from.stealUs, Math.max);
 }
 
 /** As it is now, with the highest so far of what goes up and down. */
@@ -174,11 +175,7 @@ function highest(before: WorkerResources | undefined, now: WorkerResources): Wor
   return {
     ...now,
     openFiles: max(before.openFiles, now.openFiles),
-    machine: {
-      ...machine,
-      usedBytes: max(before.machine.usedBytes, machine.usedBytes),
-      tcpSockets: max(before.machine.tcpSockets, machine.tcpSockets),
-    },
+    machine: { ...machine, usedBytes: max(before.machine.usedBytes, machine.usedBytes) },
   };
 }
 

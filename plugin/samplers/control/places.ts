@@ -20,17 +20,12 @@ export async function placesOf(url: string, look: LookupAll): Promise<ControlPla
   return addresses.length > 1 ? addresses.map((address) => ({ url, address })) : [{ url, address: undefined }];
 }
 
-/** Of the addresses of one kind only: a host with one of each kind is one host. Empty for what is an address itself, or has none. */
+/** Of one kind, IPv4 if there is any: a host with one of each kind is one host. Empty for what is an address itself, or has none. */
 export async function addressesOf(url: string, look: LookupAll): Promise<LookupAddress[]> {
   const { hostname } = new URL(url);
   if (isIP(hostname) !== 0 || hostname.startsWith('[') || hostname === 'localhost') return [];
   const all = await look(hostname).catch(() => []);
-  const ofKind = (kind: number) => all.filter(({ family }) => family === kind);
-  const [four, six] = [ofKind(4), ofKind(6)];
-  return distinct(four.length > 1 || six.length <= 1 ? (four.length > 0 ? four : six) : six);
-}
-
-function distinct(addresses: LookupAddress[]): LookupAddress[] {
-  const byText = new Map(addresses.map((one) => [one.address, one]));
+  const kind = Math.min(...all.map(({ family }) => family));
+  const byText = new Map(all.filter(({ family }) => family === kind).map((one) => [one.address, one]));
   return [...byText.values()].sort((a, b) => (a.address < b.address ? -1 : 1));
 }

@@ -14,13 +14,6 @@ export function workerMachines(resources: WorkerResources[]): { machine: WorkerM
   });
 }
 
-/** @returns TCP sockets of a machine's workers: those of a network namespace once */
-export function tcpSocketsOf(workers: WorkerResources[]): number | undefined {
-  const namespaces = new Map(workers.map(({ machine }) => [machine.networkNamespace, machine.tcpSockets]));
-  const counts = [...namespaces.values()];
-  return counts.includes(undefined) ? undefined : counts.reduce((sum: number, count) => sum + (count ?? 0), 0);
-}
-
 /**
  * @returns the memory limits of the workers' containers; empty unless each worker has one that is below its machine's memory,
  *   and none is the generator's own, which has more in it

@@ -97,25 +97,13 @@ export class ControlClients {
     return Promise.all(this.#workers.map((worker) => worker.request('stats', [], timeoutMs)));
   }
 
-  /** @returns of the workers that have the request, since it was made before */
-  async batches(): Promise<WorkerBatches[]> {
-    return this.#ofThoseThatKnow('batches');
+  /** @returns since it was asked before */
+  batches(): Promise<WorkerBatches[]> {
+    return Promise.all(this.#workers.map((worker) => worker.request('batches')));
   }
 
-  /** @returns of the workers that have the request */
-  async resources(): Promise<WorkerResources[]> {
-    return this.#ofThoseThatKnow('resources');
-  }
-
-  /** Older versions lack some requests. */
-  async #ofThoseThatKnow<E extends 'batches' | 'resources'>(event: E): Promise<Answer<E>[]> {
-    const asked = this.#workers.map((worker) =>
-      worker.request(event).catch((error) => {
-        if ((error as CapacityError).code === 'UNKNOWN_REQUEST') return undefined;
-        throw error;
-      }),
-    );
-    return (await Promise.all(asked)).filter((one) => one !== undefined);
+  resources(): Promise<WorkerResources[]> {
+    return Promise.all(this.#workers.map((worker) => worker.request('resources')));
   }
 
   /** Begins or ends the recording of every worker's event loop. Nothing rests on it: a worker that cannot is left out. */
@@ -129,12 +117,12 @@ export class ControlClients {
     for (const worker of this.#workers) await worker.request('gc', [], GC_TIMEOUT_MS);
   }
 
-  /** @returns of the whole cluster, as one worker's adapter counts them; undefined if its version, or its adapter, cannot tell */
+  /** @returns of the whole cluster, as one worker's adapter counts them; undefined if that cannot tell */
   async servers(): Promise<number | undefined> {
     try {
       return (await this.#worker(0).request('servers')).servers;
     } catch (error) {
-      if (['UNKNOWN_REQUEST', 'REQUEST_FAILED'].includes((error as CapacityError).code)) return undefined;
+      if ((error as CapacityError).code === 'REQUEST_FAILED') return undefined;
       throw error;
     }
   }
@@ -248,9 +236,8 @@ class ControlClient {
     if (reply?.ok === true) return reply.value;
     if (reply?.ok !== false) {
       throw new CapacityError(
-        'REQUEST_FAILED',
+        'VERSIONS_DIFFER',
         `worker ${this.url} answered \`${event}\` with something else than a reply`,
-        'use the same version on both sides',
       );
     }
     throw new CapacityError(reply.code, `worker ${this.url} refused \`${event}\`: ${reply.message}`, 'see its log');

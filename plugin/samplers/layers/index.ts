@@ -1,10 +1,34 @@
 /** All layers, in the order of tables. */
 import type { Layer } from './layer.ts';
-import { container, kernel, system } from './machine.ts';
+import { container, kernel, system, workerMachines } from './machine.ts';
 import { exportedLayer, processLayer } from './processes.ts';
-import { redis, redisServer } from './redis.ts';
 import { worker } from './worker.ts';
-import { workerMachines } from './worker-machines.ts';
+
+/** What Redis reports about itself, wherever it runs. */
+const redisServer: Layer = {
+  id: 'redisServer',
+  title: 'Redis server',
+  belongsTo: 'deployment',
+  figures: [
+    {
+      id: 'redisUsedMemory',
+      title: 'Redis used_memory',
+      main: true,
+      metric: 'memory.redis.bytes_per_connection',
+      sampleKey: 'usedMemoryBytes',
+      from: [{ source: 'INFO of Redis', read: async ({ redis }) => (await redis()).usedMemoryBytes }],
+    },
+    {
+      id: 'redisClientBuffers',
+      title: 'Redis subscribers',
+      from: [{ source: 'CLIENT LIST of Redis', read: async ({ redis }) => (await redis()).pubSubTotalBytes }],
+    },
+  ],
+  sample: async ({ redis }) => {
+    const { usedMemoryBytes, pubSubOutputBytes } = await redis();
+    return { usedMemoryBytes, outputBufferBytes: pubSubOutputBytes };
+  },
+};
 
 /** Those of every run, and those that settings can name. */
 export const LAYERS: readonly Layer[] = [
@@ -18,7 +42,11 @@ export const LAYERS: readonly Layer[] = [
     pss: { main: true },
     told: [{ figure: 'poolBytes', id: 'haproxyPools', title: 'HAProxy pools', main: true, onlyMetrics: true }],
   }),
-  redis,
+  exportedLayer({
+    id: 'redis',
+    title: 'Redis',
+    tellers: [{ source: 'INFO of Redis', tell: async ({ redis }) => ({ rssBytes: (await redis()).rssBytes }) }],
+  }),
   redisServer,
   processLayer({ id: 'pm2', title: 'PM2 daemon', belongsTo: 'deployment' }),
   kernel,

@@ -7,7 +7,7 @@ import type { Sources } from '../sources.ts';
 /** With `idleUs` for a layer with its own cores, such as the whole machine. */
 export type CpuUse = Pick<CpuReading, 'busyUs'> & Partial<CpuReading>;
 
-/** Each layer has a file and a line in `index.ts`: everything that measures or shows layers takes them from there. */
+/** Each layer is an entry in `index.ts`: everything that measures or shows layers takes them from there. */
 export interface Layer {
   /** Its key among the CPU figures and in the samples of the result document. */
   id: string;
@@ -31,6 +31,13 @@ export interface Layer {
   sample?(sources: Sources): Promise<Record<string, number>>;
 }
 
+export interface Origin {
+  /** Whose figure it is. */
+  source: string;
+  /** Current bytes. Rejects with the reason why they are unknown. */
+  read(sources: Sources): Promise<number>;
+}
+
 /** Bytes of a layer, with a slope per connection. */
 export interface Figure {
   /**
@@ -39,12 +46,8 @@ export interface Figure {
    */
   id: string;
   title: string;
-  /** Whose figure it is. */
-  source: string;
-  /** Current bytes. Rejects with the reason why they are unknown. */
-  read(sources: Sources): Promise<number>;
-  /** Asked in this order where `read` does not know. */
-  elsewhere?: Pick<Figure, 'source' | 'read'>[];
+  /** Asked in this order, until one knows. */
+  from: Origin[];
   /** Its bytes are in no other figure of the sum, so that the sum can be compared with the whole machine. */
   inSum?: boolean;
   /** Part of a run only if the layer has pages of metrics. */

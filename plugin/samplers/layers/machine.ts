@@ -1,5 +1,6 @@
-/** What the kernel of the generator's machine tells: of its sockets, of the whole machine, and of the generator's container. */
-import type { Layer } from './layer.ts';
+/** Whole machines and containers, and what the kernel of the generator's machine has for its sockets. */
+import { workerMachines as machinesOf } from '../control/worker-machines.ts';
+import type { Layer, Origin } from './layer.ts';
 
 /** For sockets and processes; on a single machine, for both ends of every connection. */
 export const kernel: Layer = {
@@ -12,8 +13,7 @@ export const kernel: Layer = {
       title: 'Kernel socket slabs',
       inSum: true,
       main: true,
-      source: '/proc/slabinfo',
-      read: ({ kernel }) => kernel.slabBytes(),
+      from: [{ source: '/proc/slabinfo', read: ({ kernel }) => kernel.slabBytes() }],
     },
     {
       id: 'kernelTcp',
@@ -21,15 +21,13 @@ export const kernel: Layer = {
       inSum: true,
       main: true,
       metric: 'memory.kernel_tcp.bytes_per_connection',
-      source: '/proc/net/sockstat',
-      read: ({ kernel }) => kernel.tcpBytes(),
+      from: [{ source: '/proc/net/sockstat', read: ({ kernel }) => kernel.tcpBytes() }],
     },
     {
       id: 'kernelPageTables',
       title: 'Kernel page tables',
       inSum: true,
-      source: '/proc/meminfo',
-      read: async ({ kernel }) => (await kernel.memory()).pageTablesBytes,
+      from: [{ source: '/proc/meminfo', read: async ({ kernel }) => (await kernel.memory()).pageTablesBytes }],
     },
   ],
 };
@@ -48,15 +46,13 @@ export const system: Layer = {
       main: true,
       metric: 'memory.system.bytes_per_connection',
       sampleKey: 'usedBytes',
-      source: '/proc/meminfo',
-      read: async ({ kernel }) => (await kernel.memory()).usedBytes,
+      from: [{ source: '/proc/meminfo', read: async ({ kernel }) => (await kernel.memory()).usedBytes }],
     },
     {
       id: 'systemHeld',
       title: 'Whole machine, held',
       main: true,
-      source: '/proc/meminfo',
-      read: async ({ kernel }) => (await kernel.memory()).heldBytes,
+      from: [{ source: '/proc/meminfo', read: async ({ kernel }) => (await kernel.memory()).heldBytes }],
     },
   ],
   sample: async ({ kernel }) => ({ usedBytes: (await kernel.memory()).usedBytes }),
@@ -72,9 +68,31 @@ export const container: Layer = {
       id: 'containerUsed',
       title: 'Container of the generator',
       sampleKey: 'usedBytes',
-      source: 'its control group',
-      read: ({ kernel }) => kernel.containerBytes(),
+      from: [{ source: 'its control group', read: ({ kernel }) => kernel.containerBytes() }],
     },
   ],
   sample: async ({ kernel }) => ({ usedBytes: await kernel.containerBytes() }),
 };
+
+/** Of workers that run elsewhere, with everything else that runs on their machines. */
+export const workerMachines: Layer = {
+  id: 'workerMachines',
+  title: "Workers' machines",
+  belongsTo: 'deployment',
+  containsWorkers: true,
+  figures: [
+    { id: 'workerMachinesUsed', title: "Workers' machines", main: true, from: [told('usedBytes')] },
+    { id: 'workerMachinesTcp', title: "Workers' machines, TCP buffers", from: [told('tcpBytes')] },
+  ],
+};
+
+function told(figure: 'usedBytes' | 'tcpBytes'): Origin {
+  return {
+    source: 'control port',
+    read: async ({ resources }) => {
+      const bytes = machinesOf(await resources()).map(({ machine }) => machine[figure]);
+      if (bytes.includes(undefined)) throw new Error('available on Linux only');
+      return bytes.reduce((sum: number, one) => sum + (one ?? 0), 0);
+    },
+  };
+}

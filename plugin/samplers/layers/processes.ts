@@ -1,5 +1,5 @@
 /** A layer that consists of processes: on this machine, or told by something that knows of them elsewhere. */
-import { NotInRun, PSS_UNREADABLE } from '../processes/memory.ts';
+import { NotInRun, type ProcessMemory, PSS_UNREADABLE } from '../processes/memory.ts';
 import { METRICS, type PrometheusFigure } from '../prometheus/figures.ts';
 import { firstKnown } from '../reading.ts';
 import type { Sources } from '../sources.ts';
@@ -25,71 +25,61 @@ interface ProcessLayer extends Pick<Layer, 'id' | 'title' | 'belongsTo' | 'conta
   tellers?: Teller[];
   /** Further figures: of its processes here, and those that only they know. */
   figures?: Figure[];
-  told?: ({ figure: ToldFigure } & Omit<Figure, 'source' | 'read' | 'elsewhere'>)[];
+  told?: ({ figure: ToldFigure } & Omit<Figure, 'from'>)[];
 }
 
 const SOURCE = process.platform === 'linux' ? '/proc of its processes' : 'ps';
 
 /** @returns a layer with CPU time, `<id>Pss` and `<id>Rss`, and both in the samples; PSS is part of the sum */
-export function processLayer({
-  pss,
-  rss,
-  tellers = [],
-  figures: further = [],
-  told = [],
-  ...layer
-}: ProcessLayer): Layer {
+export function processLayer({ pss, rss, tellers = [], figures = [], told = [], ...layer }: ProcessLayer): Layer {
   const { id, title } = layer;
-  const byTellers = (figure: ToldFigure) =>
+  const from = (figure: ToldFigure) =>
     tellers.map((teller) => ({ source: teller.source, read: (sources: Sources) => figureOf(teller, figure, sources) }));
-  const figures: Figure[] = [
+  const all: Figure[] = [
     {
       id: `${id}Pss`,
       title: `${title} PSS`,
       sampleKey: 'pssBytes',
       inSum: true,
-      source: SOURCE,
-      read: async ({ processes }) => {
-        const { pssBytes } = await processes(id);
-        if (pssBytes === undefined) throw new Error(PSS_UNREADABLE);
-        return pssBytes;
-      },
-      elsewhere: byTellers('pssBytes'),
+      from: [{ source: SOURCE, read: ({ processes }) => processes(id).then(pssOf) }, ...from('pssBytes')],
       ...pss,
     },
     {
       id: `${id}Rss`,
       title: `${title} RSS`,
       sampleKey: 'rssBytes',
-      source: SOURCE,
-      read: async ({ processes }) => (await processes(id)).rssBytes,
-      elsewhere: byTellers('rssBytes'),
+      from: [
+        { source: SOURCE, read: ({ processes }) => processes(id).then(({ rssBytes }) => rssBytes) },
+        ...from('rssBytes'),
+      ],
       ...rss,
     },
-    ...further,
-    ...told.flatMap(({ figure, ...described }): Figure[] => {
-      const [first, ...elsewhere] = byTellers(figure);
-      return first ? [{ ...described, ...first, elsewhere }] : [];
-    }),
+    ...figures,
+    ...told.map(({ figure, ...described }) => ({ ...described, from: from(figure) })),
   ];
-  const [first, ...elsewhere] = byTellers('cpuUs');
   return {
     ...layer,
     isProcesses: true,
-    figures,
-    ...(first && { cpu: async (sources) => ({ busyUs: (await firstKnown({ ...first, elsewhere }, sources)).bytes }) }),
+    figures: all,
+    cpu: async (sources) => ({ busyUs: (await firstKnown(from('cpuUs'), sources)).bytes }),
     sample: async (sources) => {
       try {
         return { ...(await sources.processes(id)) };
       } catch (reason) {
         for (const { tell } of tellers) {
-          const found = sampled(await tell(sources).catch(() => ({})), figures);
+          const found = sampled(await tell(sources).catch(() => ({})), all);
           if (Object.keys(found).length > 0) return found;
         }
         throw reason;
       }
     },
   };
+}
+
+/** @throws Error where it was not readable */
+export function pssOf({ pssBytes }: ProcessMemory): number {
+  if (pssBytes === undefined) throw new Error(PSS_UNREADABLE);
+  return pssBytes;
 }
 
 /** @returns a layer of the deployment that exporters can tell of, each of them before its own tellers, with its hosts */

@@ -2,7 +2,7 @@
 import { workerContainers } from '../control/worker-machines.ts';
 import { NotInRun, PSS_UNREADABLE } from '../processes/memory.ts';
 import type { Sources } from '../sources.ts';
-import { hostFigures, metricsOf, processLayer, type Teller } from './processes.ts';
+import { hostFigures, metricsOf, processLayer, pssOf, type Teller } from './processes.ts';
 
 const workers = { id: 'worker', title: 'Workers' };
 
@@ -48,14 +48,17 @@ export const worker = processLayer({
     {
       id: 'workerKept',
       title: 'Workers V8 heap and external',
-      source: 'control port',
-      read: async (sources) => sumOf(await sources.workers(), (stats) => stats.heapUsedBytes + stats.externalBytes),
+      from: [
+        {
+          source: 'control port',
+          read: async (sources) => sumOf(await sources.workers(), (stats) => stats.heapUsedBytes + stats.externalBytes),
+        },
+      ],
     },
     {
       id: 'workerChildrenPss',
       title: 'Workers, what they have started, PSS',
-      source: '/proc of its processes',
-      read: childrenPssBytes,
+      from: [{ source: '/proc of its processes', read: childrenPssBytes }],
     },
   ],
   tellers: [themselves, metricsOf(workers.id), theirPss, theirContainers],
@@ -83,12 +86,11 @@ export const worker = processLayer({
 /** Part of the workers' PSS; 0 if they have started nothing. */
 async function childrenPssBytes({ processes }: Sources): Promise<number> {
   await processes(workers.id);
-  const { pssBytes } = await processes('workerChildren').catch((reason) => {
-    if (reason instanceof NotInRun) return { pssBytes: 0 };
+  const children = await processes('workerChildren').catch((reason) => {
+    if (reason instanceof NotInRun) return { rssBytes: 0, pssBytes: 0 };
     throw reason;
   });
-  if (pssBytes === undefined) throw new Error(PSS_UNREADABLE);
-  return pssBytes;
+  return pssOf(children);
 }
 
 function sumOf<T>(all: T[], of: (one: T) => number): number {

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readCpu, readCpuPressureUs } from '../../../protocol/machine/kernel.ts';
+import { readCpu } from '../../../protocol/machine/kernel.ts';
 import { allowedCpus } from '../../../protocol/machine/usable.ts';
 import { CpuIncrements } from '../processes/cpu-increments.ts';
 import type { ProcessStat } from '../processes/proc.ts';
@@ -26,10 +26,6 @@ export interface MachineTotals {
   interruptUs: number;
   /** Undefined where it is not known which processes are ours. */
   processes: ProcessTotals | undefined;
-  /** In which something that was ready to run waited for a CPU; undefined where the kernel does not say. */
-  pressureUs: number | undefined;
-  /** Mean clock frequency × time, since the first reading; undefined where the machine does not say. */
-  mhzMs: number | undefined;
 }
 
 export interface ProcessTotals {
@@ -49,8 +45,6 @@ const SOFT_INTERRUPTS = /^ksoftirqd\//;
 /** Whose names nobody reads: they are many, and each takes little. */
 const MAX_NAMES = 200;
 const NAMELESS = 'others';
-/** As many CPUs tell whether the clock frequency changes. */
-const MAX_CLOCKS = 8;
 
 type Owner = 'ours' | 'kernel' | 'others';
 
@@ -66,8 +60,6 @@ export class MachineTime {
   #isFirst = true;
   readonly #us: Record<Owner, number> = { ours: 0, kernel: 0, others: 0 };
   readonly #programsUs = new Map<string, number>();
-  #clock: { atMs: number; mhz: number } | undefined;
-  #mhzMs = 0;
   /** Readings follow each other. */
   #previous: Promise<unknown> = Promise.resolve();
 
@@ -96,7 +88,6 @@ export class MachineTime {
     const { busyUs, stealUs, interruptUs } = readCpu(this.#areAll ? undefined : this.#cpus, this.#root);
     const atMs = performance.now();
     if (roots && table) this.#note(table, withDescendants(roots, table));
-    this.#noteClock(atMs);
     const { ours: oursUs, kernel: kernelUs, others: othersUs } = this.#us;
     return {
       atMs,
@@ -105,8 +96,6 @@ export class MachineTime {
       stealUs,
       interruptUs,
       processes: table && { oursUs, kernelUs, othersUs, programsUs: new Map(this.#programsUs) },
-      pressureUs: readCpuPressureUs(this.#root),
-      mhzMs: this.#clock && this.#mhzMs,
     };
   }
 
@@ -143,13 +132,6 @@ export class MachineTime {
     if (stat.pid !== KTHREADD && stat.parent !== KTHREADD) return 'others';
     return SOFT_INTERRUPTS.test(stat.name) ? undefined : 'kernel';
   }
-
-  #noteClock(atMs: number): void {
-    const mhz = meanMhz(this.#cpus.slice(0, MAX_CLOCKS), this.#root);
-    const before = this.#clock;
-    this.#clock = mhz === undefined ? undefined : { atMs, mhz };
-    if (before && mhz !== undefined) this.#mhzMs += ((before.mhz + mhz) / 2) * (atMs - before.atMs);
-  }
 }
 
 function keyOf({ pid, startedAtUs }: ProcessStat): string {
@@ -161,15 +143,5 @@ function cpusIn(root: string): number {
     return readFileSync(join(root, 'proc/stat'), 'latin1').match(/^cpu\d/gm)?.length ?? 0;
   } catch {
     return 0;
-  }
-}
-
-function meanMhz(cpus: number[], root: string): number | undefined {
-  try {
-    const file = (cpu: number) => join(root, `sys/devices/system/cpu/cpu${cpu}/cpufreq/scaling_cur_freq`);
-    const khz = cpus.map((cpu) => Number(readFileSync(file(cpu), 'latin1')));
-    return khz.reduce((sum, one) => sum + one, 0) / khz.length / 1000;
-  } catch {
-    return undefined;
   }
 }

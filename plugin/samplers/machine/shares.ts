@@ -27,25 +27,22 @@ export function sharesBetween(from: MachineTotals, to: MachineTotals): MachineSh
     cores: to.cores,
     busyCores,
     stealCores,
-    ...processShares(from, to, cores, busyCores - stealCores, interruptCores),
+    ...processShares(from, to, cores, interruptCores),
     // Some kernels count the time of interrupts as that of the process that they interrupt, too.
     errorCores: ERROR_SHARE * to.cores + interruptCores,
-    pressurePercent: difference(from.pressureUs, to.pressureUs, (us) => us / 10 / wallMs),
-    meanMhz: difference(from.mhzMs, to.mhzMs, (mhzMs) => mhzMs / wallMs),
   };
 }
 
-type ProcessShares = Pick<MachineShares, 'oursCores' | 'othersCores' | 'kernelCores' | 'unaccountedCores' | 'programs'>;
+type ProcessShares = Pick<MachineShares, 'oursCores' | 'othersCores' | 'kernelCores' | 'programs'>;
 
 function processShares(
   { processes: from }: MachineTotals,
   { processes: to }: MachineTotals,
   cores: (us: number) => number,
-  usedCores: number,
   interruptCores: number,
 ): ProcessShares {
   if (!from || !to) {
-    return { oursCores: null, othersCores: null, kernelCores: null, unaccountedCores: null, programs: [] };
+    return { oursCores: null, othersCores: null, kernelCores: null, programs: [] };
   }
   const oursCores = cores(to.oursUs - from.oursUs);
   const othersCores = cores(to.othersUs - from.othersUs);
@@ -58,14 +55,35 @@ function processShares(
     oursCores,
     othersCores,
     kernelCores,
-    unaccountedCores: usedCores - oursCores - othersCores - kernelCores,
-    programs: programs
-      .filter((one) => one.cores >= MIN_CORES)
-      .sort((a, b) => b.cores - a.cores)
-      .slice(0, MAX_PROGRAMS),
+    programs: largest(programs),
   };
 }
 
-function difference(from: number | undefined, to: number | undefined, of: (value: number) => number): number | null {
-  return from === undefined || to === undefined ? null : of(to - from);
+/** @param some one or more, of one machine @returns their mean, by how long each was */
+export function meanShares(some: MachineShares[]): MachineShares {
+  const seconds = some.reduce((sum, one) => sum + one.seconds, 0);
+  const mean = (of: (one: MachineShares) => number) =>
+    some.reduce((sum, one) => sum + of(one) * one.seconds, 0) / seconds;
+  const known = (of: (one: MachineShares) => number | null) =>
+    some.some((one) => of(one) === null) ? null : mean((one) => of(one) as number);
+  const names = new Set(some.flatMap(({ programs }) => programs.map(({ name }) => name)));
+  const coresOf = (name: string) => mean(({ programs }) => programs.find((one) => one.name === name)?.cores ?? 0);
+  return {
+    seconds,
+    cores: (some[0] as MachineShares).cores,
+    busyCores: mean((one) => one.busyCores),
+    stealCores: mean((one) => one.stealCores),
+    oursCores: known((one) => one.oursCores),
+    othersCores: known((one) => one.othersCores),
+    kernelCores: known((one) => one.kernelCores),
+    errorCores: mean((one) => one.errorCores),
+    programs: largest([...names].map((name) => ({ name, cores: coresOf(name) }))),
+  };
+}
+
+function largest(programs: MachineShares['programs']): MachineShares['programs'] {
+  return programs
+    .filter(({ cores }) => cores >= MIN_CORES)
+    .sort((a, b) => b.cores - a.cores)
+    .slice(0, MAX_PROGRAMS);
 }

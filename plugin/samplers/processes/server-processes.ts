@@ -6,9 +6,15 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { CapacityError } from '../../../protocol/errors.ts';
-import { MAX_AGE_MS } from './family.ts';
 import type { ProcessStat } from './proc.ts';
-import { type ProcessTable, processTable, readProcess, readProcessTable, withDescendants } from './process-table.ts';
+import {
+  MAX_AGE_MS,
+  type ProcessTable,
+  processTable,
+  readProcess,
+  readProcessTable,
+  withDescendants,
+} from './process-table.ts';
 
 export interface ProcessQuery {
   pids?: number[] | undefined;
@@ -87,6 +93,34 @@ export class ServerProcesses {
       if (!isAlive(entry) || !(isOld || isCopy)) this.#watched.delete(entry.pid);
     }
   }
+}
+
+/** Of these, no figure is that of a server behind them. */
+const PROXY = /^(nginx|haproxy|traefik|envoy|caddy|httpd|apache2)/;
+const MAX_WORDS = 4;
+
+/**
+ * How the option `workers` names the server of which these processes listen: by the beginning of their command line, up to the
+ * script, if no other process has the same; what stands behind it can be secret.
+ * @returns undefined for none, and for a proxy
+ */
+export function queryFor(pids: number[]): { match: string } | { pids: number[] } | undefined {
+  const table = readProcessTable();
+  const [first] = pids;
+  if (first === undefined || pids.some((pid) => PROXY.test(table.get(pid)?.name ?? ''))) return undefined;
+  const words = commandLine(first).split(' ');
+  const script = words.findIndex((word, index) => index > 0 && !word.startsWith('-'));
+  if (script < 0 || script >= MAX_WORDS) return { pids };
+  const match = `^${words
+    .slice(0, script + 1)
+    .join(' ')
+    .replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}( |$)`;
+  const meant = find({ pids }, table).map(({ pid }) => pid);
+  return find({ match }, table)
+    .map(({ pid }) => pid)
+    .join() === meant.join()
+    ? { match }
+    : { pids };
 }
 
 function find(query: ProcessQuery, table: ProcessTable): Entry[] {

@@ -23,13 +23,10 @@ export interface RedisTraffic {
   cpuUs: number;
   usedMemoryBytes: number;
   rssBytes: number;
-  /** All memory of connections that are no replicas, output buffers included. */
-  clientBytes: number | null;
   /** Entries of the adapter's stream; null if it has none, or another node of the cluster has it. */
   streamEntries: number | null;
   /** With subscribers. */
   channels: number;
-  patterns: number;
   /** Null before Redis 7.0. */
   shardChannels: number | null;
 }
@@ -160,9 +157,7 @@ function toTraffic(
     cpuUs: Math.round((figure(info, 'used_cpu_user') + figure(info, 'used_cpu_sys')) * 1e6),
     usedMemoryBytes: figure(info, 'used_memory'),
     rssBytes: figure(info, 'used_memory_rss'),
-    clientBytes: info.has('mem_clients_normal') ? figure(info, 'mem_clients_normal') : null,
     channels: figure(info, 'pubsub_channels'),
-    patterns: figure(info, 'pubsub_patterns'),
     shardChannels: info.has('pubsubshard_channels') ? figure(info, 'pubsubshard_channels') : null,
   };
 }

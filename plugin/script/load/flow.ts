@@ -1,18 +1,9 @@
 /**
- * What a step declares of itself, and what follows from that for a whole flow: how long its virtual user stays, how many
- * connections it opens, and how. Nothing here depends on the name of a step.
+ * What a step declares of itself, and what follows from that for a whole flow: how long its virtual user stays, and how
+ * it connects. Nothing here depends on the name of a step.
  */
 import type { z } from 'zod';
 import type { ConnectOptions } from '../options/connect-options.ts';
-
-/** The connections that one virtual user holds. */
-export interface ConnectionsPerUser {
-  count: number;
-  /** Infinite where there is only one. */
-  ratePerSec: number;
-}
-
-export const ONE_CONNECTION: ConnectionsPerUser = { count: 1, ratePerSec: Number.POSITIVE_INFINITY };
 
 /** What each connection of a flow sends again and again. */
 export interface Repeated {
@@ -38,14 +29,14 @@ export interface StepDeclaration<Spec = unknown> {
   staySeconds?(spec: Spec, childSeconds: number): number;
   /** The step keeps the virtual user until the run releases it. */
   holds?: boolean;
+  /** The step lets time pass, with whatever is connected. */
+  waits?: boolean;
   /** Key of the list of steps inside. */
   childrenKey?: string;
   /** Verbs of other steps that can be in the same list item as this step's. */
   besideKeys?: string[];
   /** Keys whose values name functions of `config.processor`. */
   functionKeys?: string[];
-  /** Default: the one connection of the virtual user. */
-  connections?(spec: Spec): ConnectionsPerUser;
   /** What the step lets its connections send until they end. */
   repeated?(spec: Spec): Repeated;
   /** Connection options that the step has, except for values that come from templates. */
@@ -62,8 +53,6 @@ export interface Flow {
   staySeconds: number;
   /** It keeps its connections until the run releases it. */
   holds: boolean;
-  /** Of the step that opens the most. */
-  connections: ConnectionsPerUser;
   repeated: Repeated[];
   /** Connection options of the scenario, and of the first step that has any; later ones win. */
   connect: ConnectOptions[];
@@ -79,17 +68,11 @@ export function verbOf(step: unknown, table: StepTable): string | undefined {
   return verbs.find((verb) => verbs.every((other) => other === verb || table[verb]?.besideKeys?.includes(other)));
 }
 
-/** @returns the largest entry; one connection for an empty list */
-export function mostConnections(all: ConnectionsPerUser[]): ConnectionsPerUser {
-  return all.reduce((most, one) => (one.count > most.count ? one : most), ONE_CONNECTION);
-}
-
 /** @returns what steps add up to, one after the other */
 export function addFlows(flows: Flow[]): Flow {
   return {
     staySeconds: flows.reduce((sum, { staySeconds }) => sum + staySeconds, 0),
     holds: flows.some(({ holds }) => holds),
-    connections: mostConnections(flows.map(({ connections }) => connections)),
     repeated: flows.flatMap(({ repeated }) => repeated),
     connect: flows.find(({ connect }) => connect.length > 0)?.connect ?? [],
     http: flows.some(({ http }) => http),
@@ -102,7 +85,6 @@ export function flowOfStep(step: StepDeclaration, spec: unknown, inside: Flow): 
   return {
     staySeconds: step.staySeconds?.(spec, inside.staySeconds) ?? 0,
     holds: step.holds ?? inside.holds,
-    connections: mostConnections([step.connections?.(spec) ?? ONE_CONNECTION, inside.connections]),
     repeated: [...(step.repeated ? [step.repeated(spec)] : []), ...inside.repeated],
     connect: Object.keys(options).length > 0 ? [options] : inside.connect,
     http: step.http ?? inside.http,

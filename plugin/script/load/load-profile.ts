@@ -1,20 +1,11 @@
 /** The rate of a scenario's load, and the same load at another rate. */
 import type { Environment } from '../options/plugin-options.ts';
-import type { ConnectionsPerUser } from './flow.ts';
-import { arrivalsOf, type Phase, totalArrivals } from './phases.ts';
+import { arrivalsOf, type Phase, totalArrivals, totalSeconds } from './phases.ts';
 
 /** @returns connections per second while connections are being opened; null if there are none */
-export function configuredRatePerSec(phases: Phase[], perUser: ConnectionsPerUser): number | null {
-  const seconds = phases.reduce((sum, phase) => sum + connectingSeconds(phase, perUser), 0);
-  return seconds > 0 ? (totalArrivals(phases) * perUser.count) / seconds : null;
-}
-
-/** For multi-connection virtual users: from the arrival of the first one until the last one has opened all of its own. */
-export function connectingSeconds(phase: Phase, { count, ratePerSec }: ConnectionsPerUser): number {
-  const { duration = 0 } = phase;
-  const arrivals = arrivalsOf(phase);
-  if (arrivals === 0) return 0;
-  return count === 1 ? duration : duration * (1 - 1 / arrivals) + count / ratePerSec;
+export function configuredRatePerSec(phases: Phase[]): number | null {
+  const seconds = totalSeconds(phases.filter((phase) => arrivalsOf(phase) > 0));
+  return seconds > 0 ? totalArrivals(phases) / seconds : null;
 }
 
 /**
@@ -38,15 +29,16 @@ export function exactRamp(
 }
 
 /** @returns the phases as `CONNECTIONS`, `DURATION` and `RATE` change them; each keeps what they do not name */
-export function resizedPhases(phases: Phase[], variables: Environment, perUser: number): Phase[] {
+export function resizedPhases(phases: Phase[], variables: Environment): Phase[] {
   const { CONNECTIONS, DURATION, RATE } = variables;
+  const largest = Math.max(...phases.map(arrivalsOf));
   return phases.map((phase) => {
     const isResized = CONNECTIONS === undefined && DURATION !== undefined && phase.pause === undefined;
     const sized = isResized ? { ...phase, duration: Math.ceil(DURATION / 1000) } : phase;
     const arrivals = arrivalsOf(sized);
     if (arrivals === 0 || (CONNECTIONS ?? RATE) === undefined) return sized;
-    const users = CONNECTIONS === undefined ? arrivals : Math.max(1, Math.round(CONNECTIONS / perUser));
+    const sizeOf = (whole: number) => Math.max(1, Math.round((whole * (CONNECTIONS ?? largest)) / largest));
     const { arrivalCount: _, ...kept } = sized;
-    return { ...kept, ...exactRamp(users, RATE ?? arrivals / (sized.duration ?? 1)) };
+    return { ...kept, ...exactRamp(sizeOf(arrivals), RATE ?? arrivals / (sized.duration ?? 1)) };
   });
 }

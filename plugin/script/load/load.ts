@@ -1,11 +1,11 @@
 /** The load of a scenario: how many connections, at which rate, and how many at the same time. */
 import type { ScriptPhase } from '../script.ts';
-import { type ConnectionsPerUser, type Flow, mostConnections, type Repeated } from './flow.ts';
+import type { Flow, Repeated } from './flow.ts';
 import { configuredRatePerSec } from './load-profile.ts';
 import { arrivalsOf, mostArrivalsOf, type Phase, phasesOfShare, totalArrivals } from './phases.ts';
 
 export interface Load {
-  /** All connections of the scenario. */
+  /** All connections of the scenario: one for each virtual user. */
   connections: number;
   /** An upper estimate if virtual users leave by themselves. */
   connectionsAtOnce: number;
@@ -13,8 +13,6 @@ export interface Load {
   stays: boolean;
   /** While connections are being opened; null if there are none. */
   ratePerSec: number | null;
-  /** What each virtual user holds: one connection, unless a `connect` step has a `count`. */
-  perUser: ConnectionsPerUser;
   /** What connections send again and again; empty if they do not. */
   messages: Repeated[];
 }
@@ -62,18 +60,15 @@ function highestRatePerSec({ pause, duration = 1, arrivalRate = 0, rampTo = 0, a
  * @returns an upper estimate of the connections that the worker holds at the same time
  */
 export function connectionsOfShare(phases: ScriptPhase[], flows: Flow[]): number {
-  const { count } = mostConnections(flows.map(({ connections }) => connections));
-  return count * usersAtOnce(phasesOfShare(phases), flows, mostArrivalsOf);
+  return usersAtOnce(phasesOfShare(phases), flows, mostArrivalsOf);
 }
 
 export function loadOf(phases: Phase[], flows: Flow[]): Load {
-  const perUser = mostConnections(flows.map(({ connections }) => connections));
   return {
-    connections: totalArrivals(phases) * perUser.count,
-    connectionsAtOnce: usersAtOnce(phases, flows) * perUser.count,
+    connections: totalArrivals(phases),
+    connectionsAtOnce: usersAtOnce(phases, flows),
     stays: flows.every(({ holds }) => holds),
-    ratePerSec: configuredRatePerSec(phases, perUser),
-    perUser,
+    ratePerSec: configuredRatePerSec(phases),
     messages: flows.flatMap(({ repeated }) => repeated),
   };
 }

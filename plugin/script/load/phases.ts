@@ -1,39 +1,26 @@
 /** The phases of a scenario, validated before the load: Artillery validates them only when its workers are running. */
 import { z } from 'zod';
-import { durationMs } from '../duration.ts';
+import { durationSchema } from '../duration.ts';
 import type { ScriptPhase } from '../script.ts';
 
-/** A phase of Artillery's `config.phases`, in seconds. */
-export interface Phase {
-  name?: string;
-  duration?: number;
-  pause?: number;
-  arrivalRate?: number;
-  rampTo?: number;
-  arrivalCount?: number;
-  maxVusers?: number;
-}
-
-const seconds = z
-  .unknown()
-  .transform((value) => durationMs(value) ?? -1)
-  .refine((ms) => ms >= 0, 'expected seconds, or a duration such as "2m"')
-  .refine((ms) => ms !== 0, 'must be longer than 0')
-  .transform((ms) => ms / 1000);
+const seconds = durationSchema.pipe(z.number().positive('must be longer than 0')).transform((ms) => ms / 1000);
 const amount = z.coerce.number('expected a number').nonnegative('expected a number of at least 0');
 const whole = amount.int('expected a whole number');
 
-const phaseShape = z.looseObject({
+/** What Artillery knows of a phase; the last two it adds itself, for a worker. */
+const phaseShape = z.strictObject({
   duration: seconds.optional(),
   pause: seconds.optional(),
   arrivalRate: amount.optional(),
   rampTo: amount.optional(),
   arrivalCount: whole.optional(),
   maxVusers: whole.optional(),
+  ...{ name: z.string().optional(), mode: z.string().optional() },
+  ...{ worker: z.number().optional(), totalWorkers: z.number().optional() },
 });
 
-/** What Artillery knows of a phase; the last two it adds itself, for a worker. */
-export const phaseNames = [...Object.keys(phaseShape.shape), 'name', 'mode', 'worker', 'totalWorkers'];
+/** A phase of Artillery's `config.phases`, in seconds. */
+export type Phase = z.output<typeof phaseShape>;
 
 const phaseSchema = phaseShape.superRefine((phase, context) => {
   const problem = (message: string) => context.addIssue({ code: 'custom', message });
@@ -53,7 +40,7 @@ const phaseSchema = phaseShape.superRefine((phase, context) => {
 
 export const phasesSchema = z
   .array(phaseSchema)
-  .refine((phases) => totalArrivals(phases as Phase[]) > 0, 'no phase creates virtual users');
+  .refine((phases) => totalArrivals(phases) > 0, 'no phase creates virtual users');
 
 /** @returns arrivals of the phase; 0 for a pause */
 export function arrivalsOf({ duration = 0, pause, arrivalRate = 0, rampTo, arrivalCount }: Phase): number {
@@ -84,13 +71,11 @@ export function totalSeconds(phases: Phase[]): number {
 
 /** @returns a worker's share of the phases, in seconds; without those in which Artillery itself reports mistakes */
 export function phasesOfShare(phases: ScriptPhase[]): Phase[] {
-  return phases.flatMap((phase) => (phaseShape.safeParse(phase).data ?? []) as Phase | []);
+  return phases.flatMap((phase) => phaseShape.strip().safeParse(phase).data ?? []);
 }
 
 /** @returns an upper bound of the arrivals in a worker's share of a phase: Artillery rounds the whole, not the share */
-export function mostArrivalsOf({ duration = 0, pause, arrivalRate = 0, rampTo, arrivalCount }: Phase): number {
-  if (pause !== undefined) return 0;
-  if (arrivalCount !== undefined) return Math.ceil(arrivalCount);
-  const rounding = rampTo === undefined ? 0 : Math.ceil(duration);
-  return Math.ceil(((arrivalRate + (rampTo ?? arrivalRate)) / 2) * duration) + rounding;
+export function mostArrivalsOf(phase: Phase): number {
+  const { duration = 0, rampTo } = phase;
+  return arrivalsOf(phase) + (rampTo === undefined ? 0 : Math.ceil(duration));
 }

@@ -1,5 +1,9 @@
 /** One host's share of a scenario's phases. The shares of all hosts add up to exactly the scenario's arrivals. */
 import { CapacityError } from '../../../protocol/errors.ts';
+import { problemsOf } from '../../../protocol/problems.ts';
+import { invalidSettings } from '../invalid-settings.ts';
+import { hostSchema } from '../options/plugin-options.ts';
+import { withoutEmpty } from '../options/variables.ts';
 import { exactRamp } from './load-profile.ts';
 import { arrivalsOf, type Phase } from './phases.ts';
 
@@ -22,45 +26,36 @@ export function sharedPhases(phases: Phase[], share: Share, rooms = 1): Phase[] 
   }
   return phases.map((phase, number) => {
     const shared = shareOf(phase, share);
-    if (shared === undefined) throw impossible(phases, phase, number, share);
+    if (shared === undefined) throw impossible(phase, number, share);
     return shared;
   });
 }
 
 /** @returns undefined if the phase cannot be divided so */
 function shareOf(phase: Phase, share: Share): Phase | undefined {
-  const { arrivalRate = 0, rampTo, arrivalCount, maxVusers } = phase;
+  const { arrivalRate = 0, rampTo, maxVusers } = phase;
   const arrivals = arrivalsOf(phase);
   if (arrivals === 0 || share.hosts === 1) return phase;
   const most = maxVusers === undefined ? {} : { maxVusers: partOf(maxVusers, share) };
   if (Object.values(most).some((users) => !users)) return undefined;
-  if (rampTo === undefined && arrivalRate > 0) return withRate(partOf(arrivalRate, share));
-  if (rampTo === undefined) return counted('arrivalCount', partOf(arrivalCount ?? 0, share));
+  const counted = (change: Partial<Phase> | undefined) => change && { ...phase, ...most, ...change };
+  if (rampTo === undefined) {
+    const key = arrivalRate > 0 ? 'arrivalRate' : 'arrivalCount';
+    const part = partOf(phase[key] ?? 0, share);
+    return counted(part ? { [key]: part } : undefined);
+  }
   if (rampTo === arrivalRate && Number.isInteger(rampTo)) {
     const rate = partOf(rampTo, share);
-    return rate ? { ...phase, ...most, arrivalRate: rate, rampTo: rate } : undefined;
+    return counted(rate ? { arrivalRate: rate, rampTo: rate } : undefined);
   }
   // A flat ramp of a fractional rate rises by one at most.
   if (Math.abs(rampTo - arrivalRate) <= 1) {
     const part = partOf(arrivals, share);
-    return part ? { ...phase, ...most, ...exactRamp(part, part / (phase.duration ?? 1)) } : undefined;
+    return counted(part ? exactRamp(part, part / (phase.duration ?? 1)) : undefined);
   }
-  return slope();
-
-  function withRate(rate: number | undefined): Phase | undefined {
-    return counted('arrivalRate', rate);
-  }
-
-  function counted(key: 'arrivalRate' | 'arrivalCount', part: number | undefined): Phase | undefined {
-    return part ? { ...phase, ...most, [key]: part } : undefined;
-  }
-
-  /** Artillery rounds the arrivals of each second: divided, they must still add up. */
-  function slope(): Phase | undefined {
-    const { hosts } = share;
-    const part: Phase = { ...phase, ...most, arrivalRate: arrivalRate / hosts, rampTo: (rampTo ?? 0) / hosts };
-    return arrivalsOf(part) * hosts === arrivals ? part : undefined;
-  }
+  // Artillery rounds the arrivals of each second of a slope: divided, they must still add up.
+  const slope = counted({ arrivalRate: arrivalRate / share.hosts, rampTo: rampTo / share.hosts });
+  return slope && arrivalsOf(slope) * share.hosts === arrivals ? slope : undefined;
 }
 
 /** @returns undefined if it cannot be divided into whole numbers, without an index into equal ones; or nothing is left for a host */
@@ -71,20 +66,31 @@ function partOf(whole: number, { hosts, index }: Share): number | undefined {
   return part + ((index ?? 0) < rest ? 1 : 0);
 }
 
-function impossible(phases: Phase[], phase: Phase, number: number, { hosts, index }: Share): CapacityError {
+function impossible(phase: Phase, number: number, { hosts, index }: Share): CapacityError {
   const { name = '', arrivalRate, rampTo = arrivalRate } = phase;
-  const fits = (count: number, nth: number | undefined) =>
-    phases.every((one) => shareOf(one, { hosts: count, index: nth }) !== undefined);
-  const possible: number[] = [];
-  for (let step = 1; step < hosts && possible.length < 2; step++) {
-    for (const count of [hosts - step, hosts + step]) if (fits(count, index)) possible.push(count);
-  }
   const what = arrivalRate === undefined ? `${arrivalsOf(phase)} arrivals` : `${rampTo} arrivals/s`;
-  const withIndex = index === undefined && fits(hosts, 0) ? `number the hosts (CAPACITY_HOST=0 to ${hosts - 1}), ` : '';
-  const nearest = possible.length > 0 ? `use ${possible.slice(0, 2).join(' or ')} hosts, ` : '';
+  const others = index === undefined ? `number the hosts (CAPACITY_HOST=0 to ${hosts - 1}), or ` : '';
   return new CapacityError(
     'RATE_IMPOSSIBLE',
     `phase ${number + 1}${name && ` (${name})`} cannot be divided among ${hosts} hosts: ${what}${index === undefined ? ', in equal shares' : ''}`,
-    `${withIndex}${nearest}or change the rate`,
+    `${others}change the rate, or the number of hosts`,
   );
+}
+
+/**
+ * @returns as the environment names it; undefined on a host that conducts its run itself
+ * @throws CapacityError CONFIG_INVALID
+ */
+export function readHost(env: NodeJS.ProcessEnv): { conductor: string; share: Share } | undefined {
+  const given = withoutEmpty(env);
+  if (given.CAPACITY_CONDUCTOR === undefined) return undefined;
+  const { data, error } = hostSchema
+    .refine(({ CAPACITY_HOST: index = 0, CAPACITY_HOSTS: count }) => index < count, {
+      path: ['CAPACITY_HOST'],
+      error: 'hosts are numbered from 0 to CAPACITY_HOSTS - 1',
+    })
+    .safeParse(given);
+  if (!data) throw invalidSettings(problemsOf(error, ['environment variable'], []));
+  const { CAPACITY_CONDUCTOR: conductor, CAPACITY_HOSTS: hosts, CAPACITY_HOST: index } = data;
+  return { conductor, share: { hosts, index } };
 }

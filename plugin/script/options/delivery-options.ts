@@ -18,25 +18,47 @@ export const emissionSchema = z
   .refine(([event]) => typeof event === 'string' && event !== '', 'expected [event, ...arguments]')
   .transform(([event, ...args]) => ({ event: event as string, args }));
 
+/** Of each connection. */
+const roomsOfClient = z
+  .string({ error: 'expected the name of a variable, without {{ }}, or a path into the join' })
+  .transform((text, context) => {
+    const path = parseJsonPath(text);
+    if (path) return path;
+    if (/^[\w.-]+$/.test(text)) return text;
+    context.addIssue({ code: 'custom', message: `the name of a variable, or: ${PATH_HINT}` });
+    return z.NEVER;
+  });
+
 export const deliverySchema = z.strictObject({
   event: z.string().min(1).describe('event of the server whose copies are counted'),
-  id: jsonPath.describe('path of what tells one broadcast from another (text or number), such as `$.0.id`'),
-  sentAt: jsonPath.optional().describe('path of the time at which the server sent it, since 1970 or as ISO 8601'),
+  id: jsonPath.describe(
+    'path of the id of a broadcast (text or number), such as `$.0.id`; `$.0.*.id`: several in one event',
+  ),
+  sentAt: jsonPath.optional().describe('path of the time at which the server sent it'),
   bytes: z.number().int().positive().optional().describe('bytes of the event’s JSON, if all copies have the same'),
   join: z
     .string()
     .min(1)
     .optional()
-    .describe('event of the flow whose acknowledgement makes a connection a receiver; by default, all are'),
+    .describe('event whose acknowledgement makes a connection a receiver; by default, all are'),
+  audience: z
+    .strictObject({
+      event: jsonPath.describe('path of the room in `event`'),
+      client: roomsOfClient.describe(
+        'the rooms of a connection: a variable that has one or a list, or a path into the arguments of its `join` or into the answer',
+      ),
+    })
+    .optional()
+    .describe('rooms, such as documents or users: only a room’s connections are expected to receive its broadcasts'),
   publish: z
     .strictObject({
-      emit: emissionSchema.describe('`[event, ...arguments]`; `$id` and `$sentAt` stand for the broadcast’s'),
+      emit: emissionSchema.describe('`[event, ...arguments]`; `$id`, `$sentAt` and `$room` stand for the broadcast’s'),
       every: z.number().positive().default(1).describe('seconds between two intended send times'),
       count: z.number().int().nonnegative().default(20).describe('how many broadcasts'),
       users: z.number().int().positive().default(1).describe('publishers, which take turns'),
     })
     .optional()
-    .describe('connections of the run that make the server send the event; by default, it sends by itself'),
+    .describe('clients that make the server send the event; by default, it sends by itself'),
 });
 
 export type Emission = z.infer<typeof emissionSchema>;

@@ -5,19 +5,19 @@ import {
   type ClientKind,
   type ConnectionOptions,
   MAX_PAYLOAD_BYTES,
-  type TlsOptions,
   TRANSPORTS,
   type Transport,
 } from '../../../protocol/connection.ts';
-import { check, formatPath, type Problem } from '../../../protocol/problems.ts';
+import { check, formatPath, type Path, type Problem } from '../../../protocol/problems.ts';
 import { timeoutSchema } from '../duration.ts';
 import { ENGINE, type Script } from '../script.ts';
 import { connectionShape, enginePath } from './connect-options.ts';
-import { findParser, folderOf, readTlsFiles } from './files.ts';
+import { findParser, folderOf, readTlsFiles, tlsSchema as sharedTlsSchema } from './files.ts';
 import { withHints } from './hints.ts';
-import { tlsSchema as sharedTlsSchema } from './tls-options.ts';
 
 export interface EngineOptions {
+  /** Variable with the rooms of a virtual user, where an own event goes to rooms. */
+  roomsVariable?: string;
   client: ClientKind;
   /** The same for all connections. */
   connection: ConnectionOptions;
@@ -37,10 +37,8 @@ const tlsSchema = sharedTlsSchema.extend({
 });
 
 const backoffSchema = z.strictObject({
-  attempts: z.int().positive().default(10).describe('how many, after the first'),
-  delay: timeoutSchema
-    .default(1000)
-    .describe('before the first of them; doubles each time; a server’s `Retry-After` takes precedence'),
+  attempts: z.int().positive().default(10).describe('attempts after the first'),
+  delay: timeoutSchema.default(1000).describe('delay before the first attempt; doubles each time'),
   maxDelay: timeoutSchema.default(5000).describe('the longest delay'),
   jitter: z.number().min(0).max(1).default(0.5).describe('share of the delay that is random'),
 });
@@ -60,7 +58,7 @@ export const optionsSchema = z.strictObject({
       error: 'expected false, or a list: the arguments of the answer',
     })
     .default([])
-    .describe('arguments of the answer where the server asks for an acknowledgement; `false` gives none'),
+    .describe('arguments of the acknowledgement that a server asks for; `false` gives none'),
   compression: z.boolean().default(false).describe('offers permessage-deflate, and compresses from 1,024 bytes on'),
   tls: tlsSchema.optional().describe('for `https` and `wss`; `config.tls` is also read'),
   timeout: timeoutSchema
@@ -80,7 +78,7 @@ export const optionsSchema = z.strictObject({
   localAddresses: z
     .array(z.union([z.ipv4(), z.ipv6()], { error: 'expected an IP address' }))
     .default([])
-    .describe('source addresses, used in turn; to loopback, above 10,000 connections, 127.0.0.2, … by themselves'),
+    .describe('source addresses, used in turn; on loopback, the engine adds others itself above 10,000 connections'),
   disconnectRate: z.number().positive().default(1000).describe('disconnects per second when held connections leave'),
 });
 
@@ -93,8 +91,10 @@ interface Given {
   compression?: boolean | undefined;
 }
 
+const OWN_PLACE: Path = ['config', 'engines', ENGINE];
+
 /**
- * Later places win: `config.socketio`, `config.socketio-capacity`, `config.engines.socketio-capacity`.
+ * Of two places, the later one wins: `config.socketio`, `config.engines.socketio-capacity`.
  * @param problems gets every mistake with its place in the YAML
  * @returns the options with units in their names; undefined if there are mistakes
  */
@@ -102,81 +102,40 @@ export function parseEngineOptions(script: Script, problems: Problem[], given: G
   const { config } = script;
   const found: Problem[] = [];
   const folder = folderOf(script);
-  let merged: z.input<typeof optionsSchema> = {};
-  let pem: TlsOptions = {};
-  let parser: string | undefined;
-  for (const [path, value] of placesOf(script)) {
-    if (value === undefined || value === null) continue;
-    const parsed = check(optionsSchema.partial(), value, path, found);
-    if (!parsed) continue;
-    merged = { ...merged, ...value };
-    pem = readTlsFiles(parsed.tls ?? pem, folder, [...path, 'tls'], found);
-    if (parsed.parser) parser = findParser(parsed.parser, folder, [...path, 'parser'], found);
-  }
-  const tls = check(tlsSchema, config.tls ?? {}, ['config', 'tls'], found) ?? {};
-  const shared = readTlsFiles(tls, folder, ['config', 'tls'], found);
+  const places: [Path, unknown][] = [
+    [['config', 'socketio'], config.socketio ?? {}],
+    [OWN_PLACE, config.engines?.[ENGINE] ?? {}],
+  ];
+  const written = places.map(([path, value]) => check(optionsSchema.partial(), value, path, found) && value);
   const timeout = check(timeoutSchema.optional(), config.timeout, ['config', 'timeout'], found);
+  const sharedTls = check(tlsSchema, config.tls ?? {}, ['config', 'tls'], found) ?? {};
   const target = parseTarget(given.target ?? config.target);
   if (!target) found.push({ path: 'config.target', message: 'expected a URL such as http://localhost:3000' });
-  const options = optionsSchema.safeParse(merged);
-  if (options.data?.client === 'official' && { ...tls, ...options.data.tls }.resume) {
-    found.push({
-      path: formatPath(['config', 'engines', ENGINE, 'tls', 'resume']),
-      message: 'only the light client resumes TLS sessions: write client: light',
-    });
+  // Each of them is right, so all of them are.
+  const options = found.length === 0 ? optionsSchema.parse(Object.assign({}, ...written)) : undefined;
+  if (options?.client === 'official' && { ...sharedTls, ...options.tls }.resume) {
+    const message = 'only the light client resumes TLS sessions: write client: light';
+    found.push({ path: formatPath([...OWN_PLACE, 'tls', 'resume']), message });
   }
+  const tls = {
+    ...readTlsFiles(sharedTls, folder, ['config', 'tls'], found),
+    ...readTlsFiles(options?.tls ?? {}, folder, [...OWN_PLACE, 'tls'], found),
+    ...(given.ownTls && { rejectUnauthorized: false }),
+  };
+  const parser = options?.parser && findParser(options.parser, folder, [...OWN_PLACE, 'parser'], found);
   problems.push(...withHints(found));
-  if (found.length > 0 || !options.success || !target) return undefined;
-  const read = { tls: { ...shared, ...pem, ...(given.ownTls && { rejectUnauthorized: false }) }, parser };
-  const { transports = options.data.transports, compression = options.data.compression } = given;
-  const resolved = resolve({ ...options.data, transports, compression }, read, target, timeout);
-  return { ...resolved, thinkJitter: config.defaults?.think?.jitter };
-}
-
-type Place = [path: string[], value: unknown];
-
-function placesOf({ config }: Script): Place[] {
-  return [
-    [['config', 'socketio'], config.socketio],
-    [['config', ENGINE], config[ENGINE]],
-    [['config', 'engines', ENGINE], config.engines?.[ENGINE]],
-  ];
-}
-
-/**
- * @returns the script with only the valid options of our engine, for a load that a third-party engine drives: its own
- *   options are in the same places, and are not ours to validate
- */
-export function withKnownOptions(script: Script): Script {
-  const known: Record<string, unknown> = {};
-  for (const [, value] of placesOf(script)) {
-    for (const [key, one] of Object.entries((value as object | undefined) ?? {})) {
-      const isKnown = Object.hasOwn(connectionShape, key);
-      if (isKnown && connectionShape[key as keyof typeof connectionShape].safeParse(one).success) known[key] = one;
-    }
-  }
-  const { target, tls } = script.config;
-  const config = { target, ...(tlsSchema.safeParse(tls).success && { tls }), engines: { [ENGINE]: known } };
-  return { ...script, config };
-}
-
-function resolve(
-  options: Omit<z.infer<typeof optionsSchema>, 'transports'> & { transports: readonly Transport[] | undefined },
-  { tls, parser }: Pick<ConnectionOptions, 'tls' | 'parser'>,
-  target: URL,
-  timeoutMs: number | undefined,
-): Omit<EngineOptions, 'thinkJitter'> {
+  if (found.length > 0 || !options || !target) return undefined;
   return {
     client: options.client,
     connection: {
       url: target.origin === 'null' ? `${target.protocol}//${target.host}` : target.origin,
       path: enginePath(options.path ?? 'socket.io'),
-      transports: options.transports ?? TRANSPORTS.websocket,
+      transports: given.transports ?? options.transports ?? TRANSPORTS.websocket,
       query: { ...Object.fromEntries(target.searchParams), ...options.query },
       headers: { ...options.extraHeaders, ...options.headers },
       auth: options.auth,
       tls,
-      compression: options.compression,
+      compression: given.compression ?? options.compression,
       parser,
       acknowledge: options.acknowledge === false ? undefined : options.acknowledge,
       connectTimeoutMs: options.connectTimeout,
@@ -184,12 +143,26 @@ function resolve(
       localAddress: options.localAddresses[0],
     },
     baseNamespace: target.pathname.replace(/\/$/, ''),
-    timeoutMs: options.timeout ?? timeoutMs ?? 10_000,
+    timeoutMs: options.timeout ?? timeout ?? 10_000,
     retry: backoff(options.retry),
     reconnection: backoff(options.reconnection),
     localAddresses: options.localAddresses,
     disconnectRatePerSec: options.disconnectRate,
+    thinkJitter: config.defaults?.think?.jitter,
   };
+}
+
+/**
+ * @returns the script with only the valid options of our engine, for a load that a third-party engine drives: its own
+ *   options are in the same places, and are not ours to validate
+ */
+export function withKnownOptions(script: Script): Script {
+  const { target, tls, socketio, engines } = script.config;
+  const schemas = Object.entries(connectionShape).map(([key, schema]) => [key, (schema as z.ZodType).catch(undefined)]);
+  const own = engines?.[ENGINE] as object | undefined;
+  const known = z.object(Object.fromEntries(schemas)).parse({ ...(socketio as object | undefined), ...own });
+  const config = { target, ...(tlsSchema.safeParse(tls).success && { tls }), engines: { [ENGINE]: known } };
+  return { ...script, config };
 }
 
 function backoff(option: boolean | z.infer<typeof backoffSchema>): Backoff | undefined {
@@ -199,7 +172,6 @@ function backoff(option: boolean | z.infer<typeof backoffSchema>): Backoff | und
 }
 
 function parseTarget(target: unknown): URL | undefined {
-  if (typeof target !== 'string' || !URL.canParse(target)) return undefined;
-  const url = new URL(target);
-  return /^(https?|wss?):$/.test(url.protocol) ? url : undefined;
+  const url = URL.canParse(String(target)) ? new URL(String(target)) : undefined;
+  return url && /^(https?|wss?):$/.test(url.protocol) ? url : undefined;
 }

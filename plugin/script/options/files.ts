@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
+import { z } from 'zod';
 import type { TlsOptions } from '../../../protocol/connection.ts';
 import { formatPath, type Path, type Problem } from '../../../protocol/problems.ts';
 import type { Script } from '../script.ts';
@@ -13,6 +14,15 @@ const PARSERS: Record<string, string> = { msgpack: 'socket.io-msgpack-parser' };
 export function folderOf({ _scriptPath }: Script): string {
   return _scriptPath === undefined ? process.cwd() : dirname(resolve(_scriptPath));
 }
+
+/** Of `config.tls`, of the engine's `tls`, and of that of `control`. */
+export const tlsSchema = z.strictObject({
+  rejectUnauthorized: z.boolean().optional().describe('`false` accepts any certificate'),
+  servername: z.string().optional().describe('name for SNI and the certificate check; default: the URL’s host'),
+  ca: z.string().optional().describe('certificate authority: PEM text, or a file beside the scenario'),
+  cert: z.string().optional().describe('client certificate, likewise'),
+  key: z.string().optional().describe('its key, likewise'),
+});
 
 /** @returns the options with the contents of the files that they name; adds a problem for each that cannot be read */
 export function readTlsFiles(tls: TlsOptions, folder: string, at: Path, problems: Problem[]): TlsOptions {

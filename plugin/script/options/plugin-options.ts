@@ -6,94 +6,74 @@ import { ROOM_ORDERS } from '../../../protocol/rooms.ts';
 import { durationSchema } from '../duration.ts';
 import { deliverySchema } from './delivery-options.ts';
 import { faultSchema } from './fault-options.ts';
-import { tlsSchema } from './tls-options.ts';
+import { tlsSchema } from './files.ts';
 import { layersSchema, workerSourcesSchema } from './worker-sources.ts';
 
 const seconds = z.number().nonnegative();
-const positive = z.number().int().positive();
+const whole = z.int().nonnegative();
+const positive = z.int().positive();
+/** A whole number in the environment. */
+const written = z.coerce.number().int();
+const onOff = z.stringbool({ error: 'must be on or off' }).optional();
+const profile = z.enum(['full', 'embedded']);
+const MAX_PORT = 65_535;
 
 export const optionsSchema = z.strictObject({
   room: z
     .string()
     .min(1)
     .default('capacity')
-    .describe('room of the broadcasts: that of the flow’s `join_room`, and one of the `rooms` of `instrument(io)`'),
+    .describe('room of the broadcasts, which the flow joins and `rooms` of `instrument(io)` allows'),
   broadcasts: z
     .strictObject({
-      count: z.number().int().nonnegative().default(20).describe('how many'),
+      count: whole.default(20).describe('how many'),
       interval: z.number().positive().default(1).describe('seconds between two intended send times'),
       bytes: positive
         .max(MAX_BROADCAST_BYTES, `expected at most ${MAX_BROADCAST_BYTES}`)
         .default(1000)
-        .describe('characters of payload; less than the server’s `maxHttpBufferSize`'),
-      binary: z
-        .boolean()
-        .default(false)
-        .describe('that many bytes in place of characters, as an attachment; not for `plain-ws`'),
-      byConnections: z
-        .number()
-        .int()
-        .nonnegative()
-        .default(0)
-        .describe('how many with 75, 50 and 25 % of the connections, as these leave'),
+        .describe('characters of payload'),
+      binary: z.boolean().default(false).describe('sends so many bytes as an attachment in place of characters'),
     })
     .prefault({})
-    .describe('what is published when all are connected'),
+    .describe('what the run publishes once all are connected'),
   rooms: z
     .strictObject({
-      count: positive
-        .default(1)
-        .describe('how many; connections that join `room` join `<room>:0`, `<room>:1`, … instead'),
-      perConnection: positive.default(1).describe('how many of them each connection joins'),
-      order: z.enum(ROOM_ORDERS).default('turn').describe('in which broadcasts go to them'),
-      seed: z.number().int().nonnegative().default(1).describe('of the random order'),
+      count: positive.default(1).describe('how many rooms: `<room>:0`, `<room>:1`, …'),
+      perConnection: positive.default(1).describe('how many rooms each connection joins'),
+      order: z.enum(ROOM_ORDERS).default('turn').describe('order in which broadcasts go to the rooms'),
+      seed: whole.default(1).describe('of the random order'),
     })
     .prefault({})
-    .describe('several rooms in place of the one, evenly filled; each broadcast goes to one of them'),
+    .describe('several rooms in place of one; each broadcast goes to one of them'),
   delivery: deliverySchema
     .optional()
-    .describe('an [event of your server’s own](../method/delivery.md) that is counted in place of these broadcasts'),
+    .describe('an [event of your own server](../method/delivery.md) to count in place of these broadcasts'),
   clients: z
     .string()
     .optional()
-    .describe(
-      'name of the scenario that the [run’s own clients](../guide/own-server.md) come by, up to its join; default: the first; `weight: 0` keeps it from the load',
-    ),
+    .describe('scenario that the [run’s own clients](../guide/own-server.md#logins) play; default: the first'),
   overTime: z
     .strictObject({
       collect: z.boolean().default(true).describe('the workers collect their garbage before each reading'),
-      every: z
-        .number()
-        .min(2)
-        .optional()
-        .describe('seconds between readings while virtual users come and go; by default, after each wave'),
+      every: z.number().min(2).optional().describe('seconds between readings; by default, one after each wave'),
     })
     .optional()
     .describe('[memory over time](../method/memory.md), in place of `hold`, `broadcasts` and `delivery`'),
-  fault: faultSchema
-    .optional()
-    .describe(
-      'what happens to deployment or connections while broadcasts go on; needs `reconnection` and `hold: true`',
-    ),
+  fault: faultSchema.optional().describe('what breaks while broadcasts go on; needs `reconnection` and `hold: true`'),
   hold: seconds
     .default(10)
     .describe('seconds with all connected, to measure idle connections, or the messages of `every`'),
-  warmUp: z
-    .number()
-    .int()
-    .nonnegative()
+  warmUp: whole
     .default(1000)
-    .describe(
-      'short connections per worker before the baseline, which join `<room>:warm-up`; 0 if they have side effects',
-    ),
-  singleRoundTrips: z.number().int().nonnegative().default(20).describe('round trips with nobody else connected'),
+    .describe('short connections per worker before the baseline; 0 if connections have side effects'),
+  singleRoundTrips: whole.default(20).describe('round trips with nobody else connected'),
   drain: z
     .strictObject({
       quiet: seconds.default(1).describe('seconds without a receipt'),
       deadline: z.number().positive().default(15).describe('seconds after the last broadcast, in any case'),
     })
     .prefault({})
-    .describe('when the ledger of the broadcasts is finalized'),
+    .describe('when the run closes the ledger of the broadcasts'),
   /**
    * Where the workers' control namespace listens, and how it speaks TLS where that is not as the load does. If set, the target is a server of your own: a run then never starts a
    * stack, and a target that refuses connections is an error. Otherwise, if nothing listens on a target on this machine,
@@ -107,21 +87,15 @@ export const optionsSchema = z.strictObject({
     })
     .optional()
     .describe('the control ports of [your own server](../guide/own-server.md)'),
-  profile: z
-    .enum(['full', 'embedded'])
-    .default('full')
-    .describe('stack that the run starts: nginx, PM2 and Redis; or one worker alone'),
+  profile: profile.default('full').describe('stack that the run starts: nginx, PM2 and Redis; or one worker alone'),
   workers: z
     .union([positive, workerSourcesSchema])
     .optional()
-    .describe('number of workers of a stack that the run starts; or where to read memory and CPU of your own server'),
-  layers: layersSchema.optional().describe('the same for `nginx`, `haproxy` and `redis` that the run has not started'),
+    .describe('number of workers of the stack; or where to read memory and CPU of your own server'),
+  layers: layersSchema.optional().describe('the same for your own `nginx`, `haproxy` and `redis`'),
   memoryBudgetBytes: positive.default(2 * 1024 ** 3).describe('worker memory for which the capacity is computed'),
   live: z
-    .union([
-      z.boolean(),
-      z.strictObject({ port: z.number().int().min(0).max(65_535).default(0).describe('0 takes a free one') }),
-    ])
+    .union([z.boolean(), z.strictObject({ port: whole.max(MAX_PORT).default(0).describe('0 takes a free one') })])
     .default(false)
     .describe('a page on 127.0.0.1 that shows the run in progress'),
   results: z.string().min(1).default('results').describe('parent of the runs’ folders'),
@@ -132,52 +106,35 @@ export const environmentSchema = z.object({
     .url({ protocol: /^(https?|wss?)$/ })
     .optional()
     .describe('in place of `config.target`'),
-  RATE: z.coerce
-    .number()
-    .int()
-    .positive()
-    .optional()
-    .describe('connections per second; the number of each phase stays, so the rate can be a little lower'),
+  RATE: written.positive().optional().describe('connections per second; each phase keeps its number of connections'),
   HOLD: z.coerce.number().nonnegative().optional().describe('in place of `hold`'),
-  BROADCASTS: z.coerce.number().int().nonnegative().optional().describe('in place of `broadcasts.count`'),
-  ROOMS: z.coerce.number().int().positive().optional().describe('in place of `rooms.count`'),
-  COLLECT: z.stringbool({ error: 'must be on or off' }).optional().describe('in place of `overTime.collect`'),
-  CONNECTIONS: z.coerce
-    .number()
-    .int()
+  BROADCASTS: written.nonnegative().optional().describe('in place of `broadcasts.count`'),
+  ROOMS: written.positive().optional().describe('in place of `rooms.count`'),
+  COLLECT: onOff.describe('in place of `overTime.collect`'),
+  CONNECTIONS: written
     .positive()
     .optional()
-    .describe('with `overTime` or `fault`: connections of each phase'),
+    .describe('with `overTime` or `fault`: connections of the largest phase; others in proportion'),
   DURATION: durationSchema.optional().describe('with `overTime`: length of each phase with arrivals, such as `8h`'),
-  PROFILE: z.enum(['full', 'embedded']).optional().describe('in place of `profile`'),
+  PROFILE: profile.optional().describe('in place of `profile`'),
   TRANSPORTS: z
     .enum(Object.keys(TRANSPORTS) as TransportsName[])
     .transform((name): readonly Transport[] => TRANSPORTS[name])
     .optional()
     .describe('in place of the engine’s `transports`; `default` is polling, then WebSocket'),
-  COMPRESSION: z
-    .stringbool({ error: 'must be on or off' })
-    .optional()
-    .describe('in place of the engine’s `compression`, and for the stack that the run starts'),
-  TLS: z
-    .stringbool({ error: 'must be on or off' })
-    .optional()
-    .describe('`on`: the stack that the run starts speaks TLS'),
+  COMPRESSION: onOff.describe('in place of the engine’s `compression`, and for the stack that the run starts'),
+  TLS: onOff.describe('`on`: the stack that the run starts speaks TLS'),
   REDIS_URL: z
     .url({ protocol: /^rediss?$/ })
     .optional()
     .describe('a Redis in place of the stack’s; with a remote target, the one to read'),
-  REDIS_NODES: z.coerce
-    .number()
-    .int()
+  REDIS_NODES: written
     .refine((count) => count === 1 || (count >= 3 && count <= 16), 'expected 1, or 3 to 16 nodes of a Redis Cluster')
     .optional()
-    .describe('nodes of the stack’s Redis: 1, the default, or 3 to 16 of a Redis Cluster'),
-  CAPACITY_LIVE: z.coerce
-    .number()
-    .int()
+    .describe('nodes of the stack’s Redis: 1, or 3 to 16 of a Redis Cluster'),
+  CAPACITY_LIVE: written
     .min(0)
-    .max(65_535)
+    .max(MAX_PORT)
     .optional()
     .describe('in place of `live`: 0 for none, 1 for a free port, or the port'),
   CAPACITY_RESULTS: z.string().optional().describe('in place of `results`'),
@@ -195,16 +152,12 @@ export const environmentSchema = z.object({
 
 /** Of a host that brings its share of a load that is conducted elsewhere; without the first one, nobody reads the others. */
 export const hostSchema = z.object({
-  CAPACITY_CONDUCTOR: z
-    .string()
-    .describe('the line of `conduct`: this host brings its share of a [load of several](../guide/several-hosts.md)'),
-  CAPACITY_HOSTS: z.coerce.number().int().positive().default(1).describe('with it: how many hosts share the load'),
-  CAPACITY_HOST: z.coerce
-    .number()
-    .int()
+  CAPACITY_CONDUCTOR: z.string().describe('the line that [`conduct`](../guide/several-hosts.md) prints'),
+  CAPACITY_HOSTS: written.positive().default(1).describe('how many hosts share the load'),
+  CAPACITY_HOST: written
     .nonnegative()
     .optional()
-    .describe('with it: which of them this is, from 0; without it, all have the same share'),
+    .describe('number of this host, from 0; without it, all have the same share'),
 });
 
 /** How the terminal's environment changes the output; it does not affect what is measured. */

@@ -1,15 +1,11 @@
 /** The environment variables that override a scenario. */
-import { type Problem, problemsOf } from '../../../protocol/problems.ts';
+import { check, type Problem } from '../../../protocol/problems.ts';
 import { type Environment, environmentSchema, type PluginOptions } from './plugin-options.ts';
 
-/** @returns the variables that are right: a wrong one is one more problem, and hides none of the others */
+/** @returns those that are set, with defaults; only defaults if one of them is wrong */
 export function readVariables(env: NodeJS.ProcessEnv, problems: Problem[]): Environment {
-  const given = withoutEmpty(env);
-  const { data, error } = environmentSchema.safeParse(given);
-  if (data) return data;
-  problems.push(...problemsOf(error, ['environment variable'], []));
-  const wrong = error.issues.map(({ path }) => path[0]);
-  return environmentSchema.parse(Object.fromEntries(Object.entries(given).filter(([name]) => !wrong.includes(name))));
+  const read = check(environmentSchema, withoutEmpty(env), ['environment variable'], problems);
+  return read ?? environmentSchema.parse({});
 }
 
 /** `RATE= npx artillery …` means "not set". */

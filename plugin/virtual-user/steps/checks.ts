@@ -33,16 +33,21 @@ export const checksShape = {
   match: oneOrMany(matchSchema).describe('one condition on the arguments, or a list'),
   capture: oneOrMany(captureSchema).describe('one value to store in a variable, or a list'),
 };
-/** `args` is compared as a whole, as in artillery-engine-socketio-v3; of a text in `data`, as in Artillery, a part is enough. */
-export const argsShape = {
-  args: z.unknown().optional().describe('what the arguments must equal (loosely), or else the first one'),
-  data: z.unknown().optional().describe('what the last argument must equal; of a text, a part is enough'),
+export const dataShape = {
+  data: z
+    .unknown()
+    .optional()
+    .describe('what the last argument must equal (loosely), or a list for all of them; of a text, a part is enough'),
+  args: z.unknown().optional().describe('the same'),
 };
 
 type Spec = { json?: string; regexp?: string };
-interface ChecksSpec {
-  args?: unknown;
+interface DataSpec {
   data?: unknown;
+  args?: unknown;
+  concat?: boolean | undefined;
+}
+interface ChecksSpec {
   match?: Spec | Spec[];
   capture?: Spec | Spec[];
 }
@@ -51,14 +56,12 @@ export interface Checks {
   matches(args: unknown[], user: VirtualUser): boolean;
   /** Stores the captured values in the virtual user's variables. @throws FlowError `failed_capture` */
   capture(args: unknown[], user: VirtualUser): void;
-  /** Checks and captures everything. @throws FlowError `data_not_valid`, `failed_match`, `failed_capture` */
+  /** Matches and captures. @throws FlowError `failed_match`, `failed_capture` */
   verify(args: unknown[], user: VirtualUser): void;
 }
 
 export function compileChecks(spec: ChecksSpec, build: Build): Checks {
   const { helpers } = build.shared;
-  const expectedArgs = build.template(spec.args);
-  const hasData = compileData(spec, build);
   const matchSpecs = [spec.match ?? []].flat();
   const captureSpecs = [spec.capture ?? []].flat();
 
@@ -93,8 +96,6 @@ export function compileChecks(spec: ChecksSpec, build: Build): Checks {
       }
     },
     verify(args, user) {
-      const isExpected = (spec.args === undefined || equal(args, expectedArgs(user.context))) && hasData([args], user);
-      if (!isExpected) throw new FlowError('data_not_valid', `got ${JSON.stringify(args)}`);
       if (!checks.matches(args, user)) throw new FlowError('failed_match', `got ${JSON.stringify(args)}`);
       checks.capture(args, user);
     },
@@ -102,28 +103,16 @@ export function compileChecks(spec: ChecksSpec, build: Build): Checks {
   return checks;
 }
 
-/** Loose equality, since templates turn numbers into text. A list is compared with all arguments, else with the first. */
-function equal(args: unknown[], expected: unknown): boolean {
-  try {
-    assert.deepEqual(Array.isArray(expected) ? args : args[0], expected);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /**
  * As in Artillery's own engine: `data` is looked for in the last event and in all of them together. A list is compared
  * with all arguments, anything else with the last one, in which a text only has to be contained; with `concat`, in the
  * text of all arguments.
+ * @returns undefined if nothing is expected
  */
-export function compileData(
-  { data, concat }: { data?: unknown; concat?: boolean },
-  build: Build,
-): (events: unknown[][], user: VirtualUser) => boolean {
-  const dataOf = build.template(data);
-  return (events, user) => {
-    if (data === undefined) return true;
+export function compileData({ data, args = data, concat }: DataSpec, build: Build) {
+  if (args === undefined) return undefined;
+  const dataOf = build.template(data ?? args);
+  return (events: unknown[][], user: VirtualUser): boolean => {
     const expected = dataOf(user.context);
     const all = events.flat();
     return contains(concat ? [all.join('')] : (events.at(-1) ?? []), expected) || contains(all, expected);
@@ -133,7 +122,13 @@ export function compileData(
 function contains(args: unknown[], expected: unknown): boolean {
   const last = args.at(-1);
   if (typeof expected === 'string' && typeof last === 'string') return last.includes(expected);
-  return equal(Array.isArray(expected) ? args : [last], expected);
+  try {
+    // Loosely, since templates turn numbers into text.
+    assert.deepEqual(Array.isArray(expected) ? args : last, expected);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** In Artillery's own engine `$.0` is the first argument, also if it is the only one. */

@@ -3,11 +3,10 @@ import type { Emission } from '../../fleet/messages.ts';
 import type { FleetConnection } from '../../fleet/remote-connection.ts';
 import { timeoutSchema } from '../../script/duration.ts';
 import { namespaceSchema } from '../../script/options/connect-options.ts';
-import { openOptions } from '../connection-changes.ts';
 import { FlowError, slug } from '../flow-error.ts';
 import type { Step, VirtualUser } from '../virtual-user.ts';
-import { argsShape, checksShape, compileChecks, compileData } from './checks.ts';
-import { type Connect, compileConnect, connectionsOf, connectOptions, connectSchema } from './connect.ts';
+import { checksShape, compileChecks, compileData, dataShape } from './checks.ts';
+import { compileConnect, connectOptions, connectSchema } from './connect.ts';
 import { compileCall } from './function.ts';
 import { type Build, defineStep, type StepKind } from './step.ts';
 
@@ -16,37 +15,33 @@ const responseSchema = z
     on: z.string().optional().describe('the event’s name'),
     channel: z.string().optional().describe('the same, in the old form'),
     concat: z.boolean().optional().describe('with `data`: look for the text in all events together'),
-    ...argsShape,
+    ...dataShape,
     ...checksShape,
   })
   .refine(({ on, channel }) => on !== undefined || channel !== undefined, { error: 'needs the event: on: "<event>"' });
 
+/** `socket.io-client` sends a number as one; a server's listeners have the text. */
+const eventSchema = z.union([z.string(), z.number()]).transform(String);
+
 export const emitSchema = z.union(
   [
-    z.tuple([z.string()], z.unknown()),
+    z.tuple([eventSchema], z.unknown()),
     z
       .strictObject({
-        channel: z.string().describe('old form: the event'),
+        channel: eventSchema.describe('old form: the event'),
         data: z.unknown().optional().describe('its argument'),
-        ...nestedKeys(),
       })
       .transform(({ channel, data }) => [channel, data]),
   ],
   { error: 'expected a list: emit: ["<event>", <argument>, …]' },
 );
 
-/** The oldest form of the step nests `response` and `acknowledge`; the error names their new place. */
-function nestedKeys() {
-  const beside = z.undefined({ error: 'write it beside `emit`, not inside' }).optional();
-  return { response: beside, acknowledge: beside, namespace: beside };
-}
-
 const schema = z.strictObject({
   emit: emitSchema.describe('sends an event: `[event, argument, …]`'),
   namespace: namespaceSchema.default('').describe('default: the main namespace'),
   response: responseSchema.optional().describe('waits for an event, and checks it'),
   acknowledge: z
-    .union([z.boolean(), z.strictObject({ ...argsShape, ...checksShape })])
+    .union([z.boolean(), z.strictObject({ ...dataShape, ...checksShape })])
     .optional()
     .describe('waits for the acknowledgement, and checks it'),
   timeout: timeoutSchema.optional().describe('for both, from the emit on; default: the option `timeout`'),
@@ -62,22 +57,16 @@ const plainEmit = defineStep({
   schema,
   besideKeys: ['connect'],
   functionKeys: ['beforeRequest'],
-  connections: ({ connect }) => connectionsOf(connect),
   connect: ({ connect }) => connectOptions(connect),
   compile(spec, build) {
     const send = compileSend(spec, build);
     const fresh = spec.connect ?? (spec.reconnect ? true : undefined);
     if (fresh === undefined) return send;
     const connect = compileConnect({ connect: fresh, namespace: spec.namespace, timeout: spec.timeout }, build);
-    const home = typeof fresh === 'string' ? fresh : typeof fresh === 'object' ? fresh.namespace : undefined;
-    const isElsewhere = home !== undefined && home !== spec.namespace;
-    if (spec.acknowledge || spec.response || isElsewhere) {
-      return async (user) => {
-        await connect(user);
-        await send(user);
-      };
-    }
-    return compileConnectAndSend(spec, build, connect);
+    return async (user) => {
+      await connect(user);
+      await send(user);
+    };
   },
 });
 
@@ -103,128 +92,75 @@ function compileHooked(names: string[], step: object, build: Build): Step {
   };
 }
 
-/** Passes the event with the `open` command, which sends it as soon as the namespace is open; on every connection. */
-function compileConnectAndSend(spec: z.output<typeof schema>, build: Build, connect: Connect): Step {
+function compileSend(spec: z.output<typeof schema>, build: Build): Step {
   const { meter } = build.shared;
-  const emission = compileEmission(spec, build);
-  return async (user) => {
-    let sent = await connect(user, emission(user));
-    for (; sent > 0; sent--) {
-      meter.count('emit');
-      meter.rate('emitRate');
+  const [event, ...args] = spec.emit;
+  const emission = build.template({ event, args });
+  const namespaceOf = build.template(spec.namespace);
+  const exchange = spec.acknowledge || spec.response ? compileExchange(spec, build) : undefined;
+  const count = () => {
+    meter.count('emit');
+    meter.rate('emitRate');
+  };
+  return (user) => {
+    const { session, context } = user;
+    const namespace = build.namespace(String(namespaceOf(context)));
+    const sent = emission(context) as Emission;
+    if (exchange) {
+      return build.use(user, namespace).then((connection) => {
+        count();
+        return exchange(user, connection, namespace, sent);
+      });
     }
+    const connection = session.ready(namespace);
+    if (!connection) return session.send(namespace, sent, build.connectionChanges(context)).then(count);
+    connection.emit(namespace, sent.event, sent.args);
+    count();
   };
 }
 
-/** The event and its arguments. */
-function compileEmission({ emit: [event, ...args] }: z.output<typeof schema>, build: Build) {
-  const template = build.template({ event, args });
-  return ({ context }: VirtualUser) => template(context) as Emission;
-}
-
-function compileSend(spec: z.output<typeof schema>, build: Build): Step {
+/** Sends, and waits for the acknowledgement, the response, or both. */
+function compileExchange({ acknowledge, response, timeout }: z.output<typeof schema>, build: Build) {
   const { config, meter } = build.shared;
-  const namespaceOf = build.template(spec.namespace);
-  const emission = compileEmission(spec, build);
-  const timeoutMs = spec.timeout ?? config.timeoutMs;
-  const acknowledge = spec.acknowledge
-    ? compileChecks(spec.acknowledge === true ? {} : spec.acknowledge, build)
-    : undefined;
-  const response = spec.response && compileChecks({ ...spec.response, data: undefined }, build);
-  const hasData = compileData(spec.response ?? {}, build);
-  const responseEvent = build.template(spec.response?.on ?? spec.response?.channel);
+  const timeoutMs = timeout ?? config.timeoutMs;
+  const ackSpec = acknowledge === true ? {} : acknowledge || undefined;
+  const ackChecks = ackSpec && compileChecks(ackSpec, build);
+  const ackHasData = ackSpec && compileData(ackSpec, build);
+  const responseChecks = compileChecks(response ?? {}, build);
+  const responseHasData = compileData(response ?? {}, build);
+  const responseEvent = build.template(response?.on ?? response?.channel);
 
-  function send(user: VirtualUser, connection: FleetConnection, namespace: string): Promise<void> | undefined {
-    const { event, args } = emission(user);
-    meter.count('emit');
-    meter.rate('emitRate');
-    const others = user.session.group?.each((other) => sendLikewise(other, namespace, event, args));
-    if (acknowledge || response) {
-      const exchanged = exchange(user, connection, namespace, event, args);
-      return others ? Promise.all([exchanged, others]).then(() => {}) : exchanged;
-    }
-    connection.emit(namespace, event, args);
-    return others;
-  }
-
-  /** The further connections of a virtual user wait for their acknowledgements, but do not check them. */
-  function sendLikewise(
-    connection: FleetConnection,
-    namespace: string,
-    event: string,
-    args: unknown[],
-  ): Promise<unknown> | undefined {
-    meter.count('emit');
-    meter.rate('emitRate');
-    if (acknowledge) return connection.emitWithAck(namespace, event, args, timeoutMs);
-    connection.emit(namespace, event, args);
-    return undefined;
-  }
-
-  async function exchange(
-    user: VirtualUser,
-    connection: FleetConnection,
-    namespace: string,
-    event: string,
-    args: unknown[],
-  ): Promise<void> {
+  return async (user: VirtualUser, connection: FleetConnection, namespace: string, { event, args }: Emission) => {
+    const { session } = user;
     const startedAt = performance.now();
+    const events: unknown[][] = [];
     // Listens before the emit, so that the answer cannot be missed.
     const answer =
       response &&
-      user.session.expect(connection, {
+      session.expect(connection, {
         namespace,
         event: String(responseEvent(user.context)),
         timeoutMs,
-        ...(spec.response?.data === undefined
-          ? { timeoutCode: () => 'response_timeout' as const }
-          : untilExpected((events) => hasData(events, user))),
+        timeoutCode: () => (events.length > 0 ? 'data_not_valid' : 'response_timeout'),
+        // As in Artillery's engine, a response with `data` is the first event that has it, and not just the first event.
+        accept: (received) => events.push(received) > 0 && (responseHasData?.(events, user) ?? true),
       });
     try {
-      if (acknowledge) {
+      if (ackChecks) {
         const acked = await connection.emitWithAck(namespace, event, args, timeoutMs);
         meter.record('ackTime', performance.now() - startedAt);
-        acknowledge.verify(acked, user);
+        if (ackHasData?.([acked], user) === false)
+          throw new FlowError('data_not_valid', `got ${JSON.stringify(acked)}`);
+        ackChecks.verify(acked, user);
       } else connection.emit(namespace, event, args);
       if (!answer) return;
       const received = await answer.promise;
       meter.record('responseTime', performance.now() - startedAt);
-      response?.verify(received, user);
+      responseChecks.verify(received, user);
     } catch (error) {
-      throw user.session.lost ?? error;
+      throw session.lost ?? error;
     } finally {
       answer?.cancel();
     }
-  }
-
-  return (user) => {
-    const namespace = build.namespace(String(namespaceOf(user.context)));
-    const connection = user.session.ready(namespace);
-    if (connection) return send(user, connection, namespace);
-    return openAndSend(user, namespace);
-  };
-
-  async function openAndSend(user: VirtualUser, namespace: string): Promise<void> {
-    const { session } = user;
-    const changes = build.connectionChanges(user.context);
-    if (acknowledge || response || session.group) {
-      await send(user, await session.use(namespace, openOptions(changes)), namespace);
-      return;
-    }
-    await session.send(namespace, emission(user), changes);
-    meter.count('emit');
-    meter.rate('emitRate');
-  }
-}
-
-/** As in Artillery's engine, a response with `data` is the first event that has it, and not just the first event. */
-function untilExpected(hasData: (events: unknown[][]) => boolean) {
-  const events: unknown[][] = [];
-  return {
-    timeoutCode: () => (events.length > 0 ? ('data_not_valid' as const) : ('response_timeout' as const)),
-    accept(args: unknown[]): boolean {
-      events.push(args);
-      return hasData(events);
-    },
   };
 }

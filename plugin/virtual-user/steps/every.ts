@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { RepeatedMessage } from '../../fleet/client/repeated-message.ts';
 import { isTemplate } from '../../script/is-template.ts';
 import { namespaceSchema } from '../../script/options/connect-options.ts';
-import { openOptions } from '../connection-changes.ts';
 import { emitSchema } from './emit.ts';
 import { defineStep } from './step.ts';
 
@@ -43,14 +42,7 @@ export const every = defineStep({
   }),
   compile({ every: spec, namespace: name }, build) {
     const message = messageOf(spec, build.namespace(name));
-    return async (user) => {
-      const { session } = user;
-      const { namespace } = message;
-      const connection =
-        session.ready(namespace) ?? (await session.use(namespace, openOptions(build.connectionChanges(user.context))));
-      connection.repeat(message);
-      session.group?.repeat(message);
-    };
+    return async (user) => (await build.use(user, message.namespace)).repeat(message);
   },
 });
 

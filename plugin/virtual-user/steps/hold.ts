@@ -15,6 +15,7 @@ export const hold = defineStep({
   }),
   staySeconds: () => Number.POSITIVE_INFINITY,
   holds: true,
+  waits: true,
   compile(_spec, { shared }) {
     const { tally, signals } = shared;
     const leave = () => void tally.holding--;
@@ -22,7 +23,7 @@ export const hold = defineStep({
       tally.holding++;
       // A virtual user that has lost its connection no longer counts as holding.
       user.session.onLost = leave;
-      await signals.released();
+      await signals.release.promise;
       if (!user.session.lost) leave();
       await user.session.close();
       await signals.finish.promise;

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { networkCause } from '../../fleet/client/failure.ts';
 import { FlowError } from '../flow-error.ts';
-import type { ScenarioEvents, UserContext } from '../types.ts';
 import type { Step } from '../virtual-user.ts';
 import { type Build, defineStep, type StepKind } from './step.ts';
 
@@ -56,30 +55,35 @@ function compileRequests(spec: Record<string, unknown>, what: string, build: Bui
   build.uses.http = true;
   return (user) =>
     new Promise((resolve, reject) => {
-      const seen = new Statuses(user.events);
-      const run = build.shared.http?.step(spec, seen, build.requestHooks);
-      run?.(user.context as UserContext, (error) => (error ? reject(failureOf(error, what, seen)) : resolve()));
+      let said = what;
+      const emit = (event: string, ...args: unknown[]) => {
+        if (!event.startsWith('trace:')) return user.events.emit(event, ...args);
+        if (event !== 'trace:http:response') return undefined;
+        const response = args[0] as Response;
+        said = answerOf(response);
+        if (response.statusCode >= 400) user.refusal = said;
+        return undefined;
+      };
+      build.shared.http?.step(
+        spec,
+        { emit },
+        build.requestHooks,
+      )(user.context, (error) => {
+        if (!error) return resolve();
+        const { code, message = String(error) } = error as NodeJS.ErrnoException;
+        const cause = code ? networkCause(error as NodeJS.ErrnoException) : 'failed_request';
+        reject(new FlowError(cause, `${said}: ${message}`, { cause: error }));
+      });
     });
 }
 
-/** Passes Artillery's metrics on, and remembers what the server answered. */
-class Statuses implements ScenarioEvents {
-  readonly #events: ScenarioEvents;
-  last: number | undefined;
-
-  constructor(events: ScenarioEvents) {
-    this.#events = events;
-  }
-
-  emit(event: string, ...args: unknown[]): unknown {
-    if (event === 'trace:http:response') this.last = (args[0] as { statusCode?: number }).statusCode;
-    return event.startsWith('trace:') ? undefined : this.#events.emit(event, ...args);
-  }
+/** As Node has it. */
+interface Response {
+  statusCode: number;
+  req: { method: string; path: string };
 }
 
-function failureOf(error: unknown, what: string, { last }: Statuses): FlowError {
-  const { code, message } = error as NodeJS.ErrnoException;
-  const answered = last === undefined ? '' : ` (answered ${last})`;
-  const text = `${what}${answered}: ${message ?? String(error)}`;
-  return new FlowError(code ? networkCause(error as NodeJS.ErrnoException) : 'failed_request', text, { cause: error });
+/** @returns without the query, which may have a password */
+function answerOf({ statusCode, req: { method, path } }: Response): string {
+  return `${method} ${path.split('?')[0]} answered ${statusCode}`;
 }

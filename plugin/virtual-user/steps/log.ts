@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { harmless } from '../../../protocol/printable.ts';
 import { defineStep } from './step.ts';
 
 /** `log: "{{ name }} is in"` writes a line to the console. */
@@ -6,6 +7,6 @@ export const log = defineStep({
   schema: z.strictObject({ log: z.union([z.string(), z.number(), z.boolean()]).describe('prints a line') }),
   compile({ log: spec }, build) {
     const text = build.template(spec);
-    return (user) => console.log(text(user.context));
+    return (user) => console.log(harmless(String(text(user.context))));
   },
 });

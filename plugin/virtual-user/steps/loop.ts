@@ -84,11 +84,11 @@ function continues(condition: While, user: VirtualUser): Promise<boolean> {
   });
 }
 
-/** @throws FlowError `invalid_count` */
+/** @throws FlowError `invalid_template` */
 function parseCount(count: unknown): { from: number; to: number } {
   const [, from, to] = /^\s*(\d+)\s*-\s*(\d+)\s*$/.exec(String(count)) ?? [];
   if (from !== undefined) return { from: Number(from), to: Number(to) };
   const times = Number(count);
-  if (!Number.isFinite(times)) throw new FlowError('invalid_count', `loop count ${count} is not a number`);
+  if (!Number.isFinite(times)) throw new FlowError('invalid_template', `loop count ${count} is not a number`);
   return { from: 0, to: times < 0 ? Number.POSITIVE_INFINITY : times };
 }

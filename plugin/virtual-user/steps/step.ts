@@ -1,11 +1,12 @@
 import type { z } from 'zod';
+import type { FleetConnection } from '../../fleet/remote-connection.ts';
 import type { StepDeclaration } from '../../script/load/flow.ts';
+import type { RequestHooks } from '../artillery.ts';
 import type { ConnectionChanges } from '../connection-changes.ts';
-import type { RequestHooks } from '../http-engine.ts';
 import type { AwaitedEvent } from '../mailbox.ts';
 import type { Shared } from '../shared.ts';
 import type { Template } from '../template.ts';
-import type { Step } from '../virtual-user.ts';
+import type { Step, VirtualUser } from '../virtual-user.ts';
 
 /** What a step can use while it is compiled, once per scenario. */
 export interface Build {
@@ -16,6 +17,8 @@ export interface Build {
   /** @returns the namespace as the server knows it, after the path in the target */
   namespace(name: string): string;
   connectionChanges: ConnectionChanges;
+  /** @returns the virtual user's connection with the namespace up, which is opened if need be */
+  use(user: VirtualUser, namespace: string): Promise<FleetConnection>;
   requestHooks: RequestHooks;
   /** What the steps tell of themselves while they are compiled. */
   uses: {

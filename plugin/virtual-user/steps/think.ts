@@ -22,12 +22,13 @@ export const think = defineStep({
       .describe('plus or minus: milliseconds, `2s` or `20%`; default: `config.defaults.think.jitter`'),
   }),
   staySeconds: ({ think: time }) => (durationMs(time) ?? Number.POSITIVE_INFINITY) / 1000,
+  waits: true,
   compile({ think: spec, jitter }, build) {
     const timeOf = build.template(spec);
     const jitterOf = build.template(jitter ?? build.shared.config.thinkJitter);
     return (user) => {
       const ms = durationMs(timeOf(user.context));
-      if (ms === undefined) throw new FlowError('invalid_think', `think: ${timeOf(user.context)} is not a duration`);
+      if (ms === undefined) throw new FlowError('invalid_template', `think: ${timeOf(user.context)} is not a duration`);
       return new Promise((resolve) => setTimeout(resolve, jittered(ms, jitterOf(user.context))));
     };
   },

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { timeoutSchema } from '../../script/duration.ts';
 import { isTemplate } from '../../script/is-template.ts';
 import { namespaceSchema } from '../../script/options/connect-options.ts';
-import { openOptions } from '../connection-changes.ts';
 import { checksShape, compileChecks } from './checks.ts';
 import { defineStep } from './step.ts';
 
@@ -36,9 +35,7 @@ export const waitFor = defineStep({
     }
     return async (user) => {
       const namespace = build.namespace(String(namespaceOf(user.context)));
-      const connection =
-        user.session.ready(namespace) ??
-        (await user.session.use(namespace, openOptions(build.connectionChanges(user.context))));
+      const connection = await build.use(user, namespace);
       const startedAt = performance.now();
       let others = 0;
       const wait = user.session.expect(connection, {

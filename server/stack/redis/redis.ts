@@ -2,13 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'redis';
 import { CapacityError } from '../../../protocol/errors.ts';
-import { logTail } from '../logs.ts';
-import { isAlive, type ProcessRef, spawnDetached, terminate } from '../state/processes.ts';
-
-const START_TIMEOUT_MS = 10_000;
+import { startServer } from '../server-process.ts';
+import type { ProcessRef } from '../state/processes.ts';
 
 /** A Redis of ours that is yet to be started. */
 export interface RedisToStart {
@@ -34,7 +31,7 @@ export function newRedisUrl(port: number): string {
 export async function startRedis(
   redisServer: string,
   { url, dir, logFile, busPort }: RedisToStart,
-  onStart: (redis: ProcessRef) => void = () => {},
+  onStart?: (redis: ProcessRef) => void,
 ): Promise<ProcessRef> {
   const { port, password } = new URL(url);
   // In a file, as every user can read command lines; with a password, as every user of this machine can connect.
@@ -47,19 +44,15 @@ export async function startRedis(
   const configFile = join(dir, 'redis.conf');
   writeFileSync(configFile, lines.join(''), { mode: 0o600 });
 
-  const redis = await spawnDetached(redisServer, [configFile], logFile);
-  onStart(redis);
-  const deadline = performance.now() + START_TIMEOUT_MS;
-  while (isAlive(redis) && performance.now() < deadline) {
-    if ((await pingRedis(url)) === undefined) return redis;
-    await sleep(25);
-  }
-  await terminate([redis], 2_000);
-  throw new CapacityError(
-    'START_FAILED',
-    `redis-server did not start:\n${logTail(logFile)}`,
-    'Correct what the lines above, from its own log, report.',
-  );
+  return startServer({
+    name: 'redis-server',
+    program: redisServer,
+    args: [configFile],
+    logFile,
+    fix: 'Correct what the lines above, from its own log, report.',
+    answers: async () => (await pingRedis(url)) === undefined,
+    onStart,
+  });
 }
 
 /** @throws CapacityError `START_FAILED` when the Redis that the user named does not answer */

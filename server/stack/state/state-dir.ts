@@ -3,20 +3,16 @@
  * address to be measured, so nothing in it is read unless the folder belongs to this user, and only this user can
  * write.
  */
-import { lstatSync, mkdirSync, type Stats, statfsSync } from 'node:fs';
+import { lstatSync, mkdirSync, type Stats } from 'node:fs';
 import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { CapacityError } from '../../../protocol/errors.ts';
 
 /** What a stack creates in the folder, besides its state file; nothing else in it is ever touched. */
 export const STATE_FOLDERS = ['pm2', 'nginx', 'redis', 'logs'] as const;
 
-const NAME = 'socketio-capacity';
-/** On a full disk, PM2 would report nothing until its time is up. */
-const MIN_FREE_BYTES = 1024 ** 2;
 const WRITABLE_BY_OTHERS = 0o022;
-const OPEN_TO_OTHERS = 0o077;
 /** A Unix socket's path has at most 104 bytes on macOS, 108 on Linux, including a terminating zero byte. */
 const SOCKET_PATH_MAX_BYTES = 103;
 
@@ -24,22 +20,16 @@ export const environmentSchema = z.object({
   SOCKETIO_CAPACITY_HOME: z
     .string()
     .optional()
-    .describe('folder of the stack’s state and logs, which only you can write'),
-  XDG_RUNTIME_DIR: z.string().optional().describe('else in this private folder of your session, if there is one'),
-  XDG_STATE_HOME: z.string().optional().describe('else in this one; default: `~/.local/state`'),
+    .describe(
+      'folder of the stack’s state and logs, which only you can write; default: `~/.local/state/socketio-capacity`',
+    ),
 });
 
-/**
- * @returns `SOCKETIO_CAPACITY_HOME`, or a folder in `XDG_RUNTIME_DIR`, or else in `XDG_STATE_HOME`, by default
- *   `~/.local/state`. Never one in a shared folder, where another user could create it first
- */
+/** @returns an absolute path, never in a shared folder, where another user could create it first */
 export function defaultStateDir(environment: NodeJS.ProcessEnv = process.env): string {
-  const { SOCKETIO_CAPACITY_HOME, XDG_RUNTIME_DIR, XDG_STATE_HOME } = environmentSchema.parse(environment);
-  // Absolute and without a trailing slash, which would hide a symbolic link.
-  if (SOCKETIO_CAPACITY_HOME) return resolve(SOCKETIO_CAPACITY_HOME);
-  // `su` and `sudo` can leave another user's.
-  if (XDG_RUNTIME_DIR && isPrivate(XDG_RUNTIME_DIR)) return join(XDG_RUNTIME_DIR, NAME);
-  return join(XDG_STATE_HOME && isAbsolute(XDG_STATE_HOME) ? XDG_STATE_HOME : join(homedir(), '.local/state'), NAME);
+  const { SOCKETIO_CAPACITY_HOME } = environmentSchema.parse(environment);
+  // Without a trailing slash, which would hide a symbolic link.
+  return resolve(SOCKETIO_CAPACITY_HOME || join(homedir(), '.local/state/socketio-capacity'));
 }
 
 /**
@@ -61,7 +51,7 @@ export function isTrusted(stateDir: string): boolean {
  * Creates the folder and its subfolders, which only this user can read.
  * @throws CapacityError `STATE_DIR_UNUSABLE`
  */
-export function prepareStateDir(stateDir: string, minFreeBytes = MIN_FREE_BYTES): void {
+export function prepareStateDir(stateDir: string): void {
   // PM2's socket with the longest path.
   if (Buffer.byteLength(join(stateDir, 'pm2', 'interactor.sock')) > SOCKET_PATH_MAX_BYTES) {
     throw new CapacityError('STATE_DIR_UNUSABLE', `The state folder's path is too long for PM2's sockets: ${stateDir}`);
@@ -71,30 +61,11 @@ export function prepareStateDir(stateDir: string, minFreeBytes = MIN_FREE_BYTES)
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
     } catch (cause) {
-      throw unwritable(`The state folder ${folder} cannot be created.`, cause);
+      const fix = 'Make room on its disk, or name one that you may write to: SOCKETIO_CAPACITY_HOME=/path/to/folder';
+      throw new CapacityError('STATE_DIR_UNUSABLE', `The state folder ${folder} cannot be created.`, fix, { cause });
     }
     isTrusted(folder);
   }
-  const { bavail, bsize } = statfsSync(stateDir);
-  if (bavail * bsize < minFreeBytes) throw unwritable(`The disk of the state folder ${stateDir} is full.`);
-}
-
-const DISK_PROBLEMS = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO']);
-
-/** @returns what the user can do about a disk that takes nothing more; any other error as it is */
-export function explainDiskError(error: unknown, stateDir: string): unknown {
-  if (!(error instanceof Error) || !DISK_PROBLEMS.has((error as NodeJS.ErrnoException).code ?? '')) return error;
-  return unwritable(`The state folder ${stateDir} cannot be written to.`, error);
-}
-
-function unwritable(message: string, cause?: unknown): CapacityError {
-  const fix = 'Make room on its disk, or name one that you may write to: SOCKETIO_CAPACITY_HOME=/path/to/folder';
-  return new CapacityError('STATE_DIR_UNUSABLE', message, fix, { cause });
-}
-
-function isPrivate(folder: string): boolean {
-  const stat = statOf(folder);
-  return stat !== undefined && whyUnsafe(stat) === undefined && (stat.mode & OPEN_TO_OTHERS) === 0;
 }
 
 /** Of the path itself; does not follow symbolic links. */

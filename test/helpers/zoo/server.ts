@@ -6,7 +6,6 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Server, type Socket } from 'socket.io';
-import { ADMIN_INTERVAL_MS } from '../../../plugin/run/receivers/admin-ui.ts';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import {
   type Broadcast,
@@ -16,6 +15,7 @@ import {
   type WorkerStats,
 } from '../../../protocol/events.ts';
 import { thisHost } from '../../../protocol/machine/host.ts';
+import { VERSION } from '../../../protocol/version.ts';
 import { payload } from '../../../server/contract/payload.ts';
 import { serveControl } from '../../../server/control/control.ts';
 import { readResources } from '../../../server/control/worker-resources.ts';
@@ -41,21 +41,16 @@ export interface Habits {
   sent?(truth: BroadcastSent): BroadcastSent;
   /** In place of one acknowledgement at once. `n` counts the batches of the load, from 1. */
   batch?(ack: () => void, n: number, socket: Socket): void;
-  /** @param control the control port that answers, from 0 */
-  stats?(truth: WorkerStats, control: number): WorkerStats;
+  stats?(truth: WorkerStats): WorkerStats;
   /** Before a collection is confirmed. */
   gc?(): void;
-  /** Control ports. Default: 1. */
-  controls?: number;
   /** Its page of metrics, with clients of the load; undefined: it ends the connection. */
   metrics?(clients: number): string | undefined;
-  /** Clients as its admin UI has them, every two seconds; without it, there is no admin UI. */
-  adminUi?(truth: number): number;
 }
 
 export interface ZooServer {
   url: string;
-  controlUrls: string[];
+  controlUrl: string;
   /** Connections of the load, in the order of their arrival, while they last. */
   load: Socket[];
   close(): Promise<void>;
@@ -65,8 +60,17 @@ export const WORKER = 'w0';
 /** Of the run: the probe and the reference receiver connect before any virtual user. */
 const RECEIVERS = 2;
 const BYTES = { base: 50_000_000, perConnection: 20_000 };
-const STILL = { cpuUserUs: 0, cpuSystemUs: 0, broadcasts: 0, rooms: 1, externalBytes: 0, arrayBuffersBytes: 0 };
+const STILL = {
+  instance: 'zoo',
+  version: VERSION,
+  cpuUserUs: 0,
+  cpuSystemUs: 0,
+  broadcasts: 0,
+  rooms: 1,
+  externalBytes: 0,
+};
 const IDLE_LOOP = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0 };
+const SERVER = { kind: 'own' as const, tunings: {}, options: {} };
 const VERSIONS = { node: process.version, socketIo: '4', adapter: 'none', webSocketEngine: 'ws' };
 
 export async function startZooServer(habits: Habits = {}): Promise<ZooServer> {
@@ -88,6 +92,9 @@ export async function startZooServer(habits: Habits = {}): Promise<ZooServer> {
   const load: Socket[] = [];
   let connected = 0;
   let batches = 0;
+  /** Of the batches, at the last request for them. */
+  let told = 0;
+  let collections = 0;
   io.on('connection', (socket) => {
     const n = ++connected - RECEIVERS;
     socket.on(EVENTS.joinRoom, async ({ clientKey: room }: { clientKey: string }, ack) => {
@@ -109,15 +116,6 @@ export async function startZooServer(habits: Habits = {}): Promise<ZooServer> {
   });
   const membersOf = (room: string) => [...io.sockets.sockets.values()].filter(({ rooms }) => rooms.has(room));
 
-  const { adminUi } = habits;
-  const sendStats = () => {
-    const clientsCount = adminUi?.(io.engine.clientsCount);
-    const self = { serverId: WORKER, hostname: 'zoo', pid: process.pid, uptime: process.uptime() };
-    io.of('/admin').emit('server_stats', { ...self, clientsCount });
-  };
-  if (adminUi) io.of('/admin').on('connection', sendStats);
-  const statsTimer = adminUi && setInterval(sendStats, ADMIN_INTERVAL_MS);
-
   const truth = (): WorkerStats => {
     const connections = io.engine.clientsCount;
     const bytes = BYTES.base + BYTES.perConnection * connections;
@@ -129,9 +127,11 @@ export async function startZooServer(habits: Habits = {}): Promise<ZooServer> {
       host: { ...thisHost(), pidNamespace: 'zoo' },
       uptimeSeconds: process.uptime(),
       connections,
+      accepted: connected,
+      collections,
+      server: SERVER,
       rssBytes: bytes,
       heapUsedBytes: bytes / 2,
-      heapTotalBytes: bytes / 2,
       eventLoop: IDLE_LOOP,
       versions: VERSIONS,
     };
@@ -160,36 +160,35 @@ export async function startZooServer(habits: Habits = {}): Promise<ZooServer> {
     return sent({ seq, sentAtUs, worker: WORKER, expected: counted ?? members.length });
   };
 
-  const controls = await Promise.all(
-    Array.from({ length: habits.controls ?? 1 }, async (_, index) => {
-      const controlHttp = createServer();
-      const controlIo = new Server(controlHttp, { serveClient: false });
-      const requests = {
-        broadcast: publish,
-        members: (room: string) => ({ worker: WORKER, members: membersOf(room).length }),
-        servers: () => ({ worker: WORKER, servers: 1 }),
-        gc: () => {
-          habits.gc?.();
-          return { worker: WORKER, durationMs: 0 };
-        },
-        stats: () => habits.stats?.(truth(), index) ?? truth(),
-        resources: () => readResources(WORKER),
-        batches: () => ({ worker: WORKER, batches: 0, events: 0, handlerMs: null, eventLoop: IDLE_LOOP }),
-        eventLoop: () => ({ worker: WORKER, seconds: [], delayP99Ms: [], delayMaxMs: [] }),
-        time: () => ({ monotonicUs: monotonicUs() }),
-      };
-      serveControl(controlIo, (token) => token === TOKEN, requests, new Guard(() => {}));
-      return { io: controlIo, url: await listen(controlHttp) };
-    }),
-  );
+  const controlHttp = createServer();
+  const controlIo = new Server(controlHttp, { serveClient: false });
+  const requests = {
+    broadcast: publish,
+    members: (room: string) => ({ worker: WORKER, members: membersOf(room).length }),
+    servers: () => ({ worker: WORKER, servers: 1 }),
+    gc: () => {
+      habits.gc?.();
+      collections++;
+      return { worker: WORKER, durationMs: 0 };
+    },
+    stats: () => habits.stats?.(truth()) ?? truth(),
+    resources: () => readResources(WORKER),
+    batches: () => {
+      const ownHandler = batches - told;
+      told = batches;
+      return { worker: WORKER, batches: 0, ownHandler, events: 0, handlerMs: null, eventLoop: IDLE_LOOP };
+    },
+    eventLoop: () => ({ worker: WORKER, seconds: [], delayP99Ms: [], delayMaxMs: [] }),
+    time: () => ({ monotonicUs: monotonicUs() }),
+  };
+  serveControl(controlIo, (token) => token === TOKEN, requests, new Guard(() => {}));
   return {
     url: await listen(http),
-    controlUrls: controls.map(({ url }) => url),
+    controlUrl: await listen(controlHttp),
     load,
     async close() {
-      clearInterval(statsTimer);
       io.disconnectSockets(true);
-      await Promise.all([io, ...controls.map((control) => control.io)].map((one) => one.close()));
+      await Promise.all([io.close(), controlIo.close()]);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Servers without control ports whose page of metrics or admin UI says something else than what happens. */
+/** Servers without control ports whose page of metrics says something else than what happens. */
 import assert from 'node:assert/strict';
 import type { Member } from './member.ts';
 
@@ -25,14 +25,14 @@ function page({ clients, cpuSeconds, startedAt }: Page): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Once half of the load is there, for good. */
-function restarting(more: (isAnother: boolean) => Pick<Page, 'startedAt'>): (clients: number) => string {
+/** Its counters begin anew once half of the load is there. */
+function restarting(): (clients: number) => string {
   let isAnother = false;
   let cpuSeconds = 100;
   return (clients) => {
     if (!isAnother && clients > HALF) [isAnother, cpuSeconds] = [true, 0];
     cpuSeconds += 0.01;
-    return page({ clients, cpuSeconds, ...more(isAnother) });
+    return page({ clients, cpuSeconds });
   };
 }
 
@@ -63,43 +63,10 @@ export const sources: Member[] = [
     reasons: ['STATISTICS_STALE'],
   },
   {
-    name: 'gives its CPU time in milliseconds on its page of metrics',
-    habits: () => {
-      let cpuMs = 0;
-      return {
-        metrics(clients) {
-          cpuMs += clients > 0 ? 20_000 : 0;
-          return page({ clients, cpuSeconds: cpuMs });
-        },
-      };
-    },
-    workers: prometheus,
-    config: PHASES,
-    reasons: ['READINGS_MISSING'],
-    check: ({ memory, cpu }) => {
-      assert.equal(memory.perConnectionBytes.workerRss, undefined);
-      assert.equal(cpu.worker?.rampSecondsPerThousandConnects ?? null, null);
-    },
-  },
-  {
-    name: 'has its page of metrics from another process, with counters at 0',
-    habits: () => ({ metrics: restarting((isAnother) => ({ startedAt: isAnother ? 2 : 1 })) }),
-    workers: prometheus,
-    config: PHASES,
-    reasons: ['DEPLOYMENT_CHANGED'],
-  },
-  {
     name: 'has counters at 0 on its page of metrics, and does not say when its process started',
-    habits: () => ({ metrics: restarting(() => ({})) }),
+    habits: () => ({ metrics: restarting() }),
     workers: prometheus,
     config: PHASES,
     reasons: ['DEPLOYMENT_CHANGED'],
-  },
-  {
-    name: 'has an admin UI that counts three clients too many',
-    habits: () => ({ adminUi: (truth) => (truth > HALF ? truth + 3 : truth) }),
-    workers: () => ({ adminUi: {} }),
-    config: { phases: [ramp, { pause: 10 }, ramp, { pause: 10 }] },
-    reasons: ['WORKERS_DISAGREE'],
   },
 ];

@@ -1,10 +1,11 @@
 /** `init` looks at a real server, and writes a scenario that a run would accept. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import type { Server } from 'socket.io';
+import type { Namespace, Server } from 'socket.io';
 import { readScenario } from '../../../plugin/cli/scenario.ts';
 import { readSettings } from '../../../plugin/script/settings.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
@@ -15,9 +16,18 @@ import { eventually } from '../../helpers/poll.ts';
 /** Long enough for the publisher's start, and for several messages. */
 const SECONDS = '1';
 
+type SetUp = (io: Server) => void;
+
+/** @returns `--auth '{"token": …}'` */
+function optionsOf(connect: object): string[] {
+  const typed = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
+  return Object.entries(connect).flatMap(([name, value]) => [`--${name}`, typed(value)]);
+}
+
 /** @param args of `init`, beside the URL */
-async function init(t: TestContext, setUp: (io: Server) => void, ...args: string[]) {
-  const server = await startChat(setUp);
+async function init(t: TestContext, given: SetUp | { setUp: SetUp; path: string }, ...args: string[]) {
+  const { setUp, ...options } = typeof given === 'function' ? { setUp: given } : given;
+  const server = await startChat(setUp, options);
   t.after(() => server.close());
   const cwd = folder(t);
   const answer = await cli(cwd, 'init', '--url', server.url, '--listen', SECONDS, ...args);
@@ -106,19 +116,114 @@ it('asks for an event where it finds none, and writes what to fill in where one 
   assert.equal(given.settings?.delivery, undefined);
 });
 
+/** Sends to everybody of a namespace. */
+function ticking(t: TestContext, io: Server | Namespace) {
+  let count = 0;
+  const timer = setInterval(() => io.emit('tick', { id: `t-${++count}` }), 50);
+  t.after(() => clearInterval(timer));
+}
+
+it('comes with path, namespace, auth and headers, and writes them', async (t) => {
+  const guarded = (io: Server) => {
+    const chat = io.of('/chat');
+    chat.use((socket, next) => next(socket.handshake.auth.token === 'a1' ? undefined : new Error('bad token')));
+    io.engine.use((request: IncomingMessage, _response: unknown, next: (error?: Error) => void) => {
+      next(request.headers['x-key'] === 'k' ? undefined : new Error('no key'));
+    });
+    ticking(t, chat);
+  };
+  const connect = { namespace: '/chat', path: '/ws/', auth: { token: 'a1' }, headers: { 'x-key': 'k' } };
+  const { code, stderr, flow, settings } = await init(t, { setUp: guarded, path: '/ws/' }, ...optionsOf(connect));
+  assert.equal(code, 0, stderr);
+  assert.deepEqual(flow, [{ connect }, { hold: true }]);
+  assert.equal(settings?.delivery?.event, 'tick');
+  // A namespace in the URL would stand before the paths of HTTP steps.
+  const { url } = await startChat((io) => ticking(t, io.of('/chat'))).then((server) => {
+    t.after(() => server.close());
+    return server;
+  });
+  const cwd = folder(t);
+  assert.equal((await cli(cwd, 'init', '--url', `${url}/chat?v=2`, '--listen', SECONDS)).code, 0);
+  assert.deepEqual((await written(cwd)).settings?.target, url);
+  assert.deepEqual((await written(cwd)).flow, [{ connect: { namespace: '/chat', query: { v: '2' } } }, { hold: true }]);
+});
+
+it('keeps the cookies of an HTTP login, in which names of variables stay', async (t) => {
+  const login = { post: { url: '/login', json: { user: 'u{{ $uuid }}' } } };
+  const session = (io: Server) => {
+    io.httpServer.prependListener('request', (request, response) => {
+      if (request.url === '/login') response.writeHead(204, { 'set-cookie': 'sid=s1; Path=/' }).end();
+    });
+    io.use((socket, next) =>
+      next(/sid=s1/.test(socket.handshake.headers.cookie ?? '') ? undefined : new Error('who?')),
+    );
+    ticking(t, io);
+  };
+  const { code, stderr, flow, settings } = await init(t, session, '--login', JSON.stringify(login));
+  assert.equal(code, 0, stderr);
+  assert.deepEqual(flow, [login, { connect: true }, { hold: true }]);
+  assert.equal(settings?.delivery?.event, 'tick');
+});
+
+it('logs in by events, and asks for an acknowledgement where a handler gives one', async (t) => {
+  const calls: number[] = [];
+  const chat = (io: Server) => {
+    io.on('connection', (socket) => {
+      socket.on('login', (name, answer) => answer({ ok: name === 'ann' }));
+      socket.on('join', (...args) => {
+        calls.push(args.length);
+        socket.join('hall');
+      });
+    });
+    let count = 0;
+    const timer = setInterval(() => io.to('hall').emit('tick', { id: `t-${++count}` }), 50);
+    t.after(() => clearInterval(timer));
+  };
+  const { code, stdout, stderr, flow } = await init(t, chat, '--emit', '["login", "ann"], ["join"]');
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /acknowledged "login" with \[\{"ok":true\}\]/);
+  assert.deepEqual(flow, [{ emit: ['login', 'ann'], acknowledge: true }, { emit: ['join'] }, { hold: true }]);
+  assert.equal(calls.length, 2);
+});
+
+it('says what the server answered, and how to give what it asks for', async (t) => {
+  const refusals: Record<string, (io: Server) => void> = {
+    'by a middleware': (io) => io.use((_socket, next) => next(new Error('invalid username'))),
+    'by an event': (io) => {
+      io.on('connection', (socket) => {
+        socket.emit('failed', 'invalid username');
+        socket.disconnect();
+      });
+    },
+  };
+  for (const [how, refuse] of Object.entries(refusals)) {
+    const { code, stderr, settings } = await init(t, refuse, '--emit', '["login"]');
+    assert.deepEqual([code, settings], [2, undefined], how);
+    assert.match(
+      stderr,
+      /^TARGET_UNREACHABLE: [\s\S]*invalid username[\s\S]*--auth[\s\S]*--login[\s\S]*--listen 0/,
+      how,
+    );
+  }
+});
+
+it('names what is wrong with an option', async (t) => {
+  const wrong = {
+    '--auth': '7',
+    '--headers': 'a: b',
+    '--login': '{"emit": ["x"]}',
+    '--emit': '{}',
+    '--publish': '"say"',
+  };
+  const { code, stderr } = await init(t, () => {}, ...Object.entries(wrong).flat());
+  assert.equal(code, 2);
+  for (const option of Object.keys(wrong)) assert.match(stderr, new RegExp(`${option}.*: expected`));
+});
+
 it('says why it cannot connect', async (t) => {
   const { code, stderr } = await init(t, (io) => io.use((_socket, next) => next(new Error('bad token'))));
   assert.equal(code, 2);
   assert.match(stderr, /TARGET_UNREACHABLE: [\s\S]*bad token[\s\S]*--listen 0/);
-});
-
-it('names all invalid options before it connects', async () => {
-  const args = ['--join', 'a', '--emit', '["b"]', '--publish', '{"event": "c"}'];
-  const { code, stderr } = await cli(tmpdir(), 'init', ...args);
-  assert.equal(code, 2);
-  assert.match(stderr, /^CONFIG_INVALID/);
-  for (const line of [/--publish: expected JSON/, /--emit: give it or --join/, /--url: expected a URL/])
-    assert.match(stderr, line);
 });
 
 describe('on a terminal', { skip: noTerminal }, () => {
@@ -142,19 +247,6 @@ describe('on a terminal', { skip: noTerminal }, () => {
     return { ...answer, ...(await written(cwd)) };
   }
 
-  it('asks what a client emits, and finds the event that it gets for it', async (t) => {
-    const answers: Answer[] = [
-      [INSTRUMENTED, 'n'],
-      [EMIT, '["subscribe", {"room": "news"}]'],
-      [PUBLISH, ''],
-    ];
-    const { code, shown, left, flow, settings } = await asked(t, newsServer(t), answers);
-    assert.deepEqual([code, left], [0, []], shown);
-    assert.match(shown, /"headline" will be counted: the id is at \$\.0\.id/);
-    assert.deepEqual(flow, [{ emit: ['subscribe', { room: 'news' }] }, { hold: true }]);
-    assert.deepEqual([settings?.load.connections, settings?.delivery?.event], [40, 'headline']);
-  });
-
   it('asks what makes the server send, and not what an option has said', async (t) => {
     const chat = (io: Server) => {
       io.on('connection', (socket) => socket.on('say', (said) => io.emit('said', said)));
@@ -163,22 +255,11 @@ describe('on a terminal', { skip: noTerminal }, () => {
       [INSTRUMENTED, ''],
       [PUBLISH, '["say", {"id": "$id"}]'],
     ];
-    const { code, shown, left, flow, settings } = await asked(t, chat, answers, '--join', 'enter', '--room', 'hall');
+    const { code, shown, left, flow, settings } = await asked(t, chat, answers, '--emit', '["enter", "hall"]');
     assert.deepEqual([code, left], [0, []], shown);
     assert.deepEqual(flow, [{ emit: ['enter', 'hall'] }, { hold: true }]);
+    assert.deepEqual([settings?.load.connections, settings?.delivery?.event], [40, 'said']);
     assert.deepEqual(settings?.delivery?.publish?.emit, { event: 'say', args: [{ id: '$id' }] });
-  });
-
-  it('writes what to fill in for a server that sends nothing to count', async (t) => {
-    const answers: Answer[] = [
-      [INSTRUMENTED, 'n'],
-      [EMIT, ''],
-      [PUBLISH, ''],
-    ];
-    const { code, shown, left, flow, settings } = await asked(t, () => {}, answers);
-    assert.deepEqual([code, left], [0, []], shown);
-    assert.match(shown, /The server sent no event/);
-    assert.deepEqual([flow, settings?.delivery], [[{ connect: true }, { hold: true }], undefined]);
   });
 
   it('says what is wrong with an answer, and asks for it again', async (t) => {

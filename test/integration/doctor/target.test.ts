@@ -1,9 +1,10 @@
 /** `doctor --target` against real servers and proxies, right ones and wrong ones. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { createServer as createHttp2Server, createSecureServer } from 'node:http2';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { type TestContext, test } from 'node:test';
+import type { AddressInfo, Server as NetServer } from 'node:net';
+import { describe, it, type TestContext } from 'node:test';
 import { generate } from 'selfsigned';
 import { Server } from 'socket.io';
 import { examineTarget } from '../../../plugin/doctor/target/examine.ts';
@@ -22,10 +23,14 @@ async function startWorker(t: TestContext, environment: Record<string, string> =
 }
 
 /** @returns the checks by name; of several, the last one */
-async function examine(target: string, options: object = {}, config: object = {}) {
+async function examine(target: string, options: object = {}, config: object = {}, burst = 0) {
   const seen: TargetCheck[] = [];
   const held: number[] = [];
-  const watching = { onCheck: (check: TargetCheck) => void seen.push(check), onHold: (s: number) => void held.push(s) };
+  const watching = {
+    burst,
+    onCheck: (check: TargetCheck) => void seen.push(check),
+    onHold: (s: number) => void held.push(s),
+  };
   const settings = hookConfig(options, { target, ...config });
   const checks = await examineTarget(settings, { config: {} }, watching, new AbortController().signal);
   assert.deepEqual(checks, seen, 'each is told as soon as it is known');
@@ -37,103 +42,173 @@ const failed = (by: Record<string, TargetCheck>) =>
 
 const polling = { engines: { 'socketio-capacity': { transports: ['polling', 'websocket'] } } };
 
-test('a server as it should be, behind nginx', { skip: lacks('nginx') }, async (t) => {
-  const app = await startWorker(t);
-  const { port } = await startNginx(t, app.port, `${UPGRADE} proxy_read_timeout 60s;`);
-  const control = { urls: [app.controlUrl], token: TOKEN };
-  const { by, held } = await examine(`http://localhost:${port}`, { control }, polling);
-  assert.deepEqual(failed(by), [], JSON.stringify(by));
-  assert.deepEqual(
-    Object.keys(by).toSorted(),
-    ['clock', 'connect', 'control', 'idle', 'limits', 'name', 'polling', 'websocket', 'workers'].toSorted(),
-  );
-  assert.match(by.websocket?.found ?? '', /^granted, by nginx/);
-  assert.match(by.control?.found ?? '', /^worker w0, instance [0-9a-f]{8}, .* version /);
-  assert.match(by.idle?.found ?? '', /^it stayed open, with [12] pings?; the ping cycle is 3\.0 s$/);
-  assert.deepEqual(held, [6]);
-});
+function certify(notAfterDate = new Date(Date.now() + 1e10)) {
+  return generate([{ name: 'commonName', value: 'localhost' }], {
+    notBeforeDate: new Date('2020-01-01'),
+    notAfterDate,
+    keyType: 'ec',
+    curve: 'P-256',
+    algorithm: 'sha256',
+    extensions: [{ name: 'subjectAltName', altNames: [{ type: 2, value: 'localhost' }] }],
+  });
+}
 
-test('nginx that passes no upgrade', { skip: lacks('nginx') }, async (t) => {
-  const app = await startWorker(t);
-  const { port } = await startNginx(t, app.port, '');
-  const { by } = await examine(`http://127.0.0.1:${port}`);
-  assert.deepEqual(failed(by), ['websocket', 'connect']);
-  assert.match(by.websocket?.found ?? '', /without its Upgrade header: a proxy in between has removed it, by nginx/);
-  assert.equal(by.idle, undefined, 'there is nothing to hold');
-});
+/** Ends with the test. @returns its port */
+async function listening(t: TestContext, server: NetServer): Promise<number> {
+  t.after(() => server.close());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
 
-test('nginx with an idle time-out that is shorter than the ping cycle', { skip: lacks('nginx') }, async (t) => {
-  const app = await startWorker(t);
-  const { port } = await startNginx(t, app.port, `${UPGRADE} proxy_read_timeout 2s;`);
-  const { by } = await examine(`http://127.0.0.1:${port}`);
-  assert.deepEqual(failed(by), ['idle']);
-  assert.match(
-    by.idle?.found ?? '',
-    /an idle time-out in between of about 2 s is shorter than the ping cycle of 3\.0 s/,
-  );
-  assert.match(by.idle?.fix ?? '', /proxy_read_timeout/);
-});
+// They wait for pings, each with a server of its own.
+describe('doctor --target', { concurrency: true }, () => {
+  it('a server as it should be, behind nginx', { skip: lacks('nginx') }, async (t) => {
+    const app = await startWorker(t);
+    const { port } = await startNginx(t, app.port, `${UPGRADE} proxy_read_timeout 60s;`);
+    const control = { urls: [app.controlUrl], token: TOKEN };
+    const { by, held } = await examine(`http://localhost:${port}`, { control }, polling);
+    assert.deepEqual(failed(by), [], JSON.stringify(by));
+    assert.deepEqual(
+      Object.keys(by).toSorted(),
+      ['clock', 'connect', 'control', 'idle', 'limits', 'name', 'polling', 'websocket', 'workers'].toSorted(),
+    );
+    assert.match(by.websocket?.found ?? '', /^granted, by nginx/);
+    assert.match(by.control?.found ?? '', /^worker w0, instance [0-9a-f]{8}, .* version /);
+    assert.match(by.idle?.found ?? '', /with [12] pings?; the ping cycle is 3\.0 s$/);
+    assert.deepEqual(held, [6]);
+  });
 
-test('HAProxy likewise', { skip: lacks('haproxy') }, async (t) => {
-  const app = await startWorker(t);
-  const { by } = await examine(`http://127.0.0.1:${await startHaproxy(t, app.port, 2)}`);
-  assert.deepEqual(failed(by), ['idle']);
-  assert.match(by.idle?.found ?? '', /about 2 s/);
-});
+  it('nginx that passes no upgrade', { skip: lacks('nginx') }, async (t) => {
+    const app = await startWorker(t);
+    const { port } = await startNginx(t, app.port, '');
+    const { by } = await examine(`http://127.0.0.1:${port}`);
+    assert.deepEqual(failed(by), ['websocket', 'connect']);
+    assert.match(by.websocket?.found ?? '', /without its Upgrade header: a proxy in between has removed it, by nginx/);
+    assert.equal(by.idle, undefined, 'there is nothing to hold');
+  });
 
-test('an expired certificate, and one of another name', async (t) => {
-  const certify = (notAfterDate: Date) =>
-    generate([{ name: 'commonName', value: 'localhost' }], {
-      notBeforeDate: new Date('2020-01-01'),
-      notAfterDate,
-      keyType: 'ec',
-      curve: 'P-256',
-      algorithm: 'sha256',
-      extensions: [{ name: 'subjectAltName', altNames: [{ type: 2, value: 'localhost' }] }],
-    });
-  const open = async (notAfterDate: Date) => {
-    const { cert, private: key } = await certify(notAfterDate);
-    const http = createTlsServer({ cert, key });
-    const io = new Server(http, { pingInterval: 500, pingTimeout: 200 });
-    t.after(() => io.close());
-    http.listen(0, '127.0.0.1');
-    await once(http, 'listening');
-    return { ca: cert, port: (http.address() as AddressInfo).port };
-  };
-  const expired = await open(new Date('2021-01-01'));
-  const old = await examine(`https://localhost:${expired.port}`, {}, { tls: { ca: expired.ca } });
-  assert.deepEqual(failed(old.by), ['certificate', 'websocket', 'connect']);
-  assert.match(old.by.certificate?.found ?? '', /^it expired on 2021-01-01$/);
-  const valid = await open(new Date(Date.now() + 1e10));
-  const other = await examine(`https://127.0.0.1:${valid.port}`, {}, { tls: { ca: valid.ca } });
-  assert.match(other.by.certificate?.found ?? '', /^it is for localhost, and not for 127\.0\.0\.1$/);
-  const named = await examine(
-    `https://127.0.0.1:${valid.port}`,
-    {},
-    { tls: { ca: valid.ca, servername: 'localhost' } },
-  );
-  assert.deepEqual(failed(named.by), [], JSON.stringify(named.by));
-  assert.equal(named.by.certificate?.status, 'ok');
-});
+  it('nginx with an idle time-out that is shorter than the ping cycle', { skip: lacks('nginx') }, async (t) => {
+    const app = await startWorker(t);
+    const { port } = await startNginx(t, app.port, `${UPGRADE} proxy_read_timeout 2s;`);
+    const { by } = await examine(`http://127.0.0.1:${port}`);
+    assert.deepEqual(failed(by), ['idle']);
+    assert.match(
+      by.idle?.found ?? '',
+      /an idle time-out in between of about 2 s is shorter than the ping cycle of 3\.0 s/,
+    );
+    assert.match(by.idle?.fix ?? '', /proxy_read_timeout/);
+  });
 
-test('control ports: on loopback only, with another token, twice the same', async (t) => {
-  const app = await startWorker(t);
-  const control = (urls: string[], token = TOKEN) => ({ control: { urls, token } });
-  const elsewhere = await examine(app.url, control([`http://127.0.0.2:${app.controlPort}`]));
-  assert.deepEqual(failed(elsewhere.by), ['control']);
-  assert.match(elsewhere.by.control?.fix ?? '', /controlHost/);
-  const wrong = await examine(app.url, control([app.controlUrl], 'another-token-than-theirs'));
-  assert.match(wrong.by.control?.found ?? '', /refused the control token/);
-  const twice = await examine(app.url, control([app.controlUrl, app.controlUrl.replace('127.0.0.1', 'localhost')]));
-  assert.deepEqual(failed(twice.by), ['workers']);
-  assert.match(twice.by.workers?.found ?? '', /2 control addresses lead to the same process, w0/);
-});
+  it('HAProxy likewise', { skip: lacks('haproxy') }, async (t) => {
+    const app = await startWorker(t);
+    const { by } = await examine(`http://127.0.0.1:${await startHaproxy(t, app.port, 2)}`);
+    assert.deepEqual(failed(by), ['idle']);
+    assert.match(by.idle?.found ?? '', /about 2 s/);
+  });
 
-test('a name without an address, and an address without a server', async () => {
-  const unknown = await examine('http://unknown.invalid');
-  assert.deepEqual(failed(unknown.by), ['name']);
-  assert.equal(unknown.by.control?.status, 'skipped');
-  const nobody = await examine('http://127.0.0.1:1');
-  assert.deepEqual(failed(nobody.by), ['websocket', 'connect']);
-  assert.match(nobody.by.websocket?.found ?? '', /ECONNREFUSED/);
+  it('an expired certificate, and one of another name', async (t) => {
+    const open = async (notAfterDate: Date) => {
+      const { cert, private: key } = await certify(notAfterDate);
+      const http = createTlsServer({ cert, key });
+      const io = new Server(http, { pingInterval: 500, pingTimeout: 200 });
+      t.after(() => io.close());
+      http.listen(0, '127.0.0.1');
+      await once(http, 'listening');
+      return { ca: cert, port: (http.address() as AddressInfo).port };
+    };
+    const expired = await open(new Date('2021-01-01'));
+    const old = await examine(`https://localhost:${expired.port}`, {}, { tls: { ca: expired.ca } });
+    assert.deepEqual(failed(old.by), ['certificate', 'websocket', 'connect']);
+    assert.match(old.by.certificate?.found ?? '', /^it expired on 2021-01-01$/);
+    const valid = await open(new Date(Date.now() + 1e10));
+    const other = await examine(`https://127.0.0.1:${valid.port}`, {}, { tls: { ca: valid.ca } });
+    assert.match(other.by.certificate?.found ?? '', /^it is for localhost, and not for 127\.0\.0\.1$/);
+    const named = await examine(
+      `https://127.0.0.1:${valid.port}`,
+      {},
+      { tls: { ca: valid.ca, servername: 'localhost' } },
+    );
+    assert.deepEqual(failed(named.by), [], JSON.stringify(named.by));
+    assert.equal(named.by.certificate?.status, 'ok');
+  });
+
+  it('a client certificate that is wanted, and not given', async (t) => {
+    const { cert, private: key } = await certify();
+    for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+      const only = { minVersion: version, maxVersion: version, requestCert: true, rejectUnauthorized: true };
+      const http = createTlsServer({ cert, key, ca: cert, ...only });
+      const io = new Server(http, { pingInterval: 500, pingTimeout: 200 });
+      t.after(() => io.close());
+      const target = `https://localhost:${await listening(t, http)}`;
+      const { by } = await examine(target, {}, { tls: { ca: cert } });
+      assert.equal(by.websocket?.status, 'failed');
+      assert.match(by.websocket?.found ?? '', /asks for a client certificate/, version);
+      assert.match(by.websocket?.fix ?? '', /cert: client\.pem/);
+      const given = await examine(target, {}, { tls: { ca: cert, cert, key } });
+      assert.deepEqual(failed(given.by), [], JSON.stringify(given.by));
+    }
+  });
+
+  it('a proxy that speaks HTTP/2 only, with TLS and without; and http:// where TLS is spoken', async (t) => {
+    const { cert, private: key } = await certify();
+    const secure = await listening(t, createSecureServer({ cert, key, allowHTTP1: false }));
+    const plain = await listening(t, createHttp2Server());
+    const two = [
+      await examine(`https://localhost:${secure}`, {}, { tls: { ca: cert } }),
+      await examine(`http://localhost:${plain}`),
+    ];
+    for (const { by } of two) {
+      assert.match(by.websocket?.found ?? '', /speaks HTTP\/2 only/);
+      assert.match(by.websocket?.fix ?? '', /HTTP\/1\.1/);
+    }
+  });
+
+  it('limits of connections, and of their rate, by a burst', { skip: lacks('nginx') }, async (t) => {
+    const app = await startWorker(t, { CAPACITY_PING_INTERVAL_MS: '500', CAPACITY_PING_TIMEOUT_MS: '200' });
+    const burst = async (http: string, location: string) => {
+      const { port } = await startNginx(t, app.port, `${UPGRADE} ${location}`, http);
+      return (await examine(`http://127.0.0.1:${port}`, {}, {}, 12)).by.burst;
+    };
+    const free = await burst('', '');
+    assert.equal(free?.status, 'ok', JSON.stringify(free));
+    const number = await burst('limit_conn_zone $binary_remote_addr zone=c:1m;', 'limit_conn c 7;');
+    assert.match(number?.found ?? '', /^7 of 12 were let in .*http_503.*: their number is limited$/);
+    const rate = await burst(
+      'limit_req_zone $binary_remote_addr zone=r:1m rate=3r/s;',
+      'limit_req zone=r burst=4 nodelay;',
+    );
+    assert.match(rate?.found ?? '', /of 12 were let in .*: the rate is limited$/);
+    assert.match(rate?.fix ?? '', /limit_req/);
+  });
+
+  it('two workers that no adapter connects', async (t) => {
+    const quick = { CAPACITY_PING_INTERVAL_MS: '500', CAPACITY_PING_TIMEOUT_MS: '200' };
+    const [one, two] = [await startWorker(t, quick), await startWorker(t, { ...quick, CAPACITY_WORKER: 'w1' })];
+    const { by } = await examine(one.url, { control: { urls: [one.controlUrl, two.controlUrl], token: TOKEN } });
+    assert.equal(by.workers?.status, 'warning');
+    assert.match(by.workers?.found ?? '', /no adapter connects w0, w1 with the others/);
+  });
+
+  it('control ports: on loopback only, with another token, twice the same', async (t) => {
+    const app = await startWorker(t, { CAPACITY_PING_INTERVAL_MS: '500', CAPACITY_PING_TIMEOUT_MS: '200' });
+    const control = (urls: string[], token = TOKEN) => ({ control: { urls, token } });
+    const elsewhere = await examine(app.url, control([`http://127.0.0.2:${app.controlPort}`]));
+    assert.deepEqual(failed(elsewhere.by), ['control']);
+    assert.match(elsewhere.by.control?.fix ?? '', /controlHost/);
+    const wrong = await examine(app.url, control([app.controlUrl], 'another-token-than-theirs'));
+    assert.match(wrong.by.control?.found ?? '', /refused the control token/);
+    const twice = await examine(app.url, control([app.controlUrl, app.controlUrl.replace('127.0.0.1', 'localhost')]));
+    assert.deepEqual(failed(twice.by), ['workers']);
+    assert.match(twice.by.workers?.found ?? '', /2 control addresses lead to the same process, w0/);
+  });
+
+  it('a name without an address, and an address without a server', async () => {
+    const unknown = await examine('http://unknown.invalid');
+    assert.deepEqual(failed(unknown.by), ['name']);
+    assert.equal(unknown.by.control?.status, 'skipped');
+    const nobody = await examine('http://127.0.0.1:1');
+    assert.deepEqual(failed(nobody.by), ['websocket', 'connect']);
+    assert.match(nobody.by.websocket?.found ?? '', /ECONNREFUSED/);
+  });
 });

@@ -79,22 +79,6 @@ it('what nobody took is counted at the end of the connection', async (t) => {
   assert.equal(displaced(), 20 - KEPT);
 });
 
-it('another listener for the event gets each as it comes, and leaves the rest', async (t) => {
-  const { connection, got } = await open(t);
-  const heard: unknown[] = [];
-  const remove = connection.on('/', 'tick', ([tick]) => heard.push(tick));
-  await ask(connection, 0, 3);
-  remove();
-  await ask(connection, 3, 2);
-  assert.deepEqual(
-    [heard, got],
-    [
-      [0, 1, 2],
-      [0, 1, 2],
-    ],
-  );
-});
-
 it('they outlast the connection that they came by', async (t) => {
   const { server, connection, kept, got, ticks } = await open(t);
   await ask(connection, 0, 2);

@@ -5,7 +5,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer, type Server as NetServer, type Socket } from 'node:net';
 import { suite, test } from 'node:test';
 import { Server } from 'socket.io';
-import { MAX_UNSENT_BYTES } from '../../../plugin/fleet/client/limits.ts';
+import { MAX_UNSENT_BYTES } from '../../../plugin/fleet/light/sockets/wire.ts';
 import {
   type ClientKindUnderTest,
   lightPollingClient,

@@ -10,12 +10,14 @@ import { eventually } from '../../helpers/poll.ts';
 const CONNECTIONS = 20;
 /** Longer than the fleet's status interval, so that the test sees all of them away. */
 const BACKOFF = { attempts: 3, delayMs: 500, maxDelayMs: 500, jitter: 0.1 };
-const RECOVERY = { connectionStateRecovery: { maxDisconnectionDuration: 60_000 } };
+/** Contexts that both sides keep from one message to the next, and begin anew with each connection. */
+const COMPRESSED = { perMessageDeflate: { threshold: 0 } };
+const RECOVERY = { ...COMPRESSED, connectionStateRecovery: { maxDisconnectionDuration: 60_000 } };
 
 for (const client of ['light', 'official'] as const) {
   const start = async (t: TestContext, server: DroppingServer) => {
     const settings = fleetSettings(server.url, client);
-    const defaults = { ...settings.defaults, auth: { token: 'x' } };
+    const defaults = { ...settings.defaults, auth: { token: 'x' }, compression: true };
     const fleet = await Fleet.start({ ...settings, defaults, reconnection: BACKOFF }, 1);
     t.after(() => fleet.close());
     return fleet;
@@ -39,7 +41,8 @@ for (const client of ['light', 'official'] as const) {
       const fleet = await start(t, server);
       await dropBetween(server, fleet);
       await eventually('all copies', () => fleet.status().reached === 3 * CONNECTIONS);
-      const { accounts, returns } = await fleet.snapshot();
+      const { accounts, returns, compressed } = await fleet.snapshot();
+      assert.equal(compressed, CONNECTIONS, 'each connection once, however often it opens');
       assert.deepEqual([accounts.asked, accounts.alive, accounts.returned, accounts.ended], [20, 20, 20, {}]);
       const { awayUs, retries: _, ...counts } = returns;
       assert.deepEqual(counts, { dropped: 20, returned: 20, recovered: 20, gaveUp: 0, left: 0, away: 0 });
@@ -72,7 +75,7 @@ for (const client of ['light', 'official'] as const) {
     });
 
     test('joins again where the server keeps no sessions, as a new connection of the ledger', async (t) => {
-      const server = await DroppingServer.start(t, {});
+      const server = await DroppingServer.start(t, COMPRESSED);
       const fleet = await start(t, server);
       await dropBetween(server, fleet);
       const { accounts, returns } = await fleet.snapshot();

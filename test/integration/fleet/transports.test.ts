@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import { TRANSPORTS } from '../../../protocol/connection.ts';
-import { startFaultyServer } from '../../helpers/faulty-server.ts';
+import { DroppingServer } from '../../helpers/dropping-server.ts';
 import { fleetSettings } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';
 
@@ -11,22 +11,19 @@ const CONNECTIONS = 40;
 
 for (const client of ['light', 'official'] as const) {
   test(`${client}: connections that poll first, from source ports of our own, and one that is lost and restored`, async (t) => {
-    const server = await startFaultyServer();
+    const server = await DroppingServer.start(t);
     const settings = fleetSettings(server.url, client);
     settings.defaults.transports = TRANSPORTS.default;
     settings.localAddresses = ['127.0.0.2', '127.0.0.3'];
     const fleet = await Fleet.start(settings, 1);
-    t.after(async () => {
-      await fleet.close();
-      await server.close();
-    });
+    t.after(() => fleet.close());
     const connections = Array.from({ length: CONNECTIONS }, () => fleet.connection());
     const lost = Promise.race(
       connections.map(
         (connection) => new Promise((resolve) => connection.watch({ dropped: () => resolve(connection) })),
       ),
     );
-    const emit = { event: 'join_room', args: ['capacity'] };
+    const emit = { event: 'join_room', args: [{ clientKey: 'capacity' }] };
     await Promise.all(connections.map((connection) => connection.open('/', { emit })));
     const settled = (opened: number) =>
       eventually(`${opened} openings, and as many upgrades`, async () => {
@@ -39,9 +36,10 @@ for (const client of ['light', 'official'] as const) {
     const before = await settled(CONNECTIONS);
     assert.deepEqual(before.transports, { websocket: 0, upgraded: CONNECTIONS, polling: 0 });
     assert.deepEqual(before.upgradeFailures, {});
-    await eventually('all have joined', () => server.members() === CONNECTIONS);
+    await eventually('all have joined', () => server.members === CONNECTIONS);
 
-    server.broadcast(1, { kick: 1 });
+    const [first] = server.io.sockets.sockets.values();
+    first?.disconnect(true);
     const again = (await lost) as (typeof connections)[number];
     await again.open('/');
     const { transports, accounts } = await settled(CONNECTIONS + 1);

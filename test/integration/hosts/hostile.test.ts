@@ -20,14 +20,14 @@ const INSECURE = { rejectUnauthorized: false } as const;
 
 /** Those that end the host's part, last. */
 function agentMessages(): AgentMessage[] {
-  const layer = { rssBytes: 1, cpuPercent: 1 };
   const clock = { offsetUs: 0, boundUs: 1 };
   const row = {
     atUs: 1,
     cpuIdlePercent: 1,
-    memoryUsedBytes: 1,
-    fleet: layer,
-    artillery: layer,
+    shares: {
+      ...{ seconds: 1, cores: 2, busyCores: 1, stealCores: 0, oursCores: 0, othersCores: 0, kernelCores: 0 },
+      ...{ errorCores: 0, programs: [{ name: 'x', cores: 1 }] },
+    },
     clock,
     skippedUsers: 0,
   };
@@ -43,8 +43,8 @@ function agentMessages(): AgentMessage[] {
       requestId: 1,
       sightings: [
         {
-          ids: [{ id: 'a', firstAtUs: 1, sentAt: 1, bytes: 1, reached: 1, copies: 1, counted: true }],
-          ...{ filled: 0, unmatched: 0, example: 'x' },
+          ids: [{ id: 'a', firstAtUs: 1, sentAt: 1, bytes: 1, reached: 1, counted: true }],
+          ...{ filled: 0, example: 'x' },
         },
       ],
     },
@@ -75,7 +75,7 @@ const RUN_MESSAGES: RunMessage[] = [
   { type: 'sight', requestId: 1, watch: true, outside: ['a'] },
   { type: 'messages', requestId: 1, stage: 'rest' },
   { type: 'fault', requestId: 1, order: { stage: 'begin', atUs: 1, drop: false } },
-  { type: 'release', parts: 1 },
+  { type: 'release' },
   { type: 'start', atUs: 1 },
   { type: 'finish' },
 ];

@@ -161,10 +161,15 @@ describe('the live page', { skip: noBrowser }, () => {
     assert.deepEqual(late.errors, []);
   });
 
-  it('shows the hosts that bring the load, the slowest and a lost one', async (t) => {
+  it('shows hosts, the slowest and a lost one, what failed by cause, and text from the run as text', async (t) => {
     const { view, reader } = await openView(t);
+    const evil = '<img src=x onerror=alert(1)>';
     const host = { lost: null, connections: 1500, loopLateMs: 2, clockBoundMs: 0.214 };
+    const failed = { ECONNREFUSED: 1, http_503: 1200 };
     reader.changes = {
+      ...{ scenario: evil, stage: evil, loops: [{ name: evil, utilization: 0, delayP99Ms: 0 }] },
+      connections: { now: 28, target: 60, failed, lost: { 'transport close': 3 }, ratePerSec: 0 },
+      broadcasts: { planned: 0, sent: 0, expected: null, received: null, sentinelMs: null },
       hosts: [
         { ...host, name: 'load-0' },
         { ...host, name: 'load-1', loopLateMs: 31, clockBoundMs: null },
@@ -172,37 +177,24 @@ describe('the live page', { skip: noBrowser }, () => {
       ],
     };
     const { page, errors } = await openPage(view.url);
-    await page.locator('#hosts-section').waitFor();
+    await page.locator('h1', { hasText: evil }).waitFor();
+    await page.locator('#loops', { hasText: evil }).waitFor();
+    assert.equal(await page.locator('img').count(), 0);
     assert.deepEqual(await page.locator('#hosts td').allTextContents(), [
       ...['load-0', '1,500', '2', '0.21'],
       ...['load-1', '1,500', 'slowest: 31', '–'],
       ...['load-2 (lost)', '0', '0', '0.21'],
     ]);
-    assert.deepEqual(errors, []);
-  });
-
-  it('shows what failed and was lost, by cause', async (t) => {
-    const { view, reader } = await openView(t);
-    const failed = { ECONNREFUSED: 1, http_503: 1200 };
-    const connections = { now: 28, target: 60, failed, lost: { 'transport close': 3 }, ratePerSec: 0 };
-    reader.changes = { connections, broadcasts: { planned: 0, sent: 0, expected: null, received: null } };
-    const { page, errors } = await openPage(view.url);
-    await page.locator('#failed', { hasText: '1,201' }).waitFor();
-    assert.equal(await page.locator('#failures').textContent(), 'http_503 1,200, ECONNREFUSED 1');
-    assert.equal(await page.locator('#lost').textContent(), '3');
-    assert.equal(await page.locator('#losses').textContent(), 'transport close 3');
-    assert.equal(await page.locator('#expected').textContent(), '');
-    assert.deepEqual(errors, []);
-  });
-
-  it('takes text from the run for text', async (t) => {
-    const { view, reader } = await openView(t);
-    const evil = '<img src=x onerror=alert(1)>';
-    reader.changes = { scenario: evil, stage: evil, loops: [{ name: evil, utilization: 0, delayP99Ms: 0 }] };
-    const { page, errors } = await openPage(view.url);
-    await page.locator('h1', { hasText: evil }).waitFor();
-    await page.locator('#loops', { hasText: evil }).waitFor();
-    assert.equal(await page.locator('img').count(), 0);
+    const texts = ['failed', 'failures', 'lost', 'losses', 'expected'].map((id) =>
+      page.locator(`#${id}`).textContent(),
+    );
+    assert.deepEqual(await Promise.all(texts), [
+      '1,201',
+      'http_503 1,200, ECONNREFUSED 1',
+      '3',
+      'transport close 3',
+      '',
+    ]);
     assert.deepEqual(errors, []);
   });
 

@@ -6,6 +6,7 @@ import { withSetup } from '../../../bench/calibrate/setup.ts';
 import { batchRows } from '../../../plugin/result/delivery/delivery.ts';
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { measureBroadcasts } from '../../../plugin/run/broadcasts/window.ts';
+import { identityOf } from '../../../plugin/run/measurements/worker-identity.ts';
 import { Probe } from '../../../plugin/run/receivers/probe.ts';
 import { WorkerClocks } from '../../../plugin/run/target/clocks.ts';
 import type { Batch } from '../../../protocol/result/delivery.ts';
@@ -17,7 +18,11 @@ import { driftingClock, movedClock } from '../../helpers/moved-clock.ts';
 const RECEIVERS = 20;
 const BROADCASTS = 6;
 const DELAY_MS = 20;
+/** This run has no engine that would report what has arrived, so it waits to the end. */
+const DRAIN_SECONDS = 1;
 const HOUR_US = 3_600_000_000;
+/** A broadcast. A clock is read once a second, and on a busy machine only some of these readings are quick enough to tell. */
+const JUMPS_AT = 16;
 
 interface Plan {
   execArgv: string[];
@@ -39,7 +44,7 @@ async function measure(
       const { url } = server.started;
       const probe = await Probe.connect({ connection: connectionTo(url) }, signal);
       t.after(() => probe.close());
-      const run = new FakeRun({ broadcasts: { count, interval }, drain: { quiet: 0.3 } });
+      const run = new FakeRun({ broadcasts: { count, interval }, drain: { quiet: 0.3, deadline: DRAIN_SECONDS } });
       const { config } = run.context;
       await probe.join(`${config.room}:single`);
       await probe.join(config.room);
@@ -47,7 +52,7 @@ async function measure(
       const [stats] = await control.stats();
       assert.ok(stats);
       const measured = run.measurements;
-      measured.workersAtStart = [{ worker: stats.worker, pid: stats.pid }];
+      measured.workersAtStart = [identityOf(stats)];
       const link = {
         ...run.context.link,
         get status() {
@@ -95,10 +100,12 @@ describe('latencies of a worker', () => {
       assert.equal(latency.oneWayMs?.count, RECEIVERS * BROADCASTS);
       assert.ok(batches.every(({ expected, received }) => expected === RECEIVERS && received === RECEIVERS));
       const [clock] = latency.clocks;
-      assert.ok(clock && clock.uncertaintyUs < 1000);
+      // Below a millisecond, unless other tests keep both ends from answering at once.
+      assert.ok(clock && clock.uncertaintyUs < 20_000, `${clock?.uncertaintyUs} us`);
       assert.ok(Math.abs(clock.offsetUs - aheadUs) <= clock.uncertaintyUs, `${clock.offsetUs} us`);
-      assert.ok(Math.abs(leastErrorMs(batches, copies)) < 1);
-      assert.ok(batches.every(({ sendDelayMs }) => sendDelayMs > -1 && sendDelayMs < BUSY_MS));
+      const boundMs = 1 + clock.uncertaintyUs / 1000;
+      assert.ok(Math.abs(leastErrorMs(batches, copies)) < boundMs);
+      assert.ok(batches.every(({ sendDelayMs }) => sendDelayMs > -boundMs && sendDelayMs < BUSY_MS));
       // The probe's copy waits like all others, and comes back at once.
       assert.equal(measurements.roundTripsUs.underLoad.length, BROADCASTS);
       assert.ok(measurements.roundTripsUs.underLoad.every((us) => us >= DELAY_MS * 1000 && us < BUSY_MS * 1000));
@@ -107,23 +114,22 @@ describe('latencies of a worker', () => {
 
   it('whose clock is fast, and jumps in the middle: before and after, nothing of it is in the latencies', async (t) => {
     const { latency, batches, copies, measurements } = await measure(t, {
-      ...{ execArgv: driftingClock(450e-6, 200), apart: true, count: 14, interval: 0.3 },
-      onSent: (seq, serverPid) => seq === 7 && process.kill(serverPid, 'SIGUSR2'),
+      ...{ execArgv: driftingClock(450e-6, 200), apart: true, count: 2 * JUMPS_AT, interval: 0.3 },
+      onSent: (seq, serverPid) => seq === JUMPS_AT && process.kill(serverPid, 'SIGUSR2'),
     });
     const [clock] = latency.clocks;
     const [line] = measurements.clocks;
     assert.ok(clock && line);
     assert.ok(Math.abs(clock.jumpUs - 200_000) < 20_000, `${clock.jumpUs} us`);
     assert.ok(clock.uncertaintyUs > 200_000, `named: ${clock.uncertaintyUs} us`);
-    const isFar = (seq: number) => {
-      const { sentAtUs = 0 } = measurements.sent.find((sent) => sent.seq === seq) ?? {};
-      return line.jumpUs(sentAtUs, sentAtUs) === 0;
-    };
-    const far = batches.filter(({ seq }) => isFar(seq));
-    const [before, after] = [far.filter(({ seq }) => seq < 7), far.filter(({ seq }) => seq > 7)];
+    const sentAtUs = ({ seq }: Batch) => measurements.sent.find((sent) => sent.seq === seq)?.sentAtUs ?? 0;
+    const far = batches.filter((batch) => line.jumpUs(sentAtUs(batch), sentAtUs(batch)) === 0);
+    const [before, after] = [far.filter(({ seq }) => seq < JUMPS_AT), far.filter(({ seq }) => seq > JUMPS_AT)];
     for (const some of [before, after]) {
       assert.ok(some.length > 0, `${far.map(({ seq }) => seq)}`);
-      assert.ok(Math.abs(leastErrorMs(some, copies)) < 1, `${leastErrorMs(some, copies)} ms off`);
+      const boundMs = 1 + Math.max(...some.map((batch) => line.boundAt(sentAtUs(batch)))) / 1000;
+      assert.ok(boundMs < 100, `nothing of the jump: ${boundMs} ms`);
+      assert.ok(Math.abs(leastErrorMs(some, copies)) < boundMs, `${leastErrorMs(some, copies)} ms off, not ${boundMs}`);
     }
     assert.equal(measurements.impossibleRoundTrips.length, 0);
   });

@@ -205,6 +205,23 @@ test('a login that fails by an event is a refusal, too', async (t) => {
   await eventually('nothing stays open', () => io.engine.clientsCount === 0);
 });
 
+test('a login by HTTP that is refused is named, whether or not a step notices', async (t) => {
+  const { url } = await serve(
+    t,
+    (io) => io.use((_socket, next) => next(new Error('unauthorized'))),
+    (_request, response) => response.writeHead(401).end('{}'),
+  );
+  const post = { url: '/login?key=secret', json: {} };
+  const noticed = { post: { ...post, capture: { json: '$.token', as: 'token' } } };
+  for (const [step, said] of [
+    [{ post }, 'POST /login answered 401; then unauthorized'],
+    [noticed, 'failed_request: POST /login answered 401: Failed capture or match'],
+  ]) {
+    const { clients } = await clientsOf(t, url, { flow: [step, { connect: true }, HOLD] });
+    await assert.rejects(come(clients.next(), signal), { said });
+  }
+});
+
 test('another scenario for them, of which the load has nothing', async (t) => {
   const { url, io } = await serve(t, (server) => {
     server.use((socket, next) => next(socket.handshake.auth.role === 'moderator' ? undefined : new Error('no')));

@@ -41,11 +41,35 @@ describe('publishers of the run', { concurrency: 4 }, () => {
       assert.equal(delivery.source, 'own event');
       assert.deepEqual([delivery.broadcasts, delivery.expected, delivery.received], [5, 50, 50]);
       assert.equal(latency.from, 'publisher');
-      assert.ok(latency.oneWayMs && latency.oneWayMs.max < 1000);
+      assert.ok(latency.oneWayMs && latency.oneWayMs.max < 5000);
       assert.equal(latency.localMs, null);
       assert.equal(latency.sendDelayMs?.count, 5);
     });
   }
+
+  it('counts in the namespace of the flow, whatever else the server sends elsewhere', async (t) => {
+    const { url } = await chat(t, (io) => {
+      io.on('connection', () => {});
+      onSay((_, __, message) => {
+        io.of('/chat').emit('said', message);
+        io.emit('said', message);
+      })(io.of('/chat') as never);
+    });
+    for (const client of ['light', 'official'] as const) {
+      const { delivery, codes } = await measureOwn({
+        url,
+        delivery: SAID,
+        client,
+        trial: true,
+        namespaces: ['/', '/chat'],
+      });
+      assert.deepEqual(codes, []);
+      assert.deepEqual(
+        [delivery.broadcasts, delivery.expected, delivery.received, delivery.duplicates],
+        [5, 50, 50, 0],
+      );
+    }
+  });
 
   it('says why a publisher could not publish', async (t) => {
     const { url } = await chat(
@@ -79,7 +103,7 @@ describe('publishers of the run', { concurrency: 4 }, () => {
     assert.deepEqual([own.latency.from, own.codes], ['publisher', []]);
     const server = await measureOwn({ url, delivery: { ...SAID, sentAt: '$.0.serverAt' } });
     assert.deepEqual([server.latency.from, server.codes], ['payload', []]);
-    assert.ok(server.latency.oneWayMs && server.latency.oneWayMs.max < 1000);
+    assert.ok(server.latency.oneWayMs && server.latency.oneWayMs.max < 5000);
   });
 
   it('names a clock that is days off, and counts from the emit instead', async (t) => {
@@ -89,7 +113,7 @@ describe('publishers of the run', { concurrency: 4 }, () => {
     );
     const { latency, reasons } = await measureOwn({ url, delivery: { ...SAID, sentAt: '$.0.at' } });
     assert.equal(latency.from, 'publisher');
-    assert.ok(latency.oneWayMs && latency.oneWayMs.max < 1000);
+    assert.ok(latency.oneWayMs && latency.oneWayMs.max < 5000);
     assert.deepEqual(
       reasons.map(({ code }) => code),
       ['SENT_AT_UNUSABLE'],
@@ -170,12 +194,13 @@ describe('publishers of the run', { concurrency: 4 }, () => {
     let n = 0;
     const { url } = await chat(
       t,
-      onSay((io, _, message) => io.emit('said', { ...message, id: ++n })),
+      onSay((io, _, message) => io.emit('said', { ref: message.id, id: ++n })),
     );
     const refused = measureOwn({ url, delivery: SAID, trial: true, connections: 1 });
     await assert.rejects(refused, {
       code: 'DELIVERY_UNMATCHED',
       message: /does not come back at \$\.0\.id of `said`/,
+      fix: /it is at \$\.0\.ref/,
     });
   });
 

@@ -46,21 +46,11 @@ test('each address of a name is a worker, and other addresses are noticed', asyn
 test('one address of each kind is one host; addresses themselves and unknown names are left as they are', async () => {
   const looking = (...found: LookupAddress[]) => addressesOf('http://h:1', async () => found);
   assert.equal((await looking(four('10.0.0.1'), six('fd00::1'))).length, 1);
-  assert.deepEqual(await looking(four('10.0.0.1'), six('fd00::2'), six('fd00::1')), [six('fd00::1'), six('fd00::2')]);
+  assert.deepEqual(await looking(six('fd00::2'), six('fd00::1')), [six('fd00::1'), six('fd00::2')]);
   assert.deepEqual(await looking(four('10.0.0.1'), four('10.0.0.1')), [four('10.0.0.1')]);
   const never = () => Promise.reject(new Error('asked'));
   for (const url of ['http://127.0.0.1:1', 'http://[::1]:1', 'http://localhost:1', 'http://unknown.invalid:1'])
     assert.deepEqual(await addressesOf(url, never), []);
-});
-
-test('a control port that listens on loopback only, asked for at another address', async (t) => {
-  const app = await startApp();
-  t.after(() => app.close());
-  await assert.rejects(ControlClients.connect([`http://127.0.0.2:${app.controlPort}`], TOKEN), {
-    code: 'SOURCE_UNREACHABLE',
-    message: /ECONNREFUSED/,
-    fix: /127\.0\.0\.1 unless `controlHost` says otherwise/,
-  });
 });
 
 test('the number of servers is that of the cluster adapter, or one', async (t) => {

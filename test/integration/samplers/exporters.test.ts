@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
-import { checkMetrics } from '../../../plugin/doctor/target/metrics.ts';
+import { checkMetrics } from '../../../plugin/doctor/target/examine.ts';
 import { layersFor, PrometheusTargets, Sampler } from '../../../plugin/samplers/index.ts';
 import { findTool } from '../../../server/stack/tools.ts';
 import { eventually } from '../../helpers/poll.ts';

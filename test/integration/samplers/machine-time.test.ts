@@ -44,7 +44,9 @@ it('a hog is named, with what it used; what it used is not ours, and the sum is 
   const expected = cpuUs / 1e6 / shares.seconds;
   assert.ok(Math.abs(found.cores - expected) < 0.2 * expected, `${found.cores} of ${expected}`);
   assert.ok((shares.othersCores ?? 0) >= found.cores);
-  assert.ok(Math.abs(shares.unaccountedCores ?? 9) < 0.3 * shares.cores, JSON.stringify(shares));
+  const { busyCores, stealCores, oursCores, othersCores, kernelCores, cores } = shares;
+  const named = stealCores + (oursCores ?? 9) + (othersCores ?? 9) + (kernelCores ?? 9);
+  assert.ok(Math.abs(busyCores - named) < 0.3 * cores, JSON.stringify(shares));
 
   const ours = new MachineWatch(async () => [pid]);
   const first = await ours.totals();

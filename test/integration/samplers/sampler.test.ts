@@ -30,12 +30,13 @@ function startSampler(t: TestContext, sources: Partial<SamplerSources>): Sampler
 const stats = (figures: Partial<WorkerStats>) =>
   ({ rssBytes: 0, heapUsedBytes: 0, externalBytes: 0, cpuUserUs: 0, cpuSystemUs: 0, ...figures }) as WorkerStats;
 
-/** Workers that tell these statistics; without resources, of a version that does not know that request. */
-const told = (all: WorkerStats[], resources: WorkerResources[] = []) => ({
-  size: all.length,
+/** Workers that tell these statistics; without resources, they do not answer when asked for them. */
+const told = (all: WorkerStats[], resources?: WorkerResources[]) => ({
   stats: async () => all,
-  resources: async () => resources,
+  resources: async () => resources ?? Promise.reject(new Error('worker is gone')),
 });
+
+const REDIS = { runIds: { Redis: '1' }, usedMemoryBytes: 1, rssBytes: 2, pubSubOutputBytes: 4, pubSubTotalBytes: 5 };
 
 test('rows: memory and CPU of the layers that are there, connections, the machine', async (t) => {
   const burner = await startBurner(t);
@@ -94,13 +95,7 @@ test('a reading names every layer or says why not', async (t) => {
   const redis = {
     failures: 0,
     lastFailure: undefined,
-    read: async () => ({
-      runIds: { Redis: '1' },
-      usedMemoryBytes: 1,
-      rssBytes: 2,
-      pubSubOutputBytes: 4,
-      pubSubTotalBytes: 5,
-    }),
+    read: async () => REDIS,
   };
   const workers = told([
     stats({ heapUsedBytes: 10, externalBytes: 1 }),
@@ -185,15 +180,14 @@ test("a deployment on another machine: this one's kernel is none of its layers",
 });
 
 test('processes elsewhere have the RSS and the CPU that they report themselves, and PSS only if all tell', async (t) => {
-  const redis = { runIds: { Redis: '1' }, usedMemoryBytes: 1, rssBytes: 2, pubSubOutputBytes: 4, pubSubTotalBytes: 5 };
   const sampler = startSampler(t, {
     notShared: 'the workers run on another machine',
-    redis: { failures: 0, lastFailure: undefined, read: async () => redis },
+    redis: { failures: 0, lastFailure: undefined, read: async () => REDIS },
     workers: told([stats({ rssBytes: 10, cpuUserUs: 5 }), stats({ rssBytes: 20, cpuSystemUs: 7 })]),
   });
   const { workerRss, redisRss, workerPss } = await sampler.reading();
   assert.deepEqual({ workerRss, redisRss, workerPss }, { workerRss: 30, redisRss: 2, workerPss: undefined });
-  assert.match(sampler.absent().workerPss ?? '', /not all workers tell what they have/);
+  assert.match(sampler.absent().workerPss ?? '', /worker is gone/);
   assert.equal((await sampler.cpu()).worker, 12);
 });
 
@@ -222,7 +216,7 @@ test('the machines and containers of workers elsewhere count once each', async (
 
 test('between two readings, PSS of workers elsewhere follows the RSS that they report', async (t) => {
   let rssBytes = 10_000;
-  const workers = { ...told([], [workerResources({ pssBytes: 8000 })]), size: 1 };
+  const workers = told([], [workerResources({ pssBytes: 8000 })]);
   const stated = { ...workers, stats: async () => [stats({ rssBytes })] };
   const sampler = startSampler(t, { notShared: 'the workers run on another machine', workers: stated });
   await sampler.reading();
@@ -234,16 +228,9 @@ test('between two readings, PSS of workers elsewhere follows the RSS that they r
 
 test('a row asks Redis once, and workers whose processes are here not at all', { skip: !linux }, async (t) => {
   let asked = 0;
-  const reading = {
-    runIds: { Redis: '1' },
-    usedMemoryBytes: 1,
-    rssBytes: 2,
-    pubSubOutputBytes: 4,
-    pubSubTotalBytes: 5,
-  };
   const read = async () => {
     asked++;
-    return reading;
+    return REDIS;
   };
   const sampler = startSampler(t, {
     redis: { failures: 0, lastFailure: undefined, read },

@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { ServerProcesses } from '../../../plugin/samplers/index.ts';
+import { fullestOf, queryFor, ServerProcesses } from '../../../plugin/samplers/index.ts';
 import { startOrphan } from '../../helpers/orphan.ts';
 import { eventually } from '../../helpers/poll.ts';
 
@@ -95,6 +95,44 @@ describe('the processes of a server', linux, () => {
     const { parent } = await startServer(t, 'with-files');
     const files = await new ServerProcesses({ pids: [parent] }).openFiles();
     assert.ok(files !== undefined && files > 6, String(files));
+  });
+
+  it('can be at the limit of open files', async (t) => {
+    const files = `
+      const { openSync } = require('node:fs');
+      const open = () => { try { openSync('/dev/null'); open(); } catch { console.log(process.pid); setInterval(() => {}, 1e6); } };
+      open();`;
+    const shell = spawn('sh', ['-c', `ulimit -n 60; exec "$0" -e "$1"`, process.execPath, files]);
+    t.after(() => shell.kill('SIGKILL'));
+    await once(shell.stdout, 'data');
+    const { parent } = await startServer(t, 'not-full');
+    const full = await fullestOf([parent, shell.pid as number]);
+    assert.deepEqual([full?.pid, full?.limit], [shell.pid, 60]);
+    assert.ok((full?.openFiles ?? 0) >= 57, JSON.stringify(full));
+    assert.deepEqual([await fullestOf([]), await fullestOf([4_194_305])], [undefined, undefined]);
+  });
+
+  it('are named by what they are started with, if that is theirs alone', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'query(1)-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const script = join(folder, 'app+1.js');
+    writeFileSync(script, `${IDLE}; console.log('up')`);
+    const start = async (...args: string[]) => {
+      const { pids, end } = await startOrphan(
+        t,
+        `const child = require('node:child_process').spawn(process.execPath, ${JSON.stringify([script, ...args])}, { stdio: 'pipe' });
+         child.stdout.once('data', () => console.log(child.pid));`,
+      );
+      return { pid: pids[0] as number, end };
+    };
+    const { pid } = await start('--token=secret');
+    const query = queryFor([pid]);
+    assert.ok(query && 'match' in query, JSON.stringify(query));
+    assert.doesNotMatch(query.match, /secret/);
+    assert.deepEqual(await new ServerProcesses(query).pids(), [pid]);
+    await start();
+    assert.deepEqual(queryFor([pid]), { pids: [pid] });
+    assert.equal(queryFor([]), undefined);
   });
 
   it('are an error at once where there are none, with what was looked for', () => {

@@ -51,22 +51,14 @@ test('a run that is given the authority measures it, whatever its process trusts
   }
 });
 
-test('a control port that speaks TLS, asked without, and the other way round', async (t) => {
+test('a control port that speaks TLS, not trusted, or asked without, and the other way round', async (t) => {
   const url = await startControl(t);
-  await assert.rejects(ControlClients.connect([url.replace('https', 'http')], TOKEN), { code: 'SOURCE_UNREACHABLE' });
+  for (const wrong of [url, url.replace('https', 'http')]) {
+    await assert.rejects(ControlClients.connect([wrong], TOKEN), { code: 'SOURCE_UNREACHABLE' });
+  }
   const plain = await startApp();
   t.after(() => plain.close());
   await assert.rejects(ControlClients.connect([plain.controlUrl.replace('http', 'https')], TOKEN), {
     code: 'SOURCE_UNREACHABLE',
-    fix: /write http:\/\//,
-  });
-});
-
-test('a run that does not trust it says how to', async (t) => {
-  const url = await startControl(t);
-  await assert.rejects(ControlClients.connect([url], TOKEN), {
-    code: 'SOURCE_UNREACHABLE',
-    message: /: DEPTH_ZERO_SELF_SIGNED_CERT$/,
-    fix: /NODE_EXTRA_CA_CERTS/,
   });
 });

@@ -11,7 +11,7 @@ import { parseConfig } from '../../../server/config.ts';
 import { binaryPayload } from '../../../server/contract/payload.ts';
 import { ask, connectClient, connectControl, onceOf, startApp, TOKEN } from '../../helpers/app.ts';
 import { eventually } from '../../helpers/poll.ts';
-import { startRedis, startRedisCluster, type TestRedisCluster } from '../../helpers/redis.ts';
+import { freePort, startRedis, startRedisCluster, type TestRedisCluster } from '../../helpers/redis.ts';
 
 interface Surroundings {
   /** What makes workers a cluster of this test's own. */
@@ -126,6 +126,9 @@ for (const [adapterName, surroundingsOf] of [...Object.entries(SURROUNDINGS), ..
       if (!breakDown) return;
       await breakDown();
       await eventually('the adapter counts its lost connections', async () => (await errors()) > 0);
+      if (adapterName !== 'redis') return;
+      const order = { room: 'blue', bytes: 10, seq: 2 };
+      await assert.rejects(ask(control, 'broadcast', order), /REQUEST_FAILED/, 'nobody can count the members');
     });
 
     it('joins its workers again when its Redis has been replaced, and drops no client', {
@@ -202,6 +205,18 @@ test('a Redis that knows no sharded channels is named as the reason', async (t) 
     code: 'REDIS_REFUSES',
     message: /SSUBSCRIBE/i,
   });
+});
+
+test('no Redis at the start is an error without the password, and nothing stays open', async () => {
+  const [redisPort, controlPort] = await Promise.all([freePort(), freePort()]);
+  const environment = { CAPACITY_CONTROL_PORT: `${controlPort}`, CAPACITY_WORKER: 'w0' };
+  const url = `redis://user:hunter2@127.0.0.1:${redisPort}`;
+  await assert.rejects(startApp({ ...environment, REDIS_URL: url }), (error: Error & { code?: string }) => {
+    assert.equal(error.code, 'REDIS_UNREACHABLE');
+    assert.ok(error.message.includes(`:${redisPort}`) && !error.message.includes('hunter2'));
+    return true;
+  });
+  await assert.rejects(fetch(`http://127.0.0.1:${controlPort}/healthz`));
 });
 
 /** @returns whether this process has no TCP connection */

@@ -34,19 +34,6 @@ test('one timer pings all connections, each once per interval, and forgets those
   }
 });
 
-test('the timer ends with the server', async (t) => {
-  const started = t.mock.method(globalThis, 'setInterval');
-  const stopped = t.mock.method(globalThis, 'clearInterval');
-  const app = await startApp();
-  t.after(() => app.close());
-  const timers = started.mock.calls.filter(({ arguments: [, periodMs] }) => periodMs === 100);
-  assert.equal(timers.length, 1);
-  const cleared = () => stopped.mock.calls.some(({ arguments: [timer] }) => timer === timers[0]?.result);
-  assert.equal(cleared(), false);
-  await app.close();
-  assert.equal(cleared(), true);
-});
-
 test('a connection that does not answer is closed after the ping timeout', async (t) => {
   const app = await startApp({ CAPACITY_PING_INTERVAL_MS: '100', CAPACITY_PING_TIMEOUT_MS: '100' });
   t.after(() => app.close());

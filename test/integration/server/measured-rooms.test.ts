@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { Server, type ServerOptions, type Socket } from 'socket.io';
+import { Server, type Socket } from 'socket.io';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import type { FleetError } from '../../../plugin/fleet/fleet-error.ts';
 import { Probe } from '../../../plugin/run/receivers/probe.ts';
@@ -14,15 +14,12 @@ import { type InstrumentOptions, instrument } from '../../../server/instrument.t
 import { connectClient, onceOf, TOKEN } from '../../helpers/app.ts';
 import { connectionTo } from '../../helpers/connection.ts';
 import { fleetSettings } from '../../helpers/fleet.ts';
+import { eventually } from '../../helpers/poll.ts';
 
 /** Every client is in the room of the user as whom it logged in, as in a chat. */
-async function startChat(
-  t: TestContext,
-  options: InstrumentOptions = { token: TOKEN },
-  serverOptions: Partial<ServerOptions> = {},
-) {
+async function startChat(t: TestContext, options: InstrumentOptions = { token: TOKEN }) {
   const http = createServer();
-  const io = new Server(http, serverOptions);
+  const io = new Server(http);
   io.on('connection', (socket) => {
     const { user } = socket.handshake.auth;
     if (user) socket.join(`user:${user}`);
@@ -37,8 +34,8 @@ async function startChat(
     await instrumentation.close();
     await io.close();
   });
-  const connect = async (user?: string, reconnection = false) => {
-    const client = await connectClient(url, { auth: { user }, reconnection, reconnectionDelay: 1 });
+  const connect = async (user?: string) => {
+    const client = await connectClient(url, { auth: { user } });
     clients.push(client);
     return client;
   };
@@ -51,13 +48,14 @@ test('nobody joins a room of the users, or hears what is sent there', async (t) 
   const { io, connect } = await startChat(t);
   const [alice, mallory] = [await connect('alice'), await connect('mallory')];
   const heard: unknown[] = [];
+  const answers = new Set<string>();
   mallory.onAny((...event) => heard.push(event));
   for (const room of ['user:alice', { clientKey: 'user:alice' }, 'user:nobody', alice.id, 'capacity2', 'Capacity']) {
     const { error, code, fix } = await mallory.emitWithAck('join_room', room);
-    assert.match(error, /not configured for measurements/, `the same for all: ${JSON.stringify(room)}`);
+    answers.add(JSON.stringify({ error, code, fix }));
     assert.equal(code, 'JOIN_REFUSED');
-    assert.match(fix, /instrument\(io, \{rooms/);
   }
+  assert.equal(answers.size, 1, 'which rooms exist is not revealed');
   const received = onceOf(alice, 'secret');
   io.to('user:alice').emit('secret', 42);
   assert.deepEqual(await received, [42]);
@@ -77,38 +75,6 @@ test('the rooms of a run are open, by default and as configured', async (t) => {
   for (const room of ['lobby', 'arena:7']) assert.equal((await other.emitWithAck('join_room', room)).members, 1);
 });
 
-test('a room that the server itself uses is closed, also if it begins to use it later, until all have left', async (t) => {
-  const { connect, socketOf } = await startChat(t);
-  const [resident, first, second] = [await connect(), await connect(), await connect()];
-  socketOf(resident).join('capacity');
-  assert.match((await first.emitWithAck('join_room', 'capacity')).error, /the server itself uses the room/);
-
-  socketOf(resident).leave('capacity');
-  assert.equal((await first.emitWithAck('join_room', 'capacity')).members, 1);
-  assert.equal((await second.emitWithAck('join_room', 'capacity')).members, 2);
-  socketOf(second).leave('capacity');
-  socketOf(resident).join('capacity');
-  assert.match((await second.emitWithAck('join_room', 'capacity')).error, /the server itself uses the room/);
-
-  socketOf(resident).leave('capacity');
-  socketOf(first).leave('capacity');
-  assert.equal((await second.emitWithAck('join_room', 'capacity')).members, 1);
-});
-
-test('an adapter that is set after the call is watched, too', async (t) => {
-  const { io, connect, socketOf } = await startChat(t);
-  const before = await connect();
-  assert.equal((await before.emitWithAck('join_room', 'capacity')).members, 1);
-  before.disconnect();
-  const { adapter } = io.of('/');
-  io.adapter(adapter.constructor as Parameters<typeof io.adapter>[0]);
-  assert.notEqual(io.of('/').adapter, adapter);
-  const [resident, client] = [await connect(), await connect()];
-  assert.equal((await client.emitWithAck('join_room', 'capacity')).members, 1);
-  socketOf(resident).join('capacity');
-  assert.equal((await resident.emitWithAck('join_room', 'capacity')).code, 'JOIN_REFUSED');
-});
-
 test('the number of rooms is bounded, and rooms that are empty again do not count', async (t) => {
   const { io, connect } = await startChat(t);
   const [greedy, late] = [await connect(), await connect()];
@@ -117,7 +83,6 @@ test('the number of rooms is bounded, and rooms that are empty again do not coun
   );
   const refused = answers.filter(({ code }) => code === 'JOIN_REFUSED');
   assert.equal(refused.length, 10);
-  assert.match(refused[0].error, new RegExp(`${MAX_ROOMS} rooms`));
   assert.equal((await late.emitWithAck('join_room', 'capacity:0')).members, 2, 'an existing one is open');
   assert.equal((await late.emitWithAck('join_room', 'capacity')).code, 'JOIN_REFUSED');
   const left = once(io.of('/').adapter, 'delete-room');
@@ -160,7 +125,9 @@ test('a refused join fails: for the probe with its cause, for a virtual user by 
   const refused = new Promise<FleetError>((resolve) => connection.watch({ refused: resolve }));
   connection.emit('/', 'join_room', [{ clientKey: 'user:alice' }]);
   assert.equal((await refused).code, 'join_refused');
-  assert.deepEqual([fleet.status().joining, fleet.status().joined], [0, 0]);
+  // The process sends its counts from time to time.
+  await eventually('no join is awaited any more', () => fleet.status().joining === 0);
+  assert.equal(fleet.status().joined, 0);
 });
 
 test('without a token nothing is instrumented', async (t) => {
@@ -172,28 +139,4 @@ test('without a token nothing is instrumented', async (t) => {
     assert.equal(await instrumentation.registry.metrics(), '\n');
   }
   assert.equal((await instrument(new Server())).controlPort, 0);
-});
-
-test('after the end no connection keeps the handlers', async (t) => {
-  const { connect, socketOf, instrumentation } = await startChat(t);
-  const client = await connect();
-  await client.emitWithAck('join_room', 'capacity');
-  await instrumentation.close();
-  const socket = socketOf(client);
-  assert.deepEqual([socket.listenerCount('join_room'), socket.listenerCount('broadcast_echo')], [0, 0]);
-});
-
-test('a room stays one for measurements when the server restores the sessions of its members', async (t) => {
-  const { io, connect, socketOf } = await startChat(t, undefined, { connectionStateRecovery: {} });
-  const member = await connect(undefined, true);
-  await member.emitWithAck('join_room', 'capacity');
-  const heard = onceOf(member, 'news');
-  io.to('capacity').emit('news');
-  await heard;
-  const back = onceOf(member, 'connect');
-  socketOf(member).conn.close();
-  await back;
-  assert.equal(member.recovered, true);
-  const other = await connect();
-  assert.equal((await other.emitWithAck('join_room', 'capacity')).members, 2);
 });

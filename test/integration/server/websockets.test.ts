@@ -16,7 +16,7 @@ import { eventually } from '../../helpers/poll.ts';
 import { rawWebSocket } from '../../helpers/raw-websocket.ts';
 
 /** Shorter than a WebSocket server waits by itself for a client's answer to its close frame. */
-const CLOSE_LIMIT = { timeout: 10_000 };
+const CLOSE_LIMIT = { timeout: 25_000 };
 const TRANSPORTS = [['websocket'], ['polling'], ['polling', 'websocket']];
 
 const { CAPACITY_MODULES = '' } = process.env;
@@ -66,8 +66,9 @@ for (const [name, attach] of Object.entries(WEBSOCKETS)) {
         const { socket, head } = await rawWebSocket(app.port);
         socket.destroy();
         assert.equal(/^sec-websocket-extensions: permessage-deflate/im.test(head), position === 'on');
-        const { server } = await ask<WorkerStats>(control, 'stats');
-        assert.equal(server?.tunings.perMessageDeflate, position);
+        const { server, versions } = await ask<WorkerStats>(control, 'stats');
+        assert.match(versions.webSocketEngine, new RegExp(`^${name} .*\\d+\\.\\d+`));
+        assert.equal(server.tunings.perMessageDeflate, position);
       }
     });
 
@@ -80,13 +81,6 @@ for (const [name, attach] of Object.entries(WEBSOCKETS)) {
         assert.equal((await client.emitWithAck('join_room', transports.join())).worker, 'w7');
         client.disconnect();
       }
-    });
-
-    it('reports its name and version', async (t) => {
-      const { control } = await setUp(t);
-      const { versions } = await ask<WorkerStats>(control, 'stats');
-      assert.match(versions.webSocketEngine, / \d+\.\d+/);
-      assert.ok(versions.webSocketEngine.startsWith(`${name} `));
     });
 
     it('reports a taken port', async (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { varySchema } from '../../../plugin/cli/repeat.ts';
+import { detectSchema, varySchema } from '../../../plugin/cli/repeat.ts';
 
 it('repeat varies one environment variable between two values', () => {
   assert.deepEqual(varySchema.parse('COMPRESSION=off,on'), { COMPRESSION: ['off', 'on'] });
@@ -8,4 +8,12 @@ it('repeat varies one environment variable between two values', () => {
   for (const wrong of ['COMPRESSION', 'A=1', 'A=1,1', 'A=1,2,3', '=1,2']) {
     assert.throws(() => varySchema.parse(wrong), /NAME=a,b/, wrong);
   }
+});
+
+it('repeat detects a share that is written in percent', () => {
+  assert.deepEqual(
+    ['20%', '2.5 %'].map((text) => detectSchema.parse(text)),
+    [0.2, 0.025],
+  );
+  for (const wrong of ['20', '0%', '-5%', 'x%']) assert.throws(() => detectSchema.parse(wrong), /such as 20%/, wrong);
 });

@@ -62,24 +62,12 @@ describe('connections', () => {
       assert.deepEqual(phases[1], { pause: 2 });
     }
     assert.equal(scaled.snap(1), 4);
+    assert.equal(scaled.snap(60.9), 60);
     assert.deepEqual(phasesAt(320, scaled), [
       { duration: 8, arrivalRate: 10, rampTo: 10 },
       { pause: 2 },
       { duration: 8, arrivalRate: 30, rampTo: 30 },
     ]);
-  });
-
-  it('are those of all virtual users', () => {
-    const script = quickScript();
-    const flow = [{ connect: { count: 10, ratePerSec: 50 } }, { hold: true }];
-    const scenarios = [{ engine: 'socketio-capacity', flow }];
-    const scaled = scaleOf(readSettings({ ...script, scenarios }, STEPS, {}), 'connections');
-    assert.equal(scaled.own, 100);
-    assert.equal(scaled.snap(167), 160);
-    assert.equal(
-      phasesAt(160, scaled).reduce((sum, phase) => sum + arrivalsOf(phase), 0),
-      16,
-    );
   });
 
   it('are refused where virtual users leave', () => {
@@ -119,4 +107,43 @@ it('bytes are those of each broadcast', () => {
   assert.deepEqual(scaled.overrides(600), {
     config: { plugins: { 'socketio-capacity': { broadcasts: { bytes: 600 } } } },
   });
+});
+
+describe('the clients of the run', () => {
+  const taking = (options: object) => {
+    const scaled = scale('connections', { phases: [RAMP] }, { broadcasts: { count: 0 }, ...options });
+    return phasesAt(scaled.snap(135), scaled).reduce((sum, phase) => sum + arrivalsOf(phase), 0);
+  };
+  const control = { urls: ['http://127.0.0.1:9'], token: 'token-of-this-test' };
+  const publish = { emit: ['say', '$id'], users: 4 };
+
+  it('are among the connections that are searched for', () => {
+    assert.equal(taking({}), 135);
+    assert.equal(taking({ control }), 133, 'probe and reference receiver');
+    assert.equal(taking({ delivery: { event: 'said', id: '$.0', publish } }), 131);
+    assert.equal(taking({ delivery: { event: 'said', id: '$.0', publish }, control }), 130);
+  });
+});
+
+it('windows are long enough to show a queue that grows, and no longer', () => {
+  const options = (vary: Varied, given: object, flow?: object[]) => {
+    const script = quickScript({ phases: [RAMP] }, given, {}, flow);
+    const { overrides, own } = scaleOf(readSettings(script, STEPS, {}), vary);
+    const { plugins } = overrides(own).config as { plugins?: Record<string, object> };
+    return plugins?.['socketio-capacity'];
+  };
+  assert.deepEqual(options('connections', { broadcasts: { count: 5, interval: 0.5 } }), { broadcasts: { count: 20 } });
+  assert.deepEqual(options('connections', { broadcasts: { count: 50, interval: 0.5 } }), {});
+  assert.deepEqual(options('connections', { broadcasts: { count: 0 } }), {});
+  const publish = { emit: ['say', '$id'], every: 0.1, count: 10 };
+  const delivery = { event: 'said', id: '$.0' };
+  assert.deepEqual(options('rate', { delivery: { ...delivery, publish } }), { delivery: { publish: { count: 100 } } });
+  assert.deepEqual(options('rate', { delivery, broadcasts: { count: 1, interval: 1 } }), { broadcasts: { count: 10 } });
+  assert.deepEqual(options('broadcastsPerSec', { broadcasts: { count: 5, interval: 0.1 } }), {
+    broadcasts: { interval: 0.1, count: 100 },
+  });
+  const every = { seconds: 1, emit: ['tick'], acknowledge: true };
+  const flow = [{ connect: {} }, { every }, { hold: true }];
+  assert.deepEqual(options('connections', { broadcasts: { count: 0 }, hold: 3 }, flow), { hold: 10 });
+  assert.deepEqual(options('connections', { broadcasts: { count: 0 }, hold: 30 }, flow), { hold: 30 });
 });

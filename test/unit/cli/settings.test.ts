@@ -1,7 +1,7 @@
 /** Mistakes with which Artillery would run a scenario, and say nothing of it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { settingsOf } from '../../../plugin/cli/settings.ts';
+import { settingsOf } from '../../../plugin/cli/scenario.ts';
 import { PLUGIN, type Script } from '../../../plugin/script/script.ts';
 
 const ENGINE = PLUGIN;

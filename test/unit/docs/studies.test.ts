@@ -1,118 +1,128 @@
+/** The pages of the studies: their answers name only what differs by more than the noise. */
 import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { describeReport, type Report } from '../../../docs/reports/reports.ts';
-import { PUBLISHED_SIZES, TECHRACERS } from '../../../docs/studies/published.ts';
-import { deliveryByItsOwnFigures, slopeOf } from '../../../docs/studies/published-report.ts';
-import { studies } from '../../../docs/studies/studies.data.ts';
-import type { Result } from '../../../protocol/result/result.ts';
-import { perfectResult, resultWithMessages } from '../../helpers/results.ts';
-import { waves } from '../../helpers/waves.ts';
+import { addStudy } from '../../../docs/add.ts';
+import { figureCell } from '../../../docs/figures.ts';
+import {
+  type MeasuredStudy,
+  readMeasuredStudies,
+  readMeasuredStudy,
+  STUDIES,
+  studyPage,
+} from '../../../docs/studies/page.ts';
+import { answersOf, levelName } from '../../../report/study/answers.ts';
+import { studyDocument } from '../../../report/study/document.ts';
+import { questionsOf, summarize } from '../../../report/study/summarize.ts';
+import { perfectResult } from '../../helpers/results.ts';
+import { measuredStudy } from '../../helpers/studies.ts';
 
-function report(connections: number): Report {
-  const result = perfectResult();
-  result.connections.target = connections;
-  return describeReport(`${connections / 1000}k`, result);
-}
+const PLAN = { scenario: '1k.yml', vary: { TRANSPORTS: ['websocket', 'polling'], HOLD: [3] }, repeat: 3 };
 
-/** @returns text of the cells, by row */
-function cells(table: string): string[][] {
-  return [...table.matchAll(/<tr>([\s\S]*?)<\/tr>/g)].map(([, row]) =>
-    [...(row as string).matchAll(/<t[hd][^>]*>([\s\S]*?)<\/t[hd]>/g)].map(([, cell]) => cell as string),
+/** @param times what a copy costs with polling, in workers' CPU; the other side is 1 */
+function transports(times: number, runs = 3) {
+  const all = ['websocket', 'polling'].flatMap((level) =>
+    Array.from({ length: runs }, (_, index) => {
+      const result = perfectResult();
+      const worker = result.cpu.worker;
+      if (worker) worker.broadcastMicrosecondsPerMessage = 20 * (level === 'polling' ? times : 1) * (1 + index / 100);
+      return { levels: { TRANSPORTS: level, HOLD: 3 }, result };
+    }),
   );
+  return measuredStudy('transports', { ...PLAN, repeat: runs }, all);
 }
 
-describe('the published benchmark report', () => {
-  const [five, ten, twenty, thirtyTwo] = PUBLISHED_SIZES.map(deliveryByItsOwnFigures);
+const answers = ({ study, runs }: MeasuredStudy) => questionsOf(study.plan, runs).flatMap(answersOf);
 
-  it('lost exactly one broadcast at 10,000 and at 20,000', () => {
-    assert.equal(five?.missing, 0);
-    assert.equal(ten?.missingBroadcasts, 1);
-    assert.equal(twenty?.missingBroadcasts, 1);
+describe('the answer of a study', () => {
+  it('names what differs by more than the noise, with its size', () => {
+    assert.deepEqual(answers(transports(3)), ['polling instead of websocket: Workers CPU per message 3.0 times']);
+    assert.match(answers(transports(0.5))[0] ?? '', /Workers CPU per message -50 %$/);
   });
 
-  it('has a delivery at 32,000 that is the one of 120 broadcasts and not of its 100', () => {
-    assert.equal(thirtyTwo?.percent.toFixed(1), '92.7');
-    assert.equal(thirtyTwo?.broadcastsByRate.toFixed(0), '120');
+  it('names nothing without a difference, and says so of single runs', () => {
+    assert.deepEqual(answers(transports(1)), ['polling instead of websocket: no difference seen']);
+    assert.match(answers(transports(3, 1))[0] ?? '', /^polling instead of websocket: inconclusive/);
   });
 
-  it('printed figures that were typed in rightly: rate × ramp, and 2 GiB × N ÷ peak', () => {
-    for (const size of PUBLISHED_SIZES) {
-      assert.ok(
-        Math.abs(size.achievedRatePerSec * size.rampSeconds - size.connections) < 2,
-        `${size.connections}: ramp`,
-      );
-      const max = (2048 * size.connections) / size.peakMb;
-      assert.ok(Math.abs(max / size.theoreticalMax - 1) < 0.001, `${size.connections}: theoretical max`);
-      assert.ok((slopeOf(size) ?? 0) > 0);
-    }
+  it('calls a level by its word, or with its setting', () => {
+    const names = [
+      levelName('TLS', 'on'),
+      levelName('CAPACITY_ADAPTER', 'redis'),
+      levelName('broadcasts.binary', true),
+    ];
+    assert.deepEqual(names, ['TLS=on', 'redis', 'binary=true']);
   });
 });
 
-it('the Techracers study divided as it says', () => {
-  const { systemMb, nodeMb, connections } = TECHRACERS;
-  assert.equal(((systemMb.after - systemMb.before) / connections).toFixed(4), String(systemMb.perConnection));
-  assert.equal(((nodeMb.after - nodeMb.before) / connections).toFixed(3), String(nodeMb.perConnection));
-});
-
-describe('the page on the studies', () => {
-  it('puts our run beside the published one of its size, and says where there is none', () => {
-    const rows = cells(studies([report(32_000)]).sideBySide);
-    const ofSize = (size: string) => rows.filter(([first]) => first === size).map(([, by]) => by);
-    assert.deepEqual(ofSize('32,000'), ['the report', 'us: VALID']);
-    assert.deepEqual(ofSize('5,000'), ['the report', 'us: no report yet']);
-    assert.ok(rows.every((row) => row.length === rows[0]?.length));
-  });
-
-  it('has a column or a row for each of our runs elsewhere', () => {
-    const page = studies([report(5000), report(32_000)]);
-    assert.deepEqual(cells(page.techracers)[0], ['', 'The study', 'us, 5,000', 'us, 32,000']);
-    assert.equal(cells(page.linearity).length, 3);
-  });
-
-  it('has our waves, those with collections first, and none of them among the sizes', () => {
-    const [collected, not] = [waves(), waves({ collected: false })].map((result) => {
-      result.run.scenario = 'waves';
-      return result;
-    }) as [Result, Result];
-    const reports = [describeReport('waves-uncollected', not), describeReport('waves', collected), report(5000)];
-    assert.deepEqual(
-      reports.map(({ title }) => title),
-      [
-        '3 waves of 5,000 connections, waves, garbage not collected',
-        '3 waves of 5,000 connections, waves',
-        '5,000 connections',
-      ],
-    );
-    const page = studies(reports);
+describe('the page of a study', () => {
+  it('has its answers, a table of each pair, what is missing, and the machine', () => {
+    const vary = { CAPACITY_ADAPTER: ['redis', 'redis-streams'], workers: [2, 4], HOLD: [3] };
+    const except = [{ CAPACITY_ADAPTER: 'redis', workers: 4 }];
+    const levels = { CAPACITY_ADAPTER: 'redis', workers: 2, HOLD: 3 };
+    const runs = [{ levels, result: perfectResult() }];
+    const page = studyPage(measuredStudy('adapters', { scenario: '1k.yml', vary, except }, runs));
     assert.match(
-      page.overTime,
-      /collected after each[\s\S]*garbage not collected[\s\S]*leaks 20\.0 KB[\s\S]*grows by 20\.0 KB per connection/,
+      page,
+      /^# Redis adapters\n\n\*\*What does it cost\?\*\*\n\n- redis-streams instead of redis: inconclusive/,
     );
-    assert.equal(cells(page.linearity).length, 2);
+    assert.equal([...page.matchAll(/<li>CAPACITY_ADAPTER=redis-streams/g)].length, 2);
+    assert.match(page, /a processor, 2 cores; Linux 6\.1; node v24/);
   });
 
-  it('puts runs whose connections send batches below Raccoon’s, and nowhere else', () => {
-    const result = resultWithMessages();
-    result.connections.target = 10_000;
-    const sending = describeReport('10k', result);
-    assert.equal(sending.title, '10,000 connections, messages of clients');
-    const page = studies([report(5000), sending]);
-    const [own, ...others] = cells(page.raccoon).filter(([first]) => first?.startsWith('us'));
-    assert.deepEqual(others, []);
-    const events = ['us: VALID', '10 s', '5,000', '2', '7,500,000', '0.031 ms', '2.40 ms', '–', '–'];
-    assert.deepEqual(own, [...events, '4.20 ms (18.0 ms)', '8.75 ms (28.0 ms)', '111', '45.3', '0.11']);
-    assert.ok(cells(page.raccoon).every((row) => row.length === own?.length));
-    assert.match(page.sideBySide, /10,000<\/th>\s*<td[^>]*>us: no report yet/);
-    assert.match(studies([report(5000)]).raccoon, /us: no report yet/);
-  });
-
-  it('fills itself from nothing, and takes no INVALID run', () => {
-    const invalid = report(5000);
-    invalid.result.verdict.status = 'INVALID';
-    for (const page of [studies([]), studies([invalid])]) {
-      assert.equal(cells(page.techracers)[0]?.length, 2);
-      assert.doesNotMatch(page.sideBySide, /us: VALID|us: INVALID/);
-      assert.match(page.overTime, /no report here yet/);
+  it('is computed, or said to come from documentation', () => {
+    const kinds =
+      /^## (From documentation and code, not from these runs|What was measured|How a storm is measured|Installing|Socket\.IO's own figures)/;
+    for (const { study } of readMeasuredStudies()) {
+      const text = readFileSync(join(STUDIES, study.name, 'about.md'), 'utf8');
+      assert.match(text, /^# \w.*\n\n## /, study.name);
+      for (const heading of text.match(/^## .*$/gm) ?? []) assert.match(heading, kinds, study.name);
     }
   });
+});
+
+it('each stored study has at least two usable runs of each combination', () => {
+  for (const { study, runs } of readMeasuredStudies()) {
+    for (const { levels, usable } of summarize(study.plan, runs).combinations)
+      assert.ok(usable >= 2, `${study.name}, ${JSON.stringify(levels)}: ${usable}`);
+  }
+});
+
+describe('a cell', () => {
+  const path = 'cpu.worker.broadcastMicrosecondsPerMessage';
+  const results = (reach: number | null) =>
+    [1000, 1100].map((value) => {
+      const result = perfectResult();
+      const broadcastMicrosecondsPerMessage = reach === null ? null : { low95: value - reach, high95: value + reach };
+      const none = { rampSecondsPerThousandConnects: null, idlePercent: null, idleConnectionsPercent: null };
+      const intervals = { ...none, clientMicrosecondsPerMessage: null, broadcastMicrosecondsPerMessage };
+      Object.assign(result.cpu.worker ?? {}, { broadcastMicrosecondsPerMessage: value, intervals });
+      return result;
+    });
+
+  it('has the interval within runs where it is wider than what they differ by', () => {
+    assert.equal(figureCell(results(400), path), '1,050.0 ± 282.8');
+    assert.equal(figureCell(results(10), path), '1,050.0 (1,000.0 to 1,100.0)');
+    assert.equal(figureCell(results(null), path), '1,050.0 (1,000.0 to 1,100.0)');
+    assert.equal(figureCell(results(400).slice(0, 1), path), '1,000.0 ± 400.0');
+  });
+});
+
+it('a study is the same report once it is on the site', (t) => {
+  const measured = transports(3);
+  const folder = mkdtempSync(join(tmpdir(), 'studies-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const stored = readMeasuredStudy(addStudy(measured, folder));
+  assert.ok(stored);
+  assert.deepEqual(stored.study.runs.map(({ result }) => result).slice(0, 2), ['runs/1.json', 'runs/2.json']);
+  const pathless = ({ sections, ...document }: ReturnType<typeof studyDocument>) => ({
+    ...document,
+    sections: sections.filter(({ id }) => id !== 'runs'),
+  });
+  assert.equal(
+    JSON.stringify(pathless(studyDocument(stored.study, stored.runs))),
+    JSON.stringify(pathless(studyDocument(measured.study, measured.runs))),
+  );
 });

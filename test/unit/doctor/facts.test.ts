@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { proxyReadTimeout, workerRestart } from '../../../plugin/doctor/deployment.ts';
 import { readLoad } from '../../../plugin/doctor/load.ts';
 import { readMachine } from '../../../plugin/doctor/machine.ts';
 import { readSettings } from '../../../plugin/script/settings.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
-
-const root = new URL('../../../', import.meta.url);
-const textOf = (path: string) => readFileSync(new URL(path, root), 'utf8');
 
 describe('load', () => {
   const ramp = { duration: 10, arrivalRate: 100, rampTo: 100 };
@@ -34,15 +29,6 @@ describe('load', () => {
     assert.equal(loadOf({ phases: [...phases, { pause: 1 }, { ...ramp, maxVusers: 80 }] }).connections, 80);
     assert.equal(loadOf({ phases: [...phases, ramp] }).connections, 1050);
     assert.equal(loadOf({ phases: [ramp, ...phases] }).connections, 1000);
-  });
-
-  it('counts a virtual user’s connections, in number and rate', () => {
-    const { connections, ratePerSec } = loadOf({}, [{ connect: { count: 32 } }, { hold: true }]);
-    // A hundred of them come each second, and each opens its connections within 64 ms.
-    assert.deepEqual({ connections, ratePerSec }, { connections: 32_000, ratePerSec: 32_000 / (9.99 + 0.064) });
-    const one = { phases: [{ duration: 1, arrivalCount: 1 }] };
-    assert.equal(loadOf(one, [{ connect: { count: 32_000 } }, { hold: true }]).ratePerSec, 500);
-    assert.equal(loadOf(one, [{ connect: { count: 32_000, ratePerSec: 2000 } }, { hold: true }]).ratePerSec, 2000);
   });
 
   it('knows the TCP connections that each connection holds, and those that it leaves behind', () => {
@@ -76,14 +62,4 @@ it('reads the machine', async () => {
   for (const value of [machine.systemFiles.max, machine.somaxconn, machine.tcpMemoryBytes]) {
     assert.ok(Number.isFinite(value) && value > 0, String(value));
   }
-});
-
-it('reads the proxy’s timeout and PM2’s memory limit from what the stack starts with', () => {
-  const ping = { intervalMs: 25_000, timeoutMs: 20_000 };
-  assert.equal(proxyReadTimeout(textOf('nginx/nginx.conf.template'), ping), 90);
-  assert.equal(proxyReadTimeout(textOf('nginx/nginx.conf.template'), { ...ping, intervalMs: 120_000 }), 280);
-  assert.equal(proxyReadTimeout('  proxy_read_timeout 2m;\n', ping), 120);
-  assert.equal(proxyReadTimeout('', ping), 60);
-  assert.equal(workerRestart(textOf('ecosystem.config.js')), null);
-  assert.equal(workerRestart("    max_memory_restart: '300M',\n"), 300 * 2 ** 20);
 });

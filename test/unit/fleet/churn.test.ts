@@ -12,30 +12,21 @@ const ROOM = 'capacity';
 
 const NO_BROADCASTS = { count: 0, bytes: 1000 };
 
-it('take the slots of those before them, whose clients are strangers from then on', (t) => {
+it('are members only while they last, and strangers once they have left', (t) => {
   const process = new IdleProcess(t, { broadcasts: NO_BROADCASTS });
-  for (let id = 0; id < 1000; id++) {
+  const { ledger, acknowledgements, counts } = process.state;
+  for (let id = 0; id < 100; id++) {
     const before = process.clients.at(-1);
     process.open(id, '/');
-    assert.equal(process.client.slot, 0);
+    process.run({ op: 'emit', id, namespace: '/', event: 'join_room', args: [ROOM] });
+    const [, , ackId = 0] = process.client.sent[0] ?? [];
+    process.state.reports.onAck(process.client, '/', ackId, [{ room: ROOM, worker: 'w0' }]);
     if (before) process.drop(before);
-    assert.equal(process.state.counts.connected, 1, 'a stranger reports no end');
+    assert.deepEqual([counts.connected, acknowledgements.joined], [1, 1], 'a stranger reports no end');
     process.drop();
   }
-});
-
-it('are members only while they last', () => {
-  const ledger = new Ledger(NO_BROADCASTS);
-  assert.equal(ledger.remembers, false);
-  for (let index = 0; index < 1000; index++) {
-    ledger.members.joined(index % 10, ROOM, 'w0', index);
-    ledger.members.joining(index % 10);
-    ledger.members.left(index % 10, index);
-    ledger.members.forget(index % 10);
-  }
-  assert.equal(ledger.members.slots, 10);
-  const { expected, unexpected } = ledger.freeze({ seq: 1, room: ROOM, sentAtUs: 5000, intendedAtUs: 5000 });
-  assert.deepEqual([expected, unexpected], [0, 0]);
+  assert.equal(acknowledgements.joined, 0);
+  assert.equal(ledger.members.of(ROOM), undefined);
 });
 
 it('stay in the ledger of a run with broadcasts, whose rows have them', () => {

@@ -1,11 +1,10 @@
 /** What a fleet process answers to the engine's commands, and to what its clients report. */
 import assert from 'node:assert/strict';
-import { mock, test } from 'node:test';
+import { test } from 'node:test';
 import type { ClientSink } from '../../../plugin/fleet/client/client.ts';
 import { type IdleClient, IdleProcess } from '../../helpers/idle-process.ts';
 
-const open = (id: number, afterMs?: number) =>
-  ({ op: 'open', id, requestId: id, namespace: '/', ...(afterMs && { afterMs }) }) as const;
+const open = (id: number) => ({ op: 'open', id, requestId: id, namespace: '/' }) as const;
 const close = (id: number) => ({ op: 'close', id, requestId: 100 + id }) as const;
 const emit = (id: number, event: string, requestId?: number) => ({
   ...{ op: 'emit' as const, id, namespace: '/', event, args: ['a'] },
@@ -100,43 +99,4 @@ test('whatever the engine waits for is answered once, also by the end of the con
   });
   assert.partialDeepStrictEqual(failed, [by(6), by(7), by(5), by(8, 'the connection has ended')]);
   assert.equal(failed.length, 4);
-});
-
-test('a turn to open comes at once, or when it is due with the commands that arrived meanwhile, or never', (t) => {
-  mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
-  t.after(() => mock.timers.reset());
-  const now = t.mock.method(performance, 'now', () => elapsedMs);
-  let elapsedMs = 1000;
-  const process = new IdleProcess(t);
-  const pass = (ms: number) => {
-    elapsedMs += ms;
-    mock.timers.tick(ms);
-  };
-  process.run(
-    open(1),
-    open(2, 3),
-    open(3, 30),
-    emit(3, 'first'),
-    open(4, 20),
-    open(5, 30),
-    emit(5, 'asks', 50),
-    close(5),
-  );
-  assert.equal(process.clients.length, 2);
-  assert.deepEqual(process.news(), [
-    { op: 'failed', requestId: 50, cause: 'closed', message: 'the connection has ended' },
-    { op: 'failed', requestId: 5, cause: 'closed', message: 'closed by the virtual user' },
-    { op: 'left', requestId: 105 },
-  ]);
-  pass(20);
-  assert.equal(process.clients.length, 3);
-  pass(10);
-  assert.equal(process.clients.length, 4);
-  process.accept('/', true);
-  assert.deepEqual(process.client.sent, [['/', 'first', undefined]]);
-  process.run(open(6, 50));
-  process.state.close();
-  pass(100);
-  assert.equal(process.clients.length, 4);
-  now.mock.restore();
 });

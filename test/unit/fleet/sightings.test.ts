@@ -4,7 +4,7 @@ import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { FINALIZED, Sightings } from '../../../plugin/fleet/process/ledger/sightings.ts';
 
 const PLAN = { count: Number.MAX_SAFE_INTEGER, bytes: undefined, contentVaries: true };
-const COPY = { hasSize: () => true, checksum: () => 0, sentAt: () => undefined, bytes: () => 10 };
+const COPY = { hasSize: () => true, checksum: () => 0, sentAt: () => undefined, bytes: () => 10, otherIds: () => [] };
 
 /** A process with some members, whose copies the test delivers. */
 function processWith(members: number) {
@@ -123,6 +123,22 @@ test('the first copy without an id is the example', () => {
   const { sightings } = processWith(1);
   sightings.unmatched('first');
   sightings.unmatched('second');
-  const { unmatched, example } = sightings.report();
-  assert.deepEqual([unmatched, example], [2, 'first']);
+  assert.equal(sightings.report().example, 'first');
+});
+
+test('the send time is the first copy’s, where it is a number or a text of bounded length', () => {
+  const { sightings } = processWith(1);
+  const values = [12, '2026-01-01T00:00:00Z', 'x'.repeat(100), 'x'.repeat(101), { at: 1 }, null];
+  for (const [index, value] of values.entries()) {
+    for (let copy = 0; copy < 2; copy++) {
+      sightings.numberOf(`id ${index}`, 1, { ...COPY, sentAt: () => (copy === 0 ? value : 'later') });
+      sightings.numberOf('between', 1, COPY);
+    }
+  }
+  const { ids } = sightings.report();
+  const known = ids.filter(({ id }) => id !== 'between');
+  assert.deepEqual(
+    known.map(({ sentAt }) => sentAt),
+    [...values.slice(0, 3), undefined, undefined, undefined],
+  );
 });

@@ -8,9 +8,18 @@ import type { Result } from '../../../protocol/result/result.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
 import { perfectResult, resultWithMessages } from '../../helpers/results.ts';
 
+function metricsOf(result: Result) {
+  const added = {
+    counters: {} as Record<string, number>,
+    rates: {},
+    summaries: {} as Record<string, Record<string, number>>,
+  };
+  addMetrics(added, result);
+  return added;
+}
+
 /** Of a run in which everything was measured. */
 function stats() {
-  const added = { counters: {}, rates: {}, summaries: {} as Record<string, Record<string, number>> };
   const result = { ...resultWithMessages(), fault: plannedFault() };
   const { perConnectionBytes } = result.memory;
   Object.assign(perConnectionBytes, {
@@ -18,8 +27,7 @@ function stats() {
     workerWorkingSet: perConnectionBytes.workerRss,
     redisUsedMemory: perConnectionBytes.workerRss,
   });
-  addMetrics(added, result);
-  return added;
+  return metricsOf(result);
 }
 
 /** In the order in which `ensure` replaces them. */
@@ -50,70 +58,46 @@ it('every metric of the table is given, in its order', () => {
 
 it('the documented thresholds are there', () => {
   const { counters, summaries } = stats();
-  assert.equal((counters as Record<string, number>)['socketio.delivery.coverage'], 1);
-  assert.equal((counters as Record<string, number>)['memory.worker.bytes_per_connection'], 16_000);
-  assert.equal(summaries['socketio.broadcast.latency']?.p99, 50);
-  assert.equal(summaries['socketio.broadcast.latency']?.median, 12.5);
+  assert.equal(counters['socketio.delivery.coverage'], 1);
+  assert.equal(counters['memory.worker.bytes_per_connection'], 16_000);
+  const { p99, median } = summaries['socketio.broadcast.latency'] ?? {};
+  assert.deepEqual([p99, median], [50, 12.5]);
 });
 
 it('a percentile that too few broadcasts carry is the maximum to thresholds, which it cannot exceed', () => {
   const result = perfectResult();
   const few = { count: 6, min: 1, mean: 3, p50: 2, p90: null, p95: null, p99: null, p999: null, max: 9 };
   result.latency.completionMs = few;
-  const added = { counters: {}, rates: {}, summaries: {} as Record<string, Record<string, number>> };
-  addMetrics(added, result);
-  const { p50, p90, p95, p99, p999 } = added.summaries['socketio.broadcast.completion'] ?? {};
+  const { p50, p90, p95, p99, p999 } = metricsOf(result).summaries['socketio.broadcast.completion'] ?? {};
   assert.deepEqual([p50, p90, p95, p99, p999], [2, 9, 9, 9, 9]);
 });
 
-it('counts by reason are summed', () => {
+it('counts by reason are summed, and a share is 1 only where nothing is missing', () => {
   const result = perfectResult();
-  result.connections.lost = { 'transport close': 3, 'buffers full': 2 };
-  const added = { counters: {} as Record<string, number>, rates: {}, summaries: {} };
-  addMetrics(added, result);
-  assert.equal(added.counters['connections.lost'], 5);
+  result.connections.lost = { 'transport close': 3, 'parse error': 2 };
+  Object.assign(result.delivery as object, { coverage: 0.9999999 });
+  const { counters } = metricsOf(result);
+  assert.deepEqual([counters['connections.lost'], counters['socketio.delivery.coverage']], [5, 0.9999999]);
 });
 
-it('what was not measured is no metric', () => {
-  const result = { ...perfectResult(), delivery: null };
-  const added = { counters: {}, rates: {}, summaries: {} };
-  addMetrics(added, result);
-  assert.deepEqual(
-    Object.keys(added.counters).filter((name) => name.startsWith('socketio.delivery')),
-    [],
-  );
-});
+const namesOf = (result: Result, prefix: string) =>
+  Object.keys(metricsOf(result).counters).filter((name) => name.startsWith(prefix));
 
-function memoryMetrics(result: Result): string[] {
-  const added = { counters: {}, rates: {}, summaries: {} };
-  addMetrics(added, result);
-  return Object.keys(added.counters).filter((name) => name.startsWith('memory.'));
-}
-
-it('a slope that may not be quoted is no metric', () => {
+it('what was not measured, or no report gives, is no metric', () => {
   const result = perfectResult();
+  assert.deepEqual(namesOf({ ...result, delivery: null }, 'socketio.delivery'), []);
+  const all = namesOf(result, 'memory.');
+  assert.ok(all.length > 0);
+  assert.deepEqual(namesOf({ ...result, verdict: { status: 'INVALID', reasons: [] } }, 'memory.'), []);
+  assert.deepEqual(namesOf({ ...result, absent: { memory: 'no control port' } }, 'memory.'), []);
   const { systemUsed, nginxPss } = result.memory.perConnectionBytes;
   assert.ok(systemUsed && nginxPss);
+  // Neither slope may be quoted: one can be negative, the other is as good as unknown.
   systemUsed.low95 = -1;
   nginxPss.low95 = 1;
   const withheld = ['memory.system.bytes_per_connection', 'memory.nginx.bytes_per_connection'];
   assert.deepEqual(
-    memoryMetrics(result),
-    memoryMetrics(perfectResult()).filter((name) => !withheld.includes(name)),
+    namesOf(result, 'memory.'),
+    all.filter((name) => !withheld.includes(name)),
   );
-});
-
-it('memory that no report gives is no metric', () => {
-  const result = perfectResult();
-  assert.ok(memoryMetrics(result).length > 0);
-  assert.deepEqual(memoryMetrics({ ...result, verdict: { status: 'INVALID', reasons: [] } }), []);
-  assert.deepEqual(memoryMetrics({ ...result, absent: { memory: 'no control port' } }), []);
-});
-
-it('a share is 1 only where nothing is missing', () => {
-  const added = { counters: {} as Record<string, number>, rates: {}, summaries: {} };
-  const result = perfectResult();
-  Object.assign(result.delivery as object, { coverage: 0.9999999 });
-  addMetrics(added, result);
-  assert.equal(added.counters['socketio.delivery.coverage'], 0.9999999);
 });

@@ -34,17 +34,13 @@ it('begins with the engine of the same checkout, or of the same build', (t) => {
   requireSameEngine(project(t, packed(VERSION, ownBuild)));
 });
 
-it('refuses another version, and another build of the same version', (t) => {
-  for (const [version, build] of [
-    ['0.0.9', ownBuild],
-    [VERSION, 'aaaabbbbcccc'],
+it('refuses another version, another build of the same version, and none at all', (t) => {
+  for (const [files, code] of [
+    [packed('0.0.9', ownBuild), 'VERSIONS_DIFFER'],
+    [packed(VERSION, 'aaaabbbbcccc'), 'VERSIONS_DIFFER'],
+    [{}, 'NOT_INSTALLED'],
   ] as const) {
-    assert.throws(() => requireSameEngine(project(t, packed(version, build))), {
-      code: 'VERSIONS_DIFFER',
-      message: new RegExp(
-        `the engine in .*${ENGINE} is ${version}\\+${build}, and artillery-plugin-\\S+ is ${VERSION}`,
-      ),
-    });
+    assert.throws(() => requireSameEngine(project(t, files)), { code });
   }
 });
 
@@ -58,11 +54,4 @@ it('refuses one from before builds were told apart, packed or in a checkout', (t
   const modules = dirname(linked);
   symlinkSync(join(modules, '../checkout/plugin/engine'), join(modules, 'artillery-engine-socketio-capacity'));
   assert.throws(() => requireSameEngine(linked), { code: 'VERSIONS_DIFFER', message: /the engine in .*checkout/ });
-});
-
-it('refuses none at all, and says how to get it', (t) => {
-  assert.throws(() => requireSameEngine(project(t, {})), {
-    code: 'NOT_INSTALLED',
-    fix: /beside artillery/,
-  });
 });

@@ -47,7 +47,7 @@ describe('the live line', () => {
     const failed = { ECONNREFUSED: 1, http_503: 1200 };
     assert.equal(
       renderLive({ ...FACTS, failed, lost: { 'transport close': 3 }, ratePerSec: 0, secondsLeft: undefined }),
-      '  ramp · 1,234 / 5,000 connected · failed: http_503 1,200, ECONNREFUSED 1 · lost: transport close 3',
+      '  ramp · 1,234 / 5,000 connected · 1,201 failed · 3 lost · http_503 1,200, ECONNREFUSED 1 · transport close 3',
     );
   });
 

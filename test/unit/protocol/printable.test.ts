@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { CapacityError, describeError } from '../../../protocol/errors.ts';
 import { printable } from '../../../protocol/printable.ts';
 
 test('text of a server stays on one line and can do nothing to a terminal', () => {
@@ -9,7 +10,25 @@ test('text of a server stays on one line and can do nothing to a terminal', () =
   assert.equal(printable('grüße 🎉 <b>&', 50), 'grüße 🎉 <b>&');
 });
 
+test('it can do nothing to a CI system, wherever it stands', () => {
+  assert.equal(printable('a ::error title=x::pwned', 50), 'a \\u{3a}:error title=x::pwned');
+  assert.equal(
+    printable('##[error]x ##vso[task.x]y ##teamcity[z', 80),
+    '\\u{23}#[error]x \\u{23}#vso[task.x]y \\u{23}#teamcity[z',
+  );
+  assert.equal(printable('::1 and ::ffff:127.0.0.1, ## head', 50), '::1 and ::ffff:127.0.0.1, ## head');
+});
+
 test('it has a bounded length, also if every character is escaped', () => {
   assert.equal(printable('x'.repeat(1e6), 10), 'xxxxxxxxx…');
   assert.equal(printable('\x00'.repeat(1e6), 10).length, 10);
+});
+
+test('an error says its cause once', () => {
+  const lines = (message: string) =>
+    describeError(
+      new CapacityError('TARGET_UNREACHABLE', message, 'start it', { cause: new Error('ECONNREFUSED') }),
+    ).split('\n');
+  assert.deepEqual(lines('no connection: ECONNREFUSED').length, 2);
+  assert.deepEqual(lines('no connection')[1], '  cause: ECONNREFUSED');
 });

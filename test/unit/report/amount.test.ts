@@ -10,8 +10,8 @@ const CASES: [what: Amount, sentence: string, cell: string][] = [
   [amount('kilobytes', 100 * KB, { low95: 99.6 * KB, high95: 100.4 * KB }), '100.0 KB ± 0.4 %', '100.0 ± 0.4 %'],
   [amount('kilobytes', null, { low95: 0, high95: 137 * KB }), 'between 0.0 and 137.0 KB (95 %)', '0.0 to 137.0'],
   [
-    { ...amount('kilobytes', null, { low95: 0, high95: 137 * KB }), next: '2,000 connections would tell' },
-    'between 0.0 and 137.0 KB (95 %); 2,000 connections would tell',
+    { ...unknown('kilobytes', 'too few', '2,000 would tell'), interval: { low95: 0, high95: 137 * KB } },
+    'too few, between 0.0 and 137.0 KB (95 %); 2,000 would tell',
     '0.0 to 137.0',
   ],
   [{ ...amount('kilobytes', 12.1 * KB), isAtLeast: true }, 'at least 12.1 KB', '≥ 12.1'],

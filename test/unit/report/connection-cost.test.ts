@@ -60,7 +60,7 @@ describe('what a connection costs the deployment', () => {
     [
       'or, where it is wide, all there is, with what would narrow it',
       noisy('workerRss', 14_000),
-      /: between 12\.7 and 40\.0 KB \(95 %\); 20,000 connections would tell it to about ± \d\.\d KB \(/,
+      /: too few connections to tell, between 12\.7 and 40\.0 KB \(95 %\); 20,000 connections would tell it to about ± \d\.\d KB$/,
     ],
     [
       'what spoils a part leaves a bound',
@@ -73,7 +73,7 @@ describe('what a connection costs the deployment', () => {
       withKernel((slopes) => {
         for (const slope of Object.values(slopes)) Object.assign(slope, { low95: null, high95: null });
       }),
-      /: 26\.4 KB \(workers/,
+      /: 26\.4 KB \(workers .* its margin is not known\)$/,
     ],
     [
       'where all is spoilt, the reason',
@@ -84,6 +84,23 @@ describe('what a connection costs the deployment', () => {
     ],
   ];
   for (const [name, result, text] of cases) it(name, () => assert.match(textOf(result), text));
+
+  it('needs enough connections to tell a lean server, even where noise says that they cost nothing', () => {
+    const wide = (slope: number, margin = 50_000) => {
+      const line = { slope, low95: slope - margin, high95: slope + margin, r2: 1, naive: 0 };
+      const result = withKernel((slopes) => {
+        for (const layer of Object.keys(slopes)) delete slopes[layer];
+        slopes.workerRss = line;
+      });
+      return costOf(result).wouldTell;
+    };
+    // 5,000 connections with ± 50,000 bytes; a quarter of 10 KB.
+    assert.equal(wide(0)?.connections, 100_000);
+    assert.ok(Math.abs((wide(0)?.halfWidthBytes ?? 0) - 2500) < 1);
+    assert.equal(wide(40_000)?.connections, 30_000);
+    for (const margin of [0, 100, 19_990, 20_010]) assert.ok((wide(-20_000, margin)?.connections ?? 0) >= 10_000);
+    for (const margin of [0, 100, 19_990]) assert.equal((wide(-20_000, margin)?.connections ?? 0.5) % 1, 0);
+  });
 
   /** The fixture with what V8 counts. */
   const withHeap = (bytes: number, change: (result: Result) => void = () => {}) => {
@@ -105,6 +122,16 @@ describe('what a connection costs the deployment', () => {
       withHeap(14_000, ({ memory }) => Object.assign(memory, { collected: false })),
       'workerRss',
     );
+  });
+
+  it('counts a child of theirs that surely keeps a part of each connection, however small', () => {
+    const child = (low95: number) =>
+      withHeap(14_000, ({ memory }) => {
+        const line = { slope: 1500, low95, high95: 3000 - low95, r2: 1, naive: 1500 };
+        memory.perConnectionBytes.workerChildrenPss = line;
+      });
+    assert.equal(child(1400), 'workerRss');
+    assert.equal(child(-100), 'workerKept', 'noise is no child');
   });
 
   it('is nothing where the workers’ memory was not read', () => {

@@ -1,16 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { cpuOverTime } from '../../../report/charts/over-time.ts';
 import { layerStyle } from '../../../report/charts/palette.ts';
 import { cpuLayers, inOrder, layerTitle, mainLayers, oneOfEach, slopeLayers } from '../../../report/figures/layers.ts';
 import { perfectResult } from '../../helpers/results.ts';
-
-/** As a version wrote it that did not describe its layers. */
-function olderResult() {
-  const result = perfectResult();
-  result.memory.layers = [];
-  return result;
-}
 
 describe('the layers of a result', () => {
   it('are called and ordered as the document says, and those that it does not know come last', () => {
@@ -39,19 +31,5 @@ describe('the layers of a result', () => {
     const styles = cpuLayers(result).map(({ id }) => JSON.stringify(layerStyle(result, id)));
     assert.equal(new Set(styles).size, cpuLayers(result).length);
     assert.equal(layerStyle(result, 'workerHeapUsed').color, layerStyle(result, 'worker').color);
-  });
-});
-
-describe('a result of a version that did not describe its layers', () => {
-  const samples = [1, 2, 3].map((t) => ({ t, connections: t, worker: { cpuPercent: t }, nginx: { cpuPercent: t } }));
-  const older = { ...olderResult(), samples };
-
-  it('has a curve for each layer with CPU', () => {
-    const { legend = [] } = cpuOverTime(older) ?? {};
-    assert.deepEqual(
-      legend.map(({ name }) => name),
-      ['nginx', 'worker'],
-    );
-    assert.equal(new Set(legend.map(({ color }) => color)).size, 2);
   });
 });

@@ -1,55 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { fitGiven, fitPlateaus, type PlateauPoint } from '../../../report/statistics/plateaus.ts';
+import { cells } from '../../../bench/calibrate/comparison.ts';
+import { ofPlateaus } from '../../../bench/calibrate/coverage/memory.ts';
+import { fitGiven, fitPlateaus } from '../../../report/statistics/plateaus.ts';
 import { fitLine } from '../../../report/statistics/statistics.ts';
-
-const SLOPE = 0.01;
-
-interface Noise {
-  /** Deviation of each reading, and of what is added from plateau to plateau and stays; a step is 10 / (plateaus − 1). */
-  reading: number;
-  staying: number;
-}
-
-const KINDS: Record<string, Noise> = {
-  independent: { reading: 0.5, staying: 0 },
-  staying: { reading: 0.01, staying: 0.3 },
-  mixed: { reading: 0.5, staying: 0.2 },
-};
-
-/** Always the same numbers. */
-function generator(seed: number): () => number {
-  let state = seed;
-  const uniform = () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32 + 2 ** -33;
-  };
-  return () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());
-}
-
-function drawn(normal: () => number, { reading, staying }: Noise, plateaus: number, readings: number): PlateauPoint[] {
-  let stayed = 0;
-  return Array.from({ length: plateaus }, (_, index) => {
-    const x = (1000 * index) / (plateaus - 1);
-    if (index > 0) stayed += staying * normal();
-    const all = Array.from({ length: readings }, () => SLOPE * x + stayed + reading * normal());
-    const y = all.reduce((sum, one) => sum + one, 0) / readings;
-    const squares = all.reduce((sum, one) => sum + (one - y) ** 2, 0);
-    return { x, y, variance: squares / (readings - 1) / readings };
-  });
-}
-
-/** @returns how many intervals of a hundred contain the slope, and their median half width as a share of it */
-function repeated(noise: Noise, plateaus: number, readings = 3): { covering: number; width: number } {
-  const normal = generator(plateaus);
-  const lines = Array.from({ length: 150 }, () => fitPlateaus(drawn(normal, noise, plateaus, readings)));
-  const intervals = lines.map((line) => [line?.low95 ?? Number.NaN, line?.high95 ?? Number.NaN] as const);
-  const covering = intervals.filter(([low, high]) => low <= SLOPE && SLOPE <= high).length;
-  const widths = intervals.map(([low, high]) => (high - low) / 2 / SLOPE).sort((a, b) => a - b);
-  return { covering: (100 * covering) / lines.length, width: widths[75] as number };
-}
+import { uniforms } from '../../helpers/random-source.ts';
 
 /**
  * By statsmodels 0.15, for each ratio q of the variances:
@@ -69,23 +24,60 @@ it('knows the slope and its error as a Kalman smoother does, where the variances
   }
 });
 
+const UNEVEN = [0, 10, 20, 20, 35, 45, 60, 70, 80];
+
+function near(actual: number | null | undefined, expected: number): void {
+  const isNear = typeof actual === 'number' && Math.abs(actual - expected) <= 1e-7 * Math.abs(expected);
+  assert.ok(isNear, `${actual} is not ${expected}`);
+}
+
+/** By generalized least squares with the whole covariance matrix of the differences, inverted. */
+it('takes steps that differ, and one that adds nothing, by their length', () => {
+  const ys = [100, 109.2, 121.5, 129.1, 142.3, 150.8, 163.9, 171.2, 182.7];
+  const points = UNEVEN.map((x, index) => ({ x, y: ys[index] as number }));
+  for (const [independent, staying, logDeterminant, information, slope, squares] of [
+    [1, 0.3, 4.7354947926170885, 1749.4122400807112, 1.019355648205377, 69.13006582362277],
+    [0, 1, -1.4916548767777167, 800, 0.93875, 596.8854166666656],
+    [1, 0, 2.197224577336219, 6205.555555555557, 1.0152641002685765, 90.40303939122532],
+  ] as const) {
+    const fit = fitGiven(points, independent, staying);
+    near(fit.logDeterminant, logDeterminant);
+    near(fit.information, information);
+    near(fit.slope, slope);
+    near(fit.squares, squares);
+  }
+});
+
+/** What this program said when the simulations below had shown that its intervals contain the slope. */
+it('gives a known series the interval that it had', () => {
+  const ys = [100, 109.2, 121.5, 119.1, 137.3, 145.8, 163.9, 171.2, 182.7];
+  for (const [variance, slope, low95, high95, intercept] of [
+    [undefined, 1.0408600706098272, 0.9303374433930385, 1.162849761961858, 99.64528622140651],
+    [1e-6, 1.0408600706098272, 0.9303374433930385, 1.162849761961858, 99.64528622140651],
+    [0.3, 1.0395352774458066, 0.9430790908728502, 1.1372813741653989, 99.69533396315839],
+    [3, 1.0394580602302448, 0.9396500756784786, 1.1363779259346587, 99.6982510579685],
+  ] as const) {
+    const line = fitPlateaus(UNEVEN.map((x, index) => ({ x, y: ys[index] as number, variance })));
+    near(line?.slope, slope);
+    near(line?.low95, low95);
+    near(line?.high95, high95);
+    near(line?.intercept, intercept);
+  }
+});
+
 describe('the interval of a slope', () => {
-  for (const [kind, noise] of Object.entries(KINDS)) {
-    for (const plateaus of [5, 9, 17]) {
-      it(`contains the true one with ${kind} noise and ${plateaus} plateaus`, () => {
-        const { covering } = repeated(noise, plateaus);
-        assert.ok(covering >= 88, `${covering} %`);
-      });
-    }
+  const rows = ofPlateaus(150, uniforms(9));
+
+  for (const row of rows) {
+    const [what, , measured] = cells(row);
+    it(`${what}`, () => assert.ok(row.ok, measured));
   }
 
   it('shrinks with plateaus, and with readings where these tell the noise', () => {
-    const { independent = { reading: 1, staying: 0 } } = KINDS;
-    const widths = [5, 9, 17].map((plateaus) => repeated(independent, plateaus).width);
-    assert.ok((widths[1] as number) < 0.8 * (widths[0] as number), widths.join());
-    assert.ok((widths[2] as number) < 0.8 * (widths[1] as number), widths.join());
-    const [few, many] = [repeated(independent, 9, 3), repeated(independent, 9, 12)];
-    assert.ok(many.width < 0.65 * few.width, `${few.width}, ${many.width}`);
+    const [plateaus, again, readings] = rows.slice(-3).map(({ truth, measured }) => measured / truth);
+    assert.ok((plateaus as number) < 0.8, `${plateaus}`);
+    assert.ok((again as number) < 0.85, `${again}`);
+    assert.ok((readings as number) < 0.65, `${readings}`);
   });
 
   it('is nothing around a perfect line, at any scale', () => {

@@ -2,18 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';
-
-/** Standard normal, from a sequence of its own (mulberry32: neighbours in a linear congruential one are not independent). */
-function normals(seed: number): () => number {
-  let state = seed;
-  const uniform = () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return (((mixed ^ (mixed >>> 14)) >>> 0) + 0.5) / 2 ** 32;
-  };
-  return () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());
-}
+import { normals } from '../../helpers/random-source.ts';
 
 /** All copies of a broadcast are late together, by `shift`. */
 function copies(shift: number, normal: () => number): Cluster {
@@ -104,5 +93,20 @@ describe('intervals of clusters', () => {
     assert.deepEqual(given(6), [true, false]);
     assert.deepEqual(given(367), [true, false]);
     assert.deepEqual(given(368), [true, true]);
+  });
+
+  it('are as wide as the clusters that show the variation are few', () => {
+    // Of the values 1 to 60, each cluster of ten has so many below the median.
+    const intervalOf = (belows: number[]) => {
+      let [low, high] = [1, 31];
+      const clusters = belows.map((below) =>
+        Array.from({ length: 10 }, (_, index) => ({ value: index < below ? low++ : high++, count: 1 })),
+      );
+      return clusterIntervals(clusters, [0.5])[0];
+    };
+    // 6.25 × (6 − 1) independent values, less by t(1000)² ÷ t(5)²: 18, whose ranks 5 to 14 enclose the median.
+    assert.deepEqual(intervalOf([7, 3, 7, 3, 7, 3]), { low: 16, high: 45 });
+    // Two of six vary: 15 values, less by t(1000)² ÷ t(2)², are no more than the six clusters.
+    assert.deepEqual(intervalOf([10, 0, 5, 5, 5, 5]), { low: 7, high: 54 });
   });
 });

@@ -5,6 +5,7 @@ import type { Search, SearchEnd, SearchPlan, SearchRun } from '../../../protocol
 import { renderHtml } from '../../../report/render/html.ts';
 import { renderMarkdown } from '../../../report/render/markdown.ts';
 import { amountText, answerOf, type SearchedRun } from '../../../report/search/answer.ts';
+import { bracket } from '../../../report/search/bracket.ts';
 import { searchDocument } from '../../../report/search/document.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -20,6 +21,7 @@ const PLAN: SearchPlan = {
   factor: 2,
   tolerance: 0.05,
   repeat: 2,
+  restSeconds: 30,
   headroom: 0.3,
 };
 
@@ -54,27 +56,41 @@ const sentence = (end: SearchEnd | null, tried: SearchedRun[], plan: Partial<Sea
   answerOf({ ...PLAN, ...plan }, tried, end, null).sentence;
 
 it('is the answer, for every end', () => {
-  const broken = runs([41_000, 'holds'], [44_000, 'breaks', 'one way p99 exceeded 500 ms (it was 733 ms)']);
-  const found = 'This deployment held 41,000 connections; at 44,000, one way p99 exceeded 500 ms (it was 733 ms).';
+  const slow = 'one way p99 exceeded 500 ms (it was 733 ms)';
+  const broken = runs([41_000, 'holds'], [41_000, 'holds'], [44_000, 'breaks', slow], [44_000, 'breaks', slow]);
+  const found =
+    'This deployment held 41,000 connections in all 2 runs; at 44,000, one way p99 exceeded 500 ms (it was 733 ms).';
   assert.equal(sentence('found', broken), found);
-  const rate = runs([300, 'holds'], [315, 'breaks', 'RATE_NOT_REACHED: only 280 of 315 connections/s were reached']);
+  const sometimes = runs(
+    [41_000, 'breaks', slow],
+    ...Array(3).fill([41_000, 'holds']),
+    ...Array(2).fill([44_000, 'breaks', slow]),
+  );
+  assert.match(sentence('found', sometimes), /^This deployment held 41,000 connections in 3 of 4 runs; at 44,000, one/);
+  assert.match(
+    sentence('recovery', runs([1000, 'holds'], [2000, 'breaks', 'x'])),
+    /^This deployment held 1,000 connections in its only run, but not again .*: restart it, and search again\.$/,
+  );
+  const missed = 'RATE_NOT_REACHED: only 280 of 315 connections/s were reached';
+  const rate = runs([300, 'holds'], [315, 'breaks', missed], [315, 'breaks', missed]);
   assert.match(sentence('found', rate, { vary: 'rate' }), /; at 315, only 280 of 315 connections\/s were reached\.$/);
   assert.equal(
-    sentence('none', runs([2, 'breaks', '1 connection failed'])),
+    sentence('none', runs([2, 'breaks', '1 connection failed'], [2, 'breaks', '1 connection failed'])),
     'This deployment did not even hold 2 connections, the lowest level of the search: 1 connection failed.',
   );
   assert.equal(
     sentence('highest', runs([1, 'holds']), { to: 1, vary: 'broadcastsPerSec' }),
-    'This deployment held 1 broadcast per second, the highest level that was asked for; nothing broke.',
+    'This deployment held 1 broadcast per second in its only run, the highest level that was asked for; nothing broke.',
   );
   assert.equal(
     sentence('highest', runs([250, 'holds']), { vary: 'rate' }),
-    'This deployment held 250 new connections per second, and the phases of this scenario are too short for a higher rate.',
+    'This deployment held 250 new connections per second in its only run, and the phases of this scenario are too short for a higher rate.',
   );
-  const saturated = 'MACHINE_SATURATED: only 0.4 % of the machine was idle, and a thread waited: no CPU left';
+  const saturated =
+    'MACHINE_SATURATED: only 0.4 % of the machine (of 2 cores, both ours) was idle, and a thread waited: no CPU left';
   assert.equal(
     sentence('machine', runs([1000, 'holds'], [2000, 'cannotTell', saturated])),
-    'This deployment held 1,000 connections, and perhaps holds more: at 2,000, the machine that it shares with the generator was the limit (only 0.4 % of the machine was idle).',
+    'This deployment held 1,000 connections in its only run, and perhaps holds more: at 2,000, the machine that it shares with the generator was the limit (only 0.4 % of the machine was idle).',
   );
   assert.match(
     sentence('measurement', runs([1000, 'cannotTell', 'ACCOUNTS_MISMATCH: x'])),
@@ -84,8 +100,48 @@ it('is the answer, for every end', () => {
   assert.equal(amountText(1000, 'bytes'), '1,000 bytes of payload in each broadcast');
 });
 
+it('is between the highest level that held and the lowest that broke, by most of their runs, whatever the order', () => {
+  type Level = number | undefined;
+  const CASES: [tried: string, held: Level, broke: Level, open: Level][] = [
+    ['', undefined, undefined, undefined],
+    ['10?', undefined, undefined, undefined],
+    ['20+ 10+ 10+', 20, undefined, undefined],
+    ['10-', undefined, undefined, 10],
+    ['10+ 10-', undefined, undefined, 10],
+    ['10- 10+ 10+ 20+ 20- 20-', 10, 20, undefined],
+    ['10+ 20- 30- 40- 40-', 10, 40, 20],
+    ['40+ 30- 10+ 30- 35+ 20+', 20, 30, undefined],
+    ['10+ 20- 20- 5- 30-', 10, 20, 5],
+    ['10+ 20- 10c 10c 10c', 10, undefined, 20],
+    ['10- 10- 10+ 10+ 10+', 10, undefined, undefined],
+  ];
+  const OUTCOMES = { '+': 'holds', '-': 'breaks', c: 'breaks', '?': 'cannotTell' } as const;
+  for (const [tried, ...levels] of CASES) {
+    const found = bracket(
+      (tried.match(/\d+./g) ?? []).map((one) => {
+        const mark = one.slice(-1) as keyof typeof OUTCOMES;
+        const purpose = mark === 'c' ? ('control' as const) : ('step' as const);
+        return { level: Number.parseInt(one, 10), purpose, outcome: OUTCOMES[mark], blame: null };
+      }),
+    );
+    assert.deepEqual([found.held?.level, found.broke?.level, found.open?.level], levels, tried);
+  }
+});
+
 it('says what held by luck, and escapes what others wrote', () => {
-  const tried = runs([1000, 'holds'], [2000, 'holds'], [2000, 'breaks', '<img src=x> |failed|']);
+  const failed: [number, SearchRun['outcome'], string] = [2000, 'breaks', '<img src=x> |failed|'];
+  const tried = runs(
+    [500, 'breaks'],
+    [500, 'holds'],
+    [500, 'holds'],
+    [1000, 'holds'],
+    [2000, 'holds'],
+    failed,
+    failed,
+    failed,
+    [3000, 'holds'],
+  );
+  for (const control of runs([1000, 'breaks'])) tried.push({ ...control, run: { ...control.run, purpose: 'control' } });
   const search: Search = {
     schemaVersion: 2,
     plan: PLAN,
@@ -95,13 +151,18 @@ it('says what held by luck, and escapes what others wrote', () => {
     limit: null,
     sizing: null,
   };
-  const document = searchDocument(search, tried);
+  const document = searchDocument(search);
   assert.deepEqual(document.answer.lines, [
-    '1,000 connections held in the only run at that level.',
     'The limit is between 1,000 and 2,000: 100.0 % apart.',
-    '2,000 connections held in 1 run, but this level or a lower one broke in another: it is not the answer.',
+    '500 connections held in 2 of 3 runs.',
+    '2,000 connections held in 1 of 4 runs, but this level or a lower one broke: it is not the answer.',
+    '3,000 connections held in its only run, but this level or a lower one broke: it is not the answer.',
+    'After a break, a level that had held broke in 1 run: the deployment needs longer than 30 seconds to recover.',
   ]);
-  assert.match(renderMarkdown(document), /\*\*This deployment held 1,000 connections; at 2,000, &lt;img src=x&gt;/);
+  assert.match(
+    renderMarkdown(document),
+    /\*\*This deployment held 1,000 connections in its only run; at 2,000, &lt;img src=x&gt;/,
+  );
   const page = renderHtml(document);
   assert.ok(!page.includes('<img') && page.includes('&lt;img src=x&gt; |failed|'));
 });

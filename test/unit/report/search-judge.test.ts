@@ -2,148 +2,212 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseConditions } from '../../../plugin/cli/conditions.ts';
-import { FAILURE_CODES } from '../../../protocol/codes/failure-codes.ts';
-import { type ReasonCode, VERDICT_REASONS } from '../../../protocol/codes/verdict-reasons.ts';
+import type { ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { evidenceOf } from '../../../report/search/evidence.ts';
 import { judge } from '../../../report/search/judge.ts';
-import { perfectResult, summaryOf } from '../../helpers/results.ts';
-import { assertNames } from '../../helpers/verdict.ts';
+import { summaryOf } from '../../helpers/message-figures.ts';
+import { failing, until, withReasons } from '../../helpers/reasons.ts';
+import { perfectResult } from '../../helpers/results.ts';
 
 const DEFAULT = { until: [], vary: 'connections' as const };
 
-function withReasons(codes: ReasonCode[], change: (result: Result) => void = () => {}): Result {
-  const result = perfectResult();
-  const invalid = codes.some((code) => VERDICT_REASONS[code].invalidates.includes('run'));
-  const status = codes.length === 0 ? 'VALID' : invalid ? 'INVALID' : 'SUSPECT';
-  result.verdict = { status, reasons: codes.map((code) => ({ code, message: `about ${code}` })) };
-  change(result);
+/** What varies and until when, what the run was like, and what follows: the outcome, whose limit it was, and why. */
+type Case = [
+  plan: typeof DEFAULT | ReturnType<typeof until>,
+  result: Result,
+  outcome: string,
+  blame: string | null,
+  first?: RegExp,
+];
+
+const P99 = 'latency.oneWayMs.p99';
+const SLOPE = 'memory.perConnectionBytes.workerPss.slope';
+const FAILED = 'connections.failed > 10';
+
+/** The verdict of a server that the run did not start. */
+const elsewhere = (target: string, cause: string, ...codes: ReasonCode[]) =>
+  withReasons(['CONNECTIONS_FAILED', ...codes], (result) => {
+    failing(cause)(result);
+    Object.assign(result.run, { profile: 'remote', target });
+  });
+const [HERE, STAGING] = ['http://127.0.0.1:3000', 'https://staging.example.com'];
+
+const rate = { ...until(FAILED), vary: 'rate' as unknown as 'connections' };
+const slow = withReasons([], ({ latency }) => (latency.oneWayMs = summaryOf(100, 183.25)));
+const few = withReasons([], ({ latency }) => (latency.oneWayMs = { ...summaryOf(50_000, 12), p99: null }));
+const unmeasured = withReasons([], ({ latency }) => (latency.oneWayMs = null));
+const copies = withReasons([], ({ delivery }) =>
+  Object.assign(delivery ?? {}, { received: 59_000, coverage: 59 / 60 }),
+);
+const dropped = (timeouts: number, closed: number) =>
+  withReasons(['DEPLOYMENT_CHANGED', 'CONNECTIONS_DROPPED'], ({ connections }) => {
+    connections.lost = { 'ping timeout': timeouts, 'transport close': closed };
+  });
+const curved = withReasons([], ({ memory }) =>
+  Object.assign(memory.perConnectionBytes.workerPss as object, { doubt: 'curved' }),
+);
+const busy = (code: ReasonCode, utilization: number) =>
+  withReasons([code], (result) => {
+    result.generator = result.generator.map((loop) => ({ ...loop, utilization }));
+  });
+const throttled = withReasons(['RATE_NOT_REACHED', 'GENERATOR_THROTTLED']);
+/** So late that a time-out notices. */
+const delayed = (result: Result) => {
+  result.generator = result.generator.map((loop) => ({ ...loop, delayMaxMs: 5000 }));
   return result;
-}
+};
+const mixed = withReasons(['CONNECTIONS_FAILED', 'GENERATOR_LATE'], (result) => {
+  const { connections } = delayed(result);
+  connections.failed = 8;
+  connections.failures = { http_401: 4, timeout_open: 4 };
+});
+const idle = withReasons(['RATE_NOT_REACHED'], (result) => {
+  const utilization = (window: string) => (window === 'ramp' ? 0.1 : 0.99);
+  result.generator = result.generator.map((loop) => ({ ...loop, utilization: utilization(loop.window) }));
+});
+const wrongCopies = (counts: object) =>
+  withReasons(['WRONG_COPIES'], ({ delivery }) =>
+    Object.assign(delivery ?? {}, { duplicates: 0, late: 0, wrongSize: 0, wrongContent: 0, ...counts }),
+  );
+/** Copies that are this deployment's: of one kind, or of two. */
+const WRONG: Record<string, Case> = Object.fromEntries(
+  ['duplicates', 'late', 'wrongSize', 'wrongContent'].flatMap((column, index, all) =>
+    [[column], [column, all[index + 1] ?? 'late']].map((columns): [string, Case] => {
+      const counts = Object.fromEntries(columns.map((one) => [one, 3]));
+      return [`copies: ${columns.join(' and ')}`, [DEFAULT, wrongCopies(counts), 'breaks', 'deployment']];
+    }),
+  ),
+);
+const gone = withReasons(['DEPLOYMENT_CHANGED'], ({ connections }) => (connections.lost = { 'ping timeout': 3 }));
+const refusedBelow = withReasons(['LIMIT_REACHED'], failing('http_503'));
+const timedOut = withReasons(['CONNECTIONS_FAILED'], failing('timeout_open'));
+const missing = withReasons(['TARGET_NOT_REACHED']);
+const own = (cause: string, ...codes: ReasonCode[]) => withReasons(['CONNECTIONS_FAILED', ...codes], failing(cause));
 
-function until(...texts: string[]) {
-  const { conditions, problems } = parseConditions(texts);
-  assert.deepEqual(problems, []);
-  return { until: conditions, vary: 'connections' as const };
-}
-
-function failing(cause: string, count = 7) {
-  return ({ connections }: Result) => {
-    connections.failed = count;
-    connections.failures = { [cause]: count };
-  };
-}
+const CASES: Record<string, Case> = {
+  ...WRONG,
+  'holds with a VALID run': [DEFAULT, perfectResult(), 'holds', null],
+  'holds with doubts that do not concern it': [DEFAULT, withReasons(['PLATEAU_MOVED']), 'holds', null, /^PLATEAU_/],
+  'breaks when connections fail': [DEFAULT, own('http_503'), 'breaks', 'deployment', /^7 connections failed$/],
+  'breaks when copies are missing': [DEFAULT, copies, 'breaks', 'deployment', /98\.33 %/],
+  'breaks when connections are lost': [
+    DEFAULT,
+    dropped(3, 0),
+    'breaks',
+    'deployment',
+    /^3 connections of .* were lost$/,
+  ],
+  'breaks when one is lost': [DEFAULT, dropped(0, 1), 'breaks', 'deployment', /^1 connection of .* was lost$/],
+  'breaks when nobody knows how many': [DEFAULT, dropped(0, 0), 'breaks', 'deployment', /^DEPLOYMENT_CHANGED: /],
+  'breaks below its rate': [DEFAULT, withReasons(['RATE_NOT_REACHED']), 'breaks', 'deployment'],
+  'breaks below its target': [DEFAULT, missing, 'breaks', 'deployment'],
+  'breaks when a worker ends': [DEFAULT, withReasons(['DEPLOYMENT_CHANGED']), 'breaks', 'deployment'],
+  'breaks by a condition': [until(`${P99} > 500`), slow, 'breaks', 'deployment', /500 ms \(it was 733 ms\)$/],
+  'breaks by little': [until(`${P99} > 732.9`), slow, 'breaks', 'deployment', /\(it was 0\.01 % more\)$/],
+  'holds below a condition': [until(`${P99} > 800`), slow, 'holds', null],
+  'holds with fewer failures than allowed': [until(FAILED), timedOut, 'holds', null],
+  'holds with a failure that nobody knows': [until(FAILED), own('of_a_plugin'), 'holds', null, /^CONNECTIONS_FAILED/],
+  'holds without broadcasts': [DEFAULT, withReasons([], (result) => (result.delivery = null)), 'holds', null],
+  'holds where none was counted': [until('connections.failures.http_503 > 0'), timedOut, 'holds', null],
+  'never holds INVALID': [until(FAILED), withReasons(['DEPLOYMENT_CHANGED']), 'breaks', 'deployment'],
+  'breaks by a slope': [until(`${SLOPE} > 1000`), perfectResult(), 'breaks', 'deployment'],
+  'has no doubted slope': [until(`${SLOPE} > 1000`), curved, 'cannotTell', 'measurement', /not a straight line/],
+  'has too few connections': [until(`${P99} > 9000`), missing, 'breaks', 'deployment'],
+  'may have fewer if a condition says so': [until(FAILED), missing, 'holds', null],
+  'does not reach its rate': [rate, withReasons(['RATE_NOT_REACHED']), 'breaks', 'deployment'],
+  'nor by a late generator': [rate, withReasons(['RATE_NOT_REACHED', 'GENERATOR_LATE']), 'cannotTell', 'generator'],
+  'nor by a busy one': [rate, busy('RATE_NOT_REACHED', 0.9), 'cannotTell', 'generator'],
+  'by one that was not quite busy': [rate, busy('RATE_NOT_REACHED', 0.89), 'breaks', 'deployment'],
+  'loses connections, however busy the generator': [DEFAULT, busy('CONNECTIONS_DROPPED', 0.99), 'breaks', 'deployment'],
+  'nor by a throttled one': [rate, throttled, 'cannotTell', 'generator'],
+  'a late generator': [
+    DEFAULT,
+    delayed(own('timeout_tcp', 'GENERATOR_LATE')),
+    'cannotTell',
+    'generator',
+    /^GENERATOR_LATE/,
+  ],
+  'a generator that was late by less than a time-out': [
+    DEFAULT,
+    own('timeout_tcp', 'GENERATOR_LATE'),
+    'breaks',
+    'deployment',
+  ],
+  'resets by a server, while a loop was a little late': [
+    DEFAULT,
+    own('ECONNRESET', 'GENERATOR_LATE', 'RATE_NOT_REACHED'),
+    'breaks',
+    'deployment',
+    /^7 connections failed$/,
+  ],
+  'resets on a busy machine': [DEFAULT, own('ECONNRESET', 'MACHINE_SATURATED'), 'breaks', 'deployment'],
+  'time-outs on a busy machine': [DEFAULT, own('timeout_open', 'MACHINE_SATURATED'), 'cannotTell', 'machine'],
+  'drops while a loop was a little late': [
+    DEFAULT,
+    withReasons(
+      ['CONNECTIONS_DROPPED', 'GENERATOR_LATE'],
+      ({ connections }) => (connections.lost = { 'transport close': 9 }),
+    ),
+    'breaks',
+    'deployment',
+  ],
+  'a latency while a loop was a little late': [
+    until(`${P99} > 500`),
+    withReasons(['GENERATOR_LATE'], ({ latency }) => (latency.oneWayMs = summaryOf(100, 183.25))),
+    'cannotTell',
+    'generator',
+  ],
+  'a full server': [DEFAULT, own('ECONNRESET', 'LIMIT_REACHED'), 'breaks', 'deployment'],
+  'a late generator that broke nothing': [DEFAULT, withReasons(['GENERATOR_LATE', 'MACHINE_SATURATED']), 'holds', null],
+  'its open files': [DEFAULT, own('EMFILE'), 'cannotTell', 'generator', /^EMFILE: 7 connections failed$/],
+  'its limit': [DEFAULT, withReasons(['LIMIT_REACHED', 'TARGET_NOT_REACHED']), 'cannotTell', 'generator'],
+  'its silence': [DEFAULT, withReasons(['GENERATOR_SILENT']), 'cannotTell', 'generator'],
+  'a shared machine': [DEFAULT, elsewhere(HERE, 'timeout_open', 'MACHINE_SATURATED'), 'cannotTell', 'machine'],
+  'a machine of its own': [DEFAULT, elsewhere(STAGING, 'timeout_open', 'MACHINE_SATURATED'), 'cannotTell', 'generator'],
+  'a refusal, however busy the machine': [
+    DEFAULT,
+    own('namespace_refused', 'MACHINE_SATURATED'),
+    'breaks',
+    'deployment',
+  ],
+  'a refusal for the rate': [DEFAULT, own('http_429', 'MACHINE_SATURATED'), 'breaks', 'deployment'],
+  'an error of a busy server': [DEFAULT, own('http_503', 'MACHINE_SATURATED'), 'cannotTell', 'machine'],
+  'open files of a shared machine': [DEFAULT, own('ENFILE'), 'cannotTell', 'machine', /^ENFILE/],
+  'open files of another machine': [DEFAULT, elsewhere(STAGING, 'ENFILE'), 'cannotTell', 'generator'],
+  'a refusal beside other failures': [DEFAULT, mixed, 'cannotTell', 'generator'],
+  'a rate of a loop that was busy later': [rate, idle, 'breaks', 'deployment'],
+  'copies of others in the room': [DEFAULT, wrongCopies({}), 'holds', null, /^WRONG_COPIES/],
+  'a limit with refusals of the server': [DEFAULT, refusedBelow, 'breaks', 'deployment'],
+  'losses by what ended a worker': [DEFAULT, gone, 'breaks', 'deployment', /^DEPLOYMENT_CHANGED/],
+  'a missed rate while connections vary': [until(FAILED), withReasons(['RATE_NOT_REACHED']), 'holds', null],
+  'a missed target while the rate varies': [rate, missing, 'holds', null],
+  'a missed target while nothing is said of connections': [
+    { ...until(`${P99} > 9000`), vary: 'rate' as unknown as 'connections' },
+    missing,
+    'holds',
+    null,
+  ],
+  'one condition of several on connections': [until(`${P99} > 9000`, FAILED), missing, 'holds', null],
+  'a code of another version': [
+    DEFAULT,
+    withReasons([], ({ verdict }) => (verdict.reasons = [{ code: 'FROM_THE_FUTURE', message: 'unknown' }] as never)),
+    'holds',
+    null,
+    /^FROM_THE_FUTURE/,
+  ],
+  'an unsound measurement': [DEFAULT, withReasons(['ACCOUNTS_MISMATCH']), 'cannotTell', 'measurement'],
+  'a figure that is missing': [until(`${P99} > 500`), unmeasured, 'cannotTell', 'measurement', /did not measure it$/],
+  'a percentile of too few': [until(`${P99} > 500`), few, 'cannotTell', 'measurement', /needs 100 broadcasts/],
+};
 
 describe('a level', () => {
-  it('holds with a VALID run, and with doubts that do not concern capacity', () => {
-    assert.deepEqual(judge(perfectResult(), DEFAULT), { outcome: 'holds', blame: null, because: [] });
-    const { outcome, because } = judge(withReasons(['TOO_FEW_PLATEAUS', 'PLATEAU_MOVED']), DEFAULT);
-    assert.deepEqual(
-      [outcome, because],
-      ['holds', ['TOO_FEW_PLATEAUS: about TOO_FEW_PLATEAUS', 'PLATEAU_MOVED: about PLATEAU_MOVED']],
-    );
-  });
-
-  it('breaks by default when connections fail or are lost, copies are missing, or the verdict blames the deployment', () => {
-    const failed = judge(withReasons(['CONNECTIONS_FAILED'], failing('http_503')), DEFAULT);
-    assert.deepEqual([failed.outcome, failed.because[0]], ['breaks', '7 connections failed']);
-    const missing = withReasons([], ({ delivery }) =>
-      Object.assign(delivery ?? {}, { received: 59_000, coverage: 59 / 60 }),
-    );
-    assert.match(judge(missing, DEFAULT).because[0] ?? '', /^only 98\.33 % of/);
-    const lost = withReasons(['CONNECTIONS_DROPPED'], ({ connections }) => (connections.lost = { 'ping timeout': 3 }));
-    assert.equal(judge(lost, DEFAULT).because[0], '3 connections of 5,000 opened ones were lost');
-    for (const code of ['RATE_NOT_REACHED', 'DEPLOYMENT_CHANGED', 'TARGET_NOT_REACHED'] as const) {
-      assert.equal(judge(withReasons([code]), DEFAULT).outcome, 'breaks', code);
-    }
-  });
-
-  it('breaks by the conditions that are given, in place of the default ones', () => {
-    const slow = withReasons([], ({ latency }) => (latency.oneWayMs = summaryOf(100, 183.25)));
-    const { outcome, because } = judge(slow, until('latency.oneWayMs.p99 > 500'));
-    assert.deepEqual([outcome, because], ['breaks', ['one way p99 exceeded 500 ms (it was 733 ms)']]);
-    assert.equal(judge(slow, until('latency.oneWayMs.p99 > 800')).outcome, 'holds');
-    const close = judge(slow, until('latency.oneWayMs.p99 > 732.9'));
-    assert.match(close.because[0] ?? '', /^one way p99 exceeded 733 ms \(it was 0\.01 % more\)$/);
-    const few = withReasons(['CONNECTIONS_FAILED'], failing('timeout_open'));
-    assert.equal(judge(few, until('connections.failed > 10')).outcome, 'holds');
-    assert.equal(judge(few, until('connections.failures.http_503 > 0')).outcome, 'holds', 'none counted is zero');
-    assert.equal(judge(withReasons(['DEPLOYMENT_CHANGED']), until('connections.failed > 10')).outcome, 'breaks');
-  });
-
-  it('is not judged by a slope that may not be quoted', () => {
-    const condition = until('memory.perConnectionBytes.workerPss.slope > 1000');
-    assert.equal(judge(perfectResult(), condition).outcome, 'breaks');
-    const doubted = withReasons([], ({ memory }) =>
-      Object.assign(memory.perConnectionBytes.workerPss as object, { doubt: 'curved' }),
-    );
-    assert.deepEqual(judge(doubted, condition), {
-      outcome: 'cannotTell',
-      blame: 'measurement',
-      because: ['`memory.perConnectionBytes.workerPss.slope > 1000`: it may not be quoted: not a straight line'],
+  for (const [name, [plan, result, outcome, blame, first]] of Object.entries(CASES)) {
+    it(name, () => {
+      const found = judge(result, plan);
+      assert.deepEqual([found.outcome, found.blame], [outcome, blame]);
+      if (first) assert.match(found.because[0] ?? '', first);
     });
-  });
-
-  it('does not hold where connections are missing, unless a condition says how many may be', () => {
-    const missing = withReasons(['TARGET_NOT_REACHED']);
-    assert.equal(judge(missing, until('latency.oneWayMs.p99 > 500')).outcome, 'breaks');
-    assert.equal(judge(missing, until('connections.failed > 10')).outcome, 'holds');
-  });
-
-  it('does not reach a rate that it does not reach, whatever else is asked', () => {
-    const rate = { ...until('connections.failed > 10'), vary: 'rate' as const };
-    assert.equal(judge(withReasons(['RATE_NOT_REACHED']), rate).outcome, 'breaks');
-    const late = judge(withReasons(['RATE_NOT_REACHED', 'GENERATOR_LATE']), rate);
-    assert.deepEqual([late.outcome, late.blame], ['cannotTell', 'generator']);
-    const busy = withReasons(['RATE_NOT_REACHED'], (result) => {
-      result.generator = result.generator.map((loop) => ({ ...loop, utilization: 0.99 }));
-    });
-    assert.equal(judge(busy, rate).blame, 'generator');
-  });
-
-  it('cannot be told where the generator was the limit, but has held where nothing broke in spite of it', () => {
-    const late = judge(withReasons(['GENERATOR_LATE', 'CONNECTIONS_FAILED'], failing('timeout_tcp')), DEFAULT);
-    assert.deepEqual(
-      [late.outcome, late.blame, late.because[0]],
-      ['cannotTell', 'generator', 'GENERATOR_LATE: about GENERATOR_LATE'],
-    );
-    assert.equal(judge(withReasons(['GENERATOR_LATE', 'MACHINE_SATURATED']), DEFAULT).outcome, 'holds');
-    const files = judge(withReasons(['CONNECTIONS_FAILED'], failing('EMFILE')), DEFAULT);
-    assert.deepEqual([files.blame, files.because[0]], ['generator', 'EMFILE: 7 connections failed']);
-    assert.equal(judge(withReasons(['LIMIT_REACHED', 'TARGET_NOT_REACHED']), DEFAULT).blame, 'generator');
-    assert.equal(judge(withReasons(['GENERATOR_SILENT']), DEFAULT).blame, 'generator');
-  });
-
-  it('has the limit of the machine where both share it, and of the generator where they do not', () => {
-    const saturated = (target: string) =>
-      withReasons(['MACHINE_SATURATED', 'CONNECTIONS_FAILED'], (result) => {
-        failing('timeout_open')(result);
-        Object.assign(result.run, { profile: 'remote', target });
-      });
-    assert.equal(judge(saturated('http://127.0.0.1:3000'), DEFAULT).blame, 'machine');
-    assert.equal(judge(saturated('https://staging.example.com'), DEFAULT).blame, 'generator');
-  });
-
-  it('breaks where the server itself refuses, however busy the machine is', () => {
-    const refused = judge(
-      withReasons(['CONNECTIONS_FAILED', 'MACHINE_SATURATED'], failing('namespace_refused')),
-      DEFAULT,
-    );
-    assert.deepEqual([refused.outcome, refused.blame], ['breaks', 'deployment']);
-  });
-
-  it('cannot be told from a measurement that is not sound, or that lacks the figure', () => {
-    assert.equal(judge(withReasons(['ACCOUNTS_MISMATCH']), DEFAULT).blame, 'measurement');
-    const unmeasured = withReasons([], ({ latency }) => (latency.oneWayMs = null));
-    const { blame, because } = judge(unmeasured, until('latency.oneWayMs.p99 > 500'));
-    assert.deepEqual([blame, because], ['measurement', ['`latency.oneWayMs.p99 > 500`: the run did not measure it']]);
-    const few = withReasons([], ({ latency }) => {
-      latency.oneWayMs = { ...summaryOf(50_000, 12), p99: null };
-    });
-    assert.deepEqual(judge(few, until('latency.oneWayMs.p99 > 500')).because, [
-      '`latency.oneWayMs.p99 > 500`: it needs 100 broadcasts, and the run has fewer',
-    ]);
-  });
+  }
 });
 
 describe('a condition', () => {
@@ -165,59 +229,5 @@ describe('a condition', () => {
         'the result has no number "nonsense"',
       ],
     );
-  });
-});
-
-describe('the evidence', () => {
-  it('is none in a run in which nothing was near a limit', () => {
-    const result = perfectResult();
-    result.latency.completionMs = summaryOf(12, 555);
-    assert.deepEqual(evidenceOf(result), []);
-  });
-
-  it('names what ended, and what refused', () => {
-    const result = withReasons(['DEPLOYMENT_CHANGED', 'CONNECTIONS_FAILED'], failing('http_502'));
-    result.connections.lost = { 'transport close': 40, 'ping timeout': 2 };
-    result.latency.completionMs = null;
-    const [changed, refused, ended] = evidenceOf(result);
-    assert.equal(changed, 'about DEPLOYMENT_CHANGED');
-    assertNames(refused, ['7 connections', 'http_502', FAILURE_CODES.http_502?.meaning ?? '']);
-    assertNames(ended, ['40 connections', 'transport close']);
-  });
-
-  it('names workers whose cores were full while the load came, not while garbage was collected', () => {
-    const result = perfectResult();
-    result.latency.completionMs = null;
-    result.stages = [
-      { name: 'baseline', t: 0 },
-      { name: 'ramp', t: 10 },
-      { name: 'plateau', t: 14 },
-      { name: 'broadcasts', t: 20 },
-      { name: 'drain', t: 24 },
-    ];
-    const sample = (t: number, cpuPercent: number) => ({ t, connections: 5000, worker: { cpuPercent } });
-    const idle = [11, 12, 13, 14].map((t) => sample(t, 60));
-    const collecting = [15, 16, 17].map((t) => sample(t, 200));
-    result.samples = [...idle, ...collecting, ...[21, 22, 23, 24].map((t) => sample(t, 196))];
-    assert.deepEqual(evidenceOf(result), [
-      'worker CPU was at 98 % of a core in each of 2 workers (stage `broadcasts`)',
-    ]);
-    result.samples = [...idle, ...collecting];
-    assert.deepEqual(evidenceOf(result), []);
-  });
-
-  it('names the CPU that one broadcast takes, the memory, the files and the output of Redis', () => {
-    const result = perfectResult();
-    result.latency.completionMs = summaryOf(12, 40);
-    const { memoryBytes } = result.environment;
-    result.memory.peakBytes.systemUsed = memoryBytes * 0.97;
-    result.environment.limits.openFilesHard = 2510;
-    result.samples = [{ t: 1, connections: 0, redisServer: { outputBufferBytes: 12 * 2 ** 20 } }];
-    assert.deepEqual(evidenceOf(result), [
-      'a broadcast takes each of 2 workers 29 ms of CPU, of 40 ms until it has reached everybody',
-      '7,946.2 of 8,192.0 MB of the machine’s memory were in use',
-      'a worker held 2,500 connections, and may open 2,510 files',
-      '12.0 MB of Redis’s output waited for the workers',
-    ]);
   });
 });

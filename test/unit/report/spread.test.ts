@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
+  detectableBy,
   estimatesApart,
   intervalOf,
   meansApart,
@@ -23,6 +24,12 @@ describe('spreadOf', () => {
     // t(0.95, 2) = 4.303; 4.303 × 2 ÷ √3 = 4.969
     near(low95, 12 - 4.969);
     near(high95, 12 + 4.969);
+  });
+
+  it('has no interval of two runs', () => {
+    const { deviation, low95, high95 } = spread(10, 12);
+    near(deviation, Math.SQRT2);
+    assert.deepEqual([low95, high95], [null, null]);
   });
 
   it('knows no spread of a single run, and nothing of none', () => {
@@ -134,4 +141,10 @@ describe('estimatesApart', () => {
     assert.deepEqual([value, error], [10, 5]);
     near(degrees, 5.564);
   });
+});
+
+it('a difference is detectable that four of five comparisons would see, with fractions of a degree rounded off', () => {
+  // t(0.95, 4) = 2.776 and t(0.6, 4) = 0.941; t(0.95, 1) = 12.706 and t(0.6, 1) = 1.376
+  near(detectableBy({ value: 1, error: 2, degrees: 4.6 }, 0.95, 0), 2 * (2.7764 + 0.941));
+  near(detectableBy({ value: 1, error: 2, degrees: 0.4 }, 0.95, 0), 2 * (12.7062 + 1.3764));
 });

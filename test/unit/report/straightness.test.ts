@@ -14,7 +14,7 @@ function series(mbAt: (share: number) => number, noise = 0): Point[] {
 
 describe('a slope is a figure of its own', () => {
   const whyNotOf = (low95: number | null, high95: number | null, doubt?: Doubt) =>
-    whyNot({ slope: 10, low95, high95, r2: 1, ...(doubt && { doubt }) });
+    whyNot({ slope: 10, low95, high95, ...(doubt && { doubt }) });
 
   it('where it is known well', () => {
     assert.equal(whyNotOf(7.6, 12.4), undefined);

@@ -4,17 +4,16 @@ import { connectionFigures } from '../../../plugin/result/connections/connection
 import { evaluate } from '../../../plugin/result/verdict.ts';
 import type { EngineSnapshot } from '../../../plugin/run/link.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
-import type { ConnectionAccounts } from '../../../protocol/link/snapshot.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { encoded, measurements, snapshot } from '../../helpers/measurements.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
 import { perfectResult } from '../../helpers/results.ts';
 import { assertNames, fleetProcesses } from '../../helpers/verdict.ts';
 
-const ACCOUNTS: ConnectionAccounts = { asked: 600, pending: 0, alive: 600, failed: {}, ended: {}, returned: 0 };
+const ACCOUNTS: EngineSnapshot['accounts'] = { asked: 600, pending: 0, alive: 600, failed: {}, ended: {}, returned: 0 };
 
 interface Changes {
-  accounts?: Partial<ConnectionAccounts>;
+  accounts?: Partial<EngineSnapshot['accounts']>;
   /** Of virtual users. */
   failures?: Record<string, number>;
   measured?: Partial<Measurements>;
@@ -210,7 +209,12 @@ describe('two counts of the same connections', () => {
   const timed = (count: number): Changes => ({
     snapshot: { connecting: { ...connecting, opened: { ...connecting.opened, counts: [count] } } },
   });
-  const row = { host: 'a', connections: 300, held: 300 } as Result['generators'][number];
+  const row = {
+    host: 'a',
+    connections: 300,
+    held: 300,
+    others: [] as Result['generators'][number]['others'],
+  } as Result['generators'][number];
   const hosts = (...generators: Result['generators']): Changes => ({ result: { generators } });
   const other = { ...row, host: 'b', clock: null };
   const quiet = { processes: fleetProcesses([600], { answers: false }), connected: 300 };
@@ -225,8 +229,8 @@ describe('two counts of the same connections', () => {
 });
 
 describe('workers', () => {
-  const one = [{ worker: 'w0', pid: 1 }];
-  const two = [...one, { worker: 'w1', pid: 2 }];
+  const one = [{ worker: 'w0', pid: 1, instance: 'a' }];
+  const two = [...one, { worker: 'w1', pid: 2, instance: 'b' }];
   const held = (
     perWorker: Record<string, number>,
     perSessionPrefix: Record<string, number>,

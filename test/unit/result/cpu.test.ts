@@ -1,7 +1,7 @@
 /** CPU of known costs before a known background, and how sure the figures are. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { cpuFigures } from '../../../plugin/result/cpu/cpu.ts';
+import { cpuFigures, impossibleCpu } from '../../../plugin/result/cpu/cpu.ts';
 import { machineFigures } from '../../../plugin/result/machine.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import type { CpuWindow } from '../../../plugin/run/measurements/windows.ts';
@@ -10,6 +10,7 @@ import { measurements } from '../../helpers/measurements.ts';
 
 const window = (seconds: number, units: number, workerUs: number): CpuWindow => ({
   seconds,
+  secondsAtMost: seconds,
   units,
   cpuUs: { worker: workerUs },
 });
@@ -99,7 +100,7 @@ describe('CPU per connect, per message and of those who wait', () => {
     });
   });
 
-  const without = ({ seconds, units }: CpuWindow) => ({ seconds, units, cpuUs: {} });
+  const without = (whole: CpuWindow) => ({ ...whole, cpuUs: {} });
   const lacking = (windows: CpuWindow[] = []) => windows.map((one, index) => (index === 1 ? without(one) : one));
   const all = { ...cpu, ramps: [0, 1, 2].map((before) => window(4, 1000, 2_000_000 + before * 140_000)) };
   for (const [what, windows, known] of [
@@ -231,7 +232,7 @@ describe('CPU per message of a client', () => {
 });
 
 it("there is no CPU of the whole machine where the workers run on another: it would be the generator's", () => {
-  const ramps = [{ seconds: 4, cpuUs: { worker: 500_000, system: 900_000 }, units: 1000 }];
+  const ramps = [{ seconds: 4, secondsAtMost: 4, cpuUs: { worker: 500_000, system: 900_000 }, units: 1000 }];
   const layers = (sharedHost: boolean) =>
     Object.keys(
       cpuFigures(
@@ -244,12 +245,46 @@ it("there is no CPU of the whole machine where the workers run on another: it wo
 });
 
 it('the machine is as idle as in the ramp that left least, not as in all of them', () => {
-  const ramps = [1_200_000, 1_960_000, 1_000_000].map((system) => ({ seconds: 1, cpuUs: { system }, units: 100 }));
+  const ramps = [1_200_000, 1_960_000, 1_000_000].map((system) => ({
+    seconds: 1,
+    secondsAtMost: 1,
+    cpuUs: { system },
+    units: 100,
+  }));
   const cpu = { unloaded: [], ramps, idle: [], messages: [], broadcasts: [] };
-  const { cpuIdlePercent } = machineFigures(
-    measurements({ cpu }),
-    { swapped: () => undefined, machineOverTime: () => undefined },
-    2,
-  );
+  const { cpuIdlePercent } = machineFigures(measurements({ cpu }), { swapped: () => undefined }, 2);
   assert.equal(Math.round((cpuIdlePercent.ramp ?? 0) * 10) / 10, 2);
+});
+
+describe('CPU that cannot be', () => {
+  const resources = [{ machine: { kernel: 'k', cores: 2 } }, { machine: { kernel: 'k', cores: 2 } }] as never;
+  const of = (workerUs: number) =>
+    measurements({
+      ...{ sharedHost: false, workerResources: resources },
+      cpu: { unloaded: [], ramps: [window(10, 1000, workerUs)], idle: [], messages: [], broadcasts: [] },
+    });
+
+  it('is left out, with the reason: two workers of one machine have its cores once', () => {
+    const wrong = of(1_193e6);
+    assert.deepEqual(cpuFigures(wrong, LAYERS), {});
+    assert.deepEqual(impossibleCpu(wrong), [{ layer: 'worker', cpuSeconds: 1193, seconds: 10, cores: 2 }]);
+    assert.equal(impossibleCpu(of(40e6)).length, 1);
+  });
+
+  it('is not what was used while the first reading waited for a CPU', () => {
+    const late = of(40e6);
+    for (const ramp of late.cpu.ramps) ramp.secondsAtMost = 20;
+    assert.deepEqual(impossibleCpu(late), []);
+  });
+
+  it('is not what ended children of the generator had used before', () => {
+    const reaped = of(0);
+    for (const ramp of reaped.cpu.ramps) ramp.cpuUs = { artillery: 1_193e6 };
+    assert.deepEqual(impossibleCpu(reaped), []);
+  });
+
+  it('is not what takes all cores, or of machines that nobody knows', () => {
+    assert.equal(cpuFigures(of(20e6), LAYERS).worker?.rampSecondsPerThousandConnects, 20);
+    assert.deepEqual(impossibleCpu({ ...of(1_193e6), workerResources: [] } as never), []);
+  });
 });

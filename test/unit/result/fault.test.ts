@@ -16,12 +16,12 @@ import { assertNames } from '../../helpers/verdict.ts';
 const AT_US = 3000;
 const OVER_US = 6500;
 const BEFORE = [
-  { worker: 'w0', pid: 1 },
-  { worker: 'w1', pid: 2 },
+  { worker: 'w0', pid: 1, instance: 'a' },
+  { worker: 'w1', pid: 2, instance: 'b' },
 ];
 const AFTER = [
-  { worker: 'w0', pid: 9 },
-  { worker: 'w1', pid: 2 },
+  { worker: 'w0', pid: 9, instance: 'c' },
+  { worker: 'w1', pid: 2, instance: 'b' },
 ];
 
 /** Of ten connections, six dropped, and five came back: after 1, 2, 3, 4 and 5 s. */
@@ -136,7 +136,7 @@ describe('the verdict of a planned fault', () => {
   });
 
   it('notices a worker that restarts before it, or after it', () => {
-    const later = [{ worker: 'w0', pid: 10 }, AFTER[1] as (typeof AFTER)[number]];
+    const later = [{ worker: 'w0', pid: 10, instance: 'd' }, AFTER[1] as (typeof AFTER)[number]];
     assert.ok(run({ workers: { before: BEFORE, after: later } }).codes.includes('DEPLOYMENT_CHANGED'));
     assert.ok(run({ workers: { before: later, after: AFTER } }).codes.includes('DEPLOYMENT_CHANGED'));
   });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { growingFigures, steppedFigures } from '../../../plugin/result/memory/growth.ts';
+import { steppedFigures } from '../../../plugin/result/memory/doubts.ts';
+import { growingFigures } from '../../../plugin/result/memory/growth.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import type { LayerBytes } from '../../../plugin/run/measurements/memory.ts';
 import type { SampleRow } from '../../../plugin/samplers/index.ts';

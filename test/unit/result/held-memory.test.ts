@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { heldDoubt } from '../../../plugin/result/memory/held-memory.ts';
+import { heldDoubt } from '../../../plugin/result/memory/doubts.ts';
 
 const MB = 1024 * 1024;
 

@@ -2,7 +2,7 @@ import { describe } from 'node:test';
 import type { SentBroadcast } from '../../../plugin/run/broadcasts/publish.ts';
 import type { FaultMeasured } from '../../../plugin/run/measurements/fault.ts';
 import { sent } from '../../helpers/measurements.ts';
-import { type Change, testCases } from '../../helpers/verdict.ts';
+import { type Change, testCases, WORKER } from '../../helpers/verdict.ts';
 
 /** The last `late` of them leave so much later than planned. */
 function broadcasts(count: number, late: number, lateMs: number, intervalMs = 50): SentBroadcast[] {
@@ -39,11 +39,7 @@ describe('broadcasts that leave later than planned', () => {
   testCases([
     [
       'during a planned fault',
-      of(
-        half,
-        (_, measured) =>
-          (measured.fault = { ...fault, workers: { before: [{ worker: 'w0', pid: 10 }], after: [] } } as never),
-      ),
+      of(half, (_, measured) => (measured.fault = { ...fault, workers: { before: [WORKER], after: [] } } as never)),
     ],
   ]);
 });

@@ -4,7 +4,7 @@ import { messageFigures } from '../../../plugin/result/delivery/messages.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import type { Messages } from '../../../protocol/result/messages.ts';
 import { measurements, messageTimes, messageTotals, snapshot } from '../../helpers/measurements.ts';
-import { perfectMessages, summaryOf } from '../../helpers/results.ts';
+import { perfectMessages, summaryOf } from '../../helpers/message-figures.ts';
 import { type Change, testCases } from '../../helpers/verdict.ts';
 
 const STEP = { event: 'batch', seconds: 10, count: 1, events: 150, acknowledge: true };
@@ -19,7 +19,7 @@ function figures(changes: Partial<Measurements['messages']> = {}): Messages {
   });
   const found = messageFigures(
     measurements({
-      messages: { steps: [STEP], seconds: 2, workers: [], ...changes },
+      messages: { steps: [STEP], seconds: 2, unanswered: [1, 2], workers: [], ...changes },
       snapshots: [snapshot({ messages: one }), snapshot({ messages: one })],
     }),
   );
@@ -53,7 +53,14 @@ describe('messages of clients', () => {
     const { ackMs, sendDelayMs, outsideAckMs, window } = figures();
     assert.deepEqual([ackMs?.count, ackMs?.max.toFixed(1), outsideAckMs?.max.toFixed(0)], [6, '3.0', '9']);
     assert.equal(sendDelayMs?.count, 8);
-    assert.deepEqual(window, { seconds: 2, sent: 8, acknowledged: 6, sentPerSec: 4, eventsPerSec: 450 });
+    assert.deepEqual(window, {
+      seconds: 2,
+      sent: 8,
+      acknowledged: 6,
+      sentPerSec: 4,
+      unanswered: [1, 2],
+      eventsPerSec: 450,
+    });
     assert.equal(figures({ seconds: 0 }).window, null);
   });
 
@@ -64,7 +71,9 @@ describe('messages of clients', () => {
 
   it('have what the workers tell of them', () => {
     const handlerMs = { p50: 0.1, p95: 0.2, max: 0.3 };
-    const { workers } = figures({ workers: [{ worker: 'w0', batches: 4, events: 600, handlerMs, eventLoop }] });
+    const { workers } = figures({
+      workers: [{ worker: 'w0', batches: 4, ownHandler: 0, events: 600, handlerMs, eventLoop }],
+    });
     assert.deepEqual(workers, [
       { worker: 'w0', batches: 4, events: 600, handlerMs, queueMs: { p50: 1, p99: 2, max: 3 } },
     ]);

@@ -7,7 +7,7 @@ import { measurements, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 const BUDGET_BYTES = 2 * 1024 ** 3;
-const worker = { worker: 'w0', pid: 10 };
+const worker = { worker: 'w0', pid: 10, instance: 'a' };
 
 function measuredWith(...warnings: ('WORKERS_DISAGREE' | 'PLATEAU_MOVED')[]) {
   return measurements({ workersAtStart: [worker], warnings: warnings.map((code) => ({ code, message: '' })) });

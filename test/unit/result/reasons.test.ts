@@ -2,13 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { workerFigures } from '../../../plugin/result/workers.ts';
-import type { Result } from '../../../protocol/result/result.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';
-import { generatorHost, summaryOf } from '../../helpers/results.ts';
+import { generatorHost } from '../../helpers/results.ts';
 import { assertNames, type Change, fleetProcesses, testCases, verdictOf } from '../../helpers/verdict.ts';
 import { workerResources } from '../../helpers/worker-resources.ts';
-
-const FEW = { p90: null, p95: null, p99: null, p999: null };
 
 describe('a limit behind failures', () => {
   const failing =
@@ -29,6 +26,23 @@ describe('a limit behind failures', () => {
       assertNames(reasons[0]?.message, details);
     });
   }
+
+  it('is that of a process of the server, whatever its clients see of it', () => {
+    const { codes, reasons } = verdictOf((result, measured) => {
+      failing({ ECONNRESET: 60, timeout_open: 40 })(result, measured);
+      Object.assign(result.environment.limits, { serverOpenFiles: 299, serverOpenFilesLimit: 300 });
+    });
+    assert.deepEqual(codes, ['LIMIT_REACHED', 'CONNECTIONS_FAILED']);
+    assertNames(reasons[0]?.message, ['100 failed', '299', '300 files']);
+  });
+
+  it('is told in the words of the first failure', () => {
+    const { reasons } = verdictOf((result, measured) => {
+      failing({ http_400: 3 })(result, measured);
+      result.connections.failureExamples = { http_400: 'POST /login answered 401; then 400 Bad Request' };
+    });
+    assertNames(reasons[0]?.message, ['http_400 3', 'POST /login answered 401']);
+  });
 
   testCases([
     ['is not seen in a few', failing({ http_502: 3 }), 'CONNECTIONS_FAILED', '3 of 5000'],
@@ -61,11 +75,6 @@ describe('fleet processes that stop at numbers that are', () => {
   ]);
 });
 
-/** Loops of one kind. */
-function loops({ generator }: Result, window: string, part: string, changes: object): void {
-  for (const loop of generator) if (loop.window === window && loop.part === part) Object.assign(loop, changes);
-}
-
 describe('the event loops of the generator', () => {
   testCases([
     [
@@ -91,101 +100,19 @@ describe('processes of the generator', () => {
     (_, f) =>
       f.snapshots.push(snapshot({ processes: fleetProcesses([5], changes) }));
 
+  const afterStop =
+    (changes: object): Change =>
+    (result, f) => {
+      f.stoppedByUser = true;
+      processes(changes)(result, f);
+    };
+
   testCases([
+    ['that died after a stop', afterStop({ alive: false, answers: false })],
+    ['that do not answer after a stop', afterStop({ answers: false })],
     ['that died', processes({ alive: false, answers: false }), 'FLEET_PROCESS_DIED', 1, 'pid 100'],
     ['that do not answer', processes({ answers: false }), 'GENERATOR_SILENT', 1, 'pid 100'],
   ]);
-});
-
-describe('a lag behind a sentinel that is served after 200 ms', () => {
-  const lag =
-    (behindMs: number, change: Change = () => {}): Change =>
-    (result, measured) => {
-      result.latency.sentinelMs = summaryOf(20, 200);
-      result.latency.behindSentinelMs = { ...summaryOf(6, behindMs), ...FEW, max: behindMs };
-      result.latency.completionMs = { ...summaryOf(20, 600), ...FEW, max: 640 };
-      change(result, measured);
-    };
-  const stalled =
-    (delayMaxMs: number, window: string, part: string): Change =>
-    (result) =>
-      loops(result, window, part, { delayMaxMs });
-
-  testCases([
-    ['of 400 ms, while no loop stood still', lag(396)],
-    ['of 2 s, while no loop stood still', lag(1960)],
-    ['after a collection of garbage', lag(396, stalled(197, 'broadcasts', 'fleet'))],
-    ['after a stall in the ramp', lag(396, stalled(400, 'ramp', 'fleet'))],
-    ['after a stall of a thread that does not receive', lag(396, stalled(400, 'broadcasts', 'artillery'))],
-    [
-      'after a stall of half of it',
-      lag(396, stalled(198, 'broadcasts', 'fleet')),
-      'GENERATOR_LATE',
-      '396 ms',
-      '198 ms',
-    ],
-    ['that nobody measured', lag(396, ({ latency }) => (latency.sentinelMs = null))],
-    ['of nobody', lag(396, ({ latency }) => (latency.behindSentinelMs = null))],
-  ]);
-
-  it('on a machine without CPU has that for its cause', () => {
-    const { codes } = verdictOf(
-      lag(396, (result) => {
-        Object.assign(result.machine ?? {}, { cpuIdlePercent: { ramp: 50, broadcasts: 4 } });
-        for (const loop of result.generator) loop.cpuWaitShare = 0.5;
-      }),
-    );
-    assert.deepEqual(codes, ['MACHINE_SATURATED', 'GENERATOR_LATE']);
-  });
-
-  it('in a container without CPU has that for its cause', () => {
-    const broadcasts = { cores: 0.12, periods: 100, throttledPeriods: 40, throttledMs: 51_200 };
-    const throttled = { ramp: null, messages: null, broadcasts };
-    const { codes } = verdictOf(lag(396, ({ machine }) => Object.assign(machine ?? {}, { throttled })));
-    assert.deepEqual(codes, ['GENERATOR_THROTTLED', 'GENERATOR_LATE']);
-  });
-});
-
-describe('a single stall of a fleet process', () => {
-  /** Nothing else is beyond its median. */
-  const stall =
-    (window: string, delayMaxMs: number, times: object, part = 'fleet'): Change =>
-    (result) => {
-      const flat = { ...summaryOf(200, 3), ...FEW, max: 10 };
-      result.connections.connectMs = { ...flat, ...(window === 'ramp' && times) };
-      result.latency.completionMs = { ...flat, ...(window === 'broadcasts' && times) };
-      loops(result, window, part, { delayMaxMs });
-    };
-
-  testCases([
-    [
-      'that a percentile shows',
-      stall('broadcasts', 397, { p90: 6, p95: 11, p99: 266, max: 366 }),
-      ...(['GENERATOR_LATE', '397 ms', '266 ms', 'p99', '3 ms'] as const),
-    ],
-    ['that the maximum shows', stall('broadcasts', 395, { p90: 6, max: 414 }), 'GENERATOR_LATE', '414 ms', 'max'],
-    ['in a ramp', stall('ramp', 800, { p99: 8, max: 790 }), 'GENERATOR_LATE', '790 ms', 'ramp'],
-    // The published 32,000 with TLS, 100,800, and 1,000 by polling.
-    ['of less than half of the times, 1', stall('broadcasts', 323, { p50: 848, p99: 1230, max: 1238 })],
-    ['of less than half of the times, 2', stall('broadcasts', 663, { p50: 3580, max: 4583 })],
-    ['of times hardly above their median', stall('broadcasts', 61, { p50: 81, p99: 118, max: 151 })],
-    ['of less than half of the connect times', stall('ramp', 106, { p99: 346, max: 639 })],
-    ['that nothing waited for', stall('broadcasts', 2000, { max: 40 })],
-    ['that is short', stall('broadcasts', 50, { max: 60 })],
-    ['of a thread that does not receive', stall('broadcasts', 400, { max: 410 }, 'artillery')],
-    ['of the only broadcast', stall('broadcasts', 400, { count: 1, p50: 390, max: 390 }), 'GENERATOR_LATE', '390 ms'],
-    ['of the only broadcast, which was fast', stall('broadcasts', 400, { count: 1, p50: 39, max: 39 })],
-  ]);
-
-  it('is named once, with the lag that it causes', () => {
-    const { reasons } = verdictOf((result, measured) => {
-      stall('broadcasts', 400, { max: 410 })(result, measured);
-      loops(result, 'broadcasts', 'fleet', { delayP99Ms: 60 });
-    });
-    assert.equal(reasons.length, 1);
-    assertNames(reasons[0]?.message, ['60 ms']);
-    assert.doesNotMatch(reasons[0]?.message ?? '', /410/);
-  });
 });
 
 describe('a container', () => {
@@ -226,6 +153,21 @@ describe('the machine', () => {
       if (waits) Object.assign(last ?? {}, { cpuWaitShare: 0 });
     };
   const full = { ramp: 9, broadcasts: 4 };
+  /** On two cores, during the broadcasts. */
+  const others =
+    (othersCores: number, stealCores: number, idle = { ramp: 40, broadcasts: 40 }): Change =>
+    (result, measured) => {
+      busy(idle, [0.5, 0.5])(result, measured);
+      const programs = [{ name: 'node tsc', cores: othersCores }];
+      const used = { othersCores, stealCores, programs, oursCores: 0.3, kernelCores: 0 };
+      const rest = { seconds: 10, cores: 2, busyCores: 2, errorCores: 0.1 };
+      const none = { othersCores: 0, stealCores: 0, programs: [] };
+      const windows = [
+        { ...rest, ...used, ...none, window: 'ramp' as const },
+        { ...rest, ...used, window: 'broadcasts' as const },
+      ];
+      Object.assign(result.machine ?? {}, { others: { windows } });
+    };
   const swap =
     (swappedInBytes: number, swappedOutBytes: number): Change =>
     ({ machine }) =>
@@ -249,6 +191,44 @@ describe('the machine', () => {
       },
       ...(['MACHINE_SATURATED', '3.0 %', 'host b', 'broadcasts'] as const),
     ],
+    [
+      'of which other programs took half',
+      others(1.05, 0),
+      'MACHINE_SATURATED',
+      'node tsc 1.05',
+      '1.05 of 2',
+      'broadcasts',
+    ],
+    ['of which a hypervisor took half', others(0, 1.1), 'MACHINE_SATURATED', 'hypervisor', '55 %'],
+    ['of which others took a quarter', others(0.5, 0.1)],
+    [
+      'of a host, of which other programs took half',
+      (result, measured) => {
+        others(1.05, 0)(result, measured);
+        const windows = result.machine?.others?.windows ?? [];
+        Object.assign(result.machine ?? {}, { others: null });
+        const { opened, held } = result.connections;
+        result.generators.push({ ...generatorHost('b'), connections: opened, held: held ?? 0, others: windows });
+      },
+      ...(['MACHINE_SATURATED', '1.05 of 2 cores of host b', 'node tsc 1.05'] as const),
+    ],
+    [
+      'of workers elsewhere, of which a hypervisor took half',
+      (result) => {
+        const percent = { ramp: 55, messages: null, broadcasts: 3 };
+        const machine = {
+          hostname: 'db1',
+          isGenerators: false,
+          cores: 4,
+          memoryBytes: 1,
+          usedBytes: null,
+        };
+        result.workerMachines.push({ ...machine, cpuIdlePercent: percent, stealPercent: percent });
+      },
+      ...(['MACHINE_SATURATED', '55 % of the CPU of worker machine db1 during the ramp'] as const),
+    ],
+    ['full, with others', others(0.5, 0.2, full), 'MACHINE_SATURATED', '0.50 of 2', '10 %', '4.0 %'],
+    ['full, with others within the error', others(0.09, 0, full), 'MACHINE_SATURATED', '4.0 %'],
     ['full, and nobody waits', busy(full, [0.1, 0.1])],
     ['full, and nobody knows who waits', busy({ ramp: 9, broadcasts: null }, null), 'MACHINE_SATURATED', '9.0 %'],
     ['that was not measured', ({ machine }) => Object.assign(machine ?? {}, unknown)],

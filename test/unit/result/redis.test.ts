@@ -13,10 +13,8 @@ const seen = {
   usedMemoryBeforeBytes: 1_048_576,
   usedMemoryBytes: 2_097_152,
   rssBytes: 9_437_184,
-  clientBytes: 40_960,
   streamEntries: 60,
   channels: 4,
-  patterns: 1,
   shardChannels: 0,
 };
 const redis = { nodes: [{ node: 'a:1', version, ...seen }], cpuUs: 250 };

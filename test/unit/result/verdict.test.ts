@@ -4,7 +4,7 @@ import type { Echo } from '../../../plugin/run/receivers/probe.ts';
 import { VERDICT_REASONS } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { type measurements, sent, snapshot } from '../../helpers/measurements.ts';
-import { generatorHost, summaryOf } from '../../helpers/results.ts';
+import { generatorHost } from '../../helpers/results.ts';
 import {
   assertNames,
   type Case,
@@ -31,28 +31,11 @@ function batch({ delivery }: Result) {
   return delivery?.batches[0] ?? assert.fail();
 }
 
-/** Connections that cost three times as much at the end as at the beginning. */
-const bendMemory: Change = ({ memory }) => {
-  for (const plateau of memory.plateaus) plateau.workerPss = 1e8 + plateau.connections * (5000 + plateau.connections);
-  Object.assign(memory.perConnectionBytes.workerPss ?? {}, { doubt: 'curved' });
-};
-
-const doubted =
-  (doubt: string): Change =>
-  ({ memory }) =>
-    Object.assign(memory.perConnectionBytes.workerPss ?? {}, { doubt });
-
-const plateausAt =
-  (...numbers: number[]): Change =>
-  (_, measured) => {
-    measured.plateaus = numbers.map((connections) => ({ connections, layers: {} }));
-  };
-
 describe('the verdict', () => {
   it('is VALID when nothing speaks against it, and INVALID when one of several reasons is', () => {
     assert.deepEqual(verdictOf(), { status: 'VALID', codes: [], reasons: [] });
     const slow: Change = (r) => (r.connections.achievedRatePerSec = 1);
-    const restarted: Change = (_, f) => (f.workersAtEnd = [{ ...WORKER, pid: 11 }]);
+    const restarted: Change = (_, f) => (f.workersAtEnd = [{ ...WORKER, instance: 'b' }]);
     assert.equal(verdictOf(slow).status, 'SUSPECT');
     assert.equal(verdictOf((...run) => [slow(...run), restarted(...run)]).status, 'INVALID');
   });
@@ -120,8 +103,8 @@ describe('the verdict', () => {
 
 describe('workers', () => {
   const [w1, w7] = [
-    { worker: 'w1', pid: 11 },
-    { worker: 'w7', pid: 3 },
+    { worker: 'w1', pid: 11, instance: 'b' },
+    { worker: 'w7', pid: 3, instance: 'c' },
   ];
   const of =
     (atStart: (typeof WORKER)[], atEnd: (typeof WORKER)[]): Change =>
@@ -129,15 +112,14 @@ describe('workers', () => {
       Object.assign(f, { workersAtStart: atStart, workersAtEnd: atEnd });
 
   testCases([
-    ['one with another process', of([WORKER], [{ ...WORKER, pid: 11 }]), 'DEPLOYMENT_CHANGED', 'w0'],
+    ['one with another process', of([WORKER], [{ ...WORKER, instance: 'd' }]), 'DEPLOYMENT_CHANGED', 'w0'],
     ['one that was not there', of([WORKER], [WORKER, w7]), 'DEPLOYMENT_CHANGED', 'w7'],
     ['two that answer in turn', of([WORKER, w1], [w1, WORKER]), 'WORKER_URLS_WRONG', 'w0 to w1', 'w1 to w0'],
     ['one that answers for both', of([WORKER, w1], [WORKER, WORKER]), 'WORKER_URLS_WRONG', 'w1 to w0'],
-    ['two of one name', of([WORKER, { ...WORKER, pid: 11 }], [WORKER, { ...WORKER, pid: 11 }])],
   ]);
 
   it('one elsewhere and one restarted: both', () => {
-    const { codes } = verdictOf(of([WORKER, w1], [w1, { ...w1, pid: 12 }]));
+    const { codes } = verdictOf(of([WORKER, w1], [w1, { ...w1, instance: 'd' }]));
     assert.deepEqual(codes, ['DEPLOYMENT_CHANGED', 'WORKER_URLS_WRONG']);
   });
 });
@@ -164,66 +146,6 @@ describe('clocks', () => {
     ],
     ['that no latency counts from', known({ uncertaintyUs: 9000 }, (r) => (r.latency.from = 'publisher'))],
     ['without latencies', known({ uncertaintyUs: 9e9 }, (r) => (r.latency.oneWayMs = null))],
-  ]);
-});
-
-describe('memory', () => {
-  testCases([
-    ['that grew', doubted('grows'), 'MEMORY_GROWS', 'workerPss'],
-    ['that is no line', bendMemory, 'MEMORY_NOT_LINEAR', 'workerPss at rest', '100 %'],
-    ['whose slope is only wide', doubted('wide')],
-    [
-      'that is no line in service',
-      (r, f) => {
-        bendMemory(r, f);
-        const { plateaus, perConnectionBytes } = r.memory;
-        Object.assign(r.memory, {
-          inService: { plateaus, peakBytes: {}, perConnectionBytes: structuredClone(perConnectionBytes) },
-        });
-        Object.assign(perConnectionBytes.workerPss ?? {}, { doubt: null });
-      },
-      ...(['MEMORY_NOT_LINEAR', 'workerPss in service', 'more', '100 %'] as const),
-    ],
-    [
-      'of which the last connections take less',
-      (r, f) => {
-        bendMemory(r, f);
-        for (const plateau of r.memory.plateaus)
-          plateau.workerPss = 1e8 + plateau.connections * (15_000 - plateau.connections);
-      },
-      ...(['MEMORY_NOT_LINEAR', 'less'] as const),
-    ],
-    [
-      'at two, of a run over time',
-      (r, f) => [plateausAt(0, 10)(r, f), Object.assign(f, { overTime: { collected: true } })],
-    ],
-    [
-      'at two, before a planned fault',
-      (r, f) => [plateausAt(0, 10)(r, f), Object.assign(f, { fault: { restarted: [] } })],
-    ],
-    ['at three numbers of connections', plateausAt(0, 10, 20)],
-    ['at two', plateausAt(0, 10, 10), 'TOO_FEW_PLATEAUS', 0, 10],
-    [
-      'that one plateau lacks',
-      ({ memory }) => delete memory.plateaus.at(-1)?.workerRss,
-      ...(['READINGS_MISSING', 'workerRss', '1 of 5'] as const),
-    ],
-    [
-      'that one plateau lacks in service, with the reason',
-      ({ memory }) => {
-        const plateaus = memory.plateaus.map((one, index) => ({ ...one, ...(index > 0 && { workerHeap: 5 }) }));
-        Object.assign(memory, {
-          inService: { plateaus, peakBytes: {}, perConnectionBytes: {} },
-          absent: { ...memory.absent, workerHeap: 'HTTP 503' },
-        });
-      },
-      ...(['READINGS_MISSING', 'workerHeap', '1 of 5', 'HTTP 503'] as const),
-    ],
-    ['of nginx that one plateau lacks', ({ memory }) => delete memory.plateaus.at(-1)?.nginxPss],
-    [
-      'that one plateau lacks, because nothing was collected',
-      ({ memory }, f) => [delete memory.plateaus.at(-1)?.workerRss, f.uncollected.push('workerRss')],
-    ],
   ]);
 });
 
@@ -308,25 +230,5 @@ describe('broadcasts', () => {
       (_, f) => (f.sent = [sent(1, 5), { ...sent(2, 5), confirmedAs: 1 }]),
       ...(['IMPOSSIBLE_REPORT', '1 of 2', 'w0'] as const),
     ],
-  ]);
-});
-
-describe('receivers behind the reference receiver', () => {
-  /** By four times the median (p99), with a fleet process that stood still meanwhile. */
-  const behind =
-    (sentinelMs: number, medianMs: number, delayMaxMs: number): Change =>
-    ({ latency, generator }) => {
-      latency.sentinelMs = summaryOf(12, sentinelMs);
-      latency.completionMs = summaryOf(12, sentinelMs);
-      latency.behindSentinelMs = summaryOf(6, medianMs);
-      const loop = generator.find(({ window, part }) => window === 'broadcasts' && part === 'fleet');
-      Object.assign(loop ?? {}, { delayMaxMs });
-    };
-
-  testCases([
-    ['by little', behind(40, 12, 50)],
-    ['by much', behind(40, 20, 50), 'GENERATOR_LATE', '80 ms', '40 ms', 'fleet 0'],
-    ['by a small share of a long way', behind(1000, 50, 150)],
-    ['by a large share of it', behind(700, 50, 150), 'GENERATOR_LATE', '200 ms', '700 ms'],
   ]);
 });

@@ -10,12 +10,12 @@ describe('workers over time', () => {
   it('have their processes and their event loops by name; a restarted one has both of its processes', () => {
     const measured = measurements({
       workersAtStart: [
-        { worker: 'w0', pid: 10 },
-        { worker: 'w1', pid: 11 },
+        { worker: 'w0', pid: 10, instance: 'a' },
+        { worker: 'w1', pid: 11, instance: 'b' },
       ],
       workersAtEnd: [
-        { worker: 'w0', pid: 10 },
-        { worker: 'w1', pid: 12 },
+        { worker: 'w0', pid: 10, instance: 'a' },
+        { worker: 'w1', pid: 12, instance: 'c' },
       ],
       eventLoops: [{ worker: 'w0', seconds: [1], delayP99Ms: [2], delayMaxMs: [3] }],
     });

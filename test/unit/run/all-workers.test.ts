@@ -5,7 +5,7 @@ import { requireAllWorkers } from '../../../plugin/run/target/all-workers.ts';
 import { workerStats } from '../../helpers/fake-run.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
-const worker = (name: string, instance?: string) => ({ ...workerStats(name, 0), ...(instance && { instance }) });
+const worker = (name: string, instance: string) => ({ ...workerStats(name, 0), instance });
 
 function check(workers: ReturnType<typeof worker>[], servers: (number | undefined)[]) {
   const control = { size: workers.length, stats: async () => workers, servers: async () => servers.shift() };
@@ -17,7 +17,7 @@ function check(workers: ReturnType<typeof worker>[], servers: (number | undefine
 test('workers that are all, or whose adapter does not tell', async () => {
   assert.deepEqual(await check([worker('w0', 'a'), worker('w1', 'b')], [2]), []);
   assert.deepEqual(await check([worker('w0', 'a'), worker('w1', 'b')], [1]), [], 'they have no adapter in common');
-  assert.deepEqual(await check([worker('w0')], [undefined]), []);
+  assert.deepEqual(await check([worker('w0', 'a')], [undefined]), []);
 });
 
 test('one process behind two addresses, and two workers of one name', async () => {

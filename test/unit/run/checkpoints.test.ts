@@ -1,29 +1,83 @@
 /** What a standstill shows: the workers' counts, their statistics and the parts of the deployment. */
 import assert from 'node:assert/strict';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { BusyWorkers } from '../../../plugin/run/checkpoints/busy-workers.ts';
 import { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts';
 import { WarningsOnce } from '../../../plugin/run/checkpoints/warnings.ts';
-import type { PrometheusReading } from '../../../plugin/samplers/prometheus/page.ts';
 import type { ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
-import { ConductedRun } from '../../helpers/conducted-run.ts';
-import { workerStats } from '../../helpers/fake-run.ts';
-import { assertNames } from '../../helpers/verdict.ts';
+import type { WorkerStats } from '../../../protocol/events.ts';
+import { assertWarned, ConductedRun } from '../../helpers/conducted-run.ts';
+import type { FakeRun } from '../../helpers/fake-run.ts';
 
-/** The only warning; its message has the details. Without a code, there is none. */
-function assertWarned({ run }: ConductedRun, code?: ReasonCode, ...details: (string | number)[]): void {
-  assert.deepEqual(run.codes, code ? [code] : []);
-  assertNames(run.measurements.warnings[0]?.message, details);
+/** What workers and the kernel count in a whole run, and what is said of it. */
+const COUNTS: { name: string; counts?: (run: FakeRun) => void; warned?: [ReasonCode, ...(string | number)[]] }[] = [
+  { name: 'the same as the generator' },
+  {
+    name: 'others that were there before',
+    counts: (run) => Object.assign(run, { others: 2 }),
+    warned: ['SERVER_NOT_IDLE'],
+  },
+  {
+    name: 'those of one worker of two',
+    counts: (run) => countWith(run, (workers) => workers.slice(0, 1)),
+    warned: ['WORKERS_DISAGREE', 'at 10', 0],
+  },
+  {
+    name: 'what they counted before',
+    counts: (run) => countWith(run, (workers) => workers.map((one) => ({ ...one, uptimeSeconds: 60 }))),
+    warned: ['STATISTICS_STALE', 'at 10', 'w0, w1'],
+  },
+  {
+    name: 'fewer than those of the run itself: never a negative number',
+    counts: (run) => countWith(run, (workers) => workers.map((one) => ({ ...one, connections: 0 }))),
+    warned: ['WORKERS_DISAGREE', 'at 0', 1],
+  },
+  {
+    name: 'fewer sockets of the processes than connections',
+    counts: (run) => openFiles(run, (held) => 30 + held / 2),
+    warned: ['WORKERS_DISAGREE', 'at 20', 10],
+  },
+  { name: 'a socket for each connection, and some more', counts: (run) => openFiles(run, (held) => 30 + held * 2) },
+  {
+    // A connection to a page of metrics, and the probe's; then as many of others as of the run.
+    name: 'others at the port of the server',
+    counts: (run) => connectionsToPort(run, (held) => 2 + 2 * held),
+    warned: ['WORKERS_DISAGREE', 'at 10', 10],
+  },
+  { name: 'a few others at the port', counts: (run) => connectionsToPort(run, (held) => held + (held > 0 ? 5 : 0)) },
+  {
+    name: 'others that used the port before',
+    counts: (run) => connectionsToPort(run, (held) => held + 40),
+    warned: ['SERVER_NOT_IDLE'],
+  },
+];
+
+function countWith({ context: { control } }: FakeRun, count: (workers: WorkerStats[]) => WorkerStats[]): void {
+  const { stats } = control;
+  control.stats = async () => count(await stats());
 }
 
-describe('the workers and the generator', () => {
-  it('agree in a whole run', async (t) => {
-    const conducted = new ConductedRun(t);
-    await conducted.whole();
-    assert.deepEqual(conducted.run.codes, []);
-  });
+function openFiles(run: FakeRun, files: (held: number) => number): void {
+  run.context.target.openFiles = async () => files(run.status.connected);
+}
 
+function connectionsToPort(run: FakeRun, connections: (held: number) => number): void {
+  run.context.target.connections = async () => connections(run.status.connected);
+}
+
+describe('workers and kernel count', () => {
+  for (const { name, counts = () => {}, warned: [code, ...details] = [] } of COUNTS) {
+    it(name, async (t) => {
+      const conducted = new ConductedRun(t);
+      counts(conducted.run);
+      await conducted.whole();
+      assertWarned(conducted, code, ...details);
+    });
+  }
+});
+
+describe('the workers and the generator', () => {
   it('disagree once, at the first standstill that shows it', async (t) => {
     const conducted = new ConductedRun(t);
     await conducted.prepare();
@@ -36,7 +90,6 @@ describe('the workers and the generator', () => {
   it('disagree where others came and went between two standstills', async (t) => {
     const conducted = new ConductedRun(t);
     const { run } = conducted;
-    run.strangers = 0;
     await conducted.prepare();
     await conducted.arriveAll();
     run.strangers = 30;
@@ -44,47 +97,20 @@ describe('the workers and the generator', () => {
     assertWarned(conducted, 'WORKERS_DISAGREE', 'after the broadcasts', 30);
   });
 
-  it('agree where workers count only what the run made', async (t) => {
-    const conducted = new ConductedRun(t);
-    conducted.run.strangers = 0;
-    await conducted.whole();
-    assert.deepEqual(conducted.run.codes, []);
-  });
-
-  it('disagree where a worker is known to nobody', async (t) => {
-    const conducted = new ConductedRun(t);
-    const { run } = conducted;
-    const { stats } = run.context.control;
-    run.context.control.stats = async () => (await stats()).slice(0, 1);
-    await conducted.whole();
-    assertWarned(conducted, 'WORKERS_DISAGREE', 'at 10', 0);
-  });
-
-  it('disagree where workers count fewer than those of the run itself: never a negative number', async (t) => {
-    const conducted = new ConductedRun(t);
-    const { run } = conducted;
-    const { stats } = run.context.control;
-    run.context.control.stats = async () => (await stats()).map((one) => ({ ...one, connections: 0 }));
-    await conducted.whole();
-    assertWarned(conducted, 'WORKERS_DISAGREE', 'at 0', 'fewer than the 1');
-  });
-
   it('disagree where joins name the wrong worker, although their sum is right', async (t) => {
     const conducted = new ConductedRun(t);
     const { run } = conducted;
-    const { stats } = run.context.control;
     // The probe and 4 connections on w0, 16 on w1.
-    run.context.control.stats = async () =>
-      (await stats()).map((one, index) => ({
+    countWith(run, (workers) =>
+      workers.map((one, index) => ({
         ...one,
         connections: run.status.connected < 20 ? one.connections : index === 0 ? 5 : 16,
-      }));
+      })),
+    );
     const { snapshots } = run.context.link;
     const named = async (perWorker: Record<string, number>) => {
       run.context.link.snapshots = async () => (await snapshots()).map((one) => ({ ...one, perWorker }));
-      const checkpoints = new Checkpoints(run.context);
-      await checkpoints.check('after the broadcasts');
-      checkpoints.checkEachWorker(await run.context.link.snapshots());
+      await new Checkpoints(run.context).end();
       return run.codes;
     };
     run.arrive(20);
@@ -153,22 +179,6 @@ describe('the workers and the generator', () => {
     assert.deepEqual(run.codes, ['WORKERS_DISAGREE']);
   });
 
-  it('disagree where the processes of the server have fewer sockets than there are connections', async (t) => {
-    const conducted = new ConductedRun(t);
-    const { run } = conducted;
-    run.context.openFiles = async () => 30 + run.status.connected / 2;
-    await conducted.whole();
-    assertWarned(conducted, 'WORKERS_DISAGREE', 'at 20', 10);
-  });
-
-  it('agree where the processes have a socket for each connection, and some more', async (t) => {
-    const conducted = new ConductedRun(t);
-    const { run } = conducted;
-    run.context.openFiles = async () => 30 + run.status.connected * 2;
-    await conducted.whole();
-    assert.deepEqual(run.codes, []);
-  });
-
   for (const [cpu, codes] of [
     ['stands still', ['WORKERS_DISAGREE']],
     ['moves', []],
@@ -190,31 +200,6 @@ describe('the workers and the generator', () => {
     });
   }
 
-  it('disagree where others use the port of the server, too', async (t) => {
-    const conducted = new ConductedRun(t);
-    const { run } = conducted;
-    // A connection to a page of metrics, and the probe's; then as many of others as of the run.
-    run.context.connections = async () => 2 + 2 * run.status.connected;
-    await conducted.whole();
-    assertWarned(conducted, 'WORKERS_DISAGREE', 'at 10', '10 connections');
-  });
-
-  it('agree where a few others use the port', async (t) => {
-    const conducted = new ConductedRun(t);
-    const { run } = conducted;
-    run.context.connections = async () => run.status.connected + (run.status.connected > 0 ? 5 : 0);
-    await conducted.whole();
-    assert.deepEqual(run.codes, []);
-  });
-
-  it('agree where others used the port before the load already, which is said by itself', async (t) => {
-    const conducted = new ConductedRun(t);
-    const { run } = conducted;
-    run.context.connections = async () => run.status.connected + 40;
-    await conducted.whole();
-    assert.deepEqual(run.codes, ['SERVER_NOT_IDLE']);
-  });
-
   it('are not compared while connections come and go', async (t) => {
     const conducted = new ConductedRun(t);
     const { run, time } = conducted;
@@ -228,13 +213,6 @@ describe('the workers and the generator', () => {
     assert.deepEqual(run.codes, []);
   });
 
-  it('leave connections that were there before to their own reason', async (t) => {
-    const conducted = new ConductedRun(t);
-    conducted.run.others = 2;
-    await conducted.whole();
-    assert.deepEqual(conducted.run.codes, ['SERVER_NOT_IDLE']);
-  });
-
   it('count no probe whose connection has ended', async (t) => {
     const conducted = new ConductedRun(t);
     const { run } = conducted;
@@ -245,165 +223,6 @@ describe('the workers and the generator', () => {
     run.arrive(10);
     await conducted.phase(1);
     assert.deepEqual(run.codes, []);
-  });
-});
-
-describe('workers that cannot be told apart', () => {
-  it('are one process behind two control URLs', async (t) => {
-    const conducted = new ConductedRun(t);
-    conducted.run.context.control.stats = async () => [workerStats('w0', 1), workerStats('w0', 1)];
-    await conducted.prepare();
-    assertWarned(conducted, 'WORKER_URLS_WRONG', '1 of 2');
-  });
-
-  it('have one name', async (t) => {
-    const conducted = new ConductedRun(t);
-    conducted.run.context.control.stats = async () => [workerStats('w0', 1), { ...workerStats('w0', 0), pid: 4711 }];
-    await conducted.prepare();
-    assertWarned(conducted, 'WORKER_URLS_WRONG', 'w0, w0');
-  });
-});
-
-it('statistics that stand still are stale', async (t) => {
-  const conducted = new ConductedRun(t);
-  const { stats } = conducted.run.context.control;
-  conducted.run.context.control.stats = async () => (await stats()).map((one) => ({ ...one, uptimeSeconds: 60 }));
-  await conducted.whole();
-  assertWarned(conducted, 'STATISTICS_STALE', 'at 10', 'w0, w1');
-});
-
-describe('an admin UI', () => {
-  /** @param counts of the servers' clients, beside those that the run holds */
-  function withAdminUi(t: TestContext, counts: (held: number) => number[], uptime = () => performance.now() / 1000) {
-    const conducted = new ConductedRun(t);
-    const { run } = conducted;
-    const { stats } = run.context.control;
-    // Of a server without control ports.
-    run.context.control.stats = async () => (await stats()).slice(0, 0);
-    Object.assign(run.context.probe, { connected: false });
-    run.context.adminUi = {
-      connected: true,
-      servers: () =>
-        counts(run.status.connected).map((connections, index) => {
-          const worker = `s${index}`;
-          return { worker, host: 'a', pid: index, uptimeSeconds: uptime(), connections };
-        }),
-    };
-    return conducted;
-  }
-
-  it('agrees, its own connection left out, and its counts are noted at the largest number', async (t) => {
-    const conducted = withAdminUi(t, (held) => [1 + held / 2, held / 2]);
-    await conducted.whole();
-    assertWarned(conducted);
-    assert.deepEqual(conducted.run.measurements.perServer, { s0: 11, s1: 10 });
-    assert.deepEqual(conducted.run.measurements.workersAtStart, []);
-  });
-
-  it('disagrees, and is named as what counts', async (t) => {
-    const conducted = withAdminUi(t, (held) => [1 + Math.max(0, held - 2)]);
-    await conducted.whole();
-    assertWarned(conducted, 'WORKERS_DISAGREE', 'at 10', 'admin UI', 8);
-  });
-
-  it('knows clients that were there before', async (t) => {
-    const conducted = withAdminUi(t, (held) => [1 + held, 3]);
-    await conducted.whole();
-    assert.deepEqual(conducted.run.codes, ['SERVER_NOT_IDLE']);
-  });
-
-  it('without news of a server is stale', async (t) => {
-    const conducted = withAdminUi(
-      t,
-      (held) => [1 + held],
-      () => 60,
-    );
-    await conducted.whole();
-    assertWarned(conducted, 'STATISTICS_STALE', 'at 10', 's0', 'admin UI');
-  });
-});
-
-describe('metrics of a server', () => {
-  /** @param read figures of each target, or undefined where it does not answer */
-  function withMetrics(
-    t: TestContext,
-    read: () => (PrometheusReading['figures'] | undefined)[],
-    { alternates = () => false as boolean, layer = 'worker' } = {},
-  ): ConductedRun {
-    const conducted = new ConductedRun(t);
-    conducted.run.context.metrics[layer] = {
-      readEach: async () =>
-        read().map((figures, index) => {
-          const url = `http://w${index}/metrics`;
-          if (figures === undefined) {
-            return { url, reading: undefined, failure: `no metrics from ${url}: HTTP 503`, alternates: false };
-          }
-          return { url, reading: { figures, identity: '' }, failure: undefined, alternates: alternates() };
-        }),
-    };
-    return conducted;
-  }
-  let count = 0;
-  /** Another number each time. */
-  const next = () => ++count;
-
-  it('that stand still while connections come are stale', async (t) => {
-    const conducted = withMetrics(t, () => [{ rssBytes: 5 }]);
-    await conducted.whole();
-    assertWarned(conducted, 'STATISTICS_STALE', 'at 10', 'http://w0/metrics', 'at 0');
-  });
-
-  it('of one of several workers can stand still: it can be without new connections', async (t) => {
-    const conducted = withMetrics(t, () => [{ rssBytes: 5, cpuSeconds: next() }, { rssBytes: 5 }]);
-    await conducted.whole();
-    assertWarned(conducted);
-  });
-
-  it('of one of several workers are stale if its CPU time stands still, too', async (t) => {
-    const conducted = withMetrics(t, () => [
-      { rssBytes: 5, cpuSeconds: next() },
-      { rssBytes: 5, cpuSeconds: 7 },
-    ]);
-    await conducted.whole();
-    assertWarned(conducted, 'STATISTICS_STALE', 'at 10', 'http://w1/metrics', 'at 0');
-  });
-
-  it('of one process by two names are one page too many', async (t) => {
-    const page = () => ({ rssBytes: 5e6 + Math.floor(count / 9), cpuSeconds: next() });
-    const conducted = withMetrics(t, () => [page(), page()]);
-    await conducted.whole();
-    assertWarned(conducted, 'WORKER_URLS_WRONG', 'http://w0/metrics', 'http://w1/metrics');
-  });
-
-  it('of two processes that are alike once, or have used as much CPU time, are not', async (t) => {
-    let reads = 0;
-    const page = (index: number) => {
-      reads++;
-      return { rssBytes: 5e6 + (reads > 6 ? index * 4096 : 0), cpuSeconds: reads / 10 };
-    };
-    const conducted = withMetrics(t, () => [page(0), page(1)]);
-    await conducted.whole();
-    assertWarned(conducted);
-  });
-
-  it('of processes that answer in turn are of nobody', async (t) => {
-    let connected = false;
-    const conducted = withMetrics(t, () => [{ rssBytes: next() }], { alternates: () => connected });
-    await conducted.prepare();
-    connected = true;
-    await conducted.arriveAll();
-    await conducted.finale();
-    assertWarned(conducted, 'WORKER_URLS_WRONG', 'at 10', 'http://w0/metrics');
-  });
-
-  it('that do not answer are named once', async (t) => {
-    let isGone = false;
-    const conducted = withMetrics(t, () => [{ rssBytes: next() }, isGone ? undefined : { rssBytes: next() }]);
-    await conducted.prepare();
-    isGone = true;
-    await conducted.arriveAll();
-    await conducted.finale();
-    assertWarned(conducted, 'READINGS_MISSING', 'at 10', 'http://w1/metrics', 503);
   });
 });
 

@@ -31,7 +31,7 @@ describe('a whole run', () => {
   it('measures messages in the hold, lets them go on through the broadcasts, and ends them before it counts', async (t) => {
     const conducted = new ConductedRun(t);
     const { run } = conducted;
-    run.measurements.messages = { steps: [], seconds: 0, workers: [] };
+    run.measurements.messages = { steps: [], seconds: 0, unanswered: [], workers: [] };
     await conducted.whole();
     const { asked, measurements } = run;
     assert.deepEqual([measurements.cpu.messages.length, measurements.cpu.idle.length], [10, 0]);
@@ -107,8 +107,8 @@ describe('a whole run', () => {
     await conducted.whole();
     const { workersAtStart, workersAtEnd, snapshots, peakConnections } = run.measurements;
     const workers = [
-      { worker: 'w0', pid: 100 },
-      { worker: 'w1', pid: 101 },
+      { worker: 'w0', pid: 100, instance: 'w0' },
+      { worker: 'w1', pid: 101, instance: 'w1' },
     ];
     assert.deepEqual([workersAtStart, workersAtEnd], [workers, workers]);
     assert.equal(snapshots[0]?.connected, 20);
@@ -132,44 +132,6 @@ it('makes a result in which everything foots', async (t) => {
   assert.deepEqual(result.memory.residualBytes, { workerPss: 0 });
   assert.equal(Math.round(result.cpu.worker?.idlePercent ?? 0), 10);
   assert.equal(measurements.cpu.unloaded.length, 10);
-});
-
-it('has broadcasts with fewer connections when all else is measured, and memory is as without', async (t) => {
-  const conducted = new ConductedRun(t, { broadcasts: { count: 3, interval: 1, byConnections: 2 } });
-  await conducted.whole();
-  const { measurements, context, asked } = conducted.run;
-  assert.deepEqual(
-    measurements.byConnections.map(({ connections, sent }) => [connections, sent.map(({ seq }) => seq)]),
-    [
-      [20, [1, 2, 3]],
-      [15, [4, 5]],
-      [10, [6, 7]],
-      [5, [8, 9]],
-    ],
-  );
-  const released = asked.indexOf('tell release');
-  assert.ok(asked.lastIndexOf('snapshots') < released, 'connections are counted before');
-  assert.equal(measurements.roundTripsUs.underLoad.length, 3);
-  const result = assembleResult(measurements, context.config, perfectResult().environment, context.sampler);
-  assert.deepEqual(result, resultSchema.parse(result));
-  assert.deepEqual(result.verdict, { status: 'VALID', reasons: [] });
-  assert.deepEqual([result.delivery?.broadcasts, result.delivery?.expected], [3, 60]);
-  assert.deepEqual(
-    result.latency.byConnections.map(({ expected, received, lost, oneWayMs }) => [
-      expected,
-      received,
-      lost,
-      oneWayMs?.count,
-    ]),
-    [
-      [60, 60, 0, 60],
-      [30, 30, 0, 30],
-      [20, 20, 0, 20],
-      [10, 10, 0, 10],
-    ],
-  );
-  assert.equal(Math.round(result.memory.perConnectionBytes.workerPss?.slope ?? 0), 1000);
-  assert.deepEqual(result.memory.residualBytes, { workerPss: 0 });
 });
 
 describe('phases', () => {
@@ -301,4 +263,19 @@ describe('phases', () => {
     );
     assert.equal(run.measurements.peakConnections, 10);
   });
+});
+
+it('waits for users that may be skipped from the first phase with `maxVusers` on', async (t) => {
+  const bounded = { ...RAMP, maxVusers: 100 };
+  const conducted = new ConductedRun(t, {}, [RAMP, PAUSE, bounded, PAUSE, RAMP, PAUSE]);
+  const { population } = conducted.run.context;
+  const mayBeSkipped: boolean[] = [];
+  const settled = population.settled.bind(population);
+  population.settled = (arrivals, ...rest) => {
+    mayBeSkipped.push(arrivals.mayBeSkipped);
+    return settled(arrivals, ...rest);
+  };
+  await conducted.whole();
+  // The last one is that of the finale.
+  assert.deepEqual(mayBeSkipped, [false, true, true, true]);
 });

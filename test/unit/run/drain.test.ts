@@ -1,7 +1,7 @@
 /** What ends with the last broadcast: the wait for its receipts, and the sentinel's membership. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { wholeWindow } from '../../../plugin/result/cpu/cpu-windows.ts';
+import { wholeWindow } from '../../../plugin/result/cpu/cpu.ts';
 import type { SentinelReceipts } from '../../../plugin/run/receivers/sentinel.ts';
 import { BroadcastWindow } from '../../helpers/broadcast-window.ts';
 

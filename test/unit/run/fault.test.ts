@@ -40,15 +40,18 @@ async function suffer(
   const { context } = run;
   Object.assign(context, {
     deployment: async () => ({ ...deployment.parts }),
-    stack: {
-      fault: async () => happens(deployment, run),
-      restarts: async () => ({ ...deployment.restarts }),
-      whyNot: () => undefined,
-      partsReplacedBy: (kind) => PARTS[kind],
+    target: {
+      ...context.target,
+      stack: {
+        fault: async () => happens(deployment, run),
+        restarts: async () => ({ ...deployment.restarts }),
+        whyNot: () => undefined,
+        partsReplacedBy: (kind) => PARTS[kind],
+      },
     },
   } satisfies Partial<RunContext>);
   context.control.stats = async () =>
-    Object.entries(deployment.pids).map(([worker, pid]) => ({ ...workerStats(worker, 0), pid }));
+    Object.entries(deployment.pids).map(([worker, pid]) => ({ ...workerStats(worker, 0), pid, instance: `${pid}` }));
   run.arrive(10);
   const beganMs = time.nowMs;
   const over = (async () => {

@@ -12,7 +12,7 @@ import { FakeRun } from '../../helpers/fake-run.ts';
 import { snapshot } from '../../helpers/measurements.ts';
 
 const PLAN = { count: Number.MAX_SAFE_INTEGER, bytes: undefined, contentVaries: true };
-const COPY = { hasSize: () => true, checksum: () => 0, sentAt: () => undefined, bytes: () => 10 };
+const COPY = { hasSize: () => true, checksum: () => 0, sentAt: () => undefined, bytes: () => 10, otherIds: () => [] };
 const SECOND_US = 1e6;
 /** Of 4,000 bytes, as each has room for 1,000 connections. */
 const ROWS = 40;
@@ -52,7 +52,7 @@ function load(givesIds: boolean) {
     if (number === FINALIZED) ledger.receiveLate();
     else ledger.receive(connection & 1, number, nowUs, COPY);
   };
-  const finalizer = () => new Finalizer(context, false, () => nowUs);
+  const finalizer = () => new Finalizer(context, {}, new Map(), () => nowUs);
   const result = (finalizer: Finalizer) => {
     const { rows, basis, seen, skipped } = finalizer;
     measurements.ownEvent = {
@@ -83,7 +83,8 @@ test('1,000 broadcasts of the run in room for 40: nothing is lost from the sums,
   const count = 1000;
   for (let seq = 1; seq <= count; seq++) {
     const id = `run-${seq}`;
-    finalizer.published({ seq, id, emittedAtUs: now(), intendedAtUs: now(), sentAt: 0 });
+    const times = { emittedAtUs: now(), intendedAtUs: now(), sentAt: 0 };
+    finalizer.published({ seq, id, room: AUDIENCE, countedAs: id, ...times });
     pass(1000);
     // Every tenth misses a connection, and every hundredth reaches nobody.
     if (seq % 100 > 0)
@@ -154,4 +155,25 @@ test('where nothing can be finalized in time, what has no room is said and stand
   assert.deepEqual([finalizer.seen, finalizer.skipped], [100, 60]);
   const { delivery } = result(finalizer);
   assert.deepEqual([delivery.broadcasts, delivery.received, delivery.outside], [40, 40, 60]);
+});
+
+test('a complete broadcast is finalized when no copy has come for the quiet time of the drain', async () => {
+  const { context, finalizer: start, receive, pass } = load(false);
+  let orders = 0;
+  const freeze = context.link.freeze;
+  context.link.freeze = (all) => {
+    orders += all.length;
+    return freeze(all);
+  };
+  const finalizer = start();
+  await finalizer.look();
+  for (let n = 0; n < 20; n++) for (const connection of [0, 1, 2, 3]) receive(connection, `tick ${n}`);
+  const found: number[] = [];
+  for (const us of [0, SECOND_US - 1, 1]) {
+    pass(us);
+    await finalizer.look();
+    found.push(orders);
+  }
+  // Of 20 in room for 40, those above a quarter of it.
+  assert.deepEqual(found, [0, 0, 10]);
 });

@@ -56,6 +56,23 @@ describe('an id', () => {
     assert.equal(pathsOf([]), undefined);
   });
 
+  it('of several in one event is each of them', () => {
+    const batch = (index: number) => [
+      { items: [0, 1].slice(index % 2).map((nth) => ({ id: `${TOKENS[index]}${nth}` })) },
+    ];
+    assert.deepEqual(pathsOf(messages('news', 3, batch))?.id, ['0', 'items', '*', 'id']);
+    // Not of one, and not of what else stands in the list.
+    assert.deepEqual(pathsOf(messages('news', 3, (index) => [[{ id: TOKENS[index] }]]))?.id, ['0', '0', 'id']);
+    const published = new Set(TOKENS);
+    assert.deepEqual(
+      pathsOf(
+        messages('news', 3, (index) => [['said', TOKENS[index]]]),
+        published,
+      )?.id,
+      ['0', '1'],
+    );
+  });
+
   it('that was published counts alone, wherever the server puts it', () => {
     const heard = [
       ...messages('tick', 3, (index) => [{ id: index }]),

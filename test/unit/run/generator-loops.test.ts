@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
-import { generatorFigures } from '../../../plugin/result/generator.ts';
+import { generatorFigures } from '../../../plugin/result/generators.ts';
 import type { RunContext } from '../../../plugin/run/context.ts';
 import type { EngineSnapshot } from '../../../plugin/run/link.ts';
 import { noteGenerator, resetGenerator } from '../../../plugin/run/windows/generator-loops.ts';

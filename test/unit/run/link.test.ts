@@ -13,7 +13,6 @@ const STATUS: FleetStatus = {
   connecting: 0,
   connected: 5,
   joined: 5,
-  toOpen: 0,
   holding: 5,
   failed: 0,
   failures: {},

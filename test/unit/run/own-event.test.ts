@@ -66,14 +66,14 @@ test('times that tell nothing are named', () => {
 });
 
 const sighting = (id: string, firstAtUs: number, changes = {}) => ({
-  ...{ id, firstAtUs, sentAt: undefined, bytes: 10, reached: 1, copies: 1, counted: true },
+  ...{ id, firstAtUs, sentAt: undefined, bytes: 10, reached: 1, counted: true },
   ...changes,
 });
 
 test('what several processes have seen is one list, by the first receipt anywhere', () => {
   const seen = allSeen([
-    { ids: [sighting('b', 30), sighting('a', 10, { counted: false })], filled: 0, unmatched: 0, example: undefined },
-    { ids: [sighting('a', 20, { reached: 5 }), sighting('c', 25)], filled: 0, unmatched: 0, example: undefined },
+    { ids: [sighting('b', 30), sighting('a', 10, { counted: false })], filled: 0, example: undefined },
+    { ids: [sighting('a', 20, { reached: 5 }), sighting('c', 25)], filled: 0, example: undefined },
   ]);
   assert.deepEqual(
     seen.map(({ id, firstAtUs, reached, counted }) => [id, firstAtUs, reached, counted]),
@@ -139,4 +139,26 @@ test('what latency counts from stays: a later broadcast without a usable time ha
   assert.equal(untimed?.latencyFromAtUs, null);
   assert.deepEqual([basis.from, basis.untimed], ['payload', 1]);
   assert.match(basis.unusable ?? '', /"soon" is no time/);
+});
+
+test('the offset of the clocks is right wherever the process was off the CPU around a tick', () => {
+  const offsetUs = 5_000_000_300;
+  for (let stopped = 0; stopped < 200; stopped++) {
+    const [stoppedAt, beforeIt] = [stopped >> 1, stopped % 2 === 0];
+    let us = 0;
+    let readings = 0;
+    // Every reading takes 10 us; one takes 8 ms more, before it or after it.
+    const read = <T>(value: () => T) => {
+      const stands = readings++ === stoppedAt;
+      us += stands && beforeIt ? 8005 : 5;
+      const shown = value();
+      us += stands && !beforeIt ? 8005 : 5;
+      return shown;
+    };
+    const measured = measureEpochOffsetUs(
+      () => read(() => Math.floor((us + offsetUs) / 1000)),
+      () => read(() => us),
+    );
+    assert.ok(Math.abs(measured - offsetUs) <= 100, `reading ${stoppedAt}: ${measured - offsetUs} us`);
+  }
 });

@@ -24,6 +24,6 @@ test('text needs room for its envelope, an attachment has none', () => {
 });
 
 test('a server that does not tell its limit, and a run without control ports, refuse nothing', () => {
-  requireFittingPayload({ bytes: 4_000_000, binary: false }, [{ worker: 'w0' }, server('not set')]);
+  requireFittingPayload({ bytes: 4_000_000, binary: false }, [server('not set')]);
   requireFittingPayload({ bytes: 4_000_000, binary: false }, []);
 });

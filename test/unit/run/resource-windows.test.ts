@@ -77,7 +77,6 @@ describe('in the windows of a run', () => {
     const at = (second: number, stealUs: number, othersUs: number): MachineTotals => ({
       ...{ atMs: second * 1000, cores: 2, busyUs: second * 2e6, stealUs, interruptUs: 0 },
       processes: { oursUs: 0, othersUs, kernelUs: 0, programsUs: new Map([['tsc', othersUs]]) },
-      ...{ pressureUs: undefined, mhzMs: undefined },
     });
     const readings = [at(0, 0, 0), at(1, 0.2e6, 0.1e6), at(2, 0.2e6, 0.9e6), at(3, 0.3e6, 0.9e6)];
     const { machineShares } = await noted(['ramp', 'ramp', 'ramp'], [], [], readings);

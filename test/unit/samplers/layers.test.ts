@@ -8,99 +8,60 @@ import { familyOf } from '../../../report/figures/layers.ts';
 const figures = LAYERS.flatMap((layer) => layer.figures.map((figure) => ({ layer, ...figure })));
 const described = describeLayers(LAYERS);
 
+/** By its key in the result document: whose it is, whether it is in the sum, and the metric that thresholds are set on. */
+const FIGURES: Record<string, [belongsTo: string, inSum?: 'sum' | '', metric?: string]> = {
+  workerPss: ['deployment', 'sum', 'worker_pss'],
+  workerRss: ['deployment', '', 'worker'],
+  workerKept: ['deployment'],
+  workerChildrenPss: ['deployment'],
+  workerHeapUsed: ['deployment', '', 'worker_heap'],
+  workerExternal: ['deployment'],
+  workerWorkingSet: ['deployment', '', 'worker_container'],
+  workerHostUsed: ['deployment'],
+  workerHostTcp: ['deployment'],
+  nginxPss: ['deployment', 'sum', 'nginx'],
+  nginxRss: ['deployment'],
+  nginxHostUsed: ['deployment'],
+  nginxHostTcp: ['deployment'],
+  haproxyPss: ['deployment', 'sum'],
+  haproxyRss: ['deployment'],
+  haproxyPools: ['deployment'],
+  haproxyHostUsed: ['deployment'],
+  haproxyHostTcp: ['deployment'],
+  redisPss: ['deployment', 'sum'],
+  redisRss: ['deployment'],
+  redisHostUsed: ['deployment'],
+  redisHostTcp: ['deployment'],
+  redisUsedMemory: ['deployment', '', 'redis'],
+  redisClientBuffers: ['deployment'],
+  pm2Pss: ['deployment', 'sum'],
+  pm2Rss: ['deployment'],
+  kernelSlab: ['machine', 'sum'],
+  kernelTcp: ['machine', 'sum', 'kernel_tcp'],
+  kernelPageTables: ['machine', 'sum'],
+  fleetPss: ['generator', 'sum'],
+  fleetRss: ['generator'],
+  artilleryPss: ['generator', 'sum'],
+  artilleryRss: ['generator'],
+  systemUsed: ['machine', '', 'system'],
+  systemHeld: ['machine'],
+};
+
 describe('the table of layers', () => {
-  it('has the keys of the result document', () => {
-    assert.deepEqual(figures.map(({ id }) => id).toSorted(), [
-      'artilleryPss',
-      'artilleryRss',
-      'fleetPss',
-      'fleetRss',
-      'haproxyHostTcp',
-      'haproxyHostUsed',
-      'haproxyPools',
-      'haproxyPss',
-      'haproxyRss',
-      'kernelPageTables',
-      'kernelSlab',
-      'kernelTcp',
-      'nginxHostTcp',
-      'nginxHostUsed',
-      'nginxPss',
-      'nginxRss',
-      'pm2Pss',
-      'pm2Rss',
-      'redisClientBuffers',
-      'redisHostTcp',
-      'redisHostUsed',
-      'redisPss',
-      'redisRss',
-      'redisUsedMemory',
-      'systemHeld',
-      'systemUsed',
-      'workerChildrenPss',
-      'workerExternal',
-      'workerHeapUsed',
-      'workerHostTcp',
-      'workerHostUsed',
-      'workerKept',
-      'workerPss',
-      'workerRss',
-      'workerWorkingSet',
-    ]);
-  });
-
-  it('has the keys of CPU, with whose they are', () => {
-    assert.deepEqual(
-      described.filter(({ unit }) => unit === 'cpuSeconds').map(({ id, belongsTo }) => [id, belongsTo]),
-      [
-        ['worker', 'deployment'],
-        ['nginx', 'deployment'],
-        ['haproxy', 'deployment'],
-        ['redis', 'deployment'],
-        ['pm2', 'deployment'],
-        ['fleet', 'generator'],
-        ['artillery', 'generator'],
-        ['system', 'machine'],
-      ],
-    );
-  });
-
   it('sums every byte once: PSS and not RSS, no share of another layer, and not the whole', () => {
-    assert.deepEqual(
-      described.flatMap(({ id, inSum }) => (inSum ? [id] : [])),
-      [
-        'workerPss',
-        'nginxPss',
-        'haproxyPss',
-        'redisPss',
-        'pm2Pss',
-        'kernelSlab',
-        'kernelTcp',
-        'kernelPageTables',
-        'fleetPss',
-        'artilleryPss',
-      ],
-    );
+    const found = figures.map(({ id, layer, inSum, metric }) => [id, layer.belongsTo, inSum ?? false, metric]);
+    const expected = Object.entries(FIGURES).map(([id, [belongsTo, inSum, metric]]) => [
+      ...[id, belongsTo, inSum === 'sum'],
+      metric && `memory.${metric}.bytes_per_connection`,
+    ]);
+    assert.deepEqual(found, expected);
   });
 
-  it("counts this machine's kernel figures as the machine's, and nothing else", () => {
+  it('has the keys of CPU', () => {
     assert.deepEqual(
-      figures.flatMap(({ id, layer }) => (layer.belongsTo === 'machine' ? [id] : [])),
-      ['kernelSlab', 'kernelTcp', 'kernelPageTables', 'systemUsed', 'systemHeld'],
+      described.flatMap(({ id, unit }) => (unit === 'cpuSeconds' ? [id] : [])),
+      ['worker', 'nginx', 'haproxy', 'redis', 'pm2', 'fleet', 'artillery', 'system'],
     );
-  });
-
-  it('has the metrics that thresholds are set on', () => {
-    assert.deepEqual(Object.fromEntries(figures.flatMap(({ id, metric }) => (metric ? [[metric, id]] : []))), {
-      'memory.worker.bytes_per_connection': 'workerRss',
-      'memory.worker_pss.bytes_per_connection': 'workerPss',
-      'memory.worker_heap.bytes_per_connection': 'workerHeapUsed',
-      'memory.worker_container.bytes_per_connection': 'workerWorkingSet',
-      'memory.nginx.bytes_per_connection': 'nginxPss',
-      'memory.redis.bytes_per_connection': 'redisUsedMemory',
-      'memory.kernel_tcp.bytes_per_connection': 'kernelTcp',
-      'memory.system.bytes_per_connection': 'systemUsed',
-    });
   });
 
   it('leaves out what only pages of metrics tell, where there are none', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { SharedPages } from '../../../plugin/samplers/processes/shared-pages.ts';
+import { SharedPages } from '../../../plugin/samplers/processes/memory.ts';
 
 const reading = (rssBytes: number, pssBytes?: number) => ({
   rssBytes,

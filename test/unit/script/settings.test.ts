@@ -1,7 +1,8 @@
 /** What settings become, from the options, the environment and the flow; what is refused is in refused.test.ts. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { sourcesByLayer, tellMemory } from '../../../plugin/script/options/worker-sources.ts';
+import { hasThresholds } from '../../../plugin/script/ensure.ts';
+import { sourcesByLayer } from '../../../plugin/script/options/worker-sources.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 
 const ENGINE = 'socketio-capacity';
@@ -11,25 +12,24 @@ const engineOptions = (options: object) => ({ engines: { [ENGINE]: options } });
 const flowOf = (...flow: unknown[]) => ({ scenarios: [{ engine: ENGINE, flow }] });
 
 describe('settings of a run', () => {
-  it('have defaults', () => {
-    const { target, broadcasts, engine, external, control, layers, share } = hookConfig();
+  it('have defaults, and can be copied to another thread as they are', () => {
+    const settings = hookConfig();
+    const { target, broadcasts, engine, external, control, layers, share, rooms } = settings;
     assert.equal(target, 'http://127.0.0.1:8080');
-    assert.deepEqual(broadcasts, { count: 20, interval: 1, bytes: 1000, binary: false, byConnections: 0 });
-    assert.deepEqual([engine, external, control, layers], [ENGINE, false, undefined, undefined]);
-    assert.equal(share.hosts, 1);
+    assert.deepEqual(broadcasts, { count: 20, interval: 1, bytes: 1000, binary: false });
+    assert.deepEqual(rooms, { name: 'capacity', count: 1, perConnection: 1, order: 'turn', seed: 1 });
+    assert.deepEqual([engine, external, control, layers, share.hosts], [ENGINE, false, undefined, undefined, 1]);
+    assert.deepEqual(structuredClone(settings), settings);
   });
 
   it('give way to the environment; an empty variable is none', () => {
-    const env = { TARGET: 'ws://10.0.0.1:81', HOLD: '0', BROADCASTS: '3', PROFILE: 'embedded', RATE: '' };
-    const { target, hold, broadcasts, profile, phases } = hookConfig({ hold: 5, broadcasts: { bytes: 10 } }, {}, env);
+    const env = { TARGET: 'ws://10.0.0.1:81', HOLD: '0', BROADCASTS: '3', PROFILE: 'embedded', RATE: '', ROOMS: '3' };
+    const options = { hold: 5, broadcasts: { bytes: 10 }, rooms: { count: 5 } };
+    const { target, hold, broadcasts, profile, phases, rooms } = hookConfig(options, {}, env);
     assert.deepEqual([target, hold, profile, phases], ['ws://10.0.0.1:81', 0, 'embedded', [RAMP]]);
-    assert.deepEqual(broadcasts, { count: 3, interval: 1, bytes: 10, binary: false, byConnections: 0 });
+    assert.deepEqual([broadcasts.count, broadcasts.bytes, rooms.count], [3, 10, 3]);
     assert.deepEqual(hookConfig({}, {}, { RATE: '2' }).phases, [{ duration: 5, arrivalRate: 2, rampTo: 2 }]);
-  });
-
-  it('can be copied to another thread as they are', () => {
-    const settings = hookConfig({ delivery: { event: 'said', id: '$.0.id' }, workers: { match: 'node' } });
-    assert.deepEqual(structuredClone(settings), settings);
+    assert.equal(hookConfig({}, {}, { REDIS_NODES: '3' }).redisNodes, 3);
   });
 
   it('speak TLS with a stack of the run', () => {
@@ -37,14 +37,6 @@ describe('settings of a run', () => {
     assert.deepEqual([target, connection.url], ['https://127.0.0.1:8080', 'https://127.0.0.1:8080']);
     assert.equal(connection.tls.rejectUnauthorized, false);
     assert.equal(hookConfig({}, {}, { TLS: 'off' }).target, 'http://127.0.0.1:8080');
-  });
-
-  it('ask for a Redis Cluster of the run’s own stack', () => {
-    const nodes = [{}, { REDIS_NODES: '3' }, { REDIS_NODES: '1', PROFILE: 'embedded' }];
-    assert.deepEqual(
-      nodes.map((env) => hookConfig({}, {}, env).redisNodes),
-      [undefined, 3, 1],
-    );
   });
 
   it('speak TLS with control ports as with the target, except for its name and what `control` has of its own', () => {
@@ -57,16 +49,15 @@ describe('settings of a run', () => {
   });
 
   it('take control ports and their token from the option or the environment', () => {
-    const { urls } = CONTROL;
     const control = (option: object, env: NodeJS.ProcessEnv) => hookConfig({ control: option }, {}, env).control;
+    const { urls } = CONTROL;
     const token = 'b'.repeat(16);
-    assert.deepEqual(control(CONTROL, { CAPACITY_TOKEN: token }), { urls, token, tls: {} });
     assert.deepEqual(control({ urls }, { CAPACITY_TOKEN: token }), { urls, token, tls: {} });
     const others = ['http://10.0.0.2:1', 'http://10.0.0.2:2'];
-    assert.deepEqual(control(CONTROL, { CAPACITY_CONTROL: others.join() })?.urls, others);
+    assert.deepEqual(control(CONTROL, { CAPACITY_CONTROL: others.join() }), { ...CONTROL, urls: others, tls: {} });
   });
 
-  it('say what tells of a proxy or Redis, as of the workers', () => {
+  it('know what tells of servers, a proxy or Redis without a control port', () => {
     const url = 'http://10.0.0.5:9256/metrics';
     const layers = { nginx: { match: 'nginx: master' }, redis: { prometheus: { url } } };
     assert.deepEqual(sourcesByLayer(hookConfig({ layers, workers: { pids: [1] } })), {
@@ -76,55 +67,33 @@ describe('settings of a run', () => {
     });
   });
 
-  it('spread connections over rooms', () => {
-    const rooms = { name: 'capacity', count: 1, perConnection: 1, order: 'turn', seed: 1 };
-    assert.deepEqual(hookConfig().rooms, rooms);
-    assert.deepEqual(hookConfig({ rooms: { count: 5 } }, {}, { ROOMS: '3' }).rooms, { ...rooms, count: 3 });
-  });
-
   it('open a live view if the option or the environment requests it', () => {
     const port = (live?: unknown, CAPACITY_LIVE = '') => hookConfig({ live }, {}, { CAPACITY_LIVE }).livePort;
     assert.deepEqual([port(), port(true), port({ port: 9464 })], [undefined, 0, 9464]);
     assert.deepEqual([port(false, '1'), port(false, '9464'), port(true, '0')], [0, 9464, undefined]);
   });
 
-  it('know what tells of a server without a control port', () => {
-    const sources = (workers: object) => hookConfig({ workers }).workerSources;
-    const [one, other] = ['http://10.0.0.1:1/metrics', 'http://10.0.0.2:1/metrics'].map((url) => ({ url }));
-    assert.deepEqual(sources({ prometheus: one })?.prometheus, [{ ...one, labels: {} }]);
-    const labels = { app: 'a' };
-    const several = sources({ prometheus: [one, { ...other, labels }] });
-    assert.deepEqual(several?.prometheus?.[1], { ...other, labels });
-    const adminUi = sources({ adminUi: {} });
-    assert.deepEqual([adminUi, tellMemory(adminUi)], [{ adminUi: { namespace: '/admin' } }, false]);
-    assert.equal(tellMemory(sources({ adminUi: {}, pids: [1] })), true);
-  });
-
   it('choose transports and compression: those of the option, or of the environment', () => {
-    const transports = (TRANSPORTS: string, given?: string[]) =>
-      hookConfig({}, engineOptions({ transports: given }), { TRANSPORTS }).engineOptions?.connection.transports;
-    assert.deepEqual(
-      [transports(''), transports('', ['polling']), transports('default', ['polling'])],
-      [['websocket'], ['polling'], ['polling', 'websocket']],
-    );
-    const compression = (COMPRESSION: string, given?: boolean) =>
-      hookConfig({}, engineOptions({ compression: given }), { COMPRESSION }).connection.compression;
-    assert.deepEqual(
-      [compression(''), compression('', true), compression('on'), compression('off', true)],
-      [false, true, true, false],
-    );
+    const connection = (env: NodeJS.ProcessEnv, options: object = {}) => {
+      const { transports, compression } = hookConfig({}, engineOptions(options), env).connection;
+      return [transports, compression];
+    };
+    const polling = { transports: ['polling'], compression: true };
+    assert.deepEqual(connection({ TRANSPORTS: '', COMPRESSION: '' }), [['websocket'], false]);
+    assert.deepEqual(connection({}, polling), [['polling'], true]);
+    const both = { TRANSPORTS: 'default', COMPRESSION: 'off' };
+    assert.deepEqual(connection(both, polling), [['polling', 'websocket'], false]);
   });
 
-  it('choose the engine: the scenario’s, or the stock one', () => {
+  it('choose the engine: the scenario’s, or the stock one, whose options are none of ours', () => {
     const ours = { engine: ENGINE, flow: [{ hold: true }] };
     const engineOf = (...scenarios: object[]) => hookConfig({}, { engine: 'x' }, {}, { scenarios }).engine;
-    assert.deepEqual(
-      [engineOf(ours), engineOf(ours, ours), engineOf(ours, { weight: 0, flow: [] })],
-      Array(3).fill(ENGINE),
-    );
+    assert.deepEqual([engineOf(ours, ours), engineOf(ours, { weight: 0, flow: [] })], [ENGINE, ENGINE]);
     const stock = { scenarios: [ours, { flow: [] }], _environment: 'stock' };
-    const { engine, external, engineOptions: ofOurs } = hookConfig({}, {}, { STOCK_ENGINE: 'socketio-v3' }, stock);
-    assert.deepEqual([engine, external, ofOurs], ['socketio-v3', true, undefined]);
+    const config = { socketio: { forceNew: true, path: 'rooms', query: 7 } };
+    const settings = hookConfig({}, config, { STOCK_ENGINE: 'socketio-v3' }, stock);
+    assert.deepEqual([settings.engine, settings.external, settings.engineOptions], ['socketio-v3', true, undefined]);
+    assert.deepEqual([settings.connection.path, settings.connection.query], ['/rooms/', {}]);
   });
 
   it('connect the receivers by the options of the scenario and of its first connect, but no templates', () => {
@@ -146,28 +115,21 @@ describe('settings of a run', () => {
   });
 });
 
-describe('an event of the server’s own', () => {
-  const SAID = { event: 'said', id: '$.0.id' };
-  const PUBLISH = { emit: ['say', { id: '$id' }] };
-
-  it('has paths and emits that are read once; the run lasts as long as publishing or listening does', () => {
-    assert.deepEqual(hookConfig({ delivery: { ...SAID, sentAt: 'first argument', publish: PUBLISH } }).delivery, {
-      event: 'said',
-      id: ['0', 'id'],
-      sentAt: ['0'],
-      publish: { emit: { event: 'say', args: [{ id: '$id' }] }, every: 1, count: 20, users: 1 },
-      seconds: 20,
-    });
-    const listening = hookConfig({ delivery: SAID, broadcasts: { count: 6, interval: 0.5 } });
-    assert.equal(listening.delivery?.seconds, 3);
-    assert.equal(hookConfig({}).delivery, undefined);
+it('an event of the server’s own has its paths read once, and lasts as long as publishing or listening does', () => {
+  const said = { event: 'said', id: '$.0.id' };
+  const emit = ['say', { id: '$id' }];
+  assert.deepEqual(hookConfig({ delivery: { ...said, sentAt: 'first argument', publish: { emit } } }).delivery, {
+    event: 'said',
+    id: ['0', 'id'],
+    sentAt: ['0'],
+    publish: { emit: { event: 'say', args: [{ id: '$id' }] }, every: 1, count: 20, users: 1 },
+    seconds: 20,
   });
-
-  it('is published BROADCASTS times, or listened to for as many intervals', () => {
-    const deliveryOf = (delivery: object) => hookConfig({ delivery }, {}, { BROADCASTS: '4' }).delivery;
-    const published = deliveryOf({ ...SAID, publish: { ...PUBLISH, every: 0.5 } });
-    assert.deepEqual([published?.publish?.count, published?.seconds, deliveryOf(SAID)?.seconds], [4, 2, 4]);
-  });
+  const listening = hookConfig({ delivery: said, broadcasts: { count: 6, interval: 0.5 } });
+  assert.equal(listening.delivery?.seconds, 3);
+  const deliveryOf = (delivery: object) => hookConfig({ delivery }, {}, { BROADCASTS: '4' }).delivery;
+  const published = deliveryOf({ ...said, publish: { emit, every: 0.5 } });
+  assert.deepEqual([published?.publish?.count, published?.seconds, deliveryOf(said)?.seconds], [4, 2, 4]);
 });
 
 describe('memory over time', () => {
@@ -179,7 +141,6 @@ describe('memory over time', () => {
     const { overTime, hold, broadcasts, load } = waves();
     assert.deepEqual([overTime, hold, broadcasts.count], [{ collect: true }, 0, 0]);
     assert.deepEqual([load.connections, load.connectionsAtOnce, load.stays], [20_000, 10_000, false]);
-    assert.equal(hookConfig().overTime, undefined);
   });
 
   it('gives way to the environment', () => {
@@ -187,9 +148,25 @@ describe('memory over time', () => {
     assert.equal(small.overTime?.collect, false);
     assert.deepEqual(small.phases.slice(0, 2), [{ ...ramp, duration: 2 }, { pause: 40 }]);
     assert.equal(waves({ CONNECTIONS: '1000', RATE: '100' }).phases[0]?.duration, 10);
+    const uneven = { phases: [ramp, { pause: 90 }, { ...ramp, duration: 5 }, { pause: 40 }] };
+    const sized = hookConfig({ overTime: {} }, uneven, { CONNECTIONS: '1000' }, flowOf({ think: 25 }));
+    assert.deepEqual([sized.load.connections, sized.load.connectionsAtOnce], [1250, 1000]);
     const churn = { overTime: { every: 20 } };
     const long = hookConfig(churn, { phases: [ramp] }, { DURATION: '8h' }, flowOf({ think: 25 }));
     assert.deepEqual(long.phases, [{ ...ramp, duration: 28_800 }]);
     assert.equal(long.load.connectionsAtOnce, 17_500, 'those of 25 s, and of 10 more for the steps');
   });
+});
+
+it('thresholds are found in either place', () => {
+  const conditions = [{ expression: 'connections.failed < 1' }];
+  for (const [config, expected] of [
+    [{ plugins: { ensure: {} } }, false],
+    [{ plugins: { ensure: true }, ensure: { conditions: null, thresholds: [] } }, false],
+    [{ plugins: { ensure: {} }, ensure: { conditions } }, true],
+    [{ plugins: { ensure: { thresholds: [{ 'connections.failed': 1 }] } } }, true],
+    [{ plugins: { ensure: {} }, ensure: { maxErrorRate: 0 } }, true],
+  ] as const) {
+    assert.equal(hasThresholds({ config } as never), expected, JSON.stringify(config));
+  }
 });

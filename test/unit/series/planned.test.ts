@@ -4,6 +4,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { exitCodeOf, orderOf, type PlannedOptions, plannedSeries } from '../../../plugin/series/planned.ts';
 import { runSeries } from '../../../plugin/series/series.ts';
 import type { Levels, Plan } from '../../../protocol/documents/study.ts';
+import { studyDocument } from '../../../report/study/document.ts';
 import { labelOf } from '../../../report/study/summarize.ts';
 import { fakeArtillery } from '../../helpers/fake-artillery.ts';
 
@@ -56,8 +57,7 @@ describe('the runs of a plan', () => {
       kind: 'study',
       ...{ folder: `${folder}/rates`, name: 'rates', title: '', plan, scenarioHash: 'abc', endsWithFailure },
       commandOf: ({ RATE }: Levels) => ({ scenario: '1k.yml', args: [], overrides: {}, env: { RATE: `${RATE}` } }),
-      changesSince: () => [],
-      pagesOf: () => ({}),
+      reportOf: studyDocument,
     };
     const run = async () => {
       const { signal } = new AbortController();
@@ -109,5 +109,71 @@ describe('the runs of a plan', () => {
       [...Array(runs.length - 1).fill(0), 2],
     );
     assert.ok(runs.length <= 3);
+  });
+});
+
+describe('runs that others disturbed', () => {
+  const plan = { ...PLAN, vary: { RATE: [10, 20] }, repeat: 2 };
+
+  /** @param body of the program in place of Artillery, which knows what `run` it is, from 1, and can `disturb` its result */
+  function begin(t: TestContext, body: string, isEnough?: PlannedOptions['isEnough']) {
+    const { folder, artillery } = fakeArtillery(
+      t,
+      `const file = join(__dirname, 'count');
+      const run = existsSync(file) ? Number(readFileSync(file)) + 1 : 1;
+      writeFileSync(file, String(run));
+      const disturb = (share) => (result) => {
+        const known = { seconds: 10, cores: 2, busyCores: 2, errorCores: 0.01, pressurePercent: null, meanMhz: null };
+        const none = { oursCores: 0, kernelCores: 0, unaccountedCores: 0, stealCores: 0, programs: [] };
+        const window = { ...known, ...none, window: 'broadcasts', othersCores: 2 * share };
+        const series = ['t', 'busyCores', 'oursCores', 'othersCores', 'stealCores', 'pressurePercent', 'meanMhz'];
+        const overTime = Object.fromEntries(series.map((name) => [name, []]));
+        result.machine = { ...result.machine, others: { windows: [window], overTime } };
+        result.connections.failed = Math.round(100 * share);
+      };
+      ${body}`,
+    );
+    const options: PlannedOptions = {
+      kind: 'repeat',
+      ...{ folder: `${folder}/turns`, name: 'turns', title: '', plan, scenarioHash: 'abc', endsWithFailure: true },
+      commandOf: () => ({ scenario: '1k.yml', args: [], overrides: {}, env: {} }),
+      reportOf: studyDocument,
+      ...(isEnough && { isEnough }),
+    };
+    return runSeries(plannedSeries(options), { artillery, signal: new AbortController().signal, say: () => {} });
+  }
+
+  it('do not count, and are made again at once', async (t) => {
+    const { document } = await begin(t, 'leave(run === 2 ? disturb(0.4) : undefined);');
+    const [, second, third] = document.runs;
+    assert.equal(document.runs.length, 5);
+    assert.deepEqual([third?.block, third?.levels, third?.problem], [second?.block, second?.levels, null]);
+    assert.match(second?.problem ?? '', /^repeated: other programs used 0.80 of 2 cores/);
+    assert.ok(document.combinations.every(({ usable }) => usable === 2));
+    const counted = document.combinations.map(({ figures }) => figures['connections.failed']?.max);
+    assert.deepEqual(counted, [0, 0], 'what was counted while others worked is left out');
+  });
+
+  it('are made twice at most, and the one that was disturbed least counts', async (t) => {
+    const { document } = await begin(t, 'leave(disturb(run % 2 === 1 ? 0.3 : 0.6));');
+    assert.equal(document.runs.length, 8);
+    assert.deepEqual(
+      document.runs.map(({ problem }) => problem === null),
+      [true, false, true, false, true, false, true, false],
+    );
+    assert.deepEqual(
+      document.combinations.map(({ usable, figures }) => [usable, figures['connections.failed']?.max]),
+      [
+        [2, 30],
+        [2, 30],
+      ],
+    );
+  });
+
+  it('end with the first whole block that is enough', async (t) => {
+    const asked: number[] = [];
+    const { document } = await begin(t, 'leave();', (runs) => asked.push(runs.length) > 0);
+    assert.deepEqual(asked, [2]);
+    assert.equal(document.runs.length, 2);
   });
 });

@@ -49,12 +49,15 @@ function begin(t: TestContext) {
       kind: 'own',
       folder,
       schema,
-      changesSince: () => [],
+      identityOf: () => ({}),
       next,
       commandOf: ({ end }) => ({ scenario: 'a.yml', args: ['--quiet'], overrides: {}, env: { END: end } }),
       outcomeOf: ({ run: { problem, status } }) => [problem ?? status ?? ''],
       documentOf: (startedAt, runs, end) => ({ startedAt, end: end ?? null, runs: runs.map((made) => made.run) }),
-      pagesOf: (_, runs) => ({ 'own.md': `${runs.length} runs` }),
+      reportOf: (_, runs) => {
+        const answer = { tone: 'plain' as const, title: `${runs.length} runs`, lines: [], findings: [], reasons: [] };
+        return { title: 'Own', subtitle: '', answer, sections: [] };
+      },
       ...others,
     };
     const made = await runSeries(series, { artillery, signal, say: (text) => said.push(text) });
@@ -75,11 +78,15 @@ it('records every run that was started, with how it ended, in a document that it
   const { folder, read, run } = begin(t);
   const seen: string[] = [];
   const next = (runs: Runs) => {
-    if (runs.length > 0) seen.push(`${JSON.parse(read('own.json')).runs.length}: ${read('own.md')}`);
+    const pages = () => ['own.md', 'own.html'].map((name) => /\d+ runs/.exec(read(name))?.[0]);
+    if (runs.length > 0) seen.push([JSON.parse(read('own.json')).runs.length, ...pages()].join(', '));
     return list('VALID', 'refused', 'crashed', 'INVALID')(runs);
   };
   const { document, runs, said } = await run(next);
-  assert.deepEqual(seen, ['1: 1 runs', '2: 2 runs', '3: 3 runs', '4: 4 runs']);
+  assert.deepEqual(
+    seen,
+    [1, 2, 3, 4].map((count) => `${count}, ${count} runs, ${count} runs`),
+  );
   assert.deepEqual(
     document.runs.map(({ number, exitCode, status, problem }) => [number, exitCode, status, problem]),
     [
@@ -173,9 +180,10 @@ it('is refused while another process works on it, if it is another one, and if i
   writeFileSync(lock, JSON.stringify(processRef(process.pid)));
   await assert.rejects(run(list()), { code: 'IN_USE', message: new RegExp(`^process ${process.pid} `) });
   writeFileSync(lock, JSON.stringify({ pid: process.pid, startTime: 'of an earlier process' }));
-  await assert.rejects(run(list(), { changesSince: () => ['repeat: was 1, is 2'] }), {
+  const identityOf = ({ runs, end }: Document) => ({ made: runs.length, vary: ['a'], ...(end && { end }) });
+  await assert.rejects(run(list(), { identityOf }), {
     code: 'SERIES_CHANGED',
-    message: /another own:\n {2}repeat: was 1, is 2$/,
+    message: /another own:\n {2}made: was 1, is 0\n {2}end: was "done", is not there$/,
   });
   assert.equal(existsSync(lock), false);
   writeFileSync(join(folder, 'own.json'), '{');

@@ -39,9 +39,8 @@ async function ask(localAddress: string, url: string, headers: Record<string, st
 test('from the network, metrics need the token, whatever host was asked for', async () => {
   for (const address of ['10.0.0.11', '::ffff:10.0.0.11', 'fe80::1']) {
     for (const host of ['10.0.0.11:3200', 'localhost', '127.0.0.1']) {
-      const { status, headers, text } = await ask(address, '/metrics', { host });
+      const { status, headers } = await ask(address, '/metrics', { host });
       assert.deepEqual([status, headers['www-authenticate']], [401, 'Bearer']);
-      assert.match(text, /^BAD_TOKEN.*Authorization: Bearer/);
       assert.equal((await ask(address, '/metrics', { host, authorization: `Bearer ${TOKEN}x` })).status, 401);
       assert.equal((await ask(address, '/metrics', { host, authorization: `Bearer ${TOKEN}` })).status, 200);
     }
@@ -50,11 +49,13 @@ test('from the network, metrics need the token, whatever host was asked for', as
 
 test('on a loopback address they need the host, or the token', async () => {
   for (const address of ['127.0.0.1', '::ffff:127.0.0.1', '::1']) {
-    assert.equal((await ask(address, '/metrics', { host: 'localhost:3200' })).status, 200);
-    for (const headers of [{}, { host: 'attacker.example' }] as Record<string, string>[]) {
-      const { status, text } = await ask(address, '/metrics', headers);
-      assert.equal(status, 421);
-      assert.match(text, /Host header.*127\.0\.0\.1/);
+    for (const host of ['localhost:3200', 'LOCALHOST', '127.0.0.1:3200', '[::1]:3200']) {
+      assert.equal((await ask(address, '/metrics', { host })).status, 200, host);
+    }
+    // A web page can point its own domain here.
+    for (const host of [undefined, 'attacker.example', '127.attacker.example', 'localhost.attacker.example:3200']) {
+      const headers: Record<string, string> = host === undefined ? {} : { host };
+      assert.equal((await ask(address, '/metrics', headers)).status, 421, host);
     }
   }
 });

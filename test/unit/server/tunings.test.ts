@@ -12,7 +12,7 @@ test('every chosen tuning is on with ws', () => {
 });
 
 test('with another WebSocket server, a tuning that relies on internals of ws is off, even if chosen', () => {
-  const inForce = tuningsInForce({ ...all(true), leaveOwnRoom: false }, 'another' as WebSocketsName);
+  const inForce = tuningsInForce(all(true), 'another' as WebSocketsName);
   assert.deepEqual(Object.keys(inForce), Object.keys(all(true)));
   assert.deepEqual(namesOf(inForce), [
     'dropRequest',
@@ -27,5 +27,5 @@ test('a server is untuned if every switch is where Socket.IO has it', () => {
   const plain = Object.fromEntries(entries().map(([name, { inSocketIo }]) => [name, inSocketIo])) as Tunings;
   assert.equal(describeTunings(plain).kind, 'untuned');
   const { kind, tunings } = describeTunings({ ...plain, dropRequest: true });
-  assert.deepEqual([kind, tunings.dropRequest, tunings.leaveOwnRoom], ['tuned', 'on', 'off']);
+  assert.deepEqual([kind, tunings.dropRequest, tunings.dropHandshake], ['tuned', 'on', 'off']);
 });

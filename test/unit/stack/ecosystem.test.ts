@@ -1,7 +1,6 @@
-/** ecosystem.config.js as PM2 reads it: with what the stack sets, and by hand. */
+/** ecosystem.config.js as PM2 reads it, with what the stack sets. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { execa } from 'execa';
@@ -25,12 +24,12 @@ async function apps(env: NodeJS.ProcessEnv): Promise<App[]> {
 
 test('one app per worker, each with its ports', async () => {
   const list = await apps({
-    STACK_WORKERS: '2',
     STACK_PORTS: '4001,4002',
     STACK_CONTROL_PORTS: '5001,5002',
     STACK_TOKEN: 'a-token-of-some-length',
     STACK_REDIS_URL: 'redis://127.0.0.1:6380',
     STACK_NODE: '/another/node',
+    STACK_LOG_DIR: '/logs',
   });
   assert.deepEqual(
     list.map(({ name, env }) => [name, env.CAPACITY_WORKER, env.CAPACITY_PORT, env.CAPACITY_CONTROL_PORT]),
@@ -46,16 +45,4 @@ test('one app per worker, each with its ports', async () => {
     assert.equal(env.CAPACITY_TOKEN, 'a-token-of-some-length');
     assert.equal(env.REDIS_URL, 'redis://127.0.0.1:6380');
   }
-});
-
-test('by hand: a single worker without Redis, as many as cores with it', async () => {
-  const alone = await apps({});
-  assert.equal(alone.length, 1);
-  assert.equal('REDIS_URL' in (alone[0]?.env ?? {}), false);
-  assert.ok((alone[0]?.env.CAPACITY_TOKEN ?? '').length >= 16);
-
-  const joined = await apps({ REDIS_URL: 'redis://127.0.0.1:6379' });
-  assert.equal(joined.length, availableParallelism());
-  assert.equal(new Set(joined.map(({ env }) => env.CAPACITY_TOKEN)).size, 1);
-  assert.equal(new Set(joined.map(({ env }) => env.CAPACITY_PORT)).size, joined.length);
 });

@@ -37,14 +37,14 @@ describe('function', () => {
     assert.equal(outcome.callbacks, 1);
   });
 
-  for (const name of ['throws', 'rejects', 'nextError']) {
-    it(`ends only its virtual user when it fails: ${name}`, async () => {
+  it('ends only its virtual user when it fails', async () => {
+    for (const name of ['throws', 'rejects', 'nextError']) {
       const bench = new Bench({}, processor);
       const outcome = await bench.play([{ function: name }, { emit: ['never'] }]);
       assert.equal(outcome.error?.code, `function_${name.toLowerCase()}`);
-      assert.match(bench.warnings.join(), /boom/);
-    });
-  }
+      assert.equal(bench.warnings.length, 1);
+    }
+  });
 
   it('runs beforeScenario and afterScenario around the flow', async () => {
     const order: string[] = [];
@@ -58,35 +58,20 @@ describe('function', () => {
 describe('loop', () => {
   const emitted = (bench: Bench) => bench.fleet.sent.map(([, , value]) => value);
 
-  it('counts', async () => {
-    const bench = new Bench();
-    await bench.play([{ loop: [{ emit: ['n', '{{ $loopCount }}'] }], count: 3 }]);
-    assert.deepEqual(emitted(bench), [0, 1, 2]);
-  });
-
-  it('counts from a template and in a range', async () => {
-    const bench = new Bench();
-    await bench.play(
-      [
-        { loop: [{ emit: ['n', '{{ i }}'] }], count: '{{ times }}', loopValue: 'i' },
-        { loop: [{ emit: ['n', '{{ $loopCount }}'] }], count: '2-4' },
-      ],
-      { times: 2 },
-    );
-    assert.deepEqual(emitted(bench), [0, 1, 2, 3]);
-  });
-
-  it('goes over a list and over a variable', async () => {
-    const bench = new Bench();
-    await bench.play(
-      [
-        { loop: [{ emit: ['n', '{{ $loopElement }}'] }], over: ['a', 'b'] },
-        { loop: [{ emit: ['n', '{{ who }}'] }], over: 'people', loopElement: 'who' },
-        { loop: [{ emit: ['n', 'never'] }], over: 'nobody' },
-      ],
-      { people: ['ann', 'bob'] },
-    );
-    assert.deepEqual(emitted(bench), ['a', 'b', 'ann', 'bob']);
+  it('counts, in a range, from a template, and goes over lists', async () => {
+    const vars = { times: 2, people: ['ann', 'bob'] };
+    for (const [step, expected] of [
+      [{ loop: [{ emit: ['n', '{{ $loopCount }}'] }], count: 3 }, [0, 1, 2]],
+      [{ loop: [{ emit: ['n', '{{ $loopCount }}'] }], count: '2-4' }, [2, 3]],
+      [{ loop: [{ emit: ['n', '{{ i }}'] }], count: '{{ times }}', loopValue: 'i' }, [0, 1]],
+      [{ loop: [{ emit: ['n', '{{ $loopElement }}'] }], over: ['a', 'b'] }, ['a', 'b']],
+      [{ loop: [{ emit: ['n', '{{ who }}'] }], over: 'people', loopElement: 'who' }, ['ann', 'bob']],
+      [{ loop: [{ emit: ['n', 'never'] }], over: 'nobody' }, []],
+    ] as const) {
+      const bench = new Bench();
+      await bench.play([step], { ...vars });
+      assert.deepEqual(emitted(bench), expected, JSON.stringify(step));
+    }
   });
 
   it('asks a function, callback or async, whether to go on', async () => {
@@ -112,14 +97,6 @@ describe('loop', () => {
     assert.deepEqual(emitted(bench), ['a', 'a', 'b', 'b']);
   });
 
-  it('nests, with any step inside', async () => {
-    const bench = new Bench();
-    const inner = { loop: [{ emit: ['n', '{{ i }}{{ j }}'] }, { think: '1ms' }], count: 2, loopValue: 'j' };
-    await bench.play([{ loop: [inner, { disconnect: true }], count: 2, loopValue: 'i' }]);
-    assert.deepEqual(emitted(bench), ['00', '01', '10', '11']);
-    assert.equal(bench.fleet.connections.length, 2);
-  });
-
   it('lets others run while it goes on for ever', async () => {
     const bench = new Bench();
     let turns = 0;
@@ -141,7 +118,7 @@ describe('hold', () => {
     await new Promise((turn) => setImmediate(turn));
     assert.equal(bench.engine.tally.holding, 1);
     assert.equal(bench.fleet.only.closed, false);
-    bench.engine.signals.release();
+    bench.engine.signals.release.resolve();
     await new Promise((turn) => setImmediate(turn));
     assert.equal(bench.fleet.only.closed, true);
     const early = await Promise.race([done, 'still held']);
@@ -149,5 +126,22 @@ describe('hold', () => {
     bench.engine.signals.finish.resolve();
     assert.equal((await done).error, null);
     assert.equal(bench.engine.tally.holding, 0);
+  });
+});
+
+describe('a flow that only waits', () => {
+  it('has a connection, unless it does something else', async () => {
+    for (const [connections, flow] of [
+      [1, [{ think: '1ms' }]],
+      [1, [{ connect: true }, { think: '1ms' }]],
+      [0, [{ think: '1ms' }, { log: 'no connection' }]],
+      [0, []],
+    ] as const) {
+      const bench = new Bench();
+      let opened = 0;
+      bench.fleet.onOpen = () => opened++;
+      assert.equal((await bench.play([...flow])).error, null);
+      assert.equal(opened, connections, JSON.stringify(flow));
+    }
   });
 });

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { FleetError } from '../../../plugin/fleet/fleet-error.ts';
+import { loadHttpEngine } from '../../../plugin/virtual-user/artillery.ts';
+import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
+import { listen } from '../../helpers/listen.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 import { Bench, type Outcome } from '../../helpers/virtual-user.ts';
 
@@ -20,7 +23,7 @@ class Play {
 
   /** Counts of attempts to open, by connection. */
   get opens(): number[] {
-    return this.bench.fleet.connections.map(({ orders }) => orders.length);
+    return this.bench.fleet.connections.map(({ overrides }) => overrides.length);
   }
 
   /** @param ms from now */
@@ -34,37 +37,35 @@ class Play {
 }
 
 describe('a dropped connection', () => {
-  for (const [name, step] of [
-    ['think', { think: 1 }],
-    ['an acknowledgement', { emit: ['ask'], acknowledge: true, timeout: 1 }],
-    ['a response', { emit: ['ask'], response: { on: 'answer' } }],
-    ['waitFor', { waitFor: { event: 'tick' } }],
-  ] as const) {
-    it(`ends the flow after ${name}, with the reason as its code`, async (t) => {
+  it('ends the flow after the step, with the reason as its code', async (t) => {
+    for (const step of [
+      { think: 1 },
+      { emit: ['ask'], acknowledge: true, timeout: 1 },
+      { emit: ['ask'], response: { on: 'answer' } },
+      { waitFor: { event: 'tick' } },
+    ]) {
       const play = new Play(t);
       play.after(100, () => play.connection.drop('transport close'));
       const outcome = await play.flow({ connect: true }, step, { emit: ['never'] });
       const { bench } = play;
-      assert.equal(outcome.error?.code, 'disconnected_transport_close');
+      assert.equal(outcome.error?.code, 'disconnected_transport_close', JSON.stringify(step));
       assert.deepEqual([outcome.started, outcome.callbacks, outcome.errors.length], [1, 1, 1]);
       assert.equal(bench.counters['socketio.disconnect.transport_close'], 1);
       assert.ok(!bench.fleet.sent.some(([, event]) => event === 'never'));
       assert.deepEqual(play.opens, [1]);
-    });
-  }
+      t.mock.timers.reset();
+    }
+  });
 
-  for (const reason of ['io server disconnect', 'transport close']) {
-    it(`is a failure where it ends in the same breath as it opens: ${reason}`, async () => {
-      const bench = new Bench();
-      // Both in one message: the promise of the opening has not been taken in when the end is reported.
-      bench.fleet.onOpen = (connection) => connection.drop(reason);
-      const outcome = await bench.play([{ connect: true }, { emit: ['never'] }]);
-      const code = `disconnected_${reason.replaceAll(' ', '_')}`;
-      assert.equal(outcome.error?.code, code);
-      assert.deepEqual(bench.engine.tally.failures, { [code]: 1 });
-      assert.ok(!bench.fleet.sent.some(([, event]) => event === 'never'));
-    });
-  }
+  it('is a failure where it ends in the same breath as it opens', async () => {
+    const bench = new Bench();
+    // Both in one message: the promise of the opening has not been taken in when the end is reported.
+    bench.fleet.onOpen = (connection) => connection.drop('transport close');
+    const outcome = await bench.play([{ connect: true }, { emit: ['never'] }]);
+    assert.equal(outcome.error?.code, 'disconnected_transport_close');
+    assert.deepEqual(bench.engine.tally.failures, { disconnected_transport_close: 1 });
+    assert.ok(!bench.fleet.sent.some(([, event]) => event === 'never'));
+  });
 
   it('counts as failed when it is lost, not when its step ends; and once', async (t) => {
     const play = new Play(t);
@@ -76,42 +77,20 @@ describe('a dropped connection', () => {
     assert.deepEqual([tally.failed, tally.holding], [0, 1]);
     await play.time.pass(5000);
     assert.deepEqual([tally.failed, tally.holding, tally.ended], [1, 0, 0]);
-    signals.release();
+    assert.equal(await Promise.race([done, 'held']), 'held');
+    signals.release.resolve();
     signals.finish.resolve();
     assert.equal((await done).error?.code, 'disconnected_ping_timeout');
     assert.deepEqual([tally.failures, tally.holding], [{ disconnected_ping_timeout: 1 }, 0]);
   });
 
-  it('fails, once, when the server refuses a join that nobody waits for', async (t) => {
-    const play = new Play(t);
-    const { tally, signals } = play.bench.engine;
-    play.after(100, () => play.connection.refuse('join_refused'));
-    play.after(200, () => play.connection.refuse('join_refused'));
-    const done = play.flow({ emit: ['join_room', 'user:alice'] }, { hold: true });
-    await play.time.pass(5000);
-    assert.deepEqual([tally.failures, tally.holding], [{ join_refused: 1 }, 0]);
-    signals.release();
-    signals.finish.resolve();
-    assert.equal((await done).error?.code, 'join_refused');
-  });
-
-  it('ends a held virtual user as failed, but not before its time', async (t) => {
-    const play = new Play(t);
-    const { signals } = play.bench.engine;
-    play.after(100, () => play.connection.drop('ping timeout'));
-    const done = play.flow({ connect: true }, { hold: true });
-    await play.time.pass(5000);
-    assert.equal(await Promise.race([done, 'held']), 'held');
-    signals.release();
-    signals.finish.resolve();
-    assert.equal((await done).error?.code, 'disconnected_ping_timeout');
-  });
-
-  it("that is no longer the virtual user's ends nothing", async (t) => {
-    const play = new Play(t);
-    play.after(100, () => play.bench.fleet.connections[0]?.drop('transport close'));
-    const outcome = await play.flow({ connect: '/' }, { connect: '/' }, { think: 1 });
-    assert.equal(outcome.error, null);
+  it('is not the only failure: a server can refuse a join that nobody waits for', async () => {
+    const bench = new Bench();
+    bench.fleet.onEmit = (connection) => {
+      for (let time = 0; time < 2; time++) connection.refuse('join_refused');
+    };
+    const { error } = await bench.play([{ emit: ['join_room', 'user:alice'] }, { think: 0 }]);
+    assert.deepEqual([error?.code, bench.engine.tally.failures], ['join_refused', { join_refused: 1 }]);
   });
 });
 
@@ -126,38 +105,32 @@ describe('a connection that its process brings back', () => {
     dropAfter(play, 100);
     play.after(1000, () => play.connection.comeBack('/', 1));
     play.after(2000, () => play.connection.comeBack('/chat'));
+    const opened: [string, number][] = [];
+    bench.fleet.onOpen = (_, namespace) => opened.push([namespace, Math.round(play.time.nowMs / 1000)]);
     const outcome = await play.flow(
       { connect: true },
       { emit: ['a'], namespace: '/chat' },
       { think: 0.5 },
+      { emit: ['d'], namespace: '/new' },
       { emit: ['b'] },
       { emit: ['c'], namespace: '/chat' },
-      { emit: ['d'], namespace: '/new' },
     );
     assert.equal(outcome.error, null);
     assert.deepEqual(play.connection.sent, [
       ['/chat', 'a'],
+      ['/new', 'd'],
       ['/', 'b'],
       ['/chat', 'c'],
-      ['/new', 'd'],
+    ]);
+    assert.deepEqual(opened, [
+      ['/', 0],
+      ['/chat', 0],
+      ['/new', 1],
     ]);
     assert.ok(play.time.nowMs >= 2000);
     assert.equal(bench.counters['socketio.reconnect'], 2);
     assert.equal(bench.counters['socketio.retry'], 1);
     assert.equal(bench.counters['socketio.connects'], 3, 'returns not included');
-  });
-
-  it('holds up a namespace that is opened on it meanwhile', async (t) => {
-    const play = new Play(t, { reconnection: true });
-    dropAfter(play, 100);
-    play.after(1100, () => play.connection.comeBack('/'));
-    const opened: [string, number][] = [];
-    play.bench.fleet.onOpen = (_, namespace) => opened.push([namespace, Math.round(play.time.nowMs / 100) * 100]);
-    await play.flow({ connect: true }, { think: 0.5 }, { emit: ['d'], namespace: '/new' });
-    assert.deepEqual(opened, [
-      ['/', 0],
-      ['/new', 1100],
-    ]);
   });
 
   it('can drop and come back in the same breath as it opens', async () => {
@@ -171,32 +144,19 @@ describe('a connection that its process brings back', () => {
     assert.deepEqual(bench.fleet.sent, [['/', 'at last']]);
   });
 
-  it('can come back later than that', async (t) => {
-    const play = new Play(t, { reconnection: true });
-    play.bench.fleet.onOpen = (connection) => connection.drop('transport close', undefined, true);
-    play.after(1000, () => play.connection.comeBack('/'));
-    const outcome = await play.flow({ connect: true }, { emit: ['at last'] });
-    assert.equal(outcome.error, null);
-    assert.ok(play.time.nowMs >= 1000);
-  });
-
-  it('is lost when its process gives it up, with the reason of the drop', async (t) => {
-    const play = new Play(t, { reconnection: true });
-    const { bench } = play;
-    dropAfter(play, 100);
-    play.after(5000, () => play.connection.stayAway('transport close', 2));
-    const outcome = await play.flow({ connect: true }, { think: 1 }, { emit: ['late'] });
-    assert.equal(outcome.error?.code, 'disconnected_transport_close');
-    assert.equal(bench.counters['socketio.retry'], 2);
-    assert.deepEqual(bench.fleet.sent, []);
-  });
-
-  it('is lost with its process', async (t) => {
-    const play = new Play(t, { reconnection: true });
-    dropAfter(play, 100);
-    play.after(5000, () => play.connection.drop('fleet process died'));
-    const outcome = await play.flow({ connect: true }, { think: 1 }, { emit: ['late'] });
-    assert.equal(outcome.error?.code, 'disconnected_fleet_process_died');
+  it('is lost when its process gives it up, or dies', async (t) => {
+    for (const [lose, reason, retries] of [
+      [(play: Play) => play.connection.stayAway('transport close', 2), 'transport_close', 2],
+      [(play: Play) => play.connection.drop('fleet process died'), 'fleet_process_died', undefined],
+    ] as const) {
+      const play = new Play(t, { reconnection: true });
+      dropAfter(play, 100);
+      play.after(5000, () => lose(play));
+      const outcome = await play.flow({ connect: true }, { think: 1 }, { emit: ['late'] });
+      assert.equal(outcome.error?.code, `disconnected_${reason}`);
+      assert.deepEqual([play.bench.counters['socketio.retry'], play.bench.fleet.sent], [retries, []]);
+      t.mock.timers.reset();
+    }
   });
 
   it('does not keep the virtual user from leaving, or from making another', async (t) => {
@@ -205,15 +165,16 @@ describe('a connection that its process brings back', () => {
     const outcome = await play.flow({ connect: true }, { think: 0.5 }, { connect: '/' }, { think: 60 });
     assert.equal(outcome.error, null);
     assert.deepEqual(play.opens, [1, 1]);
-    play.bench.fleet.connections[0]?.stayAway('transport close');
+    for (const end of ['stayAway', 'drop'] as const) play.bench.fleet.connections[0]?.[end]('transport close');
     assert.equal(play.bench.engine.tally.failed, 0);
   });
 });
 
-describe('connect time', () => {
+it('connect time counts from the turn of the first attempt, or from the step where it took several', async (t) => {
   /** Each attempt waits 50 ms for its turn, and takes 200 ms. */
-  function slow(play: Play): void {
-    const { fleet } = play.bench;
+  const timesOf = async (failures: FailureCode[]) => {
+    const play = new Play(t, { retry: { attempts: 2, delay: 1, jitter: 0 } });
+    const { fleet, histograms, engine } = play.bench;
     const connection = fleet.connection.bind(fleet);
     fleet.connection = () => {
       const made = connection();
@@ -225,48 +186,26 @@ describe('connect time', () => {
       };
       return made;
     };
-  }
-  const connectMs = ({ bench }: Play) => bench.histograms['socketio.connect_time']?.map(Math.round);
-
-  it('counts from the turn of the first attempt', async (t) => {
-    const play = new Play(t);
-    slow(play);
-    await play.flow({ connect: true });
-    assert.deepEqual(connectMs(play), [200]);
-  });
-
-  it('counts from the step where it took several attempts', async (t) => {
-    const play = new Play(t, { retry: { attempts: 2, delay: 1, jitter: 0 } });
-    slow(play);
-    play.bench.fleet.failures.push('ECONNREFUSED', 'ECONNREFUSED');
-    await play.flow({ connect: true });
-    assert.deepEqual(connectMs(play), [250 + 1000 + 250 + 2000 + 250]);
-  });
-
-  it('is that of no connection that failed, which has no further attempt than asked for', async (t) => {
-    const play = new Play(t, { retry: { attempts: 2, delay: 1 } });
-    play.bench.fleet.failures.push('ECONNREFUSED', 'ECONNREFUSED', 'http_502');
-    const outcome = await play.flow({ connect: true });
-    assert.equal(outcome.error?.code, 'http_502');
-    assert.deepEqual(play.opens, [3]);
-    assert.equal(play.bench.engine.tally.retries, 2);
-    assert.equal(connectMs(play), undefined);
-  });
+    fleet.failures.push(...failures);
+    const { error } = await play.flow({ connect: true });
+    const times = histograms['socketio.connect_time']?.map(Math.round);
+    t.mock.timers.reset();
+    return [error?.code, times, engine.tally.retries];
+  };
+  assert.deepEqual(await timesOf([]), [undefined, [200], 0]);
+  const two: FailureCode[] = ['ECONNREFUSED', 'ECONNREFUSED'];
+  assert.deepEqual(await timesOf(two), [undefined, [250 + 1000 + 250 + 2000 + 250], 2]);
+  assert.deepEqual(await timesOf([...two, 'http_502']), ['http_502', undefined, 2]);
 });
 
-describe('disconnect', () => {
-  it('leaves; a later step opens a new connection', async () => {
-    const bench = new Bench();
-    const outcome = await bench.play([{ emit: ['a'] }, { disconnect: true }, { emit: ['b'] }]);
-    assert.equal(outcome.error, null);
-    assert.deepEqual(
-      bench.fleet.connections.map(({ closed, sent }) => [closed, sent]),
-      [
-        [true, [['/', 'a']]],
-        [true, [['/', 'b']]],
-      ],
-    );
-  });
+it('disconnect leaves; a later step opens a new connection', async () => {
+  const bench = new Bench();
+  const outcome = await bench.play([{ emit: ['a'] }, { disconnect: true }, { emit: ['b'] }]);
+  assert.equal(outcome.error, null);
+  assert.deepEqual(
+    bench.fleet.connections.map(({ closed, sent }) => [closed, sent]),
+    ['a', 'b'].map((event) => [true, [['/', event]]]),
+  );
 });
 
 it('closes what a failed flow has opened, and counts it once as failed', async () => {
@@ -285,12 +224,11 @@ it('closes what a failed flow has opened, and counts it once as failed', async (
 });
 
 describe('what the server said', () => {
-  const refused = (retryAfterMs: number | undefined, data?: unknown) =>
-    new FleetError('http_429', 'the server answered 429\x1b[2J', data, retryAfterMs);
+  const refused = (data?: unknown) => new FleetError('http_429', 'the server answered 429\x1b[2J', data);
 
   it('is kept of the first failure of each code, printable and with its data', async () => {
     const bench = new Bench();
-    bench.fleet.failures.push(refused(undefined, { hint: 'ask Ali' }), refused(undefined), 'ECONNREFUSED');
+    bench.fleet.failures.push(refused({ hint: 'ask Ali' }), refused(), 'ECONNREFUSED');
     for (let user = 0; user < 3; user++) await bench.play([{ connect: true }]);
     assert.deepEqual(bench.engine.tally.examples, {
       http_429: 'the server answered 429\\u{1b}[2J {"hint":"ask Ali"}',
@@ -299,20 +237,23 @@ describe('what the server said', () => {
     assert.deepEqual(bench.engine.tally.failures, { http_429: 2, ECONNREFUSED: 1 });
   });
 
-  it('is kept of an attempt that a retry made good, and its Retry-After is obeyed', async (t) => {
-    const play = new Play(t, { retry: { attempts: 2, delay: 1, jitter: 0 } });
-    play.bench.fleet.failures.push(refused(30_000));
-    const { error } = await play.flow({ connect: true });
-    assert.equal(error, null);
-    assert.ok(play.time.nowMs >= 30_000, String(play.time.nowMs));
-    assert.match(String(play.bench.engine.tally.examples.http_429), /429/);
+  it('is told with the login before, if that was refused', async (t) => {
+    const { url, close } = await listen((_request, response) => response.writeHead(401).end());
+    t.after(close);
+    const bench = new Bench({}, {}, url);
+    bench.engine.http = await loadHttpEngine({ config: { target: url } });
+    bench.fleet.failures.push('http_401');
+    await bench.play([{ post: { url: '/login?key=secret', json: {} } }, { connect: true }]);
+    assert.deepEqual(bench.engine.tally.examples, {
+      http_401: 'POST /login answered 401; then refused: http_401',
+    });
   });
 
-  it('ends the retries if it is to stay away for longer than a run can wait', async (t) => {
-    const play = new Play(t, { retry: { attempts: 5, delay: 1 } });
-    play.bench.fleet.failures.push(refused(86_400_000));
+  it('is kept of an attempt that a retry made good', async (t) => {
+    const play = new Play(t, { retry: { attempts: 2, delay: 1, jitter: 0 } });
+    play.bench.fleet.failures.push(refused());
     const { error } = await play.flow({ connect: true });
-    assert.equal(error?.code, 'http_429');
-    assert.equal(play.bench.engine.tally.retries, 0);
+    assert.equal(error, null);
+    assert.match(String(play.bench.engine.tally.examples.http_429), /429/);
   });
 });

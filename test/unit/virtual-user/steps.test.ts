@@ -4,17 +4,6 @@ import { describe, it } from 'node:test';
 import { Bench } from '../../helpers/virtual-user.ts';
 
 describe('connect', () => {
-  it('opens the main namespace by default, and the one it names', async () => {
-    const bench = new Bench();
-    await bench.play([{ connect: true }, { connect: '/chat' }, { connect: { namespace: 'news' } }]);
-    assert.deepEqual(
-      bench.fleet.connections.map(({ overrides }) => overrides.length),
-      [1, 1, 1],
-    );
-    assert.equal(bench.counters['socketio.connects'], 3);
-    assert.equal(bench.histograms['socketio.connect_time']?.length, 3);
-  });
-
   it('templates its options for each virtual user', async () => {
     const bench = new Bench({ extraHeaders: { a: '1' }, query: { v: 4 } });
     await bench.play([{ connect: { auth: { token: '{{ token }}' }, query: { u: '{{ n }}' }, headers: { b: '2' } } }], {
@@ -26,14 +15,19 @@ describe('connect', () => {
     ]);
   });
 
-  it('replaces the connection that carried the namespace', async () => {
+  it('opens the namespace that it names, in place of the connection that carried it', async () => {
     const bench = new Bench();
-    await bench.play([{ connect: '/a' }, { connect: '/a' }, { function: 'check' }].slice(0, 2));
-    assert.deepEqual(
-      bench.fleet.connections.map(({ closed }) => closed),
-      [true, true],
-    );
-    assert.equal(bench.fleet.connections.length, 2);
+    const replaced: unknown[] = [];
+    const opened: string[] = [];
+    bench.fleet.onOpen = (_, namespace) => {
+      opened.push(namespace);
+      replaced.push(bench.fleet.connections.map(({ closed }) => closed));
+    };
+    await bench.play([{ connect: true }, { connect: '/chat' }, { connect: { namespace: 'chat' } }]);
+    assert.deepEqual(opened, ['/', '/chat', '/chat']);
+    assert.deepEqual(replaced.at(-1), [false, true, false]);
+    assert.equal(bench.counters['socketio.connects'], 3);
+    assert.equal(bench.histograms['socketio.connect_time']?.length, 3);
   });
 
   it('fails with the cause as the code', async () => {
@@ -44,15 +38,6 @@ describe('connect', () => {
     assert.deepEqual(outcome.errors, ['http_502']);
     assert.deepEqual(bench.engine.tally.failures, { http_502: 1 });
     assert.deepEqual(bench.fleet.sent, []);
-  });
-
-  it('repeats a failed attempt when asked to, and counts it', async () => {
-    const bench = new Bench({ retry: { attempts: 2, delay: 0.001 } });
-    bench.fleet.failures.push('ECONNREFUSED', 'ECONNREFUSED');
-    const outcome = await bench.play([{ connect: true }]);
-    assert.equal(outcome.error, null);
-    assert.equal(bench.engine.tally.retries, 2);
-    assert.equal(bench.counters['socketio.retry'], 2);
   });
 
   it('puts the path of the target before the namespaces, as socket.io-client does', async () => {
@@ -83,15 +68,6 @@ describe('every', () => {
     await bench.play([{ every: { ...spec, emit: ['batch', 'e'], events: 3, count: 2 } }]);
     const [message] = bench.fleet.only.repeated;
     assert.deepEqual([message?.args, message?.count, message?.acknowledge], [[['e', 'e', 'e']], 2, false]);
-  });
-
-  it('starts on every connection of a virtual user with many, with one message for all virtual users', async () => {
-    const bench = new Bench();
-    const flow = [{ connect: { count: 3, ratePerSec: 1000 } }, { every: spec }];
-    await bench.play(flow);
-    const sent = bench.fleet.connections.map(({ repeated }) => repeated[0]);
-    assert.equal(sent.length, 3);
-    assert.equal(new Set(sent).size, 1);
   });
 });
 
@@ -134,25 +110,17 @@ describe('emit', () => {
     assert.equal(bench.histograms['socketio.ack_time']?.length, 6);
   });
 
-  for (const [acknowledge, code] of [
-    [{ match: { json: '$.room', value: 'other' } }, 'failed_match'],
-    [{ args: { room: 'other' } }, 'data_not_valid'],
-    [{ capture: { json: '$.missing', as: 'x' } }, 'failed_capture'],
-  ] as const) {
-    it(`fails with ${code}`, async () => {
+  it('fails by what is wrong with the acknowledgement', async () => {
+    for (const [acknowledge, code] of [
+      [{ match: { json: '$.room', value: 'other' } }, 'failed_match'],
+      [{ args: { room: 'other' } }, 'data_not_valid'],
+      [{ capture: { json: '$.missing', as: 'x' } }, 'failed_capture'],
+    ] as const) {
       const bench = new Bench();
       bench.fleet.onAck = () => [{ room: 'r1' }];
       const outcome = await bench.play([{ emit: ['one'], acknowledge }, { emit: ['never'] }]);
-      assert.equal(outcome.error?.code, code);
-      assert.equal(bench.fleet.sent.length, 1);
-    });
-  }
-
-  it('leaves a missing capture alone when it is not strict', async () => {
-    const bench = new Bench();
-    bench.fleet.onAck = () => [{}];
-    const capture = { json: '$.missing', as: 'x', strict: false };
-    assert.equal((await bench.play([{ emit: ['one'], acknowledge: { capture } }])).error, null);
+      assert.deepEqual([outcome.error?.code, bench.fleet.sent.length], [code, 1]);
+    }
   });
 
   it('listens for the response before it sends', async () => {
@@ -180,19 +148,6 @@ describe('emit', () => {
       assert.equal(outcome.callbacks, 1);
       assert.equal(bench.fleet.only.listenerCount, 0);
     }
-  });
-
-  it('takes the first of several answers, and calls back once', async () => {
-    const bench = new Bench();
-    bench.fleet.onEmit = (connection, namespace, event) => {
-      if (event === 'ask') for (let n = 0; n < 3; n++) connection.deliver(namespace, 'answer', n);
-    };
-    const outcome = await bench.play([{ emit: ['ask'], response: { on: 'answer' } }, { emit: ['next'] }]);
-    assert.deepEqual(bench.fleet.sent, [
-      ['/', 'ask'],
-      ['/', 'next'],
-    ]);
-    assert.deepEqual([outcome.started, outcome.callbacks], [1, 1]);
   });
 });
 
@@ -225,31 +180,36 @@ describe('waitFor', () => {
 
   it('waits for an event whose name is only known to the virtual user', async () => {
     const bench = new Bench();
-    const done = bench.play([{ connect: true }, { waitFor: { event: 'for-{{ me }}' } }], { me: 'ann' });
-    while (!bench.fleet.connections[0]?.listenerCount) await new Promise((resolve) => setImmediate(resolve));
-    bench.fleet.only.deliver('/', 'for-ann');
-    assert.equal((await done).error, null);
+    bench.fleet.onEmit = (connection) => setImmediate(() => connection.deliver('/', 'for-ann'));
+    const flow = [{ emit: ['go'] }, { waitFor: { event: 'for-{{ me }}', timeout: 1 } }];
+    assert.equal((await bench.play(flow, { me: 'ann' })).error, null);
   });
 
   it('tells silence from the wrong events', async () => {
-    const silent = new Bench();
     const step = { waitFor: { event: 'tick', match: { json: '$.n', value: 2 }, timeout: 0.01 } };
-    assert.equal((await silent.play([step])).error?.code, 'wait_timeout');
-    const wrong = new Bench();
-    wrong.fleet.onOpen = (connection, namespace) => connection.deliver(namespace, 'tick', { n: 1 });
-    assert.equal((await wrong.play([step])).error?.code, 'failed_match');
+    for (const [events, code] of [
+      [[], 'wait_timeout'],
+      [[{ n: 1 }], 'failed_match'],
+    ] as const) {
+      const bench = new Bench();
+      bench.fleet.onOpen = (connection, namespace) => {
+        for (const one of events) connection.deliver(namespace, 'tick', one);
+      };
+      assert.equal((await bench.play([step])).error?.code, code);
+    }
   });
+});
 
-  it('keeps the newest of too many events and counts the others', async () => {
-    const bench = new Bench();
-    bench.fleet.onOpen = (connection, namespace) => {
-      for (let n = 0; n < 20; n++) connection.deliver(namespace, 'tick', { n });
-    };
-    const outcome = await bench.play([
-      { connect: true },
-      { waitFor: { event: 'tick', capture: { json: '$.n', as: 'n' } } },
-    ]);
-    assert.equal(outcome.vars.n, 4);
-    assert.equal(bench.counters['socketio.events_dropped'], 4);
-  });
+it('a variable names rooms from the step on that sets it', async () => {
+  const set = (context: { vars: Record<string, unknown> }, _: unknown, done: () => void) => {
+    context.vars.docs = ['a', 7, null];
+    done();
+  };
+  const bench = new Bench({}, { set });
+  bench.engine.config.roomsVariable = 'docs';
+  await bench.play([{ connect: true }, { think: 0 }, { function: 'set' }, { emit: ['x'] }]);
+  assert.deepEqual(bench.fleet.only.rooms, [
+    ['a', '7'],
+    ['a', '7'],
+  ]);
 });

@@ -32,7 +32,7 @@ export class PerMessageDeflate {
   /**
    * @param maxBytes of the message
    * @returns the message of which the payload is `bytes[start, end)`
-   * @throws ProtocolError; only `close` may be called afterwards
+   * @throws ProtocolError; it is of no use afterwards
    */
   inflate(bytes: Uint8Array, start: number, end: number, maxBytes: number): Buffer {
     // Not even an empty message has an empty payload; zlib would take the tail for something else.
@@ -53,12 +53,6 @@ export class PerMessageDeflate {
     const windowBytes = 2 ** Math.max(MIN_WINDOW_BITS, clientMaxWindowBits) - UNUSED_WINDOW_BYTES;
     if (!clientNoContextTakeover) this.#sent = lastOf(this.#sent, message, windowBytes);
     return payload.subarray(0, -TAIL.length);
-  }
-
-  /** Forgets the messages before. */
-  close(): void {
-    this.#received = NOTHING;
-    this.#sent = NOTHING;
   }
 }
 

@@ -5,33 +5,28 @@
 import type { ClientOptions, TransportState } from '../../client/client.ts';
 import type { Failure } from '../../client/failure.ts';
 import { Attempt } from '../attempt.ts';
-import type { PerMessageDeflate } from '../deflate/per-message-deflate.ts';
 import type { EngineIoPacket } from '../polling/payload.ts';
 import { PONG, Polling, type PollingListener } from '../polling/polling.ts';
 import { type PollingPlan, planPolling } from '../polling/polling-plan.ts';
 import type { Probe } from '../polling/probe.ts';
 import type { ConnectionPool } from '../pool.ts';
 import { engineIoError } from '../protocol-error.ts';
-import { encodeFrame, encodeMessage, OPCODE } from '../websocket/frames.ts';
-import { planUpgrade, type UpgradePlan, type WebSocketOptions } from '../websocket/handshake.ts';
+import { encodeFrame, OPCODE } from '../websocket/frames.ts';
+import { planUpgrade, type UpgradePlan } from '../websocket/handshake.ts';
 import { CLOSE_TIMEOUT_MS, WebSocketConnection } from '../websocket/websocket.ts';
+import { encodeMessages, frameOf, packetOf } from './encode.ts';
 import { readHandshake, targetOf } from './handshake.ts';
-
-type EngineIoOptions = WebSocketOptions & Pick<ClientOptions, 'path' | 'query' | 'transports'>;
 
 const PACKET = { close: 0x31, pong: 0x33, ping: 0x32, message: 0x34, upgrade: 0x35, noop: 0x36 } as const;
 const PONG_FRAME = encodeFrame(OPCODE.text, PONG);
 const UPGRADE = encodeFrame(OPCODE.text, '5');
 
 /** Computed once for all connections with the same options. */
-const upgradePlans = new WeakMap<EngineIoOptions, UpgradePlan>();
-const pollingPlans = new WeakMap<EngineIoOptions, PollingPlan>();
+const upgradePlans = new WeakMap<ClientOptions, UpgradePlan>();
+const pollingPlans = new WeakMap<ClientOptions, PollingPlan>();
 
-export abstract class EngineIoConnection<
-    Options extends EngineIoOptions = EngineIoOptions,
-    Common extends ConnectionPool = ConnectionPool,
-  >
-  extends WebSocketConnection<Options, Common>
+export abstract class EngineIoConnection<Common extends ConnectionPool>
+  extends WebSocketConnection<Common>
   implements PollingListener
 {
   /** Empty until the handshake. */
@@ -48,14 +43,12 @@ export abstract class EngineIoConnection<
   protected abstract onBinaryMessage(bytes: Buffer, start: number, end: number): void;
 
   /** The transport is WebSocket now, and was polling. @param tookUs since the handshake */
-  protected onTransportChanged(_tookUs: number): void {}
+  protected abstract onTransportChanged(tookUs: number): void;
   /** The transport stays polling, although the server has offered WebSocket. */
-  protected onTransportKept(_failure: Failure): void {}
+  protected abstract onTransportKept(failure: Failure): void;
 
   /** The messages to send before the end when `close()` ends the connection. */
-  protected lastMessages(): EngineIoPacket[] {
-    return [];
-  }
+  protected abstract lastMessages(): EngineIoPacket[];
 
   get transport(): TransportState {
     if (this.#polling !== undefined) return 'polling';
@@ -103,12 +96,6 @@ export abstract class EngineIoConnection<
       const { deflate } = this;
       this.write(deflate === undefined && frames !== undefined ? frames : encodeMessages(messages, deflate));
     } else for (const message of messages) polling.send(packetOf(message));
-  }
-
-  /** Answers that a server asks for: one that does not read them ends its connection. @throws ProtocolError */
-  protected answerWith(messages: readonly EngineIoPacket[]): void {
-    if (this.#polling === undefined) this.answer(encodeMessages(messages, this.deflate));
-    else this.sendMessages(messages);
   }
 
   override close(): void {
@@ -161,7 +148,7 @@ export abstract class EngineIoConnection<
     if (type === PACKET.message) this.onMessage(bytes, start + 1, end);
     else if (type === PACKET.ping) {
       this.pingDeadlineMs = this.shared.nowMs() + this.#pingEveryMs;
-      if (this.#polling === undefined) this.answer(PONG_FRAME);
+      if (this.#polling === undefined) this.write(PONG_FRAME);
       else this.#polling.send(PONG);
     } else if (type === PACKET.close) {
       if (this.#polling !== undefined) this.onWireClosed();
@@ -241,11 +228,11 @@ export abstract class EngineIoConnection<
   }
 }
 
-function beginsWithPolling({ transports }: EngineIoOptions): boolean {
+function beginsWithPolling({ transports }: ClientOptions): boolean {
   return transports[0] === 'polling';
 }
 
-function pollingPlanOf(options: EngineIoOptions): PollingPlan {
+function pollingPlanOf(options: ClientOptions): PollingPlan {
   let plan = pollingPlans.get(options);
   if (plan === undefined) {
     const targets = { polling: targetOf(options, 'polling'), websocket: targetOf(options, 'websocket') };
@@ -253,18 +240,4 @@ function pollingPlanOf(options: EngineIoOptions): PollingPlan {
     pollingPlans.set(options, plan);
   }
   return plan;
-}
-
-function packetOf(message: EngineIoPacket): EngineIoPacket {
-  return typeof message === 'string' ? `4${message}` : message;
-}
-
-function frameOf(packet: EngineIoPacket, deflate: PerMessageDeflate | undefined): Buffer {
-  return encodeMessage(typeof packet === 'string' ? OPCODE.text : OPCODE.binary, packet, deflate);
-}
-
-/** @returns a frame for each message, one after the other: text for a string, binary for bytes */
-export function encodeMessages(messages: readonly EngineIoPacket[], deflate?: PerMessageDeflate): Buffer {
-  const frames = messages.map((message) => frameOf(packetOf(message), deflate));
-  return frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames);
 }

@@ -14,7 +14,7 @@ const MAX_HEAD_BYTES = 16 * 1024;
 const MAX_LINE_BYTES = 1024;
 /** Of a refusal: more than is ever quoted. */
 const MAX_SAID_BYTES = 1024;
-const CHUNK_HEAD = /^[0-9a-f]+[^\n]*\n/i;
+const CHUNK_HEAD = /^([0-9a-f]+)[^\n]*\n/i;
 const TOO_MUCH = 'more bytes than the answer announced';
 const NO_BODY = Buffer.alloc(0);
 
@@ -246,13 +246,15 @@ function bodySizeOf(status: number, headers: ReadonlyMap<string, readonly string
 /** Why the server refuses. */
 export function refusalOf(answer: Answer): Failure {
   const { status, reason, headers } = answer.head;
-  const [[location], [retryAfter]] = [headers.get('location') ?? [], headers.get('retry-after') ?? []];
-  return httpFailure({ status, reason, location, retryAfter, body: saidIn(answer) });
+  const [location] = headers.get('location') ?? [];
+  return httpFailure({ status, reason, location, body: saidIn(answer) });
 }
 
 function saidIn({ head, body, start, end }: Answer): string {
-  const text = body.toString('utf8', start, end);
-  if (head.bodySize !== CHUNKED) return text.trim();
+  if (head.bodySize !== CHUNKED) return body.toString('utf8', start, end).trim();
   // The first chunk begins with its size.
-  return CHUNK_HEAD.test(text) ? text.replace(CHUNK_HEAD, '').trim() : '';
+  const [line, size] = CHUNK_HEAD.exec(body.toString('latin1', start, end)) ?? [];
+  if (line === undefined || size === undefined) return '';
+  const from = start + line.length;
+  return body.toString('utf8', from, Math.min(from + Number.parseInt(size, 16), end)).trim();
 }

@@ -4,11 +4,13 @@
  * nothing for the others. What it cannot read, such as keys with escapes, is left to the decoder.
  */
 import { crc32 } from 'node:zlib';
+import { EACH } from '../../../../protocol/json-path.ts';
 import type { Client, ClientSink, Copy } from '../../client/client.ts';
-import { type EventPlan, idIn } from '../../client/counted-event.ts';
-import { ackRequest, headOf, matches, skipHead } from '../socket-io/packet-head.ts';
+import { type EventPlan, idIn, otherIds } from '../../client/counted-event.ts';
+import { ackRequest, headOf, matches, namespaceOf, skipHead } from '../socket-io/packet-head.ts';
 import { JsonLocator, skipString } from './json-locator.ts';
 
+const SLASH = 0x2f;
 const QUOTE = 0x22;
 const CLOSE_BRACKET = 0x5d;
 /** From here on, comparing natively is cheaper. */
@@ -22,7 +24,9 @@ const MAX_MARKS = 8;
 /** What the copies of a broadcast have in common. */
 interface Marks {
   readonly id: string | number;
-  /** Up to the payload, or up to the end of the id. */
+  /** With the comma behind it; empty for the main one. */
+  readonly namespace: Buffer;
+  /** Up to the payload, or up to the end of id and room. */
   readonly prefix: Buffer;
 }
 
@@ -31,7 +35,10 @@ export class EventReader implements Copy {
   /** How the JSON of the event begins. */
   readonly head: Buffer;
   readonly #plan: EventPlan;
+  /** Where one copy has several values, all have to be found. */
+  readonly #isDecoded: boolean;
   readonly #id: JsonLocator;
+  readonly #room: JsonLocator | undefined;
   readonly #sentAt: JsonLocator | undefined;
   readonly #payload: JsonLocator | undefined;
   /** Of the copy that is being reported: its JSON, and its payload if that has been found. */
@@ -39,17 +46,19 @@ export class EventReader implements Copy {
   #start = 0;
   #end = 0;
   /** Of the previous copy, and of the broadcasts before. */
-  #marks: Marks = { id: '', prefix: NOTHING };
+  #marks: Marks = { id: '', namespace: NOTHING, prefix: NOTHING };
   readonly #recent: Marks[] = [];
   #oldest = 0;
   /** Of the previous copy whose payload followed in a message of its own. */
   #attached: AttachedCopy | undefined;
 
   constructor(plan: EventPlan) {
-    const { event, id, sentAt, payload } = plan;
+    const { event, id, room, sentAt, payload } = plan;
     this.#plan = plan;
+    this.#isDecoded = [id, room, sentAt].some((path) => path?.includes(EACH));
     this.head = headOf(event);
     this.#id = new JsonLocator(inPacket(id));
+    this.#room = room && new JsonLocator(inPacket(room));
     this.#sentAt = sentAt && new JsonLocator(inPacket(sentAt));
     this.#payload = payload && new JsonLocator(inPacket(payload));
   }
@@ -60,7 +69,7 @@ export class EventReader implements Copy {
    * @returns false if it is another event, or has to be decoded
    */
   report(sink: ClientSink, client: Client, bytes: Buffer, start: number, end: number, receivedAtUs: number): boolean {
-    if (!this.#read(bytes, skipHead(bytes, start, end), end)) return false;
+    if (!this.#read(bytes, start, skipHead(bytes, start, end), end)) return false;
     sink.onCopy(client, this.#marks.id, receivedAtUs, this);
     return true;
   }
@@ -74,7 +83,7 @@ export class EventReader implements Copy {
     // What asks to be acknowledged is left to the decoder, which knows when it is complete.
     if (this.#payload === undefined || ackRequest(bytes, start, end) !== undefined) return undefined;
     const json = skipHead(bytes, start, end);
-    if (!this.#read(bytes, json, end) || !matches(bytes, this.#payloadStart, end, PLACEHOLDER)) return undefined;
+    if (!this.#read(bytes, start, json, end) || !matches(bytes, this.#payloadStart, end, PLACEHOLDER)) return undefined;
     if (this.#attached?.id !== this.#marks.id) this.#attached = new AttachedCopy(this.#marks.id);
     return this.#attached;
   }
@@ -103,6 +112,11 @@ export class EventReader implements Copy {
     return parsed(this.#bytes, this.#sentAt.start, this.#sentAt.end);
   }
 
+  otherIds(): [path: string, id: string][] {
+    const packet = parsed(this.#bytes, this.#start, this.#end);
+    return Array.isArray(packet) ? otherIds(this.#plan, packet.slice(1)) : [];
+  }
+
   get #payloadStart(): number {
     return this.#start + this.#marks.prefix.length;
   }
@@ -113,9 +127,9 @@ export class EventReader implements Copy {
     return skipString(this.#bytes, this.#payloadStart, this.#end);
   }
 
-  #read(bytes: Buffer, json: number, end: number): boolean {
-    if (bytes[end - 1] !== CLOSE_BRACKET) return false;
-    const marks = this.#known(bytes, json, end) ?? this.#find(bytes, json, end);
+  #read(bytes: Buffer, start: number, json: number, end: number): boolean {
+    if (this.#isDecoded || bytes[end - 1] !== CLOSE_BRACKET) return false;
+    const marks = this.#known(bytes, start, json, end) ?? this.#find(bytes, start, json, end);
     if (marks === undefined) return false;
     this.#marks = marks;
     this.#bytes = bytes;
@@ -124,21 +138,26 @@ export class EventReader implements Copy {
     return true;
   }
 
-  #known(bytes: Buffer, json: number, end: number): Marks | undefined {
-    if (beginsWith(bytes, json, end, this.#marks.prefix)) return this.#marks;
-    for (const marks of this.#recent) if (beginsWith(bytes, json, end, marks.prefix)) return marks;
+  #known(bytes: Buffer, start: number, json: number, end: number): Marks | undefined {
+    if (hasMarks(bytes, start, json, end, this.#marks)) return this.#marks;
+    for (const marks of this.#recent) if (hasMarks(bytes, start, json, end, marks)) return marks;
     return undefined;
   }
 
   /** @returns undefined if the marks are not there */
-  #find(bytes: Buffer, json: number, end: number): Marks | undefined {
+  #find(bytes: Buffer, start: number, json: number, end: number): Marks | undefined {
     if (!matches(bytes, json, end, this.head) || !this.#id.find(bytes, json, end)) return undefined;
-    const { start, end: idEnd } = this.#id;
+    const { start: idStart, end: idEnd } = this.#id;
     if (this.#payload && !(this.#payload.find(bytes, json, end) && this.#payload.start > idEnd)) return undefined;
-    const id = idIn(this.#plan, parsed(bytes, start, idEnd));
+    if (this.#room && !this.#room.find(bytes, json, end)) return undefined;
+    const name = namespaceOf(bytes, start, end);
+    const room = this.#room && parsed(bytes, this.#room.start, this.#room.end);
+    const id = idIn(this.#plan, { namespace: name, id: parsed(bytes, idStart, idEnd), room });
     if (id === undefined) return undefined;
-    // With the byte behind the id, so that 12 is not taken for 1.
-    const marks = { id, prefix: Buffer.from(bytes.subarray(json, this.#payload?.start ?? idEnd + 1)) };
+    const namespace = name === '/' ? NOTHING : Buffer.from(`${name},`);
+    // With the byte behind it, so that 12 is not taken for 1.
+    const marksEnd = this.#payload?.start ?? Math.max(idEnd, this.#room?.end ?? 0) + 1;
+    const marks = { id, namespace, prefix: Buffer.from(bytes.subarray(json, marksEnd)) };
     this.#recent[this.#oldest] = marks;
     this.#oldest = (this.#oldest + 1) % MAX_MARKS;
     return marks;
@@ -175,6 +194,10 @@ export class AttachedCopy implements Copy {
   sentAt(): undefined {
     return undefined;
   }
+
+  otherIds(): [] {
+    return [];
+  }
 }
 
 /** In a packet, the name of the event stands before its arguments. */
@@ -189,6 +212,11 @@ function parsed(bytes: Buffer, start: number, end: number): unknown {
   } catch {
     return undefined;
   }
+}
+
+function hasMarks(bytes: Buffer, start: number, json: number, end: number, { namespace, prefix }: Marks): boolean {
+  if (namespace.length === 0 ? bytes[start] === SLASH : !matches(bytes, start, end, namespace)) return false;
+  return beginsWith(bytes, json, end, prefix);
 }
 
 function beginsWith(bytes: Buffer, start: number, end: number, prefix: Buffer): boolean {

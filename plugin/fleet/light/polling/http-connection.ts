@@ -2,12 +2,13 @@
 
 import { monotonicUs } from '../../../../protocol/clock/clock.ts';
 import { MAX_PAYLOAD_BYTES } from '../../../../protocol/connection.ts';
+import type { ClientOptions } from '../../client/client.ts';
 import { type Failure, networkFailure } from '../../client/failure.ts';
 import { type Answer, type AnswerHead, AnswerReader, type Expected, parseHead } from '../http/answer.ts';
 import type { ConnectionPool } from '../pool.ts';
 import { httpError } from '../protocol-error.ts';
 import type { Wire, WireListener } from '../sockets/wire.ts';
-import type { Destination, WebSocketOptions } from '../websocket/handshake.ts';
+import type { Destination } from '../websocket/handshake.ts';
 
 /** What the answer to a polling request is to be. */
 export const POLLING_ANSWER: Expected = { status: 200, error: httpError, readHead };
@@ -29,7 +30,6 @@ export interface HttpListener {
   onRequestFailed(failure: Failure): void;
   /** Reading the answer, or handling it, has thrown. */
   onReadError(error: unknown): void;
-  onTraffic(receivedBytes: number, sentBytes: number): void;
   /** More waits to be sent than may. */
   onOverflow(reason: string): void;
 }
@@ -40,7 +40,7 @@ export class HttpConnection implements WireListener {
   readonly #listener: HttpListener;
   readonly #shared: ConnectionPool;
   readonly #destination: Destination;
-  readonly #options: WebSocketOptions;
+  readonly #options: ClientOptions;
   readonly #answer: AnswerReader;
   #wire: Wire | undefined = undefined;
   #isConnected = false;
@@ -50,7 +50,7 @@ export class HttpConnection implements WireListener {
   #answered = 0;
   #error: NodeJS.ErrnoException | undefined = undefined;
 
-  constructor(listener: HttpListener, shared: ConnectionPool, destination: Destination, options: WebSocketOptions) {
+  constructor(listener: HttpListener, shared: ConnectionPool, destination: Destination, options: ClientOptions) {
     this.#listener = listener;
     this.#shared = shared;
     this.#destination = destination;
@@ -93,7 +93,6 @@ export class HttpConnection implements WireListener {
 
   feed(bytes: Buffer, start: number, end: number): void {
     this.#shared.receivedAtUs = monotonicUs();
-    this.#listener.onTraffic(end - start, 0);
     try {
       // A server can announce the end of an idle connection (408): whatever it says, nobody has asked.
       if (this.#request === undefined) this.destroy();
@@ -152,7 +151,6 @@ export class HttpConnection implements WireListener {
     const wire = this.#wire;
     if (wire === undefined) return;
     wire.write(bytes);
-    this.#listener.onTraffic(0, bytes.length);
     if (wire.writableLength > 0 && !this.#shared.buffers.sends(wire)) this.#listener.onOverflow('buffers full');
   }
 

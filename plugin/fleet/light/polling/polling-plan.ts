@@ -2,8 +2,6 @@
 import type { ClientOptions } from '../../client/client.ts';
 import { type Destination, destinationOf, headerLines, type UpgradePlan, upgradeHead } from '../websocket/handshake.ts';
 
-type Options = Pick<ClientOptions, 'url' | 'headers' | 'tls' | 'compression' | 'connectTimeoutMs' | 'localAddress'>;
-
 /** The same for all connections with the same options, so the caller should keep it for the next one. */
 export interface PollingPlan extends Destination {
   pollTarget: string;
@@ -25,9 +23,8 @@ const RADIX = 36;
  * @param targets of the requests, by transport: path and query, percent-encoded
  * @throws TypeError for an impossible URL, and for a header that HTTP does not allow
  */
-export function planPolling(options: Options, targets: { polling: string; websocket: string }): PollingPlan {
+export function planPolling(options: ClientOptions, targets: { polling: string; websocket: string }): PollingPlan {
   const cookie = Object.entries(options.headers).find(([name]) => name.toLowerCase() === 'cookie')?.[1] ?? '';
-  headerLines(options);
   return {
     ...destinationOf(options),
     pollTarget: targets.polling,

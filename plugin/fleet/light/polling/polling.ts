@@ -3,11 +3,11 @@
  * connections of its own, as a browser has them. Requests and bodies are those of socket.io-client 4.8, and so is the change
  * to WebSocket: probe, pause, and then the packet `5`.
  */
+import type { ClientOptions } from '../../client/client.ts';
 import type { Failure } from '../../client/failure.ts';
-import { MAX_UNSENT_BYTES } from '../../client/limits.ts';
 import { type Answer, refusalOf } from '../http/answer.ts';
 import type { ConnectionPool } from '../pool.ts';
-import type { WebSocketOptions } from '../websocket/handshake.ts';
+import { MAX_UNSENT_BYTES } from '../sockets/wire.ts';
 import { CookieJar } from './cookies.ts';
 import { HttpConnection, type HttpListener, type Purpose } from './http-connection.ts';
 import { countFitting, decodePayload, type EngineIoPacket, encodePayload, type PacketHandler } from './payload.ts';
@@ -38,7 +38,7 @@ export class Polling implements HttpListener, ProbeListener {
   readonly #cookies: CookieJar;
   readonly #shared: ConnectionPool;
   readonly #plan: PollingPlan;
-  readonly #options: WebSocketOptions;
+  readonly #options: ClientOptions;
   readonly #listener: PollingListener;
   #sessionId = '';
   #probe: Probe | undefined = undefined;
@@ -52,7 +52,7 @@ export class Polling implements HttpListener, ProbeListener {
   #unsent: EngineIoPacket[] = [];
   #unsentBytes = 0;
 
-  constructor(listener: PollingListener, shared: ConnectionPool, plan: PollingPlan, options: WebSocketOptions) {
+  constructor(listener: PollingListener, shared: ConnectionPool, plan: PollingPlan, options: ClientOptions) {
     this.#listener = listener;
     this.#shared = shared;
     this.#plan = plan;
@@ -141,10 +141,6 @@ export class Polling implements HttpListener, ProbeListener {
 
   onWireOpen(tlsResumed: boolean): void {
     this.#listener.onWireOpen(tlsResumed);
-  }
-
-  onTraffic(receivedBytes: number, sentBytes: number): void {
-    this.#listener.onTraffic(receivedBytes, sentBytes);
   }
 
   onOverflow(reason: string): void {

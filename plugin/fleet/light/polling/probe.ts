@@ -1,16 +1,16 @@
 /** The WebSocket that a polling session tries to upgrade to: it carries a ping and its pong, then the session takes it over. */
+import type { ClientOptions } from '../../client/client.ts';
 import type { Failure } from '../../client/failure.ts';
 import type { ConnectionPool } from '../pool.ts';
 import { engineIoError } from '../protocol-error.ts';
 import { encodeFrame, OPCODE } from '../websocket/frames.ts';
-import type { UpgradePlan, WebSocketOptions } from '../websocket/handshake.ts';
+import type { UpgradePlan } from '../websocket/handshake.ts';
 import { WebSocketConnection } from '../websocket/websocket.ts';
 
 export interface ProbeListener {
   /** The server has answered: the session can be moved. */
   onProbed(): void;
   onProbeFailed(failure: Failure): void;
-  onTraffic(receivedBytes: number, sentBytes: number): void;
 }
 
 const PING = encodeFrame(OPCODE.text, '2probe');
@@ -20,7 +20,7 @@ export class Probe extends WebSocketConnection {
   readonly #listener: ProbeListener;
   readonly #plan: UpgradePlan;
 
-  constructor(listener: ProbeListener, shared: ConnectionPool, plan: UpgradePlan, options: WebSocketOptions) {
+  constructor(listener: ProbeListener, shared: ConnectionPool, plan: UpgradePlan, options: ClientOptions) {
     super(options, shared);
     this.#listener = listener;
     this.#plan = plan;
@@ -60,8 +60,4 @@ export class Probe extends WebSocketConnection {
   /** It is never open: until it is taken over, every end is a failed attempt. */
   protected override onClosed(): void {}
   protected override onLeft(): void {}
-
-  override onTraffic(receivedBytes: number, sentBytes: number): void {
-    this.#listener.onTraffic(receivedBytes, sentBytes);
-  }
 }

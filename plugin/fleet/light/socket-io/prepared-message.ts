@@ -1,6 +1,6 @@
 /** A message that many connections send again and again: encoded once, and then only its acknowledgement id is written. */
 import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/repeated-message.ts';
-import { encodeMessages } from '../engine-io/engine-io.ts';
+import { encodeMessages } from '../engine-io/encode.ts';
 import type { EngineIoPacket } from '../polling/payload.ts';
 import { type PacketCodec, PacketType } from './codec.ts';
 

@@ -39,7 +39,7 @@ const ACK = 0x30 + PacketType.ACK;
 /** Of an event. */
 const ONE_ATTACHMENT = Buffer.from(`${PacketType.BINARY_EVENT}1-`);
 
-export abstract class SocketIoReader extends EngineIoConnection<ClientOptions, SocketIoShared> implements Client {
+export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> implements Client {
   slot: number;
   interest: Set<string> | undefined = undefined;
   // Replaced, never pushed to, like the arrays of the layer above.
@@ -142,15 +142,12 @@ export abstract class SocketIoReader extends EngineIoConnection<ClientOptions, S
     }
   }
 
-  /** Counts what nobody waits for, without decoding. */
+  /** Without decoding. */
   #isWanted(bytes: Uint8Array, start: number, end: number): boolean {
-    if (this.interest !== undefined) {
-      const name = eventName(bytes, start, end);
-      // A name that cannot be read in place needs the decoder.
-      if (name === undefined || this.interest.has(name)) return true;
-    }
-    this.sink.onIgnored(this);
-    return false;
+    if (this.interest === undefined) return false;
+    const name = eventName(bytes, start, end);
+    // A name that cannot be read in place needs the decoder.
+    return name === undefined || this.interest.has(name);
   }
 
   /** @param isReported as the counted event, which is wanted as any other as well */

@@ -9,7 +9,6 @@ import type { Attempt } from '../attempt.ts';
 import type { EngineIoPacket } from '../polling/payload.ts';
 import { socketIoError } from '../protocol-error.ts';
 import { type Packet, PacketType } from './codec.ts';
-import { encodeRequest } from './namespace-request.ts';
 import { preparedOf } from './prepared-message.ts';
 import { SocketIoReader } from './reader.ts';
 
@@ -78,10 +77,6 @@ export class SocketIoConnection extends SocketIoReader {
     this.sink.onClosed(this, 'io client disconnect', undefined);
   }
 
-  override onTraffic(receivedBytes: number, sentBytes: number): void {
-    this.sink.onTraffic(receivedBytes, sentBytes);
-  }
-
   protected override onOverdue(): void {
     const overdue = this.#pending;
     this.#pending = NO_NAMESPACES;
@@ -91,14 +86,9 @@ export class SocketIoConnection extends SocketIoReader {
   #request(nsp: string): void {
     const { codec } = this.shared;
     const { auth } = this.options;
-    const session = this.sessionOf(nsp);
-    if (session) {
-      const { pid, offset } = session;
-      this.sendMessages(codec.encode({ type: PacketType.CONNECT, nsp, data: { pid, offset, ...auth } }));
-      return;
-    }
-    const { messages, frames } = encodeRequest(codec, nsp, auth);
-    this.sendMessages(messages, frames);
+    const { pid, offset } = this.sessionOf(nsp) ?? {};
+    const data = pid === undefined ? auth : { pid, offset, ...auth };
+    this.sendMessages(codec.encode({ type: PacketType.CONNECT, nsp, data }));
   }
 
   protected override onDecoded({ type, nsp, data, id }: Packet, isReported: boolean): void {
@@ -125,8 +115,8 @@ export class SocketIoConnection extends SocketIoReader {
     const isWanted = this.interest?.has(event) === true;
     const { counted, receivedAtUs } = this.shared;
     if (event === counted.event) {
-      if (!isReported) reportCopy(counted, this.sink, this, args, receivedAtUs);
-    } else if (!isWanted) this.sink.onIgnored(this);
+      if (!isReported) reportCopy(counted, this.sink, this, { namespace, args, atUs: receivedAtUs });
+    }
     if (isWanted && this.isReading) this.sink.onEvent(this, namespace, event, args);
   }
 
@@ -136,7 +126,7 @@ export class SocketIoConnection extends SocketIoReader {
     if (request === undefined || acknowledge === undefined || this.state !== 'open') return;
     const { namespace: nsp, id } = request;
     if (this.#connected.includes(nsp)) {
-      this.answerWith(this.shared.codec.encode({ type: PacketType.ACK, nsp, id, data: acknowledge }));
+      this.sendMessages(this.shared.codec.encode({ type: PacketType.ACK, nsp, id, data: acknowledge }));
     }
   }
 

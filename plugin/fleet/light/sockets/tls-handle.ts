@@ -1,30 +1,26 @@
 /**
  * TLS over another wire, on Node's own handle for it. Node's sockets let that handle read from TCP by itself, into a
  * buffer of its own for each connection (docs/benchmarks.md has what that costs); here all connections share one. The
- * handle is not Node's public API, so callers check `hasTlsHandles` first, and fall back to tls.connect.
+ * handle is not Node's public API.
  */
 import { checkServerIdentity } from 'node:tls';
-import { bindings, type ErrorNumber, type Request, systemError } from './tcp-handle.ts';
-import { type Below, type TlsStream, tlsBindings } from './tls-bindings.ts';
+import { bindings, type ErrorNumber, systemError } from './tcp-handle.ts';
+import { type Below, onWritten, openTls, type TlsOwner, type TlsStream, tlsBindings } from './tls-bindings.ts';
 import { ALPN, type TlsContext } from './tls-context.ts';
 import type { Wire, WireListener } from './wire.ts';
 
-/** Whose callbacks they call. */
-type Owned<T> = T & { wire: TlsHandle };
 type DialCarrier = (listener: WireListener) => Wire;
 
 /** As on the wire: each name after its length. */
 const ALPN_PROTOCOLS = Buffer.concat(ALPN.map((name) => Buffer.from([name.length, ...Buffer.from(name)])));
 /** One for all connections of the process: each chunk is read to its end before the next one can arrive. */
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
-/** Whether this version of Node still has the internals. */
-export const hasTlsHandles = tlsBindings !== undefined;
 
 /**
  * @param name to check the certificate for
  * @param servername for SNI; undefined for an address
  * @param dialCarrier connects the wire below
- * @throws what `dialCarrier` throws
+ * @throws where this version of Node lacks the internals, and what `dialCarrier` throws
  */
 export function dialTlsHandle(
   listener: WireListener,
@@ -33,12 +29,13 @@ export function dialTlsHandle(
   context: TlsContext,
   dialCarrier: DialCarrier,
 ): Wire {
+  if (tlsBindings === undefined) throw new Error('this version of Node has no TLS handles');
   const handle = new TlsHandle(listener, name, servername, context);
   handle.connect(dialCarrier);
   return handle;
 }
 
-class TlsHandle implements Wire, WireListener {
+class TlsHandle implements Wire, WireListener, TlsOwner {
   listener: WireListener | undefined;
   readonly #name: string;
   readonly #servername: string | undefined;
@@ -72,11 +69,9 @@ class TlsHandle implements Wire, WireListener {
   /** TCP is connected. */
   onWireOpen(): void {
     this.listener?.onTcpOpen();
-    if (this.listener === undefined || tlsBindings === undefined) return;
+    if (this.listener === undefined) return;
     const { secureContext, rejectUnauthorized, sessions } = this.#context;
-    const below = Object.assign(new tlsBindings.JSStream(), BELOW, { wire: this });
-    const stream = tlsBindings.wrap(below, secureContext.context, false, false);
-    Object.assign(stream, EVENTS, { wire: this });
+    const { below, stream } = openTls(this, secureContext);
     this.#below = below;
     this.#stream = stream;
     stream.setVerifyMode(true, rejectUnauthorized);
@@ -84,7 +79,6 @@ class TlsHandle implements Wire, WireListener {
     if (this.#servername !== undefined) stream.setServername(this.#servername);
     if (sessions) {
       const session = sessions.get(this.#name);
-      stream.onnewsession = onNewSession;
       stream.enableSessionCallbacks();
       if (session) stream.setSession(session);
     }
@@ -184,7 +178,7 @@ class TlsHandle implements Wire, WireListener {
   #shutDown(): void {
     if (bindings === undefined) return;
     const request = new bindings.ShutdownWrap();
-    request.oncomplete = ignore;
+    request.oncomplete = () => {};
     this.#stream?.shutdown(request);
   }
 
@@ -220,53 +214,6 @@ class TlsHandle implements Wire, WireListener {
     listener.onWireClosed();
   }
 }
-
-const BELOW = {
-  isClosing: () => false,
-  onreadstart: () => 0,
-  onreadstop: () => 0,
-  onwrite(this: Owned<Below>, request: unknown, chunks: Uint8Array[]): ErrorNumber {
-    this.wire.send(chunks);
-    process.nextTick(finishWrite, this, request);
-    return 0;
-  },
-  onshutdown(this: Owned<Below>, request: unknown): ErrorNumber {
-    this.wire.sendEnd();
-    process.nextTick(finishShutdown, this, request);
-    return 0;
-  },
-};
-
-const EVENTS = {
-  onread(this: Owned<TlsStream>): void {
-    if (bindings) this.wire.read(bindings.streamBaseState[bindings.kReadBytesOrError] ?? 0);
-  },
-  onhandshakestart: ignore,
-  onhandshakedone(this: Owned<TlsStream>): void {
-    this.wire.handshakeDone(this);
-  },
-  onerror(this: Owned<TlsStream>, error: NodeJS.ErrnoException): void {
-    this.wire.endWith(error);
-  },
-};
-
-function finishWrite(below: Below, request: unknown): void {
-  below.finishWrite(request, 0);
-}
-
-function finishShutdown(below: Below, request: unknown): void {
-  below.finishShutdown(request, 0);
-}
-
-function onNewSession(this: Owned<TlsStream>, _sessionId: Buffer, session: Buffer): void {
-  this.wire.keepSession(session);
-}
-
-function onWritten(this: Request, status: ErrorNumber): void {
-  (this as Owned<Request>).wire.written(status);
-}
-
-function ignore(): void {}
 
 /** The error that tls.connect has for it. */
 function disconnected(): NodeJS.ErrnoException {

@@ -1,5 +1,8 @@
 /** The interface between a connection and its socket. */
 
+/** A connection whose server leaves more than this unread ends when it is to send the next message, of whatever size. */
+export const MAX_UNSENT_BYTES = 16 * 1024 ** 2;
+
 /** The part of a net.Socket that is needed. */
 export interface Wire {
   /** Can be replaced: another reader then takes over. */

@@ -134,7 +134,6 @@ export class FrameDecoder {
     this.#message?.release();
     this.#partial = undefined;
     this.#message = undefined;
-    this.deflate?.close();
     this.deflate = undefined;
   }
 }

@@ -1,4 +1,4 @@
-/** The HTTP side of a WebSocket: the upgrade request, and the server's answer to it. */
+/** The request for a WebSocket. */
 import { hash, randomBytes } from 'node:crypto';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
@@ -17,12 +17,6 @@ const OWN_HEADERS = new Set([
   'sec-websocket-key',
   'sec-websocket-extensions',
 ]);
-
-/** The options of a connection that concern WebSocket. */
-export type WebSocketOptions = Pick<
-  ClientOptions,
-  'url' | 'headers' | 'tls' | 'compression' | 'connectTimeoutMs' | 'maxPayloadBytes' | 'localAddress' | 'localPort'
->;
 
 interface Endpoint {
   secure: boolean;
@@ -87,7 +81,7 @@ export interface UpgradePlan extends Destination {
  * @param target of the request: path and query, percent-encoded
  * @throws TypeError for an impossible URL, and for a header that HTTP does not allow
  */
-export function planUpgrade(options: WebSocketOptions, target: string): UpgradePlan {
+export function planUpgrade(options: ClientOptions, target: string): UpgradePlan {
   const compression = options.compression ?? false;
   return {
     ...destinationOf(options),
@@ -97,7 +91,7 @@ export function planUpgrade(options: WebSocketOptions, target: string): UpgradeP
 }
 
 /** @throws TypeError for an impossible URL */
-export function destinationOf({ url, localAddress }: WebSocketOptions): Destination {
+export function destinationOf({ url, localAddress }: ClientOptions): Destination {
   const endpoint = endpointOf(url);
   // From an address of 127.0.0.0/8, it can be no other.
   if (endpoint.host === 'localhost' && localAddress?.startsWith('127.')) endpoint.host = '127.0.0.1';
@@ -123,16 +117,15 @@ export function upgradeRequest({ requestHead }: UpgradePlan, key: string): Buffe
  * @returns the user's headers and `Host`, each line with a line break before it
  * @throws TypeError for a header that HTTP does not allow
  */
-export function headerLines({ headers, url }: WebSocketOptions, except: string[] = []): string {
+export function headerLines({ headers, url }: ClientOptions, except: string[] = []): string {
   const lines: string[] = [];
   let hasHost = false;
   for (const [name, value] of Object.entries(headers)) {
-    const lower = name.toLowerCase();
-    if (OWN_HEADERS.has(lower) || except.includes(lower)) continue;
     validateHeaderName(name);
     validateHeaderValue(name, value);
+    const lower = name.toLowerCase();
     if (lower === 'host') hasHost = true;
-    lines.push(`\r\n${name}: ${value}`);
+    if (!OWN_HEADERS.has(lower) && !except.includes(lower)) lines.push(`\r\n${name}: ${value}`);
   }
   if (!hasHost) lines.push(`\r\nHost: ${new URL(url).host}`);
   return lines.join('');

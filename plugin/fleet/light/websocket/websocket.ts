@@ -6,33 +6,29 @@
 
 import { monotonicUs } from '../../../../protocol/clock/clock.ts';
 import { MAX_PAYLOAD_BYTES } from '../../../../protocol/connection.ts';
-import { BODY_TIMEOUT_MS, type Failure, networkFailure } from '../../client/failure.ts';
-import { MAX_UNSENT_BYTES } from '../../client/limits.ts';
+import type { ClientOptions } from '../../client/client.ts';
+import { type Failure, networkFailure } from '../../client/failure.ts';
 import { Attempt } from '../attempt.ts';
 import { PerMessageDeflate } from '../deflate/per-message-deflate.ts';
 import { refusalOf } from '../http/answer.ts';
 import type { ConnectionPool, Watched } from '../pool.ts';
-import { protocolError, refused, webSocketError } from '../protocol-error.ts';
-import type { Wire, WireListener } from '../sockets/wire.ts';
+import { protocolError, refused } from '../protocol-error.ts';
+import { MAX_UNSENT_BYTES, type Wire, type WireListener } from '../sockets/wire.ts';
 import { closeCode, encodeClose, encodeFrame, FrameDecoder, type FrameHandler, OPCODE } from './frames.ts';
-import { grantIn, type UpgradePlan, type WebSocketOptions } from './handshake.ts';
+import { grantIn, type UpgradePlan } from './handshake.ts';
 
 /** The server's time to answer a close frame, before the TCP connection is dropped. */
 export const CLOSE_TIMEOUT_MS = 5000;
-/** An honest server has one ping under way, and reads acknowledgements as fast as it asks for them. */
-const MAX_UNREAD_ANSWERS = 1000;
 
 /** `leaving`: the end is reported, but the server has yet to end the TCP connection. */
 type State = 'idle' | 'connecting' | 'open' | 'closing' | 'leaving' | 'gone';
 
-export abstract class WebSocketConnection<
-  Options extends WebSocketOptions = WebSocketOptions,
-  Common extends ConnectionPool = ConnectionPool,
-> implements FrameHandler, WireListener, Watched
+export abstract class WebSocketConnection<Common extends ConnectionPool = ConnectionPool>
+  implements FrameHandler, WireListener, Watched
 {
   deadlineMs = 0;
   pingDeadlineMs = 0;
-  protected readonly options: Options;
+  protected readonly options: ClientOptions;
   protected readonly shared: Common;
   /** `open` from `opened()` on. */
   protected state: State = 'idle';
@@ -40,10 +36,8 @@ export abstract class WebSocketConnection<
   protected attempt: Attempt | undefined = undefined;
   #wire: Wire | undefined = undefined;
   #frames: FrameDecoder;
-  /** Since the wire last had nothing left to send. */
-  #unreadAnswers = 0;
 
-  constructor(options: Options, shared: Common) {
+  constructor(options: ClientOptions, shared: Common) {
     this.options = options;
     this.shared = shared;
     this.#frames = new FrameDecoder(shared.buffers);
@@ -62,8 +56,6 @@ export abstract class WebSocketConnection<
   protected abstract onClosed(reason: string): void;
   /** The end that `close()` asked for. */
   protected abstract onLeft(): void;
-  /** Bytes on the wire. */
-  abstract onTraffic(receivedBytes: number, sentBytes: number): void;
 
   /** A layer above has called `setDeadline()` on an open connection, and the deadline has passed. */
   protected onOverdue(): void {}
@@ -130,13 +122,13 @@ export abstract class WebSocketConnection<
 
   /** Needs no handling on an open connection: `onWireClosed` follows. */
   onWireError(error: NodeJS.ErrnoException): void {
-    this.#failAttempt(networkFailure(error));
+    this.fail(networkFailure(error));
   }
 
   onWireClosed(): void {
     const { state } = this;
     if (state === 'connecting') {
-      this.#failAttempt({ cause: 'closed', message: 'the server closed the connection while it was being set up' });
+      this.fail({ cause: 'closed', message: 'the server closed the connection while it was being set up' });
     }
     this.destroy();
     if (state === 'open') this.onClosed('transport close');
@@ -148,7 +140,7 @@ export abstract class WebSocketConnection<
     if (this.state === 'connecting') {
       const stage = this.attempt?.stage ?? 'tcp';
       const message = `no answer within ${this.options.connectTimeoutMs} ms (${stage})`;
-      this.#failAttempt({ cause: `timeout_${stage}`, message });
+      this.fail({ cause: `timeout_${stage}`, message });
     } else if (this.state === 'open') this.onOverdue();
     else this.onWireClosed();
   }
@@ -160,7 +152,6 @@ export abstract class WebSocketConnection<
 
   feed(bytes: Buffer, start: number, end: number): void {
     this.shared.receivedAtUs = monotonicUs();
-    this.onTraffic(end - start, 0);
     try {
       const { attempt } = this;
       if (attempt?.stage === 'upgrade' && attempt.answer !== undefined) this.#readAnswer(attempt, bytes, start, end);
@@ -171,12 +162,9 @@ export abstract class WebSocketConnection<
   }
 
   #readAnswer({ answer: reader, offersCompression }: Attempt, bytes: Buffer, start: number, end: number): void {
-    const answer = reader?.read(bytes, start, end, 0);
-    if (answer === undefined) {
-      // What a server says of its refusal can come a little after the refusal itself.
-      if (reader?.refusal) this.setDeadline(Math.min(BODY_TIMEOUT_MS, this.deadlineMs - this.shared.nowMs()));
-      return;
-    }
+    // Of a refusal, what has come with the head is enough.
+    const answer = reader?.read(bytes, start, end, 0) ?? reader?.refusal;
+    if (answer === undefined) return;
     if (answer.head.status !== 101) throw refused(refusalOf(answer));
     const grant = grantIn(answer.head, offersCompression);
     if (grant !== undefined) this.#frames.deflate = new PerMessageDeflate(grant);
@@ -219,7 +207,7 @@ export abstract class WebSocketConnection<
     if (opcode === OPCODE.close) this.#onCloseFrame(bytes, start, end);
     else if (this.state === 'closing') return true;
     else if (opcode === OPCODE.text) this.onText(bytes, start, end);
-    else if (opcode === OPCODE.ping) this.answer(encodeFrame(OPCODE.pong, bytes.subarray(start, end)));
+    else if (opcode === OPCODE.ping) this.write(encodeFrame(OPCODE.pong, bytes.subarray(start, end)));
     else if (opcode === OPCODE.binary) this.onBinary(bytes, start, end);
     return this.isReading;
   }
@@ -233,14 +221,6 @@ export abstract class WebSocketConnection<
     else this.#wire?.end();
   }
 
-  /** @throws ProtocolError if the server does not read its answers: they would pile up here */
-  protected answer(frames: Uint8Array): void {
-    const unsent = this.#wire?.writableLength ?? 0;
-    this.#unreadAnswers = unsent > 0 ? this.#unreadAnswers + 1 : 0;
-    if (this.#unreadAnswers > MAX_UNREAD_ANSWERS) throw webSocketError('the server asks and does not read the answers');
-    this.write(frames);
-  }
-
   /** @param frames whole ones, as `encodeFrame` makes them */
   protected write(frames: Uint8Array): void {
     const wire = this.#wire;
@@ -250,7 +230,6 @@ export abstract class WebSocketConnection<
       return;
     }
     wire.write(frames);
-    this.onTraffic(0, frames.length);
     if (wire.writableLength > 0 && !this.shared.buffers.sends(wire)) this.overflow('buffers full');
   }
 
@@ -264,13 +243,6 @@ export abstract class WebSocketConnection<
       else if (state === 'open') this.onClosed(reason);
       else this.onLeft();
     });
-  }
-
-  /** From outside: of an attempt that the server has refused, the refusal is the cause. */
-  #failAttempt(failure: Failure): void {
-    const refusal = this.attempt?.answer?.refusal;
-    if (refusal === undefined) this.fail(failure);
-    else this.onReadError(refused(refusalOf(refusal)));
   }
 
   /** The attempt is over. */
@@ -288,12 +260,10 @@ export abstract class WebSocketConnection<
 
   /** Sends a close frame and gives the server limited time to end the TCP connection. Reports nothing. */
   protected depart(code?: number): void {
-    const frame = encodeClose(code);
     this.state = 'leaving';
     this.discard();
     this.pingDeadlineMs = 0;
-    this.#wire?.end(frame);
-    this.onTraffic(0, frame.length);
+    this.#wire?.end(encodeClose(code));
     this.setDeadline(CLOSE_TIMEOUT_MS);
   }
 

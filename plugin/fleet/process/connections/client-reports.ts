@@ -60,7 +60,7 @@ export class ClientReports implements ClientSink {
     // Since the connection was asked for: the time of one that comes back is that of its absence.
     connecting.opened(timings, nowUs, nowUs - connection.attemptingSinceUs);
     connection.attemptingSinceUs = 0;
-    acknowledgements.connected(client);
+    acknowledgements.connected(client, connection);
   }
 
   onUpgraded(client: Client, tookUs: number): void {
@@ -119,15 +119,10 @@ export class ClientReports implements ClientSink {
 
   onEvent(client: Client, namespace: string, event: string, args: unknown[]): void {
     const connection = this.#held.ofClient(client);
-    const mode = connection?.listening?.put(namespace, event, args) ?? 'drop';
-    if (mode === 'drop') this.#parts.counts.ignoredEvents++;
-    else if (mode === 'take' && connection) {
+    const mode = connection?.listening?.put(namespace, event, args);
+    if (mode === 'take' && connection) {
       this.#parts.answer({ op: 'event', id: connection.id, namespace, event, args });
     }
-  }
-
-  onIgnored(): void {
-    this.#parts.counts.ignoredEvents++;
   }
 
   onAck(client: Client, _namespace: string, ackId: number, args: unknown[]): void {
@@ -160,10 +155,5 @@ export class ClientReports implements ClientSink {
     this.#parts.connecting.ended(monotonicUs());
     this.#held.drop(connection, reason);
     this.#parts.answer({ op: 'closed', id: connection.id, reason, ...(returns && { returns: true as const }) });
-  }
-
-  onTraffic(receivedBytes: number, sentBytes: number): void {
-    this.#parts.counts.receivedBytes += receivedBytes;
-    this.#parts.counts.sentBytes += sentBytes;
   }
 }

@@ -5,7 +5,6 @@ import type { ClientOptions, ClientSink } from '../../client/client.ts';
 import type { FleetCommand } from '../../messages.ts';
 import { RoomShare } from '../ledger/room-share.ts';
 import type { Parts } from '../parts.ts';
-import { TimerWheel } from '../timer-wheel.ts';
 import type { Connection, EmitCommand } from './connection.ts';
 import type { HeldConnections } from './held-connections.ts';
 import { Listening } from './listening.ts';
@@ -15,8 +14,6 @@ import { optionsInTurn } from './source-ports.ts';
 export type ConnectionCommand = Extract<FleetCommand, { id: number }>;
 type Command<Op extends ConnectionCommand['op']> = Extract<ConnectionCommand, { op: Op }>;
 
-/** An opening that is less far ahead is done at once. */
-const MIN_AHEAD_MS = 10;
 const NOT_CONNECTED = { cause: 'closed', message: 'the connection has ended' } as const;
 
 export class ConnectionCommands {
@@ -28,9 +25,6 @@ export class ConnectionCommands {
   readonly #rooms: RoomShare | undefined;
   /** Sent again by a connection that comes back. */
   readonly #joinEvent: string | undefined;
-  /** By connection, the commands of those whose time to open has not come. */
-  readonly #early = new Map<number, ConnectionCommand[]>();
-  readonly #wheel = new TimerWheel<number>((id) => this.#release(id));
 
   /** @param sink where clients report */
   constructor(parts: Parts, held: HeldConnections, sink: ClientSink) {
@@ -44,35 +38,10 @@ export class ConnectionCommands {
     this.#joinEvent = ownEvent ? ownEvent.join : EVENTS.joinRoom;
   }
 
-  /**
-   * Executes a command, when the time of its connection has come. The engine sends a batch ahead of time, with a delay for
-   * each connection, so that it need not wake for every one.
-   */
   run(command: ConnectionCommand): void {
-    const early = this.#early.get(command.id);
-    if (early && command.op === 'close') {
-      this.#early.delete(command.id);
-      for (const one of early) {
-        if (one.op === 'open') this.#await(one);
-        else if (one.op === 'emit') this.#held.failEmit(one, NOT_CONNECTED);
-      }
-      this.#close(command);
-    } else if (early) early.push(command);
-    else if (command.op === 'open' && (command.afterMs ?? 0) >= MIN_AHEAD_MS) {
-      this.#early.set(command.id, [command]);
-      this.#wheel.add(command.id, command.afterMs ?? 0);
-    } else this.#execute(command);
-  }
-
-  #release(id: number): void {
-    const commands = this.#early.get(id) ?? [];
-    this.#early.delete(id);
-    for (const command of commands) this.#execute(command);
-  }
-
-  #execute(command: ConnectionCommand): void {
     if (command.op === 'open') this.#open(command);
     else if (command.op === 'emit') this.emit(command);
+    else if (command.op === 'enter') this.#enter(command);
     else if (command.op === 'repeat') this.#repeat(command);
     else if (command.op === 'listen') this.#listen(command);
     else this.#close(command);
@@ -141,6 +110,13 @@ export class ConnectionCommands {
     }
   }
 
+  #enter({ id, rooms }: Command<'enter'>): void {
+    const connection = this.#held.find(id);
+    if (!connection) return;
+    connection.rooms = rooms;
+    if (connection.client && connection.open) this.#parts.acknowledgements.connected(connection.client, connection);
+  }
+
   #repeat({ id, key, message }: Command<'repeat'>): void {
     const connection = this.#held.find(id);
     const { messages } = this.#parts;
@@ -175,11 +151,5 @@ export class ConnectionCommands {
       client.destroy();
       this.#held.leave(connection);
     }
-  }
-
-  /** Forgets what waits for its time. */
-  close(): void {
-    this.#wheel.close();
-    this.#early.clear();
   }
 }

@@ -44,10 +44,8 @@ export interface Absence {
   slot: number;
   /** The transport is open again. */
   isBack: boolean;
-  /** The session of a namespace was restored. */
-  isRecovered: boolean;
-  /** The ledger has it as a new connection. */
-  isRenewed: boolean;
+  /** Namespaces whose sessions were restored. */
+  restored: readonly string[];
 }
 
 // Every held connection has such lists, nearly always the same. They are replaced, never pushed to: V8 allocates room for 16
@@ -56,9 +54,6 @@ const NONE_PENDING: readonly PendingNamespace[] = [];
 const NO_EMITS: readonly EmitCommand[] = [];
 const NO_JOINS: readonly Join[] = [];
 const NO_NAMESPACES: readonly string[] = [];
-const single = new Map<string, readonly string[]>();
-/** Of the connection before: the engine sends the same payload, as one object, for a batch of connections. */
-let lastJoins: readonly [Join] | undefined;
 
 export class Connection {
   readonly id: number;
@@ -79,8 +74,11 @@ export class Connection {
   /** The `close` command, once there is one. */
   closeRequestId: number | undefined = undefined;
   overrides: Partial<ClientOptions> | undefined = undefined;
+  /** Of an own event, that its virtual user has named. */
+  rooms: readonly string[] | undefined = undefined;
   /** What it sends again and again. */
   senders: SendingConnection['senders'] = NO_SENDERS;
+  unanswered: SendingConnection['unanswered'] = undefined;
   /** Undefined if nobody wants any event. */
   listening: Listening | undefined = undefined;
   /** Undefined unless the run reconnects. */
@@ -123,11 +121,7 @@ export class Connection {
   keepNamespace(namespace: string): void {
     const { home } = this;
     if (!home || home.namespaces.includes(namespace)) return;
-    if (home.namespaces.length > 0) home.namespaces = [...home.namespaces, namespace];
-    else {
-      home.namespaces = single.get(namespace) ?? [namespace];
-      single.set(namespace, home.namespaces);
-    }
+    home.namespaces = home.namespaces.concat(namespace);
   }
 
   forgetNamespace(namespace: string): void {
@@ -135,15 +129,7 @@ export class Connection {
   }
 
   keepJoin({ namespace, event, args }: Join): void {
-    const { home } = this;
-    if (!home) return;
-    const [last] = lastJoins ?? [];
-    if (home.joins.length > 0) home.joins = [...home.joins, { namespace, event, args }];
-    else {
-      const isSame = last?.namespace === namespace && last.event === event && last.args === args;
-      lastJoins = isSame && lastJoins ? lastJoins : [{ namespace, event, args }];
-      home.joins = lastJoins;
-    }
+    if (this.home) this.home.joins = this.home.joins.concat({ namespace, event, args });
   }
 }
 

@@ -13,17 +13,13 @@ export class HeldConnections {
   fault: FaultAccount | undefined;
   readonly #parts: Parts;
   readonly #reconnects: boolean;
-  /** Nobody asks for connections that have left, so that only those that exist take memory. */
-  readonly #reusesSlots: boolean;
   readonly #byId = new Map<number, Connection>();
-  readonly #bySlot: (Connection | undefined)[] = [];
-  readonly #free: number[] = [];
+  readonly #bySlot = new Map<number, Connection>();
+  #nextSlot = 0;
 
   constructor(parts: Parts, calls: ReturnsCalls) {
     this.#parts = parts;
     this.#reconnects = parts.settings.reconnection !== undefined;
-    // Those that come back have the slots that they had.
-    this.#reusesSlots = !parts.ledger.remembers && !this.#reconnects;
     this.returns = new Returns(parts, this, calls);
   }
 
@@ -42,20 +38,19 @@ export class HeldConnections {
 
   /** @returns undefined once the client has been dropped */
   ofClient(client: Client): Connection | undefined {
-    const connection = this.#bySlot[client.slot];
-    // A client that was dropped may still report, when another one has its slot.
+    const connection = this.#bySlot.get(client.slot);
+    // A client that was dropped may still report, when the next one of its connection has its slot.
     return connection?.client === client ? connection : undefined;
   }
 
-  /** @returns the slot of the connection's next client: a free one, or the one that it had before */
-  assignSlot(connection: Connection, slot = this.#free.pop() ?? this.#bySlot.length): number {
-    this.#bySlot[slot] = connection;
+  /** @returns the slot of the connection's next client: a new one, or the one that it had before */
+  assignSlot(connection: Connection, slot = this.#nextSlot++): number {
+    this.#bySlot.set(slot, connection);
     return slot;
   }
 
   releaseSlot({ slot }: Client): void {
-    this.#bySlot[slot] = undefined;
-    if (this.#reusesSlots) this.#free.push(slot);
+    this.#bySlot.delete(slot);
   }
 
   /** @returns the connections that were open */
@@ -87,21 +82,20 @@ export class HeldConnections {
   drop(connection: Connection, reason: string): void {
     const { client } = connection;
     if (!client) return;
-    const { acknowledgements, messages, ledger, counts } = this.#parts;
+    const { acknowledgements, messages, counts } = this.#parts;
     acknowledgements.left(client, reason);
     messages.disconnected(connection);
     this.releaseSlot(client);
-    if (this.#reusesSlots) ledger.members.forget(client.slot);
     counts.dropped(connection);
     connection.client = undefined;
     connection.open = false;
   }
 
   /** An attempt to open it has failed. */
-  endAttempt(connection: Connection, { message, retryAfterMs }: Failure): void {
+  endAttempt(connection: Connection, { message }: Failure): void {
     this.drop(connection, message);
     if (connection.closeRequestId !== undefined) this.leave(connection, message);
-    else this.returns.failed(connection, retryAfterMs);
+    else this.returns.failed(connection);
   }
 
   /** As its virtual user has asked for. */

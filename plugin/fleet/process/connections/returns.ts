@@ -8,7 +8,6 @@ import type { ReturnCounts } from '../../../../protocol/link/snapshot.ts';
 import { retryDelayMs } from '../../backoff.ts';
 import type { Client } from '../../client/client.ts';
 import type { Parts } from '../parts.ts';
-import { TimerWheel } from '../timer-wheel.ts';
 import { type Absence, type Connection, type EmitCommand, without } from './connection.ts';
 
 /** Socket.IO's reason for a connection that the server itself ended: socket.io-client does not come back then. */
@@ -30,7 +29,7 @@ export class Returns {
   readonly #parts: Parts;
   readonly #held: Slots;
   readonly #calls: ReturnsCalls;
-  readonly #wheel = new TimerWheel<[Connection, Absence]>((waiting) => this.#try(...waiting));
+  #isClosed = false;
   readonly #awayUs = createHistogram();
   readonly #counts = { dropped: 0, away: 0, returned: 0, recovered: 0, gaveUp: 0, left: 0, retries: 0 };
 
@@ -62,16 +61,16 @@ export class Returns {
     this.#counts.away++;
     home.away = {
       ...{ reason, slot, sessions, sinceUs: monotonicUs(), attempts: 0, waiting: home.namespaces },
-      ...{ isBack: false, isRecovered: false, isRenewed: false },
+      ...{ isBack: false, restored: [] },
     };
-    this.#schedule(connection, home.away, 0);
+    this.#schedule(connection, home.away);
     return true;
   }
 
   /** An attempt has failed. */
-  failed(connection: Connection, retryAfterMs = 0): void {
+  failed(connection: Connection): void {
     const away = connection.home?.away;
-    if (away) this.#schedule(connection, away, retryAfterMs);
+    if (away) this.#schedule(connection, away);
   }
 
   /** The virtual user closes the connection. */
@@ -94,16 +93,12 @@ export class Returns {
 
   /** A namespace is open again. @param isRecovered the server has restored its session */
   opened(connection: Connection, client: Client, namespace: string, isRecovered: boolean): void {
-    const { away, joins } = connection.home ?? {};
+    const { away } = connection.home ?? {};
     if (!away?.waiting.includes(namespace)) return;
     away.waiting = without(away.waiting, namespace);
     this.#report(connection, namespace, undefined, away.attempts - 1);
     away.attempts = 1; // its retries are reported once
-    if (isRecovered) away.isRecovered = true;
-    else if (!joins?.length || joins.some((join) => join.namespace === namespace)) {
-      this.#renew(connection, client, away, namespace);
-    }
-    if (away.isRenewed) this.#repeatJoins(connection, namespace);
+    if (isRecovered) away.restored = away.restored.concat(namespace);
     this.#endIfComplete(connection, client, away);
   }
 
@@ -118,19 +113,17 @@ export class Returns {
   }
 
   close(): void {
-    this.#wheel.close();
+    this.#isClosed = true;
   }
 
   #report({ id }: Connection, namespace: string | undefined, lostBy: string | undefined, retries: number): void {
     this.#parts.answer({ op: 'returned', id, namespace, lostBy, retries });
   }
 
-  #schedule(connection: Connection, away: Absence, retryAfterMs: number): void {
+  #schedule(connection: Connection, away: Absence): void {
     const { reconnection } = this.#parts.settings;
-    const isLast = reconnection === undefined || away.attempts >= reconnection.attempts;
-    const delayMs = isLast ? undefined : retryDelayMs(reconnection, away.attempts + 1, retryAfterMs);
-    if (delayMs === undefined) this.#giveUp(connection, away);
-    else this.#wheel.add([connection, away], delayMs);
+    if (reconnection === undefined || away.attempts >= reconnection.attempts) this.#giveUp(connection, away);
+    else setTimeout(() => this.#try(connection, away), retryDelayMs(reconnection, away.attempts + 1)).unref();
   }
 
   #giveUp(connection: Connection, { reason, attempts }: Absence): void {
@@ -142,39 +135,30 @@ export class Returns {
 
   /** Unless it has been closed meanwhile. */
   #try(connection: Connection, away: Absence): void {
-    if (connection.home?.away !== away || connection.closeRequestId !== undefined) return;
+    if (this.#isClosed || connection.home?.away !== away || connection.closeRequestId !== undefined) return;
     away.attempts++;
     if (away.attempts > 1) this.#counts.retries++;
     this.#calls.attempt(connection);
   }
 
-  /** The session is a new one, so the ledger gets a new connection. @param except its joins are repeated by the caller */
-  #renew(connection: Connection, client: Client, away: Absence, except?: string): void {
-    if (away.isRenewed) return;
-    away.isRenewed = true;
+  /** All namespaces are back, or refused. */
+  #endIfComplete(connection: Connection, client: Client, away: Absence): void {
+    const { home, id } = connection;
+    if (away.waiting.length > 0 || !home) return;
+    home.away = undefined;
+    // Of a namespace without events there is no offset, so that its session is never restored.
+    const counting = home.joins.length > 0 ? home.joins.map(({ namespace }) => namespace) : home.namespaces;
+    if (away.restored.length > 0 && counting.every((namespace) => away.restored.includes(namespace))) {
+      this.#counts.recovered++;
+      this.#parts.acknowledgements.recovered(client, connection);
+      return;
+    }
+    // A new session, so the ledger gets a new connection.
     if (client.slot === away.slot) {
       this.#held.releaseSlot(client);
       client.slot = this.#held.assignSlot(connection);
     }
-    this.#parts.acknowledgements.connected(client);
-    for (const namespace of connection.home?.namespaces ?? []) {
-      if (namespace !== except && !away.waiting.includes(namespace)) this.#repeatJoins(connection, namespace);
-    }
-  }
-
-  #repeatJoins(connection: Connection, namespace: string): void {
-    for (const join of connection.home?.joins ?? []) {
-      if (join.namespace === namespace) this.#calls.send(connection, { op: 'emit', id: connection.id, ...join });
-    }
-  }
-
-  /** All namespaces are back, or refused. */
-  #endIfComplete(connection: Connection, client: Client, away: Absence): void {
-    if (away.waiting.length > 0 || !connection.home) return;
-    connection.home.away = undefined;
-    if (away.isRecovered && !away.isRenewed) {
-      this.#counts.recovered++;
-      this.#parts.acknowledgements.recovered(client, connection);
-    } else this.#renew(connection, client, away);
+    this.#parts.acknowledgements.connected(client, connection);
+    for (const join of home.joins) this.#calls.send(connection, { op: 'emit', id, ...join });
   }
 }

@@ -5,16 +5,12 @@ import type { FleetSnapshot } from '../../../../protocol/link/snapshot.ts';
 import type { ConnectTimings } from '../../client/client.ts';
 import { Series } from './series.ts';
 
-/** Times are recorded in batches: between two connections the CPU cache loses the code of the histogram. */
-const BATCH_SIZE = 256;
 /** A result has no more rows than this; in a long run, each stands for several seconds. */
 const ROWS = { intervalUs: 1_000_000, maxIntervals: 200 };
 
 export class Connecting {
   #tlsResumed = 0;
   readonly #histograms = ofEachStage(() => createHistogram());
-  /** Not in the histograms yet. */
-  #times: (ConnectTimings & { totalUs: number })[] = [];
   readonly #openings: Series;
   readonly #overTime: Record<keyof FleetSnapshot['connecting'], Series>;
 
@@ -37,8 +33,14 @@ export class Connecting {
     this.#overTime.opened.record(atUs);
     this.#overTime.connectUs.record(atUs, tookUs);
     this.#overTime.slowestUs.record(atUs, tookUs);
-    this.#times.push({ ...timings, totalUs: tookUs });
-    if (this.#times.length === BATCH_SIZE) this.#flush();
+    recordUs(this.#histograms.total, tookUs);
+    let previousUs = 0;
+    for (const stage of ['tcp', 'tls', 'upgrade', 'open', 'namespace'] as const) {
+      const endUs = timings[`${stage}Us`];
+      if (endUs === undefined) continue;
+      recordUs(this.#histograms[stage], endUs - previousUs);
+      previousUs = endUs;
+    }
   }
 
   /** An attempt. */
@@ -56,22 +58,7 @@ export class Connecting {
     recordUs(this.#histograms.change, tookUs);
   }
 
-  #flush(): void {
-    for (const times of this.#times) {
-      recordUs(this.#histograms.total, times.totalUs);
-      let previousUs = 0;
-      for (const stage of ['tcp', 'tls', 'upgrade', 'open', 'namespace'] as const) {
-        const endUs = times[`${stage}Us`];
-        if (endUs === undefined) continue;
-        recordUs(this.#histograms[stage], endUs - previousUs);
-        previousUs = endUs;
-      }
-    }
-    this.#times = [];
-  }
-
   snapshot(): Pick<FleetSnapshot, 'connectUs' | 'tlsResumed' | 'openings' | 'connecting'> {
-    this.#flush();
     const { opened, connectUs, slowestUs, failed, ended } = this.#overTime;
     return {
       connectUs: ofEachStage((stage) => encodeHistogram(this.#histograms[stage] as Histogram)),

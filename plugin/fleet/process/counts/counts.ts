@@ -9,11 +9,8 @@ export class Counts {
   connecting = 0;
   /** Now. */
   connected = 0;
-  ignoredEvents = 0;
   /** Of nothing that was sent, or sent twice. */
   unknownAcks = 0;
-  receivedBytes = 0;
-  sentBytes = 0;
   /** Every connection that has ever opened, by the transport that it has now or had last. */
   readonly transports: Record<TransportState, number> = { websocket: 0, upgraded: 0, polling: 0 };
   /** Every connection that has ever opened, and whose WebSocket is compressed now, or was at its end. */

@@ -43,7 +43,7 @@ export class Ledger {
     this.#plan = plan;
   }
 
-  /** Without broadcasts, nobody asks for connections that have left. */
+  /** There are broadcasts whose receivers are to be known. */
   get remembers(): boolean {
     return this.#plan.count > 0;
   }

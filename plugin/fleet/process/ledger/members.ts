@@ -1,4 +1,5 @@
 /** Which connections are members of which room, from when to when. */
+import { crc32 } from 'node:zlib';
 import { grown } from '../grown.ts';
 
 export interface Absence {
@@ -28,6 +29,18 @@ export class Members {
   /** @returns of each member that the room ever had, when it joined */
   of(room: string): ReadonlyMap<number, number> | undefined {
     return this.#joinedAtUs.get(room);
+  }
+
+  /**
+   * @returns up to so many rooms, each with its connections now. Of the rooms that all processes together name, the first of
+   *   these are those of every process that has a member, as each takes its first by the same order.
+   */
+  sample(most: number): [room: string, members: number][] {
+    const first = [...this.#joinedAtUs.keys()].map((room) => ({ room, rank: crc32(room) }));
+    return first
+      .sort((a, b) => a.rank - b.rank)
+      .slice(0, most)
+      .map(({ room }) => [room, [...(this.of(room)?.keys() ?? [])].filter((slot) => !this.#leftAtUs.has(slot)).length]);
   }
 
   /** @returns undefined while it is connected */
@@ -94,14 +107,5 @@ export class Members {
     }
     this.#workers.set(slot, worker);
     return true;
-  }
-
-  /** As if the connection had never been: its slot is free for another one. */
-  forget(slot: number): void {
-    for (const members of this.#joinedAtUs.values()) members.delete(slot);
-    this.#workers.delete(slot);
-    this.#leftAtUs.delete(slot);
-    this.#absences.delete(slot);
-    if (slot < this.#joining.length) this.#joining[slot] = 0;
   }
 }

@@ -21,10 +21,16 @@ const ROW_BYTES = 64 * 1024 ** 2;
 const BYTES_PER_SLOT = 4;
 const MIN_SLOTS = 1000;
 const MAX_SENT_AT_LENGTH = 100;
+/** Of ids that stand beside those that are counted. */
+const MAX_OTHERS = 20;
+/** A longer copy is not searched for them. */
+const MAX_SEARCHED_BYTES = 64 * 1024;
+/** A run publishes to some of them at most. */
+const MAX_ROOMS = 1000;
 
 type Rows = Pick<Ledger, 'members' | 'reachedBy'>;
 
-interface Seen extends Pick<Sighting, 'id' | 'firstAtUs' | 'sentAt' | 'bytes' | 'copies'> {
+interface Seen extends Pick<Sighting, 'id' | 'firstAtUs' | 'sentAt' | 'bytes'> {
   number: number;
 }
 
@@ -36,11 +42,13 @@ export class Sightings {
   readonly #maxRowBytes: number;
   readonly #firstReceipts = new FirstReceipts(MAX_IDS);
   #watching = false;
+  /** The next report has the rooms that there are. */
+  #namesRooms = false;
+  readonly #others: [path: string, id: string][] = [];
   #rows = 0;
-  #unmatched = 0;
   #example: string | undefined;
   /** Of the previous copy: each broadcast reaches many connections in a row. */
-  #last: Pick<Seen, 'id' | 'number' | 'copies'> | undefined;
+  #last: Pick<Seen, 'id' | 'number'> | undefined;
 
   constructor(ledger: Rows, maxRowBytes = ROW_BYTES) {
     this.#ledger = ledger;
@@ -49,6 +57,8 @@ export class Sightings {
 
   /** Counts the ids that appear from now on, or no more new ones. */
   watch(watching: boolean): void {
+    this.#namesRooms = watching && !this.#watching;
+    if (this.#namesRooms) this.#others.length = 0;
     this.#watching = watching;
   }
 
@@ -58,7 +68,10 @@ export class Sightings {
       reached: this.#ledger.reachedBy(number),
       counted: number !== NOT_COUNTED,
     }));
-    return { ids, filled: this.#filled(), unmatched: this.#unmatched, example: this.#example };
+    const report = { ids, filled: this.#filled(), example: this.#example };
+    const rooms = this.#namesRooms ? this.#ledger.members.sample(MAX_ROOMS) : undefined;
+    this.#namesRooms = false;
+    return { ...report, others: this.#others, rooms };
   }
 
   /** @returns the ledger's number of the broadcast; 0 if it is not counted, `FINALIZED` if that is over */
@@ -66,16 +79,14 @@ export class Sightings {
     let seen = this.#last;
     if (seen?.id !== id) {
       const decided = this.#decided.get(id);
-      seen = decided === undefined ? this.#seenAt(id, receivedAtUs, copy) : { id, number: decided, copies: 0 };
+      seen = decided === undefined ? this.#seenAt(id, receivedAtUs, copy) : { id, number: decided };
       this.#last = seen;
     }
-    seen.copies++;
     return seen.number;
   }
 
   /** A copy whose id cannot be found. @param example what arrived */
   unmatched(example: string | undefined): void {
-    this.#unmatched++;
     this.#example ??= example;
   }
 
@@ -109,8 +120,9 @@ export class Sightings {
     const known = this.#seen.get(id);
     if (known) return known;
     const number = this.#nextNumber(receivedAtUs);
-    const seen = { id, firstAtUs: receivedAtUs, sentAt: sentAtOf(copy), bytes: copy.bytes(), copies: 0, number };
+    const seen = { id, firstAtUs: receivedAtUs, sentAt: sentAtOf(copy), bytes: copy.bytes(), number };
     this.#remember(seen);
+    if (this.#others.length < MAX_OTHERS && seen.bytes <= MAX_SEARCHED_BYTES) this.#others.push(...copy.otherIds());
     return seen;
   }
 

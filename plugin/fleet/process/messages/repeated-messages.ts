@@ -7,7 +7,7 @@ import type { MessageCounts, MessageStage, MessageTotals } from '../../../../pro
 import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/repeated-message.ts';
 import { MessageWindow } from './message-window.ts';
 import { SendWheel } from './send-wheel.ts';
-import { append, type Sender, type SendingConnection, take, unansweredOf } from './sender.ts';
+import type { Sender, SendingConnection } from './sender.ts';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -38,8 +38,7 @@ export class RepeatedMessages {
   #unasked = 0;
   #acknowledged = 0;
   #lost = 0;
-  /** Those with something unanswered outlive their schedule, until their connection ends. */
-  readonly #awaiting = new Set<Sender>();
+  #unanswered = 0;
 
   /** @param share index of this process among all fleet processes of the run, for the spread over the period */
   constructor(share: { index: number; of: number }, clock = monotonicUs) {
@@ -59,8 +58,7 @@ export class RepeatedMessages {
     const { wheel, senders } = this.#seriesOf(repeated);
     const sinceUs = this.#sendDue();
     const index = this.#connections++ * this.#share.of + this.#share.index;
-    const turn = { slot: wheel.slotOf(index), message: repeated, connection, sinceUs };
-    const sender: Sender = { ...turn, first: undefined, last: undefined };
+    const sender: Sender = { slot: wheel.slotOf(index), message: repeated, connection, sinceUs };
     connection.senders = [...connection.senders, sender];
     senders.add(sender);
     wheel.add(sender);
@@ -68,26 +66,22 @@ export class RepeatedMessages {
   }
 
   /** @returns false if nothing that the connection sent awaits it */
-  acknowledged({ senders }: SendingConnection, ackId: number): boolean {
-    for (const sender of senders) {
-      const answered = take(sender, ackId);
-      if (!answered) continue;
-      if (sender.first === undefined) this.#awaiting.delete(sender);
-      this.#acknowledged++;
-      answered.window.acknowledge(this.#clock() - answered.dueAtUs);
-      return true;
-    }
-    return false;
+  acknowledged(connection: SendingConnection, ackId: number): boolean {
+    const answered = connection.unanswered?.get(ackId);
+    if (!answered) return false;
+    connection.unanswered?.delete(ackId);
+    this.#unanswered--;
+    this.#acknowledged++;
+    answered.window.acknowledge(this.#clock() - answered.dueAtUs);
+    return true;
   }
 
   /** The connection has ended, and can come back: its schedule goes on. */
-  disconnected({ senders }: SendingConnection): void {
-    for (const sender of senders) {
-      this.#lost += unansweredOf(sender);
-      sender.first = undefined;
-      sender.last = undefined;
-      this.#awaiting.delete(sender);
-    }
+  disconnected(connection: SendingConnection): void {
+    const lost = connection.unanswered?.size ?? 0;
+    this.#unanswered -= lost;
+    this.#lost += lost;
+    connection.unanswered = undefined;
   }
 
   /** The virtual user leaves the connection. What is under way can still be acknowledged. */
@@ -102,7 +96,7 @@ export class RepeatedMessages {
     this.#sendDue();
     this.#current = stage === 'measure' ? this.#measured : this.#outside;
     if (stage === 'stop') this.#stop();
-    return { sent: this.#sent, unanswered: this.#unanswered() };
+    return { sent: this.#sent, unanswered: this.#unanswered };
   }
 
   snapshot(): MessageTotals {
@@ -114,7 +108,7 @@ export class RepeatedMessages {
       notSent: { ...this.#notSent },
       unasked: this.#unasked,
       acknowledged: this.#acknowledged,
-      unanswered: this.#unanswered(),
+      unanswered: this.#unanswered,
       lost: this.#lost,
       measured: this.#measured.snapshot(),
       outside: this.#outside.snapshot(),
@@ -163,11 +157,12 @@ export class RepeatedMessages {
     const { message, connection } = sender;
     for (let index = 0; index < message.count; index++) {
       if (nowUs - dueAtUs >= message.periodUs) this.#notSent.missed++;
-      else if (!this.#sendOne(sender, message, connection, dueAtUs)) this.#notSent.disconnected++;
+      else if (!this.#sendOne(message, connection, dueAtUs)) this.#notSent.disconnected++;
     }
   }
 
-  #sendOne(sender: Sender, message: RepeatedMessage, { client, open }: SendingConnection, dueAtUs: number): boolean {
+  #sendOne(message: RepeatedMessage, connection: SendingConnection, dueAtUs: number): boolean {
+    const { client, open } = connection;
     const sentAtUs = this.#clock();
     const ackId = message.acknowledge ? this.#nextAckId++ : undefined;
     if (!open || client?.repeat(message, ackId) !== true) return false;
@@ -175,8 +170,9 @@ export class RepeatedMessages {
     this.#current.send(sentAtUs - dueAtUs);
     if (ackId === undefined) this.#unasked++;
     else {
-      append(sender, { ackId, dueAtUs, window: this.#current, next: undefined });
-      this.#awaiting.add(sender);
+      this.#unanswered++;
+      connection.unanswered ??= new Map();
+      connection.unanswered.set(ackId, { dueAtUs, window: this.#current });
     }
     return true;
   }
@@ -207,11 +203,5 @@ export class RepeatedMessages {
 
   #dueOf(sender: Sender, { wheel }: Series): number {
     return sender.message.count * wheel.dueBetween(sender, sender.sinceUs, this.#upToUs);
-  }
-
-  #unanswered(): number {
-    let count = 0;
-    for (const sender of this.#awaiting) count += unansweredOf(sender);
-    return count;
   }
 }

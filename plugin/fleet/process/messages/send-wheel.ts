@@ -52,11 +52,6 @@ export class SendWheel<T extends Turn> {
     this.#size--;
   }
 
-  clear(): void {
-    for (const slot of this.#slots) slot.length = 0;
-    this.#size = 0;
-  }
-
   /** Hands out what is due by now and has not been handed out yet, in order. */
   advance(nowUs: number, send: (turn: T, dueAtUs: number) => void): void {
     if (this.#size === 0) {

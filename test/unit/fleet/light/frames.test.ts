@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BufferBudget } from '../../../../plugin/fleet/light/buffer-budget.ts';
+import type { PerMessageDeflate } from '../../../../plugin/fleet/light/deflate/per-message-deflate.ts';
 import { ProtocolError } from '../../../../plugin/fleet/light/protocol-error.ts';
-import { closeCode, encodeFrame, FrameDecoder } from '../../../../plugin/fleet/light/websocket/frames.ts';
+import { closeCode, encodeClose, encodeFrame, FrameDecoder } from '../../../../plugin/fleet/light/websocket/frames.ts';
 import { clientFrames, PING, serverFrame, TEXT } from '../../../helpers/fake-wire.ts';
 
 const MAX_BYTES = 1024 ** 2;
@@ -71,6 +72,8 @@ const violations: [string, Buffer][] = [
   ['a long control frame', Buffer.from([0x89, 126, 0, 200])],
   ['a continuation of nothing', serverFrame(0, 'x')],
   ['a message inside a fragmented one', Buffer.concat([serverFrame(TEXT, 'a', false), serverFrame(TEXT, 'b')])],
+  ['a continuation that is marked as compressed', Buffer.from([0xc0, 0x00])],
+  ['a control frame that is marked as compressed', Buffer.from([0xc9, 0x00])],
   ['a frame over the limit', header64(MAX_BYTES + 1)],
   ['an absurd length', header64(2 ** 62)],
 ];
@@ -94,7 +97,74 @@ test('close codes', () => {
   assert.equal(code(), 1005);
   assert.equal(code(0x03, 0xe8), 1000);
   assert.equal(code(0x0f, 0xa0, 0x62), 4000);
-  for (const invalid of [[3], [0, 0], [0x03, 0xed], [0x03, 0xee], [0x07, 0xd0], [0x13, 0x88]]) {
+  for (const valid of [1000, 1003, 1007, 1014, 3000, 4999]) assert.equal(code(valid >> 8, valid & 0xff), valid);
+  for (const invalid of [
+    [3],
+    [0, 0],
+    ...[999, 1004, 1005, 1006, 1015, 2000, 2999, 5000].map((n) => [n >> 8, n & 0xff]),
+  ]) {
     assert.throws(() => code(...invalid), ProtocolError);
+  }
+  const within = Buffer.from([0, 0, 0x03, 0xe8, 0]);
+  assert.equal(closeCode(within, 2, 4), 1000);
+  assert.deepEqual([...encodeClose().subarray(0, 2)], [0x88, 0x80]);
+  assert.deepEqual([...encodeClose(1000)], [0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8]);
+});
+
+test('the length of a frame to the server takes the fewest bytes', () => {
+  for (const [size, header] of [
+    [125, [0x81, 0x80 | 125]],
+    [126, [0x81, 0x80 | 126, 0, 126]],
+    [65_535, [0x81, 0x80 | 126, 0xff, 0xff]],
+    [65_536, [0x81, 0x80 | 127, 0, 0, 0, 0, 0, 1, 0, 0]],
+  ] as const) {
+    for (const payload of ['é'.repeat(size >> 1) + 'e'.repeat(size & 1), Buffer.alloc(size)]) {
+      const frame = encodeFrame(TEXT, payload);
+      assert.deepEqual([...frame.subarray(0, header.length + 4)], [...header, 0, 0, 0, 0]);
+      assert.equal(frame.length, header.length + 4 + size);
+    }
+  }
+});
+
+test('limits are inclusive: a control frame of 125 bytes, a message of the most bytes, in one piece or in two', () => {
+  const decoded = (maxBytes: number, ...frames: Buffer[]) => {
+    const sizes: number[] = [];
+    const bytes = Buffer.concat(frames);
+    const handler = { onFrame: (_: number, __: Buffer, start: number, end: number) => sizes.push(end - start) > 0 };
+    new FrameDecoder(new BufferBudget()).decode(bytes, 0, bytes.length, handler, maxBytes);
+    return sizes;
+  };
+  const [begin, end] = [serverFrame(TEXT, 'a'.repeat(60), false), serverFrame(0, 'b'.repeat(40))];
+  for (const opcode of [8, 9, 10]) assert.deepEqual(decoded(10, serverFrame(opcode, 'p'.repeat(125))), [125]);
+  assert.deepEqual(decoded(100, serverFrame(TEXT, 'p'.repeat(100))), [100]);
+  assert.deepEqual(decoded(100, begin, end), [100]);
+  assert.throws(() => decoded(99, serverFrame(TEXT, 'p'.repeat(100))), ProtocolError);
+  assert.throws(() => decoded(99, begin, end), ProtocolError);
+  assert.throws(() => decoded(100, Buffer.from([0x08, 0])), ProtocolError, 'a fragmented close frame');
+});
+
+test('a handler that stops inside a frame that came in parts stops the rest', () => {
+  const seen: string[] = [];
+  const decoder = new FrameDecoder(new BufferBudget());
+  const handler = {
+    onFrame: (_: number, bytes: Buffer, start: number, end: number) => {
+      seen.push(bytes.toString('latin1', start, end));
+      return false;
+    },
+  };
+  const bytes = Buffer.concat([serverFrame(TEXT, 'first'), serverFrame(TEXT, 'second')]);
+  decoder.decode(bytes, 0, 3, handler, MAX_BYTES);
+  decoder.decode(bytes, 3, bytes.length, handler, MAX_BYTES);
+  assert.deepEqual(seen, ['first']);
+});
+
+test('where compression is granted, only the first frame of a message may be marked, and by nothing else', () => {
+  for (const first of [0xc0, 0xc8, 0xc9, 0xa1, 0xf1]) {
+    const decoder = new FrameDecoder(new BufferBudget());
+    decoder.deflate = { inflate: () => Buffer.from('inflated') } as unknown as PerMessageDeflate;
+    const read = (byte: number) => decoder.decode(Buffer.from([byte, 0]), 0, 2, { onFrame: () => true }, MAX_BYTES);
+    read(0xc1);
+    read(0x42);
+    assert.throws(() => read(first), ProtocolError, first.toString(16));
   }
 });

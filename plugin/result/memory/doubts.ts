@@ -1,0 +1,112 @@
+/**
+ * Memory of which a line through the plateaus would say something else than what the connections cost: it was freed or kept
+ * although they stayed or left, or it was taken later than they came.
+ */
+import type { Doubt } from '../../../report/statistics/straightness.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
+import type { LayerBytes } from '../../run/measurements/memory.ts';
+
+/** As a share of what the connections seem to cost. */
+const MAX_SHARE = 0.2;
+const MAX_KEPT_SHARE = 0.6;
+/** Readings of an idle deployment differ by as much. */
+const NOISE_BYTES = 1024 ** 2;
+
+/** What a collection leaves, to the byte; of freed memory, the process itself keeps pages. */
+const EXACT = ['workerHeapUsed', 'workerExternal'];
+const PROCESS = ['workerRss'];
+
+export type Measured = Pick<
+  Measurements,
+  'control' | 'plateaus' | 'afterBroadcasts' | 'afterDisconnect' | 'workersAtStart' | 'fallingAtBaseline'
+>;
+
+/** @returns by figure; what is known later replaces what was before */
+export function doubtsOf(measured: Measured, ofWorkers: string[], growing: string[]): Map<string, Doubt> {
+  const held = heldDoubt(measured);
+  const of = (figures: string[], doubt: Doubt) => figures.map((figure) => [figure, doubt] as const);
+  return new Map<string, Doubt>([
+    ...(held === undefined ? [] : of(ofWorkers, held)),
+    ...of([...growing, ...steppedFigures(measured, ofWorkers)], 'grows'),
+    ...of([...measured.fallingAtBaseline, ...fallenFigures(measured)], 'freed'),
+  ]);
+}
+
+/** Of a sum of figures: at the baseline, with all connections, and later. Undefined where one of them was not read. */
+interface Course {
+  before: number;
+  full: number;
+  later: number;
+}
+
+function courseOf({ plateaus }: Pick<Measured, 'plateaus'>, later: LayerBytes | undefined, figures: string[]) {
+  const [before, full, then] = [plateaus[0]?.layers, plateaus.at(-1)?.layers, later].map((layers) =>
+    figures.every((figure) => layers?.[figure] !== undefined)
+      ? figures.reduce((sum, figure) => sum + (layers?.[figure] ?? 0), 0)
+      : undefined,
+  );
+  if (before === undefined || full === undefined || then === undefined) return undefined;
+  return { before, full, later: then };
+}
+
+function isMuch(bytes: number, { before, full }: Course, share = MAX_SHARE, noiseBytes = NOISE_BYTES): boolean {
+  return bytes > Math.max(noiseBytes, share * (full - before));
+}
+
+/**
+ * Workers whose memory does not follow their connections: much of it was freed while all of them stayed, or was still there
+ * after all had left.
+ * @returns the doubt about all figures of the workers; undefined where there is none, or nobody collects the garbage
+ */
+export function heldDoubt({
+  control,
+  plateaus,
+  afterBroadcasts,
+  afterDisconnect,
+}: Omit<Measured, 'workersAtStart' | 'fallingAtBaseline'>): Doubt | undefined {
+  if (!control) return undefined;
+  const isFreed = [EXACT, PROCESS].some((figures) => {
+    const course = courseOf({ plateaus }, afterBroadcasts, figures);
+    return course && isMuch(course.full - course.later, course);
+  });
+  if (isFreed) return 'freed';
+  const course = courseOf({ plateaus }, afterDisconnect, EXACT);
+  return course && isMuch(course.later - course.before, course, MAX_KEPT_SHARE) ? 'kept' : undefined;
+}
+
+/**
+ * Memory that the workers took in one step, which is no slope over the idle time: after the broadcasts and a collection, all of
+ * them together need more than at the last plateau, although nobody has come.
+ * @param ofWorkers their figures
+ * @returns those that rose with it
+ */
+export function steppedFigures(
+  {
+    control,
+    plateaus,
+    afterBroadcasts,
+    workersAtStart,
+  }: Pick<Measured, 'control' | 'plateaus' | 'afterBroadcasts' | 'workersAtStart'>,
+  ofWorkers: string[],
+): string[] {
+  if (!control) return [];
+  const hasRisen = (figures: string[], noiseBytes: number) => {
+    const course = courseOf({ plateaus }, afterBroadcasts, figures);
+    return course !== undefined && isMuch(course.later - course.full, course, MAX_SHARE, noiseBytes);
+  };
+  // The code of the broadcasts' way is compiled in each of them.
+  if (!hasRisen(EXACT, NOISE_BYTES * Math.max(1, workersAtStart.length))) return [];
+  return ofWorkers.filter((figure) => hasRisen([figure], 0));
+}
+
+/**
+ * Memory that is lower when all have left than at the baseline: the baseline had something that was freed later, so the
+ * connections look cheaper than they are.
+ * @returns figures; none without a residual
+ */
+function fallenFigures({ plateaus, afterDisconnect }: Pick<Measured, 'plateaus' | 'afterDisconnect'>): string[] {
+  return Object.keys(afterDisconnect ?? {}).filter((figure) => {
+    const course = courseOf({ plateaus }, afterDisconnect, [figure]);
+    return course && isMuch(course.before - course.later, course);
+  });
+}

@@ -1,0 +1,88 @@
+/**
+ * What memory does while connections come and go: what each connection leaves behind, what is added in time, whoever comes, or a
+ * rise of which the readings cannot tell one from the other.
+ */
+import type { Drift, OverTimeResult } from '../../../protocol/result/over-time.ts';
+import { fitPlateaus } from '../../../report/statistics/plateaus.ts';
+
+export interface DriftPoint {
+  t: number;
+  gone: number;
+  bytes: number;
+}
+
+interface Term {
+  bytes: number;
+  low95: number;
+  high95: number;
+  noLeakAbove: number;
+}
+
+/** Readings of an idle deployment differ by as much: a rise below it over the whole run is no leak. */
+const NOISE_BYTES = 1024 ** 2;
+/** The later half has to rise by this share of what the line says: a cache that has filled does not. */
+const GOES_ON_SHARE = 0.5;
+/** With fewer readings, no line. */
+const LEAST_READINGS = 3;
+
+/** @returns null where fewer than two numbers of connections have left */
+export function driftOf(points: DriftPoint[], kind: OverTimeResult['kind']): Drift | null {
+  const found = fitted(points, kind);
+  const later = points.slice(Math.floor((points.length - 1) / 2));
+  if (!found?.leaks || later.length < LEAST_READINGS || goesOn(found, later)) return found;
+  const since = driftOf(later, kind);
+  return since && { ...since, sinceSeconds: since.sinceSeconds ?? (later[0] as DriftPoint).t };
+}
+
+function goesOn({ bytesPerConnection, perSecond }: Drift, later: DriftPoint[]): boolean {
+  const { gone, seconds, bytes } = span(later);
+  return bytes >= GOES_ON_SHARE * (bytesPerConnection * gone + (perSecond?.bytes ?? 0) * seconds);
+}
+
+function fitted(points: DriftPoint[], kind: OverTimeResult['kind']): Drift | null {
+  const connections = points.map(({ gone, bytes }) => ({ x: gone, y: bytes }));
+  const time = points.map(({ t, bytes }) => ({ x: t, y: bytes }));
+  const line = fitPlateaus(connections);
+  if (!line) return null;
+  const { gone, seconds } = span(points);
+  const alone = [termOf(line, gone), termOf(fitPlateaus(time), seconds)] as const;
+  const apart = [
+    termOf(fitPlateaus(connections.map((point, index) => ({ ...point, beside: points[index]?.t as number }))), gone),
+    termOf(fitPlateaus(time.map((point, index) => ({ ...point, beside: points[index]?.gone as number }))), seconds),
+  ] as const;
+  const isNamed = apart.some((term, index) => rises(term, [gone, seconds][index] as number));
+  const isRising = isNamed || rises(alone[0], gone) || rises(alone[1], seconds);
+  const isTold = isNamed || !isRising;
+  const perConnection = isTold ? tighter(apart[0], alone[0]) : alone[0];
+  return {
+    bytesPerConnection: perConnection?.bytes ?? line.slope,
+    low95: perConnection?.low95 ?? null,
+    high95: perConnection?.high95 ?? null,
+    perSecond: isTold && apart[1] ? tighter(apart[1], alone[1]) : null,
+    bytesPerHour: (line.slope * gone * 3600) / seconds,
+    bytesPerWave: kind === 'waves' ? (line.slope * gone) / (points.length - 1) : null,
+    leaks: alone[0] && isRising,
+    noLeakAbove: perConnection?.noLeakAbove ?? null,
+    sinceSeconds: null,
+  };
+}
+
+function termOf(line: ReturnType<typeof fitPlateaus>, distance: number): Term | null {
+  if (!line || line.low95 === null) return null;
+  const { slope, low95, high95 } = line;
+  return { bytes: slope, low95, high95, noLeakAbove: Math.max(high95, NOISE_BYTES / distance) };
+}
+
+function rises(term: Term | null, distance: number): boolean {
+  return term !== null && term.low95 > 0 && term.bytes * distance > NOISE_BYTES;
+}
+
+/** No more can be left by one cause than by both together, as long as nothing is given back in time. */
+function tighter(apart: Term | null, alone: Term | null): Term | null {
+  return apart && alone ? { ...apart, noLeakAbove: Math.min(apart.noLeakAbove, alone.noLeakAbove) } : alone;
+}
+
+function span(points: DriftPoint[]): { gone: number; seconds: number; bytes: number } {
+  const [first, last] = [points[0] as DriftPoint, points.at(-1) as DriftPoint];
+  return { gone: last.gone - first.gone, seconds: last.t - first.t, bytes: last.bytes - first.bytes };
+}

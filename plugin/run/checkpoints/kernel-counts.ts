@@ -1,0 +1,89 @@
+/**
+ * Of a server on this machine whose workers count nothing for the run, the kernel does: each connection is a socket in one of
+ * its processes, if they are all of them; and those who use its port are the run, and nobody else.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RunContext } from '../context.ts';
+import type { WarningsOnce } from './warnings.ts';
+
+/** Of the connections, so many can be missing among the open files: others are closed meanwhile. */
+const MISSING = { least: 5, share: 0.1 };
+/** Of the run's connections: a page of metrics on the same port, or a health check. */
+const STRANGERS = { least: 5, share: 0.01 };
+/** A worker can open a file a little later than the generator its connection, and one that has ended can be listed longer. */
+const AGREE_TIMEOUT_MS = 3000;
+const POLL_MS = 200;
+
+export class KernelCounts {
+  readonly #context: RunContext;
+  readonly #warnings: WarningsOnce;
+  /** Before the load; undefined if it is not known. */
+  #before: { files?: number | undefined; others?: number | undefined } = {};
+
+  constructor(context: RunContext, warnings: WarningsOnce) {
+    this.#context = context;
+    this.#warnings = warnings;
+  }
+
+  /** @returns how many connections to the port are not the run's own, if they are more than a few */
+  async begin(): Promise<number> {
+    const others = await this.#others();
+    this.#before = { files: await this.#context.target.openFiles(), others };
+    return others !== undefined && others > STRANGERS.least ? others : 0;
+  }
+
+  async check(when: string): Promise<void> {
+    await this.#noteFullest();
+    const deadlineMs = performance.now() + AGREE_TIMEOUT_MS;
+    for (;;) {
+      const found = (await this.#missingSockets()) ?? (await this.#strangers());
+      if (found === undefined || this.#context.signal.aborted || this.#warnings.has('WORKERS_DISAGREE')) return;
+      if (performance.now() > deadlineMs) {
+        this.#warnings.warn('WORKERS_DISAGREE', `${when}, ${found.message}`, found.fix);
+        return;
+      }
+      await delay(POLL_MS);
+    }
+  }
+
+  async #noteFullest(): Promise<void> {
+    const { measurements, target } = this.#context;
+    const now = await target.fullest();
+    if (now && now.openFiles >= (measurements.fullest?.openFiles ?? 0)) measurements.fullest = now;
+  }
+
+  async #missingSockets() {
+    const { measurements, target, population } = this.#context;
+    const { files: before } = this.#before;
+    // A client that polls has a socket only while it asks.
+    if (before === undefined || measurements.transports === 'polling') return undefined;
+    const now = await target.openFiles();
+    const held = population.connections();
+    if (now === undefined || held - (now - before) <= Math.max(MISSING.least, MISSING.share * held)) return undefined;
+    return {
+      message: `the processes of the server have ${Math.max(0, now - before)} sockets and files more than before the load, and the generator holds ${held} connections: other processes hold the rest`,
+      fix: 'name all processes of the server: those of every worker, or the one that starts them',
+    };
+  }
+
+  async #strangers() {
+    const { population, measurements } = this.#context;
+    const { others: before } = this.#before;
+    // Clients that poll have any number of connections at a time.
+    if (before === undefined || measurements.transports !== 'websocket') return undefined;
+    const more = ((await this.#others()) ?? before) - before;
+    const held = population.connections();
+    if (more <= Math.max(STRANGERS.least, STRANGERS.share * held)) return undefined;
+    return {
+      message: `the target had ${more} connections beside the ${held} of the generator`,
+      fix: 'measure a server that has no other users',
+    };
+  }
+
+  /** @returns connections that are not the run's own: in this process are those of its HTTP steps, and all receivers but one */
+  async #others(): Promise<number | undefined> {
+    const { population, sentinel } = this.#context;
+    const outside = await this.#context.target.connections();
+    return outside === undefined ? undefined : outside - population.connections() - (sentinel?.connected ? 1 : 0);
+  }
+}

@@ -1,0 +1,37 @@
+/** Processes that listen on the target, on this machine. */
+import { isLoopback } from '../../../protocol/machine/loopback.ts';
+import { listenersOn, queryFor } from '../../samplers/index.ts';
+import { isTemplate } from '../../script/is-template.ts';
+
+/** As the option `workers` names them. */
+export type ListeningProcesses = { match: string } | { pids: number[] };
+
+/** Such as a proxy of which nothing else tells. */
+export class Listeners {
+  readonly #url: URL;
+  #pids: Promise<number[] | undefined> | undefined;
+
+  constructor(url: string) {
+    this.#url = new URL(url);
+  }
+
+  /** @returns none if the target is elsewhere; undefined if they are not known */
+  async read(): Promise<number[] | undefined> {
+    if (!isLoopback(this.#url.hostname)) return [];
+    // To look through the open files of all processes takes long once there are connections.
+    this.#pids ??= listenersOn(portOf(this.#url.href));
+    return this.#pids;
+  }
+}
+
+/** @returns the server's processes, by what survives a restart if they have it; undefined if nothing, or a proxy, listens here */
+export async function listeningProcesses(url: string): Promise<ListeningProcesses | undefined> {
+  const query = queryFor((await new Listeners(url).read()) ?? []);
+  // Artillery would fill it in.
+  return isTemplate(query) ? undefined : query;
+}
+
+export function portOf(url: string): number {
+  const { port, protocol } = new URL(url);
+  return Number(port) || (/^(https|wss):$/.test(protocol) ? 443 : 80);
+}

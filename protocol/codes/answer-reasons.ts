@@ -1,0 +1,146 @@
+/** The reasons that doubt one answer of a run, for `verdict-reasons.ts`: broadcasts and messages, memory, and bugs. */
+import type { Blame } from '../documents/search.ts';
+import type { Code } from './code.ts';
+
+/** What a run answers. */
+export type Answer = 'connections' | 'memory' | 'delivery' | 'latency' | 'cpu';
+
+export interface Definition extends Code {
+  /** Answers whose figures are not to be used. `run`: none is, and the verdict is INVALID; with any other it is SUSPECT. */
+  invalidates: readonly (Answer | 'run')[];
+  /** Whose limit it shows. */
+  blame: Blame;
+  /** Reasons that say nothing new beside this one: the verdict leaves them out. */
+  causes?: readonly string[];
+}
+
+export const ANSWER_REASONS = {
+  // Broadcasts and messages
+  NOBODY_JOINED: {
+    meaning: 'no connection had joined the room before the broadcasts',
+    remedy: "let the flow emit `join_room` with the plugin's `room`, and the server acknowledge it",
+    invalidates: ['delivery', 'latency'],
+    blame: 'measurement',
+  },
+  MEMBERS_DISAGREE: {
+    meaning: 'the server counted more or fewer members of the room than the generator',
+    remedy: 'connect all workers with one adapter, and give the run its own room',
+    invalidates: ['run'],
+    blame: 'deployment',
+  },
+  DELIVERY_EVENT_MISSING: {
+    meaning: 'no copy of the event that `delivery` names arrived',
+    remedy: 'check the name of the event, and what a connection must do to get it',
+    invalidates: ['run'],
+    blame: 'deployment',
+  },
+  IDS_NOT_SHARED: {
+    meaning: 'nearly all ids at `delivery.id` reached one connection only: they tell copies apart, not broadcasts',
+    remedy: 'name the place of an id that all copies of a broadcast share',
+    invalidates: ['run'],
+    blame: 'measurement',
+  },
+  IDS_NOT_COUNTED: {
+    meaning:
+      'broadcasts of the event are not counted: ledgers were full (64 MB in each process), or one event carries several',
+    remedy: 'measure for a shorter time, or count an event that comes less often; for several ids, see the message',
+    invalidates: ['delivery'],
+    blame: 'measurement',
+  },
+  AUDIENCE_DIFFERS: {
+    meaning: 'the event always went to the same part of the connections; the others count as having lost it',
+    remedy: 'let all connections join the room and namespace that the server sends to',
+    invalidates: ['delivery'],
+    blame: 'measurement',
+  },
+  SENT_AT_UNUSABLE: {
+    meaning: 'the times at `delivery.sentAt` are no times, too coarse, or from a clock that disagrees',
+    remedy: "set the server's clock, or leave `delivery.sentAt` out",
+    invalidates: ['latency'],
+    blame: 'measurement',
+  },
+  BROADCASTS_NOT_SENT: {
+    meaning: 'broadcasts that the run asked for did not leave the server, or nobody received them',
+    remedy: 'see the logs of server and proxy, and their time-outs',
+    invalidates: [],
+    blame: 'deployment',
+  },
+  BROADCASTS_LATE: {
+    meaning: 'more than a tenth of the broadcasts left late, by over 50 ms and half of their interval',
+    remedy: 'raise the interval of the broadcasts, or give workers and generator more CPU',
+    invalidates: ['latency'],
+    blame: 'deployment',
+  },
+  WRONG_COPIES: {
+    meaning:
+      'copies came twice, too late, to non-members, changed, unreadable, or of broadcasts that the run did not order',
+    remedy: 'give the run its own room and event; find what repeats, delays or changes messages on the way',
+    invalidates: ['delivery'],
+    blame: 'deployment',
+  },
+  MESSAGES_DISAGREE: {
+    meaning: 'the server handled or acknowledged messages that no connection sent, or some of them twice',
+    remedy: 'let the server handle and acknowledge each message once',
+    invalidates: ['delivery'],
+    blame: 'measurement',
+  },
+  PROBE_INCOMPLETE: {
+    meaning: 'the probe or the reference receiver lost its connection or got no answer',
+    remedy: 'see the logs of the workers',
+    invalidates: ['latency'],
+    blame: 'deployment',
+  },
+  CLOCK_UNCERTAIN: {
+    meaning: 'the clocks of other hosts may be wrong by more than 1 ms and a tenth of the median latency',
+    remedy: 'move the generator nearer to the workers, or use the round trips, which need a single clock',
+    invalidates: ['latency'],
+    blame: 'measurement',
+  },
+
+  // Memory
+  READINGS_MISSING: {
+    meaning:
+      'more than 5 % of the samples of memory or CPU, or five in a row, are missing, or a source gave an impossible CPU time',
+    remedy: 'let the source answer during the whole run, and give the generator enough CPU to read it',
+    invalidates: ['memory', 'cpu'],
+    blame: 'measurement',
+  },
+  COLLECTION_MISSING: {
+    meaning: 'a worker confirmed a garbage collection but made none, so there is no memory at rest',
+    remedy: 'let the control URL lead to this worker only, and update its `instrument(io)`',
+    invalidates: ['memory'],
+    blame: 'measurement',
+  },
+  PLATEAU_MOVED: {
+    meaning: 'connections came, left or remained when memory was to be read',
+    remedy: 'make the pauses between ramps or after waves longer',
+    invalidates: ['memory'],
+    blame: 'measurement',
+  },
+  TOO_FEW_PLATEAUS: {
+    meaning: 'fewer than three numbers of connections, zero included, have readings: no interval',
+    remedy: 'use two ramps or more, with a `pause` phase after each',
+    invalidates: ['memory'],
+    blame: 'measurement',
+  },
+  MEMORY_NOT_LINEAR: {
+    meaning: 'the cost of a connection changes with their number by more than 20 % and its error (99 %)',
+    remedy: 'measure with as many connections as you expect, and read the table of plateaus',
+    invalidates: ['memory'],
+    blame: 'measurement',
+  },
+  MEMORY_GROWS: {
+    meaning: 'memory grew while connections did not, by more than 20 % of their cost',
+    remedy: 'look for a leak, or memory that a connection takes later; a longer `hold` shows both',
+    invalidates: ['memory'],
+    blame: 'measurement',
+  },
+
+  // A bug
+  ACCOUNTS_MISMATCH: {
+    meaning: 'counts of this tool that must add up do not',
+    remedy: 'a bug: please report it with the folder of the run',
+    invalidates: ['run'],
+    blame: 'measurement',
+  },
+} as const satisfies Record<string, Definition>;

@@ -1,0 +1,38 @@
+/** What a comparison would have seen: of each figure that decides, by the noise of its own runs. */
+import { decimals } from '../text/format.ts';
+import type { Comparison } from './compare.ts';
+
+/** With fewer runs of a side, their deviation may be small by chance. */
+const LEAST_RUNS = 4;
+
+export interface Detectable {
+  title: string;
+  /** Of the reference: what four of five such comparisons would see. */
+  share: number;
+}
+
+/** @returns of the primary figures that both sides have, least first; infinite where nothing tells the noise */
+export function detectableOf({ figures }: Pick<Comparison, 'figures'>, index: number): Detectable[] {
+  return figures
+    .flatMap(({ primary, title, spreads, differences }) => {
+      const { value = null, detectable = null } = differences[index - 1] ?? {};
+      const reference = Math.abs(spreads[0]?.mean ?? 0);
+      if (!primary || value === null || reference === 0) return [];
+      return [{ title, share: detectable === null ? Number.POSITIVE_INFINITY : detectable / reference }];
+    })
+    .sort((a, b) => a.share - b.share);
+}
+
+/** Whether runs were enough to see a change of that share in all of them. */
+export function wouldSee({ sets, figures }: Comparison, index: number, share: number): boolean {
+  const found = detectableOf({ figures }, index);
+  const runs = Math.min(...[0, index].map((set) => sets[set]?.usable ?? 0));
+  return runs >= LEAST_RUNS && found.length > 0 && found.every((one) => one.share <= share);
+}
+
+/** @returns `would have shown a change of 9 % in Connect p99, 22 % in One way p99`; undefined where nothing tells the noise */
+export function detectableText(comparison: Comparison, index: number): string | undefined {
+  const known = detectableOf(comparison, index).filter(({ share }) => Number.isFinite(share));
+  if (known.length === 0) return undefined;
+  return `would have shown a change of ${known.map(({ title, share }) => `${decimals(100 * share, 0)} % in ${title}`).join(', ')}`;
+}

@@ -1,0 +1,76 @@
+/** What a study found: for each level, the figures that differ from the first level's by more than the noise. */
+import type { Level } from '../../protocol/documents/study.ts';
+import { headlineOf } from '../compare/text.ts';
+import { isCounted } from '../figures/figures.ts';
+import { decimals } from '../text/format.ts';
+import type { Context, Question } from './summarize.ts';
+
+const FIGURES_SHOWN = 4;
+
+interface Change {
+  title: string;
+  /** Difference ÷ the reference, at each setting of the other names where it is beyond the noise; of counts null. */
+  shares: (number | null)[];
+}
+
+/** @returns a sentence for each level after the first, over all settings of the other names */
+export function answersOf({ name, levels, contexts }: Question): string[] {
+  return levels.flatMap((level) => {
+    const having = contexts.filter((context) => context.levels.indexOf(level) > 0);
+    if (having.length === 0) return [];
+    const reference = [...new Set(having.map((context) => String(context.levels[0])))].join(' or ');
+    const found = [...new Set([...changesText(having, level), ...having.flatMap((one) => unsureOf(one, level))])];
+    return [`${levelName(name, level)} instead of ${reference}: ${found.join('; ') || 'no difference seen'}`];
+  });
+}
+
+/** @returns `polling`, `TLS=on`, `workers=2`: a word says by itself what it is */
+export function levelName(name: string, level: unknown): string {
+  const isWord = /^(?!true|false)[a-z][\w.-]{3,}$/i.test(String(level));
+  return isWord ? String(level) : `${name.replace(/^CAPACITY_|^.*\./, '')}=${level}`;
+}
+
+function unsureOf({ comparison, levels }: Context, level: Level): string[] {
+  return headlineOf(comparison, levels.indexOf(level)).unsure;
+}
+
+/** The largest first. */
+function changesText(contexts: Context[], level: Level): string[] {
+  const changes = new Map<string, Change>();
+  for (const { levels, comparison } of contexts) {
+    for (const figure of comparison.figures) {
+      const { answer, share } = figure.differences[levels.indexOf(level) - 1] ?? {};
+      if (answer !== 'better' && answer !== 'worse') continue;
+      const title = isCounted(figure) ? `${figure.title} ${answer}` : figure.title;
+      const { shares } = changes.get(title) ?? { shares: [] };
+      changes.set(title, { title, shares: [...shares, isCounted(figure) ? null : (share ?? null)] });
+    }
+  }
+  const all = [...changes.values()].toSorted((a, b) => largest(b) - largest(a));
+  const named = all.slice(0, FIGURES_SHOWN).map((change) => changeText(change, contexts.length));
+  const rest = all.length > named.length ? [`${all.length - named.length} more`] : [];
+  return named.length === 0 ? [] : [[...named, ...rest].join(', ')];
+}
+
+/** @returns `nginx PSS per connection +12 to +14 %`, and at how many settings of the others, unless at all */
+function changeText({ title, shares }: Change, settings: number): string {
+  const known = shares.filter((share) => share !== null);
+  const [low, high] = [Math.min(...known), Math.max(...known)];
+  const text = low >= 1 ? times : percent;
+  const range = text(low) === text(high) ? text(low) : `${text(low)} to ${text(high)}`;
+  const size = known.length === 0 ? '' : ` ${range}${low >= 1 ? ' times' : ' %'}`;
+  return `${title}${size}${shares.length < settings ? ` (${shares.length} of ${settings} settings)` : ''}`;
+}
+
+function times(share: number): string {
+  return decimals(1 + share, 1);
+}
+
+function percent(share: number): string {
+  return `${share > 0 ? '+' : ''}${decimals(100 * share, 0)}`;
+}
+
+/** Missing connections and copies weigh more than any cost. */
+function largest({ shares }: Change): number {
+  return Math.max(...shares.map((share) => Math.abs(share ?? Number.POSITIVE_INFINITY)));
+}

@@ -1,0 +1,158 @@
+/** What a run takes from Artillery itself: its users' data, the arrivals that it skips, its checks, and the terminal. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { REPORT_FILES } from '../../plugin/result/report-files.ts';
+import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import { findTool } from '../../server/stack/tools.ts';
+import { startApp, TOKEN } from '../helpers/app.ts';
+import { startChat, startInstrumented } from '../helpers/chat-server.ts';
+import { listen } from '../helpers/listen.ts';
+import { eventually } from '../helpers/poll.ts';
+import { goodResult, quickScript, reasonsOfServer, startRun } from '../helpers/run.ts';
+import { Screen } from '../helpers/screen.ts';
+
+/** What the live line ends with. */
+const BACK_UP = '\x1b[1A\r';
+const VERDICT = /^Measurement: (VALID|SUSPECT)/m;
+const LIVE = / · \d+ \/ 10 connected/;
+const COLUMNS = 100;
+const noScript = findTool('script') ? false : 'there is no `script` to make a pseudo terminal with';
+
+/** Asks each user for a token in the handshake. @param isKnown who is let in */
+async function startLogin(
+  t: TestContext,
+  isKnown: (token: string) => boolean,
+  more: object = {},
+  options: object = {},
+  how: { env?: Record<string, string>; terminal?: boolean } = {},
+) {
+  const { url, control } = await startInstrumented(t, () => {}, {
+    allowRequest: ({ headers }, answer) =>
+      isKnown(headers.authorization ?? '') ? answer(null, true) : answer('who are you?', false),
+  });
+  const payload = [{ path: 'tokens.csv', fields: ['token'], order: 'sequence' }];
+  const { config, scenarios } = quickScript({ target: url, payload, ...more }, { control, ...options });
+  const socketio = { extraHeaders: { authorization: '{{ token }}' } };
+  Object.assign(config.plugins, { ensure: {} });
+  const script = { config, scenarios: scenarios.map((scenario) => ({ ...scenario, socketio })) };
+  return startRun(t, { script, before: 'seq -f token-%g 0 29 > tokens.csv', ...how });
+}
+
+describe('a run', { concurrency: 2 }, () => {
+  it('logs in, shows itself live, ends in a screenful, and leaves all files, with its thresholds in them', async (t) => {
+    const ensure = {
+      thresholds: [{ 'connections.failed': 1 }],
+      conditions: [{ expression: 'connections.peak > 100', strict: false }],
+    };
+    // With the lines of a file; so do its warm-up, probe and reference receiver.
+    const run = await startLogin(t, (token) => token.startsWith('token-'), { ensure }, { live: true });
+    const live = await eventually('the live view', () => /Live view: (http:\S+)/.exec(run.output())?.[1], 60_000);
+    const connected = /^socketio_capacity_connections\{[^}]*\} (\d+)$/m;
+    await eventually(
+      '10 connections in the metrics',
+      async () => connected.exec(await (await fetch(`${live}metrics`)).text())?.[1] === '10',
+      60_000,
+    );
+    const { thresholds, samples, verdict, delivery, latency } = await goodResult(run);
+    assert.equal(delivery?.coverage, 1);
+    assert.ok(latency.sentinelMs && latency.roundTripHalfMs.single?.count === 2);
+
+    const folder = join(run.directory, 'results/latest');
+    const read = (name: string) => readFileSync(join(folder, name), 'utf8');
+    const reports = REPORT_FILES.map(([name]) => name);
+    assert.deepEqual(readdirSync(folder).sort(), [...reports, 'artillery.log', 'record.ndjson', 'result.json'].sort());
+    const [, named = ''] = run.output().split('Result: ');
+    for (const name of reports) assert.ok(named.includes(name), name);
+    assert.deepEqual(
+      thresholds.map(({ expression, met, strict, found }) => [expression, met, strict, found?.[0]?.value]),
+      [
+        ['connections.failed < 1', true, true, 0],
+        ['connections.peak > 100', false, false, 10],
+      ],
+    );
+    // The verdict is one of them, and a busy machine makes a run suspect.
+    const failures = verdict.status === 'VALID' ? 0 : 1;
+    assert.match(read('junit.xml'), new RegExp(`tests="6" failures="${failures}" errors="0" skipped="1"`));
+    assert.equal(read('samples.csv').trim().split('\n').length, 1 + samples.length);
+
+    // Artillery's metrics are in a file.
+    const kept = read('artillery.log');
+    for (const part of ['Phase started: ', 'Summary report', 'vusers.created: ']) assert.ok(kept.includes(part), part);
+    assert.doesNotMatch(run.output(), /vusers\.created|Phase started/);
+    assert.match(run.output(), VERDICT);
+    const lines = run.output().trimEnd().split('\n');
+    assert.deepEqual(
+      lines.filter(({ length }) => length > 80),
+      [],
+    );
+    // How long it takes depends on the machine, and so do the reasons to doubt it.
+    const most = 35 + 4 * verdict.reasons.length;
+    assert.ok(lines.filter((line) => !LIVE.test(line)).length < most, run.output());
+  });
+
+  it('lets in nobody without the token that `before` fetched: users and clients of the run have it', async (t) => {
+    const chat = await startChat((io) => {
+      io.use(({ handshake }, next) => next(handshake.auth.token === 'fetched' ? undefined : new Error('no token')));
+      io.on('connection', (socket) => socket.on('say', (message) => io.emit('said', message)));
+    });
+    t.after(() => chat.close());
+    const login = await listen((_, response) => response.end('{"token":"fetched"}'));
+    t.after(login.close);
+    const delivery = { event: 'said', id: '$.0.id', publish: { emit: ['say', { id: '$id' }], every: 0.1, count: 3 } };
+    const flow = [{ connect: { auth: { token: '{{ token }}' } } }, { hold: true }];
+    const script = quickScript({ target: chat.url }, { delivery }, {}, flow);
+    const before = { flow: [{ get: { url: login.url, capture: { json: '$.token', as: 'token' } } }] };
+    const result = await goodResult(startRun(t, { script: { ...script, before } }));
+    assert.deepEqual([result.connections.peak, result.delivery?.received], [10, 30]);
+  });
+
+  it('counts the arrivals that Artillery skips, with --quiet without a live line, and does not wait for them', async (t) => {
+    const app = await startApp();
+    t.after(() => app.close());
+    const control = { urls: [app.controlUrl], token: TOKEN };
+    const ramp = { duration: 1, arrivalRate: 5, rampTo: 5, maxVusers: 6 };
+    const phases = [ramp, { pause: 2 }, ramp, { pause: 2 }];
+    const terminal = noScript === false;
+    const run = startRun(t, {
+      script: quickScript({ target: app.url, phases }, { control }),
+      args: ['--quiet'],
+      terminal,
+    });
+    assert.equal(await run.ended, EXIT_CODES.suspect, run.output());
+    assert.doesNotMatch(run.output(), LIVE);
+    const { connections, verdict } = run.result() ?? assert.fail(run.output());
+    assert.deepEqual([connections.skipped, connections.peak, connections.failed], [4, 6, 0]);
+    assert.ok(verdict.reasons.some(({ code }) => code === 'USERS_SKIPPED'));
+    const missed = verdict.reasons.find(({ code }) => code === 'TARGET_NOT_REACHED');
+    assert.doesNotMatch(missed?.message ?? '', /after the ramp/, 'it does not wait for them');
+  });
+
+  it('is measured without its own clients where the server knows the users of the load only; a terminal has one live line', {
+    skip: noScript,
+  }, async (t) => {
+    const env = { TERM: 'xterm', CI: '', NO_COLOR: '1', COLUMNS: String(COLUMNS) };
+    const run = await startLogin(t, (token) => Number(token.split('-')[1]) < 10, {}, {}, { env, terminal: true });
+    await run.ended;
+    const result = run.result();
+    assert.deepEqual(result && reasonsOfServer(result), ['CLIENTS_REFUSED'], run.output());
+    assert.deepEqual([result?.delivery?.coverage, result?.latency.sentinelMs ?? null], [1, null]);
+
+    const screen = new Screen(COLUMNS);
+    let most = 0;
+    const stages = new Set<string>();
+    // As if somebody looked whenever the cursor came to rest.
+    for (const part of run.output().split(BACK_UP)) {
+      screen.write(part + BACK_UP);
+      const live = screen.lines().filter((line) => LIVE.test(line));
+      most = Math.max(most, live.length);
+      for (const line of live) stages.add(line.trim().split(' ')[0] ?? '');
+    }
+    assert.equal(most, 1);
+    for (const stage of ['baseline', 'ramp', 'plateau']) assert.ok(stages.has(stage), `${stage} in ${[...stages]}`);
+    const left = screen.lines().join('\n');
+    assert.doesNotMatch(left, LIVE);
+    assert.match(left, VERDICT);
+  });
+});

@@ -1,0 +1,113 @@
+/** Servers into which nothing was put. */
+import assert from 'node:assert/strict';
+import { existsSync, rmSync } from 'node:fs';
+import { EXIT_CODES } from '../../../protocol/codes/exit-codes.ts';
+import { judge } from '../../../report/search/judge.ts';
+import { startChat } from '../../helpers/chat-server.ts';
+import { goodInProcess, startInProcess } from '../../helpers/in-process-run.ts';
+import { startPlainServer, startChat as startSlowChat } from '../../helpers/plain-server.ts';
+import { type Cases, script } from './case.ts';
+
+const HELLO = [{ emit: ['hello', 'server'], acknowledge: { match: { value: 'hello, server' } } }, { hold: true }];
+/** What the server keeps for each connection. */
+const KEPT_BYTES = 2 ** 20;
+
+export const plain: Cases = {
+  'measures connections and generator without a control port, and nothing else': async (t) => {
+    const { url } = await startPlainServer(t);
+    const { result, output, page } = await goodInProcess(script({ target: url }, {}, {}, HELLO));
+    const { run, connections, generator, delivery, absent, memory } = result;
+    assert.equal(run.complete, true);
+    assert.deepEqual([connections.peak, connections.held, connections.failed], [10, 10, 0]);
+    assert.equal(connections.connectMs?.count, 10);
+    assert.ok(generator.length > 0);
+    assert.deepEqual([delivery, absent.memory], [null, 'no control port']);
+    assert.equal(memory.perConnectionBytes.workerRss, undefined);
+    for (const text of [output, page]) assert.match(text, /no control port/);
+  },
+
+  'measures RSS per connection by process ids, as it was': async (t) => {
+    const { url, pid } = await startPlainServer(t);
+    const ramp = { duration: 1, arrivalRate: 50, rampTo: 50 };
+    const phases = [ramp, { pause: 2 }, ramp, { pause: 2 }, ramp, { pause: 2 }];
+    const own = script({ target: url, phases }, { warmUp: 0, workers: { pids: [pid] } }, {}, HELLO);
+    const { result, output, page } = await goodInProcess(own);
+    const { memory, cpu, capacity, absent } = result;
+    assert.equal(memory.collected, false);
+    assert.equal(memory.sources.workerRss, '/proc of its processes');
+    assert.deepEqual(memory.residualBytes, {}, 'nothing at rest is claimed');
+    const { slope = 0, doubt } = memory.perConnectionBytes.workerRss ?? {};
+    assert.equal(doubt, undefined);
+    // And some more for its connection.
+    assert.ok(slope > KEPT_BYTES && slope < 1.2 * KEPT_BYTES, String(slope));
+    assert.ok((cpu.worker?.rampSecondsPerThousandConnects ?? 1) > 0);
+    assert.ok((capacity.memoryLimited?.connections ?? 0) > 1000);
+    assert.deepEqual([absent.memory, absent.delivery], [undefined, 'no control port']);
+    const kilobytes = (slope / 1024).toLocaleString('en-US', { maximumFractionDigits: 1 });
+    for (const text of [output, page]) assert.ok(text.includes(kilobytes), `${kilobytes} KB in\n${output}`);
+  },
+
+  'adds up the metrics of two servers, and says whose figures they are': async (t) => {
+    const [one, other] = await Promise.all([startPlainServer(t), startPlainServer(t)]);
+    const prometheus = [one, other].map(({ url }) => ({ url: `${url}/metrics` }));
+    const own = script({ target: one.url }, { warmUp: 0, workers: { prometheus } }, {}, HELLO);
+    const { memory, absent } = (await goodInProcess(own)).result;
+    assert.equal(memory.sources.workerRss, 'Prometheus metrics');
+    assert.deepEqual([absent.memory, memory.collected], [undefined, false]);
+    const first = memory.plateaus[0]?.workerRss ?? 0;
+    // Each process of Node alone takes more than half of that.
+    assert.ok(first > 60 * 2 ** 20, String(first));
+    assert.ok((memory.plateaus.at(-1)?.workerRss ?? 0) >= first + 8 * KEPT_BYTES);
+  },
+
+  'is INVALID when the server dies': async (t) => {
+    const { url, pid } = await startPlainServer(t);
+    const run = startInProcess(script({ target: url }, { hold: 3, workers: { pids: [pid] } }, {}, HELLO));
+    await run.reached('hold');
+    process.kill(pid, 'SIGKILL');
+    const { exitCode, result, output } = await run.ended;
+    assert.equal(exitCode, EXIT_CODES.invalid, output);
+    assert.ok(result.verdict.reasons.some(({ code }) => code === 'DEPLOYMENT_CHANGED'));
+  },
+
+  'says so when its results folder is removed, and makes no new one': async (t) => {
+    const { url } = await startPlainServer(t);
+    const run = startInProcess(script({ target: url }, { hold: 3 }, {}, HELLO));
+    await run.reached('hold');
+    rmSync(run.folder, { recursive: true });
+    const { exitCode, output } = await run.failed;
+    assert.equal(exitCode, EXIT_CODES.invalid, output);
+    assert.match(output, /FILE_UNWRITABLE: .*\n {2}cause: ENOENT.*\n {2}fix: /);
+    assert.equal(existsSync(run.folder), false);
+  },
+
+  'follows an event of the server’s own to everybody': async (t) => {
+    const server = await startChat((io) => {
+      io.on('connection', (socket) => socket.on('say', (message) => io.emit('said', message)));
+    });
+    t.after(() => server.close());
+    const publish = { emit: ['say', { id: '$id', text: 'hello' }], every: 0.2, count: 5 };
+    const options = { delivery: { event: 'said', id: '$.0.id', publish } };
+    const own = script({ target: server.url }, options, {}, [{ connect: {} }, { hold: true }]);
+    const { delivery, latency, absent, connections } = (await goodInProcess(own)).result;
+    assert.equal(connections.peak, 10);
+    assert.ok(delivery);
+    assert.deepEqual([delivery.source, delivery.event, delivery.publisher], ['own event', 'said', 'run']);
+    assert.deepEqual([delivery.broadcasts, delivery.expected, delivery.received, delivery.coverage], [5, 50, 50, 1]);
+    assert.deepEqual([latency.from, latency.oneWayMs?.count], ['publisher', 50]);
+    assert.deepEqual([absent.delivery, absent.latency], [undefined, undefined]);
+  },
+
+  'falls behind at a rate that the server does not keep up with, although all copies arrive': async (t) => {
+    // 50 broadcasts per second, whose time is stamped when their turn has come.
+    const { url } = await startSlowChat(t, 20);
+    const [perSec, count] = [80, 160];
+    const publish = { emit: ['say', '$id'], every: 1 / perSec, count };
+    const options = { delivery: { event: 'said', id: '$.0.id', sentAt: '$.0.at', publish } };
+    const { result, output } = await startInProcess(
+      script({ target: url }, options, {}, [{ connect: {} }, { hold: true }]),
+    ).ended;
+    assert.deepEqual([result.delivery?.broadcasts, result.delivery?.coverage], [count, 1], output);
+    assert.notEqual(judge(result, { until: [], vary: 'broadcastsPerSec' }, perSec).outcome, 'holds', output);
+  },
+};

@@ -1,0 +1,113 @@
+/** Our own worker: what clients send it, what it keeps for those that come back, and a proxy that somebody put before it. */
+import assert from 'node:assert/strict';
+import type { Socket } from 'socket.io';
+import { EVENTS } from '../../../protocol/events.ts';
+import { startApp, TOKEN } from '../../helpers/app.ts';
+import { goodInProcess, startInProcess } from '../../helpers/in-process-run.ts';
+import { lacks, startNginx, UPGRADE } from '../../helpers/proxies.ts';
+import { type Cases, script } from './case.ts';
+
+const CONNECTIONS = 10;
+/** The probe and the reference receiver connect before any virtual user. */
+const RECEIVERS = 2;
+const EVENTS_AT_ONCE = 3;
+
+export const worker: Cases = {
+  'times the acknowledgement of every message that connections send, and all counts foot': async (t) => {
+    const message = { channel: 'event_batch', data: { n: 1 } };
+    const every = { seconds: 0.5, emit: message, events: EVENTS_AT_ONCE, acknowledge: true };
+    const flow = [{ emit: ['join_room', { clientKey: 'capacity' }] }, { every }, { hold: true }];
+    const app = await startApp();
+    t.after(() => app.close());
+    const control = { urls: [app.controlUrl], token: TOKEN };
+    const { result, output } = await goodInProcess(script({ target: app.url }, { control, hold: 3 }, {}, flow));
+    const { messages, delivery, cpu, generator, connections } = result;
+    assert.ok(messages);
+    const { due, sent, notSent, acknowledged, window, ackMs, sendDelayMs, outsideAckMs, workers } = messages;
+    assert.equal(messages.connections, CONNECTIONS);
+    assert.deepEqual([due, notSent.disconnected], [sent + notSent.missed, 0]);
+    assert.deepEqual([acknowledged, messages.answered, connections.unknownAcks], [sent, 1, 0]);
+    // Two a second from each connection; the hold ends up to a period early or late for some.
+    const expected = 2 * (window?.seconds ?? 0) * CONNECTIONS - notSent.missed;
+    const most = 2 * CONNECTIONS + notSent.missed;
+    assert.ok(Math.abs((window?.sent ?? 0) - expected) <= most, `${window?.sent} messages in the hold`);
+    assert.equal(ackMs?.count, window?.acknowledged);
+    assert.equal((ackMs?.count ?? 0) + (outsideAckMs?.count ?? 0), acknowledged);
+    assert.ok((ackMs?.p50 ?? 0) >= (sendDelayMs?.p50 ?? Infinity), 'the delay of the send is part of it');
+    const [only, ...others] = workers;
+    assert.ok(only && others.length === 0);
+    assert.ok(Math.abs(only.batches - expected) <= most, `${only.batches} batches at the worker`);
+    assert.equal(only.events, only.batches * EVENTS_AT_ONCE);
+    assert.ok((only.handlerMs?.p95 ?? 0) > 0);
+    assert.equal(cpu.worker?.idlePercent, null, 'nobody was idle');
+    assert.ok(generator.some((loop) => loop.window === 'messages' && loop.part === 'fleet'));
+    assert.equal(delivery?.coverage, 1, 'broadcasts go on as without messages');
+    assert.match(output, /messages of clients acknowledged/);
+  },
+
+  'counts every drop, every return and every copy when all connections drop at once, and their sessions are restored':
+    async (t) => {
+      const app = await startApp({ CAPACITY_RECOVERY_SECONDS: '60' });
+      t.after(() => app.close());
+      const load: Socket[] = [];
+      let connected = 0;
+      app.io.on('connection', (socket) => {
+        if (++connected > RECEIVERS) load.push(socket);
+        if (load.length !== CONNECTIONS || socket.recovered || connected <= RECEIVERS) return;
+        // The last one: it sees the first broadcast after all others.
+        socket.onAnyOutgoing((event, message) => {
+          if (event !== EVENTS.broadcast || message.seq !== 1) return;
+          setImmediate(() => {
+            for (const { conn } of load.splice(0)) conn.close();
+          });
+        });
+      });
+      const options = {
+        control: { urls: [app.controlUrl], token: TOKEN },
+        warmUp: 0,
+        singleRoundTrips: 1,
+        // They drop at the first, are away at the second, and back at the third.
+        broadcasts: { count: 3, interval: 2.5 },
+      };
+      const own = script({ target: app.url }, options, { reconnection: { delay: 3.5, jitter: 0.1 } });
+      const { result, output } = await startInProcess(own).ended;
+      assert.ok(result.delivery, output);
+      const { connections, delivery, latency, absent, verdict } = result;
+      const { awayMs, ...counts } = connections.reconnection ?? {};
+      assert.deepEqual(counts, { dropped: 10, returned: 10, recovered: 10, gaveUp: 0, left: 0, away: 0 });
+      assert.ok((awayMs?.p50 ?? 0) >= 3000 && (awayMs?.p50 ?? 0) < 8000, String(awayMs?.p50));
+      assert.deepEqual([connections.opened, connections.held, connections.lost], [10, 10, {}]);
+      assert.deepEqual(connections.failures, {});
+      const { expected, received, missed, resent, frames, duplicates } = delivery;
+      assert.deepEqual([expected, received, missed, resent, frames, duplicates], [30, 30, 10, 10, 30, 0]);
+      assert.deepEqual(
+        delivery.batches.map((batch) => [batch.serverMembers, batch.resent]),
+        [
+          [10, 0],
+          [0, 10],
+          [10, 0],
+        ],
+      );
+      // The stack's session ids name the worker, also those of restored sessions.
+      assert.deepEqual([connections.perWorker, latency.localMs?.count, absent], [{ w0: CONNECTIONS }, 30, {}]);
+      const codes = verdict.reasons.map(({ code }) => code);
+      assert.ok(codes.includes('CONNECTIONS_DROPPED'), output);
+      for (const code of ['MEMBERS_DISAGREE', 'ACCOUNTS_MISMATCH']) assert.ok(!codes.includes(code), code);
+    },
+
+  'measures an nginx that it has not started': async (t) => {
+    const reason = lacks('nginx');
+    if (reason) return t.skip(reason);
+    const app = await startApp({ CAPACITY_WORKER: 'w0' });
+    t.after(() => app.close());
+    const nginx = await startNginx(t, app.port, UPGRADE);
+    const control = { urls: [app.controlUrl], token: TOKEN };
+    const target = `http://127.0.0.1:${nginx.port}`;
+    const { result } = await goodInProcess(script({ target }, { control, layers: { nginx: { pids: [nginx.pid] } } }));
+    const { memory, cpu, samples } = result;
+    assert.equal(memory.sources.nginxPss, '/proc of its processes');
+    assert.ok(memory.perConnectionBytes.nginxPss, JSON.stringify(memory.plateaus));
+    assert.ok(cpu.nginx);
+    assert.ok(samples.some(({ nginx: sample }) => ((sample as { rssBytes?: number } | undefined)?.rssBytes ?? 0) > 0));
+  },
+};

@@ -1,0 +1,175 @@
+/** `npx socketio-capacity repeat | study | search` with real runs, which are as short as runs can be: without memory or broadcasts. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { execa } from 'execa';
+import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import { searchSchema } from '../../protocol/documents/search.ts';
+import { type Study, studySchema } from '../../protocol/documents/study.ts';
+import { freePorts } from '../../server/stack/ports.ts';
+import { CLI } from '../helpers/cli.ts';
+import { startPlainServer } from '../helpers/plain-server.ts';
+import { eventually } from '../helpers/poll.ts';
+import { quickScript } from '../helpers/run.ts';
+
+const LIMIT_MS = 180_000;
+
+function script(target: string, options: object = {}, rate = 10) {
+  const phases = [{ duration: 1, arrivalRate: rate, rampTo: rate }];
+  return quickScript({ target, phases }, { warmUp: 0, hold: 0, ...options }, {}, [{ connect: {} }, { hold: true }]);
+}
+
+/** A folder with these files, in which commands run in process groups of their own, and without a terminal. */
+function commands(t: TestContext, files: Record<string, object | string>) {
+  const cwd = mkdtempSync(join(tmpdir(), 'series-'));
+  t.after(() => rmSync(cwd, { recursive: true, force: true }));
+  const write = (name: string, content: object | string) =>
+    writeFileSync(join(cwd, name), typeof content === 'string' ? content : JSON.stringify(content));
+  for (const [name, content] of Object.entries(files)) write(name, content);
+  const start = (args: string[], env: Record<string, string> = {}) => {
+    const child = execa(process.execPath, [CLI, ...args], {
+      ...{ cwd, detached: true, reject: false, all: true, timeout: LIMIT_MS },
+      env: {
+        ...{ ARTILLERY_DISABLE_TELEMETRY: 'true', NODE_OPTIONS: '', SOCKETIO_CAPACITY_HOME: join(cwd, 'home') },
+        ...env,
+      },
+    });
+    t.after(() => child.kill('SIGKILL'));
+    return child;
+  };
+  const read = (path: string) => JSON.parse(readFileSync(join(cwd, path), 'utf8'));
+  return { cwd, write, start, read };
+}
+
+/** A machine that other tests keep busy makes a run suspect, which is no fault of the series. */
+function assertSound({ exitCode, status }: Study['runs'][number], output: string): void {
+  assert.ok(status === 'VALID' || status === 'SUSPECT', output);
+  assert.equal(exitCode, status === 'VALID' ? 0 : EXIT_CODES.suspect, output);
+}
+
+const SERVER = `
+const { createRequire } = require('node:module');
+const { Server } = createRequire(process.env.FROM)('socket.io');
+new Server(Number(process.env.PORT), { cleanupEmptyChildNamespaces: true });
+console.log('server', process.pid);
+`;
+
+describe('npx socketio-capacity', { concurrency: 2 }, () => {
+  it('repeat runs Artillery several times with its arguments, and records the spread', async (t) => {
+    const { url } = await startPlainServer(t);
+    const { cwd, start, read } = commands(t, { 'quick.yml': script(url) });
+    const args = ['quick.yml', '--times', '2', '--results', 'kept', '--', '--quiet'];
+    const { exitCode, all, stdout } = await start(['repeat', ...args]);
+    const [, path = 'none'] = /Series: (.*)$/m.exec(stdout) ?? [];
+    assert.match(path, /^kept\/[\dT-]+-quick-x2\/repeat\.json$/, all);
+    const { runs, combinations, plan } = studySchema.parse(read(path));
+    // What other programs disturb is made again once.
+    assert.ok(plan.repeat === 2 && runs.length >= 2 && runs.length <= 4, all);
+    for (const run of runs) assertSound(run, all);
+    const latest = new Map(runs.map((run) => [run.block, run.exitCode]));
+    assert.equal(exitCode, Math.max(...latest.values()), all);
+    const { runs: count, mean, deviation } = combinations[0]?.figures['connections.peak'] ?? {};
+    assert.deepEqual([count, mean, deviation], [2, 10, 0]);
+    assert.equal(existsSync(join(cwd, 'results')), false);
+  });
+
+  it('repeat does not repeat what is refused, and shares no folder with a series of the same second', async (t) => {
+    const { cwd, start } = commands(t, { 'quick.yml': script('http://127.0.0.1:1', { no: 'such option' }) });
+    const ended = await Promise.all([1, 2].map(() => start(['repeat', 'quick.yml', '--json'])));
+    const [study, other] = ended.map(({ stdout }) => JSON.parse(stdout) as Study);
+    assert.notEqual(study?.name, other?.name);
+    for (const { exitCode, stderr } of ended) {
+      assert.equal(exitCode, EXIT_CODES.refused);
+      assert.match(stderr, /CONFIG_INVALID: [\s\S]*\.no: [\s\S]*fix: /);
+    }
+    assert.deepEqual(
+      study?.runs.map(({ exitCode, result, status }) => [exitCode, result, status]),
+      [[EXIT_CODES.refused, null, null]],
+    );
+    assert.deepEqual(existsSync(join(cwd, 'results')) ? readdirSync(join(cwd, 'results')) : [], []);
+  });
+
+  it('study starts a server of the user’s own, stops it with the run on Ctrl-C, makes what is missing, and refuses another study', async (t) => {
+    const [port = 0] = await freePorts(1);
+    const servers = {
+      chat: { command: ['node', 'server.cjs'], ready: port },
+      broken: { command: ['node', 'nowhere.cjs'], ready: port },
+    };
+    const vary = { server: ['chat', 'broken'], PORT: [port], FROM: [import.meta.filename], warmUp: [5] };
+    const study = { scenario: 'quick.yml', servers, vary, repeat: 1 };
+    const { cwd, write, start, read } = commands(t, {
+      'quick.yml': script(`http://127.0.0.1:${port}`),
+      'server.cjs': SERVER,
+      'own.yml': study,
+    });
+    const folder = 'results/study-own';
+    const ofChat = () => {
+      const { runs, combinations } = studySchema.parse(read(`${folder}/study.json`));
+      const run = runs.findLast(({ levels }) => levels.server === 'chat') ?? assert.fail('no run with the chat');
+      return { run, figures: combinations.find(({ levels }) => levels.server === 'chat')?.figures };
+    };
+    const assertServerEnded = () => {
+      const log = readFileSync(join(cwd, folder, `logs/${ofChat().run.number}.server.log`), 'utf8');
+      const [, pid] = /^server (\d+)$/m.exec(log) ?? [];
+      assert.throws(() => process.kill(Number(pid), 0), { code: 'ESRCH' });
+    };
+
+    const stopped = start(['study', 'own.yml'], { HOLD: '60' });
+    const latest = join(cwd, folder, 'runs/latest/result.json');
+    const holds = () => existsSync(latest) && /\(stage: hold\)"/.test(readFileSync(latest, 'utf8'));
+    await eventually('the hold of the run with the chat', holds, LIMIT_MS / 2);
+    process.kill(-(stopped.pid as number), 'SIGINT');
+    const { exitCode: stoppedCode, all: stoppedOutput } = await stopped;
+    assert.equal(stoppedCode, 130, stoppedOutput);
+    assert.throws(() => process.kill(-(stopped.pid as number), 0), { code: 'ESRCH' });
+    assert.equal(ofChat().run.exitCode, 130);
+    assertServerEnded();
+
+    const { exitCode, all } = await start(['study', 'own.yml'], { HOLD: '0' });
+    assert.equal(exitCode, EXIT_CODES.refused, all);
+    assert.match(all.replaceAll(/\s+/g, ' '), /server=broken, .*figures from 0 of 1 run; run \d: START_FAILED: /);
+    const { run, figures } = ofChat();
+    assertSound(run, all);
+    assert.equal(figures?.['connections.peak']?.mean, 10);
+    const { memory, environment } = read(`${folder}/${run.result}`);
+    assert.ok(memory.peakBytes.workerPss > 10e6);
+    assert.equal(environment.settings.warmUp, 5);
+    assertServerEnded();
+    for (const file of ['study.md', 'study.html', `logs/${run.number}.log`])
+      assert.ok(existsSync(join(cwd, folder, file)), file);
+
+    write('own.yml', { ...study, repeat: 2 });
+    const changed = await start(['study', 'own.yml']);
+    assert.equal(changed.exitCode, EXIT_CODES.refused);
+    assert.match(changed.all, /SERIES_CHANGED: .*\n {2}repeat: was 1, is 2\n/);
+  });
+
+  it('search finds the number at which a server begins to refuse connections, and names the refusal', async (t) => {
+    const limit = 60;
+    const { url } = await startPlainServer(t, limit);
+    const { cwd, start, read } = commands(t, { 'full.yml': script(url, {}, limit) });
+    const levels = ['--from', '63', '--factor', '1.04', '--tolerance', '10', '--repeat', '0', '--rest', '0'];
+    const { exitCode, all } = await start(['search', 'full.yml', '--vary', 'connections', ...levels]);
+    assert.equal(exitCode, 0, all);
+    const folder = 'results/search-full-connections';
+    const { answer, runs } = searchSchema.parse(read(`${folder}/search.json`));
+    assert.deepEqual(
+      runs.map(({ level, outcome }) => [level, outcome]),
+      [
+        [63, 'breaks'],
+        [limit, 'holds'],
+        [63, 'breaks'],
+      ],
+      all,
+    );
+    assert.deepEqual([answer.held, answer.broke], [limit, 63]);
+    const sentence =
+      'This deployment held 60 connections in its only run; at 63, 3 connections failed, because the server answered 3 connections with `namespace_refused` (full).';
+    assert.equal(answer.sentence, sentence);
+    assert.ok(all.replace(/\s+/g, ' ').includes(sentence), all);
+    for (const file of ['search.md', 'search.html', ...runs.map(({ number }) => `logs/${number}.log`)])
+      assert.ok(existsSync(join(cwd, folder, file)), file);
+  });
+});

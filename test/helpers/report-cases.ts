@@ -1,0 +1,48 @@
+/** Cases of a result, and what stands in its report, or does not. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { Fault } from '../../protocol/result/fault.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { plannedFault } from './planned-fault.ts';
+import { perfectResult } from './results.ts';
+
+interface Case {
+  /** A change of a perfect run, or a run of another kind. */
+  of: ((result: Result) => unknown) | Result;
+  says?: RegExp[];
+  not?: RegExp[];
+}
+
+export function check(cases: Record<string, Case>, textOf: (result: Result) => string): void {
+  for (const [name, { of, says = [], not = [] }] of Object.entries(cases)) {
+    it(name, () => {
+      const result = typeof of === 'function' ? perfectResult() : of;
+      if (typeof of === 'function') of(result);
+      const text = textOf(result);
+      for (const pattern of says) assert.match(text, pattern);
+      for (const pattern of [...not, /NaN|undefined|\bnull\b|Infinity|\[object/]) assert.doesNotMatch(text, pattern);
+    });
+  }
+}
+
+const WHY = 'no control port';
+
+/** A server that nobody can ask. */
+export function outside(): Result {
+  const result = perfectResult();
+  const { latency, memory, environment } = result;
+  return {
+    ...result,
+    absent: { memory: WHY, cpu: WHY, delivery: WHY, latency: WHY, roundTrip: WHY },
+    delivery: null,
+    environment: { ...environment, server: null },
+    latency: { ...latency, oneWayMs: null, localMs: null, crossWorkerMs: null, completionMs: null, sendDelayMs: null },
+    memory: { ...memory, inService: null, perConnectionBytes: {}, peakBytes: {}, plateaus: [{ connections: 0 }] },
+    capacity: { memoryLimited: null, pings: null, limits: [], unknown: [], lowest: null },
+    stages: ['ramp', 'plateau', 'hold', 'disconnect'].map((name, index) => ({ name, t: 10 * index + 1 })),
+  };
+}
+
+export function stormy(changes: Partial<Fault> = {}): Result {
+  return { ...perfectResult(), fault: plannedFault(changes) };
+}

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { versionOf } from '../../../bench/client/generator.ts';
+import { GENERATORS } from '../../../bench/client/generators.ts';
+import { measure } from '../../../bench/client/measure.ts';
+import type { Worker } from '../../../bench/worker.ts';
+
+it('a generator that is not installed is refused with the line that installs it, before anything starts', async () => {
+  const start = () => assert.fail('it was started');
+  const tool = { command: 'no-such-program', version: ['--version'], install: 'pip install it' };
+  const load = { url: 'http://127.0.0.1:1', connections: 1000, ratePerSec: 100 };
+  const plan = { count: 1, bytes: 100 };
+  const none = {} as Worker;
+  const measured = measure(
+    { name: 'it', label: 'it', tool, start },
+    none,
+    load,
+    plan,
+    '.',
+    new AbortController().signal,
+  );
+  await assert.rejects(measured, { message: 'not installed: `pip install it`' });
+  // All that npm does not install says how.
+  const outside = GENERATORS.filter(({ name }) => ['floor', 'k6', 'locust'].includes(name));
+  assert.deepEqual(
+    outside.map(({ tool: own }) => own?.install.split(' ')[0]),
+    ['apt-get', 'go', 'pip'],
+  );
+});
+
+it('of what a program prints, the version is told', () => {
+  const version = ['-p', '"it v1.8.1 (go1.26, linux)"'];
+  assert.equal(versionOf({ command: process.execPath, version, install: '' }), '1.8.1');
+});

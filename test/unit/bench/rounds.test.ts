@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { columns, FLOOR, type Pair } from '../../../bench/client/columns.ts';
+import type { Measured } from '../../../bench/client/measure.ts';
+import { tableOf, withSection } from '../../../bench/rounds.ts';
+
+function measured(cpuPerConnectionUs: number, cpuPerMessageUs: number, memoryPerConnectionBytes: number): Measured {
+  const figures = { cpuPerConnectionUs, cpuPerMessageUs, memoryPerConnectionBytes };
+  return { ...figures, rampSeconds: 10, idlePercent: 1, messages: 100_000 };
+}
+
+const variants = [FLOOR, 'ours', 'theirs', 'failed'];
+const pair = (own: Measured, floor?: Measured): Pair => ({ own, floor });
+const cells = (rounds: Record<string, Pair>[], tls = false) => tableOf({ variants, columns: columns(tls) }, rounds);
+
+test('each generator is compared with the floor beside it, and the floor has all its measurements', () => {
+  // From the second round on, the machine is half as fast.
+  const [fast, slow, slower] = [measured(100, 5, 24), measured(200, 10, 24), measured(400, 20, 24)];
+  const rounds = [
+    {
+      [FLOOR]: pair(fast, fast),
+      ours: pair(measured(300, 10, 4096), fast),
+      theirs: pair(measured(800, 40, 8192), slow),
+    },
+    {
+      [FLOOR]: pair(slow, slow),
+      ours: pair(measured(600, 20, 5120), slow),
+      theirs: pair(measured(1600, 80, 8192), slower),
+    },
+  ];
+  assert.deepEqual(cells(rounds), [
+    [FLOOR, '200 (100–400)', '1.00', '10.00 (5.00–20.00)', '1.00', '0.0', '1.0'],
+    ['ours', '450 (300–600)', '3.00 (3.00–3.00)', '15.00 (10.00–20.00)', '2.00 (2.00–2.00)', '4.5 (4.0–5.0)', '1.0'],
+    ['theirs', '1,200 (800–1,600)', '4.00 (4.00–4.00)', '60.00 (40.00–80.00)', '4.00 (4.00–4.00)', '8.0', '1.0'],
+  ]);
+});
+
+test('the interval of a multiple is from the differences between rounds of all generators, or its own if larger', () => {
+  const floor = measured(100, 5, 24);
+  const round = (ours: number, theirs: number) => ({
+    [FLOOR]: pair(floor, floor),
+    ours: pair(measured(ours, 5, 24), floor),
+    theirs: pair(measured(theirs, 5, 24), floor),
+  });
+  const of = (variant: string, rounds: ReturnType<typeof round>[]) =>
+    cells(rounds).find(([name]) => name === variant)?.[2];
+  // A deviation of 10 % of the mean in both: t of 4 degrees is 2.776, so ± 2.776 × 10 % / √3.
+  const rounds = [round(180, 360), round(200, 400), round(220, 440)];
+  assert.equal(of('ours', rounds), '2.00 (1.68–2.32)');
+  assert.equal(of('theirs', rounds), '4.00 (3.36–4.64)');
+  // Of one round, nothing is known.
+  assert.equal(of('ours', [round(200, 400)]), '2.00');
+});
+
+test('the table has a cell for every column, also without a floor; over TLS the floor has memory to compare with', () => {
+  assert.deepEqual(cells([{ ours: pair(measured(300, 10, 4096)) }]), [
+    ['ours', '300', '–', '10.00', '–', '4.0', '1.0'],
+  ]);
+  const floor = measured(100, 5, 10_240);
+  assert.deepEqual(cells([{ ours: pair(measured(300, 10, 20_480), floor) }], true)[0]?.slice(-3), [
+    '20.0',
+    '2.00',
+    '1.0',
+  ]);
+});
+
+test('a bench replaces its own section of the page, and nothing else', () => {
+  const page = readFileSync('docs/benchmarks.md', 'utf8');
+  for (const name of ['client', 'client-tls', 'server']) {
+    const changed = withSection(page, name, 'new\n');
+    const [opening, closing] = [`<!-- bench:${name} -->`, `<!-- /bench:${name} -->`];
+    assert.ok(changed.includes(`${opening}\n\nnew\n\n${closing}`), name);
+    assert.equal(changed.split(opening)[0], page.split(opening)[0]);
+    assert.equal(changed.split(closing)[1], page.split(closing)[1]);
+  }
+  assert.throws(() => withSection('# Benchmarks\n', 'client', 'new'));
+});

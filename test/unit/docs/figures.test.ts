@@ -1,0 +1,129 @@
+/** Figures of runs on the site: cells, and published studies beside our runs. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { growth } from '../../../docs/benchmarks/growth.data.ts';
+import { figureCell, shownFigure } from '../../../docs/figures.ts';
+import { describeReport, type Report, readReports } from '../../../docs/reports/reports.ts';
+import { BENCHMARK_REPORT, MEMORY_USAGE, RACCOON, TECHRACERS } from '../../../docs/studies/published.ts';
+import { publishedStudies } from '../../../docs/studies/studies.data.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { COLORS } from '../../../report/charts/palette.ts';
+import { perfectResult, resultWithMessages } from '../../helpers/results.ts';
+import { waves } from '../../helpers/waves.ts';
+
+const WORKER_PSS = 'memory.perConnectionBytes.workerPss.slope';
+
+function report(connections: number, change: (result: Result) => void = () => {}): Report {
+  const result = perfectResult();
+  result.connections.target = connections;
+  change(result);
+  return describeReport(`${connections / 1000}k`, result);
+}
+
+const withMemory = (kb: number) => (result: Result) => {
+  const bounds = { low95: (kb - 0.5) * 1024, high95: (kb + 0.5) * 1024 };
+  result.memory.perConnectionBytes.workerPss = { slope: kb * 1024, ...bounds, r2: 1, naive: 0 };
+};
+
+/** @returns text of the cells, by row */
+function cells(table: string): string[][] {
+  return [...table.matchAll(/<tr>([\s\S]*?)<\/tr>/g)].map(([, row]) =>
+    [...(row as string).matchAll(/<t[hd][^>]*>([\s\S]*?)<\/t[hd]>/g)].map(([, cell]) => cell as string),
+  );
+}
+
+it('a cell has one run with its interval, several with their range, and a dash without any', () => {
+  const [ten, twelve] = [report(1000, withMemory(10)).result, report(1000, withMemory(12)).result];
+  assert.equal(figureCell([ten], WORKER_PSS), '10.0 ± 0.5');
+  assert.equal(figureCell([ten, twelve], WORKER_PSS), '11.0 (10.0 to 12.0)');
+  assert.equal(figureCell([ten], 'memory.perConnectionBytes.systemHeld.slope'), '–');
+});
+
+it('a page cannot name a figure that does not exist', () => {
+  assert.throws(() => shownFigure('memory.typingError'));
+});
+
+describe('growth over the reports', () => {
+  it('has a column for every size', () => {
+    const { table } = growth([report(5000, withMemory(10)), report(32_000), report(100_000)]);
+    assert.deepEqual(
+      cells(table)[0]?.map((head) => head.split(':')[0]),
+      ['', 'us, 5,000', 'us, 32,000', 'us, 100,000'],
+    );
+    assert.match(table, /10\.0 ± 0\.5/);
+  });
+
+  it('leaves INVALID runs out, and copes with none', () => {
+    const invalid = report(5000, ({ verdict }) => {
+      verdict.status = 'INVALID';
+    });
+    assert.deepEqual(cells(growth([invalid]).table)[0], ['']);
+  });
+});
+
+describe('published studies', () => {
+  const all = { BENCHMARK_REPORT, TECHRACERS, MEMORY_USAGE, RACCOON };
+
+  it('have a cell in each column, or none where only we measured', () => {
+    for (const { published, rows } of Object.values(all))
+      for (const [question, printed] of rows) assert.ok([0, published.length].includes(printed.length), question);
+  });
+
+  it('were typed in rightly: rate × ramp, and 2 GiB × N ÷ peak', () => {
+    const numbers = (question: RegExp) =>
+      BENCHMARK_REPORT.rows
+        .find(([name]) => question.test(name))?.[1]
+        .map((cell) => Number(cell.replaceAll(',', ''))) as number[];
+    const [rates, ramps, peaks] = [numbers(/^Achieved/), numbers(/^Ramp/), numbers(/^Peak RSS/)];
+    const maxima = numbers(/max/);
+    for (const [index, size] of [5000, 10_000, 20_000, 32_000].entries()) {
+      assert.ok(Math.abs((rates[index] as number) * (ramps[index] as number) - size) < 2);
+      assert.ok(Math.abs((2048 * size) / (peaks[index] as number) / (maxima[index] as number) - 1) < 0.001);
+    }
+  });
+
+  it('stand beside our runs of the same size, and beside no INVALID one', () => {
+    const { benchmarkReport, techracers, memoryUsage } = publishedStudies([report(32_000), report(100_000)]);
+    assert.deepEqual(cells(benchmarkReport)[0], ['', 'the report, 32,000', 'us, 32,000: VALID']);
+    assert.equal(cells(techracers)[0]?.length, 4);
+    assert.equal(cells(memoryUsage)[0]?.length, 3);
+    const invalid = report(32_000, ({ verdict }) => {
+      verdict.status = 'INVALID';
+    });
+    assert.equal(publishedStudies([invalid]).benchmarkReport, '');
+  });
+
+  it('have our waves, those with collections first, and none of them among the sizes', () => {
+    const [collected, not] = [waves(), waves({ collected: false })].map((result) => {
+      result.run.scenario = 'waves';
+      return result;
+    }) as [Result, Result];
+    const reports = [describeReport('waves-uncollected', not), describeReport('waves', collected), report(5000)];
+    const page = publishedStudies(reports);
+    assert.deepEqual(cells(page.waves)[1]?.slice(1), ['yes', 'no']);
+    assert.match(cells(page.waves)[3]?.[1] ?? '', /20\.0 KB/);
+    assert.equal(cells(page.memoryUsage)[0]?.length, 2);
+  });
+
+  it('have our runs whose connections send batches beside Raccoon’s, and nowhere else', () => {
+    const sending = describeReport('10k', resultWithMessages());
+    const page = publishedStudies([report(5000), sending]);
+    const own = cells(page.raccoon).map((row) => row.at(-1));
+    const times = ['0.031 ms', '2.40 ms', 'no queue of its own', '4.20 ms', '8.75'];
+    assert.deepEqual(own, ['us, 5,000: VALID', '10 s', '5,000', '2', '7,500,000', ...times, '111', '45.3', '0.11']);
+    assert.equal(cells(page.memoryUsage)[0]?.length, 2);
+  });
+});
+
+it('the stored reports have a place beside each size of the benchmark report', () => {
+  assert.equal(cells(publishedStudies(readReports()).benchmarkReport)[0]?.length, 9);
+});
+
+it('the site has a value for every colour that charts name', () => {
+  const css = readFileSync('docs/.vitepress/theme/charts.css', 'utf8');
+  for (const color of Object.values(COLORS)) {
+    const name = /^var\((--[\w-]+)\)$/.exec(color)?.[1];
+    assert.ok(name && css.includes(`${name}:`), color);
+  }
+});

@@ -1,0 +1,117 @@
+/** The conditions in which runs differ besides their figures. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Result } from '../../../protocol/result/result.ts';
+import { compare } from '../../../report/compare/compare.ts';
+import { generatorHost } from '../../helpers/results.ts';
+import { run, setOf } from '../../helpers/run-sets.ts';
+
+describe('what else differs', () => {
+  const differing = (change: (result: Result) => unknown, before = run()) =>
+    compare([setOf(before), setOf(run(change))]).mismatches;
+
+  it('is nothing of two equal runs', () => {
+    const found = differing(({ run: it, environment }) => {
+      it.id = 'another';
+      environment.configHash = '01';
+      environment.settings.results = 'elsewhere';
+    });
+    assert.deepEqual(found, []);
+  });
+
+  it('is told from what is perhaps the very change one looks at', () => {
+    const found = differing(({ connections, environment, run: it }) => {
+      connections.target = 10_000;
+      environment.cpu = 'another processor';
+      environment.kernel = 'Linux 6.2';
+      environment.settings.broadcasts = { count: 20 };
+      environment.settings.workers = 4;
+      it.target = 'http://127.0.0.1:9090';
+    });
+    assert.deepEqual(found, [
+      { aspect: 'load', name: 'connections', values: ['5000', '10000'] },
+      { aspect: 'deployment', name: 'target', values: ['http://127.0.0.1:8080', 'http://127.0.0.1:9090'] },
+      { aspect: 'machine', name: 'cpu', values: ['a processor', 'another processor'] },
+      { aspect: 'system', name: 'kernel', values: ['Linux 6.1', 'Linux 6.2'] },
+      { aspect: 'load', name: 'broadcasts.count', values: ['not set', '20'] },
+      { aspect: 'deployment', name: 'workers', values: ['not set', '4'] },
+    ]);
+  });
+
+  it('is each condition of the load, the machine and the system', () => {
+    const found = differing(({ run: it, connections, latency, memory, environment, generators }) => {
+      Object.assign(it, { scenario: 'other', engine: 'other', profile: 'remote' });
+      Object.assign(connections, { transports: null, compression: null });
+      latency.from = 'publisher';
+      memory.collected = !memory.collected;
+      Object.assign(environment, { cpuCount: 64, memoryBytes: 4 * 1024 ** 3 });
+      environment.limits.cpuQuotaCores = 3;
+      generators.push(generatorHost('a', { share: 0.25 }), generatorHost('b', { share: 0.75 }));
+    });
+    assert.deepEqual(
+      found.map(({ aspect, name, values }) => [aspect, name, values[1]]),
+      [
+        ['load', 'scenario', 'other'],
+        ['load', 'engine', 'other'],
+        ['load', 'shares of the generator hosts', '2 hosts: 75.0, 25.0 %'],
+        ['load', 'latency counts from', 'publisher'],
+        ['load', 'transports', 'unknown'],
+        ['load', 'compression', 'unknown'],
+        ['load', 'garbage collected before memory is read', 'false'],
+        ['deployment', 'profile', 'remote'],
+        ['machine', 'cores', '64'],
+        ['machine', 'memory', '4 GiB'],
+        ['system', 'cpuQuotaCores', '3'],
+      ],
+    );
+  });
+
+  it('is compression only where it was granted, and the way of all connections', () => {
+    const of = (asked: boolean, granted: number, configured = 'websocket') =>
+      run(({ connections }) => {
+        connections.compression = { asked, granted, byServer: false };
+        Object.assign(connections.transports ?? {}, { configured });
+      });
+    const found = (a: Result, b: Result) => compare([setOf(a), setOf(b)]).mismatches;
+    assert.deepEqual(found(of(true, 0), of(false, 0)), []);
+    assert.deepEqual(found(of(true, 5), of(true, 0)), [{ aspect: 'load', name: 'compression', values: ['on', 'off'] }]);
+    assert.deepEqual(found(of(true, 5), of(true, 5, 'polling')), [
+      { aspect: 'load', name: 'transports', values: ['websocket', 'polling'] },
+    ]);
+  });
+
+  it('is none of hosts where only one brings the load', () => {
+    assert.deepEqual(
+      differing(({ generators }) => generators.push(generatorHost('a', { share: 1 }))),
+      [],
+    );
+  });
+
+  it('ignores a set without results', () => {
+    assert.deepEqual(compare([setOf(run()), setOf(), setOf(run())]).mismatches, []);
+  });
+
+  it('of servers is listed by name, tuning and option, or is one line where one of them is not known', () => {
+    const found = differing(({ environment: { server } }) => {
+      if (!server) return;
+      Object.assign(server, { kind: 'untuned', tunings: { ...server.tunings, dropRequest: 'off' } });
+      server.options = { ...server.options, nodeFlags: '--max-semi-space-size=1' };
+    });
+    assert.deepEqual(
+      found.map(({ aspect, name }) => [aspect, name]),
+      [
+        ['deployment', 'server'],
+        ['deployment', "server's tuning dropRequest"],
+        ['deployment', "server's nodeFlags"],
+      ],
+    );
+    const unknown = differing(
+      () => {},
+      run(({ environment }) => (environment.server = null)),
+    );
+    assert.deepEqual(
+      unknown.map(({ name }) => name),
+      ['server'],
+    );
+  });
+});

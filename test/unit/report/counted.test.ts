@@ -1,0 +1,91 @@
+/** Figures that are counted, and runs that have figures. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Result } from '../../../protocol/result/result.ts';
+import { compare, type RunSet, USABLE_RUNS } from '../../../report/compare/compare.ts';
+import { usableAnswer } from '../../../report/compare/counted.ts';
+import { FIGURES, isCounted } from '../../../report/figures/figures.ts';
+import { plannedFault } from '../../helpers/planned-fault.ts';
+import { resultWithMessages } from '../../helpers/results.ts';
+import { answer, invalid, run, setOf } from '../../helpers/run-sets.ts';
+
+describe('counted figures', () => {
+  const spoil: Record<string, (result: Result) => unknown> = {
+    'connections.peak': ({ connections }) => (connections.peak = 1),
+    'connections.held': ({ connections }) => (connections.held = 1),
+    'connections.failed': ({ connections }) => (connections.failed = 400),
+    'delivery.coverage': ({ delivery }) => Object.assign(delivery ?? {}, { received: 1 }),
+    'delivery.duplicates': ({ delivery }) => Object.assign(delivery ?? {}, { duplicates: 400 }),
+    'fault.broadcasts.missed': ({ fault }) => Object.assign(fault?.broadcasts ?? {}, { missed: 1e6 }),
+    'messages.answered': ({ messages }) => Object.assign(messages ?? {}, { acknowledged: 1 }),
+  };
+
+  it('of single runs are judged', () => {
+    const busy = (): Result => ({ ...resultWithMessages(), fault: plannedFault() });
+    for (const { path } of FIGURES.filter(isCounted)) {
+      const [sound, spoilt] = [busy(), busy()];
+      spoil[path]?.(spoilt);
+      assert.equal(answer(setOf(sound), setOf(spoilt), path), 'worse', path);
+      assert.equal(answer(setOf(spoilt), setOf(sound), path), 'better', path);
+    }
+  });
+});
+
+describe('usable runs', () => {
+  const CASES: [before: [usable: number, made: number], after: [number, number], answer: string | null][] = [
+    [[5, 5], [4, 4], 'no-difference'],
+    [[5, 5], [2, 5], 'worse'],
+    [[5, 5], [3, 6], 'worse'],
+    [[5, 5], [3, 5], null],
+    [[2, 5], [5, 5], 'better'],
+    [[1, 1], [0, 1], null],
+    [[0, 1], [5, 5], null],
+    [[0, 2], [1, 1], 'better'],
+  ];
+  for (const [before, after, expected] of CASES) {
+    it(`${before.join(' of ')}, then ${after.join(' of ')}: ${expected ?? 'nobody can tell'}`, () => {
+      const [a, b] = [before, after].map(([found = 0, made = 0]) => ({ usable: found, made }));
+      assert.ok(a && b);
+      assert.equal(usableAnswer(a, b), expected);
+    });
+  }
+
+  const dead = () => invalid(setOf(run())).results[0] as Result;
+  const usableOf = (...sets: RunSet[]) => compare(sets).figures.find(({ path }) => path === USABLE_RUNS);
+
+  it('are a figure where some are not, those that left no result among them', () => {
+    const found = usableOf(setOf(run(), run(), dead(), dead()), { ...setOf(run()), lost: 3 }, setOf(run()));
+    assert.deepEqual(
+      found?.spreads.map((one) => [one?.runs, one?.mean]),
+      [
+        [4, 0.5],
+        [4, 0.25],
+        [1, 1],
+      ],
+    );
+    assert.deepEqual(
+      found?.differences.map(({ value, noise }) => [value, noise]),
+      [
+        [-0.25, 'none'],
+        [0.5, 'none'],
+      ],
+    );
+  });
+
+  it('are none where all are usable, or where a set has no runs', () => {
+    assert.equal(usableOf(setOf(run()), setOf(run(), run())), undefined);
+    assert.equal(usableOf(setOf(run(), dead()), setOf()), undefined);
+    assert.equal(usableOf(), undefined);
+  });
+
+  it('are counted among those that were made', () => {
+    const { sets } = compare([{ ...setOf(run(), dead()), lost: 2 }, setOf(run())]);
+    assert.deepEqual(
+      sets.map(({ statuses, usable, made }) => [statuses, usable, made]),
+      [
+        [['VALID', 'INVALID'], 1, 4],
+        [['VALID'], 1, 1],
+      ],
+    );
+  });
+});

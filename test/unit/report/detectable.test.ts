@@ -1,0 +1,81 @@
+/** What comparisons would have seen, against differences that are known: both sides are drawn. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { compare, type RunSet } from '../../../report/compare/compare.ts';
+import { detectableOf, detectableText, wouldSee } from '../../../report/compare/detectable.ts';
+import { comparisonDocument } from '../../../report/compare/document.ts';
+import { mean } from '../../../report/statistics/statistics.ts';
+import { normals } from '../../helpers/random-source.ts';
+import { perfectResult } from '../../helpers/results.ts';
+
+const P99 = 'latency.oneWayMs.p99';
+const NOISE = 0.1;
+const SERIES = 60;
+
+/** A run that has only this figure; nothing else is compared. */
+function runOf(p99: number) {
+  const result = perfectResult();
+  if (result.latency.oneWayMs) result.latency.oneWayMs.p99 = p99;
+  return { ...result, memory: { ...result.memory, perConnectionBytes: {} }, cpu: {} } as typeof result;
+}
+
+const side = (...p99s: number[]): RunSet => ({ name: '', results: p99s.map(runOf) });
+
+const answerOf = (sets: RunSet[]) =>
+  compare(sets).figures.find(({ path }) => path === P99)?.differences[0]?.answer ?? 'cannot-tell';
+
+describe('what a comparison would have seen', () => {
+  it('is seen in four of five, and nothing in hardly any', () => {
+    const normal = normals(17);
+    const draw = (level: number) => side(...Array.from({ length: 8 }, () => level + 100 * NOISE * normal()));
+    const share = detectableShare(draw);
+    const seen = (level: number) =>
+      Array.from({ length: 150 }, () => answerOf([draw(100), draw(level)])).filter((one) => one === 'worse').length /
+      150;
+    const power = seen(100 * (1 + share));
+    assert.ok(power > 0.7 && power < 0.9, `${power} of ${share}`);
+    assert.ok(seen(100) < 0.04);
+  });
+
+  it('is in the answer, for each figure that decides', () => {
+    const comparison = compare([side(99, 100, 101, 100, 102), side(98, 100, 103, 100, 101)]);
+    assert.match(detectableText(comparison, 1) ?? '', /^would have shown a change of \d+ % in .*One way p99/);
+    assert.match(comparisonDocument(comparison).answer.lines.join('\n'), /B against A would have shown/);
+  });
+});
+
+/** The mean of what a hundred comparisons say. */
+function detectableShare(draw: (level: number) => RunSet): number {
+  const shares = Array.from({ length: 100 }, () => {
+    const found = detectableOf(compare([draw(100), draw(100)]), 1);
+    return found.find(({ title }) => /one way p99/i.test(title))?.share ?? Number.NaN;
+  });
+  return mean(shares);
+}
+
+describe('runs that go on until a change of 20 % would be seen', () => {
+  /** @returns runs of each side that it took, and what they then say */
+  function made(normal: () => number, level: number): { runs: number; answer: string } {
+    const sides: [number[], number[]] = [[], []];
+    for (;;) {
+      sides[0].push(100 * (1 + NOISE * normal()));
+      sides[1].push(level * (1 + NOISE * normal()));
+      const sets = sides.map((p99s) => side(...p99s));
+      const runs = sides[0].length;
+      if (runs === 40 || (runs > 2 && wouldSee(compare(sets), 1, 0.2))) return { runs, answer: answerOf(sets) };
+    }
+  }
+
+  it('see it, and take an unchanged version for worse or better as seldom as others', () => {
+    const normal = normals(23);
+    const series = (level: number) => Array.from({ length: SERIES }, () => made(normal, level));
+    const [same, slower] = [series(100), series(120)];
+    assert.ok(slower.filter(({ answer }) => answer === 'worse').length >= 45, JSON.stringify(slower));
+    assert.ok(same.filter(({ answer }) => answer !== 'no-difference').length <= 6, JSON.stringify(same));
+    assert.ok([...same, ...slower].every(({ runs }) => runs >= 4 && runs < 40));
+  });
+
+  it('are not enough where nothing tells the noise', () => {
+    assert.equal(wouldSee(compare([side(100), side(100)]), 1, 0.2), false);
+  });
+});

@@ -1,0 +1,54 @@
+/** Runs of which others took the CPUs: what of them still counts in a comparison. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { compare, type RunSet } from '../../../report/compare/compare.ts';
+import { comparisonDocument } from '../../../report/compare/document.ts';
+import { headlineOf } from '../../../report/compare/text.ts';
+import { renderConsole } from '../../../report/render/console.ts';
+import { failed, latencies, latencyOfOne, ONE_WAY, setOf, slopeRun, WORKER } from '../../helpers/run-sets.ts';
+
+describe('runs that others disturbed', () => {
+  /** As others took so many of two cores while it connected. */
+  const disturbed = (othersCores: number, set: RunSet): RunSet => {
+    const rest = { stealCores: 0, oursCores: 0.5, kernelCores: 0, busyCores: 1, errorCores: 0.1 };
+    const programs = [{ name: 'tsc', cores: othersCores }];
+    const window = { window: 'ramp' as const, seconds: 10, cores: 2, ...rest, othersCores, programs };
+    for (const { machine } of set.results) Object.assign(machine ?? {}, { others: { windows: [window] } });
+    return set;
+  };
+  const answerOf = (path: string, ...sets: RunSet[]) =>
+    compare(sets).figures.find((figure) => figure.path === path)?.differences[0]?.answer;
+  const quiet = latencies(10, 10.1, 9.9, 10, 10.1);
+
+  it('have no times, and the comparison says so, with the cause', () => {
+    const slow = disturbed(1.1, latencies(20, 20.1, 19.9, 20, 20.1));
+    assert.equal(answerOf(ONE_WAY, quiet, slow), 'cannot-tell');
+    const comparison = compare([quiet, slow]);
+    assert.equal(headlineOf(comparison, 1).answer, 'cannot-tell');
+    const text = renderConsole(comparisonDocument(comparison), { color: false, width: 1000 });
+    assert.match(
+      text,
+      /times, rates and CPU of 5 do not count: other programs used 1\.10 of 2 cores during the ramp \(tsc 1\.10\)/,
+    );
+  });
+
+  it('still have counts, and memory', () => {
+    assert.equal(answerOf('connections.failed', failed(0), disturbed(1.1, failed(7))), 'worse');
+    assert.equal(answerOf(WORKER, slopeRun(1000, 10), disturbed(1.1, slopeRun(2000, 10))), 'worse');
+  });
+
+  it('leave the others of their series as they are, and those that took little count', () => {
+    const slow = latencies(20, 20.1, 19.9);
+    const mixed = setOf(...slow.results, ...disturbed(1.1, latencies(500, 900)).results);
+    assert.equal(answerOf(ONE_WAY, quiet, mixed), 'worse');
+    assert.equal(answerOf(ONE_WAY, quiet, disturbed(0.3, slow)), 'worse');
+    assert.equal(
+      answerOf(
+        ONE_WAY,
+        latencyOfOne(10),
+        setOf(...disturbed(1.1, latencies(900)).results, ...latencyOfOne(10.1).results),
+      ),
+      'no-difference',
+    );
+  });
+});

@@ -1,0 +1,134 @@
+/** Whether a deployment kept up with broadcasts and messages. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Result } from '../../../protocol/result/result.ts';
+import { judge } from '../../../report/search/judge.ts';
+import { perfectMessages } from '../../helpers/message-figures.ts';
+import { until } from '../../helpers/reasons.ts';
+import { perfectBatch, perfectResult } from '../../helpers/results.ts';
+
+const DEFAULT = { until: [], vary: 'connections' as const };
+
+describe('a deployment that keeps up', () => {
+  /** Of broadcasts that a server takes `servedMs` for each, sent at a rate for so many seconds. */
+  function broadcastsAt(perSec: number, seconds: number, servedMs: number, jitterMs = 0): Result {
+    const result = perfectResult();
+    const count = perSec * seconds;
+    let freeMs = 0;
+    const batches = Array.from({ length: count }, (_, index) => {
+      const dueMs = (1000 * index) / perSec;
+      freeMs = Math.max(freeMs, dueMs) + servedMs;
+      const lastMs = freeMs - dueMs + jitterMs * ((index * 0.618) % 1);
+      return { ...perfectBatch(index + 1, 100), t: 60 + dueMs / 1000, lastMs, dueToLastMs: lastMs };
+    });
+    Object.assign(result.delivery ?? {}, { batches });
+    return result;
+  }
+
+  const rateOf = { until: [], vary: 'broadcastsPerSec' as const };
+  const outcome = (result: Result, plan: Parameters<typeof judge>[1] = rateOf, level?: number) =>
+    judge(result, plan, level).outcome;
+
+  it('holds 49 broadcasts per second of the 50 that it can do, and never 52 or 80', () => {
+    for (const jitterMs of [0, 50]) {
+      for (const [perSec, expected] of [
+        [10, 'holds'],
+        [49, 'holds'],
+        [50, 'holds'],
+        [52, 'breaks'],
+        [80, 'breaks'],
+      ] as const)
+        assert.equal(outcome(broadcastsAt(perSec, 10, 20, jitterMs)), expected, `${perSec}/s`);
+    }
+    assert.equal(outcome(broadcastsAt(80, 1, 20)), 'breaks', 'nor in a second');
+    const { because } = judge(broadcastsAt(80, 10, 20), rateOf);
+    assert.match(because[0] ?? '', /^copies fell behind: within 7\.5 s, their last receivers were 4\.5 s later$/);
+    assert.equal(outcome(broadcastsAt(80, 10, 20), until('connections.failed > 0')), 'holds', '--until replaces it');
+    assert.equal(outcome(broadcastsAt(80, 10, 20), DEFAULT), 'breaks', 'whatever varies');
+  });
+
+  it('is late for a moment, or all the time, and not later and later', () => {
+    const change = (each: (share: number) => number) => {
+      const result = broadcastsAt(40, 10, 1);
+      for (const [index, batch] of (result.delivery?.batches ?? []).entries())
+        Object.assign(batch, { dueToLastMs: each(index / 400) });
+      return outcome(result);
+    };
+    assert.equal(
+      change(() => 3000),
+      'holds',
+    );
+    assert.equal(
+      change((share) => (share < 0.2 ? 3000 : 20)),
+      'holds',
+      'a cold start',
+    );
+    assert.equal(
+      change((share) => (share > 0.9 ? 3000 : 20)),
+      'holds',
+      'a pause at the end',
+    );
+    assert.equal(
+      change((share) => 20 + 150 * share),
+      'holds',
+      'by less than noise',
+    );
+    assert.equal(
+      change((share) => 20 + 400 * share),
+      'breaks',
+    );
+    assert.equal(
+      change((share) => (share < 0.7 ? 20 + 5000 * share : 3000)),
+      'breaks',
+      'it catches up a little',
+    );
+    assert.equal(
+      change((share) => 20 + 300 * Math.sin(2 * Math.PI * share) ** 2),
+      'holds',
+      'it comes and goes',
+    );
+    assert.equal(
+      change((share) => 420 - 400 * share),
+      'holds',
+      'it gets faster',
+    );
+  });
+
+  it('delivers as many as were due, by whatever its own ids and times say', () => {
+    // Each counts from its first copy: nothing but their pace shows that 80 were due in each second.
+    const paced = broadcastsAt(80, 10, 20);
+    for (const [index, batch] of (paced.delivery?.batches ?? []).entries())
+      Object.assign(batch, { t: 60 + index / 50, lastMs: 1, dueToLastMs: 1 });
+    assert.equal(outcome(paced, rateOf, 80), 'breaks');
+    assert.equal(outcome(paced, rateOf, 50), 'holds');
+    // A time in the payload that is stamped when its turn comes.
+    const stamped = broadcastsAt(80, 10, 20);
+    for (const batch of stamped.delivery?.batches ?? []) batch.lastMs = 1;
+    assert.equal(outcome(stamped, rateOf, 80), 'breaks');
+  });
+
+  it('answers as many messages as it gets', () => {
+    const waiting = (unanswered: number[]) => {
+      const result = perfectResult();
+      result.messages = perfectMessages();
+      Object.assign(result.messages.window ?? {}, { seconds: 10, sentPerSec: 1000, unanswered });
+      return outcome(result, DEFAULT);
+    };
+    const steps = Array.from({ length: 11 }, (_, index) => index);
+    assert.equal(waiting(steps.map((step) => 5 + 50 * step)), 'breaks', 'it answers 950 of 1,000 per second');
+    assert.equal(waiting(steps.map((step) => 5 + 10 * step)), 'holds');
+    assert.equal(waiting(steps.map((step) => (step === 10 ? 900 : 5))), 'holds');
+    assert.equal(waiting([]), 'holds', 'an older result');
+  });
+
+  it('is not the generator that was late for a moment', () => {
+    const late = (delayMaxMs: number) => {
+      const result = broadcastsAt(80, 10, 20);
+      const reason = { code: 'GENERATOR_LATE' as const, message: 'a loop was late' };
+      result.verdict = { status: 'SUSPECT', reasons: [reason] };
+      result.generator = result.generator.map((loop) => ({ ...loop, delayMaxMs }));
+      return judge(result, rateOf).blame;
+    };
+    assert.deepEqual([late(60), late(2000)], ['deployment', 'generator']);
+  });
+});

@@ -1,0 +1,65 @@
+/** Results, scenarios and errors in which others have named things: shown, they command neither a terminal nor a CI system. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { printJson } from '../../../plugin/cli/command.ts';
+import { describeError } from '../../../protocol/errors.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { compare } from '../../../report/compare/compare.ts';
+import { comparisonDocument } from '../../../report/compare/document.ts';
+import { renderConsole, renderRun } from '../../../report/render/console.ts';
+import { runDocument } from '../../../report/sections/run-document.ts';
+import { hookConfig } from '../../helpers/measurements.ts';
+import { perfectResult } from '../../helpers/results.ts';
+
+const EVIL = '\u001b[2J\u009b1m\r\n::error title=x::pwned\u202e\n##vso[task.setvariable]x';
+const COMMAND = /^\s*::[\w-]+.*::|##\w*\[/m;
+const CONTROL = /[^\P{Cc}\n]|[\p{Cf}\p{Zl}\p{Zp}]/u;
+
+function assertHarmless(text: string): void {
+  assert.ok(text.includes('pwned'), 'what was said is shown');
+  assert.doesNotMatch(text, CONTROL);
+  assert.doesNotMatch(text, COMMAND);
+}
+
+/** Wherever a result has a text of its own, or a name for a figure. */
+function strangersResult(): Result {
+  const result = perfectResult();
+  const reason = { code: 'SERVER_STALLED' as const, message: EVIL, fix: EVIL };
+  const { machine, run, connections } = result;
+  return {
+    ...result,
+    run: { ...run, id: EVIL, scenario: EVIL, target: EVIL },
+    connections: { ...connections, failed: 1, failures: { [EVIL]: 1 }, failureExamples: { [EVIL]: EVIL } },
+    machine,
+    verdict: { status: 'SUSPECT', reasons: [reason] },
+  };
+}
+
+it('a result of a stranger, as a run, with all of its tables, and compared', () => {
+  const result = strangersResult();
+  for (const width of [20, 80, 500]) {
+    const options = { color: false, width };
+    assertHarmless(renderRun(runDocument(result), { ...options, verbose: true }));
+    const sets = [result, perfectResult()].map((one) => ({ name: EVIL, results: [one] }));
+    assertHarmless(renderConsole(comparisonDocument(compare(sets)), options));
+  }
+});
+
+it('a result of a stranger as JSON', (t) => {
+  const printed: string[] = [];
+  t.mock.method(console, 'log', (text: string) => printed.push(text));
+  const result = strangersResult();
+  printJson(result);
+  assertHarmless(printed.join('\n'));
+  assert.deepEqual(JSON.parse(printed.join('')), JSON.parse(JSON.stringify(result)));
+});
+
+it('keys of a scenario that are no options', () => {
+  assert.throws(
+    () => hookConfig({ [EVIL]: { [EVIL]: EVIL } }, { [EVIL]: EVIL, engines: { 'socketio-capacity': { [EVIL]: 1 } } }),
+    (error) => {
+      assertHarmless(describeError(error));
+      return true;
+    },
+  );
+});

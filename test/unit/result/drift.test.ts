@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type DriftPoint, driftOf } from '../../../plugin/result/memory/drift.ts';
+import { normals } from '../../helpers/random-source.ts';
+
+const MB = 1024 ** 2;
+const SIMULATIONS = 60;
+
+interface Server {
+  perConnection?: number;
+  perSecond?: number;
+  /** MB that a cache takes within the first three waves. */
+  cacheMb?: number;
+  /** MB that one wave leaves fragmented. */
+  fragmentedMb?: number;
+  /** Deviation in MB of each reading, and of what is added from wave to wave and stays. */
+  readingMb: number;
+  stayingMb: number;
+}
+
+/** As scenarios/waves.yml makes them. */
+const UNEVEN = [...'LSSLLSSL'].map((size): [number, number] => (size === 'L' ? [10_000, 55] : [2500, 100]));
+const EVEN = UNEVEN.map((): [number, number] => [10_000, 60]);
+
+function readings(normal: () => number, server: Server, waves: [number, number][]): DriftPoint[] {
+  const { perConnection = 0, perSecond = 0, cacheMb = 0, fragmentedMb = 0, readingMb, stayingMb } = server;
+  let [gone, t, stayed] = [0, 0, 0];
+  const fragments = 1 + (Math.floor(Math.abs(normal()) * 1000) % (waves.length - 1));
+  return waves.map(([size, seconds], index) => {
+    gone += size;
+    t += seconds;
+    stayed += stayingMb * normal() + (index === fragments ? fragmentedMb : 0);
+    const cached = cacheMb * Math.min(1, (index + 1) / 3);
+    const bytes = 2e8 + perConnection * gone + perSecond * t + (cached + stayed + readingMb * normal()) * MB;
+    return { t, gone, bytes };
+  });
+}
+
+/** @returns what of a hundred simulations: intervals that contain the truth, and what they name */
+function simulated(server: Server, waves = UNEVEN) {
+  const normal = normals(11);
+  const drifts = Array.from({ length: SIMULATIONS }, () => driftOf(readings(normal, server, waves), 'waves'));
+  const percent = (found: typeof drifts) => (100 * found.length) / SIMULATIONS;
+  const contains = (one: { low95: number | null; high95: number | null } | null | undefined, truth = 0) =>
+    (one?.low95 ?? Infinity) <= truth && truth <= (one?.high95 ?? -Infinity);
+  return {
+    perConnection: percent(drifts.filter((one) => contains(one, server.perConnection))),
+    perSecond: percent(drifts.filter((one) => contains(one?.perSecond, server.perSecond))),
+    namesConnections: percent(drifts.filter((one) => one?.leaks && one.perSecond && (one.low95 ?? 0) > 0)),
+    namesTime: percent(drifts.filter((one) => one?.leaks && (one.perSecond?.low95 ?? 0) > 0)),
+    untold: percent(drifts.filter((one) => one?.leaks && !one.perSecond)),
+  };
+}
+
+const NOISES: Record<string, Pick<Server, 'readingMb' | 'stayingMb'>> = {
+  'of each reading': { readingMb: 0.3, stayingMb: 0 },
+  'that stays': { readingMb: 0.02, stayingMb: 0.5 },
+};
+const SERVERS: Record<string, Omit<Server, 'readingMb' | 'stayingMb'>> = {
+  'no leak': {},
+  'a leak per connection': { perConnection: 6000 },
+  'a leak in time': { perSecond: 100_000 },
+  'both leaks': { perConnection: 6000, perSecond: 100_000 },
+  'a cache that fills and stops': { cacheMb: 40 },
+  'a cache, and a leak in time': { cacheMb: 40, perSecond: 100_000 },
+  fragmentation: { fragmentedMb: 8 },
+  'fragmentation, and a leak per connection': { fragmentedMb: 8, perConnection: 6000 },
+};
+
+describe('what waves of different sizes and rests tell', () => {
+  for (const [noise, deviations] of Object.entries(NOISES)) {
+    for (const [name, server] of Object.entries(SERVERS)) {
+      it(`of ${name}, with noise ${noise}`, () => {
+        const { perConnection = 0, perSecond = 0 } = server;
+        const found = simulated({ ...server, ...deviations });
+        const told = JSON.stringify(found);
+        // 95 % of them, less what 60 simulations may deviate by.
+        assert.ok(found.perConnection >= 90 && found.perSecond >= 90, told);
+        const named = (percent: number, truth: number) => (truth > 0 ? percent >= 90 : percent <= 7);
+        assert.ok(named(found.namesConnections, perConnection) && named(found.namesTime, perSecond), told);
+      });
+    }
+  }
+});
+
+describe('waves of one size at equal distances', () => {
+  for (const server of [{ perConnection: 6000 }, { perSecond: 100_000 }]) {
+    it(`show that memory rises by ${Object.keys(server)}, and not why`, () => {
+      const { untold } = simulated({ ...server, readingMb: 0.3, stayingMb: 0.1 }, EVEN);
+      assert.ok(untold >= 95, `${untold} %`);
+    });
+  }
+
+  it('with uneven seconds by chance are not taken for different rests', () => {
+    const normal = normals(3);
+    const drifts = Array.from({ length: SIMULATIONS }, () => {
+      const waves = EVEN.map(([size, seconds]): [number, number] => [size, seconds + 0.3 * normal()]);
+      return driftOf(readings(normal, { perSecond: 100_000, readingMb: 0.3, stayingMb: 0.1 }, waves), 'waves');
+    });
+    const wrong = drifts.filter((one) => one?.perSecond && (one.low95 ?? 0) > 0);
+    assert.ok(wrong.length <= 0.07 * SIMULATIONS, `${wrong.length}`);
+  });
+});
+
+it('says since when memory no longer grows', () => {
+  const normal = normals(5);
+  const found = driftOf(
+    readings(normal, { cacheMb: 400, readingMb: 0.01, stayingMb: 0.01 }, [...UNEVEN, ...UNEVEN]),
+    'waves',
+  );
+  assert.ok(found && !found.leaks && (found.sinceSeconds === null || found.sinceSeconds >= 210), JSON.stringify(found));
+});

@@ -1,0 +1,124 @@
+/** Reasons by stalls of the generator: receivers behind the reference receiver, and single stalls. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Result } from '../../../protocol/result/result.ts';
+import { summaryOf } from '../../helpers/message-figures.ts';
+import { assertNames, type Change, testCases, verdictOf } from '../../helpers/verdict.ts';
+
+const FEW = { p90: null, p95: null, p99: null, p999: null };
+
+/** Loops of one kind. */
+function loops({ generator }: Result, window: string, part: string, changes: object): void {
+  for (const loop of generator) if (loop.window === window && loop.part === part) Object.assign(loop, changes);
+}
+
+describe('a lag behind a sentinel that is served after 200 ms', () => {
+  const lag =
+    (behindMs: number, change: Change = () => {}): Change =>
+    (result, measured) => {
+      result.latency.sentinelMs = summaryOf(20, 200);
+      result.latency.behindSentinelMs = { ...summaryOf(6, behindMs), ...FEW, max: behindMs };
+      result.latency.completionMs = { ...summaryOf(20, 600), ...FEW, max: 640 };
+      change(result, measured);
+    };
+  const stalled =
+    (delayMaxMs: number, window: string, part: string): Change =>
+    (result) =>
+      loops(result, window, part, { delayMaxMs });
+
+  testCases([
+    ['of 400 ms, while no loop stood still', lag(396)],
+    ['of 2 s, while no loop stood still', lag(1960)],
+    ['after a collection of garbage', lag(396, stalled(197, 'broadcasts', 'fleet'))],
+    ['after a stall in the ramp', lag(396, stalled(400, 'ramp', 'fleet'))],
+    ['after a stall of a thread that does not receive', lag(396, stalled(400, 'broadcasts', 'artillery'))],
+    [
+      'after a stall of half of it',
+      lag(396, stalled(198, 'broadcasts', 'fleet')),
+      'GENERATOR_LATE',
+      '396 ms',
+      '198 ms',
+    ],
+    ['that nobody measured', lag(396, ({ latency }) => (latency.sentinelMs = null))],
+    ['of nobody', lag(396, ({ latency }) => (latency.behindSentinelMs = null))],
+  ]);
+
+  it('on a machine without CPU has that for its cause', () => {
+    const { codes } = verdictOf(
+      lag(396, (result) => {
+        Object.assign(result.machine ?? {}, { cpuIdlePercent: { ramp: 50, broadcasts: 4 } });
+        for (const loop of result.generator) loop.cpuWaitShare = 0.5;
+      }),
+    );
+    assert.deepEqual(codes, ['MACHINE_SATURATED', 'GENERATOR_LATE']);
+  });
+
+  it('in a container without CPU has that for its cause', () => {
+    const broadcasts = { cores: 0.12, periods: 100, throttledPeriods: 40, throttledMs: 51_200 };
+    const throttled = { ramp: null, messages: null, broadcasts };
+    const { codes } = verdictOf(lag(396, ({ machine }) => Object.assign(machine ?? {}, { throttled })));
+    assert.deepEqual(codes, ['GENERATOR_THROTTLED', 'GENERATOR_LATE']);
+  });
+});
+
+describe('a single stall of a fleet process', () => {
+  /** Nothing else is beyond its median. */
+  const stall =
+    (window: string, delayMaxMs: number, times: object, part = 'fleet'): Change =>
+    (result) => {
+      const flat = { ...summaryOf(200, 3), ...FEW, max: 10 };
+      result.connections.connectMs = { ...flat, ...(window === 'ramp' && times) };
+      result.latency.completionMs = { ...flat, ...(window === 'broadcasts' && times) };
+      loops(result, window, part, { delayMaxMs });
+    };
+
+  testCases([
+    [
+      'that a percentile shows',
+      stall('broadcasts', 397, { p90: 6, p95: 11, p99: 266, max: 366 }),
+      ...(['GENERATOR_LATE', '397 ms', '266 ms', 'p99', '3 ms'] as const),
+    ],
+    ['that the maximum shows', stall('broadcasts', 395, { p90: 6, max: 414 }), 'GENERATOR_LATE', '414 ms', 'max'],
+    ['in a ramp', stall('ramp', 800, { p99: 8, max: 790 }), 'GENERATOR_LATE', '790 ms', 'ramp'],
+    // The published 32,000 with TLS, 100,800, and 1,000 by polling.
+    ['of less than half of the times, 1', stall('broadcasts', 323, { p50: 848, p99: 1230, max: 1238 })],
+    ['of less than half of the times, 2', stall('broadcasts', 663, { p50: 3580, max: 4583 })],
+    ['of times hardly above their median', stall('broadcasts', 61, { p50: 81, p99: 118, max: 151 })],
+    ['of less than half of the connect times', stall('ramp', 106, { p99: 346, max: 639 })],
+    ['that nothing waited for', stall('broadcasts', 2000, { max: 40 })],
+    ['that is short', stall('broadcasts', 50, { max: 60 })],
+    ['of a thread that does not receive', stall('broadcasts', 400, { max: 410 }, 'artillery')],
+    ['of the only broadcast', stall('broadcasts', 400, { count: 1, p50: 390, max: 390 }), 'GENERATOR_LATE', '390 ms'],
+    ['of the only broadcast, which was fast', stall('broadcasts', 400, { count: 1, p50: 39, max: 39 })],
+  ]);
+
+  it('is named once, with the lag that it causes', () => {
+    const { reasons } = verdictOf((result, measured) => {
+      stall('broadcasts', 400, { max: 410 })(result, measured);
+      loops(result, 'broadcasts', 'fleet', { delayP99Ms: 60 });
+    });
+    assert.equal(reasons.length, 1);
+    assertNames(reasons[0]?.message, ['60 ms']);
+    assert.doesNotMatch(reasons[0]?.message ?? '', /410/);
+  });
+});
+
+describe('receivers behind the reference receiver', () => {
+  /** By four times the median (p99), with a fleet process that stood still meanwhile. */
+  const behind =
+    (sentinelMs: number, medianMs: number, delayMaxMs: number): Change =>
+    ({ latency, generator }) => {
+      latency.sentinelMs = summaryOf(12, sentinelMs);
+      latency.completionMs = summaryOf(12, sentinelMs);
+      latency.behindSentinelMs = summaryOf(6, medianMs);
+      const loop = generator.find(({ window, part }) => window === 'broadcasts' && part === 'fleet');
+      Object.assign(loop ?? {}, { delayMaxMs });
+    };
+
+  testCases([
+    ['by little', behind(40, 12, 50)],
+    ['by much', behind(40, 20, 50), 'GENERATOR_LATE', '80 ms', '40 ms', 'fleet 0'],
+    ['by a small share of a long way', behind(1000, 50, 150)],
+    ['by a large share of it', behind(700, 50, 150), 'GENERATOR_LATE', '200 ms', '700 ms'],
+  ]);
+});

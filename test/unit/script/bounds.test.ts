@@ -1,0 +1,57 @@
+/** Scripts that would take all memory or time, or rename what every object inherits, are refused before anything reads them. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { readScenario } from '../../../plugin/cli/scenario.ts';
+import { hookConfig } from '../../helpers/measurements.ts';
+
+const ENGINE = 'socketio-capacity';
+
+describe('a script that is out of bounds', () => {
+  let bomb: unknown = 'x';
+  for (let level = 0; level < 9; level++) bomb = Array(10).fill(bomb);
+  let deep: unknown = [];
+  for (let level = 0; level < 300; level++) deep = [deep];
+  const circle: unknown[] = [];
+  circle.push(circle);
+  const flow = (value: unknown) => ({ scenarios: [{ engine: ENGINE, flow: [{ emit: ['x', value] }] }] });
+  const named = (text: string) => ({ engines: { [ENGINE]: JSON.parse(text) } });
+
+  for (const [what, refused, config, changes] of [
+    ['aliases of aliases', /scenarios\[0\]\.flow\[0\]\.emit: more than 1000000 values/, {}, flow(bomb)],
+    ['a deep one', /scenarios\[0\]\.flow\[0\]\.emit: nested more than 200 levels deep/, {}, flow(deep)],
+    ['one that contains itself', /nested more than 200 levels deep/, {}, flow(circle)],
+    [
+      'a name that every object inherits',
+      /config\.engines\.socketio-capacity\.__proto__: __proto__ cannot be a name/,
+      named('{"__proto__": {"a": 1}}'),
+      {},
+    ],
+    ['the same, deeper', /__proto__ cannot be a name/, named('{"auth": {"__proto__": {"a": 1}}}'), {}],
+    ['an inherited name', /socketio-capacity\.constructor: unknown option/, named('{"constructor": 1}'), {}],
+  ] as const) {
+    it(`is refused: ${what}`, () => {
+      assert.throws(() => hookConfig({}, config, {}, changes), { code: 'CONFIG_INVALID', message: refused });
+    });
+  }
+
+  it('is refused by the commands before anything walks over it', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'bounds-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const tenOf = (name: string) => `[${Array(10).fill(`*${name}`).join()}]`;
+    const levels = Array.from({ length: 20 }, (_, level) => `l${level + 1}: &l${level + 1} ${tenOf(`l${level}`)}`);
+    const path = join(folder, 'bomb.yml');
+    writeFileSync(path, ['l0: &l0 x', ...levels, 'config: { target: *l20 }'].join('\n'));
+    await assert.rejects(readScenario(path, undefined), {
+      code: 'CONFIG_INVALID',
+      message: /more than 1000000 values/,
+    });
+  });
+
+  it('is none for the rows of its CSV files', () => {
+    const payload = [{ path: 'users.csv', data: Array.from({ length: 400_000 }, (_, row) => [row, 'name', 'x']) }];
+    assert.equal(hookConfig({}, { payload }).load.connections, 10);
+  });
+});
