@@ -162,6 +162,8 @@ const BUSY_MACHINE = new Set([
   'RATE_NOT_REACHED',
   'READINGS_MISSING',
   'BROADCASTS_LATE',
+  // Of other hosts: every answer about their time waited for a CPU.
+  'CLOCK_UNCERTAIN',
 ]);
 
 /** Artillery's pauses end by the clock: on a slow machine, one of two seconds can be too short for its readings. */
