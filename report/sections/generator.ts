@@ -45,7 +45,8 @@ export function generator(result: Result): Section {
 
 function finding(result: Result): Finding[] {
   const { generator: loops, machine: found } = result;
-  const behind = blamesOf(result).some(({ blame }) => blame === 'generator' || blame === 'machine');
+  const blamed = new Set(blamesOf(result).map(({ blame }) => blame));
+  const how = blamed.has('generator') ? ' did not keep up' : blamed.has('machine') ? ', on a busy machine' : ' kept up';
   const idle = leastIdle(found?.cpuIdlePercent ?? {});
   const texts = [
     ...(loops.length > 0
@@ -57,10 +58,7 @@ function finding(result: Result): Finding[] {
   // The reason says it, too.
   const isReason = result.verdict.reasons.some(({ code }) => code === 'MACHINE_SATURATED');
   const taken = isReason ? undefined : takenByOthers(result);
-  return [
-    { text: `the generator ${behind ? 'did not keep up' : 'kept up'}: ${texts.join(', ')}` },
-    ...(taken ? [{ text: taken.text }] : []),
-  ];
+  return [{ text: `the generator${how}: ${texts.join(', ')}` }, ...(taken ? [{ text: taken.text }] : [])];
 }
 
 function hostsFinding({ generators, verdict }: Result): Finding[] {

@@ -103,6 +103,10 @@ describe('the ending of a run', () => {
         of: ({ verdict }) => verdict.reasons.push({ code: 'GENERATOR_LATE', message: 'by a second' }),
         says: [/the generator did not keep up: /],
       },
+      'a full machine does not accuse the generator': {
+        of: ({ verdict }) => verdict.reasons.push({ code: 'MACHINE_SATURATED', message: 'by others' }),
+        not: [/did not keep up|kept up/],
+      },
       'what was not measured is named with its reason': {
         of: outside(),
         says: [/5,000 connections held for 20 s/, /not measured: memory, CPU, delivery \(no control port\)/],
