@@ -3,16 +3,15 @@ import { z } from 'zod';
 import { overTimeSchema } from './over-time.ts';
 import { count, layers } from './parts.ts';
 
+const DOUBTS = ['curved', 'grows', 'freed', 'kept', 'miscounted'] as const;
+
 const slopeSchema = z.strictObject({
   slope: z.number().describe('bytes per connection: the line through the plateaus'),
   low95: z.number().nullable().describe('lower end of its 95 % interval; null with fewer than three plateaus'),
   high95: z.number().nullable().describe('upper end'),
   r2: z.number().describe('share of the variance that a least-squares line explains'),
   naive: z.number().describe('(peak − baseline) ÷ connections, as in the Techracers study'),
-  doubt: z
-    .enum(['curved', 'grows', 'freed', 'kept', 'miscounted'])
-    .optional()
-    .describe('why you must not quote the slope, whatever its interval'),
+  doubt: z.enum(DOUBTS).optional().describe('why you must not quote the slope, whatever its interval'),
 });
 
 const partSchema = z.strictObject({
@@ -34,7 +33,7 @@ const perConnectionSchema = z.strictObject({
     .array(
       z.strictObject({
         title: partSchema.shape.title,
-        doubt: slopeSchema.shape.doubt.unwrap().describe('as in `perConnectionBytes`'),
+        doubt: z.enum([...DOUBTS, 'noisy']).describe('as in `perConnectionBytes`; `noisy`: it would hide the others'),
       }),
     )
     .describe('parts with a doubt, which the sum omits'),

@@ -42,8 +42,12 @@ interface Source {
 export function perConnectionOf({ memory, run, connections }: Measured): PerConnection | null {
   const sources = [workers(memory), proxy(memory), kernel(memory, run)].filter((source) => source !== undefined);
   if (sources[0]?.title !== 'workers') return null;
-  const parts = sources.filter(({ doubt }) => doubt === undefined).map((source) => partOf(source, memory));
-  const without = sources.flatMap(({ title, doubt }) => (doubt === undefined ? [] : [{ title, doubt }]));
+  const known = sources.filter(({ doubt }) => doubt === undefined).map((source) => partOf(source, memory));
+  const { parts, noisy } = withoutNoise(known);
+  const without: PerConnection['without'] = [
+    ...sources.flatMap(({ title, doubt }) => (doubt === undefined ? [] : [{ title, doubt }])),
+    ...noisy.map(({ title }) => ({ title, doubt: 'noisy' as const })),
+  ];
   const isAtLeast = without.length > 0;
   const inService = parts.map((part) => part.inService);
   const bytes = parts.length > 0 ? sum(parts.map((part) => part.bytes)) : null;
@@ -113,6 +117,22 @@ function partOf({ title, layer, share, slope, needed }: Source, { inService }: R
     // One observation, with garbage that comes and goes: it is never less than what is kept.
     inService: inUse && inUse.doubt === undefined ? share * Math.max(inUse.slope, slope.slope) : null,
   };
+}
+
+/**
+ * Other programs open files and sockets, too, which the kernel counts with the deployment's: that noise is no reason to keep back
+ * what the workers' own memory tells.
+ */
+function withoutNoise(parts: Part[]): { parts: Part[]; noisy: Part[] } {
+  const told = parts.filter(({ title }) => title !== 'kernel');
+  const isNoisy = !isNarrowSum(parts) && told.length > 0 && isNarrowSum(told);
+  return isNoisy ? { parts: told, noisy: parts.filter(({ title }) => title === 'kernel') } : { parts, noisy: [] };
+}
+
+function isNarrowSum(parts: Part[]): boolean {
+  const bytes = sum(parts.map((part) => part.bytes));
+  const interval = intervalOf(bytes, parts);
+  return interval === null || isNarrow(bytes, interval.high95 - interval.low95);
 }
 
 interface CostInterval {

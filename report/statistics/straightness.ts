@@ -1,5 +1,5 @@
 /** Whether memory against connections is a line that may be quoted: the reasons why it may not. */
-import type { Slope } from '../../protocol/result/memory.ts';
+import type { PerConnection, Slope } from '../../protocol/result/memory.ts';
 import { fitLine, type Line, type Point } from './statistics.ts';
 import { studentT } from './student.ts';
 
@@ -12,12 +12,13 @@ export const MAX_HALF_WIDTH_SHARE = 0.25;
 /** A cost that changes less from the first connection to the last is a line for all practical purposes. */
 const MAX_BEND = 0.2;
 
-export const DOUBT_TEXTS: Record<Doubt, string> = {
+export const DOUBT_TEXTS: Record<PerConnection['without'][number]['doubt'], string> = {
   curved: 'not a straight line',
   grows: 'growth at an unchanged number of connections',
   freed: 'partly freed while it was measured',
   kept: 'most of it was still there after all connections had left',
   miscounted: 'unclear which connections it belongs to',
+  noisy: 'lost in the noise of this machine',
 };
 
 /** @returns why a slope is no figure of its own; undefined where it is */
