@@ -2,30 +2,43 @@
 import { isUsable } from '../../report/figures/measured-figures.ts';
 import { inMarkdown, sideBySide } from '../figures.ts';
 import { type Report, readReports } from '../reports/reports.ts';
-import { readMeasuredStudies, studySummary } from './page.ts';
-import { besideBenchmarkReport, MEMORY_USAGE, RACCOON, TECHRACERS, wavesOverTime } from './published.ts';
+import { type MeasuredStudy, readMeasuredStudies, studySummary } from './page.ts';
+import { besideBenchmarkReport } from './published/benchmark-report.ts';
+import { byWebSocketServer, MEMORY_USAGE, wavesOverTime } from './published/memory-usage.ts';
+import { RACCOON } from './published/raccoon.ts';
+import { besideTechracers } from './published/techracers.ts';
 
 interface Studies {
   own: ReturnType<typeof studySummary>[];
   /** HTML of each. */
-  published: Record<'benchmarkReport' | 'techracers' | 'memoryUsage' | 'waves' | 'raccoon', string>;
+  published: Record<
+    'benchmarkReport' | 'techracers' | 'memoryUsage' | 'webSocketServers' | 'waves' | 'raccoon',
+    string
+  >;
 }
 
 export declare const data: Studies;
 
 export default {
   watch: ['../reports/*/result.json', './*/study.json'],
-  load: (): Studies => ({ own: readMeasuredStudies().map(studySummary), published: publishedStudies(readReports()) }),
+  load: (): Studies => {
+    const studies = readMeasuredStudies();
+    return { own: studies.map(studySummary), published: publishedStudies(readReports(), studies) };
+  },
 };
 
-export function publishedStudies(reports: Report[]): Studies['published'] {
+/** @param studies our own, of which one has the WebSocket servers of Socket.IO's page */
+export function publishedStudies(reports: Report[], studies: MeasuredStudy[]): Studies['published'] {
   const usable = reports.filter(({ result }) => isUsable(result));
   const those = (wanted: (report: Report) => boolean) => usable.filter(wanted).map(({ result }) => result);
   const sizes = those(({ differences }) => differences.length === 0);
+  const [techracers] = those(({ size }) => size === 'techracers');
+  const servers = studies.find(({ study }) => study.name === 'websockets');
   const tables = {
     benchmarkReport: besideBenchmarkReport(sizes),
-    techracers: sideBySide(TECHRACERS, [0, ...those(({ size }) => size === 'techracers'), ...sizes]),
+    techracers: techracers && besideTechracers(techracers),
     memoryUsage: sideBySide(MEMORY_USAGE, sizes),
+    webSocketServers: servers && byWebSocketServer(servers),
     waves: wavesOverTime(those(({ result }) => result.memory.overTime?.kind === 'waves')),
     raccoon: sideBySide(RACCOON, [0, 1, 2, 3, 4, ...those(({ result }) => result.messages !== null)]),
   };

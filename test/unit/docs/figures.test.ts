@@ -5,10 +5,19 @@ import { describe, it } from 'node:test';
 import { growth } from '../../../docs/benchmarks/growth.data.ts';
 import { figureCell, shownFigure } from '../../../docs/figures.ts';
 import { describeReport, type Report, readReports } from '../../../docs/reports/reports.ts';
-import { BENCHMARK_REPORT, MEMORY_USAGE, RACCOON, TECHRACERS } from '../../../docs/studies/published.ts';
+import { readMeasuredStudies } from '../../../docs/studies/page.ts';
+import {
+  BENCHMARK_REPORT,
+  COVERAGE_BY_BATCH,
+  RSS_BY_CONNECTIONS,
+} from '../../../docs/studies/published/benchmark-report.ts';
+import { MEMORY_USAGE } from '../../../docs/studies/published/memory-usage.ts';
+import { RACCOON } from '../../../docs/studies/published/raccoon.ts';
+import { TECHRACERS } from '../../../docs/studies/published/techracers.ts';
 import { publishedStudies } from '../../../docs/studies/studies.data.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { COLORS } from '../../../report/charts/palette.ts';
+import { fitLine } from '../../../report/statistics/statistics.ts';
 import { perfectResult, resultWithMessages } from '../../helpers/results.ts';
 import { waves } from '../../helpers/waves.ts';
 
@@ -63,35 +72,45 @@ describe('growth over the reports', () => {
 });
 
 describe('published studies', () => {
-  const all = { BENCHMARK_REPORT, TECHRACERS, MEMORY_USAGE, RACCOON };
+  const all = { BENCHMARK_REPORT, RSS_BY_CONNECTIONS, COVERAGE_BY_BATCH, TECHRACERS, MEMORY_USAGE, RACCOON };
 
   it('have a cell in each column, or none where only we measured', () => {
     for (const { published, rows } of Object.values(all))
       for (const [question, printed] of rows) assert.ok([0, published.length].includes(printed.length), question);
   });
 
-  it('were typed in rightly: rate × ramp, and 2 GiB × N ÷ peak', () => {
+  it('were typed in rightly: rate × ramp, 2 GiB × N ÷ peak, and the slope of its RSS', () => {
     const numbers = (question: RegExp) =>
       BENCHMARK_REPORT.rows
         .find(([name]) => question.test(name))?.[1]
         .map((cell) => Number(cell.replaceAll(',', ''))) as number[];
     const [rates, ramps, peaks] = [numbers(/^Achieved/), numbers(/^Ramp/), numbers(/^Peak RSS/)];
-    const maxima = numbers(/max/);
+    const [maxima, slopes] = [numbers(/max/), numbers(/^Slope/)];
     for (const [index, size] of [5000, 10_000, 20_000, 32_000].entries()) {
       assert.ok(Math.abs((rates[index] as number) * (ramps[index] as number) - size) < 2);
       assert.ok(Math.abs((2048 * size) / (peaks[index] as number) / (maxima[index] as number) - 1) < 0.001);
+      const rss = RSS_BY_CONNECTIONS.rows
+        .map(([connections, printed]) => ({
+          x: Number(connections.replaceAll(',', '')),
+          y: 1024 * Number(printed[index]),
+        }))
+        .filter(({ y }) => !Number.isNaN(y));
+      assert.equal(fitLine(rss)?.slope.toFixed(1), slopes[index]?.toFixed(1));
     }
   });
 
   it('stand beside our runs of the same size, and beside no INVALID one', () => {
-    const { benchmarkReport, techracers, memoryUsage } = publishedStudies([report(32_000), report(100_000)]);
+    const { benchmarkReport, techracers, memoryUsage } = publishedStudies(
+      [report(32_000), report(100_000), describeReport('techracers', perfectResult())],
+      [],
+    );
     assert.deepEqual(cells(benchmarkReport)[0], ['', 'the report, 32,000', 'us, 32,000: VALID']);
-    assert.equal(cells(techracers)[0]?.length, 4);
+    assert.deepEqual(cells(techracers)[0], ['', 'The study', 'us, 5,000: VALID']);
     assert.equal(cells(memoryUsage)[0]?.length, 3);
     const invalid = report(32_000, ({ verdict }) => {
       verdict.status = 'INVALID';
     });
-    assert.equal(publishedStudies([invalid]).benchmarkReport, '');
+    assert.equal(publishedStudies([invalid], []).benchmarkReport, '');
   });
 
   it('have our waves, those with collections first, and none of them among the sizes', () => {
@@ -100,24 +119,39 @@ describe('published studies', () => {
       return result;
     }) as [Result, Result];
     const reports = [describeReport('waves-uncollected', not), describeReport('waves', collected), report(5000)];
-    const page = publishedStudies(reports);
+    const page = publishedStudies(reports, []);
     assert.deepEqual(cells(page.waves)[1]?.slice(1), ['yes', 'no']);
-    assert.match(cells(page.waves)[3]?.[1] ?? '', /20\.0 KB/);
+    assert.match(cells(page.waves)[4]?.[1] ?? '', /20\.0 KB/);
+    assert.match(cells(page.waves)[2]?.[1] ?? '', /different sizes/);
     assert.equal(cells(page.memoryUsage)[0]?.length, 2);
   });
 
   it('have our runs whose connections send batches beside Raccoon’s, and nowhere else', () => {
     const sending = describeReport('10k', resultWithMessages());
-    const page = publishedStudies([report(5000), sending]);
-    const own = cells(page.raccoon).map((row) => row.at(-1));
-    const times = ['0.031 ms', '2.40 ms', 'no queue of its own', '4.20 ms', '8.75'];
+    const page = publishedStudies([report(5000), sending], []);
+    const own = cells(page.raccoon)
+      .filter((_, index) => index !== 1 && index !== 2)
+      .map((row) => row.at(-1));
+    const times = ['0.031 ms', '2.40 ms', 'has no such queue', '4.20 ms', '8.75'];
     assert.deepEqual(own, ['us, 5,000: VALID', '10 s', '5,000', '2', '7,500,000', ...times, '111', '45.3', '0.11']);
     assert.equal(cells(page.memoryUsage)[0]?.length, 2);
   });
 });
 
-it('the stored reports have a place beside each size of the benchmark report', () => {
-  assert.equal(cells(publishedStudies(readReports()).benchmarkReport)[0]?.length, 9);
+describe('the stored runs', () => {
+  const page = publishedStudies(readReports(), readMeasuredStudies());
+
+  it('answer each cell of the benchmark report', () => {
+    assert.equal(cells(page.benchmarkReport)[0]?.length, 9);
+    for (const [question, ...row] of cells(page.benchmarkReport))
+      for (const [index, cell] of row.entries())
+        assert.ok(index % 2 === 0 || row[index - 1] === '–' || cell !== '–', `${question}: ${row.join(' | ')}`);
+  });
+
+  it('answer each cell of the other studies', () => {
+    for (const table of [page.techracers, page.webSocketServers, page.raccoon])
+      for (const row of cells(table)) assert.ok(!row.includes('–'), row.join(' | '));
+  });
 });
 
 it('the site has a value for every colour that charts name', () => {

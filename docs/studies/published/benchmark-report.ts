@@ -1,0 +1,199 @@
+/**
+ * The “Socket.IO Performance Benchmark Report”, cell by cell, beside our runs of the same sizes. Two rows are computed from its
+ * figures: the slope is the line through its own table of RSS by connections, and copies are missing from broadcasts × receivers
+ * (all but one connection).
+ */
+import type { Result } from '../../../protocol/result/result.ts';
+import { type Html, html } from '../../../report/render/markup.ts';
+import { decimals, integer, KB, kilobytes, megabytes, optional, percentOf } from '../../../report/text/format.ts';
+import { at, figureCell, figureRow, type Row, type SideBySide, sideBySide } from '../../figures.ts';
+
+const SIZES = [5000, 10_000, 20_000, 32_000];
+/** Its “theoretical max” is for workers of 2 GiB. */
+const BUDGET_BYTES = 2 * KB ** 3;
+
+const same = (cell: string) => SIZES.map(() => cell);
+const NOT_STATED = same('not stated');
+const published = SIZES.map((size) => `the report, ${integer(size)}`);
+
+const peakRss = ({ memory }: Result) => memory.peakBytes.workerRss;
+const theoreticalMax = (result: Result) =>
+  optional(peakRss(result), (peak) => integer(Math.floor((BUDGET_BYTES * result.connections.peak) / peak)));
+const utilisation = (result: Result) =>
+  optional(peakRss(result), (peak) => percentOf(peak, BUDGET_BYTES).replace(' %', ''));
+
+/** Characters of payload, of which the report's “data” consists. Its MB have a million bytes, its KB 1,024. */
+function payload(result: Result, times: (delivery: NonNullable<Result['delivery']>) => number): number | null {
+  const { bytes } = (result.environment.settings.broadcasts ?? {}) as { bytes?: number };
+  return result.delivery && bytes !== undefined ? bytes * times(result.delivery) : null;
+}
+const million = (bytes: number | null) => optional(bytes, (known) => decimals(known / 1e6, 2));
+
+export const BENCHMARK_REPORT: SideBySide = {
+  title: 'The published benchmark report and our runs',
+  published,
+  rows: [
+    ['Processor', same('Apple M1'), ({ environment }) => environment.cpu],
+    ['Cores', same('8'), ({ environment }) => integer(environment.cpuCount)],
+    ['Memory of the machine, GB', same('16'), ({ environment }) => decimals(environment.memoryBytes / KB ** 3, 0)],
+    ['Storage', same('SSD, 50.57 GB free'), () => 'not used'],
+    ['System', same('macOS (Darwin 25.0.0), ARM64'), ({ environment }) => environment.kernel],
+    [
+      'Open files per process',
+      same('1,048,575'),
+      ({ environment }) => optional(environment.limits.openFilesHard, integer),
+    ],
+    ['Connections', SIZES.map(integer), at('connections.peak', 'count')],
+    ['Configured rate, /s', same('500'), at('connections.configuredRatePerSec', 'count')],
+    ['Achieved rate, /s', ['287.97', '291.39', '280.19', '200.08'], at('connections.achievedRatePerSec', 'perSecond')],
+    ['Ramp, s', ['17.36', '34.32', '71.38', '159.94'], at('connections.rampSeconds', 'seconds')],
+    ['Connect time, mean ms', ['1,094', '1,013', '1,078', '1,552'], at('connections.connectMs.mean', 'milliseconds')],
+    [
+      'Peak RSS of the workers, MB',
+      ['286.0', '379.5', '543.6', '745.7'],
+      at('memory.peakBytes.workerRss', 'megabytes'),
+    ],
+    [
+      'Peak ÷ N, KB',
+      ['59', '39', '28', '24'],
+      (result) => optional(peakRss(result), (peak) => kilobytes(peak / result.connections.peak)),
+    ],
+    [
+      'Slope, KB',
+      ['21.3', '15.3', '22.6', '19.4'],
+      (result) => figureCell([result], 'memory.perConnectionBytes.workerRss.slope'),
+    ],
+    ['“Theoretical max”: 2 GiB × N ÷ peak', ['35,800', '53,973', '75,355', '87,881'], theoreticalMax],
+    ['“Utilization”: N ÷ that, %', ['14', 'not stated', '26.5', '36.4'], utilisation],
+    ['Broadcasts', ['120', '118', '55', '100'], at('delivery.broadcasts', 'count')],
+    ['Copies received', ['599,880', '1,169,883', '1,079,946', '2,966,462'], at('delivery.received', 'count')],
+    [
+      'Copies missing',
+      ['0', '9,999', '19,999', '233,438'],
+      ({ delivery }) => (delivery ? integer(delivery.expected - delivery.received) : '–'),
+    ],
+    ['Delivery as stated, %', ['100', '99.2', '98.2', '77.3'], at('delivery.coverage', 'share')],
+    [
+      'Payload sent, MB',
+      ['0.60', '0.60', 'not stated', 'not stated'],
+      (result) => million(payload(result, ({ broadcasts }) => broadcasts)),
+    ],
+    [
+      'Payload received, MB',
+      ['2,998.8', '5,998.2', 'not stated', 'not stated'],
+      (result) => million(payload(result, ({ received }) => received)),
+    ],
+    [
+      'Payload per connection, KB',
+      ['585.7', '585.76', '585.79', '452.56'],
+      (result) =>
+        optional(
+          payload(result, ({ received }) => received),
+          (bytes) => kilobytes(bytes / result.connections.peak),
+        ),
+    ],
+    figureRow('cpu.worker.rampSecondsPerThousandConnects', NOT_STATED),
+    figureRow('cpu.worker.broadcastMicrosecondsPerMessage', NOT_STATED),
+    ['Its grade, or our verdict', ['A+', 'A+', 'A+', 'A'], ({ verdict }) => verdict.status],
+  ],
+};
+
+/** RSS of its server by connections, MB; a table for each size. */
+const RSS: [connections: number, mb: string][][] = [
+  [
+    [0, '125.78'],
+    [1000, '136.36'],
+    [2500, '169.86'],
+    [4000, '210.86'],
+    [5000, '222.53'],
+  ],
+  [
+    [0, '201.55'],
+    [1000, '166.48'],
+    [2500, '175.50'],
+    [4000, '194.84'],
+    [5000, '211.38'],
+    [6500, '240.47'],
+    [8000, '293.30'],
+    [9500, '308.77'],
+    [10_000, '318.28'],
+  ],
+  [
+    [0, '87.30'],
+    [6000, '238.98'],
+    [10_309, '340.03'],
+    [15_000, '411.09'],
+    [20_000, '541.14'],
+  ],
+  [
+    [0, '125.50'],
+    [8000, '280.53'],
+    [12_000, '340.36'],
+    [15_000, '411.09'],
+    [20_000, '541.14'],
+    [29_677, '658.11'],
+    [32_000, '745.70'],
+  ],
+];
+
+/** @returns RSS of our workers; between two plateaus, on the straight line from one to the other */
+function rssAt({ memory }: Result, connections: number): string {
+  const read = memory.plateaus
+    .flatMap((plateau): [number, number][] =>
+      plateau.workerRss === undefined ? [] : [[plateau.connections, plateau.workerRss]],
+    )
+    .toSorted(([a], [b]) => a - b);
+  const above = read.find(([count]) => count >= connections);
+  const below = read.findLast(([count]) => count <= connections);
+  if (!above || !below) return '–';
+  const share = above[0] === below[0] ? 0 : (connections - below[0]) / (above[0] - below[0]);
+  return megabytes(below[1] + share * (above[1] - below[1]));
+}
+
+export const RSS_BY_CONNECTIONS: SideBySide = {
+  title: 'RSS of the workers by connections, MB',
+  published,
+  rows: [...new Set(RSS.flat().map(([connections]) => connections))]
+    .toSorted((a, b) => a - b)
+    .map((connections): Row => {
+      const printed = RSS.map((table) => table.find(([count]) => count === connections)?.[1] ?? '–');
+      const ours: Row[2] = (result) =>
+        printed[SIZES.indexOf(result.connections.target)] === '–' ? '–' : rssAt(result, connections);
+      return [integer(connections), printed, ours];
+    }),
+};
+
+/** Of the ten samples that it shows of each size, %; the others are complete. */
+const INCOMPLETE: Record<number, Record<number, string>> = {
+  20000: { 3: '98.0', 7: '98.0' },
+  32000: { 6: '98.4', 7: '93.4', 8: '86.6', 9: '81.3', 10: '77.2' },
+};
+
+export const COVERAGE_BY_BATCH: SideBySide = {
+  title: 'Members that received each broadcast, %',
+  published,
+  rows: Array.from({ length: 10 }, (_, index): Row => {
+    const batch = index + 1;
+    return [
+      integer(batch),
+      SIZES.map((size) => INCOMPLETE[size]?.[batch] ?? '100.0'),
+      ({ delivery }) => {
+        const found = delivery?.batches.find(({ seq }) => seq === batch);
+        return found ? percentOf(found.received, found.expected).replace(' %', '') : '–';
+      },
+    ];
+  }),
+};
+
+/** @returns each of the report's sizes that we have a run of, with that run beside it; null if there is none */
+export function besideBenchmarkReport(results: Result[]): Html | null {
+  const columns = SIZES.flatMap((size, index) => {
+    const own = results.find(({ connections }) => connections.target === size);
+    return own ? [index, own] : [];
+  });
+  if (columns.length === 0) return null;
+  const folded = [RSS_BY_CONNECTIONS, COVERAGE_BY_BATCH].map(
+    (table) => html`<details><summary>${table.title}</summary>${sideBySide(table, columns)}</details>`,
+  );
+  return html`${sideBySide(BENCHMARK_REPORT, columns)}${folded}`;
+}

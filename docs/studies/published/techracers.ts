@@ -1,0 +1,85 @@
+/** The Techracers study, 2017: one Socket.IO process, nginx and Redis on a machine with one core and 1 GB. */
+import type { Result } from '../../../protocol/result/result.ts';
+import { costAmount } from '../../../report/answer/cost.ts';
+import { broadcastTimes } from '../../../report/charts/latency.ts';
+import { memoryByConnections } from '../../../report/charts/memory.ts';
+import { cpuOverTime } from '../../../report/charts/over-time.ts';
+import { whyNotQuoted } from '../../../report/figures/quoted.ts';
+import { cellText } from '../../../report/model/amount.ts';
+import { figure } from '../../../report/render/blocks.ts';
+import { type Html, html } from '../../../report/render/markup.ts';
+import { decimals, integer, KB, kilobytes, megabytes, milliseconds, optional } from '../../../report/text/format.ts';
+import { at, figureCell, type SideBySide, sideBySide } from '../../figures.ts';
+
+/** @returns a dash for a line that reports would not quote: as for noise of the rest of the machine */
+const slope = (layer: string) => (result: Result) => {
+  const path = `memory.perConnectionBytes.${layer}.slope`;
+  return whyNotQuoted(result, path) === undefined ? figureCell([result], path) : 'less than the noise';
+};
+const plateau = (index: number, layer: string) => (result: Result) =>
+  optional(result.memory.plateaus.at(index)?.[layer], megabytes);
+const meanAndMax = (path: (result: Result) => { mean: number; max: number } | null) => (result: Result) => {
+  const summary = path(result);
+  return summary === null ? '–' : `${milliseconds(summary.mean)} (max ${milliseconds(summary.max)})`;
+};
+
+export const TECHRACERS: SideBySide = {
+  title: 'The Techracers study and our run',
+  published: ['The study'],
+  rows: [
+    [
+      'Machine',
+      ['1 core, 1 GB, Ubuntu 14.04'],
+      ({ environment: { cpuCount, memoryBytes } }) =>
+        `${integer(cpuCount)} cores, ${decimals(memoryBytes / KB ** 3, 0)} GB, with the generator`,
+    ],
+    ['Connections', ['1,800'], at('connections.peak', 'count')],
+    ['Connections per second', ['5'], at('connections.achievedRatePerSec', 'perSecond')],
+    ['Memory of Node before, MB', ['88 to 90'], plateau(0, 'workerRss')],
+    ['with all connections, MB', ['152'], plateau(-1, 'workerRss')],
+    ['Memory of the machine before, MB', ['357 to 360'], plateau(0, 'systemHeld')],
+    ['with all connections, MB', ['493'], plateau(-1, 'systemHeld')],
+    [
+      'KB per connection: Node, peak less baseline',
+      ['34.8'],
+      ({ memory }) => optional(memory.perConnectionBytes.workerRss?.naive, kilobytes),
+    ],
+    ['KB per connection: Node, slope at rest', ['not measured'], slope('workerRss')],
+    [
+      'KB per connection: Redis',
+      ['39.9 (a difference)'],
+      (result) => figureCell([result], 'memory.perConnectionBytes.redisUsedMemory.slope'),
+    ],
+    ['KB per connection: nginx', ['not measured'], slope('nginxPss')],
+    ['KB per connection: sockets in the kernel, both ends', ['not measured'], slope('kernelSlab')],
+    [
+      'KB per connection: Node, nginx and the kernel’s part together',
+      ['not measured'],
+      ({ memory: { perConnection } }) => (perConnection ? cellText(costAmount(perConnection), true) : '–'),
+    ],
+    ['KB per connection: whole machine', ['75.7'], slope('systemHeld')],
+    [
+      'CPU of the workers, s per 1,000 connects',
+      ['at most 15.8 (7.9 % at 5/s)'],
+      at('cpu.worker.rampSecondsPerThousandConnects', 'cpuSeconds'),
+    ],
+    ['CPU of the workers while idle, % of a core', ['at most 1.2'], at('cpu.worker.idlePercent', 'percent')],
+    [
+      'Round trip ÷ 2 under load, ms',
+      ['average below 300, none above 2,000'],
+      meanAndMax(({ latency }) => latency.roundTripHalfMs.underLoad),
+    ],
+    [
+      'Unloaded round trip ÷ 2, ms',
+      ['plotted, no figure'],
+      meanAndMax(({ latency }) => latency.roundTripHalfMs.single),
+    ],
+    ['Every receiver, one way, ms', ['not measured'], meanAndMax(({ latency }) => latency.oneWayMs)],
+  ],
+};
+
+/** @returns the study's figures, and its plots of memory, CPU and broadcasts from our run */
+export function besideTechracers(run: Result): Html {
+  const charts = [memoryByConnections(run), cpuOverTime(run), broadcastTimes(run)];
+  return html`${sideBySide(TECHRACERS, [0, run])}${charts.map((chart) => figure(chart, ''))}`;
+}
