@@ -79,8 +79,11 @@ export function addInit(program: Command): void {
       'what they emit to log in, or to join if it is not instrumented: `["<event>", <argument>, …]`',
       joined,
     )
-    .option('--publish <json>', 'what makes such a server send to everybody; "$id" in it stands for an id of the run')
-    .option('--listen <seconds>', 'how long to look at what such a server sends; 0 to not connect to it (default: 3)')
+    .option(
+      '--publish <json>',
+      'what they emit so that such a server sends to everybody; "$id" stands for an id of the run',
+    )
+    .option('--listen <seconds>', 'how long to watch what such a server sends; 0: do not connect (default: 3)')
     .option('--out <file>', 'the file to write', 'capacity.yml')
     .option('--force', 'overwrites an existing file')
     .action(init);

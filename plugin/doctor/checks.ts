@@ -11,7 +11,7 @@ export const LIMITS = {
   containerMemory: 'likewise, where a container’s memory limit leaves less',
   systemFiles: '`fs.file-max`: a connection has up to four ends on this machine',
   conntrack: '`nf_conntrack_max`, if the kernel tracks connections',
-  pings: 'cores, by the CPU that pings of idle connections take of a stack of ours',
+  pings: 'cores, by what pings to idle connections cost the bundled stack',
 };
 export type LimitName = keyof typeof LIMITS;
 
@@ -32,7 +32,7 @@ export const WARNINGS = {
   acceptQueue: 'half a second of new connections exceeds a listener’s queue: the kernel drops the rest',
   rampCpu: 'more new connections per second than the cores usually handle beside the pings',
   broadcastCpu: 'a broadcast to all takes longer than `broadcasts.interval`',
-  generatorWaits: 'the workers of a stack here take all cores so long for a broadcast that the generator receives late',
+  generatorWaits: 'a broadcast keeps the workers on all cores of this machine so long that the generator receives late',
   tcpMemory: 'a broadcast can fill more socket buffers than `net.ipv4.tcp_mem` allows',
 };
 export type WarningName = keyof typeof WARNINGS;

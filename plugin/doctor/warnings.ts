@@ -37,7 +37,7 @@ const leaving: Check = ({ load }) => {
   return {
     name: 'leaving',
     message:
-      'virtual users leave by themselves, so the run may find no connections to measure memory, idle CPU and delivery with',
+      'virtual users leave by themselves, so there may be no connections left when the run measures memory, idle CPU and delivery',
     raise: 'end the flow with `hold: true`',
   };
 };

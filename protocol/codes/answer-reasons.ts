@@ -124,7 +124,7 @@ export const ANSWER_REASONS = {
     blame: 'measurement',
   },
   MEMORY_NOT_LINEAR: {
-    meaning: 'the cost of a connection changes with their number by more than 20 % and its error (99 %)',
+    meaning: 'the cost of a connection changes with the number of connections, by more than 20 % and its 99 % interval',
     remedy: 'measure with as many connections as you expect, and read the table of plateaus',
     invalidates: ['memory'],
     blame: 'measurement',

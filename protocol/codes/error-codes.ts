@@ -146,7 +146,7 @@ const CODES = {
     remedy: 'check that the target is a Socket.IO 4 server, and check its path and certificate',
   },
   JOIN_REFUSED: {
-    meaning: 'the server lets nobody join that room by `join_room`, or does not acknowledge it',
+    meaning: 'the server refuses every `join_room` for that room, or does not acknowledge it',
     remedy: 'call `instrument(io)` in the server, with that room among its `rooms`',
   },
   DELIVERY_UNMATCHED: {

@@ -117,7 +117,7 @@ const CODES = {
     remedy: 'raise `maxPayload`',
   },
   buffers_full: {
-    meaning: 'the generator process holds as many unfinished or unread bytes as it may',
+    meaning: 'the generator process reached its limit of unfinished or unread bytes',
     remedy: 'let the server send smaller messages, or spread the load over several generator hosts',
     blame: 'generator',
   },

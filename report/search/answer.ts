@@ -26,10 +26,9 @@ const PER: Record<Varied, string> = {
   bytes: ' of payload in each broadcast',
 };
 
-/** @returns `41,000`; with decimals only where there are any */
+/** @returns `41,000`, `2.5`; with decimals only where there are any */
 export function levelText(level: number): string {
-  if (Number.isInteger(level)) return decimals(level, 0);
-  return decimals(level, level < 10 ? 3 : 1);
+  return level.toLocaleString('en-US', { maximumFractionDigits: level < 10 ? 3 : 1 });
 }
 
 /** @returns `41,000 connections` */

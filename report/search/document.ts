@@ -128,7 +128,7 @@ export function sizingTables({ rows, atMost, walls }: Sizing): [users: Table, wa
 /** How to read the table of machines. */
 export function sizingNote({ perMachine, decides }: Sizing, headroom: number): string {
   const percent = decimals(100 * headroom, 0);
-  return `One machine takes ${integer(perMachine)} connections with ${percent} % of every limit left free; ${DECIDES[decides]} decides. What an adapter or a proxy between several machines costs, one machine does not show.`;
+  return `One machine takes ${integer(perMachine)} connections with ${percent} % of every limit left free; ${DECIDES[decides]} decides. The cost of an adapter or a proxy between several machines is not included.`;
 }
 
 function runsTable(runs: SearchRun[]): Table {

@@ -23,7 +23,7 @@ export function generator(result: Result): Section {
       hosts(result),
       lines('note', [
         result.generators.length > 0 &&
-          'Latency is that of the receivers on the host; it may be wrong by as much as its clock is. “Began” counts from the first host; idle CPU is the least of ramp, messages and broadcasts.',
+          'Latency is that of the receivers on the host, and as uncertain as its clock. “Began” counts from the first host; idle CPU is the least of ramp, messages and broadcasts.',
       ]),
       loops.length === 0
         ? lines('absent', ['Not measured: this engine does not report its event loops.'])

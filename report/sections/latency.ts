@@ -25,7 +25,7 @@ const FROM_NOTES: Record<Latency['from'], string | null> = {
   server: null,
   payload: 'Latencies count from the time in the payload, so that any error of the server’s clock is in them.',
   publisher: 'Latencies count from the publisher’s intended emit; it and the receivers share the generator’s clock.',
-  'first receipt': 'Latencies count from the first copy of each broadcast: when it was sent is not known.',
+  'first receipt': 'Latencies count from the first copy of each broadcast: the run does not know when it was sent.',
 };
 
 /** Null where nothing was to be broadcast, as while connections come and go. */

@@ -36,7 +36,7 @@ export function memory(result: Result): Section {
   return {
     id: 'memory',
     title: TITLE,
-    lead: `${read} What one more connection adds is its cost.`,
+    lead: `${read} The cost of a connection is what one more adds.`,
     terms: ['Memory per connection', 'At rest', 'In service', 'Layers', 'Residual'],
     findings,
     blocks: [
@@ -93,7 +93,7 @@ function split({ memory: { collected }, run }: Result, cost: PerConnection): Blo
     ]),
     lines('note', [
       hasKernel &&
-        `The kernel’s part is that of ${sockets} sockets of a connection: the other one is the generator’s, on the same machine.`,
+        `The kernel’s part has ${sockets} sockets of a connection: the other one is the generator’s, on the same machine.`,
     ]),
   ];
 }

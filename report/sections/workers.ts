@@ -16,7 +16,7 @@ export function workers(result: Result): Section {
     blocks: [
       drawing(workersOverTime(result), 'Not measured over time: this result has no series of single workers.'),
       spread(perWorker),
-      lines('absent', [!isKnown && 'Not measured: it is not known which worker holds each connection.']),
+      lines('absent', [!isKnown && 'Not measured: the run does not know which worker holds each connection.']),
     ],
   };
 }

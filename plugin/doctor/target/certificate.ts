@@ -8,7 +8,7 @@ import { check, type Finding, placeOf, portOf, type Subject, type TargetCheck, T
 const SOON_DAYS = 14;
 const DAY_MS = 86_400_000;
 const OPTION = 'config.engines.socketio-capacity.tls';
-const MEANWHILE = `to measure in spite of it, ${OPTION}: {rejectUnauthorized: false}, or artillery run -k`;
+const MEANWHILE = `to measure anyway, ${OPTION}: {rejectUnauthorized: false}, or artillery run -k`;
 const NO_TLS =
   'start the server or its proxy, let this machine reach it, or correct the target: http:// if it speaks no TLS';
 

@@ -10,7 +10,7 @@ const POLLING_TRIES = 4;
 export async function checkConnect({ connection, clients, signal }: Subject, hasControl: boolean) {
   const { namespace, transports, auth } = connection;
   const bare = `a connection to namespace ${namespace} with ${transports.join(' and ')}${auth ? ' and the scenario’s auth' : ''}`;
-  const tried = clients.areUsers ? 'a client that comes as the scenario’s virtual users do, up to its join' : bare;
+  const tried = clients.areUsers ? 'a client that connects like the scenario’s virtual users, up to its join' : bare;
   let asUser = connection;
   const connected = await check('connect', tried, async () => {
     const startMs = performance.now();
@@ -33,7 +33,7 @@ function withoutScenario({ said }: Refused): Finding {
   return {
     status: 'warning',
     found: `the server refused a connection without a virtual user's own values: ${said}`,
-    fix: 'name the scenario, so that it is tried as a virtual user comes: doctor <scenario> --target <url>',
+    fix: 'name the scenario, so that doctor connects like its virtual users: doctor <scenario> --target <url>',
   };
 }
 

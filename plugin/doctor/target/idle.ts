@@ -84,7 +84,7 @@ export function explain({ reason, ageMs, silentMs }: Cut, { pingInterval, pingTi
     };
   }
   return {
-    found: `cut after ${age} s, ${silence} s after the last packet (${reason}): that is no idle time-out`,
+    found: `cut after ${age} s, ${silence} s after the last packet (${reason}): too early to be an idle time-out`,
     fix: 'see the logs of the proxy and of the server at that time',
   };
 }
