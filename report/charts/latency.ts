@@ -15,6 +15,8 @@ const STEP = 0.02;
 const READ = [0, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.99, 99.999].map(powerOf);
 /** 0 %, 50 %, 90 %, 99 %, … */
 const TICKS = [0, Math.log10(2), 1, 2, 3, 4, 5, 6];
+/** Pixels of the longest label, with a gap. */
+const TICK_WIDTH = 58;
 
 const COUNTED: Record<Result['latency']['from'], string> = {
   server: 'How long copies took, by percentile',
@@ -66,7 +68,7 @@ function percentileChart(title: string, curves: (LegendEntry & { histogram: Hist
     title,
     x: {
       ...{ name: 'percentile', from: 0, to, format: percentAt },
-      ticks: () => TICKS.filter((tick) => tick <= to),
+      ticks: (width) => ticksOn(width / to).filter((tick) => tick <= to),
       label: (x) => `${percentAt(x)} took at most`,
     },
     panels: [
@@ -77,6 +79,12 @@ function percentileChart(title: string, curves: (LegendEntry & { histogram: Hist
     ],
     readAt: READ.filter((x) => x <= to),
   });
+}
+
+/** On a phone, every second one: `99.9 %` and `99.99 %` would touch. */
+function ticksOn(pixelsPerStep: number): number[] {
+  const every = Math.ceil(TICK_WIDTH / pixelsPerStep);
+  return TICKS.filter((tick) => tick < 1 || tick % every === 0);
 }
 
 /** Up to the percentile that a single copy exceeds. */

@@ -3,7 +3,7 @@
  * one into text, so that the same figure reads the same everywhere.
  */
 import type { Interval } from '../../protocol/result/parts.ts';
-import { decimals, integer, KB, milliseconds, percentOf, sizeOf } from '../text/format.ts';
+import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf, sizeOf } from '../text/format.ts';
 
 interface Quantity {
   /** Empty where the text has it, or where there is none. */
@@ -15,8 +15,8 @@ interface Quantity {
 /** What is measured, in which unit it is shown, and how precisely. Memory comes in bytes. */
 const QUANTITIES = {
   count: { unit: '', text: (value) => (Number.isInteger(value) ? integer(value) : decimals(value, 1)) },
-  kilobytes: { unit: 'KB', text: (bytes) => decimals(bytes / KB, 1) },
-  megabytes: { unit: 'MB', text: (bytes) => decimals(bytes / KB ** 2, 1) },
+  kilobytes: { unit: 'KB', text: kilobytes },
+  megabytes: { unit: 'MB', text: megabytes },
   /** Of unknown magnitude, with the unit that fits. */
   size: { unit: '', text: sizeOf },
   bytes: { unit: 'bytes', text: (bytes) => decimals(bytes, Number.isInteger(bytes) ? 0 : 1) },

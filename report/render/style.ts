@@ -28,7 +28,7 @@ body {
 }
 a { color: var(--blue); }
 .terms { display: block; margin-top: .3rem; font-size: .85rem; }
-.terms a + a { margin-left: .8rem; }
+.terms a { margin-right: .8rem; }
 a.term { color: inherit; text-decoration: underline dotted var(--muted); text-underline-offset: .2em; }
 a.term:hover { text-decoration-style: solid; }
 :focus-visible { outline: 2px solid var(--blue); outline-offset: 3px; border-radius: 2px; }
@@ -119,7 +119,7 @@ td .worse { color: var(--red); font-weight: 600; }
   .headline .value { font-size: 1.9rem; }
   th, td { padding-right: .9rem; }
   .readout { font-size: .75rem; }
-  .scroll th:first-child { position: sticky; left: 0; min-width: 6rem; max-width: 9rem; background: var(--page); overflow-wrap: anywhere; }
+  .scroll th:first-child { position: sticky; left: 0; min-width: 7rem; max-width: 9rem; background: var(--page); overflow-wrap: anywhere; }
   td.text { min-width: 8rem; }
 }
 @media print {

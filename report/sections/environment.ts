@@ -15,7 +15,7 @@ export function environment(result: Result): Section {
   return {
     id: 'environment',
     title: 'Environment and settings',
-    lead: 'Of the generator’s machine, and of the deployment if it runs on the same machine.',
+    lead: 'The generator’s machine, and the deployment’s if it is the same one.',
     folded: true,
     appendix: true,
     blocks: [
