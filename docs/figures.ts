@@ -1,6 +1,7 @@
 /** Figures of runs on the pages of the site: named by their path in the result, shown in cells, bars and tables. */
 import type { Result } from '../protocol/result/result.ts';
 import { FIGURES, type Figure, titleOf, valueAt } from '../report/figures/figures.ts';
+import { comesAndGoes } from '../report/figures/held.ts';
 import { numberText, type QuantityName } from '../report/model/amount.ts';
 import { dataTable } from '../report/render/blocks.ts';
 import type { Html } from '../report/render/markup.ts';
@@ -102,7 +103,7 @@ export function sideBySide({ title, published, rows }: SideBySide, columns: (num
   const heading = (column: number | Result) =>
     typeof column === 'number'
       ? (published[column] ?? '')
-      : `us, ${integer(column.connections.target)}: ${column.verdict.status}`;
+      : `us, ${comesAndGoes(column) ?? integer(column.connections.target)}: ${column.verdict.status}`;
   return dataTable(
     title,
     ['', ...columns.map(heading)],

@@ -55,5 +55,5 @@ function closing(
   const count = `${integer(connections)} connections`;
   if (kind !== 'external') return fits ? `${count} fit (${limit}).` : `${count} do not fit: ${limit}.`;
   if (!fits) return `This machine cannot generate ${count}: ${limit}.`;
-  return `This machine can generate ${count} (${limit}). Whether the server holds them is not known before a run.`;
+  return `This machine can generate ${count} (${limit}). Only a run shows whether the server holds them.`;
 }

@@ -24,10 +24,10 @@ export function idleCostOf(result: Measured): Known<IdleCost> {
   const unknown = (why: string) => ({ known: false as const, why });
   if (result.absent.cpu !== undefined) return unknown(`CPU was not measured: ${result.absent.cpu}`);
   if (!sharesMachine(result) && result.workers.length === 0)
-    return unknown('the deployment runs elsewhere, and its workers do not tell how many cores they have');
+    return unknown('the deployment runs elsewhere, and its workers do not report how many cores they have');
   if (result.messages) return unknown('connections send messages all the time, so none of them is idle');
   const pingIntervalMs = pingIntervalOf(result);
-  if (pingIntervalMs === null) return unknown('the server does not say how often it pings');
+  if (pingIntervalMs === null) return unknown('the server does not report its ping interval');
   const seconds = idleSeconds(result);
   if (seconds < pingIntervalMs / 1000) {
     const cycle = decimals(pingIntervalMs / 1000, 0);
@@ -38,7 +38,7 @@ export function idleCostOf(result: Measured): Known<IdleCost> {
   const held = result.connections.held ?? result.connections.peak;
   const figures = deploymentCpu(result);
   const worker = result.cpu.worker?.idleConnectionsPercent ?? null;
-  if (held === 0 || worker === null) return unknown('it is not known above its noise: a longer `hold` shows it');
+  if (held === 0 || worker === null) return unknown('it does not exceed its noise: use a longer `hold`');
   // Pings reach worker and proxy at the same time, so their noise adds up.
   const each = (of: (figure: Result['cpu'][string]) => number | undefined) =>
     figures.reduce((sum, figure) => sum + (of(figure) ?? 0), 0) / 100 / held;

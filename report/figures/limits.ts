@@ -52,9 +52,7 @@ export function fullProcess({ workers, environment: { limits } }: Pick<Result, '
   const told = workers.map((one) => ({ who: `worker ${one.worker}`, open: one.openFiles, limit: one.openFilesLimit }));
   const read = { who: 'a process of the server', open: serverOpenFiles, limit: serverOpenFilesLimit ?? null };
   const full = [...told, read].find(({ open, limit }) => limit !== null && (open ?? 0) >= limit * FULL_SHARE);
-  return (
-    full && `${full.who} had ${integer(full.open ?? 0)} of ${integer(full.limit ?? 0)} files open that it may have`
-  );
+  return full && `${full.who} had ${integer(full.open ?? 0)} of at most ${integer(full.limit ?? 0)} files open`;
 }
 
 type Measured = Pick<Result, 'workers' | 'workerMachines' | 'environment'>;
@@ -67,7 +65,7 @@ interface Limits {
 /** Its number, why that is not known, or null: there is no such limit. */
 type Check = [name: LimitName, max: number | string | null];
 
-const UNTOLD = 'the workers do not tell';
+const UNTOLD = 'the workers do not report it';
 const NO_LINE = 'its memory has no line that can be quoted';
 
 /** Of a deployment that runs on the generator's machine. */

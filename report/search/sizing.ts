@@ -32,7 +32,7 @@ export function sizingOf(result: Result, broke: boolean, headroom: number): Sizi
       name: 'held',
       max: held,
       usable: Math.floor(held * usable),
-      assumption: `${integer(held)} connections were held${broke ? '' : '; whether the machine holds more is not known'}`,
+      assumption: `${integer(held)} connections were held${broke ? '' : '; the machine may hold more'}`,
     },
     memory.known
       ? {

@@ -57,7 +57,7 @@ function survived(holdMs: number, pings: number, cycle: PingCycle): Finding {
   return {
     status: 'warning',
     found,
-    fix: `see that idle time-outs in between are longer than ${seconds(cycle.pingInterval)} s: ${LONGER}`,
+    fix: `make sure that idle time-outs in between are longer than ${seconds(cycle.pingInterval)} s: ${LONGER}`,
   };
 }
 
@@ -66,7 +66,7 @@ export function explain({ reason, ageMs, silentMs }: Cut, { pingInterval, pingTi
   const [age, silence, cycleSeconds] = [ageMs, silentMs, pingInterval + pingTimeout].map(seconds);
   if (reason === 'ping timeout') {
     return {
-      found: `no ping came for ${silence} s, where the server sends one every ${seconds(pingInterval)} s: something in between has forgotten the connection without ending it`,
+      found: `no ping came for ${silence} s, although the server pings every ${seconds(pingInterval)} s: a firewall or proxy in between dropped the connection silently`,
       fix: `give firewalls and NAT an idle time-out longer than ${cycleSeconds} s, or let the server ping more often (pingInterval)`,
     };
   }
