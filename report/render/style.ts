@@ -93,6 +93,7 @@ figcaption, caption { margin-bottom: .35rem; font-weight: 600; font-size: .95rem
 details { margin: .5rem 0 1.25rem; }
 summary { width: fit-content; color: var(--muted); font-size: .88rem; cursor: pointer; }
 summary:hover { color: var(--text); }
+details > figure > figcaption { display: none; }
 .folded { margin: 0; }
 .folded > summary { width: auto; }
 .folded > summary h2 { display: inline; border: 0; padding: 0; color: var(--text); }

@@ -1,6 +1,7 @@
 /** A study as a report: for each name that varies, what its levels change. */
 import type { Study } from '../../protocol/documents/study.ts';
 import { type Mismatch, mismatches } from '../compare/comparability.ts';
+import type { Comparison } from '../compare/compare.ts';
 import { ASPECTS, comparedTable, headlineOf, notes } from '../compare/text.ts';
 import { type Document, grid, lines, type Section } from '../model/document.ts';
 import { counted } from '../text/format.ts';
@@ -50,11 +51,21 @@ function pairOf({ levels, others }: Context, index: number): string {
   return `${levels[index]} against ${levels[0]}${withOthers}`;
 }
 
+/** @returns `12 worse, 1 better`: the table has their names */
+function changesOf(comparison: Comparison, index: number): string {
+  const counts = (['worse', 'better'] as const).map((answer) => ({
+    answer,
+    count: comparison.figures.filter(({ differences }) => differences[index - 1]?.answer === answer).length,
+  }));
+  const changed = counts.filter(({ count }) => count > 0).map(({ answer, count }) => `${count} ${answer}`);
+  return changed.join(', ') || headlineOf(comparison, index).text;
+}
+
 function questionSection(question: Question, position: number): Section {
   const tables = question.contexts.flatMap((context) =>
     context.levels.slice(1).map((level, index) => {
       const { comparison, levels } = context;
-      const title = `${pairOf(context, index + 1)}: ${headlineOf(comparison, index + 1).text}`;
+      const title = `${pairOf(context, index + 1)}: ${changesOf(comparison, index + 1)}`;
       return comparedTable(title, comparison.figures, index + 1, [String(levels[0]), String(level)], true);
     }),
   );

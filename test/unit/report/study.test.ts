@@ -142,7 +142,7 @@ describe('a study with holes', () => {
 
   it('is a page with what differs, and no outside text becomes markup', () => {
     const page = pageOf(study, runs);
-    assert.match(page, /id="question-1"[\s\S]*worse in Workers PSS per connection[\s\S]*id="question-2"/);
+    assert.match(page, /id="question-1"[\s\S]*: 1 worse[\s\S]*id="question-2"/);
     assert.match(page, /class="worse"[\s\S]*WORSE/);
     assert.match(page, /NOT_INSTALLED/);
     assert.equal(page.match(/<b>1k/), null);
@@ -153,7 +153,7 @@ describe('a study with holes', () => {
     const text = markdownOf(study, runs);
     assert.match(text, /^# What does &lt;TLS&gt; cost\?\n/);
     assert.match(text, /11 of 12 runs are done/);
-    assert.match(text, /\*\*on against off, with workers=1: worse in Workers PSS per connection\*\*/);
+    assert.match(text, /\*\*on against off, with workers=1: 1 worse\*\*/);
     assert.match(text, /\| Workers PSS per connection, KB \| 14\.6 \| 17\.6 \| ▼ WORSE \| \+20 ± [\d.]+ % \|/);
     assert.doesNotMatch(text, /NaN|undefined/);
   });
