@@ -16,7 +16,6 @@ export const RACCOON: SideBySide = {
   title: 'Raccoon’s benchmarks and our runs',
   published: VERSIONS.map((version) => `Raccoon ${version}`),
   rows: [
-    ['Where', five('Kubernetes on GCP'), () => 'one machine, with the generator'],
     ['New connections', five('all in one go'), at('connections.configuredRatePerSec', 'perSecond')],
     [
       'Duration',
