@@ -4,17 +4,8 @@ import { type Html, html, trusted } from './markup.ts';
 import { READOUT_SCRIPT } from './readout-script.ts';
 import { STYLE } from './style.ts';
 
-/** Shows the theme button, which needs the script, unfolds all tables for printing, and reads out the values of charts. */
+/** Unfolds what an address leads to, and all tables for printing; reads out the values of charts. */
 const SCRIPT = `
-const root = document.documentElement;
-const button = document.getElementById('theme');
-const dark = matchMedia('(prefers-color-scheme: dark)');
-const isDark = () => (root.dataset.theme ? root.dataset.theme === 'dark' : dark.matches);
-const show = () => { button.textContent = isDark() ? 'Light' : 'Dark'; button.setAttribute('aria-label', 'Switch to ' + (isDark() ? 'light' : 'dark') + ' colours'); };
-button.hidden = false;
-button.addEventListener('click', () => { root.dataset.theme = isDark() ? 'light' : 'dark'; show(); });
-dark.addEventListener('change', show);
-show();
 const reveal = () => {
   const target = document.getElementById(location.hash.slice(1));
   if (!target) return;
@@ -52,8 +43,7 @@ export function page({ title, subtitle, body }: Page): string {
 </head>
 <body>
 <header>
-<div><h1>${title}</h1><p>${subtitle}</p></div>
-<button id="theme" type="button" hidden></button>
+<h1>${title}</h1><p>${subtitle}</p>
 </header>
 <main>
 ${body}

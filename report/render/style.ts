@@ -16,8 +16,6 @@ export const STYLE = `
   --red: light-dark(#b3261e, #ff8a80);
   --grey: light-dark(#76818f, #8793a2);
 }
-:root[data-theme="light"] { color-scheme: light; }
-:root[data-theme="dark"] { color-scheme: dark; }
 * { box-sizing: border-box; }
 html { scroll-behavior: smooth; scroll-padding-top: 1rem; }
 body {
@@ -33,14 +31,8 @@ a.term { color: inherit; text-decoration: underline dotted var(--muted); text-un
 a.term:hover { text-decoration-style: solid; }
 :focus-visible { outline: 2px solid var(--blue); outline-offset: 3px; border-radius: 2px; }
 code { font: .88em ui-monospace, monospace; }
-header { display: flex; justify-content: space-between; align-items: start; gap: 1rem; }
 h1 { margin: 0; font-size: 1.05rem; font-weight: 600; }
 header p { margin: .1rem 0 0; color: var(--muted); font-size: .9rem; }
-button {
-  flex: none; padding: .35rem .8rem; border: 1px solid var(--line); border-radius: 2rem;
-  background: none; color: var(--muted); font: inherit; font-size: .85rem; cursor: pointer;
-}
-button:hover { color: var(--text); border-color: var(--muted); }
 .answer { margin: 2.25rem 0 0; padding-left: 1.25rem; border-left: 6px solid var(--status); --status: var(--text); }
 .answer.good, .VALID { --status: var(--green); }
 .answer.doubt, .SUSPECT { --status: var(--gold); }
@@ -125,9 +117,9 @@ td .worse { color: var(--red); font-weight: 600; }
 }
 @media print {
   @page { margin: 14mm; }
-  :root, :root[data-theme] { color-scheme: light; }
+  :root { color-scheme: light; }
   body { max-width: none; padding: 0; font-size: 10.5pt; }
-  button, nav, .cross, .readout, .steps { display: none; }
+  nav, .cross, .readout, .steps { display: none; }
   .wide { display: block; }
   .narrow { display: none; }
   section { margin-top: 1.75rem; }
