@@ -34,7 +34,7 @@ const million = (bytes: number | null) => optional(bytes, (known) => decimals(kn
 const MACHINE: [name: string, printed: string, ours: (result: Result) => string][] = [
   ['Processor', 'Apple M1, 8 cores', ({ environment }) => `${environment.cpu}, ${integer(environment.cpuCount)} cores`],
   ['Memory', '16 GB', ({ environment }) => `${decimals(environment.memoryBytes / KB ** 3, 0)} GB`],
-  ['Storage', 'SSD of 256 GB, 50.57 GB free', () => 'no influence: nothing writes to it during a run'],
+  ['Storage', 'SSD of 256 GB, 50.57 GB free', () => 'plays no part: messages are not stored'],
   ['System', 'macOS (Darwin 25.0.0), ARM64', ({ environment }) => environment.kernel],
   ['Open files per process', '1,048,575', ({ environment }) => optional(environment.limits.openFilesHard, integer)],
 ];
