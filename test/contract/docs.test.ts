@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { referencePages } from '../../docs/reference/generate.ts';
 import { keysOf, nodeOf } from '../../docs/reference/schema.ts';
 import { optionRows } from '../../docs/reference/tables.ts';
+import { column } from '../helpers/columns.ts';
 import { codes, page, plain, ROOT, rows, section } from '../helpers/pages.ts';
 import { MAY_IMPORT } from '../helpers/rooms.ts';
 
@@ -58,10 +59,7 @@ describe('a key of a schema', () => {
       ['list[].number', 'record.*.number'],
     );
     const oneOrMany = keysOf(nodeOf(z.object({ one: z.union([inner, z.array(inner)]) })));
-    assert.deepEqual(
-      oneOrMany[0]?.children.map(({ path }) => path),
-      ['one.number'],
-    );
+    assert.deepEqual(column(oneOrMany[0]?.children, 'path'), ['one.number']);
   });
 });
 

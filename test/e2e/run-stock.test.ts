@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { freePorts } from '../../server/stack/ports.ts';
+import { column } from '../helpers/columns.ts';
 import { goodResult, hasAllPlateaus, quickScript, startRun, strays } from '../helpers/run.ts';
 
 describe('environment stock', { concurrency: 2 }, () => {
@@ -37,10 +38,7 @@ describe('environment stock', { concurrency: 2 }, () => {
       assert.equal(result.delivery, null);
       assert.equal(result.connections.peak, 10);
       if (hasAllPlateaus(result)) {
-        assert.deepEqual(
-          result.memory.plateaus.map(({ connections }) => connections),
-          [0, 5, 10],
-        );
+        assert.deepEqual(column(result.memory.plateaus, 'connections'), [0, 5, 10]);
         assert.ok(result.memory.perConnectionBytes.workerRss);
       }
       assert.ok(result.memory.residualBytes.workerRss !== undefined, 'they leave when they are released');

@@ -10,6 +10,7 @@ import { searchSchema } from '../../protocol/documents/search.ts';
 import { type Study, studySchema } from '../../protocol/documents/study.ts';
 import { freePorts } from '../../server/stack/ports.ts';
 import { CLI } from '../helpers/cli.ts';
+import { columns } from '../helpers/columns.ts';
 import { startPlainServer } from '../helpers/plain-server.ts';
 import { eventually } from '../helpers/poll.ts';
 import { quickScript } from '../helpers/run.ts';
@@ -84,10 +85,11 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
       assert.equal(exitCode, EXIT_CODES.refused);
       assert.match(stderr, /CONFIG_INVALID: [\s\S]*\.no: [\s\S]*fix: /);
     }
-    assert.deepEqual(
-      study?.runs.map(({ exitCode, result, status }) => [exitCode, result, status]),
-      [[EXIT_CODES.refused, null, null]],
-    );
+    assert.deepEqual(columns(study?.runs, 'exitCode', 'result', 'status'), {
+      exitCode: [EXIT_CODES.refused],
+      result: [null],
+      status: [null],
+    });
     assert.deepEqual(existsSync(join(cwd, 'results')) ? readdirSync(join(cwd, 'results')) : [], []);
   });
 
@@ -156,12 +158,8 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     const folder = 'results/search-full-connections';
     const { answer, runs } = searchSchema.parse(read(`${folder}/search.json`));
     assert.deepEqual(
-      runs.map(({ level, outcome }) => [level, outcome]),
-      [
-        [63, 'breaks'],
-        [limit, 'holds'],
-        [63, 'breaks'],
-      ],
+      columns(runs, 'level', 'outcome'),
+      { level: [63, limit, 63], outcome: ['breaks', 'holds', 'breaks'] },
       all,
     );
     assert.deepEqual([answer.held, answer.broke], [limit, 63]);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { columns } from '../helpers/columns.ts';
 import {
   assertFoots,
   assertNothingLeft,
@@ -98,10 +99,9 @@ describe('a host', { concurrency: 4 }, () => {
     assert.deepEqual(reasonsOfServer(result), [], outputs());
     assert.match(run.output(), /waiting for it[\s\S]* is back/);
     assertFoots(result, outputs());
-    assert.deepEqual(
-      result.generators.map(({ connections, held, lost }) => [connections, held, lost]),
-      Array(2).fill([USERS, USERS, null]),
-    );
+    assert.deepEqual(columns(result.generators, 'connections', 'held', 'lost'), {
+      ...{ connections: [USERS, USERS], held: [USERS, USERS], lost: [null, null] },
+    });
     assert.deepEqual(deliveryOf(result), [20 * USERS, 20 * USERS, 0, 0], outputs());
     await assertNothingLeft(run, [run, ...hosts]);
   });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { TOKEN } from '../helpers/app.ts';
+import { columns } from '../helpers/columns.ts';
 import { NamespaceNetwork } from '../helpers/namespaces.ts';
 import { codeBlocks, page, ROOT } from '../helpers/pages.ts';
 import { eventually } from '../helpers/poll.ts';
@@ -102,13 +103,10 @@ describe('the recipe for ssh', { skip: whyNoSshHosts(), timeout: 180_000, concur
     assert.ok([0, 3].includes(exitCode ?? -1), terminal.output());
     const { connections, delivery, generators } = result;
     assert.deepEqual([connections.asked, connections.held, delivery?.coverage], [USERS, USERS, 1], terminal.output());
-    assert.deepEqual(
-      generators.map(({ host, held }) => [host, held]),
-      [
-        ['load-1/0', SHARES[0]],
-        ['load-2/1', SHARES[1]],
-      ],
-    );
+    assert.deepEqual(columns(generators, 'host', 'held'), {
+      host: ['load-1/0', 'load-2/1'],
+      held: [SHARES[0], SHARES[1]],
+    });
     // Artillery on the hosts knows nothing of the figures that the thresholds are for.
     assert.doesNotMatch(terminal.output(), /Checks:|fail: /);
     assert.match(terminal.output(), /npx socketio-capacity check results\/latest/);

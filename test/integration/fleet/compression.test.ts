@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { Server } from 'socket.io';
+import { column } from '../../helpers/columns.ts';
 import {
   lightClient,
   lightPollingClient,
@@ -84,10 +85,7 @@ for (const [name, perMessageDeflate] of SERVERS) {
       const [received] = (await sink.next('ack')).args as [[string, Uint8Array]];
       assert.deepEqual([received[0], Buffer.from(received[1])], sent, kind.name);
       await sink.next('copy', 3);
-      assert.deepEqual(
-        sink.all('copy').map(({ id }) => id),
-        [1, 2, 3],
-      );
+      assert.deepEqual(column(sink.all('copy'), 'id'), [1, 2, 3]);
       client.close();
       await sink.next('closed');
     }

@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import type { FleetError } from '../../../plugin/fleet/fleet-error.ts';
+import { column, columns } from '../../helpers/columns.ts';
 import { DroppingServer } from '../../helpers/dropping-server.ts';
 import { fleetSettings, joinAll } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';
@@ -36,10 +37,7 @@ test('a fleet process that dies takes its connections with it, all of them count
   const snapshot = await fleet.snapshot();
   assert.equal(snapshot.connected, 16);
   assert.equal(snapshot.disconnects['fleet process died'], 16);
-  assert.deepEqual(
-    snapshot.processes.map(({ alive }) => alive),
-    [false, true],
-  );
+  assert.deepEqual(column(snapshot.processes, 'alive'), [false, true]);
   await fleet.connection().open('/');
   const { asked, pending, alive, failed, ended } = (await fleet.snapshot()).accounts;
   assert.deepEqual([asked, pending, alive, failed, ended], [33, 0, 17, {}, { 'fleet process died': 16 }]);
@@ -74,13 +72,7 @@ test('a fleet process that stands still is left out after a while, and reported 
   const stopped = before.processes[0]?.pid as number;
   process.kill(stopped, 'SIGSTOP');
   const { processes, connected } = await fleet.snapshot();
-  assert.deepEqual(
-    processes.map(({ alive, answers }) => [alive, answers]),
-    [
-      [true, false],
-      [true, true],
-    ],
-  );
+  assert.deepEqual(columns(processes, 'alive', 'answers'), { alive: [true, true], answers: [false, true] });
   assert.equal(connected, 32);
   const rows = await fleet.freeze([{ seq: 1, room: 'capacity', sentAtUs: 2 ** 50, intendedAtUs: 2 ** 50 }]);
   assert.deepEqual(rows.map(({ process: index, expected, received }) => [index, expected, received]).sort(), [
@@ -105,10 +97,7 @@ test('a fleet process without a file left keeps its connections, and tells of th
   const refused = opened.filter(({ status }) => status === 'rejected').length;
   assert.ok(refused > 0);
   const { processes, connected, disconnects, accounts } = await fleet.snapshot();
-  assert.deepEqual(
-    processes.map(({ alive, answers }) => [alive, answers]),
-    [[true, true]],
-  );
+  assert.deepEqual(columns(processes, 'alive', 'answers'), { alive: [true], answers: [true] });
   const held = 16 + opened.length - refused;
   assert.deepEqual([connected, disconnects, accounts.alive], [held, {}, held]);
   assert.deepEqual(accounts.failed, { EMFILE: refused });

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import type { ClientKind } from '../../../protocol/connection.ts';
+import { column } from '../../helpers/columns.ts';
 import { OPEN_PACKET, serverFrame, TEXT, text, upgradeAnswer } from '../../helpers/fake-wire.ts';
 import { fleetSettings } from '../../helpers/fleet.ts';
 
@@ -53,9 +54,6 @@ for (const client of ['light', 'official'] as ClientKind[]) {
     }
     frames = opened;
     await fleet.connection().open('/');
-    assert.deepEqual(
-      (await fleet.snapshot()).processes.map(({ alive }) => alive),
-      [true],
-    );
+    assert.deepEqual(column((await fleet.snapshot()).processes, 'alive'), [true]);
   });
 }

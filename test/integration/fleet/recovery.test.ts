@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import { decodeHistogram } from '../../../protocol/histogram.ts';
+import { column, columns } from '../../helpers/columns.ts';
 import { DroppingServer } from '../../helpers/dropping-server.ts';
 import { fleetSettings, joinAll } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';
@@ -49,26 +50,16 @@ for (const client of ['light', 'official'] as const) {
       assert.equal(decodeHistogram(awayUs).totalCount, CONNECTIONS);
       assert.deepEqual([server.joins, server.recovered], [CONNECTIONS, CONNECTIONS]);
       const rows = await fleet.freeze(server.orders);
-      assert.deepEqual(
-        rows.map(({ expected, received, missed, resent, notMember }) => [
-          expected,
-          received,
-          missed,
-          resent,
-          notMember,
-        ]),
-        [
-          [20, 20, 0, 0, 0],
-          [20, 20, 20, 20, 0],
-          [20, 20, 0, 0, 0],
-        ],
-      );
+      assert.deepEqual(columns(rows, 'expected', 'received', 'missed', 'resent', 'notMember'), {
+        expected: [20, 20, 20],
+        received: [20, 20, 20],
+        missed: [0, 20, 0],
+        resent: [0, 20, 0],
+        notMember: [0, 0, 0],
+      });
       assert.ok((rows[1]?.firstUs ?? 0) > 0, 'later than it was sent');
       // Nobody joins again, and this server's session ids do not name the worker.
-      assert.deepEqual(
-        rows.map(({ unplaced }) => unplaced),
-        [undefined, true, true],
-      );
+      assert.deepEqual(column(rows, 'unplaced'), [undefined, true, true]);
       const again = server.connects.slice(CONNECTIONS);
       assert.equal(again.length, CONNECTIONS);
       for (const packet of again) assert.match(packet, /^0\{"pid":"[\w-]{20}","offset":"[\w-]+","token":"x"\}$/);
@@ -83,14 +74,11 @@ for (const client of ['light', 'official'] as const) {
       assert.deepEqual([returns.returned, returns.recovered], [20, 0]);
       assert.equal(server.joins, 2 * CONNECTIONS);
       const rows = await fleet.freeze(server.orders);
-      assert.deepEqual(
-        rows.map(({ expected, received, missed }) => [expected, received, missed]),
-        [
-          [20, 20, 0],
-          [0, 0, 0],
-          [20, 20, 0],
-        ],
-      );
+      assert.deepEqual(columns(rows, 'expected', 'received', 'missed'), {
+        expected: [20, 0, 20],
+        received: [20, 0, 20],
+        missed: [0, 0, 0],
+      });
       assert.deepEqual(new Set(server.connects), new Set(['0{"token":"x"}']));
     });
 

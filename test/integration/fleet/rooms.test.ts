@@ -5,6 +5,7 @@ import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import type { BroadcastSent } from '../../../protocol/events.ts';
 import { type RoomPlan, roomName } from '../../../protocol/rooms.ts';
 import { ask, connectControl, startApp } from '../../helpers/app.ts';
+import { column } from '../../helpers/columns.ts';
 import { fleetSettings, joinAll } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';
 
@@ -33,10 +34,7 @@ for (const client of ['light', 'official'] as const) {
       const order = { room: roomName(rooms, index), bytes: 100, seq: index + 1 };
       sent.push(await ask<BroadcastSent>(control, 'broadcast', order));
     }
-    assert.deepEqual(
-      sent.map(({ expected }) => expected),
-      [MEMBERS, MEMBERS, MEMBERS, MEMBERS],
-    );
+    assert.deepEqual(column(sent, 'expected'), [MEMBERS, MEMBERS, MEMBERS, MEMBERS]);
     // The first broadcast once more, and to the members of another room.
     app.io.to('capacity:1').emit('broadcast', { seq: 1, sentAtUs: 1, worker: 'w0', data: 'x'.repeat(100) });
     await eventually('all copies are here', async () => fleet.status().received === 5 * MEMBERS);

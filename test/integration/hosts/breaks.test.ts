@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { EngineLink, NO_STATUS } from '../../../plugin/run/link.ts';
 import type { EngineReport, RunMessage } from '../../../protocol/link/messages.ts';
+import { column } from '../../helpers/columns.ts';
 import { CuttableLink } from '../../helpers/cuttable-link.ts';
 import { newAgent, startHub } from '../../helpers/hosts.ts';
 import { frozenBroadcast, snapshot } from '../../helpers/measurements.ts';
@@ -130,9 +131,6 @@ it('hosts of a run that died are refused by the next one with the same secret, a
   assert.match(String(old.ends[0]), /belongs to an earlier run/);
   await newAgent(t, next.join, { host: 'new' }).agent.join();
   await next.hub.joined(5000, NEVER);
-  assert.deepEqual(
-    next.hub.hosts.map(({ name }) => name),
-    ['new'],
-  );
+  assert.deepEqual(column(next.hub.hosts, 'name'), ['new']);
   assert.deepEqual(next.refusals, []);
 });

@@ -10,6 +10,7 @@ import { Listener } from '../../../plugin/conduct/hosts/listener.ts';
 import { type AgentMessage, hubMessageSchema } from '../../../plugin/conduct/hosts/messages.ts';
 import { EngineLink, NO_STATUS } from '../../../plugin/run/link.ts';
 import type { EngineReport, RunMessage } from '../../../protocol/link/messages.ts';
+import { column } from '../../helpers/columns.ts';
 import { mutants } from '../../helpers/hostile.ts';
 import { helloOf, joinOf, newAgent, secret, startHub } from '../../helpers/hosts.ts';
 import { frozenBroadcast, snapshot } from '../../helpers/measurements.ts';
@@ -122,7 +123,10 @@ it('a conductor lets a host say anything, and the run of the others goes on', as
   await read();
   const snapshots = await link.snapshots();
   assert.deepEqual(
-    snapshots.filter(({ from }) => from.host === 'good').map(({ connected }) => connected),
+    column(
+      snapshots.filter(({ from }) => from.host === 'good'),
+      'connected',
+    ),
     [7],
   );
   assert.deepEqual(good.ends, []);

@@ -9,6 +9,7 @@ import { type Echo, Probe } from '../../../plugin/run/receivers/probe.ts';
 import { Sentinel } from '../../../plugin/run/receivers/sentinel.ts';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { EVENTS } from '../../../protocol/events.ts';
+import { columns } from '../../helpers/columns.ts';
 import { connectionTo } from '../../helpers/connection.ts';
 import { eventually } from '../../helpers/poll.ts';
 
@@ -73,10 +74,10 @@ test('broadcasts and acknowledgements of echoes that are none end nothing', asyn
     }
   }
   await eventually('all echoes', () => echoes.length === answers.length && seen.receivedAtUs.size === answers.length);
-  assert.deepEqual(
-    echoes.map(({ seq, roundTripUs }) => [seq, roundTripUs]),
-    [1, 2, 3, 4, 5].map((seq) => [seq, seq === 5 ? 5 : Number.NaN]),
-  );
+  assert.deepEqual(columns(echoes, 'seq', 'roundTripUs'), {
+    seq: [1, 2, 3, 4, 5],
+    roundTripUs: [Number.NaN, Number.NaN, Number.NaN, Number.NaN, 5],
+  });
   for (const { sentAtUs, receivedAtUs, acknowledgedAtUs } of echoes) {
     assert.ok(sentAtUs <= receivedAtUs && receivedAtUs <= acknowledgedAtUs);
   }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Server, Socket } from 'socket.io';
 import { startChat } from '../../helpers/chat-server.ts';
+import { column } from '../../helpers/columns.ts';
 import { measureOwn } from '../../helpers/own-event-run.ts';
 
 async function chat(t: TestContext, setUp: (io: Server) => void) {
@@ -114,10 +115,7 @@ describe('publishers of the run', { concurrency: 4 }, () => {
     const { latency, reasons } = await measureOwn({ url, delivery: { ...SAID, sentAt: '$.0.at' } });
     assert.equal(latency.from, 'publisher');
     assert.ok(latency.oneWayMs && latency.oneWayMs.max < 5000);
-    assert.deepEqual(
-      reasons.map(({ code }) => code),
-      ['SENT_AT_UNUSABLE'],
-    );
+    assert.deepEqual(column(reasons, 'code'), ['SENT_AT_UNUSABLE']);
     assert.match(reasons[0]?.message ?? '', /3\.0 days before a publisher of the run emitted it/);
   });
 

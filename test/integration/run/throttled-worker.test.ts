@@ -7,6 +7,7 @@ import { workerFigures } from '../../../plugin/result/workers.ts';
 import { ResourceWindows } from '../../../plugin/run/windows/resources.ts';
 import { ControlClients } from '../../../plugin/samplers/control/workers.ts';
 import { TOKEN } from '../../helpers/app.ts';
+import { column } from '../../helpers/columns.ts';
 import { cpuGroup, whyNoCpuGroup } from '../../helpers/cpu-group.ts';
 import { measurements } from '../../helpers/measurements.ts';
 import { freePort } from '../../helpers/redis.ts';
@@ -39,8 +40,5 @@ test('a worker in a container with little CPU tells its quota, and how often it 
   const { periods = 0, throttledPeriods = 0, throttledMs = 0 } = throttled?.ramp ?? {};
   assert.ok(throttledPeriods > 0 && throttledPeriods <= periods, `${throttledPeriods} of ${periods}`);
   assert.ok(throttledMs > 0);
-  assert.deepEqual(
-    workerMachines.map(({ isGenerators }) => isGenerators),
-    [true],
-  );
+  assert.deepEqual(column(workerMachines, 'isGenerators'), [true]);
 });

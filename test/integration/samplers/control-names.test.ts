@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { addressesOf } from '../../../plugin/samplers/control/places.ts';
 import { ControlClients } from '../../../plugin/samplers/control/workers.ts';
 import { startApp, TOKEN } from '../../helpers/app.ts';
+import { column } from '../../helpers/columns.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { startRedis } from '../../helpers/redis.ts';
 
@@ -26,10 +27,7 @@ test('each address of a name is a worker, and other addresses are noticed', asyn
   const control = await ControlClients.connect([`http://app-headless:${port}`], TOKEN, { look });
   t.after(() => control.close());
   const stats = await control.stats();
-  assert.deepEqual(
-    stats.map(({ worker }) => worker),
-    ['w2', 'w3'],
-  );
+  assert.deepEqual(column(stats, 'worker'), ['w2', 'w3']);
   assert.notEqual(stats[0]?.instance, stats[1]?.instance);
   assert.equal(control.size, 2);
   assert.deepEqual(await control.addresses(), { 'the workers at app-headless': '127.0.0.2, 127.0.0.3' });

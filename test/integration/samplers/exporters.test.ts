@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { checkMetrics } from '../../../plugin/doctor/target/examine.ts';
 import { layersFor, PrometheusTargets, Sampler } from '../../../plugin/samplers/index.ts';
 import { findTool } from '../../../server/stack/tools.ts';
+import { column } from '../../helpers/columns.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { lacks, startNginx } from '../../helpers/proxies.ts';
 import { freePort, startRedis } from '../../helpers/redis.ts';
@@ -71,10 +72,7 @@ test('process-exporter tells memory and CPU of nginx, node_exporter what its hos
   assert.ok((bytes.nginxHostUsed ?? 0) > 1e8 && (bytes.nginxHostTcp ?? -1) >= 0);
   assert.equal(typeof cpu.nginx, 'number');
   const checks = await checkMetrics({ workerSources: undefined, layers: { nginx: { prometheus: pages } } });
-  assert.deepEqual(
-    checks.map(({ status }) => status),
-    ['ok', 'ok'],
-  );
+  assert.deepEqual(column(checks, 'status'), ['ok', 'ok']);
 });
 
 test('redis_exporter tells memory and CPU of Redis', {

@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { FURTHER_LAYERS, LAYERS } from '../../../plugin/samplers/layers/index.ts';
 import { Sampler, type SamplerSources } from '../../../plugin/samplers/sampler.ts';
 import type { WorkerResources, WorkerStats } from '../../../protocol/events.ts';
+import { column } from '../../helpers/columns.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 import { workerResources } from '../../helpers/worker-resources.ts';
@@ -52,10 +53,7 @@ test('rows: memory and CPU of the layers that are there, connections, the machin
   assert.equal(rows[0]?.t, Math.min(...rows.map((row) => row.t)));
   assert.ok((rows[0]?.t ?? 1) < 0.2);
   assert.equal(rows[0]?.worker?.cpuPercent, undefined);
-  assert.deepEqual(
-    rows.slice(0, 4).map((row) => row.connections),
-    [0, 1, 2, 3],
-  );
+  assert.deepEqual(column(rows.slice(0, 4), 'connections'), [0, 1, 2, 3]);
   for (const row of rows) {
     assert.ok((row.worker?.rssBytes ?? 0) > 32 * MB);
     assert.ok((row.artillery?.rssBytes ?? 0) > 0);

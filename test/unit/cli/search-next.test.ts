@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { DEPLOYMENTS, RULES as SIMULATED, summarize } from '../../../bench/search.ts';
 import { NO_CEILING, nextStep, restAfter, runsLeft } from '../../../plugin/cli/search/next.ts';
 import { bracket, type Tried } from '../../../report/search/bracket.ts';
+import { columns } from '../../helpers/columns.ts';
 
 const RULES = { from: 1000, to: null as number | null, factor: 2, tolerance: 0.05, repeat: 2 };
 const whole = (level: number) => Math.max(1, Math.floor(level));
@@ -47,14 +48,10 @@ describe('a search', () => {
     const found = search({ deployment: breaksAbove(41_000) });
     assert.equal(found.end, 'found');
     assert.deepEqual(found.levels.slice(0, 7), [1000, 2000, 4000, 8000, 16_000, 32_000, 64_000]);
-    assert.deepEqual(
-      found.runs.slice(7, 10).map(({ level, purpose }) => [level, purpose]),
-      [
-        [32_000, 'control'],
-        [64_000, 'again'],
-        [48_000, 'bisect'],
-      ],
-    );
+    assert.deepEqual(columns(found.runs.slice(7, 10), 'level', 'purpose'), {
+      level: [32_000, 64_000, 48_000],
+      purpose: ['control', 'again', 'bisect'],
+    });
     assert.equal(found.brokeRuns, 2);
     assert.deepEqual(found.levels.slice(-2), [found.held, found.held]);
     assert.equal(found.heldRuns, 3);

@@ -8,6 +8,7 @@ import { searchSeries } from '../../../plugin/cli/search/series.ts';
 import type { Diagnosis } from '../../../plugin/doctor/diagnosis.ts';
 import { runSeries } from '../../../plugin/series/series.ts';
 import { searchSchema } from '../../../protocol/documents/search.ts';
+import { columns } from '../../helpers/columns.ts';
 import { fakeArtillery } from '../../helpers/fake-artillery.ts';
 import { quickScript } from '../../helpers/run.ts';
 
@@ -83,17 +84,11 @@ it('answers in one sentence, with the runs, the evidence and the machines, in al
   const sentence = `This deployment held ${held} connections in all 2 runs; at ${broke}, ${broke - 61} connection${broke === 62 ? '' : 's'} failed, because`;
   assert.ok(search.answer.sentence.startsWith(sentence), search.answer.sentence);
   assert.match(search.answer.sentence, /`http_503`: a connection limit of the proxy or of the server\.$/);
-  assert.deepEqual(
-    made.slice(0, 6).map(({ level, purpose, outcome }) => [level, purpose, outcome]),
-    [
-      [10, 'step', 'holds'],
-      [20, 'step', 'holds'],
-      [40, 'step', 'holds'],
-      [80, 'step', 'breaks'],
-      [40, 'control', 'holds'],
-      [80, 'again', 'breaks'],
-    ],
-  );
+  assert.deepEqual(columns(made.slice(0, 6), 'level', 'purpose', 'outcome'), {
+    level: [10, 20, 40, 80, 40, 80],
+    purpose: ['step', 'step', 'step', 'step', 'control', 'again'],
+    outcome: ['holds', 'holds', 'holds', 'breaks', 'holds', 'breaks'],
+  });
   assert.deepEqual([made.at(-1)?.purpose, search.answer.heldRuns], ['confirm', 2]);
   for (const [index, { outcome, startedAt, seconds }] of made.entries()) {
     const restedMs = Date.parse(made[index + 1]?.startedAt ?? '') - Date.parse(startedAt) - seconds * 1000;

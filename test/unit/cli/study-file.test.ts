@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { settingsOf } from '../../../plugin/cli/study/levels.ts';
 import { parsePlan, readStudyFile } from '../../../plugin/cli/study/study-file.ts';
+import { column } from '../../helpers/columns.ts';
 import { ROOT } from '../../helpers/pages.ts';
 
 /** Problems of a study on a scenario with this text, as `path: message`. */
@@ -65,10 +66,7 @@ describe('a study’s file', () => {
       [{ ...plan, except: [{ TLS: 'on' }] }, ['except']],
     ];
     for (const [document, places] of cases) {
-      assert.deepEqual(
-        parsePlan(document, '').problems.map(({ path }) => path),
-        places,
-      );
+      assert.deepEqual(column(parsePlan(document, '').problems, 'path'), places);
     }
     for (const nothing of [null, 'text', []]) assert.notDeepEqual(problemsOf(nothing as never), []);
   });

@@ -6,6 +6,7 @@ import { EngineLink } from '../../../plugin/run/link.ts';
 import { Signals } from '../../../plugin/virtual-user/signals.ts';
 import { newTally } from '../../../plugin/virtual-user/tally.ts';
 import { openThreadCarrier } from '../../../protocol/link/carrier.ts';
+import { column } from '../../helpers/columns.ts';
 import { FakeFleet } from '../../helpers/fake-fleet.ts';
 
 /** Counts what it is asked for. */
@@ -41,8 +42,5 @@ test('an engine answers the run, and not the answers of other engines', async (t
   assert.equal((await run.snapshots()).length, 2);
   // What an answer of the other one would have caused has arrived before this one's.
   assert.equal((await run.snapshots()).length, 2);
-  assert.deepEqual(
-    fleets.map(({ asked }) => asked),
-    [3, 3],
-  );
+  assert.deepEqual(column(fleets, 'asked'), [3, 3]);
 });

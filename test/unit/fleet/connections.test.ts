@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClientSink } from '../../../plugin/fleet/client/client.ts';
+import { column } from '../../helpers/columns.ts';
 import { type IdleClient, IdleProcess } from '../../helpers/idle-process.ts';
 
 const open = (id: number) => ({ op: 'open', id, requestId: id, namespace: '/' }) as const;
@@ -22,10 +23,7 @@ for (const [what, end] of Object.entries(ends)) {
     process.run(open(1), close(1));
     end(process.state.reports, process.client);
     process.leave();
-    assert.deepEqual(
-      process.news().map(({ op }) => op),
-      ['failed', 'left'],
-    );
+    assert.deepEqual(column(process.news(), 'op'), ['failed', 'left']);
     assert.deepEqual([process.state.counts.connecting, process.state.counts.connected], [0, 0]);
   });
 }

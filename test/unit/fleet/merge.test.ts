@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mergeSnapshots } from '../../../plugin/fleet/merge.ts';
 import type { ProcessSnapshot } from '../../../plugin/fleet/messages.ts';
+import { column } from '../../helpers/columns.ts';
 
 /** Of a process that holds this many copies of broadcasts whose rows are not finalized, and as many connections. */
 function open(copies: number): ProcessSnapshot {
@@ -15,8 +16,5 @@ test('copies in open rows of a process that has died are not said to be nobodyâ€
   const living = { index: 1, pid: 2, alive: true, answers: true, snapshot: open(2) };
   const { receipts, connected, processes } = mergeSnapshots([dead, living]);
   assert.deepEqual([receipts.received, receipts.open, connected], [752, 2, 2]);
-  assert.deepEqual(
-    processes.map(({ connections }) => connections),
-    [750, 2],
-  );
+  assert.deepEqual(column(processes, 'connections'), [750, 2]);
 });

@@ -1,6 +1,7 @@
 /** What a fleet process does to bring a connection back, and how it counts. The clients do nothing. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { column } from '../../helpers/columns.ts';
 import { IdleProcess } from '../../helpers/idle-process.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
@@ -141,10 +142,7 @@ test('can be closed while it is away or on its way back, and can open a namespac
   assert.deepEqual(bench.client.asked, ['/', '/new']);
   bench.accept('/', true, { isRecovered: true });
   bench.accept('/new', false);
-  assert.deepEqual(
-    bench.news('returned', 'opened').map(({ op }) => op),
-    ['opened', 'returned', 'opened'],
-  );
+  assert.deepEqual(column(bench.news('returned', 'opened'), 'op'), ['opened', 'returned', 'opened']);
   bench.drop();
   await bench.time.pass(1020);
   assert.deepEqual(bench.client.asked, ['/', '/new'], 'from now on it comes back, too');

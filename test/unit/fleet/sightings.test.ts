@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { FINALIZED, Sightings } from '../../../plugin/fleet/process/ledger/sightings.ts';
+import { column, columns } from '../../helpers/columns.ts';
 
 const PLAN = { count: Number.MAX_SAFE_INTEGER, bytes: undefined, contentVaries: true };
 const COPY = { hasSize: () => true, checksum: () => 0, sentAt: () => undefined, bytes: () => 10, otherIds: () => [] };
@@ -30,14 +31,11 @@ test('ids that were seen before anybody counted never count, nor do their later 
   receive(1, 'during', 40);
   sightings.watch(false);
   receive(0, 'after', 50);
-  assert.deepEqual(
-    sightings.report().ids.map(({ id, counted, reached }) => [id, counted, reached]),
-    [
-      ['before', false, 0],
-      ['during', true, 2],
-      ['after', false, 0],
-    ],
-  );
+  assert.deepEqual(columns(sightings.report().ids, 'id', 'counted', 'reached'), {
+    id: ['before', 'during', 'after'],
+    counted: [false, true, false],
+    reached: [0, 2, 0],
+  });
   const { expected, received } = freeze('during', 30);
   assert.deepEqual([expected, received], [2, 2]);
   const { neverOrdered, open, received: all } = ledger.totals();
@@ -137,8 +135,5 @@ test('the send time is the first copy’s, where it is a number or a text of bou
   }
   const { ids } = sightings.report();
   const known = ids.filter(({ id }) => id !== 'between');
-  assert.deepEqual(
-    known.map(({ sentAt }) => sentAt),
-    [...values.slice(0, 3), undefined, undefined, undefined],
-  );
+  assert.deepEqual(column(known, 'sentAt'), [...values.slice(0, 3), undefined, undefined, undefined]);
 });

@@ -8,6 +8,7 @@ import {
   lowestQuota,
   usableCores,
 } from '../../../protocol/machine/usable.ts';
+import { columns } from '../../helpers/columns.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 
 const MB = 2 ** 20;
@@ -61,13 +62,11 @@ describe('version 2', () => {
       'kubepods/memory.current': `${3000 * MB}\n`,
     });
     const found = readCgroup(root);
-    assert.deepEqual(
-      found.cpu.map(({ cores, periods, group }) => [cores, periods, group]),
-      [
-        [2, 0, '/kubepods/pod7/c1'],
-        [0.5, 0, '/kubepods/pod7'],
-      ],
-    );
+    assert.deepEqual(columns(found.cpu, 'cores', 'periods', 'group'), {
+      cores: [2, 0.5],
+      periods: [0, 0],
+      group: ['/kubepods/pod7/c1', '/kubepods/pod7'],
+    });
     assert.equal(lowestQuota(found), 0.5);
     assert.equal(usableCores(root), 0.5);
     assert.equal(lowestLimit(found.memory, 8192 * MB)?.max, 1024 * MB);

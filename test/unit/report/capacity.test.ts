@@ -6,6 +6,7 @@ import type { Result } from '../../../protocol/result/result.ts';
 import { computeCapacity } from '../../../report/figures/capacity.ts';
 import { limitsOf } from '../../../report/figures/limits.ts';
 import { noPingLimit } from '../../../report/sections/capacity.ts';
+import { column } from '../../helpers/columns.ts';
 import { measurements } from '../../helpers/measurements.ts';
 import { perfectResult, resultWithPings } from '../../helpers/results.ts';
 import { workerResources } from '../../helpers/worker-resources.ts';
@@ -35,10 +36,7 @@ function remoteResult(workers: WorkerResources[] = []): Result {
 test('of a remote deployment whose workers tell nothing, the walls are named, and none is the lowest', () => {
   const { limits, unknown, lowest } = computeCapacity(remoteResult(), GIB);
   assert.deepEqual(limits, []);
-  assert.deepEqual(
-    unknown.map(({ name }) => name),
-    ['workerFileDescriptors', 'workerMemory', 'workerMachinesMemory'],
-  );
+  assert.deepEqual(column(unknown, 'name'), ['workerFileDescriptors', 'workerMemory', 'workerMachinesMemory']);
   assert.equal(lowest, null);
 });
 

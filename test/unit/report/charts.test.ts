@@ -12,6 +12,7 @@ import { readoutOf } from '../../../report/charts/readout.ts';
 import { workersOverTime } from '../../../report/charts/workers.ts';
 import { readResult } from '../../../report/read.ts';
 import { draw } from '../../../report/render/draw.ts';
+import { column } from '../../helpers/columns.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
 import { perfectResult } from '../../helpers/results.ts';
 import { waves } from '../../helpers/waves.ts';
@@ -143,13 +144,10 @@ describe('the values of a chart', () => {
         ['0 s', '10 s'],
       ],
     );
-    assert.deepEqual(
-      series.map(({ values }) => values),
-      [
-        [1, 3],
-        [null, 12346],
-      ],
-    );
+    assert.deepEqual(column(series, 'values'), [
+      [1, 3],
+      [null, 12346],
+    ]);
   });
 
   it('name the time and the stage, and each broadcast', () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Result } from '../../../protocol/result/result.ts';
 import { compare } from '../../../report/compare/compare.ts';
+import { column, columns } from '../../helpers/columns.ts';
 import { generatorHost } from '../../helpers/results.ts';
 import { run, setOf } from '../../helpers/run-sets.ts';
 
@@ -97,21 +98,14 @@ describe('what else differs', () => {
       Object.assign(server, { kind: 'untuned', tunings: { ...server.tunings, dropRequest: 'off' } });
       server.options = { ...server.options, nodeFlags: '--max-semi-space-size=1' };
     });
-    assert.deepEqual(
-      found.map(({ aspect, name }) => [aspect, name]),
-      [
-        ['deployment', 'server'],
-        ['deployment', "server's tuning dropRequest"],
-        ['deployment', "server's nodeFlags"],
-      ],
-    );
+    assert.deepEqual(columns(found, 'aspect', 'name'), {
+      aspect: ['deployment', 'deployment', 'deployment'],
+      name: ['server', "server's tuning dropRequest", "server's nodeFlags"],
+    });
     const unknown = differing(
       () => {},
       run(({ environment }) => (environment.server = null)),
     );
-    assert.deepEqual(
-      unknown.map(({ name }) => name),
-      ['server'],
-    );
+    assert.deepEqual(column(unknown, 'name'), ['server']);
   });
 });

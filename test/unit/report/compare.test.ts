@@ -5,6 +5,7 @@ import { compare, type RunSet, USABLE_RUNS } from '../../../report/compare/compa
 import { comparedTable } from '../../../report/compare/text.ts';
 import { FIGURES, valueAt } from '../../../report/figures/figures.ts';
 import { intervalOf } from '../../../report/statistics/spread.ts';
+import { column } from '../../helpers/columns.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
 import { perfectResult, resultWithMessages } from '../../helpers/results.ts';
 import {
@@ -159,7 +160,7 @@ describe('the interval of a difference', () => {
     const of = (...compared: RunSet[]) =>
       compare(compared, noise).figures.find(({ path }) => path === ONE_WAY)?.differences;
     assert.deepEqual(
-      of(latencies(50), latencies(70), setOf(run(({ latency }) => (latency.oneWayMs = null))))?.map((one) => one.noise),
+      column(of(latencies(50), latencies(70), setOf(run(({ latency }) => (latency.oneWayMs = null)))), 'noise'),
       ['study', null],
     );
     const [repeats] = compare([latencies(40, 50, 60), latencies(70)], new Map()).figures.flatMap((one) =>

@@ -4,6 +4,7 @@ import type { Slope } from '../../../protocol/result/memory.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { costText } from '../../../report/answer/cost.ts';
 import { perConnectionOf } from '../../../report/figures/per-connection.ts';
+import { column, columns } from '../../helpers/columns.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 /** The fixture with sockets of 12,000 bytes per connection. */
@@ -31,14 +32,11 @@ const textOf = (result: Result) => costText(costOf(result), true);
 describe('what a connection costs the deployment', () => {
   it('is its workers, its proxy, and three of the four ends of its sockets', () => {
     const cost = costOf(withKernel());
-    assert.deepEqual(
-      cost.parts.map(({ title, bytes, inService }) => [title, bytes, inService]),
-      [
-        ['workers', 16_000, 19_140],
-        ['proxy', 2000, 2000],
-        ['kernel', 9000, 9000],
-      ],
-    );
+    assert.deepEqual(columns(cost.parts, 'title', 'bytes', 'inService'), {
+      title: ['workers', 'proxy', 'kernel'],
+      bytes: [16_000, 2000, 9000],
+      inService: [19_140, 2000, 9000],
+    });
     assert.equal(cost.bytes, 27_000);
     assert.equal(cost.inService, 30_140);
     assert.equal(textOf(withKernel()), 'memory per connection: 26.4 KB ± 1 % (workers 15.6, proxy 2.0, kernel 8.8)');
@@ -49,10 +47,7 @@ describe('what a connection costs the deployment', () => {
     embedded.run.profile = 'embedded';
     assert.equal(costOf(embedded).parts.at(-1)?.bytes, 6000);
     embedded.run.profile = 'remote';
-    assert.deepEqual(
-      costOf(embedded).parts.map(({ title }) => title),
-      ['workers', 'proxy'],
-    );
+    assert.deepEqual(column(costOf(embedded).parts, 'title'), ['workers', 'proxy']);
   });
 
   const cases: [string, Result, RegExp][] = [

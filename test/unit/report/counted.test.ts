@@ -5,6 +5,7 @@ import type { Result } from '../../../protocol/result/result.ts';
 import { compare, type RunSet, USABLE_RUNS } from '../../../report/compare/compare.ts';
 import { usableAnswer } from '../../../report/compare/counted.ts';
 import { FIGURES, isCounted } from '../../../report/figures/figures.ts';
+import { columns } from '../../helpers/columns.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
 import { resultWithMessages } from '../../helpers/results.ts';
 import { answer, invalid, run, setOf } from '../../helpers/run-sets.ts';
@@ -63,13 +64,7 @@ describe('usable runs', () => {
         [1, 1],
       ],
     );
-    assert.deepEqual(
-      found?.differences.map(({ value, noise }) => [value, noise]),
-      [
-        [-0.25, 'none'],
-        [0.5, 'none'],
-      ],
-    );
+    assert.deepEqual(columns(found?.differences, 'value', 'noise'), { value: [-0.25, 0.5], noise: ['none', 'none'] });
   });
 
   it('are none where all are usable, or where a set has no runs', () => {
@@ -80,12 +75,10 @@ describe('usable runs', () => {
 
   it('are counted among those that were made', () => {
     const { sets } = compare([{ ...setOf(run(), dead()), lost: 2 }, setOf(run())]);
-    assert.deepEqual(
-      sets.map(({ statuses, usable, made }) => [statuses, usable, made]),
-      [
-        [['VALID', 'INVALID'], 1, 4],
-        [['VALID'], 1, 1],
-      ],
-    );
+    assert.deepEqual(columns(sets, 'statuses', 'usable', 'made'), {
+      statuses: [['VALID', 'INVALID'], ['VALID']],
+      usable: [1, 1],
+      made: [4, 1],
+    });
   });
 });

@@ -10,6 +10,7 @@ import {
   recordUs,
   summaryMs,
 } from '../../../protocol/histogram.ts';
+import { column } from '../../helpers/columns.ts';
 
 function near(actual: number, expected: number, relative = 0.002): void {
   assert.ok(Math.abs(actual - expected) <= Math.abs(expected) * relative, `${actual} is not near ${expected}`);
@@ -81,10 +82,7 @@ test('merging adds the counts of parts of different range and leaves the parts a
   const merged = mergeHistograms(parts);
   assert.equal(merged.totalCount, 4);
   near(summaryMs(merged)?.max ?? 0, 2000);
-  assert.deepEqual(
-    parts.map((part) => part.totalCount),
-    [3, 1, 0],
-  );
+  assert.deepEqual(column(parts, 'totalCount'), [3, 1, 0]);
 });
 
 test('garbage is refused', () => {

@@ -9,6 +9,7 @@ import { renderHtml } from '../../../report/render/html.ts';
 import { renderJunit } from '../../../report/render/junit.ts';
 import { renderMarkdown } from '../../../report/render/markdown.ts';
 import { runDocument } from '../../../report/sections/run-document.ts';
+import { column } from '../../helpers/columns.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
 import { perfectResult, resultWithMessages } from '../../helpers/results.ts';
 
@@ -152,10 +153,7 @@ describe('the outcome', () => {
       one.delivery = null;
       one.connections.held = null;
     });
-    assert.deepEqual(
-      result.outcome?.thresholds.map(({ name }) => name),
-      ['no connection fails'],
-    );
+    assert.deepEqual(column(result.outcome?.thresholds, 'name'), ['no connection fails']);
   });
 
   it('is not known of a measurement that cannot be trusted', () => {

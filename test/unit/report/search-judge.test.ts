@@ -5,6 +5,7 @@ import { parseConditions } from '../../../plugin/cli/conditions.ts';
 import type { ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { judge } from '../../../report/search/judge.ts';
+import { column } from '../../helpers/columns.ts';
 import { summaryOf } from '../../helpers/message-figures.ts';
 import { failing, until, withReasons } from '../../helpers/reasons.ts';
 import { perfectResult } from '../../helpers/results.ts';
@@ -220,14 +221,11 @@ describe('a condition', () => {
       'nonsense > 1',
     ]);
     assert.deepEqual(conditions, [{ key: 'cpu.worker.idlePercent', comparison: '>=', value: 20 }]);
-    assert.deepEqual(
-      problems.map(({ message }) => message),
-      [
-        'the result has no number "latency.oneWay.p99", did you mean "latency.oneWayMs.p99"?',
-        'the result has no number "coverage", did you mean "delivery.coverage"?',
-        'expected a key of the result, a comparison and a number: "delivery.coverage < 1"',
-        'the result has no number "nonsense"',
-      ],
-    );
+    assert.deepEqual(column(problems, 'message'), [
+      'the result has no number "latency.oneWay.p99", did you mean "latency.oneWayMs.p99"?',
+      'the result has no number "coverage", did you mean "delivery.coverage"?',
+      'expected a key of the result, a comparison and a number: "delivery.coverage < 1"',
+      'the result has no number "nonsense"',
+    ]);
   });
 });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { sizingOf } from '../../../report/search/sizing.ts';
+import { column, columns } from '../../helpers/columns.ts';
 import { perfectResult, resultWithPings } from '../../helpers/results.ts';
 
 const MB = 1024 ** 2;
@@ -31,15 +32,10 @@ it('follows from what was held, from memory and from CPU, each with the headroom
     cpu?.assumption ?? '',
     /^Idle connections take 0\.005 cores per 1,000 with a ping every 25 s, and 1,000 connects/,
   );
-  assert.deepEqual(
-    sizing.rows.map(({ users, machines }) => [users, machines]),
-    [
-      [10_000, 3],
-      [50_000, 15],
-      [100_000, 29],
-      [1_000_000, 286],
-    ],
-  );
+  assert.deepEqual(columns(sizing.rows, 'users', 'machines'), {
+    users: [10_000, 50_000, 100_000, 1_000_000],
+    machines: [3, 15, 29, 286],
+  });
   const [first] = sizing.rows;
   assert.ok(Math.abs((first?.idleCores ?? 0) - 0.000005 * 3334) < 1e-9);
   // 0.74 s per 1,000 connects, with 1.4 cores less those of idle connections.
@@ -83,13 +79,10 @@ it('claims nothing of a machine that was not seen, or of figures that are not th
   const blind = perfectResult();
   blind.absent = { memory: 'no control port', cpu: 'no control port' };
   const sizing = sizingOf(blind, true, 0.3);
-  assert.deepEqual(
-    sizing?.walls.slice(1).map(({ assumption }) => assumption),
-    [
-      'Memory was not measured: no control port',
-      'The CPU of idle connections is not known: CPU was not measured: no control port',
-    ],
-  );
+  assert.deepEqual(column(sizing?.walls.slice(1), 'assumption'), [
+    'Memory was not measured: no control port',
+    'The CPU of idle connections is not known: CPU was not measured: no control port',
+  ]);
   assert.deepEqual(sizing?.rows[0], {
     users: 10_000,
     machines: 3,

@@ -6,6 +6,7 @@ import { renderHtml } from '../../../report/render/html.ts';
 import { renderMarkdown } from '../../../report/render/markdown.ts';
 import { doubtsOf, holesOf, studyDocument } from '../../../report/study/document.ts';
 import { type MeasuredRun, questionsOf, summarize } from '../../../report/study/summarize.ts';
+import { column } from '../../helpers/columns.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 const PLAN: Plan = {
@@ -78,10 +79,7 @@ describe('a study with holes', () => {
     assert.deepEqual(holesOf(study), [
       'TLS=on, workers=2: figures from 0 of 3 runs; run 10: NOT_INSTALLED: no nginx (exit code 2); run 11: INVALID: DUPLICATES; 1 run not made yet',
     ]);
-    assert.deepEqual(
-      study.combinations.map(({ usable }) => usable),
-      [3, 3, 3, 0],
-    );
+    assert.deepEqual(column(study.combinations, 'usable'), [3, 3, 3, 0]);
   });
 
   it('answers what the other runs show, over the settings of the other names', () => {
@@ -170,10 +168,7 @@ it('levels that do not go together are left out, also as a reference', () => {
   const plan: Plan = { ...PLAN, except: [{ TLS: 'off', workers: 2 }] };
   const { study, runs } = studyWithHoles();
   const without = { ...study, plan, ...summarize(plan, runs) };
-  assert.deepEqual(
-    without.combinations.map(({ usable }) => usable),
-    [3, 3, 0],
-  );
+  assert.deepEqual(column(without.combinations, 'usable'), [3, 3, 0]);
   assert.match(pageOf(without, runs), /Table: on against off, with workers=1/);
   assert.doesNotMatch(pageOf(without, runs), /against off, with workers=2/);
 });

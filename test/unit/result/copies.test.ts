@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
 import type { FrozenBroadcast, ReceiptTotals } from '../../../protocol/link/ledger.ts';
+import { column } from '../../helpers/columns.ts';
 import { frozenBroadcast, hookConfig, measurements, NO_RECEIPTS, sent, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
 import { assertNames, deliveryReasons } from '../../helpers/verdict.ts';
@@ -35,10 +36,7 @@ describe('a copy of a broadcast', () => {
   ] as Case[]) {
     it(`${what}: ${code ?? 'nothing'}`, () => {
       const found = reasons(row, receipts);
-      assert.deepEqual(
-        found.map((one) => one.code),
-        code ? [code] : [],
-      );
+      assert.deepEqual(column(found, 'code'), code ? [code] : []);
       assertNames(found[0]?.message, details);
     });
   }

@@ -3,6 +3,7 @@ import { describe, it, test } from 'node:test';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { ClockLine } from '../../../protocol/clock/clock-line.ts';
+import { column } from '../../helpers/columns.ts';
 import {
   encoded,
   frozenBroadcast,
@@ -158,10 +159,7 @@ test('of broadcasts to many rooms, the target of each is the members of its own'
   const { coverageOfTarget, rooms, batches } = deliveryFigures(found, batchRows(found), config);
   assert.equal(coverageOfTarget, 1 / 2);
   assert.deepEqual(rooms, { count: 3, perConnection: 1, order: 'turn', seed: 1, reached: 2 });
-  assert.deepEqual(
-    batches.map(({ room }) => room),
-    ['capacity:0', 'capacity:1'],
-  );
+  assert.deepEqual(column(batches, 'room'), ['capacity:0', 'capacity:1']);
 });
 
 describe('the sentinel', () => {

@@ -7,6 +7,7 @@ import { machineFigures } from '../../../plugin/result/machine.ts';
 import { memoryFigures } from '../../../plugin/result/memory/memory.ts';
 import type { SampleRow } from '../../../plugin/samplers/index.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
+import { column } from '../../helpers/columns.ts';
 import { frozenBroadcast, hookConfig, measurements, sent, snapshot } from '../../helpers/measurements.ts';
 
 describe('connections', () => {
@@ -44,10 +45,7 @@ describe('delivery', () => {
 
   it('cross-foots over several fleet processes', () => {
     const batches = batchRows(measured);
-    assert.deepEqual(
-      batches.map(({ seq }) => seq),
-      [1, 2],
-    );
+    assert.deepEqual(column(batches, 'seq'), [1, 2]);
     for (const batch of batches) {
       assert.equal(batch.expected, batch.received + batch.lostConnected + batch.lostDisconnected);
       assert.equal(batch.serverMembers, 5, 'without the probe');

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { Echo } from '../../../plugin/run/receivers/probe.ts';
 import { VERDICT_REASONS } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
+import { column } from '../../helpers/columns.ts';
 import { type measurements, sent, snapshot } from '../../helpers/measurements.ts';
 import { generatorHost } from '../../helpers/results.ts';
 import {
@@ -48,10 +49,7 @@ describe('the verdict', () => {
       Object.assign(r.connections, { failures: { EPIPE: 1 } });
     });
     const { remedy } = VERDICT_REASONS.CONNECTIONS_FAILED;
-    assert.deepEqual(
-      reasons.map(({ code }) => code),
-      ['SWAPPING', 'CONNECTIONS_FAILED', 'RATE_NOT_REACHED'],
-    );
+    assert.deepEqual(column(reasons, 'code'), ['SWAPPING', 'CONNECTIONS_FAILED', 'RATE_NOT_REACHED']);
     assert.equal(reasons[1]?.fix, `look; ${remedy}`);
     assertNames(reasons[1]?.message, ['the first', 'EPIPE']);
     assert.equal(reasons[2]?.fix, VERDICT_REASONS.RATE_NOT_REACHED.remedy);

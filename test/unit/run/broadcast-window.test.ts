@@ -5,6 +5,7 @@ import { otherReceivers } from '../../../plugin/run/receivers/other-receivers.ts
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { FreezeOrder } from '../../../protocol/link/ledger.ts';
 import { BroadcastWindow } from '../../helpers/broadcast-window.ts';
+import { column, columns } from '../../helpers/columns.ts';
 import { assertNames } from '../../helpers/verdict.ts';
 
 describe('broadcasts', () => {
@@ -40,10 +41,7 @@ describe('broadcasts', () => {
     const { broadcast } = window.context.control;
     window.context.control.broadcast = async (order, via) => ({ ...(await broadcast(order, via)), seq: 1 });
     const { sent } = await window.measure();
-    assert.deepEqual(
-      sent.map(({ seq, confirmedAs }) => [seq, confirmedAs]),
-      [1, 2, 3, 4].map((seq) => [seq, seq === 1 ? undefined : 1]),
-    );
+    assert.deepEqual(columns(sent, 'seq', 'confirmedAs'), { seq: [1, 2, 3, 4], confirmedAs: [undefined, 1, 1, 1] });
   });
 
   it('are over when the last one is confirmed', async (t) => {
@@ -70,10 +68,7 @@ describe('broadcasts', () => {
     };
     const { sent } = await window.measure();
     assert.deepEqual(ordered, [1, 2]);
-    assert.deepEqual(
-      sent.map(({ seq }) => seq),
-      [1, 2],
-    );
+    assert.deepEqual(column(sent, 'seq'), [1, 2]);
   });
 
   it('keep their schedule when a worker is slow: the delay is in their send time', async (t) => {
@@ -92,14 +87,8 @@ describe('broadcasts', () => {
     window.context.control.broadcast = (order, via) =>
       order.seq === 2 ? Promise.reject(new Error('no worker')) : broadcast(order, via);
     const { sent, unsent } = await window.measure();
-    assert.deepEqual(
-      sent.map(({ seq }) => seq),
-      [1, 3, 4],
-    );
-    assert.deepEqual(
-      unsent.map(({ seq, message }) => [seq, message]),
-      [[2, 'no worker']],
-    );
+    assert.deepEqual(column(sent, 'seq'), [1, 3, 4]);
+    assert.deepEqual(columns(unsent, 'seq', 'message'), { seq: [2], message: ['no worker'] });
     assert.ok(window.run.asked.includes('freeze 1,3,4'));
     assert.deepEqual(
       window.run.recorded.filter((type) => /broadcast$|unsent/.test(type)),
@@ -128,10 +117,7 @@ describe('broadcasts', () => {
     );
     for (const { orderedAtUs = 0, sentAtUs } of orders) assert.equal((sentAtUs - orderedAtUs) / 1000, 200);
     assert.equal(receivedAtFreeze, 40);
-    assert.deepEqual(
-      frozen.map(({ seq, received }) => [seq, received]),
-      [1, 2, 3, 4].map((seq) => [seq, 10]),
-    );
+    assert.deepEqual(columns(frozen, 'seq', 'received'), { seq: [1, 2, 3, 4], received: [10, 10, 10, 10] });
   });
 
   it('go to one room each, whose members are the only ones expected', async (t) => {
@@ -180,10 +166,7 @@ describe('the window', () => {
     const window = new BroadcastWindow(t, { broadcasts: { count: 25, interval: 1 } });
     const { cpu, sent } = await window.measure();
     assert.equal(sent.length, 25);
-    assert.deepEqual(
-      cpu.broadcasts.map(({ units }) => units),
-      [...Array<number>(11).fill(20), 30],
-    );
+    assert.deepEqual(column(cpu.broadcasts, 'units'), [...Array<number>(11).fill(20), 30]);
     // The first one has the wait before it, the last one a broadcast more, and the drain.
     for (const { seconds } of cpu.broadcasts.slice(1, -1)) assert.ok(Math.abs(seconds - 2) < 0.05, `${seconds} s`);
     for (const { seconds, cpuUs } of cpu.broadcasts) assert.equal(Math.round((cpuUs.worker ?? 0) / seconds), 100_000);
@@ -192,10 +175,7 @@ describe('the window', () => {
   it('is in as many parts as there are broadcasts, if they are few, and one part ends between two that are close', async (t) => {
     const window = new BroadcastWindow(t, { broadcasts: { count: 6, interval: 0.1 } });
     const { cpu } = await window.measure();
-    assert.deepEqual(
-      cpu.broadcasts.map(({ units }) => units),
-      Array(6).fill(10),
-    );
+    assert.deepEqual(column(cpu.broadcasts, 'units'), Array(6).fill(10));
   });
 
   it('without a ledger has the members that the server counted as units, and freezes nothing', async (t) => {
@@ -251,10 +231,10 @@ describe('the window', () => {
   it('has round trips under load, and the load of the generator', async (t) => {
     const measurements = await new BroadcastWindow(t).measure();
     assert.deepEqual(measurements.roundTripsUs, { single: [], underLoad: [2000, 2000, 2000, 2000] });
-    assert.deepEqual(
-      measurements.generator.map(({ window, part }) => [window, part]),
-      [['broadcasts', 'artillery']],
-    );
+    assert.deepEqual(columns(measurements.generator, 'window', 'part'), {
+      window: ['broadcasts'],
+      part: ['artillery'],
+    });
   });
 
   it("begins the generator's loops again before the first broadcast", async (t) => {

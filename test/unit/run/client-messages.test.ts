@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MessagesMeasured } from '../../../plugin/run/measurements/client-messages.ts';
 import { endMessages, measureMessages } from '../../../plugin/run/windows/client-messages.ts';
+import { column } from '../../helpers/columns.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 
 const STEP = { event: 'batch', seconds: 1, count: 1, events: 1, acknowledge: true };
@@ -16,10 +17,7 @@ test('the hold is measured in ten parts, from which everything else is kept out'
   const measured: MessagesMeasured = { steps: [STEP], seconds: 0, unanswered: [], workers: [] };
   await measureMessages(run.context, measured);
   const { cpu, generator } = run.measurements;
-  assert.deepEqual(
-    cpu.messages.map(({ units }) => units),
-    Array(10).fill(5),
-  );
+  assert.deepEqual(column(cpu.messages, 'units'), Array(10).fill(5));
   assert.deepEqual(cpu.idle, []);
   assert.ok(measured.seconds >= 0.2, `${measured.seconds}`);
   const asked = run.asked.filter((one) => one !== 'messages measure');

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { assembleResult } from '../../../plugin/result/assemble.ts';
 import type { Stage } from '../../../plugin/run/stage.ts';
 import { resultSchema } from '../../../protocol/result/result.ts';
+import { column, columns } from '../../helpers/columns.ts';
 import { ConductedRun, PAUSE, RAMP } from '../../helpers/conducted-run.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -186,10 +187,7 @@ describe('phases', () => {
     assert.ok(time.nowMs - beganMs >= 30_000);
     assert.deepEqual(run.codes, ['TARGET_NOT_REACHED']);
     assert.match(run.measurements.warnings[0]?.message ?? '', /some of 10 /);
-    assert.deepEqual(
-      run.measurements.plateaus.map(({ connections }) => connections),
-      [0, 9],
-    );
+    assert.deepEqual(column(run.measurements.plateaus, 'connections'), [0, 9]);
   });
 
   it('take no plateau where connections change while memory is read', async (t) => {
@@ -229,13 +227,7 @@ describe('phases', () => {
     const conducted = new ConductedRun(t, {}, [RAMP, RAMP, PAUSE, RAMP, PAUSE]);
     await conducted.whole();
     const { ramps } = conducted.run.measurements;
-    assert.deepEqual(
-      ramps.map(({ seconds, connections }) => [seconds, connections]),
-      [
-        [4, 20],
-        [2, 10],
-      ],
-    );
+    assert.deepEqual(columns(ramps, 'seconds', 'connections'), { seconds: [4, 2], connections: [20, 10] });
     assert.deepEqual(
       ramps.map(({ beganAtUs, endedAtUs }) => Math.round((endedAtUs - beganAtUs) / 1e6)),
       [4, 2],
@@ -257,10 +249,7 @@ describe('phases', () => {
     run.status.started = 20;
     await conducted.phase(3);
     assert.deepEqual(run.codes, []);
-    assert.deepEqual(
-      run.measurements.cpu.ramps.map(({ units }) => units),
-      [10, 4],
-    );
+    assert.deepEqual(column(run.measurements.cpu.ramps, 'units'), [10, 4]);
     assert.equal(run.measurements.peakConnections, 10);
   });
 });

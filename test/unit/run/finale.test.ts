@@ -1,6 +1,7 @@
 /** What the conductor does after the last phase: hold, broadcasts, disconnect. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { column } from '../../helpers/columns.ts';
 import { ConductedRun, PAUSE, RAMP } from '../../helpers/conducted-run.ts';
 
 describe('the finale', () => {
@@ -66,14 +67,8 @@ describe('the finale', () => {
     const conducted = new ConductedRun(t, {}, [RAMP]);
     await conducted.whole();
     const { plateaus, cpu } = conducted.run.measurements;
-    assert.deepEqual(
-      plateaus.map(({ connections }) => connections),
-      [0, 10],
-    );
-    assert.deepEqual(
-      cpu.ramps.map(({ units }) => units),
-      [10],
-    );
+    assert.deepEqual(column(plateaus, 'connections'), [0, 10]);
+    assert.deepEqual(column(cpu.ramps, 'units'), [10]);
   });
 
   it('knows no residual while connections stay', async (t) => {

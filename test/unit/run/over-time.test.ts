@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { overTimeFigures } from '../../../plugin/result/memory/over-time.ts';
 import { Conductor } from '../../../plugin/run/conductor.ts';
+import { columns } from '../../helpers/columns.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
@@ -49,24 +50,14 @@ describe('waves', () => {
     await time.until(conductor.finale());
     assert.deepEqual(run.codes, []);
     const found = overTimeFigures(run.measurements);
-    assert.deepEqual(
-      found?.peaks.map(({ connections, gone }) => [connections, gone]),
-      [
-        [100, 0],
-        [100, 100],
-        [100, 200],
-        [100, 300],
-      ],
-    );
-    assert.deepEqual(
-      found?.readings.map(({ connections, gone }) => [connections, gone]),
-      [
-        [0, 100],
-        [0, 200],
-        [0, 300],
-        [0, 400],
-      ],
-    );
+    assert.deepEqual(columns(found?.peaks, 'connections', 'gone'), {
+      connections: [100, 100, 100, 100],
+      gone: [0, 100, 200, 300],
+    });
+    assert.deepEqual(columns(found?.readings, 'connections', 'gone'), {
+      connections: [0, 0, 0, 0],
+      gone: [100, 200, 300, 400],
+    });
     assert.equal(found?.warmUpReadings, 0, 'the baseline is none of them');
     const { workerHeapUsed: drift } = found?.drift ?? {};
     const slopes = [drift?.bytesPerConnection, drift?.bytesPerWave].map((bytes) => Math.round(bytes ?? 0));

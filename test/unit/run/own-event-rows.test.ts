@@ -4,6 +4,7 @@ import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/deli
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { newOwnEvent } from '../../../plugin/run/measurements/own-event.ts';
 import { Rows } from '../../../plugin/run/own-event/rows.ts';
+import { columns } from '../../helpers/columns.ts';
 import { frozenBroadcast, hookConfig, measurements } from '../../helpers/measurements.ts';
 
 /** Broadcast n reaches two connections of one process after n and n + 1 ms, and none of the other process's one. */
@@ -24,14 +25,12 @@ test('a row stands for as many broadcasts as it must, and no sum changes', () =>
     frozen: rows.frozen,
   });
   const delivery = deliveryFigures(measured, batchRows(measured), hookConfig());
-  assert.deepEqual(
-    delivery.batches.map(({ seq, broadcasts, expected, received }) => [seq, broadcasts, expected, received]),
-    [
-      [1, 8, 24, 16],
-      [9, 8, 24, 16],
-      [17, 3, 9, 6],
-    ],
-  );
+  assert.deepEqual(columns(delivery.batches, 'seq', 'broadcasts', 'expected', 'received'), {
+    seq: [1, 9, 17],
+    broadcasts: [8, 8, 3],
+    expected: [24, 24, 9],
+    received: [16, 16, 6],
+  });
   const [first] = delivery.batches;
   assert.deepEqual([first?.firstMs, Math.round(first?.lastMs ?? 0), first?.sendDelayMs], [1, 9, 0.005]);
   assert.deepEqual([delivery.broadcasts, delivery.received, delivery.lostConnected], [count, count * 2, count]);

@@ -5,6 +5,7 @@ import { LatencyBasis } from '../../../plugin/run/own-event/orders.ts';
 import { allSeen } from '../../../plugin/run/own-event/seen.ts';
 import { measureEpochOffsetUs, sentTimes } from '../../../plugin/run/own-event/sent-times.ts';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import { columns } from '../../helpers/columns.ts';
 
 test('times by their magnitude and notation', () => {
   const at = Date.UTC(2026, 10, 22, 12, 0, 0) * 1000;
@@ -75,14 +76,12 @@ test('what several processes have seen is one list, by the first receipt anywher
     { ids: [sighting('b', 30), sighting('a', 10, { counted: false })], filled: 0, example: undefined },
     { ids: [sighting('a', 20, { reached: 5 }), sighting('c', 25)], filled: 0, example: undefined },
   ]);
-  assert.deepEqual(
-    seen.map(({ id, firstAtUs, reached, counted }) => [id, firstAtUs, reached, counted]),
-    [
-      ['a', 10, 6, false],
-      ['c', 25, 1, true],
-      ['b', 30, 1, true],
-    ],
-  );
+  assert.deepEqual(columns(seen, 'id', 'firstAtUs', 'reached', 'counted'), {
+    id: ['a', 'c', 'b'],
+    firstAtUs: [10, 25, 30],
+    reached: [6, 1, 1],
+    counted: [false, true, true],
+  });
 });
 
 /** Two broadcasts; of the run's own ids if the payload has the time that it wrote. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { readAtRest, readSettled } from '../../../plugin/run/memory/readings.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
+import { column } from '../../helpers/columns.ts';
 import { workerStats } from '../../helpers/fake-run.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
@@ -83,10 +84,7 @@ describe('memory that has settled', () => {
 
   it('is read as it is after the limit, with the layers that still fall', async (t) => {
     const { ms, falls } = await settle(t, (at) => ({ workerRss: 200 * MB, redisRss: 900 * MB - at * 10_000 }));
-    assert.deepEqual(
-      falls.map(({ layer }) => layer),
-      ['redis'],
-    );
+    assert.deepEqual(column(falls, 'layer'), ['redis']);
     assert.ok(ms > 20_000 && ms < 22_000, `${ms} ms`);
   });
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Stage } from '../../../plugin/run/stage.ts';
+import { columns } from '../../helpers/columns.ts';
 import { ConductedRun, PAUSE, RAMP } from '../../helpers/conducted-run.ts';
 import type { FakeRun } from '../../helpers/fake-run.ts';
 
@@ -63,10 +64,7 @@ it('keeps the ledger of the broadcasts until then, also where no worker answers 
     }, 2500);
   };
   await conducted.whole();
-  assert.deepEqual(
-    run.measurements.frozen.map(({ seq, received }) => [seq, received]),
-    [1, 2, 3].map((seq) => [seq, 10]),
-  );
+  assert.deepEqual(columns(run.measurements.frozen, 'seq', 'received'), { seq: [1, 2, 3], received: [10, 10, 10] });
   assert.equal(run.measurements.sent.length, 3);
 });
 

@@ -6,6 +6,7 @@ import { FleetPopulation } from '../../../plugin/run/population.ts';
 import { noProbe } from '../../../plugin/run/receivers/probe.ts';
 import { NO_CONTROL, withoutControl } from '../../../plugin/run/target/control.ts';
 import { resultSchema } from '../../../protocol/result/result.ts';
+import { column } from '../../helpers/columns.ts';
 import { ConductedRun } from '../../helpers/conducted-run.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -68,9 +69,6 @@ describe('without a control port', () => {
     await conducted.finale();
     const result = assembleResult(measurements, context.config, perfectResult().environment, context.sampler);
     assert.deepEqual(result.connections.lost, { 'transport close': 3 });
-    assert.deepEqual(
-      result.verdict.reasons.map(({ code }) => code),
-      ['CONNECTIONS_DROPPED'],
-    );
+    assert.deepEqual(column(result.verdict.reasons, 'code'), ['CONNECTIONS_DROPPED']);
   });
 });

@@ -8,6 +8,7 @@ import { connectionsOfShare } from '../../../plugin/script/load/load.ts';
 import { readScenarios } from '../../../plugin/script/scenarios.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 import { fleetProcesses } from '../../../protocol/generator.ts';
+import { column } from '../../helpers/columns.ts';
 import { engineOptions } from '../../helpers/connection.ts';
 import { mistakesIn } from '../../helpers/mistakes.ts';
 
@@ -70,10 +71,11 @@ describe('files that options name', () => {
     const config = configOf({ tls: { ca: 'none.pem' } }, { tls: { cert: 'notes.txt' }, parser: 'no-such-parser' });
     const scenarios = [{ engine: 'socketio-capacity', flow: [] }];
     const own = 'config.engines.socketio-capacity';
-    assert.deepEqual(
-      mistakesIn({ _scriptPath, config, scenarios }).map(({ path }) => path),
-      ['config.tls.ca', `${own}.tls.cert`, `${own}.parser`],
-    );
+    assert.deepEqual(column(mistakesIn({ _scriptPath, config, scenarios }), 'path'), [
+      'config.tls.ca',
+      `${own}.tls.cert`,
+      `${own}.parser`,
+    ]);
   });
 });
 

@@ -1,6 +1,7 @@
 /** Mistakes in flows and in options of the engine, each with its place. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { column } from '../../helpers/columns.ts';
 import { mistakesIn } from '../../helpers/mistakes.ts';
 
 /** @returns places, without the part that all of them have */
@@ -98,10 +99,7 @@ it('leaves other engines alone; refuses ours in hooks, and a scenario without a 
   assert.deepEqual(mistakesIn({ config: { target: 'x' }, scenarios: others }), []);
   const hook = { engine: 'socketio-capacity', flow: [] };
   const script = { config: { target: 'http://x' }, before: hook, scenarios: [{ engine: 'socketio-capacity' }] };
-  assert.deepEqual(
-    mistakesIn(script).map(({ path }) => path),
-    ['before.engine', 'scenarios[0].flow'],
-  );
+  assert.deepEqual(column(mistakesIn(script), 'path'), ['before.engine', 'scenarios[0].flow']);
 });
 
 it('reports all mistakes of the options at once', () => {

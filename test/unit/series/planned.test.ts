@@ -6,6 +6,7 @@ import { runSeries } from '../../../plugin/series/series.ts';
 import type { Levels, Plan } from '../../../protocol/documents/study.ts';
 import { studyDocument } from '../../../report/study/document.ts';
 import { labelOf } from '../../../report/study/summarize.ts';
+import { column } from '../../helpers/columns.ts';
 import { fakeArtillery } from '../../helpers/fake-artillery.ts';
 
 const PLAN: Plan = {
@@ -104,10 +105,7 @@ describe('the runs of a plan', () => {
   it('end with the first that is refused, where the series is no use without it', async (t) => {
     const { run } = begin(t, true);
     const { runs } = await run();
-    assert.deepEqual(
-      runs.map(({ exitCode }) => exitCode),
-      [...Array(runs.length - 1).fill(0), 2],
-    );
+    assert.deepEqual(column(runs, 'exitCode'), [...Array(runs.length - 1).fill(0), 2]);
     assert.ok(runs.length <= 3);
   });
 });

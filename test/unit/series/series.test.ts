@@ -8,6 +8,7 @@ import { type MadeRun, type Next, runSeries, type Series } from '../../../plugin
 import { seriesRunSchema } from '../../../protocol/documents/series.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { processRef } from '../../../server/stack/state/processes.ts';
+import { column, columns } from '../../helpers/columns.ts';
 import { fakeArtillery } from '../../helpers/fake-artillery.ts';
 import { eventually } from '../../helpers/poll.ts';
 
@@ -87,15 +88,12 @@ it('records every run that was started, with how it ended, in a document that it
     seen,
     [1, 2, 3, 4].map((count) => `${count}, ${count} runs, ${count} runs`),
   );
-  assert.deepEqual(
-    document.runs.map(({ number, exitCode, status, problem }) => [number, exitCode, status, problem]),
-    [
-      [1, 0, 'VALID', null],
-      [2, 2, null, 'PORT_UNAVAILABLE: by another (exit code 2)'],
-      [3, 11, null, 'no result (exit code 11)'],
-      [4, 0, 'INVALID', 'INVALID: WRONG_COPIES'],
-    ],
-  );
+  assert.deepEqual(columns(document.runs, 'number', 'exitCode', 'status', 'problem'), {
+    number: [1, 2, 3, 4],
+    exitCode: [0, 2, 11, 0],
+    status: ['VALID', null, null, 'INVALID'],
+    problem: [null, 'PORT_UNAVAILABLE: by another (exit code 2)', 'no result (exit code 11)', 'INVALID: WRONG_COPIES'],
+  });
   assert.equal(document.end, 'done');
   assert.deepEqual(
     runs.map(({ result }) => result !== undefined),
@@ -120,10 +118,7 @@ it('lets the command decide by the results', async (t) => {
     return { key, label: key.end, left: undefined };
   };
   const { document, said } = await run(next);
-  assert.deepEqual(
-    document.runs.map(({ status }) => status),
-    ['INVALID', 'VALID'],
-  );
+  assert.deepEqual(column(document.runs, 'status'), ['INVALID', 'VALID']);
   assert.match(said, /^Run 2: VALID$/m);
 });
 
@@ -155,21 +150,11 @@ it('ends the run under way when it is stopped, and resumes after it', async (t) 
   });
   assert.deepEqual(begun, [2, 2]);
   assert.equal(resumed.document.startedAt, stopped.document.startedAt);
-  assert.deepEqual(
-    resumed.document.runs.map(({ number, exitCode }) => [number, exitCode]),
-    [
-      [1, 0],
-      [2, 130],
-      [3, 0],
-    ],
-  );
+  assert.deepEqual(columns(resumed.document.runs, 'number', 'exitCode'), { number: [1, 2, 3], exitCode: [0, 130, 0] });
   // A run whose result is gone does not count, and its number is not given again.
   rmSync(join(folder, resumed.document.runs[0]?.result ?? ''));
   const again = await run(list('a', 'b', 'VALID'));
-  assert.deepEqual(
-    again.document.runs.map(({ number }) => number),
-    [2, 3, 4],
-  );
+  assert.deepEqual(column(again.document.runs, 'number'), [2, 3, 4]);
 });
 
 it('is refused while another process works on it, if it is another one, and if its document is damaged', async (t) => {

@@ -6,6 +6,7 @@ import { measuredRuns } from '../../../plugin/series/planned.ts';
 import { runSeries } from '../../../plugin/series/series.ts';
 import { renderMarkdown } from '../../../report/render/markdown.ts';
 import { studyDocument } from '../../../report/study/document.ts';
+import { column, columns } from '../../helpers/columns.ts';
 import { fakeArtillery } from '../../helpers/fake-artillery.ts';
 
 const vary = { RATE: [10, 20, 30], TLS: ['off', 'on'] };
@@ -46,19 +47,14 @@ it('finds the interaction, names what failed, and goes on where it was stopped',
   const measured = study.runs.filter(({ exitCode }) => exitCode === 0);
   assert.equal(measured.length, 15);
   assert.equal(new Set(measured.map(({ block, levels }) => JSON.stringify([block, levels]))).size, 15);
-  assert.deepEqual(
-    study.combinations.map(({ usable }) => usable),
-    [3, 3, 3, 3, 3, 0],
-  );
+  assert.deepEqual(column(study.combinations, 'usable'), [3, 3, 3, 3, 3, 0]);
 
   const apart = study.differences.filter(({ figures }) => figures['latency.oneWayMs.p99']?.answer === 'worse');
-  assert.deepEqual(
-    apart.map(({ name, others, level }) => [name, others, level]),
-    [
-      ['RATE', { TLS: 'on' }, 20],
-      ['TLS', { RATE: 20 }, 'on'],
-    ],
-  );
+  assert.deepEqual(columns(apart, 'name', 'others', 'level'), {
+    name: ['RATE', 'TLS'],
+    others: [{ TLS: 'on' }, { RATE: 20 }],
+    level: [20, 'on'],
+  });
   for (const { figures } of apart) {
     const { low, high } = figures['latency.oneWayMs.p99'] ?? {};
     assert.ok((low ?? 1e9) <= TWICE_MS && (high ?? 0) >= TWICE_MS, `${low} to ${high}`);

@@ -3,6 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { FleetError } from '../../../plugin/fleet/fleet-error.ts';
 import { loadHttpEngine } from '../../../plugin/virtual-user/artillery.ts';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
+import { column, columns } from '../../helpers/columns.ts';
 import { listen } from '../../helpers/listen.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 import { Bench, type Outcome } from '../../helpers/virtual-user.ts';
@@ -202,20 +203,17 @@ it('disconnect leaves; a later step opens a new connection', async () => {
   const bench = new Bench();
   const outcome = await bench.play([{ emit: ['a'] }, { disconnect: true }, { emit: ['b'] }]);
   assert.equal(outcome.error, null);
-  assert.deepEqual(
-    bench.fleet.connections.map(({ closed, sent }) => [closed, sent]),
-    ['a', 'b'].map((event) => [true, [['/', event]]]),
-  );
+  assert.deepEqual(columns(bench.fleet.connections, 'closed', 'sent'), {
+    closed: [true, true],
+    sent: [[['/', 'a']], [['/', 'b']]],
+  });
 });
 
 it('closes what a failed flow has opened, and counts it once as failed', async () => {
   const bench = new Bench();
   await bench.play([{ emit: ['a'] }, { waitFor: { event: 'b', timeout: 0.001 } }]);
   await bench.play([{ emit: ['a'] }]);
-  assert.deepEqual(
-    bench.fleet.connections.map(({ closed }) => closed),
-    [true, true],
-  );
+  assert.deepEqual(column(bench.fleet.connections, 'closed'), [true, true]);
   const { started, ended, failed, failures } = bench.engine.tally;
   assert.deepEqual(
     { started, ended, failed, failures },

@@ -8,6 +8,7 @@ import { JsonLocator } from '../../../../plugin/fleet/light/in-place/json-locato
 import { ackRequest, eventName } from '../../../../plugin/fleet/light/socket-io/packet-head.ts';
 import { countedAs } from '../../../../protocol/counted-as.ts';
 import { parseJsonPath, valueAt } from '../../../../protocol/json-path.ts';
+import { column } from '../../../helpers/columns.ts';
 import { BINARY, openConnection, serverFrame, text } from '../../../helpers/fake-wire.ts';
 
 const CHAT: EventPlan = { event: 'chat', id: ['0', 'id'], sentAt: ['0', 'at'] };
@@ -115,10 +116,7 @@ test('a copy without an id is unreadable, with an example; other events are igno
   const without = ['["chat",{"identity":"a"}]', '["chat",{"id":{}}]', '["chat",{"id":null}]', '["chat"]'];
   send(...without.map((json) => `2${json}`));
   send('2["chatter",{"id":"a"}]', '2["broadcast",{"seq":1,"sentAtUs":1,"worker":"w","data":""}]');
-  assert.deepEqual(
-    sink.all('unreadable').map(({ example }) => example),
-    without,
-  );
+  assert.deepEqual(column(sink.all('unreadable'), 'example'), without);
   assert.deepEqual([copies.length, sink.reports.length], [0, without.length]);
 });
 

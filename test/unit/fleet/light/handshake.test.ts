@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { targetOf } from '../../../../plugin/fleet/light/engine-io/handshake.ts';
 import { endpointOf, planUpgrade, upgradeRequest } from '../../../../plugin/fleet/light/websocket/handshake.ts';
+import { columns } from '../../../helpers/columns.ts';
 import { fakeConnection } from '../../../helpers/fake-wire.ts';
 import { clientOptions } from '../../../helpers/recording-sink.ts';
 
@@ -67,10 +68,10 @@ test('a head that comes in any pieces', () => {
     const { sink, feed } = fakeConnection();
     const refusal = Buffer.from(`HTTP/1.1 103 Early Hints\r\n\r\n${REFUSAL}X: 1\r\n\r\n`);
     for (let at = 0; at < refusal.length; at += size) feed(refusal.subarray(at, at + size));
-    assert.deepEqual(
-      sink.all('failed').map(({ cause, message }) => [cause, message]),
-      [['http_400', 'the server answered 400 Bad Request']],
-    );
+    assert.deepEqual(columns(sink.all('failed'), 'cause', 'message'), {
+      cause: ['http_400'],
+      message: ['the server answered 400 Bad Request'],
+    });
   }
 });
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LightClients } from '../../../../plugin/fleet/light/clients.ts';
 import type { SocketIoConnection } from '../../../../plugin/fleet/light/socket-io/socket-io.ts';
+import { column } from '../../../helpers/columns.ts';
 import {
   BINARY,
   CLOSE,
@@ -192,10 +193,7 @@ test('only what is waited for is parsed', () => {
   feed(text('42["any",{broken'));
   feed(text('429["wanted",1]'));
   feed(text('42["broadcast",{"seq":1,"sentAtUs":2,"worker":"w","data":"d"}]'));
-  assert.deepEqual(
-    sink.reports.map((report) => report.on),
-    ['event', 'copy', 'event'],
-  );
+  assert.deepEqual(column(sink.reports, 'on'), ['event', 'copy', 'event']);
 });
 
 test('text that is not UTF-8 ends the connection; the character that stands for such bytes is as good as any', () => {
@@ -215,14 +213,11 @@ test('events and acknowledgements are sent as Socket.IO packets', () => {
   connection.emit('/', 'asked', [], 5);
   connection.emit('/', 'binary', [Uint8Array.of(1, 2), { deep: Uint8Array.of(3) }], 6);
   connection.emit('/nowhere', 'lost', []);
-  assert.deepEqual(
-    clientFrames(sent).map(({ payload }) => payload),
-    [
-      '42["plain",1,{"a":"ü"}]',
-      '425["asked"]',
-      '452-6["binary",{"_placeholder":true,"num":0},{"deep":{"_placeholder":true,"num":1}}]',
-      Buffer.from([1, 2]),
-      Buffer.from([3]),
-    ],
-  );
+  assert.deepEqual(column(clientFrames(sent), 'payload'), [
+    '42["plain",1,{"a":"ü"}]',
+    '425["asked"]',
+    '452-6["binary",{"_placeholder":true,"num":0},{"deep":{"_placeholder":true,"num":1}}]',
+    Buffer.from([1, 2]),
+    Buffer.from([3]),
+  ]);
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { column } from '../../../helpers/columns.ts';
 import {
   BINARY,
   CLOSE,
@@ -57,10 +58,7 @@ function feedAndOverwrite(fake: FakeConnection, chunk: Buffer): void {
 const whole = play((stream) => [stream]);
 
 test('a stream in one chunk is read completely', () => {
-  assert.deepEqual(
-    whole.reports.map((report) => report.on),
-    ['open', 'open', 'copy', 'event', 'event', 'ack', 'closed', 'closed'],
-  );
+  assert.deepEqual(column(whole.reports, 'on'), ['open', 'open', 'copy', 'event', 'event', 'ack', 'closed', 'closed']);
   const [, , broadcast, greeting, file, ack, left, closed] = whole.reports;
   assert.partialDeepStrictEqual(broadcast, { id: 7 });
   assert.partialDeepStrictEqual(greeting, { namespace: '/', event: 'greeting', args: ['grüße 🎉'] });

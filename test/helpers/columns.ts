@@ -1,0 +1,11 @@
+/** Columns of tables, to compare what matters of all rows. */
+
+/** @returns the values of one key */
+export function column<Row, Key extends keyof Row>(rows: readonly Row[] | undefined, key: Key): Row[Key][] | undefined {
+  return rows?.map((row) => row[key]);
+}
+
+/** @returns by key, its values in all rows */
+export function columns<Row, Key extends keyof Row>(rows: readonly Row[] | undefined, ...keys: Key[]): object {
+  return Object.fromEntries(keys.map((key) => [key, column(rows, key)]));
+}
