@@ -1,107 +1,47 @@
 /** The run's own clients at servers that let in nobody but users: they come by the scenario's flow. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Server, type Socket } from 'socket.io';
+import type { Socket } from 'socket.io';
 import { examineTarget } from '../../../plugin/doctor/target/examine.ts';
 import { tryDelivery } from '../../../plugin/run/own-event/trial.ts';
 import { come } from '../../../plugin/run/receivers/come.ts';
-import { Refused } from '../../../plugin/run/receivers/official-client.ts';
-import { OwnClients } from '../../../plugin/run/receivers/own-clients.ts';
+import type { OwnClients } from '../../../plugin/run/receivers/own-clients.ts';
 import { Probe } from '../../../plugin/run/receivers/probe.ts';
 import { Publishers } from '../../../plugin/run/receivers/publishers.ts';
 import { Sentinel } from '../../../plugin/run/receivers/sentinel.ts';
 import { openTarget } from '../../../plugin/run/target/target.ts';
-import { ENGINE, type Scenario, type Script } from '../../../plugin/script/script.ts';
-import { readSettings, type Settings } from '../../../plugin/script/settings.ts';
-import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
-import { listen } from '../../helpers/listen.ts';
-import { eventually } from '../../helpers/poll.ts';
-
-type Answer = (value: unknown) => void;
+import type { Settings } from '../../../plugin/script/settings.ts';
+import { columns } from '../../helpers/columns.ts';
+import {
+  type Answer,
+  BEARER,
+  CODE,
+  CSV,
+  clientsOf,
+  HOLD,
+  JOIN,
+  SERVERS,
+  scenarioOf,
+  serve,
+  welcome,
+} from '../../helpers/own-clients.ts';
 
 const { signal } = new AbortController();
-const JOIN = { emit: ['join_room', { clientKey: 'capacity' }] };
-const HOLD = { hold: true };
-const PROCESSOR = `
-let issued = 0;
-exports.login = (context, events, next) => {
-  context.vars.token = 'token-' + ++issued;
-  next();
-};
-exports.headers = async (context) => {
-  context.extraHeaders = { authorization: 'Bearer token-' + ++issued };
-};
-`;
 
-/** @param set up its handlers; what it throws fails the test */
-async function serve(t: TestContext, setUp: (io: Server) => void, onRequest?: Parameters<typeof listen>[0]) {
-  const { http, url } = await listen(onRequest ?? ((_request, response) => response.writeHead(404).end()));
-  const io = new Server(http, { serveClient: false });
-  setUp(io);
-  t.after(() => io.close());
-  return { io, url };
+/** A probe that has come by the flow, and joined. */
+async function joined(t: TestContext, clients: OwnClients): Promise<Probe> {
+  const probe = await Probe.connect(clients.next(), signal);
+  t.after(() => probe.close());
+  await probe.join('capacity');
+  return probe;
 }
 
-function scenarioOf(t: TestContext, url: string, scenarios: Scenario | Scenario[], config: object = {}, options = {}) {
-  const folder = mkdtempSync(join(tmpdir(), 'own-clients-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  writeFileSync(join(folder, 'tokens.csv'), 'alice,token-1\nbob,token-2\ncarol,token-3\n');
-  writeFileSync(join(folder, 'processor.cjs'), PROCESSOR);
-  const plugins = { [ENGINE]: options };
-  const script: Script = {
-    config: { target: url, phases: [{ duration: 1, arrivalRate: 1 }], plugins, ...config },
-    scenarios: [scenarios].flat().map((one) => ({ engine: ENGINE, ...one })),
-    _scriptPath: join(folder, 'scenario.yml'),
-  };
-  return { script, settings: readSettings(script, STEPS, {}) };
-}
-
-async function clientsOf(...given: Parameters<typeof scenarioOf>) {
-  const { script, settings } = scenarioOf(...given);
-  return { script, settings, clients: await OwnClients.open(settings, script) };
-}
-
-const CSV = { payload: [{ path: 'tokens.csv', fields: ['user', 'token'] }] };
-const CODE = { processor: 'processor.cjs' };
-const BEARER = { socketio: { extraHeaders: { authorization: 'Bearer {{ token }}' } } };
-
-/** As a middleware of a JWT library: the request ends before Socket.IO sees it. */
-function asksForBearer(io: Server) {
-  io.engine.use((request: never, response: never, next: () => void) => {
-    const { headers } = request as { headers: Record<string, string> };
-    const answer = response as { writeHead(status: number): void; end(text: string): void };
-    if (/^Bearer token-\d+$/.test(headers.authorization ?? '')) return next();
-    answer.writeHead(401);
-    answer.end('who are you?');
-  });
-  welcome(io);
-}
-
-/** As `allowRequest` of a server that hangs up. */
-function hangsUpOnStrangers(io: Server) {
-  io.engine.use((request: never, _response: never, next: () => void) => {
-    const { headers, socket } = request as { headers: Record<string, string>; socket: { destroy(): void } };
-    if (/^Bearer token-\d+$/.test(headers.authorization ?? '')) next();
-    else socket.destroy();
-  });
-  welcome(io);
-}
-
-function welcome(io: Server) {
-  io.on('connection', (socket) => socket.on('join_room', (_asked, answer: Answer) => answer({ worker: 'w1' })));
-}
-
-for (const [name, setUp] of Object.entries({ asksForBearer, hangsUpOnStrangers })) {
-  test(`a token of the payload in the handshake: ${name}`, async (t) => {
+for (const [name, setUp] of Object.entries(SERVERS)) {
+  test(`a token of the payload in the handshake, ${name}`, async (t) => {
     const { url, io } = await serve(t, setUp);
     const { clients, settings, script } = await clientsOf(t, url, { ...BEARER, flow: [JOIN, HOLD] }, CSV);
     assert.equal((await openTarget(settings, 1, () => {}, signal)).profile, 'remote', 'no other program on the port');
-    const probe = await Probe.connect(clients.next(), signal);
-    t.after(() => probe.close());
-    await probe.join('capacity');
+    const probe = await joined(t, clients);
     assert.equal(probe.worker, 'w1');
     const sentinel = await Sentinel.start(clients.next(), signal);
     t.after(() => sentinel.close());
@@ -115,15 +55,15 @@ for (const [name, setUp] of Object.entries({ asksForBearer, hangsUpOnStrangers }
     const watching = { onCheck: () => {}, onHold: () => stop.abort() };
     const checks = await examineTarget(settings, script, watching, stop.signal);
     const found = checks.filter(({ name }) => ['websocket', 'connect', 'idle'].includes(name));
-    assert.deepEqual(
-      found.map(({ name, status }) => [name, status]),
-      ['websocket', 'connect', 'idle'].map((name) => [name, 'ok']),
-    );
+    assert.deepEqual(columns(found, 'name', 'status'), {
+      name: ['websocket', 'connect', 'idle'],
+      status: ['ok', 'ok', 'ok'],
+    });
   });
 }
 
 test('a token from a processor function', async (t) => {
-  const { url } = await serve(t, asksForBearer);
+  const { url } = await serve(t, SERVERS.answers);
   for (const scenario of [
     { beforeScenario: 'headers', flow: [JOIN, HOLD] },
     { flow: [{ function: 'login' }, { connect: { headers: { authorization: 'Bearer {{ token }}' } } }, JOIN, HOLD] },
@@ -155,9 +95,7 @@ test('a session cookie of an HTTP login', async (t) => {
   );
   const flow = [{ post: { url: '/login', json: { user: '{{ user }}' } } }, JOIN, HOLD];
   const { clients } = await clientsOf(t, url, { flow }, CSV);
-  const probe = await Probe.connect(clients.next(), signal);
-  t.after(() => probe.close());
-  await probe.join('capacity');
+  await joined(t, clients);
   assert.equal(io.sockets.sockets.size, 1);
 });
 
@@ -177,49 +115,8 @@ test('a login by an event, with its acknowledgement', async (t) => {
     acknowledge: { match: { json: '$.0.ok', value: true } },
   };
   const { clients } = await clientsOf(t, url, { flow: [login, JOIN, HOLD] }, CSV);
-  const probe = await Probe.connect(clients.next(), signal);
-  t.after(() => probe.close());
-  await probe.join('capacity');
+  const probe = await joined(t, clients);
   assert.deepEqual([users, probe.worker], [['carol'], 'w1']);
-});
-
-test('a server that lets nobody in is quoted, and the fix is about that', async (t) => {
-  const { url } = await serve(t, (io) => io.use((_socket, next) => next(new Error('invalid username'))));
-  const { clients } = await clientsOf(t, url, { flow: [{ connect: { auth: { user: '{{ user }}' } } }, HOLD] }, CSV);
-  await assert.rejects(come(clients.next(), signal), (error) => {
-    assert.ok(error instanceof Refused);
-    assert.equal(error.said, 'invalid username');
-    assert.match(error.fix, /last rows of the payload.*`clients`/);
-    assert.doesNotMatch(error.fix, /Socket\.IO 4 server/);
-    return true;
-  });
-});
-
-test('a login that fails by an event is a refusal, too', async (t) => {
-  const { url, io } = await serve(t, (server) =>
-    server.on('connection', (socket) => socket.on('login', (_user, answer: Answer) => answer({ ok: false }))),
-  );
-  const login = { emit: ['login', {}], acknowledge: { match: { json: '$.0.ok', value: true } } };
-  const { clients } = await clientsOf(t, url, { flow: [login, JOIN, HOLD] });
-  await assert.rejects(come(clients.next(), signal), Refused);
-  await eventually('nothing stays open', () => io.engine.clientsCount === 0);
-});
-
-test('a login by HTTP that is refused is named, whether or not a step notices', async (t) => {
-  const { url } = await serve(
-    t,
-    (io) => io.use((_socket, next) => next(new Error('unauthorized'))),
-    (_request, response) => response.writeHead(401).end('{}'),
-  );
-  const post = { url: '/login?key=secret', json: {} };
-  const noticed = { post: { ...post, capture: { json: '$.token', as: 'token' } } };
-  for (const [step, said] of [
-    [{ post }, 'POST /login answered 401; then unauthorized'],
-    [noticed, 'failed_request: POST /login answered 401: Failed capture or match'],
-  ]) {
-    const { clients } = await clientsOf(t, url, { flow: [step, { connect: true }, HOLD] });
-    await assert.rejects(come(clients.next(), signal), { said });
-  }
 });
 
 test('another scenario for them, of which the load has nothing', async (t) => {
@@ -300,13 +197,5 @@ test('a bare flow needs no user: neither Artillery nor a login', async (t) => {
   ]) {
     const { clients } = await clientsOf(t, 'http://127.0.0.1:1', { flow });
     assert.deepEqual([clients.areUsers, clients.next().user], [false, undefined], JSON.stringify(flow));
-  }
-});
-
-test('a refusal in the handshake is quoted, also where a WebSocket is only hung up on', async (t) => {
-  const { url } = await serve(t, asksForBearer);
-  for (const transports of [['websocket'], ['polling']]) {
-    const { clients } = await clientsOf(t, url, { socketio: { transports }, flow: [JOIN, HOLD] });
-    await assert.rejects(come(clients.next(), signal), { name: 'CapacityError', said: '401 who are you?' });
   }
 });
