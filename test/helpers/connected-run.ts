@@ -1,0 +1,57 @@
+/** Connections of a made-up run, and what the verdict makes of them. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { connectionFigures } from '../../plugin/result/connections/connections.ts';
+import { evaluate } from '../../plugin/result/verdict.ts';
+import type { EngineSnapshot } from '../../plugin/run/link.ts';
+import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { measurements, snapshot } from './measurements.ts';
+import { perfectResult } from './results.ts';
+import { assertNames, fleetProcesses } from './verdict.ts';
+
+const ACCOUNTS: EngineSnapshot['accounts'] = { asked: 600, pending: 0, alive: 600, failed: {}, ended: {}, returned: 0 };
+
+export interface Changes {
+  accounts?: Partial<EngineSnapshot['accounts']>;
+  /** Of virtual users. */
+  failures?: Record<string, number>;
+  measured?: Partial<Measurements>;
+  result?: Partial<Result>;
+  snapshot?: Partial<EngineSnapshot>;
+}
+
+/** A run of 600 virtual users that stay. */
+export function run({ accounts, failures = {}, measured: ofRun, result, snapshot: ofFleet }: Changes = {}) {
+  const all = { ...ACCOUNTS, ...accounts };
+  const opened = all.alive + Object.values(all.ended).reduce((total, count) => total + count, 0);
+  const { connecting } = snapshot();
+  const one = snapshot({
+    ...{ accounts: all, failures, connected: all.alive, processes: fleetProcesses([600]) },
+    transports: { websocket: opened, upgraded: 0, polling: 0 },
+    connecting: { ...connecting, opened: { ...connecting.opened, counts: [opened] } },
+    ...ofFleet,
+  });
+  const measured = measurements({
+    ...{ targetConnections: 600, expectedAtOnce: 600, peakConnections: 600, snapshots: [one] },
+    ...ofRun,
+  });
+  const connections = connectionFigures(measured);
+  const { reasons } = evaluate(measured, { ...perfectResult(), ...result, connections });
+  return { connections, reasons, codes: reasons.map(({ code }) => code) };
+}
+
+type Case = [what: string, changes: Changes, ...reasons: [code: string, ...details: (string | number)[]][]];
+
+export function testRuns(cases: Case[]): void {
+  for (const [what, changes, ...expected] of cases) {
+    it(`${what}: ${expected.map(([code]) => code).join(', ') || 'nothing'}`, () => {
+      const { codes, reasons } = run(changes);
+      assert.deepEqual(
+        codes,
+        expected.map(([code]) => code),
+      );
+      for (const [index, [, ...details]] of expected.entries()) assertNames(reasons[index]?.message, details);
+    });
+  }
+}
