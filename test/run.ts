@@ -5,13 +5,15 @@
  * take the CPUs meanwhile, a test can fail for that alone. Only such a file has a second attempt, by itself: it failed
  * while others took at least `OTHERS_SHARE` of the CPUs. The end of the output names it, with what they took.
  *
- *     node test/run.ts CONCURRENCY GLOB…
+ *     node test/run.ts CONCURRENCY PATTERN…
  *
  * Files begin in the order of the patterns: those that take longest are named first, so that none runs alone at the end.
  *
- * With `one` as concurrency, all files run in one process, for tests that share nothing and start nothing.
+ * The files of a pattern that begins with `one:` run one after the other in one process, which loads the code that they
+ * have in common once. They stand for one file, also in a second attempt.
  */
-import { globSync } from 'node:fs';
+import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
@@ -21,6 +23,7 @@ import { OtherWork } from './helpers/other-work.ts';
 const OTHERS_SHARE = 0.2;
 /** More failed files than this are no accident. */
 const MAX_SECOND_ATTEMPTS = 3;
+const TOGETHER = 'one:';
 
 interface Failure {
   file: string;
@@ -28,17 +31,17 @@ interface Failure {
   others: number;
 }
 
-const [concurrency = '1', ...globPatterns] = process.argv.slice(2);
+const [concurrency = '1', ...patterns] = process.argv.slice(2);
 // What all these processes compile is mostly the same.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../node_modules/.cache/test');
+const folder = mkdtempSync(join(tmpdir(), 'test-'));
+process.on('exit', () => rmSync(folder, { recursive: true }));
+/** By the file that imports those that run together. */
+const patternOf = new Map<string, string>();
 
 const others = new OtherWork(process.pid);
 await others.start();
-const how = concurrency === 'one' ? ({ isolation: 'none' } as const) : { concurrency: Number(concurrency) };
-const paths = [...new Set(globPatterns.flatMap((pattern) => globSync(pattern).toSorted()))].map((path) =>
-  resolve(path),
-);
-const failed = await failures({ files: paths, ...how });
+const failed = await failures({ files: filesOf(patterns), concurrency: Number(concurrency) });
 const disturbed = failed.filter((failure) => failure.others >= OTHERS_SHARE);
 if (disturbed.length < failed.length || failed.length > MAX_SECOND_ATTEMPTS) fail('failed', failed);
 if (failed.length > 0) {
@@ -47,6 +50,21 @@ if (failed.length > 0) {
   console.log(`Failed once, passed at the second attempt: ${names(failed)}`);
 }
 others.stop();
+
+/** @returns each file once; in place of those that run together, one that imports them */
+function filesOf(all: string[]): string[] {
+  const known = new Set<string>();
+  return all.flatMap((pattern, index) => {
+    const paths = globSync(pattern.replace(TOGETHER, '')).map((path) => resolve(path));
+    const files = paths.toSorted().filter((path) => !known.has(path));
+    for (const path of files) known.add(path);
+    if (!pattern.startsWith(TOGETHER) || files.length === 0) return files;
+    const together = join(folder, `${index}.test.mjs`);
+    writeFileSync(together, files.map((path) => `import ${JSON.stringify(path)};\n`).join(''));
+    patternOf.set(together, pattern);
+    return together;
+  });
+}
 
 /** @returns files in which a test failed, or which did not run to their end */
 async function failures(options: NonNullable<Parameters<typeof run>[0]>): Promise<Failure[]> {
@@ -67,7 +85,7 @@ async function failures(options: NonNullable<Parameters<typeof run>[0]>): Promis
   });
   // A file that did not run to its end has no summary, but stands for a test. (A test's `file` can be a helper's.)
   stream.on('test:fail', ({ file, name }) => {
-    if (file !== undefined && (file === name || 'isolation' in options)) files.add(file);
+    if (file !== undefined && file === name) files.add(file);
   });
   for await (const text of stream.compose(spec)) process.stdout.write(text);
   await others.read();
@@ -76,8 +94,8 @@ async function failures(options: NonNullable<Parameters<typeof run>[0]>): Promis
     file,
     others: others.share(beganMs.get(file) ?? 0, endedMs.get(file) ?? nowMs),
   }));
-  if (!whole || whole.counts.tests === 0) fail('no test found in', globPatterns);
-  if (!whole.success && files.size === 0) fail('failed', globPatterns);
+  if (!whole || whole.counts.tests === 0) fail('no test found in', patterns);
+  if (!whole.success && files.size === 0) fail('failed', patterns);
   return found;
 }
 
@@ -90,7 +108,8 @@ function names(which: (Failure | string)[]): string {
   return which
     .map((one) => {
       if (typeof one === 'string') return one;
-      return `${relative(process.cwd(), one.file)} (others took ${Math.round(100 * one.others)} % of the CPUs)`;
+      const file = patternOf.get(one.file) ?? relative(process.cwd(), one.file);
+      return `${file} (others took ${Math.round(100 * one.others)} % of the CPUs)`;
     })
     .join(', ');
 }

@@ -57,11 +57,11 @@ describe('the test commands', () => {
       import { it } from 'node:test';
       globalThis.seen = [...(globalThis.seen ?? []), 1];
       it('is beside ${other}', () => { if (globalThis.seen.length !== 2) throw new Error('alone'); });`;
-    const together = await runTests(t, { 'a.test.ts': sees('b'), 'b.test.ts': sees('a') }, 'one');
+    const together = await runTests(t, { 'a.test.ts': sees('b'), 'b.test.ts': sees('a') }, 'one:');
     assert.equal(together.exitCode, 0, together.all);
-    const failing = await runTests(t, { 'a.test.ts': PASSES, 'b.test.ts': FAILS }, 'one');
+    const failing = await runTests(t, { 'a.test.ts': PASSES, 'b.test.ts': FAILS }, 'one:');
     assert.equal(failing.exitCode, 1, failing.all);
-    assert.match(failing.all, /^failed.*: \S*b\.test\.ts/m);
+    assert.match(failing.all, /^failed.*: one:\S*\*\.test\.ts \(/m);
   });
 });
 
@@ -73,11 +73,11 @@ function keepBusy(t: TestContext): void {
   }
 }
 
-async function runTests(t: TestContext, files: Record<string, string>, concurrency = '1') {
+async function runTests(t: TestContext, files: Record<string, string>, together = '') {
   const folder = mkdtempSync(join(tmpdir(), 'capacity-test-'));
   t.after(() => rmSync(folder, { recursive: true }));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const args = ['test/run.ts', concurrency, join(folder, '*.test.ts')];
+  const args = ['test/run.ts', '1', `${together}${join(folder, '*.test.ts')}`];
   return execa(process.execPath, args, { env, extendEnv: false, reject: false, all: true });
 }
