@@ -9,12 +9,12 @@
  *
  * Files begin in the order of the patterns: those that take longest are named first, so that none runs alone at the end.
  *
- * The files of a pattern that begins with `one:` run one after the other in one process, which loads the code that they
- * have in common once. They stand for one file, also in a second attempt.
+ * Of a pattern that begins with `one:`, the files of each folder run one after the other in one process, which loads the
+ * code that they have in common once. They stand for one file, also in a second attempt.
  */
 import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { OtherWork } from './helpers/other-work.ts';
@@ -34,10 +34,10 @@ interface Failure {
 const [concurrency = '1', ...patterns] = process.argv.slice(2);
 // What all these processes compile is mostly the same.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../node_modules/.cache/test');
-const folder = mkdtempSync(join(tmpdir(), 'test-'));
-process.on('exit', () => rmSync(folder, { recursive: true }));
-/** By the file that imports those that run together. */
-const patternOf = new Map<string, string>();
+const generated = mkdtempSync(join(tmpdir(), 'test-'));
+process.on('exit', () => rmSync(generated, { recursive: true }));
+/** By the file that imports all of it. */
+const folders = new Map<string, string>();
 
 const others = new OtherWork(process.pid);
 await others.start();
@@ -51,18 +51,20 @@ if (failed.length > 0) {
 }
 others.stop();
 
-/** @returns each file once; in place of those that run together, one that imports them */
+/** @returns each file once; in place of those of a folder that run together, one that imports them */
 function filesOf(all: string[]): string[] {
   const known = new Set<string>();
-  return all.flatMap((pattern, index) => {
+  return all.flatMap((pattern) => {
     const paths = globSync(pattern.replace(TOGETHER, '')).map((path) => resolve(path));
     const files = paths.toSorted().filter((path) => !known.has(path));
     for (const path of files) known.add(path);
-    if (!pattern.startsWith(TOGETHER) || files.length === 0) return files;
-    const together = join(folder, `${index}.test.mjs`);
-    writeFileSync(together, files.map((path) => `import ${JSON.stringify(path)};\n`).join(''));
-    patternOf.set(together, pattern);
-    return together;
+    if (!pattern.startsWith(TOGETHER)) return files;
+    return [...Map.groupBy(files, (path) => dirname(path))].map(([folder, ofFolder]) => {
+      const file = join(generated, `${folders.size}-${basename(folder)}.test.mjs`);
+      writeFileSync(file, ofFolder.map((path) => `import ${JSON.stringify(path)};\n`).join(''));
+      folders.set(file, folder);
+      return file;
+    });
   });
 }
 
@@ -108,7 +110,7 @@ function names(which: (Failure | string)[]): string {
   return which
     .map((one) => {
       if (typeof one === 'string') return one;
-      const file = patternOf.get(one.file) ?? relative(process.cwd(), one.file);
+      const file = relative(process.cwd(), folders.get(one.file) ?? one.file);
       return `${file} (others took ${Math.round(100 * one.others)} % of the CPUs)`;
     })
     .join(', ');

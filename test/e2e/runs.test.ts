@@ -4,7 +4,7 @@ import { connection } from './runs/connection.ts';
 import { plain } from './runs/plain.ts';
 import { worker } from './runs/worker.ts';
 
-const TOGETHER = 2;
+const TOGETHER = 4;
 
 describe('a run', { concurrency: TOGETHER }, () => {
   for (const [name, test] of Object.entries({ ...connection, ...plain, ...worker })) it(name, test);

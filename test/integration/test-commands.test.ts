@@ -52,7 +52,7 @@ describe('the test commands', () => {
     assert.match(none.all, /no test found in/);
   });
 
-  it('run files in one process where told to, and fail when one of them does', async (t) => {
+  it('run the files of a folder in one process where told to, and fail when one of them does', async (t) => {
     const sees = (other: string) => `
       import { it } from 'node:test';
       globalThis.seen = [...(globalThis.seen ?? []), 1];
@@ -61,7 +61,7 @@ describe('the test commands', () => {
     assert.equal(together.exitCode, 0, together.all);
     const failing = await runTests(t, { 'a.test.ts': PASSES, 'b.test.ts': FAILS }, 'one:');
     assert.equal(failing.exitCode, 1, failing.all);
-    assert.match(failing.all, /^failed.*: one:\S*\*\.test\.ts \(/m);
+    assert.match(failing.all, /^failed.*: \S*capacity-test-\w+ \(/m);
   });
 });
 
