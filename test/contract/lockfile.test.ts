@@ -6,6 +6,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { satisfies } from 'semver';
+import { assertEach } from '../helpers/columns.ts';
 import { ROOT } from '../helpers/pages.ts';
 
 interface Manifest {
@@ -29,11 +30,7 @@ it('npm prints no warning, from Node 20.19 on', () => {
   const manifests = [...locked, ...own.map((path): [string, Manifest] => [path, read(path)])];
   const warned = manifests.filter(([, manifest]) => !manifest.optional && !accepts(manifest, '20.19.0'));
   const message = 'the right Node comes as a dependency: take the `engines` of these out of package-lock.json';
-  assert.deepEqual(
-    warned.map(([path]) => path),
-    [],
-    message,
-  );
+  assertEach(warned, ([path]) => path, [], message);
 });
 
 it('every installed package accepts the Node that is installed with it', () => {
@@ -57,8 +54,5 @@ it('`npm ci` finds the binaries of every platform', () => {
 
 it('packages come from the registry of whoever installs them', () => {
   const elsewhere = locked.filter(([, { resolved }]) => resolved?.includes(':'));
-  assert.deepEqual(
-    elsewhere.map(([path]) => path),
-    [],
-  );
+  assertEach(elsewhere, ([path]) => path, []);
 });

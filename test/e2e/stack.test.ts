@@ -8,6 +8,7 @@ import type { Socket } from 'socket.io-client';
 import type { Broadcast, BroadcastSent, Joined } from '../../protocol/events.ts';
 import { findStack, type Stack, startStack } from '../../server/stack/stack.ts';
 import { ask, connectClient, onceOf } from '../helpers/app.ts';
+import { assertEach } from '../helpers/columns.ts';
 import { eventually } from '../helpers/poll.ts';
 import { living, tempStateDir } from '../helpers/stack.ts';
 
@@ -45,13 +46,10 @@ suite('a full stack', () => {
     const { state } = stack;
     assert.equal(state.phase, 'up');
     assert.equal(state.profile, 'full');
-    assert.deepEqual(
-      state.workers.map(({ id, restarts }) => ({ id, restarts })),
-      [
-        { id: 'w0', restarts: 0 },
-        { id: 'w1', restarts: 0 },
-      ],
-    );
+    assertEach(state.workers, ({ id, restarts }) => ({ id, restarts }), [
+      { id: 'w0', restarts: 0 },
+      { id: 'w1', restarts: 0 },
+    ]);
     // 2 workers, PM2, nginx and its workers, Redis, the keeper.
     assert.equal(living(state).length, 6 + state.nginxWorkerPids.length);
     assert.ok(state.nginxWorkerPids.length >= 1);

@@ -1,4 +1,5 @@
 /** Columns of tables, to compare what matters of all rows. */
+import assert from 'node:assert/strict';
 
 /** @returns the values of one key */
 export function column<Row, Key extends keyof Row>(rows: readonly Row[] | undefined, key: Key): Row[Key][] | undefined {
@@ -8,4 +9,14 @@ export function column<Row, Key extends keyof Row>(rows: readonly Row[] | undefi
 /** @returns by key, its values in all rows */
 export function columns<Row, Key extends keyof Row>(rows: readonly Row[] | undefined, ...keys: Key[]): object {
   return Object.fromEntries(keys.map((key) => [key, column(rows, key)]));
+}
+
+/** What there is of each row is this, in their order. */
+export function assertEach<Row>(
+  rows: readonly Row[] | undefined,
+  partOf: (row: Row, index: number) => unknown,
+  expected: readonly unknown[],
+  message?: string,
+): void {
+  assert.deepEqual(rows?.map(partOf), expected, message);
 }

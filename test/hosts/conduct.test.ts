@@ -8,6 +8,7 @@ import { execa } from 'execa';
 import type { LiveFigures } from '../../plugin/live/figures.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { TOKEN } from '../helpers/app.ts';
+import { assertEach } from '../helpers/columns.ts';
 import { assertFoots, assertNothingLeft, conductHosts, runAlone, USERS } from '../helpers/conducted-hosts.ts';
 import { ROOT } from '../helpers/pages.ts';
 import { eventually } from '../helpers/poll.ts';
@@ -61,14 +62,12 @@ describe('a run over several hosts', { concurrency: 4 }, () => {
     assert.deepEqual([result.connections.asked, result.connections.held], [all, all], outputs);
     assert.deepEqual([result.delivery?.expected, result.delivery?.received], [10 * all, 10 * all], outputs);
     assert.equal(result.latency.oneWayMs?.count, 10 * all);
-    assert.deepEqual(
-      result.generators.map(({ connections, held, failed, arrivals }) => [connections, held, failed, arrivals]),
+    assertEach(
+      result.generators,
+      ({ connections, held, failed, arrivals }) => [connections, held, failed, arrivals],
       Array(3).fill([USERS, USERS, 0, USERS]),
     );
-    assert.deepEqual(
-      result.generators.map(({ clock, lost }) => [clock?.boundMs, lost]),
-      Array(3).fill([0, null]),
-    );
+    assertEach(result.generators, ({ clock, lost }) => [clock?.boundMs, lost], Array(3).fill([0, null]));
     assert.equal(new Set(result.generator.map(({ host }) => host)).size, 3);
     assert.deepEqual(exitCodes.slice(1), [0, 0, 0], outputs);
     assert.ok(['VALID', 'SUSPECT'].includes(result.verdict.status), outputs);
@@ -84,13 +83,10 @@ describe('a run over several hosts', { concurrency: 4 }, () => {
     assert.equal(await run.ended, 4, run.output());
     const result = run.result();
     assert.ok(result && codes(result).includes('GENERATOR_SILENT'), run.output());
-    assert.deepEqual(
-      result.generators.map(({ held, lost }) => [held, lost !== null]),
-      [
-        [USERS, false],
-        [0, true],
-      ],
-    );
+    assertEach(result.generators, ({ held, lost }) => [held, lost !== null], [
+      [USERS, false],
+      [0, true],
+    ]);
     assert.deepEqual(result.connections.lost, { 'agent lost': USERS }, run.output());
     // Those that were out before, and not those after it.
     const lost = result.delivery?.lostDisconnected ?? 0;

@@ -7,6 +7,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { RelayConfig } from '../../bench/calibrate/relay.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { TOKEN } from '../helpers/app.ts';
+import { assertEach } from '../helpers/columns.ts';
 import { type HostProcess, type NamespaceHost, NamespaceNetwork, whyNoNamespaces } from '../helpers/namespaces.ts';
 import { eventually } from '../helpers/poll.ts';
 import { reasonsOfServer } from '../helpers/run.ts';
@@ -152,14 +153,11 @@ describe('hosts as namespaces', { skip: whyNoNamespaces(), timeout: 180_000, con
     assert.equal(latency.oneWayMs?.count, USERS * BROADCASTS);
     // A day is 86,400,000 ms.
     assert.ok((latency.oneWayMs?.max ?? Infinity) < 5000, JSON.stringify(latency.oneWayMs));
-    assert.deepEqual(
-      generators.map(({ host, held }) => [host, held]),
-      [
-        ['load-0', 100],
-        ['load-1', 100],
-        ['load-2', 100],
-      ],
-    );
+    assertEach(generators, ({ host, held }) => [host, held], [
+      ['load-0', 100],
+      ['load-1', 100],
+      ['load-2', 100],
+    ]);
     for (const [index, { clock, startSkewMs, loops }] of generators.entries()) {
       assert.ok((startSkewMs ?? Infinity) <= 20 + (loops?.delayMaxMs ?? 0), JSON.stringify(generators));
       const days = [2, -1, -3][index] as number;

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import type { Socket } from 'socket.io';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import { startApp, type TestApp } from '../../helpers/app.ts';
+import { assertEach } from '../../helpers/columns.ts';
 import { fleetSettings } from '../../helpers/fleet.ts';
 
 let app: TestApp;
@@ -27,15 +28,12 @@ test('what is emitted while the namespace opens is sent as soon as it is open, i
   connection.emit('/', 'join_room', ['early']);
   await opened;
   await connection.emitWithAck('/', 'join_room', ['late'], 5000);
-  assert.deepEqual(
-    arrived.map((event) => (event as unknown[]).slice(0, 2)),
-    [
-      ['first', 1],
-      ['second', 2],
-      ['join_room', 'early'],
-      ['join_room', 'late'],
-    ],
-  );
+  assertEach(arrived, (event) => (event as unknown[]).slice(0, 2), [
+    ['first', 1],
+    ['second', 2],
+    ['join_room', 'early'],
+    ['join_room', 'late'],
+  ]);
 });
 
 test('what was emitted for a namespace that is refused is forgotten', async () => {

@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { createSecureContext } from 'node:tls';
 import { Server } from 'socket.io';
 import { MAX_UNSENT_BYTES } from '../../../plugin/fleet/light/sockets/wire.ts';
+import { assertEach } from '../../helpers/columns.ts';
 import { lightClient } from '../../helpers/fleet-clients.ts';
 import { clientOptions, RecordingSink } from '../../helpers/recording-sink.ts';
 
@@ -58,10 +59,7 @@ test('the handshake is a stage between TCP and the upgrade, and a full one by de
 for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
   test(`where asked for, each connection resumes the session of an earlier one: ${version}`, async (t) => {
     const timings = await connectThree(t, { resume: true }, { maxVersion: version, minVersion: version });
-    assert.deepEqual(
-      timings.map((one) => one?.tlsResumed),
-      [false, true, true],
-    );
+    assertEach(timings, (one) => one?.tlsResumed, [false, true, true]);
   });
 }
 

@@ -11,7 +11,7 @@ import { Publishers } from '../../../plugin/run/receivers/publishers.ts';
 import { Sentinel } from '../../../plugin/run/receivers/sentinel.ts';
 import { openTarget } from '../../../plugin/run/target/target.ts';
 import type { Settings } from '../../../plugin/script/settings.ts';
-import { columns } from '../../helpers/columns.ts';
+import { assertEach, columns } from '../../helpers/columns.ts';
 import {
   type Answer,
   BEARER,
@@ -183,10 +183,7 @@ test('an acknowledgement is asked for where the flow does, or does not know the 
     { loop: [{ emit: ['wave', 'x'] }], count: 2 },
   ];
   const { clients } = await clientsOf(t, 'http://127.0.0.1:1', { flow: [{ connect: {} }, ...emits, HOLD] });
-  assert.deepEqual(
-    ['say', 'wave', 'other'].map((event) => clients.asksFor(event)),
-    [true, false, true],
-  );
+  assertEach(['say', 'wave', 'other'], (event) => clients.asksFor(event), [true, false, true]);
 });
 
 test('a bare flow needs no user: neither Artillery nor a login', async (t) => {

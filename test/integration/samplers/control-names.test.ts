@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { addressesOf } from '../../../plugin/samplers/control/places.ts';
 import { ControlClients } from '../../../plugin/samplers/control/workers.ts';
 import { startApp, TOKEN } from '../../helpers/app.ts';
-import { column } from '../../helpers/columns.ts';
+import { assertEach, column } from '../../helpers/columns.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { startRedis } from '../../helpers/redis.ts';
 
@@ -34,10 +34,10 @@ test('each address of a name is a worker, and other addresses are noticed', asyn
   addresses = [four('127.0.0.3'), four('127.0.0.4')];
   assert.deepEqual(await control.addresses(), { 'the workers at app-headless': '127.0.0.3, 127.0.0.4' });
   const failing = await ControlClients.connectEach([`http://app-headless:${port}`], TOKEN, { look });
-  assert.deepEqual(
-    failing.map((one) => ('error' in one ? one.error.code : one.control.close())),
-    [undefined, 'SOURCE_UNREACHABLE'],
-  );
+  assertEach(failing, (one) => ('error' in one ? one.error.code : one.control.close()), [
+    undefined,
+    'SOURCE_UNREACHABLE',
+  ]);
   assert.match(failing[1]?.url ?? '', /app-headless:\d+ \(127\.0\.0\.4\)/);
 });
 

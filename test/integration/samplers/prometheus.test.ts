@@ -7,6 +7,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { layersFor, PrometheusTargets, Sampler } from '../../../plugin/samplers/index.ts';
 import { freePorts } from '../../../server/stack/ports.ts';
+import { assertEach } from '../../helpers/columns.ts';
 
 type Page = () => string | Promise<string> | number;
 
@@ -274,12 +275,9 @@ describe('metrics of several workers', () => {
     assert.equal(sampler.absent().workerRss, `no metrics from ${urls[1]}: HTTP 503`);
     assert.equal(sampler.health().failures.prometheus, 1);
     const each = await prometheus.readEach();
-    assert.deepEqual(
-      each.map(({ reading, failure }) => [reading?.figures.rssBytes, failure]),
-      [
-        [100, undefined],
-        [undefined, `no metrics from ${urls[1]}: HTTP 503`],
-      ],
-    );
+    assertEach(each, ({ reading, failure }) => [reading?.figures.rssBytes, failure], [
+      [100, undefined],
+      [undefined, `no metrics from ${urls[1]}: HTTP 503`],
+    ]);
   });
 });

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { type Comparison, exactly, near } from '../../../bench/calibrate/comparison.ts';
 import { markdown, merged, readCalibration, serialized } from '../../../bench/calibrate/report.ts';
+import { assertEach } from '../../helpers/columns.ts';
 
 const machine = { cpu: 'A', cores: 2, memoryGiB: 4, kernel: 'Linux 6', versions: { node: 'v24' }, gitCommit: null };
 const section = (title: string, date: string, rows: Comparison[] = [exactly('copies', 3, 3)]) => ({
@@ -16,14 +17,11 @@ const whole = merged(machine, [section('One', '2026-01-01'), section('Two', '202
 describe('the data of the calibration', () => {
   it('keep the sections that are not measured again, in their order', () => {
     const { sections } = merged(machine, [section('One', '2026-02-02'), section('New', '2026-02-02')], whole);
-    assert.deepEqual(
-      sections.map(({ title, measured }) => [title, measured.slice(0, 10)]),
-      [
-        ['One', '2026-02-02'],
-        ['Two', '2026-01-01'],
-        ['New', '2026-02-02'],
-      ],
-    );
+    assertEach(sections, ({ title, measured }) => [title, measured.slice(0, 10)], [
+      ['One', '2026-02-02'],
+      ['Two', '2026-01-01'],
+      ['New', '2026-02-02'],
+    ]);
   });
 
   it('say which section was measured on another machine', () => {

@@ -4,6 +4,7 @@ import { versionOf } from '../../../bench/client/generator.ts';
 import { GENERATORS } from '../../../bench/client/generators.ts';
 import { measure } from '../../../bench/client/measure.ts';
 import type { Worker } from '../../../bench/worker.ts';
+import { assertEach } from '../../helpers/columns.ts';
 
 it('a generator that is not installed is refused with the line that installs it, before anything starts', async () => {
   const start = () => assert.fail('it was started');
@@ -22,10 +23,7 @@ it('a generator that is not installed is refused with the line that installs it,
   await assert.rejects(measured, { message: 'not installed: `pip install it`' });
   // All that npm does not install says how.
   const outside = GENERATORS.filter(({ name }) => ['floor', 'k6', 'locust'].includes(name));
-  assert.deepEqual(
-    outside.map(({ tool: own }) => own?.install.split(' ')[0]),
-    ['apt-get', 'go', 'pip'],
-  );
+  assertEach(outside, ({ tool: own }) => own?.install.split(' ')[0], ['apt-get', 'go', 'pip']);
 });
 
 it('of what a program prints, the version is told', () => {

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { DEPLOYMENTS, RULES as SIMULATED, summarize } from '../../../bench/search.ts';
 import { NO_CEILING, nextStep, restAfter, runsLeft } from '../../../plugin/cli/search/next.ts';
 import { bracket, type Tried } from '../../../report/search/bracket.ts';
-import { columns } from '../../helpers/columns.ts';
+import { assertEach, columns } from '../../helpers/columns.ts';
 
 const RULES = { from: 1000, to: null as number | null, factor: 2, tolerance: 0.05, repeat: 2 };
 const whole = (level: number) => Math.max(1, Math.floor(level));
@@ -165,17 +165,14 @@ describe('a search', () => {
     assert.ok((recovering.held ?? 0) > 1460 && (recovering.held ?? 0) <= 1500, String(recovering.held));
     const { runs } = recovering;
     const rests = runs.map((_, index) => restAfter(runs.slice(0, index), 30));
-    assert.deepEqual(
-      runs.slice(0, 6).map(({ level, purpose, outcome }, index) => [level, purpose, outcome, rests[index]]),
-      [
-        [1000, 'step', 'holds', 0],
-        [2000, 'step', 'breaks', 0],
-        [1000, 'control', 'breaks', 30],
-        [1000, 'control', 'breaks', 60],
-        [1000, 'control', 'holds', 120],
-        [2000, 'again', 'breaks', 0],
-      ],
-    );
+    assertEach(runs.slice(0, 6), ({ level, purpose, outcome }, index) => [level, purpose, outcome, rests[index]], [
+      [1000, 'step', 'holds', 0],
+      [2000, 'step', 'breaks', 0],
+      [1000, 'control', 'breaks', 30],
+      [1000, 'control', 'breaks', 60],
+      [1000, 'control', 'holds', 120],
+      [2000, 'again', 'breaks', 0],
+    ]);
     assert.ok(rests.every((rest, index) => index < 6 || rest === (runs[index - 1]?.outcome === 'breaks' ? 120 : 0)));
     assert.equal(restAfter([], 30), 0);
   });

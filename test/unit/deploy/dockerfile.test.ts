@@ -5,6 +5,7 @@ import { it } from 'node:test';
 import { DockerfileParser } from 'dockerfile-ast';
 import { validate } from 'dockerfile-utils';
 import { parse } from 'yaml';
+import { assertEach } from '../../helpers/columns.ts';
 import { CHARTS, readDeployed } from '../../helpers/deploy.ts';
 import { ROOT } from '../../helpers/pages.ts';
 
@@ -13,10 +14,7 @@ const instructions = DockerfileParser.parse(text).getInstructions();
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 
 it('has nothing that a linter of Dockerfiles finds', () => {
-  assert.deepEqual(
-    validate(text).map(({ message, range }) => `line ${range.start.line + 1}: ${message}`),
-    [],
-  );
+  assertEach(validate(text), ({ message, range }) => `line ${range.start.line + 1}: ${message}`, []);
 });
 
 it('ends as a user that Kubernetes can see is not root', () => {

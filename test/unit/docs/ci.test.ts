@@ -7,6 +7,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { REPORT_FILES, writeReportFiles } from '../../../plugin/result/report-files.ts';
 import { EXIT_CODES } from '../../../protocol/codes/exit-codes.ts';
 import { CI_FILES, githubWorkflow, gitlabFile, runCiFile } from '../../helpers/ci-files.ts';
+import { assertEach } from '../../helpers/columns.ts';
 import { page } from '../../helpers/pages.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -50,8 +51,9 @@ describe('the files for CI', { concurrency: 2 }, () => {
         if (made) assert.deepEqual(readdirSync(join(cwd, file.artifact)).sort(), [...FILES].sort());
         if (made && file.junit) assert.match(readFileSync(join(cwd, file.junit), 'utf8'), /<testsuite /);
         if (name !== 'github-actions.yml') return;
-        assert.deepEqual(
-          [...output.matchAll(/^::error title=(.*?)::/gm)].map(([, title]) => title),
+        assertEach(
+          [...output.matchAll(/^::error title=(.*?)::/gm)],
+          ([, title]) => title,
           code === 0 ? [] : [TITLES[code]],
         );
         assert.match(readFileSync(summary, 'utf8'), made ? /^# Socket\.IO capacity: / : /^There is no result/);
@@ -61,10 +63,11 @@ describe('the files for CI', { concurrency: 2 }, () => {
 
   it('GitHub Actions: names each action with a major version', () => {
     const uses = githubWorkflow().jobs.capacity.steps.flatMap(({ uses }) => uses ?? []);
-    assert.deepEqual(
-      uses.map((action) => action.replace(/@v\d+$/, '')),
-      ['actions/checkout', 'actions/setup-node', 'actions/upload-artifact'],
-    );
+    assertEach(uses, (action) => action.replace(/@v\d+$/, ''), [
+      'actions/checkout',
+      'actions/setup-node',
+      'actions/upload-artifact',
+    ]);
   });
 
   it('GitLab: warns of a SUSPECT run only', () => {

@@ -18,6 +18,7 @@ import { publishedStudies } from '../../../docs/studies/studies.data.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { COLORS } from '../../../report/charts/palette.ts';
 import { fitLine } from '../../../report/statistics/statistics.ts';
+import { assertEach } from '../../helpers/columns.ts';
 import { perfectResult, resultWithMessages } from '../../helpers/results.ts';
 import { waves } from '../../helpers/waves.ts';
 
@@ -56,10 +57,7 @@ it('a page cannot name a figure that does not exist', () => {
 describe('growth over the reports', () => {
   it('has a column for every size', () => {
     const { table } = growth([report(5000, withMemory(10)), report(32_000), report(100_000)]);
-    assert.deepEqual(
-      cells(table)[0]?.map((head) => head.split(':')[0]),
-      ['', 'us, 5,000', 'us, 32,000', 'us, 100,000'],
-    );
+    assertEach(cells(table)[0], (head) => head.split(':')[0], ['', 'us, 5,000', 'us, 32,000', 'us, 100,000']);
     assert.match(table, /10\.0 ± 0\.5/);
   });
 

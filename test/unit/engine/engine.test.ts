@@ -11,6 +11,7 @@ import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { openThreadCarrier } from '../../../protocol/link/carrier.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.ts';
+import { assertEach } from '../../helpers/columns.ts';
 import { FakeFleet } from '../../helpers/fake-fleet.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 import { helpers } from '../../helpers/virtual-user.ts';
@@ -111,10 +112,7 @@ describe('without the plugin', () => {
     const second = start({ config: { phases: [{ duration: 1, arrivalCount: 3, worker: 2, totalWorkers: 2 }] } });
     const other = start({ engine: 'http' });
     await Promise.all([second.engine.init(), other.engine.init()]);
-    assert.deepEqual(
-      [first, second, other].map(({ warned }) => warned.length),
-      [1, 0, 0],
-    );
+    assertEach([first, second, other], ({ warned }) => warned.length, [1, 0, 0]);
   });
 
   it('releases held virtual users when the last phase is over', async () => {

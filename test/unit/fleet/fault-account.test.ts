@@ -6,6 +6,7 @@ import { FaultAccount } from '../../../plugin/fleet/process/connections/fault-ac
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { addUp } from '../../../protocol/link/add-up.ts';
 import type { FaultCounts } from '../../../protocol/link/fault.ts';
+import { assertEach } from '../../helpers/columns.ts';
 
 const AWAY = { away: {} } as Home;
 const HOME: Home = { namespaces: [], joins: [], away: undefined };
@@ -61,10 +62,7 @@ test('each connection has one fate, however often it drops', () => {
   assert.deepEqual(notBack, { 'still away': 2, 'gave up': 1, 'io client disconnect': 1, 'transport close': 1 });
   assert.deepEqual(failedAttempts, { http_502: 1 });
   const total = (counts: number[]) => counts.reduce((sum, count) => sum + count, 0);
-  assert.deepEqual(
-    [counts.drops, counts.attempts, counts.returns].map((one) => total(one.counts)),
-    [8, 3, 3],
-  );
+  assertEach([counts.drops, counts.attempts, counts.returns], (one) => total(one.counts), [8, 3, 3]);
 });
 
 test('what happens after its end, or to others, is no consequence', () => {

@@ -4,6 +4,7 @@ import { ClockLine } from '../../../protocol/clock/clock-line.ts';
 import { offsetOn } from '../../../protocol/clock/clock-segments.ts';
 import { ConvertingClock } from '../../../protocol/clock/converting-clock.ts';
 import { withInstants } from '../../../protocol/clock/instants.ts';
+import { assertEach } from '../../helpers/columns.ts';
 import { randomSource } from '../../helpers/random-source.ts';
 
 const SECOND = 1_000_000;
@@ -73,10 +74,7 @@ describe('the line of another clock', () => {
   it('is at worst off by as much as clocks drift since the nearest reading', () => {
     const line = new ClockLine(false);
     for (const seconds of [1, 11, 12]) line.add(reading(seconds, 0, 50));
-    assert.deepEqual(
-      [3, 11, 20].map((seconds) => line.worstAt(seconds * SECOND)),
-      [50 + 1000, 50, 50 + 4500],
-    );
+    assertEach([3, 11, 20], (seconds) => line.worstAt(seconds * SECOND), [50 + 1000, 50, 50 + 4500]);
     const ours = new ClockLine(true);
     ours.add({ atUs: SECOND, offsetUs: 0, uncertaintyUs: 40 });
     assert.equal(ours.worstAt(9 * SECOND), 0);
@@ -92,10 +90,7 @@ describe('the line of another clock', () => {
     ] as const) {
       line.add(reading(seconds, offset, 50));
     }
-    assert.deepEqual(
-      [10, 20, 30].map((seconds) => line.boundAt(seconds * SECOND)),
-      [50 + 300, 50 + 300, 50 + 300],
-    );
+    assertEach([10, 20, 30], (seconds) => line.boundAt(seconds * SECOND), [50 + 300, 50 + 300, 50 + 300]);
     line.add(reading(45, 700, 50));
     assert.equal(line.boundAt(30 * SECOND), 50, 'it goes on straight');
     assert.equal(line.boundUs, 50 + 300);
@@ -163,10 +158,7 @@ describe('the line of another clock', () => {
     ] as const) {
       line.add(reading(seconds, offset, 50));
     }
-    assert.deepEqual(
-      [1, 4, 6].map((seconds) => line.offsetAt(seconds * SECOND) - AHEAD),
-      [0, 80_000, 0],
-    );
+    assertEach([1, 4, 6], (seconds) => line.offsetAt(seconds * SECOND) - AHEAD, [0, 80_000, 0]);
     assert.ok(line.jumpUs() > 160_000);
   });
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Result } from '../../../protocol/result/result.ts';
 import { compare } from '../../../report/compare/compare.ts';
-import { column, columns } from '../../helpers/columns.ts';
+import { assertEach, column, columns } from '../../helpers/columns.ts';
 import { generatorHost } from '../../helpers/results.ts';
 import { run, setOf } from '../../helpers/run-sets.ts';
 
@@ -49,22 +49,19 @@ describe('what else differs', () => {
       environment.limits.cpuQuotaCores = 3;
       generators.push(generatorHost('a', { share: 0.25 }), generatorHost('b', { share: 0.75 }));
     });
-    assert.deepEqual(
-      found.map(({ aspect, name, values }) => [aspect, name, values[1]]),
-      [
-        ['load', 'scenario', 'other'],
-        ['load', 'engine', 'other'],
-        ['load', 'shares of the generator hosts', '2 hosts: 75.0, 25.0 %'],
-        ['load', 'latency counts from', 'publisher'],
-        ['load', 'transports', 'unknown'],
-        ['load', 'compression', 'unknown'],
-        ['load', 'garbage collected before memory is read', 'false'],
-        ['deployment', 'profile', 'remote'],
-        ['machine', 'cores', '64'],
-        ['machine', 'memory', '4 GiB'],
-        ['system', 'cpuQuotaCores', '3'],
-      ],
-    );
+    assertEach(found, ({ aspect, name, values }) => [aspect, name, values[1]], [
+      ['load', 'scenario', 'other'],
+      ['load', 'engine', 'other'],
+      ['load', 'shares of the generator hosts', '2 hosts: 75.0, 25.0 %'],
+      ['load', 'latency counts from', 'publisher'],
+      ['load', 'transports', 'unknown'],
+      ['load', 'compression', 'unknown'],
+      ['load', 'garbage collected before memory is read', 'false'],
+      ['deployment', 'profile', 'remote'],
+      ['machine', 'cores', '64'],
+      ['machine', 'memory', '4 GiB'],
+      ['system', 'cpuQuotaCores', '3'],
+    ]);
   });
 
   it('is compression only where it was granted, and the way of all connections', () => {

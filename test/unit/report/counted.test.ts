@@ -5,7 +5,7 @@ import type { Result } from '../../../protocol/result/result.ts';
 import { compare, type RunSet, USABLE_RUNS } from '../../../report/compare/compare.ts';
 import { usableAnswer } from '../../../report/compare/counted.ts';
 import { FIGURES, isCounted } from '../../../report/figures/figures.ts';
-import { columns } from '../../helpers/columns.ts';
+import { assertEach, columns } from '../../helpers/columns.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
 import { resultWithMessages } from '../../helpers/results.ts';
 import { answer, invalid, run, setOf } from '../../helpers/run-sets.ts';
@@ -56,14 +56,11 @@ describe('usable runs', () => {
 
   it('are a figure where some are not, those that left no result among them', () => {
     const found = usableOf(setOf(run(), run(), dead(), dead()), { ...setOf(run()), lost: 3 }, setOf(run()));
-    assert.deepEqual(
-      found?.spreads.map((one) => [one?.runs, one?.mean]),
-      [
-        [4, 0.5],
-        [4, 0.25],
-        [1, 1],
-      ],
-    );
+    assertEach(found?.spreads, (one) => [one?.runs, one?.mean], [
+      [4, 0.5],
+      [4, 0.25],
+      [1, 1],
+    ]);
     assert.deepEqual(columns(found?.differences, 'value', 'noise'), { value: [-0.25, 0.5], noise: ['none', 'none'] });
   });
 

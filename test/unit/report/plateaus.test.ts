@@ -4,6 +4,7 @@ import { cells } from '../../../bench/calibrate/comparison.ts';
 import { ofPlateaus } from '../../../bench/calibrate/coverage/memory.ts';
 import { fitGiven, fitPlateaus } from '../../../report/statistics/plateaus.ts';
 import { fitLine } from '../../../report/statistics/statistics.ts';
+import { assertEach } from '../../helpers/columns.ts';
 import { uniforms } from '../../helpers/random-source.ts';
 
 /**
@@ -85,10 +86,7 @@ describe('the interval of a slope', () => {
     assert.ok(line && Math.abs(line.slope - 1e4) < 1e-6 && Math.abs(line.intercept - 5e9) < 1);
     assert.ok(line.high95 !== null && line.high95 - line.slope < 1e-3);
     const flat = fitPlateaus([0, 1, 2].map((x) => ({ x, y: 7 })));
-    assert.deepEqual(
-      [flat?.slope, flat?.low95, flat?.high95].map((value) => Math.abs(Math.round(value ?? 9))),
-      [0, 0, 0],
-    );
+    assertEach([flat?.slope, flat?.low95, flat?.high95], (value) => Math.abs(Math.round(value ?? 9)), [0, 0, 0]);
   });
 
   it('is not known from two points, and finite where points share their x', () => {

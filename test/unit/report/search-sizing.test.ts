@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { sizingOf } from '../../../report/search/sizing.ts';
-import { column, columns } from '../../helpers/columns.ts';
+import { assertEach, column, columns } from '../../helpers/columns.ts';
 import { perfectResult, resultWithPings } from '../../helpers/results.ts';
 
 const MB = 1024 ** 2;
@@ -68,14 +68,11 @@ it('claims nothing of a machine that was not seen, or of figures that are not th
   remote.workers = [{} as never];
   Object.assign(remote.run, { profile: 'remote', target: 'https://staging.example.com' });
   const walls = sizingOf(remote, true, 0.3)?.walls ?? [];
-  assert.deepEqual(
-    walls.map(({ max, assumption }) => [max, /runs elsewhere/.test(assumption)]),
-    [
-      [5000, false],
-      [null, true],
-      [null, true],
-    ],
-  );
+  assertEach(walls, ({ max, assumption }) => [max, /runs elsewhere/.test(assumption)], [
+    [5000, false],
+    [null, true],
+    [null, true],
+  ]);
   const blind = perfectResult();
   blind.absent = { memory: 'no control port', cpu: 'no control port' };
   const sizing = sizingOf(blind, true, 0.3);

@@ -8,6 +8,7 @@ import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { absentSections } from '../../../plugin/result/absent.ts';
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { decodeHistogram } from '../../../protocol/histogram.ts';
+import { assertEach } from '../../helpers/columns.ts';
 import { measurements, sent, snapshot } from '../../helpers/measurements.ts';
 
 /** Two connections whose joins get these answers, and a broadcast of w0 that reaches both. */
@@ -52,10 +53,7 @@ describe('latency across workers', () => {
         crossWorker: 'the server named no worker in its acknowledgement of `join_room` for 1 of 2 connections',
       });
       const { oneWayLocal = '', oneWayCrossWorker = '' } = latency.histograms;
-      assert.deepEqual(
-        [oneWayLocal, oneWayCrossWorker].map((one) => decodeHistogram(one).totalCount),
-        [2, 0],
-      );
+      assertEach([oneWayLocal, oneWayCrossWorker], (one) => decodeHistogram(one).totalCount, [2, 0]);
     });
   }
 });

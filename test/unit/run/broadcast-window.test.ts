@@ -5,7 +5,7 @@ import { otherReceivers } from '../../../plugin/run/receivers/other-receivers.ts
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { FreezeOrder } from '../../../protocol/link/ledger.ts';
 import { BroadcastWindow } from '../../helpers/broadcast-window.ts';
-import { column, columns } from '../../helpers/columns.ts';
+import { assertEach, column, columns } from '../../helpers/columns.ts';
 import { assertNames } from '../../helpers/verdict.ts';
 
 describe('broadcasts', () => {
@@ -140,10 +140,7 @@ describe('broadcasts', () => {
     const measured = await window.measure();
     assert.deepEqual(published, ['capacity:0 by w0', 'capacity:1 by w1', 'capacity:0 by w1', 'capacity:1 by w0']);
     assert.deepEqual(frozen, ['capacity:0', 'capacity:1', 'capacity:0', 'capacity:1']);
-    assert.deepEqual(
-      measured.sent.map((one) => otherReceivers(one, measured)),
-      [5, 5, 5, 5],
-    );
+    assertEach(measured.sent, (one) => otherReceivers(one, measured), [5, 5, 5, 5]);
     assert.ok(window.drainSeconds < 1.5, 'nothing is outstanding');
     assert.deepEqual(window.run.codes, ['PROBE_INCOMPLETE']);
     assertNames(measured.warnings[0]?.message, ['2 of 2']);

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { assembleResult } from '../../../plugin/result/assemble.ts';
 import type { Stage } from '../../../plugin/run/stage.ts';
 import { resultSchema } from '../../../protocol/result/result.ts';
-import { column, columns } from '../../helpers/columns.ts';
+import { assertEach, column, columns } from '../../helpers/columns.ts';
 import { ConductedRun, PAUSE, RAMP } from '../../helpers/conducted-run.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -91,14 +91,11 @@ describe('a whole run', () => {
     };
     await conducted.whole();
     const { plateaus, afterBroadcasts, inServiceAfterBroadcasts } = run.measurements;
-    assert.deepEqual(
-      plateaus.map(({ layers, inService }) => [layers.workerPss, inService?.workerPss]),
-      [
-        [0, 500],
-        [10_000, 10_500],
-        [20_000, 20_500],
-      ],
-    );
+    assertEach(plateaus, ({ layers, inService }) => [layers.workerPss, inService?.workerPss], [
+      [0, 500],
+      [10_000, 10_500],
+      [20_000, 20_500],
+    ]);
     assert.deepEqual([afterBroadcasts, inServiceAfterBroadcasts], [{ workerPss: 20_000 }, { workerPss: 20_500 }]);
   });
 
@@ -211,13 +208,10 @@ describe('phases', () => {
     const conducted = new ConductedRun(t, {}, [RAMP, RAMP, PAUSE, RAMP, PAUSE]);
     await conducted.whole();
     const { ramps } = conducted.run.measurements.cpu;
-    assert.deepEqual(
-      ramps.map(({ seconds, units }) => [Math.round(seconds), units]),
-      [
-        [4, 20],
-        [2, 10],
-      ],
-    );
+    assertEach(ramps, ({ seconds, units }) => [Math.round(seconds), units], [
+      [4, 20],
+      [2, 10],
+    ]);
     for (const { seconds, cpuUs } of ramps) {
       assert.equal(Math.round(cpuUs.worker ?? 0), Math.round(seconds * 1e5), 'a tenth of a core all the time');
     }
@@ -228,10 +222,7 @@ describe('phases', () => {
     await conducted.whole();
     const { ramps } = conducted.run.measurements;
     assert.deepEqual(columns(ramps, 'seconds', 'connections'), { seconds: [4, 2], connections: [20, 10] });
-    assert.deepEqual(
-      ramps.map(({ beganAtUs, endedAtUs }) => Math.round((endedAtUs - beganAtUs) / 1e6)),
-      [4, 2],
-    );
+    assertEach(ramps, ({ beganAtUs, endedAtUs }) => Math.round((endedAtUs - beganAtUs) / 1e6), [4, 2]);
   });
 
   it('count what each ramp added to the connections before it, and keep the highest peak', async (t) => {

@@ -4,6 +4,7 @@ import { generatorFigures } from '../../../plugin/result/generators.ts';
 import type { RunContext } from '../../../plugin/run/context.ts';
 import type { EngineSnapshot } from '../../../plugin/run/link.ts';
 import { noteGenerator, resetGenerator } from '../../../plugin/run/windows/generator-loops.ts';
+import { assertEach } from '../../helpers/columns.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';
 
@@ -44,15 +45,12 @@ test('fleets of several Artillery workers are rows of their own, though each cou
 
 test('so are those of two hosts whose Artillery workers have the same id', async () => {
   const rows = await noted([engine('here', '1', 1, [2]), engine('there', '1', 3, [4])]);
-  assert.deepEqual(
-    rows.map(([part, index, , ms]) => [part, index, ms]),
-    [
-      ['artillery', 0, 1],
-      ['fleet', 0, 2],
-      ['artillery', 1, 3],
-      ['fleet', 1, 4],
-    ],
-  );
+  assertEach(rows, ([part, index, , ms]) => [part, index, ms], [
+    ['artillery', 0, 1],
+    ['fleet', 0, 2],
+    ['artillery', 1, 3],
+    ['fleet', 1, 4],
+  ]);
 });
 
 test('of several ramps the worst of each loop stays, whatever order the engines answer in', async () => {

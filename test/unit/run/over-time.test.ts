@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { overTimeFigures } from '../../../plugin/result/memory/over-time.ts';
 import { Conductor } from '../../../plugin/run/conductor.ts';
-import { columns } from '../../helpers/columns.ts';
+import { assertEach, columns } from '../../helpers/columns.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
@@ -75,10 +75,7 @@ describe('waves', () => {
     assert.ok(!run.asked.slice(length).includes('gc'));
     const found = overTimeFigures(run.measurements);
     assert.equal(found?.collected, false);
-    assert.deepEqual(
-      found?.readings.map(({ bytes }) => bytes.workerHeapUsed),
-      [24e6, 25e6],
-    );
+    assertEach(found?.readings, ({ bytes }) => bytes.workerHeapUsed, [24e6, 25e6]);
   });
 
   it('that do not leave before the next one have no reading, and a warning', async (t) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { mark, Windows, windowSince } from '../../../plugin/run/windows/cpu.ts';
+import { assertEach } from '../../helpers/columns.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
@@ -34,12 +35,9 @@ it('windows have no gap between them, even if the next one ends while the last i
   const windows = new Windows(context, () => units++ * 5);
   void windows.next();
   void windows.next();
-  assert.deepEqual(
-    (await windows.end()).map(({ units, cpuUs }) => [units, cpuUs.worker]),
-    [
-      [5, 9],
-      [5, 90],
-      [5, 900],
-    ],
-  );
+  assertEach(await windows.end(), ({ units, cpuUs }) => [units, cpuUs.worker], [
+    [5, 9],
+    [5, 90],
+    [5, 900],
+  ]);
 });

@@ -6,7 +6,7 @@ import { runSeries } from '../../../plugin/series/series.ts';
 import type { Levels, Plan } from '../../../protocol/documents/study.ts';
 import { studyDocument } from '../../../report/study/document.ts';
 import { labelOf } from '../../../report/study/summarize.ts';
-import { column } from '../../helpers/columns.ts';
+import { assertEach, column } from '../../helpers/columns.ts';
 import { fakeArtillery } from '../../helpers/fake-artillery.ts';
 
 const PLAN: Plan = {
@@ -87,17 +87,11 @@ describe('the runs of a plan', () => {
     write('refuses.json', false);
     const resumed = await run();
     const later = resumed.runs.slice(6);
-    assert.deepEqual(
-      later.map(({ number, levels, exitCode }) => [number, levels.RATE, exitCode]),
-      [
-        [7, 30, 0],
-        [8, 30, 0],
-      ],
-    );
-    assert.deepEqual(
-      resumed.combinations.map(({ usable: count }) => count),
-      [2, 2, 2],
-    );
+    assertEach(later, ({ number, levels, exitCode }) => [number, levels.RATE, exitCode], [
+      [7, 30, 0],
+      [8, 30, 0],
+    ]);
+    assertEach(resumed.combinations, ({ usable: count }) => count, [2, 2, 2]);
     assert.equal(exitCodeOf(resumed.runs), 0);
     assert.equal((await run()).runs.length, 8);
   });
@@ -155,17 +149,11 @@ describe('runs that others disturbed', () => {
   it('are made twice at most, and the one that was disturbed least counts', async (t) => {
     const { document } = await begin(t, 'leave(disturb(run % 2 === 1 ? 0.3 : 0.6));');
     assert.equal(document.runs.length, 8);
-    assert.deepEqual(
-      document.runs.map(({ problem }) => problem === null),
-      [true, false, true, false, true, false, true, false],
-    );
-    assert.deepEqual(
-      document.combinations.map(({ usable, figures }) => [usable, figures['connections.failed']?.max]),
-      [
-        [2, 30],
-        [2, 30],
-      ],
-    );
+    assertEach(document.runs, ({ problem }) => problem === null, [true, false, true, false, true, false, true, false]);
+    assertEach(document.combinations, ({ usable, figures }) => [usable, figures['connections.failed']?.max], [
+      [2, 30],
+      [2, 30],
+    ]);
   });
 
   it('end with the first whole block that is enough', async (t) => {

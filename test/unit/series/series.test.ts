@@ -8,7 +8,7 @@ import { type MadeRun, type Next, runSeries, type Series } from '../../../plugin
 import { seriesRunSchema } from '../../../protocol/documents/series.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { processRef } from '../../../server/stack/state/processes.ts';
-import { column, columns } from '../../helpers/columns.ts';
+import { assertEach, column, columns } from '../../helpers/columns.ts';
 import { fakeArtillery } from '../../helpers/fake-artillery.ts';
 import { eventually } from '../../helpers/poll.ts';
 
@@ -95,10 +95,7 @@ it('records every run that was started, with how it ended, in a document that it
     problem: [null, 'PORT_UNAVAILABLE: by another (exit code 2)', 'no result (exit code 11)', 'INVALID: WRONG_COPIES'],
   });
   assert.equal(document.end, 'done');
-  assert.deepEqual(
-    runs.map(({ result }) => result !== undefined),
-    [true, false, false, true],
-  );
+  assertEach(runs, ({ result }) => result !== undefined, [true, false, false, true]);
   assert.ok(existsSync(join(folder, document.runs[0]?.result ?? '')));
   assert.match(read('logs/1.log'), /^arguments run --quiet a\.yml$/m);
   // Whoever looks on sees at once how to help a run that was refused.

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Guard } from '../../../server/guard.ts';
+import { assertEach } from '../../helpers/columns.ts';
 
 it('a fault ends in the guard, whenever it comes, and is counted; the log gets one line a minute', async (t) => {
   const lines = t.mock.method(console, 'error', () => {}).mock;
@@ -21,10 +22,7 @@ it('a fault ends in the guard, whenever it comes, and is counted; the log gets o
   for (const fault of faults) guard.wrap('an event', fault)();
   await new Promise(setImmediate);
   assert.deepEqual(counted, Array(faults.length).fill('an event'));
-  assert.deepEqual(
-    lines.calls.map(({ arguments: [line] }) => line),
-    ['socketio-capacity: an event: two lines \\u{1b}[2J'],
-  );
+  assertEach(lines.calls, ({ arguments: [line] }) => line, ['socketio-capacity: an event: two lines \\u{1b}[2J']);
   t.mock.method(performance, 'now', () => 1e9);
   guard.complain('a minute later');
   assert.equal(lines.callCount(), 2);

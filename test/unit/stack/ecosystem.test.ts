@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { execa } from 'execa';
+import { assertEach } from '../../helpers/columns.ts';
 
 const CONFIG = join(import.meta.dirname, '../../../ecosystem.config.js');
 
@@ -31,13 +32,10 @@ test('one app per worker, each with its ports', async () => {
     STACK_NODE: '/another/node',
     STACK_LOG_DIR: '/logs',
   });
-  assert.deepEqual(
-    list.map(({ name, env }) => [name, env.CAPACITY_WORKER, env.CAPACITY_PORT, env.CAPACITY_CONTROL_PORT]),
-    [
-      ['w0', 'w0', '4001', '5001'],
-      ['w1', 'w1', '4002', '5002'],
-    ],
-  );
+  assertEach(list, ({ name, env }) => [name, env.CAPACITY_WORKER, env.CAPACITY_PORT, env.CAPACITY_CONTROL_PORT], [
+    ['w0', 'w0', '4001', '5001'],
+    ['w1', 'w1', '4002', '5002'],
+  ]);
   for (const { cwd, script, interpreter, exec_mode, env } of list) {
     assert.ok(existsSync(join(cwd, script)));
     assert.equal(interpreter, '/another/node');

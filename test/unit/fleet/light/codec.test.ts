@@ -1,6 +1,5 @@
-/** Socket.IO with another parser: nothing of its messages is read in place. */
-import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { assertEach } from '../../../helpers/columns.ts';
 import { BINARY, fakeConnection, OPEN_PACKET, serverFrame, text } from '../../../helpers/fake-wire.ts';
 import { jsonCodec } from '../../../helpers/json-codec.ts';
 import { RecordingSink } from '../../../helpers/recording-sink.ts';
@@ -13,9 +12,6 @@ for (const [what, frame] of [
     const { sink, upgrade, feed } = fakeConnection(['/'], {}, new RecordingSink(), jsonCodec);
     const accepted = jsonCodec.encode({ type: 0, nsp: '/', data: { sid: 's' } })[0] as Uint8Array;
     feed(Buffer.concat([upgrade, text(OPEN_PACKET), serverFrame(BINARY, accepted), frame]));
-    assert.deepEqual(
-      sink.reports.map((report) => (report.on === 'closed' ? report.reason : report.on)),
-      ['open', 'parse error'],
-    );
+    assertEach(sink.reports, (report) => (report.on === 'closed' ? report.reason : report.on), ['open', 'parse error']);
   });
 }

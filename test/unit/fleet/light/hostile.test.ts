@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { deflateRawSync } from 'node:zlib';
 import { BUFFERED_BYTES } from '../../../../plugin/fleet/light/buffer-budget.ts';
 import { MAX_UNSENT_BYTES } from '../../../../plugin/fleet/light/sockets/wire.ts';
-import { column } from '../../../helpers/columns.ts';
+import { assertEach, column } from '../../../helpers/columns.ts';
 import {
   BINARY,
   CONNECT_PACKET,
@@ -32,10 +32,7 @@ test('handshakes and answers that cannot be converted', () => {
     const maxPayloadBytes = cause === 'message_too_large' ? 100 : 1e6;
     const { sink, upgrade, feed, wire } = fakeConnection(['/'], { maxPayloadBytes });
     feed(Buffer.concat([upgrade, ...frames]));
-    assert.deepEqual(
-      sink.reports.map((report) => report.on === 'failed' && report.cause),
-      [cause],
-    );
+    assertEach(sink.reports, (report) => report.on === 'failed' && report.cause, [cause]);
     assert.equal(wire.state, 'destroyed');
   }
 });

@@ -7,6 +7,7 @@ import {
   type EngineIoPacket,
   encodePayload,
 } from '../../../../plugin/fleet/light/polling/payload.ts';
+import { assertEach } from '../../../helpers/columns.ts';
 
 function decoded(payload: string, stopAfter = Number.POSITIVE_INFINITY): EngineIoPacket[] {
   const packets: EngineIoPacket[] = [];
@@ -34,10 +35,7 @@ test('as many packets fit into a request as the server allows, and at least one'
   assert.equal(countFitting(four, 0), 4);
   assert.equal(countFitting(four, 1), 1);
   // 1 + 4, then 2 + 4 for each further one; three bytes count as 3.99, rounded up.
-  assert.deepEqual(
-    [10, 11, 16, 17, 19, 20].map((max) => countFitting(four, max)),
-    [1, 2, 2, 3, 3, 4],
-  );
+  assertEach([10, 11, 16, 17, 19, 20], (max) => countFitting(four, max), [1, 2, 2, 3, 3, 4]);
   assert.equal(countFitting([], 5), 0);
 });
 

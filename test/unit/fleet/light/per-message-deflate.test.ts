@@ -7,6 +7,7 @@ import { type DeflateGrant, readGrant } from '../../../../plugin/fleet/light/def
 import { PerMessageDeflate } from '../../../../plugin/fleet/light/deflate/per-message-deflate.ts';
 import { ProtocolError } from '../../../../plugin/fleet/light/protocol-error.ts';
 import { encodeMessage, FrameDecoder } from '../../../../plugin/fleet/light/websocket/frames.ts';
+import { assertEach } from '../../../helpers/columns.ts';
 import { BINARY, PING, serverFrame, TEXT } from '../../../helpers/fake-wire.ts';
 import { randomSource } from '../../../helpers/random-source.ts';
 
@@ -141,10 +142,7 @@ test('an end of the compressed stream inside the message, as RFC 7692 allows', (
   const hello = Buffer.from('f348cdc9c9070000', 'hex');
   feed(serverFrame(RSV1 | TEXT, hello));
   feed(serverFrame(RSV1 | TEXT, hello));
-  assert.deepEqual(
-    messages.map(({ payload }) => String(payload)),
-    ['Hello', 'Hello'],
-  );
+  assertEach(messages, ({ payload }) => String(payload), ['Hello', 'Hello']);
   assert.throws(() => feed(serverFrame(RSV1 | TEXT, Buffer.concat([hello, hello]))), ProtocolError);
 });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LightClients } from '../../../../plugin/fleet/light/clients.ts';
 import type { SocketIoConnection } from '../../../../plugin/fleet/light/socket-io/socket-io.ts';
-import { column } from '../../../helpers/columns.ts';
+import { assertEach, column } from '../../../helpers/columns.ts';
 import {
   BINARY,
   CLOSE,
@@ -48,10 +48,7 @@ test('what stops an attempt is named by the layer that broke', () => {
   for (const [cause, frames] of cases) {
     const { sink, wire, upgrade, feed } = fakeConnection();
     feed(Buffer.concat([upgrade, ...frames]));
-    assert.deepEqual(
-      sink.reports.map((report) => report.on === 'failed' && report.cause),
-      [cause],
-    );
+    assertEach(sink.reports, (report) => report.on === 'failed' && report.cause, [cause]);
     assert.equal(wire.state, 'destroyed');
   }
 });
@@ -81,10 +78,7 @@ test('a TCP connection that is not answered', () => {
   connection.connect('/');
   connection.onDeadline();
   connection.onWireClosed();
-  assert.deepEqual(
-    sink.reports.map((report) => report.on === 'failed' && report.cause),
-    ['timeout_tcp'],
-  );
+  assertEach(sink.reports, (report) => report.on === 'failed' && report.cause, ['timeout_tcp']);
 });
 
 test('a refused or overdue second namespace leaves the first one alone', () => {
@@ -97,14 +91,11 @@ test('a refused or overdue second namespace leaves the first one alone', () => {
   connection.connect('/c');
   feed(text('40/c,{"sid":"s"}'));
   assert.equal(connection.deadlineMs, 0);
-  assert.deepEqual(
-    sink.reports.map((report) => [report.on, 'namespace' in report && report.namespace]),
-    [
-      ['refused', '/a'],
-      ['refused', '/b'],
-      ['open', '/c'],
-    ],
-  );
+  assertEach(sink.reports, (report) => [report.on, 'namespace' in report && report.namespace], [
+    ['refused', '/a'],
+    ['refused', '/b'],
+    ['open', '/c'],
+  ]);
   assert.equal(wire.state, 'open');
 });
 
@@ -143,10 +134,7 @@ test('close() disconnects every namespace and waits for the server', () => {
   connection.close();
   connection.close();
   feed(text('42["too late"]'));
-  assert.deepEqual(
-    clientFrames(sent).map(({ payload }) => String(payload)),
-    ['41', '41/a,', ''],
-  );
+  assertEach(clientFrames(sent), ({ payload }) => String(payload), ['41', '41/a,', '']);
   assert.equal(wire.state, 'open');
   feed(serverFrame(CLOSE, ''));
   assert.equal(wire.state, 'ended');
@@ -201,10 +189,7 @@ test('text that is not UTF-8 ends the connection; the character that stands for 
   connection.interest = new Set(['wanted']);
   feed(text('42["wanted","\ufffd ü"]'));
   feed(serverFrame(TEXT, Buffer.concat([Buffer.from('42["wanted","'), Buffer.of(0xff), Buffer.from('"]')])));
-  assert.deepEqual(
-    sink.reports.map((report) => (report.on === 'event' ? report.args : report.on)),
-    [['\ufffd ü'], 'closed'],
-  );
+  assertEach(sink.reports, (report) => (report.on === 'event' ? report.args : report.on), [['\ufffd ü'], 'closed']);
 });
 
 test('events and acknowledgements are sent as Socket.IO packets', () => {
