@@ -78,11 +78,16 @@ describe('what else differs', () => {
     ]);
   });
 
-  it('is none of hosts where only one brings the load', () => {
-    assert.deepEqual(
-      differing(({ generators }) => generators.push(generatorHost('a', { share: 1 }))),
-      [],
-    );
+  it('is the shares of several hosts, and not which host has which, nor a host that brings all of the load', () => {
+    const withHosts = (...shares: number[]) =>
+      run(({ generators }) =>
+        generators.push(...shares.map((share, index) => generatorHost(`load-${index}`, { share }))),
+      );
+    const differences = (a: Result, b: Result) => column(compare([setOf(a), setOf(b)]).mismatches, 'name');
+    assert.deepEqual(differences(run(), withHosts(1)), []);
+    assert.deepEqual(differences(withHosts(0.6, 0.4), withHosts(0.4, 0.6)), []);
+    for (const before of [run(), withHosts(0.6, 0.4)])
+      assert.deepEqual(differences(before, withHosts(0.5, 0.5)), ['shares of the generator hosts']);
   });
 
   it('ignores a set without results', () => {
