@@ -3,6 +3,7 @@ import { failureOf } from '../../protocol/codes/failure-codes.ts';
 import { definitionOf } from '../../protocol/codes/verdict-reasons.ts';
 import type { Blame } from '../../protocol/documents/search.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { fullProcess } from '../figures/limits.ts';
 import { sharesMachine } from '../figures/place.ts';
 import { counted } from '../text/format.ts';
 import type { Behind } from './keeping-up.ts';
@@ -53,8 +54,10 @@ export function couldCause({ code, blame }: Blamed, broken: Broken, result: Resu
   if (broken === 'connections' && refusals.length > 0 && refusals.every((cause) => REFUSAL.test(cause))) return false;
   const definition = definitionOf(code);
   const onlyDelays = definition?.invalidates.every((answer) => answer !== 'run' && answer !== 'connections') ?? false;
-  if (broken === 'time' || !onlyDelays || longestDelayMs(result) >= shortestTimeoutMs(result) * MIN_TIMEOUT_SHARE)
-    return true;
+  if (broken === 'time' || !onlyDelays) return true;
+  // It takes no more connections, however fast both sides are.
+  if (broken === 'connections' && fullProcess(result) !== undefined) return false;
+  if (longestDelayMs(result) >= shortestTimeoutMs(result) * MIN_TIMEOUT_SHARE) return true;
   // How late the generator itself was is known.
   if (code === 'GENERATOR_LATE') return false;
   const causes = [...refusals, ...Object.keys(lost)];

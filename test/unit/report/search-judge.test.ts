@@ -83,6 +83,10 @@ const gone = withReasons(['DEPLOYMENT_CHANGED'], ({ connections }) => (connectio
 const refusedBelow = withReasons(['LIMIT_REACHED'], failing('http_503'));
 const timedOut = withReasons(['CONNECTIONS_FAILED'], failing('timeout_open'));
 const missing = withReasons(['TARGET_NOT_REACHED']);
+const full = withReasons(['CONNECTIONS_FAILED', 'MACHINE_SATURATED'], (result) => {
+  failing('timeout_open')(result);
+  Object.assign(result.environment.limits, { serverOpenFiles: 300, serverOpenFilesLimit: 300 });
+});
 const own = (cause: string, ...codes: ReasonCode[]) => withReasons(['CONNECTIONS_FAILED', ...codes], failing(cause));
 
 const CASES: Record<string, Case> = {
@@ -142,6 +146,7 @@ const CASES: Record<string, Case> = {
     /^7 connections failed$/,
   ],
   'resets on a busy machine': [DEFAULT, own('ECONNRESET', 'MACHINE_SATURATED'), 'breaks', 'deployment'],
+  'time-outs of a server that may open no more files': [DEFAULT, full, 'breaks', 'deployment'],
   'time-outs on a busy machine': [DEFAULT, own('timeout_open', 'MACHINE_SATURATED'), 'cannotTell', 'machine'],
   'drops while a loop was a little late': [
     DEFAULT,
