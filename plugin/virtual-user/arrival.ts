@@ -90,9 +90,9 @@ function connectOf({ connect, namespace, timeout }: Fields): Fields {
   return { connect, ...(namespace !== undefined && { namespace }), ...(timeout !== undefined && { timeout }) };
 }
 
-function namespaceOf({ namespace, connect }: Fields): string | undefined {
-  const named = typeof connect === 'object' ? (connect as Fields | null)?.namespace : connect;
-  return [namespace, named].find((one) => typeof one === 'string') as string | undefined;
+function namespaceOf({ namespace, connect, waitFor }: Fields): string | undefined {
+  const inside = [connect, waitFor].map((one) => (typeof one === 'object' ? (one as Fields | null)?.namespace : one));
+  return [namespace, ...inside].find((one) => typeof one === 'string') as string | undefined;
 }
 
 /** It keeps the virtual user, or ends its connection. */

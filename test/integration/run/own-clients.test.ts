@@ -149,6 +149,7 @@ test('publishers and the listener of the trial log in, join and use the namespac
       socket.on('enter', (room, answer: Answer) => {
         void socket.join(room);
         answer('welcome');
+        socket.emit('ready');
       });
       socket.on('say', (message, answer: Answer) => {
         said.push(message);
@@ -160,21 +161,24 @@ test('publishers and the listener of the trial log in, join and use the namespac
   const flow = [
     { connect: { namespace: '/chat', auth: { token: '{{ token }}' } } },
     { emit: ['enter', 'lobby'], namespace: '/chat', acknowledge: true },
+    { waitFor: { event: 'ready', namespace: '/chat' } },
     HOLD,
   ];
-  const { clients, settings } = await clientsOf(t, url, { flow }, CSV, { delivery: { ...DELIVERY, join: 'enter' } });
-  const delivery = settings.delivery as NonNullable<Settings['delivery']>;
-  const publishers = await Publishers.connect(clients, delivery.publish as never, 'run', signal);
-  t.after(() => publishers.close());
-  assert.equal(await tryDelivery(clients.nextReceiver(), delivery, publishers, signal), undefined);
-  const failed: string[] = [];
-  await publishers.publish(
-    () => {},
-    (_seq, { message }) => failed.push(message),
-    signal,
-  );
-  assert.deepEqual([failed, elsewhere], [[], []]);
-  assert.ok(said.length >= 2);
+  for (const join of ['enter', undefined]) {
+    const { clients, settings } = await clientsOf(t, url, { flow }, CSV, { delivery: { ...DELIVERY, join } });
+    const delivery = settings.delivery as NonNullable<Settings['delivery']>;
+    const publishers = await Publishers.connect(clients, delivery.publish as never, 'run', signal);
+    t.after(() => publishers.close());
+    assert.equal(await tryDelivery(clients.nextReceiver(), delivery, publishers, signal), undefined);
+    const failed: string[] = [];
+    await publishers.publish(
+      () => {},
+      (_seq, { message }) => failed.push(message),
+      signal,
+    );
+    assert.deepEqual([failed, elsewhere], [[], []]);
+    assert.ok(said.splice(0).length >= 2);
+  }
 });
 
 test('an acknowledgement is asked for where the flow does, or does not know the event', async (t) => {
