@@ -81,7 +81,7 @@ export function addInit(program: Command): void {
     )
     .option(
       '--publish <json>',
-      'what they emit so that such a server sends to everybody; "$id" stands for an id of the run',
+      'what they emit so that such a server sends to everybody; "$id" stands for an id of the run, "$room" for one user or room to send to instead',
     )
     .option('--listen <seconds>', 'how long to watch what such a server sends; 0: do not connect (default: 3)')
     .option('--out <file>', 'the file to write', 'capacity.yml')
@@ -111,10 +111,10 @@ async function init({ out, force, json, ...given }: Options): Promise<void> {
   const isInteractive = process.stdin.isTTY && process.stdout.isTTY && !json;
   const { listen: seconds, ...starter } = starterOf(isInteractive ? await ask(given) : given);
   const say = json ? console.error : console.log;
+  if (!starter.controlUrl) starter.processes = await listeningProcesses(starter.url);
   if (!starter.controlUrl && seconds > 0) {
     say(`Connecting to ${starter.url}, to see what it sends in ${seconds} s …`);
     Object.assign(starter, await lookAt(starter, seconds));
-    starter.processes = await listeningProcesses(starter.url);
     if (!starter.delivery && !isInteractive) requireAnEvent(starter);
     say(starter.finding);
   }
@@ -203,7 +203,7 @@ const QUESTIONS: Question[] = [
   },
   {
     option: 'publish',
-    text: 'What makes it send to everybody, as ["say", {"id": "$id"}] (empty: it sends by itself)',
+    text: 'What makes it send to everybody, as ["say", {"id": "$id"}], or to one user, as ["say", {"id": "$id", "to": "$room"}] (empty: it sends by itself)',
     if: isOther,
   },
 ];

@@ -17,14 +17,17 @@ import { type EngineOptions, parseEngineOptions } from '../../script/options/eng
 import { readScenarios } from '../../script/scenarios.ts';
 import { ENGINE } from '../../script/script.ts';
 import { STEPS } from '../../virtual-user/steps/index.ts';
+import { ownRoom, type Told, toldTo } from './own-room.ts';
 import type { Starter } from './starter-scenario.ts';
 
 interface Listening {
   heard: Heard;
   /** What a client emitted, and the arguments of the acknowledgement. */
   acknowledged: Message[];
-  /** Undefined if the publisher sends no ids, or there is none. */
-  publishedIds: Set<string> | undefined;
+  /** The room that each id was sent to; undefined if the publisher sends no ids, or there is none. */
+  published: Map<string, string> | undefined;
+  /** What was tried as a room; undefined if no broadcast goes to one. */
+  told: Told[] | undefined;
 }
 
 /** Enough to see that ids differ. */
@@ -38,24 +41,33 @@ const MAX_EXAMPLE_LENGTH = 200;
  * @throws CapacityError TARGET_UNREACHABLE
  */
 export async function lookAt({ url, flow, publish }: Starter, seconds: number) {
-  const { heard, acknowledged, publishedIds } = await listen(url, { flow, publish }, seconds);
-  const [usable, others] = heard.map((messages) => messages.filter(({ event }) => !isTemplate(event)));
-  const found = findPaths([usable ?? [], others ?? []], publishedIds);
-  const delivery = isTemplate([found?.id, found?.sentAt]) ? undefined : found;
+  const { heard, acknowledged, published, told } = await listen(url, { flow, publish }, seconds);
+  const [usable = [], others = []] = heard.map((messages) => messages.filter(({ event }) => !isTemplate(event)));
+  // What goes to the room of one is nothing that the other gets.
+  const found = findPaths([usable, told ? usable : others], published && new Set(published.keys()));
+  const counted = usable.filter(({ event }) => event === found?.event);
+  const own = told && ownRoom(counted, published ?? new Map(), told, namespaceOf(flow));
+  const delivery = isTemplate([found?.id, found?.sentAt]) || (told && !own) ? undefined : found;
   const answers = acknowledged.map(
     ({ event, args }) => `It acknowledged ${JSON.stringify(event)} with ${said(args)}. `,
   );
-  const finding = `${[...new Set(answers)].join('')}${findingOf(heard[0], delivery, publishedIds !== undefined)}`;
-  const isLeftOut = delivery !== found || usable?.length !== heard[0].length;
+  const missing = told
+    ? 'No event has an id that was sent to a room of which the server had told one client alone.'
+    : published
+      ? 'No event has the id that was published.'
+      : 'No event came at least twice, to two connections, with an id of its own each time.';
+  const finding = `${[...new Set(answers)].join('')}${findingOf(heard[0], delivery, missing)}`;
+  const isLeftOut = isTemplate([found?.id, found?.sentAt]) || usable?.length !== heard[0].length;
   const why = isLeftOut ? ' Names with “{{” cannot be used: Artillery would fill them in.' : '';
   // A handler that calls back without being asked for it throws; of one that does not, an acknowledgement never comes.
   const answered = new Set(acknowledged.map(({ event }) => event));
   const asking = flow.map((step) => (answered.has(eventOf(step) ?? '') ? { ...step, acknowledge: true } : step));
-  return { flow: asking, delivery, finding: printable(finding + why, MAX_FINDING_LENGTH) };
+  if (own) asking.push(own.step);
+  return { flow: asking, delivery, audience: own?.place, finding: printable(finding + why, MAX_FINDING_LENGTH) };
 }
 
 /** What was found, in words. */
-function findingOf(messages: Message[], delivery: Paths | undefined, gaveIds: boolean): string {
+function findingOf(messages: Message[], delivery: Paths | undefined, missing: string): string {
   const counts = Map.groupBy(messages, ({ event }) => event);
   const events = [...counts].slice(0, 10).map(([event, [first, ...others]]) => {
     // What comes once can be the answer to a login.
@@ -63,12 +75,7 @@ function findingOf(messages: Message[], delivery: Paths | undefined, gaveIds: bo
     return `${JSON.stringify(event)} (${others.length + 1})${once}`;
   });
   const got = events.length > 0 ? `The server sent ${events.join(', ')}.` : 'The server sent no event.';
-  if (!delivery) {
-    const missing = gaveIds
-      ? 'No event has the id that was published.'
-      : 'No event came at least twice, to two connections, with an id of its own each time.';
-    return events.length > 0 ? `${got} ${missing}` : got;
-  }
+  if (!delivery) return events.length > 0 ? `${got} ${missing}` : got;
   const { event, id, sentAt, unusableTime } = delivery;
   const time = sentAt
     ? `the time at ${formatJsonPath(sentAt)}`
@@ -80,6 +87,12 @@ function findingOf(messages: Message[], delivery: Paths | undefined, gaveIds: bo
 
 function said(values: unknown[]): string {
   return JSON.stringify(values).slice(0, MAX_EXAMPLE_LENGTH);
+}
+
+/** That the flow opens. */
+function namespaceOf(flow: Starter['flow']): string | undefined {
+  const { connect } = flow.find((step) => 'connect' in step) ?? {};
+  return (connect as { namespace?: string } | undefined)?.namespace;
 }
 
 function eventOf({ emit }: Starter['flow'][number]): string | undefined {
@@ -128,22 +141,27 @@ async function listen(
   try {
     const heard = [await open(), await open()] as const;
     const ended = pause(seconds * 1000, signal);
-    let publishedIds: Set<string> | undefined;
+    let published: Map<string, string> | undefined;
+    let told: Told[] | undefined;
     if (publish) {
-      const every = seconds / (PUBLISHED + 1);
-      const options = { emit: publish, every, count: PUBLISHED, users: 1 };
+      const options = { emit: publish, every: 0, count: 0, users: 1 };
       const publishers = await Publishers.connect(clients, options, `init-${randomUUID()}`, signal);
       opened.push(publishers);
-      if (publishers.givesIds) publishedIds = new Set();
+      if (publishers.givesIds) published = new Map();
+      if (publishers.givesRooms) told = toldTo(heard);
+      options.count = Math.max(PUBLISHED, told?.length ?? 0);
+      options.every = seconds / (options.count + 1);
+      const rooms = told?.map(({ room }) => room);
       await publishers.publish(
-        ({ id }) => publishedIds?.add(id),
+        ({ id, room }) => published?.set(id, room),
         () => {},
         signal,
+        rooms,
       );
     }
     await ended;
     if (ending !== undefined) throw new Refused(url, `it ended the connection: ${ending}`);
-    return { heard, acknowledged, publishedIds };
+    return { heard, acknowledged, published, told };
   } catch (error) {
     if (!(error instanceof CapacityError) || error.code !== 'TARGET_UNREACHABLE') throw error;
     const words = last ? `. It sent ${printable(said([last.event, ...last.args]), MAX_FINDING_LENGTH)}` : '';

@@ -109,7 +109,12 @@ function timeOf(messages: Message[], id: JsonPath): Pick<Paths, 'sentAt' | 'unus
 
 /** @returns where one of the ids stands */
 export function findId(args: unknown[], ids: ReadonlySet<string>): JsonPath | undefined {
-  return leavesOf(args).find((path) => ids.has(idOf(valueAt(args, path)) ?? ''));
+  return leavesOf(args).find((path) => ids.has(idAt(args, path) ?? ''));
+}
+
+/** @returns undefined if what stands there cannot be an id */
+export function idAt(args: unknown, path: JsonPath): string | undefined {
+  return idOf(valueAt(args, path));
 }
 
 /** Where a list inside an argument has an entry, others may have as well. */
@@ -118,7 +123,7 @@ function withAllOf(path: JsonPath): JsonPath[] {
 }
 
 /** @returns the paths of all strings and numbers, those of the first levels first */
-function leavesOf(args: unknown): JsonPath[] {
+export function leavesOf(args: unknown): JsonPath[] {
   const leaves: JsonPath[] = [];
   let level: [JsonPath, unknown][] = [[[], args]];
   for (let depth = 0; depth <= MAX_DEPTH && leaves.length < MAX_LEAVES; depth++) {

@@ -32,7 +32,7 @@ const roomsOfClient = z
 export const deliverySchema = z.strictObject({
   event: z.string().min(1).describe('event of the server whose copies are counted'),
   id: jsonPath.describe(
-    'path of the id of a broadcast (text or number), such as `$.0.id`; `$.0.*.id`: several in one event',
+    'path of the id of a broadcast (text or number), such as `$.0.id`; `$.0.*.id`: several in one event (so a key `*` cannot be named alone)',
   ),
   sentAt: jsonPath.optional().describe('path of the time at which the server sent it'),
   bytes: z.number().int().positive().optional().describe('bytes of the event’s JSON, if all copies have the same'),

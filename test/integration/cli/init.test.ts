@@ -86,6 +86,37 @@ it('finds where a chat puts the id that was published, also if it does not send 
   assert.deepEqual(settings?.delivery?.publish?.emit, { event: 'say', args: [{ key: '$id', text: 'hello' }] });
 });
 
+it('finds the room of each user, in what the server tells it, and learns it in the flow', async (t) => {
+  const messenger = (io: Server) => {
+    const chat = io.of('/chat');
+    let count = 0;
+    chat.on('connection', (socket) => {
+      const user = { id: `u-${++count}`, name: 'ann' };
+      socket.join(user.id);
+      socket.emit('session', { version: 7, user });
+      socket.broadcast.emit('came', user);
+      socket.on('say', ({ to, text }) => chat.to(to).to(user.id).emit('said', { text, from: user.id, to }));
+    });
+  };
+  const publish = ['say', { text: '$id', to: '$room' }];
+  const args = ['--namespace', '/chat', '--publish', JSON.stringify(publish)];
+  const { code, stdout, stderr, flow, settings } = await init(t, messenger, ...args);
+  assert.equal(code, 0, stderr + stdout);
+  assert.deepEqual(flow, [
+    { connect: { namespace: '/chat' } },
+    { waitFor: { event: 'session', namespace: '/chat', capture: { json: '$.0.user.id', as: 'room' } } },
+    { hold: true },
+  ]);
+  const { event, id, audience } = settings?.delivery ?? {};
+  assert.deepEqual([event, id, audience], ['said', ['0', 'text'], { event: ['0', 'to'], client: 'room' }]);
+  // Where nobody is told a room of its own, none is made up.
+  const untold = (io: Server) => io.on('connection', (socket) => socket.on('say', ({ text }) => io.emit('said', text)));
+  const other = await init(t, untold, '--publish', JSON.stringify(publish));
+  assert.equal(other.code, 0, other.stderr);
+  assert.match(other.stdout, /a room of which the server had told one client alone/);
+  assert.deepEqual([other.flow, other.settings?.delivery], [[{ connect: true }, { hold: true }], undefined]);
+});
+
 it('never writes a name of the server as a template', async (t) => {
   const secret = '{{ $env.HOME }}';
   for (const [event, key] of [

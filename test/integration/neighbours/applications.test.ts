@@ -20,8 +20,6 @@ import { tempStateDir } from '../../helpers/stack.ts';
 interface Application {
   /** Its options beside the URL. */
   init: string[];
-  /** What people have to change in the file, as text. */
-  change?(script: string): string;
   event: string;
   /** Where the id is in its first argument. */
   id: string;
@@ -83,11 +81,10 @@ const DONE: Record<keyof typeof APPLICATIONS, Application> = {
   private: {
     // Its users are told who they are, and only one of them gets a message. All hear of each that comes.
     connections: CONNECTIONS / 4,
-    init: ['--auth', '{"username": "{{ $uuid }}"}', '--listen', '0'],
-    change: (script) =>
-      script
-        .replace(/hold: 10\n/, (hold) => `${hold}      delivery: ${JSON.stringify(PRIVATE)}\n${WORKERS}`)
-        .replace(/\n.*\n {6}- hold: true/, (hold) => `\n      - ${JSON.stringify(SESSION)}${hold}`),
+    init: [
+      ...['--auth', '{"username": "{{ $uuid }}"}'],
+      ...['--publish', '["private message", {"content": "$id", "to": "$room"}]'],
+    ],
     event: 'private message',
     id: 'content',
     enter: async (url) => open(url, { auth: { username: 'ada' } }),
@@ -126,13 +123,6 @@ const DONE: Record<keyof typeof APPLICATIONS, Application> = {
   workers: CHAT,
 };
 
-const WORKERS = '      workers: { match: "private[.]mjs" }\n';
-const SESSION = { waitFor: { event: 'session', capture: { json: '$.userID', as: 'userID' } } };
-const PRIVATE = {
-  ...{ event: 'private message', id: '$.0.content', audience: { event: '$.0.to', client: 'userID' } },
-  publish: { emit: ['private message', { content: '$id', to: '$room' }], every: EVERY, count: BROADCASTS },
-};
-
 /** @returns what `init` has written */
 async function initiated(directory: string, options: string[]): Promise<string> {
   const out = join(directory, 'capacity.yml');
@@ -146,14 +136,14 @@ const skip = process.env.CAPACITY_NEIGHBOURS === undefined && 'CAPACITY_NEIGHBOU
 describe('applications', { concurrency: 1, skip }, () => {
   for (const [key, neighbour] of Object.entries(APPLICATIONS)) {
     const application: Application = DONE[key as keyof typeof APPLICATIONS];
-    const { init, change = (script) => script, event, id, enter, connections: target = CONNECTIONS } = application;
+    const { init, event, id, enter, connections: target = CONNECTIONS } = application;
     it(neighbour.name, { skip: whyNot(neighbour) }, async (t) => {
       const redis = await startRedis();
       t.after(() => redis.close());
       const url = await startNeighbour(t, neighbour, { REDIS_URL: redis.url });
       const begunAt = Date.now();
       const options = ['--url', url, '--connections', `${target}`, ...init];
-      const script = change(await initiated(dirname(tempStateDir(t)), options));
+      const script = await initiated(dirname(tempStateDir(t)), options);
 
       const listener = await enter(url);
       t.after(() => listener.disconnect());
