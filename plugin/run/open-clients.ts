@@ -72,7 +72,7 @@ export async function openDelivery(
 ): Promise<Publishers | undefined> {
   const { event, id, publish, audience } = delivery;
   const options = publish && { ...publish, hasRooms: audience !== undefined };
-  const publishers = options && clients && (await Publishers.connect(clients, options, measurements.id, signal));
+  const publishers = options && clients && (await Publishers.connect(clients, options, signal));
   if (publishers) closers.add(() => publishers.close());
   const givesIds = publishers?.givesIds ?? false;
   measurements.ownEvent = newOwnEvent(event, formatJsonPath(id), publish ? 'run' : 'server', givesIds);

@@ -46,7 +46,6 @@ export async function measureOwn({ url, delivery: option, options = {}, client =
   const drain = { quiet: 0.2, deadline: 1.5 };
   const run = new FakeRun({ drain, ...options, delivery: option }, { target: url });
   const { context, measurements } = run;
-  measurements.id = 'run';
   const delivery = context.config.delivery as Delivery;
   const { event, id, join, publish } = delivery;
   const settings = fleetSettings(url, client);
@@ -61,7 +60,6 @@ export async function measureOwn({ url, delivery: option, options = {}, client =
       publishers = await Publishers.connect(
         clients,
         { ...publish, hasRooms: delivery.audience !== undefined },
-        measurements.id,
         run.stop.signal,
       );
     const givesIds = publishers?.givesIds ?? false;

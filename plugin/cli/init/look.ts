@@ -1,5 +1,4 @@
 /** `init` looks at what a server sends to connections that do what those of the scenario will do. */
-import { randomUUID } from 'node:crypto';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { formatJsonPath } from '../../../protocol/json-path.ts';
@@ -145,7 +144,7 @@ async function listen(
     let told: Told[] | undefined;
     if (publish) {
       const options = { emit: publish, every: 0, count: 0, users: 1 };
-      const publishers = await Publishers.connect(clients, options, `init-${randomUUID()}`, signal);
+      const publishers = await Publishers.connect(clients, options, signal);
       opened.push(publishers);
       if (publishers.givesIds) published = new Map();
       if (publishers.givesRooms) told = toldTo(heard);

@@ -25,7 +25,7 @@ export interface Open {
   reached: number;
 }
 
-type Needs = Pick<RunContext, 'config' | 'link' | 'measurements' | 'population' | 'publishers' | 'record'>;
+type Needs = Pick<RunContext, 'config' | 'link' | 'population' | 'publishers' | 'record'>;
 
 export class Finalizer {
   readonly rows = new Rows();
@@ -78,8 +78,8 @@ export class Finalizer {
   /** Where copies have other ids, of which one may be the run's; undefined where they have none. */
   get idsBeside(): string | undefined {
     const inList = (path: string) => path.indexOf('*') > '$.'.length;
-    const name = this.#context.measurements.id;
-    return this.#others.find(([path, id]) => (this.#givesIds ? id.startsWith(`${name}-`) : inList(path)))?.[0];
+    const prefix = this.#context.publishers?.prefix ?? '';
+    return this.#others.find(([path, id]) => (this.#givesIds ? id.startsWith(prefix) : inList(path)))?.[0];
   }
 
   published(one: Published): void {

@@ -2,6 +2,7 @@
  * Connections of the run that make a server of somebody else's broadcast. They are none of the scenario's, so no ledger
  * counts what they receive: it does not matter whether the server sends a broadcast back to its publisher.
  */
+import { randomBytes } from 'node:crypto';
 import type { Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { countedAs } from '../../../protocol/counted-as.ts';
@@ -36,34 +37,32 @@ type Options = PublishOptions & { hasRooms?: boolean };
 export class Publishers {
   readonly #options: Options;
   readonly #sockets: Socket[];
-  readonly #name: string;
+  /** Before the number in each id, which no other run has: short, as servers cut texts. */
+  readonly prefix = `run-${randomBytes(4).toString('hex')}-`;
   /** Why the connection of a publisher has ended. */
   readonly #ends = new Map<Socket, string>();
 
   readonly #acknowledged: boolean;
 
-  private constructor(options: Options, sockets: Socket[], name: string, acknowledged: boolean) {
+  private constructor(options: Options, sockets: Socket[], acknowledged: boolean) {
     this.#options = options;
     this.#acknowledged = acknowledged;
     this.#sockets = sockets;
-    this.#name = name;
     for (const socket of sockets) socket.once('disconnect', (reason) => this.#ends.set(socket, reason));
   }
 
   /**
-   * @param name no two broadcasts have the same id, as it begins with this
    * @throws Refused; CapacityError TARGET_UNREACHABLE, or the signal's reason
    */
   static async connect(
     clients: Pick<OwnClients, 'nextReceiver' | 'asksFor'>,
     options: Options,
-    name: string,
     signal: AbortSignal,
   ): Promise<Publishers> {
     const opening = Array.from({ length: options.users }, () => come(clients.nextReceiver(), signal));
     const opened = await Promise.allSettled(opening);
     const sockets = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value.socket] : []));
-    const publishers = new Publishers(options, sockets, name, clients.asksFor(options.emit.event));
+    const publishers = new Publishers(options, sockets, clients.asksFor(options.emit.event));
     const failed = opened.find((one) => one.status === 'rejected');
     if (failed) {
       publishers.close();
@@ -90,7 +89,7 @@ export class Publishers {
 
   /** One outside the schedule. @returns its id */
   tryOne(room: string): string {
-    const id = `${this.#name}-trial`;
+    const id = `${this.prefix}trial`;
     this.#emit(this.#sockets[0] as Socket, { id, room, sentAt: Date.now() });
     return id;
   }
@@ -112,7 +111,7 @@ export class Publishers {
       const [seq, intendedAtUs] = [index + 1, startUs + index * every * 1e6];
       await pause((intendedAtUs - monotonicUs()) / 1000, signal);
       if (signal.aborted) return;
-      const [id, sentAt, emittedAtUs] = [`${this.#name}-${seq}`, Date.now(), monotonicUs()];
+      const [id, sentAt, emittedAtUs] = [`${this.prefix}${seq}`, Date.now(), monotonicUs()];
       const socket = this.#sockets[index % users] as Socket;
       const room = (this.givesRooms && rooms[index % rooms.length]) || AUDIENCE;
       const counted = countedAs({ namespace: namespaceOf(socket), room, id });

@@ -167,7 +167,7 @@ test('publishers and the listener of the trial log in, join and use the namespac
   for (const join of ['enter', undefined]) {
     const { clients, settings } = await clientsOf(t, url, { flow }, CSV, { delivery: { ...DELIVERY, join } });
     const delivery = settings.delivery as NonNullable<Settings['delivery']>;
-    const publishers = await Publishers.connect(clients, delivery.publish as never, 'run', signal);
+    const publishers = await Publishers.connect(clients, delivery.publish as never, signal);
     t.after(() => publishers.close());
     assert.equal(await tryDelivery(clients.nextReceiver(), delivery, publishers, signal), undefined);
     const failed: string[] = [];

@@ -184,7 +184,7 @@ describe('publishers of the run', { concurrency: 4 }, () => {
     await assert.rejects(refused, {
       code: 'DELIVERY_UNMATCHED',
       message:
-        /`said` arrives without a string, or a number up to 2\^53, at \$\.0\.id: \["said",\{"message":\{"id":"run-trial/,
+        /`said` arrives without a string, or a number up to 2\^53, at \$\.0\.id: \["said",\{"message":\{"id":"run-[0-9a-f]{8}-trial/,
     });
   });
 

@@ -29,6 +29,7 @@ it('begin with a broadcast of the publishers', async (t) => {
   const publishers = (run: FakeRun) => ({
     connected: 1,
     givesIds: true,
+    prefix: 'run-',
     publish: async (onSent: (sent: never) => void) => {
       for (let seq = 1; seq <= 5; seq++) {
         await new Promise((resolve) => setTimeout(resolve, 2000));
