@@ -41,7 +41,7 @@ export function arrivalOf(scenario: Scenario, { before, join }: Until): Arrival 
       if (leaves === step && step.connect !== undefined) flow.push(connectOf(step));
       return arrival(scenario, flow, namespaceOf(leaves) ?? home);
     }
-    if (stays(step)) {
+    if (stays(step, before === undefined)) {
       if (home === undefined && verbOf(step, STEPS) === 'think') continue;
       home ??= namespaceOf(step);
       break;
@@ -49,7 +49,9 @@ export function arrivalOf(scenario: Scenario, { before, join }: Until): Arrival 
     flow.push(step);
     const joins = join === undefined ? undefined : emitIn(step, join);
     if (joins) joined ??= namespaceOf(joins) ?? '';
-    if (CONNECTING.includes(verbOf(step, STEPS) ?? '')) home = namespaceOf(step) ?? '';
+    const verb = verbOf(step, STEPS) ?? '';
+    if (CONNECTING.includes(verb)) home = namespaceOf(step) ?? '';
+    if (verb === 'every') home ??= namespaceOf(step) ?? '';
   }
   return arrival(scenario, flow, joined ?? home);
 }
@@ -95,13 +97,15 @@ function namespaceOf({ namespace, connect, waitFor }: Fields): string | undefine
   return [namespace, ...inside].find((one) => typeof one === 'string') as string | undefined;
 }
 
-/** It keeps the virtual user, or ends its connection. */
-function stays(step: Fields): boolean {
+/** It keeps the virtual user, or ends its connection. Who `repeats` goes on, as a server may end a connection that is silent. */
+function stays(step: Fields, repeats: boolean): boolean {
   const verb = verbOf(step, STEPS);
   if (verb === 'disconnect') return true;
   const flow = readFlow([step]);
   const seconds = (flow?.staySeconds ?? 0) - (readFlow([])?.staySeconds ?? 0);
-  return Boolean(flow?.holds || flow?.repeated.length) || (verb !== 'waitFor' && seconds > MAX_STEP_SECONDS);
+  return (
+    Boolean(flow?.holds || (!repeats && flow?.repeated.length)) || (verb !== 'waitFor' && seconds > MAX_STEP_SECONDS)
+  );
 }
 
 function readFlow(flow: unknown[]): Flow | undefined {

@@ -2,6 +2,7 @@
 import type { Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { CapacityError } from '../../../protocol/errors.ts';
+import type { RepeatedMessage } from '../../fleet/client/repeated-message.ts';
 import { FleetError } from '../../fleet/fleet-error.ts';
 import type { Emission, OpenOptions } from '../../fleet/messages.ts';
 import type { FleetConnection, Keeper, Kept, Opened, Watcher } from '../../fleet/remote-connection.ts';
@@ -117,8 +118,14 @@ export class UserConnection implements FleetConnection {
     for (const carried of this.carried.values()) carried.rooms = rooms;
   }
 
-  /** It does not stay, and so has nothing to send again and again. */
-  repeat(): void {}
+  repeat({ namespace, event, args, periodUs, count, acknowledge }: RepeatedMessage): void {
+    const { socket } = this.carried.get(namespace) ?? {};
+    const acknowledged = acknowledge ? [() => {}] : [];
+    const timer = setInterval(() => {
+      for (let sent = 0; sent < count; sent++) socket?.emit(event, ...args, ...acknowledged);
+    }, periodUs / 1000);
+    socket?.once('disconnect', () => clearInterval(timer));
+  }
 
   watch(watcher: Partial<Watcher>): void {
     this.#watcher = watcher;

@@ -181,6 +181,27 @@ test('publishers and the listener of the trial log in, join and use the namespac
   }
 });
 
+test('one that receives sends again and again what the flow does, as a game ends who is silent', async (t) => {
+  let beats = 0;
+  const { url, io } = await serve(t, (server) => {
+    server.on('connection', (socket) => {
+      const ends = setTimeout(() => socket.disconnect(), 300);
+      socket.on('alive', (_x, answer: Answer) => {
+        beats++;
+        ends.refresh();
+        answer('ok');
+      });
+    });
+  });
+  const flow = [{ connect: {} }, { every: { emit: ['alive', 1], seconds: 0.02, acknowledge: true } }, HOLD];
+  const { clients } = await clientsOf(t, url, { flow });
+  const { socket } = await come(clients.nextReceiver(), signal);
+  await eventually('it is alive for longer than a silent one', () => beats >= 30);
+  assert.equal(socket.connected, true);
+  socket.disconnect();
+  await eventually('it has left', () => io.engine.clientsCount === 0);
+});
+
 test('an acknowledgement is asked for where the flow does, or does not know the event', async (t) => {
   const emits = [
     { emit: ['say', 'x'], acknowledge: true },
