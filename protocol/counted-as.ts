@@ -21,9 +21,19 @@ export function countedAs({ namespace, room, id }: OwnBroadcast): string {
   return `${MARK}${room.length}${MARK}${room}${namespace.slice(0, MAX_NAMESPACE_LENGTH)},${id}`;
 }
 
-/** @returns `AUDIENCE` if there is only one */
+/** @returns what stands for a room where there is only one: all receivers in the namespace */
+export function audienceOf(namespace: string): string {
+  return namespace === '/' ? AUDIENCE : `${MARK}${namespace.slice(0, MAX_NAMESPACE_LENGTH)}`;
+}
+
+export function isAudience(room: string): boolean {
+  return room === AUDIENCE || room.startsWith(MARK);
+}
+
+/** @returns its room; the audience of its namespace if there is only one */
 export function roomOfCounted(counted: string): string {
   if (!counted.startsWith(MARK)) return AUDIENCE;
   const start = counted.indexOf(MARK, 1) + 1;
-  return counted.slice(start, start + Number(counted.slice(1, start - 1)));
+  const end = start + Number(counted.slice(1, start - 1));
+  return end > start ? counted.slice(start, end) : audienceOf(counted.slice(end, counted.indexOf(',', end)));
 }

@@ -34,8 +34,8 @@ interface Options {
   trial?: boolean;
   /** Arguments of the events by which a connection joins; its index is from 0. */
   joins?: (index: number) => unknown[][];
-  /** What a connection brings, and the rooms that it is in. */
-  brings?: (index: number) => { overrides?: OpenOptions['overrides']; rooms?: string[] };
+  /** What a connection brings, the rooms that it is in, and its namespaces, if they are others. */
+  brings?: (index: number) => { overrides?: OpenOptions['overrides']; rooms?: string[]; namespaces?: string[] };
   /** When the connections are there. */
   beforehand?: (fleet: Fleet) => Promise<void> | void;
 }
@@ -68,8 +68,8 @@ export async function measureOwn({ url, delivery: option, options = {}, client =
     await Promise.all(
       Array.from({ length: connections }, async (_, index) => {
         const connection = fleet.connection();
-        const { overrides, rooms } = brings?.(index) ?? {};
-        for (const one of namespaces) {
+        const { overrides, rooms, namespaces: own = namespaces } = brings?.(index) ?? {};
+        for (const one of own) {
           await connection.open(one, openOptions(overrides));
           if (rooms) connection.enter(rooms);
           if (join === undefined) continue;

@@ -3,9 +3,9 @@
  * engine waits for. One that nobody waits for ends here, so that a server cannot fill the channel to the engine with them.
  */
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import { audienceOf } from '../../../protocol/counted-as.ts';
 import { EVENTS, type Joined, type JoinRoom, type Refusal } from '../../../protocol/events.ts';
 import { valuesAt } from '../../../protocol/json-path.ts';
-import { AUDIENCE } from '../../../protocol/rooms.ts';
 import type { Client } from '../client/client.ts';
 import { roomNames } from '../client/counted-event.ts';
 import type { FleetAnswer, FleetSettings } from '../messages.ts';
@@ -62,7 +62,7 @@ export class Acknowledgements {
   }
 
   /** @returns the id to send the event with; undefined if nobody needs its acknowledgement */
-  request({ slot }: Client, { event, args, requestId }: EmitCommand): number | undefined {
+  request({ slot }: Client, { event, args, requestId, namespace }: EmitCommand): number | undefined {
     const isJoin = event === this.#joinEvent;
     const ackId = requestId ?? (isJoin ? this.#nextOwnAckId++ : undefined);
     if (ackId === undefined) return undefined;
@@ -71,7 +71,7 @@ export class Acknowledgements {
       awaited = new Map();
       this.#awaited.set(slot, awaited);
     }
-    awaited.set(ackId, isJoin ? this.#roomsIn(args) : undefined);
+    awaited.set(ackId, isJoin ? this.#roomsIn(namespace, args) : undefined);
     if (isJoin) {
       this.joining++;
       this.#ledger.members.joining(slot);
@@ -116,7 +116,7 @@ export class Acknowledgements {
     const worker = nameOf(joined.worker);
     if (worker !== undefined) this.#name(connection, worker);
     // A session id of somebody else's server can begin with anything.
-    if (this.#ownEvent) this.#enterRooms(slot, asked.length > 0 ? asked : this.#roomsIn(args));
+    if (this.#ownEvent) this.#enterRooms(slot, asked.length > 0 ? asked : this.#roomsIn('', args));
     else this.#enter(slot, nameOf(joined.room) ?? asked[0] ?? '', connection.namedByJoin ? connection.worker : '');
     return undefined;
   }
@@ -135,19 +135,21 @@ export class Acknowledgements {
   }
 
   #enterRooms(slot: number, rooms: readonly string[]): void {
-    for (const room of this.#ownEvent?.room === undefined ? [AUDIENCE] : rooms) this.#enter(slot, room, '');
+    for (const room of rooms) this.#enter(slot, room, '');
   }
 
   /** @returns the rooms that a join, or its answer, names */
-  #roomsIn(args: unknown[]): readonly string[] {
+  #roomsIn(namespace: string, args: unknown[]): readonly string[] {
     if (!this.#ownEvent) return [roomOf(args[0] as JoinRoom)];
-    const { roomInJoin } = this.#ownEvent;
+    const { room, roomInJoin } = this.#ownEvent;
+    if (room === undefined) return [audienceOf(namespace)];
     return roomInJoin ? roomNames(valuesAt(args, roomInJoin)) : [];
   }
 
-  /** The connection is open: a receiver of an own event, where all connections are. */
-  connected({ slot }: Client, { rooms = [] }: Connection): void {
-    if (this.#ownEvent && this.#joinEvent === undefined) this.#enterRooms(slot, rooms);
+  /** The connection is open: a receiver of an own event, where all connections are. @param namespaces that are open */
+  connected({ slot }: Client, { rooms = [] }: Connection, namespaces: readonly string[]): void {
+    if (!this.#ownEvent || this.#joinEvent !== undefined) return;
+    this.#enterRooms(slot, this.#ownEvent.room === undefined ? namespaces.map(audienceOf) : rooms);
   }
 
   /**

@@ -1,11 +1,12 @@
 /** Who got each broadcast. */
 
+import { isAudience } from '../../../protocol/counted-as.ts';
 import { EVENTS } from '../../../protocol/events.ts';
 import type { Histogram } from '../../../protocol/histogram.ts';
 import type { ReceiptTotals } from '../../../protocol/link/ledger.ts';
 import { type Batch, RECEIPT_COUNTS, type ReceiptCount } from '../../../protocol/result/delivery.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { AUDIENCE, plannedMembers, type RoomPlan, roomName } from '../../../protocol/rooms.ts';
+import { plannedMembers, type RoomPlan, roomName } from '../../../protocol/rooms.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { endedMeanwhile, otherReceivers } from '../../run/receivers/other-receivers.ts';
 import type { Settings } from '../../script/settings.ts';
@@ -85,7 +86,7 @@ export function batchRows(measurements: Measurements): Batch[] {
       return {
         seq,
         broadcasts,
-        room: room === AUDIENCE ? null : room,
+        room: isAudience(room) ? null : room,
         serverMembers: otherReceivers(one, measurements),
         ...counts,
         justJoined: counts.justJoined + own.after,
@@ -126,7 +127,8 @@ function timeOf(atUs: number, { samplesBeganAtUs }: Measurements): number | null
 function ofTarget(measurements: Measurements, received: number, rooms: RoomPlan): number | null {
   const { expectedAtOnce, sent, ownEvent } = measurements;
   // How many are in a room of an own event, nobody planned.
-  if (ownEvent && sent.some(({ room }) => room !== AUDIENCE)) return null;
+  const receivers = new Set(sent.map(({ room }) => room));
+  if (ownEvent && (receivers.size > 1 || ![...receivers].every(isAudience))) return null;
   if (!expectedAtOnce || notFinalized(measurements).size > 0) return null;
   const members = new Map(plannedMembers(rooms, expectedAtOnce).map((count, index) => [roomName(rooms, index), count]));
   const all = sum(sent.map(({ room, broadcasts = 1 }) => (members.get(room) ?? expectedAtOnce) * broadcasts));

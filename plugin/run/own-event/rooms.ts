@@ -13,10 +13,9 @@ const MAX_ROOMS = 1000;
  */
 export function roomsOf(sightings: Sightings[], { audience }: Delivery): ReadonlyMap<string, number> {
   const members = new Map<string, number>();
-  if (!audience) return members;
   for (const [room, count] of sightings.flatMap(({ rooms = [] }) => rooms))
     members.set(room, (members.get(room) ?? 0) + count);
-  if (members.size === 0) {
+  if (audience && members.size === 0) {
     throw new CapacityError(
       'DELIVERY_UNMATCHED',
       'no connection is in any room: `delivery.audience.client` names nothing that they have',

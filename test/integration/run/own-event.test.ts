@@ -230,6 +230,24 @@ describe('the server by itself', { concurrency: 3 }, () => {
     assert.deepEqual([delivery.coverage, delivery.coverageOfTarget], [null, null]);
   });
 
+  it('is expected by those in its namespace: the same event in two is two events', async (t) => {
+    const { url } = await chat(t, (io) => {
+      for (const one of ['/', '/chat', '/other']) io.of(one).on('connection', () => {});
+      ticking((_, n) => {
+        for (const one of ['/', '/chat']) io.of(one).emit('tick', n);
+      })(io);
+    });
+    const namespaces = [['/'], ['/chat'], ['/', '/chat'], ['/other']];
+    for (const client of ['light', 'official'] as const) {
+      const brings = (index: number) => ({ namespaces: namespaces[index % 4] as string[] });
+      const all = { delivery: TICK, options, processes: 2, client, connections: 20, brings };
+      const { delivery, codes } = await measureOwn({ url, ...all });
+      assert.deepEqual(codes, []);
+      assert.deepEqual([delivery.received, delivery.duplicates, delivery.notMember], [delivery.expected, 0, 0]);
+      assert.ok(delivery.batches.every(({ expected, room }) => expected === 10 && room === null));
+    }
+  });
+
   it('says so where it sends to one half of the connections, then to the other', async (t) => {
     let connected = 0;
     const { url } = await chat(t, (io) => {

@@ -36,6 +36,7 @@ export class ClientReports implements ClientSink {
       return;
     }
     connection.keepNamespace(namespace);
+    this.#parts.acknowledgements.connected(client, connection, [namespace]);
     const { requestId, begunAtUs, emits } = pending;
     this.#parts.answer({ op: 'opened', requestId, begunAtUs, openedAtUs: nowUs });
     for (const emit of emits) this.#emit(emit);
@@ -48,7 +49,7 @@ export class ClientReports implements ClientSink {
     timings: ConnectTimings,
     nowUs: number,
   ): void {
-    const { counts, connecting, acknowledgements } = this.#parts;
+    const { counts, connecting } = this.#parts;
     const { away } = connection.home ?? {};
     connection.open = true;
     counts.opened(connection, client, worker);
@@ -60,7 +61,6 @@ export class ClientReports implements ClientSink {
     // Since the connection was asked for: the time of one that comes back is that of its absence.
     connecting.opened(timings, nowUs, nowUs - connection.attemptingSinceUs);
     connection.attemptingSinceUs = 0;
-    acknowledgements.connected(client, connection);
   }
 
   onUpgraded(client: Client, tookUs: number): void {

@@ -114,7 +114,7 @@ export class ConnectionCommands {
     const connection = this.#held.find(id);
     if (!connection) return;
     connection.rooms = rooms;
-    if (connection.client && connection.open) this.#parts.acknowledgements.connected(connection.client, connection);
+    if (connection.client && connection.open) this.#parts.acknowledgements.connected(connection.client, connection, []);
   }
 
   #repeat({ id, key, message }: Command<'repeat'>): void {

@@ -158,7 +158,7 @@ export class Returns {
       this.#held.releaseSlot(client);
       client.slot = this.#held.assignSlot(connection);
     }
-    this.#parts.acknowledgements.connected(client, connection);
+    this.#parts.acknowledgements.connected(client, connection, home.namespaces);
     for (const join of home.joins) this.#calls.send(connection, { op: 'emit', id, ...join });
   }
 }
