@@ -49,7 +49,7 @@ export const ANSWER_REASONS = {
   },
   AUDIENCE_DIFFERS: {
     meaning: 'the event always went to the same part of the connections; the others count as having lost it',
-    remedy: 'let all connections join the room and namespace that the server sends to',
+    remedy: 'let all connections join the room that the server sends to, or name its rooms in `delivery.audience`',
     invalidates: ['delivery'],
     blame: 'measurement',
   },
