@@ -2,6 +2,7 @@
  * The headline of a run: what a connection keeps of this deployment's memory, in its workers, its proxy, and the kernel's part of
  * their sockets. It is the sum of their slopes at rest.
  */
+import { PROXIES } from '../../protocol/named-layers.ts';
 import type { PerConnection, Slope } from '../../protocol/result/memory.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { sum } from '../statistics/statistics.ts';
@@ -19,7 +20,7 @@ const MAX_BEYOND_V8 = 1.25;
 const LEAST_OF_CHILDREN = 0.05;
 
 /** By RSS: PSS also changes whenever another process comes or goes that shares pages, such as another nginx on the machine. */
-const PROXY_LAYERS = ['nginxRss', 'nginxPss', 'haproxyRss', 'haproxyPss', 'haproxyPools'];
+const PROXY_LAYERS = PROXIES.flatMap((name) => [`${name}Rss`, `${name}Pss`, `${name}Pools`]);
 
 /** Of a connection to a lean server: where noise says less, that is what has to be told. */
 const LEAST_COST_BYTES = 10 * 1024;

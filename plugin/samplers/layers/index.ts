@@ -1,4 +1,5 @@
 /** All layers, in the order of tables. */
+import { LAYER_NAMES, type LayerName, NAMED_LAYERS } from '../../../protocol/named-layers.ts';
 import type { Layer } from './layer.ts';
 import { container, kernel, system, workerMachines } from './machine.ts';
 import { exportedLayer, processLayer } from './processes.ts';
@@ -30,23 +31,27 @@ const redisServer: Layer = {
   },
 };
 
+/** What is particular about some of them. */
+const PARTICULARS: { [name in LayerName]?: Partial<Parameters<typeof exportedLayer>[0]> } = {
+  nginx: { pss: { main: true, metric: 'memory.nginx.bytes_per_connection' } },
+  haproxy: {
+    told: [{ figure: 'poolBytes', id: 'haproxyPools', title: 'HAProxy pools', main: true, onlyMetrics: true }],
+  },
+  redis: {
+    tellers: [{ source: 'INFO of Redis', tell: async ({ redis }) => ({ rssBytes: (await redis()).rssBytes }) }],
+  },
+};
+
+const nameable = LAYER_NAMES.map((id) => {
+  const { title, isProxy, ofStack } = NAMED_LAYERS[id];
+  const onlyNamed = !ofStack && { onlyNamed: true as const };
+  return exportedLayer({ id, title, ...onlyNamed, pss: { main: isProxy }, ...PARTICULARS[id] });
+});
+
 /** Those of every run, and those that settings can name. */
 export const LAYERS: readonly Layer[] = [
   worker,
-  exportedLayer({ id: 'nginx', title: 'nginx', pss: { main: true, metric: 'memory.nginx.bytes_per_connection' } }),
-  // No stack of ours has it.
-  exportedLayer({
-    id: 'haproxy',
-    title: 'HAProxy',
-    onlyNamed: true,
-    pss: { main: true },
-    told: [{ figure: 'poolBytes', id: 'haproxyPools', title: 'HAProxy pools', main: true, onlyMetrics: true }],
-  }),
-  exportedLayer({
-    id: 'redis',
-    title: 'Redis',
-    tellers: [{ source: 'INFO of Redis', tell: async ({ redis }) => ({ rssBytes: (await redis()).rssBytes }) }],
-  }),
+  ...nameable,
   redisServer,
   processLayer({ id: 'pm2', title: 'PM2 daemon', belongsTo: 'deployment' }),
   kernel,

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { TRANSPORTS, type Transport, type TransportsName } from '../../../protocol/connection.ts';
 import { MAX_BROADCAST_BYTES } from '../../../protocol/events.ts';
+import { LAYER_NAMES } from '../../../protocol/named-layers.ts';
 import { ROOM_ORDERS } from '../../../protocol/rooms.ts';
 import { durationSchema } from '../duration.ts';
 import { deliverySchema } from './delivery-options.ts';
@@ -92,7 +93,9 @@ export const optionsSchema = z.strictObject({
     .union([positive, workerSourcesSchema])
     .optional()
     .describe('number of workers of the stack; or where to read memory and CPU of your own server'),
-  layers: layersSchema.optional().describe('the same for your own `nginx`, `haproxy` and `redis`'),
+  layers: layersSchema
+    .optional()
+    .describe(`the same for parts of your own deployment: ${LAYER_NAMES.map((name) => `\`${name}\``).join(', ')}`),
   memoryBudgetBytes: positive.default(2 * 1024 ** 3).describe('worker memory for which the capacity is computed'),
   live: z
     .union([z.boolean(), z.strictObject({ port: whole.max(MAX_PORT).default(0).describe('0 takes a free one') })])

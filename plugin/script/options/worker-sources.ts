@@ -1,5 +1,6 @@
 /** What tells of a part of the deployment: its processes here, or pages of metrics. */
 import { z } from 'zod';
+import { LAYER_NAMES } from '../../../protocol/named-layers.ts';
 
 const metricsSchema = z.strictObject({
   url: z
@@ -46,7 +47,7 @@ export const workerSourcesSchema = processSources
   .refine(isNotEmpty, { error: 'give `pids`, `match`, `cgroup` or `prometheus`' });
 
 /** Parts of a deployment without a control port. */
-export const layersSchema = z.partialRecord(z.enum(['nginx', 'haproxy', 'redis']), workerSourcesSchema);
+export const layersSchema = z.partialRecord(z.enum(LAYER_NAMES), workerSourcesSchema);
 
 export type ProcessSources = z.infer<typeof processSources>;
 export type WorkerSources = z.infer<typeof workerSourcesSchema>;
