@@ -217,13 +217,17 @@ describe('the interval of a difference', () => {
 
 it('the number of connections is a figure only where as many were asked for', () => {
   const target = (connections: number) => setOf(run((result) => (result.connections.target = connections)));
-  const of = (...sets: RunSet[]) =>
-    ['connections.peak', 'connections.failed'].map((path) => compare(sets).figures.some((one) => one.path === path));
+  const of = (sets: RunSet[], ofStudy?: Parameters<typeof compare>[1]) =>
+    ['connections.peak', 'connections.failed', 'connections.connectMs.p50'].map((path) =>
+      compare(sets, ofStudy).figures.some((one) => one.path === path),
+    );
+  const differing = [target(10), target(20)];
   assert.deepEqual(
-    [of(target(10), target(10)), of(target(10), target(20))],
+    [of([target(10), target(10)]), of(differing), of(differing, new Map())],
     [
-      [true, true],
-      [false, true],
+      [true, true, true],
+      [false, true, false],
+      [false, true, true],
     ],
   );
 });

@@ -134,6 +134,12 @@ describe('what a connection costs the deployment', () => {
     assert.equal(child(-100), 'workerKept', 'noise is no child');
   });
 
+  it('needs no known amount in service where what was read in service is in doubt', () => {
+    const result = withKernel();
+    Object.assign(result.memory.inService?.perConnectionBytes.nginxPss as object, { doubt: 'grows' });
+    assert.deepEqual([costOf(result).bytes, costOf(result).inService], [27_000, null]);
+  });
+
   it('is nothing where the workers’ memory was not read', () => {
     assert.equal(perConnectionOf(withKernel((slopes) => delete slopes.workerPss && delete slopes.workerRss)), null);
   });

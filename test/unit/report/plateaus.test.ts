@@ -95,6 +95,8 @@ describe('the interval of a slope', () => {
       { x: 10, y: 2 },
     ];
     assert.deepEqual(fitPlateaus(two), fitLine(two));
+    const beside = [0, 1, 3].map((x, index) => ({ x, y: x + (index % 2), beside: index }));
+    assert.equal(fitPlateaus(beside), null, 'three points tell nothing of three unknowns');
     assert.equal(fitPlateaus([]), null);
     const twice = fitPlateaus([0, 2, 4, 6, 8, 8].map((x, index) => ({ x, y: x + 0.01 * (index % 2) })));
     assert.ok(twice?.low95 && twice.low95 > 0.9 && twice.high95 < 1.1, `${twice?.low95} ${twice?.high95}`);

@@ -147,4 +147,6 @@ it('a difference is detectable that four of five comparisons would see, with fra
   // t(0.95, 4) = 2.776 and t(0.6, 4) = 0.941; t(0.95, 1) = 12.706 and t(0.6, 1) = 1.376
   near(detectableBy({ value: 1, error: 2, degrees: 4.6 }, 0.95, 0), 2 * (2.7764 + 0.941));
   near(detectableBy({ value: 1, error: 2, degrees: 0.4 }, 0.95, 0), 2 * (12.7062 + 1.3764));
+  // And none that is below the threshold of a difference.
+  near(detectableBy({ value: 1, error: 2, degrees: 4.6 }, 0.95, 20), 20 + 2 * 0.941);
 });

@@ -23,6 +23,7 @@ describe('a slope is a figure of its own', () => {
   it('and not where noise, too few plateaus or what the run saw spoil it', () => {
     assert.match(whyNotOf(7, 13) ?? '', /wider than ± 25 %/);
     assert.match(whyNotOf(-1, 21) ?? '', /no rise/);
+    assert.match(whyNotOf(0, 20) ?? '', /no rise/);
     assert.match(whyNotOf(null, null) ?? '', /fewer than three/);
     assert.match(whyNotOf(9, 11, 'grows') ?? '', /unchanged number/);
   });
@@ -40,7 +41,9 @@ describe('memory is curved', () => {
     assert.ok(!isCurved(series((share) => 10 * (0.92 * share + 0.08 * share ** 2))));
     const noisy = series((share) => 10 * (0.8 * share + 0.2 * share ** 2), 0.25);
     const bend = bendOf(noisy);
-    assert.ok(bend && bend.share > 0.2 && bend.share < bend.halfWidth, `${bend?.share} ± ${bend?.halfWidth}`);
+    // By the covariance matrix of the parabola's coefficients; t(0.99, 2) = 9.925
+    const [share, halfWidth] = [bend?.share ?? 0, bend?.halfWidth ?? 0];
+    assert.ok(Math.abs(share - 0.3733) < 1e-4 && Math.abs(halfWidth - 1.6908) < 1e-4, `${share} ± ${halfWidth}`);
     assert.ok(!isCurved(noisy));
   });
 });
