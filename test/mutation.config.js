@@ -23,7 +23,7 @@ const AREAS = {
   },
   frames: {
     mutate: ['plugin/fleet/light/websocket/frames.ts'],
-    tests: ['test/unit/fleet/light/{frames,hostile,codec,engine-io,split,websocket}.test.ts'],
+    tests: ['test/unit/fleet/light/{frames,hostile,codec,split,per-message-deflate}.test.ts'],
   },
   clocks: { mutate: ['protocol/clock/*.ts'], tests: ['test/unit/protocol/c*.test.ts'] },
   verdict: {

@@ -42,7 +42,7 @@ test('who may not have been counted is in one column: the lost and the resent ha
 test('a restored session has been a member all the time; what kept a copy away is known', () => {
   const ledger = ledgerOf(4);
   for (let slot = 0; slot < 4; slot++) ledger.members.left(slot, 2000);
-  ledger.members.left(0, 2500); // an attempt to come back that failed
+  for (const slot of [0, 2]) ledger.members.left(slot, 2500); // an attempt to come back that failed
   // Sent at 2100 while all were away: two get it again when they come back.
   for (const slot of [0, 1]) ledger.receive(slot, 2, 2900);
   for (const slot of [0, 1, 2]) assert.equal(ledger.members.recovered(slot, 'w0', 3000), true);
@@ -73,10 +73,14 @@ test('a copy is of the worker that held the connection when it came', () => {
     }
     for (const slot of [0, 1]) ledger.receive(slot, seq + 1, atUs);
   }
+  ledger.receive(1, 5, 6000);
+  ledger.members.left(1, 6000);
+  ledger.members.recovered(1, 'w1', 7000);
   assert.deepEqual(copies(1, 1800), [1, 1, undefined]);
   assert.deepEqual(copies(2, 2100), [2, 0, undefined], 'sent again by the worker that has the session now');
   assert.deepEqual(copies(3, 3100), [2, 0, undefined]);
   assert.deepEqual(copies(4, 5100), [1, 1, true], 'a worker that nothing names');
+  assert.deepEqual(copies(5, 5900), [0, 1, undefined], 'with its end, it is of the one after');
 });
 
 /** When a connection joined, left and came back, and when it received the broadcast that was ordered at 900 and sent at 1000. */
@@ -131,6 +135,20 @@ for (const [what, times, columns] of AT_THE_VERY_MOMENT) {
     assert.deepEqual(Object.fromEntries(Object.keys(columns).map((key) => [key, row[key]])), columns);
   });
 }
+
+test('a sample of the rooms has how many of their members are connected', () => {
+  const { members } = ledgerOf(3);
+  members.left(0, 10);
+  members.joined(1, 'other', 'w0', 20);
+  assert.deepEqual(
+    new Map(members.sample(2)),
+    new Map([
+      [ROOM, 2],
+      ['other', 1],
+    ]),
+  );
+  assert.equal(members.sample(1).length, 1);
+});
 
 test('who joins is no stranger until the server has answered, and a member from its first join on', () => {
   const ledger = ledgerOf(2);

@@ -66,6 +66,15 @@ const CASES: Case[] = [
     row: { expected: 3, received: 0, lostConnected: 3 },
   },
   {
+    what: 'a copy that another read found, a little before the first one, is as old as that',
+    members: 2,
+    happens: (ledger) => {
+      receive(ledger, 1, 1100, 0);
+      receive(ledger, 1, 1090, 1);
+    },
+    row: { received: 2, firstUs: 100, lastUs: 100 },
+  },
+  {
     what: 'losses are classified by whether the connection was still open',
     members: 5,
     happens: (ledger) => {

@@ -115,6 +115,10 @@ test('memory stays bounded when ids come all the time', () => {
   sightings.watch(true);
   for (let n = 0; n < 150_000; n++) sightings.numberOf(`more ${n}`, n, COPY);
   assert.equal(sightings.report().ids.length, 100_000);
+  const decided = processWith(1).sightings;
+  for (let n = 0; n <= 100_000; n++) decided.finalize(`${n}`, n);
+  assert.equal(decided.numberOf('1', 0, COPY), FINALIZED);
+  assert.notEqual(decided.numberOf('0', 0, COPY), FINALIZED, 'the oldest is forgotten');
 });
 
 test('the first copy without an id is the example', () => {

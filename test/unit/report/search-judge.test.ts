@@ -147,6 +147,15 @@ const CASES: Record<string, Case> = {
   ],
   'resets on a busy machine': [DEFAULT, own('ECONNRESET', 'MACHINE_SATURATED'), 'breaks', 'deployment'],
   'time-outs of a server that may open no more files': [DEFAULT, full, 'breaks', 'deployment'],
+  'copies that a busy machine may have lost, whatever ended connections': [
+    until('delivery.coverage < 1'),
+    withReasons(['CONNECTIONS_FAILED', 'MACHINE_SATURATED'], (result) => {
+      failing('ECONNRESET')(result);
+      Object.assign(result.delivery ?? {}, { coverage: 0.9 });
+    }),
+    'cannotTell',
+    'machine',
+  ],
   'time-outs on a busy machine': [DEFAULT, own('timeout_open', 'MACHINE_SATURATED'), 'cannotTell', 'machine'],
   'drops while a loop was a little late': [
     DEFAULT,

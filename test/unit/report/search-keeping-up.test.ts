@@ -69,6 +69,11 @@ describe('a deployment that keeps up', () => {
       'a pause at the end',
     );
     assert.equal(
+      change((share) => (share < 0.25 ? 20 : share < 0.5 ? 3000 : 1000)),
+      'holds',
+      'a pause that it gets over',
+    );
+    assert.equal(
       change((share) => 20 + 150 * share),
       'holds',
       'by less than noise',

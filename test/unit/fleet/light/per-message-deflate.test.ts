@@ -122,8 +122,8 @@ test('a server inflates what is sent, under every grant; messages below the thre
   for (const grant of GRANTS) {
     const deflate = new PerMessageDeflate(grant);
     const inflate = clientMessages(grant);
-    for (let count = 0; count < 20; count++) {
-      const message = randomMessage(random);
+    const messages = Array.from({ length: 20 }, () => randomMessage(random));
+    for (const message of [...messages, Buffer.alloc(1023), Buffer.alloc(1024)]) {
       const frame = encodeMessage(BINARY, message, deflate);
       const isCompressed = (frame.readUInt8(0) & RSV1) !== 0;
       assert.equal(isCompressed, message.length >= 1024);
