@@ -73,12 +73,9 @@ export function restAfter(runs: Tried[], restSeconds: number): number {
   return restSeconds * Math.min(2 ** doubtful.length, 2 ** (MAX_CONTROLS - 1));
 }
 
-/** Something held directly after a break, so the rest is long enough. */
+/** Something held directly after a break, so the rest is long enough: from then on, there are no controls. */
 function hasRecovered(runs: Tried[]): boolean {
-  const failed = runs.findLastIndex(isBrokenControl);
-  return runs.some(
-    ({ outcome }, index) => index > failed && outcome === 'holds' && runs[index - 1]?.outcome === 'breaks',
-  );
+  return runs.some(({ outcome }, index) => outcome === 'holds' && runs[index - 1]?.outcome === 'breaks');
 }
 
 function isBrokenControl({ purpose, outcome }: Tried): boolean {
