@@ -31,8 +31,8 @@ const AREAS = {
     tests: ['test/unit/result/*.test.ts'],
   },
   search: {
-    mutate: ['report/search/{judge,keeping-up,bracket,blame,sizing}.ts'],
-    tests: ['test/unit/report/search-*.test.ts'],
+    mutate: ['report/search/{judge,keeping-up,bracket,blame,sizing}.ts', 'plugin/cli/search/next.ts'],
+    tests: ['test/unit/report/search-*.test.ts', 'test/unit/cli/search-next.test.ts'],
   },
   compare: {
     mutate: ['report/compare/{compare,counted,comparability}.ts'],

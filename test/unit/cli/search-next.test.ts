@@ -106,6 +106,11 @@ describe('a search', () => {
     const resumed = search({ deployment: breaksAbove(5000), before: stopped.runs });
     assert.equal(resumed.end, 'found');
     assert.deepEqual(resumed.levels.slice(0, 6), [1000, 2000, 4000, 4000, 4000, 8000]);
+    const disturbed = search({
+      deployment: (level, tries) => (level === 4000 && tries === 2 ? { blame: 'machine' } : breaksAbove(5000)(level)),
+      before: stopped.runs,
+    });
+    assert.equal(disturbed.end, 'found', 'each start has two attempts');
     const again = search({ deployment: () => assert.fail('it is finished'), before: resumed.runs });
     assert.deepEqual([again.end, again.held], ['found', resumed.held]);
   });
@@ -122,6 +127,7 @@ describe('a search', () => {
   it('measures up to the highest level that is asked for, or that the machine allows', () => {
     const highest = search({ deployment: () => 'holds', rules: { to: 5000 } });
     assert.deepEqual([highest.end, highest.levels], ['highest', [1000, 2000, 4000, 5000, 5000, 5000]]);
+    assert.equal(search({ deployment: () => 'holds', rules: { to: 4100 } }).held, 4100, 'however near');
     const machine = search({ deployment: () => 'holds', ceiling: 5000 });
     assert.deepEqual([machine.end, machine.held], ['doctor', 5000]);
     // Just above what held, an estimate is not worth a run.
@@ -174,7 +180,14 @@ describe('a search', () => {
       [2000, 'again', 'breaks', 0],
     ]);
     assert.ok(rests.every((rest, index) => index < 6 || rest === (runs[index - 1]?.outcome === 'breaks' ? 120 : 0)));
-    assert.equal(restAfter([], 30), 0);
+    const broken = { level: 1000, purpose: 'step', outcome: 'breaks', blame: 'deployment' } as const;
+    const restsOfBroken = [0, 1, 2, 3, 6].map((count) =>
+      restAfter(
+        Array.from({ length: count }, () => broken),
+        30,
+      ),
+    );
+    assert.deepEqual(restsOfBroken, [0, 30, 60, 120, 120]);
   });
 
   it('ends where the deployment does not recover, and tries that again when it is resumed', () => {

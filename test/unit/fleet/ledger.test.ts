@@ -164,6 +164,10 @@ test('times of a row: none where nobody got it or nothing may be timed; unplaced
   assert.deepEqual(figures({ latencyFromAtUs: 1050 }), [50, 150, 2, 1, undefined, undefined]);
   assert.deepEqual(figures({ latencyFromAtUs: null }), [0, 0, 0, 0, true, undefined]);
   assert.deepEqual(figures({ worker: '' }), [100, 200, 0, 3, undefined, true]);
+  const nobody = new Ledger();
+  nobody.members.joined(0, ROOM, '', 100);
+  nobody.receive(0, 1, 1100);
+  assert.equal(nobody.freeze({ ...order(1), worker: '' }).unplaced, undefined, 'where none has a name, all are one');
 });
 
 test('slots far beyond the first ones have their receipts, their order and their joins', () => {
