@@ -44,7 +44,7 @@ const perConnectionSchema = z.strictObject({
       halfWidthBytes: z.number().describe('half of the interval that it would have'),
     })
     .nullable()
-    .describe('what would narrow a wide interval; null if it is narrow'),
+    .describe('what would narrow a wide interval; null if it is narrow, or wide because of garbage'),
 });
 
 const layerSchema = z.strictObject({

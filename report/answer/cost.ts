@@ -5,6 +5,11 @@ import { type Amount, amount, amountText, numberText, unknown, withUnit } from '
 import { DOUBT_TEXTS } from '../statistics/straightness.ts';
 import { integer } from '../text/format.ts';
 
+const GARBAGE = {
+  why: 'garbage hides it',
+  next: 'with `instrument(io)`, a Node server collects it before each reading',
+};
+
 /** @returns the figure; its interval where that is wide, with what would narrow it; a bound where a part of it is not known */
 export function costAmount(cost: PerConnection): Amount {
   const { bytes, low95, high95, isAtLeast, without, wouldTell } = cost;
@@ -13,10 +18,11 @@ export function costAmount(cost: PerConnection): Amount {
   if (isTold(cost)) return { ...amount('kilobytes', bytes, interval), ...(isAtLeast && { isAtLeast: true }) };
   // What is missing comes on top, so there is no upper end.
   if (isAtLeast) return { ...amount('kilobytes', low95), isAtLeast: true };
-  const halfWidth = wouldTell && withUnit('kilobytes', wouldTell.halfWidthBytes);
-  const next = wouldTell && `${integer(wouldTell.connections)} connections would tell it to about ± ${halfWidth}`;
+  if (wouldTell === null) return { ...amount('kilobytes', null, interval), ...GARBAGE };
+  const halfWidth = withUnit('kilobytes', wouldTell.halfWidthBytes);
+  const next = `${integer(wouldTell.connections)} connections would tell it to about ± ${halfWidth}`;
   const why = 'too few connections to tell';
-  return { ...amount('kilobytes', null, interval), why, ...(next && { next }) };
+  return { ...amount('kilobytes', null, interval), why, next };
 }
 
 /** @returns what belongs beside the figure: `workers 8.5, proxy 13.7, kernel 10.9; garbage included`; empty where nothing does */
@@ -28,7 +34,7 @@ export function costNote(cost: PerConnection, collected: boolean): string {
   return [
     bytes !== null && parts.length + without.length > 1 && [...known, ...missing].join(', '),
     bytes !== null && low95 === null && 'read at two numbers of connections only, so its margin is not known',
-    !collected && 'garbage included',
+    !collected && isTold(cost) && 'garbage included',
   ]
     .filter(Boolean)
     .join('; ');

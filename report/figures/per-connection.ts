@@ -61,7 +61,8 @@ export function perConnectionOf({ memory, run, connections }: Measured): PerConn
     parts,
     without,
     inService: isAtLeast || inService.includes(null) ? null : sum(inService.map((one) => one ?? 0)),
-    wouldTell: bytes === null || interval === null ? null : wouldTell(bytes, interval, connections.peak),
+    wouldTell:
+      bytes === null || interval === null || !memory.collected ? null : wouldTell(bytes, interval, connections.peak),
   };
 }
 
@@ -151,7 +152,7 @@ function intervalOf(bytes: number, parts: Part[]): CostInterval | null {
   return { low95: Math.max(0, bytes - below), high95: Math.max(0, bytes + above), halfWidth: (below + above) / 2 };
 }
 
-/** With the same noise, an interval shrinks as the number of connections grows. */
+/** With the same noise, an interval shrinks as the number of connections grows. That of garbage grows with them. */
 function wouldTell(
   bytes: number,
   { low95, high95, halfWidth }: CostInterval,

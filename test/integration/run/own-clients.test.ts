@@ -25,6 +25,7 @@ import {
   serve,
   welcome,
 } from '../../helpers/own-clients.ts';
+import { eventually } from '../../helpers/poll.ts';
 
 const { signal } = new AbortController();
 
