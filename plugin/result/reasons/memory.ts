@@ -37,22 +37,54 @@ export const memory: Check[] = [
   },
 ];
 
-/** At rest, of the figure that the headline quotes: pages that a process takes in steps bend a line that its heap does not. */
-function bend({ perConnection, perConnectionBytes, inService, plateaus }: Result['memory']): Detail | undefined {
+/** Of what a connection costs in all: a layer that changes by less bends no line that anybody quotes. */
+const MIN_SHARE = 0.2;
+/** Pages that a process takes in steps bend a line that its heap does not: half-way along, they are off by as much. */
+const PAGES_BYTES = 1024 ** 2;
+
+function bend(memory: Result['memory']): Detail | undefined {
+  const bent = bentLayers(memory);
+  const [worst] = bent.toSorted((a, b) => Math.abs(b.share) - Math.abs(a.share));
+  if (worst) return notLinear(`${bent.map(({ layer }) => layer).join(', ')} at rest`, worst.share);
+  const { perConnectionBytes, inService, plateaus } = memory;
   const layer = mainWorkerLayer(perConnectionBytes);
-  const quoted = perConnection?.parts.find(({ title }) => title === 'workers')?.layer ?? layer;
-  if (perConnectionBytes[quoted]?.doubt === 'curved') {
-    const points = withoutBaseline(plateaus).flatMap(({ connections, [quoted]: y }) =>
-      y === undefined ? [] : [{ x: connections, y }],
-    );
-    return notLinear(`${quoted} at rest`, points);
-  }
   if (inService?.perConnectionBytes[layer]?.doubt !== 'curved') return undefined;
-  return notLinear(`${layer} in service`, inServicePoints({ plateaus, inService }, layer));
+  return notLinear(`${layer} in service`, shareOf(inServicePoints({ plateaus, inService }, layer)));
 }
 
-function notLinear(what: string, points: Point[]): Detail {
-  const share = bendOf(points)?.share ?? 0;
+interface Bent {
+  layer: string;
+  /** As of `bendOf`. */
+  share: number;
+}
+
+/** Of the deployment, and of the headline: whatever bends, somebody pays for it. */
+function bentLayers({ layers, perConnection, perConnectionBytes, plateaus }: Result['memory']): Bent[] {
+  const parts = perConnection?.parts ?? [];
+  const quoted = parts.find(({ title }) => title === 'workers')?.layer ?? mainWorkerLayer(perConnectionBytes);
+  const whole = perConnection?.bytes ?? perConnectionBytes[quoted]?.slope ?? 0;
+  return layers.flatMap(({ id: layer, belongsTo }) => {
+    const { doubt, slope } = perConnectionBytes[layer] ?? {};
+    const isOfDeployment = belongsTo === 'deployment' || parts.some((part) => part.layer === layer);
+    if (doubt !== 'curved' || slope === undefined || !isOfDeployment) return [];
+    const points = withoutBaseline(plateaus).flatMap(({ connections, [layer]: y }) =>
+      y === undefined ? [] : [{ x: connections, y }],
+    );
+    const xs = points.map(({ x }) => x);
+    const share = shareOf(points);
+    const bytes = Math.abs(share * slope);
+    // Of a parabola, half-way between the ends.
+    const offBytes = (bytes * (Math.max(...xs) - Math.min(...xs))) / 8;
+    const matters = layer === quoted || (bytes > MIN_SHARE * whole && offBytes > PAGES_BYTES);
+    return matters ? [{ layer, share }] : [];
+  });
+}
+
+function shareOf(points: Point[]): number {
+  return bendOf(points)?.share ?? 0;
+}
+
+function notLinear(what: string, share: number): Detail {
   const percent = (100 * Math.abs(share)).toFixed(0);
   return {
     message: `${what}: the last connections cost ${share > 0 ? 'more' : 'less'} than the first ones, by ${percent} % of the average`,

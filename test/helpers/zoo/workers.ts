@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { io as connect } from 'socket.io-client';
 import type { WorkerStats } from '../../../protocol/events.ts';
 import type { Result } from '../../../protocol/result/result.ts';
+import { assertNames } from '../verdict.ts';
 import { BROADCASTS, CONNECTIONS, COPIES, type Member } from './member.ts';
 import { WORKER } from './server.ts';
 
@@ -11,7 +12,26 @@ function assertNoMemory({ memory, capacity }: Result): void {
   assert.equal(capacity.memoryLimited, null);
 }
 
+const ramp = { duration: 1, arrivalRate: CONNECTIONS / 4, rampTo: CONNECTIONS / 4 };
+const FOUR_PLATEAUS = { phases: Array.from({ length: 4 }, () => [ramp, { pause: 0.1 }]).flat() };
+const BYTES = { base: 5e7, perConnection: 4e6, perPair: 4e4 };
+
 export const workers: Member[] = [
+  {
+    name: 'has memory outside of V8 that grows with the pairs of connections, and is the smaller part',
+    habits: () => ({
+      stats: (truth) => {
+        const { connections: n } = truth;
+        const heapUsedBytes = BYTES.perConnection * n;
+        return { ...truth, heapUsedBytes, rssBytes: BYTES.base + heapUsedBytes + BYTES.perPair * n ** 2 };
+      },
+    }),
+    config: FOUR_PLATEAUS,
+    reasons: ['MEMORY_NOT_LINEAR'],
+    connections: { configuredRatePerSec: CONNECTIONS / 4 },
+    check: ({ verdict }) =>
+      assertNames(verdict.reasons.find(({ code }) => code === 'MEMORY_NOT_LINEAR')?.message, ['workerRss']),
+  },
   {
     name: 'has a worker without control port',
     habits: () => {

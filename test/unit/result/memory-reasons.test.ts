@@ -10,6 +10,22 @@ const bendMemory: Change = ({ memory }) => {
   }
 };
 
+const bendLayer =
+  (layer: string, scale: number): Change =>
+  ({ memory }) => {
+    for (const plateau of memory.plateaus)
+      plateau[layer] = 1e8 + scale * plateau.connections * (5000 + plateau.connections);
+    const slope = scale * 15_000;
+    memory.perConnectionBytes[layer] = {
+      slope,
+      low95: slope / 2,
+      high95: 2 * slope,
+      r2: 1,
+      naive: slope,
+      doubt: 'curved',
+    };
+  };
+
 const doubted =
   (doubt: string): Change =>
   ({ memory }) =>
@@ -25,6 +41,9 @@ describe('memory', () => {
   testCases([
     ['that grew', doubted('grows'), 'MEMORY_GROWS', 'workerPss'],
     ['that is no line', bendMemory, 'MEMORY_NOT_LINEAR', 'workerRss at rest', '67 %'],
+    ['of nginx alone that is no line', bendLayer('nginxPss', 1), 'MEMORY_NOT_LINEAR', 'nginxPss at rest', '67 %'],
+    ['of nginx that is no line, and hardly any', bendLayer('nginxPss', 0.01)],
+    ['of the generator that is no line', bendLayer('fleetPss', 1)],
     ['whose pages bend where the quoted figure does not', doubted('curved')],
     ['whose slope is only wide', doubted('wide')],
     [
