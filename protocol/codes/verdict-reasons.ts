@@ -3,12 +3,13 @@ import { ANSWER_REASONS, type Definition } from './answer-reasons.ts';
 
 /** A code for each thing that a person does about it. Causes come before what they cause, as in the verdict. */
 const REASONS = {
-  // The run
-  RUN_INCOMPLETE: {
-    meaning: 'the run ended early: somebody stopped it, a measurement failed, or its virtual users left',
-    remedy: 'let the run come to its end, and end the flow with `hold: true`',
+  // What all figures rest on
+  IMPOSSIBLE_REPORT: {
+    meaning: 'the server reported times or broadcasts that cannot be true',
+    remedy: "let `instrument(io)`, in the run's version, answer control requests and `broadcast_echo`",
     invalidates: ['run'],
-    blame: 'deployment',
+    blame: 'measurement',
+    causes: ['MEMBERS_DISAGREE'],
   },
   FAULT_FAILED: {
     meaning: 'the planned fault did not happen, or not as planned',
@@ -77,6 +78,12 @@ const REASONS = {
     blame: 'deployment',
     causes: ['READINGS_MISSING'],
   },
+  RUN_INCOMPLETE: {
+    meaning: 'the run ended early: somebody stopped it, a measurement failed, or its virtual users left',
+    remedy: 'let the run come to its end, and end the flow with `hold: true`',
+    invalidates: ['run'],
+    blame: 'deployment',
+  },
   WORKER_URLS_WRONG: {
     meaning: 'the control URLs or the pages of metrics do not lead to every worker exactly once',
     remedy: 'list every worker once, by an address of its own, and give each its own name',
@@ -101,12 +108,6 @@ const REASONS = {
     meaning: 'at a reading without connections, the server had others, or its memory still fell after 20 s',
     remedy: 'measure a server without other users, and let it come to rest before the run',
     invalidates: ['memory'],
-    blame: 'measurement',
-  },
-  IMPOSSIBLE_REPORT: {
-    meaning: 'the server reported times or broadcasts that cannot be true',
-    remedy: "let `instrument(io)`, in the run's version, answer control requests and `broadcast_echo`",
-    invalidates: ['run'],
     blame: 'measurement',
   },
 

@@ -39,6 +39,20 @@ export const times: Check[] = [
   },
   {
     code: 'IMPOSSIBLE_REPORT',
+    find({ latency: { clocks } }, { sent }) {
+      const early = sent.flatMap(({ seq, via, sentAtUs, orderedAtUs = sentAtUs }) => {
+        const us = orderedAtUs - sentAtUs;
+        return us > SAME_CLOCK_US + (clocks[via]?.uncertaintyUs ?? 0) ? { seq, us } : [];
+      });
+      const [worst] = early.toSorted((a, b) => b.us - a.us);
+      if (!worst) return undefined;
+      return {
+        message: `workers say that they sent ${early.length} of ${sent.length} broadcasts before the run had ordered them: broadcast ${worst.seq} by ${ms(worst.us)}`,
+      };
+    },
+  },
+  {
+    code: 'IMPOSSIBLE_REPORT',
     find(_, { impossibleRoundTrips, roundTripsUs }) {
       const [first] = impossibleRoundTrips;
       if (!first) return undefined;

@@ -157,6 +157,12 @@ export const copies: Member[] = [
     },
   },
   {
+    name: 'writes a time of the past into broadcasts',
+    habits: () => ({ stamp: (nowUs) => nowUs - AHEAD_US }),
+    reasons: ['IMPOSSIBLE_REPORT'],
+    check: ({ verdict }) => assert.equal(verdict.reasons[0]?.code, 'IMPOSSIBLE_REPORT', 'not what follows from it'),
+  },
+  {
     name: 'writes a time of the future into broadcasts',
     habits: () => ({ stamp: (nowUs) => nowUs + AHEAD_US }),
     reasons: ['IMPOSSIBLE_REPORT'],

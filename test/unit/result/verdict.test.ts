@@ -214,6 +214,15 @@ describe('broadcasts', () => {
         ...(['IMPOSSIBLE_REPORT', '1 of 4', roundTripUs === 8000 ? '8.0 ms' : 'no number', '2.0 ms'] as const),
       ],
     ),
+    [
+      'that a worker sent before they were ordered',
+      (_, f) => {
+        f.sent = [sent(1, 5), sent(2, 5)];
+        for (const one of f.sent) one.orderedAtUs = one.sentAtUs - 100_000;
+        Object.assign(f.sent[1] ?? {}, { orderedAtUs: (f.sent[1]?.sentAtUs ?? 0) + 800_000 });
+      },
+      ...(['IMPOSSIBLE_REPORT', '1 of 2', 2, '800.0 ms'] as const),
+    ],
     ['that are late', late, 'BROADCASTS_LATE', '3 of 3', '90 ms'],
     [
       'that were not sent',
