@@ -3,13 +3,10 @@ import type { Reason } from '../../protocol/codes/verdict-reasons.ts';
 import { CapacityError, startRefused } from '../../protocol/errors.ts';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
-import { identityOf } from '../run/measurements/worker-identity.ts';
 import type { Stage } from '../run/stage.ts';
-import { succeed, within } from '../run/wait.ts';
+import { within } from '../run/wait.ts';
 
 const ANSWER_TIMEOUT_MS = 5000;
-/** For a worker that died to be restarted, so that the result can name it. */
-const RESTART_TIMEOUT_MS = 5000;
 
 export function stoppedIn(stage: Stage): Reason {
   return {
@@ -56,13 +53,9 @@ export function withCode(error: unknown): CapacityError {
 
 /** When a run has been stopped: what its result lacks. */
 export async function askForTheRest(conductor: Conductor, { measurements, control, link }: RunContext): Promise<void> {
-  await succeed(() => conductor.stopped(), ANSWER_TIMEOUT_MS);
+  await conductor.stopped();
   if (measurements.snapshots.length === 0)
     measurements.snapshots = (await within(link.snapshots(), ANSWER_TIMEOUT_MS)) ?? [];
   if (measurements.eventLoops.length === 0)
     measurements.eventLoops = (await within(control.eventLoops(false), ANSWER_TIMEOUT_MS)) ?? [];
-  if (measurements.workersAtEnd.length === 0) {
-    const workers = await succeed(() => control.stats(), RESTART_TIMEOUT_MS);
-    measurements.workersAtEnd = workers?.map(identityOf) ?? [];
-  }
 }

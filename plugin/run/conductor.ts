@@ -153,7 +153,7 @@ export class Conductor {
 
   /** After the run has been aborted: what may have stopped it. */
   async stopped(): Promise<void> {
-    await this.#checkpoints.checkDeployment('when the run stopped');
+    await this.#checkpoints.stopped();
   }
 
   async #idleHold(): Promise<void> {

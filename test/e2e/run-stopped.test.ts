@@ -109,6 +109,10 @@ describe('a run that ends early', { concurrency: 2 }, () => {
       break: ({ nginxPid, pm2Pid }) => [[pm2Pid], [nginxPid]],
       names: ['PM2', 'nginx'],
     },
+    'a worker and Redis died together': {
+      break: ({ workers, redisNodes }) => [[workers[0]?.pid, redisNodes[0]?.pid], []],
+      names: ['w0', 'Redis'],
+    },
     'Redis died': { break: ({ redisNodes }) => [[redisNodes[0]?.pid], []], names: ['Redis'] },
   };
   for (const [what, { break: processesOf, names }] of Object.entries(broken)) {

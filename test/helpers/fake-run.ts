@@ -205,6 +205,7 @@ export class FakeRun {
           accepted: index === 0 ? this.strangers : this.status.started,
         }));
       },
+      statsOfUp: () => this.context.control.stats(),
       resources: async () => [],
       batches: async () => {
         this.asked.push('batches');

@@ -5,6 +5,8 @@
 import type { WorkerStats } from '../../../protocol/events.ts';
 import { addWarning, type RunContext } from '../context.ts';
 import type { EngineSnapshot } from '../link.ts';
+import { identityOf } from '../measurements/worker-identity.ts';
+import { succeed } from '../wait.ts';
 import { BusyWorkers } from './busy-workers.ts';
 import { DeploymentParts } from './deployment-parts.ts';
 import { KernelCounts } from './kernel-counts.ts';
@@ -12,6 +14,9 @@ import { MetricsPages } from './metrics-pages.ts';
 import { StatisticsAge } from './statistics-age.ts';
 import { WarningsOnce } from './warnings.ts';
 import { WorkerCounts } from './worker-counts.ts';
+
+/** For a worker that died to be restarted, so that the result can name it. */
+const RESTART_TIMEOUT_MS = 5000;
 
 export class Checkpoints {
   readonly #context: RunContext;
@@ -61,7 +66,7 @@ export class Checkpoints {
    * @returns what all engines have counted
    */
   async end(): Promise<EngineSnapshot[]> {
-    await this.#checkRedis();
+    if (!this.#context.signal.aborted) await this.#checkRedis('at the end');
     await this.check('after the broadcasts');
     const snapshots = await this.#context.link.snapshots();
     this.#counts.checkEach(snapshots);
@@ -69,7 +74,18 @@ export class Checkpoints {
     return snapshots;
   }
 
-  /** Its end is often why a run stopped early, so it is looked at then, too. */
+  /** What may have ended the run early: parts that are others now, and parts that are gone. */
+  async stopped(): Promise<void> {
+    const when = 'when the run stopped';
+    await this.checkDeployment(when);
+    const gone = await this.#lookForWorkers();
+    // Whoever stops it himself often stops the server with it.
+    if (this.#context.measurements.stoppedByUser) return;
+    await this.#checkRedis(when);
+    if (gone.length > 0)
+      addWarning(this.#context, 'DEPLOYMENT_CHANGED', `${gone.join(', ')} no longer answered ${when}`);
+  }
+
   async checkDeployment(when: string): Promise<void> {
     await this.#deployment.check(when);
   }
@@ -86,11 +102,24 @@ export class Checkpoints {
   }
 
   /** Without Redis, a broadcast reaches only the members on the publisher's own worker. */
-  async #checkRedis(): Promise<void> {
-    const { redis, signal } = this.#context;
-    if (!redis || signal.aborted || (await redis.read())) return;
+  async #checkRedis(when: string): Promise<void> {
+    const { redis } = this.#context;
+    if (!redis || (await redis.read())) return;
     const why = redis.lastFailure ?? 'no answer';
-    addWarning(this.#context, 'DEPLOYMENT_CHANGED', `Redis no longer answered at the end: ${why}`);
+    addWarning(this.#context, 'DEPLOYMENT_CHANGED', `Redis no longer answered ${when}: ${why}`);
+  }
+
+  /** One that was restarted is back soon, if it can start at all. @returns names of those that are not */
+  async #lookForWorkers(): Promise<string[]> {
+    const { control, measurements } = this.#context;
+    const { workersAtStart } = measurements;
+    let now: (WorkerStats | undefined)[] = [];
+    await succeed(async () => {
+      now = await control.statsOfUp();
+      if (now.includes(undefined)) throw new Error('a worker is away');
+    }, RESTART_TIMEOUT_MS);
+    measurements.workersAtEnd = now.flatMap((one, index) => (one ? identityOf(one) : (workersAtStart[index] ?? [])));
+    return workersAtStart.flatMap(({ worker }, index) => (index in now && !now[index] ? worker : []));
   }
 
   /** The counts of an engine that does not answer are missing from every figure. */

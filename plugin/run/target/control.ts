@@ -6,6 +6,7 @@ export type Control = Pick<
   ControlClients,
   | 'size'
   | 'stats'
+  | 'statsOfUp'
   | 'resources'
   | 'batches'
   | 'eventLoops'
@@ -23,6 +24,7 @@ export type Control = Pick<
 export const NO_CONTROL: Control = {
   size: 0,
   stats: async () => [],
+  statsOfUp: async () => [],
   resources: async () => [],
   batches: async () => [],
   eventLoops: async () => [],

@@ -97,6 +97,11 @@ export class ControlClients {
     return Promise.all(this.#workers.map((worker) => worker.request('stats', [], timeoutMs)));
   }
 
+  /** @returns as `stats`, and undefined of each whose connection is down. @throws CapacityError of one that is up */
+  statsOfUp(): Promise<(WorkerStats | undefined)[]> {
+    return Promise.all(this.#workers.map(async (one) => (one.isConnected ? one.request('stats') : undefined)));
+  }
+
   /** @returns since it was asked before */
   batches(): Promise<WorkerBatches[]> {
     return Promise.all(this.#workers.map((worker) => worker.request('batches')));

@@ -1,10 +1,11 @@
 /** Ctrl-C, or virtual users that are all gone: a stage under way ends at once, and nobody is warned of what it lacks. */
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import type { Stage } from '../../../plugin/run/stage.ts';
 import { columns } from '../../helpers/columns.ts';
 import { ConductedRun, PAUSE, RAMP } from '../../helpers/conducted-run.ts';
 import type { FakeRun } from '../../helpers/fake-run.ts';
+import { assertNames } from '../../helpers/verdict.ts';
 
 const LONG = { hold: 60, broadcasts: { count: 60 }, drain: { quiet: 60, deadline: 60 } };
 
@@ -78,6 +79,49 @@ it('during the warm-up does not even begin the series', async (t) => {
   await conducted.prepare();
   assert.deepEqual([conducted.stages, run.codes, run.measurements.plateaus], [[], [], []]);
   assert.ok(!run.asked.includes('sampler starts'));
+});
+
+describe('asked what has ended it', () => {
+  const away = ({ context }: FakeRun) => {
+    const { control } = context;
+    control.statsOfUp = async () => [undefined, ...(await control.stats()).slice(1)];
+    context.redis = { read: async () => undefined, traffic: async () => undefined, lastFailure: 'ECONNREFUSED' };
+  };
+  const stopped = async (t: TestContext, change: (run: FakeRun) => void): Promise<ConductedRun> => {
+    const conducted = new ConductedRun(t);
+    await conducted.prepare();
+    change(conducted.run);
+    await conducted.time.until(conducted.conductor.stopped());
+    return conducted;
+  };
+
+  it('names a worker and Redis that are gone together', async (t) => {
+    const { run } = await stopped(t, away);
+    assert.deepEqual(run.codes, ['DEPLOYMENT_CHANGED', 'DEPLOYMENT_CHANGED']);
+    const said = run.measurements.warnings.map(({ message }) => message).join('; ');
+    assertNames(said, ['w0', 'ECONNREFUSED']);
+    assert.doesNotMatch(said, /w1/);
+  });
+
+  it('names nobody who was stopped by the user, perhaps with the run', async (t) => {
+    const { run } = await stopped(t, (run) => {
+      away(run);
+      run.measurements.stoppedByUser = true;
+    });
+    assert.deepEqual(run.codes, []);
+  });
+
+  it('waits for a worker that is restarted, to tell it from the one before', async (t) => {
+    const { run } = await stopped(t, ({ context: { control } }) => {
+      let asked = 0;
+      control.statsOfUp = async () => {
+        const [first, ...others] = await control.stats();
+        return [asked++ < 5 || !first ? undefined : { ...first, instance: 'another' }, ...others];
+      };
+    });
+    assert.deepEqual(run.codes, []);
+    assert.deepEqual(run.measurements.workersAtEnd.map(({ instance }) => instance)[0], 'another');
+  });
 });
 
 it('after the broadcasts does not take the silence of Redis for its loss', async (t) => {
