@@ -3,7 +3,8 @@
 /**
  * For processes: `rssBytes`, `pssBytes` or, in most rows, `derivedPssBytes` (see `PSS_SHARE`), and, except in the first row,
  * `cpuPercent` since the previous row; 100 is one core. For the whole machine: `usedBytes`, and `cpuPercent` of all its
- * cores.
+ * cores. `others` and `steal`, in the rows at which all programs were read, have the `cpuPercent` of other programs and of the
+ * hypervisor since the reading before; 100 is one core.
  */
 export type LayerSample = Record<string, number>;
 

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BoundedSeries } from '../../protocol/bounded-series.ts';
 import { readSwap, type SwapReading } from '../../protocol/machine/kernel.ts';
+import type { MachineShares } from '../../protocol/result/machine.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type CpuPoint, cpuPercent, LayerCpu } from './layer-cpu.ts';
 import { LAYERS } from './layers/index.ts';
@@ -193,9 +194,7 @@ export class Sampler {
     this.#before = now;
     if (before) this.#health.longestGapMs = Math.max(this.#health.longestGapMs, atMs - before.atMs);
 
-    await machine;
-
-    const row: Record<string, number | LayerSample> = { t, connections };
+    const row: Record<string, number | LayerSample> = { t, connections, ...takenSamples(await machine) };
     for (const [index, { id, isProcesses }] of this.layers.entries()) {
       const read = (await sampled[index]) ?? {};
       if (isProcesses && Object.keys(read).length === 0) continue;
@@ -249,6 +248,14 @@ export class Sampler {
     if (pss) this.#shared.note(pids, processes);
     return processes;
   }
+}
+
+/** Of the machine's CPUs: what neither deployment nor generator had. */
+function takenSamples(shares: MachineShares | undefined): Record<string, LayerSample> {
+  if (!shares) return {};
+  const { othersCores, stealCores } = shares;
+  const percent = (cores: number): LayerSample => ({ cpuPercent: Math.max(0, Math.round(1000 * cores) / 10) });
+  return { ...(othersCores !== null && { others: percent(othersCores) }), steal: percent(stealCores) };
 }
 
 async function sampleOf({ sample }: Layer, sources: Sources): Promise<LayerSample> {

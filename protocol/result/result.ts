@@ -154,7 +154,7 @@ export const resultSchema = z.strictObject({
         .catchall(z.unknown()),
     )
     .describe(
-      'One row per second for the last half hour, and for 2, 4, 8 … seconds before it: highest memory, most connections, mean CPU. Other keys are layers, such as `worker.rssBytes` or `system.cpuPercent`.',
+      'One row per second for the last half hour, and for 2, 4, 8 … seconds before it: highest memory, most connections, mean CPU. Other keys are layers, such as `worker.rssBytes` or `system.cpuPercent`; at least every five seconds, also `others.cpuPercent` of other programs and `steal.cpuPercent` of the hypervisor, in percent of one core.',
     ),
   workersOverTime: workersOverTimeSchema.describe(
     'Each Socket.IO worker, at most 200 values, in the time of `samples`.',

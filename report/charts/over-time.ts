@@ -79,15 +79,34 @@ export function cpuOverTime(result: Result): Chart | null {
     curve(result, id, 'cpuPercent', (percent) => (id === WHOLE_MACHINE ? percent * cpuCount : percent)),
   );
   const mark = { value: 100 * usable, text: `all ${coreCount(usable)} cores` };
-  return timeline('CPU by layer over time', stages, [{ unit: '% of one core', curves, mark }]);
+  return timeline('CPU by layer over time', stages, [
+    { unit: '% of one core', curves: [...curves, ...takenByOthers(result)], mark },
+  ]);
+}
+
+/** Percent of one core: less, on any machine, is no line worth drawing. */
+const LEAST_TAKEN = 1;
+
+/** What slows all layers, and is none of them. */
+function takenByOthers({ samples }: Result): Curve[] {
+  const of = (key: string) => pointsOf(samples, key, 'cpuPercent');
+  const all: Curve[] = [
+    { name: 'Other programs', color: COLORS.red, dash: 'dashed', points: of('others') },
+    { name: 'Hypervisor (steal)', color: COLORS.red, dash: 'dotted', points: of('steal') },
+  ];
+  return all.filter(({ points }) => points.some(([, percent]) => percent >= LEAST_TAKEN));
 }
 
 function curve(result: Result, layer: string, key: string, scale: (value: number) => number): Curve {
-  const points = result.samples.flatMap((sample): [number, number][] => {
-    const value = number(sample, layer, key);
-    return value === null ? [] : [[sample.t, scale(value)]];
-  });
+  const points = pointsOf(result.samples, layer, key).map(([t, value]): [number, number] => [t, scale(value)]);
   return { name: layerTitle(result, layer), ...layerStyle(result, layer), points };
+}
+
+function pointsOf(samples: Sample[], layer: string, key: string): [number, number][] {
+  return samples.flatMap((sample): [number, number][] => {
+    const value = number(sample, layer, key);
+    return value === null ? [] : [[sample.t, value]];
+  });
 }
 
 /** The keys of samples depend on the machine and the version. */

@@ -26,13 +26,16 @@ export class MachineWatch {
     return this.#time.read(roots).catch(() => undefined);
   }
 
-  /** Looks if it is time for it. Never rejects */
-  async tick(): Promise<void> {
+  /** Looks if it is time for it. Never rejects. @returns since it looked before; undefined if it has not looked */
+  async tick(): Promise<MachineShares | undefined> {
     const beganMs = performance.now();
-    if (beganMs < this.#dueMs) return;
+    if (beganMs < this.#dueMs) return undefined;
     this.#dueMs = Number.POSITIVE_INFINITY;
-    this.#latest = (await this.totals()) ?? this.#latest;
+    const before = this.#latest;
+    const now = await this.totals();
+    this.#latest = now ?? before;
     this.#dueMs = beganMs + Math.min(MAX_INTERVAL_MS, (performance.now() - beganMs) / SHARE);
+    return before && now && sharesBetween(before, now);
   }
 
   /** @returns since the last call, as far as readings have come; undefined without a new one */

@@ -39,6 +39,30 @@ const told = (all: WorkerStats[], resources?: WorkerResources[]) => ({
 
 const REDIS = { runIds: { Redis: '1' }, usedMemoryBytes: 1, rssBytes: 2, pubSubOutputBytes: 4, pubSubTotalBytes: 5 };
 
+test('rows at which all programs were read have what others took', async (t) => {
+  const taken = {
+    ...{ seconds: 1, cores: 2, busyCores: 1, oursCores: 0, kernelCores: 0, errorCores: 0 },
+    programs: [],
+  };
+  const looks = [
+    undefined,
+    { ...taken, othersCores: 0.6, stealCores: 0.25 },
+    { ...taken, othersCores: null, stealCores: 0 },
+  ];
+  const sampler = startSampler(t, { machine: { tick: async () => looks.shift() } });
+  sampler.start();
+  await eventually('four rows', () => sampler.samples.length >= 4);
+  assert.deepEqual(
+    sampler.samples.slice(0, 4).map(({ others, steal }) => [others?.cpuPercent, steal?.cpuPercent]),
+    [
+      [undefined, undefined],
+      [60, 25],
+      [undefined, 0],
+      [undefined, undefined],
+    ],
+  );
+});
+
 test('rows: memory and CPU of the layers that are there, connections, the machine', async (t) => {
   const burner = await startBurner(t);
   let connections = 0;

@@ -67,6 +67,19 @@ describe('over time', () => {
     assert.match(memoryOverTime(measured)?.title ?? '', /PSS/);
   });
 
+  it('CPU has a line of other programs and one of the hypervisor, where they took some', () => {
+    const chart = (others: number, steal: number) => {
+      const samples = [0, 5, 10].map((t) => ({
+        ...{ t, connections: 0, system: { cpuPercent: 50 }, worker: { cpuPercent: 30 } },
+        ...(t > 0 && { others: { cpuPercent: others }, steal: { cpuPercent: steal } }),
+      }));
+      return names(cpuOverTime({ ...perfectResult(), samples }));
+    };
+    assert.deepEqual(chart(0.5, 0), ['Workers', 'Whole machine']);
+    assert.deepEqual(chart(60, 0), ['Workers', 'Whole machine', 'Other programs']);
+    assert.deepEqual(chart(60, 24), ['Workers', 'Whole machine', 'Other programs', 'Hypervisor (steal)']);
+  });
+
   it('connecting has a panel of errors only where there were some, and is nothing in older results', () => {
     const counts = { opened: [5, 5, 0, 5], failed: [0, 0, 0, 0], ended: [0, 0, 0, 0] };
     const times = { intervalSeconds: 1, t: [10, 11, 12, 13], meanMs: [2, 3, null, 4], slowestMs: [4, 6, null, 8] };

@@ -6,8 +6,11 @@ import { MachineWatch } from '../../../plugin/samplers/machine/machine-watch.ts'
 import { programName } from '../../../plugin/samplers/machine/program-name.ts';
 import { sharesBetween } from '../../../plugin/samplers/machine/shares.ts';
 import { TICK_US } from '../../../protocol/machine/auxv.ts';
+import { takenByOthers } from '../../../report/figures/others.ts';
 import { type Fake, FakeMachine, GENERATOR, SERVER } from '../../helpers/fake-machine.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
+import { perfectResult } from '../../helpers/results.ts';
+import { assertNames } from '../../helpers/verdict.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
 const ours = (own: number, more: Partial<Fake> = {}): Record<number, Fake> => ({
@@ -90,14 +93,17 @@ describe('the CPU time of a machine', () => {
     assert.deepEqual([last.cores, last.busyUs - first.busyUs], [1, 50 * TICK_US]);
   });
 
-  it('is nobody’s where nobody knows which processes are ours; steal is told', async (t) => {
+  it('is nobody’s where nobody knows which processes are ours; steal is told, and named', async (t) => {
     const machine = new FakeMachine(t);
     const first = await machine.set({}, { steal: 0 }).read(null);
     const last = await machine.set({}, { steal: 100 }).read(null);
-    const { oursCores, othersCores, kernelCores, stealCores, programs } =
-      sharesBetween({ ...first, atMs: 0 }, { ...last, atMs: 2000 }) ?? assert.fail();
+    const shares = sharesBetween({ ...first, atMs: 0 }, { ...last, atMs: 2000 }) ?? assert.fail();
+    const { oursCores, othersCores, kernelCores, stealCores, programs } = shares;
     assert.deepEqual([oursCores, othersCores, kernelCores, programs], [null, null, null, []]);
     assert.equal(stealCores, (100 * TICK_US) / 2e6);
+    const others = { windows: [{ window: 'ramp' as const, ...shares }] };
+    const taken = takenByOthers({ ...perfectResult(), machine: { ...perfectResult().machine, others } as never });
+    assertNames(taken?.text, ['hypervisor', (100 * stealCores) / 2, 'ramp']);
   });
 
   it('is unknown where the kernel does not tell', async () => {
