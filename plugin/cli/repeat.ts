@@ -106,13 +106,13 @@ async function run(scenario: string, other: string | undefined, rest: string[], 
     throw badOption('--detect: name another scenario, or --vary, to compare with', 'repeat');
   }
   const asked = { scenario, vary: varied, times, detect, results, args };
-  const { folder, study, runs, isStopped } = await repeat(asked);
+  const { folder, study, runs, exitCode, report } = await repeat(asked);
   const comparison = comparisonOf(study.plan, runs);
-  process.exitCode = isStopped ? STOPPED : exitCodeOf(study.runs);
+  process.exitCode = exitCode;
   if (process.exitCode === 0 && comparison && !isTold(comparison, detect)) process.exitCode = CANNOT_TELL;
   if (json) return printJson(study);
   if (runs.every(({ result }) => result === undefined)) return;
-  console.log(endText({ kind: 'repeat', folder }, renderConsole(reportOf(study, runs), screen())));
+  console.log(endText({ kind: 'repeat', folder }, renderConsole(report, screen())));
 }
 
 /** Undefined where nothing varies. */
@@ -122,7 +122,7 @@ function comparisonOf(plan: Plan, runs: MeasuredRun[]): Comparison | undefined {
 
 function reportOf(study: Study, runs: MeasuredRun[]): Document {
   const comparison = comparisonOf(study.plan, runs);
-  return comparison ? comparisonDocument(comparison) : seriesDocument(study);
+  return comparison ? comparisonDocument(comparison) : seriesDocument(study, runs);
 }
 
 function isTold(comparison: Comparison, detect: number | undefined): boolean {
@@ -151,6 +151,9 @@ interface Repeated {
   study: Study;
   runs: MeasuredRun[];
   isStopped: boolean;
+  exitCode: number;
+  /** As beside the study. */
+  report: Document;
 }
 
 /**
@@ -180,8 +183,9 @@ export async function repeat({ scenario, vary, times, detect, results, args }: R
     ...(detect !== undefined && { isEnough: (made) => isEnough(plan, made, detect) }),
   });
   const { document: study, runs, isStopped } = await makeSeries(series);
+  const exitCode = isStopped ? STOPPED : exitCodeOf(runs);
   if (study.runs.every(({ exitCode }) => exitCode === EXIT_CODES.refused)) rmSync(folder, { recursive: true });
-  return { folder, study, runs: measuredRuns(runs), isStopped };
+  return { folder, study, runs: measuredRuns(runs), isStopped, exitCode, report: series.reportOf(study, runs) };
 }
 
 function isEnough(plan: Plan, runs: MeasuredRun[], share: number): boolean {

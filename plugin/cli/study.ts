@@ -37,7 +37,7 @@ async function run(path: string, { results, json }: Options): Promise<void> {
   const series = studySeries(file, results);
   console.error(`${file.title || file.name}\n${file.plan.scenario}`);
   const { document, runs, isStopped } = await makeSeries(series);
-  process.exitCode = isStopped ? STOPPED : exitCodeOf(document.runs);
+  process.exitCode = isStopped ? STOPPED : exitCodeOf(runs);
   if (json) printJson(document);
   else console.log(endText(series, renderSummary(series.reportOf(document, runs), ['missing', 'doubts'], screen())));
 }

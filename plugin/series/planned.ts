@@ -7,6 +7,7 @@ import { disturbanceOf } from '../../report/figures/others.ts';
 import type { Document } from '../../report/model/document.ts';
 import { countedRuns } from '../../report/study/counted-runs.ts';
 import { combinationsOf, labelOf, type MeasuredRun, summarize } from '../../report/study/summarize.ts';
+import { counted } from '../../report/text/format.ts';
 import type { RunCommand } from './run.ts';
 import type { MadeRun, Next, Series } from './series.ts';
 
@@ -39,7 +40,9 @@ export function plannedSeries(options: PlannedOptions): PlannedSeries {
   const { kind, folder, name, title, plan, scenarioHash, endsWithFailure } = options;
   const order = orderOf(plan);
   const next = (runs: MadeRun<Place>[], earlier: number): Next<Place, 'done'> => {
-    const failed = runs.slice(earlier).some(({ run }) => endingOf(run.exitCode) !== 'measured');
+    const failed = deciding(runs).some(
+      (made) => endingOf(made.run.exitCode) !== 'measured' && runs.indexOf(made) >= earlier,
+    );
     const done = runs.filter(({ run }, index) => index >= earlier || endingOf(run.exitCode) === 'measured');
     const open = order.filter((place) => !done.some(({ run }) => isAt(run, place)));
     const [disturbed] = runs.slice(-1).filter((latest) => isDisturbed(latest, runs));
@@ -71,14 +74,20 @@ export function plannedSeries(options: PlannedOptions): PlannedSeries {
       scenarioHash,
       startedAt,
       planned: order.length,
-      runs: countedRuns(runs.map(placed)).map(({ run, result }, index) => {
-        const made = runs[index]?.result;
-        const isRepeated = made && !result && endingOf(run.exitCode) === 'measured';
-        return isRepeated ? { ...run, problem: `repeated: ${disturbanceOf(made)?.text}` } : run;
-      }),
+      runs: runs.map((made) =>
+        made.result && leftOut(runs).includes(made)
+          ? { ...made.run, problem: `repeated: ${disturbanceOf(made.result)?.text}` }
+          : made.run,
+      ),
       ...summarize(plan, measuredRuns(runs)),
     }),
-    reportOf: (document, runs) => options.reportOf(document, measuredRuns(runs)),
+    reportOf: (document, runs) => {
+      const report = options.reportOf(document, measuredRuns(runs));
+      const { length } = leftOut(runs);
+      if (length === 0) return report;
+      const line = `Left out and made again: ${counted(length, 'run')} that others disturbed`;
+      return { ...report, answer: { ...report.answer, lines: [...report.answer.lines, line] } };
+    },
   };
 }
 
@@ -99,13 +108,24 @@ function placed({ run, result }: MadeRun<Place>) {
   return { run, block, levels, result: endingOf(exitCode) === 'measured' ? result : undefined };
 }
 
-/** @returns the worst of the latest run of each place */
-export function exitCodeOf(runs: Study['runs']): number {
-  return worstExitCode(
-    runs
-      .filter((run, index) => !runs.slice(index + 1).some((later) => isAt(later, run)))
-      .map(({ exitCode }) => exitCode),
-  );
+/** @returns the worst of the runs that decide */
+export function exitCodeOf(runs: MadeRun<Place>[]): number {
+  return worstExitCode(deciding(runs).map(({ run }) => run.exitCode));
+}
+
+/** @returns one of each place: that whose figures count; if no run came to its end, the latest */
+function deciding(runs: MadeRun<Place>[]): MadeRun<Place>[] {
+  const all = countedRuns(runs.map(placed));
+  return runs.filter(({ run }, index) => {
+    if (all[index]?.result) return true;
+    return !all.some((one, at) => isAt(one, run) && (one.result || at > index));
+  });
+}
+
+/** @returns those that came to their end, and were made again because others disturbed them more */
+function leftOut(runs: MadeRun<Place>[]): MadeRun<Place>[] {
+  const all = countedRuns(runs.map(placed));
+  return runs.filter((made, index) => placed(made).result && !all[index]?.result);
 }
 
 /**

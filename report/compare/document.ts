@@ -1,8 +1,10 @@
 /** Comparisons and series of runs as reports. */
+import { lostAmong } from '../../protocol/documents/series.ts';
 import type { Study } from '../../protocol/documents/study.ts';
 import { FIGURES, titleOf } from '../figures/figures.ts';
 import { amount } from '../model/amount.ts';
 import { type Cell, type Document, grid, lines, type Section, type Tone } from '../model/document.ts';
+import type { MeasuredRun } from '../study/summarize.ts';
 import type { Answer, Comparison } from './compare.ts';
 import { detectableText } from './detectable.ts';
 import { comparedTable, describeSet, headlineOf, letter, mismatchLines, notes } from './text.ts';
@@ -66,10 +68,11 @@ function shortened(value: string): string {
   return value.length > 24 ? `${value.slice(0, 23)}…` : value;
 }
 
-/** How much the figures of a series of one combination vary from run to run. */
-export function seriesDocument({ plan, runs, combinations }: Study): Document {
+/** How much the figures of a series of one combination vary from run to run. @param runs that count have their results */
+export function seriesDocument({ plan, combinations }: Study, runs: MeasuredRun[]): Document {
   const { figures = {} } = combinations[0] ?? {};
-  const statuses = runs.flatMap(({ status }) => status ?? []);
+  const statuses = runs.flatMap(({ result }) => result?.verdict.status ?? []);
+  const lost = lostAmong(runs.map(({ exitCode = 0 }) => exitCode));
   const usable = statuses.filter((status) => status !== 'INVALID').length;
   const rows = FIGURES.flatMap((figure): Cell[][] => {
     const spread = figures[figure.path];
@@ -89,7 +92,7 @@ export function seriesDocument({ plan, runs, combinations }: Study): Document {
     subtitle: '',
     answer: {
       tone: 'plain',
-      title: describeSet({ name: 'The series', statuses, usable, made: runs.length, disturbed: [] }),
+      title: describeSet({ name: 'The series', statuses, usable, made: statuses.length + lost, disturbed: [] }),
       lines: [],
       findings: [],
       reasons: [],

@@ -1,5 +1,6 @@
 /** Series whose runs are known before the first: those of studies and repeats. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';
 import { exitCodeOf, orderOf, type PlannedOptions, plannedSeries } from '../../../plugin/series/planned.ts';
 import { runSeries } from '../../../plugin/series/series.ts';
@@ -62,8 +63,8 @@ describe('the runs of a plan', () => {
     };
     const run = async () => {
       const { signal } = new AbortController();
-      const { document } = await runSeries(plannedSeries(options), { artillery, signal, say: () => {} });
-      return document;
+      const { document, runs } = await runSeries(plannedSeries(options), { artillery, signal, say: () => {} });
+      return { ...document, exitCode: exitCodeOf(runs) };
     };
     return { run, write };
   }
@@ -81,7 +82,7 @@ describe('the runs of a plan', () => {
       [20, 2],
       [30, 0],
     ]);
-    assert.equal(exitCodeOf(study.runs), 2);
+    assert.equal(study.exitCode, 2);
 
     // The next start makes only these once more, and what they leave now is what counts.
     write('refuses.json', false);
@@ -92,7 +93,7 @@ describe('the runs of a plan', () => {
       [8, 30, 0],
     ]);
     assertEach(resumed.combinations, ({ usable: count }) => count, [2, 2, 2]);
-    assert.equal(exitCodeOf(resumed.runs), 0);
+    assert.equal(resumed.exitCode, 0);
     assert.equal((await run()).runs.length, 8);
   });
 
@@ -108,7 +109,7 @@ describe('runs that others disturbed', () => {
   const plan = { ...PLAN, vary: { RATE: [10, 20] }, repeat: 2 };
 
   /** @param body of the program in place of Artillery, which knows what `run` it is, from 1, and can `disturb` its result */
-  function begin(t: TestContext, body: string, isEnough?: PlannedOptions['isEnough']) {
+  async function begin(t: TestContext, body: string, isEnough?: PlannedOptions['isEnough']) {
     const { folder, artillery } = fakeArtillery(
       t,
       `const file = join(__dirname, 'count');
@@ -132,11 +133,15 @@ describe('runs that others disturbed', () => {
       reportOf: studyDocument,
       ...(isEnough && { isEnough }),
     };
-    return runSeries(plannedSeries(options), { artillery, signal: new AbortController().signal, say: () => {} });
+    const series = plannedSeries(options);
+    const made = await runSeries(series, { artillery, signal: new AbortController().signal, say: () => {} });
+    const { answer } = series.reportOf(made.document, made.runs);
+    return { ...made, said: answer.lines.join('\n'), page: readFileSync(`${folder}/turns/repeat.html`, 'utf8') };
   }
 
   it('do not count, and are made again at once', async (t) => {
-    const { document } = await begin(t, 'leave(run === 2 ? disturb(0.4) : undefined);');
+    const { document, said, page } = await begin(t, 'leave(run === 2 ? disturb(0.4) : undefined);');
+    for (const text of [said, page]) assert.match(text, /Left out and made again: 1 run/);
     const [, second, third] = document.runs;
     assert.equal(document.runs.length, 5);
     assert.deepEqual([third?.block, third?.levels, third?.problem], [second?.block, second?.levels, null]);
@@ -147,13 +152,29 @@ describe('runs that others disturbed', () => {
   });
 
   it('are made twice at most, and the one that was disturbed least counts', async (t) => {
-    const { document } = await begin(t, 'leave(disturb(run % 2 === 1 ? 0.3 : 0.6));');
+    const { document, runs, said } = await begin(
+      t,
+      'leave(disturb(run % 2 === 1 ? 0.3 : 0.6)); process.exitCode = run % 2 === 1 ? 3 : 4;',
+    );
+    assert.match(said, /Left out and made again: 4 runs/);
+    assert.equal(exitCodeOf(runs), 3, 'of the runs whose figures count');
     assert.equal(document.runs.length, 8);
     assertEach(document.runs, ({ problem }) => problem === null, [true, false, true, false, true, false, true, false]);
     assertEach(document.combinations, ({ usable, figures }) => [usable, figures['connections.failed']?.max], [
       [2, 30],
       [2, 30],
     ]);
+  });
+
+  it('count where nothing comes of making them again, which ends nothing', async (t) => {
+    const { document, runs, said } = await begin(
+      t,
+      'if (run === 2) process.exit(2); leave(run === 1 ? disturb(0.4) : undefined);',
+    );
+    assert.equal(document.runs.length, 5);
+    assert.ok(document.combinations.every(({ usable }) => usable === 2));
+    assert.equal(exitCodeOf(runs), 0);
+    assert.doesNotMatch(said, /Left out/);
   });
 
   it('end with the first whole block that is enough', async (t) => {
