@@ -55,8 +55,19 @@ export async function startNginx(
   return { port, pid };
 }
 
+interface Haproxy {
+  tunnelSeconds?: number;
+  /** Further lines of the frontend, and words of the server's line. */
+  frontend?: string;
+  server?: string;
+}
+
 /** Ends with the test. @returns its port */
-export async function startHaproxy(t: Cleaner, upstreamPort: number, tunnelSeconds: number): Promise<number> {
+export async function startHaproxy(
+  t: Cleaner,
+  upstreamPort: number,
+  { tunnelSeconds = 60, frontend = '', server = '' }: Haproxy,
+): Promise<number> {
   const port = await freePort();
   const config = () => `
 defaults
@@ -67,9 +78,10 @@ defaults
   timeout tunnel ${tunnelSeconds}s
 frontend all
   bind 127.0.0.1:${port}
+  ${frontend}
   default_backend server
 backend server
-  server w1 127.0.0.1:${upstreamPort}
+  server w1 127.0.0.1:${upstreamPort} ${server}
 `;
   const folder = prepare(config);
   const child = spawn(findTool('haproxy') as string, ['-db', '-f', join(folder, CONFIG)], { stdio: 'ignore' });

@@ -22,7 +22,7 @@ interface Examination {
   onCheck(check: TargetCheck): void;
   /** Connections at once that the user allows. */
   burst?: number;
-  /** The last check takes so many seconds. */
+  /** The next check takes so many seconds. */
   onHold(seconds: number): void;
 }
 
@@ -59,8 +59,9 @@ export async function examineTarget(
   add(...(await checkControls(settings.control, signal)));
   add(...(await checkMetrics(settings)));
   add(...(await checkLimits(settings, addresses.length)));
-  if (isConnected && burst > 0) add(await checkBurst({ ...subject, connection: user }, burst));
   if (isConnected) add(await checkIdle(subject, onHold));
+  // Last: those that leave may still count for the next one.
+  if (isConnected && burst > 0) add(await checkBurst({ ...subject, connection: user }, burst));
   return checks;
 }
 

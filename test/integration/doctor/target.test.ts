@@ -1,12 +1,13 @@
 /** `doctor --target` against real servers and proxies, right ones and wrong ones. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { createServer as createHttp2Server, createSecureServer } from 'node:http2';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Server as NetServer } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { generate } from 'selfsigned';
-import { Server } from 'socket.io';
+import { Server, type Socket } from 'socket.io';
 import { examineTarget } from '../../../plugin/doctor/target/examine.ts';
 import type { TargetCheck } from '../../../plugin/doctor/target/target-check.ts';
 import { startApp, TOKEN } from '../../helpers/app.ts';
@@ -102,7 +103,7 @@ describe('doctor --target', { concurrency: true }, () => {
 
   it('HAProxy likewise', { skip: lacks('haproxy') }, async (t) => {
     const app = await startWorker(t);
-    const { by } = await examine(`http://127.0.0.1:${await startHaproxy(t, app.port, 2)}`);
+    const { by } = await examine(`http://127.0.0.1:${await startHaproxy(t, app.port, { tunnelSeconds: 2 })}`);
     assert.deepEqual(failed(by), ['idle']);
     assert.match(by.idle?.found ?? '', /about 2 s/);
   });
@@ -173,13 +174,55 @@ describe('doctor --target', { concurrency: true }, () => {
     const free = await burst('', '');
     assert.equal(free?.status, 'ok', JSON.stringify(free));
     const number = await burst('limit_conn_zone $binary_remote_addr zone=c:1m;', 'limit_conn c 7;');
-    assert.match(number?.found ?? '', /^7 of 12 were let in .*http_503.*: their number is limited$/);
+    assert.match(number?.found ?? '', /^7 of 12 were let in \(.*http_503\): their number is limited$/);
     const rate = await burst(
       'limit_req_zone $binary_remote_addr zone=r:1m rate=3r/s;',
       'limit_req zone=r burst=4 nodelay;',
     );
     assert.match(rate?.found ?? '', /of 12 were let in .*: the rate is limited$/);
     assert.match(rate?.fix ?? '', /limit_req/);
+  });
+
+  it('what waits behind a limit of HAProxy, by a burst', { skip: lacks('haproxy') }, async (t) => {
+    const app = await startWorker(t, { CAPACITY_PING_INTERVAL_MS: '500', CAPACITY_PING_TIMEOUT_MS: '200' });
+    const burst = async (haproxy: object) =>
+      (await examine(`http://127.0.0.1:${await startHaproxy(t, app.port, haproxy)}`, {}, {}, 12)).by.burst;
+    const [frontend, server, sessions] = await Promise.all([
+      burst({ frontend: 'maxconn 7' }),
+      burst({ server: 'maxconn 7' }),
+      burst({ frontend: 'rate-limit sessions 1' }),
+    ]);
+    assert.match(frontend?.found ?? '', /^7 of 12 were let in \(.*no answer.*\): their number is limited$/);
+    assert.match(server?.found ?? '', /^7 of 12 were let in \(.*http_503\): their number is limited$/);
+    for (const one of [frontend, server]) assert.match(one?.fix ?? '', /maxconn/);
+    assert.match(sessions?.found ?? '', /of 12 were let in .*: the rate is limited$/);
+  });
+
+  it('a server that refuses or ends what is too much of one address, by a burst; nothing else fails by it', async (t) => {
+    const most = 5;
+    const bouncer = async (connected: (io: Server, all: Socket[]) => void) => {
+      const io = new Server({ pingInterval: 500, pingTimeout: 200 });
+      const all: Socket[] = [];
+      io.on('connection', (socket) => {
+        all.push(socket);
+        socket.on('disconnect', () => void all.splice(all.indexOf(socket), 1));
+      });
+      connected(io, all);
+      const http = createServer();
+      io.attach(http);
+      t.after(() => io.close());
+      const { by } = await examine(`http://127.0.0.1:${await listening(t, http)}`, {}, {}, 12);
+      assert.deepEqual(failed(by), ['burst']);
+      return by.burst?.found ?? '';
+    };
+    const refuses = await bouncer((io, all) =>
+      io.use((_, next) => next(all.length >= most ? new Error('too many of your address') : undefined)),
+    );
+    assert.match(refuses, /^\d+ of 12 were let in \(.*too many of your address\): their number is limited$/);
+    const ends = await bouncer((io, all) =>
+      io.on('connection', () => void (all.length > most && setTimeout(() => all[0]?.disconnect(true), 300))),
+    );
+    assert.match(ends, /^12 of 12 were let in, and \d+ of them ended: their number is limited$/);
   });
 
   it('two workers that no adapter connects', async (t) => {
