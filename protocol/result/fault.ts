@@ -32,7 +32,9 @@ export const faultSchema = z
     backoff: z
       .strictObject({ attempts: count, delayMs: z.number(), maxDelayMs: z.number(), jitter: z.number() })
       .describe('the engine’s option `reconnection`'),
-    peakCpuPercent: layers.describe('highest sample, by layer; 100 is one core, for `system` all of them'),
+    peakCpuPercent: layers.describe(
+      'highest sample, by layer as in `samples`; 100 is one core, for `system` all of them',
+    ),
     broadcasts: z
       .strictObject({
         sent: count.describe('broadcasts sent'),

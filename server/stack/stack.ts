@@ -102,14 +102,25 @@ function whyStale(state: StackState, ownerGone: boolean): string | undefined {
   return undefined;
 }
 
-async function clearStateDir(stateDir: string): Promise<void> {
+/**
+ * As `findStack`, once what a killed process has left in this folder has ended.
+ * @param onStale gets the reason, before what is left is ended
+ */
+export async function findLivingStack(stateDir: string, onStale = (_reason: string) => {}): Promise<FoundStack> {
   let found = await findStack(stateDir);
   if (found.status === 'busy' && found.phase === 'stopping') {
     const keeper = processRef(found.keeperPid);
     if (keeper) await waitUntilGone([keeper], KEEPER_GRACE_MS);
     found = await findStack(stateDir);
   }
-  if (found.status === 'stale') await found.clean();
+  if (found.status !== 'stale') return found;
+  onStale(found.reason);
+  await found.clean();
+  return findStack(stateDir);
+}
+
+async function clearStateDir(stateDir: string): Promise<void> {
+  const found = await findLivingStack(stateDir);
   if (found.status !== 'up' && found.status !== 'busy') return;
   throw new CapacityError(
     'STACK_RUNNING',

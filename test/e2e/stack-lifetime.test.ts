@@ -6,9 +6,11 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { openTarget } from '../../plugin/run/target/target.ts';
 import { findStack, type StackOptions, startStack } from '../../server/stack/stack.ts';
 import { terminate } from '../../server/stack/state/processes.ts';
 import { readState, type StackState, writeState } from '../../server/stack/state/state.ts';
+import { hookConfig } from '../helpers/measurements.ts';
 import { eventually } from '../helpers/poll.ts';
 import { living, processesOf, tempStateDir } from '../helpers/stack.ts';
 
@@ -78,7 +80,7 @@ test('the next run waits until the stack of the last one has ended; embedded, wi
   assert.equal(existsSync(stateDir), false);
 });
 
-test('keeper and owner that are killed together leave a stack, which the next run of the same user ends', async (t) => {
+test('keeper and owner that are killed together leave a stack, which the next run at its port ends', async (t) => {
   const stateDir = tempStateDir(t);
   const owner = startOwner(t, full(stateDir));
   const old = await startedBy(owner);
@@ -86,10 +88,22 @@ test('keeper and owner that are killed together leave a stack, which the next ru
   owner.kill('SIGKILL');
   await once(owner, 'exit');
   assert.ok(living(old).length > 3, 'nginx, Redis, PM2 and a worker');
-  const stack = await startStack(embedded(stateDir));
+  const { SOCKETIO_CAPACITY_HOME: home } = process.env;
+  process.env.SOCKETIO_CAPACITY_HOME = stateDir;
+  t.after(() => {
+    if (home === undefined) delete process.env.SOCKETIO_CAPACITY_HOME;
+    else process.env.SOCKETIO_CAPACITY_HOME = home;
+  });
+  const settings = { ...hookConfig({}, { target: old.target }), profile: 'embedded' as const };
+  const said: string[] = [];
+  const target = await openTarget(settings, 10, (text) => said.push(text), new AbortController().signal);
+  assert.deepEqual([target.profile, target.url], ['embedded', old.target], 'not the old one, as somebody else’s');
+  assert.match(said.join(), /left by a killed run/);
   assert.deepEqual(living(old), []);
-  assert.deepEqual(daemonsOf(old.pm2Home).length, stack.state.pm2Home === old.pm2Home ? 1 : 0);
-  await stack.close();
+  const now = readState(stateDir);
+  assert.ok(typeof now === 'object' && now.token !== old.token);
+  assert.deepEqual(daemonsOf(old.pm2Home).length, now.pm2Home === old.pm2Home ? 1 : 0);
+  await target.close();
   assert.equal(existsSync(stateDir), false);
 });
 

@@ -6,7 +6,13 @@ import { thisHost } from '../../../protocol/machine/host.ts';
 import { isLoopback } from '../../../protocol/machine/loopback.ts';
 import { partsReplacedBy, whyNot } from '../../../server/stack/fault.ts';
 import { listens } from '../../../server/stack/ports.ts';
-import { defaultStateDir, findStack, type Stack, type StackState, startStack } from '../../../server/stack/stack.ts';
+import {
+  defaultStateDir,
+  findLivingStack,
+  type Stack,
+  type StackState,
+  startStack,
+} from '../../../server/stack/stack.ts';
 import {
   connectionsTo,
   type FullestProcess,
@@ -68,6 +74,11 @@ export async function openTarget(
   signal: AbortSignal,
 ): Promise<Target> {
   const url = new URL(config.target);
+  const stateDir = defaultStateDir();
+  // Whoever is killed leaves a stack that listens and takes memory, whatever is measured now.
+  const found = await findLivingStack(stateDir, (reason) =>
+    log(`Cleaning up a stack left by a killed run (${reason}).`),
+  );
   if (config.control) {
     logTokenInClear(config.control.urls, log);
     return ownServer(config);
@@ -77,8 +88,6 @@ export async function openTarget(
   // A stack is on this machine, and its certificate is checked by nobody.
   const speaksTls = /^(https|wss):$/.test(url.protocol);
   if (!isLoopback(url.hostname) || speaksTls !== config.tls) return fromOutside(config, log);
-  const stateDir = defaultStateDir();
-  const found = await findStack(stateDir);
   const port = Number(url.port) || 80;
   if (found.status === 'up' && Number(new URL(found.stack.state.target).port) === port) {
     if (found.stack.state.ownerPid !== undefined) throw inUse(found.stack.state.ownerPid);
@@ -91,10 +100,6 @@ export async function openTarget(
     const answer = await handshake(url, config.connection.path);
     if (answer !== undefined) throw taken(port, answer);
     return fromOutside(config, log);
-  }
-  if (found.status === 'stale') {
-    log(`Cleaning up a stack left by a killed run (${found.reason}).`);
-    await found.clean();
   }
   const { profile, tls, workers, redisUrl, redisNodes } = config;
   const { compression } = config.connection;
