@@ -123,15 +123,15 @@ export const ANSWER_REASONS = {
     invalidates: ['memory'],
     blame: 'measurement',
   },
-  MEMORY_NOT_LINEAR: {
-    meaning: 'the cost of a connection changes with the number of connections, by more than 20 % and its 99 % interval',
-    remedy: 'measure with as many connections as you expect, and read the table of plateaus',
-    invalidates: ['memory'],
-    blame: 'measurement',
-  },
   MEMORY_GROWS: {
     meaning: 'memory grew while connections did not, by more than 20 % of their cost',
     remedy: 'look for a leak, or memory that a connection takes later; a longer `hold` shows both',
+    invalidates: ['memory'],
+    blame: 'measurement',
+  },
+  MEMORY_NOT_LINEAR: {
+    meaning: 'the cost of a connection changes with the number of connections, by more than 20 % and its 99 % interval',
+    remedy: 'measure with as many connections as you expect, and read the table of plateaus',
     invalidates: ['memory'],
     blame: 'measurement',
   },
