@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { growth } from '../../../docs/benchmarks/growth.data.ts';
+import { tls } from '../../../docs/benchmarks/tls.data.ts';
 import { figureCell, shownFigure } from '../../../docs/figures.ts';
 import { describeReport, type Report, readReports } from '../../../docs/reports/reports.ts';
 import { readMeasuredStudies } from '../../../docs/studies/page.ts';
@@ -67,6 +68,15 @@ describe('growth over the reports', () => {
     });
     assert.deepEqual(cells(growth([invalid]).table)[0], ['']);
   });
+});
+
+it('the price of TLS has each report beside the one without', () => {
+  const secure = report(5000, ({ run }) => {
+    run.target = 'https://127.0.0.1:8443';
+  });
+  const alone = { ...report(10_000), size: '10k-tls', differences: ['TLS'] };
+  const [, row] = cells(tls([report(5000), { ...secure, size: '5k-tls' }, alone, report(32_000)]).table);
+  assert.deepEqual(row, ['TLS', 'off', 'on']);
 });
 
 describe('published studies', () => {
