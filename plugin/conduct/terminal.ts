@@ -53,14 +53,14 @@ export interface Progress {
 }
 
 /** In place on a terminal, and a line now and then elsewhere. @returns undefined with `--quiet` */
-export function openProgress({ quiet, beforeLine, print }: Terminal, facts: () => LiveFacts): Progress | undefined {
-  if (quiet) return undefined;
+export function openProgress(terminal: Terminal, facts: () => LiveFacts): Progress | undefined {
+  if (terminal.quiet) return undefined;
   if (!hasLiveTerminal(process.stderr, process.env)) {
-    const timer = setInterval(() => print(renderLive(facts())), PROGRESS_MS);
+    const timer = setInterval(() => log(terminal, renderLive(facts())), PROGRESS_MS);
     return { close: () => clearInterval(timer) };
   }
   const live = new LiveLine(process.stderr, facts);
-  beforeLine(() => live.clear());
+  terminal.beforeLine(() => live.clear());
   live.start();
   return live;
 }

@@ -63,8 +63,9 @@ export function renderLive(facts: LiveFacts): string {
   const { stage, connected, target, ratePerSec, broadcasts, secondsLeft } = facts;
   const number = (value: number) => Math.round(value).toLocaleString('en-US');
   const parts = [`  ${stage}`];
-  // Those of the warm-up are none of the target.
-  if (stage !== 'warm-up') parts.push(`${number(connected)} / ${number(target)} connected`);
+  // Those of the warm-up are none of the target; that all are still there goes without saying.
+  const allStay = broadcasts.sent > 0 && connected === target;
+  if (stage !== 'warm-up' && !allStay) parts.push(`${number(connected)} / ${number(target)} connected`);
   const bad = [facts.failed, facts.lost];
   const [failed = 0, lost = 0] = bad.map(total);
   if (failed > 0) parts.push(`${number(failed)} failed`);

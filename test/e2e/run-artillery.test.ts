@@ -17,7 +17,7 @@ import { Screen } from '../helpers/screen.ts';
 /** What the live line ends with. */
 const BACK_UP = '\x1b[1A\r';
 const VERDICT = /^Measurement: (VALID|SUSPECT)/m;
-const LIVE = / · \d+ \/ 10 connected/;
+const LIVE = / · (\d+ \/ 10 connected|broadcast \d)/;
 const COLUMNS = 100;
 const noScript = findTool('script') ? false : 'there is no `script` to make a pseudo terminal with';
 

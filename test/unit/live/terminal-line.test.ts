@@ -41,6 +41,10 @@ describe('the live line', () => {
       renderLive({ ...FACTS, stage: 'broadcasts', ratePerSec: 0, broadcasts, secondsLeft: -2 }),
       '  broadcasts · 1,234 / 5,000 connected · broadcast 3 of 20, 15,000 delivered',
     );
+    assert.equal(
+      renderLive({ ...FACTS, stage: 'broadcasts', connected: 5000, ratePerSec: 0, broadcasts, secondsLeft: undefined }),
+      '  broadcasts · broadcast 3 of 20, 15,000 delivered',
+    );
   });
 
   it('says what failed and was lost, by cause', () => {
