@@ -185,17 +185,18 @@ describe('doctor --target', { concurrency: true }, () => {
 
   it('what waits behind a limit of HAProxy, by a burst', { skip: lacks('haproxy') }, async (t) => {
     const app = await startWorker(t, { CAPACITY_PING_INTERVAL_MS: '500', CAPACITY_PING_TIMEOUT_MS: '200' });
-    const burst = async (haproxy: object) =>
-      (await examine(`http://127.0.0.1:${await startHaproxy(t, app.port, haproxy)}`, {}, {}, 12)).by.burst;
+    const burst = async (haproxy: object, connections = 12) =>
+      (await examine(`http://127.0.0.1:${await startHaproxy(t, app.port, haproxy)}`, {}, {}, connections)).by.burst;
     const [frontend, server, sessions] = await Promise.all([
       burst({ frontend: 'maxconn 7' }),
       burst({ server: 'maxconn 7' }),
-      burst({ frontend: 'rate-limit sessions 1' }),
+      // Of one a second, those who wait longer than a client does are refused.
+      burst({ frontend: 'rate-limit sessions 1' }, 20),
     ]);
     assert.match(frontend?.found ?? '', /^7 of 12 were let in \(.*no answer.*\): their number is limited$/);
     assert.match(server?.found ?? '', /^7 of 12 were let in \(.*http_503\): their number is limited$/);
     for (const one of [frontend, server]) assert.match(one?.fix ?? '', /maxconn/);
-    assert.match(sessions?.found ?? '', /of 12 were let in .*: the rate is limited$/);
+    assert.match(sessions?.found ?? '', /of 20 were let in .*: the rate is limited$/);
   });
 
   it('a server that refuses or ends what is too much of one address, by a burst; nothing else fails by it', async (t) => {

@@ -168,6 +168,8 @@ describe('the values of a chart', () => {
     assert.ok(readout?.labels.some((label) => /^\d:\d\d, broadcasts$/.test(label)));
     assert.equal(readout?.series[0]?.values.length, readout?.at.length);
     assert.equal(broadcastTimes(perfectResult())?.readout?.labels[0], 'broadcast 1, 1:30');
-    assert.equal(broadcastTimes(measured)?.readout?.labels[0], 'broadcast 1');
+    const older = perfectResult();
+    for (const batch of older.delivery?.batches ?? []) batch.t = null;
+    assert.equal(broadcastTimes(older)?.readout?.labels[0], 'broadcast 1');
   });
 });

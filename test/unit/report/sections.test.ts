@@ -122,7 +122,7 @@ describe('the sections of a report', () => {
   it('the kernel has one number, in the headline and among all layers', () => {
     const text = fullText(readResult('docs/reports/32k/result.json'));
     const numbers = [...text.matchAll(/^ +kernel +([\d.]+)/gm)].map(([, number]) => number);
-    assert.deepEqual(numbers, ['11.1', '11.1']);
+    assert.deepEqual([numbers.length, new Set(numbers).size], [2, 1], String(numbers));
   });
 
   it('a limit of pings, or why there is none', () => {
