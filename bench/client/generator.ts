@@ -32,7 +32,7 @@ interface Tool {
 /** @returns undefined if it is not installed */
 export function versionOf({ command, version }: Tool): string | undefined {
   const line = firstLine(command, version);
-  return line && (/\d[\w.]*/.exec(line)?.[0] ?? line);
+  return line && (/\d+\.[\w.]*/.exec(line)?.[0] ?? line);
 }
 
 export interface Generator {

@@ -27,6 +27,6 @@ it('a generator that is not installed is refused with the line that installs it,
 });
 
 it('of what a program prints, the version is told', () => {
-  const version = ['-p', '"it v1.8.1 (go1.26, linux)"'];
+  const version = ['-p', '"k6 v1.8.1 (go1.26, linux)"'];
   assert.equal(versionOf({ command: process.execPath, version, install: '' }), '1.8.1');
 });
