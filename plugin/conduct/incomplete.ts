@@ -4,7 +4,7 @@ import { CapacityError, startRefused } from '../../protocol/errors.ts';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import type { Stage } from '../run/stage.ts';
-import { within } from '../run/wait.ts';
+import { succeed, within } from '../run/wait.ts';
 
 const ANSWER_TIMEOUT_MS = 5000;
 
@@ -53,7 +53,7 @@ export function withCode(error: unknown): CapacityError {
 
 /** When a run has been stopped: what its result lacks. */
 export async function askForTheRest(conductor: Conductor, { measurements, control, link }: RunContext): Promise<void> {
-  await conductor.stopped();
+  await succeed(() => conductor.stopped(), ANSWER_TIMEOUT_MS);
   if (measurements.snapshots.length === 0)
     measurements.snapshots = (await within(link.snapshots(), ANSWER_TIMEOUT_MS)) ?? [];
   if (measurements.eventLoops.length === 0)

@@ -42,7 +42,7 @@ export const times: Check[] = [
     find({ latency: { clocks } }, { sent }) {
       const early = sent.flatMap(({ seq, via, sentAtUs, orderedAtUs = sentAtUs }) => {
         const us = orderedAtUs - sentAtUs;
-        return us > SAME_CLOCK_US + (clocks[via]?.uncertaintyUs ?? 0) ? { seq, us } : [];
+        return us > SAME_CLOCK_US + (clocks[via]?.uncertaintyUs ?? Number.POSITIVE_INFINITY) ? { seq, us } : [];
       });
       const [worst] = early.toSorted((a, b) => b.us - a.us);
       if (!worst) return undefined;

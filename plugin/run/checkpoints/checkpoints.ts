@@ -78,9 +78,10 @@ export class Checkpoints {
   async stopped(): Promise<void> {
     const when = 'when the run stopped';
     await this.checkDeployment(when);
-    const gone = await this.#lookForWorkers();
-    // Whoever stops it himself often stops the server with it.
-    if (this.#context.measurements.stoppedByUser) return;
+    // Whoever stops it himself often stops the server with it, and does not want to wait.
+    const { stoppedByUser } = this.#context.measurements;
+    const gone = await this.#lookForWorkers(stoppedByUser ? 0 : RESTART_TIMEOUT_MS);
+    if (stoppedByUser) return;
     await this.#checkRedis(when);
     if (gone.length > 0)
       addWarning(this.#context, 'DEPLOYMENT_CHANGED', `${gone.join(', ')} no longer answered ${when}`);
@@ -110,14 +111,14 @@ export class Checkpoints {
   }
 
   /** One that was restarted is back soon, if it can start at all. @returns names of those that are not */
-  async #lookForWorkers(): Promise<string[]> {
+  async #lookForWorkers(timeoutMs: number): Promise<string[]> {
     const { control, measurements } = this.#context;
     const { workersAtStart } = measurements;
     let now: (WorkerStats | undefined)[] = [];
     await succeed(async () => {
       now = await control.statsOfUp();
       if (now.includes(undefined)) throw new Error('a worker is away');
-    }, RESTART_TIMEOUT_MS);
+    }, timeoutMs);
     measurements.workersAtEnd = now.flatMap((one, index) => (one ? identityOf(one) : (workersAtStart[index] ?? [])));
     return workersAtStart.flatMap(({ worker }, index) => (index in now && !now[index] ? worker : []));
   }

@@ -120,11 +120,13 @@ export class UserConnection implements FleetConnection {
 
   repeat({ namespace, event, args, periodUs, count, acknowledge }: RepeatedMessage): void {
     const { socket } = this.carried.get(namespace) ?? {};
+    // Only its end stops the timer.
+    if (!socket?.connected) return;
     const acknowledged = acknowledge ? [() => {}] : [];
     const timer = setInterval(() => {
-      for (let sent = 0; sent < count; sent++) socket?.emit(event, ...args, ...acknowledged);
+      for (let sent = 0; sent < count; sent++) socket.emit(event, ...args, ...acknowledged);
     }, periodUs / 1000);
-    socket?.once('disconnect', () => clearInterval(timer));
+    socket.once('disconnect', () => clearInterval(timer));
   }
 
   watch(watcher: Partial<Watcher>): void {

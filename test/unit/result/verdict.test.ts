@@ -216,7 +216,8 @@ describe('broadcasts', () => {
     ),
     [
       'that a worker sent before they were ordered',
-      (_, f) => {
+      (r, f) => {
+        r.latency.clocks = [{ worker: 'w0', offsetUs: 0, uncertaintyUs: 0, driftUs: 0, jumpUs: 0 }];
         f.sent = [sent(1, 5), sent(2, 5)];
         for (const one of f.sent) one.orderedAtUs = one.sentAtUs - 100_000;
         Object.assign(f.sent[1] ?? {}, { orderedAtUs: (f.sent[1]?.sentAtUs ?? 0) + 800_000 });
