@@ -2,6 +2,7 @@
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
 import { Server, type ServerOptions } from 'socket.io';
 import { instrument } from '../../server/instrument.ts';
 import { TOKEN } from './app.ts';
@@ -46,4 +47,11 @@ export async function startInstrumented(
     await server.close();
   });
   return { ...server, control: { urls: [`http://127.0.0.1:${controlPort}`], token: TOKEN } };
+}
+
+/** As `startChat`, until the test ends. */
+export async function chatFor(t: TestContext, setUp: (io: Server) => void): Promise<ChatServer> {
+  const chat = await startChat(setUp);
+  t.after(() => chat.close());
+  return chat;
 }

@@ -1,20 +1,12 @@
 /** `init` looks at a real server, and writes a scenario that a run would accept. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { it, type TestContext } from 'node:test';
 import type { Namespace, Server } from 'socket.io';
-import { readScenario } from '../../../plugin/cli/scenario.ts';
-import { readSettings } from '../../../plugin/script/settings.ts';
-import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 import { startChat } from '../../helpers/chat-server.ts';
-import { type Answer, CLEAR_LINE, cli, cliOnTerminal, END_OF_INPUT, noTerminal } from '../../helpers/cli.ts';
+import { cli } from '../../helpers/cli.ts';
+import { folder, SECONDS, written } from '../../helpers/init.ts';
 import { eventually } from '../../helpers/poll.ts';
-
-/** Long enough for the publisher's start, and for several messages. */
-const SECONDS = '1';
 
 type SetUp = (io: Server) => void;
 
@@ -33,20 +25,6 @@ async function init(t: TestContext, given: SetUp | { setUp: SetUp; path: string 
   const answer = await cli(cwd, 'init', '--url', server.url, '--listen', SECONDS, ...args);
   await eventually('it has left', () => server.io.engine.clientsCount === 0);
   return { ...answer, ...(await written(cwd)) };
-}
-
-function folder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'init-'));
-  t.after(() => rmSync(path, { recursive: true }));
-  return path;
-}
-
-/** The scenario as a run would read it; undefined if there is none. */
-async function written(cwd: string) {
-  const path = join(cwd, 'capacity.yml');
-  if (!existsSync(path)) return { flow: undefined, settings: undefined };
-  const script = await readScenario(path, undefined);
-  return { flow: script.scenarios?.[0]?.flow, settings: readSettings(script, STEPS, {}) };
 }
 
 /** Sends to the room `news`, as soon as there is anybody. */
@@ -255,58 +233,4 @@ it('says why it cannot connect', async (t) => {
   const { code, stderr } = await init(t, (io) => io.use((_socket, next) => next(new Error('bad token'))));
   assert.equal(code, 2);
   assert.match(stderr, /TARGET_UNREACHABLE: [\s\S]*bad token[\s\S]*--listen 0/);
-});
-
-describe('on a terminal', { skip: noTerminal }, () => {
-  const URL_QUESTION = /URL of the server/;
-  const CONNECTIONS = /Connections/;
-  const INSTRUMENTED = /instrument\(io\)/;
-  const EMIT = /What a client emits/;
-  const PUBLISH = /What makes it send/;
-
-  /** @param answers from the third question on; the first two are those for the URL and the connections */
-  async function asked(t: TestContext, setUp: (io: Server) => void, answers: Answer[], ...args: string[]) {
-    const server = await startChat(setUp);
-    t.after(() => server.close());
-    const cwd = folder(t);
-    const first: Answer[] = [
-      [URL_QUESTION, server.url],
-      [CONNECTIONS, '40'],
-    ];
-    const answer = await cliOnTerminal(cwd, [...first, ...answers], 'init', '--listen', SECONDS, ...args);
-    await eventually('it has left', () => server.io.engine.clientsCount === 0);
-    return { ...answer, ...(await written(cwd)) };
-  }
-
-  it('asks what makes the server send, and not what an option has said', async (t) => {
-    const chat = (io: Server) => {
-      io.on('connection', (socket) => socket.on('say', (said) => io.emit('said', said)));
-    };
-    const answers: Answer[] = [
-      [INSTRUMENTED, ''],
-      [PUBLISH, '["say", {"id": "$id"}]'],
-    ];
-    const { code, shown, left, flow, settings } = await asked(t, chat, answers, '--emit', '["enter", "hall"]');
-    assert.deepEqual([code, left], [0, []], shown);
-    assert.deepEqual(flow, [{ emit: ['enter', 'hall'] }, { hold: true }]);
-    assert.deepEqual([settings?.load.connections, settings?.delivery?.event], [40, 'said']);
-    assert.deepEqual(settings?.delivery?.publish?.emit, { event: 'say', args: [{ id: '$id' }] });
-  });
-
-  it('says what is wrong with an answer, and asks for it again', async (t) => {
-    const answers: Answer[] = [
-      [INSTRUMENTED, 'n'],
-      [EMIT, 'subscribe news'],
-      [/expected JSON: \["<event>"/, `${CLEAR_LINE}["subscribe"]`],
-      [PUBLISH, ''],
-    ];
-    const { code, shown, left, flow } = await asked(t, () => {}, answers);
-    assert.deepEqual([code, left, flow], [0, [], [{ emit: ['subscribe'] }, { hold: true }]], shown);
-  });
-
-  it('ends without a file where the input ends', async (t) => {
-    const { code, shown, left, flow } = await asked(t, () => {}, [[INSTRUMENTED, END_OF_INPUT]]);
-    assert.deepEqual([code, left, flow], [2, [], undefined], shown);
-    assert.match(shown, /CONFIG_INVALID: the questions were not answered/);
-  });
 });

@@ -1,0 +1,62 @@
+/** `init` asks on a terminal what no option has said. */
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import type { Server } from 'socket.io';
+import { startChat } from '../../helpers/chat-server.ts';
+import { type Answer, CLEAR_LINE, cliOnTerminal, END_OF_INPUT, noTerminal } from '../../helpers/cli.ts';
+import { folder, SECONDS, written } from '../../helpers/init.ts';
+import { eventually } from '../../helpers/poll.ts';
+
+describe('on a terminal', { skip: noTerminal }, () => {
+  const URL_QUESTION = /URL of the server/;
+  const CONNECTIONS = /Connections/;
+  const INSTRUMENTED = /instrument\(io\)/;
+  const EMIT = /What a client emits/;
+  const PUBLISH = /What makes it send/;
+
+  /** @param answers from the third question on; the first two are those for the URL and the connections */
+  async function asked(t: TestContext, setUp: (io: Server) => void, answers: Answer[], ...args: string[]) {
+    const server = await startChat(setUp);
+    t.after(() => server.close());
+    const cwd = folder(t);
+    const first: Answer[] = [
+      [URL_QUESTION, server.url],
+      [CONNECTIONS, '40'],
+    ];
+    const answer = await cliOnTerminal(cwd, [...first, ...answers], 'init', '--listen', SECONDS, ...args);
+    await eventually('it has left', () => server.io.engine.clientsCount === 0);
+    return { ...answer, ...(await written(cwd)) };
+  }
+
+  it('asks what makes the server send, and not what an option has said', async (t) => {
+    const chat = (io: Server) => {
+      io.on('connection', (socket) => socket.on('say', (said) => io.emit('said', said)));
+    };
+    const answers: Answer[] = [
+      [INSTRUMENTED, ''],
+      [PUBLISH, '["say", {"id": "$id"}]'],
+    ];
+    const { code, shown, left, flow, settings } = await asked(t, chat, answers, '--emit', '["enter", "hall"]');
+    assert.deepEqual([code, left], [0, []], shown);
+    assert.deepEqual(flow, [{ emit: ['enter', 'hall'] }, { hold: true }]);
+    assert.deepEqual([settings?.load.connections, settings?.delivery?.event], [40, 'said']);
+    assert.deepEqual(settings?.delivery?.publish?.emit, { event: 'say', args: [{ id: '$id' }] });
+  });
+
+  it('says what is wrong with an answer, and asks for it again', async (t) => {
+    const answers: Answer[] = [
+      [INSTRUMENTED, 'n'],
+      [EMIT, 'subscribe news'],
+      [/expected JSON: \["<event>"/, `${CLEAR_LINE}["subscribe"]`],
+      [PUBLISH, ''],
+    ];
+    const { code, shown, left, flow } = await asked(t, () => {}, answers);
+    assert.deepEqual([code, left, flow], [0, [], [{ emit: ['subscribe'] }, { hold: true }]], shown);
+  });
+
+  it('ends without a file where the input ends', async (t) => {
+    const { code, shown, left, flow } = await asked(t, () => {}, [[INSTRUMENTED, END_OF_INPUT]]);
+    assert.deepEqual([code, left, flow], [2, [], undefined], shown);
+    assert.match(shown, /CONFIG_INVALID: the questions were not answered/);
+  });
+});
