@@ -5,6 +5,7 @@ import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { FINALIZED, Sightings } from '../../../plugin/fleet/process/ledger/sightings.ts';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
+import type { RunContext } from '../../../plugin/run/context.ts';
 import { newOwnEvent } from '../../../plugin/run/measurements/own-event.ts';
 import { Finalizer } from '../../../plugin/run/own-event/finalizer.ts';
 import { AUDIENCE } from '../../../protocol/rooms.ts';
@@ -115,26 +116,32 @@ test('1,000 broadcasts of the run in room for 40: nothing is lost from the sums,
   assert.ok(Math.abs((latency.oneWayMs?.p50 ?? 0) - 1) < 0.01);
 });
 
-test('ids of the server: the oldest that are complete go first, and a short run finalizes nothing before its end', async () => {
-  const { context, finalizer: start, receive, pass, now, result } = load(false);
+/** @returns how many broadcasts have been finalized by now */
+function ordersOf({ link }: Pick<RunContext, 'link'>): () => number {
   let orders = 0;
-  const freeze = context.link.freeze;
-  context.link.freeze = (all) => {
+  const { freeze } = link;
+  link.freeze = (all) => {
     orders += all.length;
     return freeze(all);
   };
+  return () => orders;
+}
+
+test('ids of the server: the oldest that are complete go first, and a short run finalizes nothing before its end', async () => {
+  const { context, finalizer: start, receive, pass, now, result } = load(false);
+  const orders = ordersOf(context);
   const finalizer = start();
   await finalizer.look();
   for (let n = 0; n < 200; n++) {
     for (const connection of [0, 1, 2, 3]) receive(connection, `tick ${n}`);
     pass(SECOND_US / 4);
     await finalizer.look();
-    if (n < ROWS / 4) assert.equal(orders, 0);
+    if (n < ROWS / 4) assert.equal(orders(), 0);
   }
   finalizer.end(now());
   pass(1);
   receive(0, 'after the end');
-  assert.ok(orders >= 190, `${orders}`);
+  assert.ok(orders() >= 190, `${orders()}`);
   await finalizer.finish();
   const { delivery } = result(finalizer);
   assert.deepEqual([delivery.broadcasts, delivery.received, delivery.coverage], [200, 800, 1]);
@@ -159,12 +166,7 @@ test('where nothing can be finalized in time, what has no room is said and stand
 
 test('a complete broadcast is finalized when no copy has come for the quiet time of the drain', async () => {
   const { context, finalizer: start, receive, pass } = load(false);
-  let orders = 0;
-  const freeze = context.link.freeze;
-  context.link.freeze = (all) => {
-    orders += all.length;
-    return freeze(all);
-  };
+  const orders = ordersOf(context);
   const finalizer = start();
   await finalizer.look();
   for (let n = 0; n < 20; n++) for (const connection of [0, 1, 2, 3]) receive(connection, `tick ${n}`);
@@ -172,7 +174,7 @@ test('a complete broadcast is finalized when no copy has come for the quiet time
   for (const us of [0, SECOND_US - 1, 1]) {
     pass(us);
     await finalizer.look();
-    found.push(orders);
+    found.push(orders());
   }
   // Of 20 in room for 40, those above a quarter of it.
   assert.deepEqual(found, [0, 0, 10]);

@@ -1,7 +1,6 @@
 /** What settings become, from the options, the environment and the flow; what is refused is in refused.test.ts. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { hasThresholds } from '../../../plugin/script/ensure.ts';
 import { sourcesByLayer } from '../../../plugin/script/options/worker-sources.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 
@@ -156,17 +155,4 @@ describe('memory over time', () => {
     assert.deepEqual(long.phases, [{ ...ramp, duration: 28_800 }]);
     assert.equal(long.load.connectionsAtOnce, 17_500, 'those of 25 s, and of 10 more for the steps');
   });
-});
-
-it('thresholds are found in either place', () => {
-  const conditions = [{ expression: 'connections.failed < 1' }];
-  for (const [config, expected] of [
-    [{ plugins: { ensure: {} } }, false],
-    [{ plugins: { ensure: true }, ensure: { conditions: null, thresholds: [] } }, false],
-    [{ plugins: { ensure: {} }, ensure: { conditions } }, true],
-    [{ plugins: { ensure: { thresholds: [{ 'connections.failed': 1 }] } } }, true],
-    [{ plugins: { ensure: {} }, ensure: { maxErrorRate: 0 } }, true],
-  ] as const) {
-    assert.equal(hasThresholds({ config } as never), expected, JSON.stringify(config));
-  }
 });
