@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { readResult } from '../../../report/read.ts';
-import { generatorHost, perfectResult } from '../../helpers/results.ts';
+import { perfectResult } from '../../helpers/results.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'read-'));
 const file = join(folder, 'result.json');
@@ -37,23 +37,6 @@ describe('readResult', () => {
     written(JSON.stringify(result));
     assert.deepEqual(readResult(file), result);
     assert.deepEqual(readResult(folder), result);
-  });
-
-  it('reads what earlier versions wrote, without the keys that are dropped', () => {
-    const shares = {
-      ...{ window: 'ramp' as const, seconds: 9, cores: 2, busyCores: 1, stealCores: 0, errorCores: 0.1, programs: [] },
-      ...{ oursCores: 1, othersCores: 0, kernelCores: 0 },
-    };
-    const result = { ...perfectResult(), generators: [generatorHost('a')] };
-    Object.assign(result.machine ?? {}, { others: { windows: [shares] } });
-    const older = {
-      ...result,
-      connections: { ...result.connections, perServer: null },
-      generators: result.generators.map((one) => ({ ...one, memory: { fleetPeakBytes: 1 } })),
-      latency: { ...result.latency, roundTripHalfMs: { ...result.latency.roundTripHalfMs, eachMs: { single: [1] } } },
-      machine: { ...result.machine, others: { windows: [{ ...shares, meanMhz: 2500 }], overTime: { t: [1] } } },
-    };
-    assert.deepEqual(readResult(written(JSON.stringify(older))), result);
   });
 
   it('names a file that is not there', () => {
