@@ -108,7 +108,8 @@ describe('a run over several hosts', { concurrency: 4 }, () => {
     }
     run.child.kill('SIGINT');
     assert.equal(await run.ended, 130, run.output());
-    assert.deepEqual(await Promise.all(hosts.map(({ ended }) => ended)), [130, 130]);
+    const exitCodes = await Promise.all(hosts.map(({ ended }) => ended));
+    assert.deepEqual(exitCodes, [130, 130], [run, ...hosts].map(({ output }) => output()).join('\n'));
     assert.ok(codes(run.result()).includes('RUN_INCOMPLETE'));
     await assertNothingLeft(run, [run, ...hosts]);
   });

@@ -174,8 +174,10 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
   }
 
   #disconnected(host: Host): void {
-    if (this.#ending) this.#leave(host);
-    else if (!this.#started) this.#lose(host, 'its connection to the conductor ended before the load');
+    if (this.#ending) {
+      // Whoever has not heard why yet comes back for it.
+      if (host.stream.pending === 0) this.#leave(host);
+    } else if (!this.#started) this.#lose(host, 'its connection to the conductor ended before the load');
     else {
       this.#events.onNote(`Host ${host.name} does not answer; waiting for it.`);
       const why = `it has not answered for ${this.#lostAfterMs / 1000} s`;

@@ -84,6 +84,19 @@ describe('a connection that breaks', { concurrency: true }, () => {
     );
   });
 
+  it('while the conductor ends the run: the host learns why, as soon as it is back', async (t) => {
+    const { hub, wire, first, second } = await loaded(t, 5000);
+    const { socket } = hub.hosts[1] ?? assert.fail('no second host');
+    wire.drop();
+    hub.end(130, 'stopped');
+    await eventually('the break', () => socket?.connected === false);
+    wire.mend();
+    await eventually('the end of both hosts', () => first.ends.length + second.ends.length === 2);
+    assert.deepEqual([first.ends, second.ends], [['stopped'], ['stopped']]);
+    await Promise.all([first.agent.close(), second.agent.close()]);
+    await hub.left();
+  });
+
   it('while the host still reads the clock, for good: it ends, too', async (t) => {
     // About ten until it is let in, and one for each of its 16 readings.
     const attempts = [10, 14, 18, 22].map(async (answers) => {
