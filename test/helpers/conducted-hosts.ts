@@ -95,7 +95,7 @@ export async function conductHosts(t: TestContext, options: HostsOptions): Promi
   const joinLine = line() ?? '';
   const port = Number(/:(\d+)#/.exec(joinLine)?.[1]);
   const whileRunning = (what: string, happened: () => boolean | undefined) =>
-    eventually(what, () => run.child.exitCode !== null || happened(), 40_000).then(
+    eventually(what, () => run.child.exitCode !== null || happened(), 120_000).then(
       () => {},
       (error) => assert.fail(`${error.message}\n${run.output()}`),
     );
