@@ -72,6 +72,12 @@ export function whyNotAdmitted(hello: Hello, expected: Expected, others: Known[]
   return undefined;
 }
 
+/** @returns why a host that was here before does not come in again: others answer for it by now */
+export function hasLeft({ lost }: { lost: string | undefined }): Refused {
+  const message = lost ?? 'it had left';
+  return { code: 'HOSTS_DISAGREE', message, fix: 'see the output of Artillery on that host', endsRun: false };
+}
+
 /** @returns why the shares of all hosts are not the scenario; undefined while some are missing */
 export function whyNotTogether(hosts: Known[], { hosts: count, arrivals }: Expected): CapacityError | undefined {
   if (hosts.length < count) return undefined;

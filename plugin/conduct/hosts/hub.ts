@@ -7,7 +7,7 @@ import type { Socket } from 'socket.io';
 import { CapacityError } from '../../../protocol/errors.ts';
 import type { Carrier } from '../../../protocol/link/carrier.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.ts';
-import { type Expected, hostsMissing, whyNotAdmitted, whyNotTogether } from './admission.ts';
+import { type Expected, hasLeft, hostsMissing, whyNotAdmitted, whyNotTogether } from './admission.ts';
 import { Host } from './host.ts';
 import type { Listener } from './listener.ts';
 import {
@@ -133,7 +133,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     if (known && !known.left) return undefined;
     const others = this.#all.filter(({ left }) => !left || this.#started);
     const isOld = run !== undefined && run !== this.#run;
-    const refusal = whyNotAdmitted(hello, this.#expected, others, isOld);
+    const refusal = known ? hasLeft(known) : whyNotAdmitted(hello, this.#expected, others, isOld);
     if (refusal === undefined) return undefined;
     this.#events.onNote(`Refused ${hello.host}: ${refusal.message}.`);
     if (refusal.endsRun && !this.#started) {

@@ -28,13 +28,13 @@ function engine() {
 }
 
 /** The load of two hosts is on; the second one reaches the conductor over `wire`. */
-async function loaded(t: TestContext, awayMs: number) {
+async function loaded(t: TestContext, awayMs: number, silentAfterMs = awayMs) {
   const test = await startHub(t, 2, awayMs);
   const wire = await CuttableLink.open(t, test.join.port);
   const link = new EngineLink(test.hub, { hosts: 2, replyTimeoutMs: 50, awayMs });
   const joins = [test.join, { ...test.join, port: wire.port }];
   const agents = joins.map((join, index) =>
-    newAgent(t, join, { host: ['a', 'b'][index] as string, hosts: 2 }, engine(), awayMs),
+    newAgent(t, join, { host: ['a', 'b'][index] as string, hosts: 2 }, engine(), silentAfterMs),
   );
   const joined = test.hub.joined(5000, NEVER);
   await Promise.all(agents.map(({ agent }) => agent.join()));
@@ -95,6 +95,15 @@ describe('a connection that breaks', { concurrency: true }, () => {
     assert.deepEqual([first.ends, second.ends], [['stopped'], ['stopped']]);
     await Promise.all([first.agent.close(), second.agent.close()]);
     await hub.left();
+  });
+
+  it('and is back when the conductor waits no longer: the host learns why, and ends', async (t) => {
+    const { wire, told, second } = await loaded(t, 500, 60_000);
+    wire.drop();
+    await eventually('the loss', () => told.includes('b lost: it has not answered for 0.5 s'));
+    wire.mend();
+    const end = await eventually('the end of the host', () => second.ends[0]);
+    assert.match(String(end), /goes on without this host \(it has not answered for 0\.5 s\)/);
   });
 
   it('while the host still reads the clock, for good: it ends, too', async (t) => {
