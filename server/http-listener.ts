@@ -1,20 +1,11 @@
 /** An HTTP server of ours beside a server that is not: who has not given a token takes little of that process, and not for long. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
+import type { Socket } from 'node:net';
 import type { Guard } from './guard.ts';
 import { listen } from './listen.ts';
 import { watchSockets } from './open-sockets.ts';
-
-/** Far more than a run and whoever scrapes metrics have. */
-const MAX_CONNECTIONS = 100;
-/** For TLS, and for the head of a request, than which none of ours has more. */
-const HEAD_TIMEOUT_MS = 10_000;
-/** Node 18.2 wants the whole to take longer than the head. */
-const LIMITS = {
-  headersTimeout: HEAD_TIMEOUT_MS,
-  requestTimeout: HEAD_TIMEOUT_MS + 1,
-  connectionsCheckingInterval: 1000,
-};
+import { watchStrangers } from './strangers.ts';
 
 export interface HttpListenerOptions {
   /** 0 chooses a free one. */
@@ -29,6 +20,8 @@ export interface HttpListenerOptions {
 export interface HttpListener {
   http: Server;
   port: number;
+  /** To be called with the socket of each request that has shown the token. */
+  admit(socket: Socket): void;
   /** Also ends connections that have not said anything yet. Idempotent. */
   close(): Promise<void>;
 }
@@ -42,8 +35,10 @@ export async function openHttp(
   guard: Guard,
   answer: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>,
 ): Promise<HttpListener> {
-  const http = tls ? createTlsServer({ ...LIMITS, ...tls, handshakeTimeout: HEAD_TIMEOUT_MS }) : createServer(LIMITS);
-  http.maxConnections = MAX_CONNECTIONS;
+  const http = tls ? createTlsServer(tls) : createServer();
+  // Node answers all requests at once that come in one piece, hundreds of them.
+  http.maxRequestsPerSocket = 1;
+  http.on('dropRequest', (_request: IncomingMessage, socket: Socket) => socket.destroy());
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
     try {
       await answer(request, response);
@@ -55,6 +50,7 @@ export async function openHttp(
   };
   http.on('request', guard.wrap('http', serve));
   const endSockets = watchSockets(http);
+  const admit = watchStrangers(http);
   const chosen = await listen(http, port, host, purpose);
   let closing: Promise<void> | undefined;
   const close = () => {
@@ -62,5 +58,5 @@ export async function openHttp(
     endSockets();
     return closed;
   };
-  return { http, port: chosen, close: () => (closing ??= close()) };
+  return { http, port: chosen, admit, close: () => (closing ??= close()) };
 }

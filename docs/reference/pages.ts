@@ -225,7 +225,7 @@ function server(): string[] {
     section('Events', 'In the main namespace.', table(['event', 'content'], catalogue(eventHelp))),
     section(
       'Control',
-      'Requests in the namespace `/capacity` of the control port, with `auth: {token}`; acknowledged by `{ok: true, value}` or `{ok: false, code, message}`.',
+      'Requests in the namespace `/capacity` of the control port, by a WebSocket with the header `Authorization: Bearer <token>`; acknowledged by `{ok: true, value}` or `{ok: false, code, message}`.',
       table(['request', 'keys', 'what it does'], requests),
     ),
     section(

@@ -11,15 +11,15 @@ import { EventLoopHistory } from './event-loop-history.ts';
 import { serveHttp } from './http.ts';
 import { currentValue } from './metrics.ts';
 import type { OwnFigures } from './own-figures.ts';
-import { tokenCheck } from './token.ts';
+import { bearerOf, tokenCheck } from './token.ts';
 import { InMemoryAdapter } from './versions.ts';
 import { readResources } from './worker-resources.ts';
 import { collectGarbage, processStats } from './worker-stats.ts';
 
 /** No request has more than a few lines. */
 const MAX_REQUEST_BYTES = 64 * 1024;
-/** For giving the token. */
-const CONNECT_TIMEOUT_MS = 10_000;
+/** Of one without the token: Engine.IO's would be 400, which says nothing. */
+const REFUSED = 'HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Bearer\r\nconnection: close\r\n\r\n';
 
 interface ControlPortOptions {
   token: string;
@@ -48,11 +48,16 @@ export async function openControlPort(options: ControlPortOptions): Promise<{ po
   const instance = randomUUID();
   const controlIo = new Server(listener.http, {
     serveClient: false,
-    // A session by polling outlives its connection, so that nothing would bound how many a stranger has.
     transports: ['websocket'],
     adapter: InMemoryAdapter,
     maxHttpBufferSize: MAX_REQUEST_BYTES,
-    connectTimeout: CONNECT_TIMEOUT_MS,
+    // Without the token there is no WebSocket: whatever a stranger says by it would take time and memory of this process.
+    allowRequest: guard.wrap('control', (request, decide) => {
+      const isOurs = isToken(bearerOf(request));
+      if (isOurs) listener.admit(request.socket);
+      else request.socket.end(REFUSED);
+      decide(undefined, isOurs);
+    }),
   });
   const history = new EventLoopHistory();
   const requests: ControlRequests = {
@@ -83,7 +88,7 @@ export async function openControlPort(options: ControlPortOptions): Promise<{ po
     eventLoop: (record) => ({ worker, ...history.next(record) }),
     time: () => ({ monotonicUs: monotonicUs() }),
   };
-  serveControl(controlIo, isToken, requests, guard);
+  serveControl(controlIo, requests, guard);
   return {
     port: listener.port,
     close: async () => {

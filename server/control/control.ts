@@ -1,7 +1,6 @@
 /** The control namespace, for holders of the token: publish, count members, collect garbage, statistics, clock. */
-import type { Server, Socket } from 'socket.io';
+import type { Server } from 'socket.io';
 import { z } from 'zod';
-import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import {
   CONTROL_NAMESPACE,
@@ -49,24 +48,14 @@ export const REQUEST_ARGUMENTS = {
 } satisfies Record<keyof ControlRequests, z.ZodType>;
 
 /** Serves the requests in the control namespace of `controlIo`. One without a reply function is malformed. */
-export function serveControl(
-  controlIo: Server,
-  isToken: (given: unknown) => boolean,
-  requests: ControlRequests,
-  guard: Guard,
-): void {
-  const namespace = controlIo.of(CONTROL_NAMESPACE);
-  const admit = (socket: Socket, next: (refusal?: Error) => void) =>
-    next(isToken(socket.handshake.auth.token) ? undefined : badToken());
-  // Nobody else may stay connected in the main namespace, which Socket.IO opens by itself.
-  for (const each of [namespace, controlIo]) each.use(guard.wrap('control', admit));
+export function serveControl(controlIo: Server, requests: ControlRequests, guard: Guard): void {
   const onRequest = guard.wrap('control', async (event: string, ...args: unknown[]) => {
     const reply = args.pop();
     if (typeof reply === 'function') reply(await answer(requests, event, args));
     else guard.malformed(`control ${Object.hasOwn(REQUEST_ARGUMENTS, event) ? event : 'unknown'}`);
   });
   // A catch-all, so that unknown requests are answered, too.
-  namespace.on('connection', (socket) => socket.onAny(onRequest));
+  controlIo.of(CONTROL_NAMESPACE).on('connection', (socket) => socket.onAny(onRequest));
 }
 
 async function answer(requests: ControlRequests, event: string, args: unknown[]): Promise<ControlReply<unknown>> {
@@ -83,10 +72,4 @@ async function answer(requests: ControlRequests, event: string, args: unknown[])
     const code = error instanceof CapacityError ? error.code : 'REQUEST_FAILED';
     return { ok: false, code, message: (error as Error).message };
   }
-}
-
-/** Socket.IO passes `data` to the client's `connect_error`. */
-function badToken(): Error {
-  const error = new Error('BAD_TOKEN: the control token is missing or wrong');
-  return Object.assign(error, { data: { code: 'BAD_TOKEN' satisfies ErrorCode } });
 }

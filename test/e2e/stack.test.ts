@@ -91,7 +91,8 @@ suite('a full stack', () => {
 
   test('does not proxy the control namespace', async () => {
     const url = `${stack.state.target}/capacity`;
-    await assert.rejects(connectTo(url, { auth: { token: stack.state.token } }), /namespace/i);
+    const extraHeaders = { authorization: `Bearer ${stack.state.token}` };
+    await assert.rejects(connectTo(url, { extraHeaders }), /namespace/i);
     leaveAll();
   });
 
@@ -105,7 +106,7 @@ suite('a full stack', () => {
 
       const received = members.map(({ socket }) => onceOf(socket, 'broadcast'));
       const control = await connectTo(`${stack.state.workers[0]?.controlUrl}/capacity`, {
-        auth: { token: stack.state.token },
+        extraHeaders: { authorization: `Bearer ${stack.state.token}` },
       });
       const sent = await ask<BroadcastSent>(control, 'broadcast', { room, bytes: 1000, seq: 7 });
       assert.equal(sent.expected, CLIENTS);

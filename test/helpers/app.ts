@@ -43,7 +43,9 @@ export function onceOf(emitter: object, event: string): Promise<unknown[]> {
 
 /** A client of the control namespace; the test disconnects it. */
 export function connectControl(controlPort: number, token = TOKEN): Promise<Socket> {
-  return connectClient(`http://127.0.0.1:${controlPort}${CONTROL_NAMESPACE}`, { auth: { token } });
+  return connectClient(`http://127.0.0.1:${controlPort}${CONTROL_NAMESPACE}`, {
+    extraHeaders: { authorization: `Bearer ${token}` },
+  });
 }
 
 /** Sends a control request. @returns the value; throws `code: message` when the server refuses */

@@ -88,9 +88,10 @@ export class RawClient {
   }
 
   /** @param connectPacket as Socket.IO's: the namespace, and what is given to it */
-  static async connect(port: number, connectPacket = '40'): Promise<RawClient> {
+  static async connect(port: number, connectPacket = '40', headers: Record<string, string> = {}): Promise<RawClient> {
     const ws = new WebSocket(`ws://127.0.0.1:${port}/socket.io/?EIO=4&transport=websocket`, {
       perMessageDeflate: false,
+      headers,
     });
     const client = new RawClient(ws);
     await once(ws, 'open');

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { type EventEmitter, once } from 'node:events';
 import { createServer, type Server as HttpsServer } from 'node:https';
-import type { AddressInfo, Socket as NetSocket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Server, type Socket } from 'socket.io';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
@@ -13,6 +13,7 @@ import { thisHost } from '../../../protocol/machine/host.ts';
 import { bearerOf, tokenCheck } from '../../../server/control/token.ts';
 import { listen } from '../../../server/listen.ts';
 import { watchSockets } from '../../../server/open-sockets.ts';
+import { watchStrangers } from '../../../server/strangers.ts';
 import { fingerprintOf, formatJoinLine, type Secret } from './join-line.ts';
 import type { Refusal, Time } from './messages.ts';
 
@@ -20,9 +21,6 @@ import type { Refusal, Time } from './messages.ts';
 const PING = { pingInterval: 2000, pingTimeout: 3000 };
 /** Of a host: histograms of many broadcasts. */
 const MAX_MESSAGE_BYTES = 64 * 1024 ** 2;
-/** Connections without the token, or on the way to show it; and how long each may take for that. */
-const MAX_STRANGERS = 64;
-const STRANGER_MS = 10_000;
 const FAREWELL_TIMEOUT_MS = 2000;
 
 export class Listener {
@@ -101,30 +99,4 @@ export class Listener {
     this.#endSockets();
     await closed;
   }
-}
-
-/**
- * Ends connections that do not show the token in time, and the oldest of them when there are too many.
- * @returns to be called with each that has shown it
- */
-function watchStrangers(server: HttpsServer): (socket: NetSocket) => void {
-  const strangers = new Map<string, NetSocket>();
-  // TLS wraps a connection's socket in another one.
-  const placeOf = ({ remoteAddress, remotePort }: NetSocket) => `${remoteAddress} ${remotePort}`;
-  server.on('connection', (socket: NetSocket) => {
-    const place = placeOf(socket);
-    const end = () => strangers.delete(place) && socket.destroy();
-    const timer = setTimeout(end, STRANGER_MS);
-    strangers.set(place, socket);
-    socket.once('close', () => {
-      clearTimeout(timer);
-      if (strangers.get(place) === socket) strangers.delete(place);
-    });
-    const [oldest] = strangers.values();
-    if (strangers.size > MAX_STRANGERS && oldest) {
-      strangers.delete(placeOf(oldest));
-      oldest.destroy();
-    }
-  });
-  return (socket) => strangers.delete(placeOf(socket));
 }

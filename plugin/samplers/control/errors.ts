@@ -21,14 +21,15 @@ export function connectError(url: string, error: Error & { type?: string; descri
   if (error.type !== undefined || error.message === 'timeout') {
     const { error: cause } = (error.description ?? {}) as { error?: Error };
     const reason = (cause as NodeJS.ErrnoException | undefined)?.code ?? cause?.message ?? error.message;
-    return unreachable(url, reason, fixOf(url, reason));
+    return / 401$/.test(reason) ? badToken(url) : unreachable(url, reason, fixOf(url, reason));
   }
-  if (error.message === 'Invalid namespace') {
-    return new CapacityError(
-      'CONTROL_MISSING',
-      `${url} is a Socket.IO server without the control namespace ${CONTROL_NAMESPACE}`,
-    );
-  }
+  return new CapacityError(
+    'CONTROL_MISSING',
+    `${url} is a Socket.IO server without the control namespace ${CONTROL_NAMESPACE}`,
+  );
+}
+
+function badToken(url: string): CapacityError {
   return new CapacityError(
     'BAD_TOKEN',
     `worker ${url} refused the control token`,

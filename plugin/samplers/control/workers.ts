@@ -199,7 +199,7 @@ class ControlClient {
     this.url = address ? `${url} (${address.address})` : url;
     this.#timeoutMs = timeoutMs;
     this.#socket = io(new URL(CONTROL_NAMESPACE, url).href, {
-      auth: { token },
+      extraHeaders: { authorization: `Bearer ${token}` },
       transports: ['websocket'],
       ...({ agent: agentTo(url, tls, { address }) } as object),
       // A separate connection, even if the same process measures twice.

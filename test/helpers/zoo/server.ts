@@ -20,7 +20,6 @@ import { payload } from '../../../server/contract/payload.ts';
 import { serveControl } from '../../../server/control/control.ts';
 import { readResources } from '../../../server/control/worker-resources.ts';
 import { Guard } from '../../../server/guard.ts';
-import { TOKEN } from '../app.ts';
 
 /** What a server does other than the contract says. `n` counts the connections of the load, from 1. */
 export interface Habits {
@@ -181,7 +180,7 @@ export async function startZooServer(habits: Habits = {}): Promise<ZooServer> {
     eventLoop: () => ({ worker: WORKER, seconds: [], delayP99Ms: [], delayMaxMs: [] }),
     time: () => ({ monotonicUs: monotonicUs() }),
   };
-  serveControl(controlIo, (token) => token === TOKEN, requests, new Guard(() => {}));
+  serveControl(controlIo, requests, new Guard(() => {}));
   return {
     url: await listen(http),
     controlUrl: await listen(controlHttp),

@@ -63,6 +63,7 @@ const REQUESTS = {
   ),
 };
 
+const WITH_TOKEN = { authorization: `Bearer ${TOKEN}` };
 /** Of the control port: a session that stays when its connection has gone. */
 const POLLING = 'GET /socket.io/?EIO=4&transport=polling HTTP/1.1\r\nHost: HOST\r\n';
 
@@ -92,7 +93,7 @@ for (const [name, start] of Object.entries(SERVERS)) {
         }
         for (const packet of BROKEN_PACKETS) {
           for (const each of [port, controlPort]) {
-            const client = await RawClient.connect(each);
+            const client = await RawClient.connect(each, '40', WITH_TOKEN);
             client.send([packet, '42["join_room","capacity"]']);
             await client.read();
             await client.close();
@@ -111,12 +112,12 @@ for (const [name, start] of Object.entries(SERVERS)) {
         staying.push(joins, deaf);
 
         for (const args of hostileArguments({ token: '"x"' })) {
-          await (await RawClient.connect(controlPort, `40/capacity,${args[0] ?? ''}`)).close();
+          await (await RawClient.connect(controlPort, `40/capacity,${args[0] ?? ''}`, WITH_TOKEN)).close();
         }
         for (const [request, shape] of Object.entries(REQUESTS)) {
           // A collection takes long.
           const lists = request === 'gc' ? [[], ['1e400']] : hostileArguments(shape);
-          const client = await RawClient.connect(controlPort, `40/capacity,{"token":"${TOKEN}"}`);
+          const client = await RawClient.connect(controlPort, '40/capacity,', WITH_TOKEN);
           client.send(hostilePackets(request, lists, '/capacity,'));
           await client.read();
           await client.close();
