@@ -8,8 +8,6 @@ import {
   type BroadcastOrder,
   type BroadcastSent,
   CONTROL_NAMESPACE,
-  type ControlReply,
-  type ControlToServerEvents,
   type WorkerBatches,
   type WorkerEventLoop,
   type WorkerResources,
@@ -17,6 +15,7 @@ import {
 } from '../../../protocol/events.ts';
 import { connectError, unreachable } from './errors.ts';
 import { addressesOf, type ControlPlace, type LookupAll, lookupAll, placesOf } from './places.ts';
+import { type Answer, type Requests, replyTo } from './replies.ts';
 
 const TIMEOUT_MS = 5000;
 /** A full garbage collection of a heap of some GB takes seconds. */
@@ -185,10 +184,6 @@ export class ControlClients {
   }
 }
 
-type Requests = ControlToServerEvents;
-type Answer<E extends keyof Requests> =
-  Parameters<Requests[E]> extends [...unknown[], (reply: ControlReply<infer T>) => void] ? T : never;
-
 class ControlClient {
   readonly url: string;
   readonly connected: Promise<void>;
@@ -227,9 +222,9 @@ class ControlClient {
     timeoutMs = this.#timeoutMs,
   ): Promise<Answer<E>> {
     if (!this.#socket.connected) throw unreachable(this.url, 'connection lost');
-    let reply: ControlReply<Answer<E>>;
+    let answer: unknown;
     try {
-      reply = await this.#socket.timeout(timeoutMs).emitWithAck(event, ...args);
+      answer = await this.#socket.timeout(timeoutMs).emitWithAck(event, ...args);
     } catch {
       // socket.io-client rejects in the same way for a timeout and for a lost connection.
       if (!this.#socket.connected) throw unreachable(this.url, `connection lost during \`${event}\``);
@@ -238,13 +233,14 @@ class ControlClient {
         `worker ${this.url} did not answer \`${event}\` within ${timeoutMs} ms`,
       );
     }
-    if (reply?.ok === true) return reply.value;
-    if (reply?.ok !== false) {
+    const reply = replyTo(event, answer);
+    if (reply === undefined) {
       throw new CapacityError(
         'VERSIONS_DIFFER',
         `worker ${this.url} answered \`${event}\` with something else than a reply`,
       );
     }
+    if (reply.ok) return reply.value;
     throw new CapacityError(reply.code, `worker ${this.url} refused \`${event}\`: ${reply.message}`, 'see its log');
   }
 

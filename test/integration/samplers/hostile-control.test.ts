@@ -1,0 +1,79 @@
+/** Replies that no worker of ours gives: each is an error of that worker, and no figure of one is a figure of the run. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { Server } from 'socket.io';
+import { ControlClients } from '../../../plugin/samplers/control/workers.ts';
+import { CONTROL_NAMESPACE } from '../../../protocol/events.ts';
+import { ask, connectControl, startApp, TOKEN } from '../../helpers/app.ts';
+import { mutants } from '../../helpers/hostile.ts';
+
+const ORDER = { room: 'r', bytes: 1, seq: 1 };
+const REQUESTS: [request: string, args: unknown[], by: (control: ControlClients) => Promise<unknown>][] = [
+  ['stats', [], async (control) => (await control.stats())[0]],
+  ['resources', [], async (control) => (await control.resources())[0]],
+  ['batches', [], async (control) => (await control.batches())[0]],
+  ['broadcast', [ORDER], (control) => control.broadcast(ORDER, 0)],
+  ['members', ['r'], (control) => control.members('r', 0)],
+  ['servers', [], (control) => control.servers()],
+  ['time', [], (control) => control.clock(0)],
+];
+
+/** A control port whose answers are texts. */
+async function startLiar(t: TestContext) {
+  const http = createServer().listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  const io = new Server(http, { pingInterval: 300_000 });
+  t.after(() => io.close());
+  const liar = { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`, answer: '' };
+  io.of(CONTROL_NAMESPACE).on('connection', ({ conn }) => {
+    conn.on('packet', ({ data }: { data?: unknown }) => {
+      const id = /^2\/capacity,(\d+)/.exec(String(data))?.[1];
+      if (id !== undefined) conn.write(`3${CONTROL_NAMESPACE},${id}[${liar.answer}]`);
+    });
+  });
+  return liar;
+}
+
+/** Numbers that are not finite, or negative, at any depth; a clock's offset may be negative. */
+function isBroken(value: unknown): boolean {
+  if (typeof value === 'number') return !Number.isFinite(value) || value < 0;
+  return typeof value === 'object' && value !== null && Object.values(value).some(isBroken);
+}
+
+/** The kinds of what is in it, without what is optional. */
+const kindsOf = (value: unknown) =>
+  Object.entries(value ?? {}).map(([key, one]) => `${key} ${one === null ? 'number' : typeof one}`);
+
+test('whatever a worker answers, it is a reply or an error by its code', { timeout: 60_000 }, async (t) => {
+  const app = await startApp();
+  t.after(() => app.close());
+  const worker = await connectControl(app.controlPort);
+  t.after(() => worker.disconnect());
+  const liar = await startLiar(t);
+  const control = await ControlClients.connect([liar.url], TOKEN);
+  t.after(() => control.close());
+  for (const [request, args, by] of REQUESTS) {
+    const value = await ask(worker, request, ...args);
+    liar.answer = JSON.stringify({ ok: true, value });
+    const kinds = kindsOf(await by(control));
+    if (request === 'resources') {
+      liar.answer = JSON.stringify({ ok: true, value: { ...(value as object), usableCores: 1e6 } });
+      await assert.rejects(by(control), { code: 'VERSIONS_DIFFER' });
+    }
+    for (const answer of [...mutants({ ok: true, value }), ...mutants({ ok: false, code: 'X', message: 'x' })]) {
+      liar.answer = answer;
+      const taken = await by(control).catch(({ code }: { code?: string }) => {
+        assert.ok(code !== undefined, `${request}: ${answer.slice(0, 200)}`);
+      });
+      if (taken === undefined) continue;
+      const { offsetUs: _, ...figures } = taken as { offsetUs?: number };
+      const message = `${request}: ${answer.slice(0, 2000)}`;
+      assert.ok(!isBroken(typeof taken === 'number' ? taken : figures), message);
+      const missing = kindsOf(taken).filter((one) => !kinds.includes(one));
+      assert.deepEqual(missing, [], message);
+    }
+  }
+});
