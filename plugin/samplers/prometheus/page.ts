@@ -40,12 +40,41 @@ export const WRONG_UNIT = `${OWN_CPU} is in seconds: does the page give millisec
 /** The clock of another host can be wrong, and a process is started a little before it says so. */
 const CLOCK_MARGIN_SECONDS = 60;
 
-/** Only wanted lines are parsed: a page of cAdvisor has megabytes of others. @throws Error for old figures, and for values that are no numbers */
+/** Of a page, beside the wanted ones: enough to say what it has in their place. */
+const MAX_OTHER_LINES = 1000;
+const MAX_LINE_LENGTH = 2 ** 16;
+/** Bytes, seconds and counts that a kernel can have. */
+const LARGEST = 2 ** 63;
+
+/** The lines that are read of a page, chosen as it arrives: the run must not stand still for the megabytes that cAdvisor has. */
+export class PageLines {
+  readonly #lines: string[] = [];
+  readonly #decoder = new TextDecoder();
+  #others = 0;
+  #unfinished = '';
+
+  /** @throws Error for a line that is none */
+  add(chunk: Uint8Array): void {
+    const lines = `${this.#unfinished}${this.#decoder.decode(chunk, { stream: true })}`.split('\n');
+    this.#unfinished = lines.pop() ?? '';
+    if (this.#unfinished.length > MAX_LINE_LENGTH) throw new Error(`a line of more than ${MAX_LINE_LENGTH} characters`);
+    for (const line of lines) {
+      if (isWanted(nameOf(line)) || this.#others++ < MAX_OTHER_LINES) this.#lines.push(line);
+    }
+  }
+
+  text(): string {
+    return [...this.#lines, this.#unfinished].join('\n');
+  }
+}
+
+/** Only wanted lines are parsed. @throws Error for old figures, and for values that cannot be */
 export function readPage(text: string, query: PrometheusQuery): PageReading {
   const samples = samplesOf(samplesIn(text), query);
-  const broken = samples.find(({ value }) => !Number.isFinite(value));
-  if (broken) throw new Error(`${broken.name} is no number`);
-  const ageMs = Math.max(0, ...samples.map(({ atMs }) => (atMs === undefined ? 0 : Date.now() - atMs)));
+  const broken = samples.find(({ value }) => !(value >= 0 && value <= LARGEST));
+  if (broken) throw new Error(`${broken.name} is no number that can be: ${broken.value}`);
+  const nowMs = Date.now();
+  const ageMs = samples.reduce((oldest, { atMs = nowMs }) => Math.max(oldest, nowMs - atMs), 0);
   if (ageMs > MAX_AGE_MS) throw new Error(`they are ${Math.round(ageMs / 1000)} s old`);
   const values = valuesIn(samples);
   const starts = samples.filter(({ name }) => STARTED.includes(name)).map(identityOf);
@@ -57,7 +86,7 @@ function samplesIn(text: string): Sample[] {
   return parse(`${lines.join('\n')}\n`).flatMap(({ name, metrics }) =>
     metrics.map(({ value, labels = {}, timestamp_ms: atMs }) => ({
       name,
-      value: Number(value),
+      value: value === '' ? Number.NaN : Number(value),
       labels,
       atMs: atMs === undefined ? undefined : Number(atMs),
     })),
@@ -66,7 +95,8 @@ function samplesIn(text: string): Sample[] {
 
 function samplesOf(all: Sample[], { labels }: PrometheusQuery): Sample[] {
   const ours = withoutExporter(all.filter((sample) => hasLabels(sample, labels)));
-  return ours.filter((sample) => !isTotal(sample, ours));
+  const ofContainers = new Set(ours.flatMap(({ name, labels: { container } }) => (container ? name : [])));
+  return ours.filter((sample) => !isTotal(sample, ofContainers));
 }
 
 function nameOf(line: string): string {
@@ -78,9 +108,8 @@ function hasLabels(sample: Sample, labels: Record<string, string>): boolean {
 }
 
 /** In Kubernetes, cAdvisor has a sample without a container that is the sum of those of the pod's containers. */
-function isTotal({ name, labels }: Sample, all: Sample[]): boolean {
-  if (!name.startsWith('container_') || labels.container) return false;
-  return all.some((other) => other.name === name && Boolean(other.labels.container));
+function isTotal({ name, labels }: Sample, ofContainers: Set<string>): boolean {
+  return name.startsWith('container_') && !labels.container && ofContainers.has(name);
 }
 
 /** A metric that says who it is says so by its labels. */

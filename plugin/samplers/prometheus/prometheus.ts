@@ -4,6 +4,7 @@ import { type Answer, AnsweringProcess } from './answering-process.ts';
 import {
   MAX_CORES,
   OWN_CPU,
+  PageLines,
   type PageReading,
   type PrometheusQuery,
   readPage,
@@ -93,15 +94,15 @@ export class PrometheusReader {
     // Each time another connection: behind one port, one that stays would always lead to the same of several processes.
     const headers = { accept: 'text/plain;version=0.0.4', connection: 'close' };
     const response = await fetch(this.#query.url, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
-    const chunks: Uint8Array[] = [];
+    const page = new PageLines();
     let size = 0;
     for await (const chunk of response.body ?? []) {
-      chunks.push(chunk);
+      page.add(chunk);
       size += chunk.length;
       if (size > MAX_BYTES) throw new Error(`more than ${MAX_BYTES / 1024 ** 2} MB`);
     }
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
-    return Buffer.concat(chunks).toString('utf8');
+    return page.text();
   }
 }
 
