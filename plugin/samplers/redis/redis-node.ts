@@ -33,6 +33,8 @@ export interface RedisTraffic {
 
 /** A Redis that stopped answering must not hold up a sample. */
 const TIMEOUT_MS = 1000;
+/** Bytes and counts. */
+const LARGEST = 2 ** 63;
 
 export class RedisNode {
   /** Why the last reading failed. */
@@ -123,8 +125,16 @@ export class RedisNode {
       return await read();
     } catch (error) {
       if (this.#client.isReady || this.lastFailure === undefined) this.lastFailure = (error as Error).message;
+      if (error instanceof Late) this.#connectAnew();
       throw error;
     }
+  }
+
+  /** An answer that never ends would be kept, and come before all others. */
+  #connectAnew(): void {
+    if (!this.#client.isReady) return;
+    this.#client.destroy();
+    this.#client.connect().catch(() => {});
   }
 
   /** Idempotent. */
@@ -136,7 +146,10 @@ export class RedisNode {
 /** @param subscribers as `CLIENT LIST` has them, one a line */
 function toReading(info: Map<string, string>, subscribers: string): NodeReading {
   const total = (field: string) =>
-    [...subscribers.matchAll(new RegExp(` ${field}=(\\d+)`, 'g'))].reduce((sum, [, value]) => sum + Number(value), 0);
+    [...subscribers.matchAll(new RegExp(` ${field}=(\\d+)`, 'g'))].reduce(
+      (sum, [, value]) => sum + figureOf(value, field),
+      0,
+    );
   return {
     runId: `${info.get('run_id')} ${info.get('role')}`,
     usedMemoryBytes: figure(info, 'used_memory'),
@@ -163,9 +176,14 @@ function toTraffic(
 }
 
 function figure(info: Map<string, string>, key: string): number {
-  const value = Number(info.get(key));
-  if (Number.isNaN(value)) throw new Error(`INFO has no ${key}`);
-  return value;
+  return figureOf(info.get(key), key);
+}
+
+/** @throws Error for what is no number that can be */
+function figureOf(text: string | undefined, key: string): number {
+  const value = /^\d+(\.\d+)?$/.test(text ?? '') ? Number(text) : Number.NaN;
+  if (value <= LARGEST) return value;
+  throw new Error(`Redis tells no ${key}`);
 }
 
 /** An array of bulk strings. */
@@ -186,9 +204,11 @@ export function parseInfo(text: string): Map<string, string> {
   return new Map([...text.matchAll(/^([a-z_0-9]+):(.*?)\r?$/gm)].map((match) => [match[1] ?? '', match[2] ?? '']));
 }
 
+class Late extends Error {}
+
 async function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+  const timer = setTimeout(() => reject(new Late(`no answer within ${timeoutMs} ms`)), timeoutMs);
   // The promise can still reject after the timeout, and must not become an unhandled rejection.
   promise.catch(() => {});
   try {
