@@ -14,6 +14,7 @@ import type { MachineWatch } from './machine/machine-watch.ts';
 import { type LayerPids, SharedPages } from './processes/memory.ts';
 import { type ProcessReading, readProcesses } from './processes/proc.ts';
 import { type ProcessOverTime, ProcessSeries } from './processes/series.ts';
+import type { PrometheusReading } from './prometheus/page.ts';
 import { takeReading } from './reading.ts';
 import { type LayerSample, mergeRows, type SampleRow } from './sample-row.ts';
 import { openSources, type Readers, type Sources } from './sources.ts';
@@ -33,6 +34,7 @@ export interface SamplerSources extends Readers {
   layers?: readonly Layer[];
 }
 
+type Pages = NonNullable<Readers['prometheus']>[string];
 type SamplerHealth = NonNullable<Result['sampling']>;
 
 interface Living {
@@ -44,6 +46,9 @@ interface Living {
 
 /** The share of time that reading PSS can take: the larger the processes, the less often it is read. */
 const PSS_SHARE = 0.002;
+
+/** Of the time between two rows: how long one waits for pages of metrics, and still is complete before the next one is due. */
+const PAGE_SHARE = 0.9;
 
 /** An hour of seconds; in a longer run, each stands for several. */
 const MAX_ROWS = 3600;
@@ -58,7 +63,9 @@ export class Sampler {
   readonly #workers = new ProcessSeries();
   readonly #stop = new AbortController();
   readonly #health = { missed: 0, longestGapMs: 0 };
-  readonly #failures = { processes: 0, row: 0 };
+  readonly #failures = { processes: 0, row: 0, prometheus: 0 };
+  /** Pages of metrics that are under way, by layer. */
+  readonly #pages = new Map<string, Promise<PrometheusReading>>();
   #swapAtStart: SwapReading | undefined;
   #startMs = 0;
   #running: Promise<void> | undefined;
@@ -133,7 +140,10 @@ export class Sampler {
 
   health(): SamplerHealth {
     const { redis, prometheus = {} } = this.#sources;
-    const ofMetrics = Object.values(prometheus).reduce((sum, { failures }) => sum + failures, 0);
+    const ofMetrics = Object.values(prometheus).reduce(
+      (sum, { failures }) => sum + failures,
+      this.#failures.prometheus,
+    );
     const failures = { ...this.#failures, redis: redis?.failures ?? 0, prometheus: ofMetrics };
     return {
       intervalMs: this.#intervalMs,
@@ -183,7 +193,7 @@ export class Sampler {
     const { pids, processes, atMs } = await this.#living(pss);
     const t = Math.round(atMs - this.#startMs) / 1000;
     const connections = this.#sources.connections();
-    const sources = openSources(pids, processes, { ...this.#sources, workers: this.#inTime() });
+    const sources = openSources(pids, processes, this.#inTime());
     const machine = this.#sources.machine?.tick();
     const sampled = this.layers.map((layer) => sampleOf(layer, sources));
     this.#workers.add(t, pids.worker ?? [], processes);
@@ -205,12 +215,34 @@ export class Sampler {
     return row as SampleRow;
   }
 
-  /** A worker that is busy for long is missing in its rows; waiting for it would cost the rows of all. */
-  #inTime(): Readers['workers'] {
-    const { workers } = this.#sources;
-    if (!workers) return undefined;
-    const stats = () => workers.stats(this.#intervalMs / 2);
-    return { resources: () => workers.resources(), stats };
+  /** Who takes long to answer is missing in the rows; waiting for it would cost the rows of all. */
+  #inTime(): Readers {
+    const { workers, prometheus = {} } = this.#sources;
+    const pages = Object.entries(prometheus).map(([layer, one]) => {
+      return [layer, { failures: 0, read: () => this.#pageInTime(layer, one) }] as const;
+    });
+    return {
+      ...this.#sources,
+      workers: workers && { resources: () => workers.resources(), stats: () => workers.stats(this.#intervalMs / 2) },
+      prometheus: Object.fromEntries(pages),
+    };
+  }
+
+  /** One that takes longer than a row is not asked for another time meanwhile. */
+  async #pageInTime(layer: string, pages: Pages): Promise<PrometheusReading> {
+    const reading = this.#pages.get(layer) ?? pages.read().finally(() => this.#pages.delete(layer));
+    this.#pages.set(layer, reading);
+    const timer = new AbortController();
+    const timeoutMs = this.#intervalMs * PAGE_SHARE;
+    const late = sleep(timeoutMs, undefined, { signal: timer.signal }).then(() => {
+      this.#failures.prometheus++;
+      throw new Error(`no answer within ${timeoutMs} ms`);
+    });
+    try {
+      return await Promise.race([reading, late]);
+    } finally {
+      timer.abort();
+    }
   }
 
   #derivePss(sample: LayerSample, layer: string, pids: number[]): void {
