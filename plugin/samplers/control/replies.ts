@@ -1,7 +1,7 @@
 /** What workers answer, parsed: anybody's server can be at a control address, and figures of it become those of a result. */
 import { z } from 'zod';
 import type { ControlReply, ControlToServerEvents } from '../../../protocol/events.ts';
-import { list, name, sentence } from '../../../protocol/link/bounds.ts';
+import { byName, list, name, sentence } from '../../../protocol/link/bounds.ts';
 import { serverSchema } from '../../../protocol/result/server.ts';
 
 export type Requests = ControlToServerEvents;
@@ -37,7 +37,7 @@ const VALUES: { [E in keyof Requests]: z.ZodType<Answer<E>> } = {
     ...{ rssBytes: figure, heapUsedBytes: figure, externalBytes: figure, cpuUserUs: figure, cpuSystemUs: figure },
     eventLoop,
     versions: z.object({ node: name, socketIo: name, adapter: name, webSocketEngine: name }),
-    server: serverSchema,
+    server: serverSchema.extend({ tunings: byName(name), options: byName(sentence) }),
     stream: name.optional(),
   }),
   resources: z
