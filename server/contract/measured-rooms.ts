@@ -34,7 +34,7 @@ export class MeasuredRooms {
       for (const one of this.#rooms) if (!rooms.has(one)) this.#rooms.delete(one);
     }
     if (this.#rooms.size >= MAX_ROOMS) {
-      const fix = 'let the virtual users share rooms';
+      const fix = 'let the virtual users share rooms, and nobody else join rooms of these names';
       throw new CapacityError('JOIN_REFUSED', `this worker has ${MAX_ROOMS} rooms for measurements already`, fix);
     }
     this.#rooms.add(room);
