@@ -3,8 +3,9 @@
  * limit is known. `npm run bench:search` prints a table: the share of answers that are off by more than the tolerance, and the
  * median runs and minutes, at a minute for each run.
  */
-import { NO_CEILING, nextStep, restAfter } from '../plugin/cli/search/next.ts';
+
 import { bracket, type Tried } from '../report/search/bracket.ts';
+import { NO_CEILING, nextStep, restAfter } from '../report/search/next.ts';
 import { median } from '../report/statistics/statistics.ts';
 import { decimals } from '../report/text/format.ts';
 import { table } from '../report/text/table.ts';

@@ -25,14 +25,14 @@ const AREAS = {
     mutate: ['plugin/fleet/light/websocket/frames.ts'],
     tests: ['test/unit/fleet/light/{frames,hostile,codec,split,per-message-deflate}.test.ts'],
   },
-  clocks: { mutate: ['protocol/clock/*.ts'], tests: ['test/unit/protocol/c*.test.ts'] },
+  clocks: { mutate: ['protocol/clock/*.ts'], tests: ['test/unit/protocol/clock-*.test.ts'] },
   verdict: {
     mutate: ['plugin/result/verdict.ts', 'plugin/result/reasons/*.ts'],
     tests: ['test/unit/result/*.test.ts'],
   },
   search: {
-    mutate: ['report/search/{judge,keeping-up,bracket,blame,sizing}.ts', 'plugin/cli/search/next.ts'],
-    tests: ['test/unit/report/search-*.test.ts', 'test/unit/cli/search-next.test.ts'],
+    mutate: ['report/search/{bracket,blame,judge,keeping-up,next,sizing}.ts'],
+    tests: ['test/unit/report/search-*.test.ts'],
   },
   compare: {
     mutate: ['report/compare/{compare,counted,comparability}.ts'],

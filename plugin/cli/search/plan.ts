@@ -1,6 +1,7 @@
 /** What a search is asked for: its options, and the scenario with what varies in it. */
 import { z } from 'zod';
 import { type SearchPlan, VARIED } from '../../../protocol/documents/search.ts';
+import { NO_CEILING } from '../../../report/search/next.ts';
 import { scenarioName } from '../../run/measurements/run-id.ts';
 import type { Script } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
@@ -8,7 +9,6 @@ import { badOption, parseOptions } from '../command.ts';
 import { parseConditions } from '../conditions.ts';
 import { merged } from '../overrides.ts';
 import { readScenario, scenarioHash, settingsOf } from '../scenario.ts';
-import { NO_CEILING } from './next.ts';
 import { type Scale, scaleOf } from './scale.ts';
 
 export interface SearchTask {

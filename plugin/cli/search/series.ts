@@ -12,12 +12,12 @@ import type { Result } from '../../../protocol/result/result.ts';
 import { amountText, answerOf, type SearchedRun } from '../../../report/search/answer.ts';
 import { OUTCOMES, searchDocument } from '../../../report/search/document.ts';
 import { judge } from '../../../report/search/judge.ts';
+import { nextStep, restAfter, runsLeft } from '../../../report/search/next.ts';
 import { sizingOf } from '../../../report/search/sizing.ts';
 import { type Diagnosis, diagnose } from '../../doctor/diagnosis.ts';
 import { readSituation } from '../../doctor/situation.ts';
 import type { Settings } from '../../script/settings.ts';
 import type { MadeRun, Next, Series } from '../../series/series.ts';
-import { nextStep, restAfter, runsLeft } from './next.ts';
 import type { SearchTask } from './plan.ts';
 
 type Tried = Pick<SearchRun, 'level' | 'purpose'>;

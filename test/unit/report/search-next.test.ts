@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DEPLOYMENTS, RULES as SIMULATED, summarize } from '../../../bench/search.ts';
-import { NO_CEILING, nextStep, restAfter, runsLeft } from '../../../plugin/cli/search/next.ts';
 import { bracket, type Tried } from '../../../report/search/bracket.ts';
+import { NO_CEILING, nextStep, restAfter, runsLeft } from '../../../report/search/next.ts';
 import { assertEach, columns } from '../../helpers/columns.ts';
 
 const RULES = { from: 1000, to: null as number | null, factor: 2, tolerance: 0.05, repeat: 2 };

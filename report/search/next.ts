@@ -1,9 +1,11 @@
 /** What a search does next. Pure: it follows from the runs so far, so a search that is resumed continues. */
-import type { Blame, SearchEnd, SearchPlan, SearchRun } from '../../../protocol/documents/search.ts';
-import { bracket, type Tried } from '../../../report/search/bracket.ts';
-import type { Scale } from './scale.ts';
+import type { Blame, SearchEnd, SearchPlan, SearchRun } from '../../protocol/documents/search.ts';
+import { bracket, type Tried } from './bracket.ts';
 
 export type Step = { level: number; purpose: SearchRun['purpose'] } | { end: SearchEnd };
+
+/** @returns the possible level that is nearest below, or the lowest one */
+type Snap = (level: number) => number;
 
 type Rules = Pick<SearchPlan, 'from' | 'to' | 'factor' | 'tolerance' | 'repeat'>;
 
@@ -20,13 +22,7 @@ const MAX_CONTROLS = 3;
  * @param fresh how many of them this start of the search has made: what ended an earlier one is tried again
  * @param ceiling that the doctor gives
  */
-export function nextStep(
-  runs: Tried[],
-  fresh: number,
-  rules: Rules,
-  snap: Scale['snap'],
-  ceiling: number = NO_CEILING,
-): Step {
+export function nextStep(runs: Tried[], fresh: number, rules: Rules, snap: Snap, ceiling: number = NO_CEILING): Step {
   const last = fresh > 0 ? runs.at(-1) : undefined;
   if (last?.outcome === 'error') return { end: 'error' };
   if (last?.outcome === 'cannotTell') {
@@ -92,7 +88,7 @@ export function runsLeft(runs: Tried[], { tolerance, repeat }: Rules): number | 
 }
 
 /** Where levels are far apart, the next one is further up than the factor says. There is one below the top. */
-function upwards(held: number, factor: number, capped: Scale['snap']): number {
+function upwards(held: number, factor: number, capped: Snap): number {
   for (let asked = held * factor; ; asked *= factor) {
     const level = capped(asked);
     if (level > held) return level;
@@ -100,7 +96,7 @@ function upwards(held: number, factor: number, capped: Scale['snap']): number {
 }
 
 /** @returns a possible level as near to the middle as a few attempts find it; undefined if there seems to be none */
-function between(held: number, broke: number, snap: Scale['snap']): number | undefined {
+function between(held: number, broke: number, snap: Snap): number | undefined {
   for (const share of [1 / 2, 5 / 8, 3 / 8, 3 / 4, 1 / 4, 7 / 8, 15 / 16, 1 / 8]) {
     const level = snap(held + (broke - held) * share);
     if (level > held && level < broke) return level;
