@@ -14,13 +14,13 @@ export function monotonicUs(): number {
  * Takes the narrowest of several brackets around a reading, so that a preemption in between does not shift the clock.
  */
 function measureOffsetUs(): number {
-  let best = { widthUs: Number.POSITIVE_INFINITY, offsetUs: 0 };
+  let best = { widthNs: Number.POSITIVE_INFINITY, offsetUs: 0 };
   for (let attempt = 0; attempt < 20; attempt++) {
     const beforeNs = process.hrtime.bigint();
     const nowMs = performance.now();
     const afterNs = process.hrtime.bigint();
-    const widthUs = Number(afterNs - beforeNs) / 1000;
-    if (widthUs < best.widthUs) best = { widthUs, offsetUs: Number(beforeNs + afterNs) / 2000 - nowMs * 1000 };
+    const widthNs = Number(afterNs - beforeNs);
+    if (widthNs < best.widthNs) best = { widthNs, offsetUs: Number(beforeNs + afterNs) / 2000 - nowMs * 1000 };
   }
   return best.offsetUs;
 }

@@ -148,6 +148,11 @@ test('a sample of the rooms has how many of their members are connected', () => 
     ]),
   );
   assert.equal(members.sample(1).length, 1);
+  const [one, other] = [new Ledger(), new Ledger()];
+  const rooms = Array.from({ length: 20 }, (_, index) => `room ${index}`);
+  for (const room of rooms) one.members.joined(0, room, '', 0);
+  for (const room of rooms.toReversed()) other.members.joined(0, room, '', 0);
+  assert.deepEqual(one.members.sample(7), other.members.sample(7), 'in whatever order they came');
 });
 
 test('who joins is no stranger until the server has answered, and a member from its first join on', () => {

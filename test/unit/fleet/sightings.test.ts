@@ -72,9 +72,11 @@ test('an id that comes here between the last question and the end is late, and o
 test('rows have a bound; what comes when it is reached is remembered as not counted', () => {
   const { ledger, sightings, receive } = processWith(1_000_000);
   sightings.watch(true);
-  for (let n = 0; n < 40; n++) receive(0, `id ${n}`, n);
-  const counted = sightings.report().ids.filter((one) => one.counted).length;
-  assert.equal(counted, 17, '64 MB, at 4 bytes for each connection');
+  receive(0, 'id 0', 0);
+  assert.equal(sightings.report().filled, 4_000_000 / 64 / 1024 ** 2, '64 MB, at 4 bytes for each connection');
+  for (let n = 1; n < 40; n++) receive(0, `id ${n}`, n);
+  const { ids, filled } = sightings.report();
+  assert.deepEqual([ids.filter(({ counted }) => counted).length, filled], [17, 1]);
   assert.equal(ledger.totals().neverOrdered, 23);
   sightings.finalize('id 0', 0);
   receive(0, 'one more', 100);
@@ -113,12 +115,42 @@ test('memory stays bounded when ids come all the time', () => {
   for (let n = 0; n < 3000; n++) sightings.numberOf(`${n}`, n, COPY);
   assert.equal(sightings.report().ids.length, 1000);
   sightings.watch(true);
-  for (let n = 0; n < 150_000; n++) sightings.numberOf(`more ${n}`, n, COPY);
+  for (let n = 0; n < 49_000; n++) sightings.numberOf(`more ${n}`, n, COPY);
+  assert.equal(sightings.report().filled, 1, 'by rows of 1000 numbers or more');
+  for (let n = 0; n < 101_000; n++) sightings.numberOf(`even more ${n}`, n, COPY);
   assert.equal(sightings.report().ids.length, 100_000);
   const decided = processWith(1).sightings;
   for (let n = 0; n <= 100_000; n++) decided.finalize(`${n}`, n);
   assert.equal(decided.numberOf('1', 0, COPY), FINALIZED);
   assert.notEqual(decided.numberOf('0', 0, COPY), FINALIZED, 'the oldest is forgotten');
+});
+
+test('a report has the rooms when somebody begins to count, and the ids beside those of the first copies since then', () => {
+  const { ledger, sightings } = processWith(2);
+  ledger.members.joined(0, 'more', '', 0);
+  const see = (id: string, bytes: number) =>
+    sightings.numberOf(id, 1, { ...COPY, bytes: () => bytes, otherIds: () => [['path', `beside ${id}`]] });
+  const others = () => sightings.report().others.map(([, id]) => id);
+  see('early', 10);
+  assert.deepEqual([others(), sightings.report().rooms], [['beside early'], undefined]);
+  sightings.watch(true);
+  const { rooms } = sightings.report();
+  assert.deepEqual(new Map(rooms), new Map(Object.entries({ '': 2, more: 1 })));
+  sightings.watch(true);
+  assert.equal(sightings.report().rooms, undefined, 'once');
+  for (const [id, bytes] of [
+    ['a', 64 * 1024],
+    ['a', 10],
+    ['long', 64 * 1024 + 1],
+  ] as const)
+    see(id, bytes);
+  assert.deepEqual(others(), ['beside a']);
+  for (let n = 0; n < 30; n++) see(`${n}`, 10);
+  assert.equal(others().length, 20);
+  sightings.watch(false);
+  assert.equal(sightings.report().rooms, undefined);
+  sightings.watch(true);
+  assert.deepEqual(others(), []);
 });
 
 test('the first copy without an id is the example', () => {

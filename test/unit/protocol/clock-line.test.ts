@@ -69,6 +69,10 @@ describe('the line of another clock', () => {
     const line = new ClockLine(false);
     for (const one of [reading(2, 0, 50), reading(1, 700, 10)]) line.add(one);
     assert.deepEqual([line.offsetAt(SECOND), line.boundUs], [AHEAD, 50]);
+    line.add(reading(2, 40, 10));
+    assert.deepEqual([line.offsetAt(SECOND), line.boundUs], [AHEAD + 40, 10], 'one of the same time counts');
+    line.add(reading(10, 60, 10));
+    assert.equal(line.offsetAt(10 * SECOND), AHEAD + 60, 'the next interval begins');
   });
 
   it('is at worst off by as much as clocks drift since the nearest reading', () => {
@@ -92,7 +96,7 @@ describe('the line of another clock', () => {
     }
     assertEach([10, 20, 30], (seconds) => line.boundAt(seconds * SECOND), [50 + 300, 50 + 300, 50 + 300]);
     line.add(reading(45, 700, 50));
-    assert.equal(line.boundAt(30 * SECOND), 50, 'it goes on straight');
+    assertEach([24, 25, 30], (seconds) => line.boundAt(seconds * SECOND), [50 + 300, 50, 50], 'it goes on straight');
     assert.equal(line.boundUs, 50 + 300);
   });
 
@@ -106,6 +110,7 @@ describe('the line of another clock', () => {
       for (const [seconds, offset] of [
         [1, 0],
         [2.9, 0],
+        [3.5, byUs],
         [4, byUs],
         [9, byUs],
       ] as const) {
@@ -120,6 +125,9 @@ describe('the line of another clock', () => {
         assert.ok(Math.abs(boundUs - (50 + driftUs + (isNear ? jumpUs : 0))) < 0.01, `${boundUs} us at ${seconds} s`);
       }
       assert.deepEqual([line.jumpUs(), line.boundUs], [jumpUs, jumpUs + 50]);
+      const [first, last] = [3 * SECOND - jumpUs, 4 * SECOND + jumpUs];
+      assertEach([first - 1, first], (toUs) => line.jumpUs(0, toUs), [0, jumpUs]);
+      assertEach([last, last + 1], (fromUs) => line.jumpUs(fromUs, 9 * SECOND), [jumpUs, 0]);
     });
   }
 
@@ -134,9 +142,10 @@ describe('the line of another clock', () => {
   });
 
   for (const [what, second, at, isNear] of [
-    ['a slow one tells nothing', reading(2, 0, 20_000), 1.5, true],
-    ['one that narrows from below does', reading(2, 60, 55), 1.5, false],
-    ['one that narrows from above does', reading(2, -60, 55), 1.5, false],
+    // By then, it can have drifted by 500 us.
+    ['a slow one tells nothing', reading(2, 0, 50 + 500), 1.5, true],
+    ['one that narrows from below does', reading(2, 300, 300), 1.5, false],
+    ['one that narrows from above does', reading(2, -300, 300), 1.5, false],
   ] as const) {
     it(`may have jumped since the last reading that told where it was: ${what}`, () => {
       const line = new ClockLine(false);
@@ -145,6 +154,15 @@ describe('the line of another clock', () => {
       assert.ok(line.jumpUs(2.5 * SECOND, 2.5 * SECOND) > 0);
     });
   }
+
+  it('has jumped where errors and drift leave no other way', () => {
+    const jumps = (offsetUs: number) => {
+      const line = new ClockLine(false);
+      for (const one of [reading(1, 0, 50), reading(2, offsetUs, 50)]) line.add(one);
+      return line.jumpUs() > 0;
+    };
+    assertEach([600, -600, 601, -601], jumps, [false, false, true, true]);
+  });
 
   it('can jump again', () => {
     const line = new ClockLine(false);
@@ -166,6 +184,8 @@ describe('the line of another clock', () => {
     const same = new ClockLine(true);
     same.add({ atUs: SECOND, offsetUs: 30, uncertaintyUs: 40 });
     assert.deepEqual([same.offsetAt(SECOND), same.boundUs, same.isOurs], [0, 0, true]);
+    same.add({ atUs: SECOND, offsetUs: 1040, uncertaintyUs: 40 });
+    assert.equal(same.isOurs, true);
     const moved = new ClockLine(true);
     moved.add(reading(1, 0, 40));
     assert.deepEqual([moved.offsetAt(SECOND), moved.boundUs, moved.isOurs], [AHEAD, 40, false]);
@@ -184,6 +204,23 @@ it('a line leads as far beyond its ends as other readings are away from them', (
   const line = [reading(10, 0, 1), reading(12, 100, 1), reading(30, 200, 1)];
   const offsets = [0, 8, -10, -11, 11, 31, 48, 51].map((seconds) => offsetOn(line, seconds * SECOND) - AHEAD);
   assert.deepEqual(offsets.map(Math.round), [-100, -100, -200, 0, 50, 206, 300, 200]);
+});
+
+it('a time that no other readings lead to may be off by the drift since the nearest one', () => {
+  const line = new ClockLine(false);
+  for (const seconds of [10, 12, 30]) line.add(reading(seconds, 0, 50));
+  const driftsUs = [-11, -10, 8, 11, 30, 48, 51].map((seconds) => line.boundAt(seconds * SECOND) - 50);
+  assert.deepEqual(driftsUs.map(Math.round), [10_500, 0, 0, 0, 0, 0, 10_500]);
+});
+
+it('a time of the other clock is converted there and back, however far it has drifted meanwhile', () => {
+  const line = new ClockLine(false);
+  for (let seconds = 5; seconds < 300; seconds += 10) line.add(reading(seconds, 450 * seconds, 50));
+  assertEach([10, 150, 290], (seconds) => Math.round(line.toOurs(line.toTheirs(seconds * SECOND))), [
+    10 * SECOND,
+    150 * SECOND,
+    290 * SECOND,
+  ]);
 });
 
 describe('a clock that is read for ten minutes', () => {
@@ -250,17 +287,22 @@ it('of a message, the points in time are converted, at any depth, and nothing el
   );
 });
 
-it('a clock that converts tells the largest error that applied, however well the time is known later', () => {
-  const line = new ClockLine(false);
-  const clock = new ConvertingClock(line);
-  for (const seconds of [1, 6]) line.add(reading(seconds, 0, 50));
-  // A disturbance, in which one way takes long.
-  for (const seconds of [11, 14, 17]) line.add(reading(seconds, 34_000, 40_000));
-  const errorUs = Math.abs(clock.toTheirs(17 * SECOND) - 17 * SECOND - AHEAD);
-  assert.ok(errorUs > 30_000, String(errorUs));
-  for (const seconds of [18, 21, 31]) line.add(reading(seconds, 0, 50));
-  assert.equal(line.boundUs, 50);
-  assert.ok(clock.boundUs >= errorUs, String(clock.boundUs));
-  assert.equal(clock.offsetUs, AHEAD);
-  assert.equal(clock.toOurs(AHEAD + 31 * SECOND), 31 * SECOND);
-});
+for (const [what, errorOf] of [
+  ['there', (clock: ConvertingClock) => clock.toTheirs(17 * SECOND) - 17 * SECOND - AHEAD],
+  ['back', (clock: ConvertingClock) => clock.toOurs(17 * SECOND + AHEAD) - 17 * SECOND],
+] as const) {
+  it(`a clock that converts ${what} tells the largest error that applied, however well the time is known later`, () => {
+    const line = new ClockLine(false);
+    const clock = new ConvertingClock(line);
+    for (const seconds of [1, 6]) line.add(reading(seconds, 0, 50));
+    // A disturbance, in which one way takes long.
+    for (const seconds of [11, 14, 17]) line.add(reading(seconds, 34_000, 40_000));
+    const errorUs = Math.abs(errorOf(clock));
+    assert.ok(errorUs > 30_000, String(errorUs));
+    for (const seconds of [18, 21, 31]) line.add(reading(seconds, 0, 50));
+    assert.equal(line.boundUs, 50);
+    assert.ok(clock.boundUs >= errorUs, String(clock.boundUs));
+    assert.equal(clock.offsetUs, AHEAD);
+    assert.equal(clock.toOurs(AHEAD + 31 * SECOND), 31 * SECOND);
+  });
+}
