@@ -30,7 +30,7 @@ export function segmentAt(line: ClockReading[], atUs: number): number {
 export function unledUs(line: ClockReading[], atUs: number): number {
   const [first, last] = [line[0] as ClockReading, line.at(-1) as ClockReading];
   if (atUs < first.atUs) return beyond(line, 0, 1, atUs) === undefined ? first.atUs - atUs : 0;
-  return atUs > last.atUs && beyond(line, line.length - 1, -1, atUs) === undefined ? atUs - last.atUs : 0;
+  return beyond(line, line.length - 1, -1, atUs) === undefined ? atUs - last.atUs : 0;
 }
 
 /** Of a segment: of the worse reading, and how far it is off the lines on both sides; one that continues either is none. */
