@@ -36,7 +36,7 @@ const AREAS = {
   },
   compare: {
     mutate: ['report/compare/{compare,counted,comparability}.ts'],
-    tests: ['test/unit/report/{comparability,counted,compare}.test.ts'],
+    tests: ['test/unit/report/{comparability,counted,compare,disturbed}.test.ts'],
   },
 };
 

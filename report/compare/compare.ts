@@ -207,11 +207,10 @@ function broadcastsOf([result]: Result[], { path }: Figure): Estimate | null {
 }
 
 /** What a connection costs, with its standard error, which follows from the interval and the number of plateaus. */
-function fitOf(results: Result[], { path }: Figure): Estimate | null {
-  const [, at] = /^(memory\.perConnection(?:Bytes\.\w+)?)\.(?:slope|bytes)$/.exec(path) ?? [];
-  const result = results.find((one) => at !== undefined && typeof valueAt(one, path) === 'number');
-  const interval = result && (valueAt(result, at ?? '') as { low95: number | null; high95: number | null });
-  if (!result || !interval || interval.low95 === null || interval.high95 === null) return null;
+function fitOf([result]: Result[], { path }: Figure): Estimate | null {
+  const [, at = ''] = /^(memory\.perConnection(?:Bytes\.\w+)?)\.(?:slope|bytes)$/.exec(path) ?? [];
+  const interval = result && (valueAt(result, at) as { low95: number | null; high95: number | null } | undefined);
+  if (!interval || interval.low95 === null || interval.high95 === null) return null;
   const degrees = result.memory.plateaus.length - 2;
   if (degrees < 1) return null;
   const reach = (interval.high95 - interval.low95) / 2;

@@ -39,6 +39,7 @@ export class Sightings {
   /** Where copies of ids count that the run has decided on; the oldest comes first. */
   readonly #decided = new Map<string, typeof FINALIZED | typeof NOT_COUNTED>();
   readonly #ledger: Rows;
+  readonly #maxRowBytes: number;
   readonly #firstReceipts = new FirstReceipts(MAX_IDS);
   #watching = false;
   /** The next report has the rooms that there are. */
@@ -49,8 +50,9 @@ export class Sightings {
   /** Of the previous copy: each broadcast reaches many connections in a row. */
   #last: Pick<Seen, 'id' | 'number'> | undefined;
 
-  constructor(ledger: Rows) {
+  constructor(ledger: Rows, maxRowBytes = ROW_BYTES) {
     this.#ledger = ledger;
+    this.#maxRowBytes = maxRowBytes;
   }
 
   /** Counts the ids that appear from now on, or no more new ones. */
@@ -132,7 +134,7 @@ export class Sightings {
 
   #filled(): number {
     const rowBytes = Math.max(this.#ledger.members.slots, MIN_SLOTS) * BYTES_PER_SLOT;
-    return Math.min(1, Math.max((this.#rows * rowBytes) / ROW_BYTES, this.#seen.size / MAX_IDS));
+    return Math.min(1, Math.max((this.#rows * rowBytes) / this.#maxRowBytes, this.#seen.size / MAX_IDS));
   }
 
   #remember(seen: Seen): void {
