@@ -32,7 +32,6 @@ const BY_DEFAULT: Condition[] = [
 export function judge(result: Result, { until, vary }: Pick<SearchPlan, 'until' | 'vary'>, level?: number): Judgement {
   const { verdict } = result;
   const blames = blamesOf(result);
-  const textsOf = (...wanted: Blame[]) => blames.filter(({ blame }) => wanted.includes(blame)).map(({ text }) => text);
   const invalid = verdict.status === 'INVALID';
   const notReached = (code: string) =>
     (vary === 'rate' && code === 'RATE_NOT_REACHED') ||
@@ -63,7 +62,7 @@ export function judge(result: Result, { until, vary }: Pick<SearchPlan, 'until' 
       if (because.length > 0) return { outcome: 'cannotTell', blame, because: [...because, ...met] };
     }
     if (met.length === 0 && counting.length === 0) {
-      return { outcome: 'cannotTell', blame: 'measurement', because: textsOf('measurement') };
+      return { outcome: 'cannotTell', blame: 'measurement', because: blames.map(({ text }) => text) };
     }
     return { outcome: 'breaks', blame: 'deployment', because: [...met, ...lostFirst(result, counting)] };
   }

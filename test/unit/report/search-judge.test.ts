@@ -52,9 +52,9 @@ const busy = (code: ReasonCode, utilization: number) =>
     result.generator = result.generator.map((loop) => ({ ...loop, utilization }));
   });
 const throttled = withReasons(['RATE_NOT_REACHED', 'GENERATOR_THROTTLED']);
-/** So late that a time-out notices. */
-const delayed = (result: Result) => {
-  result.generator = result.generator.map((loop) => ({ ...loop, delayMaxMs: 5000 }));
+/** So late, by a tenth of the shortest time-out or more, that a time-out notices. */
+const delayed = (result: Result, delayMaxMs = 1000) => {
+  Object.assign(result.generator[0] ?? {}, { delayMaxMs });
   return result;
 };
 const mixed = withReasons(['CONNECTIONS_FAILED', 'GENERATOR_LATE'], (result) => {
@@ -87,6 +87,10 @@ const full = withReasons(['CONNECTIONS_FAILED', 'MACHINE_SATURATED'], (result) =
   failing('timeout_open')(result);
   Object.assign(result.environment.limits, { serverOpenFiles: 300, serverOpenFilesLimit: 300 });
 });
+/** Copies are missing, for whatever reason. */
+const missed = (...codes: ReasonCode[]) =>
+  withReasons(codes, ({ delivery }) => Object.assign(delivery ?? {}, { coverage: 0.9 }));
+const COPIES = until('delivery.coverage < 1');
 const own = (cause: string, ...codes: ReasonCode[]) => withReasons(['CONNECTIONS_FAILED', ...codes], failing(cause));
 
 const CASES: Record<string, Case> = {
@@ -134,7 +138,7 @@ const CASES: Record<string, Case> = {
   ],
   'a generator that was late by less than a time-out': [
     DEFAULT,
-    own('timeout_tcp', 'GENERATOR_LATE'),
+    delayed(own('timeout_tcp', 'GENERATOR_LATE'), 999),
     'breaks',
     'deployment',
   ],
@@ -147,15 +151,58 @@ const CASES: Record<string, Case> = {
   ],
   'resets on a busy machine': [DEFAULT, own('ECONNRESET', 'MACHINE_SATURATED'), 'breaks', 'deployment'],
   'time-outs of a server that may open no more files': [DEFAULT, full, 'breaks', 'deployment'],
-  'copies that a busy machine may have lost, whatever ended connections': [
-    until('delivery.coverage < 1'),
-    withReasons(['CONNECTIONS_FAILED', 'MACHINE_SATURATED'], (result) => {
-      failing('ECONNRESET')(result);
-      Object.assign(result.delivery ?? {}, { coverage: 0.9 });
+  ...Object.fromEntries(
+    ['ECONNRESET', 'http_401', 'full'].map((cause): [string, Case] => {
+      const result = missed('CONNECTIONS_FAILED', 'MACHINE_SATURATED');
+      if (cause === 'full') result.environment.limits = full.environment.limits;
+      else failing(cause)(result);
+      return [`copies that a busy machine may have lost: ${cause}`, [COPIES, result, 'cannotTell', 'machine']];
+    }),
+  ),
+  'copies while a loop was a little late': [COPIES, missed('GENERATOR_LATE'), 'breaks', 'deployment'],
+  'a worker that ends, and a rate that a late loop missed': [
+    DEFAULT,
+    withReasons(['DEPLOYMENT_CHANGED', 'GENERATOR_LATE', 'RATE_NOT_REACHED']),
+    'breaks',
+    'deployment',
+  ],
+  'a target that a busy machine may have missed': [
+    DEFAULT,
+    withReasons(['TARGET_NOT_REACHED', 'MACHINE_SATURATED']),
+    'cannotTell',
+    'machine',
+  ],
+  'resets beside time-outs on a busy machine': [
+    DEFAULT,
+    withReasons(['CONNECTIONS_FAILED', 'MACHINE_SATURATED'], ({ connections }) => {
+      Object.assign(connections, { failed: 7, failures: { ECONNRESET: 3, timeout_open: 4 } });
     }),
     'cannotTell',
     'machine',
   ],
+  'resets on a busy machine, by an engine that does not tell its delays': [
+    DEFAULT,
+    withReasons(['CONNECTIONS_FAILED', 'MACHINE_SATURATED'], (result) => {
+      failing('ECONNRESET')(result);
+      result.generator = [];
+    }),
+    'cannotTell',
+    'machine',
+  ],
+  'time-outs on a busy machine, while a loop was a little late': [
+    DEFAULT,
+    own('timeout_open', 'GENERATOR_LATE', 'MACHINE_SATURATED'),
+    'cannotTell',
+    'machine',
+  ],
+  'a fleet process that died': [DEFAULT, own('ECONNRESET', 'FLEET_PROCESS_DIED'), 'cannotTell', 'generator'],
+  'one that was silent': [DEFAULT, own('ECONNRESET', 'GENERATOR_SILENT'), 'cannotTell', 'generator'],
+  ...Object.fromEntries(
+    ['connections.connectMs.p50 > 1', 'connections.achievedRatePerSec < 1e9'].map((condition): [string, Case] => [
+      `${condition} while a loop was a little late`,
+      [until(condition), withReasons(['GENERATOR_LATE']), 'cannotTell', 'generator'],
+    ]),
+  ),
   'time-outs on a busy machine': [DEFAULT, own('timeout_open', 'MACHINE_SATURATED'), 'cannotTell', 'machine'],
   'drops while a loop was a little late': [
     DEFAULT,
@@ -181,11 +228,11 @@ const CASES: Record<string, Case> = {
   'a machine of its own': [DEFAULT, elsewhere(STAGING, 'timeout_open', 'MACHINE_SATURATED'), 'cannotTell', 'generator'],
   'a refusal, however busy the machine': [
     DEFAULT,
-    own('namespace_refused', 'MACHINE_SATURATED'),
+    delayed(own('namespace_refused', 'MACHINE_SATURATED')),
     'breaks',
     'deployment',
   ],
-  'a refusal for the rate': [DEFAULT, own('http_429', 'MACHINE_SATURATED'), 'breaks', 'deployment'],
+  'a refusal for the rate': [DEFAULT, delayed(own('http_429', 'MACHINE_SATURATED')), 'breaks', 'deployment'],
   'an error of a busy server': [DEFAULT, own('http_503', 'MACHINE_SATURATED'), 'cannotTell', 'machine'],
   'open files of a shared machine': [DEFAULT, own('ENFILE'), 'cannotTell', 'machine', /^ENFILE/],
   'open files of another machine': [DEFAULT, elsewhere(STAGING, 'ENFILE'), 'cannotTell', 'generator'],
@@ -210,7 +257,7 @@ const CASES: Record<string, Case> = {
     null,
     /^FROM_THE_FUTURE/,
   ],
-  'an unsound measurement': [DEFAULT, withReasons(['ACCOUNTS_MISMATCH']), 'cannotTell', 'measurement'],
+  'an unsound measurement': [DEFAULT, withReasons(['ACCOUNTS_MISMATCH']), 'cannotTell', 'measurement', /^ACC/],
   'a figure that is missing': [until(`${P99} > 500`), unmeasured, 'cannotTell', 'measurement', /did not measure it$/],
   'a percentile of too few': [until(`${P99} > 500`), few, 'cannotTell', 'measurement', /needs 100 broadcasts/],
 };

@@ -74,6 +74,11 @@ describe('a deployment that keeps up', () => {
       'a pause that it gets over',
     );
     assert.equal(
+      change((share) => (share < 0.25 ? 20 : share < 0.5 ? 1000 : share < 0.75 ? 500 : 3000)),
+      'holds',
+      'a pause that it gets over, and another one',
+    );
+    assert.equal(
       change((share) => 20 + 150 * share),
       'holds',
       'by less than noise',
@@ -106,34 +111,50 @@ describe('a deployment that keeps up', () => {
       Object.assign(batch, { t: 60 + index / 50, lastMs: 1, dueToLastMs: 1 });
     assert.equal(outcome(paced, rateOf, 80), 'breaks');
     assert.equal(outcome(paced, rateOf, 50), 'holds');
+    assert.equal(outcome(paced, DEFAULT, 80), 'holds', 'only where the level is their rate');
     // A time in the payload that is stamped when its turn comes.
     const stamped = broadcastsAt(80, 10, 20);
     for (const batch of stamped.delivery?.batches ?? []) batch.lastMs = 1;
     assert.equal(outcome(stamped, rateOf, 80), 'breaks');
   });
 
+  it('is told by the broadcasts that have times, and not by few', () => {
+    for (const unknown of [{ t: null }, { lastMs: null, dueToLastMs: null }]) {
+      const result = broadcastsAt(80, 10, 20);
+      for (const [index, batch] of (result.delivery?.batches ?? []).entries())
+        if (index % 3 > 0) Object.assign(batch, unknown);
+      assert.equal(outcome(result, rateOf, 80), 'breaks');
+    }
+    assert.deepEqual([outcome(broadcastsAt(7, 1, 500)), outcome(broadcastsAt(8, 1, 500))], ['holds', 'breaks']);
+  });
+
   it('answers as many messages as it gets', () => {
-    const waiting = (unanswered: number[]) => {
+    const messagesOf = (unanswered: number[]) => {
       const result = perfectResult();
       result.messages = perfectMessages();
       Object.assign(result.messages.window ?? {}, { seconds: 10, sentPerSec: 1000, unanswered });
-      return outcome(result, DEFAULT);
+      return result;
     };
+    const waiting = (unanswered: number[]) => outcome(messagesOf(unanswered), DEFAULT);
     const steps = Array.from({ length: 11 }, (_, index) => index);
     assert.equal(waiting(steps.map((step) => 5 + 50 * step)), 'breaks', 'it answers 950 of 1,000 per second');
+    const { because } = judge(messagesOf(steps.map((step) => 5 + 50 * step)), DEFAULT);
+    assert.match(because[0] ?? '', /within 8\.5 s, they were 0\.4 s later$/);
     assert.equal(waiting(steps.map((step) => 5 + 10 * step)), 'holds');
     assert.equal(waiting(steps.map((step) => (step === 10 ? 900 : 5))), 'holds');
     assert.equal(waiting([]), 'holds', 'an older result');
   });
 
   it('is not the generator that was late for a moment', () => {
-    const late = (delayMaxMs: number) => {
+    const late = (delayMaxMs: number, code: 'GENERATOR_LATE' | 'MACHINE_SATURATED' = 'GENERATOR_LATE') => {
       const result = broadcastsAt(80, 10, 20);
-      const reason = { code: 'GENERATOR_LATE' as const, message: 'a loop was late' };
+      const reason = { code, message: 'a loop was late' };
       result.verdict = { status: 'SUSPECT', reasons: [reason] };
       result.generator = result.generator.map((loop) => ({ ...loop, delayMaxMs }));
       return judge(result, rateOf).blame;
     };
-    assert.deepEqual([late(60), late(2000)], ['deployment', 'generator']);
+    // Copies were 4.5 s late in the end.
+    assert.deepEqual([late(60), late(1000), late(2000)], ['deployment', 'deployment', 'generator']);
+    assert.equal(late(60, 'MACHINE_SATURATED'), 'machine');
   });
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DEPLOYMENTS, RULES as SIMULATED, summarize } from '../../../bench/search.ts';
-import { bracket, type Tried } from '../../../report/search/bracket.ts';
+import { bracket, outcomeOf, type Tried } from '../../../report/search/bracket.ts';
 import { NO_CEILING, nextStep, restAfter, runsLeft } from '../../../report/search/next.ts';
 import { assertEach, columns } from '../../helpers/columns.ts';
 
@@ -52,6 +52,7 @@ describe('a search', () => {
       level: [32_000, 64_000, 48_000],
       purpose: ['control', 'again', 'bisect'],
     });
+    assert.equal(restAfter(found.runs.slice(0, 9), 30), 30, 'it had recovered');
     assert.equal(found.brokeRuns, 2);
     assert.deepEqual(found.levels.slice(-2), [found.held, found.held]);
     assert.equal(found.heldRuns, 3);
@@ -98,7 +99,10 @@ describe('a search', () => {
     });
     assert.deepEqual([disturbed.end, disturbed.levels.slice(2, 5)], ['found', [4000, 4000, 8000]]);
     assert.equal(restAfter(disturbed.runs.slice(0, 3), 30), 30);
-    assert.equal(search({ deployment: (level) => (level > 3000 ? 'error' : 'holds') }).end, 'error');
+    assert.equal(search({ deployment: (level) => (level > 3000 ? { blame: null } : 'holds') }).end, 'measurement');
+    const failed = search({ deployment: (level) => (level > 3000 ? 'error' : 'holds') });
+    assert.equal(failed.end, 'error');
+    assert.equal(search({ deployment: breaksAbove(5000), before: failed.runs }).end, 'found', 'when it is resumed');
   });
 
   it('tries once more what ended an earlier start, and nothing else', () => {
@@ -146,6 +150,29 @@ describe('a search', () => {
     assert.deepEqual([all.end, all.held], ['highest', 50]);
   });
 
+  it('goes further up where levels are far apart, and finds single ones in between', () => {
+    const far = search({
+      deployment: () => 'holds',
+      rules: { to: 5000 },
+      snap: (level) => (level < 5000 ? 1000 : 5000),
+    });
+    assert.deepEqual([far.end, far.levels], ['highest', [1000, 5000, 5000, 5000]]);
+    const { runs } = search({ deployment: breaksAbove(1000) }, 4);
+    for (const only of [1500, 1625, 1375, 1750, 1250, 1875, 1938, 1125]) {
+      const snap = (level: number) => (Math.abs(level - only) < 1 ? only : level < only ? 1000 : 2000);
+      assert.deepEqual(nextStep(runs, 4, RULES, snap), { level: only, purpose: 'bisect' });
+    }
+  });
+
+  it('takes the answer that leads, once there are two if it is that a level breaks', () => {
+    const answers = [0, 1, 2, 3].map((held) =>
+      [0, 1, 2, 3].map(
+        (broke) => ({ held: 'h', broke: 'b', none: '-' })[outcomeOf({ level: 1, held, broke }) ?? 'none'],
+      ),
+    );
+    assert.equal(answers.map((row) => row.join('')).join(' '), '--bb h-bb hh-b hhh-');
+  });
+
   it('believes no single run: a level breaks by two, and by most of them', () => {
     const once = (at: number) =>
       search({ deployment: (level, tries) => (level > 8000 || (level === at && tries === 0) ? 'breaks' : 'holds') });
@@ -188,6 +215,7 @@ describe('a search', () => {
       ),
     );
     assert.deepEqual(restsOfBroken, [0, 30, 60, 120, 120]);
+    assert.equal(restAfter([broken, { ...broken, outcome: 'holds' }, broken], 30), 30, 'something has held since');
   });
 
   it('ends where the deployment does not recover, and tries that again when it is resumed', () => {
@@ -212,6 +240,13 @@ describe('a search', () => {
 
   it('says how many runs there are left at most', () => {
     const deployment = breaksAbove(41_000);
+    // 1000 holds twice and 2000 breaks twice: six halvings of 1000 to less than 25, and a confirmation.
+    const first = search({ deployment: breaksAbove(1000) }, 4).runs;
+    const open = { level: 1500, purpose: 'bisect', outcome: 'breaks', blame: 'deployment' } as const;
+    assert.deepEqual(
+      [first, [...first, open], [open, open]].map((made) => runsLeft(made, RULES)),
+      [13, 12, undefined],
+    );
     const { runs } = search({ deployment });
     const broken = runs.findIndex(({ purpose }) => purpose === 'bisect');
     assert.equal(runsLeft(runs.slice(0, broken - 1), RULES), undefined);
