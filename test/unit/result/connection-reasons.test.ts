@@ -6,7 +6,7 @@ import { type Changes, run, testRuns } from '../../helpers/connected-run.ts';
 import { encoded } from '../../helpers/measurements.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
 
-const gone = { 'transport close': 300, 'ping timeout': 6 };
+const gone = { 'ping timeout': 6, 'transport close': 300 };
 const lostWhileIdle: Changes = {
   accounts: { alive: 294, ended: gone },
   failures: { disconnected_transport_close: 300, disconnected_ping_timeout: 6 },
@@ -14,10 +14,10 @@ const lostWhileIdle: Changes = {
 
 describe('connections that are lost', () => {
   const openAfter = (connected: number) => [{ ms: 100, connected, attempts: 0, returns: 0 }];
-  const samples = [0, 600, 598, 304, 294, 0].map((connections, t) => ({ t, connections }));
+  const samples = [0, 600, 598, 310, 294, 0].map((connections, t) => ({ t, connections }));
   const stages = [
     { name: 'ramp', t: 0 },
-    { name: 'hold', t: 1.5 },
+    { name: 'hold', t: 3 },
     { name: 'disconnect', t: 4.5 },
   ];
   const neverMade: Changes = {
@@ -27,7 +27,7 @@ describe('connections that are lost', () => {
   };
 
   testRuns([
-    ['while idle', lostWhileIdle, ['CONNECTIONS_DROPPED', '306 of 600', 'transport close 300', 'ping timeout 6', 294]],
+    ['while idle', lostWhileIdle, ['CONNECTIONS_DROPPED', '306 of 600', 'transport close 300, ping timeout 6', 294]],
     [
       'dated by the samples, until they are released',
       { ...lostWhileIdle, result: { samples, stages } },
@@ -85,6 +85,10 @@ describe('connections that are lost', () => {
     ],
   ]);
 
+  it('are no lost namespaces besides', () => {
+    assert.doesNotMatch(run(lostWhileIdle).reasons[0]?.message ?? '', /namespace/);
+  });
+
   it('are not held, and those that their virtual users have closed are not lost', () => {
     const { asked, opened, held, lost, failed } = run(lostWhileIdle).connections;
     assert.deepEqual([asked, opened, held, lost, failed], [600, 600, 294, gone, 306]);
@@ -107,7 +111,7 @@ describe('connections that come back', () => {
     [
       'have the time that they were away and their sessions; those that stay away are lost',
       { ...back, accounts: { alive: 595, ended: { 'transport close': 5 }, returned: 305 } },
-      ['CONNECTIONS_DROPPED', '5 of 600', 305, '1.0 s', '4.0 s', 205, 100],
+      ['CONNECTIONS_DROPPED', '5 of 600', 305, '1.0 s', '99 %', '4.0 s', 205, 100],
     ],
     [
       'more often than the planned fault dropped them',

@@ -30,6 +30,8 @@ describe('broadcasts that leave later than planned', () => {
     ['a tenth of them', of(broadcasts(200, 20, 744))],
     ['more than a tenth', of(broadcasts(200, 21, 744)), 'BROADCASTS_LATE', '21 of 200'],
     ['one, which is no burst', of(broadcasts(3, 1, 744))],
+    ['the only one', of(broadcasts(1, 1, 744))],
+    ['both', of(broadcasts(2, 2, 744)), 'BROADCASTS_LATE', '2 of 2'],
     ['nearer to their own time than to the next one', of(broadcasts(20, 10, 240, 500))],
     ['nearer to the next one', of(broadcasts(20, 10, 260, 500)), 'BROADCASTS_LATE', '10 of 20'],
     ['in rows that stand for several', of(severalEach), 'BROADCASTS_LATE', '40 of 58'],

@@ -26,6 +26,11 @@ const bendLayer =
     };
   };
 
+/** What a connection costs in all. */
+const costing =
+  (bytes: number, more: Change): Change =>
+  (r, f) => [Object.assign(r.memory.perConnection ?? {}, { bytes }), more(r, f)];
+
 const doubted =
   (doubt: string): Change =>
   ({ memory }) =>
@@ -43,6 +48,8 @@ describe('memory', () => {
     ['that is no line', bendMemory, 'MEMORY_NOT_LINEAR', 'workerRss at rest', '67 %'],
     ['of nginx alone that is no line', bendLayer('nginxPss', 1), 'MEMORY_NOT_LINEAR', 'nginxPss at rest', '67 %'],
     ['of nginx that is no line, and hardly any', bendLayer('nginxPss', 0.01)],
+    ['of nginx that is no line, of costs that are many times as high', costing(1e6, bendLayer('nginxPss', 1))],
+    ['of nginx that is no line, by less than pages bend it', costing(1, bendLayer('nginxPss', 0.05))],
     ['of the generator that is no line', bendLayer('fleetPss', 1)],
     ['whose pages bend where the quoted figure does not', doubted('curved')],
     ['whose slope is only wide', doubted('wide')],
@@ -92,6 +99,12 @@ describe('memory', () => {
         });
       },
       ...(['READINGS_MISSING', 'workerHeap', '1 of 5', 'HTTP 503'] as const),
+    ],
+    [
+      'of what workers have started, which one plateau lacks',
+      ({ memory }) => {
+        for (const plateau of memory.plateaus.slice(1)) plateau.workerChildrenPss = 5;
+      },
     ],
     ['of nginx that one plateau lacks', ({ memory }) => delete memory.plateaus.at(-1)?.nginxPss],
     [

@@ -46,6 +46,14 @@ describe('a limit behind failures', () => {
 
   testCases([
     ['is not seen in a few', failing({ http_502: 3 }), 'CONNECTIONS_FAILED', '3 of 5000'],
+    [
+      'is not that of a full process, in a few',
+      (result, measured) => {
+        failing({ ECONNRESET: 3 })(result, measured);
+        Object.assign(result.environment.limits, { serverOpenFiles: 299, serverOpenFilesLimit: 300 });
+      },
+      ...(['CONNECTIONS_FAILED', '3 of 5000'] as const),
+    ],
     ['is not seen in several causes', failing({ http_502: 60, ECONNRESET: 40 }), 'CONNECTIONS_FAILED', 60, 40],
   ]);
 });
@@ -65,6 +73,10 @@ describe('fleet processes that stop at numbers that are', () => {
 
   testCases([
     ['the same', stopAt(5000, [1200, 1200, 1200]), 'LIMIT_REACHED', 3, 1200],
+    [
+      'the same, of connections that come and go',
+      (r, f) => [stopAt(5000, [1200, 1200, 1200])(r, f), Object.assign(f, { overTime: { collected: true } })],
+    ],
     ['further apart', stopAt(5000, [1200, 1190, 1230])],
     ['the same by chance, as there are two', stopAt(5000, [1200, 1200])],
     ['all that there are to be', stopAt(5000, [1666, 1667, 1667])],
@@ -84,6 +96,11 @@ describe('the event loops of the generator', () => {
       51,
     ],
     [
+      'one of a host',
+      ({ generator: [loop] }) => Object.assign(loop ?? {}, { delayP99Ms: 51, host: 'b' }),
+      ...(['GENERATOR_LATE', 'on b'] as const),
+    ],
+    [
       'two that are late in one window: the worse',
       ({ generator: [first, second] }) => [
         Object.assign(first ?? {}, { delayP99Ms: 60 }),
@@ -92,6 +109,11 @@ describe('the event loops of the generator', () => {
       ...(['GENERATOR_LATE', 'fleet 0', '90 ms', 'ramp'] as const),
     ],
   ]);
+});
+
+it('an event loop is late in its own window only', () => {
+  const { reasons } = verdictOf(({ generator: [loop] }) => Object.assign(loop ?? {}, { delayP99Ms: 51 }));
+  assert.doesNotMatch(reasons[0]?.message ?? '', /;/);
 });
 
 describe('processes of the generator', () => {

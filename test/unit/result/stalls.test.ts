@@ -80,6 +80,15 @@ describe('a single stall of a fleet process', () => {
     ],
     ['that the maximum shows', stall('broadcasts', 395, { p90: 6, max: 414 }), 'GENERATOR_LATE', '414 ms', 'max'],
     ['in a ramp', stall('ramp', 800, { p99: 8, max: 790 }), 'GENERATOR_LATE', '790 ms', 'ramp'],
+    [
+      'of one of several, on its host',
+      (r, f) => {
+        stall('broadcasts', 60, { max: 410 })(r, f);
+        const loop = r.generator.find(({ window, part }) => window === 'broadcasts' && part === 'fleet');
+        if (loop) r.generator.push({ ...loop, index: 7, delayMaxMs: 400, host: 'b' });
+      },
+      ...(['GENERATOR_LATE', 'fleet 7 on b', '400 ms'] as const),
+    ],
     // The published 32,000 with TLS, 100,800, and 1,000 by polling.
     ['of less than half of the times, 1', stall('broadcasts', 323, { p50: 848, p99: 1230, max: 1238 })],
     ['of less than half of the times, 2', stall('broadcasts', 663, { p50: 3580, max: 4583 })],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { newOwnEvent } from '../../../plugin/run/measurements/own-event.ts';
 import type { Echo } from '../../../plugin/run/receivers/probe.ts';
 import { VERDICT_REASONS } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
@@ -108,11 +109,18 @@ describe('workers', () => {
     (atStart: (typeof WORKER)[], atEnd: (typeof WORKER)[]): Change =>
     (_, f) =>
       Object.assign(f, { workersAtStart: atStart, workersAtEnd: atEnd });
+  const named =
+    (perWorker: Record<string, number>): Change =>
+    (_, f) =>
+      f.snapshots.push(snapshot({ perWorker }));
 
   testCases([
     ['one with another process', of([WORKER], [{ ...WORKER, instance: 'd' }]), 'DEPLOYMENT_CHANGED', 'w0'],
     ['one that was not there', of([WORKER], [WORKER, w7]), 'DEPLOYMENT_CHANGED', 'w7'],
     ['two that answer in turn', of([WORKER, w1], [w1, WORKER]), 'WORKER_URLS_WRONG', 'w0 to w1', 'w1 to w0'],
+    ['one that no control URL names', named({ w0: 3, w9: 2 }), 'WORKER_URLS_WRONG', 'w9 2'],
+    ['those that control URLs name', named({ w0: 3 })],
+    ['of which none is known', (...run) => [of([], [])(...run), named({ w9: 2 })(...run)]],
     ['one that answers for both', of([WORKER, w1], [WORKER, WORKER]), 'WORKER_URLS_WRONG', 'w1 to w0'],
   ]);
 
@@ -144,6 +152,19 @@ describe('clocks', () => {
     ],
     ['that no latency counts from', known({ uncertaintyUs: 9000 }, (r) => (r.latency.from = 'publisher'))],
     ['without latencies', known({ uncertaintyUs: 9e9 }, (r) => (r.latency.oneWayMs = null))],
+  ]);
+});
+
+describe('generator hosts', () => {
+  const host =
+    (changes: object, more: Change = () => {}): Change =>
+    (r, f) => [more(r, f), r.generators.push({ ...ownHost(r, 0), ...changes })];
+
+  testCases([
+    ['that opened all connections', host({})],
+    ['that opened others', host({ connections: 3 }), 'ACCOUNTS_MISMATCH', 3],
+    ['that held others', host({ held: 3 }), 'ACCOUNTS_MISMATCH', 3],
+    ['of which nobody knows what they held', host({ held: 3 }, (r) => (r.connections.held = null))],
   ]);
 });
 
@@ -183,6 +204,21 @@ describe('broadcasts', () => {
       lose({ lostConnected: 60, lostDisconnected: 39 }),
       ...(['ACCOUNTS_MISMATCH', 5000, 4900, 60, 39, 4999] as const),
     ],
+    [
+      'of which several have copies in no column',
+      (r) => r.delivery?.batches.slice(0, 3).map((one) => Object.assign(one, { received: 1 })),
+      ...(['ACCOUNTS_MISMATCH', 'and 2 more'] as const),
+    ],
+    ['whose frames nobody counted', (r) => Object.assign(r.delivery ?? {}, { frames: null })],
+    [
+      'whose frames, and connections, a silent process does not tell',
+      (r, f) => {
+        Object.assign(r.delivery ?? {}, { frames: 1 });
+        const processes = [...fleetProcesses([5]), ...fleetProcesses([5], { answers: false })];
+        f.snapshots.push(snapshot({ processes, connected: 99 }), snapshot());
+      },
+      ...(['GENERATOR_SILENT', 1] as const),
+    ],
     ['of none', (r) => r.delivery?.batches.splice(0)],
     ['without a ledger', (r) => (r.delivery = null)],
     ['to nobody, one of them', nobodyAt(1)],
@@ -198,8 +234,8 @@ describe('broadcasts', () => {
     [
       'that arrived a little before, by clocks that are known as badly',
       (r, f) => {
-        f.sent.push(sent(1, 5000));
-        r.latency.clocks.push(clock({ uncertaintyUs: 500 }));
+        f.sent.push(sent(2, 5000), { ...sent(1, 5000), via: 1 });
+        r.latency.clocks.push(clock({ uncertaintyUs: 0 }), clock({ worker: 'w1', uncertaintyUs: 500 }));
         Object.assign(batch(r), { early: 3, earlyByMs: 1.5 });
       },
     ],
@@ -218,11 +254,12 @@ describe('broadcasts', () => {
       'that a worker sent before they were ordered',
       (r, f) => {
         r.latency.clocks = [{ worker: 'w0', offsetUs: 0, uncertaintyUs: 0, driftUs: 0, jumpUs: 0 }];
-        f.sent = [sent(1, 5), sent(2, 5)];
-        for (const one of f.sent) one.orderedAtUs = one.sentAtUs - 100_000;
-        Object.assign(f.sent[1] ?? {}, { orderedAtUs: (f.sent[1]?.sentAtUs ?? 0) + 800_000 });
+        f.sent = [-100_000, 400_000, 800_000].map((earlyUs, index) => {
+          const one = sent(index + 1, 5);
+          return { ...one, orderedAtUs: one.sentAtUs + earlyUs };
+        });
       },
-      ...(['IMPOSSIBLE_REPORT', '1 of 2', 2, '800.0 ms'] as const),
+      ...(['IMPOSSIBLE_REPORT', '2 of 3', 3, '800.0 ms'] as const),
     ],
     ['that are late', late, 'BROADCASTS_LATE', '3 of 3', '90 ms'],
     [
@@ -239,4 +276,17 @@ describe('broadcasts', () => {
       ...(['IMPOSSIBLE_REPORT', '1 of 2', 'w0'] as const),
     ],
   ]);
+
+  it('have what to do by whose event they are', () => {
+    const own: Change = (r, f) => {
+      Object.assign(r.delivery ?? {}, { source: 'own event' });
+      f.ownEvent = newOwnEvent('said', '$.0.id', 'run', true);
+    };
+    for (const change of [nobodyAt(12), (_, f) => f.unsent.push({ seq: 2, message: 'no worker' })] as Change[]) {
+      const [fix, ofOwn] = [change, ((...run) => [own(...run), change(...run)]) as Change].map(
+        (one) => verdictOf(one).reasons[0]?.fix,
+      );
+      assert.ok(fix && ofOwn && fix !== ofOwn, `${fix}, ${ofOwn}`);
+    }
+  });
 });
