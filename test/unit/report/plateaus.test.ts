@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { cells } from '../../../bench/calibrate/comparison.ts';
-import { ofPlateaus } from '../../../bench/calibrate/coverage/memory.ts';
 import { fitGiven, fitPlateaus } from '../../../report/statistics/plateaus.ts';
 import { fitLine } from '../../../report/statistics/statistics.ts';
 import { assertEach } from '../../helpers/columns.ts';
-import { uniforms } from '../../helpers/random-source.ts';
 
 /**
  * By statsmodels 0.15, for each ratio q of the variances:
@@ -49,7 +46,7 @@ it('takes steps that differ, and one that adds nothing, by their length', () => 
   }
 });
 
-/** What this program said when the simulations below had shown that its intervals contain the slope. */
+/** What this program said when simulations (`coverage.test.ts`) had shown that its intervals contain the slope. */
 it('gives a known series the interval that it had', () => {
   const ys = [100, 109.2, 121.5, 119.1, 137.3, 145.8, 163.9, 171.2, 182.7];
   for (const [variance, slope, low95, high95, intercept] of [
@@ -67,20 +64,6 @@ it('gives a known series the interval that it had', () => {
 });
 
 describe('the interval of a slope', () => {
-  const rows = ofPlateaus(150, uniforms(9));
-
-  for (const row of rows) {
-    const [what, , measured] = cells(row);
-    it(`${what}`, () => assert.ok(row.ok, measured));
-  }
-
-  it('shrinks with plateaus, and with readings where these tell the noise', () => {
-    const [plateaus, again, readings] = rows.slice(-3).map(({ truth, measured }) => measured / truth);
-    assert.ok((plateaus as number) < 0.8, `${plateaus}`);
-    assert.ok((again as number) < 0.85, `${again}`);
-    assert.ok((readings as number) < 0.65, `${readings}`);
-  });
-
   it('is nothing around a perfect line, at any scale', () => {
     const line = fitPlateaus([0, 1, 2, 3].map((x) => ({ x: 1e4 * x, y: 5e9 + 1e8 * x })));
     assert.ok(line && Math.abs(line.slope - 1e4) < 1e-6 && Math.abs(line.intercept - 5e9) < 1);

@@ -94,33 +94,7 @@ describe('pooled noise', () => {
     // 18 and 22 deviate by 2.828, and a single run by 10 %: √(1/1 + 8/2) = 2.236
     near(pooledApart(spread(10), spread(18, 22), noise).error, 2.236);
   });
-
-  it('lets the interval miss as seldom as it says, with two runs of each of eight combinations', () => {
-    const random = normal(1);
-    const runs = (mean: number) => spread(mean * (1 + 0.05 * random()), mean * (1 + 0.05 * random()));
-    const studies = 1000;
-    let missed = 0;
-    for (let study = 0; study < studies; study++) {
-      const [a, b, ...others] = [100, 120, 5, 50, 70, 1000, 3000, 4000].map(runs);
-      assert.ok(a && b);
-      const noise = pooledNoise([a, b, ...others]);
-      assert.ok(noise);
-      const { low, high } = intervalOf(pooledApart(a, b, noise), 0.95);
-      if (low > 20 || high < 20) missed++;
-    }
-    assert.ok(missed > 0 && missed <= 0.05 * studies, `${missed} of ${studies}`);
-  });
 });
-
-/** @returns normally distributed numbers, the same for the same seed (Box and Muller, on a linear congruential generator) */
-function normal(seed: number): () => number {
-  let state = seed;
-  const uniform = () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return (state + 1) / 2 ** 32;
-  };
-  return () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());
-}
 
 describe('intervalOf', () => {
   it('is Student’s, with fractions of a degree rounded off', () => {

@@ -1,0 +1,73 @@
+/** Intervals contain the truth as often as they say: of simulated figures that are known. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { cells } from '../../../bench/calibrate/comparison.ts';
+import { ofPlateaus } from '../../../bench/calibrate/coverage/memory.ts';
+import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';
+import { intervalOf, pooledApart, pooledNoise, spreadOf } from '../../../report/statistics/spread.ts';
+import { normals, uniforms } from '../../helpers/random-source.ts';
+
+/** All copies of a broadcast are late together, by `shift`. */
+function copies(shift: number, normal: () => number): Cluster {
+  return Array.from({ length: 20 }, () => ({ value: shift + normal(), count: 1 }));
+}
+
+const spread = (...values: number[]) => spreadOf(values) as NonNullable<ReturnType<typeof spreadOf>>;
+
+describe('intervals of clusters', () => {
+  it('cover the true percentile in 90 to 99 % of repeats: of few and many clusters, equal and uneven, even and skewed', () => {
+    const cases = [
+      { what: 'normal', clusters: 6, quantile: 0.5, truth: 0, shift: (normal: number) => normal },
+      { what: 'normal', clusters: 20, quantile: 0.5, truth: 0, shift: (normal: number) => normal },
+      // Eight million copies have this median and p99.
+      { what: 'skewed', clusters: 8, quantile: 0.5, truth: 1.229, shift: (normal: number) => Math.exp(normal) },
+      { what: 'skewed', clusters: 400, quantile: 0.99, truth: 10.4, shift: (normal: number) => Math.exp(normal) },
+    ];
+    for (const { what, clusters, quantile, truth, shift } of cases) {
+      const normal = normals(clusters);
+      const repeats = 500;
+      let covered = 0;
+      for (let repeat = 0; repeat < repeats; repeat++) {
+        const drawn = Array.from({ length: clusters }, () => copies(shift(normal()), normal));
+        const [interval] = clusterIntervals(drawn, [quantile]);
+        if (interval && interval.low <= truth && interval.high >= truth) covered++;
+      }
+      const share = covered / repeats;
+      assert.ok(share >= 0.9 && share <= 0.99, `${what}: ${covered} of ${repeats} with ${clusters} clusters`);
+    }
+  });
+});
+
+describe('the interval of a slope', () => {
+  const rows = ofPlateaus(150, uniforms(9));
+
+  for (const row of rows) {
+    const [what, , measured] = cells(row);
+    it(`${what}`, () => assert.ok(row.ok, measured));
+  }
+
+  it('shrinks with plateaus, and with readings where these tell the noise', () => {
+    const [plateaus, again, readings] = rows.slice(-3).map(({ truth, measured }) => measured / truth);
+    assert.ok((plateaus as number) < 0.8, `${plateaus}`);
+    assert.ok((again as number) < 0.85, `${again}`);
+    assert.ok((readings as number) < 0.65, `${readings}`);
+  });
+});
+
+describe('pooled noise', () => {
+  it('lets the interval miss as seldom as it says, with two runs of each of eight combinations', () => {
+    const random = normals(1);
+    const runs = (mean: number) => spread(mean * (1 + 0.05 * random()), mean * (1 + 0.05 * random()));
+    const studies = 1000;
+    let missed = 0;
+    for (let study = 0; study < studies; study++) {
+      const [a, b, ...others] = [100, 120, 5, 50, 70, 1000, 3000, 4000].map(runs);
+      assert.ok(a && b);
+      const noise = pooledNoise([a, b, ...others]);
+      assert.ok(noise);
+      const { low, high } = intervalOf(pooledApart(a, b, noise), 0.95);
+      if (low > 20 || high < 20) missed++;
+    }
+    assert.ok(missed > 0 && missed <= 0.05 * studies, `${missed} of ${studies}`);
+  });
+});
