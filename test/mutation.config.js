@@ -9,7 +9,7 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 
-/** Code, and the tests that are to notice a change of it. What a mutant reaches runs for it, in the order of the files. */
+/** Code, and the tests that are to notice a change of it: quick ones, no simulations, as those that reach a mutant run for it. */
 const AREAS = {
   statistics: {
     mutate: ['report/statistics/*.ts'],
