@@ -182,19 +182,29 @@ test('slots far beyond the first ones have their receipts, their order and their
   assert.equal(ledger.reached, 6);
 });
 
+const copy = (size: number, checksum: number) => ({
+  ...{ hasSize: (bytes: number) => bytes === size, checksum: () => checksum },
+  ...{ sentAt: () => undefined, bytes: () => size, otherIds: () => [] },
+});
+
+test('copies with the content of the first one are whole, and all are where it varies', () => {
+  for (const contentVaries of [false, true]) {
+    const ledger = new Ledger({ count: 1, bytes: undefined, contentVaries });
+    for (let slot = 0; slot < 128; slot++) ledger.receive(slot, 1, 100, copy(4, contentVaries ? slot : 7));
+    const { received, unexpected, wrongSize, wrongContent, notMember } = ledger.freeze(order(1, 50));
+    assert.deepEqual([received + unexpected + notMember, wrongSize, wrongContent], [128, 0, 0]);
+  }
+});
+
 test('first copies of an open row are those that are no repeat and whole', () => {
   const ledger = new Ledger({ count: 3, bytes: 4 });
-  const copy = (size: number, checksum: number) => ({
-    ...{ hasSize: (bytes: number) => bytes === size, checksum: () => checksum },
-    ...{ sentAt: () => undefined, bytes: () => size, otherIds: () => [] },
-  });
   assert.equal(ledger.remembers, true);
   assert.equal(ledger.reachedBy(1), 0);
   for (let slot = 0; slot < 62; slot++) ledger.receive(slot, 1, 100, copy(4, 7));
   ledger.receive(62, 1, 100, copy(5, 7));
   ledger.receive(62, 1, 100, copy(4, 8)); // the 64th copy
   ledger.receive(0, 1, 100, copy(4, 7));
-  assert.equal(ledger.reachedBy(1), 62);
+  assert.deepEqual([ledger.reachedBy(1), ledger.totals().duplicates], [62, 1]);
   const { wrongSize, wrongContent, duplicates } = ledger.freeze(order(1, 50));
   assert.deepEqual([wrongSize, wrongContent, duplicates], [1, 1, 1]);
   ledger.discard(2);

@@ -78,6 +78,8 @@ test('rows have a bound; what comes when it is reached is remembered as not coun
   const { ids, filled } = sightings.report();
   assert.deepEqual([ids.filter(({ counted }) => counted).length, filled], [17, 1]);
   assert.equal(ledger.totals().neverOrdered, 23);
+  sightings.finalize('never seen', 0);
+  assert.equal(sightings.report().filled, 1);
   sightings.finalize('id 0', 0);
   receive(0, 'one more', 100);
   assert.equal(sightings.report().ids.at(-1)?.counted, true);
