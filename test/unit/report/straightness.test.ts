@@ -53,11 +53,25 @@ describe('the bend', () => {
     // 10 · (0.5 s + 0.5 s²) costs from 5 to 15.
     const bend = bendOf(series((share) => 10 * (0.5 * share + 0.5 * share ** 2)));
     assert.ok(bend && Math.abs(bend.share - 1) < 1e-6 && bend.halfWidth < 1e-6);
+    const later = series((share) => 10 * (0.5 * share + 0.5 * share ** 2)).map(({ x, y }) => ({ x: x + 5000, y }));
+    assert.ok(Math.abs((bendOf(later)?.share ?? 0) - 1) < 1e-6, 'from wherever they begin');
     const saving = bendOf(series((share) => 10 * (1.5 * share - 0.5 * share ** 2)));
     assert.ok(saving && Math.abs(saving.share + 1) < 1e-6);
   });
 
   it('is not known of three points, which always lie on a parabola', () => {
-    assert.equal(bendOf(series((share) => 10 * share ** 2).slice(0, 3)), null);
+    const four = series((share) => 10 * share ** 2).slice(0, 4);
+    assert.equal(bendOf(four.slice(0, 3)), null);
+    assert.ok(bendOf(four));
+  });
+
+  it('is not known where the line does not rise, or there are fewer than three numbers of connections', () => {
+    const [rises, falls] = [1, -1].map((by) => series((share) => by * 10 * share ** 2)) as [Point[], Point[]];
+    const two = rises.map(({ y }, index) => ({ x: index % 2, y }));
+    const one = rises.map(({ y }) => ({ x: 0, y }));
+    for (const points of [falls, series(() => 0), two, one]) {
+      assert.equal(bendOf(points), null);
+      assert.equal(isCurved(points), false);
+    }
   });
 });
