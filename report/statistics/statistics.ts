@@ -17,18 +17,8 @@ interface Estimate {
   n: number;
 }
 
-/** Of the points around the line. */
-interface Spread {
-  /** With n − 2 degrees of freedom. */
-  residualDeviation: number;
-  xMean: number;
-  /** Sum of squared distances of x from its mean. */
-  xSquares: number;
-}
-
 /** With fewer than three different x there is no residual to estimate the error from, so there is no interval. */
-export type Line = Estimate &
-  ({ low95: number; high95: number; spread: Spread } | { low95: null; high95: null; spread: null });
+export type Line = Estimate & ({ low95: number; high95: number } | { low95: null; high95: null });
 
 /**
  * Ordinary least squares of y on x, with the slope's 95 % confidence interval by Student's t.
@@ -54,12 +44,11 @@ export function fitLine(points: Point[]): Line | null {
   const residualSquares = points.reduce((sum, { x, y }) => sum + (y - intercept - slope * x) ** 2, 0);
   const r2 = ySquares === 0 ? 1 : 1 - residualSquares / ySquares;
   const estimate = { slope, intercept, r2, n };
-  if (distinct < 3) return { ...estimate, low95: null, high95: null, spread: null };
+  if (distinct < 3) return { ...estimate, low95: null, high95: null };
 
   const residualDeviation = Math.sqrt(residualSquares / (n - 2));
   const halfWidth = (studentT(CONFIDENCE, n - 2) * residualDeviation) / Math.sqrt(xSquares);
-  const spread = { residualDeviation, xMean, xSquares };
-  return { ...estimate, low95: slope - halfWidth, high95: slope + halfWidth, spread };
+  return { ...estimate, low95: slope - halfWidth, high95: slope + halfWidth };
 }
 
 /** @returns the x where the line reaches `y`; null when the line does not rise, or by rounding errors only */

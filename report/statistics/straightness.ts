@@ -51,7 +51,7 @@ export interface Bend {
  */
 export function bendOf(points: Point[], line: Line | null = fitLine(points)): Bend | null {
   const n = points.length;
-  if (line === null || line.spread === null || line.slope <= 0 || n < 4) return null;
+  if (line === null || line.low95 === null || line.slope <= 0 || n < 4) return null;
   // What is left of x² and of y when their own lines are taken off: the slope between them is the quadratic term.
   const square = fitLine(points.map(({ x }) => ({ x, y: x * x }))) as Line;
   const rest = points.map(({ x, y }) => ({

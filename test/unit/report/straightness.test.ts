@@ -67,7 +67,7 @@ describe('the bend', () => {
 
   it('is not known where the line does not rise, or there are fewer than three numbers of connections', () => {
     const [rises, falls] = [1, -1].map((by) => series((share) => by * 10 * share ** 2)) as [Point[], Point[]];
-    const two = rises.map(({ y }, index) => ({ x: index % 2, y }));
+    const two = rises.map(({ y }, index) => ({ x: index < 2 ? 0 : 1, y }));
     const one = rises.map(({ y }) => ({ x: 0, y }));
     for (const points of [falls, series(() => 0), two, one]) {
       assert.equal(bendOf(points), null);
