@@ -107,8 +107,8 @@ export type FleetCommand =
       options?: OpenOptions;
     }
   | { op: 'emit'; id: number; namespace: string; event: string; args: unknown[]; requestId?: number }
-  /** The connection is in these rooms of an own event. */
-  | { op: 'enter'; id: number; rooms: string[] }
+  /** The connection is in these rooms of an own event, in a namespace. */
+  | { op: 'enter'; id: number; namespace: string; rooms: string[] }
   /** The connection sends the message from now on. `message` comes once for each process, with the first of its keys. */
   | { op: 'repeat'; id: number; key: number; message?: RepeatedMessage }
   | { op: 'listen'; id: number; namespace: string; event: string; mode: ListenMode }

@@ -73,7 +73,6 @@ export class RemoteConnection {
   /** Commands before that can wait, since the `open` before them waits as well. */
   #isOpen = false;
   #watcher: Partial<Watcher> = NOBODY;
-  #rooms: string | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(id: number, child: FleetProcess, accounts: Accounts, forget: () => void) {
@@ -117,11 +116,8 @@ export class RemoteConnection {
   }
 
   /** From now on it is expected to get what an own event brings to these rooms. */
-  enter(rooms: string[]): void {
-    const entered = JSON.stringify(rooms);
-    if (entered === this.#rooms) return;
-    this.#rooms = entered;
-    this.child.send({ op: 'enter', id: this.id, rooms });
+  enter(rooms: string[], namespace: string): void {
+    this.child.send({ op: 'enter', id: this.id, namespace, rooms });
   }
 
   /** Sends the message from now on, once in each period, until it is closed. */

@@ -17,6 +17,8 @@ interface NamespaceEntry {
   namespace: string;
   connection: FleetConnection;
   up: boolean;
+  /** Rooms of an own event that it has named, as JSON. */
+  entered: string | undefined;
   /** While its process brings it back; never rejects. */
   restoring: PromiseWithResolvers<void> | undefined;
 }
@@ -106,9 +108,13 @@ export class Session implements Watcher {
     return wait;
   }
 
-  /** Its connections are in these rooms of an own event from now on. */
+  /** In each of its namespaces, it is in these rooms of an own event from now on. */
   enter(rooms: string[]): void {
-    for (const { connection, up } of this.#namespaces) if (up) connection.enter(rooms);
+    const entered = JSON.stringify(rooms);
+    for (const entry of this.#namespaces.filter((one) => one.up && one.entered !== entered)) {
+      entry.entered = entered;
+      entry.connection.enter(rooms, entry.namespace);
+    }
   }
 
   /** The flow will not wait for these events again. */
@@ -182,7 +188,7 @@ export class Session implements Watcher {
   ): Promise<FleetConnection> {
     const { meter, tally, config } = this.#shared;
     const { retry } = config;
-    const entry: NamespaceEntry = { namespace, connection, up: false, restoring: undefined };
+    const entry: NamespaceEntry = { namespace, connection, up: false, entered: undefined, restoring: undefined };
     // push() would allocate room for 16 more, in every virtual user.
     this.#namespaces = this.#namespaces.concat(entry);
     this.#keepAwaited(entry);

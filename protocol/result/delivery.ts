@@ -33,7 +33,13 @@ const latency = z.number().nullable();
 const batchSchema = z.strictObject({
   seq: count.describe('its number, from 1'),
   broadcasts: count.default(1).describe('broadcasts in the row; several in long runs with an own event'),
-  room: z.string().nullable().default(null).describe('its room; null for an own event without `audience`'),
+  room: z
+    .string()
+    .nullable()
+    .default(null)
+    .describe(
+      'its room, after its namespace if that is not the main one (`/chat,room`); null for an own event without `audience`',
+    ),
   serverMembers: count.nullable().describe('members by the server’s own count, just before sending'),
   ...receiptShape,
   t: time.nullable().default(null),

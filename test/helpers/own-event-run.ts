@@ -71,7 +71,7 @@ export async function measureOwn({ url, delivery: option, options = {}, client =
         const { overrides, rooms, namespaces: own = namespaces } = brings?.(index) ?? {};
         for (const one of own) {
           await connection.open(one, openOptions(overrides));
-          if (rooms) connection.enter(rooms);
+          if (rooms) connection.enter(rooms, one);
           if (join === undefined) continue;
           await Promise.all(joins(index).map((args) => connection.emitWithAck(one, join, args, 5000)));
         }

@@ -3,9 +3,10 @@
  * engine waits for. One that nobody waits for ends here, so that a server cannot fill the channel to the engine with them.
  */
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import { audienceOf } from '../../../protocol/counted-as.ts';
+import { placeOf } from '../../../protocol/counted-as.ts';
 import { EVENTS, type Joined, type JoinRoom, type Refusal } from '../../../protocol/events.ts';
 import { valuesAt } from '../../../protocol/json-path.ts';
+import { AUDIENCE } from '../../../protocol/rooms.ts';
 import type { Client } from '../client/client.ts';
 import { roomNames } from '../client/counted-event.ts';
 import type { FleetAnswer, FleetSettings } from '../messages.ts';
@@ -19,6 +20,12 @@ const FIRST_OWN_ACK_ID = 2 ** 40;
 /** A refusal travels between processes, once for each connection. */
 const MAX_REASON_LENGTH = 1000;
 
+interface Join {
+  namespace: string;
+  /** As requested; the server can choose others. */
+  rooms: readonly string[];
+}
+
 export class Acknowledgements {
   /** Sent joins that are not acknowledged. */
   joining = 0;
@@ -30,11 +37,8 @@ export class Acknowledgements {
   readonly #remembers: boolean;
   /** Its acknowledgement makes a connection a member. */
   readonly #joinEvent: string | undefined;
-  /**
-   * By slot, so that those of a connection that ends are forgotten at once. Of a join, with the rooms as requested; the
-   * server can choose others.
-   */
-  readonly #awaited = new Map<number, Map<number, readonly string[] | undefined>>();
+  /** By slot, so that those of a connection that ends are forgotten at once. */
+  readonly #awaited = new Map<number, Map<number, Join | undefined>>();
   /** Slots. */
   readonly #members = new Set<number>();
   #nextOwnAckId = FIRST_OWN_ACK_ID;
@@ -71,7 +75,7 @@ export class Acknowledgements {
       awaited = new Map();
       this.#awaited.set(slot, awaited);
     }
-    awaited.set(ackId, isJoin ? this.#roomsIn(namespace, args) : undefined);
+    awaited.set(ackId, isJoin ? { namespace, rooms: this.#roomsIn(args) } : undefined);
     if (isJoin) {
       this.joining++;
       this.#ledger.members.joining(slot);
@@ -86,10 +90,10 @@ export class Acknowledgements {
       this.#counts.unknownAcks++;
       return;
     }
-    const rooms = awaited.get(ackId);
+    const join = awaited.get(ackId);
     awaited.delete(ackId);
     if (awaited.size === 0) this.#awaited.delete(slot);
-    const refusedBecause = rooms && this.#onJoinAnswered(slot, connection, rooms, args);
+    const refusedBecause = join && this.#onJoinAnswered(slot, connection, join, args);
     const isOwn = ackId >= FIRST_OWN_ACK_ID;
     if (refusedBecause !== undefined) {
       const failure = { cause: 'join_refused' as const, message: refusedBecause };
@@ -103,7 +107,7 @@ export class Acknowledgements {
   #onJoinAnswered(
     slot: number,
     connection: Connection | undefined,
-    asked: readonly string[],
+    { namespace, rooms: asked }: Join,
     args: unknown[],
   ): string | undefined {
     this.joining--;
@@ -116,7 +120,7 @@ export class Acknowledgements {
     const worker = nameOf(joined.worker);
     if (worker !== undefined) this.#name(connection, worker);
     // A session id of somebody else's server can begin with anything.
-    if (this.#ownEvent) this.#enterRooms(slot, asked.length > 0 ? asked : this.#roomsIn('', args));
+    if (this.#ownEvent) this.#enterRooms(slot, namespace, asked.length > 0 ? asked : this.#roomsIn(args));
     else this.#enter(slot, nameOf(joined.room) ?? asked[0] ?? '', connection.namedByJoin ? connection.worker : '');
     return undefined;
   }
@@ -134,22 +138,23 @@ export class Acknowledgements {
     if (this.#remembers) this.#ledger.members.joined(slot, room, worker, monotonicUs());
   }
 
-  #enterRooms(slot: number, rooms: readonly string[]): void {
-    for (const room of rooms) this.#enter(slot, room, '');
+  #enterRooms(slot: number, namespace: string, rooms: readonly string[]): void {
+    for (const room of rooms) this.#enter(slot, placeOf({ namespace, room }), '');
   }
 
   /** @returns the rooms that a join, or its answer, names */
-  #roomsIn(namespace: string, args: unknown[]): readonly string[] {
+  #roomsIn(args: unknown[]): readonly string[] {
     if (!this.#ownEvent) return [roomOf(args[0] as JoinRoom)];
     const { room, roomInJoin } = this.#ownEvent;
-    if (room === undefined) return [audienceOf(namespace)];
+    if (room === undefined) return [AUDIENCE];
     return roomInJoin ? roomNames(valuesAt(args, roomInJoin)) : [];
   }
 
-  /** The connection is open: a receiver of an own event, where all connections are. @param namespaces that are open */
+  /** It is in these namespaces: a receiver of an own event, where all connections are. */
   connected({ slot }: Client, { rooms = [] }: Connection, namespaces: readonly string[]): void {
     if (!this.#ownEvent || this.#joinEvent !== undefined) return;
-    this.#enterRooms(slot, this.#ownEvent.room === undefined ? namespaces.map(audienceOf) : rooms);
+    const names = this.#ownEvent.room === undefined ? [AUDIENCE] : rooms;
+    for (const namespace of namespaces) this.#enterRooms(slot, namespace, names);
   }
 
   /**
@@ -163,8 +168,8 @@ export class Acknowledgements {
 
   /** The connection has ended, and nothing that it waits for can come. */
   left({ slot }: Client, reason: string): void {
-    for (const [requestId, rooms] of this.#awaited.get(slot) ?? []) {
-      if (rooms) this.joining--;
+    for (const [requestId, join] of this.#awaited.get(slot) ?? []) {
+      if (join) this.joining--;
       if (requestId < FIRST_OWN_ACK_ID) {
         this.#answer({ op: 'failed', requestId, cause: 'closed', message: reason });
       }

@@ -1,12 +1,12 @@
 /** Who got each broadcast. */
 
-import { isAudience } from '../../../protocol/counted-as.ts';
+import { readPlace } from '../../../protocol/counted-as.ts';
 import { EVENTS } from '../../../protocol/events.ts';
 import type { Histogram } from '../../../protocol/histogram.ts';
 import type { ReceiptTotals } from '../../../protocol/link/ledger.ts';
 import { type Batch, RECEIPT_COUNTS, type ReceiptCount } from '../../../protocol/result/delivery.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { plannedMembers, type RoomPlan, roomName } from '../../../protocol/rooms.ts';
+import { AUDIENCE, plannedMembers, type RoomPlan, roomName } from '../../../protocol/rooms.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { endedMeanwhile, otherReceivers } from '../../run/receivers/other-receivers.ts';
 import type { Settings } from '../../script/settings.ts';
@@ -86,7 +86,7 @@ export function batchRows(measurements: Measurements): Batch[] {
       return {
         seq,
         broadcasts,
-        room: isAudience(room) ? null : room,
+        room: shown(room),
         serverMembers: otherReceivers(one, measurements),
         ...counts,
         justJoined: counts.justJoined + own.after,
@@ -103,6 +103,13 @@ export function batchRows(measurements: Measurements): Batch[] {
         dueToLastMs: reached.length > 0 ? (timedFromUs - intendedAtUs + lastOf(reached)) / 1000 : null,
       };
     });
+}
+
+/** @returns null if there is only one in its namespace */
+function shown(place: string): string | null {
+  const { namespace, room } = readPlace(place);
+  if (room === AUDIENCE) return null;
+  return namespace === '/' ? room : `${namespace},${room}`;
 }
 
 /**
@@ -128,7 +135,7 @@ function ofTarget(measurements: Measurements, received: number, rooms: RoomPlan)
   const { expectedAtOnce, sent, ownEvent } = measurements;
   // How many are in a room of an own event, nobody planned.
   const receivers = new Set(sent.map(({ room }) => room));
-  if (ownEvent && (receivers.size > 1 || ![...receivers].every(isAudience))) return null;
+  if (ownEvent && (receivers.size > 1 || ![...receivers].every((room) => shown(room) === null))) return null;
   if (!expectedAtOnce || notFinalized(measurements).size > 0) return null;
   const members = new Map(plannedMembers(rooms, expectedAtOnce).map((count, index) => [roomName(rooms, index), count]));
   const all = sum(sent.map(({ room, broadcasts = 1 }) => (members.get(room) ?? expectedAtOnce) * broadcasts));

@@ -4,7 +4,8 @@
  * complete, or that have had all the time of the drain, are finalized at once, so that a run of hours has room for all.
  */
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import { isAudience, roomOfCounted } from '../../../protocol/counted-as.ts';
+import { placeOfCounted, readPlace } from '../../../protocol/counted-as.ts';
+import { AUDIENCE } from '../../../protocol/rooms.ts';
 import type { Delivery } from '../../script/settings.ts';
 import type { RunContext } from '../context.ts';
 import type { Published } from '../receivers/publishers.ts';
@@ -128,9 +129,9 @@ export class Finalizer {
 
   /** Now, as far as it is known. */
   #membersOf(id: string): number {
-    const room = roomOfCounted(id);
-    const members = this.#rooms.get(room) ?? Number.POSITIVE_INFINITY;
-    return isAudience(room) ? Math.min(members, this.#context.population.connections()) : members;
+    const place = placeOfCounted(id);
+    const members = this.#rooms.get(place) ?? Number.POSITIVE_INFINITY;
+    return readPlace(place).room === AUDIENCE ? Math.min(members, this.#context.population.connections()) : members;
   }
 
   #noteCopies(ofRun: Seen[]): void {

@@ -1,5 +1,5 @@
 /** From broadcasts to what the ledgers finalize: from when on they are timed. */
-import { roomOfCounted } from '../../../protocol/counted-as.ts';
+import { placeOfCounted } from '../../../protocol/counted-as.ts';
 import type { FreezeOrder } from '../../../protocol/link/ledger.ts';
 import type { LatencyFrom } from '../../../protocol/result/latency.ts';
 import type { Seen } from './seen.ts';
@@ -41,7 +41,7 @@ export class LatencyBasis {
     const epochOffsetUs = measureEpochOffsetUs();
     this.#usesPayload ??= this.#decide(broadcasts, epochOffsetUs);
     return broadcasts.map(({ seq, id, cutUs, intendedAtUs, seen, own }) => ({
-      ...{ seq, id, room: roomOfCounted(id) },
+      ...{ seq, id, room: placeOfCounted(id) },
       ...{ sentAtUs: cutUs, intendedAtUs },
       ...(this.#usesPayload && seen
         ? { latencyFromAtUs: this.#timeOf({ ...seen, ...emitOf({ own, cutUs }) }, epochOffsetUs) }

@@ -8,7 +8,7 @@ import type { Delivery } from '../../script/settings.ts';
 const MAX_ROOMS = 1000;
 
 /**
- * @returns their members, over all processes; of many rooms, a random part
+ * @returns by place, their members, over all processes; of many rooms, a random part
  * @throws CapacityError DELIVERY_UNMATCHED if no connection is in any
  */
 export function roomsOf(sightings: Sightings[], { audience }: Delivery): ReadonlyMap<string, number> {

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import { countedAs } from '../../../protocol/counted-as.ts';
+import { countedAs, readPlace } from '../../../protocol/counted-as.ts';
 import { AUDIENCE } from '../../../protocol/rooms.ts';
 import type { PublishOptions } from '../../script/options/delivery-options.ts';
 import { pause } from '../wait.ts';
@@ -96,16 +96,17 @@ export class Publishers {
 
   /**
    * On an absolute schedule.
-   * @param rooms to which broadcasts go in turn, where the run decides
+   * @param places whose rooms the broadcasts go to in turn, where the run decides
    * @returns what was sent; the rest, and why not, goes to `onFailed`
    */
   async publish(
     onSent: (sent: Published) => void,
     onFailed: (seq: number, error: Error) => void,
     signal: AbortSignal,
-    rooms: string[] = [],
+    places: string[] = [],
   ): Promise<void> {
     const { count, every, users } = this.#options;
+    const roomsOf = new Map(this.#sockets.map((socket) => [socket, roomsFor(namespaceOf(socket), places)]));
     const startUs = monotonicUs() + LEAD_US;
     for (let index = 0; index < count; index++) {
       const [seq, intendedAtUs] = [index + 1, startUs + index * every * 1e6];
@@ -113,6 +114,7 @@ export class Publishers {
       if (signal.aborted) return;
       const [id, sentAt, emittedAtUs] = [`${this.prefix}${seq}`, Date.now(), monotonicUs()];
       const socket = this.#sockets[index % users] as Socket;
+      const rooms = roomsOf.get(socket) ?? [];
       const room = (this.givesRooms && rooms[index % rooms.length]) || AUDIENCE;
       const counted = countedAs({ namespace: namespaceOf(socket), room, id });
       if (this.#emit(socket, { id, room, sentAt }))
@@ -154,6 +156,13 @@ function fill(value: unknown, values: Values): unknown {
 
 function mentions(args: unknown[], placeholder: string): boolean {
   return JSON.stringify(args).includes(placeholder);
+}
+
+/** @returns names of those in the namespace of a publisher; of all, if none is there: the server may send elsewhere */
+function roomsFor(namespace: string, places: string[]): string[] {
+  const all = places.map(readPlace);
+  const near = all.filter((place) => place.namespace === namespace);
+  return [...new Set((near.length > 0 ? near : all).map(({ room }) => room))];
 }
 
 /** Its types hide it. */

@@ -114,8 +114,9 @@ export class UserConnection implements FleetConnection {
     return { take() {}, hold() {}, close: this.on(namespace, event, (args) => keeper.put(args)) };
   }
 
-  enter(rooms: string[]): void {
-    for (const carried of this.carried.values()) carried.rooms = rooms;
+  enter(rooms: string[], namespace: string): void {
+    const carried = this.carried.get(namespace);
+    if (carried) carried.rooms = rooms;
   }
 
   repeat({ namespace, event, args, periodUs, count, acknowledge }: RepeatedMessage): void {

@@ -110,11 +110,12 @@ export class ConnectionCommands {
     }
   }
 
-  #enter({ id, rooms }: Command<'enter'>): void {
+  #enter({ id, namespace, rooms }: Command<'enter'>): void {
     const connection = this.#held.find(id);
     if (!connection) return;
     connection.rooms = rooms;
-    if (connection.client && connection.open) this.#parts.acknowledgements.connected(connection.client, connection, []);
+    const { client, open } = connection;
+    if (client && open) this.#parts.acknowledgements.connected(client, connection, [namespace]);
   }
 
   #repeat({ id, key, message }: Command<'repeat'>): void {
