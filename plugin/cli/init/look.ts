@@ -16,7 +16,7 @@ import { type EngineOptions, parseEngineOptions } from '../../script/options/eng
 import { readScenarios } from '../../script/scenarios.ts';
 import { ENGINE } from '../../script/script.ts';
 import { STEPS } from '../../virtual-user/steps/index.ts';
-import { ownRoom, type Told, toldTo } from './own-room.ts';
+import { type Acknowledged, ownRoom, type Told, toldTo } from './own-room.ts';
 import type { Starter } from './starter-scenario.ts';
 
 interface Listening {
@@ -51,18 +51,20 @@ export async function lookAt({ url, flow, publish }: Starter, seconds: number) {
     ({ event, args }) => `It acknowledged ${JSON.stringify(event)} with ${said(args)}. `,
   );
   const missing = told
-    ? 'No event has an id that was sent to a room of which the server had told one client alone.'
-    : published
-      ? 'No event has the id that was published.'
-      : 'No event came at least twice, to two connections, with an id of its own each time.';
+    ? `No event has an id that was sent to a room that an acknowledged event joins, or to a room of which the server had told one client alone. If all join one room, write its name in place of "$room".`
+    : heard[0].length === 0
+      ? ''
+      : published
+        ? 'No event has the id that was published.'
+        : 'No event came at least twice, to two connections, with an id of its own each time.';
   const finding = `${[...new Set(answers)].join('')}${findingOf(heard[0], delivery, missing)}`;
   const isLeftOut = isTemplate([found?.id, found?.sentAt]) || usable?.length !== heard[0].length;
   const why = isLeftOut ? ' Names with “{{” cannot be used: Artillery would fill them in.' : '';
   // A handler that calls back without being asked for it throws; of one that does not, an acknowledgement never comes.
   const answered = new Set(acknowledged.map(({ event }) => event));
   const asking = flow.map((step) => (answered.has(eventOf(step) ?? '') ? { ...step, acknowledge: true } : step));
-  if (own) asking.push(own.step);
-  return { flow: asking, delivery, audience: own?.place, finding: printable(finding + why, MAX_FINDING_LENGTH) };
+  if (own?.step) asking.push(own.step);
+  return { flow: asking, delivery, rooms: own?.delivery, finding: printable(finding + why, MAX_FINDING_LENGTH) };
 }
 
 /** What was found, in words. */
@@ -74,7 +76,7 @@ function findingOf(messages: Message[], delivery: Paths | undefined, missing: st
     return `${JSON.stringify(event)} (${others.length + 1})${once}`;
   });
   const got = events.length > 0 ? `The server sent ${events.join(', ')}.` : 'The server sent no event.';
-  if (!delivery) return events.length > 0 ? `${got} ${missing}` : got;
+  if (!delivery) return `${got} ${missing}`.trimEnd();
   const { event, id, sentAt, unusableTime } = delivery;
   const time = sentAt
     ? `the time at ${formatJsonPath(sentAt)}`
@@ -82,6 +84,15 @@ function findingOf(messages: Message[], delivery: Paths | undefined, missing: st
       ? `the time at ${formatJsonPath(unusableTime.path)} cannot be used: ${unusableTime.reason}`
       : 'it has no time';
   return `${got} Its ${JSON.stringify(event)} will be counted: the id is at ${formatJsonPath(id)}, ${time}.`;
+}
+
+/** What the flow emits, with the first answer to each. */
+function acknowledgedOf(flow: Starter['flow'], answers: Message[]): Acknowledged[] {
+  return flow.flatMap((step) => {
+    const event = eventOf(step);
+    const answer = answers.find((one) => one.event === event)?.args;
+    return event && answer ? [{ event, args: (step.emit as unknown[]).slice(1), answer }] : [];
+  });
 }
 
 function said(values: unknown[]): string {
@@ -147,7 +158,7 @@ async function listen(
       const publishers = await Publishers.connect(clients, options, signal);
       opened.push(publishers);
       if (publishers.givesIds) published = new Map();
-      if (publishers.givesRooms) told = toldTo(heard);
+      if (publishers.givesRooms) told = toldTo(heard, acknowledgedOf(flow, acknowledged));
       options.count = Math.max(PUBLISHED, told?.length ?? 0);
       options.every = seconds / (options.count + 1);
       const rooms = told?.map(({ room }) => room);

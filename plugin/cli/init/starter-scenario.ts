@@ -1,5 +1,5 @@
 /** A first scenario for a user's own server, with comments that explain it. */
-import { formatJsonPath, type JsonPath } from '../../../protocol/json-path.ts';
+import { formatJsonPath } from '../../../protocol/json-path.ts';
 import { isLoopback } from '../../../protocol/machine/loopback.ts';
 import type { Paths } from '../../run/own-event/find-paths.ts';
 import type { ListeningProcesses } from '../../run/target/listeners.ts';
@@ -7,7 +7,7 @@ import { exactRamp } from '../../script/load/load-profile.ts';
 import type { Emission } from '../../script/options/delivery-options.ts';
 import { ENGINE, PLUGIN } from '../../script/script.ts';
 import { typed } from '../command.ts';
-import { ROOM_VARIABLE } from './own-room.ts';
+import type { OwnRoom } from './own-room.ts';
 
 export interface Starter {
   /** Without a path, which would be in front of the paths of HTTP steps: a namespace is an option of `connect`. */
@@ -21,8 +21,8 @@ export interface Starter {
   publish: Emission | undefined;
   /** What can be counted of what such a server sends, if that was found. No name in it is a template. */
   delivery: Paths | undefined;
-  /** Where in that event its room stands, if it goes to rooms: the flow stores those of a virtual user in ROOM_VARIABLE. */
-  audience?: JsonPath | undefined;
+  /** If it goes to rooms: whose. */
+  rooms?: OwnRoom['delivery'] | undefined;
   /** What the server sent, on one line; undefined if nobody looked. */
   finding: string | undefined;
   /** Of the server, if it runs on this machine. */
@@ -172,7 +172,7 @@ function instrumented(controlUrl: string): string[] {
 const HOLD = ['# Seconds to hold all connections, while they are idle.', 'hold: 10'];
 
 /** Options of the plugin, for any other server; and what else it could measure of it. */
-function plain({ delivery, audience, publish, finding, processes }: Starter): string[] {
+function plain({ delivery, rooms, publish, finding, processes }: Starter): string[] {
   const workers = processes
     ? ['# The processes of the server, of which memory and CPU are.', `workers: ${onOneLine(processes)}`]
     : commented(['Memory and CPU need to know the processes: workers: {pids, match, cgroup or prometheus}']);
@@ -197,11 +197,9 @@ function plain({ delivery, audience, publish, finding, processes }: Starter): st
     `  event: ${json(event)}`,
     `  id: ${json(formatJsonPath(id))}`,
     ...(sentAt ? [`  sentAt: ${json(formatJsonPath(sentAt))}`] : []),
-    ...(audience
-      ? [
-          '  # Only the connections of a room get what is sent to it.',
-          `  audience: { event: ${json(formatJsonPath(audience))}, client: ${ROOM_VARIABLE} }`,
-        ]
+    ...(rooms?.join ? [`  join: ${json(rooms.join)}`] : []),
+    ...(rooms
+      ? ['  # Only the connections of a room get what is sent to it.', `  audience: ${onOneLine(rooms.audience)}`]
       : []),
     ...(publish
       ? [
