@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { realpathSync } from 'node:fs';
+import type { Agent } from 'node:http';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -53,6 +54,11 @@ export interface HttpEngine {
 /** @returns the cookies from the virtual user's HTTP requests that a browser would send there, as a header; '' without any */
 export function cookiesFor({ _jar: jar }: UserContext, url: URL): string {
   return (jar as { getCookieStringSync(url: string): string } | undefined)?.getCookieStringSync(url.href) ?? '';
+}
+
+/** Its HTTP requests are over, so their sockets need not wait for further ones. */
+export function endRequests({ _httpAgent, _httpsAgent }: UserContext): void {
+  for (const agent of [_httpAgent, _httpsAgent]) (agent as Agent | undefined)?.destroy();
 }
 
 type Engine = new (script: Script) => HttpEngine & { init(): Promise<void> };

@@ -2,7 +2,7 @@
 import { CapacityError } from '../../../protocol/errors.ts';
 import { printable } from '../../../protocol/printable.ts';
 import type { EngineOptions } from '../../script/options/engine-options.ts';
-import { contextOf, loadHelpers, loadHttpEngine, loadProcessor } from '../../virtual-user/artillery.ts';
+import { contextOf, endRequests, loadHelpers, loadHttpEngine, loadProcessor } from '../../virtual-user/artillery.ts';
 import { type FlowError, toFlowError } from '../../virtual-user/flow-error.ts';
 import { Meter } from '../../virtual-user/meter.ts';
 import { compileScenario } from '../../virtual-user/scenario.ts';
@@ -47,6 +47,9 @@ export async function comeAsUser(
     const { failure } = made.find((one) => one.failure) ?? {};
     if (!failure) throw stopped(connection.url, toFlowError(error));
     throw player?.refusal === undefined ? failure : afterLogin(connection.url, player.refusal, failure);
+  } finally {
+    // Hundreds log in to warm up: the server would hold a socket of each for some seconds more.
+    if (player) endRequests(player.context);
   }
 }
 
