@@ -30,6 +30,8 @@ interface Candidate {
   messages: number;
 }
 
+/** A time tells messages apart only if no two are sent at once, so it comes last. */
+const RANK_OF_TIME = 3;
 const MAX_DEPTH = 6;
 const MAX_LEAVES = 500;
 const MESSAGE_ID = /^_?(id|uuid|guid)$|^(message|msg|event)[_-]?id$/i;
@@ -59,8 +61,9 @@ function of(event: string, messages: Message[]): Message[] {
 function idsOf(event: string, [one, other]: Heard, published: ReadonlySet<string> | undefined): Candidate[] {
   const leaves = one.flatMap(({ args }) => leavesOf(args)).flatMap((path) => [path, ...withAllOf(path)]);
   const paths = new Map(leaves.map((path) => [path.join('\0'), path])).values();
-  const idsIn = (messages: Message[], path: JsonPath) =>
+  const idsIn = (messages: Pick<Message, 'args'>[], path: JsonPath) =>
     messages.flatMap(({ args }) => (path.includes(EACH) ? valuesAt(args, path) : [valueAt(args, path)]).map(idOf));
+  const whole = new Set(other.map(({ args }) => JSON.stringify(args)));
   return [...paths].flatMap((path) => {
     const ids = idsIn(one, path);
     const others = new Set(idsIn(other, path));
@@ -74,6 +77,9 @@ function idsOf(event: string, [one, other]: Heard, published: ReadonlySet<string
     // One message cannot show whether the next one has another id.
     if (!differ || common.length < 2) return [];
     const rank = rankOf(path, one);
+    // Two messages, one for each connection, may have been made in the same millisecond.
+    const isShared = ({ args }: Message) => idsIn([{ args }], path).some((id) => others.has(id));
+    if (rank === RANK_OF_TIME && !one.filter(isShared).every(({ args }) => whole.has(JSON.stringify(args)))) return [];
     return rank === undefined ? [] : [{ ...candidate, rank }];
   });
 }
@@ -84,8 +90,7 @@ function rankOf(path: JsonPath, messages: Message[]): number | undefined {
   const values = messages.flatMap(({ args }) => valuesAt(args, path));
   if (MESSAGE_ID.test(key)) return 0;
   if (OTHER_ID.test(key)) return 1;
-  // A time tells messages apart only if no two are sent at once, so it comes last.
-  if (values.every((value) => instantOf(value) !== undefined)) return 3;
+  if (values.every((value) => instantOf(value) !== undefined)) return RANK_OF_TIME;
   const isCounter = values.every((value, index) => index === 0 || value === Number(values[index - 1]) + 1);
   return isCounter || values.every((value) => typeof value === 'string' && TOKEN.test(value)) ? 2 : undefined;
 }
