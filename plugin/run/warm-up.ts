@@ -23,9 +23,9 @@ const LEAVE_POLL_MS = 50;
 /** @returns when they are gone and collected; does nothing for `warmUp: 0` */
 export async function warmUp(context: RunContext): Promise<void> {
   const { config, control, record, signal } = context;
-  // Without a control port, nobody says how many there are.
+  // Without a control port, nobody says how many workers there are; and a server that is not prepared sees no more than the load.
   const workers = control.size || 1;
-  const count = config.warmUp * workers;
+  const count = control.size > 0 ? config.warmUp * workers : Math.min(config.warmUp, config.load.connections);
   if (count === 0) return;
   const startedMs = performance.now();
   let failure: string | undefined;

@@ -66,7 +66,9 @@ export const optionsSchema = z.strictObject({
     .describe('seconds with all connected, to measure idle connections, or the messages of `every`'),
   warmUp: whole
     .default(1000)
-    .describe('short connections per worker before the baseline; 0 if connections have side effects'),
+    .describe(
+      'short connections before the baseline: per worker with `instrument(io)`, else at most as many as the load has; 0 if they have side effects',
+    ),
   singleRoundTrips: whole.default(20).describe('round trips with nobody else connected'),
   drain: z
     .strictObject({

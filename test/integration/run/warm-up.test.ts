@@ -110,3 +110,10 @@ test('no book of the fleet knows them', async (t) => {
   assert.deepEqual(openings?.counts, []);
   assert.deepEqual(receipts, NO_RECEIPTS);
 });
+
+test('at most as many as the load has, where the server is not ours', async (t) => {
+  const { context, seen } = await start(t, false, 1000);
+  const config = { ...context.config, load: { ...context.config.load, connections: 7 } };
+  await warmUp({ ...context, config, control: await ControlClients.connect([], TOKEN) });
+  assert.equal(seen.connections, 7);
+});
