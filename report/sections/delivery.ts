@@ -54,7 +54,9 @@ function finding({ connections }: Result, found: Delivery): Finding[] {
   const { broadcasts, expected, received, batches } = found;
   if (broadcasts === 0 || found.coverage === null) return [];
   const leavers = missesSome(found);
-  const everybody = leavers || connections.held === null ? 'everybody still connected' : 'everybody';
+  const inRooms = new Set(batches.map(({ room }) => room)).size > 1 ? ' in their rooms' : '';
+  const still = leavers || connections.held === null ? ' still connected' : '';
+  const everybody = `everybody${inRooms}${still}`;
   const complete = batches
     .filter((batch) => batch.expected > 0 && batch.received === batch.expected)
     .reduce((sum, batch) => sum + batch.broadcasts, 0);
