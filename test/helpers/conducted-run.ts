@@ -1,9 +1,12 @@
 /** A conductor on a fake run, and Artillery's events to it. */
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
+import { it, type TestContext } from 'node:test';
+import { assembleResult } from '../../plugin/result/assemble.ts';
 import { Conductor } from '../../plugin/run/conductor.ts';
 import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import { FakeRun } from './fake-run.ts';
+import { perfectResult } from './results.ts';
 import { assertNames } from './verdict.ts';
 import { VirtualTime } from './virtual-time.ts';
 
@@ -35,6 +38,11 @@ export class ConductedRun {
     return this.run.measurements.stages.map(({ name }) => name);
   }
 
+  get result(): Result {
+    const { measurements, context } = this.run;
+    return assembleResult(measurements, context.config, perfectResult().environment, context.sampler);
+  }
+
   prepare(): Promise<void> {
     return this.time.until(this.conductor.prepare());
   }
@@ -58,10 +66,58 @@ export class ConductedRun {
     }
   }
 
-  async whole(): Promise<void> {
+  /** @param atTarget called when all have connected, before the finale */
+  async whole(atTarget = () => {}): Promise<void> {
     await this.prepare();
+    await this.load(atTarget);
+  }
+
+  /** What comes after the baseline. */
+  async load(atTarget = () => {}): Promise<void> {
     await this.arriveAll();
+    atTarget();
     if (!this.run.stop.signal.aborted) await this.finale();
+  }
+}
+
+export type Change = (run: FakeRun, conducted: ConductedRun) => unknown;
+
+/** A run to which something happens before it begins: only its preparation, up to the baseline. */
+export async function prepared(t: TestContext, options: object, change: Change): Promise<ConductedRun> {
+  const conducted = new ConductedRun(t, options);
+  change(conducted.run, conducted);
+  await conducted.prepare();
+  return conducted;
+}
+
+/** A whole run to which something happens before it begins. */
+export async function fromTheStart(t: TestContext, options: object, change: Change): Promise<ConductedRun> {
+  const conducted = await prepared(t, options, change);
+  await conducted.load();
+  return conducted;
+}
+
+/** A whole run to which something happens after its baseline. */
+export async function afterTheBaseline(t: TestContext, options: object, change: Change): Promise<ConductedRun> {
+  const conducted = await prepared(t, options, () => {});
+  change(conducted.run, conducted);
+  await conducted.load();
+  return conducted;
+}
+
+/** A whole run to which something happens when all have connected. */
+export async function atFullTarget(t: TestContext, options: object, change: Change): Promise<ConductedRun> {
+  const conducted = await prepared(t, options, () => {});
+  await conducted.load(() => change(conducted.run, conducted));
+  return conducted;
+}
+
+/** What happens to a run; its only warning, and what the message names. Without a code, there is none. */
+export type Warned = [what: string, change: Change, code?: ReasonCode, ...details: (string | number)[]];
+
+export function testWarnings(conduct: typeof prepared, cases: Warned[]): void {
+  for (const [what, change, code, ...details] of cases) {
+    it(`${what}: ${code ?? 'nothing'}`, async (t) => assertWarned(await conduct(t, {}, change), code, ...details));
   }
 }
 

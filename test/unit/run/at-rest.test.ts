@@ -1,133 +1,147 @@
-/** Memory that is not at rest: a collection that was only confirmed, and memory that still falls. */
+/** Memory at rest: collections that are made, or only confirmed, and memory that still falls. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import { assembleResult } from '../../../plugin/result/assemble.ts';
-import { ConductedRun } from '../../helpers/conducted-run.ts';
-import { perfectResult } from '../../helpers/results.ts';
-import { assertNames } from '../../helpers/verdict.ts';
+import { describe, it, type TestContext } from 'node:test';
+import { readAtRest, readSettled } from '../../../plugin/run/memory/readings.ts';
+import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
+import { column } from '../../helpers/columns.ts';
+import { assertWarned, fromTheStart } from '../../helpers/conducted-run.ts';
+import { VirtualTime } from '../../helpers/virtual-time.ts';
+
+/** Three readings, one after the other. */
+async function read(t: TestContext, readings: Record<string, number>[]) {
+  const time = new VirtualTime(t);
+  const asked: string[] = [];
+  const control = { gc: async () => void asked.push('gc'), stats: async () => [] };
+  const sampler = {
+    reading: async () => {
+      asked.push(`reading at ${Math.round(time.nowMs / 100) * 100} ms`);
+      return readings.shift() ?? {};
+    },
+  };
+  const { layers } = await time.until(readAtRest(control, sampler));
+  return { layers, asked };
+}
+
+it('memory at rest is the mean of readings, each after a collection', async (t) => {
+  const { layers, asked } = await read(t, [{ workerPss: 30 }, { workerPss: 10 }, { workerPss: 20 }]);
+  assert.deepEqual(layers, { workerPss: 20 });
+  assert.deepEqual(asked, ['gc', 'reading at 300 ms', 'gc', 'reading at 500 ms', 'gc', 'reading at 800 ms']);
+});
+
+it('a layer that one of the readings does not have is in none of the figures', async (t) => {
+  const { layers } = await read(t, [{ a: 1, b: 2 }, { a: 1 }, { a: 1, b: 2, c: 3 }]);
+  assert.deepEqual(layers, { a: 1 });
+});
+
+describe('memory', () => {
+  const MB = 1024 ** 2;
+  const unrelated = (ms: number) => ({
+    workerRss: 200 * MB - ms * 500,
+    ...{ workerPss: 900 * MB - ms * 10_000, fleetRss: 900 * MB - ms * 10_000 },
+  });
+  const falling = (ms: number) => ({ workerRss: 200 * MB, redisRss: 900 * MB - ms * 10_000 });
+
+  /** Bytes after some milliseconds; when it has settled, and the layers that still fall then. */
+  const CASES: [what: string, bytesAt: (ms: number) => Record<string, number>, fromMs: number, to: number, string[]][] =
+    [
+      ['that has settled is read again, less than a second later', () => ({ workerRss: 200 * MB }), 0, 1500, []],
+      ['is waited for while it falls', (ms) => ({ workerRss: Math.max(100, 200 - ms / 50) * MB }), 5000, 8000, []],
+      ['is read as it is after the limit, with the layers that fall', falling, 20_000, 22_000, ['redis']],
+      ['may be noisy, shared with other processes, or not of the deployment', unrelated, 0, 1500, []],
+    ];
+  for (const [what, bytesAt, fromMs, toMs, falls] of CASES) {
+    it(what, async (t) => {
+      const time = new VirtualTime(t);
+      const control = { gc: async () => {}, stats: async () => [] };
+      const sampler = { layers: LAYERS, reading: async () => bytesAt(time.nowMs) };
+      const settled = await time.until(readSettled(control, sampler, new AbortController().signal));
+      assert.deepEqual(column(settled.falls, 'layer'), falls);
+      assert.ok(time.nowMs >= fromMs && time.nowMs < toMs, `${time.nowMs} ms`);
+    });
+  }
+});
 
 const MB = 1024 ** 2;
 
-const messages = ({ run }: ConductedRun) => run.measurements.warnings.map(({ message }) => message);
-
-function resultOf({ run }: ConductedRun) {
-  const { measurements, context } = run;
-  return assembleResult(measurements, context.config, perfectResult().environment, context.sampler);
-}
-
 describe('a collection that a worker confirms without making it', () => {
   /** w1 collects until the run has that many connections. */
-  async function lying(conducted: ConductedRun, from: number) {
-    const { run } = conducted;
-    const { gc } = run.context.control;
-    run.context.control.gc = async () => {
-      const [, w1 = 0] = run.collections;
-      await gc();
-      if (run.status.connected >= from) run.collections[1] = w1;
-    };
-    run.context.sampler.reading = async () => ({
-      workerPss: 1e6 + run.status.connected * 1000,
-      nginxPss: 1e6 + run.status.connected * 100,
+  const lying = (t: TestContext, from: number) =>
+    fromTheStart(t, {}, (run) => {
+      const { control, sampler } = run.context;
+      const { gc } = control;
+      control.gc = async () => {
+        const [, w1 = 0] = run.collections;
+        await gc();
+        if (run.status.connected >= from) run.collections[1] = w1;
+      };
+      sampler.reading = async () => ({
+        workerPss: 1e6 + run.status.connected * 1000,
+        nginxPss: 1e6 + run.status.connected * 100,
+      });
     });
-    await conducted.whole();
-  }
 
   it('is a reason, once', async (t) => {
-    const conducted = new ConductedRun(t);
-    await lying(conducted, 10);
-    assert.deepEqual(conducted.run.codes, ['COLLECTION_MISSING']);
-    assertNames(messages(conducted)[0], ['at 10', 'w1']);
-    assert.equal(resultOf(conducted).verdict.status, 'SUSPECT');
+    const conducted = await lying(t, 10);
+    assertWarned(conducted, 'COLLECTION_MISSING', 'at 10', 'w1');
+    assert.equal(conducted.result.verdict.status, 'SUSPECT');
   });
 
   it('leaves no memory at rest of the workers, nor a capacity', async (t) => {
-    const conducted = new ConductedRun(t);
-    await lying(conducted, 20);
-    const result = resultOf(conducted);
-    const { memory, capacity } = result;
+    const { memory, capacity } = (await lying(t, 20)).result;
     assert.deepEqual(Object.keys(memory.perConnectionBytes), ['nginxPss']);
     assert.deepEqual(Object.keys(memory.inService?.perConnectionBytes ?? {}), ['nginxPss']);
     assert.deepEqual([memory.perConnection, capacity.memoryLimited], [null, null]);
-    assert.match(memory.absent.workerPss ?? '', /did not make a garbage collection/);
-    assert.match(memory.absent.systemUsed ?? '', /did not make a garbage collection/);
+    assert.match(memory.absent.workerPss ?? '', /collection/);
+    assert.equal(memory.absent.systemUsed, memory.absent.workerPss);
   });
 });
 
 describe('memory that is freed late', () => {
-  /** @param bytes of the workers beyond what the connections cost */
-  function withMore({ run }: ConductedRun, bytes: () => number): void {
-    run.context.sampler.reading = async () => {
-      const workerRss = 100 * MB + run.status.connected * 1000 + bytes();
-      return { workerRss, redisRss: 10 * MB };
-    };
-  }
+  /** @param moreBytes of the workers beyond what connections cost; gets the time, and that since all were released */
+  const freed = (t: TestContext, moreBytes: (ms: number, goneMs: number) => number) =>
+    fromTheStart(t, {}, ({ context, status }, { time }) => {
+      const { link, sampler } = context;
+      let goneAtMs = Number.POSITIVE_INFINITY;
+      sampler.reading = async () => {
+        const more = moreBytes(time.nowMs, Math.max(0, time.nowMs - goneAtMs));
+        return { workerRss: 100 * MB + status.connected * 1000 + more, redisRss: 10 * MB };
+      };
+      const { tell } = link;
+      link.tell = (message) => {
+        goneAtMs = time.nowMs;
+        tell(message);
+      };
+    });
 
   it('is waited for before the baseline', async (t) => {
-    const conducted = new ConductedRun(t);
-    const { time } = conducted;
-    withMore(conducted, () => Math.max(0, 30 - time.nowMs / 250) * MB);
-    await conducted.whole();
-    assert.deepEqual(conducted.run.codes, []);
+    const conducted = await freed(t, (ms) => Math.max(0, 30 - ms / 250) * MB);
+    assertWarned(conducted);
     assert.deepEqual(conducted.run.measurements.plateaus[0]?.layers.workerRss, 100 * MB);
-    assert.equal(Math.round(resultOf(conducted).memory.perConnectionBytes.workerRss?.slope ?? 0), 1000);
+    assert.equal(Math.round(conducted.result.memory.perConnectionBytes.workerRss?.slope ?? 0), 1000);
   });
 
   it('is waited for before the residual', async (t) => {
-    const conducted = new ConductedRun(t);
-    const { time, run } = conducted;
-    let goneAtMs = Number.POSITIVE_INFINITY;
-    withMore(conducted, () => Math.max(0, 30 - Math.max(0, time.nowMs - goneAtMs) / 250) * MB);
-    const { tell } = run.context.link;
-    run.context.link.tell = (message) => {
-      goneAtMs = time.nowMs;
-      tell(message);
-    };
-    await conducted.prepare();
-    await conducted.arriveAll();
-    await conducted.finale();
-    assert.deepEqual(run.codes, []);
-    assert.deepEqual(run.measurements.afterDisconnect, { workerRss: 100 * MB, redisRss: 10 * MB });
+    const conducted = await freed(t, (_, goneMs) => Math.max(0, 30 - goneMs / 250) * MB);
+    assertWarned(conducted);
+    assert.deepEqual(conducted.run.measurements.afterDisconnect, { workerRss: 100 * MB, redisRss: 10 * MB });
   });
 
   it('at the limit still falls: no baseline, no memory per connection', async (t) => {
-    const conducted = new ConductedRun(t);
-    const { time } = conducted;
-    let ms = 0;
-    withMore(conducted, () => Math.max(0, 300 - time.nowMs / 100) * MB);
-    await conducted.prepare();
-    ms = time.nowMs;
-    await conducted.arriveAll();
-    await conducted.finale();
-    assert.ok(ms > 20_000 && ms < 25_000, `${ms} ms`);
-    assert.deepEqual(conducted.run.codes, ['SERVER_NOT_IDLE']);
-    assertNames(messages(conducted)[0], ['at 0', 'Workers', '20 s']);
-    const result = resultOf(conducted);
-    assert.equal(result.memory.perConnectionBytes.workerRss?.doubt, 'freed');
-    assert.equal(result.memory.perConnection?.bytes, null);
-    assert.notEqual(result.memory.perConnectionBytes.redisRss?.doubt, 'freed');
+    const conducted = await freed(t, (ms) => Math.max(0, 300 - ms / 100) * MB);
+    assertWarned(conducted, 'SERVER_NOT_IDLE', 'at 0', 'Workers', '20 s');
+    const { perConnectionBytes, perConnection } = conducted.result.memory;
+    assert.deepEqual([perConnectionBytes.workerRss?.doubt, perConnection?.bytes], ['freed', null]);
+    assert.notEqual(perConnectionBytes.redisRss?.doubt, 'freed');
   });
 
   it('after all have left still falls: no residual of that layer', async (t) => {
-    const conducted = new ConductedRun(t);
-    const { time, run } = conducted;
-    let releasedAtMs = Number.POSITIVE_INFINITY;
-    withMore(conducted, () => 500 * MB - Math.max(0, time.nowMs - releasedAtMs) * 10_000);
-    const { tell } = run.context.link;
-    run.context.link.tell = (message) => {
-      releasedAtMs = time.nowMs;
-      tell(message);
-    };
-    await conducted.whole();
-    assert.deepEqual(run.codes, ['SERVER_NOT_IDLE']);
-    assert.match(messages(conducted)[0] ?? '', /^after all had left, .* there is no residual$/);
-    assert.deepEqual(resultOf(conducted).memory.residualBytes, { redisRss: 0 });
+    const conducted = await freed(t, (_, goneMs) => 500 * MB - goneMs * 10_000);
+    assertWarned(conducted, 'SERVER_NOT_IDLE', 'after all had left');
+    assert.deepEqual(conducted.result.memory.residualBytes, { redisRss: 0 });
   });
 
   it('when nobody looked any more shows in the residual', async (t) => {
-    const conducted = new ConductedRun(t);
-    const { run } = conducted;
-    withMore(conducted, () => (run.measurements.stages.some(({ name }) => name === 'hold') ? 0 : 30 * MB));
-    await conducted.whole();
-    assert.equal(resultOf(conducted).memory.perConnectionBytes.workerRss?.doubt, 'freed');
+    const conducted = await freed(t, (_, goneMs) => (goneMs > 0 ? 0 : 30 * MB));
+    assert.equal(conducted.result.memory.perConnectionBytes.workerRss?.doubt, 'freed');
   });
 });

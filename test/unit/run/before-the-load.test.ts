@@ -2,186 +2,148 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import { ConductedRun } from '../../helpers/conducted-run.ts';
+import { prepared, testWarnings } from '../../helpers/conducted-run.ts';
+import type { FakeRun } from '../../helpers/fake-run.ts';
+
+const WARM_UP = { warmUp: 10 };
 
 describe('the baseline', () => {
-  it("warns of connections that are not the run's own", async (t) => {
-    const conducted = new ConductedRun(t);
-    const { run } = conducted;
-    run.others = 2;
-    await conducted.prepare();
-    assert.deepEqual(run.codes, ['SERVER_NOT_IDLE']);
-    assert.match(run.measurements.warnings[0]?.message ?? '', /^2 connections/);
-  });
-
-  it("takes the probe's and the sentinel's connections for its own", async (t) => {
-    const conducted = new ConductedRun(t);
-    const { run } = conducted;
-    await conducted.prepare();
-    assert.deepEqual(run.codes, [], 'the probe');
-    run.context.sentinel = { connected: true, join: () => Promise.reject(new Error('not before the broadcasts')) };
-    run.others = 1;
-    await conducted.prepare();
-    assert.deepEqual(run.codes, [], 'the probe and the sentinel');
-  });
+  testWarnings(prepared, [
+    ["the probe's connection is the run's own", () => {}],
+    [
+      "so is the sentinel's",
+      (run) => {
+        run.others = 1;
+        run.context.sentinel = { connected: true, join: () => Promise.reject(new Error('not before the broadcasts')) };
+      },
+    ],
+  ]);
 
   it('comes when the connections of the warm-up are no longer counted', async (t) => {
-    const conducted = new ConductedRun(t, { warmUp: 60 });
-    const { run } = conducted;
-    run.context.population.gone = async () => {
-      run.asked.push('gone');
-      return true;
-    };
-    await conducted.prepare();
+    const { run } = await prepared(t, { warmUp: 60 }, ({ context, asked }) => {
+      context.population.gone = async () => asked.push('gone') > 0;
+    });
     assert.deepEqual(run.asked.slice(0, 7), [
       ...['warm-up of 100', 'gc', 'warm-up of 20', 'gc'],
       ...['gone', 'sampler starts', 'gc'],
     ]);
   });
 
-  it('warms up with users of the run where the server lets in nobody else', async (t) => {
-    const conducted = new ConductedRun(t, { warmUp: 10 });
-    const { run } = conducted;
-    const came: number[] = [];
-    const connection = { ...run.context.config.connection, url: 'http://127.0.0.1:1' };
-    run.context.clients = {
-      areUsers: true,
-      nextPassing: () => {
-        came.push(1);
-        return { connection };
-      },
-    };
-    await conducted.prepare();
-    assert.ok(came.length > 0);
-    assert.equal(run.asked.includes('warm-up of 20'), false, 'and not with connections of the fleet');
-  });
-
   it('comes after a warm-up that failed, too, with a warning', async (t) => {
-    const conducted = new ConductedRun(t, { warmUp: 10 });
-    const { run } = conducted;
-    run.context.link.warmUp = () => Promise.reject(new Error('http_502: no worker'));
-    await conducted.prepare();
+    const warmUp = () => Promise.reject(new Error('http_502: no worker'));
+    const { run, stages } = await prepared(t, WARM_UP, ({ context }) => Object.assign(context.link, { warmUp }));
     assert.deepEqual(run.codes, ['CONNECTIONS_FAILED']);
     assert.match(run.measurements.warnings[0]?.message ?? '', /http_502: no worker/);
-    assert.deepEqual(conducted.stages, ['baseline']);
-  });
-
-  it('warns of warm-up connections that do not leave', async (t) => {
-    const conducted = new ConductedRun(t, { warmUp: 10 });
-    const { run } = conducted;
-    run.context.link.warmUp = async () => {
-      run.others = 5;
-    };
-    await conducted.prepare();
-    assert.deepEqual(run.codes, ['CONNECTIONS_FAILED', 'WORKERS_DISAGREE']);
-    assert.match(run.measurements.warnings[0]?.message ?? '', /did not close within 10 s/);
+    assert.deepEqual(stages, ['baseline']);
   });
 });
 
 describe('the warm-up', () => {
-  it('has broadcasts of every worker, to a room of its own, while its connections are there', async (t) => {
-    const conducted = new ConductedRun(t, { warmUp: 10, broadcasts: { count: 0, bytes: 70 } });
-    const { run } = conducted;
-    const { control } = run.context;
-    const { broadcast } = control;
-    const orders: string[] = [];
-    control.broadcast = (order, via) => {
-      if (order.atUs === undefined) orders.push(`${order.bytes} to ${order.room} by ${via}`);
-      return broadcast(order, via);
+  /** @param goneAfterMs when its connections have left the server */
+  const leaving = (goneAfterMs: number) => (run: FakeRun) => {
+    run.context.link.warmUp = async () => {
+      run.others = 5;
+      setTimeout(() => (run.others = 0), goneAfterMs);
     };
-    await conducted.prepare();
+  };
+
+  it('has broadcasts of every worker, to a room of its own, while its connections are there', async (t) => {
+    const orders: string[] = [];
+    const options = { ...WARM_UP, broadcasts: { count: 0, bytes: 70 } };
+    const { run } = await prepared(t, options, ({ context: { control } }) => {
+      const { broadcast } = control;
+      control.broadcast = (order, via) => {
+        if (order.atUs === undefined) orders.push(`${order.bytes} to ${order.room} by ${via}`);
+        return broadcast(order, via);
+      };
+    });
     assert.ok(orders.length >= 3 && orders.length <= 5, `${orders.length} in 0.3 s`);
     assert.deepEqual(new Set(orders), new Set([0, 1].map((via) => `70 to capacity:warm-up by ${via}`)));
     assert.ok(run.recorded.includes('warm-up'));
   });
 
+  it('has users of the run where the server lets in nobody else', async (t) => {
+    let came = 0;
+    const { run } = await prepared(t, WARM_UP, ({ context }) => {
+      const connection = { ...context.config.connection, url: 'http://127.0.0.1:1' };
+      context.clients = { areUsers: true, nextPassing: () => ({ connection, number: came++ }) };
+    });
+    assert.ok(came > 0);
+    assert.equal(run.asked.includes('warm-up of 20'), false, 'and not with connections of the fleet');
+  });
+
   it('is over when its connections have left the server', async (t) => {
-    const conducted = new ConductedRun(t, { warmUp: 10 });
-    const { time, run } = conducted;
-    run.context.link.warmUp = async () => {
-      run.others = 5;
-      setTimeout(() => (run.others = 0), 4000);
-    };
     let beganMs = 0;
-    conducted.conductor.onStage = () => (beganMs = time.nowMs);
-    await conducted.prepare();
+    const { run } = await prepared(t, WARM_UP, (run, { conductor, time }) => {
+      leaving(4000)(run);
+      conductor.onStage = () => (beganMs = time.nowMs);
+    });
     assert.ok(beganMs >= 4000 && beganMs < 5000, `${beganMs} ms`);
     assert.deepEqual(run.codes, []);
+  });
+
+  it('warns of connections that do not leave', async (t) => {
+    const { run } = await prepared(t, WARM_UP, leaving(100_000));
+    assert.deepEqual(run.codes, ['CONNECTIONS_FAILED', 'WORKERS_DISAGREE']);
   });
 });
 
 describe('single round trips', () => {
+  const apart = (offsetsUs: number[], uncertaintyUs: number) => (run: FakeRun) =>
+    run.apart(async (via) => ({ atUs: monotonicUs(), offsetUs: offsetsUs[via] ?? 0, uncertaintyUs }));
+
   it('go through a room of their own; the probe is in the room of all afterwards', async (t) => {
-    const conducted = new ConductedRun(t);
-    const { run } = conducted;
-    await conducted.prepare();
-    assert.deepEqual(
-      run.asked.filter((what) => what.startsWith('probe')),
-      ['probe joins capacity:single', 'probe joins capacity'],
-    );
-    assert.deepEqual(run.measurements.roundTripsUs.single, [2000, 2000]);
+    const { run } = await prepared(t, {}, () => {});
+    const joins = run.asked.filter((what) => what.startsWith('probe'));
+    assert.deepEqual(joins, ['probe joins capacity:single', 'probe joins capacity']);
     assert.ok(run.recorded.includes('single-round-trips'));
   });
 
-  it('are the difference of two clocks longer where another worker publishes', async (t) => {
-    const conducted = new ConductedRun(t);
-    const { run } = conducted;
-    run.apart(async (via) => ({ atUs: monotonicUs(), offsetUs: [700, 1000][via] ?? 0, uncertaintyUs: 1 }));
-    await conducted.prepare();
-    // The probe is on w0, which answers; w0 publishes the first, w1 the second.
-    assert.deepEqual(run.measurements.roundTripsUs.single, [2000, 2300]);
-  });
-
-  for (const roundTripUs of [0, -2000, 400, 4000, Number.NaN]) {
-    it(`that cannot be, such as ${roundTripUs} µs, are no figure but a reason`, async (t) => {
-      const conducted = new ConductedRun(t);
-      const { run } = conducted;
+  const answering =
+    (roundTripUs: number, more: Happens = () => {}): Happens =>
+    (run) => {
       run.echo = { roundTripUs };
-      await conducted.prepare();
-      assert.deepEqual(run.measurements.roundTripsUs.single, []);
-      assert.equal(run.measurements.impossibleRoundTrips.length, 2);
-      assert.deepEqual(run.codes, [], 'they are not missing');
+      more(run);
+    };
+  type Happens = (run: FakeRun) => void;
+  type Trip = [what: string, happens: Happens, us: number[], impossible?: number];
+  const TRIPS: Trip[] = [
+    ['are what the server acknowledges', () => {}, [2000, 2000]],
+    // The probe is on w0, which answers; w0 publishes the first, w1 the second.
+    ['are the difference of two clocks longer where another worker publishes', apart([700, 1000], 1), [2000, 2300]],
+    ['are possible by the error of a remote clock', answering(6000, apart([0, 0], 5000)), [6000, 6000]],
+    ...[0, -2000, 400, 4000, Number.NaN].map((us): Trip => [`cannot be ${us} µs`, answering(us), [], 2]),
+  ];
+  for (const [what, change, us, impossible = 0] of TRIPS) {
+    it(what, async (t) => {
+      const { run } = await prepared(t, {}, change);
+      const { roundTripsUs, impossibleRoundTrips } = run.measurements;
+      assert.deepEqual([roundTripsUs.single, impossibleRoundTrips.length, run.codes], [us, impossible, []]);
     });
   }
 
-  it('that differ from what the probe saw by the error of a remote clock are possible', async (t) => {
-    const conducted = new ConductedRun(t);
-    const { run } = conducted;
-    run.apart(async () => ({ atUs: monotonicUs(), offsetUs: 0, uncertaintyUs: 5000 }));
-    run.echo = { roundTripUs: 6000 };
-    await conducted.prepare();
-    assert.deepEqual(run.measurements.roundTripsUs.single, [6000, 6000]);
-  });
-
-  it('are not known where the clocks differ, and the server does not name the worker of the probe', async (t) => {
-    const conducted = new ConductedRun(t);
-    const { run } = conducted;
+  const nameless = (run: FakeRun) => {
     Object.assign(run.context.probe, { worker: '' });
-    run.apart(async (via) => ({ atUs: monotonicUs(), offsetUs: [700, 9000][via] ?? 0, uncertaintyUs: 1 }));
-    await conducted.prepare();
-    assert.deepEqual(run.measurements.roundTripsUs.single, []);
-    assert.deepEqual(run.codes, ['PROBE_INCOMPLETE']);
-  });
-
-  it('that are not answered in time are a warning', async (t) => {
-    const conducted = new ConductedRun(t, { singleRoundTrips: 5 });
-    const { time, run } = conducted;
-    const { broadcast } = run.context.control;
-    run.context.control.broadcast = (order, via) =>
-      broadcast(order.seq > 3 ? { ...order, room: ':warm-up' } : order, via);
-    await conducted.prepare();
-    assert.ok(time.nowMs >= 30_000);
-    assert.deepEqual(run.codes, ['PROBE_INCOMPLETE']);
-    assert.match(run.measurements.warnings[0]?.message ?? '', /^2 of 5 .*not answered$/);
-  });
-
-  it('that no worker sent are a warning at once, with the reason', async (t) => {
-    const conducted = new ConductedRun(t);
-    const { time, run } = conducted;
-    run.context.control.broadcast = () => Promise.reject(new Error('it is out of memory'));
-    await conducted.prepare();
-    assert.ok(time.nowMs < 10_000);
-    assert.deepEqual(run.codes, ['PROBE_INCOMPLETE']);
-    assert.match(run.measurements.warnings[0]?.message ?? '', /^2 of 2 .*out of memory$/);
-  });
+    apart([700, 9000], 1)(run);
+  };
+  const unanswered = ({ context: { control } }: FakeRun) => {
+    const { broadcast } = control;
+    control.broadcast = (order, via) => broadcast(order.seq > 3 ? { ...order, room: ':warm-up' } : order, via);
+  };
+  const unsent = ({ context: { control } }: FakeRun) => {
+    control.broadcast = () => Promise.reject(new Error('it is out of memory'));
+  };
+  for (const [what, change, answered, afterMs, message] of [
+    ['are between clocks that differ, from a worker without a name', nameless, 0, 30_000, /^5 of 5/],
+    ['are not answered in time', unanswered, 3, 30_000, /^2 of 5/],
+    ['no worker sent, which is said at once', unsent, 0, 0, /^5 of 5.* out of memory/],
+  ] as const) {
+    it(`that ${what} are missing`, async (t) => {
+      const { run, time } = await prepared(t, { singleRoundTrips: 5 }, change);
+      assert.ok(time.nowMs >= afterMs && time.nowMs < afterMs + 10_000, `${time.nowMs} ms`);
+      assert.equal(run.measurements.roundTripsUs.single.length, answered);
+      assert.deepEqual(run.codes, ['PROBE_INCOMPLETE']);
+      assert.match(run.measurements.warnings[0]?.message ?? '', message);
+    });
+  }
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { wholeWindow } from '../../../plugin/result/cpu/cpu.ts';
+import type { RunContext } from '../../../plugin/run/context.ts';
 import { otherReceivers } from '../../../plugin/run/receivers/other-receivers.ts';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { FreezeOrder } from '../../../protocol/link/ledger.ts';
@@ -8,138 +9,129 @@ import { BroadcastWindow } from '../../helpers/broadcast-window.ts';
 import { assertEach, column, columns } from '../../helpers/columns.ts';
 import { assertNames } from '../../helpers/verdict.ts';
 
+type Broadcast = RunContext['control']['broadcast'];
+
+/** Broadcasts whose sending is different. @param change gets how the workers send */
+function windowWith(t: TestContext, change: (broadcast: Broadcast, window: BroadcastWindow) => Broadcast) {
+  const window = new BroadcastWindow(t);
+  const { control } = window.context;
+  control.broadcast = change(control.broadcast, window);
+  return window;
+}
+
 describe('broadcasts', () => {
   it('are sent on schedule, by the workers in turn', async (t) => {
     const { sent, unsent } = await new BroadcastWindow(t).measure();
-    assert.deepEqual(
-      sent.map(({ seq, via, worker, expected }) => ({ seq, via, worker, expected })),
-      [0, 1, 2, 3].map((index) => ({ seq: index + 1, via: index % 2, worker: `w${index % 2}`, expected: 11 })),
-    );
+    const byWorkers = { seq: [1, 2, 3, 4], via: [0, 1, 0, 1], worker: ['w0', 'w1', 'w0', 'w1'] };
+    assert.deepEqual(columns(sent, 'seq', 'via', 'worker', 'expected'), { ...byWorkers, expected: [11, 11, 11, 11] });
     assert.deepEqual(unsent, []);
     const firstUs = sent[0]?.intendedAtUs ?? 0;
     for (const [index, { intendedAtUs, sentAtUs }] of sent.entries()) {
-      assert.equal(intendedAtUs - firstUs, index * 1_000_000);
-      assert.equal(sentAtUs, intendedAtUs);
+      assert.deepEqual([intendedAtUs - firstUs, sentAtUs], [index * 1_000_000, intendedAtUs]);
     }
   });
 
   it('are ordered ahead of their time, and less than a second, which workers refuse', async (t) => {
-    const window = new BroadcastWindow(t);
-    const { broadcast } = window.context.control;
     const aheadMs: number[] = [];
-    window.context.control.broadcast = (order, via) => {
+    const window = windowWith(t, (broadcast) => (order, via) => {
       aheadMs.push(((order.atUs ?? 0) - monotonicUs()) / 1000);
       return broadcast(order, via);
-    };
+    });
     await window.measure();
     assert.equal(aheadMs.length, 4);
     for (const ms of aheadMs) assert.ok(ms > 100 && ms < 1000, `${ms} ms ahead`);
   });
 
   it('that a worker confirms as another one keep their number, and the confirmation is noted', async (t) => {
-    const window = new BroadcastWindow(t);
-    const { broadcast } = window.context.control;
-    window.context.control.broadcast = async (order, via) => ({ ...(await broadcast(order, via)), seq: 1 });
+    const window = windowWith(t, (broadcast) => async (order, via) => ({ ...(await broadcast(order, via)), seq: 1 }));
     const { sent } = await window.measure();
     assert.deepEqual(columns(sent, 'seq', 'confirmedAs'), { seq: [1, 2, 3, 4], confirmedAs: [undefined, 1, 1, 1] });
   });
 
   it('are over when the last one is confirmed', async (t) => {
-    const window = new BroadcastWindow(t);
-    const { broadcast } = window.context.control;
-    window.context.control.broadcast = async (order, via) => {
+    const window = windowWith(t, (broadcast) => async (order, via) => {
       const sent = await broadcast(order, via);
       if (order.seq === 4) await new Promise((resolve) => setTimeout(resolve, 5000));
       return sent;
-    };
+    });
     let sentAtDrain = 0;
-    const { sent } = await window.measure(() => (sentAtDrain = window.run.measurements.sent.length));
-    assert.deepEqual([sentAtDrain, sent.length], [4, 4]);
+    await window.measure(() => (sentAtDrain = window.run.measurements.sent.length));
+    assert.equal(sentAtDrain, 4);
   });
 
   it('are not sent once the run is stopped', async (t) => {
-    const window = new BroadcastWindow(t);
-    const { broadcast } = window.context.control;
     const ordered: number[] = [];
-    window.context.control.broadcast = (order, via) => {
+    const window = windowWith(t, (broadcast, { run }) => (order, via) => {
       ordered.push(order.seq);
-      if (order.seq === 2) window.run.stop.abort();
+      if (order.seq === 2) run.stop.abort();
       return broadcast(order, via);
-    };
+    });
     const { sent } = await window.measure();
-    assert.deepEqual(ordered, [1, 2]);
-    assert.deepEqual(column(sent, 'seq'), [1, 2]);
+    assert.deepEqual({ ordered, sent: column(sent, 'seq') }, { ordered: [1, 2], sent: [1, 2] });
   });
 
   it('keep their schedule when a worker is slow: the delay is in their send time', async (t) => {
-    const window = new BroadcastWindow(t);
-    const { broadcast } = window.context.control;
-    window.context.control.broadcast = (order, via) =>
-      broadcast(order.seq === 2 ? { ...order, atUs: (order.atUs ?? 0) + 1_500_000 } : order, via);
+    const window = windowWith(
+      t,
+      (broadcast) =>
+        ({ seq, atUs = 0, ...order }, via) =>
+          broadcast({ ...order, seq, atUs: seq === 2 ? atUs + 1_500_000 : atUs }, via),
+    );
     const { sent } = await window.measure();
     const delaysMs = sent.map(({ seq, sentAtUs, intendedAtUs }) => [seq, (sentAtUs - intendedAtUs) / 1000]);
     assert.deepEqual(Object.fromEntries(delaysMs), { 1: 0, 2: 1500, 3: 0, 4: 0 });
   });
 
   it('that no worker sent are noted with the reason, and none of the ledger asks for them', async (t) => {
-    const window = new BroadcastWindow(t);
-    const { broadcast } = window.context.control;
-    window.context.control.broadcast = (order, via) =>
-      order.seq === 2 ? Promise.reject(new Error('no worker')) : broadcast(order, via);
+    const window = windowWith(
+      t,
+      (broadcast) => (order, via) => (order.seq === 2 ? Promise.reject(new Error('no worker')) : broadcast(order, via)),
+    );
     const { sent, unsent } = await window.measure();
     assert.deepEqual(column(sent, 'seq'), [1, 3, 4]);
     assert.deepEqual(columns(unsent, 'seq', 'message'), { seq: [2], message: ['no worker'] });
     assert.ok(window.run.asked.includes('freeze 1,3,4'));
-    assert.deepEqual(
-      window.run.recorded.filter((type) => /broadcast$|unsent/.test(type)),
-      ['broadcast', 'unsent', 'broadcast', 'broadcast'],
-    );
+    const recorded = window.run.recorded.filter((type) => /broadcast$|unsent/.test(type));
+    assert.deepEqual(recorded, ['broadcast', 'unsent', 'broadcast', 'broadcast']);
   });
 
   it('have their ledger closed once, after the drain, with the room and both times', async (t) => {
     const window = new BroadcastWindow(t);
     const { freeze } = window.context.link;
-    let orders: FreezeOrder[] = [];
-    let receivedAtFreeze = 0;
+    const asked: { orders: FreezeOrder[]; received: number }[] = [];
     const beganAtUs = monotonicUs();
-    window.context.link.freeze = (asked) => {
-      orders = asked;
-      receivedAtFreeze = window.run.status.received;
-      return freeze(asked);
+    window.context.link.freeze = (orders) => {
+      asked.push({ orders, received: window.run.status.received });
+      return freeze(orders);
     };
     const { sent, frozen } = await window.measure();
-    assert.deepEqual(
-      orders,
-      sent.map(({ seq, worker, sentAtUs, intendedAtUs, orderedAtUs }, index) => ({
-        ...{ seq, room: 'capacity', worker, sentAtUs, intendedAtUs, orderedAtUs },
-        previousAtUs: sent[index - 1]?.orderedAtUs ?? beganAtUs,
-      })),
-    );
-    for (const { orderedAtUs = 0, sentAtUs } of orders) assert.equal((sentAtUs - orderedAtUs) / 1000, 200);
-    assert.equal(receivedAtFreeze, 40);
+    const orders = sent.map(({ seq, worker, sentAtUs, intendedAtUs, orderedAtUs }, index) => ({
+      ...{ seq, room: 'capacity', worker, sentAtUs, intendedAtUs, orderedAtUs },
+      previousAtUs: sent[index - 1]?.orderedAtUs ?? beganAtUs,
+    }));
+    assert.deepEqual(asked, [{ orders, received: 40 }]);
+    assertEach(orders, ({ orderedAtUs = 0, sentAtUs }) => (sentAtUs - orderedAtUs) / 1000, [200, 200, 200, 200]);
     assert.deepEqual(columns(frozen, 'seq', 'received'), { seq: [1, 2, 3, 4], received: [10, 10, 10, 10] });
   });
 
   it('go to one room each, whose members are the only ones expected', async (t) => {
     const window = new BroadcastWindow(t, { rooms: { count: 2 }, drain: { quiet: 1, deadline: 2 } });
     const { control, link } = window.context;
-    const published: string[] = [];
-    control.broadcast = async ({ room, seq, atUs = 0 }, via) => {
-      published.push(`${room} by w${via}`);
-      // Five of the load, and in the first room the probe.
-      const expected = room === 'capacity:0' ? 6 : 5;
+    control.broadcast = async ({ seq, room, atUs = 0 }, via) => {
       window.run.status.reached += 5;
-      return { seq, sentAtUs: atUs, worker: `w${via}`, expected };
+      // Five of the load, and in the first room the probe.
+      return { seq, sentAtUs: atUs, worker: `w${via}`, expected: room === 'capacity:0' ? 6 : 5 };
     };
-    const frozen: string[] = [];
+    let frozen: FreezeOrder[] = [];
     const { freeze } = link;
     link.freeze = (orders) => {
-      frozen.push(...orders.map(({ room }) => room));
+      frozen = orders;
       return freeze(orders);
     };
     const measured = await window.measure();
-    assert.deepEqual(published, ['capacity:0 by w0', 'capacity:1 by w1', 'capacity:0 by w1', 'capacity:1 by w0']);
-    assert.deepEqual(frozen, ['capacity:0', 'capacity:1', 'capacity:0', 'capacity:1']);
+    const rooms = ['capacity:0', 'capacity:1', 'capacity:0', 'capacity:1'];
+    assert.deepEqual(columns(measured.sent, 'room', 'via'), { room: rooms, via: [0, 1, 1, 0] });
+    assert.deepEqual(column(frozen, 'room'), rooms);
     assertEach(measured.sent, (one) => otherReceivers(one, measured), [5, 5, 5, 5]);
     assert.ok(window.drainSeconds < 1.5, 'nothing is outstanding');
     assert.deepEqual(window.run.codes, ['PROBE_INCOMPLETE']);
@@ -188,13 +180,7 @@ describe('the window', () => {
   it('takes the counts of members off what goes through Redis', async (t) => {
     const window = new BroadcastWindow(t);
     const { control } = window.context;
-    const idle = {
-      node: 'a:1',
-      version: '7.0.15',
-      rssBytes: 9,
-      channels: 4,
-      shardChannels: 0,
-    };
+    const idle = { node: 'a:1', version: '7.0.15', rssBytes: 9, channels: 4, shardChannels: 0 };
     const seen = { ...idle, inBytes: 0, outBytes: 0, cpuUs: 0, usedMemoryBytes: 50, streamEntries: 0 };
     const traffic = async (stream?: string) => {
       seen.cpuUs += 70;
@@ -225,31 +211,18 @@ describe('the window', () => {
     assert.deepEqual(redis, { nodes, cpuUs: 400 });
   });
 
-  it('has round trips under load, and the load of the generator', async (t) => {
-    const measurements = await new BroadcastWindow(t).measure();
-    assert.deepEqual(measurements.roundTripsUs, { single: [], underLoad: [2000, 2000, 2000, 2000] });
-    assert.deepEqual(columns(measurements.generator, 'window', 'part'), {
-      window: ['broadcasts'],
-      part: ['artillery'],
-    });
-  });
-
-  it("begins the generator's loops again before the first broadcast", async (t) => {
-    const window = new BroadcastWindow(t);
-    const { broadcast } = window.context.control;
-    window.context.control.broadcast = (order, via) => {
-      window.run.asked.push('broadcast');
+  it("has the generator's loops from just before the first broadcast on", async (t) => {
+    const window = windowWith(t, (broadcast, { run }) => (order, via) => {
+      run.asked.push('broadcast');
       return broadcast(order, via);
-    };
-    await window.measure();
-    const { asked } = window.run;
-    assert.deepEqual(asked.slice(0, asked.indexOf('broadcast')), ['snapshots']);
-    assert.deepEqual(asked.slice(asked.lastIndexOf('broadcast') + 1), [
+    });
+    const { roundTripsUs, generator } = await window.measure();
+    assert.deepEqual(window.run.asked, [
       'snapshots',
-      'freeze 1,2,3,4',
-      'gc',
-      'gc',
-      'gc',
+      ...Array<string>(4).fill('broadcast'),
+      ...['snapshots', 'freeze 1,2,3,4', 'gc', 'gc', 'gc'],
     ]);
+    assert.deepEqual(columns(generator, 'window', 'part'), { window: ['broadcasts'], part: ['artillery'] });
+    assert.deepEqual(roundTripsUs, { single: [], underLoad: [2000, 2000, 2000, 2000] });
   });
 });

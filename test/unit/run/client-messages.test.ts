@@ -5,16 +5,24 @@ import { endMessages, measureMessages } from '../../../plugin/run/windows/client
 import { column } from '../../helpers/columns.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 
-const STEP = { event: 'batch', seconds: 1, count: 1, events: 1, acknowledge: true };
+const ofEvent = (event: string): MessagesMeasured => {
+  const step = { event, seconds: 1, count: 1, events: 1, acknowledge: true };
+  return { steps: [step], seconds: 0, unanswered: [], workers: [] };
+};
 
-test('the hold is measured in ten parts, from which everything else is kept out', async () => {
-  const run = new FakeRun({ hold: 0.2 });
-  let sent = 100;
+/** Five more are sent at each look. */
+function sending(run: FakeRun): FakeRun {
+  let sent = 0;
   run.messages = () => {
     sent += 5;
-    return { sent, unanswered: 0 };
+    return { sent, unanswered: 5 };
   };
-  const measured: MessagesMeasured = { steps: [STEP], seconds: 0, unanswered: [], workers: [] };
+  return run;
+}
+
+test('the hold is measured in ten parts, from which everything else is kept out', async () => {
+  const run = sending(new FakeRun({ hold: 0.2 }));
+  const measured = ofEvent('batch');
   await measureMessages(run.context, measured);
   const { cpu, generator } = run.measurements;
   assert.deepEqual(column(cpu.messages, 'units'), Array(10).fill(5));
@@ -28,24 +36,22 @@ test('the hold is measured in ten parts, from which everything else is kept out'
   assert.deepEqual([...new Set(generator.map(({ window }) => window))], ['messages']);
 });
 
-test('after the stop, the run waits for the acknowledgements that are under way', async () => {
-  const run = new FakeRun({ drain: { quiet: 0, deadline: 5 } });
-  let unanswered = 3;
-  run.messages = () => ({ sent: 10, unanswered: unanswered-- });
+/** A run that is at its end. @param unanswered how many acknowledgements are under way; @returns how often it asked */
+async function ended(deadline: number, unanswered: () => number, isStopped = false): Promise<number> {
+  const run = new FakeRun({ drain: { quiet: 0, deadline } });
+  run.messages = () => ({ sent: 10, unanswered: unanswered() });
+  if (isStopped) run.stop.abort();
   await endMessages(run.context);
-  assert.deepEqual(run.asked, Array(4).fill('messages stop'));
-});
+  assert.deepEqual(new Set(run.asked), new Set(['messages stop']));
+  return run.asked.length;
+}
 
-test('a server that never answers is waited for until the deadline, or until the run is stopped', async () => {
-  const run = new FakeRun({ drain: { quiet: 0, deadline: 0.25 } });
-  run.messages = () => ({ sent: 10, unanswered: 3 });
-  await endMessages(run.context);
-  assert.ok(run.asked.length >= 3, `asked ${run.asked.length} times`);
-  const stopped = new FakeRun({ drain: { quiet: 0, deadline: 60 } });
-  stopped.messages = run.messages;
-  stopped.stop.abort();
-  await endMessages(stopped.context);
-  assert.equal(stopped.asked.length, 1);
+test('after the stop, the run waits for acknowledgements: at most up to the deadline, or until it is stopped', async () => {
+  let left = 3;
+  assert.equal(await ended(5, () => left--), 4);
+  const never = () => 3;
+  assert.ok((await ended(0.25, never)) >= 3);
+  assert.equal(await ended(60, never, true), 1);
 });
 
 for (const [what, handled, codes] of [
@@ -54,29 +60,17 @@ for (const [what, handled, codes] of [
   ['each twice', 100, ['MESSAGES_DISAGREE']],
   ['none, as a middleware acknowledges them', 0, ['MESSAGES_DISAGREE']],
 ] as const) {
-  test(`the workers' handlers got ${what}: ${codes.join() || 'no doubt'}`, async () => {
-    const run = new FakeRun({ hold: 0.05 });
-    let sent = 0;
-    run.messages = () => {
-      sent += 5;
-      return { sent, unanswered: 5 };
-    };
-    const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0 };
-    const of = (worker: string, batches: number, ownHandler: number) => ({
-      ...{ worker, batches, ownHandler, events: batches, handlerMs: null, eventLoop },
+  for (const handler of ['batches', 'ownHandler']) {
+    test(`the workers' ${handler} got ${what}: ${codes.join() || 'no doubt'}`, async () => {
+      const run = sending(new FakeRun({ hold: 0.05 }));
+      const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0 };
+      const of = (worker: string, count: number) => ({
+        ...{ worker, batches: 0, ownHandler: 0, events: count, handlerMs: null, eventLoop },
+        [handler]: count,
+      });
+      run.context.control.batches = async () => [of('w0', handled), of('w1', 0)];
+      await measureMessages(run.context, ofEvent('event_batch'));
+      assert.deepEqual(run.codes, codes);
     });
-    const measured = (): MessagesMeasured => ({
-      steps: [{ ...STEP, event: 'event_batch' }],
-      seconds: 0,
-      unanswered: [],
-      workers: [],
-    });
-    run.context.control.batches = async () => [of('w0', handled, 0), of('w1', 0, 0)];
-    await measureMessages(run.context, measured());
-    assert.deepEqual(run.codes, codes);
-    run.context.control.batches = async () => [of('w0', 0, handled), of('w1', 0, 0)];
-    run.measurements.warnings = [];
-    await measureMessages(run.context, measured());
-    assert.deepEqual(run.codes, codes, "the server's own handler");
-  });
+  }
 }

@@ -1,79 +1,72 @@
 /** What ends with the last broadcast: the wait for its receipts, and the sentinel's membership. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { wholeWindow } from '../../../plugin/result/cpu/cpu.ts';
 import type { SentinelReceipts } from '../../../plugin/run/receivers/sentinel.ts';
 import { BroadcastWindow } from '../../helpers/broadcast-window.ts';
+import type { FakeRun } from '../../helpers/fake-run.ts';
+
+/** A time-out in ms, and what comes then. */
+type Later = [ms: number, happens: () => void];
+
+/** At once when the last broadcast is out, and later. */
+type Drain = (run: FakeRun) => Later[];
+
+const trickle =
+  (count: number): Drain =>
+  ({ status }) =>
+    Array.from({ length: count }, (_, index) => [(index + 1) * 800, () => status.received++]);
+
+/** All but `missing` first copies have come; `late` more come after 3.5 s. */
+const outstanding =
+  (missing: number, late: number): Drain =>
+  ({ status }) => {
+    status.reached -= missing;
+    status.received -= missing;
+    const arrive = () => {
+      status.reached += late;
+      status.received += late;
+    };
+    return [[3500, arrive]];
+  };
+
+/** A host with four members is gone after 2 s; of its 16 copies, so many were known, and of other hosts' some come later. */
+const lostHost =
+  (known: number, late = 0): Drain =>
+  (run) => [[2000, () => run.lose(4, known)], ...outstanding(16 - known + late, late)(run)];
+
+const duplicate: Drain = ({ status }) => {
+  status.reached--;
+  return [[500, () => status.received++]];
+};
+
+/** Seconds from the last broadcast on; all has been quiet for one, or the deadline of five has come. */
+const DRAINS: [what: string, drain: Drain, seconds: number][] = [
+  ['ends when nothing has come for a while', trickle(3), 2.4 + 1],
+  ['ends at its deadline while receipts still come', trickle(20), 5],
+  ['waits for a copy that is outstanding, and no longer', outstanding(1, 1), 3.5 + 1],
+  ['takes no duplicate for a copy that is outstanding', duplicate, 5],
+  ['waits no more for a host that is lost with all copies', lostHost(0), 2],
+  ['waits no more for a host that is lost with some', lostHost(10), 2],
+  ['waits until other hosts have theirs, when one is lost', lostHost(10, 5), 3.5 + 1],
+];
 
 describe('the drain', () => {
-  /** Receipts that come every `everyMs` from the last broadcast on, `count` times. */
-  function trickle(everyMs: number, count: number, arrive: () => void): () => void {
-    return () => {
-      for (let index = 1; index <= count; index++) setTimeout(arrive, index * everyMs);
-    };
-  }
-
-  it('ends when nothing has come for a while', async (t) => {
-    const window = new BroadcastWindow(t);
-    const { status } = window.run;
-    const { cpu } = await window.measure(trickle(800, 3, () => status.received++));
-    assert.ok(window.drainSeconds >= 2.4 + 1 && window.drainSeconds < 3.6, `${window.drainSeconds} s`);
-    assert.equal(wholeWindow(cpu.broadcasts)?.units, 43);
-  });
-
-  it('ends at its deadline while receipts still come', async (t) => {
-    const window = new BroadcastWindow(t);
-    const { status } = window.run;
-    await window.measure(trickle(800, 20, () => status.received++));
-    assert.ok(window.drainSeconds >= 5 && window.drainSeconds < 5.2, `${window.drainSeconds} s`);
-  });
-
-  it('waits for a copy that is outstanding, and no longer', async (t) => {
-    const window = new BroadcastWindow(t);
-    const { status } = window.run;
-    const arrive = () => {
-      status.received++;
-      status.reached++;
-    };
-    await window.measure(() => {
-      status.received--;
-      status.reached--;
-      setTimeout(arrive, 3500);
-    });
-    assert.ok(window.drainSeconds >= 3.5 + 1 && window.drainSeconds < 4.7, `${window.drainSeconds} s`);
-  });
-
-  // What the host had reported of its 16 copies, and what comes to the others late.
-  for (const [reached, late, seconds] of [
-    [0, 0, 2],
-    [10, 0, 2],
-    [10, 5, 3.5 + 1],
-  ] as const) {
-    const until = late > 0 ? 'until the other hosts have all' : 'no more';
-    it(`waits ${until} when a host is lost of which ${reached} copies are known`, async (t) => {
+  for (const [what, drain, seconds] of DRAINS) {
+    it(what, async (t) => {
       const window = new BroadcastWindow(t);
-      const { run } = window;
-      const { status } = run;
       await window.measure(() => {
-        status.reached -= 4 * 4 - reached + late;
-        setTimeout(() => run.lose(4, reached), 2000);
-        setTimeout(() => {
-          status.received += late;
-          status.reached += late;
-        }, 3500);
+        for (const [ms, happens] of drain(window.run)) setTimeout(happens, ms);
       });
       assert.ok(window.drainSeconds >= seconds && window.drainSeconds < seconds + 0.2, `${window.drainSeconds} s`);
     });
   }
 
-  it('takes no duplicate for a copy that is outstanding', async (t) => {
+  it('is in the CPU of the window, with its receipts', async (t) => {
     const window = new BroadcastWindow(t);
     const { status } = window.run;
-    await window.measure(() => {
-      status.reached--;
-      setTimeout(() => status.received++, 500);
-    });
-    assert.ok(window.drainSeconds >= 5 && window.drainSeconds < 5.2, `${window.drainSeconds} s`);
+    const { cpu } = await window.measure(() => setTimeout(() => (status.received += 3), 800));
+    assert.equal(wholeWindow(cpu.broadcasts)?.units, 43);
   });
 
   it('expects nothing of a probe that had gone before the broadcasts', async (t) => {
@@ -90,72 +83,53 @@ describe('the drain', () => {
     window.context.ledger = false;
     const { probe } = window.context;
     const echo = { seq: 1, roundTripUs: 5, sentAtUs: 0, receivedAtUs: 2, acknowledgedAtUs: 9 };
-    await window.measure(trickle(800, 3, () => probe.onRoundTrip(echo)));
+    await window.measure(() => {
+      for (const ms of [800, 1600, 2400]) setTimeout(() => probe.onRoundTrip(echo), ms);
+    });
     assert.ok(window.drainSeconds >= 2.4 + 1 && window.drainSeconds < 3.6, `${window.drainSeconds} s`);
   });
 });
 
 describe('the sentinel', () => {
-  const seen = (leftAtUs?: number): SentinelReceipts => ({
-    worker: 'w0',
-    joinedAtUs: 1,
-    leftAtUs,
-    receivedAtUs: new Map([[1, 2]]),
+  const seen = (changes: Partial<SentinelReceipts> = {}): SentinelReceipts => ({
+    ...{ worker: 'w0', joinedAtUs: 1, leftAtUs: undefined, receivedAtUs: new Map([[1, 2]]) },
+    ...changes,
   });
+  type Join = (window: BroadcastWindow) => Promise<SentinelReceipts>;
+  const measured = async (t: TestContext, join: Join) => {
+    const window = new BroadcastWindow(t);
+    window.context.sentinel = { connected: true, join: () => join(window) };
+    await window.measure();
+    return window.run;
+  };
 
   it('joins the room before the first broadcast', async (t) => {
-    const window = new BroadcastWindow(t);
-    const rooms: string[] = [];
-    window.context.sentinel = {
-      connected: true,
-      join: async (room) => {
-        rooms.push(room);
-        assert.equal(window.run.measurements.sent.length, 0);
-        return seen();
-      },
-    };
-    const { sentinel } = await window.measure();
-    assert.deepEqual(rooms, ['capacity']);
-    assert.deepEqual(sentinel, seen());
-    assert.deepEqual(window.run.codes, []);
-    assert.ok(window.run.recorded.includes('sentinel'));
+    const run = await measured(t, async ({ run }) => {
+      assert.equal(run.measurements.sent.length, 0);
+      return seen();
+    });
+    assert.deepEqual([run.measurements.sentinel, run.codes], [seen(), []]);
+    assert.ok(run.recorded.includes('sentinel'));
   });
 
-  it('that cannot join is missing', async (t) => {
-    const refused = new BroadcastWindow(t);
-    refused.context.sentinel = { connected: true, join: () => Promise.reject(new Error('no answer')) };
-    assert.equal((await refused.measure()).sentinel, undefined);
-    assert.deepEqual(refused.run.codes, ['PROBE_INCOMPLETE']);
-    assert.match(refused.run.measurements.warnings[0]?.message ?? '', /could not join: no answer/);
-  });
-
-  it('that leaves during the broadcasts is missing, too', async (t) => {
-    const window = new BroadcastWindow(t);
-    window.context.sentinel = { connected: true, join: async () => seen(5) };
-    await window.measure();
-    assert.deepEqual(window.run.codes, ['PROBE_INCOMPLETE']);
-    assert.match(window.run.measurements.warnings[0]?.message ?? '', /ended during the broadcasts/);
-  });
-
-  it('that gets none of the broadcasts is missing, too', async (t) => {
-    const window = new BroadcastWindow(t);
-    const none = { ...seen(), receivedAtUs: new Map<number, number>() };
-    window.context.sentinel = { connected: true, join: async () => none };
-    await window.measure();
-    assert.deepEqual(window.run.codes, ['PROBE_INCOMPLETE']);
-    assert.match(window.run.measurements.warnings[0]?.message ?? '', /received none of 4 broadcasts/);
-  });
+  const MISSING: [what: string, join: Join, message: RegExp][] = [
+    ['cannot join', () => Promise.reject(new Error('no answer')), /no answer/],
+    ['leaves during the broadcasts', async () => seen({ leftAtUs: 5 }), /ended/],
+    ['gets none of the broadcasts', async () => seen({ receivedAtUs: new Map() }), /none of 4/],
+  ];
+  for (const [what, join, message] of MISSING) {
+    it(`that ${what} is missing`, async (t) => {
+      const { codes, measurements } = await measured(t, join);
+      assert.deepEqual(codes, ['PROBE_INCOMPLETE']);
+      assert.match(measurements.warnings[0]?.message ?? '', message);
+    });
+  }
 
   it('is missed by nobody in a run that is stopped', async (t) => {
-    const window = new BroadcastWindow(t);
-    window.context.sentinel = {
-      connected: true,
-      join: () => {
-        window.run.stop.abort();
-        return Promise.reject(new Error('stopped'));
-      },
-    };
-    await window.measure();
-    assert.deepEqual([window.run.codes, window.run.measurements.sent], [[], []]);
+    const { codes, measurements } = await measured(t, ({ run }) => {
+      run.stop.abort();
+      return Promise.reject(new Error('stopped'));
+    });
+    assert.deepEqual([codes, measurements.sent], [[], []]);
   });
 });

@@ -5,7 +5,6 @@ import { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts';
 import type { RunContext } from '../../../plugin/run/context.ts';
 import { measureFault } from '../../../plugin/run/fault/measure.ts';
 import type { FaultMeasured } from '../../../plugin/run/measurements/fault.ts';
-import type { FaultOptions } from '../../../plugin/script/options/fault-options.ts';
 import type { StackFault } from '../../../protocol/fault.ts';
 import { FakeRun, workerStats } from '../../helpers/fake-run.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
@@ -28,12 +27,10 @@ class Deployment {
   }
 }
 
-/** @param happens when the fault comes */
-async function suffer(
-  t: TestContext,
-  fault: Pick<FaultOptions, 'kind' | 'command'>,
-  happens: (deployment: Deployment, run: FakeRun) => void | Promise<void>,
-): Promise<{ run: FakeRun; measured: FaultMeasured; seconds: number }> {
+type Happens = (deployment: Deployment, run: FakeRun) => void;
+
+/** @param happens when the fault comes, 5 s after the begin */
+async function suffer(t: TestContext, kind: StackFault, happens: Happens) {
   const time = new VirtualTime(t);
   const run = new FakeRun();
   const deployment = new Deployment();
@@ -57,33 +54,28 @@ async function suffer(
   const over = (async () => {
     const checkpoints = new Checkpoints(context);
     await checkpoints.begin();
-    await measureFault(context, checkpoints, { at: 5, ...fault }, { leadMs: 400, window: 'broadcasts' });
+    await measureFault(context, checkpoints, { at: 5, kind }, { leadMs: 400, window: 'broadcasts' });
   })();
   await time.until(over);
-  return { run, measured: run.measurements.fault as FaultMeasured, seconds: (time.nowMs - beganMs) / 1000 };
+  const measured = run.measurements.fault as FaultMeasured;
+  return { run, measured, seconds: (time.nowMs - beganMs) / 1000 };
 }
 
 it('comes when it is due, and is over when all have been back for a second', async (t) => {
-  const { run, measured, seconds } = await suffer(t, { kind: 'kill-worker' }, (deployment, { status }) => {
+  const { run, measured, seconds } = await suffer(t, 'kill-worker', (deployment, { status }) => {
     deployment.restart('w0');
     status.away = 4;
-    setTimeout(() => {
-      status.away = 0;
-    }, 3000);
+    setTimeout(() => (status.away = 0), 3000);
   });
   assert.ok(seconds >= 9.3 && seconds < 10.5, String(seconds));
-  assert.deepEqual(
-    run.asked.filter((what) => what.startsWith('fault')),
-    ['fault begin', 'fault end'],
-  );
-  assert.deepEqual([measured.replaced, measured.restarted, run.codes], [['w0'], [], []]);
+  const asked = run.asked.filter((what) => what.startsWith('fault'));
+  assert.deepEqual(asked, ['fault begin', 'fault end']);
   assert.ok(measured.over && measured.over.atUs > measured.atUs);
 });
 
 it('waits for workers that do not answer yet', async (t) => {
-  const { seconds, run } = await suffer(t, { kind: 'reload-workers' }, (deployment, { context }) => {
-    deployment.restart('w0');
-    deployment.restart('w1');
+  const { seconds, run } = await suffer(t, 'reload-workers', (deployment, { context }) => {
+    for (const worker of ['w0', 'w1']) deployment.restart(worker);
     let asked = 0;
     context.control.members = async () => {
       if (++asked < 5) throw new Error('no answer');
@@ -94,38 +86,33 @@ it('waits for workers that do not answer yet', async (t) => {
   assert.deepEqual(run.codes, []);
 });
 
-it('knows which part it was to replace, and later ones are compared with what came of it', async (t) => {
-  const { measured, run } = await suffer(t, { kind: 'restart-redis' }, ({ parts }) => {
-    parts.Redis = 'run-2';
-  });
-  assert.deepEqual([measured.replaced, run.codes], [['Redis'], []]);
-});
+const twice: Happens = (one) => {
+  one.restart('w0');
+  one.restart('w0');
+};
+const besides: Happens = (one) => {
+  one.restart('w0');
+  one.restart('w1');
+  one.parts.nginx = '8';
+};
 
-it('notices what is replaced or restarts beside it', async (t) => {
-  const { measured, run } = await suffer(t, { kind: 'kill-worker' }, (deployment) => {
-    deployment.restart('w0');
-    deployment.restart('w1');
-    deployment.parts.nginx = '8';
+/** What happens; parts that were replaced as planned, workers that restarted beside it, and the warning. */
+const CASES: [what: string, StackFault, Happens, replaced: string[], restarted: string[], codes: string[]][] = [
+  ['replaces what it is to replace', 'kill-worker', (one) => one.restart('w0'), ['w0'], [], []],
+  ['replaces Redis', 'restart-redis', ({ parts }) => Object.assign(parts, { Redis: 'run-2' }), ['Redis'], [], []],
+  ['replaces nothing', 'kill-worker', () => {}, [], [], ['FAULT_FAILED']],
+  ['restarts a worker twice', 'kill-worker', twice, ['w0'], ['w0'], []],
+  ['comes with others', 'kill-worker', besides, ['w0'], ['w1'], ['DEPLOYMENT_CHANGED']],
+];
+for (const [what, kind, happens, replaced, restarted, codes] of CASES) {
+  it(`${what}: ${codes[0] ?? 'nothing'}`, async (t) => {
+    const { run, measured } = await suffer(t, kind, happens);
+    assert.deepEqual([measured.replaced, measured.restarted, run.codes], [replaced, restarted, codes]);
   });
-  assert.deepEqual([measured.replaced, measured.restarted], [['w0'], ['w1']]);
-  assert.deepEqual(run.codes, ['DEPLOYMENT_CHANGED']);
-});
-
-it('notices a worker that restarts twice', async (t) => {
-  const { measured } = await suffer(t, { kind: 'kill-worker' }, (deployment) => {
-    deployment.restart('w0');
-    deployment.restart('w0');
-  });
-  assert.deepEqual(measured.restarted, ['w0']);
-});
-
-it('has failed if nothing was replaced', async (t) => {
-  const idle = await suffer(t, { kind: 'kill-worker' }, () => {});
-  assert.deepEqual([idle.run.codes, idle.measured.replaced], [['FAULT_FAILED'], []]);
-});
+}
 
 it('says why causing it failed', async (t) => {
-  const { run, measured } = await suffer(t, { kind: 'reload-nginx' }, () => {
+  const { run, measured } = await suffer(t, 'reload-nginx', () => {
     throw new Error('nginx is not there');
   });
   assert.match(run.measurements.warnings[0]?.message ?? '', /nginx is not there/);

@@ -5,7 +5,6 @@ import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { FINALIZED, Sightings } from '../../../plugin/fleet/process/ledger/sightings.ts';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
-import type { RunContext } from '../../../plugin/run/context.ts';
 import { newOwnEvent } from '../../../plugin/run/measurements/own-event.ts';
 import { Finalizer } from '../../../plugin/run/own-event/finalizer.ts';
 import { AUDIENCE } from '../../../protocol/rooms.ts';
@@ -31,6 +30,7 @@ function load(givesIds: boolean) {
   run.arrive(4);
   Object.assign(context, { publishers: { givesIds } });
   let mostOpen = 0;
+  let orders = 0;
   context.link.sight = async (watch, outside = []) =>
     processes.map(({ ledger, sightings }) => {
       sightings.watch(watch);
@@ -38,14 +38,19 @@ function load(givesIds: boolean) {
       mostOpen = Math.max(mostOpen, sightings.report().ids.length);
       return sightings.report();
     });
-  context.link.freeze = async (orders) =>
-    processes.flatMap(({ index, ledger, sightings }) =>
-      orders.map((order) => ({
+  context.link.freeze = async (all) => {
+    orders += all.length;
+    return processes.flatMap(({ index, ledger, sightings }) =>
+      all.map((order) => ({
         process: index,
         ...ledger.finalize({ ...order, seq: sightings.finalize(order.id ?? '', order.sentAtUs) }),
         seq: order.seq,
       })),
     );
+  };
+  const all = (id: string) => {
+    for (const connection of [0, 1, 2, 3]) receive(connection, id);
+  };
   /** @param connection 0 to 3 */
   const receive = (connection: number, id: string) => {
     const { ledger, sightings } = processes[connection >> 1] as (typeof processes)[number];
@@ -68,12 +73,14 @@ function load(givesIds: boolean) {
     };
   };
   return {
-    ...{ context, finalizer, receive, result },
+    ...{ finalizer, receive, all, result },
     pass: (us: number) => {
       nowUs += us;
     },
     now: () => nowUs,
     mostOpen: () => mostOpen,
+    /** How many broadcasts have been finalized by now. */
+    orders: () => orders,
   };
 }
 
@@ -103,11 +110,9 @@ test('1,000 broadcasts of the run in room for 40: nothing is lost from the sums,
   assert.equal(finalizer.skipped, 0);
   assert.ok(mostOpen() < 20, `${mostOpen()} open`);
   const lost = { all: count / 100, one: count / 10 - count / 100 };
+  const lostCopies = lost.all * 4 + lost.one;
   assert.deepEqual([delivery.broadcasts, delivery.expected], [count, count * 4]);
-  assert.deepEqual(
-    [delivery.received, delivery.lostConnected],
-    [count * 4 - lost.all * 4 - lost.one, lost.all * 4 + lost.one],
-  );
+  assert.deepEqual([delivery.received, delivery.lostConnected], [count * 4 - lostCopies, lostCopies]);
   assert.deepEqual([delivery.late, delivery.outside], [count / 50 - 2, count]);
   assert.equal(delivery.frames, delivery.received + delivery.late + delivery.outside);
   assert.equal(latency.oneWayMs?.count, delivery.received);
@@ -116,24 +121,12 @@ test('1,000 broadcasts of the run in room for 40: nothing is lost from the sums,
   assert.ok(Math.abs((latency.oneWayMs?.p50 ?? 0) - 1) < 0.01);
 });
 
-/** @returns how many broadcasts have been finalized by now */
-function ordersOf({ link }: Pick<RunContext, 'link'>): () => number {
-  let orders = 0;
-  const { freeze } = link;
-  link.freeze = (all) => {
-    orders += all.length;
-    return freeze(all);
-  };
-  return () => orders;
-}
-
 test('ids of the server: the oldest that are complete go first, and a short run finalizes nothing before its end', async () => {
-  const { context, finalizer: start, receive, pass, now, result } = load(false);
-  const orders = ordersOf(context);
+  const { finalizer: start, receive, all, pass, now, result, orders } = load(false);
   const finalizer = start();
   await finalizer.look();
   for (let n = 0; n < 200; n++) {
-    for (const connection of [0, 1, 2, 3]) receive(connection, `tick ${n}`);
+    all(`tick ${n}`);
     pass(SECOND_US / 4);
     await finalizer.look();
     if (n < ROWS / 4) assert.equal(orders(), 0);
@@ -165,11 +158,10 @@ test('where nothing can be finalized in time, what has no room is said and stand
 });
 
 test('a complete broadcast is finalized when no copy has come for the quiet time of the drain', async () => {
-  const { context, finalizer: start, receive, pass } = load(false);
-  const orders = ordersOf(context);
+  const { finalizer: start, all, pass, orders } = load(false);
   const finalizer = start();
   await finalizer.look();
-  for (let n = 0; n < 20; n++) for (const connection of [0, 1, 2, 3]) receive(connection, `tick ${n}`);
+  for (let n = 0; n < 20; n++) all(`tick ${n}`);
   const found: number[] = [];
   for (const us of [0, SECOND_US - 1, 1]) {
     pass(us);

@@ -15,62 +15,38 @@ function messages(event: string, count: number, make: (index: number, nowMs: num
 }
 
 const TOKENS = ['f3a9c1d2e4', 'b71e09aa55', '0c5d8871fe'];
+const token = (index: number) => TOKENS[index];
 /** Broadcasts: both connections get the same. */
 const pathsOf = (heard: Message[], published?: Set<string>) => findPaths([heard, heard], published);
 
+type Make = (index: number, nowMs: number) => unknown;
+
 describe('an id', () => {
-  it('is what two connections get alike and no two messages share', () => {
-    const heard = messages('news', 3, (index) => [
-      { room: 'a', kind: 7, text: `no ${index}`, meta: { id: 40 + 3 * index } },
-    ]);
-    assert.deepEqual(pathsOf(heard)?.id, ['0', 'meta', 'id']);
-  });
+  /** The argument of three messages, and where the id stands in it. */
+  const CASES: [what: string, make: Make, path?: string][] = [
+    ['what no two messages share', (n) => ({ room: 'a', kind: 7, meta: { id: 40 + 3 * n } }), 'meta.id'],
+    ['a counter', (n) => n, ''],
+    ['a token under any name', (n) => ({ n: token(n) }), 'n'],
+    ['named as one, and not a user’s, a counter or a time', (n, at) => ({ at, userId: 2 * n, n, id: token(n) }), 'id'],
+    ['the time, where there is nothing else', (n, at) => ({ price: 100 + n * 5, at }), 'at'],
+    ['each of several in one event', (n) => [0, 1].slice(n % 2).map((nth) => ({ id: `${token(n)}${nth}` })), '*.id'],
+    ['that of a list of one', (n) => [{ id: token(n) }], '0.id'],
+    ['no text', (n) => ({ text: `hello number ${n}` })],
+    ['not what repeats', (n) => ({ id: n % 2 })],
+  ];
+  for (const [what, make, path] of CASES) {
+    it(`is ${what}`, () => {
+      const found = pathsOf(messages('said', 3, (index, nowMs) => [make(index, nowMs)]));
+      const expected = path === undefined ? undefined : ['0', ...path.split('.').filter(Boolean)];
+      assert.deepEqual(found?.id, expected);
+    });
+  }
 
-  it('can be a counter or a token under any name', () => {
-    assert.deepEqual(pathsOf(messages('tick', 3, (index) => [index]))?.id, ['0']);
-    assert.deepEqual(pathsOf(messages('tick', 3, (index) => ['x', { n: TOKENS[index] }]))?.id, ['1', 'n']);
-  });
-
-  it('named as one wins over a user’s, a counter and a time', () => {
-    const heard = messages('said', 3, (index, at) => [{ at, userId: index * 2, n: index, id: TOKENS[index] }]);
-    assert.deepEqual(pathsOf(heard)?.id, ['0', 'id']);
-  });
-
-  it('is the time only where there is nothing else', () => {
-    const found = pathsOf(messages('price', 3, (index, at) => [{ price: 100 + index * 5, at }]));
-    assert.deepEqual(
-      [found?.id, found?.sentAt],
-      [
-        ['0', 'at'],
-        ['0', 'at'],
-      ],
-    );
-  });
-
-  it('is not found in texts, in what repeats, in one message, or in what each connection gets for itself', () => {
-    assert.equal(pathsOf(messages('said', 3, (index) => [{ text: `hello number ${index}` }])), undefined);
-    assert.equal(pathsOf(messages('said', 3, (index) => [{ id: index % 2 }])), undefined);
+  it('is not found in one message, or in what each connection gets for itself', () => {
     assert.equal(pathsOf(messages('said', 1, () => [{ id: 'only-one-1' }])), undefined);
     const own = (name: string) => messages('hello', 3, (index) => [{ id: `${name}-${index}` }]);
     assert.equal(findPaths([own('a'), own('b')]), undefined);
     assert.equal(pathsOf([]), undefined);
-  });
-
-  it('of several in one event is each of them', () => {
-    const batch = (index: number) => [
-      { items: [0, 1].slice(index % 2).map((nth) => ({ id: `${TOKENS[index]}${nth}` })) },
-    ];
-    assert.deepEqual(pathsOf(messages('news', 3, batch))?.id, ['0', 'items', '*', 'id']);
-    // Not of one, and not of what else stands in the list.
-    assert.deepEqual(pathsOf(messages('news', 3, (index) => [[{ id: TOKENS[index] }]]))?.id, ['0', '0', 'id']);
-    const published = new Set(TOKENS);
-    assert.deepEqual(
-      pathsOf(
-        messages('news', 3, (index) => [['said', TOKENS[index]]]),
-        published,
-      )?.id,
-      ['0', '1'],
-    );
   });
 
   it('that was published counts alone, wherever the server puts it', () => {
@@ -81,24 +57,33 @@ describe('an id', () => {
     const found = pathsOf(heard, new Set(['mine-1', 'mine-2']));
     assert.deepEqual([found?.event, found?.id], ['said', ['0', '1', 'body', 'ref']]);
     assert.equal(pathsOf(heard, new Set(['another'])), undefined);
+    const list = messages('news', 3, (index) => [['said', token(index)]]);
+    assert.deepEqual(pathsOf(list, new Set(TOKENS))?.id, ['0', '1']);
   });
 });
 
 describe('a time', () => {
-  const timeAs = (write: (ms: number) => unknown) =>
-    pathsOf(messages('said', 3, (index, ms) => [{ id: index, born: 946_684_800_000, when: write(ms) }]));
+  /** The server's writing of it, and whether it is used, or why not. */
+  const CASES: [what: string, write: (ms: number) => unknown, unusable?: RegExp][] = [
+    ['in milliseconds', (ms) => ms],
+    ['in seconds', (ms) => ms / 1000 + 1e-5],
+    ['in microseconds', (ms) => ms * 1000],
+    ['as text', (ms) => new Date(ms).toISOString()],
+    ['too coarse', (ms) => Math.floor(ms / 1000), /whole seconds/],
+    ['days off', (ms) => ms - 3 * 86_400_000, /3\.0 days/],
+  ];
+  for (const [what, write, unusable] of CASES) {
+    it(`${what} is ${unusable ? 'named, and not used' : 'found'}`, () => {
+      const born = 946_684_800_000;
+      const found = pathsOf(messages('said', 3, (id, ms) => [{ id, born, when: write(ms) }]));
+      const { path, reason = '' } = found?.unusableTime ?? {};
+      assert.deepEqual(unusable ? path : found?.sentAt, ['0', 'when']);
+      assert.deepEqual(unusable ? found?.sentAt : path, undefined);
+      assert.match(reason, unusable ?? /^$/);
+    });
+  }
 
-  it('is one that agrees with the clock here, in any unit', () => {
-    for (const write of [(ms: number) => ms, (ms: number) => ms / 1000 + 1e-5, (ms: number) => ms * 1000]) {
-      assert.deepEqual(timeAs(write)?.sentAt, ['0', 'when']);
-    }
-    assert.deepEqual(timeAs((ms) => new Date(ms).toISOString())?.sentAt, ['0', 'when']);
-  });
-
-  it('that is too coarse or days off is named, and not used', () => {
-    const coarse = timeAs((ms) => Math.floor(ms / 1000));
-    assert.deepEqual([coarse?.sentAt, coarse?.unusableTime?.path], [undefined, ['0', 'when']]);
-    assert.match(coarse?.unusableTime?.reason ?? '', /whole seconds/);
-    assert.match(timeAs((ms) => ms - 3 * 86_400_000)?.unusableTime?.reason ?? '', /3\.0 days before/);
+  it('can be the id as well', () => {
+    assert.deepEqual(pathsOf(messages('price', 3, (_, at) => [{ at }]))?.sentAt, ['0', 'at']);
   });
 });

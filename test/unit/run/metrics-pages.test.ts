@@ -1,88 +1,96 @@
 /** What a standstill shows of a server's pages of metrics: those that stand still, are twice, or do not answer. */
-import { describe, it, type TestContext } from 'node:test';
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { StillFigures } from '../../../plugin/run/checkpoints/still-figures.ts';
+import type { PrometheusFigure } from '../../../plugin/samplers/prometheus/figures.ts';
 import type { PrometheusReading } from '../../../plugin/samplers/prometheus/page.ts';
-import { assertWarned, ConductedRun } from '../../helpers/conducted-run.ts';
+import { afterTheBaseline, type Change, fromTheStart, testWarnings } from '../../helpers/conducted-run.ts';
+
+/** Of w0, w1, …; undefined: it does not answer. */
+type Pages = () => (PrometheusReading['figures'] | undefined)[];
+
+const showing =
+  (pages: Pages, alternates = false): Change =>
+  ({ context }) => {
+    const readEach = async () =>
+      pages().map((figures, index) => {
+        const url = `http://w${index}/metrics`;
+        return figures
+          ? { url, reading: { figures, identity: '' }, failure: undefined, alternates }
+          : { url, reading: undefined, failure: `no metrics from ${url}: HTTP 503`, alternates };
+      });
+    context.metrics.worker = { readEach };
+  };
+
+let count = 0;
+/** Another number each time. */
+const next = () => ++count;
+const [W0, W1] = ['http://w0/metrics', 'http://w1/metrics'];
 
 describe('metrics of a server', () => {
-  /** @param read figures of each target, or undefined where it does not answer */
-  function withMetrics(
-    t: TestContext,
-    read: () => (PrometheusReading['figures'] | undefined)[],
-    { alternates = () => false as boolean, layer = 'worker' } = {},
-  ): ConductedRun {
-    const conducted = new ConductedRun(t);
-    conducted.run.context.metrics[layer] = {
-      readEach: async () =>
-        read().map((figures, index) => {
-          const url = `http://w${index}/metrics`;
-          if (figures === undefined) {
-            return { url, reading: undefined, failure: `no metrics from ${url}: HTTP 503`, alternates: false };
-          }
-          return { url, reading: { figures, identity: '' }, failure: undefined, alternates: alternates() };
-        }),
-    };
-    return conducted;
-  }
-  let count = 0;
-  /** Another number each time. */
-  const next = () => ++count;
+  const moving = (cpuSeconds = next()) => ({ rssBytes: 5, cpuSeconds });
+  const sameProcess = () => ({ rssBytes: 5e6 + Math.floor(count / 9), cpuSeconds: next() });
+  let reads = 0;
+  const alikeOnce = (index: number) => {
+    reads++;
+    return { rssBytes: 5e6 + (reads > 6 ? index * 4096 : 0), cpuSeconds: reads / 10 };
+  };
 
-  it('that stand still while connections come are stale', async (t) => {
-    const conducted = withMetrics(t, () => [{ rssBytes: 5 }]);
-    await conducted.whole();
-    assertWarned(conducted, 'STATISTICS_STALE', 'at 10', 'http://w0/metrics', 'at 0');
-  });
+  testWarnings(fromTheStart, [
+    ['stand still while connections come', showing(() => [{ rssBytes: 5 }]), 'STATISTICS_STALE', 'at 10', W0, 'at 0'],
+    ['stand still of one worker of two, which has no new ones', showing(() => [moving(), { rssBytes: 5 }])],
+    ['so does its CPU time', showing(() => [moving(), moving(7)]), 'STATISTICS_STALE', 'at 10', W1, 'at 0'],
+    ['are one page twice', showing(() => [sameProcess(), sameProcess()]), 'WORKER_URLS_WRONG', W0, W1],
+    ['are alike once, or in their CPU time', showing(() => [alikeOnce(0), alikeOnce(1)])],
+  ]);
 
-  it('of one of several workers can stand still: it can be without new connections', async (t) => {
-    const conducted = withMetrics(t, () => [{ rssBytes: 5, cpuSeconds: next() }, { rssBytes: 5 }]);
-    await conducted.whole();
-    assertWarned(conducted);
-  });
+  const page = () => ({ rssBytes: next() });
+  testWarnings(afterTheBaseline, [
+    ['are those of processes that answer in turn', showing(() => [page()], true), 'WORKER_URLS_WRONG', 'at 10', W0],
+    ['are gone, which is said once', showing(() => [page(), undefined]), 'READINGS_MISSING', 'at 10', W1, 503],
+  ]);
+});
 
-  it('of one of several workers are stale if its CPU time stands still, too', async (t) => {
-    const conducted = withMetrics(t, () => [
-      { rssBytes: 5, cpuSeconds: next() },
-      { rssBytes: 5, cpuSeconds: 7 },
-    ]);
-    await conducted.whole();
-    assertWarned(conducted, 'STATISTICS_STALE', 'at 10', 'http://w1/metrics', 'at 0');
-  });
+let reads = 0;
+/** With memory that moves each time. */
+const page = (figures: Partial<Record<PrometheusFigure, number>>, url = 'http://w0/metrics') => ({
+  url,
+  reading: { identity: '', figures: { rssBytes: ++reads, ...figures } },
+  failure: undefined,
+  alternates: false,
+});
 
-  it('of one process by two names are one page too many', async (t) => {
-    const page = () => ({ rssBytes: 5e6 + Math.floor(count / 9), cpuSeconds: next() });
-    const conducted = withMetrics(t, () => [page(), page()]);
-    await conducted.whole();
-    assertWarned(conducted, 'WORKER_URLS_WRONG', 'http://w0/metrics', 'http://w1/metrics');
-  });
+const urlsOf = (found: ReturnType<StillFigures['look']>) => found?.targets.map(({ url }) => url);
 
-  it('of two processes that are alike once, or have used as much CPU time, are not', async (t) => {
-    let reads = 0;
-    const page = (index: number) => {
-      reads++;
-      return { rssBytes: 5e6 + (reads > 6 ? index * 4096 : 0), cpuSeconds: reads / 10 };
-    };
-    const conducted = withMetrics(t, () => [page(0), page(1)]);
-    await conducted.whole();
-    assertWarned(conducted);
-  });
+const WATCHED = [
+  { figure: 'cpuSeconds', what: 'CPU time', least: 100 },
+  { figure: 'heapUsedBytes', what: 'V8 heap', least: 400 },
+] as const;
 
-  it('of processes that answer in turn are of nobody', async (t) => {
-    let connected = false;
-    const conducted = withMetrics(t, () => [{ rssBytes: next() }], { alternates: () => connected });
-    await conducted.prepare();
-    connected = true;
-    await conducted.arriveAll();
-    await conducted.finale();
-    assertWarned(conducted, 'WORKER_URLS_WRONG', 'at 10', 'http://w0/metrics');
+for (const { figure, what, least } of WATCHED) {
+  test(`the ${what} that stands still while ${least} connections come, or go, has stopped`, () => {
+    const still = new StillFigures();
+    const at = (value: number, connections: number) => still.look([page({ [figure]: value })], connections);
+    assert.equal(at(7, 0), undefined);
+    assert.equal(at(7, least - 1), undefined, 'a small server can have used less than a step');
+    const found = at(7, least);
+    assert.deepEqual([found?.what, found?.connections, urlsOf(found)], [what, 0, ['http://w0/metrics']]);
+    assert.equal(at(8, least + 50), undefined);
+    assert.equal(at(8, least + 50), undefined);
+    assert.equal(at(8, 50)?.connections, least + 50);
   });
+}
 
-  it('that do not answer are named once', async (t) => {
-    let isGone = false;
-    const conducted = withMetrics(t, () => [{ rssBytes: next() }, isGone ? undefined : { rssBytes: next() }]);
-    await conducted.prepare();
-    isGone = true;
-    await conducted.arriveAll();
-    await conducted.finale();
-    assertWarned(conducted, 'READINGS_MISSING', 'at 10', 'http://w1/metrics', 503);
-  });
+test('of several pages, each has its share of the connections', () => {
+  const still = new StillFigures();
+  const pages = (last: number) => [page({ cpuSeconds: 7 }), page({ cpuSeconds: last }, 'http://w1/metrics')];
+  still.look(pages(1), 0);
+  assert.equal(still.look(pages(2), 199), undefined);
+  assert.deepEqual(urlsOf(still.look(pages(3), 200)), ['http://w0/metrics']);
+});
+
+test('without such a figure there is nothing to say', () => {
+  const still = new StillFigures();
+  still.look([page({})], 0);
+  assert.equal(still.look([page({})], 1000), undefined);
 });

@@ -1,7 +1,11 @@
+/** Memory over time: waves, churn, and runs of days. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { overTimeFigures } from '../../../plugin/result/memory/over-time.ts';
+import type { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts';
 import { Conductor } from '../../../plugin/run/conductor.ts';
+import { measureChurn, newOverTime } from '../../../plugin/run/memory/over-time.ts';
+import { Sampler } from '../../../plugin/samplers/index.ts';
 import { assertEach, columns } from '../../helpers/columns.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
@@ -10,23 +14,24 @@ const RAMP = { duration: 2, arrivalRate: 50 };
 const WAVE = [RAMP, { pause: 20 }];
 const COMES_AND_GOES = { scenarios: [{ engine: 'socketio-capacity', flow: [{ think: 5 }] }] };
 
-/** @param leakBytes that each connection leaves behind; another 3 MB come with the first wave, and stay */
-function conducted(t: TestContext, overTime: object, phases: object[], leakBytes = 20_000) {
+/** Prepared; each connection leaves `leakBytes` behind, and another 3 MB come with the first wave, and stay. */
+async function conducted(t: TestContext, overTime: object, phases: object[], leakBytes = 20_000) {
   const time = new VirtualTime(t);
   const run = new FakeRun({ warmUp: 0, singleRoundTrips: 0, overTime }, { phases }, COMES_AND_GOES);
+  const { sampler, control, config } = run.context;
   let garbage = 0;
-  run.context.sampler.reading = async () => ({
-    workerHeapUsed:
-      20e6 + run.status.connected * 8000 + run.left * leakBytes + (run.status.started > 0 ? 3e6 : 0) + garbage,
-  });
-  run.context.control.gc = async () => {
+  sampler.reading = async () => {
+    const cost = run.status.connected * 8000 + run.left * leakBytes + (run.status.started > 0 ? 3e6 : 0);
+    return { workerHeapUsed: 20e6 + cost + garbage };
+  };
+  control.gc = async () => {
     run.asked.push('gc');
     run.collect();
     garbage = 0;
   };
   const conductor = new Conductor(run.context);
-  const phase = async (index: number, arrive: () => void) => {
-    const { pause, duration = 0 } = run.context.config.phases[index] ?? {};
+  const phase = async (index: number, arrive = () => {}) => {
+    const { pause, duration = 0 } = config.phases[index] ?? {};
     const began = time.nowMs;
     const handled = conductor.phaseStarted(index);
     arrive();
@@ -37,15 +42,15 @@ function conducted(t: TestContext, overTime: object, phases: object[], leakBytes
     garbage += connections * 10_000;
     await phase(2 * index, () => run.arrive(connections));
     setTimeout(() => run.leave(connections), 5000);
-    await phase(2 * index + 1, () => {});
+    await phase(2 * index + 1);
   };
+  await time.until(conductor.prepare());
   return { time, run, conductor, phase, wave };
 }
 
 describe('waves', () => {
   it('are read at their peak, and when all have left; the line begins after the first', async (t) => {
-    const { time, run, conductor, wave } = conducted(t, {}, [...WAVE, ...WAVE, ...WAVE, ...WAVE]);
-    await time.until(conductor.prepare());
+    const { time, run, conductor, wave } = await conducted(t, {}, [...WAVE, ...WAVE, ...WAVE, ...WAVE]);
     for (let index = 0; index < 4; index++) await wave(index, 100);
     await time.until(conductor.finale());
     assert.deepEqual(run.codes, []);
@@ -67,45 +72,42 @@ describe('waves', () => {
   });
 
   it('are read with their garbage if nobody is to collect it', async (t) => {
-    const { time, run, conductor, wave } = conducted(t, { collect: false }, [...WAVE, ...WAVE], 0);
-    await time.until(conductor.prepare());
-    const { length } = run.asked;
-    await wave(0, 100);
-    await wave(1, 100);
-    assert.ok(!run.asked.slice(length).includes('gc'));
+    const { run, wave } = await conducted(t, { collect: false }, [...WAVE, ...WAVE], 0);
+    const before = run.asked.length;
+    for (const index of [0, 1]) await wave(index, 100);
+    assert.ok(!run.asked.slice(before).includes('gc'));
     const found = overTimeFigures(run.measurements);
     assert.equal(found?.collected, false);
     assertEach(found?.readings, ({ bytes }) => bytes.workerHeapUsed, [24e6, 25e6]);
   });
 
-  it('that do not leave before the next one have no reading, and a warning', async (t) => {
-    const { time, run, conductor, phase } = conducted(t, {}, WAVE);
-    await time.until(conductor.prepare());
-    await phase(0, () => run.arrive(100));
-    await phase(1, () => {});
-    assert.deepEqual(run.codes, ['PLATEAU_MOVED']);
-    assert.deepEqual(overTimeFigures(run.measurements)?.readings, []);
-  });
-
-  it('that come while memory is read spoil the reading', async (t) => {
-    const { time, run, conductor, phase } = conducted(t, {}, WAVE);
-    await time.until(conductor.prepare());
-    await phase(0, () => run.arrive(100));
-    setTimeout(() => run.leave(100), 5000);
-    setTimeout(() => run.arrive(1), 5500);
-    await phase(1, () => {});
-    assert.ok(run.codes.includes('PLATEAU_MOVED'), run.codes.join());
-    assert.deepEqual(overTimeFigures(run.measurements)?.readings, []);
-  });
+  for (const [what, leave] of [
+    ['do not leave before the next one', () => {}],
+    [
+      'come while memory is read',
+      (run: FakeRun) => {
+        setTimeout(() => run.leave(100), 5000);
+        setTimeout(() => run.arrive(1), 5500);
+      },
+    ],
+  ] as const) {
+    it(`that ${what} have no reading, and a warning`, async (t) => {
+      const { run, phase } = await conducted(t, {}, WAVE);
+      await phase(0, () => run.arrive(100));
+      leave(run);
+      await phase(1);
+      assert.ok(run.codes.includes('PLATEAU_MOVED'), run.codes.join());
+      assert.deepEqual(overTimeFigures(run.measurements)?.readings, []);
+    });
+  }
 });
 
 describe('churn', () => {
   it('is read at its interval, and its line begins when the first generation has left', async (t) => {
-    const { time, run, conductor, phase } = conducted(t, { every: 10 }, [{ duration: 120, arrivalRate: 10 }]);
-    await time.until(conductor.prepare());
+    const { run, phase } = await conducted(t, { every: 10 }, [{ duration: 120, arrivalRate: 10 }]);
     setInterval(() => run.arrive(10), 1000);
     setTimeout(() => setInterval(() => run.leave(10), 1000), 25_000);
-    await phase(0, () => {});
+    await phase(0);
     const found = overTimeFigures(run.measurements);
     assert.equal(found?.kind, 'churn');
     assert.equal(found?.readings.length, 11);
@@ -116,4 +118,42 @@ describe('churn', () => {
     assert.equal(drift?.bytesPerWave, null);
     assert.deepEqual(run.measurements.cpu.ramps, [], 'no CPU per connect while others leave');
   });
+});
+
+it('a run of days has few readings and a short record, and its leak is still found', async (t) => {
+  const time = new VirtualTime(t, 1000);
+  const run = new FakeRun();
+  let lines = 0;
+  run.context.record.append = () => void lines++;
+  run.arrive(500);
+  run.context.sampler.reading = async () => {
+    // Ten have come and ten have left for each second.
+    run.left = Math.round(time.nowMs / 100);
+    return { workerHeapUsed: 20e6 + run.left * 100 };
+  };
+  const everySeconds = 20;
+  const seconds = 12 * 3600;
+  const measured = newOverTime({ collect: false, every: everySeconds }, true);
+  const checkpoints = { checkDeployment: async () => {} } as unknown as Checkpoints;
+  await time.until(measureChurn(run.context, checkpoints, measured, { seconds, everySeconds }, () => {}));
+  const found = overTimeFigures({ overTime: measured, uncollected: [] });
+  assert.equal(measured.readings.added, seconds / everySeconds - 1);
+  assert.ok(lines < 1300, `${lines} lines of ${measured.readings.added} readings`);
+  const { workerHeapUsed: drift } = found?.drift ?? {};
+  assert.ok(Math.abs((drift?.bytesPerConnection ?? 0) - 100) < 1 && drift?.leaks, JSON.stringify(drift));
+  assert.ok(run.measurements.generator.length < 5, 'the worst of each loop');
+});
+
+it('a run of days has a short time series', async (t) => {
+  const time = new VirtualTime(t, 1000);
+  const sampler = new Sampler({ pids: () => ({}), connections: () => Math.round(time.nowMs), layers: [] });
+  sampler.start();
+  await time.pass(12 * 3600 * 1000);
+  await time.until(sampler.close());
+  const { samples } = sampler;
+  assert.ok(samples.length < 3600, `${samples.length} rows`);
+  const { taken, missed } = sampler.health();
+  assert.equal(taken + missed, 12 * 3600 + 1);
+  assert.ok(missed < 10, `${missed} missed`);
+  assert.equal(samples.at(-1)?.t, 12 * 3600);
 });

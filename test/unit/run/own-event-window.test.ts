@@ -1,70 +1,48 @@
-/** The parts in which CPU is read while a server of somebody else's broadcasts. */
+/** What a run keeps while a server of somebody else's broadcasts: the parts in which CPU is read, and rows of broadcasts. */
 import assert from 'node:assert/strict';
-import { it, type TestContext } from 'node:test';
+import { it, type TestContext, test } from 'node:test';
+import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
+import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import type { RunContext } from '../../../plugin/run/context.ts';
+import { newOwnEvent } from '../../../plugin/run/measurements/own-event.ts';
+import { Rows } from '../../../plugin/run/own-event/rows.ts';
 import { measureOwnEvent } from '../../../plugin/run/own-event/window.ts';
 import type { Delivery } from '../../../plugin/script/settings.ts';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import { assertEach } from '../../helpers/columns.ts';
+import { assertEach, columns } from '../../helpers/columns.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
+import { frozenBroadcast, hookConfig, measurements } from '../../helpers/measurements.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
+/** What the server or the publishers do from the beginning of the window on. */
+type Happens = (run: FakeRun, time: VirtualTime) => RunContext['publishers'];
+
 /** Ten members. @returns units and seconds of each part */
-async function partsOf(
-  t: TestContext,
-  publishers: (run: FakeRun, time: VirtualTime) => RunContext['publishers'],
-  delivery: object,
-  drain = { quiet: 1, deadline: 2 },
-): Promise<[number, number][]> {
+async function partsOf(t: TestContext, happens: Happens, delivery: object, drain = { quiet: 1, deadline: 2 }) {
   const time = new VirtualTime(t);
   const run = new FakeRun({ drain });
   run.arrive(10);
-  const context = { ...run.context, publishers: publishers(run, time) };
+  const context = { ...run.context, publishers: happens(run, time) };
   const options = { event: 'tick', id: ['id'], ...delivery } as unknown as Delivery;
   await time.until(measureOwnEvent(context, options, () => {}));
   return run.measurements.cpu.broadcasts.map(({ units, seconds }) => [units, Math.round(seconds)]);
 }
 
 it('begin with a broadcast of the publishers', async (t) => {
-  const publishers = (run: FakeRun) => ({
-    connected: 1,
-    givesIds: true,
-    prefix: 'run-',
-    publish: async (onSent: (sent: never) => void) => {
+  const publishing: Happens = ({ status }) => ({
+    ...{ connected: 1, givesIds: true, prefix: 'run-' },
+    publish: async (onSent) => {
       for (let seq = 1; seq <= 5; seq++) {
         await new Promise((resolve) => setTimeout(resolve, 2000));
-        onSent({
-          seq,
-          id: `${seq}`,
-          room: '',
-          countedAs: `${seq}`,
-          emittedAtUs: 1,
-          intendedAtUs: 1,
-          sentAt: 1,
-        } as never);
-        setTimeout(() => (run.status.received += 10), 500);
+        const times = { emittedAtUs: 1, intendedAtUs: 1, sentAt: 1 };
+        onSent({ seq, id: `${seq}`, room: '', countedAs: `${seq}`, ...times });
+        setTimeout(() => (status.received += 10), 500);
       }
     },
   });
-  const parts = await partsOf(t, publishers, { publish: { count: 5 }, seconds: 10 });
+  const parts = await partsOf(t, publishing, { publish: { count: 5 }, seconds: 10 });
   // The first one has the wait before it, the last one the drain.
-  assert.deepEqual(parts, [
-    [10, 4],
-    [10, 2],
-    [10, 2],
-    [10, 2],
-    [10, 2],
-  ]);
-});
-
-it('are as long as each other where the server broadcasts by itself', async (t) => {
-  const ticking = (run: FakeRun) => {
-    setInterval(() => (run.status.received += 10), 1000);
-    return undefined;
-  };
-  const parts = await partsOf(t, ticking, { seconds: 20 });
-  assert.deepEqual(parts.slice(0, 9), Array(9).fill([20, 2]));
-  assert.equal(parts.length, 10);
+  assertEach(parts, (part) => part, [[10, 4], ...Array(4).fill([10, 2])]);
 });
 
 /** Of one broadcast, that the server sent by itself: when its last copy comes, after all broadcasts, and how long the drain is. */
@@ -75,9 +53,9 @@ const DRAINS: [what: string, lastCopyMs: number, drainSeconds: number][] = [
 ];
 for (const [what, lastCopyMs, drainSeconds] of DRAINS) {
   it(`the last one has the drain: ${what}`, async (t) => {
-    const broadcasting = (run: FakeRun, time: VirtualTime) => {
+    const broadcasting: Happens = ({ context }, time) => {
       const firstAtUs = monotonicUs() + 1;
-      run.context.link.sight = async () => {
+      context.link.sight = async () => {
         const reached = time.nowMs < 10_000 + lastCopyMs ? 9 : 10;
         const seen = { id: 'a', firstAtUs, sentAt: undefined, bytes: 5, reached, counted: true };
         return [{ ids: [seen], filled: 0, example: undefined }] as never;
@@ -88,3 +66,46 @@ for (const [what, lastCopyMs, drainSeconds] of DRAINS) {
     assertEach(parts, ([, seconds]) => seconds, [...Array(9).fill(1), 1 + drainSeconds]);
   });
 }
+
+/** Broadcast n reaches two connections of one process after n and n + 1 ms, and none of the other process's one. */
+function pages(seq: number) {
+  const lost = { process: 1, expected: 1, received: 0, lostConnected: 1, firstUs: 0, lastUs: 0 };
+  return [frozenBroadcast(seq, [seq * 1000, seq * 1000 + 1000]), frozenBroadcast(seq, [], lost)];
+}
+
+test('a row stands for as many broadcasts as it must, and no sum changes', () => {
+  const rows = new Rows(4);
+  const count = 19;
+  for (let seq = 1; seq <= count; seq++) {
+    rows.add([{ seq, room: '', sentAtUs: seq * 10, intendedAtUs: seq * 10 - 5 }], pages(seq));
+  }
+  const measured = measurements({
+    ownEvent: { ...newOwnEvent('said', '$.0', 'run', true), each: rows.each },
+    sent: rows.sent,
+    frozen: rows.frozen,
+  });
+  const delivery = deliveryFigures(measured, batchRows(measured), hookConfig());
+  assert.deepEqual(columns(delivery.batches, 'seq', 'broadcasts', 'expected', 'received'), {
+    seq: [1, 9, 17],
+    broadcasts: [8, 8, 3],
+    expected: [24, 24, 9],
+    received: [16, 16, 6],
+  });
+  const [first] = delivery.batches;
+  assert.deepEqual([first?.firstMs, Math.round(first?.lastMs ?? 0), first?.sendDelayMs], [1, 9, 0.005]);
+  assert.deepEqual([delivery.broadcasts, delivery.received, delivery.lostConnected], [count, count * 2, count]);
+  const { oneWayMs, completionMs, sendDelayMs } = latencyFigures(measured);
+  assert.deepEqual([oneWayMs?.count, completionMs?.count, sendDelayMs?.count], [count * 2, count, count]);
+  assert.equal(Math.round(completionMs?.p50 ?? 0), 11, 'of each broadcast, not of each row');
+});
+
+test('a broadcast without a time has receipts and no latency; one that no process reports has neither', () => {
+  const rows = new Rows();
+  const orders = [1, 2].map((seq) => ({ seq, room: '', sentAtUs: 0, intendedAtUs: 0 }));
+  rows.add(orders, [frozenBroadcast(1, [], { untimed: true, expected: 2, received: 2, firstUs: 0, lastUs: 0 })]);
+  const measured = measurements({ sent: rows.sent, frozen: rows.frozen });
+  const [untimed, unreported] = batchRows(measured);
+  assert.deepEqual([untimed?.received, untimed?.firstMs, untimed?.p50Ms], [2, null, null]);
+  assert.deepEqual([unreported?.expected, unreported?.lastMs], [0, null]);
+  assert.equal(rows.each.completionUs.totalCount, 0);
+});

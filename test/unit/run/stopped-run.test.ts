@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Stage } from '../../../plugin/run/stage.ts';
-import { columns } from '../../helpers/columns.ts';
-import { ConductedRun, PAUSE, RAMP } from '../../helpers/conducted-run.ts';
+import { column, columns } from '../../helpers/columns.ts';
+import { ConductedRun, fromTheStart, PAUSE, prepared, RAMP } from '../../helpers/conducted-run.ts';
 import type { FakeRun } from '../../helpers/fake-run.ts';
 import { assertNames } from '../../helpers/verdict.ts';
 
@@ -53,86 +53,77 @@ it('takes no plateau of those that have arrived until then', async (t) => {
 });
 
 it('keeps the ledger of the broadcasts until then, also where no worker answers any longer', async (t) => {
-  const conducted = new ConductedRun(t, LONG, [RAMP, PAUSE]);
-  const { run, conductor } = conducted;
-  const { control } = run.context;
-  conductor.onStage = () => {
-    if (conductor.stage !== 'broadcasts') return;
-    setTimeout(() => {
-      control.clock = () => Promise.reject(new Error('connection lost'));
-      control.gc = () => Promise.reject(new Error('connection lost'));
-      run.stop.abort();
-    }, 2500);
-  };
-  await conducted.whole();
-  assert.deepEqual(columns(run.measurements.frozen, 'seq', 'received'), { seq: [1, 2, 3], received: [10, 10, 10] });
+  const { run } = await fromTheStart(t, LONG, ({ context: { control }, stop }, { conductor }) => {
+    const lost = () => Promise.reject(new Error('connection lost'));
+    conductor.onStage = () => {
+      if (conductor.stage !== 'broadcasts') return;
+      setTimeout(() => {
+        Object.assign(control, { clock: lost, gc: lost });
+        stop.abort();
+      }, 2500);
+    };
+  });
+  assert.deepEqual(columns(run.measurements.frozen, 'seq', 'received'), { seq: [1, 2, 3], received: [20, 20, 20] });
   assert.equal(run.measurements.sent.length, 3);
 });
 
 it('during the warm-up does not even begin the series', async (t) => {
-  const conducted = new ConductedRun(t, { warmUp: 10 });
-  const { run } = conducted;
-  run.context.link.warmUp = async () => {
-    run.stop.abort();
-    throw new Error('closed');
-  };
-  await conducted.prepare();
-  assert.deepEqual([conducted.stages, run.codes, run.measurements.plateaus], [[], [], []]);
+  const { run, stages } = await prepared(t, { warmUp: 10 }, ({ context, stop }) => {
+    context.link.warmUp = async () => {
+      stop.abort();
+      throw new Error('closed');
+    };
+  });
+  assert.deepEqual([stages, run.codes, run.measurements.plateaus], [[], [], []]);
   assert.ok(!run.asked.includes('sampler starts'));
 });
 
+const noRedis = { read: async () => undefined, traffic: async () => undefined, lastFailure: 'ECONNREFUSED' };
+
+it('after the broadcasts does not take the silence of Redis for its loss', async (t) => {
+  const { run } = await fromTheStart(t, {}, ({ context, stop }) => {
+    context.redis = noRedis;
+    context.link.freeze = async () => {
+      stop.abort();
+      return [];
+    };
+  });
+  assert.deepEqual([run.codes, run.measurements.afterBroadcasts], [[], undefined]);
+});
+
 describe('asked what has ended it', () => {
-  const away = ({ context }: FakeRun) => {
-    const { control } = context;
-    control.statsOfUp = async () => [undefined, ...(await control.stats()).slice(1)];
-    context.redis = { read: async () => undefined, traffic: async () => undefined, lastFailure: 'ECONNREFUSED' };
-  };
-  const stopped = async (t: TestContext, change: (run: FakeRun) => void): Promise<ConductedRun> => {
-    const conducted = new ConductedRun(t);
-    await conducted.prepare();
-    change(conducted.run);
-    await conducted.time.until(conducted.conductor.stopped());
-    return conducted;
+  /** @param w0 what it says of itself when it is asked for the nth time, if it answers */
+  const stopped = async (t: TestContext, w0: (asked: number) => object | undefined, changes = {}) => {
+    let asked = 0;
+    const { conductor, run, time } = await prepared(t, {}, ({ context: { control }, measurements }) => {
+      control.statsOfUp = async () => {
+        const [first, ...others] = await control.stats();
+        const answer = w0(asked++);
+        return [first && answer && { ...first, ...answer }, ...others];
+      };
+      Object.assign(measurements, changes);
+    });
+    run.context.redis = noRedis;
+    await time.until(conductor.stopped());
+    return run;
   };
 
   it('names a worker and Redis that are gone together', async (t) => {
-    const { run } = await stopped(t, away);
-    assert.deepEqual(run.codes, ['DEPLOYMENT_CHANGED', 'DEPLOYMENT_CHANGED']);
-    const said = run.measurements.warnings.map(({ message }) => message).join('; ');
+    const { codes, measurements } = await stopped(t, () => undefined);
+    assert.deepEqual(codes, ['DEPLOYMENT_CHANGED', 'DEPLOYMENT_CHANGED']);
+    const said = column(measurements.warnings, 'message')?.join('; ');
     assertNames(said, ['w0', 'ECONNREFUSED']);
-    assert.doesNotMatch(said, /w1/);
+    assert.doesNotMatch(said ?? '', /w1/);
   });
 
   it('names nobody who was stopped by the user, perhaps with the run', async (t) => {
-    const { run } = await stopped(t, (run) => {
-      away(run);
-      run.measurements.stoppedByUser = true;
-    });
-    assert.deepEqual(run.codes, []);
+    const { codes } = await stopped(t, () => undefined, { stoppedByUser: true });
+    assert.deepEqual(codes, []);
   });
 
   it('waits for a worker that is restarted, to tell it from the one before', async (t) => {
-    const { run } = await stopped(t, ({ context: { control } }) => {
-      let asked = 0;
-      control.statsOfUp = async () => {
-        const [first, ...others] = await control.stats();
-        return [asked++ < 5 || !first ? undefined : { ...first, instance: 'another' }, ...others];
-      };
-    });
-    assert.deepEqual(run.codes, []);
-    assert.deepEqual(run.measurements.workersAtEnd.map(({ instance }) => instance)[0], 'another');
+    const { codes, measurements } = await stopped(t, (asked) => (asked < 5 ? undefined : { instance: 'another' }));
+    assert.deepEqual(codes, ['DEPLOYMENT_CHANGED'], 'of Redis');
+    assert.equal(measurements.workersAtEnd[0]?.instance, 'another');
   });
-});
-
-it('after the broadcasts does not take the silence of Redis for its loss', async (t) => {
-  const conducted = new ConductedRun(t);
-  const { run } = conducted;
-  run.context.redis = { read: async () => undefined, traffic: async () => undefined, lastFailure: 'closed' };
-  run.context.link.freeze = async () => {
-    run.stop.abort();
-    return [];
-  };
-  await conducted.whole();
-  assert.deepEqual(run.codes, []);
-  assert.equal(run.measurements.afterBroadcasts, undefined);
 });

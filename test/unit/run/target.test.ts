@@ -1,59 +1,54 @@
-/** Whose processes are read: a number alone does not say on which machine, or in which container, it is one. */
+/** What a run asks of its target before any load: whose processes they are, which workers, what they take. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { Server } from 'socket.io';
+import { requireAllWorkers } from '../../../plugin/run/target/all-workers.ts';
+import { requireFittingPayload } from '../../../plugin/run/target/payload-limit.ts';
 import { openTarget } from '../../../plugin/run/target/target.ts';
+import type { Settings } from '../../../plugin/script/settings.ts';
 import type { WorkerStats } from '../../../protocol/events.ts';
 import { thisHost } from '../../../protocol/machine/host.ts';
+import { workerStats } from '../../helpers/fake-run.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
+import { assertNames } from '../../helpers/verdict.ts';
+import { VirtualTime } from '../../helpers/virtual-time.ts';
 
 const here = thisHost();
 const worker = (pid: number, host = here) => ({ pid, host }) as WorkerStats;
 
-async function pidsOf(workers: WorkerStats[]): Promise<number[] | undefined> {
-  // As through a tunnel: the address says nothing of the machine behind it.
-  const urls = workers.map((_, index) => `http://127.0.0.1:${4000 + index}`);
-  const config = hookConfig({ control: { urls, token: 'token-of-the-tests' } });
-  const target = await openTarget(config, 10, () => {}, new AbortController().signal);
-  return (await target.pids(workers)).worker;
+const open = (config: Settings, log: (text: string) => void = () => {}) =>
+  openTarget(config, 10, log, new AbortController().signal);
+const controlled = (urls: string[]) => hookConfig({ control: { urls, token: 'token-of-the-tests' } });
+
+for (const [what, workers, pids] of [
+  ['of this machine are read', [worker(7), worker(8)], [7, 8]],
+  ['are read all or none, as one is elsewhere', [worker(7), worker(8, { ...here, kernel: 'another' })], []],
+  ['in a container have numbers that mean others here', [worker(1, { ...here, pidNamespace: 'pid:[1]' })], []],
+] as const) {
+  test(`workers ${what}`, async () => {
+    // As through a tunnel: the address says nothing of the machine behind it.
+    const target = await open(controlled(workers.map((_, index) => `http://127.0.0.1:${4000 + index}`)));
+    assert.deepEqual((await target.pids([...workers])).worker, pids);
+  });
 }
 
-test('workers of this machine are read', async () => {
-  assert.deepEqual(await pidsOf([worker(7), worker(8)]), [7, 8]);
-});
-
-test('of workers elsewhere none is, and not only those that are here', async () => {
-  assert.deepEqual(await pidsOf([worker(7), worker(8, { ...here, kernel: 'another' })]), []);
-});
-
-test('a worker in a container has a number that means another process here', async () => {
-  assert.deepEqual(await pidsOf([worker(1, { ...here, pidNamespace: 'pid:[1]' })]), []);
-});
-
 test('a token that crosses the network unencrypted is reported, once for all its workers', async () => {
-  const warnings = async (urls: string[]) => {
+  const warnings = async (...urls: string[]) => {
     const logged: string[] = [];
-    const config = hookConfig({ control: { urls, token: 'token-of-the-tests' } });
-    await openTarget(config, 10, (text) => logged.push(text), new AbortController().signal);
+    await open(controlled(urls), (text) => logged.push(text));
     return logged;
   };
-  const [warning, ...others] = await warnings(['http://10.0.0.11:3200', 'https://10.0.0.12:3200', 'ws://b.example']);
-  assert.match(warning ?? '', /^Warning: the control token .* unencrypted, to 10\.0\.0\.11:3200, b\.example\./);
-  assert.match(warning ?? '', /https:\/\//);
-  assert.doesNotMatch(warning ?? '', /token-of-the-tests/);
+  const [warning = '', ...others] = await warnings('http://10.0.0.11:3200', 'https://10.0.0.12:3200', 'ws://b.example');
   assert.deepEqual(others, []);
-  const safe = [
-    'https://10.0.0.11:3200',
-    'http://127.0.0.1:3200',
-    'http://localhost:1',
-    'http://[::1]:1',
-    'http://127.1',
-  ];
-  assert.deepEqual(await warnings(safe), []);
-  assert.equal((await warnings(['http://127.attacker.example'])).length, 1);
+  assertNames(warning, ['10.0.0.11:3200', 'b.example']);
+  assert.doesNotMatch(warning, /token-of-the-tests|10\.0\.0\.12/);
+  for (const local of ['http://127.0.0.1:3200', 'http://localhost:1', 'http://[::1]:1', 'http://127.1']) {
+    assert.deepEqual(await warnings(local), []);
+  }
+  assert.equal((await warnings('http://127.attacker.example')).length, 1);
 });
 
 test('somebody else’s Socket.IO server is measured from outside, at its own path, too', async (t) => {
@@ -63,22 +58,75 @@ test('somebody else’s Socket.IO server is measured from outside, at its own pa
   http.listen(0, '127.0.0.1');
   await once(http, 'listening');
   const target = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
-  const open = (path: string) => {
-    const config = hookConfig({}, { target, engines: { 'socketio-capacity': { path } } });
-    return openTarget(config, 10, () => {}, new AbortController().signal);
-  };
-  const { control, profile, url } = await open('/realtime/');
+  const at = (path: string) => open(hookConfig({}, { target, engines: { 'socketio-capacity': { path } } }));
+  const { control, profile, url } = await at('/realtime/');
   assert.deepEqual({ control, profile, url }, { control: undefined, profile: 'remote', url: target });
-  await assert.rejects(open('/socket.io/'), { code: 'PORT_UNAVAILABLE' });
+  await assert.rejects(at('/socket.io/'), { code: 'PORT_UNAVAILABLE' });
 });
 
 test('a server elsewhere needs no control port, unless an external engine drives the load', async () => {
-  const signal = new AbortController().signal;
   const config = hookConfig({}, { target: 'https://staging.example.com' });
-  assert.equal((await openTarget(config, 10, () => {}, signal)).control, undefined);
-  const external = { ...config, engine: 'socketio-v3' };
-  await assert.rejects(
-    openTarget(external, 10, () => {}, signal),
-    { code: 'CONTROL_MISSING' },
-  );
+  assert.equal((await open(config)).control, undefined);
+  await assert.rejects(open({ ...config, engine: 'socketio-v3' }), { code: 'CONTROL_MISSING' });
 });
+
+const named = (name: string, instance: string) => ({ ...workerStats(name, 0), instance });
+
+function check(workers: ReturnType<typeof named>[], servers: (number | undefined)[]) {
+  const control = { size: workers.length, stats: async () => workers, servers: async () => servers.shift() };
+  const logged: string[] = [];
+  const { signal } = new AbortController();
+  return requireAllWorkers(control, (text) => logged.push(text), signal).then(() => logged);
+}
+
+const alone = [named('w0', 'a')];
+const two = [named('w0', 'a'), named('w1', 'b')];
+
+test('workers that are all, or whose adapter does not tell', async () => {
+  assert.deepEqual(await check(two, [2]), []);
+  assert.deepEqual(await check(two, [1]), [], 'they have no adapter in common');
+  assert.deepEqual(await check(alone, [undefined]), []);
+});
+
+test('one process behind two addresses, and two workers of one name', async () => {
+  for (const [second, message] of [
+    [named('w0', 'a'), /2 .* same process, w0/],
+    [named('w0', 'b'), /2 .* same name, w0/],
+  ] as const) {
+    await assert.rejects(check([...alone, second], []), { code: 'WORKER_URLS_WRONG', message });
+  }
+});
+
+test('a worker that the adapter still counts for a while is waited for; one that nobody has named is not', async (t) => {
+  const time = new VirtualTime(t);
+  const [line] = await time.until(check(alone, [2, 2, 1]));
+  assert.match(line ?? '', /2 servers.* 1;/);
+  const message = /3 servers.* 1: w0/;
+  const ended = check(alone, Array<number>(50).fill(3));
+  await assert.rejects(time.until(ended), { code: 'WORKER_URLS_WRONG', message });
+});
+
+const limited = (maxHttpBufferSize: string) => ({
+  worker: 'w1',
+  server: { kind: 'own' as const, tunings: {}, options: { maxHttpBufferSize } },
+});
+
+/** Limits of the workers; the one that refuses the payload, which the probe could not send back. */
+const CASES: [what: string, bytes: number, limits: string[], refusedBy?: string, binary?: boolean][] = [
+  ['beyond the limit of one worker', 4_000_000, ['10000000', '1000000'], '1000000'],
+  ['text without room for its envelope', 1_000_000, ['1000000'], '1000000'],
+  ['an attachment, which has none', 1_000_000, ['1000000'], undefined, true],
+  ['text within the limit', 999_000, ['1000000']],
+  ['beyond a limit that nobody tells', 4_000_000, ['not set']],
+  ['without control ports', 4_000_000, []],
+];
+for (const [what, bytes, limits, refusedBy, binary = false] of CASES) {
+  test(`a payload ${what}: ${refusedBy ? 'refused' : 'fits'}`, () => {
+    const check = () => requireFittingPayload({ bytes, binary }, limits.map(limited));
+    if (!refusedBy) return check();
+    assert.throws(check, (error: Error & { code: string }) => {
+      assertNames(error.message, [bytes, 'w1', refusedBy]);
+      return error.code === 'CONFIG_INVALID';
+    });
+  });
+}
