@@ -17,6 +17,12 @@ export const WORKER = { worker: 'w0', pid: 10, instance: 'a' };
 
 export type Change = (result: Result, measured: Measurements) => unknown;
 
+/** Changes in one part of a result. */
+export const set =
+  (part: keyof Result, changes: object) =>
+  (result: Result): unknown =>
+    Object.assign(result[part] ?? {}, changes);
+
 export function verdictOf(change: Change = () => {}) {
   const result = perfectResult();
   const measured = measurements({ workersAtStart: [WORKER], workersAtEnd: [WORKER] });
@@ -41,14 +47,14 @@ export function deliveryReasons(
   return found([...ownEvent, ...copies, ...times, ...accounts], { ...perfectResult(), delivery, latency }, measured);
 }
 
-/** The only reason that there is, and numbers and names in its message; without a code, there is none. */
-export type Case = [what: string, change: Change, code?: ReasonCode, ...details: (string | number)[]];
+/** The reasons that there are, none without a code, and numbers and names in the message of the first. */
+export type Case = [what: string, change: Change, codes?: ReasonCode | ReasonCode[], ...details: (string | number)[]];
 
 export function testCases(cases: Case[]): void {
-  for (const [what, change, code, ...details] of cases) {
-    it(`${what}: ${code ?? 'nothing'}`, () => {
+  for (const [what, change, expected = [], ...details] of cases) {
+    it(`${what}: ${String(expected) || 'nothing'}`, () => {
       const { codes, reasons } = verdictOf(change);
-      assert.deepEqual(codes, code ? [code] : []);
+      assert.deepEqual(codes, [expected].flat());
       assertNames(reasons[0]?.message, details);
     });
   }

@@ -1,6 +1,11 @@
+/** Connections of several engines: their counts, rate, and times. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { Connecting } from '../../../plugin/fleet/process/counts/connecting.ts';
+import { connectingOverTime } from '../../../plugin/result/connections/connecting.ts';
 import { connectionFigures } from '../../../plugin/result/connections/connections.ts';
+import { achievedRate } from '../../../plugin/result/connections/rate.ts';
+import type { Ramp } from '../../../plugin/run/measurements/windows.ts';
 import { encoded, measurements, snapshot } from '../../helpers/measurements.ts';
 
 describe('connections of several engines', () => {
@@ -9,7 +14,7 @@ describe('connections of several engines', () => {
     connectUs: { ...connectUs, total: encoded(totalUs), tcp: encoded(tcpUs) },
     openings: { startedAtUs: 0, intervalUs: 100_000, counts: [5, 5, 5] },
   });
-  const figures = connectionFigures(
+  const { connectMs, stagesMs, ...figures } = connectionFigures(
     measurements({
       configuredRatePerSec: 100,
       peakConnections: 3,
@@ -17,34 +22,29 @@ describe('connections of several engines', () => {
       snapshots: [
         snapshot({
           ...timed([1000, 3000], [100]),
-          retries: 1,
-          disconnects: { ping: 3 },
-          failureExamples: { http_401: 'bad token' },
+          ...{ retries: 1, disconnects: { ping: 3 }, perWorker: { w0: 3 } },
+          ...{ failures: { http_401: 2 }, failureExamples: { http_401: 'bad token' } },
         }),
         snapshot({
           ...timed([5000], []),
-          retries: 2,
-          disconnects: { ping: 2, transport: 1 },
-          failureExamples: { http_401: 'another', closed: 'no answer' },
+          ...{ retries: 2, disconnects: { ping: 2, transport: 1 }, perWorker: { w0: 1, w1: 4 } },
+          ...{ failures: { http_401: 1, closed: 4 }, failureExamples: { http_401: 'another', closed: 'no answer' } },
         }),
       ],
     }),
   );
 
-  it('add up their retries and disconnects', () => {
-    assert.equal(figures.retries, 3);
-    assert.deepEqual(figures.disconnects, { ping: 5, transport: 1 });
-  });
-
-  it('keep the first example of each failure', () => {
-    assert.deepEqual(figures.failureExamples, { http_401: 'bad token', closed: 'no answer' });
+  it('add up their retries, disconnects, failures and workers, and keep the first example of each failure', () => {
+    const { retries, disconnects, failures, failed, failureExamples, perWorker } = figures;
+    assert.deepEqual([retries, disconnects], [3, { ping: 5, transport: 1 }]);
+    assert.deepEqual([failed, failures], [7, { http_401: 3, closed: 4 }]);
+    assert.deepEqual(failureExamples, { http_401: 'bad token', closed: 'no answer' });
+    assert.deepEqual(perWorker, { w0: 4, w1: 4 });
   });
 
   it('have one distribution of connect times, and one of each stage that was measured', () => {
-    assert.equal(figures.connectMs?.count, 3);
-    assert.equal(Math.round(figures.connectMs.p50), 3);
-    assert.deepEqual(Object.keys(figures.stagesMs), ['tcp']);
-    assert.equal(figures.stagesMs.tcp?.count, 1);
+    assert.deepEqual([connectMs?.count, Math.round(connectMs?.p50 ?? 0)], [3, 3]);
+    assert.deepEqual([Object.keys(stagesMs), stagesMs.tcp?.count], [['tcp'], 1]);
   });
 
   it('have the rate that was reached beside the one asked for', () => {
@@ -52,8 +52,103 @@ describe('connections of several engines', () => {
     assert.deepEqual([achievedRatePerSec, rampSeconds, configuredRatePerSec, peak], [100, 0.3, 100, 3]);
   });
 
-  it('have no rate where nothing was opened', () => {
-    const { achievedRatePerSec, rampSeconds } = connectionFigures(measurements({ snapshots: [snapshot()] }));
-    assert.deepEqual([achievedRatePerSec, rampSeconds], [null, null]);
+  it('have no times and no rate where nothing was opened', () => {
+    const nothing = connectionFigures(measurements({ snapshots: [snapshot()] }));
+    assert.deepEqual([nothing.connectMs, nothing.achievedRatePerSec, nothing.rampSeconds], [null, null, null]);
+  });
+});
+
+/** Connections that a process opened, by tenths of a second. */
+const openings = (counts: number[], startedAtUs = 0) => ({
+  openings: { startedAtUs, intervalUs: 100_000, counts },
+});
+
+const ramp = (seconds: number, connections: number, changes: Partial<Ramp> = {}): Ramp => ({
+  ...{ beganAtUs: 0, endedAtUs: Number.POSITIVE_INFINITY, seconds, connections },
+  ...changes,
+});
+
+const times = (length: number, count: number): number[] => Array.from({ length }, () => count);
+
+const STEADY = [openings(times(20, 5))];
+const FROZEN = [openings([...times(40, 5), ...times(15, 0), 80, ...times(44, 5)])];
+const REFUSED = [openings([...times(40, 5), ...times(16, 0), ...times(44, 5)])];
+const HELD_UP = [openings([...times(40, 2), ...times(20, 0), 21])];
+const TWO_RAMPS = [openings([...times(10, 10), ...times(50, 0), ...times(10, 10), ...times(30, 0), 7])];
+const [early, late] = [openings([10, 10], 1_000_000), openings([10, 10], 1_500_000)];
+
+const two = [ramp(1, 100, { endedAtUs: 1_500_000 }), ramp(1, 100, { beganAtUs: 6_000_000, endedAtUs: 8_000_000 })];
+const nothing = [ramp(2, 100, { endedAtUs: 2_000_000 }), ramp(2, 100, { beganAtUs: 3_000_000 })];
+
+describe('the achieved rate', () => {
+  const CASES: [what: string, opened: typeof STEADY, ramps: Ramp[], perSec?: number, seconds?: number][] = [
+    ['is the configured one where the ramp was steady', STEADY, [ramp(2, 100)], 50, 2],
+    ['has a freeze in it: 1.5 s of nothing, and then all that waited', FROZEN, [ramp(10, 500)], 50, 10],
+    ['is what is left without the connections that waited', REFUSED, [ramp(10, 500)], 42, 10],
+    // 101 connections, the last ones 6 s after the first, and the time of one connection.
+    ['is lower where a freeze held up the end of the ramp', HELD_UP, [ramp(2.02, 101)], 101 / 6.06, 6.06],
+    ['is not above the configured one, however fast they came', [openings([60, 40])], [ramp(2, 100)], 50, 2],
+    ['leaves pauses out, and what comes back after the last ramp', TWO_RAMPS, two, 100, 2],
+    // 40 connections from 1.0 s to 1.6 s, and the time of one.
+    ['adds up processes that began at different times', [early, late], [ramp(0.4, 40)], 65, 40 / 65],
+    ['does so whichever comes first', [late, early], [ramp(0.4, 40)], 65, 40 / 65],
+    ['counts one that was open before its phase was heard of', STEADY, [ramp(2, 100, { beganAtUs: 150_000 })], 50, 2],
+    ['counts a ramp in which nothing was opened', STEADY, nothing, 25, 4],
+    ['is unknown where nothing was opened', [openings([])], [ramp(2, 100)]],
+    ['is unknown where no ramp begun', [openings([7])], []],
+    ['is unknown without processes', [], [ramp(2, 100)]],
+  ];
+  for (const [what, opened, ramps, perSec, seconds] of CASES) {
+    it(what, () => {
+      assert.deepEqual(achievedRate(opened, ramps), perSec === undefined ? null : { perSec, seconds });
+    });
+  }
+
+  it('is not above the configured one where connections come again', () => {
+    const rate = achievedRate([openings([...times(20, 5), 30])], [ramp(2, 100)]);
+    assert.ok((rate?.perSec ?? 99) <= 50);
+  });
+});
+
+const TIMINGS = { namespaceUs: 1 };
+const SECOND = 1_000_000;
+
+describe('connecting over time', () => {
+  it('adds up the fleets from the start of the samples on', () => {
+    const [one, two] = [new Connecting(0), new Connecting(0)];
+    one.opened(TIMINGS, SECOND / 2, 9000);
+    one.opened(TIMINGS, 2.1 * SECOND, 2000);
+    two.opened(TIMINGS, 2.2 * SECOND, 4000);
+    one.failed(3.5 * SECOND);
+    two.ended(4.5 * SECOND);
+    const snapshots = [one, two].map((series) => snapshot({ connecting: series.snapshot().connecting }));
+    assert.deepEqual(connectingOverTime(measurements({ snapshots, samplesBeganAtUs: SECOND })), {
+      ...{ intervalSeconds: 1, t: [0, 1, 2, 3], opened: [0, 2, 0, 0], failed: [0, 0, 1, 0], ended: [0, 0, 0, 1] },
+      ...{ meanMs: [null, 3, null, null], slowestMs: [null, 4, null, null] },
+    });
+  });
+
+  it('has all series on one grid, also where only drops go on for long', () => {
+    const series = new Connecting(0);
+    series.opened(TIMINGS, 10.5 * SECOND, 1000);
+    series.ended(300.5 * SECOND);
+    const snapshots = [snapshot({ connecting: series.snapshot().connecting })];
+    const figures = connectingOverTime(measurements({ snapshots, samplesBeganAtUs: 0 }));
+    assert.equal(figures?.intervalSeconds, 2);
+    assert.deepEqual([figures?.t[figures.opened.indexOf(1)], figures?.t[figures.ended.indexOf(1)]], [10, 300]);
+  });
+
+  it('stays short, however long the run is', () => {
+    const series = new Connecting(0);
+    for (let second = 0; second < 5000; second++) series.opened(TIMINGS, second * SECOND, second === 77 ? 9000 : 1000);
+    const { opened, slowestUs } = series.snapshot().connecting;
+    assert.ok(opened.counts.length <= 200);
+    const sum = opened.counts.reduce((total, count) => total + count);
+    assert.deepEqual([sum, Math.max(...slowestUs.counts)], [5000, 9000]);
+  });
+
+  it('is not known of a run that has not ended, and of engines that do not tell', () => {
+    assert.equal(connectingOverTime(measurements({ samplesBeganAtUs: 0 })), null);
+    assert.equal(connectingOverTime(measurements({ snapshots: [snapshot()] })), null);
   });
 });

@@ -1,11 +1,13 @@
+/** Reasons by single copies, and by broadcasts that leave late. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
+import type { SentBroadcast } from '../../../plugin/run/broadcasts/publish.ts';
 import type { FrozenBroadcast, ReceiptTotals } from '../../../protocol/link/ledger.ts';
 import { column } from '../../helpers/columns.ts';
 import { frozenBroadcast, hookConfig, measurements, NO_RECEIPTS, sent, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
-import { assertNames, deliveryReasons } from '../../helpers/verdict.ts';
+import { assertNames, type Change, deliveryReasons, testCases, WORKER } from '../../helpers/verdict.ts';
 
 type Case = [what: string, Partial<FrozenBroadcast>, Partial<ReceiptTotals>, code?: string, ...details: string[]];
 
@@ -48,4 +50,40 @@ describe('a copy of a broadcast', () => {
     assert.deepEqual(codes(1100), ['IMPOSSIBLE_REPORT']);
     assert.deepEqual(codes(1100, 200), []);
   });
+});
+
+/** The last `late` of them leave so much later than planned. */
+function broadcasts(count: number, late: number, lateMs: number, intervalMs = 50): SentBroadcast[] {
+  return Array.from({ length: count }, (_, index) => {
+    const intendedAtUs = index * intervalMs * 1000;
+    const sentAtUs = intendedAtUs + (index < count - late ? 100 : lateMs * 1000);
+    return { ...sent(index + 1, 5000), intendedAtUs, sentAtUs };
+  });
+}
+
+const of =
+  (all: SentBroadcast[], more: Change = () => {}): Change =>
+  (result, measured) => {
+    measured.sent = all;
+    more(result, measured);
+  };
+
+const half = broadcasts(100, 50, 744);
+const fault = { atUs: half[50]?.intendedAtUs, over: undefined, workers: { before: [WORKER], after: [] } };
+const severalEach = broadcasts(20, 2, 300).map((one) => ({ ...one, broadcasts: one.seq > 18 ? 20 : 1 }));
+
+describe('broadcasts that leave later than planned', () => {
+  testCases([
+    ['in bursts', of(broadcasts(3000, 807, 744, 2)), 'BROADCASTS_LATE', '807 of 3000', '50 ms', '744 ms', '2 ms'],
+    ['a tenth of them', of(broadcasts(200, 20, 744))],
+    ['more than a tenth', of(broadcasts(200, 21, 744)), 'BROADCASTS_LATE', '21 of 200'],
+    ['one, which is no burst', of(broadcasts(3, 1, 744))],
+    ['the only one', of(broadcasts(1, 1, 744))],
+    ['both', of(broadcasts(2, 2, 744)), 'BROADCASTS_LATE', '2 of 2'],
+    ['nearer to their own time than to the next one', of(broadcasts(20, 10, 240, 500))],
+    ['nearer to the next one', of(broadcasts(20, 10, 260, 500)), 'BROADCASTS_LATE', '10 of 20'],
+    ['in rows that stand for several', of(severalEach), 'BROADCASTS_LATE', '40 of 58'],
+    ['by a plan that only the server knows', of(half, ({ latency }) => (latency.sendDelayMs = null))],
+    ['during a planned fault', of(half, (_, measured) => Object.assign(measured, { fault }))],
+  ]);
 });

@@ -1,9 +1,19 @@
-/** What connections and messages cost in memory. */
+/** What connections cost in memory, at rest and in service, and what they add up to. */
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { describe, it, test } from 'node:test';
 import { memoryFigures } from '../../../plugin/result/memory/memory.ts';
+import { memorySum as sumOf } from '../../../plugin/result/memory/memory-sum.ts';
+import { doubtMiscounted } from '../../../plugin/result/memory/miscounted.ts';
+import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import { LAYERS, type LayerSample, type SampleRow } from '../../../plugin/samplers/index.ts';
-import { measurements } from '../../helpers/measurements.ts';
+import type { ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
+import type { Slope } from '../../../protocol/result/memory.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { computeCapacity } from '../../../report/figures/capacity.ts';
+import { perConnectionOf } from '../../../report/figures/per-connection.ts';
+import { column } from '../../helpers/columns.ts';
+import { measurements, snapshot } from '../../helpers/measurements.ts';
+import { perfectResult } from '../../helpers/results.ts';
 
 const plateaus = [0, 100, 200].map((connections) => ({
   connections,
@@ -14,33 +24,161 @@ const plateaus = [0, 100, 200].map((connections) => ({
   },
 }));
 
-const row = (t: number, layers: Record<string, LayerSample>): SampleRow => Object.assign({ t, connections: 1 }, layers);
-const sampled = (samples: SampleRow[] = []) => ({ layers: LAYERS, samples });
+/** @param samples the layers of each second */
+function figures(changes: Partial<Measurements> = {}, ...samples: Record<string, LayerSample>[]) {
+  const rows = samples.map((layers, t): SampleRow => Object.assign({ t, connections: 200 }, layers));
+  return memoryFigures(measurements({ plateaus, peakConnections: 200, ...changes }), { layers: LAYERS, samples: rows });
+}
 
-it('a layer that one plateau does not have is no line', () => {
-  const { perConnectionBytes } = memoryFigures(measurements({ plateaus }), sampled());
+it('a connection costs the slope of a line through the plateaus, of layers that all of them have', () => {
+  const { perConnectionBytes } = figures({}, { worker: { pssBytes: 3e6 } });
   assert.deepEqual(Object.keys(perConnectionBytes), ['workerPss', 'systemUsed']);
+  const { slope, r2, naive } = perConnectionBytes.workerPss ?? {};
+  assert.deepEqual([Math.round((slope ?? 0) * 1e6) / 1e6, r2, naive], [5000, 1, (3e6 - 1e6) / 200]);
+  assert.equal(figures({ peakConnections: 0 }).perConnectionBytes.workerPss?.naive, 0, 'without connections');
+  assert.deepEqual(figures({ plateaus: plateaus.slice(0, 1) }).perConnectionBytes, {}, 'of a baseline alone');
 });
 
 it('peaks are the highest of plateaus, of after the broadcasts, and of the series where it has a figure', () => {
   const afterBroadcasts = { workerPss: 2.1e6, systemUsed: 5.5e6 };
-  const series = [
-    row(1, { worker: { pssBytes: 2.5e6 }, system: { usedBytes: 6e6 } }),
-    row(2, { worker: { rssBytes: 3e6 }, system: {} }),
-  ];
-  const peak = (rows: SampleRow[]) =>
-    memoryFigures(measurements({ plateaus, afterBroadcasts }), sampled(rows)).peakBytes;
-  assert.deepEqual(peak([]), { workerPss: 2.1e6, systemUsed: 5.5e6, nginxPss: 1 });
-  assert.deepEqual(peak(series), { workerPss: 2.5e6, workerRss: 3e6, systemUsed: 6e6, nginxPss: 1 });
+  const first = { worker: { pssBytes: 2.5e6 }, system: { usedBytes: 6e6 } };
+  const second = { worker: { rssBytes: 3e6 }, system: {} };
+  const { peakBytes } = figures({ afterBroadcasts });
+  assert.deepEqual(peakBytes, { workerPss: 2.1e6, systemUsed: 5.5e6, nginxPss: 1 });
+  const ofSeries = { workerPss: 2.5e6, workerRss: 3e6, systemUsed: 6e6, nginxPss: 1 };
+  assert.deepEqual(figures({ afterBroadcasts }, first, second).peakBytes, ofSeries);
 });
 
-it('what is left after the disconnect stands beside it', () => {
-  const after = { workerPss: 1.5e6, systemUsed: 4e6 };
-  const figures = memoryFigures(measurements({ plateaus, afterBroadcasts: after, afterDisconnect: after }), sampled());
-  assert.deepEqual(figures.residualBytes, { workerPss: 0.5e6, systemUsed: -1e6 });
+it("no peak is that of a machine that is not the workers'; Redis reports its own, wherever it runs", () => {
+  const samples = { system: { usedBytes: 9e9 }, redisServer: { usedMemoryBytes: 5e6 } };
+  const peaks = (sharedHost: boolean) => {
+    const { systemUsed, redisUsedMemory } = figures({ sharedHost }, samples).peakBytes;
+    return [systemUsed, redisUsedMemory];
+  };
+  assert.deepEqual(peaks(true), [9e9, 5e6]);
+  assert.deepEqual(peaks(false), [5e6, 5e6]);
 });
 
-it('without connections there is no naive figure', () => {
-  const { perConnectionBytes } = memoryFigures(measurements({ plateaus, peakConnections: 0 }), sampled());
-  assert.equal(perConnectionBytes.workerPss?.naive, 0);
+it('what is left after the disconnect is against the baseline, of layers that it has', () => {
+  const { residualBytes } = figures({ afterDisconnect: { workerPss: 1.5e6, systemUsed: 4e6, other: 1 } });
+  assert.deepEqual(residualBytes, { workerPss: 0.5e6, systemUsed: -1e6 });
+});
+
+const memorySum = (slopes: Record<string, Slope>) => sumOf(slopes, LAYERS);
+const slope = (bytes: number) => ({ slope: bytes, low95: bytes - 10, high95: bytes + 10, r2: 1, naive: bytes });
+
+test('every byte is added once: PSS and not RSS, and no share of another layer', () => {
+  const sum = memorySum({
+    workerRss: slope(12_000),
+    workerPss: slope(10_000),
+    workerHeapUsed: slope(8000),
+    nginxPss: slope(14_000),
+    kernelSlab: slope(15_000),
+    redisUsedMemory: slope(3),
+    redisPss: slope(1),
+    systemUsed: slope(36_000),
+    systemHeld: slope(40_001),
+  });
+  assert.deepEqual(sum, {
+    parts: ['workerPss', 'nginxPss', 'redisPss', 'kernelSlab'],
+    partsPerConnectionBytes: 39_001,
+    systemPerConnectionBytes: 40_001,
+    systemLow95: 39_991,
+    systemHigh95: 40_011,
+    unexplainedPerConnectionBytes: 1000,
+    unexplainedShare: 1000 / 40_001,
+  });
+});
+
+test('without the whole, or without the workers, there is nothing to compare', () => {
+  assert.equal(memorySum({ workerPss: slope(1) }), null);
+  assert.equal(memorySum({ systemHeld: slope(1) }), null);
+});
+
+test('a machine that lost nothing has no share that is unexplained', () => {
+  assert.equal(memorySum({ workerPss: slope(5), systemHeld: slope(-5) })?.unexplainedShare, null);
+});
+
+const BUDGET_BYTES = 2 * 1024 ** 3;
+const worker = { worker: 'w0', pid: 10, instance: 'a' };
+
+const warned = (code: ReasonCode) => ({ warnings: [{ code, message: '' }] });
+
+const elsewhere = { snapshots: [snapshot({ perWorker: { w1: 3 } })] };
+for (const [what, changes, follows] of [
+  ['the workers count differently', warned('WORKERS_DISAGREE'), false],
+  ['are on workers whose memory nobody reads', elsewhere, false],
+  ['moved for other reasons', warned('PLATEAU_MOVED'), true],
+] as const) {
+  it(`memory ${follows ? 'follows' : 'does not follow'} from connections that ${what}`, () => {
+    const result = perfectResult();
+    const { memory } = result;
+    result.memory = doubtMiscounted(memory, measurements({ workersAtStart: [worker], ...changes }));
+    const cost = perConnectionOf(result);
+    const doubts = column(cost?.without, 'doubt');
+    assert.deepEqual([cost?.parts.length === 0, doubts], follows ? [false, []] : [true, ['miscounted', 'miscounted']]);
+    assert.equal(computeCapacity(result, BUDGET_BYTES).memoryLimited === null, !follows);
+    assert.equal(result.memory.sum === null, !follows);
+  });
+}
+
+const MB = 1024 * 1024;
+const STAGES = Object.entries({ baseline: 0, ramp: 1, hold: 10, broadcasts: 20, drain: 30, disconnect: 35 });
+
+/** 10 KB at rest for each connection, and garbage of the same size on top before each collection. */
+const busy = [0, 1000, 2000, 3000, 4000].map((connections) => ({
+  connections,
+  layers: { workerPss: 100 * MB + connections * 10_240 },
+  inService: { workerPss: 100 * MB + connections * 20_480 },
+}));
+
+/** @param pssMb of the workers, by second */
+function inSeconds(pssMb: Record<number, object>) {
+  const samples = Object.entries(pssMb).map(([t, worker]) => ({ t: Number(t), connections: 4000, worker }));
+  const stages = STAGES.map(([name, t]) => ({ name, t }));
+  const measured = measurements({ plateaus: busy, stages, peakConnections: 4000 });
+  return memoryFigures(measured, { layers: LAYERS, samples: samples as unknown as SampleRow[] });
+}
+
+const capacityOf = (memory: Result['memory']) =>
+  computeCapacity({ ...perfectResult(), memory }, 900 * MB).memoryLimited?.connections;
+
+describe('memory in service', () => {
+  it('has the slope of what was read before the collections, beside that of memory at rest', () => {
+    const { perConnectionBytes, inService } = inSeconds({});
+    assert.equal(Math.round(perConnectionBytes.workerPss?.slope ?? 0), 10_240);
+    const { slope, low95, high95 } = inService?.perConnectionBytes.workerPss ?? {};
+    // The peak is one observation.
+    assert.deepEqual([Math.round(slope ?? 0), low95, high95], [20_480, null, null]);
+    assert.deepEqual(inService?.plateaus[1], { connections: 1000, workerPss: 100 * MB + 20_480_000 });
+  });
+
+  it('has the peak of hold, broadcasts and drain, and of no other stage', () => {
+    const peak = (t: number) => inSeconds({ [t]: { pssBytes: 900 * MB } }).inService?.peakBytes.workerPss;
+    assert.deepEqual([5, 10, 25, 34, 35].map(peak), [undefined, 900 * MB, 900 * MB, 900 * MB, undefined]);
+  });
+
+  it('is absent where nobody read it, and then there is no capacity', () => {
+    const measured = measurements({ plateaus: busy.map(({ connections, layers }) => ({ connections, layers })) });
+    const memory = memoryFigures(measured, { layers: LAYERS, samples: [] });
+    assert.deepEqual([memory.inService, capacityOf(memory)], [null, undefined]);
+  });
+});
+
+it('a peak is the highest sample, derived from RSS or read', () => {
+  const derived = inSeconds({ 25: { derivedPssBytes: 900 * MB }, 26: { pssBytes: 800 * MB } });
+  const read = inSeconds({ 25: { derivedPssBytes: 800 * MB }, 26: { pssBytes: 900 * MB } });
+  assert.deepEqual([derived.peakBytes.workerPss, read.peakBytes.workerPss], [900 * MB, 900 * MB]);
+});
+
+it('no capacity comes from a line that may not be quoted, nor from a machine that moved by itself', () => {
+  const result = perfectResult();
+  const withDoubt = (layer: string) => {
+    const slopes = { ...result.memory.perConnectionBytes };
+    slopes[layer] = { ...(slopes[layer] as (typeof slopes)[string]), low95: 1 };
+    const capacity = computeCapacity({ ...result, memory: { ...result.memory, perConnectionBytes: slopes } }, 900 * MB);
+    return [capacity.memoryLimited === null, ...capacity.limits.map(({ name }) => name).toSorted()];
+  };
+  assert.deepEqual(withDoubt('workerRss'), [true, 'machineMemory', 'workerFileDescriptors']);
+  assert.deepEqual(withDoubt('systemUsed'), [false, 'workerFileDescriptors']);
 });

@@ -3,7 +3,7 @@ import { describe, it, test } from 'node:test';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { ClockLine } from '../../../protocol/clock/clock-line.ts';
-import { column } from '../../helpers/columns.ts';
+import { column, columns } from '../../helpers/columns.ts';
 import {
   encoded,
   frozenBroadcast,
@@ -14,118 +14,123 @@ import {
   snapshot,
 } from '../../helpers/measurements.ts';
 
+type Changes = Parameters<typeof measurements>[0];
+
+const latencyOf = (changes: Changes) => latencyFigures(measurements(changes));
+
+function deliveryOf(changes: Changes, options: object = {}) {
+  const measured = measurements(changes);
+  return deliveryFigures(measured, batchRows(measured), hookConfig(options));
+}
+
+/** Two members lost it. */
+const LOST = { expected: 2, lostConnected: 2, firstUs: 0, lastUs: 0 };
+
 describe('a broadcast', () => {
-  it('has the times of the receivers of all processes', () => {
-    const [batch] = batchRows(
-      measurements({
-        sent: [sent(1, 6)],
-        frozen: [frozenBroadcast(1, [1000, 2000, 3000]), frozenBroadcast(1, [500, 9000])],
-      }),
-    );
-    const { firstMs, p50Ms, p99Ms, lastMs } = batch ?? {};
-    assert.deepEqual([firstMs, Math.round(p50Ms ?? 0), p99Ms, lastMs], [0.5, 2, null, 9], 'of five, p99 is the last');
+  const batchOf = (changes: Changes) => batchRows(measurements(changes))[0];
+
+  it('has the times of the receivers of all processes, and no percentile that they are too few for', () => {
+    const frozen = [frozenBroadcast(1, [1000, 2000, 3000]), frozenBroadcast(1, [500, 9000])];
+    const { firstMs, p50Ms, p99Ms, lastMs, sendDelayMs } = batchOf({ sent: [sent(1, 6)], frozen }) ?? {};
+    assert.deepEqual([firstMs, Math.round(p50Ms ?? 0), p99Ms, lastMs, sendDelayMs], [0.5, 2, null, 9, 0.005]);
   });
 
   it('is due when it was meant to be sent, whatever its latencies count from', () => {
-    const due = (changes: object) => {
-      const frozen = [frozenBroadcast(1, [1000, 9000])];
-      return batchRows(measurements({ sent: [{ ...sent(1, 2), ...changes }], frozen }))[0]?.dueToLastMs;
-    };
+    const frozen = [frozenBroadcast(1, [1000, 9000])];
+    const due = (changes: object) => batchOf({ sent: [{ ...sent(1, 2), ...changes }], frozen })?.dueToLastMs;
     assert.equal(due({}), 9);
     assert.equal(due({ latencyFromAtUs: sent(1, 2).intendedAtUs + 2_000_000 }), 2009, 'stamped two seconds later');
     assert.equal(due({ sentAtUs: sent(1, 2).intendedAtUs - 500 }), 8.5);
-    assert.equal(batchRows(measurements({ sent: [sent(1, 2)] }))[0]?.dueToLastMs, null);
+    assert.equal(batchOf({ sent: [sent(1, 2)] })?.dueToLastMs, null);
   });
 
   it('has no percentile above its last receipt, and its time is that of the samples', () => {
-    const latencies = Array.from({ length: 200 }, () => 123_457);
-    const [batch] = batchRows(
-      measurements({ sent: [sent(1, 200)], frozen: [frozenBroadcast(1, latencies)], samplesBeganAtUs: -5_000_000 }),
-    );
-    assert.deepEqual([batch?.p50Ms, batch?.p99Ms, batch?.lastMs], [123.457, 123.457, 123.457]);
-    assert.equal(batch?.t, (sent(1, 200).intendedAtUs + 5_000_000) / 1e6);
+    const frozen = [frozenBroadcast(1, Array<number>(200).fill(123_457))];
+    const { p50Ms, p99Ms, lastMs, t } = batchOf({ sent: [sent(1, 200)], frozen, samplesBeganAtUs: -5_000_000 }) ?? {};
+    assert.deepEqual([p50Ms, p99Ms, lastMs, t], [123.457, 123.457, 123.457, 5.001]);
   });
 
-  it('that nobody got has no times', () => {
-    const lost = { expected: 2, lostConnected: 2, firstUs: 0, lastUs: 0 };
-    const measured = measurements({ sent: [sent(1, 3)], frozen: [frozenBroadcast(1, [], lost)] });
-    const { firstMs, p50Ms, p99Ms, lastMs } = batchRows(measured)[0] ?? {};
-    assert.deepEqual([firstMs, p50Ms, p99Ms, lastMs], [null, null, null, null]);
-    assert.equal(latencyFigures(measured).completionMs, null);
-  });
-
-  it('has no times of a process that got nothing', () => {
-    const lost = { expected: 2, lostConnected: 2, firstUs: 0, lastUs: 0 };
-    const measured = measurements({
-      sent: [sent(1, 5)],
-      frozen: [frozenBroadcast(1, [3000, 4000]), frozenBroadcast(1, [], lost)],
-    });
-    const { expected, received, firstMs, lastMs } = batchRows(measured)[0] ?? {};
-    assert.deepEqual([expected, received, firstMs, lastMs], [4, 2, 3, 4]);
-    assert.equal(latencyFigures(measured).completionMs?.count, 1);
+  it('has no times of a process that got nothing, and none at all if nobody got it', () => {
+    for (const [latenciesUs, times, completed] of [
+      [[[]], [null, null, null], undefined],
+      [[[3000, 4000], []], [3, null, 4], 1],
+    ] as const) {
+      const frozen = latenciesUs.map((us) => frozenBroadcast(1, [...us], us.length > 0 ? {} : LOST));
+      const measured = measurements({ sent: [sent(1, 5)], frozen });
+      const [batch] = batchRows(measured);
+      assert.deepEqual([batch?.firstMs, batch?.p99Ms, batch?.lastMs], times);
+      assert.equal(latencyFigures(measured).completionMs?.count, completed);
+    }
   });
 
   it('that no process has in its ledger stands beside the members that the server counted', () => {
-    const [batch] = batchRows(measurements({ sent: [sent(1, 5)], frozen: [frozenBroadcast(2, [1000])] }));
+    const batch = batchOf({ sent: [sent(1, 5)], frozen: [frozenBroadcast(2, [1000])] });
     assert.deepEqual([batch?.serverMembers, batch?.expected, batch?.received], [4, 0, 0]);
   });
 });
 
 describe('all broadcasts', () => {
+  it('cross-foot over several fleet processes, in their order', () => {
+    const total = deliveryOf({
+      sent: [sent(2, 6), sent(1, 6)],
+      frozen: [
+        ...[frozenBroadcast(1, [1000, 2000, 3000]), frozenBroadcast(1, [500, 9000])],
+        frozenBroadcast(2, [1000, 2000], { expected: 3, lostConnected: 1, duplicates: 2 }),
+        frozenBroadcast(2, [4000], { expected: 2, lostDisconnected: 1, unexpected: 1 }),
+      ],
+    });
+    const { expected, received, lostConnected, lostDisconnected, batches } = total;
+    assert.deepEqual(columns(batches, 'seq', 'expected', 'serverMembers'), {
+      ...{ seq: [1, 2], expected: [5, 5], serverMembers: [5, 5] },
+    });
+    assert.deepEqual([expected, received, lostConnected, lostDisconnected], [10, 8, 1, 1]);
+    assert.deepEqual([total.duplicates, total.unexpected, total.coverage], [2, 1, 0.8]);
+  });
+
   it('count what came late, over all engines', () => {
     const late = (count: number) => snapshot({ receipts: { ...NO_RECEIPTS, late: count } });
-    assert.equal(deliveryFigures(measurements({ snapshots: [late(2), late(3)] }), [], hookConfig()).late, 5);
+    const figures = deliveryOf({ snapshots: [late(2), late(3)] });
+    assert.deepEqual([figures.late, figures.coverage], [5, null]);
   });
 
   it('are complete with the last receiver of all processes, and late by their send delay', () => {
-    const measured = measurements({
+    const { completionMs, sendDelayMs } = latencyOf({
       sent: [sent(1, 5), { ...sent(2, 5), sentAtUs: 2000 + 4000 }],
       frozen: [frozenBroadcast(1, [1000, 8000]), frozenBroadcast(1, [2000]), frozenBroadcast(2, [20_000])],
     });
-    const { completionMs, sendDelayMs } = latencyFigures(measured);
     assert.deepEqual([completionMs?.count, Math.round(completionMs?.min ?? 0), completionMs?.max], [2, 8, 20]);
     assert.deepEqual([sendDelayMs?.count, sendDelayMs?.max], [2, 4]);
   });
 
   it('keep receivers on the publishing worker apart from the others', () => {
     const latencyUs = { local: encoded([1000, 2000]), cross: encoded([30_000]) };
-    const { oneWayMs, localMs, crossWorkerMs } = latencyFigures(
-      measurements({ frozen: [frozenBroadcast(1, [1], { latencyUs })] }),
-    );
+    const { oneWayMs, localMs, crossWorkerMs } = latencyOf({ frozen: [frozenBroadcast(1, [1], { latencyUs })] });
     assert.deepEqual([oneWayMs?.count, localMs?.count, crossWorkerMs?.count], [3, 2, 1]);
     assert.equal(Math.round(crossWorkerMs?.p50 ?? 0), 30);
   });
 
   it('have round trips halved', () => {
-    const { roundTripHalfMs } = latencyFigures(
-      measurements({ roundTripsUs: { single: [2000, 4001], underLoad: [10_000] } }),
-    );
-    assert.deepEqual([roundTripHalfMs.single?.count, roundTripHalfMs.underLoad?.count], [2, 1]);
-    assert.equal(Math.round(roundTripHalfMs.underLoad?.p50 ?? 0), 5);
+    const { single, underLoad } = latencyOf({
+      roundTripsUs: { single: [2000, 4001], underLoad: [10_000] },
+    }).roundTripHalfMs;
+    assert.deepEqual([single?.count, underLoad?.count, Math.round(underLoad?.p50 ?? 0)], [2, 1, 5]);
   });
 
   it('have clocks at the times of the broadcasts, with the drift between the first and the last', () => {
     const [remote, same] = [new ClockLine(false), new ClockLine(true)];
-    for (const [seconds, offsetUs, uncertaintyUs] of [
-      [0, 0, 900],
-      [10, 100.4, 7],
-      [20, 200.4, 9.2],
-      [30, 300.4, 9.2],
-      [40, 2400.4, 9.2],
-    ] as const) {
-      remote.add({ atUs: seconds * 1e6, offsetUs, uncertaintyUs });
+    const [offsetsUs, uncertaintiesUs] = [
+      [0, 100.4, 200.4, 300.4, 2400.4],
+      [900, 7, 9.2, 9.2, 9.2],
+    ];
+    for (const [index, offsetUs] of offsetsUs.entries()) {
+      remote.add({ atUs: index * 1e7, offsetUs, uncertaintyUs: uncertaintiesUs[index] ?? 0 });
     }
-    assert.deepEqual(latencyFigures(measurements({ clocks: [remote, same] })).clocks, [], 'not read so far');
+    const clocks = [remote, same];
+    assert.deepEqual(latencyOf({ clocks }).clocks, [], 'not read so far');
     same.add({ atUs: 0, offsetUs: 5, uncertaintyUs: 3 });
-    const at = (seconds: number) => ({ ...sent(1, 3), sentAtUs: seconds * 1e6 });
-    const { clocks } = latencyFigures(
-      measurements({
-        workersAtStart: [{ worker: 'w0', pid: 1, instance: 'a' }],
-        clocks: [remote, same],
-        sent: [at(10.5), at(20), at(25)],
-      }),
-    );
-    assert.deepEqual(clocks, [
+    const workersAtStart = [{ worker: 'w0', pid: 1, instance: 'a' }];
+    const all = [10.5, 20, 25].map((seconds) => ({ ...sent(1, 3), sentAtUs: seconds * 1e6 }));
+    assert.deepEqual(latencyOf({ workersAtStart, clocks, sent: all }).clocks, [
       { worker: 'w0', offsetUs: 105, uncertaintyUs: 10, driftUs: 145, jumpUs: 0 },
       { worker: '1', offsetUs: 0, uncertaintyUs: 0, driftUs: 0, jumpUs: 0 },
     ]);
@@ -137,78 +142,74 @@ describe('all broadcasts', () => {
     line.add({ atUs: 0, offsetUs: 1e9, uncertaintyUs: 200 });
     const host = { cores: 2, arrivals: 1, beganAtUs: 0, lost: undefined, cpuIdlePercent: {}, shares: {}, kernel: 'k' };
     const hosts = [{ ...host, host: 'a', clock: { offsetUs: 0, boundUs: 300 } }];
-    const known = latencyFigures(measurements({ frozen })).intervals?.completionMs.p50;
-    const apart = latencyFigures(measurements({ frozen, clocks: [line], hosts })).intervals?.completionMs.p50;
+    const known = latencyOf({ frozen }).intervals?.completionMs.p50;
+    const apart = latencyOf({ frozen, clocks: [line], hosts }).intervals?.completionMs.p50;
     assert.ok(known && apart);
-    assert.deepEqual(
-      [apart.low95, apart.high95].map((ms) => Math.round(ms * 1000)),
-      [known.low95 - 0.5, known.high95 + 0.5].map((ms) => Math.round(ms * 1000)),
-    );
+    const wider = [known.low95 - apart.low95, apart.high95 - known.high95].map((ms) => ms.toFixed(3));
+    assert.deepEqual(wider, ['0.500', '0.500']);
   });
 });
 
 test('of broadcasts to many rooms, the target of each is the members of its own', () => {
-  const config = hookConfig({ rooms: { count: 3 } });
   const toRoom = (seq: number, room: number) => ({ ...sent(seq, 0), room: `capacity:${room}` });
-  const found = measurements({
-    expectedAtOnce: 3,
-    receiversRoom: 'capacity:0',
-    sent: [toRoom(1, 0), toRoom(2, 1)],
+  const measured = {
+    ...{ expectedAtOnce: 3, receiversRoom: 'capacity:0', sent: [toRoom(1, 0), toRoom(2, 1)] },
     frozen: [frozenBroadcast(1, [1000]), frozenBroadcast(2, [], { expected: 0, received: 0 })],
-  });
-  const { coverageOfTarget, rooms, batches } = deliveryFigures(found, batchRows(found), config);
+  };
+  const { coverageOfTarget, rooms, batches } = deliveryOf(measured, { rooms: { count: 3 } });
   assert.equal(coverageOfTarget, 1 / 2);
   assert.deepEqual(rooms, { count: 3, perConnection: 1, order: 'turn', seed: 1, reached: 2 });
   assert.deepEqual(column(batches, 'room'), ['capacity:0', 'capacity:1']);
 });
 
 describe('the sentinel', () => {
-  const seen = (receivedAtUs: [number, number][]) => ({
-    worker: 'w0',
-    joinedAtUs: 1,
-    leftAtUs: undefined,
-    receivedAtUs: new Map(receivedAtUs),
+  /** Of w0; it gets each broadcast 5 ms after it was sent. */
+  const seen = (seqs: number[], changes: object = {}) => ({
+    ...{ worker: 'w0', joinedAtUs: 1, leftAtUs: undefined },
+    receivedAtUs: new Map(seqs.map((seq) => [seq, sent(seq, 0).sentAtUs + 5000])),
+    ...changes,
+  });
+  // 1 by its own worker: the others' p99 is 3 ms after it. 2 by another one. 3 by its own: it is behind all.
+  const broadcasts = {
+    sent: [sent(1, 4), { ...sent(2, 4), worker: 'w1' }, sent(3, 4)],
+    frozen: [[2000, 8000], [], [1000, 2000]].map((us, index) =>
+      frozenBroadcast(index + 1, us, us.length > 0 ? {} : { expected: 2 }),
+    ),
+  };
+  const figures = (changes: object) => latencyOf({ ...broadcasts, ...changes });
+
+  it('is one receiver, and the others are compared where its worker published, and it got the broadcast', () => {
+    const { sentinelMs, behindSentinelMs } = figures({ sentinel: seen([1, 2, 3]) });
+    assert.deepEqual([sentinelMs?.count, Math.round(sentinelMs?.p50 ?? 0)], [3, 5]);
+    const { count, min, max } = behindSentinelMs ?? {};
+    assert.deepEqual([count, min, Math.round(max ?? 0)], [2, 0, 3]);
+    const missed = figures({ sentinel: seen([2, 3]) });
+    assert.deepEqual([missed.sentinelMs?.count, missed.behindSentinelMs?.count], [2, 1]);
   });
 
-  it('has no latency of a broadcast that it did not get', () => {
-    const figures = latencyFigures(
-      measurements({
-        sent: [sent(1, 3), sent(2, 3)],
-        frozen: [frozenBroadcast(1, [100]), frozenBroadcast(2, [100])],
-        sentinel: seen([[2, 2500]]),
-      }),
-    );
-    assert.deepEqual([figures.sentinelMs?.count, figures.sentinelMs?.max], [1, 0.5]);
-    assert.equal(figures.behindSentinelMs?.count, 1);
-  });
-
-  it('is a member from its join on, and still at the moment in which it leaves', () => {
-    const members = (changes: object) =>
-      batchRows(measurements({ sent: [sent(1, 3)], sentinel: { ...seen([]), ...changes } }))[0]?.serverMembers;
-    const { sentAtUs } = sent(1, 3);
-    assert.deepEqual([members({ joinedAtUs: sentAtUs - 1 }), members({ joinedAtUs: sentAtUs })], [1, 2]);
-    assert.deepEqual([members({ leftAtUs: sentAtUs }), members({ leftAtUs: sentAtUs - 1 })], [1, 2]);
-  });
-
-  it('is compared with nobody where its worker has no receivers of ours', () => {
+  it('is compared with nobody where its worker has no receivers of ours, and is nothing where there was none', () => {
     const latencyUs = { local: encoded([]), cross: encoded([9000]) };
-    const figures = latencyFigures(
-      measurements({
-        sent: [sent(1, 3)],
-        frozen: [frozenBroadcast(1, [9000], { latencyUs })],
-        sentinel: seen([[1, 1500]]),
-      }),
-    );
-    assert.equal(figures.sentinelMs?.count, 1);
-    assert.equal(figures.behindSentinelMs, null);
+    const frozen = [frozenBroadcast(1, [9000], { latencyUs })];
+    const { sentinelMs, behindSentinelMs } = figures({ frozen, sentinel: seen([1]) });
+    assert.deepEqual([sentinelMs?.count, behindSentinelMs], [1, null]);
+    const without = figures({});
+    assert.deepEqual([without.sentinelMs, without.behindSentinelMs], [null, null]);
+  });
+
+  it("is taken off the server's count from its join on, and still at the moment in which it leaves", () => {
+    const members = (changes: object) =>
+      column(batchRows(measurements({ ...broadcasts, sentinel: seen([], changes) })), 'serverMembers');
+    assert.deepEqual(members({}), [2, 2, 2], 'of 4, without the probe');
+    const { sentAtUs } = sent(2, 4);
+    assert.deepEqual(members({ leftAtUs: sentAtUs }), [2, 2, 3]);
+    assert.deepEqual(members({ leftAtUs: sentAtUs - 1 }), [2, 3, 3]);
+    assert.deepEqual(members({ joinedAtUs: sentAtUs }), [3, 3, 2]);
+    assert.deepEqual(members({ joinedAtUs: sentAtUs - 1 }), [3, 2, 2]);
   });
 });
 
 it('counts copies of open rows as never ordered only where the run has finalized its own', () => {
   const snapshots = [snapshot({ receipts: { ...NO_RECEIPTS, neverOrdered: 2, open: 5 } })];
-  const neverOrdered = (frozen: ReturnType<typeof frozenBroadcast>[]) => {
-    const measured = measurements({ snapshots, frozen });
-    return deliveryFigures(measured, batchRows(measured), hookConfig()).neverOrdered;
-  };
-  assert.deepEqual([neverOrdered([]), neverOrdered([frozenBroadcast(1, [1000])])], [2, 7]);
+  assert.equal(deliveryOf({ snapshots }).neverOrdered, 2);
+  assert.equal(deliveryOf({ snapshots, frozen: [frozenBroadcast(1, [1000])] }).neverOrdered, 7);
 });

@@ -1,21 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { steppedFigures } from '../../../plugin/result/memory/doubts.ts';
+import { heldDoubt, steppedFigures } from '../../../plugin/result/memory/doubts.ts';
 import { growingFigures } from '../../../plugin/result/memory/growth.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
-import type { LayerBytes } from '../../../plugin/run/measurements/memory.ts';
 import type { SampleRow } from '../../../plugin/samplers/index.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
 
 const MB = 1024 * 1024;
-const STAGES = [
-  { name: 'baseline', t: 0 },
-  { name: 'ramp', t: 5 },
-  { name: 'hold', t: 40 },
-  { name: 'broadcasts', t: 50 },
-  { name: 'drain', t: 60 },
-  { name: 'disconnect', t: 65 },
-];
+const STAGES = Object.entries({ baseline: 0, ramp: 5, hold: 40, broadcasts: 50, drain: 60, disconnect: 65 });
 
 /** Workers that cost `costMb` until the hold. @param mbAt idle memory above that, by seconds; @param leftMb of it after a collection */
 function growing(mbAt: (seconds: number) => number, leftMb: number | undefined, costMb = 40) {
@@ -24,98 +16,95 @@ function growing(mbAt: (seconds: number) => number, leftMb: number | undefined, 
     connections: 1000,
     worker: { rssBytes: (140 + mbAt(t - 40)) * MB, derivedPssBytes: (100 + mbAt(t - 40)) * MB },
   }));
-  const layers = (mb: number) => ({ workerRss: (100 + mb) * MB, workerPss: (60 + mb) * MB, workerHeapUsed: mb * MB });
+  const workers = (mb: number) => ({ workerRss: (100 + mb) * MB, workerPss: (60 + mb) * MB, workerHeapUsed: mb * MB });
   const measured = {
     control: true,
-    stages: STAGES,
+    stages: STAGES.map(([name, t]) => ({ name, t })),
     plateaus: [
-      { connections: 0, layers: layers(0) },
-      { connections: 1000, layers: layers(costMb) },
+      { connections: 0, layers: workers(0) },
+      { connections: 1000, layers: workers(costMb) },
     ],
-    afterBroadcasts: leftMb === undefined ? undefined : layers(costMb + leftMb),
+    afterBroadcasts: leftMb === undefined ? undefined : workers(costMb + leftMb),
   };
   return [...growingFigures(measured, { layers: LAYERS, samples: samples as unknown as SampleRow[] })];
 }
 
 describe('memory that grows at unchanged connections', () => {
+  /** MB by seconds of the hold and what a collection leaves of it; MB that the connections cost. */
+  const CASES: [what: string, mbAt: (seconds: number) => number, leftMb?: number, costMb?: number][] = [
+    ['is noise of the process where it is little', (seconds) => 0.1 * seconds, 0.9, 0.5],
+    ['is garbage where a collection takes it back', (seconds) => 3 * seconds, 1],
+    ['is nothing where it is little beside what the connections cost', (seconds) => 0.1 * seconds, 2.5],
+    ['is not seen where idle memory goes up and down', (seconds) => 3 * (seconds % 3), 12.5],
+    ['is not known without broadcasts, which end with a collection', (seconds) => 0.5 * seconds],
+  ];
+  for (const [what, mbAt, leftMb, costMb] of CASES) {
+    it(what, () => assert.deepEqual(growing(mbAt, leftMb, costMb), []));
+  }
+
   it('is a leak where a collection does not take it back', () => {
     // 0.5 MB a second: 20 MB of the 40 until the hold, and 12.5 after it.
-    assert.deepEqual(
-      growing((seconds) => 0.5 * seconds, 12.5),
-      ['workerPss', 'workerRss'],
-    );
-  });
-
-  it('is noise of the process where it is little', () => {
-    assert.deepEqual(
-      growing((seconds) => 0.1 * seconds, 0.9, 0.5),
-      [],
-    );
-  });
-
-  it('is garbage where a collection does', () => {
-    assert.deepEqual(
-      growing((seconds) => 3 * seconds, 1),
-      [],
-    );
-  });
-
-  it('is nothing where it is little beside what the connections cost', () => {
-    // 4 MB of 40.
-    assert.deepEqual(
-      growing((seconds) => 0.1 * seconds, 2.5),
-      [],
-    );
-  });
-
-  it('is not seen where idle memory goes up and down', () => {
-    assert.deepEqual(
-      growing((seconds) => 3 * (seconds % 3), 12.5),
-      [],
-    );
-  });
-
-  it('is not known without broadcasts, which end with a collection', () => {
-    assert.deepEqual(
-      growing((seconds) => 0.5 * seconds, undefined),
-      [],
-    );
+    const found = growing((seconds) => 0.5 * seconds, 12.5);
+    assert.deepEqual(found, ['workerPss', 'workerRss']);
   });
 });
 
+/** MB in V8's heap and outside of it, at rest; the process has 60 MB more. */
+function layers(heap: number, external: number, unreturned = 0) {
+  const workerRss = (60 + heap + external + unreturned) * MB;
+  return { workerHeapUsed: heap * MB, workerExternal: external * MB, workerRss, systemUsed: 1000 * MB };
+}
+
+const plateausOf = (...all: ReturnType<typeof layers>[]) =>
+  all.map((one, index) => ({ connections: 100 * index, layers: one }));
+
 describe('memory that connections take only later', () => {
-  const WORKERS = [{ worker: 'w0' }] as Measurements['workersAtStart'];
-  const layers = (heap: number, external: number, unneeded = 0) => ({
-    workerHeapUsed: heap * MB,
-    workerExternal: external * MB,
-    workerRss: (60 + heap + external + unneeded) * MB,
-    systemUsed: 1000 * MB,
-  });
-  const plateaus = [layers(10, 1), layers(15, 6), layers(20, 11)].map((one, index) => ({
-    connections: 100 * index,
-    layers: one,
-  }));
-  const stepped = (afterBroadcasts: LayerBytes | undefined, workersAtStart = WORKERS, control = true) =>
-    steppedFigures({ control, plateaus, afterBroadcasts, workersAtStart }, [
-      'workerRss',
-      'workerPss',
-      'workerHeapUsed',
-      'workerExternal',
-    ]);
+  const FIGURES = ['workerRss', 'workerPss', 'workerHeapUsed', 'workerExternal'];
+  const plateaus = plateausOf(layers(10, 1), layers(15, 6), layers(20, 11));
+  const workers = (count: number) => Array(count).fill({ worker: 'w0' }) as Measurements['workersAtStart'];
 
-  it('is growth of the figures that it is in', () => {
-    assert.deepEqual(stepped(layers(20.5, 28)), ['workerRss', 'workerExternal']);
-    assert.deepEqual(stepped(layers(26, 11, -10)), ['workerHeapUsed'], 'of which the process had pages');
-  });
+  /** After the broadcasts; in which figures it is. */
+  const CASES: [what: string, after: ReturnType<typeof layers> | undefined, figures: string[], changes?: object][] = [
+    ['is growth of the figures that it is in', layers(20.5, 28), ['workerRss', 'workerExternal']],
+    ['is so of the heap, where the process had pages', layers(26, 11, -10), ['workerHeapUsed']],
+    ['is none where it is little beside what connections cost', layers(22, 12), []],
+    ['is none where broadcasts leave pages', layers(20, 11, 15), []],
+    ['is none of less than 1 MB a worker', layers(24.5, 11), [], { workersAtStart: workers(5) }],
+    ['is not known where nobody collects the garbage', layers(20, 28), [], { control: false }],
+    ['is not known without broadcasts', undefined, []],
+  ];
+  for (const [what, afterBroadcasts, figures, changes] of CASES) {
+    it(what, () => {
+      const measured = { control: true, plateaus, afterBroadcasts, workersAtStart: workers(1), ...changes };
+      assert.deepEqual(steppedFigures(measured, FIGURES), figures);
+    });
+  }
+});
 
-  it('is none where it is little beside what connections cost, or pages that broadcasts leave', () => {
-    assert.deepEqual(stepped(layers(22, 12)), []);
-    assert.deepEqual(stepped(layers(20, 11, 15)), []);
-    assert.deepEqual(stepped(layers(24.5, 11), Array(5).fill(WORKERS[0])), [], 'less than 1 MB each');
-  });
-
-  it('is not known where nobody collects the garbage, or there were no broadcasts', () => {
-    assert.deepEqual(stepped(layers(20, 28), WORKERS, false), []);
-    assert.deepEqual(stepped(undefined), []);
-  });
+describe('memory of workers that does not follow their connections', () => {
+  const honest = {
+    control: true,
+    plateaus: plateausOf(layers(10, 1), layers(30, 6), layers(50, 11)),
+    afterBroadcasts: layers(51, 11),
+    afterDisconnect: layers(11, 1, 40),
+  };
+  const small = {
+    plateaus: plateausOf(layers(10, 1), layers(10.5, 1)),
+    ...{ afterBroadcasts: layers(10.5, 1), afterDisconnect: layers(10.9, 1) },
+  };
+  const CASES: [what: string, changes: object, doubt?: 'freed' | 'kept'][] = [
+    ['follows, whatever pages the process keeps', {}],
+    ['follows as far as it is known', { afterBroadcasts: undefined, afterDisconnect: undefined }],
+    ['was freed while all of them stayed', { afterBroadcasts: layers(45, 1, 15) }, 'freed'],
+    ['was freed by no more than 10 %', { afterBroadcasts: layers(50, 6, 5) }],
+    ['was freed of native memory, as only the process knows', { afterBroadcasts: layers(50, 11, -20) }, 'freed'],
+    ['was still in the heap after all had left', { afterDisconnect: layers(45, 1) }, 'kept'],
+    ['was still outside of it', { afterDisconnect: layers(10, 40) }, 'kept'],
+    ['was still there by no more than half', { afterDisconnect: layers(34, 1) }],
+    ['is not judged where nobody collects the garbage', { control: false, afterDisconnect: layers(40, 1) }],
+    ['is not judged where a few megabytes decide', small],
+  ];
+  for (const [what, changes, doubt] of CASES) {
+    it(`${what}: ${doubt ?? 'no doubt'}`, () => assert.equal(heldDoubt({ ...honest, ...changes }), doubt));
+  }
 });

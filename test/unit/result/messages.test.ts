@@ -33,20 +33,11 @@ describe('messages of clients', () => {
   });
 
   it('are the sum over all engines', () => {
-    const {
-      steps,
-      connections,
-      due,
-      sent,
-      notSent,
-      acknowledged,
-      unansweredConnected,
-      unansweredDisconnected,
-      answered,
-    } = figures();
+    const { steps, connections, due, sent, notSent, acknowledged, answered, ...more } = figures();
     assert.deepEqual(steps, [STEP]);
     assert.deepEqual([connections, due, sent, notSent], [6, 18, 14, { missed: 2, disconnected: 2 }]);
-    assert.deepEqual([acknowledged, unansweredConnected, unansweredDisconnected, answered], [8, 4, 2, 8 / 14]);
+    assert.deepEqual([acknowledged, more.unansweredConnected, more.unansweredDisconnected], [8, 4, 2]);
+    assert.equal(answered, 8 / 14);
   });
 
   it('have the times of the hold apart from all others', () => {
@@ -54,12 +45,7 @@ describe('messages of clients', () => {
     assert.deepEqual([ackMs?.count, ackMs?.max.toFixed(1), outsideAckMs?.max.toFixed(0)], [6, '3.0', '9']);
     assert.equal(sendDelayMs?.count, 8);
     assert.deepEqual(window, {
-      seconds: 2,
-      sent: 8,
-      acknowledged: 6,
-      sentPerSec: 4,
-      unanswered: [1, 2],
-      eventsPerSec: 450,
+      ...{ seconds: 2, sent: 8, acknowledged: 6, sentPerSec: 4, unanswered: [1, 2], eventsPerSec: 450 },
     });
     assert.equal(figures({ seconds: 0 }).window, null);
   });
@@ -71,12 +57,9 @@ describe('messages of clients', () => {
 
   it('have what the workers tell of them', () => {
     const handlerMs = { p50: 0.1, p95: 0.2, max: 0.3 };
-    const { workers } = figures({
-      workers: [{ worker: 'w0', batches: 4, ownHandler: 0, events: 600, handlerMs, eventLoop }],
-    });
-    assert.deepEqual(workers, [
-      { worker: 'w0', batches: 4, events: 600, handlerMs, queueMs: { p50: 1, p99: 2, max: 3 } },
-    ]);
+    const told = { worker: 'w0', batches: 4, events: 600, handlerMs };
+    const { workers } = figures({ workers: [{ ...told, ownHandler: 0, eventLoop }] });
+    assert.deepEqual(workers, [{ ...told, queueMs: { p50: 1, p99: 2, max: 3 } }]);
   });
 });
 
@@ -96,6 +79,5 @@ describe('the verdict on messages of clients', () => {
     ['of which one that was sent is in no column', messages({ acknowledged: 119_999 }), 'ACCOUNTS_MISMATCH', 119_999],
     ['of which the generator missed some', messages(missed), 'GENERATOR_LATE', '3 of 120003'],
     ['that were late', messages({ sendDelayMs: summaryOf(50_000, 20) }), 'GENERATOR_LATE', '80 ms'],
-    ['acknowledged twice', ({ connections }) => (connections.unknownAcks = 5), 'MESSAGES_DISAGREE', 5],
   ]);
 });

@@ -44,78 +44,46 @@ test('copies of other ids are outside, and the columns add up', () => {
   assert.deepEqual(ofOwnEvent({}, { received: 7 }).codes, ['ACCOUNTS_MISMATCH']);
 });
 
+interface Case {
+  found?: Partial<OwnEventMeasured>;
+  receipts?: Partial<ReceiptTotals>;
+  broadcasts?: Partial<FrozenBroadcast>[];
+}
+
 describe('an event of the server, and its copies', () => {
   const nothing = { received: 0, lostConnected: 3 };
   const half = (receivers: number) => ({ expected: 6, received: 3, lostConnected: 3, receivers });
-  const ofThree = [1, 2, 3];
-  const cases: [
-    what: string,
-    found: Partial<OwnEventMeasured>,
-    receipts: Partial<ReceiptTotals>,
-    broadcasts?: Partial<FrozenBroadcast>[] | undefined,
-    code?: string,
-    ...details: (string | number)[],
-  ][] = [
-    ['that nobody got', {}, { received: 0 }, [nothing, nothing], 'DELIVERY_EVENT_MISSING', 'said'],
-    [
-      'of others alone',
-      { seen: 0 },
-      { received: 5, neverOrdered: 5 },
-      [nothing, nothing],
-      ...(['DELIVERY_EVENT_MISSING', 'said', '5 copies'] as const),
-    ],
-    ['that only nobody was to get', {}, { received: 1 }, [{ ...nothing, lostConnected: 3, unexpected: 1 }, nothing]],
-    [
-      'that cannot be read',
-      { example: '["said",{}]' },
-      { unreadable: 2 },
-      undefined,
-      ...(['WRONG_COPIES', 2, '$.0.id', '["said",{}]'] as const),
-    ],
-    ['whose time is none', { sentAtUnusable: '5 is no time' }, {}, undefined, 'SENT_AT_UNUSABLE', '5 is no time'],
-    [
-      'of which some have no time',
-      { sentAtUnusable: 'no time', untimed: 7 },
-      {},
-      undefined,
-      ...(['SENT_AT_UNUSABLE', 'no time', '7 broadcasts'] as const),
-    ],
-    ['for which the ledgers have no room', { skipped: 3, seen: 5 }, {}, undefined, 'IDS_NOT_COUNTED', '3 of 5'],
-    [
-      'with more ids elsewhere, where some were not found',
-      { idsBeside: '$.0.more', published: 4 },
-      {},
-      undefined,
-      ...(['IDS_NOT_COUNTED', '$.0.more', '2 of 4'] as const),
-    ],
-    ['with more ids elsewhere, where all were found', { idsBeside: '$.0.more' }, {}],
-    [
-      'that nobody got, with ids of its own',
-      { givesIds: false, published: 4 },
-      { received: 0 },
-      [nothing, nothing],
-      'DELIVERY_EVENT_MISSING',
-    ],
-    ['of which some never came', { givesIds: false, published: 4 }, {}, undefined, 'BROADCASTS_NOT_SENT', '2 of 4'],
-    ['of which others came, too', { givesIds: false, published: 1 }, {}],
-    ['of which some never came, as its own ids show anyway', { published: 4 }, {}],
-    [
-      'with an id of each copy',
-      { givesIds: false },
-      { received: 3 },
-      ofThree.map(() => ({ received: 1, lostConnected: 2 })),
-      ...(['IDS_NOT_SHARED', '3 of 3', '$.0.id'] as const),
-    ],
-    [
-      'that the same connections get each time',
-      {},
-      { received: 9 },
-      ofThree.map(() => half(77)),
-      ...(['AUDIENCE_DIFFERS', '3 of 3', '3 of 6'] as const),
-    ],
-    ['that others miss each time', {}, { received: 9 }, ofThree.map((seq) => half(seq))],
+  const three = (make: (seq: number) => Partial<FrozenBroadcast>) => [1, 2, 3].map(make);
+  const gotNothing = { receipts: { received: 0 }, broadcasts: [nothing, nothing] };
+  const beside = { idsBeside: '$.0.more' };
+  const ownIds = { ...gotNothing, found: { givesIds: false, published: 4 } };
+  const ofOthers = { ...gotNothing, found: { seen: 0 }, receipts: { received: 5, neverOrdered: 5 } };
+  const unexpected = { receipts: { received: 1 }, broadcasts: [{ ...nothing, unexpected: 1 }, nothing] };
+  const unreadable = { found: { example: '["said",{}]' }, receipts: { unreadable: 2 } };
+  const untimed = { found: { sentAtUnusable: 'no time', untimed: 7 } };
+  const eachOwn = { receipts: { received: 3 }, broadcasts: three(() => ({ received: 1, lostConnected: 2 })) };
+  const sameHalf = { receipts: { received: 9 }, broadcasts: three(() => half(77)) };
+  const otherHalf = { receipts: { received: 9 }, broadcasts: three(half) };
+
+  const cases: [what: string, Case, code?: string, ...details: (string | number)[]][] = [
+    ['that nobody got', gotNothing, 'DELIVERY_EVENT_MISSING', 'said'],
+    ['of others alone', ofOthers, 'DELIVERY_EVENT_MISSING', 'said', '5 copies'],
+    ['that only nobody was to get', unexpected],
+    ['that cannot be read', unreadable, 'WRONG_COPIES', 2, '$.0.id', '["said",{}]'],
+    ['whose time is none', { found: { sentAtUnusable: '5 is no time' } }, 'SENT_AT_UNUSABLE', '5 is no time'],
+    ['of which some have no time', untimed, 'SENT_AT_UNUSABLE', 'no time', '7 broadcasts'],
+    ['for which the ledgers have no room', { found: { skipped: 3, seen: 5 } }, 'IDS_NOT_COUNTED', '3 of 5'],
+    ['with more ids elsewhere', { found: { ...beside, published: 4 } }, 'IDS_NOT_COUNTED', '$.0.more', '2 of 4'],
+    ['with more ids elsewhere, where all were found', { found: beside }],
+    ['that nobody got, with ids of its own', ownIds, 'DELIVERY_EVENT_MISSING'],
+    ['of which some never came', { found: { givesIds: false, published: 4 } }, 'BROADCASTS_NOT_SENT', '2 of 4'],
+    ['of which others came, too', { found: { givesIds: false, published: 1 } }],
+    ['of which some never came, as its own ids show anyway', { found: { published: 4 } }],
+    ['with an id of each copy', { ...eachOwn, found: { givesIds: false } }, 'IDS_NOT_SHARED', '3 of 3', '$.0.id'],
+    ['that the same connections get each time', sameHalf, 'AUDIENCE_DIFFERS', '3 of 3', '3 of 6'],
+    ['that others miss each time', otherHalf],
   ];
-  for (const [what, found, receipts, broadcasts, code, ...details] of cases) {
+  for (const [what, { found, receipts, broadcasts }, code, ...details] of cases) {
     it(`${what}: ${code ?? 'nothing'}`, () => {
       const { reasons, codes } = ofOwnEvent(found, receipts, broadcasts);
       assert.deepEqual(codes, code ? [code] : []);

@@ -5,17 +5,9 @@ import type { Echo } from '../../../plugin/run/receivers/probe.ts';
 import { VERDICT_REASONS } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { column } from '../../helpers/columns.ts';
-import { type measurements, sent, snapshot } from '../../helpers/measurements.ts';
+import { sent, snapshot } from '../../helpers/measurements.ts';
 import { generatorHost } from '../../helpers/results.ts';
-import {
-  assertNames,
-  type Case,
-  type Change,
-  fleetProcesses,
-  testCases,
-  verdictOf,
-  WORKER,
-} from '../../helpers/verdict.ts';
+import { assertNames, type Change, fleetProcesses, set, testCases, verdictOf, WORKER } from '../../helpers/verdict.ts';
 
 const STOPPED = { code: 'RUN_INCOMPLETE', message: 'stopped' } as const;
 const clock = (changes: object) => ({
@@ -56,22 +48,24 @@ describe('the verdict', () => {
     assert.equal(reasons[2]?.fix, VERDICT_REASONS.RATE_NOT_REACHED.remedy);
   });
 
-  it('leaves out what another reason explains', () => {
-    const { codes } = verdictOf((r, f) => {
-      delete r.memory.plateaus.at(-1)?.workerRss;
-      f.warnings.push({ code: 'WORKERS_DISAGREE', message: '' }, { code: 'WORKER_URLS_WRONG', message: '' });
-    });
-    assert.deepEqual(codes, ['WORKER_URLS_WRONG']);
-  });
-
-  it('concludes nothing from the end of a run that ended early', () => {
-    const { codes } = verdictOf((r, f) => {
-      r.connections.peak = 0;
-      f.plateaus = [{ connections: 0, layers: {} }];
-      f.aborted = STOPPED;
-    });
-    assert.deepEqual(codes, ['RUN_INCOMPLETE']);
-  });
+  const explained: Change = (r, f) => {
+    delete r.memory.plateaus.at(-1)?.workerRss;
+    f.warnings.push({ code: 'WORKERS_DISAGREE', message: '' }, { code: 'WORKER_URLS_WRONG', message: '' });
+  };
+  const early: Change = (r, f) => {
+    r.connections.peak = 0;
+    Object.assign(f, { plateaus: [{ connections: 0, layers: {} }], aborted: STOPPED });
+  };
+  const unfinalized: Change = (r, f) => {
+    Object.assign(f, { aborted: STOPPED, sent: [sent(1, 5000), sent(2, 5000)] });
+    for (const one of r.delivery?.batches ?? []) Object.assign(one, { expected: 0, received: 0 });
+    r.delivery?.batches.splice(2);
+  };
+  testCases([
+    ['leaves out what another reason explains', explained, 'WORKER_URLS_WRONG'],
+    ['concludes nothing from the end of a run that ended early', early, 'RUN_INCOMPLETE'],
+    ['nor from broadcasts that it did not finalize', unfinalized, 'RUN_INCOMPLETE', 'stopped', '2 of 2'],
+  ]);
 
   it('leaves out what a stop by the user causes, and keeps what came before it', () => {
     const stop = (lost: Record<string, number>, failures: Record<string, number>) =>
@@ -87,17 +81,6 @@ describe('the verdict', () => {
     assert.deepEqual(codes, ['RUN_INCOMPLETE', 'CONNECTIONS_DROPPED']);
     assertNames(reasons[1]?.message, [3, 'transport close 3']);
   });
-
-  it('concludes nothing from broadcasts whose ledger a run that ended early did not finalize', () => {
-    const { codes, reasons } = verdictOf((r, f) => {
-      f.aborted = STOPPED;
-      f.sent = [sent(1, 5000), sent(2, 5000)];
-      for (const one of r.delivery?.batches ?? []) Object.assign(one, { expected: 0, received: 0 });
-      r.delivery?.batches.splice(2);
-    });
-    assert.deepEqual(codes, ['RUN_INCOMPLETE']);
-    assertNames(reasons[0]?.message, ['stopped', '2 of 2']);
-  });
 });
 
 describe('workers', () => {
@@ -109,31 +92,35 @@ describe('workers', () => {
     (atStart: (typeof WORKER)[], atEnd: (typeof WORKER)[]): Change =>
     (_, f) =>
       Object.assign(f, { workersAtStart: atStart, workersAtEnd: atEnd });
+
+  const restarted = { ...WORKER, instance: 'd' };
   const named =
-    (perWorker: Record<string, number>): Change =>
-    (_, f) =>
-      f.snapshots.push(snapshot({ perWorker }));
+    (perWorker: Record<string, number>, more: Change = () => {}): Change =>
+    (r, f) => [more(r, f), f.snapshots.push(snapshot({ perWorker }))];
 
   testCases([
-    ['one with another process', of([WORKER], [{ ...WORKER, instance: 'd' }]), 'DEPLOYMENT_CHANGED', 'w0'],
+    ['one with another process', of([WORKER], [restarted]), 'DEPLOYMENT_CHANGED', 'w0'],
     ['one that was not there', of([WORKER], [WORKER, w7]), 'DEPLOYMENT_CHANGED', 'w7'],
     ['two that answer in turn', of([WORKER, w1], [w1, WORKER]), 'WORKER_URLS_WRONG', 'w0 to w1', 'w1 to w0'],
     ['one that no control URL names', named({ w0: 3, w9: 2 }), 'WORKER_URLS_WRONG', 'w9 2'],
     ['those that control URLs name', named({ w0: 3 })],
-    ['of which none is known', (...run) => [of([], [])(...run), named({ w9: 2 })(...run)]],
+    ['of which none is known', named({ w9: 2 }, of([], []))],
     ['one that answers for both', of([WORKER, w1], [WORKER, WORKER]), 'WORKER_URLS_WRONG', 'w1 to w0'],
+    ['both', of([WORKER, w1], [w1, { ...w1, instance: 'd' }]), ['DEPLOYMENT_CHANGED', 'WORKER_URLS_WRONG']],
   ]);
-
-  it('one elsewhere and one restarted: both', () => {
-    const { codes } = verdictOf(of([WORKER, w1], [w1, { ...w1, instance: 'd' }]));
-    assert.deepEqual(codes, ['DEPLOYMENT_CHANGED', 'WORKER_URLS_WRONG']);
-  });
 });
 
 describe('clocks', () => {
   const known =
     (changes: object, more: Change = () => {}): Change =>
     (r, f) => [r.latency.clocks.push(clock(changes)), more(r, f)];
+
+  const several: Change = (r) => {
+    const others = [clock({ worker: 'w1', uncertaintyUs: 5000, jumpUs: 4000 }), clock({ driftUs: 30_000 })];
+    r.latency.clocks.push(clock({ uncertaintyUs: 2000 }), ...others);
+    r.generators.push(ownHost(r, 1.5));
+  };
+  const worst = ['w1', '5.0 ms', '4.0 ms', 'host a', '1.5 ms', '6.5 ms'];
 
   // The median of this result is 12.5 ms.
   testCases([
@@ -142,14 +129,7 @@ describe('clocks', () => {
     ['followed', known({ driftUs: 9000, jumpUs: 9000 })],
     ['of a worker', known({ uncertaintyUs: 1500 }), 'CLOCK_UNCERTAIN', 'w0', 1.5, 12.5],
     ['of a generator host', (r) => r.generators.push(ownHost(r, 1.5)), 'CLOCK_UNCERTAIN', 'host a', 1.5],
-    [
-      'the worst of several, with those of both ends',
-      known({ uncertaintyUs: 2000 }, (r) => {
-        r.latency.clocks.push(clock({ worker: 'w1', uncertaintyUs: 5000, jumpUs: 4000 }), clock({ driftUs: 30_000 }));
-        r.generators.push(ownHost(r, 1.5));
-      }),
-      ...(['CLOCK_UNCERTAIN', 'w1', '5.0 ms', '4.0 ms', 'host a', '1.5 ms', '6.5 ms'] as const),
-    ],
+    ['the worst of several, with those of both ends', several, 'CLOCK_UNCERTAIN', ...worst],
     ['that no latency counts from', known({ uncertaintyUs: 9000 }, (r) => (r.latency.from = 'publisher'))],
     ['without latencies', known({ uncertaintyUs: 9e9 }, (r) => (r.latency.oneWayMs = null))],
   ]);
@@ -169,10 +149,8 @@ describe('generator hosts', () => {
 });
 
 describe('the rate', () => {
-  const rate =
-    (achievedRatePerSec: number | null, configuredRatePerSec: number | null): Change =>
-    (r) =>
-      Object.assign(r.connections, { achievedRatePerSec, configuredRatePerSec });
+  const rate = (achievedRatePerSec: number | null, configuredRatePerSec: number | null) =>
+    set('connections', { achievedRatePerSec, configuredRatePerSec });
 
   testCases([
     ['within 5 %', rate(476, 500)],
@@ -187,106 +165,81 @@ describe('broadcasts', () => {
     (counts: object): Change =>
     (r) =>
       Object.assign(batch(r), { received: 4900, ...counts });
-  const nobodyAt = (count: number) => (r: Result) =>
-    r.delivery?.batches
-      .slice(0, count)
-      .map((one) => Object.assign(one, { expected: 0, received: 0, serverMembers: 0 }));
-  const late = (_: unknown, f: ReturnType<typeof measurements>) =>
-    f.sent.push(
-      ...[1, 2, 3].map((seq) => ({ ...sent(seq, 5000), intendedAtUs: seq * 1e5, sentAtUs: seq * 1e5 + 9e4 })),
-    );
+  const nobodyAt =
+    (count: number): Change =>
+    (r) => {
+      const nobody = { expected: 0, received: 0, serverMembers: 0 };
+      for (const one of r.delivery?.batches.slice(0, count) ?? []) Object.assign(one, nobody);
+    };
+  const confirmedAsFirst: Change = (_, f) =>
+    Object.assign(f, { sent: [sent(1, 5), { ...sent(2, 5), confirmedAs: 1 }] });
+  const early: Change = (r) => {
+    Object.assign(batch(r), { early: 3, earlyByMs: 7 });
+    Object.assign(r.delivery?.batches[1] ?? {}, { early: 5, earlyByMs: 9 });
+  };
+  const littleEarly: Change = (r, f) => {
+    f.sent.push(sent(2, 5000), { ...sent(1, 5000), via: 1 });
+    r.latency.clocks.push(clock({ uncertaintyUs: 0 }), clock({ worker: 'w1', uncertaintyUs: 500 }));
+    Object.assign(batch(r), { early: 3, earlyByMs: 1.5 });
+  };
+  const roundTrip =
+    (roundTripUs: number): Change =>
+    (_, f) => {
+      const echo = { seq: 4 } as Echo;
+      f.impossibleRoundTrips = [{ load: 'single', via: 0, echo, roundTripUs, leastUs: 1000, mostUs: 2000 }];
+      f.roundTripsUs = { single: [1, 2], underLoad: [3] };
+    };
+  const beforeTheOrder: Change = (r, f) => {
+    r.latency.clocks = [{ worker: 'w0', offsetUs: 0, uncertaintyUs: 0, driftUs: 0, jumpUs: 0 }];
+    f.sent = [-100_000, 400_000, 800_000].map((earlyUs, index) => {
+      const one = sent(index + 1, 5);
+      return { ...one, orderedAtUs: one.sentAtUs + earlyUs };
+    });
+  };
+  const unsent: Change = (_, f) => {
+    f.unsent.push({ seq: 2, message: 'no worker' }, { seq: 3, message: 'later' });
+    f.sent.push(sent(1, 5));
+  };
+  const severalInNone: Change = (r) => {
+    for (const one of r.delivery?.batches.slice(0, 3) ?? []) Object.assign(one, { received: 1 });
+  };
+  const silent: Change = (r, f) => {
+    Object.assign(r.delivery ?? {}, { frames: 1 });
+    const processes = [...fleetProcesses([5]), ...fleetProcesses([5], { answers: false })];
+    f.snapshots.push(snapshot({ processes, connected: 99 }), snapshot());
+  };
+  const inNoColumn = [5000, 4900, 60, 39, 4999];
 
   testCases([
     ['that are lost while connected', lose({ lostConnected: 100 })],
     ['that are lost while disconnected, too', lose({ lostConnected: 60, lostDisconnected: 40 })],
-    [
-      'of which one copy is in no column',
-      lose({ lostConnected: 60, lostDisconnected: 39 }),
-      ...(['ACCOUNTS_MISMATCH', 5000, 4900, 60, 39, 4999] as const),
-    ],
-    [
-      'of which several have copies in no column',
-      (r) => r.delivery?.batches.slice(0, 3).map((one) => Object.assign(one, { received: 1 })),
-      ...(['ACCOUNTS_MISMATCH', 'and 2 more'] as const),
-    ],
-    ['whose frames nobody counted', (r) => Object.assign(r.delivery ?? {}, { frames: null })],
-    [
-      'whose frames, and connections, a silent process does not tell',
-      (r, f) => {
-        Object.assign(r.delivery ?? {}, { frames: 1 });
-        const processes = [...fleetProcesses([5]), ...fleetProcesses([5], { answers: false })];
-        f.snapshots.push(snapshot({ processes, connected: 99 }), snapshot());
-      },
-      ...(['GENERATOR_SILENT', 1] as const),
-    ],
+    ['in no column', lose({ lostConnected: 60, lostDisconnected: 39 }), 'ACCOUNTS_MISMATCH', ...inNoColumn],
+    ['of which several are in no column', severalInNone, 'ACCOUNTS_MISMATCH', 'and 2 more'],
+    ['whose frames nobody counted', set('delivery', { frames: null })],
+    ['whose frames, and connections, a silent process does not tell', silent, 'GENERATOR_SILENT', 1],
     ['of none', (r) => r.delivery?.batches.splice(0)],
     ['without a ledger', (r) => (r.delivery = null)],
     ['to nobody, one of them', nobodyAt(1)],
     ['to nobody, all of them', nobodyAt(12), 'NOBODY_JOINED', 12],
-    [
-      'that arrived before they were sent',
-      (r) => {
-        Object.assign(batch(r), { early: 3, earlyByMs: 7 });
-        Object.assign(r.delivery?.batches[1] ?? {}, { early: 5, earlyByMs: 9 });
-      },
-      ...(['IMPOSSIBLE_REPORT', '2 of 12', '5 copies', '9.0 ms'] as const),
-    ],
-    [
-      'that arrived a little before, by clocks that are known as badly',
-      (r, f) => {
-        f.sent.push(sent(2, 5000), { ...sent(1, 5000), via: 1 });
-        r.latency.clocks.push(clock({ uncertaintyUs: 0 }), clock({ worker: 'w1', uncertaintyUs: 500 }));
-        Object.assign(batch(r), { early: 3, earlyByMs: 1.5 });
-      },
-    ],
-    ...[8000, Number.NaN].map(
-      (roundTripUs): Case => [
-        `whose round trip is reported as ${roundTripUs}`,
-        (_, f) => {
-          const echo = { seq: 4 } as Echo;
-          f.impossibleRoundTrips = [{ load: 'single', via: 0, echo, roundTripUs, leastUs: 1000, mostUs: 2000 }];
-          f.roundTripsUs = { single: [1, 2], underLoad: [3] };
-        },
-        ...(['IMPOSSIBLE_REPORT', '1 of 4', roundTripUs === 8000 ? '8.0 ms' : 'no number', '2.0 ms'] as const),
-      ],
-    ),
-    [
-      'that a worker sent before they were ordered',
-      (r, f) => {
-        r.latency.clocks = [{ worker: 'w0', offsetUs: 0, uncertaintyUs: 0, driftUs: 0, jumpUs: 0 }];
-        f.sent = [-100_000, 400_000, 800_000].map((earlyUs, index) => {
-          const one = sent(index + 1, 5);
-          return { ...one, orderedAtUs: one.sentAtUs + earlyUs };
-        });
-      },
-      ...(['IMPOSSIBLE_REPORT', '2 of 3', 3, '800.0 ms'] as const),
-    ],
-    ['that are late', late, 'BROADCASTS_LATE', '3 of 3', '90 ms'],
-    [
-      'that were not sent',
-      (_, f) => [
-        f.unsent.push({ seq: 2, message: 'no worker' }, { seq: 3, message: 'later' }),
-        f.sent.push(sent(1, 5)),
-      ],
-      ...(['BROADCASTS_NOT_SENT', '2 of 3', 'no worker'] as const),
-    ],
-    [
-      'that a worker confirms as another one',
-      (_, f) => (f.sent = [sent(1, 5), { ...sent(2, 5), confirmedAs: 1 }]),
-      ...(['IMPOSSIBLE_REPORT', '1 of 2', 'w0'] as const),
-    ],
+    ['that arrived before they were sent', early, 'IMPOSSIBLE_REPORT', '2 of 12', '5 copies', '9.0 ms'],
+    ['that arrived a little before, by clocks that are known as badly', littleEarly],
+    ['with too long a round trip', roundTrip(8000), 'IMPOSSIBLE_REPORT', '1 of 4', '8.0 ms', '2.0 ms'],
+    ['with a round trip of NaN', roundTrip(Number.NaN), 'IMPOSSIBLE_REPORT', '1 of 4', 'no number', '2.0 ms'],
+    ['that a worker sent before they were ordered', beforeTheOrder, 'IMPOSSIBLE_REPORT', '2 of 3', 3, '800.0 ms'],
+    ['that were not sent', unsent, 'BROADCASTS_NOT_SENT', '2 of 3', 'no worker'],
+    ['that a worker confirms as another one', confirmedAsFirst, 'IMPOSSIBLE_REPORT', '1 of 2', 'w0'],
   ]);
 
   it('have what to do by whose event they are', () => {
-    const own: Change = (r, f) => {
-      Object.assign(r.delivery ?? {}, { source: 'own event' });
-      f.ownEvent = newOwnEvent('said', '$.0.id', 'run', true);
-    };
-    for (const change of [nobodyAt(12), (_, f) => f.unsent.push({ seq: 2, message: 'no worker' })] as Change[]) {
-      const [fix, ofOwn] = [change, ((...run) => [own(...run), change(...run)]) as Change].map(
-        (one) => verdictOf(one).reasons[0]?.fix,
-      );
-      assert.ok(fix && ofOwn && fix !== ofOwn, `${fix}, ${ofOwn}`);
+    const ownEvent = newOwnEvent('said', '$.0.id', 'run', true);
+    for (const change of [nobodyAt(12), unsent]) {
+      const ofOwn: Change = (r, f) => {
+        Object.assign(r.delivery ?? {}, { source: 'own event' });
+        Object.assign(f, { ownEvent });
+        change(r, f);
+      };
+      const [fix, fixOfOwn] = [change, ofOwn].map((one) => verdictOf(one).reasons[0]?.fix);
+      assert.ok(fix && fixOfOwn && fix !== fixOfOwn, `${fix}, ${fixOfOwn}`);
     }
   });
 });

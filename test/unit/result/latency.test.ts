@@ -1,4 +1,4 @@
-/** Whether latencies within a worker and across workers can be told apart. */
+/** What can be told of latencies: by few broadcasts, and within a worker and across workers. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Acknowledgements } from '../../../plugin/fleet/process/acknowledgements.ts';
@@ -9,7 +9,58 @@ import { absentSections } from '../../../plugin/result/absent.ts';
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { decodeHistogram } from '../../../protocol/histogram.ts';
 import { assertEach } from '../../helpers/columns.ts';
-import { measurements, sent, snapshot } from '../../helpers/measurements.ts';
+import { frozenBroadcast, measurements, sent, snapshot } from '../../helpers/measurements.ts';
+
+/** Of broadcasts that reached ten receivers each, the last of them after so many milliseconds. */
+function figures(lastMs: number[]) {
+  const frozen = lastMs.map((last, index) =>
+    frozenBroadcast(
+      index + 1,
+      Array.from({ length: 10 }, (_, receiver) => (last - 9 + receiver) * 1000),
+    ),
+  );
+  return latencyFigures(measurements({ frozen }));
+}
+
+describe('six broadcasts', () => {
+  const latency = figures([60, 20, 21, 22, 23, 24]);
+
+  it('have no percentile but the median, neither of copies nor of broadcasts', () => {
+    for (const summary of [latency.oneWayMs, latency.completionMs]) {
+      const { p90, p95, p99, p999 } = summary ?? {};
+      assert.deepEqual([p90, p95, p99, p999], [null, null, null, null]);
+    }
+    assert.deepEqual([latency.oneWayMs?.count, latency.completionMs?.max], [60, 60]);
+  });
+
+  it('have an interval of the median, over all of them', () => {
+    const { p50, p99 } = latency.intervals?.completionMs ?? {};
+    assert.deepEqual([p50?.low95, p50?.high95, p99], [20, 60, null]);
+  });
+
+  it('show the first one apart where it is far slower than the others', () => {
+    assert.deepEqual(latency.slowFirst, { seq: 1, lastMs: 60, othersP50Ms: 22, othersMaxMs: 24 });
+    for (const [what, lastMs] of Object.entries({
+      'not far above the others, whose quartiles are 20.5 and 23.5': [32.5, 20, 21, 22, 23, 24],
+      'another one is not the first': [20, 60, 21, 22, 23, 24],
+      'four others are no rule': [60, 20, 20, 20, 20],
+    })) {
+      assert.equal(figures(lastMs).slowFirst, null, what);
+    }
+  });
+});
+
+it('a hundred broadcasts carry p99, and no interval of it', () => {
+  const { oneWayMs, intervals } = figures(Array.from({ length: 100 }, (_, index) => 20 + index));
+  assert.deepEqual([typeof oneWayMs?.p99, oneWayMs?.p999, intervals?.oneWayMs.p99], ['number', null, null]);
+  const { low95 = 0, high95 = 0 } = intervals?.completionMs.p50 ?? {};
+  assert.ok(low95 > 55 && low95 < 69 && high95 > 70 && high95 < 84, `${low95} to ${high95}`);
+});
+
+it('broadcasts that reached nobody give no figure', () => {
+  const { oneWayMs, intervals, slowFirst } = latencyFigures(measurements());
+  assert.deepEqual([oneWayMs, intervals, slowFirst], [null, null, null]);
+});
 
 /** Two connections whose joins get these answers, and a broadcast of w0 that reaches both. */
 function joined(...answers: unknown[]) {

@@ -1,0 +1,58 @@
+/** What the workers tell of themselves. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { serverDescription } from '../../../plugin/result/server-description.ts';
+import { workersOverTime } from '../../../plugin/result/workers-over-time.ts';
+import type { ServerDescription } from '../../../protocol/result/server.ts';
+import { measurements } from '../../helpers/measurements.ts';
+
+const TUNED: ServerDescription = {
+  kind: 'tuned',
+  tunings: { dropRequest: 'on' },
+  options: { pingInterval: '25000' },
+};
+
+it('workers that are alike are one server', () => {
+  assert.deepEqual(serverDescription([{ server: TUNED }, { server: TUNED }]), TUNED);
+});
+
+it('workers that differ are nobody else’s server, with the values of each', () => {
+  const other: ServerDescription = { kind: 'own', tunings: {}, options: { pingInterval: '10000' } };
+  assert.deepEqual(serverDescription([{ server: TUNED }, { server: other }]), {
+    kind: 'own',
+    tunings: { dropRequest: 'on or not set' },
+    options: { pingInterval: '25000 or 10000' },
+  });
+});
+
+it('no worker, or one that does not describe itself as it should, leaves the server unknown', () => {
+  const wrong = { kind: 'fast' } as unknown as ServerDescription;
+  for (const workers of [[], [{ server: TUNED }, { server: wrong }]]) {
+    assert.equal(serverDescription(workers), null);
+  }
+});
+
+const process = { t: [0, 1], rssBytes: [1, 2], cpuPercent: [null, 5] };
+const of = (pid: number) => ({ pid, ...process });
+const identity = (worker: string, pid: number) => ({ worker, pid, instance: `${pid}` });
+const eventLoops = [{ worker: 'w0', seconds: [1], delayP99Ms: [2], delayMaxMs: [3] }];
+const eventLoop = { t: [1], delayP99Ms: [2], delayMaxMs: [3] };
+
+describe('workers over time', () => {
+  it('have their processes and their event loops by name; a restarted one has both of its processes', () => {
+    const workersAtStart = [identity('w0', 10), identity('w1', 11)];
+    const workersAtEnd = [identity('w0', 10), identity('w1', 12)];
+    const measured = measurements({ workersAtStart, workersAtEnd, eventLoops });
+    assert.deepEqual(workersOverTime(measured, { workers: () => [of(10), of(11), of(12), of(13)] }), [
+      { worker: 'process 13', process, eventLoop: null },
+      { worker: 'w0', process, eventLoop },
+      { worker: 'w1', process, eventLoop: null },
+      { worker: 'w1, process 12', process, eventLoop: null },
+    ]);
+  });
+
+  it('on other machines have what they tell by themselves', () => {
+    const found = workersOverTime(measurements({ eventLoops }), { workers: () => [] });
+    assert.deepEqual(found, [{ worker: 'w0', process: null, eventLoop }]);
+  });
+});
