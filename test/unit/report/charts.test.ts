@@ -38,16 +38,14 @@ it('axes count time as clocks do', () => {
 });
 
 describe('over time', () => {
+  const samplesOf = (layersAt: (t: number) => object) => ({
+    ...perfectResult(),
+    samples: [0, 5, 10].map((t) => ({ t, connections: 0, ...layersAt(t) })),
+  });
+
   it('stages with room have names, and those that last are shaded', () => {
-    const stages = [
-      { name: 'baseline', t: 0 },
-      { name: 'hold', t: 0.1 },
-      { name: 'broadcasts', t: 5 },
-    ];
-    const points: [number, number][] = [
-      [0, 1],
-      [10, 2],
-    ];
+    const stages = Object.entries({ baseline: 0, hold: 0.1, broadcasts: 5 }).map(([name, t]) => ({ name, t }));
+    const points = [0, 10].map((x): [number, number] => [x, 1 + x / 10]);
     const curve = { name: 'one', color: 'var(--blue)', points };
     const chart = timeline('a chart', stages, [{ unit: 'MB', curves: [curve] }]);
     assert.match(svgOf(chart), />hold<[\s\S]*>broadcasts</);
@@ -58,57 +56,50 @@ describe('over time', () => {
   });
 
   it('memory is PSS, or RSS where PSS is not a curve', () => {
-    const samples = [0, 1, 2].map((t) => ({
-      t,
-      connections: 0,
-      worker: { rssBytes: 2e6, ...(t < 1 && { pssBytes: 1e6 }) },
-    }));
-    assert.match(memoryOverTime({ ...perfectResult(), samples })?.title ?? '', /RSS/);
+    const once = samplesOf((t) => ({ worker: { rssBytes: 2e6, ...(t < 1 && { pssBytes: 1e6 }) } }));
+    assert.match(memoryOverTime(once)?.title ?? '', /RSS/);
     assert.match(memoryOverTime(measured)?.title ?? '', /PSS/);
   });
 
   it('CPU has a line of other programs and one of the hypervisor, where they took some', () => {
     const chart = (others: number, steal: number) => {
-      const samples = [0, 5, 10].map((t) => ({
-        ...{ t, connections: 0, system: { cpuPercent: 50 }, worker: { cpuPercent: 30 } },
-        ...(t > 0 && { others: { cpuPercent: others }, steal: { cpuPercent: steal } }),
-      }));
-      return names(cpuOverTime({ ...perfectResult(), samples }));
+      const ofOthers = { others: { cpuPercent: others }, steal: { cpuPercent: steal } };
+      const ofUs = { system: { cpuPercent: 50 }, worker: { cpuPercent: 30 } };
+      return names(cpuOverTime(samplesOf((t) => ({ ...ofUs, ...(t > 0 && ofOthers) }))))?.slice(2);
     };
-    assert.deepEqual(chart(0.5, 0), ['Workers', 'Whole machine']);
-    assert.deepEqual(chart(60, 0), ['Workers', 'Whole machine', 'Other programs']);
-    assert.deepEqual(chart(60, 24), ['Workers', 'Whole machine', 'Other programs', 'Hypervisor (steal)']);
+    assert.deepEqual(chart(0.5, 0), []);
+    assert.deepEqual(chart(60, 0), ['Other programs']);
+    assert.deepEqual(chart(60, 24), ['Other programs', 'Hypervisor (steal)']);
   });
 
   it('connecting has a panel of errors only where there were some, and is nothing in older results', () => {
-    const counts = { opened: [5, 5, 0, 5], failed: [0, 0, 0, 0], ended: [0, 0, 0, 0] };
-    const times = { intervalSeconds: 1, t: [10, 11, 12, 13], meanMs: [2, 3, null, 4], slowestMs: [4, 6, null, 8] };
-    const chart = (failed: number[]) => {
+    const chart = (...failed: number[]) => {
       const result = perfectResult();
-      result.connections.overTime = { ...counts, ...times, failed };
+      const counts = { opened: [5, 5, 0, 5], failed, ended: [0, 0, 0, 0] };
+      const times = { meanMs: [2, 3, null, 4], slowestMs: [4, 6, null, 8] };
+      result.connections.overTime = { intervalSeconds: 1, t: [10, 11, 12, 13], ...counts, ...times };
       return connectTimeOverTime(result);
     };
     assert.equal(connectTimeOverTime(perfectResult()), null);
-    assert.equal(marks(chart([0, 0, 0, 0]), 'red'), 0);
-    assert.ok(marks(chart([0, 7, 0, 0]), 'red') > 0);
+    assert.equal(marks(chart(0, 0, 0, 0), 'red'), 0);
+    assert.ok(marks(chart(0, 7, 0, 0), 'red') > 0);
   });
 
   it('each worker has a curve, and many have their extremes', () => {
-    const worker = (index: number) => ({
-      worker: `w${index}`,
-      process: { t: [0, 1, 2], rssBytes: [1e8, 2e8, 2e8], cpuPercent: [null, index, index] },
-      eventLoop: { t: [1, 2], delayP99Ms: [1, 2], delayMaxMs: [index, index] },
-    });
-    const workers = (length: number) => Array.from({ length }, (_, index) => worker(index));
-    const shown = (count: number) => names(workersOverTime({ ...perfectResult(), workersOverTime: workers(count) }));
-    assert.deepEqual(shown(2), ['w0', 'w1']);
-    assert.deepEqual(shown(20), ['Highest of all', 'Median', 'Lowest of all']);
-    assert.equal(shown(0), undefined);
+    const shown = (count: number) => {
+      const workers = Array.from({ length: count }, (_, index) => ({
+        worker: `w${index}`,
+        process: { t: [0, 1, 2], rssBytes: [1e8, 2e8, 2e8], cpuPercent: [null, index, index] },
+        eventLoop: { t: [1, 2], delayP99Ms: [1, 2], delayMaxMs: [index, index] },
+      }));
+      return names(workersOverTime({ ...perfectResult(), workersOverTime: workers }));
+    };
+    assert.deepEqual([shown(2), shown(20)?.length, shown(0)], [['w0', 'w1'], 3, undefined]);
   });
 
   it('waves and faults have theirs, and other runs none', () => {
     const result = perfectResult();
-    assert.deepEqual(names(readingsOverTime(waves())), ['all connected', 'all have left', 'memory']);
+    assert.equal(readingsOverTime(waves())?.legend.length, 3);
     assert.equal(readingsOverTime(result), null);
     assert.equal(connectionsBack({ ...result, fault: plannedFault() })?.legend.length, 3);
     assert.equal(connectionsBack({ ...result, fault: plannedFault({ dropped: 0 }) }), null);
@@ -150,17 +141,9 @@ describe('the values of a chart', () => {
     const curve = (...points: [number, number][]) => ({ name: '', color: '', unit: '', points });
     const curves = [curve([0, 1], [5, Number.NaN], [10, 3.00004]), curve([10.5, 12345.6])];
     const { at, labels, series } = readoutOf({ left: 0, right: 0, from: 0, to: 20 }, curves, (x) => `${x} s`);
-    assert.deepEqual(
-      [at, labels],
-      [
-        [0, 0.5],
-        ['0 s', '10 s'],
-      ],
-    );
-    assert.deepEqual(column(series, 'values'), [
-      [1, 3],
-      [null, 12346],
-    ]);
+    const [first, second] = column(series, 'values') ?? [];
+    assert.deepEqual({ at, labels }, { at: [0, 0.5], labels: ['0 s', '10 s'] });
+    assert.deepEqual({ first, second }, { first: [1, 3], second: [null, 12346] });
   });
 
   it('name the time and the stage, and each broadcast', () => {

@@ -16,21 +16,6 @@ function written(text: string): string {
   return file;
 }
 
-/** Asserts that reading fails with `code`, and that the message has the file and `mentions`. */
-function refused(path: string, code: string, ...mentions: string[]): void {
-  assert.throws(
-    () => readResult(path),
-    (error) => {
-      assert.ok(error instanceof CapacityError, String(error));
-      assert.equal(error.code, code);
-      for (const mention of [path, ...mentions]) {
-        assert.ok(error.message.includes(mention), `${mention} in ${error.message}`);
-      }
-      return true;
-    },
-  );
-}
-
 describe('readResult', () => {
   it('reads a file, and the folder of a run', () => {
     const result = perfectResult();
@@ -39,38 +24,37 @@ describe('readResult', () => {
     assert.deepEqual(readResult(folder), result);
   });
 
-  it('names a file that is not there', () => {
-    refused(join(folder, 'none.json'), 'FILE_UNREADABLE');
-  });
+  const text = JSON.stringify(perfectResult());
+  const { latency: _, ...older } = perfectResult();
+  const broken = { ...older, connections: { ...older.connections, peak: 'many' } };
+  const others = ['[]', 'null', '"text"', '{"schemaVersion":0}'];
+  const { run } = perfectResult();
+  const unreadable = 'FILE_UNREADABLE';
+  const newer = 'RESULT_TOO_NEW';
+  const keys = ['connections.peak', 'latency'];
 
-  it('names a truncated file', () => {
-    const text = JSON.stringify(perfectResult());
-    refused(written(text.slice(0, text.length / 2)), 'FILE_UNREADABLE', 'not complete JSON');
-    refused(written(''), 'FILE_UNREADABLE', 'not complete JSON');
-  });
-
-  it('names the keys that are wrong or missing', () => {
-    const { latency: _, ...older } = perfectResult();
-    const broken = { ...older, connections: { ...older.connections, peak: 'many' } };
-    refused(
-      written(JSON.stringify(broken)),
-      'FILE_UNREADABLE',
-      'connections.peak: expected number',
-      'latency: expected',
-    );
-  });
-
-  it('names no more keys of another document than one reads', () => {
-    for (const other of ['{}', '[]', 'null', '"text"', '{"schemaVersion":0}']) {
-      refused(written(other), 'FILE_UNREADABLE');
-    }
-    refused(written('{}'), 'FILE_UNREADABLE', 'schemaVersion', 'more');
-  });
-
-  it('tells what a newer version wrote', () => {
-    refused(written(JSON.stringify({ ...perfectResult(), schemaVersion: 4 })), 'RESULT_TOO_NEW', 'schemaVersion 4');
-    const result = perfectResult();
-    const newer = { ...result, run: { ...result.run, moon: 'full' } };
-    refused(written(JSON.stringify(newer)), 'RESULT_TOO_NEW', 'run.moon: unknown');
-  });
+  /** What the file has; what its refusal names beside it. */
+  type Refusal = [what: string, text: string | undefined, code: string, ...mentions: string[]];
+  const CASES: Refusal[] = [
+    ['one that is not there', undefined, unreadable],
+    ['a truncated one', text.slice(0, text.length / 2), unreadable, 'JSON'],
+    ['an empty one', '', unreadable, 'JSON'],
+    ['one with keys that are wrong or missing', JSON.stringify(broken), unreadable, ...keys],
+    ['one without any, of which it names a few', '{}', unreadable, 'schemaVersion', 'more'],
+    ...others.map((other): Refusal => [`another document, ${other}`, other, unreadable]),
+    ['one of a newer schema', JSON.stringify({ ...perfectResult(), schemaVersion: 4 }), newer, 'schemaVersion 4'],
+    ['one with a newer key', JSON.stringify({ ...perfectResult(), run: { ...run, moon: 'full' } }), newer, 'run.moon'],
+  ];
+  for (const [what, content, code, ...mentions] of CASES) {
+    it(`refuses ${what}`, () => {
+      const path = content === undefined ? join(folder, 'none.json') : written(content);
+      assert.throws(
+        () => readResult(path),
+        (error: CapacityError) => {
+          for (const mention of [path, ...mentions]) assert.ok(error.message.includes(mention), error.message);
+          return error instanceof CapacityError && error.code === code;
+        },
+      );
+    });
+  }
 });

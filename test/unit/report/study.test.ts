@@ -6,8 +6,9 @@ import { renderHtml } from '../../../report/render/html.ts';
 import { renderMarkdown } from '../../../report/render/markdown.ts';
 import { doubtsOf, holesOf, studyDocument } from '../../../report/study/document.ts';
 import { type MeasuredRun, questionsOf, summarize } from '../../../report/study/summarize.ts';
-import { column } from '../../helpers/columns.ts';
+import { assertEach, column } from '../../helpers/columns.ts';
 import { perfectResult } from '../../helpers/results.ts';
+import { measuredStudy } from '../../helpers/studies.ts';
 
 const PLAN: Plan = {
   scenario: '<b>1k</b>.yml',
@@ -18,57 +19,35 @@ const PLAN: Plan = {
   seed: 1,
 };
 const TLS = { off: 15_000, on: 18_000 };
+const SLOPE = 'memory.perConnectionBytes.workerPss.slope';
 
 const pageOf = (study: Study, runs: MeasuredRun[]) => renderHtml(studyDocument(study, runs));
 const markdownOf = (study: Study, runs: MeasuredRun[]) => renderMarkdown(studyDocument(study, runs));
 const answersOf = (study: Study, runs: MeasuredRun[]) => studyDocument(study, runs).answer.lines;
 
-function resultOf(tls: 'off' | 'on', workers: number, noise: number): Result {
+function resultOf(tls: keyof typeof TLS, workers: number, noise: number): Result {
   const result = perfectResult();
-  const line = result.memory.perConnectionBytes.workerPss;
-  assert.ok(line);
-  line.slope = TLS[tls] + noise;
+  Object.assign(result.memory.perConnectionBytes.workerPss as object, { slope: TLS[tls] + noise });
   result.environment.settings = { ...result.environment.settings, workers };
   return result;
 }
 
+/** One for each noise, of each combination. */
+function runsOf(...noises: number[]): { levels: Record<string, Level>; result: Result }[] {
+  const combinations = (['off', 'on'] as const).flatMap((tls) => [1, 2].map((workers) => ({ tls, workers })));
+  return combinations.flatMap(({ tls, workers }) =>
+    noises.map((noise) => ({ levels: { TLS: tls, workers }, result: resultOf(tls, workers, noise) })),
+  );
+}
+
 /** Of twelve runs, those of `on` with two workers were refused, INVALID, and not made. */
 function studyWithHoles(): { study: Study; runs: MeasuredRun[] } {
-  const given = (['off', 'on'] as const).flatMap((tls) =>
-    [1, 2].flatMap((workers) =>
-      [-20, 0, 20].map((noise) => ({ levels: { TLS: tls as Level, workers }, result: resultOf(tls, workers, noise) })),
-    ),
-  );
-  const runs: MeasuredRun[] = given.slice(0, 11);
+  const runs: MeasuredRun[] = runsOf(-20, 0, 20).slice(0, 11);
   runs[9] = { levels: { TLS: 'on', workers: 2 }, result: undefined };
-  const last = runs[10]?.result;
-  assert.ok(last);
-  last.verdict.status = 'INVALID';
-  const study: Study = {
-    schemaVersion: 2,
-    name: 'tls',
-    title: 'What does <TLS> cost?',
-    plan: PLAN,
-    scenarioHash: 'abc',
-    startedAt: '2026-01-02T03:04:05.000Z',
-    planned: 12,
-    runs: runs.map(({ levels, result }, index) => ({
-      number: index + 1,
-      block: (index % 3) + 1,
-      levels,
-      startedAt: '2026-01-02T03:04:05.000Z',
-      exitCode: result ? 0 : 2,
-      seconds: 60,
-      result: result ? 'runs/a/result.json' : null,
-      status: result?.verdict.status ?? null,
-      problem: result
-        ? result.verdict.status === 'INVALID'
-          ? 'INVALID: DUPLICATES'
-          : null
-        : 'NOT_INSTALLED: no nginx (exit code 2)',
-    })),
-    ...summarize(PLAN, runs),
-  };
+  Object.assign(runs[10]?.result?.verdict ?? {}, { status: 'INVALID' });
+  const { study } = measuredStudy('tls', PLAN, runs);
+  Object.assign(study, { title: 'What does <TLS> cost?', planned: 12 });
+  Object.assign(study.runs[10] ?? {}, { status: 'INVALID', problem: 'INVALID: DUPLICATES' });
   return { study, runs };
 }
 
@@ -76,41 +55,27 @@ describe('a study with holes', () => {
   const { study, runs } = studyWithHoles();
 
   it('names each combination that lacks runs, and why', () => {
-    assert.deepEqual(holesOf(study), [
-      'TLS=on, workers=2: figures from 0 of 3 runs; run 10: NOT_INSTALLED: no nginx (exit code 2); run 11: INVALID: DUPLICATES; 1 run not made yet',
-    ]);
+    const [hole, ...others] = holesOf(study);
+    assert.match(hole ?? '', /^TLS=on, workers=2: .*0 of 3 .* 10: NOT_INSTALLED.* 11: INVALID: DUPLICATES; 1 run/);
+    assert.deepEqual(others, []);
     assert.deepEqual(column(study.combinations, 'usable'), [3, 3, 3, 0]);
   });
 
   it('answers what the other runs show, over the settings of the other names', () => {
-    assert.deepEqual(answersOf(study, runs), [
-      'TLS=on instead of off: Workers PSS per connection +20 % (1 of 2 settings); inconclusive: no usable measurement (INVALID)',
-      'workers=2 instead of 1: inconclusive: no usable measurement (INVALID)',
-    ]);
+    const [ofTls, ofWorkers] = answersOf(study, runs);
+    assert.match(ofTls ?? '', /^TLS=on .* off: Workers PSS .*\+20 % \(1 of 2 settings\); .*INVALID/);
+    assert.match(ofWorkers ?? '', /^workers=2 .* 1: inconclusive: .*INVALID/);
     const found = study.differences.find(({ name, others }) => name === 'TLS' && others.workers === 1);
     assert.deepEqual([found?.reference, found?.level], ['off', 'on']);
-    const slope = found?.figures['memory.perConnectionBytes.workerPss.slope'];
+    const slope = found?.figures[SLOPE];
     assert.deepEqual([slope?.answer, slope?.value], ['worse', 3000]);
   });
 
   it('knows the noise of two runs by that of all combinations', () => {
-    const two = ['off', 'on'].flatMap((tls) =>
-      [1, 2].flatMap((workers) =>
-        [-100, 100].map((noise) => ({
-          levels: { TLS: tls as Level, workers },
-          result: resultOf(tls as 'off' | 'on', workers, noise),
-        })),
-      ),
-    );
-    const path = 'memory.perConnectionBytes.workerPss.slope';
-    const slopes = summarize({ ...PLAN, repeat: 2 }, two).differences.map(({ name, figures }) => [
-      name,
-      figures[path]?.answer,
-      figures[path]?.noise,
-    ]);
-    assert.deepEqual(slopes, [
-      ...[1, 2].map(() => ['TLS', 'worse', 'study']),
-      ...[1, 2].map(() => ['workers', 'no-difference', 'study']),
+    const { differences } = summarize({ ...PLAN, repeat: 2 }, runsOf(-100, 100));
+    assertEach(differences, ({ name, figures: { [SLOPE]: slope } }) => `${name}: ${slope?.answer} by ${slope?.noise}`, [
+      ...['TLS: worse by study', 'TLS: worse by study'],
+      ...['workers: no-difference by study', 'workers: no-difference by study'],
     ]);
   });
 
@@ -126,16 +91,12 @@ describe('a study with holes', () => {
       ...run,
       result: run.result ?? resultOf('on', 2, index),
     }));
-    assert.match(doubtsOf(whole, questionsOf(PLAN, whole)).join(), /^TLS: the results record no difference/);
-    const other = whole[3]?.result;
-    assert.ok(other);
-    other.environment.cpuCount = 64;
-    other.connections.target = 4000;
-    const doubts = doubtsOf(whole, questionsOf(PLAN, whole));
-    assert.deepEqual(doubts.slice(0, 2), [
-      'different machine: cores: 2, 64',
-      'different load: connections: 4000, 5000',
-    ]);
+    assert.match(doubtsOf(whole, questionsOf(PLAN, whole)).join(), /^TLS: /);
+    const { environment, connections } = whole[3]?.result ?? perfectResult();
+    environment.cpuCount = 64;
+    connections.target = 4000;
+    const [machine, load] = doubtsOf(whole, questionsOf(PLAN, whole));
+    assert.deepEqual([machine, load], ['different machine: cores: 2, 64', 'different load: connections: 4000, 5000']);
   });
 
   it('is a page with what differs, and no outside text becomes markup', () => {
@@ -160,11 +121,9 @@ describe('a study with holes', () => {
 it('levels that do not go together are left out, also as a reference', () => {
   const vary = { adapter: ['none', 'redis', 'streams'], workers: [1, 2] };
   const none = { ...PLAN, vary, except: [{ adapter: 'none', workers: 2 }] };
-  assert.deepEqual(answersOf({ ...studyWithHoles().study, plan: none }, []), [
-    'redis instead of none: inconclusive: no runs of one side yet',
-    'streams instead of none or redis: inconclusive: no runs of one side yet',
-    'workers=2 instead of 1: inconclusive: no runs of one side yet',
-  ]);
+  const questions = answersOf({ ...studyWithHoles().study, plan: none }, []).map((answer) => answer.split(':')[0]);
+  const expected = ['redis instead of none', 'streams instead of none or redis', 'workers=2 instead of 1'];
+  assert.deepEqual(questions, expected);
   const plan: Plan = { ...PLAN, except: [{ TLS: 'off', workers: 2 }] };
   const { study, runs } = studyWithHoles();
   const without = { ...study, plan, ...summarize(plan, runs) };

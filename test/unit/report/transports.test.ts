@@ -13,67 +13,59 @@ function resultOf(transports: Result['connections']['transports'], engineOptions
   return result;
 }
 
-const UPGRADED = resultOf({
-  configured: 'default',
-  websocket: 0,
-  upgraded: 4990,
-  polling: 10,
-  upgradeFailures: { http_400: 10 },
-});
+const counts = { configured: 'default', websocket: 0, upgraded: 4990, polling: 10 } as const;
+const UPGRADED = resultOf({ ...counts, upgradeFailures: { http_400: 10 } });
 
-describe('the transports', () => {
-  it('are named in every report', () => {
-    assert.equal(clientsOf(UPGRADED), 'default clients: polling, then WebSocket');
-    assert.match(fullText(UPGRADED), /held \(.*; default clients: polling, then WebSocket\)/);
+const compressing = (asked: boolean, granted: number, byServer: boolean | null) => {
+  const result = perfectResult();
+  result.connections.compression = { asked, granted, byServer };
+  return result;
+};
+
+const external = resultOf(null);
+external.run.engine = 'socketio-v3';
+const notKnown = perfectResult();
+notKnown.connections.compression = null;
+
+/** Older results have only the options. */
+const CLIENTS: [what: string, result: Result, clients: RegExp | null][] = [
+  ['that upgrade', UPGRADED, /^default clients/],
+  ['of older results', resultOf(null), /^WebSocket-only clients$/],
+  ['of older results that poll', resultOf(null, { transports: ['polling'] }), /^polling-only clients$/],
+  ['of another engine', external, null],
+  ['of which nobody knows about compression', notKnown, /^WebSocket-only clients$/],
+  ['that do not ask for compression', compressing(false, 0, null), /^WebSocket-only clients$/],
+  ['of a server without it', compressing(false, 0, false), /^WebSocket-only clients$/],
+  ['of a server that gives it to browsers', compressing(false, 0, true), /without .*compression/],
+  ['that get it', compressing(true, 5000, true), /, compressed$/],
+  ['that ask in vain', compressing(true, 0, false), /in vain$/],
+];
+
+describe('clients', () => {
+  for (const [what, result, clients] of CLIENTS) {
+    it(`${what} are named in the same words everywhere`, () => {
+      const named = clientsOf(result);
+      if (clients === null) return assert.equal(named, null);
+      assert.match(named ?? '', clients);
+      assert.ok(fullText(result).includes(`; ${named})`));
+    });
+  }
+
+  it('that did not get what they wanted are counted', () => {
     assert.match(fullText(UPGRADED), /Stayed on polling +10\b[\s\S]*Failed upgrades +10 +http_400 10/);
-    assert.match(fullText(resultOf(null)), /WebSocket-only clients/);
+    assert.match(fullText(compressing(true, 4000, true)), /Compressed +4,000\b/);
   });
 
-  it('and compression are named in the same places, wherever there was any', () => {
-    const cases: [Result['connections']['compression'], RegExp][] = [
-      [null, /^WebSocket-only clients$/],
-      [{ asked: false, granted: 0, byServer: null }, /^WebSocket-only clients$/],
-      [{ asked: false, granted: 0, byServer: false }, /^WebSocket-only clients$/],
-      [{ asked: false, granted: 0, byServer: true }, /, without the compression that this server gives to browsers$/],
-      [{ asked: true, granted: 5000, byServer: true }, /, compressed$/],
-      [{ asked: true, granted: 0, byServer: false }, /, which asked for compression in vain$/],
-    ];
-    for (const [compression, text] of cases) {
-      const result = perfectResult();
-      result.connections.compression = compression;
-      assert.match(clientsOf(result) ?? '', text);
-      assert.ok(fullText(result).includes(`; ${clientsOf(result)})`));
-    }
-    const partly = perfectResult();
-    partly.connections.compression = { asked: true, granted: 4000, byServer: true };
-    assert.match(fullText(partly), /Compressed +4,000\b/);
-  });
-
-  it('and compression are a different load where two results differ in them', () => {
-    const [older, plain, compressed] = [perfectResult(), perfectResult(), perfectResult()];
-    older.connections.compression = null;
-    plain.connections.compression = { asked: false, granted: 0, byServer: true };
-    compressed.connections.compression = { asked: true, granted: 5000, byServer: true };
-    const named = (other: Result) => mismatches([[older], [other]]).filter(({ name }) => name.includes('compression'));
-    assert.deepEqual(named(plain), []);
-    assert.deepEqual(named(compressed), [{ aspect: 'load', name: 'compression', values: ['off', 'on'] }]);
-  });
-
-  it('of older results follow from their options; those of another engine are not known', () => {
-    assert.equal(clientsOf(resultOf(null)), 'WebSocket-only clients');
-    assert.equal(clientsOf(resultOf(null, { transports: ['polling'] })), 'polling-only clients');
-    const external = resultOf(null);
-    external.run.engine = 'socketio-v3';
-    assert.equal(clientsOf(external), null);
-  });
-
-  it('are a different load where two results differ in them', () => {
-    const older = resultOf(null);
-    const current = perfectResult();
-    current.environment.settings.transports = ['websocket'];
-    current.environment.settings.engineOptions = {};
-    const named = (other: Result) => mismatches([[older], [other]]).filter(({ name }) => name.includes('transports'));
-    assert.deepEqual(named(current), []);
-    assert.deepEqual(named(UPGRADED), [{ aspect: 'load', name: 'transports', values: ['websocket', 'default'] }]);
-  });
+  const ws = resultOf(null);
+  Object.assign(ws.environment.settings, { transports: ['websocket'], engineOptions: {} });
+  for (const [name, older, same, other, values] of [
+    ['transports', resultOf(null), ws, UPGRADED, ['websocket', 'default']],
+    ['compression', notKnown, compressing(false, 0, true), compressing(true, 5000, true), ['off', 'on']],
+  ] as const) {
+    it(`of other ${name} are a different load`, () => {
+      const found = (result: Result) => mismatches([[older], [result]]).filter((one) => one.name.includes(name));
+      assert.deepEqual(found(same), []);
+      assert.deepEqual(found(other), [{ aspect: 'load', name, values }]);
+    });
+  }
 });

@@ -1,0 +1,86 @@
+/** Files that other programs read. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { XMLParser } from 'fast-xml-parser';
+import type { Result } from '../../../protocol/result/result.ts';
+import { renderSamplesCsv } from '../../../report/render/csv.ts';
+import { renderJunit } from '../../../report/render/junit.ts';
+import { perfectResult } from '../../helpers/results.ts';
+
+type Case = Record<string, unknown>;
+
+/** As a CI server reads it. @returns its cases, its attributes, and how many there are in all, failed, in error and skipped */
+function suiteOf(result: Result) {
+  const parser = new XMLParser({ ignoreAttributes: false, attributeNamePrefix: '@', trimValues: false });
+  const { testsuites } = parser.parse(renderJunit(result)) as { testsuites: { testsuite: Case } };
+  const { testcase, ...suite } = testsuites.testsuite;
+  const counts = ['tests', 'failures', 'errors', 'skipped'].map((name) => Number(suite[`@${name}`]));
+  return { suite, counts, cases: [testcase].flat() as Case[] };
+}
+
+const thresholds = [
+  { expression: 'connections.failed < 1', met: true, strict: true },
+  { expression: 'socketio.broadcast.latency.p99 < 10', met: false, strict: true },
+  { expression: 'connections.rate > 900', met: false, strict: false },
+];
+
+describe('junit.xml', () => {
+  it('has a passing case for a VALID verdict, and the seconds of the run', () => {
+    const { counts, suite } = suiteOf(perfectResult());
+    assert.deepEqual([counts, suite['@time']], [[5, 0, 0, 0], '120.000']);
+  });
+
+  it('has a case for each threshold: a missed one fails, unless it is not strict', () => {
+    const { counts, cases } = suiteOf({ ...perfectResult(), thresholds });
+    assert.deepEqual(counts, [7, 1, 0, 1]);
+    assert.equal(cases.find((one) => 'failure' in one)?.['@name'], 'socketio.broadcast.latency.p99 < 10');
+  });
+
+  it('fails for SUSPECT, with the reasons', () => {
+    const reasons = [{ code: 'RATE_NOT_REACHED', message: '80 of 100', fix: 'lower RATE' }];
+    const { cases } = suiteOf({ ...perfectResult(), verdict: { status: 'SUSPECT', reasons } });
+    assert.deepEqual(cases[0]?.failure, {
+      '@message': 'SUSPECT: RATE_NOT_REACHED',
+      '#text': 'RATE_NOT_REACHED: 80 of 100\n  fix: lower RATE',
+    });
+  });
+
+  it('is an error for INVALID, which makes no threshold pass', () => {
+    const reasons = [{ code: 'DEPLOYMENT_CHANGED', message: 'w0' }];
+    const { counts } = suiteOf({ ...perfectResult(), thresholds, verdict: { status: 'INVALID', reasons } });
+    assert.deepEqual(counts, [2, 0, 1, 1]);
+  });
+
+  it('takes markup and characters that XML has not for text', () => {
+    const nasty = '"><failure/>&\u0000\u001b[31m]]>';
+    const result = perfectResult();
+    result.run.scenario = nasty;
+    result.verdict = { status: 'SUSPECT', reasons: [{ code: 'X', message: nasty }] };
+    const { suite, cases } = suiteOf({ ...result, thresholds: [{ expression: nasty, met: true, strict: true }] });
+    assert.equal(suite['@name'], 'socketio-capacity: "><failure/>&[31m]]>');
+    assert.equal(cases.length, 6);
+    assert.ok(!cases.slice(1).some((one) => 'failure' in one));
+  });
+});
+
+it('samples.csv has a row for each sample, and empty fields for what was not measured', () => {
+  const samples = [
+    { t: 0, connections: 0, worker: { rssBytes: 100 } },
+    { t: 1.001, connections: 5, worker: { rssBytes: 200, cpuPercent: 0.5 }, system: { usedBytes: -1 } },
+  ];
+  assert.equal(
+    renderSamplesCsv({ ...perfectResult(), samples }),
+    't,connections,worker.rssBytes,worker.cpuPercent,system.usedBytes\n0,0,100,,\n1.001,5,200,0.5,-1\n',
+  );
+});
+
+it('samples.csv of no samples is its head', () => {
+  assert.equal(renderSamplesCsv({ ...perfectResult(), samples: [] }), 't,connections\n');
+});
+
+it('samples.csv quotes text, and lets none become a formula', () => {
+  const samples = [{ t: 0, connections: 0, worker: '=HYPERLINK("x"),1', '@k': '-1+1' }];
+  const [head, row] = renderSamplesCsv({ ...perfectResult(), samples }).split('\n');
+  assert.equal(head, "t,connections,worker,'@k");
+  assert.equal(row, '0,0,"\'=HYPERLINK(""x""),1",\'-1+1');
+});
