@@ -1,15 +1,19 @@
-/** Locks pages to the code: the reference, which is generated, and tables that say what tests hold. */
+/** Locks pages to the code: the reference, which is generated, and tables that say what the code or its tests have. */
 import assert from 'node:assert/strict';
-import { globSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
-import { referencePages } from '../../docs/reference/generate.ts';
+import { RESULT_SCHEMA, referencePages, resultJsonSchema } from '../../docs/reference/generate.ts';
 import { keysOf, nodeOf } from '../../docs/reference/schema.ts';
 import { optionRows } from '../../docs/reference/tables.ts';
+import { FURTHER_LAYERS, LAYERS } from '../../plugin/samplers/layers/index.ts';
+import { VERDICT_REASONS } from '../../protocol/codes/verdict-reasons.ts';
+import { LIMITS } from '../../report/figures/limits.ts';
+import { readResult } from '../../report/read.ts';
 import { column } from '../helpers/columns.ts';
-import { codes, page, plain, ROOT, rows, section } from '../helpers/pages.ts';
-import { MAY_IMPORT } from '../helpers/rooms.ts';
+import { firstColumn, page, plain, ROOT, rows, section } from '../helpers/pages.ts';
+import { perfectResult } from '../helpers/results.ts';
 
 function assertSame(documented: Iterable<string>, existing: Iterable<string>): void {
   assert.deepEqual([...new Set(documented)].sort(), [...new Set(existing)].sort());
@@ -18,69 +22,103 @@ function assertSame(documented: Iterable<string>, existing: Iterable<string>): v
 describe('the reference', () => {
   const pages = referencePages();
 
-  for (const [path, content] of pages) {
-    const name = basename(path);
-    it(`${name} is that of this version`, () => {
-      const message = `docs/reference/${name} differs from the code: run npm run docs:reference`;
-      assert.ok(page(`docs/reference/${name}`) === content, message);
-    });
-  }
-
-  it('has no other pages', () => {
-    const written = globSync('docs/reference/*.md', { cwd: ROOT }).map((path) => join(ROOT, path));
-    assertSame(written, pages.keys());
+  it('is that of this version', () => {
+    const written = globSync('docs/reference/*.md', { cwd: ROOT });
+    assertSame(
+      written.map((path) => join(ROOT, path)),
+      pages.keys(),
+    );
+    const old = written.filter((path) => page(path) !== pages.get(join(ROOT, path)));
+    assert.deepEqual(old, [], 'run npm run docs:reference');
   });
 });
 
 describe('a key of a schema', () => {
-  const rowsOf = (schema: z.ZodType) => optionRows(nodeOf(schema));
   const number = z.number().describe('a number');
+  const inner = z.object({ number });
 
   it('is refused without a description', () => {
-    assert.throws(() => rowsOf(z.object({ outer: z.object({ number, inner: z.number() }) })), /describe outer\.inner/);
+    const schema = z.object({ outer: z.object({ number, inner: z.number() }) });
+    assert.throws(() => optionRows(nodeOf(schema)), /describe outer\.inner/);
   });
 
   it('has its values and its default', () => {
-    const schema = z.object({
-      share: z.number().min(0).max(1).default(0.5).describe('a share'),
-      kind: z.enum(['a', 'b']).describe('a kind'),
-    });
-    assert.deepEqual(rowsOf(schema), [
+    const share = z.number().min(0).max(1).default(0.5).describe('a share');
+    const kind = z.enum(['a', 'b']).describe('a kind');
+    assert.deepEqual(optionRows(nodeOf(z.object({ share, kind }))), [
       ['`share`', '0–1', '0.5', 'a share'],
       ['`kind`', '`a`, `b`', 'required', 'a kind'],
     ]);
   });
 
   it('is found inside of lists, records and unions, once', () => {
-    const inner = z.object({ number });
-    const paths = keysOf(nodeOf(z.object({ list: z.array(inner), record: z.record(z.string(), inner) })));
+    const schemas = {
+      list: z.array(inner),
+      record: z.record(z.string(), inner),
+      one: z.union([inner, z.array(inner)]),
+    };
+    const children = keysOf(nodeOf(z.object(schemas))).flatMap((key) => key.children);
+    assert.deepEqual(column(children, 'path'), ['list[].number', 'record.*.number', 'one.number']);
+  });
+});
+
+describe('the method', () => {
+  it('has figures of the samplers in its table of layers', () => {
+    const figures = [...LAYERS, ...Object.values(FURTHER_LAYERS)].flatMap((layer) => column(layer.figures, 'id'));
+    const documented = firstColumn(section(page('docs/method/memory.md'), 'Layers'));
+    assert.ok(documented.length > 0);
     assert.deepEqual(
-      paths.flatMap(({ children }) => children.map(({ path }) => path)),
-      ['list[].number', 'record.*.number'],
+      documented.filter((id) => !figures.includes(id)),
+      [],
     );
-    const oneOrMany = keysOf(nodeOf(z.object({ one: z.union([inner, z.array(inner)]) })));
-    assert.deepEqual(column(oneOrMany[0]?.children, 'path'), ['one.number']);
+  });
+
+  it('has every limit', () => {
+    assertSame(firstColumn(section(page('docs/method.md'), 'Capacity')), LIMITS);
+  });
+
+  it('has a check for each reason of the catalogue', () => {
+    const sources = globSync('plugin/**/*.ts', { cwd: ROOT, exclude: ['**/node_modules', '**/dist'] });
+    const text = sources.map(page).join();
+    assert.deepEqual(
+      Object.keys(VERDICT_REASONS).filter((code) => !text.includes(`'${code}'`)),
+      [],
+    );
   });
 });
 
-describe('guide/writing-scenarios.md', () => {
-  it('has a test for each difference from other engines', () => {
-    const table = section(page('docs/guide/writing-scenarios.md'), 'Coming from another engine');
-    const tests = page('test/unit/virtual-user/differences.test.ts').matchAll(/^test\('(.*)',/gm);
-    assertSame(
-      rows(table).map(([name]) => plain(name ?? '')),
-      [...tests].map(([, name]) => name as string),
-    );
-  });
+it('guide/writing-scenarios.md has a test for each difference from other engines', () => {
+  const table = section(page('docs/guide/writing-scenarios.md'), 'Coming from another engine');
+  const tests = page('test/unit/virtual-user/differences.test.ts').matchAll(/^(?:test\(| {2}\[)'([^']*)',/gm);
+  const documented = rows(table).map(([name]) => plain(name ?? ''));
+  assertSame(
+    documented,
+    [...tests].map(([, name]) => name as string),
+  );
 });
 
-describe('CONTRIBUTING.md', () => {
-  it('has the import rules that imports.test.ts holds', () => {
-    const map = section(page('CONTRIBUTING.md'), 'Map');
-    for (const [room, allowed] of Object.entries(MAY_IMPORT)) {
-      const row = rows(map).find(([folder]) => folder === `\`${room}/\``);
-      assert.ok(row, `${room} is not in the map`);
-      assertSame(codes(row[2]), allowed);
+describe('result.schema.json', () => {
+  const published = JSON.parse(readFileSync(RESULT_SCHEMA, 'utf8'));
+  // Read back: another implementation's validator would be a dependency for this test alone.
+  const schema = z.fromJSONSchema(published);
+
+  it('is that of this version: npm run docs:reference', () => {
+    assert.deepEqual(published, resultJsonSchema());
+  });
+
+  it('accepts results of this version, older ones as they are read, and newer ones with further keys', () => {
+    const written = globSync('docs/reports/*/result.json', { cwd: ROOT }).map((path) => readResult(join(ROOT, path)));
+    const results: object[] = [perfectResult(), ...written];
+    assert.ok(results.length > 3);
+    for (const result of results) {
+      const { error } = schema.safeParse({ ...result, laterKey: 1 });
+      assert.equal(error, undefined, error?.message);
     }
+  });
+
+  it('refuses what is none', () => {
+    const { connections, ...rest } = perfectResult();
+    assert.ok(!schema.safeParse(rest).success);
+    assert.ok(!schema.safeParse({ ...rest, connections: { ...connections, failed: 'none' } }).success);
   });
 });

@@ -84,7 +84,6 @@ export function place(project: string, name: string): void {
 /** @returns names of the packages that a file's code imports */
 export function packagesOf(path: string): string[] {
   return specifiersOf(path, readFileSync(path, 'utf8'))
-    .map(({ specifier }) => specifier)
     .filter((specifier) => !specifier.startsWith('.') && !specifier.startsWith('node:'))
     .map((specifier) => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/'));
 }
