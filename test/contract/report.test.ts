@@ -23,31 +23,6 @@ const isDrawn = (path: string) => path.startsWith('docs/reports/');
 /** Rules of the published benchmark report, which only the page that compares with it follows. */
 const FOREIGN = /theoretical max|\bgrade\b|\(approx\)|peak ÷/i;
 const COST = 'What a connection costs this deployment';
-
-/** @returns what the report says of the result that contradicts the result, or itself */
-function contradictionsIn(document: Document, result: Result, drawn = true): string[] {
-  const { findings } = document.answer;
-  const tables = document.sections.flatMap(({ blocks }) => blocks.filter((block) => block.kind === 'table'));
-  const forms = [
-    renderMarkdown(document),
-    renderRun(document, { color: false, width: 200, verbose: true }),
-    drawn ? textOfPage(renderHtml(document)) : '',
-  ];
-  return [
-    ...(forms.some((text) => FOREIGN.test(text)) ? ['a rule of another report'] : []),
-    ...(!result.memory.overTime && costsIn(forms.join('\n')).size > 1 ? ['two costs of a connection'] : []),
-    ...outcome(document, result),
-    ...headline(findings, tables, result),
-    ...sums(tables, result),
-    ...limits(findings, tables, result),
-    ...percentiles(document, result),
-  ];
-}
-
-function textOfPage(html: string): string {
-  return html.replace(/<(style|script|svg)\b.*?<\/\1>/gs, '').replace(/<[^>]*>/g, '');
-}
-
 /** In words, as a headline or a sentence: what a table has of each layer says which layer it is. */
 const COSTS = [
   /memory per connection[^\d]{0,12}([\d,.]+) KB/gi,
@@ -60,83 +35,71 @@ function costsIn(text: string): Set<string> {
   return new Set(COSTS.flatMap((pattern) => [...text.matchAll(pattern)].map(([, cost]) => String(cost))));
 }
 
-/** The title, the exit code, and what was delivered say the same. */
-function outcome({ answer }: Document, result: Result): string[] {
-  const said = answer.findings.flatMap(({ text }) => text ?? []).join('\n');
-  const { delivery } = result;
-  const isWhole = !delivery || delivery.received === delivery.expected;
-  return [
-    ...(exitCodeOf(result) !== 0 && /^Passed/.test(answer.title) ? ['passed, with another exit code'] : []),
-    ...(/^all .* delivered to everybody/m.test(said) && !isWhole ? ['delivered to everybody, but for some'] : []),
+const textOfPage = (html: string) => html.replace(/<(style|script|svg)\b.*?<\/\1>/gs, '').replace(/<[^>]*>/g, '');
+const amountOf = (cell: Table['rows'][number][number] | undefined) => (typeof cell === 'object' ? cell : null);
+
+/** @returns what the report says of the result that contradicts the result, or itself */
+function contradictionsIn(document: Document, result: Result, drawn = true): string[] {
+  const { answer, sections } = document;
+  const { memory, delivery, connections } = result;
+  const tables = sections.flatMap(({ blocks }) => blocks.filter((block) => block.kind === 'table'));
+  const forms = [
+    renderMarkdown(document),
+    renderRun(document, { color: false, width: 200, verbose: true }),
+    drawn ? textOfPage(renderHtml(document)) : '',
   ];
-}
+  const said = answer.findings.flatMap(({ text }) => text ?? []);
+  const figures = answer.findings.flatMap(({ figure }) => figure ?? []);
 
-function headline(findings: Document['answer']['findings'], tables: Table[], result: Result): string[] {
-  const figures = findings.flatMap(({ figure }) => (figure?.name === 'Memory per connection' ? [figure.value] : []));
-  const isAsked = !result.fault && !result.memory.overTime && result.verdict.status !== 'INVALID';
-  if (!isAsked) return figures.length > 0 ? ['a cost that nobody asked for'] : [];
-  const [figure] = figures;
-  if (figure === undefined || typeof figure === 'string') return ['no headline'];
-  const known = [...tables.filter(({ title }) => title === COST)].length > 0;
-  const said = findings.find(({ text }) => text?.startsWith('memory per connection'))?.text;
-  return [
-    ...(known && !said?.includes(amountText(figure)) ? ['two headlines'] : []),
-    ...(known && figure.value === null && !figure.interval && !figure.next && !figure.why ? ['no answer'] : []),
-  ];
-}
+  const isAsked = !result.fault && !memory.overTime && result.verdict.status !== 'INVALID';
+  const headline = figures.find(({ name }) => name === 'Memory per connection')?.value;
+  const amount = typeof headline === 'object' ? headline : undefined;
+  const costs = tables.filter(({ title }) => title === COST);
+  const isKnown = isAsked && costs.length > 0 && amount !== undefined;
+  const headlineSaid = said.find((text) => text.startsWith('memory per connection'));
 
-/** The parts add up to the headline, and none of them is the generator's or has no figure. */
-function sums(tables: Table[], { memory }: Result): string[] {
-  return tables
-    .filter(({ title }) => title === COST)
-    .flatMap(({ rows }) => {
-      const cells = rows.map(([, cell]) => (typeof cell === 'object' ? cell : null));
-      const total = cells.pop()?.value ?? null;
-      const sum = cells.reduce((all, cell) => all + (cell?.value ?? cell?.interval?.high95 ?? 0), 0);
-      // Of parts that are intervals, the lower end of them all is what there is at least.
-      const isPoint = cells.every((cell) => !cell?.interval || cell.value !== null);
-      const names = rows.slice(0, -1).map(([name]) => String(name));
-      const foreign = names.some((name) => /generator|fleet|artillery/i.test(name));
-      const spoilt = names.some((name) => {
-        const layer = { workers: 'workerRss', proxy: 'nginxRss', kernel: 'kernelSlab' }[name];
-        const doubt = layer === undefined ? undefined : memory.perConnectionBytes[layer]?.doubt;
-        return doubt !== undefined && doubt !== 'curved';
-      });
-      return [
-        ...(total !== null && (isPoint ? Math.abs(total - sum) > 1 : total > sum)
-          ? ['a sum that is not that of its parts']
-          : []),
-        ...(foreign ? ['a part that is the generator’s'] : []),
-        ...(spoilt ? ['a part without a figure'] : []),
-      ];
-    });
-}
-
-function limits(findings: Document['answer']['findings'], tables: Table[], { connections }: Result): string[] {
-  const held = connections.held ?? connections.peak;
-  const rows = tables.filter(({ title }) => title.startsWith('Limits')).flatMap(({ rows: all }) => all);
-  const isBelow = rows.some(([name, cell]) => {
-    const isBudget = String(name).startsWith('Connections that fit');
-    return !isBudget && typeof cell === 'object' && cell.value !== null && cell.value < held;
+  const parts = costs.flatMap(({ rows }) => rows.slice(0, -1));
+  const cells = parts.map(([, cell]) => amountOf(cell));
+  const total = amountOf(costs[0]?.rows.at(-1)?.[1])?.value ?? null;
+  const sum = cells.reduce((all, cell) => all + (cell?.value ?? cell?.interval?.high95 ?? 0), 0);
+  // Of parts that are intervals, the lower end of them all is what there is at least.
+  const isPoint = cells.every((cell) => !cell?.interval || cell.value !== null);
+  const doubts = parts.map(([name]) => {
+    const layer = { workers: 'workerRss', proxy: 'nginxRss', kernel: 'kernelSlab' }[String(name)];
+    return layer && memory.perConnectionBytes[layer]?.doubt;
   });
-  const next = findings.flatMap(({ text }) => /^next limit: ([\d,]+) /.exec(text ?? '')?.[1] ?? []);
-  return [
-    ...(isBelow || next.some((max) => Number(max.replaceAll(',', '')) < held) ? ['a limit below what was held'] : []),
-    ...(findings.some(({ text }) => text?.includes('memoryBudget')) ? ['a budget as a limit'] : []),
-  ];
-}
 
-/** No percentile of fewer broadcasts than it takes. */
-function percentiles({ answer, sections }: Document, { delivery }: Result): string[] {
-  const few = (delivery?.broadcasts ?? 0) < 100;
-  const said = answer.findings.some(({ figure }) => figure?.name === '99 % of copies arrived within');
-  const table = sections
-    .flatMap(({ blocks }) => blocks.filter((block) => block.kind === 'table'))
-    .find(({ title }) => title === 'Latency of all broadcasts');
-  const column = table?.head.indexOf('p99') ?? -1;
-  const shown =
-    table && textCells(table).some(([name, ...cells]) => name === 'Every copy' && cells[column - 1] !== '–');
-  return few && (said || shown) ? ['a percentile that so few broadcasts do not carry'] : [];
+  const held = connections.held ?? connections.peak;
+  const limits = tables.filter(({ title }) => title.startsWith('Limits')).flatMap(({ rows }) => rows);
+  const known = limits.filter(([name]) => !String(name).startsWith('Connections that fit'));
+  const maxima = [
+    ...known.flatMap(([, cell]) => amountOf(cell)?.value ?? []),
+    ...said.flatMap((text) => Number(/^next limit: ([\d,]+) /.exec(text)?.[1]?.replaceAll(',', '') ?? Infinity)),
+  ];
+
+  const latency = tables.find(({ title }) => title === 'Latency of all broadcasts');
+  const every = latency && textCells(latency).find(([name]) => name === 'Every copy');
+  const hasP99 =
+    figures.some(({ name }) => name === '99 % of copies arrived within') ||
+    (every && every[latency.head.indexOf('p99')] !== '–');
+
+  return Object.entries({
+    'a rule of another report': forms.some((text) => FOREIGN.test(text)),
+    'two costs of a connection': !memory.overTime && costsIn(forms.join('\n')).size > 1,
+    'passed, with another exit code': exitCodeOf(result) !== 0 && /^Passed/.test(answer.title),
+    'delivered to everybody, but for some':
+      delivery?.received !== delivery?.expected && said.some((text) => /^all .* delivered to everybody/.test(text)),
+    'a cost that nobody asked for': !isAsked && headline !== undefined,
+    'no headline': isAsked && amount === undefined,
+    'two headlines': isKnown && !headlineSaid?.includes(amountText(amount)),
+    'no answer': isKnown && amount.value === null && !amount.interval && !amount.next && !amount.why,
+    'a sum that is not that of its parts': total !== null && (isPoint ? Math.abs(total - sum) > 1 : total > sum),
+    'a part that is the generator’s': parts.some(([name]) => /generator|fleet|artillery/i.test(String(name))),
+    'a part without a figure': doubts.some((doubt) => doubt !== undefined && doubt !== 'curved'),
+    'a limit below what was held': maxima.some((max) => max < held),
+    'a budget as a limit': said.some((text) => text.includes('memoryBudget')),
+    'a percentile that so few broadcasts do not carry': (delivery?.broadcasts ?? 0) < 100 && hasP99,
+  }).flatMap(([contradiction, isFound]) => (isFound ? [contradiction] : []));
 }
 
 describe('the report of each published result', () => {
