@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -51,6 +52,18 @@ export class Bench {
       signals: new Signals(),
       warn: (message) => this.warnings.push(message),
     };
+  }
+
+  /** @returns the variables after a flow that does not fail */
+  async passes(flow: unknown[], vars: Record<string, unknown> = {}, scenario: Scenario = {}) {
+    const { error, vars: left } = await this.play(flow, vars, scenario);
+    assert.equal(error, null);
+    return left;
+  }
+
+  /** @returns the code with which the flow fails; undefined if it does not */
+  async codeOf(...flow: unknown[]): Promise<string | undefined> {
+    return (await this.play(flow)).error?.code;
   }
 
   /** Runs the flow once. Resolves at the callback; what comes later is still counted in the outcome. */

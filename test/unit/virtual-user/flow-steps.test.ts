@@ -1,99 +1,89 @@
-/** Steps that shape the flow and send nothing: function, loop, hold. */
+/** Steps that shape the flow and send nothing: function, loop, think, hold. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { durationMs } from '../../../plugin/script/duration.ts';
+import { jittered } from '../../../plugin/virtual-user/steps/think.ts';
+import { VirtualTime } from '../../helpers/virtual-time.ts';
 import { Bench } from '../../helpers/virtual-user.ts';
 
+type Context = { vars: Record<string, unknown> };
+
 describe('function', () => {
+  const boom = () => {
+    throw new Error('boom');
+  };
   const processor = {
-    callback: (context: { vars: Record<string, unknown> }, _events: unknown, next: () => void) => {
-      context.vars.called = true;
+    callback: ({ vars }: Context, _events: unknown, next: () => void) => {
+      vars.called = true;
       setImmediate(next);
     },
-    twice: (_context: unknown, _events: unknown, next: () => void) => {
-      next();
-      next();
+    twice: (_context: unknown, _events: unknown, next: () => void) => [next(), next()],
+    promise: async ({ vars }: Context) => {
+      vars.awaited = true;
     },
-    promise: async (context: { vars: Record<string, unknown> }) => {
-      context.vars.awaited = true;
+    plain: ({ vars }: Context) => {
+      vars.plain = true;
     },
-    plain: (context: { vars: Record<string, unknown> }) => {
-      context.vars.plain = true;
-    },
-    throws: () => {
-      throw new Error('boom');
-    },
-    rejects: async () => {
-      throw new Error('boom');
-    },
+    throws: boom,
+    rejects: async () => boom(),
     nextError: (_context: unknown, _events: unknown, next: (error: Error) => void) => next(new Error('boom')),
   };
 
   it('runs callback, async and plain functions', async () => {
-    const bench = new Bench({}, processor);
-    const flow = ['callback', 'promise', 'plain', 'twice'].map((name) => ({ function: name }));
-    const outcome = await bench.play(flow);
-    assert.equal(outcome.error, null);
+    const names = ['callback', 'promise', 'plain', 'twice'];
+    const outcome = await new Bench({}, processor).play(names.map((name) => ({ function: name })));
+    assert.deepEqual([outcome.error, outcome.callbacks], [null, 1]);
     assert.deepEqual(outcome.vars, { called: true, awaited: true, plain: true });
-    assert.equal(outcome.callbacks, 1);
   });
 
-  it('ends only its virtual user when it fails', async () => {
-    for (const name of ['throws', 'rejects', 'nextError']) {
+  for (const name of ['throws', 'rejects', 'nextError']) {
+    it(`ends only its virtual user when it fails: ${name}`, async () => {
       const bench = new Bench({}, processor);
-      const outcome = await bench.play([{ function: name }, { emit: ['never'] }]);
-      assert.equal(outcome.error?.code, `function_${name.toLowerCase()}`);
-      assert.equal(bench.warnings.length, 1);
-    }
-  });
+      const code = await bench.codeOf({ function: name }, { emit: ['never'] });
+      assert.deepEqual([code, bench.warnings.length], [`function_${name.toLowerCase()}`, 1]);
+    });
+  }
 
   it('runs beforeScenario and afterScenario around the flow', async () => {
     const order: string[] = [];
     const note = (name: string) => async () => void order.push(name);
     const bench = new Bench({}, { a: note('a'), b: note('b'), c: note('c') });
-    await bench.play([{ function: 'b' }], {}, { beforeScenario: 'a', afterScenario: ['c'] });
+    await bench.passes([{ function: 'b' }], {}, { beforeScenario: 'a', afterScenario: ['c'] });
     assert.deepEqual(order, ['a', 'b', 'c']);
   });
 });
 
 describe('loop', () => {
   const emitted = (bench: Bench) => bench.fleet.sent.map(([, , value]) => value);
+  const emit = (value: string) => [{ emit: ['n', value] }];
 
-  it('counts, in a range, from a template, and goes over lists', async () => {
-    const vars = { times: 2, people: ['ann', 'bob'] };
-    for (const [step, expected] of [
-      [{ loop: [{ emit: ['n', '{{ $loopCount }}'] }], count: 3 }, [0, 1, 2]],
-      [{ loop: [{ emit: ['n', '{{ $loopCount }}'] }], count: '2-4' }, [2, 3]],
-      [{ loop: [{ emit: ['n', '{{ i }}'] }], count: '{{ times }}', loopValue: 'i' }, [0, 1]],
-      [{ loop: [{ emit: ['n', '{{ $loopElement }}'] }], over: ['a', 'b'] }, ['a', 'b']],
-      [{ loop: [{ emit: ['n', '{{ who }}'] }], over: 'people', loopElement: 'who' }, ['ann', 'bob']],
-      [{ loop: [{ emit: ['n', 'never'] }], over: 'nobody' }, []],
-    ] as const) {
+  for (const [what, step, expected] of [
+    ['counts', { loop: emit('{{ $loopCount }}'), count: 3 }, [0, 1, 2]],
+    ['counts in a range', { loop: emit('{{ $loopCount }}'), count: '2-4' }, [2, 3]],
+    ['counts from a template', { loop: emit('{{ i }}'), count: '{{ times }}', loopValue: 'i' }, [0, 1]],
+    ['goes over a list', { loop: emit('{{ $loopElement }}'), over: ['a', 'b'] }, ['a', 'b']],
+    ['goes over a variable', { loop: emit('{{ who }}'), over: 'people', loopElement: 'who' }, ['ann', 'bob']],
+    ['goes over nothing', { loop: emit('never'), over: 'nobody' }, []],
+  ] as const) {
+    it(what, async () => {
       const bench = new Bench();
-      await bench.play([step], { ...vars });
-      assert.deepEqual(emitted(bench), expected, JSON.stringify(step));
-    }
-  });
+      await bench.passes([step], { times: 2, people: ['ann', 'bob'] });
+      assert.deepEqual(emitted(bench), expected);
+    });
+  }
 
   it('asks a function, callback or async, whether to go on', async () => {
-    const bench = new Bench(
-      {},
-      {
-        callback: (context: { vars: { $loopCount: number } }, done: (goOn: boolean) => void) =>
-          done(context.vars.$loopCount < 1),
-        promise: async (context: { vars: { $loopCount: number } }) => context.vars.$loopCount < 2,
-      },
-    );
-    await bench.play([
-      { loop: [{ emit: ['n', '{{ $loopCount }}'] }], whileTrue: 'callback' },
-      { loop: [{ emit: ['n', '{{ $loopCount }}'] }], whileTrue: 'promise' },
-    ]);
+    const callback = ({ vars }: Context, done: (goOn: boolean) => void) => done(Number(vars.$loopCount) < 1);
+    const promise = async ({ vars }: Context) => Number(vars.$loopCount) < 2;
+    const bench = new Bench({}, { callback, promise });
+    const loops = ['callback', 'promise'].map((whileTrue) => ({ loop: emit('{{ $loopCount }}'), whileTrue }));
+    await bench.passes(loops);
     assert.deepEqual(emitted(bench), [0, 1, 0, 1, 2]);
   });
 
   it('keeps the element and the count of the loop around it', async () => {
     const bench = new Bench();
-    const inner = { loop: [{ emit: ['n', '{{ $loopElement }}'] }], count: 2 };
-    await bench.play([{ loop: [inner], over: ['a', 'b'] }]);
+    await bench.passes([{ loop: [{ loop: emit('{{ $loopElement }}'), count: 2 }], over: ['a', 'b'] }]);
     assert.deepEqual(emitted(bench), ['a', 'a', 'b', 'b']);
   });
 
@@ -103,45 +93,72 @@ describe('loop', () => {
     bench.fleet.onEmit = (connection) => {
       if (turns++ === 0) setTimeout(() => connection.drop('transport close'));
     };
-    const done = bench.play([{ loop: [{ emit: ['n'] }] }]);
-    assert.equal((await done).error?.code, 'disconnected_transport_close');
+    assert.equal(await bench.codeOf({ loop: emit('x') }), 'disconnected_transport_close');
   });
 });
 
-describe('hold', () => {
-  it('stays until released, leaves, and ends when all is measured', async () => {
-    const bench = new Bench();
-    const { promise: connected, resolve } = Promise.withResolvers<void>();
-    bench.fleet.onOpen = () => resolve();
-    const done = bench.play([{ connect: true }, { hold: true }]);
-    await connected;
-    await new Promise((turn) => setImmediate(turn));
-    assert.equal(bench.engine.tally.holding, 1);
-    assert.equal(bench.fleet.only.closed, false);
-    bench.engine.signals.release.resolve();
-    await new Promise((turn) => setImmediate(turn));
-    assert.equal(bench.fleet.only.closed, true);
-    const early = await Promise.race([done, 'still held']);
-    assert.equal(early, 'still held');
-    bench.engine.signals.finish.resolve();
-    assert.equal((await done).error, null);
-    assert.equal(bench.engine.tally.holding, 0);
+describe('think', () => {
+  const DURATIONS: [ms: number | undefined, ...written: unknown[]][] = [
+    [5000, 5, '5', '5s', '5 seconds'],
+    [500, 0.5, '0.5', '500ms'],
+    [0, 0],
+    [300_000, '5m'],
+    [3_600_000, '1h'],
+    [undefined, -1, Number.NaN, 'soon', '5 parsecs', '', null, undefined, {}],
+  ];
+  it('takes bare numbers for seconds, whole or not', () => {
+    for (const [ms, ...written] of DURATIONS) {
+      for (const value of written) assert.equal(durationMs(value), ms, String(value));
+    }
   });
+
+  it('is spread by milliseconds or percent, never below zero', () => {
+    const awayMs = (jitter: number | string | undefined) => Math.abs(jittered(1000, jitter) - 1000);
+    for (let round = 0; round < 200; round++) {
+      assert.ok(awayMs(100) <= 100 && awayMs('100') <= 100 && awayMs('20%') <= 200);
+      assert.ok(jittered(10, 1000) >= 0);
+    }
+    assert.equal(awayMs(undefined), 0);
+  });
+
+  it('waits for a templated time, and fails on a template that gives none', async (t) => {
+    const time = new VirtualTime(t);
+    const think = (pause: string) => time.until(new Bench().play([{ think: '{{ pause }}' }], { pause }));
+    assert.deepEqual([(await think('30s')).error, time.nowMs], [null, 30_000]);
+    assert.equal((await think('soon')).error?.code, 'invalid_template');
+  });
+});
+
+it('hold stays until released, leaves, and ends when all is measured', async () => {
+  const bench = new Bench();
+  const { tally, signals } = bench.engine;
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  const { promise: connected, resolve } = Promise.withResolvers<void>();
+  bench.fleet.onOpen = () => resolve();
+  const done = bench.passes([{ connect: true }, { hold: true }]);
+  await connected;
+  await turn();
+  assert.deepEqual([tally.holding, bench.fleet.only.closed], [1, false]);
+  signals.release.resolve();
+  await turn();
+  assert.equal(bench.fleet.only.closed, true);
+  assert.equal(await Promise.race([done, 'still held']), 'still held');
+  signals.finish.resolve();
+  await done;
+  assert.equal(tally.holding, 0);
 });
 
 describe('a flow that only waits', () => {
-  it('has a connection, unless it does something else', async () => {
-    for (const [connections, flow] of [
-      [1, [{ think: '1ms' }]],
-      [1, [{ connect: true }, { think: '1ms' }]],
-      [0, [{ think: '1ms' }, { log: 'no connection' }]],
-      [0, []],
-    ] as const) {
+  for (const [connections, flow] of [
+    [1, [{ think: '1ms' }]],
+    [1, [{ connect: true }, { think: '1ms' }]],
+    [0, [{ think: '1ms' }, { log: 'no connection' }]],
+    [0, []],
+  ] as [number, unknown[]][]) {
+    it(`${JSON.stringify(flow)} has ${connections} connections, unless it does something else`, async () => {
       const bench = new Bench();
-      let opened = 0;
-      bench.fleet.onOpen = () => opened++;
-      assert.equal((await bench.play([...flow])).error, null);
-      assert.equal(opened, connections, JSON.stringify(flow));
-    }
-  });
+      await bench.passes(flow);
+      assert.equal(bench.fleet.connections.length, connections);
+    });
+  }
 });

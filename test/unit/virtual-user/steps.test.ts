@@ -1,15 +1,24 @@
-/** Steps that talk to the server: connect, emit, waitFor. */
+/** Steps that talk to the server: connect, every, emit, waitFor. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { assertEach } from '../../helpers/columns.ts';
 import { Bench } from '../../helpers/virtual-user.ts';
+
+/** Targets that have a path, which goes before namespaces as in socket.io-client. */
+const TENANT = 'http://127.0.0.1:1/tenant';
+
+/** @returns namespaces, in the order in which they are opened */
+function opened(bench: Bench): string[] {
+  const namespaces: string[] = [];
+  bench.fleet.onOpen = (_, namespace) => namespaces.push(namespace);
+  return namespaces;
+}
 
 describe('connect', () => {
   it('templates its options for each virtual user', async () => {
     const bench = new Bench({ extraHeaders: { a: '1' }, query: { v: 4 } });
-    await bench.play([{ connect: { auth: { token: '{{ token }}' }, query: { u: '{{ n }}' }, headers: { b: '2' } } }], {
-      token: 'secret',
-      n: 7,
-    });
+    const connect = { auth: { token: '{{ token }}' }, query: { u: '{{ n }}' }, headers: { b: '2' } };
+    await bench.passes([{ connect }], { token: 'secret', n: 7 });
     assert.deepEqual(bench.fleet.only.overrides, [
       { auth: { token: 'secret' }, query: { v: '4', u: 7 }, headers: { a: '1', b: '2' } },
     ]);
@@ -17,15 +26,10 @@ describe('connect', () => {
 
   it('opens the namespace that it names, in place of the connection that carried it', async () => {
     const bench = new Bench();
-    const replaced: unknown[] = [];
-    const opened: string[] = [];
-    bench.fleet.onOpen = (_, namespace) => {
-      opened.push(namespace);
-      replaced.push(bench.fleet.connections.map(({ closed }) => closed));
-    };
-    await bench.play([{ connect: true }, { connect: '/chat' }, { connect: { namespace: 'chat' } }]);
-    assert.deepEqual(opened, ['/', '/chat', '/chat']);
-    assert.deepEqual(replaced.at(-1), [false, true, false]);
+    const namespaces = opened(bench);
+    await bench.passes([{ connect: true }, { connect: '/chat' }, { connect: { namespace: 'chat' } }]);
+    assert.deepEqual(namespaces, ['/', '/chat', '/chat']);
+    assertEach(bench.fleet.connections, ({ overrides }) => overrides.length, [1, 1, 1]);
     assert.equal(bench.counters['socketio.connects'], 3);
     assert.equal(bench.histograms['socketio.connect_time']?.length, 3);
   });
@@ -33,19 +37,16 @@ describe('connect', () => {
   it('fails with the cause as the code', async () => {
     const bench = new Bench();
     bench.fleet.failures.push('http_502');
-    const outcome = await bench.play([{ connect: true }, { emit: ['never'] }]);
-    assert.equal(outcome.error?.code, 'http_502');
-    assert.deepEqual(outcome.errors, ['http_502']);
-    assert.deepEqual(bench.engine.tally.failures, { http_502: 1 });
-    assert.deepEqual(bench.fleet.sent, []);
+    const { error, errors } = await bench.play([{ connect: true }, { emit: ['never'] }]);
+    assert.deepEqual([error?.code, errors], ['http_502', ['http_502']]);
+    assert.deepEqual([bench.engine.tally.failures, bench.fleet.sent], [{ http_502: 1 }, []]);
   });
 
-  it('puts the path of the target before the namespaces, as socket.io-client does', async () => {
-    const bench = new Bench({}, {}, 'http://127.0.0.1:1/tenant');
-    const opened: string[] = [];
-    bench.fleet.onOpen = (_, namespace) => opened.push(namespace);
-    await bench.play([{ emit: ['a'] }, { emit: ['a'], namespace: '/chat' }, { emit: ['a'], namespace: '/' }]);
-    assert.deepEqual(opened, ['/tenant', '/tenant/chat']);
+  it('puts the path of the target before the namespaces', async () => {
+    const bench = new Bench({}, {}, TENANT);
+    const namespaces = opened(bench);
+    await bench.passes([{ emit: ['a'] }, { emit: ['a'], namespace: '/chat' }, { emit: ['a'], namespace: '/' }]);
+    assert.deepEqual(namespaces, ['/tenant', '/tenant/chat']);
   });
 });
 
@@ -53,19 +54,17 @@ describe('every', () => {
   const spec = { seconds: 10, emit: { channel: 'batch', data: { n: 1 } } };
 
   it('starts on the connection that it needs, and ends at once', async () => {
-    const bench = new Bench({}, {}, 'http://127.0.0.1:1/tenant');
-    const outcome = await bench.play([{ every: { ...spec, acknowledge: true }, namespace: 'chat' }]);
-    assert.equal(outcome.error, null);
-    const connection = bench.fleet.only;
-    assert.deepEqual(connection.overrides.length, 1);
+    const bench = new Bench({}, {}, TENANT);
+    await bench.passes([{ every: { ...spec, acknowledge: true }, namespace: 'chat' }]);
+    const { overrides, repeated, sent } = bench.fleet.only;
     const message = { namespace: '/tenant/chat', event: 'batch', args: [{ n: 1 }] };
-    assert.deepEqual(connection.repeated, [{ ...message, periodUs: 10_000_000, count: 1, acknowledge: true }]);
-    assert.deepEqual(connection.sent, []);
+    assert.deepEqual(repeated, [{ ...message, periodUs: 10_000_000, count: 1, acknowledge: true }]);
+    assert.deepEqual([overrides.length, sent], [1, []]);
   });
 
   it('puts as many copies of its data in a message as it is to have events', async () => {
     const bench = new Bench();
-    await bench.play([{ every: { ...spec, emit: ['batch', 'e'], events: 3, count: 2 } }]);
+    await bench.passes([{ every: { ...spec, emit: ['batch', 'e'], events: 3, count: 2 } }]);
     const [message] = bench.fleet.only.repeated;
     assert.deepEqual([message?.args, message?.count, message?.acknowledge], [[['e', 'e', 'e']], 2, false]);
   });
@@ -74,27 +73,24 @@ describe('every', () => {
 describe('emit', () => {
   it('opens the connection it needs and sends a list, or channel and data', async () => {
     const bench = new Bench();
-    await bench.play(
-      [
-        { emit: ['join', '{{ room }}', { n: '{{ n }}' }, 3] },
-        { emit: { channel: 'say', data: { text: '{{ room }}' } } },
-        { emit: ['x'], namespace: 'chat' },
-      ],
-      { room: 'lobby', n: 5 },
-    );
+    const flow = [
+      { emit: ['join', '{{ room }}', { n: '{{ n }}' }, 3] },
+      { emit: { channel: 'say', data: { text: '{{ room }}' } } },
+      { emit: ['x'], namespace: 'chat' },
+    ];
+    await bench.passes(flow, { room: 'lobby', n: 5 });
     assert.deepEqual(bench.fleet.only.sent, [
       ['/', 'join', 'lobby', { n: 5 }, 3],
       ['/', 'say', { text: 'lobby' }],
       ['/chat', 'x'],
     ]);
-    assert.equal(bench.counters['socketio.emit'], 3);
-    assert.equal(bench.counters['socketio.connects'], 2);
+    assert.deepEqual([bench.counters['socketio.emit'], bench.counters['socketio.connects']], [3, 2]);
   });
 
   it('checks and captures from an acknowledgement', async () => {
     const bench = new Bench();
     bench.fleet.onAck = (event) => (event === 'one' ? [{ room: 'r1', count: 0 }] : ['ok', { id: 9 }]);
-    const outcome = await bench.play([
+    const { room, zero, id } = await bench.passes([
       {
         emit: ['one'],
         acknowledge: { match: { json: '$.room', value: 'r1' }, capture: { json: '$.room', as: 'room' } },
@@ -105,49 +101,37 @@ describe('emit', () => {
       { emit: ['two'], acknowledge: { data: ['ok', { id: '9' }] } },
       { emit: ['two'], acknowledge: true },
     ]);
-    assert.equal(outcome.error, null);
-    assert.deepEqual([outcome.vars.room, outcome.vars.zero, outcome.vars.id], ['r1', 0, 9]);
+    assert.deepEqual([room, zero, id], ['r1', 0, 9]);
     assert.equal(bench.histograms['socketio.ack_time']?.length, 6);
   });
 
-  it('fails by what is wrong with the acknowledgement', async () => {
-    for (const [acknowledge, code] of [
-      [{ match: { json: '$.room', value: 'other' } }, 'failed_match'],
-      [{ args: { room: 'other' } }, 'data_not_valid'],
-      [{ capture: { json: '$.missing', as: 'x' } }, 'failed_capture'],
-    ] as const) {
+  for (const [acknowledge, code] of [
+    [{ match: { json: '$.room', value: 'other' } }, 'failed_match'],
+    [{ args: { room: 'other' } }, 'data_not_valid'],
+    [{ capture: { json: '$.missing', as: 'x' } }, 'failed_capture'],
+  ] as const) {
+    it(`ends its flow by what is wrong with the acknowledgement: ${code}`, async () => {
       const bench = new Bench();
       bench.fleet.onAck = () => [{ room: 'r1' }];
-      const outcome = await bench.play([{ emit: ['one'], acknowledge }, { emit: ['never'] }]);
-      assert.deepEqual([outcome.error?.code, bench.fleet.sent.length], [code, 1]);
-    }
-  });
+      assert.equal(await bench.codeOf({ emit: ['one'], acknowledge }, { emit: ['never'] }), code);
+      assert.equal(bench.fleet.sent.length, 1);
+    });
+  }
 
-  it('listens for the response before it sends', async () => {
+  it('listens for the response before it sends, and no longer than it has to', async () => {
     const bench = new Bench();
     bench.fleet.onEmit = (connection, namespace) => connection.deliver(namespace, 'answer', { id: 1 });
-    const outcome = await bench.play([
-      { emit: ['ask'], response: { on: 'answer', capture: { json: '$.id', as: 'id' } } },
-    ]);
-    assert.equal(outcome.error, null);
-    assert.equal(outcome.vars.id, 1);
+    const response = { on: 'answer', capture: { json: '$.id', as: 'id' } };
+    assert.equal((await bench.passes([{ emit: ['ask'], response }])).id, 1);
     assert.equal(bench.histograms['socketio.response_time']?.length, 1);
     assert.equal(bench.fleet.only.listenerCount, 0);
   });
 
-  it('gives up on a response or acknowledgement that does not come', async () => {
-    for (const [step, code] of [
-      [{ emit: ['ask'], response: { on: 'answer' }, timeout: 0.01 }, 'response_timeout'],
-      [{ emit: ['ask'], acknowledge: true, timeout: '10ms' }, 'ack_timeout'],
-      [{ emit: ['ask'], acknowledge: true, response: { channel: 'answer' }, timeout: 0.01 }, 'ack_timeout'],
-    ] as const) {
-      const bench = new Bench();
-      const outcome = await bench.play([step]);
-      assert.equal(outcome.error?.code, code);
-      bench.fleet.only.deliver('/', 'answer', 'too late');
-      assert.equal(outcome.callbacks, 1);
-      assert.equal(bench.fleet.only.listenerCount, 0);
-    }
+  it('waits for acknowledgement and response together', async () => {
+    const bench = new Bench();
+    const step = { emit: ['ask'], acknowledge: true, response: { channel: 'answer' }, timeout: 0.01 };
+    assert.equal(await bench.codeOf(step), 'ack_timeout');
+    assert.equal(bench.fleet.only.listenerCount, 0);
   });
 });
 
@@ -155,13 +139,8 @@ describe('waitFor', () => {
   it('takes an event that came between two steps', async () => {
     const bench = new Bench();
     bench.fleet.onOpen = (connection, namespace) => connection.deliver(namespace, 'welcome', { id: 4 });
-    const outcome = await bench.play([
-      { connect: true },
-      { think: 0.005 },
-      { waitFor: { event: 'welcome', capture: { json: '$.id', as: 'id' } } },
-    ]);
-    assert.equal(outcome.error, null);
-    assert.equal(outcome.vars.id, 4);
+    const waitFor = { event: 'welcome', capture: { json: '$.id', as: 'id' } };
+    assert.equal((await bench.passes([{ connect: true }, { think: 0.005 }, { waitFor }])).id, 4);
   });
 
   it('passes over events that do not match', async () => {
@@ -169,35 +148,30 @@ describe('waitFor', () => {
     bench.fleet.onEmit = (connection, namespace) => {
       for (const n of [1, 2, 3]) connection.deliver(namespace, 'tick', { n });
     };
-    const outcome = await bench.play([
+    const { n } = await bench.passes([
       { emit: ['go'] },
       { waitFor: { event: 'tick', match: { json: '$.n', value: 2 } } },
       { waitFor: { event: 'tick', capture: { json: '$.n', as: 'n' } } },
     ]);
-    assert.equal(outcome.error, null);
-    assert.equal(outcome.vars.n, 3);
+    assert.equal(n, 3);
   });
 
   it('waits for an event whose name is only known to the virtual user', async () => {
     const bench = new Bench();
     bench.fleet.onEmit = (connection) => setImmediate(() => connection.deliver('/', 'for-ann'));
-    const flow = [{ emit: ['go'] }, { waitFor: { event: 'for-{{ me }}', timeout: 1 } }];
-    assert.equal((await bench.play(flow, { me: 'ann' })).error, null);
+    await bench.passes([{ emit: ['go'] }, { waitFor: { event: 'for-{{ me }}', timeout: 1 } }], { me: 'ann' });
   });
 
-  it('tells silence from the wrong events', async () => {
-    const step = { waitFor: { event: 'tick', match: { json: '$.n', value: 2 }, timeout: 0.01 } };
-    for (const [events, code] of [
-      [[], 'wait_timeout'],
-      [[{ n: 1 }], 'failed_match'],
-    ] as const) {
+  for (const [code, ...events] of [['wait_timeout'], ['failed_match', { n: 1 }]] as const) {
+    it(`tells silence from the wrong events: ${code}`, async () => {
       const bench = new Bench();
       bench.fleet.onOpen = (connection, namespace) => {
         for (const one of events) connection.deliver(namespace, 'tick', one);
       };
-      assert.equal((await bench.play([step])).error?.code, code);
-    }
-  });
+      const waitFor = { event: 'tick', match: { json: '$.n', value: 2 }, timeout: 0.01 };
+      assert.equal(await bench.codeOf({ waitFor }), code);
+    });
+  }
 });
 
 it('a variable names rooms from the step on that sets it', async () => {
@@ -207,9 +181,6 @@ it('a variable names rooms from the step on that sets it', async () => {
   };
   const bench = new Bench({}, { set });
   bench.engine.config.roomsVariable = 'docs';
-  await bench.play([{ connect: true }, { think: 0 }, { function: 'set' }, { emit: ['x'] }]);
-  assert.deepEqual(bench.fleet.only.rooms, [
-    ['a', '7'],
-    ['a', '7'],
-  ]);
+  await bench.passes([{ connect: true }, { think: 0 }, { function: 'set' }, { emit: ['x'] }]);
+  assert.deepEqual(bench.fleet.only.rooms, Array(2).fill(['a', '7']));
 });
