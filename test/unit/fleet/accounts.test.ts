@@ -2,29 +2,26 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Account, Accounts } from '../../../plugin/fleet/accounts.ts';
 
-const fresh = (): Account => ({ state: 'idle', cause: '' });
+const REPORTS = {
+  begin: (accounts: Accounts, one: Account) => accounts.begin(one),
+  opened: (accounts: Accounts, one: Account) => accounts.opened(one),
+  failed: (accounts: Accounts, one: Account) => accounts.failed(one, 'EMFILE'),
+  dropped: (accounts: Accounts, one: Account) => accounts.ended(one, 'dropped'),
+  closed: (accounts: Accounts, one: Account) => accounts.ended(one, 'closed'),
+  returned: (accounts: Accounts, one: Account) => accounts.returned(one),
+};
 
-function sum(counts: Record<string, number>): number {
-  return Object.values(counts).reduce((total, count) => total + count, 0);
-}
+const sum = (counts: Record<string, number>) => Object.values(counts).reduce((total, count) => total + count, 0);
 
 test('a connection is in one state at a time, whatever is reported of it in whatever order', () => {
   const accounts = new Accounts();
-  const all = Array.from({ length: 40 }, fresh);
-  const calls = [
-    (one: Account) => accounts.begin(one),
-    (one: Account) => accounts.opened(one),
-    (one: Account) => accounts.failed(one, 'ECONNREFUSED'),
-    (one: Account) => accounts.ended(one, 'transport close'),
-    (one: Account) => accounts.ended(one, 'io client disconnect'),
-    (one: Account) => accounts.returned(one),
-  ];
+  const all = Array.from({ length: 40 }, (): Account => ({ state: 'idle', cause: '' }));
+  const calls = Object.values(REPORTS);
   for (const account of all) accounts.begin(account);
-  // Every sequence of three reports, and some more of a simple generator.
   let seed = 1;
   for (let step = 0; step < 2000; step++) {
     seed = (seed * 48_271) % 2_147_483_647;
-    calls[seed % calls.length]?.(all[(seed >> 4) % all.length] as Account);
+    calls[seed % calls.length]?.(accounts, all[(seed >> 4) % all.length] as Account);
     const { asked, pending, alive, failed, ended, returned } = accounts.read().accounts;
     assert.equal(asked, all.length);
     assert.equal(asked, pending + alive + sum(failed) + sum(ended));
@@ -32,47 +29,27 @@ test('a connection is in one state at a time, whatever is reported of it in what
   }
 });
 
-test('follows a connection that is tried again, lost, restored and closed', () => {
-  const accounts = new Accounts();
-  const account = fresh();
-  const read = () => accounts.read().accounts;
-  accounts.begin(account);
-  assert.deepEqual(read(), { asked: 1, pending: 1, alive: 0, failed: {}, ended: {}, returned: 0 });
-  accounts.failed(account, 'EMFILE');
-  assert.deepEqual(read(), { asked: 1, pending: 0, alive: 0, failed: { EMFILE: 1 }, ended: {}, returned: 0 });
-  accounts.begin(account);
-  accounts.opened(account);
-  assert.deepEqual(read(), { asked: 1, pending: 0, alive: 1, failed: {}, ended: {}, returned: 0 });
-  accounts.ended(account, 'transport close');
-  assert.deepEqual([read().ended, read().returned], [{ 'transport close': 1 }, 0]);
-  accounts.returned(account);
-  accounts.returned(account);
-  assert.deepEqual([read().alive, read().ended, read().returned], [1, {}, 1]);
-  accounts.ended(account, 'io client disconnect');
-  const ended = { 'io client disconnect': 1 };
-  assert.deepEqual(read(), { asked: 1, pending: 0, alive: 0, failed: {}, ended, returned: 1 });
-});
+/** Reports of one connection, and what they leave in place of nothing. */
+const CASES: [reports: (keyof typeof REPORTS)[], left: object][] = [
+  [['begin'], { asked: 1, pending: 1 }],
+  [['begin', 'failed'], { asked: 1, failed: { EMFILE: 1 } }],
+  [['begin', 'failed', 'begin', 'opened'], { asked: 1, alive: 1 }],
+  [['begin', 'opened', 'dropped'], { asked: 1, ended: { dropped: 1 } }],
+  [['begin', 'opened', 'dropped', 'returned', 'returned'], { asked: 1, alive: 1, returned: 1 }],
+  [['begin', 'opened', 'dropped', 'returned', 'closed'], { asked: 1, ended: { closed: 1 }, returned: 1 }],
+  // Back, and with another namespace: it has returned once, whichever is reported first.
+  [['begin', 'opened', 'dropped', 'opened', 'returned'], { asked: 1, alive: 1, returned: 1 }],
+  // Closed before it opens: pending until its opening is answered.
+  [['begin', 'closed'], { asked: 1, pending: 1 }],
+  [['begin', 'closed', 'failed'], { asked: 1, failed: { EMFILE: 1 } }],
+  [['closed'], {}],
+];
 
-test('a connection that is back and opens another namespace has returned once, whichever is reported first', () => {
-  const accounts = new Accounts();
-  const account = fresh();
-  accounts.begin(account);
-  accounts.opened(account);
-  accounts.ended(account, 'transport close');
-  accounts.opened(account);
-  accounts.returned(account);
-  const { alive, ended, returned } = accounts.read().accounts;
-  assert.deepEqual([alive, ended, returned], [1, {}, 1]);
-});
-
-test('one that is closed before it opens has failed; one that never began was not asked for', () => {
-  const accounts = new Accounts();
-  const [begun, never] = [fresh(), fresh()];
-  accounts.begin(begun);
-  accounts.ended(begun, 'io client disconnect');
-  assert.equal(accounts.read().accounts.pending, 1, 'until its opening is answered');
-  accounts.failed(begun, 'closed');
-  accounts.ended(never, 'closed');
-  const failed = { closed: 1 };
-  assert.deepEqual(accounts.read().accounts, { asked: 1, pending: 0, alive: 0, failed, ended: {}, returned: 0 });
-});
+for (const [reports, left] of CASES) {
+  test(`a connection after ${reports.join(', ')}`, () => {
+    const [accounts, one] = [new Accounts(), { state: 'idle', cause: '' } as Account];
+    for (const report of reports) REPORTS[report](accounts, one);
+    const nothing = { asked: 0, pending: 0, alive: 0, failed: {}, ended: {}, returned: 0 };
+    assert.deepEqual(accounts.read().accounts, { ...nothing, ...left });
+  });
+}

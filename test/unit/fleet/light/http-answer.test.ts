@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { test } from 'node:test';
 import { BufferBudget } from '../../../../plugin/fleet/light/buffer-budget.ts';
 import { AnswerReader, refusalOf } from '../../../../plugin/fleet/light/http/answer.ts';
 import { POLLING_ANSWER } from '../../../../plugin/fleet/light/polling/http-connection.ts';
@@ -14,93 +14,84 @@ const UNTIL_CLOSE = `HTTP/1.0 200 OK\r\n\r\n${BODY}`;
 const newReader = () => new AnswerReader(POLLING_ANSWER, new BufferBudget());
 
 /** @returns status, body and whether the connection is kept, however the answer is cut */
-function read(reader: AnswerReader, answer: string, pieceBytes: number) {
+function read(reader: AnswerReader, answer: string, pieceBytes = 1e6) {
   const bytes = Buffer.from(answer);
+  const told = (read: ReturnType<AnswerReader['read']>) =>
+    read && [read.head.status, read.body.toString('utf8', read.start, read.end), read.head.keepsAlive];
   for (let at = 0; at < bytes.length; at += pieceBytes) {
-    const piece = Buffer.from(bytes.subarray(at, at + pieceBytes));
+    const piece = bytes.subarray(at, at + pieceBytes);
     // Older bytes follow, as in the shared read buffer.
-    const read = reader.read(Buffer.concat([piece, Buffer.from('\x1eold\r\n\r\n')]), 0, piece.length, MAX_BYTES);
-    if (read) return [read.head.status, read.body.toString('utf8', read.start, read.end), read.head.keepsAlive];
+    const whole = reader.read(Buffer.concat([piece, Buffer.from('\x1eold\r\n\r\n')]), 0, piece.length, MAX_BYTES);
+    if (whole) return told(whole);
   }
-  const last = reader.ended();
-  return last && [last.head.status, last.body.toString('utf8', last.start, last.end), last.head.keepsAlive];
+  return told(reader.ended());
 }
 
-function failure(answer: string): string {
-  try {
-    read(newReader(), answer, 1000);
-  } catch (error) {
-    return error instanceof ProtocolError ? error.failure.cause : String(error);
-  }
-  return 'none';
+for (const pieceBytes of [1, 2, 7, 1000]) {
+  test(`bodies of every kind, one after the other, in pieces of ${pieceBytes} bytes`, () => {
+    const reader = newReader();
+    const CONTINUED = `HTTP/1.1 100 Continue\r\n\r\n${LENGTH}`;
+    for (const answer of [LENGTH, CHUNKED, CONTINUED, LENGTH, CHUNKED, CONTINUED])
+      assert.deepEqual(read(reader, answer, pieceBytes), [200, BODY, true]);
+    assert.deepEqual(read(reader, UNTIL_CLOSE, pieceBytes), [200, BODY, false]);
+  });
 }
 
-suite('AnswerReader', () => {
-  test('reads bodies of every kind, cut anywhere, one after the other', () => {
-    for (const pieceBytes of [1, 2, 7, 1000]) {
-      const reader = newReader();
-      for (let round = 0; round < 2; round++) {
-        assert.deepEqual(read(reader, LENGTH, pieceBytes), [200, BODY, true]);
-        assert.deepEqual(read(reader, CHUNKED, pieceBytes), [200, BODY, true]);
-        assert.deepEqual(read(reader, `HTTP/1.1 100 Continue\r\n\r\n${LENGTH}`, pieceBytes), [200, BODY, true]);
-      }
-      assert.deepEqual(read(reader, UNTIL_CLOSE, pieceBytes), [200, BODY, false]);
-    }
-  });
-
-  test('tells whether the connection is kept, and which cookies were set', () => {
-    const kept = (head: string) => read(newReader(), `${head}\r\nContent-Length: 2\r\n\r\nok`, 1000)?.at(-1);
-    assert.equal(kept('HTTP/1.1 200 OK\r\nConnection: close'), false);
-    assert.equal(kept('HTTP/1.0 200 OK'), false);
-    assert.equal(kept('HTTP/1.0 200 OK\r\nConnection: Keep-Alive'), true);
-    const answer = Buffer.from(
-      'HTTP/1.1 200 OK\r\nset-cookie: a=1; Path=/\r\nSet-Cookie: b=2\r\nContent-Length: 0\r\n\r\n',
-    );
-    const { head } = newReader().read(answer, 0, answer.length, MAX_BYTES) ?? {};
-    assert.deepEqual(head?.headers.get('set-cookie'), ['a=1; Path=/', 'b=2']);
-  });
-
-  test('refuses what is not HTTP, or not what was announced', () => {
-    const broken = [
-      'SSH-2.0-OpenSSH_9\r\n',
-      'HTTP/1.1 OK\r\n\r\n',
-      'HTTP/1.1 101 Switching Protocols\r\n\r\n',
-      'HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n',
-      'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nok',
-      'HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nok',
-      'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n',
-      'HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\nok',
-      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nnot a size\r\n',
-      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nmore',
-    ];
-    for (const answer of broken) assert.equal(failure(answer), 'not_http', answer);
-    assert.equal(failure(`HTTP/1.1 200 OK\r\nX: ${'x'.repeat(20_000)}`), 'not_http');
-  });
-
-  test('takes the first that is said with a refusal, in any pieces, and no more', () => {
-    const refusals: [string, string][] = [
-      ['HTTP/1.1 502 Bad Gateway\r\nContent-Length: 100000\r\n\r\nnginx', 'nginx'],
-      ['HTTP/1.1 502 Bad Gateway\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nnginx', 'nginx'],
-      ['HTTP/1.1 502 Bad Gateway\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nnginx\r\n0\r\n\r\n', 'nginx'],
-      ['HTTP/1.1 502 Bad Gateway\r\nTransfer-Encoding: gzip\r\n\r\nnginx', 'nginx'],
-      ['HTTP/1.1 204 No Content\r\n\r\n', ''],
-    ];
-    for (const [bytes, said] of refusals) {
-      const reader = newReader();
-      const all = Buffer.from(bytes);
-      const whole = reader.read(all, 0, all.length, MAX_BYTES);
-      assert.ok(whole && refusalOf(whole).message.endsWith(said), bytes);
-      const slow = newReader();
-      const head = all.indexOf('\r\n\r\n') + 4;
-      if (said !== '') assert.equal(slow.read(all, 0, head, MAX_BYTES), undefined);
-      assert.ok(said === '' || slow.read(all, head, all.length, MAX_BYTES));
-    }
-  });
-
-  test('holds no more than it may', () => {
-    const chunk = `3e0\r\n${'x'.repeat(992)}\r\n`;
-    assert.equal(failure('HTTP/1.1 200 OK\r\nContent-Length: 1001\r\n\r\n'), 'message_too_large');
-    assert.equal(failure(`HTTP/1.1 200 OK\r\n\r\n${'x'.repeat(1001)}`), 'message_too_large');
-    assert.equal(failure(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}${chunk}`), 'message_too_large');
-  });
+test('tells whether the connection is kept, and which cookies were set', () => {
+  for (const [head, isKept] of [
+    ['HTTP/1.1 200 OK\r\nConnection: close', false],
+    ['HTTP/1.0 200 OK', false],
+    ['HTTP/1.0 200 OK\r\nConnection: Keep-Alive', true],
+  ]) {
+    assert.equal(read(newReader(), `${head}\r\nContent-Length: 2\r\n\r\nok`)?.at(-1), isKept);
+  }
+  const cookies = 'set-cookie: a=1; Path=/\r\nSet-Cookie: b=2';
+  const answer = Buffer.from(`HTTP/1.1 200 OK\r\n${cookies}\r\nContent-Length: 0\r\n\r\n`);
+  const { head } = newReader().read(answer, 0, answer.length, MAX_BYTES) ?? {};
+  assert.deepEqual(head?.headers.get('set-cookie'), ['a=1; Path=/', 'b=2']);
 });
+
+const OK = 'HTTP/1.1 200 OK\r\n';
+const CHUNKS = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
+const CHUNK = `3e0\r\n${'x'.repeat(992)}\r\n`;
+const REFUSED: [what: string, answer: string, cause?: string][] = [
+  ['another protocol', 'SSH-2.0-OpenSSH_9\r\n'],
+  ['no status', 'HTTP/1.1 OK\r\n\r\n'],
+  ['an upgrade', 'HTTP/1.1 101 Switching Protocols\r\n\r\n'],
+  ['a negative length', `${OK}Content-Length: -1\r\n\r\n`],
+  ['two lengths', `${OK}Content-Length: 2\r\nContent-Length: 3\r\n\r\nok`],
+  ['more than the length', `${OK}Content-Length: 1\r\n\r\nok`],
+  ['an encoding of the transfer', `${OK}Transfer-Encoding: gzip\r\n\r\n`],
+  ['an encoding of the content', `${OK}Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\nok`],
+  ['a chunk without a size', `${CHUNKS}not a size\r\n`],
+  ['more than the last chunk', `${CHUNKS}0\r\n\r\nmore`],
+  ['a long header', `${OK}X: ${'x'.repeat(20_000)}`],
+  ['a long body', `${OK}Content-Length: 1001\r\n\r\n`, 'message_too_large'],
+  ['a long body until the close', `${OK}\r\n${'x'.repeat(1001)}`, 'message_too_large'],
+  ['many chunks', `${CHUNKS}${CHUNK}${CHUNK}`, 'message_too_large'],
+];
+for (const [what, answer, cause = 'not_http'] of REFUSED) {
+  test(`refuses ${what}`, () => {
+    const isIt = (error: unknown) => error instanceof ProtocolError && error.failure.cause === cause;
+    assert.throws(() => read(newReader(), answer), isIt);
+  });
+}
+
+const BAD_GATEWAY = 'HTTP/1.1 502 Bad Gateway\r\n';
+for (const [head, body, said] of [
+  [`${BAD_GATEWAY}Content-Length: 100000\r\n\r\n`, 'nginx', 'nginx'],
+  [`${BAD_GATEWAY}Transfer-Encoding: chunked\r\n\r\n`, '5\r\nnginx', 'nginx'],
+  [`${BAD_GATEWAY}Transfer-Encoding: chunked\r\n\r\n`, '5\r\nnginx\r\n0\r\n\r\n', 'nginx'],
+  [`${BAD_GATEWAY}Transfer-Encoding: gzip\r\n\r\n`, 'nginx', 'nginx'],
+  ['HTTP/1.1 204 No Content\r\n\r\n', '', ''],
+] as const) {
+  test(`takes the first that is said with a refusal, and no more: ${JSON.stringify(head + body)}`, () => {
+    const all = Buffer.from(head + body);
+    const whole = newReader().read(all, 0, all.length, MAX_BYTES);
+    assert.ok(whole && refusalOf(whole).message.endsWith(said));
+    if (said === '') return;
+    const slow = newReader();
+    assert.equal(slow.read(all, 0, head.length, MAX_BYTES), undefined);
+    assert.ok(slow.read(all, head.length, all.length, MAX_BYTES));
+  });
+}

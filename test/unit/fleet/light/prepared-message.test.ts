@@ -6,10 +6,8 @@ import { officialCodec, PacketType } from '../../../../plugin/fleet/light/socket
 import { PreparedMessage } from '../../../../plugin/fleet/light/socket-io/prepared-message.ts';
 import { jsonCodec } from '../../../helpers/json-codec.ts';
 
-function message(changes: Partial<RepeatedMessage> = {}): RepeatedMessage {
-  const args = [{ text: `${FIRST_REPEATED_ACK_ID}[ grüße` }];
-  return { namespace: '/', event: 'batch', args, periodUs: 1, count: 1, acknowledge: true, ...changes };
-}
+const args: unknown[] = [{ text: `${FIRST_REPEATED_ACK_ID}[ grüße` }];
+const MESSAGE: RepeatedMessage = { namespace: '/', event: 'batch', args, periodUs: 1, count: 1, acknowledge: true };
 
 for (const [name, codec, changes] of [
   ['of the main namespace', officialCodec, {}],
@@ -19,17 +17,17 @@ for (const [name, codec, changes] of [
   ['of another parser', jsonCodec, {}],
 ] as const) {
   test(`the bytes of a message ${name} are those that the codec would make with its id`, () => {
-    const one = message(changes as Partial<RepeatedMessage>);
+    const one = { ...MESSAGE, ...(changes as Partial<RepeatedMessage>) };
     const prepared = new PreparedMessage(codec, one);
-    for (const id of [FIRST_REPEATED_ACK_ID, FIRST_REPEATED_ACK_ID + 1, FIRST_REPEATED_ACK_ID + 987_654_321]) {
-      const data = [one.event, ...one.args];
-      const expected = encodeMessages(codec.encode({ type: PacketType.EVENT, nsp: one.namespace, data, id }));
-      assert.deepEqual(prepared.frames(id), expected);
+    const packet = { type: PacketType.EVENT, nsp: one.namespace, data: [one.event, ...one.args] };
+    for (const later of [0, 1, 987_654_321]) {
+      const id = FIRST_REPEATED_ACK_ID + later;
+      assert.deepEqual(prepared.frames(id), encodeMessages(codec.encode({ ...packet, id })));
     }
   });
 }
 
 test('a message without an acknowledgement has no id', () => {
-  const prepared = new PreparedMessage(officialCodec, message({ acknowledge: false, args: [1] }));
+  const prepared = new PreparedMessage(officialCodec, { ...MESSAGE, acknowledge: false, args: [1] });
   assert.deepEqual(prepared.frames(undefined).subarray(6).toString(), '42["batch",1]');
 });

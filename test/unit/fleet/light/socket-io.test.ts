@@ -22,59 +22,44 @@ test('the way to the first namespace is timed stage by stage', () => {
   for (const step of [upgrade, text(OPEN_PACKET), text(CONNECT_PACKET)]) feed(step);
   const [open] = sink.all('open');
   assert.equal(open?.sessionId, 'w0-abc');
-  const { tcpUs, upgradeUs, openUs, namespaceUs } = open?.timings ?? { namespaceUs: -1 };
-  const stages = [tcpUs, upgradeUs, openUs, namespaceUs].map(Number);
-  assert.deepEqual(
-    stages,
-    stages.toSorted((a, b) => a - b),
-  );
+  const { tcpUs = -1, upgradeUs = -1, openUs = -1, namespaceUs } = open?.timings ?? { namespaceUs: -1 };
+  assert.ok(tcpUs >= 0 && tcpUs <= upgradeUs && upgradeUs <= openUs && openUs <= namespaceUs);
   connection.connect('/second');
   feed(text('40/second,{"sid":"s2"}'));
   assert.equal(sink.all('open')[1]?.timings, undefined);
 });
 
-test('what stops an attempt is named by the layer that broke', () => {
-  const opened = [text(OPEN_PACKET)];
-  const cases: [string, Buffer[]][] = [
-    ['not_websocket', [Buffer.from([0xff, 0xff])]],
-    ['not_engineio', [text('hello')]],
-    ['not_socketio', [...opened, text('4hello')]],
-    ['not_socketio', [...opened, text('40')]],
-    ['not_socketio', [...opened, serverFrame(BINARY, 'x')]],
-    ['closed_1008', [serverFrame(CLOSE, Buffer.from([0x03, 0xf0]))]],
-    ['closed_1005', [...opened, serverFrame(CLOSE, '')]],
-    ['closed', [...opened, text('1')]],
-  ];
-  for (const [cause, frames] of cases) {
+const NO_HANDSHAKE = [
+  ...['hello', '', '0', '0null', '0{}', '0{"sid":"a","pingInterval":"x","pingTimeout":1}'],
+  ...['0{"sid":"","pingInterval":1,"pingTimeout":1}', '0{"sid":"a","pingInterval":-5,"pingTimeout":5}'],
+];
+const opened = text(OPEN_PACKET);
+const STOPS: [cause: string, ...frames: Buffer[]][] = [
+  ['not_websocket', Buffer.from([0xff, 0xff])],
+  ...NO_HANDSHAKE.map((packet): [string, Buffer] => ['not_engineio', text(packet)]),
+  ['not_engineio', serverFrame(BINARY, OPEN_PACKET)],
+  ['not_engineio', serverFrame(TEXT, Buffer.concat([Buffer.from('0{"sid":"'), Buffer.of(0xff), Buffer.from('"}')]))],
+  ['not_socketio', opened, text('4hello')],
+  ['not_socketio', opened, text('40')],
+  ['not_socketio', opened, serverFrame(BINARY, 'x')],
+  ['closed_1008', serverFrame(CLOSE, Buffer.from([0x03, 0xf0]))],
+  ['closed_1005', opened, serverFrame(CLOSE, '')],
+  ['closed', opened, text('1')],
+];
+for (const [cause, ...frames] of STOPS) {
+  test(`what stops an attempt is named by the layer that broke: ${cause} for ${JSON.stringify(Buffer.concat(frames).toString('latin1'))}`, () => {
     const { sink, wire, upgrade, feed } = fakeConnection();
     feed(Buffer.concat([upgrade, ...frames]));
     assertEach(sink.reports, (report) => report.on === 'failed' && report.cause, [cause]);
     assert.equal(wire.state, 'destroyed');
-  }
-});
-
-test('a handshake that is none', () => {
-  const frames = [
-    ...['hello', '', '0', '0null', '0{}', '0{"sid":"a","pingInterval":"x","pingTimeout":1}'].map(text),
-    ...['0{"sid":"","pingInterval":1,"pingTimeout":1}', '0{"sid":"a","pingInterval":-5,"pingTimeout":5}'].map(text),
-    serverFrame(BINARY, OPEN_PACKET),
-    serverFrame(TEXT, Buffer.concat([Buffer.from('0{"sid":"'), Buffer.of(0xff), Buffer.from('"}')])),
-  ];
-  for (const frame of frames) {
-    const { sink, upgrade, feed } = fakeConnection();
-    feed(Buffer.concat([upgrade, frame]));
-    assert.equal(sink.all('failed')[0]?.cause, 'not_engineio', String(frame));
-  }
-});
+  });
+}
 
 test('a TCP connection that is not answered', () => {
   const sink = new RecordingSink();
   const nothingSent = { writableLength: 0, write: () => assert.fail(), end: () => assert.fail(), destroy: () => {} };
-  const connection = new LightClients((listener) => ({ listener, ...nothingSent })).create(
-    0,
-    clientOptions(),
-    sink,
-  ) as SocketIoConnection;
+  const clients = new LightClients((listener) => ({ listener, ...nothingSent }));
+  const connection = clients.create(0, clientOptions(), sink) as SocketIoConnection;
   connection.connect('/');
   connection.onDeadline();
   connection.onWireClosed();
@@ -91,29 +76,26 @@ test('a refused or overdue second namespace leaves the first one alone', () => {
   connection.connect('/c');
   feed(text('40/c,{"sid":"s"}'));
   assert.equal(connection.deadlineMs, 0);
-  assertEach(sink.reports, (report) => [report.on, 'namespace' in report && report.namespace], [
-    ['refused', '/a'],
-    ['refused', '/b'],
-    ['open', '/c'],
-  ]);
+  const told = sink.reports.map((report) => `${report.on} ${'namespace' in report && report.namespace}`);
+  assert.deepEqual(told, ['refused /a', 'refused /b', 'open /c']);
   assert.equal(wire.state, 'open');
 });
 
-test('how an open connection ends, and with which close code it answers', () => {
-  const cases: [string, Buffer, number?][] = [
-    ['io server disconnect', text('41')],
-    ['transport close', serverFrame(CLOSE, '')],
-    ['transport close', serverFrame(CLOSE, Buffer.from([0x03, 0xe9])), 1001],
-    ['transport close', text('1')],
-    ['transport error', Buffer.from([0xff, 0xff]), 1002],
-    ['parse error', text('9'), 1002],
-    ['parse error', text('')],
-    ['parse error', text('4x')],
-    ['parse error', text('42{"not":"an array"}')],
-    ['parse error', text('42["connect"]')],
-    ['parse error', serverFrame(1, Buffer.from([0x34, 0x33, 0x31, 0xff]))],
-  ];
-  for (const [reason, bytes, code] of cases) {
+const ENDS: [reason: string, bytes: Buffer, closeCode?: number][] = [
+  ['io server disconnect', text('41')],
+  ['transport close', serverFrame(CLOSE, '')],
+  ['transport close', serverFrame(CLOSE, Buffer.from([0x03, 0xe9])), 1001],
+  ['transport close', text('1')],
+  ['transport error', Buffer.from([0xff, 0xff]), 1002],
+  ['parse error', text('9'), 1002],
+  ...['', '4x', '42{"not":"an array"}', '42["connect"]'].map((packet): [string, Buffer] => [
+    'parse error',
+    text(packet),
+  ]),
+  ['parse error', serverFrame(1, Buffer.from([0x34, 0x33, 0x31, 0xff]))],
+];
+for (const [reason, bytes, code] of ENDS) {
+  test(`an open connection ends after ${JSON.stringify(bytes.toString('latin1'))}: ${reason}, close code ${code}`, () => {
     const { sink, sent, wire, feed, connection } = openConnection();
     connection.interest = new Set(['connect']);
     feed(bytes);
@@ -123,8 +105,8 @@ test('how an open connection ends, and with which close code it answers', () => 
     if (code !== undefined) assert.deepEqual(payload, Buffer.from([code >> 8, code & 0xff]));
     assert.deepEqual(sink.reports, [{ on: 'closed', reason, namespace: undefined }]);
     assert.notEqual(wire.state, 'open');
-  }
-});
+  });
+}
 
 test('close() disconnects every namespace and waits for the server', () => {
   const { connection, sink, sent, wire, feed } = openConnection();
