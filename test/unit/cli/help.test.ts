@@ -14,22 +14,20 @@ function commandsIn(command: Command, words: string[] = []): [string[], Command]
 }
 
 for (const [words, command] of commandsIn(createProgram())) {
-  it(`help of ${words.join(' ') || 'the program'} fits 80 columns, and has defaults as they are typed`, () => {
+  const name = ['npx socketio-capacity', ...words].join(' ');
+
+  it(`the help of ${name} fits 80 columns, and has defaults as they are typed`, () => {
     let help = '';
     command.configureOutput({ writeOut: (text) => (help += text), getOutHelpWidth: () => 80 }).outputHelp();
-    assert.deepEqual(
-      help.split('\n').filter((line) => line.length > 80),
-      [],
-    );
-    assert.doesNotMatch(help, /default: \{/);
+    assert.doesNotMatch(help, /.{81}|default: \{/);
   });
 
-  it(`a mistake in ${words.join(' ') || 'the program'} leads to its own help`, async () => {
+  it(`a mistake in ${name} leads to its own help`, async () => {
     const program = createProgram();
     let error = '';
     for (const [, one] of commandsIn(program)) one.configureOutput({ writeErr: (text) => (error += text) });
     await assert.rejects(program.parseAsync([...words, '--nothing-of-the-kind'], { from: 'user' }));
-    assert.ok(error.includes(`(see ${['npx socketio-capacity', ...words].join(' ')} --help)`), error);
+    assert.ok(error.includes(`(see ${name} --help)`), error);
   });
 }
 

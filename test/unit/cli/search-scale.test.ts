@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { scaleOf } from '../../../plugin/cli/search/scale.ts';
 import { exactRamp } from '../../../plugin/script/load/load-profile.ts';
-import { arrivalsOf, type Phase } from '../../../plugin/script/load/phases.ts';
+import { arrivalsOf, type Phase, totalArrivals } from '../../../plugin/script/load/phases.ts';
 import { readSettings } from '../../../plugin/script/settings.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 import type { Varied } from '../../../protocol/documents/search.ts';
@@ -19,14 +19,19 @@ function arrivalsOfWorkers({ duration = 0, arrivalRate = 0, rampTo = 0 }: Phase,
 }
 
 const RAMP = { duration: 4, arrivalRate: 10, rampTo: 10 };
+const PHASES = [RAMP, { pause: 2 }, { duration: 4, arrivalRate: 30 }];
+const NONE = { count: 0 };
 
-function scale(vary: Varied, config: object = {}, options: object = {}) {
-  const script = quickScript({ phases: [RAMP, { pause: 2 }, { duration: 4, arrivalRate: 30 }], ...config }, options);
-  return scaleOf(readSettings(script, STEPS, {}), vary);
-}
-
-function phasesAt(level: number, { overrides }: ReturnType<typeof scale>): Phase[] {
-  return (overrides(level).config as { phases: Phase[] }).phases;
+/** @param options of the plugin */
+function scale(vary: Varied, options: object = {}, phases: Phase[] = PHASES, flow?: object[]) {
+  const script = quickScript({ phases }, options, {}, flow);
+  const { own, snap, overrides } = scaleOf(readSettings(script, STEPS, {}), vary);
+  const configAt = (level: number) => overrides(level).config as { phases: Phase[]; plugins?: Record<string, object> };
+  return {
+    ...{ own, snap },
+    phasesAt: (level: number) => configAt(level).phases,
+    optionsAt: (level = own) => configAt(level).plugins?.['socketio-capacity'],
+  };
 }
 
 it('makes any number of arrivals exactly, with one, two or seven workers', () => {
@@ -36,11 +41,8 @@ it('makes any number of arrivals exactly, with one, two or seven workers', () =>
       assert.equal(arrivalsOf(ramp), arrivals);
       for (const workers of [1, 2, 7]) {
         const perSecond = arrivalsOfWorkers(ramp, workers);
-        assert.equal(
-          perSecond.reduce((sum, one) => sum + one, 0),
-          arrivals,
-          `${arrivals} at ${rate}/s, ${workers}`,
-        );
+        const sum = perSecond.reduce((all, one) => all + one, 0);
+        assert.equal(sum, arrivals, `${arrivals} at ${rate}/s, ${workers}`);
         assert.ok(Math.max(...perSecond) <= Math.max(rate, Math.ceil(arrivals / 2)));
         assert.ok(Math.max(...perSecond) - Math.min(...perSecond) <= 1);
       }
@@ -50,41 +52,44 @@ it('makes any number of arrivals exactly, with one, two or seven workers', () =>
 
 describe('connections', () => {
   it('keep the rates and the shares of the phases, and the pauses between them', () => {
-    const scaled = scale('connections');
-    assert.equal(scaled.own, 160);
+    const { own, snap, phasesAt } = scale('connections');
+    assert.equal(own, 160);
     for (const level of [4, 5, 61, 160, 12_345]) {
-      assert.equal(scaled.snap(level), level);
-      const phases = phasesAt(level, scaled);
-      assert.equal(
-        phases.reduce((sum, phase) => sum + arrivalsOf(phase), 0),
-        level,
-      );
-      assert.deepEqual(phases[1], { pause: 2 });
+      assert.equal(snap(level), level);
+      assert.equal(totalArrivals(phasesAt(level)), level);
     }
-    assert.equal(scaled.snap(1), 4);
-    assert.equal(scaled.snap(60.9), 60);
-    assert.deepEqual(phasesAt(320, scaled), [
-      { duration: 8, arrivalRate: 10, rampTo: 10 },
-      { pause: 2 },
-      { duration: 8, arrivalRate: 30, rampTo: 30 },
-    ]);
+    assert.deepEqual([snap(1), snap(60.9)], [4, 60]);
+    const [ramp, second] = [10, 30].map((rate) => ({ duration: 8, arrivalRate: rate, rampTo: rate }));
+    assert.deepEqual(phasesAt(320), [ramp, { pause: 2 }, second]);
   });
 
   it('are refused where virtual users leave', () => {
-    const scenarios = [{ engine: 'socketio-capacity', flow: [{ think: 1 }] }];
-    assert.throws(() => scaleOf(readSettings({ ...quickScript(), scenarios }, STEPS, {}), 'connections'), {
-      code: 'CONFIG_INVALID',
-    });
+    assert.throws(() => scale('connections', {}, PHASES, [{ think: 1 }]), { code: 'CONFIG_INVALID' });
   });
+
+  const control = { urls: ['http://127.0.0.1:9'], token: 'token-of-this-test' };
+  const delivery = { event: 'said', id: '$.0', publish: { emit: ['say', '$id'], users: 4 } };
+  for (const [options, arrivals] of [
+    [{}, 135],
+    // Probe and reference receiver.
+    [{ control }, 133],
+    [{ delivery }, 131],
+    [{ delivery, control }, 130],
+  ] as const) {
+    it(`have the run's own clients among them: ${Object.keys(options)}`, () => {
+      const { snap, phasesAt } = scale('connections', { broadcasts: NONE, ...options }, [RAMP]);
+      assert.equal(totalArrivals(phasesAt(snap(135))), arrivals);
+    });
+  }
 });
 
 it('a rate keeps all arrivals, and no ramp is faster than the level', () => {
-  const scaled = scale('rate');
-  assert.equal(scaled.own, 30);
+  const { own, snap, phasesAt } = scale('rate');
+  assert.equal(own, 30);
   for (const asked of [3, 10, 17, 39.9, 55, 1e9]) {
-    const level = scaled.snap(asked);
-    assert.equal(scaled.snap(level), level);
-    const phases = phasesAt(level, scaled).filter(({ pause }) => pause === undefined);
+    const level = snap(asked);
+    assert.equal(snap(level), level);
+    const phases = phasesAt(level).filter(({ pause }) => pause === undefined);
     assert.deepEqual(phases.map(arrivalsOf), [40, 120]);
     assert.equal(Math.max(...phases.map((phase) => arrivalsOf(phase) / (phase.duration ?? 0))), level);
     assert.ok(level <= asked);
@@ -92,58 +97,35 @@ it('a rate keeps all arrivals, and no ramp is faster than the level', () => {
 });
 
 it('broadcasts per second keep the length of the window, and the least number', () => {
-  const broadcasts = { count: 20, interval: 1 };
-  const scaled = scale('broadcastsPerSec', {}, { broadcasts });
-  assert.equal(scaled.own, 1);
-  const options = (level: number) => (scaled.overrides(level).config as { plugins: Record<string, object> }).plugins;
-  assert.deepEqual(options(10), { 'socketio-capacity': { broadcasts: { interval: 0.1, count: 200 } } });
-  assert.deepEqual(options(0.5), { 'socketio-capacity': { broadcasts: { interval: 2, count: 20 } } });
-  assert.throws(() => scale('broadcastsPerSec', {}, { broadcasts: { count: 0 } }), { code: 'CONFIG_INVALID' });
+  const { own, optionsAt } = scale('broadcastsPerSec', { broadcasts: { count: 20, interval: 1 } });
+  assert.equal(own, 1);
+  assert.deepEqual(optionsAt(10), { broadcasts: { interval: 0.1, count: 200 } });
+  assert.deepEqual(optionsAt(0.5), { broadcasts: { interval: 2, count: 20 } });
+  assert.throws(() => scale('broadcastsPerSec', { broadcasts: NONE }), { code: 'CONFIG_INVALID' });
 });
 
 it('bytes are those of each broadcast', () => {
-  const scaled = scale('bytes', {}, { broadcasts: { bytes: 300 } });
-  assert.equal(scaled.own, 300);
-  assert.deepEqual(scaled.overrides(600), {
-    config: { plugins: { 'socketio-capacity': { broadcasts: { bytes: 600 } } } },
-  });
+  const { own, optionsAt } = scale('bytes', { broadcasts: { bytes: 300 } });
+  assert.deepEqual([own, optionsAt(600)], [300, { broadcasts: { bytes: 600 } }]);
 });
 
-describe('the clients of the run', () => {
-  const taking = (options: object) => {
-    const scaled = scale('connections', { phases: [RAMP] }, { broadcasts: { count: 0 }, ...options });
-    return phasesAt(scaled.snap(135), scaled).reduce((sum, phase) => sum + arrivalsOf(phase), 0);
-  };
-  const control = { urls: ['http://127.0.0.1:9'], token: 'token-of-this-test' };
-  const publish = { emit: ['say', '$id'], users: 4 };
-
-  it('are among the connections that are searched for', () => {
-    assert.equal(taking({}), 135);
-    assert.equal(taking({ control }), 133, 'probe and reference receiver');
-    assert.equal(taking({ delivery: { event: 'said', id: '$.0', publish } }), 131);
-    assert.equal(taking({ delivery: { event: 'said', id: '$.0', publish }, control }), 130);
-  });
-});
-
-it('windows are long enough to show a queue that grows, and no longer', () => {
-  const options = (vary: Varied, given: object, flow?: object[]) => {
-    const script = quickScript({ phases: [RAMP] }, given, {}, flow);
-    const { overrides, own } = scaleOf(readSettings(script, STEPS, {}), vary);
-    const { plugins } = overrides(own).config as { plugins?: Record<string, object> };
-    return plugins?.['socketio-capacity'];
-  };
-  assert.deepEqual(options('connections', { broadcasts: { count: 5, interval: 0.5 } }), { broadcasts: { count: 20 } });
-  assert.deepEqual(options('connections', { broadcasts: { count: 50, interval: 0.5 } }), {});
-  assert.deepEqual(options('connections', { broadcasts: { count: 0 } }), {});
+describe('windows are long enough to show a queue that grows, and no longer', () => {
   const publish = { emit: ['say', '$id'], every: 0.1, count: 10 };
   const delivery = { event: 'said', id: '$.0' };
-  assert.deepEqual(options('rate', { delivery: { ...delivery, publish } }), { delivery: { publish: { count: 100 } } });
-  assert.deepEqual(options('rate', { delivery, broadcasts: { count: 1, interval: 1 } }), { broadcasts: { count: 10 } });
-  assert.deepEqual(options('broadcastsPerSec', { broadcasts: { count: 5, interval: 0.1 } }), {
-    broadcasts: { interval: 0.1, count: 100 },
-  });
-  const every = { seconds: 1, emit: ['tick'], acknowledge: true };
-  const flow = [{ connect: {} }, { every }, { hold: true }];
-  assert.deepEqual(options('connections', { broadcasts: { count: 0 }, hold: 3 }, flow), { hold: 10 });
-  assert.deepEqual(options('connections', { broadcasts: { count: 0 }, hold: 30 }, flow), { hold: 30 });
+  const every = [{ connect: {} }, { every: { seconds: 1, emit: ['tick'], acknowledge: true } }, { hold: true }];
+  const cases: [vary: Varied, given: object, changed: object, flow?: object[]][] = [
+    ['connections', { broadcasts: { count: 5, interval: 0.5 } }, { broadcasts: { count: 20 } }],
+    ['connections', { broadcasts: { count: 50, interval: 0.5 } }, {}],
+    ['connections', { broadcasts: NONE }, {}],
+    ['rate', { delivery: { ...delivery, publish } }, { delivery: { publish: { count: 100 } } }],
+    ['rate', { delivery, broadcasts: { count: 1, interval: 1 } }, { broadcasts: { count: 10 } }],
+    ['broadcastsPerSec', { broadcasts: { count: 5, interval: 0.1 } }, { broadcasts: { interval: 0.1, count: 100 } }],
+    ['connections', { broadcasts: NONE, hold: 3 }, { hold: 10 }, every],
+    ['connections', { broadcasts: NONE, hold: 30 }, { hold: 30 }, every],
+  ];
+  for (const [vary, given, changed, flow] of cases) {
+    it(`${vary} with ${JSON.stringify(given)}`, () => {
+      assert.deepEqual(scale(vary, given, [RAMP], flow).optionsAt(), changed);
+    });
+  }
 });

@@ -1,7 +1,5 @@
 /** Scenarios that `init` writes are read as Artillery reads them, and checked as a run checks them. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { type Starter, starterScenario as written } from '../../../plugin/cli/init/starter-scenario.ts';
@@ -9,6 +7,7 @@ import { readScenario } from '../../../plugin/cli/scenario.ts';
 import { totalArrivals } from '../../../plugin/script/load/phases.ts';
 import { readSettings } from '../../../plugin/script/settings.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
+import { fileTree } from '../../helpers/file-tree.ts';
 import { mistakesIn } from '../../helpers/mistakes.ts';
 
 const starterScenario = (starter: Starter) => written(starter, 'mine.yml');
@@ -29,10 +28,7 @@ const DELIVERY = { event: 'said', id: ['0', 'message id'], sentAt: ['0', 'at'], 
 
 /** @throws when a run would refuse it */
 async function checked(t: TestContext, text: string) {
-  const folder = mkdtempSync(join(tmpdir(), 'starter-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const path = join(folder, 'mine.yml');
-  writeFileSync(path, text);
+  const path = join(fileTree(t, { 'mine.yml': text }), 'mine.yml');
   process.env.CAPACITY_TOKEN = TOKEN;
   t.after(() => delete process.env.CAPACITY_TOKEN);
   const script = await readScenario(path, undefined);
@@ -51,17 +47,6 @@ describe('a first scenario', () => {
     assert.ok(script.config.plugins?.ensure);
   });
 
-  it('counts the event that was found, and sends what makes the server send it', async (t) => {
-    const publish = { event: 'say', args: [{ id: '$id' }] };
-    const { config, flow } = await checked(t, starterScenario({ ...OTHER, publish, delivery: DELIVERY }));
-    const { event, id, sentAt, publish: published } = config.delivery ?? {};
-    assert.deepEqual([event, id, sentAt], ['said', DELIVERY.id, DELIVERY.sentAt]);
-    assert.deepEqual(published, { emit: publish, every: 1, count: 20, users: 1 });
-    assert.deepEqual(flow, [{ emit: ['subscribe', 'news'] }, { hold: true }]);
-    const alone = await checked(t, starterScenario({ ...OTHER, delivery: DELIVERY }));
-    assert.deepEqual([alone.config.delivery?.publish, alone.config.delivery?.seconds], [undefined, 20]);
-  });
-
   it('proposes what to fill in where nothing was found, and is valid with and without it', async (t) => {
     const text = starterScenario({ ...OTHER, flow: [{ connect: true }], finding: 'The server sent no event.' });
     const { script, flow } = await checked(t, text);
@@ -72,8 +57,9 @@ describe('a first scenario', () => {
   });
 
   it('names the processes that memory and CPU are of', async (t) => {
-    const { config } = await checked(t, starterScenario({ ...OTHER, processes: { match: '^node app\\.js( |$)' } }));
-    assert.deepEqual(config.workerSources, { match: '^node app\\.js( |$)' });
+    const processes = { match: '^node app\\.js( |$)' };
+    const { config } = await checked(t, starterScenario({ ...OTHER, processes }));
+    assert.deepEqual(config.workerSources, processes);
   });
 
   it('has exactly the connections asked for, at a rate of at most 500/s, for every size', async (t) => {

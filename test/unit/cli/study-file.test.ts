@@ -1,93 +1,110 @@
+/** The file of a study: what it may say, and what its runs are told. */
 import assert from 'node:assert/strict';
-import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { settingsOf } from '../../../plugin/cli/study/levels.ts';
-import { parsePlan, readStudyFile } from '../../../plugin/cli/study/study-file.ts';
+import { studySeries } from '../../../plugin/cli/study/series.ts';
+import { parsePlan, readStudyFile, type StudyFile } from '../../../plugin/cli/study/study-file.ts';
 import { column } from '../../helpers/columns.ts';
+import { fileTree } from '../../helpers/file-tree.ts';
 import { ROOT } from '../../helpers/pages.ts';
 
+const TLS = ['off', 'on'];
+const PLAN = { scenario: '1k.yml', vary: { TLS }, repeat: 2 };
+const chat = { command: ['node', 'chat.mjs'], ready: 3000 };
+
 /** Problems of a study on a scenario with this text, as `path: message`. */
-function problemsOf(document: object, scenario: string | null = 'config: {}'): string[] {
-  return parsePlan(document, scenario ?? undefined).problems.map(({ path, message }) => `${path}: ${message}`);
+function problemsOf(document: object, scenario?: string): string[] {
+  return parsePlan(document, scenario).problems.map(({ path, message }) => `${path}: ${message}`);
 }
 
-describe('a study’s file', () => {
-  const plan = { scenario: '1k.yml', vary: { TLS: ['off', 'on'] }, repeat: 2 };
+/** @param expected the problems of the document: how they begin, and what was meant where it says so */
+function assertProblems(document: object, expected: string[]): void {
+  const found = problemsOf(document);
+  for (const problem of expected) {
+    const isThere = found.some((one) => one.startsWith(problem));
+    assert.ok(isThere, `${problem} in ${found}`);
+  }
+  assert.equal(found.length, expected.length, found.join('\n'));
+}
 
+describe('the file of a study', () => {
   it('reports all mistakes together, each with its place', () => {
-    const vary = {
-      TSL: ['off', 'on'],
-      TLS: ['on', 'perhaps'],
-      CAPACITY_ADAPTER: ['reddis', 'redis'],
-      worker: [1, 2],
-      warmUp: [1, 'two'],
-      hold: 3,
-      PROFILE: [],
-      RATE: [10, null],
-      BROADCASTS: [5, '5'],
-      'broadcasts.bytes': [0, 10],
-      results: ['here', 'there'],
-    };
-    const found = problemsOf({ scenario: 'none.yml', vary, repeats: 2 }, null);
-    const expected = [
-      /^vary\.TSL: no run reads this variable, did you mean "TLS"\?$/,
-      /^vary\.TLS\[1\]: must be on or off$/,
-      /^vary\.CAPACITY_ADAPTER\[0\]: .*"redis"/,
-      /^vary\.worker: the plugin has no such option, did you mean "workers"\?$/,
-      /^vary\.warmUp\[1\]: expected number/,
-      /^vary\.hold: expected a list of levels/,
-      /^vary\.PROFILE: has no levels$/,
-      /^vary\.RATE\[1\]: expected text, a number, true or false$/,
-      /^vary\.BROADCASTS: has the same level twice$/,
-      /^vary\.broadcasts\.bytes\[0\]: /,
-      /^vary\.results: the study sets it/,
-      /^repeat: /,
-      /^repeats: unknown option, did you mean "repeat"\?$/,
-      /^scenario: there is no file none\.yml/,
+    const wrong: [name: string, levels: unknown, problem: string][] = [
+      ['TSL', TLS, ': no run reads this variable, did you mean "TLS"?'],
+      ['TLS', ['on', 'perhaps'], '[1]: '],
+      ['CAPACITY_ADAPTER', ['reddis', 'redis'], '[0]: '],
+      ['worker', [1, 2], ': the plugin has no such option, did you mean "workers"?'],
+      ['warmUp', [1, 'two'], '[1]: '],
+      ['hold', 3, ': '],
+      ['PROFILE', [], ': '],
+      ['RATE', [10, null], '[1]: '],
+      ['BROADCASTS', [5, '5'], ': '],
+      ['broadcasts.bytes', [0, 10], '[0]: '],
+      ['results', ['here', 'there'], ': '],
     ];
-    for (const line of expected)
-      assert.ok(
-        found.some((problem) => line.test(problem)),
-        `${line} in\n${found.join('\n')}`,
-      );
-    assert.equal(found.length, expected.length, found.join('\n'));
+    const problems = wrong.map(([name, , problem]) => `vary.${name}${problem}`);
+    const others = ['repeat: ', 'repeats: unknown option, did you mean "repeat"?', 'scenario: '];
+    assertProblems({ scenario: 'none.yml', vary: Object.fromEntries(wrong), repeats: 2 }, [...problems, ...others]);
   });
 
-  it('needs two levels of something, and leaves out only combinations that exist, and never all', () => {
-    const vary = { TLS: ['off', 'on'], workers: [1, 2] };
-    const cases: [document: object, places: string[]][] = [
-      [{ ...plan, vary: { TLS: ['on'] } }, ['vary']],
-      [{ ...plan, vary: {} }, ['vary']],
-      [{ ...plan, repeat: 0 }, ['repeat']],
-      [{ ...plan, vary, except: [{ TLS: 'on', workers: 2 }] }, []],
-      [{ ...plan, vary, except: [{ TLS: 'on' }, { TLS: 'onn' }, { RATE: 1 }] }, ['except[1]', 'except[2]']],
-      [{ ...plan, except: [{ TLS: 'on' }] }, ['except']],
-    ];
-    for (const [document, places] of cases) {
-      assert.deepEqual(column(parsePlan(document, '').problems, 'path'), places);
-    }
-    for (const nothing of [null, 'text', []]) assert.notDeepEqual(problemsOf(nothing as never), []);
+  it('reports what it cannot start', () => {
+    const vary = { server: ['chat', 'chatt'], 'engine.clientt': [1, 2], 'engine.maxPayload': ['x'] };
+    assertProblems({ ...PLAN, scenario: 'none.yml', vary, servers: { chat, other: { command: [], ready: 'here' } } }, [
+      'scenario: ',
+      'vary.server[1]: `servers` has none of this name, did you mean "chat"?',
+      'vary.engine.clientt: the engine has no such option, did you mean "engine.client"?',
+      'vary.engine.maxPayload[0]: ',
+      'servers.other.command: ',
+      'servers.other.ready: ',
+    ]);
   });
+
+  const vary = { TLS, workers: [1, 2] };
+  const twice = ['except[1]', 'except[2]'];
+  for (const [what, document, places] of [
+    ['needs two levels of something', { ...PLAN, vary: { TLS: ['on'] } }, ['vary']],
+    ['varies something', { ...PLAN, vary: {} }, ['vary']],
+    ['makes some runs', { ...PLAN, repeat: 0 }, ['repeat']],
+    ['names its servers in vary', { ...PLAN, servers: { chat } }, ['vary.server']],
+    ['leaves out combinations', { ...PLAN, vary, except: [{ TLS: 'on', workers: 2 }] }, []],
+    ['leaves out those that exist', { ...PLAN, vary, except: [{ TLS: 'on' }, { TLS: 'onn' }, { RATE: 1 }] }, twice],
+    ['never leaves out all', { ...PLAN, except: [{ TLS: 'on' }] }, ['except']],
+    [
+      'lets its servers read any variable',
+      { ...PLAN, servers: { chat }, vary: { server: ['chat'], MINE: [1, 2] } },
+      [],
+    ],
+  ] as [string, object, string[]][]) {
+    it(what, () => assert.deepEqual(column(parsePlan(document, '').problems, 'path'), places));
+  }
+
+  for (const nothing of [null, 'text', []]) {
+    it(`is not ${JSON.stringify(nothing)}`, () => assert.notDeepEqual(problemsOf(nothing as never, ''), []));
+  }
 
   it('accepts variables that only the scenario reads', () => {
-    const study = { ...plan, vary: { GROUPS: [1, 2] } };
+    const study = { ...PLAN, vary: { GROUPS: [1, 2] } };
     assert.deepEqual(problemsOf(study, 'target: "{{ $processEnvironment.GROUPS }}"'), []);
     assert.match(problemsOf(study, 'target: "{{ $processEnvironment.GROUPS_OF }}"').join(), /no run reads/);
   });
 
   it('lets no name reach what other objects inherit', () => {
-    problemsOf({ ...plan, vary: { '__proto__.polluted': [1, 2] } });
+    problemsOf({ ...PLAN, vary: { '__proto__.polluted': [1, 2] } });
     assert.equal(({} as { polluted?: unknown }).polluted, undefined);
   });
 
   it('is refused if it is not YAML, or not there', async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'study-'));
-    t.after(() => rmSync(folder, { recursive: true }));
-    writeFileSync(join(folder, 'broken.yml'), 'vary: {');
+    const folder = fileTree(t, { 'broken.yml': 'vary: {' });
     for (const name of ['broken.yml', 'none.yml'])
       await assert.rejects(readStudyFile(join(folder, name)), { code: 'CONFIG_INVALID' });
+  });
+
+  it('is valid, and begins with what it asks, if it is one of the pack', async () => {
+    const paths = globSync('scenarios/studies/*.yml', { cwd: ROOT });
+    assert.ok(paths.length > 0);
+    for (const path of paths) assert.match((await readStudyFile(join(ROOT, path))).title, /^\w.*\?$/);
   });
 });
 
@@ -95,44 +112,16 @@ it('a run gets capitals as variables, and options of plugin and engine in one ov
   const levels = { TLS: true, RATE: 10, workers: 2, 'broadcasts.bytes': 10, 'broadcasts.count': 3 };
   const { env, overrides } = settingsOf({ ...levels, 'engine.client': 'official', server: 'chat' });
   assert.deepEqual(env, { TLS: 'true', RATE: '10' });
-  assert.deepEqual(JSON.parse(JSON.stringify(overrides)), {
-    config: {
-      plugins: { 'socketio-capacity': { workers: 2, broadcasts: { bytes: 10, count: 3 } } },
-      engines: { 'socketio-capacity': { client: 'official' } },
-    },
-  });
-  assert.deepEqual(Object.keys(settingsOf({ TLS: 'on' }).overrides), []);
+  const plugins = { 'socketio-capacity': { workers: 2, broadcasts: { bytes: 10, count: 3 } } };
+  const engines = { 'socketio-capacity': { client: 'official' } };
+  assert.deepEqual(JSON.parse(JSON.stringify(overrides)), { config: { plugins, engines } });
+  assert.deepEqual(settingsOf({ TLS: 'on' }).overrides, {});
 });
 
-describe('a study with servers of its own', () => {
-  const servers = { chat: { command: ['node', 'chat.mjs'], ready: 3000 } };
-  const plan = { scenario: 's.yml', servers, repeat: 1 };
-
-  it('names them in vary, with whatever variables they read', () => {
-    const vary = { server: ['chat'], MY_OPTION: ['a', 'b'], 'engine.client': ['light', 'official'] };
-    assert.deepEqual(problemsOf({ ...plan, vary }), []);
-  });
-
-  it('reports what it cannot start', () => {
-    const vary = { server: ['chat', 'chatt'], 'engine.clientt': [1, 2], 'engine.maxPayload': ['x'] };
-    const found = problemsOf({ ...plan, vary, servers: { ...servers, other: { command: [], ready: 'here' } } });
-    for (const line of [
-      /^vary\.server\[1\]: `servers` has none of this name, did you mean "chat"\?$/,
-      /^vary\.engine\.clientt: the engine has no such option, did you mean "engine\.client"\?$/,
-      /^vary\.engine\.maxPayload\[0\]: expected number/,
-      /^servers\.other\.command: /,
-      /^servers\.other\.ready: expected a port or an http:\/\/ URL/,
-    ])
-      assert.ok(
-        found.some((problem) => line.test(problem)),
-        `${line} in\n${found.join('\n')}`,
-      );
-    assert.match(problemsOf({ ...plan, vary: { TLS: ['on', 'off'] } }).join(), /^vary\.server: names none/);
-  });
-});
-
-it('the pack’s studies are valid, and begin with what they ask', async () => {
-  const paths = globSync('scenarios/studies/*.yml', { cwd: ROOT });
-  assert.ok(paths.length > 0);
-  for (const path of paths) assert.match((await readStudyFile(join(ROOT, path))).title, /^\w.*\?$/);
+it('a run starts the server that it names, in the folder of the file', () => {
+  const plan = { ...PLAN, servers: { chat }, except: [], seed: 1 };
+  const file: StudyFile = { name: 'tls', title: '', plan, folder: '/f', scenario: '1k.yml', scenarioHash: 'abc' };
+  const { commandOf } = studySeries(file, 'results');
+  const { env, server } = commandOf({ block: 1, levels: { TLS: 'on', server: 'chat' } });
+  assert.deepEqual([env, server], [{ TLS: 'on' }, { ...chat, cwd: '/f' }]);
 });
