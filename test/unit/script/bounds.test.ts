@@ -1,10 +1,9 @@
 /** Scripts that would take all memory or time, or rename what every object inherits, are refused before anything reads them. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { readScenario } from '../../../plugin/cli/scenario.ts';
+import { fileTree } from '../../helpers/file-tree.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 
 const ENGINE = 'socketio-capacity';
@@ -23,13 +22,8 @@ describe('a script that is out of bounds', () => {
     ['aliases of aliases', /scenarios\[0\]\.flow\[0\]\.emit: more than 1000000 values/, {}, flow(bomb)],
     ['a deep one', /scenarios\[0\]\.flow\[0\]\.emit: nested more than 200 levels deep/, {}, flow(deep)],
     ['one that contains itself', /nested more than 200 levels deep/, {}, flow(circle)],
-    [
-      'a name that every object inherits',
-      /config\.engines\.socketio-capacity\.__proto__: __proto__ cannot be a name/,
-      named('{"__proto__": {"a": 1}}'),
-      {},
-    ],
-    ['the same, deeper', /__proto__ cannot be a name/, named('{"auth": {"__proto__": {"a": 1}}}'), {}],
+    ['a name that every object inherits', /capacity\.__proto__: /, named('{"__proto__": {"a": 1}}'), {}],
+    ['the same, deeper', /auth\.__proto__: /, named('{"auth": {"__proto__": {"a": 1}}}'), {}],
     ['an inherited name', /socketio-capacity\.constructor: unknown option/, named('{"constructor": 1}'), {}],
   ] as const) {
     it(`is refused: ${what}`, () => {
@@ -38,16 +32,11 @@ describe('a script that is out of bounds', () => {
   }
 
   it('is refused by the commands before anything walks over it', async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'bounds-'));
-    t.after(() => rmSync(folder, { recursive: true }));
     const tenOf = (name: string) => `[${Array(10).fill(`*${name}`).join()}]`;
     const levels = Array.from({ length: 20 }, (_, level) => `l${level + 1}: &l${level + 1} ${tenOf(`l${level}`)}`);
-    const path = join(folder, 'bomb.yml');
-    writeFileSync(path, ['l0: &l0 x', ...levels, 'config: { target: *l20 }'].join('\n'));
-    await assert.rejects(readScenario(path, undefined), {
-      code: 'CONFIG_INVALID',
-      message: /more than 1000000 values/,
-    });
+    const folder = fileTree(t, { 'bomb.yml': ['l0: &l0 x', ...levels, 'config: { target: *l20 }'].join('\n') });
+    const message = /more than 1000000 values/;
+    await assert.rejects(readScenario(join(folder, 'bomb.yml'), undefined), { code: 'CONFIG_INVALID', message });
   });
 
   it('is none for the rows of its CSV files', () => {

@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { sourceAddresses } from '../../../plugin/engine/addresses.ts';
 import { connectionsOfShare } from '../../../plugin/script/load/load.ts';
 import { readScenarios } from '../../../plugin/script/scenarios.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 import { fleetProcesses } from '../../../protocol/generator.ts';
-import { column } from '../../helpers/columns.ts';
 import { engineOptions } from '../../helpers/connection.ts';
+import { fileTree } from '../../helpers/file-tree.ts';
 import { mistakesIn } from '../../helpers/mistakes.ts';
 
 const parse = (config: object) => engineOptions({ target: 'http://127.0.0.1:3000', ...config });
@@ -48,34 +46,23 @@ it('takes the namespace and query of the target apart, and gives a path its slas
 
 describe('files that options name', () => {
   const PEM = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
-  const folder = mkdtempSync(join(tmpdir(), 'files-test-'));
-  const _scriptPath = join(folder, 'scenario.yml');
-  after(() => rmSync(folder, { recursive: true }));
-  writeFileSync(join(folder, 'ca.pem'), PEM);
-  writeFileSync(join(folder, 'notes.txt'), 'nothing');
-  const configOf = (config: object, options: object) => {
-    return { target: 'https://127.0.0.1:1', ...config, engines: { 'socketio-capacity': options } };
+  const besideFiles = (t: TestContext) => join(fileTree(t, { 'ca.pem': PEM, 'notes.txt': 'nothing' }), 'scenario.yml');
+  const configOf = (tls: object, options: object) => {
+    return { target: 'https://127.0.0.1:1', tls, engines: { 'socketio-capacity': options } };
   };
 
-  it('are read from the folder of the scenario; PEM text stays as it is; msgpack is the short name of a package', () => {
-    const config = configOf(
-      { tls: { ca: './ca.pem', rejectUnauthorized: false } },
-      { tls: { key: PEM }, parser: 'msgpack' },
-    );
-    const { tls, parser } = engineOptions(config, _scriptPath).connection;
+  it('are read from the folder of the scenario; PEM text stays as it is; msgpack is the short name of a package', (t) => {
+    const config = configOf({ ca: './ca.pem', rejectUnauthorized: false }, { tls: { key: PEM }, parser: 'msgpack' });
+    const { tls, parser } = engineOptions(config, besideFiles(t)).connection;
     assert.deepEqual(tls, { ca: PEM, rejectUnauthorized: false, key: PEM });
     assert.match(String(parser), /socket\.io-msgpack-parser/);
   });
 
-  it('and cannot be read, or parsers that are not installed, are mistakes with their place', () => {
-    const config = configOf({ tls: { ca: 'none.pem' } }, { tls: { cert: 'notes.txt' }, parser: 'no-such-parser' });
-    const scenarios = [{ engine: 'socketio-capacity', flow: [] }];
-    const own = 'config.engines.socketio-capacity';
-    assert.deepEqual(column(mistakesIn({ _scriptPath, config, scenarios }), 'path'), [
-      'config.tls.ca',
-      `${own}.tls.cert`,
-      `${own}.parser`,
-    ]);
+  it('and cannot be read, or parsers that are not installed, are mistakes with their place', (t) => {
+    const config = configOf({ ca: 'none.pem' }, { tls: { cert: 'notes.txt' }, parser: 'no-such-parser' });
+    const script = { _scriptPath: besideFiles(t), config, scenarios: [{ engine: 'socketio-capacity', flow: [] }] };
+    const places = mistakesIn(script).map(({ path }) => path.replace('engines.socketio-capacity.', ''));
+    assert.deepEqual(places, ['config.tls.ca', 'config.tls.cert', 'config.parser']);
   });
 });
 
@@ -103,11 +90,11 @@ describe('the share of a worker of Artillery', () => {
   });
 
   it('gives loopback targets enough source addresses for their ports', () => {
-    assert.deepEqual(sourceAddresses('http://127.0.0.1:8080', [], 10_000), []);
+    const [here, far] = ['http://127.0.0.1:8080', 'http://example.com'];
+    assert.deepEqual(sourceAddresses(here, [], 10_000), []);
     assert.deepEqual(sourceAddresses('ws://localhost:8080', [], 20_000), ['127.0.0.2', '127.0.0.3']);
-    assert.equal(sourceAddresses('http://127.0.0.1:8080', [], 100_000).length, 10);
-    assert.deepEqual(sourceAddresses('http://example.com', [], 100_000), []);
-    assert.deepEqual(sourceAddresses('http://example.com', ['10.0.0.1'], 5), ['10.0.0.1']);
+    assert.equal(sourceAddresses(here, [], 100_000).length, 10);
+    assert.deepEqual([sourceAddresses(far, [], 100_000), sourceAddresses(far, ['10.0.0.1'], 5)], [[], ['10.0.0.1']]);
   });
 
   it('takes as many processes as the file limit asks for', () => {

@@ -8,31 +8,33 @@ import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 /** What all steps that do not wait are taken to need together. */
 const OTHERS = 10;
 
-function flowOf(flow: unknown[], steps: StepTable): Flow {
+function flowOf(flow: unknown[], steps: StepTable = STEPS): Flow {
   return readScenarios({ config: {}, scenarios: [{ flow }] }, steps).flows[0] as Flow;
 }
 
+/** Seconds, and the flow in which a virtual user stays so long. */
+const STAYS: [seconds: number, ...flow: unknown[]][] = [
+  [2.5, { think: 2 }, { think: '500ms' }],
+  [Infinity, { think: '{{ t }}' }],
+  [Infinity, { think: 2 }, { hold: true }],
+  [Infinity, { waitFor: { event: 'x' } }],
+  [20, { loop: [{ think: 2 }, { loop: [{ think: 1 }], count: 3 }], count: 4 }],
+  [6, { loop: [{ think: 2 }], count: '1-4' }],
+  [6, { loop: [{ think: 2 }], over: ['a', 'b', 'c'] }],
+  [Infinity, { loop: [{ emit: ['x'] }] }],
+  [Infinity, { loop: [{ think: 1 }], whileTrue: 'f' }],
+  [0, { loop: [{ hold: true }], count: 0 }],
+  [3, [{ think: 1 }, { think: 2 }]],
+];
+
 it('tells how long a virtual user stays', () => {
-  for (const [flow, seconds] of [
-    [[{ think: 2 }, { think: '500ms' }], 2.5],
-    [[{ think: '{{ t }}' }], Number.POSITIVE_INFINITY],
-    [[{ think: 2 }, { hold: true }], Number.POSITIVE_INFINITY],
-    [[{ waitFor: { event: 'x' } }], Number.POSITIVE_INFINITY],
-    [[{ loop: [{ think: 2 }, { loop: [{ think: 1 }], count: 3 }], count: 4 }], 20],
-    [[{ loop: [{ think: 2 }], count: '1-4' }], 6],
-    [[{ loop: [{ think: 2 }], over: ['a', 'b', 'c'] }], 6],
-    [[{ loop: [{ emit: ['x'] }] }], Number.POSITIVE_INFINITY],
-    [[{ loop: [{ think: 1 }], whileTrue: 'f' }], Number.POSITIVE_INFINITY],
-    [[{ loop: [{ hold: true }], count: 0 }], 0],
-    [[[{ think: 1 }, { think: 2 }]], 3],
-  ] as [unknown[], number][]) {
-    assert.equal(flowOf(flow, STEPS).staySeconds, seconds + OTHERS, JSON.stringify(flow));
-  }
+  for (const [seconds, ...flow] of STAYS)
+    assert.equal(flowOf(flow).staySeconds, seconds + OTHERS, JSON.stringify(flow));
 });
 
 it('has the options of the first connect, except for templates', () => {
   const connect = { path: '/a/', auth: { token: '{{ t }}' }, extraHeaders: { a: 'b' }, query: { q: 1 } };
-  const read = flowOf([{ think: 1 }, { connect }, { connect: { path: '/b/' } }], STEPS).connect;
+  const read = flowOf([{ think: 1 }, { connect }, { connect: { path: '/b/' } }]).connect;
   assert.deepEqual(read, [{}, { path: '/a/', extraHeaders: { a: 'b' }, query: { q: '1' } }]);
 });
 
@@ -48,7 +50,6 @@ it('knows a step by what the step declares: a new one needs no other place', () 
 it('takes one verb for a step, and two where one may stand beside the other', () => {
   assert.equal(verbOf({ emit: ['a'], connect: true }, STEPS), 'emit');
   assert.equal(verbOf({ think: 1, jitter: 1 }, STEPS), 'think');
-  for (const wrong of [{ think: 1, log: 'x' }, { nonsense: 1 }, {}, 'think', null]) {
-    assert.equal(verbOf(wrong, STEPS), undefined);
-  }
+  for (const none of [{ think: 1, log: 'x' }, { nonsense: 1 }, {}, 'think', null])
+    assert.equal(verbOf(none, STEPS), undefined);
 });

@@ -1,3 +1,4 @@
+/** Phases: their arrivals, at another rate, and among several hosts. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configuredRatePerSec, resizedPhases } from '../../../plugin/script/load/load-profile.ts';
@@ -8,13 +9,17 @@ import {
   totalArrivals,
   totalSeconds,
 } from '../../../plugin/script/load/phases.ts';
+import { readHost, sharedPhases } from '../../../plugin/script/load/shares.ts';
 
-it('a phase has the arrivals that Artillery makes of it', () => {
+const flat = (duration: number, rate: number): Phase => ({ duration, arrivalRate: rate, rampTo: rate });
+const PAUSE: Phase = { pause: 5 };
+
+describe('the arrivals that Artillery makes', () => {
   for (const [phase, arrivals] of [
-    [{ duration: 2, arrivalRate: 500, rampTo: 500 }, 1000],
+    [flat(2, 500), 1000],
     [{ duration: 3, arrivalRate: 4 }, 12],
     [{ duration: 10, arrivalCount: 7 }, 7],
-    [{ pause: 5 }, 0],
+    [PAUSE, 0],
     [{ duration: 5, arrivalRate: 0 }, 0],
     [{ duration: 1, arrivalRate: 1, rampTo: 4 }, 3],
     // Rounded in each second: 0, 1.67, 3.33, 5.
@@ -22,7 +27,7 @@ it('a phase has the arrivals that Artillery makes of it', () => {
     // 1, 1.5, 2 become 1, 2, 2.
     [{ duration: 3, arrivalRate: 1, rampTo: 2 }, 5],
   ] as [Phase, number][]) {
-    assert.equal(arrivalsOf(phase), arrivals, JSON.stringify(phase));
+    it(`of ${JSON.stringify(phase)} are ${arrivals}`, () => assert.equal(arrivalsOf(phase), arrivals));
   }
 });
 
@@ -32,32 +37,30 @@ describe('phases as people write them', () => {
     assert.deepEqual([totalSeconds(phases), totalArrivals(phases)], [62.5, 120]);
   });
 
-  it('are refused at their place', () => {
-    const wrong: [phase: object, key?: string][] = [
-      // Artillery leaves these out, so that those after them are no longer where they stand in the script.
-      ...[{ arrivalRate: 0 }, { arrivalCount: 0 }, { arrivalRate: 0, rampTo: 0 }].map((rate): [object] => [
-        { duration: 2, ...rate },
-      ]),
-      [{ duration: 2 }],
-      [{ arrivalRate: 2 }],
-      [{ duration: 2, arrivalRate: 2.5 }],
-      ...[0, '0m', 'two minutes', -1, null].map((pause): [object, string] => [{ pause }, 'pause']),
-    ];
-    for (const [phase, ...path] of wrong) {
+  for (const [phase, ...place] of [
+    // Artillery leaves these out, so that those after them are no longer where they stand in the script.
+    [{ duration: 2, arrivalRate: 0 }],
+    [{ duration: 2, arrivalCount: 0 }],
+    [{ duration: 2, arrivalRate: 0, rampTo: 0 }],
+    [{ duration: 2 }],
+    [{ arrivalRate: 2 }],
+    [{ duration: 2, arrivalRate: 2.5 }],
+    ...[0, '0m', 'two minutes', -1, null].map((pause) => [{ pause }, 'pause'] as const),
+  ]) {
+    it(`are refused at their place: ${JSON.stringify(phase)}`, () => {
       const { error } = phasesSchema.safeParse([{ duration: 2, arrivalRate: 5 }, phase]);
-      assert.deepEqual(error?.issues[0]?.path, [1, ...path], JSON.stringify(phase));
-    }
+      assert.deepEqual(error?.issues[0]?.path, [1, ...place]);
+    });
+  }
+
+  it('are refused if they only pause', () => {
     assert.deepEqual(phasesSchema.safeParse([{ pause: 1 }]).error?.issues[0]?.path, []);
   });
 });
 
 describe('the same load at another rate', () => {
   const at = (RATE: number, given: Phase[]) => resizedPhases(given, { RATE, STOCK_ENGINE: 'socketio' });
-  const phases = [
-    { name: 'ramp', duration: 2, arrivalRate: 500, rampTo: 500, maxVusers: 9 },
-    { pause: 5 },
-    { duration: 3, arrivalRate: 500, rampTo: 500 },
-  ];
+  const phases = [{ name: 'ramp', ...flat(2, 500), maxVusers: 9 }, PAUSE, flat(3, 500)];
 
   it("keeps every phase's arrivals, in whole seconds", () => {
     for (const rate of [50, 97, 100, 250, 500, 750, 1000]) {
@@ -72,14 +75,60 @@ describe('the same load at another rate', () => {
   });
 
   it('keeps names, pauses and limits, and any number of arrivals', () => {
-    const [first, second] = at(250, phases);
-    assert.deepEqual(first, { name: 'ramp', duration: 4, arrivalRate: 250, rampTo: 250, maxVusers: 9 });
-    assert.equal(second, phases[1]);
+    assert.deepEqual(at(250, phases).slice(0, 2), [{ name: 'ramp', ...flat(4, 250), maxVusers: 9 }, PAUSE]);
     assert.deepEqual(at(100, [{ duration: 1, arrivalCount: 9973 }]).map(arrivalsOf), [9973]);
   });
 
   it('is computed over the time of arrivals only', () => {
-    assert.equal(configuredRatePerSec(phases), 500);
-    assert.equal(configuredRatePerSec([{ pause: 1 }]), null);
+    assert.deepEqual([configuredRatePerSec(phases), configuredRatePerSec([{ pause: 1 }])], [500, null]);
+  });
+});
+
+describe('the shares of hosts', () => {
+  const FLAT = flat(10, 1050);
+
+  it('add up to exactly the arrivals of a phase, however many hosts', () => {
+    for (const phase of [
+      FLAT,
+      { duration: 10, arrivalRate: 1050 },
+      { duration: 10, arrivalCount: 10_001 },
+      { duration: 7, arrivalRate: 142.3, rampTo: 143.3 },
+    ]) {
+      for (const hosts of [1, 2, 3, 7, 10]) {
+        const shares = Array.from({ length: hosts }, (_, index) => sharedPhases([phase, PAUSE], { hosts, index }));
+        for (const [, pause] of shares) assert.deepEqual(pause, PAUSE);
+        const sum = shares.reduce((total, [share = {}]) => total + arrivalsOf(share), 0);
+        assert.equal(sum, arrivalsOf(phase), `${JSON.stringify(phase)} on ${hosts} hosts`);
+      }
+    }
+  });
+
+  it('keep the form of the phase', () => {
+    const share = (phase: Phase, hosts: number, index?: number) => sharedPhases([phase], { hosts, index })[0];
+    const slope = { duration: 3, arrivalRate: 10, rampTo: 30 };
+    assert.deepEqual(share(slope, 2, 1), { duration: 3, arrivalRate: 5, rampTo: 15 });
+    assert.deepEqual(share(FLAT, 3), flat(10, 350));
+    const most = [0, 1, 2].map((index) => share({ ...flat(2, 6), maxVusers: 10 }, 3, index)?.maxVusers);
+    assert.deepEqual(most, [4, 3, 3]);
+  });
+
+  for (const [what, phase, hosts, index, rooms] of [
+    ['are not equal without numbers', FLAT, 4, undefined, 1],
+    ['have rooms, without numbers', FLAT, 3, undefined, 2],
+    ['are empty', { duration: 2, arrivalCount: 2 }, 3, 2, 1],
+    ['cannot add up', { duration: 3, arrivalRate: 10, rampTo: 31 }, 7, 0, 1],
+  ] as [string, Phase, number, number | undefined, number][]) {
+    it(`are refused where they ${what}`, () => {
+      assert.throws(() => sharedPhases([phase], { hosts, index }, rooms), { code: 'RATE_IMPOSSIBLE' });
+    });
+  }
+
+  it('are those of the environment', () => {
+    const env = { CAPACITY_CONDUCTOR: 'line', CAPACITY_HOSTS: '3' };
+    assert.equal(readHost({ ...env, CAPACITY_CONDUCTOR: '' }), undefined);
+    assert.deepEqual(readHost(env), { conductor: 'line', share: { hosts: 3, index: undefined } });
+    assert.deepEqual(readHost({ ...env, CAPACITY_HOST: '2' })?.share, { hosts: 3, index: 2 });
+    for (const wrong of [{ CAPACITY_HOST: '3' }, { CAPACITY_HOST: '-1' }, { CAPACITY_HOSTS: '0' }])
+      assert.throws(() => readHost({ ...env, ...wrong }), { code: 'CONFIG_INVALID' });
   });
 });

@@ -4,85 +4,66 @@ import { it } from 'node:test';
 import { column } from '../../helpers/columns.ts';
 import { mistakesIn } from '../../helpers/mistakes.ts';
 
-/** @returns places, without the part that all of them have */
-function placesIn(flow: unknown[], config: Record<string, unknown> = {}, options: unknown = {}): string[] {
-  return problems(flow, config, options).map(({ path }) =>
-    path.replace('scenarios[0].flow', '').replace('config.engines.socketio-capacity.', ''),
-  );
-}
+const ENGINE = 'socketio-capacity';
 
 function problems(flow: unknown[], config: Record<string, unknown> = {}, options: unknown = {}) {
   return mistakesIn({
-    config: { target: 'http://127.0.0.1:1', engines: { 'socketio-capacity': options }, ...config },
-    scenarios: [{ engine: 'socketio-capacity', flow }],
+    config: { target: 'http://127.0.0.1:1', engines: { [ENGINE]: options }, ...config },
+    scenarios: [{ engine: ENGINE, flow }],
   });
 }
 
-it('accepts every form of a step', () => {
+/** @returns places, without the part that all of them have */
+function placesIn(...given: Parameters<typeof problems>): string[] {
+  return problems(...given).map(({ path }) => path.replace(/^scenarios\[0\]\.flow|^config\.engines\.[^.]*\./, ''));
+}
+
+it('accepts the forms of steps that no other test plays', () => {
   const flow = [
     { connect: '/chat', timeout: 5 },
-    { connect: true },
-    { connect: { auth: { token: '{{ t }}' }, extraHeaders: { a: 'b' } }, namespace: '/chat' },
-    { emit: ['a', 1, { b: [] }], namespace: '/x', response: { on: 'b', match: [{ json: '$.x', value: 0 }] } },
-    { emit: { channel: 'a', data: 1 }, response: { channel: 'b', data: { ok: true } }, acknowledge: { data: 'x' } },
-    { emit: ['a'], acknowledge: true, connect: {}, timeout: '500ms' },
-    { waitFor: { event: 'a', namespace: '/', match: { json: '$', value: 1 }, capture: { json: '$', as: 'x' } } },
-    { think: 0.5, jitter: '20%' },
-    { think: '{{ t }}' },
-    { loop: [{ loop: [{ think: 1 }], over: 'list' }], count: '1-5', loopValue: 'i' },
-    { function: 'f' },
-    { log: 'x' },
     {
-      every: { seconds: 10, emit: { channel: 'a', data: 1 }, events: 150, count: 2, acknowledge: true },
-      namespace: '/x',
+      emit: ['a', 1, { b: [] }],
+      response: { on: 'b', match: [{ json: '$.x', value: 0 }], data: 'part', concat: true },
     },
-    { every: { seconds: 0.5, emit: ['a', 1, 2] } },
-    { hold: true },
-    { disconnect: true },
+    { emit: ['a'], acknowledge: true, connect: {}, timeout: '500ms' },
+    { think: 0.5, jitter: '20%' },
+    { loop: [{ loop: [{ think: 1 }], over: 'list' }], count: '1-5', loopValue: 'i' },
     [{ think: 1 }],
     { get: { url: '/login', capture: { json: '$.token', as: 'token' } } },
     { parallel: [{ post: { url: '/a', json: {}, ifTrue: 'n > 1' } }, { head: { uri: '/b' } }], limit: 2 },
-    { emit: ['a'], beforeRequest: 'f', response: { on: 'b', data: 'part', concat: true } },
   ];
-  assert.deepEqual(problems(flow, { processor: './p.js' }), []);
+  assert.deepEqual(problems(flow), []);
 });
 
-it('reports all mistakes of a flow at once', () => {
-  const mistakes: [step: unknown, place: string][] = [
-    [{ emti: ['a'] }, ''],
-    [{ loop: [{ think: 1 }, { emti: ['a'] }] }, '.loop[1]'],
-    [{ loop: [{ loop: [{ think: 'soon' }] }] }, '.loop[0].loop[0].think'],
-    [{ emit: 'join' }, '.emit'],
-    [{ emit: ['a'], respnse: { on: 'b' } }, '.respnse'],
-    [{ emit: ['a'], response: {} }, '.response'],
-    [{ emit: ['a'], acknowledge: { match: { json: '$.x' } } }, '.acknowledge.match.value'],
-    [{ waitFor: 'tick' }, '.waitFor'],
-    [{ hold: 30 }, '.hold'],
-    [{ think: 1, log: 'x' }, ''],
-    [{ get: { json: {} } }, '.get'],
-    ['disconnect', ''],
-    [{}, ''],
-    [[{ tihnk: 1 }], '[0]'],
-    [{ connect: { auht: {} } }, '.connect.auht'],
-    [{ every: { seconds: 0, emit: ['a'] } }, '.every.seconds'],
-    [{ every: { seconds: 10, emit: { channel: 'a', data: '{{ name }}' } } }, '.every'],
-    [{ every: { seconds: 10, emit: ['a', 1, 2], events: 10 } }, '.every.events'],
-    [{ every: { seconds: 10, emit: ['a'], events: 10 } }, '.every.events'],
-    [{ every: 10, emit: ['a'] }, ''],
-  ];
-  assert.deepEqual(
-    placesIn(mistakes.map(([step]) => step)),
-    mistakes.map(([, place], index) => `[${index}]${place}`),
-  );
-});
+const MISTAKES: [place: string, step: unknown, meant?: string][] = [
+  ['', { emti: ['a'] }, 'emit'],
+  ['.loop[1]', { loop: [{ think: 1 }, { emti: ['a'] }] }],
+  ['.loop[0].loop[0].think', { loop: [{ loop: [{ think: 'soon' }] }] }],
+  ['.emit', { emit: 'join' }],
+  ['.respnse', { emit: ['a'], respnse: { on: 'b' } }, 'response'],
+  ['.response', { emit: ['a'], response: {} }],
+  ['.acknowledge.match.value', { emit: ['a'], acknowledge: { match: { json: '$.x' } } }],
+  ['.waitFor', { waitFor: 'tick' }],
+  ['.hold', { hold: 30 }],
+  ['', { think: 1, log: 'x' }],
+  ['.get', { get: { json: {} } }],
+  ['', 'disconnect'],
+  ['', {}],
+  ['[0]', [{ tihnk: 1 }]],
+  ['.connect.auht', { connect: { auht: {} } }, 'auth'],
+  ['.every.seconds', { every: { seconds: 0, emit: ['a'] } }],
+  ['.every', { every: { seconds: 10, emit: { channel: 'a', data: '{{ name }}' } } }],
+  ['.every.events', { every: { seconds: 10, emit: ['a', 1, 2], events: 10 } }],
+  ['.every.events', { every: { seconds: 10, emit: ['a'], events: 10 } }],
+  ['', { every: 10, emit: ['a'] }],
+];
 
-it('says what was meant', () => {
-  for (const [step, meant] of [
-    [{ emti: ['a'] }, 'emit'],
-    [{ emit: ['a'], respnse: { on: 'b' } }, 'response'],
-    [{ connect: { auht: {} } }, 'auth'],
-  ] as const) {
-    assert.ok(problems([step])[0]?.message.includes(`"${meant}"`), meant);
+it('reports all mistakes of a flow at once, and what was meant', () => {
+  const found = problems(column(MISTAKES, 1) as unknown[]);
+  assert.equal(found.length, MISTAKES.length);
+  for (const [index, [place, step, meant = '']] of MISTAKES.entries()) {
+    assert.equal(found[index]?.path, `scenarios[0].flow[${index}]${place}`, JSON.stringify(step));
+    assert.ok(found[index]?.message.includes(meant), meant);
   }
 });
 
@@ -97,8 +78,11 @@ it('knows whether a function exists, where it can', () => {
 it('leaves other engines alone; refuses ours in hooks, and a scenario without a flow', () => {
   const others = [{ engine: 'socketio-v3', flow: [{ nonsense: 1 }] }, { flow: [] }];
   assert.deepEqual(mistakesIn({ config: { target: 'x' }, scenarios: others }), []);
-  const hook = { engine: 'socketio-capacity', flow: [] };
-  const script = { config: { target: 'http://x' }, before: hook, scenarios: [{ engine: 'socketio-capacity' }] };
+  const script = {
+    config: { target: 'http://x' },
+    before: { engine: ENGINE, flow: [] },
+    scenarios: [{ engine: ENGINE }],
+  };
   assert.deepEqual(column(mistakesIn(script), 'path'), ['before.engine', 'scenarios[0].flow']);
 });
 
