@@ -7,6 +7,7 @@ import { programName } from '../../../plugin/samplers/machine/program-name.ts';
 import { sharesBetween } from '../../../plugin/samplers/machine/shares.ts';
 import { TICK_US } from '../../../protocol/machine/auxv.ts';
 import { takenByOthers } from '../../../report/figures/others.ts';
+import { assertEach } from '../../helpers/columns.ts';
 import { type Fake, FakeMachine, GENERATOR, SERVER } from '../../helpers/fake-machine.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 import { perfectResult } from '../../helpers/results.ts';
@@ -46,34 +47,27 @@ describe('the CPU time of a machine', () => {
       ...{ ours: 60, others: 47, kernel: 3 },
       programs: { chrome: 45, tsc: 2 },
     });
-    const shares = sharesBetween({ ...first, atMs: 0 }, { ...last, atMs: TICK_US / 10 });
-    assert.ok(shares);
-    const { seconds: _, errorCores, ...cores } = shares;
-    const rounded = JSON.parse(JSON.stringify(cores), (_, value) =>
-      typeof value === 'number' ? Math.round(value * 1000) / 1000 : value,
-    );
-    assert.deepEqual(rounded, {
-      ...{ cores: 2, busyCores: 1.44, oursCores: 0.6, othersCores: 0.47, stealCores: 0.25, kernelCores: 0.12 },
-      programs: [
-        { name: 'chrome', cores: 0.45 },
-        { name: 'tsc', cores: 0.02 },
-      ],
-    });
-    assert.ok(errorCores > 0.05);
+    const shares = sharesBetween({ ...first, atMs: 0 }, { ...last, atMs: TICK_US / 10 }) ?? assert.fail();
+    const { busyCores, oursCores, othersCores, stealCores, kernelCores, programs } = shares;
+    const cores = [shares.cores, busyCores, oursCores, othersCores, stealCores, kernelCores];
+    assertEach(cores, (count) => count?.toFixed(2), ['2.00', '1.44', '0.60', '0.47', '0.25', '0.12']);
+    assertEach(programs, ({ name, cores }) => `${name} ${cores.toFixed(2)}`, ['chrome 0.45', 'tsc 0.02']);
+    assert.ok(shares.errorCores > 0.05);
   });
 
   it('has that of processes that come and go, once', async (t) => {
     const machine = new FakeMachine(t);
     const shell = (reaped: number): Fake => ({ name: 'make', own: 0, reaped });
-    await machine.set({ ...ours(0), 30: shell(1000) }).read();
-    machine.set({ ...ours(0), 30: shell(1000), 31: { name: 'cc1', parent: 30, startedAt: 9, own: 70 } });
-    assert.deepEqual((await ticks(machine.read())).programs, { cc1: 70 }, 'all of what has come');
-    machine.set({ ...ours(0), 30: shell(1000), 31: { name: 'cc1', parent: 30, startedAt: 9, own: 80, state: 'Z' } });
-    assert.deepEqual((await ticks(machine.read())).programs, { cc1: 80 }, 'it has ended, and make has not asked yet');
-    machine.set({ ...ours(0), 30: shell(1085) });
-    assert.deepEqual((await ticks(machine.read())).programs, { cc1: 80, make: 5 }, 'the last of it');
-    machine.set({ ...ours(0), 30: shell(1125) });
-    assert.deepEqual((await ticks(machine.read())).programs, { cc1: 80, make: 45 }, 'one that nobody saw');
+    const child: Fake = { name: 'cc1', parent: 30, startedAt: 9, own: 0 };
+    await machine.set({ 30: shell(1000) }).read();
+    const steps: [what: string, processes: Record<number, Fake>, programs: object][] = [
+      ['all of what has come', { 30: shell(1000), 31: { ...child, own: 70 } }, { cc1: 70 }],
+      ['make has not asked yet', { 30: shell(1000), 31: { ...child, own: 80, state: 'Z' } }, { cc1: 80 }],
+      ['the last of it', { 30: shell(1085) }, { cc1: 80, make: 5 }],
+      ['one that nobody saw', { 30: shell(1125) }, { cc1: 80, make: 45 }],
+    ];
+    for (const [what, processes, programs] of steps)
+      assert.deepEqual((await ticks(machine.set({ ...ours(0), ...processes }).read())).programs, programs, what);
   });
 
   it('of ours stays ours: of a child whose parent has ended, and of children that nobody saw', async (t) => {

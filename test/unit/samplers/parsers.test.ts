@@ -3,108 +3,81 @@ import { test } from 'node:test';
 import { parseStat } from '../../../plugin/samplers/processes/proc.ts';
 import { parseInfo } from '../../../plugin/samplers/redis/redis-node.ts';
 import { PAGE_SIZE_BYTES, TICK_US } from '../../../protocol/machine/auxv.ts';
-import {
-  parseCpu,
-  parseMeminfo,
-  parseSlabinfo,
-  parseSmapsRollup,
-  parseSockstat,
-  parseVmstat,
-} from '../../../protocol/machine/kernel.ts';
+import * as kernel from '../../../protocol/machine/kernel.ts';
+import { assertEach } from '../../helpers/columns.ts';
 
 const STAT_TAIL =
   '1 42 42 0 -1 4194560 100 0 0 0 250 50 3 4 20 0 11 0 123456 1000000 2048 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 3';
 
-test('stat: CPU, RSS and start time, whatever the command is called', () => {
+test('stat: CPU, RSS and start time, whatever the command is called; a zombie; and a torn line, which is no reading', () => {
   for (const name of ['node', 'my (app) 1 2 3', ') S 9']) {
     assert.deepEqual(parseStat(`42 (${name}) S ${STAT_TAIL}`), {
-      pid: 42,
-      parent: 1,
-      name,
-      rssBytes: 2048 * PAGE_SIZE_BYTES,
-      cpuUs: 300 * TICK_US,
-      reapedUs: 7 * TICK_US,
-      startedAtUs: 123456 * TICK_US,
-      lastCpu: 3,
-      isZombie: false,
+      ...{ pid: 42, parent: 1, name, lastCpu: 3, isZombie: false, rssBytes: 2048 * PAGE_SIZE_BYTES },
+      ...{ cpuUs: 300 * TICK_US, reapedUs: 7 * TICK_US, startedAtUs: 123456 * TICK_US },
     });
   }
-});
-
-test('stat: a zombie says so, and a torn line is no reading', () => {
   assert.equal(parseStat(`42 (node) Z ${STAT_TAIL}`)?.isZombie, true);
-  assert.equal(parseStat('42 (node) S 1 42'), undefined);
-  assert.equal(parseStat(''), undefined);
+  for (const torn of ['42 (node) S 1 42', '']) assert.equal(parseStat(torn), undefined);
 });
 
 test('smaps_rollup: kB as bytes; an empty file (kernel thread, no permission) is no reading', () => {
   const text = '5600-7ffd ---p 00000000 00:00 0 [rollup]\nRss:     1688 kB\nPss:      411 kB\nPss_Dirty:   116 kB\n';
-  assert.deepEqual(parseSmapsRollup(text), { rssBytes: 1688 * 1024, pssBytes: 411 * 1024 });
-  assert.equal(parseSmapsRollup(''), undefined);
+  assert.deepEqual(kernel.parseSmapsRollup(text), { rssBytes: 1688 * 1024, pssBytes: 411 * 1024 });
+  assert.equal(kernel.parseSmapsRollup(''), undefined);
 });
 
-const NOBODYS = { stealUs: 0, interruptUs: 0 };
-
-test('stat of the machine: all CPUs, or one', () => {
-  const text = 'cpu  30 0 0 70 0 0 0 0 0 0\ncpu0 10 0 0 60 0 0 0 0 0 0\ncpu1 20 0 0 10 0 0 0 0 0 0\ncpu10 1 0 0 1\n';
-  assert.deepEqual(parseCpu(text), { busyUs: 30 * TICK_US, idleUs: 70 * TICK_US, ...NOBODYS });
-  assert.deepEqual(parseCpu(text, 'cpu1'), { busyUs: 20 * TICK_US, idleUs: 10 * TICK_US, ...NOBODYS });
+test('stat of the machine: all CPUs, or one; steal and interrupts are no work', () => {
+  const text = 'cpu  10 1 20 100 5 2 3 4 50 60\ncpu0 10 0 0 60\ncpu1 20 0 0 10\ncpu10 1 0 0 1\n';
+  for (const [name, ...ticks] of [
+    ['cpu', 40, 105, 4, 5],
+    ['cpu1', 20, 10, 0, 0],
+  ] as const) {
+    const { busyUs, idleUs, stealUs, interruptUs } = kernel.parseCpu(text, name) ?? assert.fail();
+    assertEach([busyUs, idleUs, stealUs, interruptUs], (us) => us / TICK_US, ticks);
+  }
 });
 
 test('sockstat: pages as bytes', () => {
   const sockstat = 'sockets: used 14\nTCP: inuse 5 orphan 1 tw 7 alloc 9 mem 261\nUDP: inuse 0 mem 3\n';
-  assert.equal(parseSockstat(sockstat), 261 * PAGE_SIZE_BYTES);
-  assert.throws(() => parseSockstat('UDP: inuse 0 mem 3\n'), /no TCP line/);
+  assert.equal(kernel.parseSockstat(sockstat), 261 * PAGE_SIZE_BYTES);
+  assert.throws(() => kernel.parseSockstat('UDP: inuse 0 mem 3\n'), /no TCP line/);
 });
 
 test('slabinfo: whole slabs of the caches of open sockets only', () => {
   const row = (name: string, pagesPerSlab: number, slabs: number) =>
     `${name}   52 52 2368 13 ${pagesPerSlab} : tunables 0 0 0 : slabdata ${slabs} ${slabs} 0`;
-  const text = [
-    'slabinfo - version: 2.1',
-    row('TCP', 8, 4),
-    row('sock_inode_cache', 4, 6),
-    row('tw_sock_TCP', 1, 2),
-    row('dentry', 1, 9999),
-    row('TCP_other', 1, 9999),
-  ].join('\n');
-  assert.equal(parseSlabinfo(text), (32 + 24) * PAGE_SIZE_BYTES);
-  assert.throws(() => parseSlabinfo(row('dentry', 1, 1)), /no socket caches/);
+  const caches = [row('TCP', 8, 4), row('sock_inode_cache', 4, 6)];
+  const others = [row('tw_sock_TCP', 1, 2), row('dentry', 1, 9999), row('TCP_other', 1, 9999)];
+  const text = ['slabinfo - version: 2.1', ...caches, ...others].join('\n');
+  assert.equal(kernel.parseSlabinfo(text), (32 + 24) * PAGE_SIZE_BYTES);
+  assert.throws(() => kernel.parseSlabinfo(row('dentry', 1, 1)), /no socket caches/);
 });
 
-test('meminfo and cpu', () => {
-  const text =
-    'MemTotal: 1000 kB\nMemFree: 300 kB\nMemAvailable:   650 kB\nBuffers: 50 kB\nCached: 250 kB\nPageTables:      7 kB\n';
-  assert.deepEqual(parseMeminfo(text), {
-    usedBytes: 350 * 1024,
-    heldBytes: 400 * 1024,
-    pageTablesBytes: 7168,
-  });
-  assert.throws(() => parseMeminfo('MemTotal: 1 kB\n'), /MemAvailable/);
-  const cpu = parseCpu('cpu  10 1 20 100 5 2 3 4 50 60\ncpu0 1 1 1 1\n');
-  assert.deepEqual(cpu, {
-    busyUs: 40 * TICK_US,
-    idleUs: 105 * TICK_US,
-    stealUs: 4 * TICK_US,
-    interruptUs: 5 * TICK_US,
-  });
+test('meminfo', () => {
+  const rows = [
+    'MemTotal: 1000',
+    'MemFree: 300',
+    'MemAvailable:   650',
+    'Buffers: 50',
+    'Cached: 250',
+    'PageTables:  7',
+  ];
+  const figures = kernel.parseMeminfo(rows.map((row) => `${row} kB\n`).join(''));
+  assert.deepEqual(figures, { usedBytes: 350 * 1024, heldBytes: 400 * 1024, pageTablesBytes: 7168 });
+  assert.throws(() => kernel.parseMeminfo('MemTotal: 1 kB\n'), /MemAvailable/);
 });
 
 test('swap, compressed or on a disk', () => {
   const text = 'pgpgin 9\npswpin 2\npswpout 3\nswap_ra 7\nzswpin 1\nzswpout 5\nzswpwb 6\n';
-  assert.deepEqual(parseVmstat(text), { inBytes: 3 * PAGE_SIZE_BYTES, outBytes: 8 * PAGE_SIZE_BYTES });
-  assert.deepEqual(parseVmstat('pswpin 1\npswpout 0\n'), { inBytes: PAGE_SIZE_BYTES, outBytes: 0 });
-  assert.throws(() => parseVmstat('pgpgin 9\n'), /no pswpin/);
+  assert.deepEqual(kernel.parseVmstat(text), { inBytes: 3 * PAGE_SIZE_BYTES, outBytes: 8 * PAGE_SIZE_BYTES });
+  assert.deepEqual(kernel.parseVmstat('pswpin 1\npswpout 0\n'), { inBytes: PAGE_SIZE_BYTES, outBytes: 0 });
+  assert.throws(() => kernel.parseVmstat('pgpgin 9\n'), /no pswpin/);
 });
 
 test('INFO lines, with sections, empty values and colons in values', () => {
   const info = parseInfo(
     '# Server\r\nredis_version:7.0.15\r\nconfig_file:\r\nexecutable:/a:b\r\n\r\nused_memory:123\r\n',
   );
-  assert.deepEqual(Object.fromEntries(info), {
-    redis_version: '7.0.15',
-    config_file: '',
-    executable: '/a:b',
-    used_memory: '123',
-  });
+  const expected = { redis_version: '7.0.15', config_file: '', executable: '/a:b', used_memory: '123' };
+  assert.deepEqual(Object.fromEntries(info), expected);
 });

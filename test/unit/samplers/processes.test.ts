@@ -1,34 +1,57 @@
+/** Memory and CPU of layers from readings of their processes. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, it } from 'node:test';
 import { CpuIncrements } from '../../../plugin/samplers/processes/cpu-increments.ts';
-import { processMemory } from '../../../plugin/samplers/processes/memory.ts';
+import { processMemory, SharedPages } from '../../../plugin/samplers/processes/memory.ts';
 import type { ProcessReading } from '../../../plugin/samplers/processes/proc.ts';
+import { ProcessSeries } from '../../../plugin/samplers/processes/series.ts';
+import { mergeRows, type SampleRow } from '../../../plugin/samplers/sample-row.ts';
 
-function processes(entries: [pid: number, reading: Partial<ProcessReading>][]): Map<number, ProcessReading> {
-  return new Map(entries.map(([pid, reading]) => [pid, { rssBytes: 0, cpuUs: 0, startedAtUs: 0, ...reading }]));
+/** By pid. */
+type Seen = Record<number, Partial<ProcessReading>>;
+
+function processes(seen: Seen): Map<number, ProcessReading> {
+  const none = { rssBytes: 0, cpuUs: 0, startedAtUs: 0 };
+  return new Map(Object.entries(seen).map(([pid, reading]) => [Number(pid), { ...none, ...reading }]));
 }
 
-test('a layer is the sum of its processes', () => {
-  const readings = processes([
-    [1, { rssBytes: 10, pssBytes: 7 }],
-    [2, { rssBytes: 20, pssBytes: 8 }],
-    [3, { rssBytes: 99, pssBytes: 99 }],
-  ]);
-  assert.deepEqual(processMemory([1, 2], readings), { rssBytes: 30, pssBytes: 15 });
+describe('the memory of a layer', () => {
+  const whole = { rssBytes: 10, pssBytes: 7 };
+  const readings = processes({ 1: whole, 2: { rssBytes: 20, pssBytes: 8 }, 3: { rssBytes: 20 } });
+
+  it('is the sum of its processes, and has no PSS unless all have', () => {
+    assert.deepEqual(processMemory([1, 2], readings), { rssBytes: 30, pssBytes: 15 });
+    assert.deepEqual(processMemory([1, 3], readings), { rssBytes: 30 });
+  });
+
+  it('is unknown without all of its processes', () => {
+    assert.throws(() => processMemory([1, 2, 4], readings), { message: '1 of its 3 processes have ended' });
+    for (const none of [[], undefined]) assert.throws(() => processMemory(none, readings), /none of its processes/);
+  });
 });
 
-test('a layer without all of its processes has no sum, and one without all PSS has no PSS', () => {
-  const readings = processes([
-    [1, { rssBytes: 10, pssBytes: 7 }],
-    [2, { rssBytes: 20 }],
-  ]);
-  assert.deepEqual(processMemory([1, 2], readings), { rssBytes: 30 });
-  assert.throws(() => processMemory([1, 2, 4], readings), { message: '1 of its 3 processes have ended' });
-  assert.throws(() => processMemory([], readings), /none of its processes/);
-  assert.throws(() => processMemory(undefined, readings), /none of its processes/);
-});
+describe('PSS that was not read', () => {
+  const both = processes({ 1: { rssBytes: 200, pssBytes: 150 }, 2: { rssBytes: 200, pssBytes: 170 } });
+  const derive = (shared: SharedPages, pids: number[], rssBytes: number, layer = 'worker') =>
+    shared.derive(layer, pids, { rssBytes });
 
-type Seen = Record<number, Partial<ProcessReading>>;
+  it('is RSS less what the processes shared when it was last read', () => {
+    const shared = new SharedPages();
+    assert.equal(derive(shared, [1, 2], 500), undefined);
+    shared.note({ worker: [1, 2] }, both);
+    assert.deepEqual([derive(shared, [1, 2], 1000), derive(shared, [1, 2], 50)], [920, 0]);
+    assert.equal(derive(shared, [1, 2], 1000, 'nginx'), undefined);
+  });
+
+  it('is unknown of other processes than those that were read, and a part of them changes nothing', () => {
+    const shared = new SharedPages();
+    shared.note({ worker: [1] }, both);
+    assert.equal(derive(shared, [2], 1000), undefined);
+    shared.note({ worker: [1] }, processes({ 1: { rssBytes: 300 } }));
+    shared.note({ worker: [1] }, new Map());
+    assert.equal(derive(shared, [1], 1000), 950, 'the reading before stands');
+  });
+});
 
 /** Readings one after the other, each with the microseconds that it adds in all, and what it shows. */
 const HISTORIES: Record<string, [seen: Seen, addsUs: number, because: string][]> = {
@@ -53,34 +76,60 @@ const HISTORIES: Record<string, [seen: Seen, addsUs: number, because: string][]>
     [{ 3: { cpuUs: 7 } }, 7, 'another process in its place'],
   ],
   'a family that ends leaves to the one above what nobody has seen of it': [
-    [
-      { 1: { cpuUs: 0, reapedUs: 0 }, 2: { cpuUs: 10, parent: 1 }, 3: { cpuUs: 20, parent: 2 } },
-      30,
-      'three generations',
-    ],
-    [{ 1: { cpuUs: 0, reapedUs: 0 } }, 0, 'two are gone'],
-    [{ 1: { cpuUs: 0, reapedUs: 33 } }, 3, 'what they used last'],
+    [{ 1: { reapedUs: 0 }, 2: { cpuUs: 10, parent: 1 }, 3: { cpuUs: 20, parent: 2 } }, 30, 'three generations'],
+    [{ 1: { reapedUs: 0 } }, 0, 'two are gone'],
+    [{ 1: { reapedUs: 33 } }, 3, 'what they used last'],
   ],
 };
 
 for (const [name, history] of Object.entries(HISTORIES)) {
-  test(name, () => {
+  it(name, () => {
     const increments = new CpuIncrements();
     for (const [seen, addsUs, because] of history) {
-      const readings = processes(Object.entries(seen).map(([pid, reading]) => [Number(pid), reading]));
-      const added = [...increments.add(readings, () => true).values()];
-      assert.equal(
-        added.reduce((sum, us) => sum + us, 0),
-        addsUs,
-        because,
-      );
+      const added = [...increments.add(processes(seen), () => true).values()];
+      const sum = added.reduce((total, us) => total + us, 0);
+      assert.equal(sum, addsUs, because);
     }
   });
 }
 
-test('a process that is left out once is not new when it comes back', () => {
+it('a process that is left out once is not new when it comes back', () => {
   const increments = new CpuIncrements();
-  increments.add(processes([[1, { cpuUs: 100 }]]), () => false);
-  increments.add(processes([]), () => false);
-  assert.deepEqual([...increments.add(processes([[1, { cpuUs: 101 }]]), () => false)], [[1, 1]]);
+  increments.add(processes({ 1: { cpuUs: 100 } }), () => false);
+  increments.add(processes({}), () => false);
+  assert.deepEqual([...increments.add(processes({ 1: { cpuUs: 101 } }), () => false)], [[1, 1]]);
+});
+
+it('two rows become one with the highest memory and the mean of the CPU', () => {
+  const row = (t: number, connections: number, layers: object) => ({ t, connections, ...layers }) as SampleRow;
+  const older = row(1, 20, { worker: { rssBytes: 500, derivedPssBytes: 450, cpuPercent: 10 }, nginx: { rssBytes: 7 } });
+  const newer = row(2, 10, { worker: { rssBytes: 400, pssBytes: 300, cpuPercent: 30 }, redis: { rssBytes: 8 } });
+  const worker = { rssBytes: 500, derivedPssBytes: 450, cpuPercent: 20 };
+  const rest = { nginx: { rssBytes: 7 }, redis: { rssBytes: 8 } };
+  assert.deepEqual(mergeRows(older, newer), { t: 2, connections: 20, worker, ...rest });
+  const first = row(0, 0, { worker: { rssBytes: 1, pssBytes: 900 } });
+  assert.deepEqual(mergeRows(first, older).worker, { rssBytes: 500, pssBytes: 900, cpuPercent: 10 });
+});
+
+describe('the series of processes', () => {
+  it('has the memory of each, and its CPU since the value before', () => {
+    const series = new ProcessSeries();
+    const [one, two] = [{ rssBytes: 100, cpuUs: 5e6 }, { rssBytes: 50 }];
+    series.add(0, [1, 2], processes({ 1: one, 2: two, 9: { rssBytes: 1 } }));
+    series.add(2, [1, 2], processes({ 1: { rssBytes: 110, cpuUs: 6e6 } }));
+    assert.deepEqual(series.read(), [
+      { pid: 1, t: [0, 2], rssBytes: [100, 110], cpuPercent: [null, 50] },
+      { pid: 2, t: [0], rssBytes: [50], cpuPercent: [null] },
+    ]);
+  });
+
+  it('keeps the highest memory of long runs, and all of the CPU time', () => {
+    const series = new ProcessSeries();
+    for (let t = 0; t < 1000; t++)
+      series.add(t, [1], processes({ 1: { rssBytes: t === 500 ? 9999 : 1, cpuUs: t * 250_000 } }));
+    const [{ t, rssBytes, cpuPercent } = { t: [], rssBytes: [], cpuPercent: [] }] = series.read();
+    assert.ok(t.length <= 201, `${t.length} rows`);
+    assert.equal(Math.max(...rssBytes), 9999);
+    assert.deepEqual([...new Set(cpuPercent)], [null, 25]);
+  });
 });
