@@ -1,12 +1,12 @@
 /** A server of the user's own that a series starts for a run. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { startOwnServer } from '../../../plugin/series/own-server.ts';
 import { freePorts } from '../../../server/stack/ports.ts';
 import { processRef } from '../../../server/stack/state/processes.ts';
+import { fileTree } from '../../helpers/file-tree.ts';
 
 const SERVER = `
 const child = require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
@@ -15,9 +15,7 @@ require('node:http').createServer((_, response) => response.end()).listen(proces
 `;
 
 async function beginServer(t: TestContext, code = SERVER) {
-  const cwd = mkdtempSync(join(tmpdir(), 'server-'));
-  t.after(() => rmSync(cwd, { recursive: true }));
-  writeFileSync(join(cwd, 'server.cjs'), code);
+  const cwd = fileTree(t, { 'server.cjs': code });
   const [port = 0] = await freePorts(1);
   const log = join(cwd, 'server.log');
   const start = (ready: number | string = port) =>

@@ -39,11 +39,8 @@ it('finds the interaction, names what failed, and goes on where it was stopped',
   const { document: study, runs } = await start();
 
   // What failed before the stop has another chance; what was measured is not made again.
-  const kept = study.runs.slice(0, 7).map(({ number, result }) => [number, result]);
-  assert.deepEqual(
-    kept,
-    stopped.runs.map(({ number, result }) => [number, result]),
-  );
+  const kept = columns(study.runs.slice(0, 7), 'number', 'result');
+  assert.deepEqual(kept, columns(stopped.runs, 'number', 'result'));
   const measured = study.runs.filter(({ exitCode }) => exitCode === 0);
   assert.equal(measured.length, 15);
   assert.equal(new Set(measured.map(({ block, levels }) => JSON.stringify([block, levels]))).size, 15);
