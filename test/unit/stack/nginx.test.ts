@@ -1,26 +1,21 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { get } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { suite, type TestContext, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { type NginxOptions, render, startNginx, templateValues } from '../../../server/stack/nginx.ts';
 import { freePorts } from '../../../server/stack/ports.ts';
 import { isAlive, terminate } from '../../../server/stack/state/processes.ts';
 import { findTool } from '../../../server/stack/tools.ts';
+import { fileTree } from '../../helpers/file-tree.ts';
 
-suite('render', () => {
-  test('fills names, and indents values of several lines', () => {
-    assert.equal(render('{{X}}', { X: '$& $1' }), '$& $1');
-    assert.equal(render('a {{X}};\n  {{LINES}}\nb', { X: 1, LINES: 'one\ntwo' }), 'a 1;\n  one\n  two\nb');
-  });
-
-  test('refuses a name without a value, and a value without a name', () => {
-    assert.throws(() => render('{{X}}', {}));
-    assert.throws(() => render('', { X: 1 }));
-  });
+test('a template gets its values, indented if they have several lines; each name has one, and each value a name', () => {
+  assert.equal(render('{{X}}', { X: '$& $1' }), '$& $1');
+  assert.equal(render('a {{X}};\n  {{LINES}}\nb', { X: 1, LINES: 'one\ntwo' }), 'a 1;\n  one\n  two\nb');
+  assert.throws(() => render('{{X}}', {}));
+  assert.throws(() => render('', { X: 1 }));
 });
 
 test('each worker has an upstream, and its sessions go there', () => {
@@ -31,31 +26,22 @@ test('each worker has an upstream, and its sessions go there', () => {
 });
 
 suite('nginx itself', { skip: findTool('nginx') ? false : 'nginx is not installed' }, () => {
-  test('starts, answers without any worker being up, and ends', async (t) => {
-    const dir = tempDir(t);
+  test('starts with TLS and a certificate for its address, answers without any worker being up, and ends', async (t) => {
+    const dir = join(fileTree(t, { 'spaces "and quotes"/file': '' }), 'spaces "and quotes"');
     const [port = 0, statusPort = 0] = await freePorts(2);
-    const master = await startNginx(options(dir, port, statusPort));
+    const master = await startNginx({ ...options(dir, port, statusPort), tls: true });
     t.after(() => terminate([master], 2_000));
-    assert.equal((await fetch(`http://127.0.0.1:${port}/`)).status, 502);
+    assert.equal(statSync(join(dir, 'key.pem')).mode & 0o077, 0);
+    const request = get({ host: '127.0.0.1', port, ca: readFileSync(join(dir, 'cert.pem')), agent: false });
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    assert.equal(response.statusCode, 502);
+    response.resume();
     assert.deepEqual(await terminate([master], 2_000), []);
     assert.equal(isAlive(master), false);
   });
 
-  test('speaks TLS with a certificate for its address', async (t) => {
-    const dir = tempDir(t);
-    const [port = 0, statusPort = 0] = await freePorts(2);
-    const master = await startNginx({ ...options(dir, port, statusPort), tls: true });
-    t.after(() => terminate([master], 2_000));
-    const ca = readFileSync(join(dir, 'cert.pem'));
-    assert.equal(statSync(join(dir, 'key.pem')).mode & 0o077, 0);
-    const request = get({ host: '127.0.0.1', port, ca, agent: false });
-    const [response] = (await once(request, 'response')) as [IncomingMessage];
-    assert.equal(response.statusCode, 502);
-    response.resume();
-  });
-
   test('a refused configuration is reported with nginx’s own message', async (t) => {
-    const broken = { ...options(tempDir(t), 8080, 8081), workers: [{ id: 'w0; bogus', port: 1 }] };
+    const broken = { ...options(fileTree(t, {}), 8080, 8081), workers: [{ id: 'w0; bogus', port: 1 }] };
     await assert.rejects(startNginx(broken), { code: 'START_FAILED', message: /\[emerg\]/ });
   });
 });
@@ -75,10 +61,4 @@ function options(dir: string, port: number, statusPort: number): NginxOptions {
     dir,
     logDir: dir,
   };
-}
-
-function tempDir(t: TestContext): string {
-  const dir = mkdtempSync(join(tmpdir(), 'nginx with spaces "and quotes" '));
-  t.after(() => rmSync(dir, { recursive: true, force: true }));
-  return dir;
 }

@@ -50,7 +50,7 @@ suite('plan', () => {
   });
 
   test('reads this machine', async () => {
-    const machine = await readMachine();
-    for (const value of [machine.cores, machine.openFilesMax]) assert.ok(Number.isInteger(value) && value > 0);
+    const { cores, openFilesMax } = await readMachine();
+    for (const value of [cores, openFilesMax]) assert.ok(Number.isInteger(value) && value > 0);
   });
 });

@@ -2,133 +2,105 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { type SetupSystem, setup } from '../../../server/stack/setup.ts';
 import { requireTool } from '../../../server/stack/tools.ts';
+import { fileTree } from '../../helpers/file-tree.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 const SETUP = import.meta.resolve('../../../server/stack/setup.ts');
-
-interface FakeSystem extends SetupSystem {
-  dir: string;
-  lines: string[];
-  calls(): string[];
-}
-
-function fakeSystem(t: TestContext): FakeSystem {
-  const dir = mkdtempSync(join(tmpdir(), 'setup-'));
-  t.after(() => rmSync(dir, { recursive: true, force: true }));
-  const lines: string[] = [];
-  return {
-    dir,
-    lines,
-    dirs: [dir],
-    isRoot: true,
-    policyFile: join(dir, 'policy-rc.d'),
-    print: (line) => lines.push(line),
-    calls: () => (existsSync(join(dir, 'calls')) ? readFileSync(join(dir, 'calls'), 'utf8').trim().split('\n') : []),
-  };
-}
-
-function program(dir: string, name: string, script: string): void {
-  writeFileSync(join(dir, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-}
-
-const NGINX = 'exit 0';
-const REDIS = 'exit 0';
+const POLICY = 'policy-rc.d';
+const TOOL = 'exit 0';
+const BOTH = { nginx: TOOL, 'redis-server': TOOL };
 
 /** Notes its call and whether services may start, then «installs» what it is asked for. */
-function aptGet(dir: string): void {
-  const install = (name: string, script: string) =>
-    `case "$*" in *${name}*) printf '#!/bin/sh\\n%s\\n' '${script}' > ${dir}/${name}; chmod +x ${dir}/${name};; esac`;
-  program(
-    dir,
-    'apt-get',
-    [
-      `${dir}/policy-rc.d 2>/dev/null; echo "$1 $([ $? = 101 ] && echo quiet || echo free) $*" >> ${dir}/calls`,
-      `[ "$1" = install ] || exit 0`,
-      install('nginx', NGINX),
-      install('redis-server', REDIS),
-    ].join('\n'),
-  );
+const APT_GET = `
+cd "$(dirname "$0")"
+./${POLICY} 2>/dev/null; echo "$1 $([ $? = 101 ] && echo quiet || echo free) $*" >> calls
+[ "$1" = install ] || exit 0
+for name in nginx redis-server; do
+  case "$*" in *$name*) printf '#!/bin/sh\\n${TOOL}\\n' > $name; chmod +x $name;; esac
+done`;
+
+/** @param programs shell scripts, by name; without another one, apt-get installs */
+function system(t: TestContext, programs: Record<string, string> = {}, isRoot = true) {
+  const scripts = Object.entries({ 'apt-get': APT_GET, ...programs });
+  const dir = fileTree(t, Object.fromEntries(scripts.map(([name, script]) => [name, `#!/bin/sh\n${script}\n`])));
+  for (const [name] of scripts) chmodSync(join(dir, name), 0o755);
+  const lines: string[] = [];
+  const read = (name: string) => (existsSync(join(dir, name)) ? readFileSync(join(dir, name), 'utf8').trim() : '');
+  const parts: SetupSystem = { dirs: [dir], isRoot, policyFile: join(dir, POLICY), print: (line) => lines.push(line) };
+  return { ...parts, dir, lines, calls: () => read('calls').split('\n').filter(Boolean) };
 }
 
 suite('setup', () => {
   test('reports what it finds, one line each, and installs nothing', async (t) => {
-    const system = fakeSystem(t);
-    program(system.dir, 'nginx', NGINX);
-    program(system.dir, 'redis-server', REDIS);
-    aptGet(system.dir);
-    assert.equal(await setup(system), 0);
-    assert.equal(system.lines.length, 2);
-    assert.deepEqual(system.calls(), []);
+    const there = system(t, BOTH);
+    assert.equal(await setup(there), 0);
+    assert.deepEqual([there.lines.length, there.calls()], [2, []]);
   });
 
   test('installs what is missing, without letting services start', async (t) => {
-    const system = fakeSystem(t);
-    program(system.dir, 'nginx', NGINX);
-    aptGet(system.dir);
-    program(system.dir, 'systemctl', `echo "systemctl $*" >> ${system.dir}/calls`);
-    assert.equal(await setup(system), 0);
-    assert.deepEqual(system.calls(), [
+    const systemctl = 'echo "systemctl $*" >> "$(dirname "$0")/calls"';
+    const { calls, ...missing } = system(t, { nginx: TOOL, systemctl });
+    assert.equal(await setup(missing), 0);
+    assert.deepEqual(calls(), [
       'update free update -q',
       'install quiet install -y -q --no-install-recommends redis-server',
       'systemctl disable redis-server',
     ]);
-    assert.equal(existsSync(system.policyFile), false, 'the ban is lifted again');
-    assert.equal(await setup(system), 0);
-    assert.equal(system.calls().length, 3, 'a second time does nothing');
+    assert.equal(existsSync(missing.policyFile), false, 'the ban is lifted again');
+    assert.equal(await setup(missing), 0);
+    assert.equal(calls().length, 3, 'a second time does nothing');
   });
 
-  test('keeps an existing policy, and replaces one that a killed setup has left', async (t) => {
-    for (const [policy, isKept] of [
-      ['exit 101', true],
-      ['# socketio-capacity setup\nkill -0 4194304 2>/dev/null && exit 101\nexit 0', false],
-    ] as const) {
-      const system = fakeSystem(t);
-      program(system.dir, 'policy-rc.d', policy);
-      aptGet(system.dir);
-      assert.equal(await setup(system), 0);
-      assert.match(system.calls()[1] ?? '', /^install quiet/);
-      assert.equal(existsSync(system.policyFile), isKept);
-    }
-  });
+  for (const [what, policy, isKept] of [
+    ['keeps an existing policy', 'exit 101', true],
+    [
+      'replaces one that a killed setup has left',
+      '# socketio-capacity setup\nkill -0 4194304 && exit 101\nexit 0',
+      false,
+    ],
+  ] as const) {
+    test(what, async (t) => {
+      const { calls, ...missing } = system(t, { [POLICY]: policy });
+      assert.equal(await setup(missing), 0);
+      assert.match(calls()[1] ?? '', /^install quiet/);
+      assert.equal(existsSync(missing.policyFile), isKept);
+    });
+  }
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     test(`by ${signal} leaves no policy`, async (t) => {
-      const { dir, policyFile } = fakeSystem(t);
-      program(dir, 'apt-get', `[ "$1" = update ] || { echo installing > ${dir}/calls; exec sleep 30; }`);
-      const system = `{ dirs: ['${dir}'], isRoot: true, policyFile: '${policyFile}', print() {} }`;
-      const script = `import { setup } from ${JSON.stringify(SETUP)}; await setup(${system});`;
+      const waits = '[ "$1" = update ] || { echo installing > "$(dirname "$0")/calls"; exec sleep 30; }';
+      const { dir, policyFile, calls } = system(t, { 'apt-get': waits });
+      const parts = `{ dirs: ['${dir}'], isRoot: true, policyFile: '${policyFile}', print() {} }`;
+      const script = `import { setup } from ${JSON.stringify(SETUP)}; await setup(${parts});`;
       const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'ignore', detached: true });
       t.after(() => process.kill(-(child.pid as number), 'SIGKILL'));
-      await eventually('apt-get installs', () => existsSync(join(dir, 'calls')) && existsSync(policyFile));
+      await eventually('apt-get installs', () => calls().length > 0 && existsSync(policyFile));
       child.kill(signal);
       assert.deepEqual(await once(child, 'exit'), [null, signal]);
       assert.equal(existsSync(policyFile), false);
     });
   }
 
-  test('without root, prints in one line what to do', async (t) => {
-    const system = { ...fakeSystem(t), isRoot: false };
-    aptGet(system.dir);
-    assert.equal(await setup(system), 4);
-    assert.deepEqual(system.calls(), []);
+  test('without root, installs nothing', async (t) => {
+    const { calls, ...missing } = system(t, {}, false);
+    assert.deepEqual([await setup(missing), calls()], [4, []]);
   });
 
   test('a failure of apt-get is reported', async (t) => {
-    const system = fakeSystem(t);
-    program(system.dir, 'apt-get', 'echo "E: no network" >&2; exit 100');
-    assert.equal(await setup(system), 4);
-    assert.match(system.lines.join('\n'), /E: no network/);
+    const failing = system(t, { 'apt-get': 'echo "E: no network" >&2; exit 100' });
+    assert.equal(await setup(failing), 4);
+    assert.match(failing.lines.join('\n'), /E: no network/);
   });
 
-  test('a missing tool is an error with its fix', (t) => {
-    const { dirs } = fakeSystem(t);
-    assert.throws(() => requireTool('nginx', dirs), { code: 'NOT_INSTALLED' });
-    assert.throws(() => requireTool('redis-server', dirs), { code: 'NOT_INSTALLED' });
+  test('a missing tool is an error', (t) => {
+    const { dirs } = system(t);
+    for (const name of ['nginx', 'redis-server'] as const)
+      assert.throws(() => requireTool(name, dirs), { code: 'NOT_INSTALLED' });
   });
 });

@@ -1,96 +1,100 @@
-/** Where the state folder is, and that nobody else could have written what is in it. */
+/** The state folder: where it is, that nobody else could have written what is in it, and the state itself. */
 import assert from 'node:assert/strict';
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { chmodSync, chownSync, readdirSync, statSync, symlinkSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { suite, type TestContext, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { findStack } from '../../../server/stack/stack.ts';
+import { claimState, readState, type StackState, writeState } from '../../../server/stack/state/state.ts';
 import { defaultStateDir, isTrusted, prepareStateDir, STATE_FOLDERS } from '../../../server/stack/state/state-dir.ts';
+import { fileTree } from '../../helpers/file-tree.ts';
 
 const NOBODY = 65_534;
 const asRoot = process.getuid?.() === 0;
-
-function tempDir(t: TestContext): string {
-  const dir = mkdtempSync(join(tmpdir(), 'state-'));
-  t.after(() => rmSync(dir, { recursive: true, force: true }));
-  return dir;
-}
+const UNUSABLE = { code: 'STATE_DIR_UNUSABLE' };
 
 test('the default folder is the one that is named, or the user’s own', () => {
   assert.equal(defaultStateDir({ SOCKETIO_CAPACITY_HOME: '/somewhere/' }), '/somewhere');
-  for (const environment of [{}, { SOCKETIO_CAPACITY_HOME: '' }]) {
+  for (const environment of [{}, { SOCKETIO_CAPACITY_HOME: '' }])
     assert.equal(defaultStateDir(environment), join(homedir(), '.local/state/socketio-capacity'));
-  }
 });
 
 suite('a folder that somebody else has planted', () => {
-  /** @returns the path of a folder that holds what must not be read */
-  function planted(t: TestContext): string {
-    const dir = join(tempDir(t), 's');
-    mkdirSync(dir, { mode: 0o700 });
-    writeFileSync(join(dir, 'state.json'), '{}');
-    return dir;
-  }
-
-  const cases: Record<string, (dir: string, t: TestContext) => string> = {
-    'belongs to another user': (dir) => {
-      chownSync(dir, NOBODY, NOBODY);
-      return dir;
-    },
-    'is writable by the group': (dir) => {
-      chmodSync(dir, 0o720);
-      return dir;
-    },
-    'is writable by everybody': (dir) => {
-      chmodSync(dir, 0o702);
-      return dir;
-    },
-    'is a symbolic link': (dir, t) => {
-      const link = join(tempDir(t), 'link');
-      symlinkSync(dir, link);
-      return link;
-    },
-    'is a symbolic link with a slash at its end': (dir, t) => {
-      const link = join(tempDir(t), 'link');
-      symlinkSync(dir, link);
-      return `${link}/`;
-    },
+  const linkTo = (dir: string) => {
+    symlinkSync(dir, `${dir}-link`);
+    return `${dir}-link`;
+  };
+  const cases: Record<string, (dir: string) => string | undefined> = {
+    'belongs to another user': (dir) => void chownSync(dir, NOBODY, NOBODY),
+    'is writable by the group': (dir) => void chmodSync(dir, 0o720),
+    'is writable by everybody': (dir) => void chmodSync(dir, 0o702),
+    'is a symbolic link': linkTo,
+    'is a symbolic link with a slash at its end': (dir) => `${linkTo(dir)}/`,
   };
   for (const [name, plant] of Object.entries(cases)) {
     test(`is refused if it ${name}`, { skip: name.includes('user') && !asRoot && 'needs root' }, async (t) => {
-      const dir = plant(planted(t), t);
-      await assert.rejects(findStack(dir), { code: 'STATE_DIR_UNUSABLE' });
-      assert.throws(() => prepareStateDir(dir), { code: 'STATE_DIR_UNUSABLE' });
+      const planted = join(fileTree(t, { 's/state.json': '{}' }), 's');
+      chmodSync(planted, 0o700);
+      const dir = plant(planted) ?? planted;
+      await assert.rejects(findStack(dir), UNUSABLE);
+      assert.throws(() => prepareStateDir(dir), UNUSABLE);
     });
   }
 
   test('is refused as a part of the folder, too', (t) => {
-    const dir = planted(t);
-    symlinkSync(tempDir(t), join(dir, 'logs'));
-    assert.throws(() => prepareStateDir(dir), { code: 'STATE_DIR_UNUSABLE' });
+    const dir = fileTree(t, {});
+    symlinkSync(fileTree(t, {}), join(dir, 'logs'));
+    assert.throws(() => prepareStateDir(dir), UNUSABLE);
   });
 });
 
 suite('the folder of a stack', () => {
   test('is made for this user only, whatever the umask', (t) => {
-    const dir = join(tempDir(t), 'deep/s');
+    const dir = join(fileTree(t, {}), 'deep/s');
     const umask = process.umask(0);
     t.after(() => process.umask(umask));
     prepareStateDir(dir);
-    for (const folder of [dir, ...STATE_FOLDERS.map((name) => join(dir, name))]) {
+    for (const folder of [dir, ...STATE_FOLDERS.map((name) => join(dir, name))])
       assert.equal(statSync(folder).mode & 0o777, 0o700, folder);
-    }
     assert.equal(isTrusted(dir), true);
     prepareStateDir(dir);
   });
 
-  test('is reported when it cannot be made', (t) => {
-    const file = join(tempDir(t), 'file');
-    writeFileSync(file, '');
-    assert.throws(() => prepareStateDir(join(file, 's')), { code: 'STATE_DIR_UNUSABLE' });
+  test('is reported when it cannot be made, or when its path is too long for PM2’s sockets', (t) => {
+    const dir = fileTree(t, { file: '' });
+    for (const name of ['file/s', 'x'.repeat(100)]) assert.throws(() => prepareStateDir(join(dir, name)), UNUSABLE);
+  });
+});
+
+suite('the state', () => {
+  const someState = (token: string): StackState => ({
+    ...{ version: 1, phase: 'up', profile: 'embedded', target: 'http://127.0.0.1:8080', token, connections: 10 },
+    workers: [{ id: 'w0', port: 8080, controlUrl: 'http://127.0.0.1:8081', pid: 1, restarts: 0 }],
+    ...{ pm2Home: '/tmp/x/pm2', redisNodes: [], nginxWorkerPids: [], logDir: '/tmp/x/logs' },
+    ...{ startedAt: '2026-01-01T00:00:00.000Z', startTimes: {} },
+  });
+  /** There is the first one, and nothing else: no drafts. */
+  const assertFirst = (dir: string) => {
+    assert.deepEqual(readState(dir), someState('first'));
+    assert.deepEqual(readdirSync(dir), ['state.json']);
+  };
+
+  test('is read as it was written, by its owner only', (t) => {
+    const dir = fileTree(t, {});
+    assert.equal(readState(dir), undefined);
+    writeState(dir, someState('first'));
+    assert.equal(statSync(join(dir, 'state.json')).mode & 0o777, 0o600);
+    assertFirst(dir);
   });
 
-  test('is refused when its path is too long for PM2’s sockets', (t) => {
-    assert.throws(() => prepareStateDir(join(tempDir(t), 'x'.repeat(100))), { code: 'STATE_DIR_UNUSABLE' });
+  test('is that of the first claim', (t) => {
+    const dir = fileTree(t, {});
+    assert.deepEqual([claimState(dir, someState('first')), claimState(dir, someState('second'))], [true, false]);
+    assertFirst(dir);
+  });
+
+  test('is distinguished from none if it is invalid', (t) => {
+    const state = JSON.stringify({ ...someState('x'), version: 2 });
+    assert.equal(readState(fileTree(t, { 'state.json': state })), 'unreadable');
   });
 });
