@@ -1,33 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CapacityError } from '../../../protocol/errors.ts';
 import { parseConfig } from '../../../server/config.ts';
 
 const CAPACITY_TOKEN = '0123456789abcdef';
+const REDIS_URL = 'redis://127.0.0.1:6390';
 
 const DEFAULTS = {
-  worker: 'w0',
-  host: '127.0.0.1',
-  port: 0,
-  controlHost: '127.0.0.1',
-  controlPort: 0,
-  token: CAPACITY_TOKEN,
+  ...{ worker: 'w0', host: '127.0.0.1', port: 0, controlHost: '127.0.0.1', controlPort: 0, token: CAPACITY_TOKEN },
   adapter: { name: 'in-memory', settings: {} },
-  websockets: 'ws',
-  plain: false,
-  modules: undefined,
-  drainMs: 5000,
-  pingIntervalMs: 25_000,
-  pingTimeoutMs: 20_000,
-  recoverySeconds: 0,
+  ...{ websockets: 'ws', plain: false, modules: undefined },
+  ...{ drainMs: 5000, pingIntervalMs: 25_000, pingTimeoutMs: 20_000, recoverySeconds: 0 },
   transports: ['websocket', 'polling'],
   tunings: {
-    dropRequest: true,
-    dropHandshake: true,
-    dropListeners: true,
-    sharePingTimer: true,
-    perMessageDeflate: false,
-    httpCompression: false,
+    ...{ dropRequest: true, dropHandshake: true, dropListeners: true, sharePingTimer: true },
+    ...{ perMessageDeflate: false, httpCompression: false },
   },
   logLevel: 'info',
 };
@@ -38,7 +24,6 @@ test('only the token has to be set, and an empty variable counts as unset', () =
 });
 
 test('every variable is read, for its own setting', () => {
-  const REDIS_URL = 'redis://127.0.0.1:6390';
   const tuning = (name: string, on: boolean) => ({ tunings: { ...DEFAULTS.tunings, [name]: on } });
   const cases: Record<string, [value: string, changed: object]> = {
     CAPACITY_WORKER: ['w12', { worker: 'w12' }],
@@ -71,7 +56,6 @@ test('every variable is read, for its own setting', () => {
 });
 
 test('a plain server runs on ws, and a variable that does not go with another is an error that names it', () => {
-  const REDIS_URL = 'redis://127.0.0.1:6390';
   const given = { CAPACITY_TOKEN, CAPACITY_WEBSOCKETS: 'plain-ws', REDIS_URL };
   const { websockets, plain, adapter } = parseConfig(given);
   assert.deepEqual([websockets, plain, adapter.name], ['ws', true, 'in-memory']);
@@ -102,15 +86,9 @@ test('all problems are reported at once, and secrets are not shown', () => {
     CAPACITY_DROP_REQUEST: 'maybe',
     CAPACITY_LOG_LEVEL: 'loud',
   };
-  assert.throws(
-    () => parseConfig(environment),
-    (error) => {
-      assert.ok(error instanceof CapacityError);
-      assert.equal(error.code, 'CONFIG_INVALID');
-      for (const variable of Object.keys(environment))
-        assert.match(error.message, new RegExp(`^  ${variable}\\b`, 'm'));
-      assert.doesNotMatch(error.message, /hush|hunter2/);
-      return true;
-    },
-  );
+  const isTold = ({ code, message }: Error & { code?: string }) =>
+    code === 'CONFIG_INVALID' &&
+    Object.keys(environment).every((variable) => message.includes(`\n  ${variable}`)) &&
+    !/hush|hunter2/.test(message);
+  assert.throws(() => parseConfig(environment), isTold);
 });

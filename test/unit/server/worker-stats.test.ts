@@ -1,18 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { EventLoopHistory } from '../../../server/control/event-loop-history.ts';
 import { CollectionCount, collectGarbage, EventLoopWindow } from '../../../server/control/worker-stats.ts';
 import { eventually } from '../../helpers/poll.ts';
-
-test('a forced collection frees unreferenced objects', () => {
-  collectGarbage();
-  const before = process.memoryUsage().heapUsed;
-  let garbage: object[] | undefined = Array.from({ length: 200_000 }, (_, at) => ({ at }));
-  assert.ok(process.memoryUsage().heapUsed - before > 4e6, `${garbage.length} objects take memory`);
-  garbage = undefined;
-  const { durationMs } = collectGarbage();
-  assert.ok(durationMs > 0);
-  assert.ok(process.memoryUsage().heapUsed - before < 1e6);
-});
 
 test('a forced collection is counted, and a count without one stands still', async (t) => {
   const collections = new CollectionCount();
@@ -39,4 +29,26 @@ test('a window includes a blocked event loop, and the next one does not', async 
   assert.ok(blocked.delayMaxMs > 100, `max ${blocked.delayMaxMs}`);
   assert.ok(blocked.utilization > 0.3, `utilization ${blocked.utilization}`);
   assert.equal(window.read().delayMaxMs, 0);
+});
+
+test('the history of the event loop has one row a second from the request that begins it to the one that ends it', (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const history = new EventLoopHistory();
+  t.after(() => history.close());
+  t.mock.timers.tick(5000);
+  assert.deepEqual(history.next(true), { seconds: [], delayP99Ms: [], delayMaxMs: [] }, 'nobody had asked');
+  t.mock.timers.tick(3000);
+  const { seconds, delayP99Ms, delayMaxMs } = history.next(false);
+  assert.deepEqual([seconds.length, delayP99Ms.length, delayMaxMs.length], [3, 3, 3]);
+  t.mock.timers.tick(3000);
+  assert.deepEqual(history.next(false).seconds, []);
+});
+
+test('the history of the event loop stays short, however long the run is', (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const history = new EventLoopHistory();
+  t.after(() => history.close());
+  history.next(true);
+  t.mock.timers.tick(1_000_000);
+  assert.ok(history.next(false).seconds.length <= 200);
 });

@@ -1,7 +1,10 @@
+/** Broadcasts of the wire contract: when they leave, and what they carry. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { Departures } from '../../../server/contract/departures.ts';
+import { payload } from '../../../server/contract/payload.ts';
 
 it('broadcasts leave in the order of their times, also of an event loop that is late', async () => {
   const departures = new Departures();
@@ -16,10 +19,8 @@ it('broadcasts leave in the order of their times, also of an event loop that is 
   });
   while (monotonicUs() < startUs + 15_000); // All of them are due when the event loop goes on.
   await Promise.all(all);
-  assert.deepEqual(
-    left,
-    times.toSorted((a, b) => a - b),
-  );
+  const inOrder = times.toSorted((a, b) => a - b);
+  assert.deepEqual(left, inOrder);
 });
 
 it('a broadcast that is due does not wait for those that are not, nor for a time by a wrong clock', async () => {
@@ -34,4 +35,21 @@ it('a broadcast that is due does not wait for those that are not, nor for a time
   await soon;
   assert.deepEqual(left, ['late', 'soon']);
   await wrong;
+});
+
+it('has the size asked for, on the wire too', () => {
+  for (const size of [0, 1, 1000, 65_536]) {
+    assert.equal(payload(size).length, size);
+    assert.equal(Buffer.byteLength(JSON.stringify(payload(size))), size + 2);
+  }
+});
+
+it('varies, so that compression gains little', () => {
+  assert.ok(gzipSync(payload(1000)).length > 700);
+});
+
+it('is the same text in every call with the same size, also after other sizes', () => {
+  const first = payload(500);
+  for (let size = 1; size < 40; size++) payload(size);
+  assert.equal(payload(500), first);
 });
