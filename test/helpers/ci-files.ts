@@ -1,13 +1,9 @@
 /** Runs the shell steps of the files in docs/ci, as their CI servers do. Actions and plugins of the servers are not run. */
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { delimiter, join } from 'node:path';
 import { execa } from 'execa';
+import { parse } from 'yaml';
 import { page } from './pages.ts';
-
-const yaml = createRequire(createRequire(import.meta.url).resolve('artillery/package.json'))('js-yaml') as {
-  safeLoad(text: string): unknown;
-};
 
 interface ShellStep {
   script: string;
@@ -17,7 +13,7 @@ interface ShellStep {
 }
 
 /** The shell of all steps, the steps in order, and what the file asks its server to keep. */
-interface CiFile {
+export interface CiFile {
   shell: string[];
   steps: ShellStep[];
   artifact: string;
@@ -32,45 +28,37 @@ interface GitHubStep {
   with?: Record<string, string>;
 }
 
-interface GitHubWorkflow {
-  jobs: { capacity: { steps: GitHubStep[]; defaults: { run: { shell: string } } } };
+interface GitHubJob {
+  steps: GitHubStep[];
+  defaults: { run: { shell: string } };
 }
 
-interface GitLabFile {
-  capacity: {
-    script: string[];
-    after_script: string[];
-    allow_failure: { exit_codes: number[] };
-    artifacts: { when: string; paths: string[]; reports: { junit: string } };
-  };
-}
-
-export const githubWorkflow = () => yaml.safeLoad(page('docs/ci/github-actions.yml')) as GitHubWorkflow;
-export const gitlabFile = () => yaml.safeLoad(page('docs/ci/gitlab-ci.yml')) as GitLabFile;
+export const githubJob = (): GitHubJob => parse(page('docs/ci/github-actions.yml')).jobs.capacity;
+export const gitlabJob = () => parse(page('docs/ci/gitlab-ci.yml')).capacity;
 
 export const CI_FILES: Record<string, () => CiFile> = {
   'github-actions.yml': () => {
-    const { steps, defaults } = githubWorkflow().jobs.capacity;
+    const { steps, defaults } = githubJob();
     const upload = steps.find(({ uses }) => uses?.startsWith('actions/upload-artifact@'));
     return {
       // What `shell: bash` stands for.
       shell: defaults.run.shell === 'bash' ? ['bash', '--noprofile', '--norc', '-eo', 'pipefail'] : ['bash', '-e'],
-      steps: steps.flatMap(({ run, if: condition, env }) =>
-        run === undefined ? [] : [{ script: run, always: condition === 'always()', env }],
+      steps: steps.flatMap(({ run: script, if: condition, env }) =>
+        script === undefined ? [] : [{ script, always: condition === 'always()', env }],
       ),
       artifact: upload?.if === 'always()' ? (upload.with?.path ?? '') : '',
       junit: undefined,
     };
   },
   'gitlab-ci.yml': () => {
-    const { script, after_script, artifacts } = gitlabFile().capacity;
+    const { script, after_script, artifacts } = gitlabJob();
     return {
       shell: ['bash', '-eo', 'pipefail'],
       steps: [
         { script: script.join('\n'), always: false },
         { script: after_script.join('\n'), always: true },
       ],
-      artifact: artifacts.when === 'always' ? (artifacts.paths[0] ?? '') : '',
+      artifact: artifacts.when === 'always' ? artifacts.paths[0] : '',
       junit: artifacts.reports.junit,
     };
   },
@@ -90,29 +78,24 @@ export const CI_FILES: Record<string, () => CiFile> = {
 /**
  * Runs a file's steps in a folder.
  * @param npx shell script in place of `npx`; `npm` does nothing
- * @returns exit code of the first step that failed, and the output of all
+ * @returns exit code of the first step that failed, the output of all, and where GitHub's summary is
  */
-export async function runCiFile(cwd: string, { shell, steps }: CiFile, npx: string) {
+export async function runCiFile(cwd: string, { shell: [command = '', ...args], steps }: CiFile, npx: string) {
   const bin = join(cwd, 'bin');
   mkdirSync(bin);
-  writeFileSync(join(bin, 'npm'), '#!/bin/sh\n', { mode: 0o755 });
-  writeFileSync(join(bin, 'npx'), `#!/bin/sh\n${npx}\n`, { mode: 0o755 });
+  for (const [name, script] of Object.entries({ npm: '', npx }))
+    writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   const PATH = `${bin}${delimiter}${process.env.PATH}`;
   const summary = join(cwd, 'step-summary.md');
   let code = 0;
   let output = '';
-  for (const [index, step] of steps.entries()) {
-    if (code !== 0 && !step.always) continue;
-    const file = join(cwd, `step-${index}.sh`);
-    writeFileSync(file, step.script);
-    const secrets = Object.fromEntries(Object.keys(step.env ?? {}).map((name) => [name, '']));
-    const [command = '', ...args] = shell;
-    const { exitCode, all } = await execa(command, [...args, file], {
-      cwd,
-      env: { ...secrets, PATH, GITHUB_STEP_SUMMARY: summary },
-      all: true,
-      reject: false,
-    });
+  for (const { script, always, env: secrets = {} } of steps) {
+    if (code !== 0 && !always) continue;
+    const file = join(cwd, 'step.sh');
+    writeFileSync(file, script);
+    const without = Object.fromEntries(Object.keys(secrets).map((name) => [name, '']));
+    const env = { ...without, PATH, GITHUB_STEP_SUMMARY: summary };
+    const { exitCode, all } = await execa(command, [...args, file], { cwd, env, all: true, reject: false });
     output += `${all}\n`;
     code ||= exitCode ?? 1;
   }

@@ -37,6 +37,10 @@ const withMemory = (kb: number) => (result: Result) => {
   result.memory.perConnectionBytes.workerPss = { slope: kb * 1024, ...bounds, r2: 1, naive: 0 };
 };
 
+const invalid = ({ verdict }: Result) => {
+  verdict.status = 'INVALID';
+};
+
 /** @returns text of the cells, by row */
 function cells(table: string): string[][] {
   return [...table.matchAll(/<tr>([\s\S]*?)<\/tr>/g)].map(([, row]) =>
@@ -44,11 +48,29 @@ function cells(table: string): string[][] {
   );
 }
 
-it('a cell has one run with its interval, several with their range, and a dash without any', () => {
-  const [ten, twelve] = [report(1000, withMemory(10)).result, report(1000, withMemory(12)).result];
-  assert.equal(figureCell([ten], WORKER_PSS), '10.0 ± 0.5');
-  assert.equal(figureCell([ten, twelve], WORKER_PSS), '11.0 (10.0 to 12.0)');
-  assert.equal(figureCell([ten], 'memory.perConnectionBytes.systemHeld.slope'), '–');
+const CPU = 'cpu.worker.broadcastMicrosecondsPerMessage';
+const withCpu = (us: number, reachUs?: number) => (result: Result) => {
+  const broadcastMicrosecondsPerMessage = reachUs === undefined ? null : { low95: us - reachUs, high95: us + reachUs };
+  const none = { rampSecondsPerThousandConnects: null, idlePercent: null, idleConnectionsPercent: null };
+  const intervals = { ...none, clientMicrosecondsPerMessage: null, broadcastMicrosecondsPerMessage };
+  Object.assign(result.cpu.worker ?? {}, { broadcastMicrosecondsPerMessage: us, intervals });
+};
+
+describe('a cell', () => {
+  for (const [what, shown, path, ...changes] of [
+    ['one run with its interval', '10.0 ± 0.5', WORKER_PSS, withMemory(10)],
+    ['several with their range', '11.0 (10.0 to 12.0)', WORKER_PSS, withMemory(10), withMemory(12)],
+    ['a dash without a figure', '–', 'memory.perConnectionBytes.systemHeld.slope', withMemory(10)],
+    ['the interval of one run', '1,000.0 ± 400.0', CPU, withCpu(1000, 400)],
+    ['that within runs, if wider than their range', '1,050.0 ± 282.8', CPU, withCpu(1000, 400), withCpu(1100, 400)],
+    ['the range, if wider', '1,050.0 (1,000.0 to 1,100.0)', CPU, withCpu(1000, 10), withCpu(1100, 10)],
+    ['the range, without intervals', '1,050.0 (1,000.0 to 1,100.0)', CPU, withCpu(1000), withCpu(1100)],
+  ] as [string, string, string, ...((result: Result) => void)[]][]) {
+    it(`has ${what}`, () => {
+      const results = changes.map((change) => report(1000, change).result);
+      assert.equal(figureCell(results, path), shown);
+    });
+  }
 });
 
 it('a page cannot name a figure that does not exist', () => {
@@ -63,10 +85,7 @@ describe('growth over the reports', () => {
   });
 
   it('leaves INVALID runs out, and copes with none', () => {
-    const invalid = report(5000, ({ verdict }) => {
-      verdict.status = 'INVALID';
-    });
-    assert.deepEqual(cells(growth([invalid]).table)[0], ['']);
+    assert.deepEqual(cells(growth([report(5000, invalid)]).table)[0], ['']);
   });
 });
 
@@ -88,22 +107,15 @@ describe('published studies', () => {
   });
 
   it('were typed in rightly: rate × ramp, 2 GiB × N ÷ peak, and the slope of its RSS', () => {
-    const numbers = (question: RegExp) =>
-      BENCHMARK_REPORT.rows
-        .find(([name]) => question.test(name))?.[1]
-        .map((cell) => Number(cell.replaceAll(',', ''))) as number[];
-    const [rates, ramps, peaks] = [numbers(/^Achieved/), numbers(/^Ramp/), numbers(/^Peak RSS/)];
-    const [maxima, slopes] = [numbers(/max/), numbers(/^Slope/)];
+    const number = (cell = '') => Number(cell.replaceAll(',', ''));
     for (const [index, size] of [5000, 10_000, 20_000, 32_000].entries()) {
-      assert.ok(Math.abs((rates[index] as number) * (ramps[index] as number) - size) < 2);
-      assert.ok(Math.abs((2048 * size) / (peaks[index] as number) / (maxima[index] as number) - 1) < 0.001);
-      const rss = RSS_BY_CONNECTIONS.rows
-        .map(([connections, printed]) => ({
-          x: Number(connections.replaceAll(',', '')),
-          y: 1024 * Number(printed[index]),
-        }))
-        .filter(({ y }) => !Number.isNaN(y));
-      assert.equal(fitLine(rss)?.slope.toFixed(1), slopes[index]?.toFixed(1));
+      const printed = (question: RegExp) =>
+        number(BENCHMARK_REPORT.rows.find(([name]) => question.test(name))?.[1][index]);
+      assert.ok(Math.abs(printed(/^Achieved/) * printed(/^Ramp/) - size) < 2);
+      assert.ok(Math.abs((2048 * size) / printed(/^Peak RSS/) / printed(/max/) - 1) < 0.001);
+      const rss = RSS_BY_CONNECTIONS.rows.map(([x, row]) => ({ x: number(x), y: 1024 * Number(row[index]) }));
+      const slope = fitLine(rss.filter(({ y }) => !Number.isNaN(y)))?.slope;
+      assert.equal(slope?.toFixed(1), printed(/^Slope/).toFixed(1));
     }
   });
 
@@ -115,33 +127,29 @@ describe('published studies', () => {
     assert.ok(cells(benchmarkReport).some((row) => row.join() === ',the report, 32,000,us, 32,000: VALID'));
     assert.deepEqual(cells(techracers)[0], ['', 'The study', 'us, 5,000: VALID']);
     assert.equal(cells(memoryUsage)[0]?.length, 3);
-    const invalid = report(32_000, ({ verdict }) => {
-      verdict.status = 'INVALID';
-    });
-    assert.equal(publishedStudies([invalid], []).benchmarkReport, '');
+    assert.equal(publishedStudies([report(32_000, invalid)], []).benchmarkReport, '');
   });
 
   it('have our waves, those with collections first, and none of them among the sizes', () => {
-    const [collected, not] = [waves(), waves({ collected: false })].map((result) => {
+    const wave = (size: string, result: Result) => {
       result.run.scenario = 'waves';
-      return result;
-    }) as [Result, Result];
-    const reports = [describeReport('waves-uncollected', not), describeReport('waves', collected), report(5000)];
-    const page = publishedStudies(reports, []);
-    assert.deepEqual(cells(page.waves)[1]?.slice(1), ['yes', 'no']);
-    assert.match(cells(page.waves)[4]?.[1] ?? '', /20\.0 KB/);
-    assert.match(cells(page.waves)[2]?.[1] ?? '', /different sizes/);
+      return describeReport(size, result);
+    };
+    const not = wave('waves-uncollected', waves({ collected: false }));
+    const page = publishedStudies([not, wave('waves', waves()), report(5000)], []);
+    const rows = cells(page.waves);
+    assert.deepEqual(rows[1]?.slice(1), ['yes', 'no']);
+    assert.match(`${rows[2]?.[1]} ${rows[4]?.[1]}`, /different sizes.* 20\.0 KB/s);
     assert.equal(cells(page.memoryUsage)[0]?.length, 2);
   });
 
   it('have our runs whose connections send batches beside Raccoon’s, and nowhere else', () => {
     const sending = describeReport('10k', resultWithMessages());
     const page = publishedStudies([report(5000), sending], []);
-    const own = cells(page.raccoon)
-      .filter((_, index) => index !== 1)
-      .map((row) => row.at(-1));
+    const [head, , ...own] = cells(page.raccoon).map((row) => row.at(-1));
     const times = ['0.031 ms', '2.40 ms', 'has no such queue', '4.20 ms', '8.75'];
-    assert.deepEqual(own, ['us, 5,000: VALID', '10 s', '5,000', '2', '7,500,000', ...times, '111', '45.3', '0.11']);
+    assert.equal(head, 'us, 5,000: VALID');
+    assert.deepEqual(own, ['10 s', '5,000', '2', '7,500,000', ...times, '111', '45.3', '0.11']);
     assert.equal(cells(page.memoryUsage)[0]?.length, 2);
   });
 });
