@@ -5,6 +5,7 @@ import type { LimitName } from '../../../plugin/doctor/checks.ts';
 import { diagnose } from '../../../plugin/doctor/diagnosis.ts';
 import { findLimits, highest } from '../../../plugin/doctor/limits.ts';
 import type { Situation } from '../../../plugin/doctor/situation.ts';
+import { assertEach } from '../../helpers/columns.ts';
 import { remote, situation } from '../../helpers/situation.ts';
 
 const limitOf = (name: LimitName, from: Situation) => findLimits(from).find((limit) => limit.name === name);
@@ -22,104 +23,90 @@ const upgrading = { socketsLeft: 2, ratePerSec: 100, connections: 32_000 };
 /** 200 at once, and 6,000 in the last minute. */
 const coming = { socketsLeft: 2, ratePerSec: 100, connections: 200, turnover: 50 };
 
-/** A limit, what it allows (null: as much as is asked for; undefined: it does not apply), and what raises it. */
-type Row = [title: string, name: LimitName, from: Situation, max: number | null | undefined, raise?: string | RegExp];
+const few = { load: { connections: 5000 }, machine: narrow };
+const half = { connections: 500_000 };
+const odd = { machine: { ephemeralPorts: { first: 40_000, last: 40_400 } }, load: { connections: 500 } };
+const oneAddress = { machine: { manyLoopbackAddresses: false } };
+const nrOpen = 'sysctl -w fs.nr_open=32200 && ulimit -n 32200 (as root)';
+const reused = { load: upgrading, machine: { timeWaitReuse: 'all' as const } };
+const official = { client: 'official' as const };
+const external = { client: 'external' as const };
+const rarelyPinged = { load: half, deployment: { ping: { intervalMs: 44_000, timeoutMs: 1 } } };
 
-const ROWS: Row[] = [
-  ['64 processes', 'generatorFiles', situation({ machine: files(600) }), 64 * 400, 'ulimit -n 700 (as root)'],
-  ['three Artillery workers', 'generatorFiles', situation({ machine: { ...files(600), artilleryWorkers: 3 } }), 76_800],
-  ['polling', 'generatorFiles', situation({ machine: files(600), load: { sockets: 2 } }), 12_800, /^ulimit -n 1200/],
-  ['external engine', 'generatorFiles', situation({ load: { client: 'external' } }), 19_800, /^ulimit -n 32200/],
-  [
-    'fs.nr_open',
-    'generatorFiles',
-    situation({ machine: files(1024, 4096), load: { client: 'external' } }),
-    824,
-    'sysctl -w fs.nr_open=32200 && ulimit -n 32200 (as root)',
+/** What a limit allows (null: as much as is asked for; undefined: it does not apply), and what raises it. */
+type Row = [title: string, from: Situation, max: number | null | undefined, raise?: string | RegExp];
+
+const ROWS: Partial<Record<LimitName, Row[]>> = {
+  generatorFiles: [
+    ['64 processes', situation({ machine: files(600) }), 64 * 400, 'ulimit -n 700 (as root)'],
+    ['three Artillery workers', situation({ machine: { ...files(600), artilleryWorkers: 3 } }), 76_800],
+    ['polling', situation({ machine: files(600), load: { sockets: 2 } }), 12_800, /^ulimit -n 1200/],
+    ['external engine', situation({ load: external }), 19_800, /^ulimit -n 32200/],
+    ['fs.nr_open', situation({ machine: files(1024, 4096), load: external }), 824, nrOpen],
   ],
-  ['as many workers as needed', 'workerFiles', situation(), null],
-  ['two workers', 'workerFiles', situation({ deployment: { workers: 2 } }), 2 * (20_000 - 256)],
-  ['embedded', 'workerFiles', situation({ deployment: embedded }), 19_744, 'ulimit -n 32256 (as root)'],
-  ['no nginx', 'nginxConnections', situation({ deployment: embedded }), undefined],
-  ['two hops', 'systemFiles', situation({ machine: system }), 25_000, 'sysctl -w fs.file-max=129000'],
-  ['one hop', 'systemFiles', situation({ machine: system, deployment: { profile: null } }), 50_000],
-  ['one end', 'systemFiles', remote({ machine: system }), 100_000],
-  ['rotating addresses', 'generatorPorts', situation(), null],
-  ['also of the official client', 'generatorPorts', situation({ load: { client: 'official' } }), null],
-  ['one address', 'generatorPorts', remote(), 28_232],
-  [
-    'an odd range',
-    'generatorPorts',
-    situation({ machine: { ephemeralPorts: { first: 40_000, last: 40_400 } }, load: { connections: 500 } }),
-    400,
+  workerFiles: [
+    ['as many workers as needed', situation(), null],
+    ['two workers', situation({ deployment: { workers: 2 } }), 2 * (20_000 - 256)],
+    ['embedded', situation({ deployment: embedded }), 19_744, 'ulimit -n 32256 (as root)'],
   ],
-  [
-    'more than the range can have',
-    'generatorPorts',
-    remote({ load: { connections: 60_000 } }),
-    28_232,
-    /ip_local_port_range="5535 65535"; or .*list 2 addresses/,
+  nginxConnections: [['no nginx', situation({ deployment: embedded }), undefined]],
+  systemFiles: [
+    ['two hops', situation({ machine: system }), 25_000, 'sysctl -w fs.file-max=129000'],
+    ['one hop', situation({ machine: system, deployment: { profile: null } }), 50_000],
+    ['one end', remote({ machine: system }), 100_000],
   ],
-  ['few on loopback', 'generatorPorts', situation({ machine: narrow, load: { connections: 5000 } }), 1000],
-  ['many on loopback', 'generatorPorts', situation({ machine: narrow }), null],
-  ['officially', 'generatorPorts', situation({ machine: narrow, load: { client: 'official' } }), 1000],
-  [
-    'TIME_WAIT after an upgrade',
-    'generatorPorts',
-    remote({ load: upgrading }),
-    28_232 - 2 * 60 * 100,
-    /^sysctl -w net\.ipv4\.tcp_tw_reuse=1; or .*range="21535 65535"; or .*list 2 addresses/,
+  generatorPorts: [
+    ['rotating addresses', situation(), null],
+    ['also of the official client', situation({ load: official }), null],
+    ['one address', remote(), 28_232],
+    ['an odd range', situation(odd), 400],
+    ['all ports', remote({ load: { connections: 60_000 } }), 28_232, /range="5535 65535"; or .*list 2 addresses/],
+    ['few on loopback', situation(few), 1000],
+    ['many on loopback', situation({ machine: narrow }), null],
+    ['officially', situation({ machine: narrow, load: official }), 1000],
+    ['TIME_WAIT after an upgrade', remote({ load: upgrading }), 28_232 - 2 * 60 * 100, /tw_reuse=1; or .*21535 65535/],
+    ['a faster ramp', remote({ load: { ...upgrading, ratePerSec: 5000 } }), Math.floor(28_232 / 3)],
+    ['reuse', remote(reused), 28_232 - 2 * 100],
+    ['reuse on loopback', situation({ load: upgrading }), null],
+    ['of two addresses', remote({ load: { ...upgrading, localAddresses } }), 2 * 30_768 - 12_000],
+    ['users that come and go', remote({ load: coming }), 28_232 - 2 * 6000],
+    ['few in all', remote({ load: { ...coming, ratePerSec: 5000, turnover: 5 } }), 2566],
+    ['too many', remote({ load: { ...coming, ratePerSec: 300, turnover: 500 } }), 28],
+    ['own count', remote({ load: { localAddresses, connections: 100 } }), 2 * 30_768],
+    ['the kernel’s range', remote({ load: { localAddresses, ...official } }), 2 * 28_232],
+    ['macOS', situation(oneAddress), 10_000, /^ifconfig lo0 alias 127\.0\.0\.2.*127\.0\.0\.5$/],
   ],
-  ['a faster ramp', 'generatorPorts', remote({ load: { ...upgrading, ratePerSec: 5000 } }), Math.floor(28_232 / 3)],
-  ['reuse', 'generatorPorts', remote({ load: upgrading, machine: { timeWaitReuse: 'all' } }), 28_232 - 2 * 100],
-  ['reuse on loopback', 'generatorPorts', situation({ load: upgrading }), null],
-  ['of two addresses', 'generatorPorts', remote({ load: { ...upgrading, localAddresses } }), 2 * 30_768 - 12_000],
-  ['users that come and go', 'generatorPorts', remote({ load: coming }), 28_232 - 2 * 6000],
-  ['few in all', 'generatorPorts', remote({ load: { ...coming, ratePerSec: 5000, turnover: 5 } }), 2566],
-  ['too many', 'generatorPorts', remote({ load: { ...coming, ratePerSec: 300, turnover: 500 } }), 28],
-  ['own count', 'generatorPorts', remote({ load: { localAddresses, connections: 100 } }), 2 * 30_768],
-  ['the kernel’s range', 'generatorPorts', remote({ load: { localAddresses, client: 'official' } }), 2 * 28_232],
-  [
-    'macOS',
-    'generatorPorts',
-    situation({ machine: { manyLoopbackAddresses: false } }),
-    10_000,
-    /^ifconfig lo0 alias 127\.0\.0\.2.*127\.0\.0\.5$/,
+  proxyPorts: [
+    ['a planned stack', situation(), null],
+    ['a narrow range', situation(few), 2000],
+    ['a stack that is up', situation({ deployment: up }), 2 * 28_232],
   ],
-  ['a planned stack', 'proxyPorts', situation(), null],
-  ['a narrow range', 'proxyPorts', situation({ machine: narrow, load: { connections: 5000 } }), 2000],
-  ['a stack that is up', 'proxyPorts', situation({ deployment: up }), 2 * 28_232],
-  ['two entries through the stack', 'conntrack', situation({ machine: conntrack }), 10_000],
-  ['one entry', 'conntrack', remote({ machine: conntrack }), 20_000],
-  ['no tracking', 'conntrack', situation(), undefined],
+  conntrack: [
+    ['two entries through the stack', situation({ machine: conntrack }), 10_000],
+    ['one entry', remote({ machine: conntrack }), 20_000],
+    ['no tracking', situation(), undefined],
+  ],
   // 87 µs of a worker, 47 of nginx and 42 of the generator for each ping, every 25 s, on two cores.
-  ['the stack', 'pings', situation(), 284_090],
-  ['more cores', 'pings', situation({ machine: { cores: 8 } }), 4 * 284_091 - 1],
-  ['a quota', 'pings', situation({ machine: { cores: 0.5, cpuQuota: 0.5 } }), 71_022, /, or a CPU quota of 1 cores$/],
-  ['without nginx', 'pings', situation({ deployment: embedded }), Math.floor(50 / 129e-6)],
-  ['a server elsewhere', 'pings', remote(), undefined],
-  [
-    'half a million',
-    'pings',
-    situation({ load: { connections: 500_000 } }),
-    284_090,
-    'CAPACITY_PING_INTERVAL_MS=44000, or 4 cores',
+  pings: [
+    ['the stack', situation(), 284_090],
+    ['more cores', situation({ machine: { cores: 8 } }), 4 * 284_091 - 1],
+    ['a quota', situation({ machine: { cores: 0.5, cpuQuota: 0.5 } }), 71_022, /, or a CPU quota of 1 cores$/],
+    ['without nginx', situation({ deployment: embedded }), Math.floor(50 / 129e-6)],
+    ['a server elsewhere', remote(), undefined],
+    ['half a million', situation({ load: half }), 284_090, 'CAPACITY_PING_INTERVAL_MS=44000, or 4 cores'],
+    ['with that interval', situation(rarelyPinged), 500_000],
   ],
-  [
-    'with that interval',
-    'pings',
-    situation({ load: { connections: 500_000 }, deployment: { ping: { intervalMs: 44_000, timeoutMs: 1 } } }),
-    500_000,
-  ],
-];
+};
 
 describe('limits', () => {
-  for (const [title, name, from, max, raise] of ROWS) {
-    it(`${name}: ${title}`, () => {
-      const limit = limitOf(name, from);
-      assert.equal(limit?.max, max);
-      if (typeof raise === 'string') assert.equal(limit?.raise, raise);
-      else if (raise) assert.match(limit?.raise ?? '', raise);
+  for (const [name, rows] of Object.entries(ROWS) as [LimitName, Row[]][]) {
+    it(name, () => {
+      for (const [title, from, max, raise] of rows) {
+        const limit = limitOf(name, from);
+        assert.equal(limit?.max, max, title);
+        if (typeof raise === 'string') assert.equal(limit?.raise, raise, title);
+        else if (raise) assert.match(limit?.raise ?? '', raise, title);
+      }
     });
   }
 
@@ -150,25 +137,17 @@ describe('limits', () => {
     const small = { memoryAvailableBytes: 2 * 2 ** 30 };
     assert.ok(of(situation({ machine: small, deployment: up })) > of(situation({ machine: small })) + 3000);
     const contained = findLimits(situation({ machine: { ...small, memoryLimitedBy: 'container' } }));
-    assert.deepEqual(
-      contained.map(({ name }) => name).filter((name) => name.endsWith('Memory')),
-      ['containerMemory'],
-    );
+    const memory = contained.map(({ name }) => name).filter((name) => name.endsWith('Memory'));
+    assert.deepEqual(memory, ['containerMemory']);
   });
 });
 
 describe('the highest number that fits', () => {
-  it('is the end of what fits, from below and from above', () => {
-    for (const max of [0, 1, 2, 999, 1000, 1001, 1_000_000])
-      assert.equal(
-        highest((n) => n <= max, 1000),
-        max,
-      );
-    const all = highest(() => true, 1000);
-    assert.equal(all, null);
-  });
-
-  it('is in the stretch that the asked number lies in', () => {
+  it('is the end of the stretch that the asked number lies in, from below and from above', () => {
+    const maxima = [0, 1, 2, 999, 1000, 1001, 1_000_000];
+    assertEach(maxima, (max) => highest((n) => n <= max, 1000), maxima);
+    const all = () => true;
+    assert.equal(highest(all, 1000), null);
     const fits = (n: number) => n <= 100 || (n > 1000 && n <= 1500);
     assert.deepEqual([highest(fits, 500), highest(fits, 1200)], [100, 1500]);
   });
