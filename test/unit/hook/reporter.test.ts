@@ -1,35 +1,24 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { ARTILLERY_LOG, divertReporter } from '../../../plugin/hook/reporter.ts';
+import { fileTree } from '../../helpers/file-tree.ts';
 
 /** As Artillery does it: plugins hear of periods and of the end just before its reporter, of phases just after it. */
-function diverted(t: TestContext) {
-  const directory = mkdtempSync(join(tmpdir(), 'reporter-'));
-  const path = join(directory, 'run', ARTILLERY_LOG);
+function diverted(t: TestContext, files: Record<string, string> = {}) {
+  const path = join(fileTree(t, files), 'run', ARTILLERY_LOG);
   const globalEvents = new EventEmitter();
   const world = globalThis as { artillery?: unknown };
   world.artillery = { globalEvents };
-  t.after(() => {
-    delete world.artillery;
-    rmSync(directory, { recursive: true, force: true });
-  });
+  t.after(() => delete world.artillery);
   const screen: string[] = [];
   const log = (...args: unknown[]) => globalEvents.emit('log', {}, ...args);
   globalEvents.on('log', (_options, ...args) => screen.push(args.join(' ')));
   const events = new EventEmitter();
   divertReporter(events as never, path);
-  return {
-    directory,
-    globalEvents,
-    events,
-    screen,
-    log,
-    kept: () => readFileSync(path, 'utf8'),
-  };
+  return { globalEvents, events, screen, log, kept: () => readFileSync(path, 'utf8') };
 }
 
 it('Artillery’s metrics, phases and checks go to a file, and what others log stays on the screen', async (t) => {
@@ -60,8 +49,7 @@ it('Artillery’s metrics, phases and checks go to a file, and what others log s
 });
 
 it('what cannot be kept is no reason to end a run', (t) => {
-  const { directory, events, screen, log } = diverted(t);
-  writeFileSync(join(directory, 'run'), 'no folder');
+  const { events, screen, log } = diverted(t, { run: 'no folder' });
   events.emit('stats', {});
   log('metrics');
   assert.deepEqual(screen, []);

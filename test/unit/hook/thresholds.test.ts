@@ -1,10 +1,11 @@
-/** Artillery's own plugin `ensure`, on a host of several: it has none of the figures that the thresholds are for. */
+/** Artillery's own plugin `ensure`: what a host of several asks of it, and what its checks found. */
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { disableThresholds } from '../../../plugin/hook/artillery.ts';
+import { thresholdsOf } from '../../../plugin/hook/thresholds.ts';
 
 const ARTILLERY = dirname(createRequire(import.meta.url).resolve('artillery/package.json'));
 const ENSURE = join(ARTILLERY, 'dist/builtin-packages/artillery-plugin-ensure/dist/index.js');
@@ -29,9 +30,34 @@ async function exitCodeWithEnsure(t: TestContext): Promise<number> {
   return artillery.suggestedExitCode;
 }
 
-it('misses every threshold, unless it is told to evaluate none', async (t) => {
+it('misses every threshold on a host, which has none of the figures, unless it is told to evaluate none', async (t) => {
   t.after(() => Reflect.deleteProperty(process.env, 'ARTILLERY_DISABLE_ENSURE'));
   assert.equal(await exitCodeWithEnsure(t), 1);
   disableThresholds();
   assert.equal(await exitCodeWithEnsure(t), 0);
+});
+
+const hash = `'${'ab12'.repeat(16)}'`;
+const max = 'max(a.b, a.c_d.e) < 3 and f.g > 1';
+const found = (metric: string, value: number, unit = '') => ({ found: [{ metric, value, unit }] });
+/** What `ensure` reports of a check, and what is told of it. Metrics that the run has come as their hashes. */
+const CHECKS: [expression: string, met: boolean, hashed: string | undefined, told: object][] = [
+  ['vusers.failed < 1', true, `${hash} < 1`, found('vusers.failed', 0)],
+  ['socketio.nosuch.p99 < 0.5', false, 'socketio.nosuch.p99 < 0.5', { unknown: ['socketio.nosuch.p99'] }],
+  [max, false, max.replace('f.g', hash), { unknown: ['a.b', 'a.c_d.e'], ...found('f.g', 2) }],
+  ['maxErrorRate < 1', false, undefined, found('maxErrorRate', 1.5, '% of virtual users')],
+  ['connections.connect_time.p99 < 0.1', false, `${hash} < 0.1`, found('connections.connect_time.p99', 12.9, 'ms')],
+];
+
+it('a threshold is met or not, with what was found, and the metrics that the run does not have', () => {
+  const stats = {
+    counters: { 'vusers.failed': 0, 'vusers.created': 200, 'vusers.completed': 197, 'f.g': 2 },
+    rates: {},
+    summaries: { 'connections.connect_time': { p99: 12.9 } },
+  };
+  for (const [original, met, hashed, told] of CHECKS) {
+    const check = { original, result: Number(met), strict: true, ...(hashed && { hashed }) };
+    const expression = original.replace('maxErrorRate <', 'maxErrorRate <=');
+    assert.deepEqual(thresholdsOf([check], stats), [{ expression, met, strict: true, ...told }]);
+  }
 });
