@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { type Comparison, exactly, near } from '../../../bench/calibrate/comparison.ts';
+import { halvesOf } from '../../../bench/calibrate/differences.ts';
 import { markdown, merged, readCalibration, serialized } from '../../../bench/calibrate/report.ts';
-import { assertEach } from '../../helpers/columns.ts';
 
 const machine = { cpu: 'A', cores: 2, memoryGiB: 4, kernel: 'Linux 6', versions: { node: 'v24' }, gitCommit: null };
 const section = (title: string, date: string, rows: Comparison[] = [exactly('copies', 3, 3)]) => ({
@@ -17,11 +17,8 @@ const whole = merged(machine, [section('One', '2026-01-01'), section('Two', '202
 describe('the data of the calibration', () => {
   it('keep the sections that are not measured again, in their order', () => {
     const { sections } = merged(machine, [section('One', '2026-02-02'), section('New', '2026-02-02')], whole);
-    assertEach(sections, ({ title, measured }) => [title, measured.slice(0, 10)], [
-      ['One', '2026-02-02'],
-      ['Two', '2026-01-01'],
-      ['New', '2026-02-02'],
-    ]);
+    const told = sections.map(({ title, measured }) => `${title} ${measured.slice(0, 10)}`);
+    assert.deepEqual(told, ['One 2026-02-02', 'Two 2026-01-01', 'New 2026-02-02']);
   });
 
   it('say which section was measured on another machine', () => {
@@ -49,17 +46,9 @@ describe('the page of the calibration', () => {
   const time = (what: string, measured: number) => near(what, 'ms', 50, measured, { absolute: 1 });
 
   it('shows the largest error of each kind, and how many bounds are kept', () => {
-    const page = pageOf([
-      time('p50', 50.1),
-      time('p99', 49.2),
-      time('max', 50.5),
-      exactly('a', 1, 1),
-      exactly('b', 2, 2),
-    ]);
-    assert.match(
-      page,
-      /^\| One \| p99 \| 50\.00 ms \| 49\.20 ms \| ± 1\.00 ms \| 3 of 3 \|\n\| .*equal \| exact \| 2 of 2 \|/m,
-    );
+    const times = [time('p50', 50.1), time('p99', 49.2), time('max', 50.5)];
+    const page = pageOf([...times, exactly('a', 1, 1), exactly('b', 2, 2)]);
+    assert.match(page, /\| p99 \| 50\.00 ms \| 49\.20 ms \| ± 1\.00 ms \| 3 of 3 \|\n.* exact \| 2 of 2 \|/);
   });
 
   it('shows a missed bound rather than a larger error within another', () => {
@@ -73,4 +62,15 @@ describe('the page of the calibration', () => {
     assert.equal(readFileSync('docs/calibration.json', 'utf8'), serialized(data));
     assert.ok(data.sections.length > 10);
   });
+});
+
+it('four values can be divided in two in three ways', () => {
+  const halves = halvesOf(['a', 'b', 'c', 'd']).map(([half, other]) => `${half} | ${other}`);
+  assert.deepEqual(halves, ['a,b | c,d', 'a,c | b,d', 'a,d | b,c']);
+});
+
+it('ten values have 126 divisions, no two of them alike', () => {
+  const halves = halvesOf([...'abcdefghij']);
+  assert.equal(halves.length, 126);
+  assert.equal(new Set(halves.map(([half]) => half.join())).size, 126);
 });

@@ -10,16 +10,9 @@ it('a generator that is not installed is refused with the line that installs it,
   const start = () => assert.fail('it was started');
   const tool = { command: 'no-such-program', version: ['--version'], install: 'pip install it' };
   const load = { url: 'http://127.0.0.1:1', connections: 1000, ratePerSec: 100 };
-  const plan = { count: 1, bytes: 100 };
-  const none = {} as Worker;
-  const measured = measure(
-    { name: 'it', label: 'it', tool, start },
-    none,
-    load,
-    plan,
-    '.',
-    new AbortController().signal,
-  );
+  const generator = { name: 'it', label: 'it', tool, start };
+  const { signal } = new AbortController();
+  const measured = measure(generator, {} as Worker, load, { count: 1, bytes: 100 }, '.', signal);
   await assert.rejects(measured, { message: 'not installed: `pip install it`' });
   // All that npm does not install says how.
   const outside = GENERATORS.filter(({ name }) => ['floor', 'k6', 'locust'].includes(name));

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { Stream, type StreamSocket } from '../../../plugin/conduct/hosts/stream.ts';
 
 /** Two ends of a connection. What is sent on a broken one is lost. */
-function connection(): { ends: [StreamSocket, StreamSocket]; breakOff(): void } {
+function connection() {
   const emitters = [new EventEmitter(), new EventEmitter()] as const;
   let isOpen = true;
   const end = (own: EventEmitter, other: EventEmitter): StreamSocket => ({
@@ -16,13 +16,10 @@ function connection(): { ends: [StreamSocket, StreamSocket]; breakOff(): void } 
       isOpen && other.emit('message', number, message, () => isOpen && onReceived()),
     on: (_event, listener) => own.on('message', listener as () => void),
   });
-  const ends: [StreamSocket, StreamSocket] = [end(emitters[0], emitters[1]), end(emitters[1], emitters[0])];
-  return {
-    ends,
-    breakOff: () => {
-      isOpen = false;
-    },
+  const breakOff = () => {
+    isOpen = false;
   };
+  return { ends: [end(emitters[0], emitters[1]), end(emitters[1], emitters[0])] as const, breakOff };
 }
 
 function hearing(heard: number[], then: (message: number) => void = () => {}, problems: string[] = []) {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
+import { configurations } from '../../../deploy/nginx-conf.ts';
 import type { Phase } from '../../../plugin/script/load/phases.ts';
 import { sharedPhases } from '../../../plugin/script/load/shares.ts';
 import { parseConfig } from '../../../server/config.ts';
@@ -15,33 +16,24 @@ import {
   readDeployed,
   servicesIn,
 } from '../../helpers/deploy.ts';
-import { codeBlocks, page, ROOT } from '../../helpers/pages.ts';
+import { codeBlocks, page } from '../../helpers/pages.ts';
 
-const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+const { version } = JSON.parse(page('package.json'));
 
 for (const file of COMPOSE_FILES) {
-  describe(file, () => {
-    for (const [name, service] of Object.entries(composeServices(file))) {
-      it(`${name} runs without privileges, in a read-only container`, () => {
-        assert.equal(service.read_only, true);
-        assert.deepEqual(service.cap_drop, ['ALL']);
-        assert.deepEqual(service.security_opt, ['no-new-privileges:true']);
-        assert.ok(service.tmpfs?.some((mount) => mount.startsWith('/tmp')));
-        // Our image has its own user.
-        if (!service.build) assert.match(service.user ?? '', /^[1-9]\d*:[1-9]\d*$/);
-      });
-
-      it(`${name} uses files that exist`, () => {
-        for (const [path = ''] of (service.volumes ?? []).map((volume) => volume.split(':'))) {
-          if (path.startsWith('.')) assert.ok(existsSync(join(DEPLOY, path)), path);
-        }
-        if (service.build) {
-          assert.ok(existsSync(join(DEPLOY, service.build.context, service.build.dockerfile)));
-          assert.equal(service.image, `socketio-capacity:${version}`);
-        }
-      });
-    }
-  });
+  for (const [name, service] of Object.entries(composeServices(file))) {
+    it(`${file}: ${name} runs without privileges, in a read-only container, with files that exist`, () => {
+      const unprivileged = { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] };
+      assert.partialDeepStrictEqual(service, unprivileged);
+      assert.ok(service.tmpfs?.some((mount) => mount.startsWith('/tmp')));
+      for (const [path = ''] of (service.volumes ?? []).map((volume) => volume.split(':')))
+        if (path.startsWith('.')) assert.ok(existsSync(join(DEPLOY, path)), path);
+      // Our image has its own user.
+      if (!service.build) return assert.match(service.user ?? '', /^[1-9]\d*:[1-9]\d*$/);
+      assert.ok(existsSync(join(DEPLOY, service.build.context, service.build.dockerfile)));
+      assert.equal(service.image, `socketio-capacity:${version}`);
+    });
+  }
 }
 
 it('ask for the token that everything needs', () => {
@@ -74,7 +66,7 @@ describe('the workers of compose.deployment.yml', () => {
 
 describe('the guide to several hosts', () => {
   const guide = page('docs/guide/several-hosts.md');
-  const phasesOf = (scenario = ''): Phase[] => parse(readFileSync(join(ROOT, scenario), 'utf8')).config.phases;
+  const phasesOf = (scenario = ''): Phase[] => parse(page(scenario)).config.phases;
 
   it('divides each scenario among as many hosts as can bring equal shares, or numbers them', () => {
     const commands = [...guide.matchAll(/socketio-capacity conduct --hosts (\d+).* (scenarios\/\S+?\.yml)/g)];
@@ -96,3 +88,9 @@ describe('the guide to several hosts', () => {
       assert.ok(variable in (conductor?.environment ?? {}));
   });
 });
+
+for (const [file, text] of Object.entries(configurations())) {
+  it(`${file} is what nginx.conf.template makes of it now; otherwise: node deploy/nginx-conf.ts`, () => {
+    assert.equal(readDeployed(file), text);
+  });
+}

@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { it } from 'node:test';
 import { DockerfileParser } from 'dockerfile-ast';
 import { validate } from 'dockerfile-utils';
 import { parse } from 'yaml';
 import { assertEach } from '../../helpers/columns.ts';
 import { CHARTS, readDeployed } from '../../helpers/deploy.ts';
-import { ROOT } from '../../helpers/pages.ts';
+import { page } from '../../helpers/pages.ts';
 
 const text = readDeployed('Dockerfile');
 const instructions = DockerfileParser.parse(text).getInstructions();
-const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+const manifest = JSON.parse(page('package.json'));
 
 it('has nothing that a linter of Dockerfiles finds', () => {
   assertEach(validate(text), ({ message, range }) => `line ${range.start.line + 1}: ${message}`, []);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Writable } from 'node:stream';
+import { PassThrough } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
 import { hasLiveTerminal } from '../../../plugin/conduct/terminal.ts';
 import { type LiveFacts, LiveLine, renderLive } from '../../../plugin/live/terminal-line.ts';
@@ -19,41 +19,29 @@ const FACTS: LiveFacts = {
 function liveOn(t: TestContext, columns = 100) {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const screen = new Screen(columns);
-  const stream = Object.assign(
-    new Writable({
-      write(chunk, _encoding, done) {
-        screen.write(String(chunk));
-        done();
-      },
-    }),
-    { columns },
-  );
+  const stream = Object.assign(new PassThrough(), { columns });
+  stream.on('data', (chunk) => screen.write(String(chunk)));
   const line = new LiveLine(stream as never, () => FACTS);
   line.start();
   return { screen, stream, line };
 }
 
 describe('the live line', () => {
-  it('tells stage, connections, rate, broadcasts and time', () => {
-    assert.equal(renderLive(FACTS), '  ramp · 1,234 / 5,000 connected · 500/s · about 61 s left');
-    const broadcasts = { sent: 3, planned: 20, delivered: 15_000 };
-    assert.equal(
-      renderLive({ ...FACTS, stage: 'broadcasts', ratePerSec: 0, broadcasts, secondsLeft: -2 }),
-      '  broadcasts · 1,234 / 5,000 connected · broadcast 3 of 20, 15,000 delivered',
-    );
-    assert.equal(
-      renderLive({ ...FACTS, stage: 'broadcasts', connected: 5000, ratePerSec: 0, broadcasts, secondsLeft: undefined }),
-      '  broadcasts · broadcast 3 of 20, 15,000 delivered',
-    );
-  });
-
-  it('says what failed and was lost, by cause', () => {
-    const failed = { ECONNREFUSED: 1, http_503: 1200 };
-    assert.equal(
-      renderLive({ ...FACTS, failed, lost: { 'transport close': 3 }, ratePerSec: 0, secondsLeft: undefined }),
-      '  ramp · 1,234 / 5,000 connected · 1,201 failed · 3 lost · http_503 1,200, ECONNREFUSED 1 · transport close 3',
-    );
-  });
+  const sending = { stage: 'broadcasts', ratePerSec: 0, broadcasts: { sent: 3, planned: 20, delivered: 15_000 } };
+  const done = { ...sending, connected: 5000, secondsLeft: undefined };
+  const failing = {
+    ...{ failed: { ECONNREFUSED: 1, http_503: 1200 }, lost: { 'transport close': 3 } },
+    ...{ ratePerSec: 0, secondsLeft: undefined },
+  };
+  const RAMP = 'ramp · 1,234 / 5,000 connected';
+  for (const [what, changes, line] of [
+    ['connections, rate and time', {}, `${RAMP} · 500/s · about 61 s left`],
+    ['no time that is over', { secondsLeft: -2 }, `${RAMP} · 500/s`],
+    ['broadcasts', done, 'broadcasts · broadcast 3 of 20, 15,000 delivered'],
+    ['what failed', failing, `${RAMP} · 1,201 failed · 3 lost · http_503 1,200, ECONNREFUSED 1 · transport close 3`],
+  ] as const) {
+    it(`tells ${what}`, () => assert.equal(renderLive({ ...FACTS, ...changes }), `  ${line}`));
+  }
 
   it('is one line, below the cursor’s, however often it is drawn', (t) => {
     const { screen, stream } = liveOn(t);
@@ -90,7 +78,6 @@ describe('the live line', () => {
   it('is for terminals only', () => {
     assert.equal(hasLiveTerminal({ isTTY: true }, { TERM: 'xterm' }), true);
     assert.equal(hasLiveTerminal({}, { TERM: 'xterm' }), false);
-    assert.equal(hasLiveTerminal({ isTTY: true }, { TERM: 'dumb' }), false);
-    assert.equal(hasLiveTerminal({ isTTY: true }, { CI: 'true' }), false);
+    for (const env of [{ TERM: 'dumb' }, { CI: 'true' }]) assert.equal(hasLiveTerminal({ isTTY: true }, env), false);
   });
 });

@@ -2,48 +2,44 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatJsonPath, parseJsonPath, valueAt, valuesAt } from '../../../protocol/json-path.ts';
 
+const first = { id: 7, 'message id': 'm', 'a"\\b]': 'odd', list: [{ at: 1 }] };
+
+const CASES: [path: string, found: unknown][] = [
+  ['first argument', first],
+  ['$.0.id', 7],
+  ['$[0].id', 7],
+  ['$[0]["message id"]', 'm'],
+  ["$[0]['message id']", 'm'],
+  ['$[0]["a\\"\\\\b]"]', 'odd'],
+  ['$.0.list[0].at', 1],
+  ['$.1', 'second'],
+  ...['$.2', '$.0.id.more', '$.0.toString', '$.0.__proto__'].map((path): [string, unknown] => [path, undefined]),
+];
+const MANY: [path: string, found: unknown[]][] = [
+  ['$.0.*.id', [1, 2]],
+  ['$[0][*].id', [1, 2]],
+  ['$.*.id', [3]],
+  ['$.0.*.tags.*', ['a']],
+  ['$.1.by.*.id', [4, 5]],
+  ['$.1.id', [3]],
+  ['$.1.id.*', []],
+  ['$.2.*', []],
+];
+
+/** The path, which is the same when it is written and read once more */
+function parsed(text: string) {
+  const path = parseJsonPath(text) ?? assert.fail(text);
+  assert.deepEqual(parseJsonPath(formatJsonPath(path)), path);
+  return path;
+}
+
 test('paths into the arguments of an event', () => {
-  const args = [{ id: 7, 'message id': 'm', 'a"\\b]': 'odd', list: [{ at: 1 }] }, 'second'];
-  const cases: [string, unknown][] = [
-    ['first argument', args[0]],
-    ['$.0.id', 7],
-    ['$[0].id', 7],
-    ['$[0]["message id"]', 'm'],
-    ["$[0]['message id']", 'm'],
-    ['$[0]["a\\"\\\\b]"]', 'odd'],
-    ['$.0.list[0].at', 1],
-    ['$.1', 'second'],
-    ['$.2', undefined],
-    ['$.0.id.more', undefined],
-    ['$.0.toString', undefined],
-    ['$.0.__proto__', undefined],
-  ];
-  for (const [text, expected] of cases) {
-    const path = parseJsonPath(text);
-    assert.ok(path, text);
-    assert.deepEqual(valueAt(args, path), expected, text);
-    assert.deepEqual(parseJsonPath(formatJsonPath(path)), path);
-  }
+  for (const [text, found] of CASES) assert.deepEqual(valueAt([first, 'second'], parsed(text)), found, text);
 });
 
 test('all that stand at a path with *', () => {
   const args = [[{ id: 1, tags: ['a'] }, { id: 2 }, 'x'], { id: 3, by: { k: { id: 4 }, l: { id: 5 } } }];
-  const cases: [string, unknown[]][] = [
-    ['$.0.*.id', [1, 2]],
-    ['$[0][*].id', [1, 2]],
-    ['$.*.id', [3]],
-    ['$.0.*.tags.*', ['a']],
-    ['$.1.by.*.id', [4, 5]],
-    ['$.1.id', [3]],
-    ['$.1.id.*', []],
-    ['$.2.*', []],
-  ];
-  for (const [text, expected] of cases) {
-    const path = parseJsonPath(text);
-    assert.ok(path, text);
-    assert.deepEqual(valuesAt(args, path), expected, text);
-    assert.deepEqual(parseJsonPath(formatJsonPath(path)), path);
-  }
+  for (const [text, found] of MANY) assert.deepEqual(valuesAt(args, parsed(text)), found, text);
 });
 
 test('what is no path', () => {

@@ -15,17 +15,16 @@ import { measurements, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
 import { found } from '../../helpers/verdict.ts';
 
-const NAMES = ['constructor', 'toString', '__proto__'];
+for (const name of ['constructor', 'toString', '__proto__']) {
+  /** As `{name: count}`, also for `__proto__`, which an object literal would take for its prototype. */
+  const counted = (count: number): Record<string, number> => Object.fromEntries([[name, count]]);
+  const assertCounted = (found: object, count: unknown) => assert.deepEqual(Object.entries(found), [[name, count]]);
 
-/** As `{name: 2}`, also for `__proto__`, which an object literal would take for its prototype. */
-const twoOf = (name: string): Record<string, number> => Object.fromEntries([[name, 2]]);
-
-for (const name of NAMES) {
   describe(`a name such as ${name}`, () => {
     it('counts as any other in a fleet process', () => {
       const counts = new Counts();
       for (const id of [1, 2]) counts.assign(new Connection(id, false), name, true);
-      assert.deepEqual(Object.entries(structuredClone(counts.perWorker)), [[name, 2]]);
+      assertCounted(structuredClone(counts.perWorker), 2);
       const connection = new Connection(3, false);
       counts.assign(connection, name, false);
       counts.assign(connection, '', false);
@@ -33,44 +32,38 @@ for (const name of NAMES) {
     });
 
     it('is why a connection ended', () => {
-      const accounts = new Accounts();
-      const account: Account = { state: 'idle', cause: '' };
+      const [accounts, account] = [new Accounts(), { state: 'idle', cause: '' } as Account];
       accounts.begin(account);
       accounts.opened(account);
       accounts.ended(account, name);
-      const {
-        disconnects,
-        accounts: { ended },
-      } = accounts.read();
-      assert.deepEqual([disconnects, ended].map(Object.entries), [[[name, 1]], [[name, 1]]]);
+      const { disconnects, accounts: all } = accounts.read();
+      for (const found of [disconnects, all.ended]) assertCounted(found, 1);
     });
 
-    it('is a sum of numbers', () => {
-      assert.deepEqual(Object.entries(sumCounts([twoOf(name), twoOf(name)])), [[name, 4]]);
-    });
+    it('is a sum of numbers', () => assertCounted(sumCounts([counted(2), counted(2)]), 4));
 
     it('is a failure of virtual users, with its example', () => {
       const tally = newTally();
-      for (let n = 0; n < 2; n++)
-        countFailure({ tally, meter: { error: () => {} } }, new FlowError(name as FailureCode, 'why'));
+      const error = new FlowError(name as FailureCode, 'why');
+      for (let n = 0; n < 2; n++) countFailure({ tally, meter: { error: () => {} } }, error);
       const failed = { failures: { ...tally.failures }, failureExamples: { ...tally.examples } };
       const figures = connectionFigures(measurements({ snapshots: [snapshot(failed), snapshot(failed)] }));
-      assert.deepEqual(Object.entries(figures.failures), [[name, 4]]);
-      assert.deepEqual(Object.entries(figures.failureExamples), [[name, 'why']]);
+      assertCounted(figures.failures, 4);
+      assertCounted(figures.failureExamples, 'why');
     });
 
     it('is a worker, and a cause of failures that names no limit', () => {
-      const one = snapshot({ perWorker: twoOf(name), failures: twoOf(name) });
-      const measured = measurements({ targetConnections: 2, snapshots: [one] });
+      const snapshots = [snapshot({ perWorker: counted(2), failures: counted(2) })];
+      const measured = measurements({ targetConnections: 2, snapshots });
       const connections = connectionFigures(measured);
-      assert.deepEqual(Object.entries(connections.perWorker), [[name, 2]]);
+      assertCounted(connections.perWorker, 2);
       assert.deepEqual(found(limits, { ...perfectResult(), connections }, measured), []);
-    });
-
-    it('is an option of a server, which another worker does not set', () => {
-      const server = (options: object) => ({ server: { kind: 'own', tunings: {}, options } }) as never;
-      const described = serverDescription([server(Object.fromEntries([['constructor', 'on']])), server({})]);
-      assert.deepEqual(described?.options, { constructor: 'on or not set' });
     });
   });
 }
+
+it('an option of a server has such a name, which another worker does not set', () => {
+  const server = (options: object) => ({ server: { kind: 'own', tunings: {}, options } }) as never;
+  const described = serverDescription([server({ constructor: 'on' }), server({})]);
+  assert.deepEqual(described?.options, { constructor: 'on or not set' });
+});

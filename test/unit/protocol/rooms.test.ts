@@ -13,13 +13,13 @@ test('a single room has the plan’s name, several have numbers', () => {
 });
 
 test('connections are spread evenly, each over different rooms', () => {
-  for (const [count, perConnection] of [
+  for (const [count = 0, perConnection = 0] of [
     [1, 1],
     [10, 1],
     [10, 3],
     [10, 10],
     [1000, 7],
-  ] as const) {
+  ]) {
     const rooms = plan({ count, perConnection });
     assert.deepEqual(plannedMembers(rooms, count * 6), Array(count).fill(perConnection * 6));
     for (let connection = 0; connection < count * 6; connection++) {

@@ -1,6 +1,6 @@
 /** The share of the CPUs that others took while tests ran, by which a failed file has a second attempt or not. */
 import assert from 'node:assert/strict';
-import { describe, it, type TestContext } from 'node:test';
+import { it, type TestContext } from 'node:test';
 import { MachineTime } from '../../../plugin/samplers/machine/machine-time.ts';
 import { type Fake, FakeMachine } from '../../helpers/fake-machine.ts';
 import { OtherWork } from '../../helpers/other-work.ts';
@@ -9,13 +9,7 @@ const TESTS = 10;
 /** Ticks of 10 ms, on two CPUs. */
 const SECOND = { ticks: 100, ms: 1000 };
 
-interface Use {
-  tests?: number;
-  daemon?: number;
-  others?: number;
-  kernel?: number;
-  steal?: number;
-}
+type Use = Partial<Record<'tests' | 'daemon' | 'others' | 'kernel' | 'steal', number>>;
 
 /** @param uses in shares of all CPUs, of one second after the other */
 async function shares(t: TestContext, ...uses: Use[]): Promise<(from: number, to: number) => number> {
@@ -45,25 +39,24 @@ async function shares(t: TestContext, ...uses: Use[]): Promise<(from: number, to
   return (from, to) => Math.round(100 * work.share(from * SECOND.ms, to * SECOND.ms));
 }
 
-describe('the CPU time that others took', () => {
-  it('is that of other programs and of the hypervisor', async (t) => {
-    const percent = await shares(t, { tests: 0.5, others: 0.3, steal: 0.1 });
-    assert.equal(percent(0, 1), 40);
-  });
+const BUSY: Use[] = [{ tests: 0.4, daemon: 0.3, kernel: 0.2 }, { daemon: 0.9 }];
+const IN_TURNS: Use[] = [{ others: 0.9 }, { tests: 0.9 }, { others: 0.5, tests: 0.5 }];
 
-  it('is not that of the tests, of the daemons that they started, or of the kernel', async (t) => {
-    const percent = await shares(t, { tests: 0.4, daemon: 0.3, kernel: 0.2 }, { daemon: 0.9 });
-    assert.equal(percent(0, 2), 0);
+for (const [what, uses, from, to, percent] of [
+  ['is that of other programs and of the hypervisor', [{ tests: 0.5, others: 0.3, steal: 0.1 }], 0, 1, 40],
+  ['is not that of the tests, of the daemons that they started, or of the kernel', BUSY, 0, 2, 0],
+  ['is that of the time of the file, not of the rest', IN_TURNS, 0, 1, 90],
+  ['is nothing while others rest', IN_TURNS, 1, 2, 0],
+  ['is the mean of several seconds', IN_TURNS, 1, 3, 25],
+  ['is that of a part of a second', IN_TURNS, 2.2, 2.8, 50],
+] as [string, Use[], number, number, number][]) {
+  it(`the CPU time that others took ${what}`, async (t) => {
+    assert.equal((await shares(t, ...uses))(from, to), percent);
   });
+}
 
-  it('is that of the time of the file, not of the rest', async (t) => {
-    const percent = await shares(t, { others: 0.9 }, { tests: 0.9 }, { others: 0.5, tests: 0.5 });
-    assert.deepEqual([percent(0, 1), percent(1, 2), percent(1, 3), percent(2.2, 2.8)], [90, 0, 25, 50]);
-  });
-
-  it('is nothing where the kernel does not tell', async () => {
-    const work = new OtherWork(TESTS, new MachineTime('/nowhere'));
-    await work.read();
-    assert.equal(work.share(0, 1), 0);
-  });
+it('the CPU time that others took is nothing where the kernel does not tell', async () => {
+  const work = new OtherWork(TESTS, new MachineTime('/nowhere'));
+  await work.read();
+  assert.equal(work.share(0, 1), 0);
 });
