@@ -21,7 +21,7 @@ export async function artilleryRun(
   config: ServerPlan,
 ): Promise<{ result: Result; truth: KnownServerTruth }> {
   const server = await startKnownServer(config);
-  const cleanUps: (() => Promise<void>)[] = [];
+  const cleanUps: (() => unknown)[] = [];
   try {
     const script = scriptOf(server.started, size);
     const started = startRun({ after: (cleanUp) => void cleanUps.push(cleanUp) }, { script });

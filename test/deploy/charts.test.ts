@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { execa } from 'execa';
@@ -13,6 +12,7 @@ import { parseConfig } from '../../server/config.ts';
 import { TOKEN } from '../helpers/app.ts';
 import { CHARTS, DEPLOY, type Manifest, manifests } from '../helpers/deploy.ts';
 import { ROOT } from '../helpers/pages.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
 import { missingTools } from '../helpers/tools.ts';
 
 /** The oldest that the charts accept, and the newest whose schemas we know. */
@@ -80,8 +80,7 @@ for (const chart of CHARTS) {
     for (const version of KUBERNETES) {
       it(`is valid in Kubernetes ${version}`, { skip }, async (t) => {
         const text = helm('template', 'web', join(DEPLOY, 'helm', chart), '--kube-version', version, ...VALUES[chart]);
-        const schemas = mkdtempSync(join(tmpdir(), 'schemas-'));
-        t.after(() => rmSync(schemas, { recursive: true, force: true }));
+        const schemas = tempFolder(t);
         standalone(join(folder ?? '', `v${version}-local-strict`), manifests(text), schemas);
         const location = `${schemas}/{{.ResourceKind}}{{.KindSuffix}}.json`;
         const args = ['-strict', '-summary', '-kubernetes-version', version, '-schema-location', location];
@@ -95,21 +94,15 @@ for (const chart of CHARTS) {
       const pods = podsOf(render(chart));
       assert.ok(pods.length > 1);
       for (const pod of pods) {
-        assert.equal(pod.automountServiceAccountToken, false, pod.name);
-        assert.equal(pod.securityContext.runAsNonRoot, true, pod.name);
-        assert.equal(pod.securityContext.seccompProfile.type, 'RuntimeDefault', pod.name);
+        const securityContext = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
+        assert.partialDeepStrictEqual(pod, { automountServiceAccountToken: false, securityContext });
+        const own = { readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
         for (const { securityContext, resources } of pod.containers) {
-          assert.equal(securityContext.readOnlyRootFilesystem, true, pod.name);
-          assert.equal(securityContext.allowPrivilegeEscalation, false, pod.name);
-          assert.deepEqual(securityContext.capabilities, { drop: ['ALL'] }, pod.name);
+          assert.partialDeepStrictEqual(securityContext, own, pod.name);
           // CPU limits throttle what is measured; memory limits are what a worker's capacity is computed for.
           assert.deepEqual(Object.keys(resources.limits), ['memory'], pod.name);
         }
       }
-    });
-
-    it('refuses values that it does not know', () => {
-      assert.throws(() => render(chart, '--set', 'replicas=2'), /replicas/);
     });
   });
 }
@@ -136,11 +129,6 @@ describe('the deployment under test, rendered', { skip: missingTools('helm') }, 
   it('gives nginx a place for both sides of each connection, and a quarter more', () => {
     const all = render('deployment-under-test', '--set', 'nginx.connections=1000000', '--set', 'nginx.workers=16');
     assert.match(byKind(all, 'ConfigMap').data['nginx.conf'], /worker_connections 156506;/);
-  });
-
-  it('needs a token of some length', () => {
-    assert.throws(() => render('deployment-under-test', '--set', 'token='), /set token/);
-    assert.throws(() => render('deployment-under-test', '--set', 'token=short'), /token/);
   });
 });
 
@@ -181,13 +169,8 @@ describe('the load, rendered', { skip: missingTools('helm') }, () => {
       CAPACITY_TOKEN: { secretKeyRef: { name: 'web-token', key: 'token' } },
       REDIS_URL: 'redis://r:6379',
     });
-    assert.deepEqual(Object.keys(agent).sort(), [
-      'CAPACITY_CONDUCTOR',
-      'CAPACITY_HOST',
-      'CAPACITY_HOSTS',
-      'HOLD',
-      'TARGET',
-    ]);
+    const own = ['CAPACITY_CONDUCTOR', 'CAPACITY_HOST', 'CAPACITY_HOSTS', 'HOLD', 'TARGET'];
+    assert.deepEqual(Object.keys(agent).sort(), own);
   });
 
   it('starts the conductor with options that it has, and the files that they name', () => {
@@ -234,9 +217,17 @@ describe('the load, rendered', { skip: missingTools('helm') }, () => {
     assert.equal(line, `https://${host}:3401#${token}.${fingerprint}`);
     assert.notEqual(byKind(render('load'), 'Secret').stringData.token, token);
   });
+});
 
-  it('needs a scenario, and a token for control ports', () => {
-    assert.throws(() => render('load', '--set-file', 'scenario=/dev/null'), /set the scenario/);
-    assert.throws(() => render('load', '--set', 'tokenSecret='), /control needs tokenSecret/);
-  });
+describe('a chart refuses', { skip: missingTools('helm') }, () => {
+  for (const [chart, what, message, ...values] of [
+    ['deployment-under-test', 'no token', /set token/, '--set', 'token='],
+    ['deployment-under-test', 'a short token', /token/, '--set', 'token=short'],
+    ['deployment-under-test', 'values that it does not know', /replicas/, '--set', 'replicas=2'],
+    ['load', 'values that it does not know', /replicas/, '--set', 'replicas=2'],
+    ['load', 'no scenario', /set the scenario/, '--set-file', 'scenario=/dev/null'],
+    ['load', 'control ports without a token', /control needs tokenSecret/, '--set', 'tokenSecret='],
+  ] as const) {
+    it(`${what}: ${chart}`, () => assert.throws(() => render(chart, ...values), message));
+  }
 });

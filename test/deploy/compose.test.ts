@@ -3,12 +3,12 @@
  * `go install github.com/compose-spec/compose-go/v2/cmd@latest`, and must be renamed from `cmd` to `compose-spec`.
  */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { execa } from 'execa';
 import { COMPOSE_FILES, composeServices, DEPLOY, guideCompose } from '../helpers/deploy.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
 import { missingTools } from '../helpers/tools.ts';
 
 describe('the Compose specification', { skip: missingTools('compose-spec') }, () => {
@@ -20,8 +20,7 @@ describe('the Compose specification', { skip: missingTools('compose-spec') }, ()
   }
 
   it('allows the file of the guide to several hosts', async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'compose-'));
-    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = tempFolder(t);
     const file = join(folder, 'compose.yml');
     writeFileSync(file, guideCompose());
     assert.deepEqual((await servicesOf(file)).sort(), ['conductor', 'host']);

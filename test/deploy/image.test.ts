@@ -5,13 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { parseJoinLine } from '../../plugin/conduct/hosts/join-line.ts';
-import { resultSchema } from '../../protocol/result/result.ts';
 import { freePorts } from '../../server/stack/ports.ts';
 import { TOKEN } from '../helpers/app.ts';
 import { buildImage, enter, type Image, NO_CONTAINERS } from '../helpers/container.ts';
 import { composeServices, DEPLOY } from '../helpers/deploy.ts';
 import { eventually } from '../helpers/poll.ts';
-import { reasonsOfServer } from '../helpers/run.ts';
+import { latestResult, reasonsOfServer } from '../helpers/run.ts';
 
 describe('the image', { skip: NO_CONTAINERS }, () => {
   let image: Image;
@@ -99,8 +98,7 @@ describe('the image', { skip: NO_CONTAINERS }, () => {
         CAPACITY_TOKEN: TOKEN,
       },
     });
-    const file = join(results, 'latest/result.json');
-    const result = resultSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+    const result = latestResult(results) ?? assert.fail(all);
     assert.deepEqual(reasonsOfServer(result), [], all);
     assert.equal(result.connections.peak, 50);
     assert.equal(result.delivery?.coverage, 1);

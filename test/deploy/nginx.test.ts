@@ -1,17 +1,16 @@
 /** nginx's own check of the proxy's configuration for containers, as far as an nginx older than 1.27.3 can tell. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { execa } from 'execa';
 import { freePorts } from '../../server/stack/ports.ts';
 import { readDeployed } from '../helpers/deploy.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
 import { missingTools } from '../helpers/tools.ts';
 
 it('nginx accepts nginx.compose.conf', { skip: missingTools('nginx') }, async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'nginx-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = tempFolder(t);
   const [port, statusPort] = await freePorts(2);
   // Names that the check would look up, folders of the container, ports that it would open.
   const text = readDeployed('nginx.compose.conf')

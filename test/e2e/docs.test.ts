@@ -1,5 +1,6 @@
 /** The site as a reader has it: built, served, opened in a browser. A page of each kind; test/unit/docs has all of them. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -53,7 +54,7 @@ describe('the site in a browser', { skip: noChromium }, () => {
     site = await mkdtemp(join(tmpdir(), 'site-'));
     const build = ['build', 'docs', '--outDir', site];
     await execa(join(ROOT, 'node_modules/.bin/vitepress'), build, { cwd: ROOT, timeout: BUILD_TIMEOUT_MS });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
     origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     browser = await launchBrowser();
   });

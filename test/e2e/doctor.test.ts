@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { execa } from 'execa';
 import type { Diagnosis } from '../../plugin/doctor/diagnosis.ts';
+import { CLI } from '../helpers/cli.ts';
 import { quickScript, startRun, strays } from '../helpers/run.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const CLI = join(ROOT, 'plugin/hook/cli.js');
 
 /** @param before shell commands that change the limits */
 async function doctor(before: string, args: string[]) {

@@ -1,44 +1,29 @@
 /** Runs that cannot begin: one clear message with the way out, exit code 2, and nothing left. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
-import { createServer as createHttpServer } from 'node:http';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer } from 'node:http';
 import { after, describe, it, type TestContext } from 'node:test';
 import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
-import { freePorts } from '../../server/stack/ports.ts';
-import { startApp, TOKEN } from '../helpers/app.ts';
+import { startApp } from '../helpers/app.ts';
 import { startInstrumented } from '../helpers/chat-server.ts';
 import { startInProcess } from '../helpers/in-process-run.ts';
+import { rawServer, urlOf } from '../helpers/raw-listen.ts';
+import { freePort } from '../helpers/redis.ts';
 import { quickScript, startRun, strays } from '../helpers/run.ts';
 
-const app = await startApp();
-after(() => app.close());
-
-async function listen(t: TestContext, server: Server): Promise<string> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => sockets.add(socket));
-  t.after(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
+const app = await startApp({ after });
 
 const answering = (t: TestContext, status: number) =>
-  listen(
+  urlOf(
     t,
-    createHttpServer((_request, response) => response.writeHead(status).end('hello')),
+    createServer((_request, response) => response.writeHead(status).end('hello')),
   );
 
-async function nobody(): Promise<string> {
-  const [port] = await freePorts(1);
-  return `http://127.0.0.1:${port}`;
-}
+const nobody = async () => `http://127.0.0.1:${await freePort()}`;
 
-const ownServer = (target: string, token = TOKEN, options: object = {}) =>
-  quickScript({ target }, { control: { urls: [app.controlUrl], token }, ...options });
+const ownServer = (target: string, options: object = {}) =>
+  quickScript({ target }, { control: app.control, ...options });
 
 interface Refusal {
   code: ErrorCode;
@@ -47,36 +32,28 @@ interface Refusal {
   script: object;
 }
 
-/** The run itself says so. */
+/** The run itself says so. What the parts of it say, their own tests have. */
 const HERE: Record<string, (t: TestContext) => Promise<Refusal>> = {
   'the target answers 502': async (t) => ({
     ...{ code: 'TARGET_UNREACHABLE', names: [/http_502/, /workers behind/] },
     script: ownServer(await answering(t, 502)),
   }),
-  'the target is a web server of another kind': async (t) => ({
-    ...{ code: 'TARGET_UNREACHABLE', names: [/http_200/] },
-    script: ownServer(await answering(t, 200)),
-  }),
   'the target accepts connections and does not respond': async (t) => ({
     ...{ code: 'TARGET_UNREACHABLE', names: [/10 s/] },
-    script: ownServer(await listen(t, createServer())),
+    script: ownServer(await rawServer(t)),
   }),
-  'the control token is wrong': async () => ({ code: 'BAD_TOKEN', script: ownServer(app.url, 'not-the-token-of-it') }),
   'the server does not open the room of the scenario': async (t) => {
     const { url, control } = await startInstrumented(t, () => {});
-    return {
-      code: 'JOIN_REFUSED',
-      names: [/"lobby/],
-      script: quickScript({ target: url }, { control, room: 'lobby' }),
-    };
+    const script = quickScript({ target: url }, { control, room: 'lobby' });
+    return { code: 'JOIN_REFUSED', names: [/"lobby/], script };
   },
-  'nobody listens on the control port': async () => ({
-    ...{ code: 'SOURCE_UNREACHABLE', names: [/ECONNREFUSED/] },
-    script: quickScript({ target: app.url }, { control: { urls: [await nobody()], token: TOKEN } }),
-  }),
+  'nobody listens on the control port': async () => {
+    const script = ownServer(app.url, { control: { ...app.control, urls: [await nobody()] } });
+    return { code: 'SOURCE_UNREACHABLE', names: [/ECONNREFUSED/], script };
+  },
   'the port of the live view is taken': async () => ({
     code: 'PORT_UNAVAILABLE',
-    script: ownServer(app.url, TOKEN, { live: { port: app.port } }),
+    script: ownServer(app.url, { live: { port: app.port } }),
   }),
 };
 
@@ -128,16 +105,6 @@ const WHOLE: Record<string, (t: TestContext) => Promise<WholeRefusal>> = {
   'the open-file limit is very low': async () => ({
     ...{ code: 'LIMIT_TOO_LOW', names: [/256 files/, /ulimit -n/] },
     ...{ script: ownServer(app.url), before: 'ulimit -n 256' },
-  }),
-  'Redis is not available': async () => {
-    const { host } = new URL(await nobody());
-    const script = quickScript({ target: await nobody() });
-    const names = [new RegExp(host), /^(?![\s\S]*secret)/];
-    return { code: 'REDIS_UNREACHABLE', names, script, env: { REDIS_URL: `redis://:secret@${host}` } };
-  },
-  'another program has the port of the stack': async (t) => ({
-    ...{ code: 'PORT_UNAVAILABLE', names: [/HTTP 404/] },
-    script: quickScript({ target: await answering(t, 404) }),
   }),
   'results cannot be written': async () => ({
     ...{ code: 'FILE_UNWRITABLE', names: [/quick\.yml\/results/] },

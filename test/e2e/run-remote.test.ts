@@ -1,16 +1,15 @@
 /** What the guide says of a server on another machine, followed to the letter: here, that machine is another address. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { freePorts } from '../../server/stack/ports.ts';
 import { codeBlocks, page, ROOT } from '../helpers/pages.ts';
 import { eventually } from '../helpers/poll.ts';
+import { startProcess } from '../helpers/process.ts';
 import { goodResult, hasAllPlateaus, startRun } from '../helpers/run.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
 
 const [, part = ''] = page('docs/guide/own-server.md').split('\n### 2. Point the run at it\n');
 const block = (language: string) => codeBlocks(part, language)[0] ?? '';
@@ -31,18 +30,10 @@ test('a server at another address is measured', async (t) => {
   const exports = commands.slice(0, -1);
   const CAPACITY_TOKEN = /CAPACITY_TOKEN=(\S+)/.exec(exports.join('\n'))?.[1] ?? '';
 
-  const folder = mkdtempSync(join(tmpdir(), 'guide-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = tempFolder(t);
   writeFileSync(join(folder, 'server.mjs'), server);
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', join(folder, 'server.mjs')], {
-    env: { ...process.env, CAPACITY_TOKEN },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  const exited = once(child, 'exit');
-  t.after(async () => {
-    child.kill('SIGKILL');
-    await exited;
-  });
+  const env = { ...process.env, CAPACITY_TOKEN };
+  startProcess(t, process.execPath, ['--disable-warning=ExperimentalWarning', join(folder, 'server.mjs')], { env });
   await eventually('the server answers', () =>
     fetch(`http://127.0.0.2:${controlPort}/healthz`).then(Boolean, () => false),
   );

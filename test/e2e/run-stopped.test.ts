@@ -7,24 +7,17 @@ import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { freePorts } from '../../server/stack/ports.ts';
 import type { StackState } from '../../server/stack/state/state.ts';
-import { startApp, TOKEN } from '../helpers/app.ts';
+import { startApp } from '../helpers/app.ts';
+import { column } from '../helpers/columns.ts';
 import { eventually } from '../helpers/poll.ts';
 import { quickScript, type StartedRun, startRun, strays } from '../helpers/run.ts';
 
-const app = await startApp();
-after(() => app.close());
+const app = await startApp({ after });
 
 /** On a server that is up, with time to stop it. */
 function slowRun(t: TestContext): StartedRun {
-  const script = quickScript(
-    { target: app.url },
-    {
-      control: { urls: [app.controlUrl], token: TOKEN },
-      room: `stopped-${Math.random()}`,
-      broadcasts: { count: 30, interval: 0.2 },
-    },
-  );
-  return startRun(t, { script });
+  const options = { control: app.control, room: `stopped-${Math.random()}`, broadcasts: { count: 30, interval: 0.2 } };
+  return startRun(t, { script: quickScript({ target: app.url }, options) });
 }
 
 /** With a stack of its own, broadcasts for long enough to break it. */
@@ -113,7 +106,6 @@ describe('a run that ends early', { concurrency: 2 }, () => {
       break: ({ workers, redisNodes }) => [[workers[0]?.pid, redisNodes[0]?.pid], []],
       names: ['w0', 'Redis'],
     },
-    'Redis died': { break: ({ redisNodes }) => [[redisNodes[0]?.pid], []], names: ['Redis'] },
   };
   for (const [what, { break: processesOf, names }] of Object.entries(broken)) {
     it(`in which ${what} says so`, async (t) => {
@@ -124,11 +116,7 @@ describe('a run that ends early', { concurrency: 2 }, () => {
       for (const pid of killed) process.kill(pid ?? assert.fail(run.output()), 'SIGKILL');
       for (const pid of reloaded) process.kill(pid ?? assert.fail(run.output()), 'SIGHUP');
       assert.equal(await run.ended, EXIT_CODES.invalid, run.output());
-      const said =
-        run
-          .result()
-          ?.verdict.reasons.map(({ message }) => message)
-          .join() ?? '';
+      const said = column(run.result()?.verdict.reasons ?? [], 'message').join();
       for (const name of names) assert.ok(said.includes(name), `${name}: ${run.output()}`);
       assert.doesNotMatch(run.output(), /TypeError|\n\s+at |Unhandled/);
       await assertNothingLeft(run);

@@ -1,18 +1,17 @@
 /** A generator in a container with little CPU: the quota is named as the cause of what it causes. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { startApp, TOKEN } from '../helpers/app.ts';
+import { startApp } from '../helpers/app.ts';
 import { cpuGroup, whyNoCpuGroup } from '../helpers/cpu-group.ts';
 import { quickScript, startRun } from '../helpers/run.ts';
 
 it('a run whose generator is throttled says so, with the cores that it may use', {
   skip: whyNoCpuGroup(),
 }, async (t) => {
-  const app = await startApp();
-  t.after(() => app.close());
+  const app = await startApp(t);
   // The ramp has little; the start of Artillery and the end of the run need not wait for it.
   const group = cpuGroup(t, 1.5);
-  const control = { urls: [app.controlUrl], token: TOKEN };
+  const control = app.control;
   const phases = [{ duration: 1, arrivalRate: 100, rampTo: 100 }, { pause: 1 }];
   const script = quickScript({ target: app.url, phases }, { control, broadcasts: { count: 0 } });
   const run = startRun(t, { script, before: group.enter });

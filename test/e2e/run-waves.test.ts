@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { goodInProcess } from '../helpers/in-process-run.ts';
-import { type Leak, startLeakyServer } from '../helpers/leaky-server.ts';
+import { type Leak, startLeakyServer } from '../helpers/plain-server.ts';
 import { quickScript } from '../helpers/run.ts';
 
 const SIZES = [80, 20, 20, 80, 80, 20];

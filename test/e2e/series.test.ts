@@ -1,7 +1,6 @@
 /** `npx socketio-capacity repeat | study | search` with real runs, which are as short as runs can be: without memory or broadcasts. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { execa } from 'execa';
@@ -14,6 +13,7 @@ import { columns } from '../helpers/columns.ts';
 import { startPlainServer } from '../helpers/plain-server.ts';
 import { eventually } from '../helpers/poll.ts';
 import { quickScript } from '../helpers/run.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
 
 const LIMIT_MS = 180_000;
 
@@ -24,8 +24,7 @@ function script(target: string, options: object = {}, rate = 10) {
 
 /** A folder with these files, in which commands run in process groups of their own, and without a terminal. */
 function commands(t: TestContext, files: Record<string, object | string>) {
-  const cwd = mkdtempSync(join(tmpdir(), 'series-'));
-  t.after(() => rmSync(cwd, { recursive: true, force: true }));
+  const cwd = tempFolder(t);
   const write = (name: string, content: object | string) =>
     writeFileSync(join(cwd, name), typeof content === 'string' ? content : JSON.stringify(content));
   for (const [name, content] of Object.entries(files)) write(name, content);
@@ -86,12 +85,9 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
       assert.equal(exitCode, EXIT_CODES.refused);
       assert.match(stderr, /CONFIG_INVALID: [\s\S]*\.no: [\s\S]*fix: /);
     }
-    assert.deepEqual(columns(study?.runs, 'exitCode', 'result', 'status'), {
-      exitCode: [EXIT_CODES.refused],
-      result: [null],
-      status: [null],
-    });
-    assert.deepEqual(existsSync(join(cwd, 'results')) ? readdirSync(join(cwd, 'results')) : [], []);
+    const [run, ...more] = study?.runs ?? [];
+    assert.deepEqual([run?.exitCode, run?.result, more], [EXIT_CODES.refused, null, []]);
+    assert.ok(!existsSync(join(cwd, 'results')) || readdirSync(join(cwd, 'results')).length === 0);
   });
 
   it('study starts a server of the user’s own, stops it with the run on Ctrl-C, makes what is missing, and refuses another study', async (t) => {
@@ -151,7 +147,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
 
   it('search finds the number at which a server begins to refuse connections, and names the refusal', async (t) => {
     const limit = 60;
-    const { url } = await startPlainServer(t, limit);
+    const { url } = await startPlainServer(t, { limit });
     const { cwd, start, read } = commands(t, { 'full.yml': script(url, {}, limit) });
     const levels = ['--from', '63', '--factor', '1.04', '--tolerance', '10', '--repeat', '0', '--rest', '0'];
     const { exitCode, all } = await start(['search', 'full.yml', '--vary', 'connections', ...levels]);
@@ -164,10 +160,8 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
       all,
     );
     assert.deepEqual([answer.held, answer.broke], [limit, 63]);
-    const sentence =
-      'This deployment held 60 connections in its only run; at 63, 3 connections failed, because the server answered 3 connections with `namespace_refused` (full).';
-    assert.equal(answer.sentence, sentence);
-    assert.ok(all.replace(/\s+/g, ' ').includes(sentence), all);
+    assert.match(answer.sentence, / 60 .* 63, 3 .*`namespace_refused` \(full\)/);
+    assert.ok(all.replace(/\s+/g, ' ').includes(answer.sentence), all);
     for (const file of ['search.md', 'search.html', ...runs.map(({ number }) => `logs/${number}.log`)])
       assert.ok(existsSync(join(cwd, folder, file)), file);
   });

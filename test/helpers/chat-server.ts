@@ -1,57 +1,34 @@
-/** Socket.IO servers of somebody else's, in this process. */
-import { createServer } from 'node:http';
+/** Socket.IO servers of somebody else's, in this process. They end with their test. */
+import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import type { TestContext } from 'node:test';
 import { Server, type ServerOptions } from 'socket.io';
 import { instrument } from '../../server/instrument.ts';
 import { TOKEN } from './app.ts';
-
-export interface ChatServer {
-  url: string;
-  io: Server;
-  close(): Promise<void>;
-}
+import { type Cleaner, listen } from './raw-listen.ts';
 
 interface Options extends Partial<ServerOptions> {
-  /** PEM. */
-  tls?: { cert: string; key: string };
+  /** Of `https.createServer`, as PEM. */
+  tls?: { cert: string; key: string; [option: string]: unknown };
+  /** Answers what is not Socket.IO's. */
+  onRequest?: RequestListener;
 }
 
 /** Without a line of ours. @param setUp its handlers */
-export async function startChat(setUp: (io: Server) => void, { tls, ...options }: Options = {}): Promise<ChatServer> {
-  const http = tls ? createTlsServer(tls) : createServer();
+export async function startChat(t: Cleaner, setUp: (io: Server) => void = () => {}, given: Options = {}) {
+  const { tls, onRequest, ...options } = given;
+  const http = tls ? createTlsServer(tls, onRequest) : createServer(onRequest);
   const io = new Server(http, { serveClient: false, ...options });
   setUp(io);
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `${tls ? 'https' : 'http'}://127.0.0.1:${(http.address() as AddressInfo).port}`,
-    io,
-    async close() {
-      io.disconnectSockets(true);
-      await io.close();
-    },
-  };
+  // Not awaited: it waits for sockets, which `listen` ends.
+  t.after(() => void io.close());
+  const port = await listen(t, http);
+  return { io, http, port, url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}` };
 }
 
-/** With `instrument(io)`, as worker w0; ends with the test. @returns what the option `control` takes, too */
-export async function startInstrumented(
-  t: { after(cleanUp: () => Promise<void>): void },
-  setUp: (io: Server) => void,
-  options: Options = {},
-) {
-  const server = await startChat(setUp, options);
+/** With `instrument(io)`, as worker w0. @returns what the option `control` takes, too */
+export async function startInstrumented(t: Cleaner, setUp: (io: Server) => void, options: Options = {}) {
+  const server = await startChat(t, setUp, options);
   const { controlPort, close } = await instrument(server.io, { token: TOKEN, controlPort: 0, worker: 'w0' });
-  t.after(async () => {
-    await close();
-    await server.close();
-  });
+  t.after(close);
   return { ...server, control: { urls: [`http://127.0.0.1:${controlPort}`], token: TOKEN } };
-}
-
-/** As `startChat`, until the test ends. */
-export async function chatFor(t: TestContext, setUp: (io: Server) => void): Promise<ChatServer> {
-  const chat = await startChat(setUp);
-  t.after(() => chat.close());
-  return chat;
 }

@@ -1,15 +1,17 @@
 /** Whole runs over several hosts on this machine, without Artillery: conductor and hosts are process groups of their own. */
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { type Result, resultSchema } from '../../protocol/result/result.ts';
-import { startApp, type TestApp, TOKEN } from './app.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { startApp, type TestApp } from './app.ts';
+import { CLI } from './cli.ts';
 import { eventually } from './poll.ts';
+import { type StartedProcess, startProcess } from './process.ts';
+import { latestResult, quickScript } from './run.ts';
+import { tempFolder } from './temp-folder.ts';
 
-const CLI = join(import.meta.dirname, '../../plugin/hook/cli.js');
 const CONDUCTOR = join(import.meta.dirname, '../fixtures/conductor.ts');
 const HOST = join(import.meta.dirname, '../fixtures/generator-host.ts');
 /** Of each host, half of them in each of two ramps. */
@@ -25,13 +27,7 @@ export interface HostsOptions {
   awayMs?: number;
 }
 
-export interface StartedProcess {
-  child: ChildProcess;
-  output(): string;
-  /** Exit code, when all of its processes that share its output have ended. */
-  ended: Promise<number | null>;
-  /** All processes of its group at once. */
-  kill(): void;
+export interface HostProcess extends StartedProcess {
   /** Ids of the processes of its group. */
   running(): string[];
 }
@@ -42,11 +38,11 @@ interface HostStart {
   port?: number;
 }
 
-export interface HostsRun extends StartedProcess {
+export interface HostsRun extends HostProcess {
   app: TestApp;
   /** Where the conductor listens. */
   port: number;
-  host(index: number, start?: HostStart): StartedProcess;
+  host(index: number, start?: HostStart): HostProcess;
   result(): Result | undefined;
   /** How its drains ended, as the record has it. */
   drains(): { complete: boolean; outstanding: number }[];
@@ -57,27 +53,12 @@ export interface HostsRun extends StartedProcess {
 }
 
 function scenario(app: TestApp, { hosts, options }: HostsOptions): object {
-  const ramp = { duration: 1, arrivalRate: (USERS / 2) * hosts, rampTo: (USERS / 2) * hosts };
-  return {
-    config: {
-      engines: { 'socketio-capacity': {} },
-      target: app.url,
-      plugins: {
-        'socketio-capacity': {
-          ...{ warmUp: 20, singleRoundTrips: 2, hold: 0.2, drain: { quiet: 0.3, deadline: 3 } },
-          broadcasts: { count: 3, interval: 0.2 },
-          control: { urls: [app.controlUrl], token: TOKEN },
-          ...options,
-        },
-        ensure: {},
-      },
-      ensure: { thresholds: [{ 'connections.failed': 1 }] },
-      phases: [ramp, { pause: 2 }, ramp, { pause: 2 }],
-    },
-    scenarios: [
-      { engine: 'socketio-capacity', flow: [{ emit: ['join_room', { clientKey: 'capacity' }] }, { hold: true }] },
-    ],
-  };
+  const rate = (USERS / 2) * hosts;
+  const ramp = { duration: 1, arrivalRate: rate, rampTo: rate };
+  const own = { control: app.control, drain: { quiet: 0.3, deadline: 3 }, ...options };
+  const { config, scenarios } = quickScript({ target: app.url, phases: [ramp, { pause: 2 }, ramp, { pause: 2 }] }, own);
+  const ensure = { thresholds: [{ 'connections.failed': 1 }] };
+  return { config: { ...config, plugins: { ...config.plugins, ensure: {} }, ensure }, scenarios };
 }
 
 /** A server, a conductor that waits for its hosts, and how to start these. All of it ends with the test. */
@@ -90,9 +71,7 @@ export async function conductHosts(t: TestContext, options: HostsOptions): Promi
       ? [CLI, 'conduct', ...listen, place.file]
       : [CONDUCTOR, place.file, String(hosts), String(awayMs)];
   const run = start(t, args, place.folder, own);
-  const line = () => /CAPACITY_CONDUCTOR='([^']+)'/.exec(run.output())?.[1];
-  await eventually('the join line', () => line() !== undefined || run.child.exitCode !== null);
-  const joinLine = line() ?? '';
+  const [, joinLine = ''] = await run.said(/CAPACITY_CONDUCTOR='([^']+)'/);
   const port = Number(/:(\d+)#/.exec(joinLine)?.[1]);
   const whileRunning = (what: string, happened: () => boolean | undefined) =>
     eventually(what, () => run.child.exitCode !== null || happened(), 120_000).then(
@@ -124,60 +103,30 @@ export async function runAlone(t: TestContext, options: HostsOptions) {
 }
 
 async function prepare(t: TestContext, options: HostsOptions) {
-  const app = await startApp();
-  t.after(() => app.close());
-  const folder = mkdtempSync(join(tmpdir(), 'conduct-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const app = await startApp(t);
+  const folder = tempFolder(t);
   const file = join(folder, 'scenario.json');
   writeFileSync(file, JSON.stringify(scenario(app, options)));
-  const read = (name: string): string | undefined => {
-    try {
-      return readFileSync(join(folder, 'results/latest', name), 'utf8');
-    } catch {
-      return undefined;
-    }
+  const results = join(folder, 'results');
+  const record = () => {
+    const path = join(results, 'latest/record.ndjson');
+    return existsSync(path) ? readFileSync(path, 'utf8').split('\n') : [];
   };
+  const lines = (type: string) => record().filter((line) => line.includes(`"type":"${type}"`));
   return {
     ...{ app, folder, file },
-    drains: () =>
-      (read('record.ndjson') ?? '')
-        .split('\n')
-        .filter((line) => line.includes('"type":"drained"'))
-        .map((line) => JSON.parse(line)),
-    sent: () => (read('record.ndjson') ?? '').split('"type":"broadcast"').length - 1,
-    result: (): Result | undefined => {
-      const text = read('result.json');
-      return text === undefined ? undefined : resultSchema.parse(JSON.parse(text));
-    },
+    drains: () => lines('drained').map((line) => JSON.parse(line)),
+    sent: () => lines('broadcast').length,
+    result: () => latestResult(results),
   };
 }
 
-function start(t: TestContext, args: string[], folder: string, env: Record<string, string>): StartedProcess {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
-    cwd: folder,
-    detached: true,
-    env: { ...process.env, NODE_OPTIONS: '', CAPACITY_CONDUCTOR: '', CAPACITY_HOSTS: '', CAPACITY_HOST: '', ...env },
+function start(t: TestContext, args: string[], folder: string, own: Record<string, string>): HostProcess {
+  const none = { NODE_OPTIONS: '', CAPACITY_CONDUCTOR: '', CAPACITY_HOSTS: '', CAPACITY_HOST: '' };
+  const started = startProcess(t, process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
+    ...{ cwd: folder, detached: true, env: { ...process.env, ...none, ...own } },
   });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (data) => {
-      output += data;
-    });
-  }
-  const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
-  const group = child.pid as number;
-  const kill = () => {
-    try {
-      process.kill(-group, 'SIGKILL');
-    } catch {
-      // it has ended
-    }
-  };
-  t.after(async () => {
-    kill();
-    await ended;
-  });
-  return { child, output: () => output, ended, kill, running: () => processesOf(group) };
+  return { ...started, running: () => processesOf(started.pid) };
 }
 
 /** Without those that have ended, and that nobody has waited for. */
@@ -190,7 +139,7 @@ function processesOf(group: number): string[] {
 }
 
 /** Nothing of the run is left: no process, and no connection at the server. */
-export async function assertNothingLeft({ app }: { app: TestApp }, processes: StartedProcess[]): Promise<void> {
+export async function assertNothingLeft({ app }: { app: TestApp }, processes: HostProcess[]): Promise<void> {
   await eventually('the end of all processes', () => processes.every(({ running }) => running().length === 0));
   await eventually('the end of all connections', () => app.io.engine.clientsCount === 0);
 }

@@ -14,26 +14,13 @@ export function readFlow(name: string): Script {
   return yaml.safeLoad(readFileSync(new URL(`../fixtures/flows/${name}`, import.meta.url), 'utf8'));
 }
 
-interface Played {
-  error: { code?: string; message?: string } | null;
-  vars: Record<string, unknown>;
-  counters: Record<string, number>;
-}
-
 /** Plays the script's first scenario once. */
-export async function playOnce(script: Script, vars: Record<string, unknown> = {}): Promise<Played> {
-  const warnings: string[] = [];
-  const runtime = {
-    ...{ testRunId: 'test', engineId: '1', isWorker: true },
-    ...{ warn: (text: string) => warnings.push(text), fail: () => {} },
-    abort: (message: string) => reportAbort(message),
-  };
-  let reportAbort: (message: string) => void = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    reportAbort = (message) => reject(new Error(message));
-  });
+export async function playOnce(script: Script, vars: Record<string, unknown> = {}) {
+  const aborted = Promise.withResolvers<never>();
+  const abort = (message: string) => aborted.reject(new Error(message));
+  const runtime = { testRunId: 'test', engineId: '1', isWorker: true, warn: () => {}, fail: () => {}, abort };
   const engine = new CapacityEngine(script, { on: () => {} }, helpers, { runtime });
-  await Promise.race([engine.init(), aborted]);
+  await Promise.race([engine.init(), aborted.promise]);
   const counters: Record<string, number> = {};
   const emit = (event: string, name: string, value = 1) => {
     const key = event === 'error' ? `errors.${name}` : name;
@@ -42,8 +29,11 @@ export async function playOnce(script: Script, vars: Record<string, unknown> = {
   const [scenario = {}] = script.scenarios ?? [];
   const context: UserContext = { vars: { target: script.config.target, ...vars }, funcs: FUNCTIONS };
   try {
-    const error = await new Promise((resolve) => engine.createScenario(scenario, { emit } as never)(context, resolve));
-    return { error: error as Played['error'], vars: context.vars, counters };
+    const play = engine.createScenario(scenario, { emit } as never);
+    const error = await new Promise<{ code?: string; message?: string } | null>((resolve) =>
+      play(context, (found) => resolve(found as never)),
+    );
+    return { error, counters };
   } finally {
     await engine.close();
   }

@@ -1,9 +1,9 @@
 /** A program in place of Artillery, for series of runs that take no time. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { perfectResult } from './results.ts';
+import { tempFolder } from './temp-folder.ts';
 
 const PRELUDE = `
 const { existsSync, mkdirSync, readFileSync, writeFileSync } = require('node:fs');
@@ -33,8 +33,7 @@ console.log('arguments', ...process.argv.slice(2));
  * @returns a folder, with the program as `artillery`; `write` changes what the program reads
  */
 export function fakeArtillery(t: TestContext, body: string) {
-  const folder = mkdtempSync(join(tmpdir(), 'series-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = tempFolder(t);
   const write = (name: string, content: unknown) => writeFileSync(join(folder, name), JSON.stringify(content));
   writeFileSync(join(folder, 'artillery.cjs'), PRELUDE + body);
   write('result.json', perfectResult());

@@ -3,6 +3,7 @@ import { after } from 'node:test';
 import type { Client, ClientOptions, ClientSink } from '../../plugin/fleet/client/client.ts';
 import { LightClients } from '../../plugin/fleet/light/clients.ts';
 import { OfficialClient } from '../../plugin/fleet/official/client.ts';
+import { clientOptions, RecordingSink } from './recording-sink.ts';
 
 export interface ClientKindUnderTest {
   name: string;
@@ -17,22 +18,17 @@ after(() => {
   for (const client of official) client.destroy();
 });
 
-function createOfficial(slot: number, options: ClientOptions, sink: ClientSink): Client {
+const createLight = light.create.bind(light);
+const createOfficial: ClientKindUnderTest['create'] = (slot, options, sink) => {
   const client = new OfficialClient(slot, options, sink);
   official.push(client);
   return client;
-}
+};
 
-function kind(
-  name: string,
-  transports: ClientOptions['transports'],
-  create: ClientKindUnderTest['create'],
-): ClientKindUnderTest {
-  return { name, transports, create };
-}
-
-const createLight = light.create.bind(light);
 const upgrade: ClientOptions['transports'] = ['polling', 'websocket'];
+const kind = (name: string, transports: ClientOptions['transports'], create: ClientKindUnderTest['create']) => ({
+  ...{ name, transports, create },
+});
 
 export const lightClient = kind('light client', ['websocket'], createLight);
 export const lightPollingClient = kind('light client, polling', ['polling'], createLight);
@@ -40,3 +36,11 @@ export const lightUpgradingClient = kind('light client, polling with upgrade', u
 export const officialClient = kind('official client', ['websocket'], createOfficial);
 export const pollingClient = kind('official client, polling', ['polling'], createOfficial);
 export const upgradingClient = kind('official client, polling with upgrade', upgrade, createOfficial);
+
+/** A client of that kind, and what it reports. It has been told to connect to the namespace. */
+export function startClient(kind: ClientKindUnderTest, url: string, changes: Partial<ClientOptions> = {}, to = '/') {
+  const sink = new RecordingSink();
+  const client = kind.create(0, clientOptions({ url, transports: kind.transports, ...changes }), sink);
+  client.connect(to);
+  return { client, sink };
+}

@@ -1,21 +1,26 @@
 /** The server that the flows of other engines talk to: HTTP and Socket.IO on one port. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Server, type Socket } from 'socket.io';
-import { listen } from './listen.ts';
+import { json } from 'node:stream/consumers';
+import type { Server, Socket } from 'socket.io';
+import { startChat } from './chat-server.ts';
+import type { Cleaner } from './raw-listen.ts';
 
 type Answer = (...values: unknown[]) => void;
 
 const FILMS = ['One', 'Two', 'Three'].map((title, index) => ({ id: index + 1, title }));
 
-export async function startFlowServer(path?: string): Promise<{ url: string; close: () => Promise<void> }> {
+/** Ends with the test. @returns its URL */
+export async function startFlowServer(t: Cleaner, path = '/socket.io/'): Promise<string> {
   const tokens = new Set(['master-key']);
   const issue = () => {
     const token = `token-${tokens.size}`;
     tokens.add(token);
     return token;
   };
-  const { http, url } = await listen((request, response) => void serve(request, response, issue));
-  const io = new Server(http, path === undefined ? {} : { path });
+  const { io, url } = await startChat(t, () => {}, {
+    path,
+    onRequest: (request, response) => void serve(request, response, issue),
+  });
   io.on('connection', (socket) => listenIn(io, socket));
   io.of('/personal').on('connection', (socket) => {
     socket.on('echo', (text) => socket.emit('echoed', text));
@@ -32,7 +37,7 @@ export async function startFlowServer(path?: string): Promise<{ url: string; clo
   io.of('/guarded')
     .use((socket, next) => next(tokens.has(socket.handshake.auth.token) ? undefined : new Error('bad token')))
     .on('connection', (socket) => void socket.on('check', (answer: Answer) => answer(true)));
-  return { url, close: () => io.close() };
+  return url;
 }
 
 function listenIn(io: Server, socket: Socket): void {
@@ -59,13 +64,11 @@ function listenIn(io: Server, socket: Socket): void {
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse, issue: () => string): Promise<void> {
-  let text = '';
-  for await (const chunk of request) text += chunk;
   const { pathname } = new URL(request.url ?? '/', 'http://localhost');
   const reply = (body: unknown, status = 200) => {
     response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
   };
-  if (pathname === '/token') reply({ token: issue(), input: text === '' ? {} : JSON.parse(text) });
+  if (pathname === '/token') reply({ token: issue(), input: await json(request).catch(() => ({})) });
   else if (pathname === '/films') reply(FILMS);
   else if (pathname.startsWith('/films/')) reply(FILMS.find(({ id }) => id === Number(pathname.slice(7))));
   else if (pathname === '/cookie' && request.method === 'GET') reply({ cookie: request.headers.cookie });

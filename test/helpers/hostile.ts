@@ -41,25 +41,16 @@ export function hostilePackets(event: string, lists: string[][], namespace = '')
   return [
     ...lists.flatMap((args) => [`42${namespace}${body(args)}`, `42${namespace}7${body(args)}`]),
     ...[`451-${namespace}${body([attached])}`, Buffer.alloc(1000)],
-    ...[
-      `451-${namespace}9${body([`{"seq":${attached},"sentAtUs":${attached},"clientKey":${attached}}`])}`,
-      Buffer.alloc(9),
-    ],
+    `451-${namespace}9${body([`{"seq":${attached},"sentAtUs":${attached},"clientKey":${attached}}`])}`,
+    Buffer.alloc(9),
   ];
 }
 
 /** What ends a connection to any Socket.IO server, so each needs one of its own. */
 export const BROKEN_PACKETS: (string | Buffer)[] = [
   ...['4', '42', '42[', '42[]', '42[1e400]', '42[null]', '42{"a":1}', '49[]', '4-1', '43', '43[]', '4399[1]'],
-  ...[
-    '42["disconnect"]',
-    '42["newListener"]',
-    '42["__proto__"]',
-    '451-["join_room"]',
-    '4599999-["a"]',
-    '45-["a"]',
-    '46',
-  ],
+  ...['disconnect', 'newListener', '__proto__'].map((event) => `42["${event}"]`),
+  ...['451-["join_room"]', '4599999-["a"]', '45-["a"]', '46'],
   ...['40/nowhere', '40/', '41', '44{}', '4', '0', '1', '2', '3', '5', '6', '7', 'bx', '\u0000', ''],
   Buffer.alloc(100_000),
 ];
@@ -141,32 +132,18 @@ const REQUESTS = [
   ...[
     'GET /socket.io/?EIO=3&transport=polling',
     'GET /socket.io',
-    `GET /${'x'.repeat(15_000)}`,
     'GET ?',
     'GET /metrics',
+    `GET /${'x'.repeat(15_000)}`,
   ],
 ].map((line) => `${line} HTTP/1.1\r\nHost: HOST\r\n`);
 const HEADERS = [
+  ...['Host: \r\nHost: \r\n', 'Host: [\r\n', '\r\n'],
   ...[
-    'Host: \r\nHost: \r\n',
-    'Host: [\r\n',
-    'Host: HOST\r\nContent-Length: -1\r\n',
-    'Host: HOST\r\nTransfer-Encoding: x\r\n',
-  ],
-  ...[
-    'Host: HOST\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n',
-    'Host: HOST\r\nConnection: Upgrade\r\nUpgrade: x\r\n',
-  ],
-  ...[
-    'Host: HOST\r\nExpect: 100-continue\r\n',
-    `Host: HOST\r\nX: ${'x'.repeat(70_000)}\r\n`,
-    'Host: HOST\r\nAuthorization: Bearer\r\n',
-  ],
-  ...[
-    `Host: HOST\r\nAuthorization: Bearer ${'x'.repeat(9000)}\r\n`,
-    'Host: HOST\r\nAuthorization: Basic \u00ff\r\n',
-    '\r\n',
-  ],
+    ...['Content-Length: -1', 'Transfer-Encoding: x', 'Expect: 100-continue', `X: ${'x'.repeat(70_000)}`],
+    ...['websocket', 'x'].map((protocol) => `Connection: Upgrade\r\nUpgrade: ${protocol}`),
+    ...['Bearer', `Bearer ${'x'.repeat(9000)}`, 'Basic \u00ff'].map((value) => `Authorization: ${value}`),
+  ].map((header) => `Host: HOST\r\n${header}\r\n`),
 ].flatMap((headers) =>
   ['/', '//', '/metrics', '/observation', '/socket.io/'].map((path) => `GET ${path} HTTP/1.1\r\n${headers}`),
 );

@@ -6,9 +6,12 @@ import { Hub, type HubEvents } from '../../plugin/conduct/hosts/hub.ts';
 import { type Join, newSecret, parseJoinLine } from '../../plugin/conduct/hosts/join-line.ts';
 import { Listener } from '../../plugin/conduct/hosts/listener.ts';
 import type { Hello, MachineRow } from '../../plugin/conduct/hosts/messages.ts';
+import { EngineLink, NO_STATUS } from '../../plugin/run/link.ts';
 import type { CapacityError } from '../../protocol/errors.ts';
 import { type Carrier, openThreadCarrier } from '../../protocol/link/carrier.ts';
 import type { EngineMessage, EngineReport, RunMessage } from '../../protocol/link/messages.ts';
+import { frozenBroadcast, snapshot } from './measurements.ts';
+import { eventually } from './poll.ts';
 
 export const secret = await newSecret();
 type Closer = () => Promise<void>;
@@ -108,4 +111,55 @@ export function newAgent(
     engine.close();
   });
   return { agent, runId, ends, heard, say };
+}
+
+/** An engine that holds so many members, all of whom have received each broadcast. How often it was asked is in `reordered`. */
+export function engineOf(members: number) {
+  let asked = 0;
+  const latenciesUs = Array.from({ length: members }, (_, index) => 10 * (index + 1));
+  return (message: RunMessage): EngineReport | undefined => {
+    if (message.type === 'snapshot') {
+      const accounts = { asked: members, pending: 0, alive: members, failed: {}, ended: {}, returned: 0 };
+      return { ...message, snapshot: snapshot({ accounts }) };
+    }
+    if (message.type === 'freeze') {
+      const row = frozenBroadcast(1, latenciesUs, { reordered: ++asked });
+      return { type: 'frozen', requestId: message.requestId, rows: [row] };
+    }
+    return message.type === 'close' ? { type: 'closed', requestId: message.requestId } : undefined;
+  };
+}
+
+interface TwoHosts {
+  /** How long a host may be away, and how long the conductor. */
+  awayMs?: number;
+  silentAfterMs?: number;
+  /** @returns the port by which the second one reaches the conductor */
+  wayTo?: (port: number) => Promise<number>;
+}
+
+/** Two hosts, a and b, whose engines hold 5 members each, and the run's link to them. */
+export async function twoHosts(
+  t: TestContext,
+  { awayMs, silentAfterMs = 200, wayTo = async (port) => port }: TwoHosts = {},
+) {
+  const test = await startHub(t, 2, awayMs);
+  const away = awayMs === undefined ? {} : { awayMs, replyTimeoutMs: 50 };
+  const link = new EngineLink(test.hub, { hosts: 2, ...away });
+  const ports = [test.join.port, await wayTo(test.join.port)];
+  const [first, second] = ['a', 'b'].map((host, index) => {
+    const join = { ...test.join, port: ports[index] as number };
+    return newAgent(t, join, { host, hosts: 2 }, engineOf(5), silentAfterMs);
+  }) as [TestAgent, TestAgent];
+  const never = new AbortController().signal;
+  const joined = test.hub.joined(5000, never);
+  await Promise.all([first, second].map(({ agent }) => agent.join()));
+  for (const { say } of [first, second]) {
+    say({ type: 'ready', engines: 1 });
+    say({ type: 'status', status: { ...NO_STATUS, started: 5, connected: 5, joined: 5 } });
+  }
+  await joined;
+  await link.ready(never);
+  await eventually('both statuses', () => link.status.connected === 10);
+  return { ...test, link, first, second };
 }

@@ -2,12 +2,13 @@
  * Linux namespaces as hosts: networks, process ids, host name and boot id of their own, and a monotonic clock that is days ahead. They
  * need root. A bridge in a namespace of its own joins their networks, so nothing of this machine's network changes.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { type StartedProcess, startProcess } from './process.ts';
 
 /** @returns why this machine cannot make them; false if it can */
 export function whyNoNamespaces(): string | false {
@@ -29,12 +30,8 @@ export interface NamespaceHost {
   start(command: string[], env?: Record<string, string>): HostProcess;
 }
 
-export interface HostProcess {
-  child: ChildProcess;
-  output(): string;
-  ended: Promise<number | null>;
-  /** The process and all that it has started, at once, as if the host had lost its power. */
-  kill(): void;
+/** `kill` ends all that it has started, too, at once, as if the host had lost its power. */
+export interface HostProcess extends StartedProcess {
   /** Command lines of the process and all that it has started, also of those that have been left by their parents. */
   running(): string[];
 }
@@ -42,7 +39,7 @@ export interface HostProcess {
 export class NamespaceNetwork {
   readonly #prefix = `cap${randomUUID().slice(0, 6)}`;
   readonly #folder = mkdtempSync(join(tmpdir(), 'namespaces-'));
-  readonly #processes: HostProcess[] = [];
+  readonly #ends: (() => unknown)[] = [];
   readonly #namespaces: string[] = [];
 
   /** Ends with the test. */
@@ -86,23 +83,14 @@ export class NamespaceNetwork {
   }
 
   #start(args: string[], env: Record<string, string>): HostProcess {
-    const child = spawn('ip', args, { cwd: this.#folder, env: { ...process.env, NODE_OPTIONS: '', ...env } });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (data) => {
-        output += data;
-      });
-    }
-    const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
-    const running = () => processesOf(readlinkSync(`/proc/${child.pid}/ns/pid_for_children`));
-    const started = { child, output: () => output, ended, kill: () => void child.kill('SIGKILL'), running };
-    this.#processes.push(started);
-    return started;
+    const options = { cwd: this.#folder, env: { ...process.env, NODE_OPTIONS: '', ...env } };
+    const started = startProcess({ after: (end) => this.#ends.push(end) }, 'ip', args, options);
+    const running = () => processesOf(readlinkSync(`/proc/${started.pid}/ns/pid_for_children`));
+    return { ...started, running };
   }
 
   async #close(): Promise<void> {
-    for (const { kill } of this.#processes) kill();
-    await Promise.all(this.#processes.map(({ ended }) => ended));
+    await Promise.all(this.#ends.map((end) => end()));
     for (const namespace of this.#namespaces) ip('netns', 'delete', namespace);
     rmSync(this.#folder, { recursive: true, force: true });
   }

@@ -1,11 +1,12 @@
 /** Servers that others write: each from test/fixtures/neighbours, in a process of its own. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import { eventually } from './poll.ts';
+import { startProcess } from './process.ts';
+import type { Cleaner } from './raw-listen.ts';
 import { freePort } from './redis.ts';
 
 const FIXTURES = fileURLToPath(new URL('../fixtures/neighbours/', import.meta.url));
@@ -13,7 +14,7 @@ const FIXTURES = fileURLToPath(new URL('../fixtures/neighbours/', import.meta.ur
 /** Where prepare.sh has installed the packages of the neighbours. */
 const PREPARED = process.env.CAPACITY_NEIGHBOURS;
 
-interface Neighbour {
+export interface Neighbour {
   name: string;
   /** Its file in test/fixtures/neighbours; none if prepare.sh has built it. */
   file?: string;
@@ -46,29 +47,12 @@ export const NEIGHBOURS = {
   express: { name: 'Express', file: 'express.mjs', folder: 'express' },
 } satisfies Record<string, Neighbour>;
 
-const python = { folder: 'python', command: 'bin/python' };
-
-/** In which a client has to do something before it is one, or that send to rooms. */
-export const APPLICATIONS = {
-  jwt: { name: 'Express with a JWT in the handshake', file: 'jwt.mjs', folder: 'express' },
-  session: { name: 'Express with the cookie of a login', file: 'session.mjs', folder: 'express' },
-  private: { name: 'private messages, four workers and Redis', file: 'private.mjs', folder: 'express' },
-  loginEvent: { name: 'a login by event', file: 'login-event.mjs' },
-  nestGuard: { name: 'NestJS with a guard', file: 'nest-guard.ts', folder: 'nest' },
-  feathers: { name: 'Feathers', file: 'feathers.mjs', folder: 'feathers' },
-  threading: { name: 'Flask-SocketIO, threading', file: 'chat_flask.py', ...python, env: { ASYNC_MODE: 'threading' } },
-  eventlet: { name: 'Flask-SocketIO, eventlet', file: 'chat_flask.py', ...python, env: { ASYNC_MODE: 'eventlet' } },
-  workers: { name: 'python-socketio, uvicorn with four workers and Redis', file: 'chat_workers.py', ...python },
-} satisfies Record<string, Neighbour>;
-
 /** @returns why it cannot run here; undefined if it can */
 export function whyNot({ folder }: Neighbour): string | undefined {
   if (folder === undefined) return undefined;
   if (PREPARED === undefined) return 'CAPACITY_NEIGHBOURS is not set: see test/fixtures/neighbours/prepare.sh';
   return existsSync(join(PREPARED, folder)) ? undefined : `there is no ${join(PREPARED, folder)}`;
 }
-
-type Cleaner = { after(cleanUp: () => Promise<void>): void };
 
 /** Ends with the test. @returns its URL, once it answers */
 export async function startNeighbour(t: Cleaner, neighbour: Neighbour, env: Record<string, string> = {}) {
@@ -77,14 +61,13 @@ export async function startNeighbour(t: Cleaner, neighbour: Neighbour, env: Reco
   const home = folder === undefined ? FIXTURES : join(PREPARED as string, folder);
   if (file !== undefined && folder !== undefined) place(file, home);
   const program = /^\w+\//.test(command) ? join(home, command) : command;
-  const child = spawn(program, file === undefined ? args : [placed(file)], {
+  startProcess(t, program, file === undefined ? args : [placed(file)], {
     cwd: home,
     env: { ...process.env, PORT, ...own, ...env },
     stdio: ['ignore', 'ignore', 'inherit'],
     // With its workers.
     detached: true,
   });
-  endWith(t, child, true);
   const url = `http://127.0.0.1:${PORT}`;
   await answers(neighbour.name, url);
   return url;
@@ -133,7 +116,7 @@ export async function startProxy(t: Cleaner, proxy: Proxy, servers: [string, str
   );
   const [W1, W2] = servers.map((url) => new URL(url).host);
   const [program, ...args] = proxy.command(addresses);
-  endWith(t, spawn(program, args, { env: { ...process.env, W1, W2, ...addresses }, stdio: 'inherit' }));
+  startProcess(t, program, args, { env: { ...process.env, W1, W2, ...addresses }, stdio: 'inherit' });
   const { NOT_STICKY: notSticky, ...sticky } = addresses;
   await answers(proxy.name, `http://${notSticky}`);
   return { notSticky: `http://${notSticky}`, sticky: Object.values(sticky).map((address) => `http://${address}`) };
@@ -159,15 +142,6 @@ function compiled(path: string): string {
     tsconfigRaw,
   });
   return outputFiles[0]?.text ?? '';
-}
-
-function endWith(t: Cleaner, child: ChildProcess, isGroup = false): void {
-  const exited = once(child, 'exit');
-  t.after(async () => {
-    if (isGroup) process.kill(-(child.pid as number), 'SIGKILL');
-    else child.kill('SIGKILL');
-    await exited;
-  });
 }
 
 async function answers(name: string, url: string): Promise<void> {

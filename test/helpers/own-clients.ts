@@ -1,14 +1,14 @@
 /** Servers that let in nobody but users, and the run's own clients for them. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { Server } from 'socket.io';
+import type { Server } from 'socket.io';
 import { OwnClients } from '../../plugin/run/receivers/own-clients.ts';
 import { ENGINE, type Scenario, type Script } from '../../plugin/script/script.ts';
 import { readSettings } from '../../plugin/script/settings.ts';
 import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
-import { listen } from './listen.ts';
+import { tempFolder } from './temp-folder.ts';
 
 export type Answer = (value: unknown) => void;
 
@@ -25,15 +25,6 @@ exports.headers = async (context) => {
 };
 `;
 
-/** @param set up its handlers; what it throws fails the test */
-export async function serve(t: TestContext, setUp: (io: Server) => void, onRequest?: Parameters<typeof listen>[0]) {
-  const { http, url } = await listen(onRequest ?? ((_request, response) => response.writeHead(404).end()));
-  const io = new Server(http, { serveClient: false });
-  setUp(io);
-  t.after(() => io.close());
-  return { io, url };
-}
-
 export function scenarioOf(
   t: TestContext,
   url: string,
@@ -41,8 +32,7 @@ export function scenarioOf(
   config: object = {},
   options = {},
 ) {
-  const folder = mkdtempSync(join(tmpdir(), 'own-clients-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = tempFolder(t);
   writeFileSync(join(folder, 'tokens.csv'), 'alice,token-1\nbob,token-2\ncarol,token-3\n');
   writeFileSync(join(folder, 'processor.cjs'), PROCESSOR);
   const plugins = { [ENGINE]: options };
@@ -63,25 +53,24 @@ export const CSV = { payload: [{ path: 'tokens.csv', fields: ['user', 'token'] }
 export const CODE = { processor: 'processor.cjs' };
 export const BEARER = { socketio: { extraHeaders: { authorization: 'Bearer {{ token }}' } } };
 
-type Request = { headers: Record<string, string>; socket: { destroy(): void } };
-type Response = { writeHead(status: number): void; end(text: string): void };
-
 /** Without a token, the request ends before Socket.IO sees it. */
-function asksForBearer(io: Server, refuse: (request: Request, response: Response) => void) {
-  io.engine.use((request: Request, response: Response, next: () => void) =>
-    /^Bearer token-\d+$/.test(request.headers.authorization ?? '') ? next() : refuse(request, response),
-  );
-  welcome(io);
-}
+const asksForBearer =
+  (refuse: (request: IncomingMessage, response: ServerResponse) => void) =>
+  (io: Server): void => {
+    io.engine.use((request: IncomingMessage, response: ServerResponse, next: () => void) =>
+      /^Bearer token-\d+$/.test(request.headers.authorization ?? '') ? next() : refuse(request, response),
+    );
+    welcome(io);
+  };
 
 export const SERVERS = {
-  answers: (io: Server) =>
-    asksForBearer(io, (_request, response) => {
-      response.writeHead(401);
-      response.end('who are you?');
-    }),
-  hangsUp: (io: Server) => asksForBearer(io, ({ socket }) => socket.destroy()),
+  answers: asksForBearer((_request, response) => {
+    response.writeHead(401);
+    response.end('who are you?');
+  }),
+  hangsUp: asksForBearer(({ socket }) => socket.destroy()),
 };
+
 export function welcome(io: Server) {
   io.on('connection', (socket) => socket.on('join_room', (_asked, answer: Answer) => answer({ worker: 'w1' })));
 }

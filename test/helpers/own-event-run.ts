@@ -1,4 +1,6 @@
 /** The measurement of an own event, with a real fleet and a real server: everything but Artillery and the engine. */
+import assert from 'node:assert/strict';
+import type { Server } from 'socket.io';
 import { ownEventPlan } from '../../plugin/fleet/client/counted-event.ts';
 import { Fleet } from '../../plugin/fleet/fleet.ts';
 import type { OpenOptions } from '../../plugin/fleet/messages.ts';
@@ -14,10 +16,37 @@ import type { Delivery } from '../../plugin/script/settings.ts';
 import { openOptions } from '../../plugin/virtual-user/connection-changes.ts';
 import type { ClientKind } from '../../protocol/connection.ts';
 import { formatJsonPath } from '../../protocol/json-path.ts';
+import { startChat } from './chat-server.ts';
 import { FakeRun } from './fake-run.ts';
 import { fleetSettings } from './fleet.ts';
 import { snapshot } from './measurements.ts';
+import type { Cleaner } from './raw-listen.ts';
 import { deliveryReasons } from './verdict.ts';
+
+type Figures = Awaited<ReturnType<typeof measureOwn>>;
+
+interface Expected {
+  /** All of the verdict. */
+  codes?: Figures['codes'];
+  delivery?: Partial<Figures['delivery']>;
+  latency?: { from: Figures['latency']['from'] };
+}
+
+/** Measures a new server, and compares these figures with what was found. */
+export async function assertOwn(
+  t: Cleaner,
+  setUp: (io: Server) => void,
+  options: Omit<Options, 'url'>,
+  { codes = [], delivery = {}, latency }: Expected = {},
+): Promise<Figures> {
+  const { url } = await startChat(t, setUp);
+  const found = await measureOwn({ url, ...options });
+  assert.deepEqual(found.codes, codes);
+  const keys = Object.keys(delivery) as (keyof typeof delivery)[];
+  assert.deepEqual(Object.fromEntries(keys.map((key) => [key, found.delivery[key]])), delivery);
+  if (latency) assert.equal(found.latency.from, latency.from);
+  return found;
+}
 
 interface Options {
   url: string;

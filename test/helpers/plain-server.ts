@@ -1,45 +1,34 @@
-/** A Socket.IO server without a line of ours, in a process of its own. */
-import { spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
+/** Socket.IO servers in processes of their own: one without a line of ours, and one with a known leak. They end with the test. */
 import { fileURLToPath } from 'node:url';
+import { TOKEN } from './app.ts';
+import { startOrphan, startProcess } from './process.ts';
+import type { Cleaner } from './raw-listen.ts';
 
 const scriptOf = (name: string) => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
-/** The server is nobody's child: a run does not measure its own children as a server. */
-const IN_BACKGROUND = '"$0" "$@" &';
 
-interface PlainServer {
-  url: string;
-  pid: number;
+/**
+ * Nobody's child, as a run does not measure its own children as a server.
+ * @param limit of connections: it refuses all others @param workMs for each message
+ */
+export async function startPlainServer(t: Cleaner, { limit = Infinity, workMs = 0 } = {}) {
+  const { pids, line } = await startOrphan(t, scriptOf('plain-server.mjs'), String(limit), String(workMs));
+  return { url: `http://127.0.0.1:${await line()}`, pid: pids[0] as number };
 }
 
-interface Test {
-  after(cleanUp: () => void): void;
+export interface Leak {
+  /** Kept of each connection that has left. */
+  perConnectionBytes?: number;
+  /** Of so many connections; then it is full. */
+  mostKept?: number;
+  /** Kept whoever comes. */
+  perSecondBytes?: number;
 }
 
-/** Ends with the test. @param limit of connections: it refuses all others */
-export function startPlainServer(t: Test, limit?: number): Promise<PlainServer> {
-  return start(t, [scriptOf('plain-server.mjs'), ...(limit === undefined ? [] : [String(limit)])]);
-}
-
-/** Ends with the test. @param workMs for each message */
-export function startChat(t: Test, workMs: number): Promise<PlainServer> {
-  return start(t, [scriptOf('slow-chat.mjs'), String(workMs)]);
-}
-
-async function start(t: Test, args: string[]): Promise<PlainServer> {
-  const shell = spawn('sh', ['-c', IN_BACKGROUND, process.execPath, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
-  for await (const line of createInterface({ input: shell.stdout })) {
-    const [port, pid] = line.split(' ').map(Number) as [number, number];
-    t.after(() => end(pid));
-    return { url: `http://127.0.0.1:${port}`, pid };
-  }
-  throw new Error('the server ended before it listened');
-}
-
-function end(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // the test has ended it
-  }
+export async function startLeakyServer(
+  t: Cleaner,
+  { perConnectionBytes = 0, mostKept = Number.MAX_SAFE_INTEGER, perSecondBytes = 0 }: Leak,
+) {
+  const args = [scriptOf('leaky-server.ts'), TOKEN, ...[perConnectionBytes, mostKept, perSecondBytes].map(String)];
+  const [, port, controlPort] = await startProcess(t, process.execPath, args).said(/^(\d+) (\d+)$/m);
+  return { url: `http://127.0.0.1:${port}`, control: { urls: [`http://127.0.0.1:${controlPort}`], token: TOKEN } };
 }

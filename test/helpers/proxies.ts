@@ -1,6 +1,4 @@
 /** Real proxies in front of one server, with the mistakes that a test gives them. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,11 +6,11 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { findTool } from '../../server/stack/tools.ts';
 import { eventually } from './poll.ts';
+import { startProcess } from './process.ts';
+import type { Cleaner } from './raw-listen.ts';
 import { freePort } from './redis.ts';
 
 const CONFIG = 'proxy.conf';
-
-type Cleaner = { after(cleanUp: () => Promise<void>): void };
 
 /** @returns why the program cannot run here; false if it can */
 export function lacks(program: 'nginx' | 'haproxy'): string | false {
@@ -55,18 +53,11 @@ export async function startNginx(
   return { port, pid };
 }
 
-interface Haproxy {
-  tunnelSeconds?: number;
-  /** Further lines of the frontend, and words of the server's line. */
-  frontend?: string;
-  server?: string;
-}
-
-/** Ends with the test. @returns its port */
+/** Ends with the test. @param own lines of the frontend, and words of the server's line @returns its port */
 export async function startHaproxy(
   t: Cleaner,
   upstreamPort: number,
-  { tunnelSeconds = 60, frontend = '', server = '' }: Haproxy,
+  { tunnelSeconds = 60, frontend = '', server = '' },
 ): Promise<number> {
   const port = await freePort();
   const config = () => `
@@ -84,13 +75,8 @@ backend server
   server w1 127.0.0.1:${upstreamPort} ${server}
 `;
   const folder = prepare(config);
-  const child = spawn(findTool('haproxy') as string, ['-db', '-f', join(folder, CONFIG)], { stdio: 'ignore' });
-  const exited = once(child, 'exit');
-  t.after(async () => {
-    child.kill('SIGTERM');
-    await exited;
-    rmSync(folder, { recursive: true, force: true });
-  });
+  startProcess(t, findTool('haproxy') as string, ['-db', '-f', join(folder, CONFIG)]);
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
   await accepts(port);
   return port;
 }

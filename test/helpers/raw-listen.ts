@@ -1,27 +1,33 @@
-/** Servers of a test file that listen until it has ended, whatever they hold open. */
+/** Servers on a free port of loopback, which end with their test, whatever they hold open. */
 import { once } from 'node:events';
-import type { AddressInfo, Server, Socket } from 'node:net';
-import { after } from 'node:test';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 
-const closers: (() => unknown)[] = [];
-after(() => {
-  for (const close of closers) close();
-});
-
-/** Calls `close` after the last test of the file. */
-export function closeAtEnd(close: () => unknown): void {
-  closers.push(close);
+/** The context of a test, or `{ after }` of `node:test`. */
+export interface Cleaner {
+  after(cleanUp: () => unknown): void;
 }
 
-/** Resets of its sockets are of no interest. @returns the port, a free one */
-export async function listen(server: Server): Promise<number> {
+/** Resets of its sockets are of no interest. @returns the port */
+export async function listen(t: Cleaner, server: Server, host = '127.0.0.1'): Promise<number> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => {})));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  closeAtEnd(() => {
+  t.after(() => {
     server.close();
     for (const socket of sockets) socket.destroy();
   });
+  await once(server.listen(0, host), 'listening');
   return (server.address() as AddressInfo).port;
+}
+
+/** @returns the URL of an HTTP server */
+export async function urlOf(t: Cleaner, server: Server): Promise<string> {
+  return `http://127.0.0.1:${await listen(t, server)}`;
+}
+
+/** A server of raw bytes. @param onData the first that a client sends @returns its URL */
+export function rawServer(t: Cleaner, onData: (socket: Socket, data: Buffer) => void = () => {}): Promise<string> {
+  return urlOf(
+    t,
+    createServer((socket) => void socket.once('data', (data) => onData(socket, data))),
+  );
 }

@@ -1,6 +1,5 @@
 /** Whole runs: `artillery run` with our engine and plugin, each in its own process group, folder and state folder. */
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,6 +11,8 @@ import { outcomeOf } from '../../report/answer/outcome.ts';
 import { PORT_RANGE } from '../../server/stack/ports.ts';
 import { readState, type StackState } from '../../server/stack/state/state.ts';
 import { eventually } from './poll.ts';
+import { type StartedProcess, startProcess } from './process.ts';
+import type { Cleaner } from './raw-listen.ts';
 import { tempStateDir } from './stack.ts';
 
 const ownArtillery = join(dirname(createRequire(import.meta.url).resolve('artillery/package.json')), 'bin/run');
@@ -32,15 +33,10 @@ interface RunOptions {
   terminal?: boolean;
 }
 
-export interface StartedRun {
-  child: ChildProcess;
+export interface StartedRun extends StartedProcess {
   /** Results are in its folder `results`. */
   directory: string;
   stateDir: string;
-  /** Standard output and error so far, interleaved. */
-  output(): string;
-  /** Exit code, once it has ended. */
-  ended: Promise<number | null>;
   /** Ctrl-C: everything in the terminal's process group gets it. */
   interrupt(): void;
   /** The newest result, as far as it has been written. */
@@ -81,7 +77,7 @@ export function quickScript(config: object = {}, options: object = {}, engineOpt
 
 /** What the test leaves running ends after it. */
 export function startRun(
-  t: { after(cleanUp: () => Promise<void>): void },
+  t: Cleaner,
   { script, env = {}, args = [], artillery = ownArtillery, before = ':', terminal = false }: RunOptions,
 ): StartedRun {
   const stateDir = tempStateDir(t);
@@ -89,70 +85,46 @@ export function startRun(
   mkdirSync(directory);
   writeFileSync(join(directory, 'quick.yml'), typeof script === 'string' ? script : JSON.stringify(script));
   const command = `exec "${process.execPath}" "${artillery}" run ${args.join(' ')} quick.yml`;
-  const child = spawn('sh', ['-c', `${before}; ${terminal ? `exec script -qfec '${command}' /dev/null` : command}`], {
-    cwd: directory,
-    detached: true,
-    env: {
-      ...process.env,
-      ARTILLERY_DISABLE_TELEMETRY: 'true',
-      NODE_OPTIONS: '',
-      SOCKETIO_CAPACITY_HOME: stateDir,
-      ...env,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
+  const shell = `${before}; ${terminal ? `exec script -qfec '${command}' /dev/null` : command}`;
+  const own = { ARTILLERY_DISABLE_TELEMETRY: 'true', NODE_OPTIONS: '', SOCKETIO_CAPACITY_HOME: stateDir };
+  const options = { cwd: directory, detached: true, env: { ...process.env, ...own, ...env } };
+  const run = startProcess(t, 'sh', ['-c', shell], options);
+  const timer = setTimeout(run.kill, LIMIT_MS, 'SIGKILL');
+  let isOver = false;
+  void run.ended.then(() => {
+    isOver = true;
+    clearTimeout(timer);
   });
-  let output = '';
-  child.stdout.on('data', (data) => {
-    output += data;
-  });
-  child.stderr.on('data', (data) => {
-    output += data;
-  });
-  const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
-  const timer = setTimeout(() => {
-    output += `\n(killed by the test after ${LIMIT_MS} ms)\n`;
-    kill(child, 'SIGKILL');
-  }, LIMIT_MS);
-  ended.then(() => clearTimeout(timer));
-  t.after(async () => {
-    kill(child, 'SIGKILL');
-    await ended;
-    rmSync(directory, { recursive: true, force: true });
-  });
-  const result = () => {
-    const path = join(directory, 'results/latest/result.json');
-    return existsSync(path) ? resultSchema.parse(JSON.parse(readFileSync(path, 'utf8'))) : undefined;
-  };
-  const whileRunning = async (what: string, happened: () => boolean | undefined) => {
-    let over = false;
-    ended.then(() => {
-      over = true;
-    });
-    await eventually(what, () => over || happened(), LIMIT_MS);
-    if (over) throw new Error(`the run ended before ${what}:\n${output}`);
-  };
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const results = join(directory, 'results');
+  const result = () => latestResult(results);
   const record = () => {
-    const path = join(directory, 'results/latest/record.ndjson');
+    const path = join(results, 'latest/record.ndjson');
     return existsSync(path) ? readFileSync(path, 'utf8') : '';
   };
+  const whileRunning = async (what: string, happened: () => boolean | undefined) => {
+    await eventually(what, () => isOver || happened(), LIMIT_MS);
+    if (isOver) throw new Error(`the run ended before ${what}:\n${run.output()}`);
+  };
+  const isAt = (stage: string) => () =>
+    result()?.verdict.reasons.some(({ message }) => message.endsWith(`(stage: ${stage})`));
   return {
-    child,
-    directory,
-    stateDir,
-    output: () => output,
-    ended,
-    interrupt: () => kill(child, 'SIGINT'),
-    result,
+    ...run,
+    ...{ directory, stateDir, result },
+    interrupt: () => run.kill('SIGINT'),
     stack: () => {
       const state = readState(stateDir);
       return typeof state === 'object' ? state : undefined;
     },
-    reached: (stage) =>
-      whileRunning(`stage ${stage}`, () =>
-        result()?.verdict.reasons.some(({ message }) => message.endsWith(`(stage: ${stage})`)),
-      ),
+    reached: (stage) => whileRunning(`stage ${stage}`, isAt(stage)),
     noted: (type) => whileRunning(`a note of type ${type}`, () => record().includes(`"type":"${type}"`)),
   };
+}
+
+/** @param folder of results @returns the newest one, as far as it has been written */
+export function latestResult(folder: string): Result | undefined {
+  const path = join(folder, 'latest/result.json');
+  return existsSync(path) ? resultSchema.parse(JSON.parse(readFileSync(path, 'utf8'))) : undefined;
 }
 
 /** Reasons that can make a run SUSPECT only because other tests use the machine at the same time. */
@@ -226,12 +198,4 @@ export function strays({ stateDir }: StartedRun): string[] {
         return [];
       }
     });
-}
-
-function kill({ pid }: ChildProcess, signal: NodeJS.Signals): void {
-  try {
-    process.kill(-(pid as number), signal);
-  } catch {
-    // it has ended
-  }
 }

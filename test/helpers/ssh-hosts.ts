@@ -8,7 +8,6 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { type HostProcess, type NamespaceHost, type NamespaceNetwork, whyNoNamespaces } from './namespaces.ts';
-import { eventually } from './poll.ts';
 import { findTool, missingTools } from './tools.ts';
 
 const PORT = 2222;
@@ -52,7 +51,7 @@ export class SshHosts {
     };
     writeFileSync(config, lines(options));
     const sshd = this.#start(host, ['/usr/sbin/sshd', '-D', '-e', '-f', config]);
-    await eventually(`sshd on ${name}`, () => sshd.output().includes('listening') || sshd.child.exitCode !== null);
+    await sshd.said(/listening/);
     this.#hosts.push({ ...host, sshd });
     return { ...host, sshd };
   }

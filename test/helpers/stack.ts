@@ -1,13 +1,14 @@
 /** For tests that start stacks: state folders, and the processes of a stack. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findStack } from '../../server/stack/stack.ts';
 import { isAlive } from '../../server/stack/state/processes.ts';
 import { pidsOfRedis, refsOf, type StackState } from '../../server/stack/state/state.ts';
+import type { Cleaner } from './raw-listen.ts';
 
 /** A state folder that does not exist yet; a stack that is left in it is taken down after the test. */
-export function tempStateDir(t: { after(cleanUp: () => Promise<void>): void }, name = 's'): string {
+export function tempStateDir(t: Cleaner, name = 's'): string {
   const parent = mkdtempSync(join(tmpdir(), 'stack-'));
   const stateDir = join(parent, name);
   t.after(async () => {
@@ -22,19 +23,25 @@ export function tempStateDir(t: { after(cleanUp: () => Promise<void>): void }, n
 /** Every process of the stack as it was when the state was written, without its owner. */
 export function processesOf(state: StackState) {
   const { workers, nginxWorkerPids, pm2Pid, nginxPid, keeperPid } = state;
-  const pids = [
-    ...workers.map(({ pid }) => pid),
-    ...nginxWorkerPids,
-    pm2Pid,
-    nginxPid,
-    ...pidsOfRedis(state),
-    keeperPid,
-  ];
-  return refsOf(state, pids);
+  const single = [pm2Pid, nginxPid, keeperPid];
+  return refsOf(state, [...workers.map(({ pid }) => pid), ...nginxWorkerPids, ...pidsOfRedis(state), ...single]);
 }
 
 export function living(state: StackState): number[] {
   return processesOf(state)
     .filter(isAlive)
     .map(({ pid }) => pid);
+}
+
+/** Of all processes of this machine: what `ps` shows to everybody. */
+export function commandLines(): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+      } catch {
+        return '';
+      }
+    });
 }

@@ -1,7 +1,6 @@
 /** Whole runs over several hosts on this machine, without Artillery: conductor and hosts are processes of their own. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { execa } from 'execa';
@@ -13,6 +12,7 @@ import { assertFoots, assertNothingLeft, conductHosts, runAlone, USERS } from '.
 import { ROOT } from '../helpers/pages.ts';
 import { eventually } from '../helpers/poll.ts';
 import { quickScript } from '../helpers/run.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
 
 const codes = (result: Result | undefined) => result?.verdict.reasons.map(({ code }) => code) ?? [];
 
@@ -127,8 +127,7 @@ describe('a run over several hosts', { concurrency: 4 }, () => {
   });
 
   it('whose hosts cannot be started ends, instead of waiting for them', async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'conduct-'));
-    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = tempFolder(t);
     writeFileSync(join(folder, 'scenario.json'), JSON.stringify(quickScript()));
     const args = ['--hosts', '2', '--listen', '127.0.0.1:0', 'scenario.json', '--', 'sh', '-c', 'exit 3'];
     const { exitCode, all } = await execa(process.execPath, [join(ROOT, 'plugin/hook/cli.js'), 'conduct', ...args], {

@@ -1,16 +1,15 @@
 /** Three generator hosts, two worker hosts and a conductor, as Linux namespaces whose clocks are days apart. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { RelayConfig } from '../../bench/calibrate/relay.ts';
-import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { TOKEN } from '../helpers/app.ts';
 import { assertEach } from '../helpers/columns.ts';
 import { type HostProcess, type NamespaceHost, NamespaceNetwork, whyNoNamespaces } from '../helpers/namespaces.ts';
 import { eventually } from '../helpers/poll.ts';
-import { reasonsOfServer } from '../helpers/run.ts';
+import { latestResult, quickScript, reasonsOfServer } from '../helpers/run.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const NODE = [process.execPath, '--disable-warning=ExperimentalWarning'];
@@ -32,43 +31,19 @@ interface Delays {
 
 function scenario(target: string, controls: string[]): object {
   const ramp = { duration: 2, arrivalRate: 75, rampTo: 75 };
-  return {
-    config: {
-      engines: { 'socketio-capacity': {} },
-      target,
-      plugins: {
-        'socketio-capacity': {
-          ...{ warmUp: 30, singleRoundTrips: 2, hold: 1, drain: { quiet: 0.5 } },
-          broadcasts: { count: BROADCASTS, interval: 0.2 },
-          control: { urls: controls, token: TOKEN },
-        },
-      },
-      phases: [ramp, { pause: 2 }, ramp, { pause: 2 }],
-    },
-    scenarios: [
-      { engine: 'socketio-capacity', flow: [{ emit: ['join_room', { clientKey: 'capacity' }] }, { hold: true }] },
-    ],
-  };
+  const phases = [ramp, { pause: 2 }, ramp, { pause: 2 }];
+  const control = { urls: controls, token: TOKEN };
+  const broadcasts = { count: BROADCASTS, interval: 0.2 };
+  return quickScript({ target, phases }, { warmUp: 30, hold: 1, drain: { quiet: 0.5 }, broadcasts, control });
 }
 
 /** Redis, two workers and what balances between them; a conductor that waits for three hosts. */
 async function deployment(t: TestContext, delays: Delays = {}) {
-  const folder = mkdtempSync(join(tmpdir(), 'hosts-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = tempFolder(t);
   const network = new NamespaceNetwork(t);
   const front = network.host('front', 0);
-  const redis = front.start([
-    'redis-server',
-    '--bind',
-    '0.0.0.0',
-    '--protected-mode',
-    'no',
-    '--save',
-    '',
-    '--dir',
-    folder,
-  ]);
-  await eventually('Redis', () => redis.output().includes('Ready to accept connections'));
+  const open = ['--bind', '0.0.0.0', '--protected-mode', 'no', '--save', '', '--dir', folder];
+  await front.start(['redis-server', ...open]).said(/Ready to accept connections/);
   const workers = [1, 4].map((days, index) => {
     const host = network.host(`worker-${index}`, days * DAY);
     const env = {
@@ -78,18 +53,16 @@ async function deployment(t: TestContext, delays: Delays = {}) {
     };
     return { ...host, process: host.start([...NODE, '--expose-gc', join(ROOT, 'server/main.ts')], env) };
   });
-  await eventually('both workers', () => workers.every(({ process }) => process.output().includes('worker is up')));
+  for (const { process } of workers) await process.said(/worker is up/);
   const balancer = join(ROOT, 'test/fixtures/balancer.mjs');
-  const balanced = front.start([...NODE, balancer, '8000', ...workers.map(({ address }) => `${address}:8080`)]);
-  await eventually('the load balancer', () => balanced.output().includes('listening'));
+  await front.start([...NODE, balancer, '8000', ...workers.map(({ address }) => `${address}:8080`)]).said(/listening/);
   front.ip('address', 'add', `${TARGET}/32`, 'dev', 'lo');
   const file = join(folder, 'scenario.json');
   const controls = workers.map(({ address }) => `http://${address}:9090`);
   writeFileSync(file, JSON.stringify(scenario(`http://${TARGET}:8000`, controls)));
   const relay = async (host: NamespaceHost, config: Omit<RelayConfig, 'host'> & { host: string }) => {
     if (config.host === TARGET) host.ip('address', 'add', `${TARGET}/32`, 'dev', 'lo');
-    const relayed = host.start([...NODE, join(ROOT, 'bench/calibrate/relay.ts'), JSON.stringify(config)]);
-    await eventually('the relay', () => relayed.output().includes('url'));
+    await host.start([...NODE, join(ROOT, 'bench/calibrate/relay.ts'), JSON.stringify(config)]).said(/url/);
   };
   const leadToTarget = (host: NamespaceHost) => host.ip('route', 'add', TARGET, 'via', front.address);
   const conductorHost = network.host('conductor', 2 * DAY);
@@ -99,15 +72,14 @@ async function deployment(t: TestContext, delays: Delays = {}) {
   const conductor = conductorHost.start([...NODE, cli, 'conduct', '--hosts', '3', '--listen', listen, file], {
     CAPACITY_RESULTS: join(folder, 'results'),
   });
-  const line = () => /CAPACITY_CONDUCTOR='([^']+)'/.exec(conductor.output())?.[1];
-  await eventually('the join line', () => line() ?? conductor.child.exitCode !== null);
+  const [, line = ''] = await conductor.said(/CAPACITY_CONDUCTOR='([^']+)'/);
   const bring = async (days: number, index: number) => {
     const host = network.host(`load-${index}`, days * DAY);
     if (delays.target === index) {
       const way = { downMs: DELAY_MS, upMs: DELAY_MS };
       await relay(host, { host: TARGET, port: 8000, toHost: front.address, toPort: 8000, ...way });
     } else leadToTarget(host);
-    let joinLine = line() ?? '';
+    let joinLine = line;
     if (delays.conductor === index) {
       const way = { downMs: DELAY_MS, upMs: 0 };
       await relay(host, { host: '127.0.0.1', port: 3402, toHost: conductorHost.address, toPort: 3401, ...way });
@@ -117,13 +89,7 @@ async function deployment(t: TestContext, delays: Delays = {}) {
     return host.start([...NODE, join(ROOT, 'test/fixtures/generator-host.ts'), file], env);
   };
   const hosts = await Promise.all([0, 3, 5].map(bring));
-  const result = (): Result | undefined => {
-    try {
-      return resultSchema.parse(JSON.parse(readFileSync(join(folder, 'results/latest/result.json'), 'utf8')));
-    } catch {
-      return undefined;
-    }
-  };
+  const result = () => latestResult(join(folder, 'results'));
   const outputs = () => [conductor, ...hosts].map(({ output }) => output()).join('\n---\n');
   /** @returns exit codes */
   const ends = async (processes: HostProcess[]) => {

@@ -1,15 +1,14 @@
 /** The recipe of docs/guide/several-hosts.md for ssh, word for word, with a real sshd on each host. */
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { TOKEN } from '../helpers/app.ts';
 import { columns } from '../helpers/columns.ts';
 import { NamespaceNetwork } from '../helpers/namespaces.ts';
 import { codeBlocks, page, ROOT } from '../helpers/pages.ts';
 import { eventually } from '../helpers/poll.ts';
-import { quickScript, reasonsOfServer } from '../helpers/run.ts';
+import { latestResult, quickScript, reasonsOfServer } from '../helpers/run.ts';
 import { SshHosts, whyNoSshHosts } from '../helpers/ssh-hosts.ts';
 
 const LIMIT_MS = 60_000;
@@ -45,7 +44,7 @@ async function typed(t: TestContext, names: string[]) {
       ...{ CAPACITY_CONTROL_PORT: '9090', CAPACITY_TOKEN: TOKEN, CAPACITY_WORKER: 'w0' },
     },
   );
-  await eventually('the server', () => server.output().includes('worker is up'));
+  await server.said(/worker is up/);
   const ssh = new SshHosts(t, network);
   const [conductor, ...hosts] = await Promise.all(
     ['conductor', ...names].map((name, index) => ssh.add(name, index * 86_400)),
@@ -66,13 +65,7 @@ async function typed(t: TestContext, names: string[]) {
   writeFileSync(join(folder, 'start-hosts.sh'), script);
   const env = { CAPACITY_CONTROL: `http://${serverHost.address}:9090`, CAPACITY_TOKEN: TOKEN };
   const terminal = ssh.type(conductor, `cd load-test && ${conduct}`, env);
-  const result = (): Result | undefined => {
-    try {
-      return resultSchema.parse(JSON.parse(readFileSync(join(folder, 'results/latest/result.json'), 'utf8')));
-    } catch {
-      return undefined;
-    }
-  };
+  const result = () => latestResult(join(folder, 'results'));
   const isOver = () => terminal.child.exitCode !== null;
   return {
     terminal,

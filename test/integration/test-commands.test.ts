@@ -1,11 +1,12 @@
 /** The test commands: files that failed while others used the CPUs have a second attempt, and nothing else is forgiven. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { execa } from 'execa';
+import { tempFolder } from '../helpers/temp-folder.ts';
 
 const PASSES = `import { it } from 'node:test'; it('passes', () => {});`;
 const FAILS = `import { it } from 'node:test'; it('fails', () => { throw new Error('again'); });`;
@@ -74,8 +75,7 @@ function keepBusy(t: TestContext): void {
 }
 
 async function runTests(t: TestContext, files: Record<string, string>, together = '') {
-  const folder = mkdtempSync(join(tmpdir(), 'capacity-test-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = tempFolder(t, 'capacity-test-');
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const args = ['test/run.ts', '1', `${together}${join(folder, '*.test.ts')}`];

@@ -1,16 +1,15 @@
 /** The run's own receivers connect like the load, wherever the scenario sets the options for it. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import type { Server } from 'socket.io';
 import { startInstrumented } from '../../helpers/chat-server.ts';
 import { startInProcess } from '../../helpers/in-process-run.ts';
+import { PEM } from '../../helpers/pem.ts';
 import { type Cases, script } from './case.ts';
 
-const pem = (name: string) => readFileSync(new URL(`../../fixtures/tls/${name}.pem`, import.meta.url), 'utf8');
 const PATH = '/private/';
 const FLOW = [{ emit: ['join_room', { clientKey: 'capacity' }] }, { hold: true }];
 // The address is not the name that is asked for.
-const TLS = { ca: pem('cert'), servername: 'localhost' };
+const TLS = { ca: PEM.cert, servername: 'localhost' };
 
 export const connection: Cases = {
   'connects everybody with a private certificate, a path of its own, header, query and auth': async (t) => {
@@ -23,7 +22,7 @@ export const connection: Cases = {
         next(new Error('who are you?'));
       });
     };
-    const options = { path: PATH, tls: { cert: pem('cert'), key: pem('key') } };
+    const options = { path: PATH, tls: PEM };
     const { url, control } = await startInstrumented(t, admit, options);
     // Each in one of the places that a scenario can set it in.
     const config = { target: url, tls: TLS, socketio: { path: PATH, query: { version: 2 } } };

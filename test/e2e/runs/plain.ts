@@ -3,9 +3,8 @@ import assert from 'node:assert/strict';
 import { existsSync, rmSync } from 'node:fs';
 import { EXIT_CODES } from '../../../protocol/codes/exit-codes.ts';
 import { judge } from '../../../report/search/judge.ts';
-import { startChat } from '../../helpers/chat-server.ts';
 import { goodInProcess, startInProcess } from '../../helpers/in-process-run.ts';
-import { startPlainServer, startChat as startSlowChat } from '../../helpers/plain-server.ts';
+import { startPlainServer } from '../../helpers/plain-server.ts';
 import { type Cases, script } from './case.ts';
 
 const HELLO = [{ emit: ['hello', 'server'], acknowledge: { match: { value: 'hello, server' } } }, { hold: true }];
@@ -81,26 +80,9 @@ export const plain: Cases = {
     assert.equal(existsSync(run.folder), false);
   },
 
-  'follows an event of the server’s own to everybody': async (t) => {
-    const server = await startChat((io) => {
-      io.on('connection', (socket) => socket.on('say', (message) => io.emit('said', message)));
-    });
-    t.after(() => server.close());
-    const publish = { emit: ['say', { id: '$id', text: 'hello' }], every: 0.2, count: 5 };
-    const options = { delivery: { event: 'said', id: '$.0.id', publish } };
-    const own = script({ target: server.url }, options, {}, [{ connect: {} }, { hold: true }]);
-    const { delivery, latency, absent, connections } = (await goodInProcess(own)).result;
-    assert.equal(connections.peak, 10);
-    assert.ok(delivery);
-    assert.deepEqual([delivery.source, delivery.event, delivery.publisher], ['own event', 'said', 'run']);
-    assert.deepEqual([delivery.broadcasts, delivery.expected, delivery.received, delivery.coverage], [5, 50, 50, 1]);
-    assert.deepEqual([latency.from, latency.oneWayMs?.count], ['publisher', 50]);
-    assert.deepEqual([absent.delivery, absent.latency], [undefined, undefined]);
-  },
-
   'falls behind at a rate that the server does not keep up with, although all copies arrive': async (t) => {
     // 50 broadcasts per second, whose time is stamped when their turn has come.
-    const { url } = await startSlowChat(t, 20);
+    const { url } = await startPlainServer(t, { workMs: 20 });
     const [perSec, count] = [80, 160];
     const publish = { emit: ['say', '$id'], every: 1 / perSec, count };
     const options = { delivery: { event: 'said', id: '$.0.id', sentAt: '$.0.at', publish } };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'socket.io';
 import { EVENTS } from '../../../protocol/events.ts';
-import { startApp, TOKEN } from '../../helpers/app.ts';
+import { startApp } from '../../helpers/app.ts';
 import { goodInProcess, startInProcess } from '../../helpers/in-process-run.ts';
 import { lacks, startNginx, UPGRADE } from '../../helpers/proxies.ts';
 import { type Cases, script } from './case.ts';
@@ -17,9 +17,8 @@ export const worker: Cases = {
     const message = { channel: 'event_batch', data: { n: 1 } };
     const every = { seconds: 0.5, emit: message, events: EVENTS_AT_ONCE, acknowledge: true };
     const flow = [{ emit: ['join_room', { clientKey: 'capacity' }] }, { every }, { hold: true }];
-    const app = await startApp();
-    t.after(() => app.close());
-    const control = { urls: [app.controlUrl], token: TOKEN };
+    const app = await startApp(t);
+    const control = app.control;
     const { result, output } = await goodInProcess(script({ target: app.url }, { control, hold: 3 }, {}, flow));
     const { messages, delivery, cpu, generator, connections } = result;
     assert.ok(messages);
@@ -47,8 +46,7 @@ export const worker: Cases = {
 
   'counts every drop, every return and every copy when all connections drop at once, and their sessions are restored':
     async (t) => {
-      const app = await startApp({ CAPACITY_RECOVERY_SECONDS: '60' });
-      t.after(() => app.close());
+      const app = await startApp(t, { CAPACITY_RECOVERY_SECONDS: '60' });
       const load: Socket[] = [];
       let connected = 0;
       app.io.on('connection', (socket) => {
@@ -63,7 +61,7 @@ export const worker: Cases = {
         });
       });
       const options = {
-        control: { urls: [app.controlUrl], token: TOKEN },
+        control: app.control,
         warmUp: 0,
         singleRoundTrips: 1,
         // They drop at the first, are away at the second, and back at the third.
@@ -98,10 +96,9 @@ export const worker: Cases = {
   'measures an nginx that it has not started': async (t) => {
     const reason = lacks('nginx');
     if (reason) return t.skip(reason);
-    const app = await startApp({ CAPACITY_WORKER: 'w0' });
-    t.after(() => app.close());
+    const app = await startApp(t, { CAPACITY_WORKER: 'w0' });
     const nginx = await startNginx(t, app.port, UPGRADE);
-    const control = { urls: [app.controlUrl], token: TOKEN };
+    const control = app.control;
     const target = `http://127.0.0.1:${nginx.port}`;
     const { result } = await goodInProcess(script({ target }, { control, layers: { nginx: { pids: [nginx.pid] } } }));
     const { memory, cpu, samples } = result;

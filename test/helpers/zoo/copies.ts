@@ -1,7 +1,5 @@
 /** Servers that send something other than one whole copy to each member in time. */
 import assert from 'node:assert/strict';
-import type { Socket } from 'socket.io';
-import type { Broadcast } from '../../../protocol/events.ts';
 import { BROADCASTS, CONNECTIONS, COPIES, type Member } from './member.ts';
 import { type Habits, sendTo } from './server.ts';
 
@@ -25,42 +23,9 @@ function sendAfterFinalizing(count: number): Habits {
   };
 }
 
-/** Some copies of the first broadcast not at all, and some of the second after the third. */
-function dropAndReorder(dropped: number, overtaken: number): Habits {
-  let held: [Socket[], Broadcast] | undefined;
-  return {
-    send(message, members) {
-      if (message.seq === 1) members.splice(0, dropped);
-      if (message.seq === 2) held = [members.splice(0, overtaken), message];
-      sendTo(members, message);
-      if (message.seq === 3 && held) sendTo(...held);
-    },
-  };
-}
-
 const SPREAD_MS = 400;
 const AHEAD_US = 1_000_000;
-/** Of so many copies, the generator compares the content of the last one with that of the first. */
-const MANY = 64;
-/** No copy of the others is still under way. */
-const LAST_MS = 50;
-const EXACTLY_MANY = {
-  phases: [
-    { duration: 1, arrivalRate: 32, rampTo: 32 },
-    { pause: 0.1 },
-    { duration: 1, arrivalRate: 32, rampTo: 32 },
-    { pause: 0.1 },
-  ],
-};
-
 export const copies: Member[] = [
-  {
-    name: 'drops seven copies of the first broadcast, and sends five of the second after the third',
-    habits: () => dropAndReorder(7, 5),
-    options: { drain: { quiet: 0.1, deadline: 1 } },
-    reasons: [],
-    delivery: { received: COPIES - 7, lostConnected: 7, reordered: 5, frames: COPIES - 7 },
-  },
   {
     name: 'sends eight copies before their broadcast is ordered',
     habits: () => ({
@@ -101,29 +66,6 @@ export const copies: Member[] = [
       unreadable: 8,
       late: 4,
       frames: COPIES / 2 + 30,
-    },
-  },
-  {
-    name: 'sends three payloads of another length, and one with other characters',
-    habits: () => ({
-      send(message, members) {
-        if (message.seq === 1) sendTo(members.splice(0, 3), { ...message, data: message.data.slice(1) });
-        const odd = message.seq === 2 ? members.splice(-1) : [];
-        sendTo(members, message);
-        setTimeout(sendTo, LAST_MS, odd, { ...message, data: String(message.data).replace(/./g, '-') });
-      },
-    }),
-    config: EXACTLY_MANY,
-    options: { drain: { quiet: 0.1, deadline: 1 } },
-    reasons: ['WRONG_COPIES'],
-    connections: { target: MANY, peak: MANY, asked: MANY, opened: MANY, held: MANY, configuredRatePerSec: 32 },
-    delivery: {
-      expected: MANY * BROADCASTS,
-      received: MANY * BROADCASTS - 4,
-      lostConnected: 4,
-      wrongSize: 3,
-      wrongContent: 1,
-      frames: MANY * BROADCASTS,
     },
   },
   {

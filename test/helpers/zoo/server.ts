@@ -3,7 +3,6 @@
  * its memory is a straight line, so that no reason of a verdict comes from there.
  */
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Server, type Socket } from 'socket.io';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
@@ -20,6 +19,7 @@ import { payload } from '../../../server/contract/payload.ts';
 import { serveControl } from '../../../server/control/control.ts';
 import { readResources } from '../../../server/control/worker-resources.ts';
 import { Guard } from '../../../server/guard.ts';
+import { type Cleaner, urlOf } from '../raw-listen.ts';
 
 /** What a server does other than the contract says. `n` counts the connections of the load, from 1. */
 export interface Habits {
@@ -52,7 +52,6 @@ export interface ZooServer {
   controlUrl: string;
   /** Connections of the load, in the order of their arrival, while they last. */
   load: Socket[];
-  close(): Promise<void>;
 }
 
 export const WORKER = 'w0';
@@ -72,7 +71,8 @@ const IDLE_LOOP = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0 
 const SERVER = { kind: 'own' as const, tunings: {}, options: {} };
 const VERSIONS = { node: process.version, socketIo: '4', adapter: 'none', webSocketEngine: 'ws' };
 
-export async function startZooServer(habits: Habits = {}): Promise<ZooServer> {
+/** Ends with the test. */
+export async function startZooServer(t: Cleaner, habits: Habits = {}): Promise<ZooServer> {
   const http = createServer((request, response) => {
     if (request.url !== '/metrics') return;
     const text = habits.metrics?.(io.engine.clientsCount);
@@ -181,22 +181,11 @@ export async function startZooServer(habits: Habits = {}): Promise<ZooServer> {
     time: () => ({ monotonicUs: monotonicUs() }),
   };
   serveControl(controlIo, requests, new Guard(() => {}));
-  return {
-    url: await listen(http),
-    controlUrl: await listen(controlHttp),
-    load,
-    async close() {
-      io.disconnectSockets(true);
-      await Promise.all([io.close(), controlIo.close()]);
-    },
-  };
+  const [url, controlUrl] = [await urlOf(t, http), await urlOf(t, controlHttp)];
+  t.after(() => void Promise.all([io.close(), controlIo.close()]));
+  return { url, controlUrl, load };
 }
 
 export function sendTo(members: Socket[], message: unknown): void {
   for (const member of members) member.emit(EVENTS.broadcast, message);
-}
-
-async function listen(http: ReturnType<typeof createServer>): Promise<string> {
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  return `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
 }

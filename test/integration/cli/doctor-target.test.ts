@@ -10,8 +10,7 @@ import { cli } from '../../helpers/cli.ts';
 const doctor = (...args: string[]) => cli(tmpdir(), 'doctor', ...args);
 
 test('a server that can be measured, with and without a scenario', async (t) => {
-  const app = await startApp({ CAPACITY_PING_INTERVAL_MS: '300', CAPACITY_PING_TIMEOUT_MS: '200' });
-  t.after(() => app.close());
+  const app = await startApp(t, { CAPACITY_PING_INTERVAL_MS: '300', CAPACITY_PING_TIMEOUT_MS: '200' });
   const alone = await doctor('--target', app.url);
   assert.equal(alone.code, 0, alone.stdout + alone.stderr);
   assert.match(alone.stdout, /^ok {6}the addresses of 127\.0\.0\.1: 127\.0\.0\.1$/m);

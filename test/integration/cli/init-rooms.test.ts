@@ -4,14 +4,14 @@ import { it, type TestContext } from 'node:test';
 import type { Server } from 'socket.io';
 import { startChat } from '../../helpers/chat-server.ts';
 import { cli } from '../../helpers/cli.ts';
-import { folder, SECONDS, written } from '../../helpers/init.ts';
+import { SECONDS, written } from '../../helpers/init.ts';
+import { tempFolder } from '../../helpers/temp-folder.ts';
 
 const POST = '["post", {"board": "$room", "id": "$id"}]';
 
 async function init(t: TestContext, setUp: (io: Server) => void, ...args: string[]) {
-  const server = await startChat(setUp);
-  t.after(() => server.close());
-  const cwd = folder(t);
+  const server = await startChat(t, setUp);
+  const cwd = tempFolder(t);
   const answer = await cli(cwd, 'init', '--url', server.url, '--listen', SECONDS, '--publish', POST, ...args);
   assert.equal(answer.code, 0, answer.stderr);
   return { ...answer, ...(await written(cwd)) };

@@ -4,8 +4,9 @@ import { describe, it, type TestContext } from 'node:test';
 import type { Server } from 'socket.io';
 import { startChat } from '../../helpers/chat-server.ts';
 import { type Answer, CLEAR_LINE, cliOnTerminal, END_OF_INPUT, noTerminal } from '../../helpers/cli.ts';
-import { folder, SECONDS, written } from '../../helpers/init.ts';
+import { SECONDS, written } from '../../helpers/init.ts';
 import { eventually } from '../../helpers/poll.ts';
+import { tempFolder } from '../../helpers/temp-folder.ts';
 
 describe('on a terminal', { skip: noTerminal }, () => {
   const URL_QUESTION = /URL of the server/;
@@ -16,9 +17,8 @@ describe('on a terminal', { skip: noTerminal }, () => {
 
   /** @param answers from the third question on; the first two are those for the URL and the connections */
   async function asked(t: TestContext, setUp: (io: Server) => void, answers: Answer[], ...args: string[]) {
-    const server = await startChat(setUp);
-    t.after(() => server.close());
-    const cwd = folder(t);
+    const server = await startChat(t, setUp);
+    const cwd = tempFolder(t);
     const first: Answer[] = [
       [URL_QUESTION, server.url],
       [CONNECTIONS, '40'],
@@ -41,6 +41,12 @@ describe('on a terminal', { skip: noTerminal }, () => {
     assert.deepEqual(flow, [{ emit: ['enter', 'hall'] }, { hold: true }]);
     assert.deepEqual([settings?.load.connections, settings?.delivery?.event], [40, 'said']);
     assert.deepEqual(settings?.delivery?.publish?.emit, { event: 'say', args: [{ id: '$id' }] });
+  });
+
+  it('asks nothing more where the server has instrument(io)', async (t) => {
+    const { code, shown, left, settings } = await asked(t, () => {}, [[INSTRUMENTED, 'y']]);
+    assert.deepEqual([code, left], [0, []], shown);
+    assert.equal(settings?.control?.urls.length, 1);
   });
 
   it('says what is wrong with an answer, and asks for it again', async (t) => {

@@ -5,8 +5,9 @@ import { it, type TestContext } from 'node:test';
 import type { Namespace, Server } from 'socket.io';
 import { startChat } from '../../helpers/chat-server.ts';
 import { cli } from '../../helpers/cli.ts';
-import { folder, SECONDS, written } from '../../helpers/init.ts';
+import { SECONDS, written } from '../../helpers/init.ts';
 import { eventually } from '../../helpers/poll.ts';
+import { tempFolder } from '../../helpers/temp-folder.ts';
 
 type SetUp = (io: Server) => void;
 
@@ -19,22 +20,30 @@ function optionsOf(connect: object): string[] {
 /** @param args of `init`, beside the URL */
 async function init(t: TestContext, given: SetUp | { setUp: SetUp; path: string }, ...args: string[]) {
   const { setUp, ...options } = typeof given === 'function' ? { setUp: given } : given;
-  const server = await startChat(setUp, options);
-  t.after(() => server.close());
-  const cwd = folder(t);
+  const server = await startChat(t, setUp, options);
+  const cwd = tempFolder(t);
   const answer = await cli(cwd, 'init', '--url', server.url, '--listen', SECONDS, ...args);
   await eventually('it has left', () => server.io.engine.clientsCount === 0);
   return { ...answer, ...(await written(cwd)) };
 }
 
+/** It has written a scenario. */
+async function good(...given: Parameters<typeof init>) {
+  const answer = await init(...given);
+  assert.equal(answer.code, 0, answer.stdout + answer.stderr);
+  return answer;
+}
+
+function everyTick(t: TestContext, send: (n: number) => void): void {
+  let n = 0;
+  const timer = setInterval(() => send(++n), 50);
+  t.after(() => clearInterval(timer));
+}
+
 /** Sends to the room `news`, as soon as there is anybody. */
 function newsServer(t: TestContext) {
   return (io: Server) => {
-    let count = 0;
-    const timer = setInterval(() => {
-      io.to('news').emit('headline', { id: `n-${++count}`, at: new Date().toISOString() });
-    }, 50);
-    t.after(() => clearInterval(timer));
+    everyTick(t, (n) => io.to('news').emit('headline', { id: `n-${n}`, at: new Date().toISOString() }));
     io.on('connection', (socket) => {
       socket.emit('welcome', { id: socket.id }); // not the same for all
       socket.on('subscribe', ({ room }: { room: string }) => socket.join(room));
@@ -45,8 +54,7 @@ function newsServer(t: TestContext) {
 it('finds the event of a server that sends by itself, once it has joined', async (t) => {
   const emit = ['subscribe', { room: 'news' }];
   const args = ['--emit', JSON.stringify(emit), '--connections', '100'];
-  const { code, stdout, stderr, settings, flow } = await init(t, newsServer(t), ...args);
-  assert.equal(code, 0, stderr);
+  const { stdout, settings, flow } = await good(t, newsServer(t), ...args);
   assert.match(stdout, /"headline" will be counted: the id is at \$\.0\.id, the time at \$\.0\.at/);
   assert.deepEqual(flow, [{ emit }, { hold: true }]);
   assert.equal(settings?.load.connections, 100);
@@ -58,8 +66,7 @@ it('finds where a chat puts the id that was published, also if it does not send 
   const chat = (io: Server) => {
     io.on('connection', (socket) => socket.on('say', (said) => socket.broadcast.emit('said', { from: 'ann', said })));
   };
-  const { code, stderr, settings } = await init(t, chat, '--publish', '["say", {"key": "$id", "text": "hello"}]');
-  assert.equal(code, 0, stderr);
+  const { settings } = await good(t, chat, '--publish', '["say", {"key": "$id", "text": "hello"}]');
   assert.deepEqual([settings?.delivery?.event, settings?.delivery?.id], ['said', ['0', 'said', 'key']]);
   assert.deepEqual(settings?.delivery?.publish?.emit, { event: 'say', args: [{ key: '$id', text: 'hello' }] });
 });
@@ -78,8 +85,7 @@ it('finds the room of each user, in what the server tells it, and learns it in t
   };
   const publish = ['say', { text: '$id', to: '$room' }];
   const args = ['--namespace', '/chat', '--publish', JSON.stringify(publish)];
-  const { code, stdout, stderr, flow, settings } = await init(t, messenger, ...args);
-  assert.equal(code, 0, stderr + stdout);
+  const { flow, settings } = await good(t, messenger, ...args);
   assert.deepEqual(flow, [
     { connect: { namespace: '/chat' } },
     { waitFor: { event: 'session', namespace: '/chat', capture: { json: '$.0.user.id', as: 'room' } } },
@@ -89,8 +95,7 @@ it('finds the room of each user, in what the server tells it, and learns it in t
   assert.deepEqual([event, id, audience], ['said', ['0', 'text'], { event: ['0', 'to'], client: 'room' }]);
   // Where nobody is told a room of its own, none is made up.
   const untold = (io: Server) => io.on('connection', (socket) => socket.on('say', ({ text }) => io.emit('said', text)));
-  const other = await init(t, untold, '--publish', JSON.stringify(publish));
-  assert.equal(other.code, 0, other.stderr);
+  const other = await good(t, untold, '--publish', JSON.stringify(publish));
   assert.match(other.stdout, /a room of which the server had told one client alone/);
   assert.deepEqual([other.flow, other.settings?.delivery], [[{ connect: true }, { hold: true }], undefined]);
 });
@@ -101,13 +106,8 @@ it('never writes a name of the server as a template', async (t) => {
     [secret, 'id'],
     ['news', `${secret}_id`],
   ] as const) {
-    let count = 0;
-    const templates = (io: Server) => {
-      const timer = setInterval(() => io.emit(event, { [key]: `m-${++count}` }), 50);
-      t.after(() => clearInterval(timer));
-    };
-    const { code, stdout, stderr, settings } = await init(t, templates, '--emit', '["subscribe"]');
-    assert.equal(code, 0, stderr);
+    const templates = (io: Server) => everyTick(t, (n) => io.emit(event, { [key]: `m-${n}` }));
+    const { stdout, settings } = await good(t, templates, '--emit', '["subscribe"]');
     assert.match(stdout, /Names with “{{” cannot be used/);
     assert.deepEqual([settings?.delivery, stdout.includes(process.env.HOME as string)], [undefined, false]);
   }
@@ -119,17 +119,14 @@ it('asks for an event where it finds none, and writes what to fill in where one 
   assert.match(silent.stderr, /^EVENT_NOT_FOUND: .*The server sent "welcome" \(1\)/);
   assert.match(silent.stderr, /--emit '\["subscribe", "news"\]'[\s\S]*--publish[\s\S]*--listen 0/);
   assert.equal(silent.settings, undefined);
-  const given = await init(t, () => {}, '--emit', '["subscribe"]');
-  assert.equal(given.code, 0, given.stderr);
+  const given = await good(t, () => {}, '--emit', '["subscribe"]');
   assert.match(given.stdout, /The server sent no event/);
   assert.equal(given.settings?.delivery, undefined);
 });
 
 /** Sends to everybody of a namespace. */
 function ticking(t: TestContext, io: Server | Namespace) {
-  let count = 0;
-  const timer = setInterval(() => io.emit('tick', { id: `t-${++count}` }), 50);
-  t.after(() => clearInterval(timer));
+  everyTick(t, (n) => io.emit('tick', { id: `t-${n}` }));
 }
 
 it('comes with path, namespace, auth and headers, and writes them', async (t) => {
@@ -142,16 +139,12 @@ it('comes with path, namespace, auth and headers, and writes them', async (t) =>
     ticking(t, chat);
   };
   const connect = { namespace: '/chat', path: '/ws/', auth: { token: 'a1' }, headers: { 'x-key': 'k' } };
-  const { code, stderr, flow, settings } = await init(t, { setUp: guarded, path: '/ws/' }, ...optionsOf(connect));
-  assert.equal(code, 0, stderr);
+  const { flow, settings } = await good(t, { setUp: guarded, path: '/ws/' }, ...optionsOf(connect));
   assert.deepEqual(flow, [{ connect }, { hold: true }]);
   assert.equal(settings?.delivery?.event, 'tick');
   // A namespace in the URL would stand before the paths of HTTP steps.
-  const { url } = await startChat((io) => ticking(t, io.of('/chat'))).then((server) => {
-    t.after(() => server.close());
-    return server;
-  });
-  const cwd = folder(t);
+  const { url } = await startChat(t, (io) => ticking(t, io.of('/chat')));
+  const cwd = tempFolder(t);
   assert.equal((await cli(cwd, 'init', '--url', `${url}/chat?v=2`, '--listen', SECONDS)).code, 0);
   assert.deepEqual((await written(cwd)).settings?.target, url);
   assert.deepEqual((await written(cwd)).flow, [{ connect: { namespace: '/chat', query: { v: '2' } } }, { hold: true }]);
@@ -168,8 +161,7 @@ it('keeps the cookies of an HTTP login, in which names of variables stay', async
     );
     ticking(t, io);
   };
-  const { code, stderr, flow, settings } = await init(t, session, '--login', JSON.stringify(login));
-  assert.equal(code, 0, stderr);
+  const { flow, settings } = await good(t, session, '--login', JSON.stringify(login));
   assert.deepEqual(flow, [login, { connect: true }, { hold: true }]);
   assert.equal(settings?.delivery?.event, 'tick');
 });
@@ -184,12 +176,9 @@ it('logs in by events, and asks for an acknowledgement where a handler gives one
         socket.join('hall');
       });
     });
-    let count = 0;
-    const timer = setInterval(() => io.to('hall').emit('tick', { id: `t-${++count}` }), 50);
-    t.after(() => clearInterval(timer));
+    everyTick(t, (n) => io.to('hall').emit('tick', { id: `t-${n}` }));
   };
-  const { code, stdout, stderr, flow } = await init(t, chat, '--emit', '["login", "ann"], ["join"]');
-  assert.equal(code, 0, stderr);
+  const { stdout, flow } = await good(t, chat, '--emit', '["login", "ann"], ["join"]');
   assert.match(stdout, /acknowledged "login" with \[\{"ok":true\}\]/);
   assert.deepEqual(flow, [{ emit: ['login', 'ann'], acknowledge: true }, { emit: ['join'] }, { hold: true }]);
   assert.equal(calls.length, 2);
@@ -216,7 +205,7 @@ it('says what the server answered, and how to give what it asks for', async (t) 
   }
 });
 
-it('names what is wrong with an option', async (t) => {
+it('names what is wrong with an option, and asks no questions without a terminal', async (t) => {
   const wrong = {
     '--auth': '7',
     '--headers': 'a: b',
@@ -224,13 +213,28 @@ it('names what is wrong with an option', async (t) => {
     '--emit': '{}',
     '--publish': '"say"',
   };
-  const { code, stderr } = await init(t, () => {}, ...Object.entries(wrong).flat());
-  assert.equal(code, 2);
-  for (const option of Object.keys(wrong)) assert.match(stderr, new RegExp(`${option}.*: expected`));
+  const cwd = tempFolder(t);
+  const { code, stderr } = await cli(cwd, 'init', '--connections', '3', ...Object.entries(wrong).flat());
+  assert.deepEqual([code, stderr.split(':')[0]], [2, 'CONFIG_INVALID']);
+  for (const option of ['--url', 'connections', ...Object.keys(wrong)]) {
+    assert.match(stderr, new RegExp(`${option}.*: expected`));
+  }
+  assert.equal((await written(cwd)).flow, undefined);
 });
 
-it('says why it cannot connect', async (t) => {
-  const { code, stderr } = await init(t, (io) => io.use((_socket, next) => next(new Error('bad token'))));
-  assert.equal(code, 2);
-  assert.match(stderr, /TARGET_UNREACHABLE: [\s\S]*bad token[\s\S]*--listen 0/);
+it('writes without a look at the server what the options say, and does not overwrite a file', async (t) => {
+  const cwd = tempFolder(t);
+  const init = (...args: string[]) => cli(cwd, 'init', '--listen', '0', '--url', 'http://10.0.0.1', ...args);
+  const { stdout } = await init('--json', '--instrumented');
+  const { file, controlUrl, flow } = JSON.parse(stdout);
+  assert.deepEqual(
+    [file, controlUrl, flow],
+    ['capacity.yml', 'http://10.0.0.1:3200', [{ emit: ['join_room', 'capacity'] }]],
+  );
+  const before = await written(cwd);
+  const again = await init('--emit', '["subscribe", "news"]');
+  assert.deepEqual([again.code, again.stderr.split(':')[0]], [2, 'FILE_UNWRITABLE']);
+  assert.deepEqual(await written(cwd), before);
+  assert.equal((await init('--emit', '["subscribe", "news"]', '--force')).code, 0);
+  assert.deepEqual((await written(cwd)).flow, [{ emit: ['subscribe', 'news'] }, { hold: true }]);
 });

@@ -1,25 +1,22 @@
 /** `doctor --target` against real servers and proxies, right ones and wrong ones. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { createServer as createHttp2Server, createSecureServer } from 'node:http2';
-import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Server as NetServer } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { generate } from 'selfsigned';
-import { Server, type Socket } from 'socket.io';
+import type { Server, Socket } from 'socket.io';
 import { examineTarget } from '../../../plugin/doctor/target/examine.ts';
 import type { TargetCheck } from '../../../plugin/doctor/target/target-check.ts';
 import { startApp, TOKEN } from '../../helpers/app.ts';
+import { startChat } from '../../helpers/chat-server.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 import { lacks, startHaproxy, startNginx, UPGRADE } from '../../helpers/proxies.ts';
+import { listen } from '../../helpers/raw-listen.ts';
 
 /** The whole cycle is over in a few seconds. */
 const QUICK_PINGS = { CAPACITY_PING_INTERVAL_MS: '2500', CAPACITY_PING_TIMEOUT_MS: '500', CAPACITY_WORKER: 'w0' };
 
 async function startWorker(t: TestContext, environment: Record<string, string> = {}) {
-  const app = await startApp({ ...QUICK_PINGS, ...environment });
-  t.after(() => app.close());
+  const app = await startApp(t, { ...QUICK_PINGS, ...environment });
   return app;
 }
 
@@ -54,94 +51,69 @@ function certify(notAfterDate = new Date(Date.now() + 1e10)) {
   });
 }
 
-/** Ends with the test. @returns its port */
-async function listening(t: TestContext, server: NetServer): Promise<number> {
-  t.after(() => server.close());
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
-}
+const QUICK = { pingInterval: 500, pingTimeout: 200 };
+const AT_ONCE = { CAPACITY_PING_INTERVAL_MS: '500', CAPACITY_PING_TIMEOUT_MS: '200' };
+
+const SHORT = /of about 2 s is shorter than the ping cycle of 3\.0 s/;
 
 // They wait for pings, each with a server of its own.
 describe('doctor --target', { concurrency: true }, () => {
   it('a server as it should be, behind nginx', { skip: lacks('nginx') }, async (t) => {
     const app = await startWorker(t);
     const { port } = await startNginx(t, app.port, `${UPGRADE} proxy_read_timeout 60s;`);
-    const control = { urls: [app.controlUrl], token: TOKEN };
+    const control = app.control;
     const { by, held } = await examine(`http://localhost:${port}`, { control }, polling);
     assert.deepEqual(failed(by), [], JSON.stringify(by));
-    assert.deepEqual(
-      Object.keys(by).toSorted(),
-      ['clock', 'connect', 'control', 'idle', 'limits', 'name', 'polling', 'websocket', 'workers'].toSorted(),
-    );
+    const all = ['clock', 'connect', 'control', 'idle', 'limits', 'name', 'polling', 'websocket', 'workers'];
+    assert.deepEqual(Object.keys(by).toSorted(), all);
     assert.match(by.websocket?.found ?? '', /^granted, by nginx/);
     assert.match(by.control?.found ?? '', /^worker w0, instance [0-9a-f]{8}, .* version /);
     assert.match(by.idle?.found ?? '', /with [12] pings?; the ping cycle is 3\.0 s$/);
     assert.deepEqual(held, [6]);
   });
 
-  it('nginx that passes no upgrade', { skip: lacks('nginx') }, async (t) => {
-    const app = await startWorker(t);
-    const { port } = await startNginx(t, app.port, '');
-    const { by } = await examine(`http://127.0.0.1:${port}`);
-    assert.deepEqual(failed(by), ['websocket', 'connect']);
-    assert.match(by.websocket?.found ?? '', /without its Upgrade header: a proxy in between has removed it, by nginx/);
-    assert.equal(by.idle, undefined, 'there is nothing to hold');
-  });
-
-  it('nginx with an idle time-out that is shorter than the ping cycle', { skip: lacks('nginx') }, async (t) => {
-    const app = await startWorker(t);
-    const { port } = await startNginx(t, app.port, `${UPGRADE} proxy_read_timeout 2s;`);
-    const { by } = await examine(`http://127.0.0.1:${port}`);
-    assert.deepEqual(failed(by), ['idle']);
-    assert.match(
-      by.idle?.found ?? '',
-      /an idle time-out in between of about 2 s is shorter than the ping cycle of 3\.0 s/,
-    );
-    assert.match(by.idle?.fix ?? '', /proxy_read_timeout/);
-  });
-
-  it('HAProxy likewise', { skip: lacks('haproxy') }, async (t) => {
-    const app = await startWorker(t);
-    const { by } = await examine(`http://127.0.0.1:${await startHaproxy(t, app.port, { tunnelSeconds: 2 })}`);
-    assert.deepEqual(failed(by), ['idle']);
-    assert.match(by.idle?.found ?? '', /about 2 s/);
-  });
+  const nginx = (location: string) => async (t: TestContext, port: number) =>
+    (await startNginx(t, port, location)).port;
+  const haproxy = (t: TestContext, port: number) => startHaproxy(t, port, { tunnelSeconds: 2 });
+  for (const [what, program, start, names, found, fix] of [
+    ['passes no upgrade', 'nginx', nginx(''), ['websocket', 'connect'], /a proxy in between .*, by nginx/, /./],
+    ['has a short idle time-out', 'nginx', nginx(`${UPGRADE} proxy_read_timeout 2s;`), ['idle'], SHORT, /read_timeout/],
+    ['has a short idle time-out', 'haproxy', haproxy, ['idle'], SHORT, /./],
+  ] as const) {
+    it(`${program} that ${what}`, { skip: lacks(program) }, async (t) => {
+      const app = await startWorker(t);
+      const { by } = await examine(`http://127.0.0.1:${await start(t, app.port)}`);
+      assert.deepEqual(failed(by), names);
+      const [first = ''] = names;
+      assert.match(by[first]?.found ?? '', found);
+      assert.match(by[first]?.fix ?? '', fix);
+      if (first !== 'idle') assert.equal(by.idle, undefined, 'there is nothing to hold');
+    });
+  }
 
   it('an expired certificate, and one of another name', async (t) => {
     const open = async (notAfterDate: Date) => {
       const { cert, private: key } = await certify(notAfterDate);
-      const http = createTlsServer({ cert, key });
-      const io = new Server(http, { pingInterval: 500, pingTimeout: 200 });
-      t.after(() => io.close());
-      http.listen(0, '127.0.0.1');
-      await once(http, 'listening');
-      return { ca: cert, port: (http.address() as AddressInfo).port };
+      return { ca: cert, ...(await startChat(t, () => {}, { tls: { cert, key }, ...QUICK })) };
     };
     const expired = await open(new Date('2021-01-01'));
     const old = await examine(`https://localhost:${expired.port}`, {}, { tls: { ca: expired.ca } });
     assert.deepEqual(failed(old.by), ['certificate', 'websocket', 'connect']);
     assert.match(old.by.certificate?.found ?? '', /^it expired on 2021-01-01$/);
     const valid = await open(new Date(Date.now() + 1e10));
-    const other = await examine(`https://127.0.0.1:${valid.port}`, {}, { tls: { ca: valid.ca } });
-    assert.match(other.by.certificate?.found ?? '', /^it is for localhost, and not for 127\.0\.0\.1$/);
-    const named = await examine(
-      `https://127.0.0.1:${valid.port}`,
-      {},
-      { tls: { ca: valid.ca, servername: 'localhost' } },
-    );
-    assert.deepEqual(failed(named.by), [], JSON.stringify(named.by));
-    assert.equal(named.by.certificate?.status, 'ok');
+    const given = async (tls: object) =>
+      (await examine(`https://127.0.0.1:${valid.port}`, {}, { tls: { ca: valid.ca, ...tls } })).by;
+    assert.match((await given({})).certificate?.found ?? '', /^it is for localhost, and not for 127\.0\.0\.1$/);
+    const named = await given({ servername: 'localhost' });
+    assert.deepEqual([failed(named), named.certificate?.status], [[], 'ok']);
   });
 
   it('a client certificate that is wanted, and not given', async (t) => {
     const { cert, private: key } = await certify();
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
       const only = { minVersion: version, maxVersion: version, requestCert: true, rejectUnauthorized: true };
-      const http = createTlsServer({ cert, key, ca: cert, ...only });
-      const io = new Server(http, { pingInterval: 500, pingTimeout: 200 });
-      t.after(() => io.close());
-      const target = `https://localhost:${await listening(t, http)}`;
+      const { port } = await startChat(t, () => {}, { tls: { cert, key, ca: cert, ...only }, ...QUICK });
+      const target = `https://localhost:${port}`;
       const { by } = await examine(target, {}, { tls: { ca: cert } });
       assert.equal(by.websocket?.status, 'failed');
       assert.match(by.websocket?.found ?? '', /asks for a client certificate/, version);
@@ -153,20 +125,20 @@ describe('doctor --target', { concurrency: true }, () => {
 
   it('a proxy that speaks HTTP/2 only, with TLS and without; and http:// where TLS is spoken', async (t) => {
     const { cert, private: key } = await certify();
-    const secure = await listening(t, createSecureServer({ cert, key, allowHTTP1: false }));
-    const plain = await listening(t, createHttp2Server());
-    const two = [
-      await examine(`https://localhost:${secure}`, {}, { tls: { ca: cert } }),
-      await examine(`http://localhost:${plain}`),
-    ];
-    for (const { by } of two) {
+    const secure = await listen(t, createSecureServer({ cert, key, allowHTTP1: false }));
+    const plain = await listen(t, createHttp2Server());
+    for (const [target, tls] of [
+      [`https://localhost:${secure}`, { ca: cert }],
+      [`http://localhost:${plain}`, {}],
+    ] as const) {
+      const { by } = await examine(target, {}, { tls });
       assert.match(by.websocket?.found ?? '', /speaks HTTP\/2 only/);
       assert.match(by.websocket?.fix ?? '', /HTTP\/1\.1/);
     }
   });
 
   it('limits of connections, and of their rate, by a burst', { skip: lacks('nginx') }, async (t) => {
-    const app = await startWorker(t, { CAPACITY_PING_INTERVAL_MS: '500', CAPACITY_PING_TIMEOUT_MS: '200' });
+    const app = await startWorker(t, AT_ONCE);
     const burst = async (http: string, location: string) => {
       const { port } = await startNginx(t, app.port, `${UPGRADE} ${location}`, http);
       return (await examine(`http://127.0.0.1:${port}`, {}, {}, 12)).by.burst;
@@ -184,7 +156,7 @@ describe('doctor --target', { concurrency: true }, () => {
   });
 
   it('what waits behind a limit of HAProxy, by a burst', { skip: lacks('haproxy') }, async (t) => {
-    const app = await startWorker(t, { CAPACITY_PING_INTERVAL_MS: '500', CAPACITY_PING_TIMEOUT_MS: '200' });
+    const app = await startWorker(t, AT_ONCE);
     const burst = async (haproxy: object, connections = 12) =>
       (await examine(`http://127.0.0.1:${await startHaproxy(t, app.port, haproxy)}`, {}, {}, connections)).by.burst;
     const [frontend, server, sessions] = await Promise.all([
@@ -202,17 +174,15 @@ describe('doctor --target', { concurrency: true }, () => {
   it('a server that refuses or ends what is too much of one address, by a burst; nothing else fails by it', async (t) => {
     const most = 5;
     const bouncer = async (connected: (io: Server, all: Socket[]) => void) => {
-      const io = new Server({ pingInterval: 500, pingTimeout: 200 });
       const all: Socket[] = [];
-      io.on('connection', (socket) => {
-        all.push(socket);
-        socket.on('disconnect', () => void all.splice(all.indexOf(socket), 1));
-      });
-      connected(io, all);
-      const http = createServer();
-      io.attach(http);
-      t.after(() => io.close());
-      const { by } = await examine(`http://127.0.0.1:${await listening(t, http)}`, {}, {}, 12);
+      const counts = (io: Server) => {
+        io.on('connection', (socket) => {
+          all.push(socket);
+          socket.on('disconnect', () => void all.splice(all.indexOf(socket), 1));
+        });
+        connected(io, all);
+      };
+      const { by } = await examine((await startChat(t, counts, QUICK)).url, {}, {}, 12);
       assert.deepEqual(failed(by), ['burst']);
       return by.burst?.found ?? '';
     };
@@ -227,15 +197,14 @@ describe('doctor --target', { concurrency: true }, () => {
   });
 
   it('two workers that no adapter connects', async (t) => {
-    const quick = { CAPACITY_PING_INTERVAL_MS: '500', CAPACITY_PING_TIMEOUT_MS: '200' };
-    const [one, two] = [await startWorker(t, quick), await startWorker(t, { ...quick, CAPACITY_WORKER: 'w1' })];
+    const [one, two] = [await startWorker(t, AT_ONCE), await startWorker(t, { ...AT_ONCE, CAPACITY_WORKER: 'w1' })];
     const { by } = await examine(one.url, { control: { urls: [one.controlUrl, two.controlUrl], token: TOKEN } });
     assert.equal(by.workers?.status, 'warning');
     assert.match(by.workers?.found ?? '', /no adapter connects w0, w1 with the others/);
   });
 
   it('control ports: on loopback only, with another token, twice the same', async (t) => {
-    const app = await startWorker(t, { CAPACITY_PING_INTERVAL_MS: '500', CAPACITY_PING_TIMEOUT_MS: '200' });
+    const app = await startWorker(t, AT_ONCE);
     const control = (urls: string[], token = TOKEN) => ({ control: { urls, token } });
     const elsewhere = await examine(app.url, control([`http://127.0.0.2:${app.controlPort}`]));
     assert.deepEqual(failed(elsewhere.by), ['control']);

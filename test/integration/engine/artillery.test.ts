@@ -1,15 +1,9 @@
 import assert from 'node:assert/strict';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { runArtillery } from '../../helpers/artillery.ts';
-import { RecordingServer } from '../../helpers/recording-server.ts';
+import { startRecording } from '../../helpers/recording-server.ts';
 
 const ENGINE = 'socketio-capacity';
-
-async function startServer(t: TestContext): Promise<{ server: RecordingServer; target: string }> {
-  const server = new RecordingServer();
-  t.after(() => server.close());
-  return { server, target: await server.start() };
-}
 
 function script(target: string, flow: unknown[], options: object = {}, config: object = {}) {
   return {
@@ -20,7 +14,7 @@ function script(target: string, flow: unknown[], options: object = {}, config: o
 
 describe('artillery run', { concurrency: 2 }, () => {
   it('holds until the last phase ends and gives its metrics to the report', async (t) => {
-    const { server, target } = await startServer(t);
+    const { url, log } = await startRecording(t);
     const flow = [
       { emit: ['ask', 1], response: { on: 'answer' } },
       // Sent by the server before it has heard anything.
@@ -29,7 +23,7 @@ describe('artillery run', { concurrency: 2 }, () => {
       { hold: true },
     ];
     const phases = [{ duration: 1, arrivalCount: 2 }, { pause: 1 }];
-    const { exitCode, counters, summaries, output } = await runArtillery(script(target, flow, {}, { phases }));
+    const { exitCode, counters, summaries, output } = await runArtillery(script(url, flow, {}, { phases }));
     assert.equal(exitCode, 0, output);
     assert.equal(counters['vusers.completed'], 2, output);
     assert.equal(counters['socketio.connects'], 2);
@@ -38,15 +32,15 @@ describe('artillery run', { concurrency: 2 }, () => {
       assert.equal(summaries[name]?.count, 2, name);
     }
     assert.ok((summaries['vusers.session_length']?.max ?? 0) >= 1000, 'held through the pause');
-    assert.equal(server.log.filter((line) => line === 'disconnect /').length, 2);
+    assert.equal(log.filter((line) => line === 'disconnect /').length, 2);
   });
 
   it('counts refused connections, mistakes in a processor and drops, and goes on', async (t) => {
-    const { target } = await startServer(t);
+    const { url } = await startRecording(t);
     const flow = [{ connect: true }, { function: 'maybe' }, { emit: ['kick'] }, { think: 1 }];
     const config = { processor: './p.cjs', phases: [{ duration: 1, arrivalCount: 4 }] };
     const maybe = 'let n = 0; exports.maybe = (context, ee, next) => { if (n++ % 2) throw new Error("boom"); next(); }';
-    const { exitCode, counters, output } = await runArtillery(script(target, flow, {}, config), { 'p.cjs': maybe });
+    const { exitCode, counters, output } = await runArtillery(script(url, flow, {}, config), { 'p.cjs': maybe });
     assert.equal(exitCode, 1, output);
     assert.equal(counters['vusers.failed'], 4, output);
     assert.equal(counters['errors.function_maybe'], 2);
@@ -56,14 +50,14 @@ describe('artillery run', { concurrency: 2 }, () => {
   });
 
   it('refuses a script with mistakes in one message, before any load', async (t) => {
-    const { server, target } = await startServer(t);
-    const { exitCode, output } = await runArtillery(script(target, [{ emti: ['x'] }, { hold: 5 }], { timeot: 1 }));
+    const { url, log } = await startRecording(t);
+    const { exitCode, output } = await runArtillery(script(url, [{ emti: ['x'] }, { hold: 5 }], { timeot: 1 }));
     assert.equal(exitCode, 1, output);
     for (const part of ['CONFIG_INVALID: ', 'capacity.timeot: ', 'flow[0]: ', 'flow[1].hold: ']) {
       assert.ok(output.includes(part), output);
     }
     assert.doesNotMatch(output, /TypeError|Phase started/);
-    assert.deepEqual(server.log, []);
+    assert.deepEqual(log, []);
   });
 
   it('names the cause when nobody listens', async () => {

@@ -1,7 +1,7 @@
 /** Flows that were written for other engines of Artillery run on ours, with either client. */
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
-import { after, before, suite, test } from 'node:test';
+import { after, suite, test } from 'node:test';
 import type { UserContext } from '../../../plugin/virtual-user/types.ts';
 import { playOnce, readFlow } from '../../helpers/engine-run.ts';
 import { startFlowServer } from '../../helpers/flow-server.ts';
@@ -19,38 +19,29 @@ const processor = {
 const vars = { name: 'ada', password: 'lovelace' };
 const files = globSync('*.yml', { cwd: new URL('../../fixtures/flows/', import.meta.url) }).sort();
 
-let server: Awaited<ReturnType<typeof startFlowServer>>;
-before(async () => {
-  server = await startFlowServer();
-});
-after(() => server.close());
+const target = await startFlowServer({ after });
 
 for (const client of ['light', 'official']) {
   suite(`client: ${client}`, { concurrency: 2 }, () => {
     for (const file of files) {
       test(file, async () => {
         const flow = readFlow(file);
-        const config = { target: server.url, engines: { 'socketio-capacity': { client, timeout: 2 } }, processor };
+        const config = { target, engines: { 'socketio-capacity': { client, timeout: 2 } }, processor };
         const { error, counters } = await playOnce({ ...flow, config }, vars);
         assert.equal(error, null, `${error?.code}: ${error?.message}`);
-        assert.deepEqual(
-          Object.keys(counters).filter((name) => name.startsWith('errors.')),
-          [],
-        );
+        assert.ok(!Object.keys(counters).some((name) => name.startsWith('errors.')), JSON.stringify(counters));
       });
     }
 
-    test('a path of one slash, or without slashes', async () => {
+    test('a path of one slash, or without slashes', async (t) => {
       for (const [path, ours] of [
         ['/', '/'],
         ['/rooms/', 'rooms'],
       ] as const) {
-        const other = await startFlowServer(path);
         const engines = { 'socketio-capacity': { client, path: ours } };
         const flow = [{ emit: ['echo', 'ping'], acknowledge: { match: { value: 'pong' } } }];
         const scenarios = [{ engine: 'socketio-capacity', flow }];
-        const { error } = await playOnce({ config: { target: other.url, engines }, scenarios });
-        await other.close();
+        const { error } = await playOnce({ config: { target: await startFlowServer(t, path), engines }, scenarios });
         assert.equal(error, null, `${path}: ${error?.message}`);
       }
     });

@@ -1,23 +1,20 @@
 /** What only Artillery itself can show: its files, its payloads, its processor modules and its HTTP metrics. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { Server } from 'socket.io';
 import { loadParser } from '../../../plugin/fleet/client/parser.ts';
 import { runArtillery } from '../../helpers/artillery.ts';
+import { startChat } from '../../helpers/chat-server.ts';
 import { readFlow } from '../../helpers/engine-run.ts';
 import { startFlowServer } from '../../helpers/flow-server.ts';
+import { PEM } from '../../helpers/pem.ts';
 
 const ENGINE = 'socketio-capacity';
 
 it('logs in over HTTP with the lines of a file, then connects with the token', async (t) => {
-  const server = await startFlowServer();
-  t.after(() => server.close());
   const config = {
-    target: server.url,
+    target: await startFlowServer(t),
     phases: [{ duration: 1, arrivalCount: 2 }],
     engines: { [ENGINE]: {} },
     payload: { path: 'users.csv', fields: ['name', 'password'] },
@@ -31,10 +28,12 @@ it('logs in over HTTP with the lines of a file, then connects with the token', a
 });
 
 it('names why an HTTP step failed, and counts it once', async (t) => {
-  const server = await startFlowServer();
-  t.after(() => server.close());
   const flow = [{ get: { url: '/nowhere', capture: { json: '$.token', as: 'token' } } }, { connect: true }];
-  const config = { target: server.url, phases: [{ duration: 1, arrivalCount: 1 }], engines: { [ENGINE]: {} } };
+  const config = {
+    target: await startFlowServer(t),
+    phases: [{ duration: 1, arrivalCount: 1 }],
+    engines: { [ENGINE]: {} },
+  };
   const { exitCode, counters, output } = await runArtillery({ config, scenarios: [{ engine: ENGINE, flow }] });
   assert.equal(exitCode, 1, output);
   assert.equal(counters['errors.failed_request'], 1, output);
@@ -42,16 +41,15 @@ it('names why an HTTP step failed, and counts it once', async (t) => {
 });
 
 it('reads certificates and parsers from files beside the scenario', async (t) => {
-  const pem = (name: string) => readFileSync(new URL(`../../fixtures/tls/${name}.pem`, import.meta.url), 'utf8');
   const parser = fileURLToPath(new URL('../../fixtures/lines-parser.cjs', import.meta.url));
-  const https = createServer({ cert: pem('cert'), key: pem('key') });
-  const io = new Server(https, { parser: loadParser(parser) });
-  io.on('connection', (socket) => void socket.on('check', (answer: (value: boolean) => void) => answer(true)));
-  await new Promise<void>((resolve) => https.listen(0, '127.0.0.1', resolve));
-  t.after(() => io.close());
+  const { port } = await startChat(
+    t,
+    (io) => io.on('connection', (socket) => void socket.on('check', (answer) => answer(true))),
+    { tls: PEM, parser: loadParser(parser) },
+  );
   const script = {
     config: {
-      target: `https://localhost:${(https.address() as AddressInfo).port}`,
+      target: `https://localhost:${port}`,
       tls: { ca: './ca.pem' },
       phases: [{ duration: 1, arrivalCount: 1 }],
       engines: { [ENGINE]: { parser: './parser.cjs' } },
@@ -59,7 +57,7 @@ it('reads certificates and parsers from files beside the scenario', async (t) =>
     scenarios: [{ engine: ENGINE, flow: [{ emit: ['check'], acknowledge: { args: true } }] }],
   };
   const { exitCode, output } = await runArtillery(script, {
-    'ca.pem': pem('cert'),
+    'ca.pem': PEM.cert,
     'parser.cjs': readFileSync(parser, 'utf8'),
   });
   assert.equal(exitCode, 0, output);

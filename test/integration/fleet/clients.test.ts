@@ -1,11 +1,10 @@
 /** Every client does the same to a Socket.IO server, and reports the same of it. */
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { after, before, beforeEach, suite, test } from 'node:test';
-import { Server, type Socket } from 'socket.io';
+import { after, beforeEach, suite, test } from 'node:test';
+import type { Socket } from 'socket.io';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import { startChat } from '../../helpers/chat-server.ts';
 import {
   type ClientKindUnderTest,
   lightClient,
@@ -13,9 +12,10 @@ import {
   lightUpgradingClient,
   officialClient,
   pollingClient,
+  startClient,
   upgradingClient,
 } from '../../helpers/fleet-clients.ts';
-import { clientOptions, RecordingSink } from '../../helpers/recording-sink.ts';
+import type { RecordingSink } from '../../helpers/recording-sink.ts';
 
 const OTHERS = [lightPollingClient, lightUpgradingClient, officialClient, pollingClient, upgradingClient];
 
@@ -34,20 +34,11 @@ class ServerLog extends EventEmitter {
 }
 
 const log = new ServerLog();
-const http = createServer();
-// Compresses what goes to clients that ask for it.
-const io = new Server(http, { pingInterval: 100, pingTimeout: 5000, maxHttpBufferSize: 1e7, perMessageDeflate: true });
-let url = '';
 
 function record(namespace: string) {
   return (socket: Socket) => {
-    log.add(
-      'connection',
-      namespace,
-      socket.handshake.auth,
-      socket.handshake.query.token,
-      socket.handshake.headers['x-id'],
-    );
+    const { auth, query, headers } = socket.handshake;
+    log.add('connection', namespace, auth, query.token, headers['x-id']);
     socket.onAny((event, ...args) => {
       const answer = typeof args.at(-1) === 'function' ? args.pop() : undefined;
       log.add('event', namespace, event, args, answer !== undefined);
@@ -62,40 +53,36 @@ function record(namespace: string) {
   };
 }
 
-before(async () => {
-  io.engine.on('connection', (session) => {
-    session.on('close', () => log.add('transport closed'));
-    // Engine.IO waits this long for another poll, also when the client has said goodbye meanwhile.
-    session.transport.closeTimeout = 100;
-  });
-  io.on('connection', record('/'));
-  io.of('/chat').on('connection', record('/chat'));
-  io.of('/members')
-    .use((socket, next) => {
+const { url } = await startChat(
+  { after },
+  (io) => {
+    io.engine.on('connection', (session) => {
+      session.on('close', () => log.add('transport closed'));
+      // Engine.IO waits this long for another poll, also when the client has said goodbye meanwhile.
+      session.transport.closeTimeout = 100;
+    });
+    for (const namespace of ['/', '/chat', '/members']) io.of(namespace).on('connection', record(namespace));
+    io.of('/members').use((socket, next) => {
       if (socket.handshake.auth.password === 'open sesame') next();
       else next(Object.assign(new Error('wrong password'), { data: { hint: 'ask Ali' } }));
-    })
-    .on('connection', record('/members'));
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
-  url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
-});
+    });
+  },
+  // Compresses what goes to clients that ask for it.
+  { pingInterval: 100, pingTimeout: 5000, maxHttpBufferSize: 1e7, perMessageDeflate: true },
+);
 
-after(() => io.close());
 beforeEach(() => {
   log.entries = [];
 });
 
 /** The whole story of one client, told to server and sink. */
 async function story(kind: ClientKindUnderTest, compression: boolean) {
-  const sink = new RecordingSink();
-  const { transports } = kind;
-  const options = { url, transports, compression, query: { token: 'a b&c' }, headers: { 'X-Id': '7' } };
-  const asked = { auth: { password: 'open sesame' }, acknowledge: ['yes', { n: 1 }] };
-  const client = kind.create(3, clientOptions({ ...options, ...asked }), sink);
+  const { client, sink } = startClient(kind, url, {
+    ...{ compression, query: { token: 'a b&c' }, headers: { 'X-Id': '7' } },
+    ...{ auth: { password: 'open sesame' }, acknowledge: ['yes', { n: 1 }] },
+  });
   client.interest = new Set(['plain', 'blob', 'question']);
 
-  client.connect('/');
   const open = await sink.next('open');
   assert.ok(open.sessionId.length > 0);
   assert.ok(open.timings && open.timings.namespaceUs >= (open.timings.openUs ?? 0));
@@ -131,7 +118,7 @@ async function story(kind: ClientKindUnderTest, compression: boolean) {
   client.emit('/chat', 'not connected any more', []);
   client.emit('/', 'still here', ['z'.repeat(2000)], 9);
   await sink.next('ack', 3);
-  assert.equal(client.isCompressed, compression && transports.includes('websocket'), kind.name);
+  assert.equal(client.isCompressed, compression && kind.transports.includes('websocket'), kind.name);
   client.close();
   await sink.next('closed', 2);
   await log.until('disconnect', 3);
@@ -177,22 +164,12 @@ test('all clients tell the server the same, and report the same, with compressio
 
 for (const kind of [lightClient, ...OTHERS]) {
   suite(kind.name, () => {
-    const start = (namespace: string, overrides = {}) => {
-      const sink = new RecordingSink();
-      const client = kind.create(0, clientOptions({ url, transports: kind.transports, ...overrides }), sink);
-      client.connect(namespace);
-      return { client, sink };
-    };
+    const start = (namespace: string, changes = {}) => startClient(kind, url, changes, namespace);
 
     test('a refused first namespace is the only report', async () => {
       const { sink } = start('/members', { auth: { password: 'guess' } });
-      const refused = await sink.next('refused');
-      assert.deepEqual(refused, {
-        on: 'refused',
-        namespace: '/members',
-        message: 'wrong password',
-        data: { hint: 'ask Ali' },
-      });
+      const { message, data } = await sink.next('refused');
+      assert.deepEqual([message, data], ['wrong password', { hint: 'ask Ali' }]);
       await log.until('transport closed');
       assert.equal(ofAnyTransport(sink).length, 1);
     });
@@ -225,12 +202,8 @@ for (const kind of [lightClient, ...OTHERS]) {
         const { client, sink } = start('/');
         await sink.next('open');
         client.emit('/', 'kick me', [closeTransport]);
-        assert.deepEqual(await sink.next('closed'), {
-          on: 'closed',
-          reason: 'io server disconnect',
-          namespace: undefined,
-        });
-        assert.equal(sink.all('closed').length, 1);
+        const { reason, namespace } = await sink.next('closed');
+        assert.deepEqual([reason, namespace, sink.all('closed').length], ['io server disconnect', undefined, 1]);
       }
     });
 

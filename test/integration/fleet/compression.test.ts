@@ -1,40 +1,28 @@
 /** Compression against real Socket.IO servers. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
-import { after, test } from 'node:test';
-import { Server } from 'socket.io';
+import type { Socket } from 'node:net';
+import { test } from 'node:test';
+import type { Server } from 'socket.io';
+import { startChat } from '../../helpers/chat-server.ts';
 import { column } from '../../helpers/columns.ts';
 import {
   lightClient,
   lightPollingClient,
   lightUpgradingClient,
   officialClient,
+  startClient,
   upgradingClient,
 } from '../../helpers/fleet-clients.ts';
-import { clientOptions, RecordingSink } from '../../helpers/recording-sink.ts';
-
-const closers: (() => void)[] = [];
-after(() => {
-  for (const close of closers) close();
-});
 
 const text = (index: number) => `${index} ${'grüße '.repeat(400)}`;
 
-test('the bytes of a compressed message are those of socket.io-client', async () => {
+test('the bytes of a compressed message are those of socket.io-client', async (t) => {
   const sizes = await Promise.all(
     [lightClient, officialClient].map(async (kind) => {
-      const http = createServer();
-      const io = new Server(http, { perMessageDeflate: true });
-      closers.push(() => io.close());
-      http.listen(0, '127.0.0.1');
-      await once(http, 'listening');
-      const sink = new RecordingSink();
-      const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
-      const client = kind.create(0, clientOptions({ url, compression: true }), sink);
+      const { io, http, url } = await startChat(t, () => {}, { perMessageDeflate: true });
       const accepted = once(http, 'connection') as Promise<[Socket]>;
-      client.connect('/');
+      const { client, sink } = startClient(kind, url, { compression: true });
       const [[tcp]] = await Promise.all([accepted, sink.next('open')]);
       const [socket] = [...io.of('/').sockets.values()];
       const before = tcp.bytesRead;
@@ -57,26 +45,19 @@ const SERVERS: [string, object | boolean][] = [
   ['grants nothing', false],
 ];
 for (const [name, perMessageDeflate] of SERVERS) {
-  test(`a Socket.IO server that ${name}`, async () => {
-    const http = createServer();
-    const io = new Server(http, { perMessageDeflate });
-    closers.push(() => io.close());
-    io.on('connection', (socket) => {
-      socket.on('echo', (data: unknown, answer: (data: unknown) => void) => {
-        answer(data);
-        for (let seq = 1; seq <= 3; seq++) {
-          socket.emit('broadcast', { seq, sentAtUs: 123456789, worker: 'w2', data: 'x'.repeat(1000) });
-        }
+  test(`a Socket.IO server that ${name}`, async (t) => {
+    const echo = (io: Server) =>
+      io.on('connection', (socket) => {
+        socket.on('echo', (data: unknown, answer: (data: unknown) => void) => {
+          answer(data);
+          for (let seq = 1; seq <= 3; seq++) {
+            socket.emit('broadcast', { seq, sentAtUs: 123456789, worker: 'w2', data: 'x'.repeat(1000) });
+          }
+        });
       });
-    });
-    http.listen(0, '127.0.0.1');
-    await once(http, 'listening');
-    const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+    const { url } = await startChat(t, echo, { perMessageDeflate });
     for (const kind of KINDS) {
-      const sink = new RecordingSink();
-      const options = { url, transports: kind.transports, compression: true };
-      const client = kind.create(0, clientOptions(options), sink);
-      client.connect('/');
+      const { client, sink } = startClient(kind, url, { compression: true });
       await sink.next('open');
       if (kind.transports.length > 1) await sink.next('upgraded');
       assert.equal(client.isCompressed, perMessageDeflate !== false && kind !== lightPollingClient, kind.name);

@@ -1,18 +1,24 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import type { FleetError } from '../../../plugin/fleet/fleet-error.ts';
 import { column, columns } from '../../helpers/columns.ts';
-import { DroppingServer } from '../../helpers/dropping-server.ts';
+import { startDropping } from '../../helpers/dropping-server.ts';
 import { fleetSettings, joinAll } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';
+import { missingTools } from '../../helpers/tools.ts';
+
+async function start(t: TestContext, processes: number, silentAfterMs?: number) {
+  const server = await startDropping(t);
+  const fleet = await Fleet.start(fleetSettings(server.url), processes, silentAfterMs);
+  t.after(() => fleet.close());
+  return { server, fleet };
+}
 
 test('a fleet process that dies takes its connections with it, all of them counted, and the others go on', async (t) => {
-  const server = await DroppingServer.start(t);
-  const fleet = await Fleet.start(fleetSettings(server.url), 2);
-  t.after(() => fleet.close());
+  const { server, fleet } = await start(t, 2);
   const connections = await joinAll(fleet, 32);
   const reasons: string[] = [];
   for (const connection of connections) connection.watch({ dropped: (reason) => reasons.push(reason) });
@@ -24,7 +30,7 @@ test('a fleet process that dies takes its connections with it, all of them count
   process.kill(processes[0]?.pid as number, 'SIGKILL');
   await eventually('16 drops', () => reasons.length === 16);
   assert.deepEqual(new Set(reasons), new Set(['fleet process died']));
-  await eventually('16 members left', () => server.members === 16);
+  await eventually('16 members left', () => server.members() === 16);
 
   server.broadcast();
   await eventually('16 more receipts', () => fleet.status().received === 48);
@@ -44,9 +50,7 @@ test('a fleet process that dies takes its connections with it, all of them count
 });
 
 test('whatever a process that dies was doing with its connections, the sums foot', async (t) => {
-  const server = await DroppingServer.start(t);
-  const fleet = await Fleet.start(fleetSettings(server.url), 1);
-  t.after(() => fleet.close());
+  const { fleet } = await start(t, 1);
   await joinAll(fleet, 3);
   const [child] = (await fleet.snapshot()).processes;
   // Opened after the last snapshot, closed, and opening.
@@ -63,9 +67,7 @@ test('whatever a process that dies was doing with its connections, the sums foot
 });
 
 test('a fleet process that stands still is left out after a while, and reported as silent', async (t) => {
-  const server = await DroppingServer.start(t);
-  const fleet = await Fleet.start(fleetSettings(server.url), 2, 300);
-  t.after(() => fleet.close());
+  const { fleet } = await start(t, 2, 300);
   await joinAll(fleet, 32);
   await eventually('32 members', () => fleet.status().joined === 32);
   const before = await fleet.snapshot();
@@ -83,11 +85,9 @@ test('a fleet process that stands still is left out after a while, and reported 
 });
 
 test('a fleet process without a file left keeps its connections, and tells of them', {
-  skip: !hasPrlimit(),
+  skip: missingTools('prlimit'),
 }, async (t) => {
-  const server = await DroppingServer.start(t);
-  const fleet = await Fleet.start(fleetSettings(server.url), 1);
-  t.after(() => fleet.close());
+  const { fleet } = await start(t, 1);
   await joinAll(fleet, 16);
   const pid = (await fleet.snapshot()).processes[0]?.pid as number;
   const files = readdirSync(`/proc/${pid}/fd`).length;
@@ -104,22 +104,12 @@ test('a fleet process without a file left keeps its connections, and tells of th
 });
 
 test('what a fleet process is asked for and cannot do fails alone', async (t) => {
-  const server = await DroppingServer.start(t);
-  const fleet = await Fleet.start(fleetSettings(server.url), 1);
-  t.after(() => fleet.close());
+  const { server, fleet } = await start(t, 1);
   const [connection] = await joinAll(fleet, 2);
   server.broadcast();
   await eventually('2 receipts', () => fleet.status().received === 2);
-  for (const order of [
-    null,
-    {},
-    7,
-    { seq: 1, room: 'capacity' },
-    { id: {}, sentAtUs: {} },
-    { seq: 1n, sentAtUs: 1n },
-  ]) {
-    await fleet.freeze([order as never]).catch(() => {});
-  }
+  const orders = [null, {}, 7, { seq: 1, room: 'capacity' }, { id: {}, sentAtUs: {} }, { seq: 1n, sentAtUs: 1n }];
+  for (const order of orders) await fleet.freeze([order as never]).catch(() => {});
   await fleet.sight(true, 7 as never);
   await fleet.messages('never' as never);
   await fleet.fault(null as never);
@@ -132,12 +122,3 @@ test('what a fleet process is asked for and cannot do fails alone', async (t) =>
   const { processes, connected } = await fleet.snapshot();
   assert.deepEqual([processes[0]?.alive, processes[0]?.answers, connected], [true, true, 2]);
 });
-
-function hasPrlimit(): boolean {
-  try {
-    execFileSync('prlimit', ['--version']);
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -1,28 +1,22 @@
 /** What connections send again and again, with real processes and a real server. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { after, before, beforeEach, suite, test } from 'node:test';
-import { Server } from 'socket.io';
+import { after, beforeEach, suite, test } from 'node:test';
 import type { RepeatedMessage } from '../../../plugin/fleet/client/repeated-message.ts';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import type { ClientKind, Transport } from '../../../protocol/connection.ts';
 import { decodeHistogram } from '../../../protocol/histogram.ts';
+import { startChat } from '../../helpers/chat-server.ts';
 import { fleetSettings } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 type Answer = (...args: unknown[]) => void;
 
 const DATA = [{ type: 'click', text: 'grüße 🎉' }, { type: 'click' }];
-const http = createServer();
-const io = new Server(http, { serveClient: false });
-let url = '';
 let seen: { namespace: string; args: unknown[] }[] = [];
 /** What the server does with a message. */
 let answer: (reply: Answer) => void = (reply) => reply();
 
-before(async () => {
+const { io, url } = await startChat({ after }, (io) => {
   for (const namespace of ['/', '/chat']) {
     io.of(namespace).on('connection', (socket) => {
       socket.onAny((_event, ...args) => {
@@ -32,11 +26,8 @@ before(async () => {
       });
     });
   }
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
-  url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
 });
-after(() => io.close());
+
 beforeEach(() => {
   seen = [];
   answer = (reply) => reply({ received: 2 });

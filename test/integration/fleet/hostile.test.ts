@@ -1,13 +1,14 @@
-/** Servers that try to end a fleet process: they end their connection, with a cause, and the process serves the next one. */
+/** Servers that try to end or to fill a fleet process: they end their connection, with a cause, and cost it no more than its bounds. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { after, test } from 'node:test';
+import type { Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import type { ClientKind } from '../../../protocol/connection.ts';
 import { column } from '../../helpers/columns.ts';
-import { OPEN_PACKET, serverFrame, TEXT, text, upgradeAnswer } from '../../helpers/fake-wire.ts';
+import { CONNECT_PACKET, OPEN_PACKET, serverFrame, TEXT, text, upgradeAnswer } from '../../helpers/fake-wire.ts';
 import { fleetSettings } from '../../helpers/fleet.ts';
+import { eventually } from '../../helpers/poll.ts';
+import { rawServer } from '../../helpers/raw-listen.ts';
 
 const OBJECTS = '{"valueOf":1,"toString":1}';
 /** What is sent after the upgrade, and the cause with the light and with the official client. */
@@ -16,44 +17,73 @@ const HOSTILE: [light: string, official: string, frames: Buffer[]][] = [
   ['unreadable_data', 'unreadable_data', [text(OPEN_PACKET), text(`44{"message":${OBJECTS}}`)]],
   ['message_too_large', 'message_too_large', [text(OPEN_PACKET), serverFrame(TEXT, '4'.repeat(100_000))]],
 ];
+const OPENED = [text(OPEN_PACKET), text(CONNECT_PACKET)];
+/** Of an open connection. */
+const ENDS: [reason: string, frame: Buffer][] = [
+  ['parse error', text(`42["wanted",${'['.repeat(4000)}${']'.repeat(4000)}]`)],
+  ['message too large', text('x'.repeat(100_000))],
+];
+
+/** A fleet at a server that upgrades, and then sends or does what the test says. */
+async function fleetAt(t: TestContext, client: ClientKind, act: (socket: Socket) => void, maxPayloadBytes?: number) {
+  const url = await rawServer(t, (socket, request) => {
+    socket.write(upgradeAnswer(request));
+    act(socket);
+  });
+  const settings = fleetSettings(url, client);
+  if (maxPayloadBytes !== undefined) settings.defaults.maxPayloadBytes = maxPayloadBytes;
+  const fleet = await Fleet.start(settings, 1);
+  t.after(() => fleet.close());
+  return fleet;
+}
 
 for (const client of ['light', 'official'] as ClientKind[]) {
-  test(`${client}: a fleet process outlives what servers send`, async () => {
-    const sockets: Socket[] = [];
+  test(`${client}: a fleet process outlives what servers send`, async (t) => {
     let frames: Buffer[] = [];
-    const server = createServer((socket) => {
-      sockets.push(socket.on('error', () => {}));
-      socket.once('data', (request) => socket.write(Buffer.concat([upgradeAnswer(request), ...frames])));
-    });
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const settings = fleetSettings(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, client);
-    settings.defaults.maxPayloadBytes = 10_000;
-    const fleet = await Fleet.start(settings, 1);
-    after(async () => {
-      await fleet.close();
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    });
+    const fleet = await fleetAt(t, client, (socket) => socket.write(Buffer.concat(frames)), 10_000);
     for (const [light, official, sent] of HOSTILE) {
       frames = sent;
       await assert.rejects(fleet.connection().open('/'), { code: client === 'light' ? light : official });
     }
-    const opened = [text(OPEN_PACKET), text('40{"sid":"s"}')];
-    const nested = text(`42["wanted",${'['.repeat(4000)}${']'.repeat(4000)}]`);
-    const ends: [reason: string, frame: Buffer][] = [
-      ['parse error', nested],
-      ['message too large', text('x'.repeat(100_000))],
-    ];
-    for (const [reason, frame] of ends) {
-      frames = [...opened, frame];
+    for (const [reason, frame] of ENDS) {
+      frames = [...OPENED, frame];
       const connection = fleet.connection();
       const dropped = new Promise((resolve) => connection.watch({ dropped: resolve }));
       connection.on('/', 'wanted', () => {});
       await connection.open('/');
       assert.equal(await dropped, reason);
     }
-    frames = opened;
+    frames = OPENED;
     await fleet.connection().open('/');
     assert.deepEqual(column((await fleet.snapshot()).processes, 'alive'), [true]);
   });
+
+  test(`${client}: a flood of acknowledgements of nothing is counted where it arrives`, async (t) => {
+    const flood = Array.from({ length: 5000 }, (_, id) => text(`43${1000 + id}["${'x'.repeat(100)}"]`));
+    const fleet = await fleetAt(t, client, (socket) => socket.write(Buffer.concat([...OPENED, ...flood])));
+    await fleet.connection().open('/');
+    await eventually('all of them', async () => (await fleet.snapshot()).unknownAcks === flood.length);
+  });
 }
+
+test('a connection whose server reads nothing ends when too much waits for it', async (t) => {
+  const fleet = await fleetAt(t, 'light', (socket) => {
+    socket.write(Buffer.concat(OPENED));
+    socket.pause();
+  });
+  const connection = fleet.connection();
+  const dropped = new Promise((resolve) => connection.watch({ dropped: resolve }));
+  await connection.open('/');
+  // More than the limit and the buffers of both kernels.
+  const message = 'x'.repeat(1024 ** 2);
+  let ended = false;
+  void dropped.then(() => {
+    ended = true;
+  });
+  for (let sent = 0; sent < 64 && !ended; sent++) {
+    connection.emit('/', 'chat', [message]);
+    await fleet.snapshot();
+  }
+  assert.equal(await dropped, 'send buffer full');
+  assert.deepEqual((await fleet.snapshot()).disconnects, { 'send buffer full': 1 });
+});

@@ -21,8 +21,7 @@ function flood(io: Server): void {
 }
 
 async function open(t: TestContext) {
-  const server = await startChat(flood);
-  t.after(() => server.close());
+  const server = await startChat(t, flood);
   const fleet = await Fleet.start(fleetSettings(server.url), 1);
   t.after(() => fleet.close());
   const connection = fleet.connection();

@@ -1,23 +1,16 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import type { Socket } from 'socket.io';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
-import { startApp, type TestApp } from '../../helpers/app.ts';
+import { startApp } from '../../helpers/app.ts';
 import { assertEach } from '../../helpers/columns.ts';
 import { fleetSettings } from '../../helpers/fleet.ts';
 
-let app: TestApp;
-let fleet: Fleet;
-before(async () => {
-  app = await startApp();
-  app.io.of('/closed').use((_socket, next) => next(new Error('closed')));
-  fleet = await Fleet.start(fleetSettings(app.url), 1);
-});
-after(async () => {
-  await fleet.close();
-  await app.close();
-});
+const app = await startApp({ after });
+app.io.of('/closed').use((_socket, next) => next(new Error('closed')));
+const fleet = await Fleet.start(fleetSettings(app.url), 1);
+after(() => fleet.close());
 
 test('what is emitted while the namespace opens is sent as soon as it is open, in order', async () => {
   const arrived: unknown[] = [];

@@ -2,19 +2,17 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { suite, test } from 'node:test';
-import { Server } from 'socket.io';
+import type { Server } from 'socket.io';
 import { loadParser } from '../../../plugin/fleet/client/parser.ts';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import type { ClientKind } from '../../../protocol/connection.ts';
+import { startChat } from '../../helpers/chat-server.ts';
 import { fleetSettings } from '../../helpers/fleet.ts';
-import { listen } from '../../helpers/listen.ts';
 
 const require = createRequire(import.meta.url);
 const files = [require.resolve('socket.io-msgpack-parser'), require.resolve('../../fixtures/lines-parser.cjs')];
 
-async function startServer(parser: string) {
-  const { http, url, close } = await listen();
-  const io = new Server(http, { parser: loadParser(parser) });
+function answers(io: Server): void {
   io.of('/chat').on('connection', (socket) => {
     socket.on('ask', (question, answer) => {
       answer({ to: question, auth: socket.handshake.auth });
@@ -22,15 +20,13 @@ async function startServer(parser: string) {
       socket.emit('broadcast', { seq: 1, sentAtUs: 5, worker: 'w0', data: 'x' });
     });
   });
-  return { url, close: () => io.close().then(close) };
 }
 
 for (const file of files) {
   suite(file.split('/').at(-1) === 'index.js' ? 'socket.io-msgpack-parser' : 'a parser of our own', () => {
     for (const client of ['light', 'official'] satisfies ClientKind[]) {
       test(`the ${client} client connects, asks, listens, answers and counts broadcasts`, async (t) => {
-        const server = await startServer(file);
-        t.after(server.close);
+        const server = await startChat(t, answers, { parser: loadParser(file) });
         const settings = fleetSettings(server.url, client);
         const defaults = { ...settings.defaults, parser: file, auth: { token: 't' }, acknowledge: ['yes'] };
         const fleet = await Fleet.start({ ...settings, defaults }, 1);

@@ -1,45 +1,36 @@
 /** What can go wrong while a client polls or upgrades has a name, and ends at most its own connection. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer as createHttpServer } from 'node:http';
-import { createServer, type Server as NetServer, type Socket } from 'node:net';
-import { suite, test } from 'node:test';
-import { Server } from 'socket.io';
+import { createServer, type Socket } from 'node:net';
+import { suite, type TestContext, test } from 'node:test';
+import type { Server } from 'socket.io';
 import { MAX_UNSENT_BYTES } from '../../../plugin/fleet/light/sockets/wire.ts';
+import { startChat } from '../../helpers/chat-server.ts';
 import {
-  type ClientKindUnderTest,
   lightPollingClient,
   lightUpgradingClient,
   pollingClient,
+  startClient,
   upgradingClient,
 } from '../../helpers/fleet-clients.ts';
-import { closeAtEnd, listen } from '../../helpers/raw-listen.ts';
-import { clientOptions, RecordingSink } from '../../helpers/recording-sink.ts';
+import { urlOf } from '../../helpers/raw-listen.ts';
 
 const OPEN = '0{"sid":"a","upgrades":["websocket"],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1000000}';
-
-async function urlOf(server: NetServer): Promise<string> {
-  return `http://127.0.0.1:${await listen(server)}`;
-}
-
-function start(kind: ClientKindUnderTest, url: string, changes = {}) {
-  const sink = new RecordingSink();
-  const client = kind.create(0, clientOptions({ url, transports: kind.transports, ...changes }), sink);
-  client.connect('/');
-  return { client, sink };
-}
 
 const answer = (body: string, head = '') =>
   `HTTP/1.1 200 OK\r\nContent-Length: ${Buffer.byteLength(body)}\r\n${head}\r\n${body}`;
 
 /** @param answers to the requests of all its connections, in order; after that it is silent */
-function scriptedServer(...answers: ((socket: Socket) => void)[]): Promise<string> {
+function scriptedServer(t: TestContext, ...answers: ((socket: Socket) => void)[]): Promise<string> {
   const rest = [...answers];
-  return urlOf(createServer((socket) => socket.on('data', () => rest.shift()?.(socket))));
+  return urlOf(
+    t,
+    createServer((socket) => socket.on('data', () => rest.shift()?.(socket))),
+  );
 }
 
 suite('a polling client', () => {
-  test('names what is wrong with an answer', async () => {
+  test('names what is wrong with an answer', async (t) => {
     const cases: [string, string][] = [
       ['not_http', 'SSH-2.0-OpenSSH_9\r\n'],
       ['not_http', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n'],
@@ -55,33 +46,37 @@ suite('a polling client', () => {
       ['message_too_large', 'HTTP/1.1 200 OK\r\nContent-Length: 999999999999\r\n\r\n'],
     ];
     for (const [cause, bytes] of cases) {
-      const url = await scriptedServer((socket) => socket.end(bytes));
-      const { sink } = start(lightPollingClient, url, { maxPayloadBytes: 10_000 });
+      const url = await scriptedServer(t, (socket) => socket.end(bytes));
+      const { sink } = startClient(lightPollingClient, url, { maxPayloadBytes: 10_000 });
       assert.equal((await sink.next('failed')).cause, cause, bytes);
       assert.equal(sink.reports.length, 1);
     }
   });
 
-  test('gives up on a body that does not come', async () => {
-    const url = await scriptedServer((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n0'));
-    const { sink } = start(lightPollingClient, url, { connectTimeoutMs: 100 });
+  test('gives up on a body that does not come', async (t) => {
+    const url = await scriptedServer(t, (socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n0'));
+    const { sink } = startClient(lightPollingClient, url, { connectTimeoutMs: 100 });
     assert.equal((await sink.next('failed')).cause, 'timeout_open');
   });
 
   for (const kind of [lightPollingClient, pollingClient]) {
-    test(`names a session that another server does not know: ${kind.name}`, async () => {
+    test(`names a session that another server does not know: ${kind.name}`, async (t) => {
       const unknown = 'HTTP/1.1 400 Bad Request\r\nContent-Length: 17\r\n\r\n{"code":1,"a":""}';
       const refuse = (socket: Socket) => socket.end(unknown);
-      const { sink } = start(kind, await scriptedServer((socket) => socket.write(answer(OPEN)), refuse, refuse));
+      const { sink } = startClient(
+        kind,
+        await scriptedServer(t, (socket) => socket.write(answer(OPEN)), refuse, refuse),
+      );
       const { cause, message } = await sink.next('failed');
       assert.equal(cause, 'http_400');
       assert.match(message, /"code":1/);
     });
   }
 
-  test('sends a request again, once, if its kept connection is closed at that moment', async () => {
+  test('sends a request again, once, if its kept connection is closed at that moment', async (t) => {
     const posts: string[] = [];
     const url = await urlOf(
+      t,
       createServer((socket) =>
         socket.on('data', (data) => {
           const request = String(data);
@@ -93,15 +88,15 @@ suite('a polling client', () => {
         }),
       ),
     );
-    const { sink } = start(lightPollingClient, url);
+    const { sink } = startClient(lightPollingClient, url);
     assert.equal((await sink.next('failed')).cause, 'closed');
     assert.deepEqual(posts, ['40', '40']);
   });
 
-  test('gives up on a server that does not answer what it sends', async () => {
-    const { client, sink } = start(
+  test('gives up on a server that does not answer what it sends', async (t) => {
+    const { client, sink } = startClient(
       lightPollingClient,
-      await scriptedServer((socket) => socket.write(answer(`${OPEN}\x1e40{"sid":"s"}`))),
+      await scriptedServer(t, (socket) => socket.write(answer(`${OPEN}\x1e40{"sid":"s"}`))),
     );
     await sink.next('open');
     const half = 'x'.repeat(MAX_UNSENT_BYTES / 2);
@@ -111,63 +106,51 @@ suite('a polling client', () => {
   });
 });
 
+/** @param onUpgrade in place of Engine.IO */
+async function serve(t: TestContext, onUpgrade: (socket: Socket) => void): Promise<string> {
+  const hello = (io: Server) => io.on('connection', (socket) => socket.on('hello', (done) => done()));
+  const { http, url } = await startChat(t, hello, { pingInterval: 50, pingTimeout: 5000, upgradeTimeout: 100 });
+  http.removeAllListeners('upgrade');
+  http.on('upgrade', (_request, socket) => onUpgrade(socket as Socket));
+  return url;
+}
+
 for (const kind of [lightUpgradingClient, upgradingClient]) {
   suite(`an upgrade: ${kind.name}`, () => {
-    const serve = async (onUpgrade: (socket: Socket) => void) => {
-      const http = createHttpServer();
-      const io = new Server(http, { pingInterval: 50, pingTimeout: 5000, upgradeTimeout: 100 });
-      http.removeAllListeners('upgrade');
-      http.on('upgrade', (_request, socket) => onUpgrade(socket as Socket));
-      io.on('connection', (socket) => socket.on('hello', (done) => done()));
-      closeAtEnd(() => void io.close());
-      return urlOf(http);
-    };
-
-    test('that is refused is named, and the connection stays on polling', async () => {
-      const url = await serve((socket) => socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n'));
-      const { client, sink } = start(kind, url);
-      const { cause } = await sink.next('upgrade failed');
-      assert.equal(cause, 'http_403');
-      await sink.next('open');
-      client.emit('/', 'hello', [], 1);
-      await sink.next('ack');
-      assert.deepEqual([client.transport, client.isUpgrading], ['polling', false]);
-      client.close();
-      assert.equal((await sink.next('closed')).reason, 'io client disconnect');
-      assert.equal(sink.all('upgrade failed').length, 1);
-    });
-
-    test('that breaks off is named, and the connection stays on polling', async () => {
-      const { client, sink } = start(kind, await serve((socket) => socket.destroy()));
-      assert.equal((await sink.next('upgrade failed')).cause, 'closed');
-      await sink.next('open');
-      client.emit('/', 'hello', [], 1);
-      await sink.next('ack');
-      client.destroy();
-    });
+    const refused = 'HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n';
+    const ends: [what: string, end: (socket: Socket) => void, cause: string][] = [
+      ['is refused', (socket) => socket.end(refused), 'http_403'],
+      ['breaks off', (socket) => socket.destroy(), 'closed'],
+    ];
+    for (const [what, end, cause] of ends) {
+      test(`that ${what} is named, and the connection stays on polling`, async (t) => {
+        const { client, sink } = startClient(kind, await serve(t, end));
+        assert.equal((await sink.next('upgrade failed')).cause, cause);
+        await sink.next('open');
+        client.emit('/', 'hello', [], 1);
+        await sink.next('ack');
+        assert.deepEqual([client.transport, client.isUpgrading], ['polling', false]);
+        client.close();
+        assert.equal((await sink.next('closed')).reason, 'io client disconnect');
+        assert.equal(sink.all('upgrade failed').length, 1);
+      });
+    }
   });
 }
 
-test('an upgrade that the server does not answer ends with a name', async () => {
-  const http = createHttpServer();
-  const io = new Server(http, { pingInterval: 50, pingTimeout: 5000 });
-  http.removeAllListeners('upgrade');
-  http.on('upgrade', () => {});
-  closeAtEnd(() => void io.close());
-  const { client, sink } = start(lightUpgradingClient, await urlOf(http), { connectTimeoutMs: 100 });
+test('an upgrade that the server does not answer ends with a name', async (t) => {
+  const url = await serve(t, () => {});
+  const { client, sink } = startClient(lightUpgradingClient, url, { connectTimeoutMs: 100 });
   assert.equal((await sink.next('upgrade failed')).cause, 'timeout_upgrade');
   client.destroy();
 });
 
-test('a client that closes while it upgrades closes on the new transport', async () => {
-  const http = createHttpServer();
-  const io = new Server(http);
-  const url = await urlOf(http);
+test('a client that closes while it upgrades closes on the new transport', async (t) => {
+  const { io, url } = await startChat(t);
   const left = once(io, 'connection').then(([socket]) => once(socket, 'disconnect'));
-  const { client, sink } = start(lightUpgradingClient, url);
+  const { client, sink } = startClient(lightUpgradingClient, url);
   await sink.next('open');
   client.close();
   assert.equal((await sink.next('closed')).reason, 'io client disconnect');
   assert.equal((await left)[0], 'client namespace disconnect');
-  io.close();
 });

@@ -4,19 +4,20 @@ import { suite, type TestContext, test } from 'node:test';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import { decodeHistogram } from '../../../protocol/histogram.ts';
 import { column, columns } from '../../helpers/columns.ts';
-import { DroppingServer } from '../../helpers/dropping-server.ts';
+import { startDropping } from '../../helpers/dropping-server.ts';
 import { fleetSettings, joinAll } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 const CONNECTIONS = 20;
 /** Longer than the fleet's status interval, so that the test sees all of them away. */
 const BACKOFF = { attempts: 3, delayMs: 500, maxDelayMs: 500, jitter: 0.1 };
+type Server = Awaited<ReturnType<typeof startDropping>>;
 /** Contexts that both sides keep from one message to the next, and begin anew with each connection. */
 const COMPRESSED = { perMessageDeflate: { threshold: 0 } };
 const RECOVERY = { ...COMPRESSED, connectionStateRecovery: { maxDisconnectionDuration: 60_000 } };
 
 for (const client of ['light', 'official'] as const) {
-  const start = async (t: TestContext, server: DroppingServer) => {
+  const start = async (t: TestContext, server: Server) => {
     const settings = fleetSettings(server.url, client);
     const defaults = { ...settings.defaults, auth: { token: 'x' }, compression: true };
     const fleet = await Fleet.start({ ...settings, defaults, reconnection: BACKOFF }, 1);
@@ -24,7 +25,7 @@ for (const client of ['light', 'official'] as const) {
     return fleet;
   };
   /** A broadcast before the drop, one while all are away, and one when all are back. */
-  const dropBetween = async (server: DroppingServer, fleet: Fleet) => {
+  const dropBetween = async (server: Server, fleet: Fleet) => {
     await joinAll(fleet, CONNECTIONS);
     server.broadcast();
     await eventually('the first broadcast', () => fleet.status().reached === CONNECTIONS);
@@ -38,7 +39,7 @@ for (const client of ['light', 'official'] as const) {
 
   suite(`${client} client`, () => {
     test('gets its session back, and what it has missed, without another join', async (t) => {
-      const server = await DroppingServer.start(t, RECOVERY);
+      const server = await startDropping(t, RECOVERY);
       const fleet = await start(t, server);
       await dropBetween(server, fleet);
       await eventually('all copies', () => fleet.status().reached === 3 * CONNECTIONS);
@@ -48,7 +49,7 @@ for (const client of ['light', 'official'] as const) {
       const { awayUs, retries: _, ...counts } = returns;
       assert.deepEqual(counts, { dropped: 20, returned: 20, recovered: 20, gaveUp: 0, left: 0, away: 0 });
       assert.equal(decodeHistogram(awayUs).totalCount, CONNECTIONS);
-      assert.deepEqual([server.joins, server.recovered], [CONNECTIONS, CONNECTIONS]);
+      assert.deepEqual([server.counts.joins, server.counts.recovered], [CONNECTIONS, CONNECTIONS]);
       const rows = await fleet.freeze(server.orders);
       assert.deepEqual(columns(rows, 'expected', 'received', 'missed', 'resent', 'notMember'), {
         expected: [20, 20, 20],
@@ -66,13 +67,13 @@ for (const client of ['light', 'official'] as const) {
     });
 
     test('joins again where the server keeps no sessions, as a new connection of the ledger', async (t) => {
-      const server = await DroppingServer.start(t, COMPRESSED);
+      const server = await startDropping(t, COMPRESSED);
       const fleet = await start(t, server);
       await dropBetween(server, fleet);
       const { accounts, returns } = await fleet.snapshot();
       assert.deepEqual([accounts.alive, accounts.returned, accounts.ended], [20, 20, {}]);
       assert.deepEqual([returns.returned, returns.recovered], [20, 0]);
-      assert.equal(server.joins, 2 * CONNECTIONS);
+      assert.equal(server.counts.joins, 2 * CONNECTIONS);
       const rows = await fleet.freeze(server.orders);
       assert.deepEqual(columns(rows, 'expected', 'received', 'missed'), {
         expected: [20, 0, 20],
@@ -83,7 +84,7 @@ for (const client of ['light', 'official'] as const) {
     });
 
     test('is lost after its last attempt, for the reason of its drop', async (t) => {
-      const server = await DroppingServer.start(t, RECOVERY);
+      const server = await startDropping(t, RECOVERY);
       const fleet = await start(t, server);
       const [connection] = await joinAll(fleet, 1);
       const lost = new Promise((resolve) => connection?.watch({ returned: resolve }));

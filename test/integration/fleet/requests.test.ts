@@ -6,10 +6,10 @@ import {
   lightPollingClient,
   lightUpgradingClient,
   pollingClient,
+  startClient,
   upgradingClient,
 } from '../../helpers/fleet-clients.ts';
 import { RecordedSession } from '../../helpers/recorded-session.ts';
-import { clientOptions, RecordingSink } from '../../helpers/recording-sink.ts';
 
 const OPTIONS = {
   path: '/my path',
@@ -21,11 +21,8 @@ const OPTIONS = {
 async function polled(kind: ClientKindUnderTest): Promise<RecordedSession> {
   const server = new RecordedSession(['websocket']);
   server.answerHeaders = { 'Set-Cookie': ['route=a; Path=/', 'gone=1; Max-Age=0'] };
-  const sink = new RecordingSink();
-  const url = await server.listen();
-  const client = kind.create(0, clientOptions({ ...OPTIONS, url, transports: ['polling'] }), sink);
+  const { client, sink } = startClient(kind, await server.listen(), OPTIONS);
   client.interest = new Set(['blob']);
-  client.connect('/');
   await sink.next('open');
   server.send('2');
   await server.until('posts', 2);
@@ -44,14 +41,7 @@ async function polled(kind: ClientKindUnderTest): Promise<RecordedSession> {
 
 async function upgraded(kind: ClientKindUnderTest, compression: boolean): Promise<RecordedSession> {
   const server = new RecordedSession(['websocket']);
-  const sink = new RecordingSink();
-  const url = await server.listen();
-  const client = kind.create(
-    0,
-    clientOptions({ ...OPTIONS, url, compression, transports: ['polling', 'websocket'] }),
-    sink,
-  );
-  client.connect('/');
+  const { client, sink } = startClient(kind, await server.listen(), { ...OPTIONS, compression });
   await sink.next('open');
   assert.equal((await sink.next('upgraded')).transport, 'upgraded');
   await server.until('frames', 2);
@@ -81,11 +71,9 @@ suite('what a server receives', () => {
     test(`while upgrading, with compression ${compression ? 'on' : 'off'}`, async () => {
       const light = await upgraded(lightUpgradingClient, compression);
       const official = await upgraded(upgradingClient, compression);
-      assert.deepEqual(light.posts, official.posts);
-      assert.deepEqual(light.polls, official.polls);
-      assert.deepEqual(light.upgrades, official.upgrades);
-      assert.deepEqual(light.frames, official.frames);
-      assert.deepEqual(light.order, official.order);
+      for (const what of ['posts', 'polls', 'upgrades', 'frames', 'order'] as const) {
+        assert.deepEqual(light[what], official[what]);
+      }
       assert.deepEqual(light.order, ['GET', 'POST 40', 'upgrade', 'GET', 'GET']);
       const offer = light.upgrades[0]?.headers['sec-websocket-extensions'];
       assert.equal(offer, compression ? 'permessage-deflate; client_max_window_bits' : undefined);

@@ -14,10 +14,8 @@ const MEMBERS = 4;
 
 for (const client of ['light', 'official'] as const) {
   test(`only the members of its room are expected to receive a broadcast, client: ${client}`, async (t) => {
-    const app = await startApp();
-    t.after(() => app.close());
+    const app = await startApp(t);
     const control = await connectControl(app.controlPort);
-    t.after(() => control.disconnect());
     const fleet = await Fleet.start({ ...fleetSettings(app.url, client), rooms }, 2);
     t.after(() => fleet.close());
     await joinAll(fleet, 3);

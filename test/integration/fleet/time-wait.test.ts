@@ -1,20 +1,18 @@
 /** Source ports that the doctor has to count: those of TCP connections that the light client ends itself. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { suite, test } from 'node:test';
-import { Server } from 'socket.io';
+import { suite, type TestContext, test } from 'node:test';
 import type { Client } from '../../../plugin/fleet/client/client.ts';
 import { SOCKETS_LEFT_BEHIND, transportsName } from '../../../protocol/connection.ts';
+import { startChat } from '../../helpers/chat-server.ts';
 import {
   type ClientKindUnderTest,
   lightClient,
   lightPollingClient,
   lightUpgradingClient,
+  startClient,
 } from '../../helpers/fleet-clients.ts';
 import { eventually } from '../../helpers/poll.ts';
-import { closeAtEnd, listen } from '../../helpers/raw-listen.ts';
-import { clientOptions, RecordingSink } from '../../helpers/recording-sink.ts';
 
 const CONNECTIONS = 5;
 const TIME_WAIT = '06';
@@ -34,20 +32,14 @@ function isAbout(count: number, expected: number): boolean {
   return count >= 0.6 * expected && count <= expected;
 }
 
-async function assertWaiting(kind: ClientKindUnderTest): Promise<void> {
-  const http = createServer();
-  const io = new Server(http);
-  closeAtEnd(() => io.close());
-  const port = await listen(http);
+async function assertWaiting(t: TestContext, kind: ClientKindUnderTest): Promise<void> {
+  const { io, port, url } = await startChat(t);
   const name = transportsName(kind.transports);
   const { opening, leaving } = SOCKETS_LEFT_BEHIND[name];
   const clients: Client[] = [];
   for (let index = 0; index < CONNECTIONS; index++) {
-    const sink = new RecordingSink();
-    const options = clientOptions({ url: `http://127.0.0.1:${port}`, transports: kind.transports });
-    const client = kind.create(index, options, sink);
+    const { client, sink } = startClient(kind, url);
     clients.push(client);
-    client.connect('/');
     await sink.next('open');
     if (name === 'default') await sink.next('upgraded');
   }
@@ -62,17 +54,14 @@ async function assertWaiting(kind: ClientKindUnderTest): Promise<void> {
 
 suite('source ports in TIME_WAIT', { skip: process.platform !== 'linux' }, () => {
   for (const kind of [lightClient, lightUpgradingClient, lightPollingClient]) {
-    test(kind.name, async () => {
-      for (let attempt = 1; attempt < ATTEMPTS; attempt++) {
-        if (
-          await assertWaiting(kind).then(
-            () => true,
-            () => false,
-          )
-        )
-          return;
-      }
-      await assertWaiting(kind);
+    test(kind.name, async (t) => {
+      const isRight = () =>
+        assertWaiting(t, kind).then(
+          () => true,
+          () => false,
+        );
+      for (let attempt = 1; attempt < ATTEMPTS; attempt++) if (await isRight()) return;
+      await assertWaiting(t, kind);
     });
   }
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import { TRANSPORTS } from '../../../protocol/connection.ts';
-import { DroppingServer } from '../../helpers/dropping-server.ts';
+import { startDropping } from '../../helpers/dropping-server.ts';
 import { fleetSettings } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';
 
@@ -11,7 +11,7 @@ const CONNECTIONS = 40;
 
 for (const client of ['light', 'official'] as const) {
   test(`${client}: connections that poll first, from source ports of our own, and one that is lost and restored`, async (t) => {
-    const server = await DroppingServer.start(t);
+    const server = await startDropping(t);
     const settings = fleetSettings(server.url, client);
     settings.defaults.transports = TRANSPORTS.default;
     settings.localAddresses = ['127.0.0.2', '127.0.0.3'];
@@ -36,7 +36,7 @@ for (const client of ['light', 'official'] as const) {
     const before = await settled(CONNECTIONS);
     assert.deepEqual(before.transports, { websocket: 0, upgraded: CONNECTIONS, polling: 0 });
     assert.deepEqual(before.upgradeFailures, {});
-    await eventually('all have joined', () => server.members === CONNECTIONS);
+    await eventually('all have joined', () => server.members() === CONNECTIONS);
 
     const [first] = server.io.sockets.sockets.values();
     first?.disconnect(true);

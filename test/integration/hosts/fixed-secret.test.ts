@@ -1,19 +1,16 @@
 /** The commands of docs/guide/several-hosts.md that make a secret beforehand. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { it } from 'node:test';
 import { fingerprintOf, parseJoinLine, readSecret } from '../../../plugin/conduct/hosts/join-line.ts';
 import { codeBlocks, page } from '../../helpers/pages.ts';
+import { tempFolder } from '../../helpers/temp-folder.ts';
 import { missingTools } from '../../helpers/tools.ts';
 
 it('a secret by openssl is one that the conductor takes, and the line is its line', {
   skip: missingTools('openssl', 'sha256sum'),
 }, (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'secret-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = tempFolder(t);
   const commands = codeBlocks(page('docs/guide/several-hosts.md'), 'sh').find((block) => block.startsWith('openssl '));
   assert.ok(commands);
   const line = execFileSync('sh', ['-ec', commands], {

@@ -12,12 +12,13 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { io, type Socket } from 'socket.io-client';
 import { Beside } from '../../helpers/beside.ts';
-import { APPLICATIONS, startNeighbour, whyNot } from '../../helpers/neighbours.ts';
+import { type Neighbour, startNeighbour, whyNot } from '../../helpers/neighbours.ts';
 import { startRedis } from '../../helpers/redis.ts';
 import { goodResult, startRun } from '../../helpers/run.ts';
 import { tempStateDir } from '../../helpers/stack.ts';
 
-interface Application {
+/** In which a client has to do something before it is one, or that sends to rooms. */
+interface Application extends Neighbour {
   /** Its options beside the URL. */
   init: string[];
   event: string;
@@ -54,9 +55,13 @@ function open(url: string, options: object = {}): Socket {
 
 const USER = { username: 'ada', password: 'changeit' };
 const LOGIN = JSON.stringify(USER);
+const PRIVATE = 'private messages, four workers and Redis';
 
-const DONE: Record<keyof typeof APPLICATIONS, Application> = {
-  jwt: {
+const python = { folder: 'python', command: 'bin/python' };
+
+const APPLICATIONS: Application[] = [
+  {
+    ...{ name: 'Express with a JWT in the handshake', file: 'jwt.mjs', folder: 'express' },
     init: [
       ...['--login', `{"post": {"url": "/login", "json": ${LOGIN}, "capture": {"json": "$.token", "as": "token"}}}`],
       ...['--headers', '{"authorization": "bearer {{ token }}"}', '--publish', '["message", {"id": "$id"}]'],
@@ -68,7 +73,8 @@ const DONE: Record<keyof typeof APPLICATIONS, Application> = {
       return open(url, { extraHeaders: { authorization: `bearer ${token}` } });
     },
   },
-  session: {
+  {
+    ...{ name: 'Express with the cookie of a login', file: 'session.mjs', folder: 'express' },
     ...CHAT,
     init: ['--login', '{"post": {"url": "/login", "form": {"username": "ada"}}}', ...CHAT.init],
     async enter(url) {
@@ -78,7 +84,8 @@ const DONE: Record<keyof typeof APPLICATIONS, Application> = {
       return open(url, { extraHeaders: { cookie: cookies.join('; ') } });
     },
   },
-  private: {
+  {
+    ...{ name: PRIVATE, file: 'private.mjs', folder: 'express' },
     // Its users are told who they are, and only one of them gets a message. All hear of each that comes.
     connections: CONNECTIONS / 4,
     init: [
@@ -89,7 +96,8 @@ const DONE: Record<keyof typeof APPLICATIONS, Application> = {
     id: 'content',
     enter: async (url) => open(url, { auth: { username: 'ada' } }),
   },
-  loginEvent: {
+  {
+    ...{ name: 'a login by event', file: 'login-event.mjs' },
     init: ['--emit', `["login", ${LOGIN}]`, '--publish', '["add", {"id": "$id"}]'],
     event: 'monitor',
     id: 'id',
@@ -99,7 +107,8 @@ const DONE: Record<keyof typeof APPLICATIONS, Application> = {
       return socket;
     },
   },
-  nestGuard: {
+  {
+    ...{ name: 'NestJS with a guard', file: 'nest-guard.ts', folder: 'nest' },
     init: [
       '--login',
       `{"post": {"url": "/auth/login", "json": ${LOGIN}, "capture": {"json": "$.access_token", "as": "token"}}}`,
@@ -112,16 +121,18 @@ const DONE: Record<keyof typeof APPLICATIONS, Application> = {
       return open(url, { auth: { token } });
     },
   },
-  feathers: {
+  {
+    ...{ name: 'Feathers', file: 'feathers.mjs', folder: 'feathers' },
     ...CHAT,
     init: ['--publish', '["create", "messages", {"text": "hello", "ref": "$id"}]'],
     event: 'messages created',
     id: 'ref',
   },
-  threading: CHAT,
-  eventlet: CHAT,
-  workers: CHAT,
-};
+  ...['threading', 'eventlet'].map((mode) => ({
+    ...{ ...CHAT, ...python, name: `Flask-SocketIO, ${mode}`, file: 'chat_flask.py', env: { ASYNC_MODE: mode } },
+  })),
+  { ...CHAT, ...python, name: 'python-socketio, uvicorn with four workers and Redis', file: 'chat_workers.py' },
+];
 
 /** @returns what `init` has written */
 async function initiated(directory: string, options: string[]): Promise<string> {
@@ -134,13 +145,11 @@ async function initiated(directory: string, options: string[]): Promise<string> 
 const skip = process.env.CAPACITY_NEIGHBOURS === undefined && 'CAPACITY_NEIGHBOURS is not set';
 
 describe('applications', { concurrency: 1, skip }, () => {
-  for (const [key, neighbour] of Object.entries(APPLICATIONS)) {
-    const application: Application = DONE[key as keyof typeof APPLICATIONS];
-    const { init, event, id, enter, connections: target = CONNECTIONS } = application;
-    it(neighbour.name, { skip: whyNot(neighbour) }, async (t) => {
-      const redis = await startRedis();
-      t.after(() => redis.close());
-      const url = await startNeighbour(t, neighbour, { REDIS_URL: redis.url });
+  for (const application of APPLICATIONS) {
+    const { name, init, event, id, enter, connections: target = CONNECTIONS } = application;
+    it(name, { skip: whyNot(application) }, async (t) => {
+      const redis = await startRedis(t);
+      const url = await startNeighbour(t, application, { REDIS_URL: redis.url });
       const begunAt = Date.now();
       const options = ['--url', url, '--connections', `${target}`, ...init];
       const script = await initiated(dirname(tempStateDir(t)), options);
@@ -153,11 +162,11 @@ describe('applications', { concurrency: 1, skip }, () => {
       const { connections, delivery, memory, cpu } = await goodResult(startRun(t, { script }));
       const minutes = (Date.now() - begunAt) / 60_000;
 
-      const isPrivate = key === 'private';
+      const isPrivate = name === PRIVATE;
       const copies = isPrivate ? BROADCASTS : BROADCASTS * target;
       const counted = beside.figures(target / 2 + 2);
       const kilobytes = memory.perConnectionBytes;
-      t.diagnostic(`${neighbour.name} ${JSON.stringify({ minutes, init, counted, kilobytes, cpu: cpu.worker })}`);
+      t.diagnostic(`${name} ${JSON.stringify({ minutes, init, counted, kilobytes, cpu: cpu.worker })}`);
       assert.equal(connections.peak, target);
       assert.deepEqual([delivery?.expected, delivery?.received], [copies, copies]);
       // Only the users that it goes to get a private message.

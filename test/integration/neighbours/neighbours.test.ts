@@ -50,10 +50,9 @@ describe('neighbours', { concurrency: 3 }, () => {
 
   for (const proxy of PROXIES) {
     it(`Express behind ${proxy.name}`, { skip: whyNot(express) ?? proxy.missing }, async (t) => {
-      const redis = await startRedis();
+      const redis = await startRedis(t);
       const start = (worker: string) => startNeighbour(t, express, { REDIS_URL: redis.url, WORKER: worker });
       const workers = await Promise.all([start('w1'), start('w2')]);
-      t.after(() => redis.close()); // after its clients
       const { notSticky, sticky } = await startProxy(t, proxy, workers);
 
       await everyCopyArrives(notSticky); // over WebSocket

@@ -13,7 +13,6 @@ import type { Batch } from '../../../protocol/result/delivery.ts';
 import { connectionTo } from '../../helpers/connection.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 import { joinAll } from '../../helpers/fleet.ts';
-import { driftingClock, movedClock } from '../../helpers/moved-clock.ts';
 
 const RECEIVERS = 20;
 const BROADCASTS = 6;
@@ -23,6 +22,19 @@ const DRAIN_SECONDS = 1;
 const HOUR_US = 3_600_000_000;
 /** A broadcast. A clock is read once a second, and on a busy machine only some of these readings are quick enough to tell. */
 const JUMPS_AT = 16;
+
+/** @returns arguments for Node that change a clock of its process */
+const preload = (code: string) => ['--import', `data:text/javascript,${encodeURIComponent(code)}`];
+/** @param us how far the monotonic clock is ahead of all others; negative if it is behind */
+const movedClock = (us: number) =>
+  preload(`const real = process.hrtime.bigint; process.hrtime.bigint = () => real() + ${us * 1000}n;`);
+/** @param rate of drift @param jumpMs at each SIGUSR2 */
+const driftingClock = (rate: number, jumpMs: number) =>
+  preload(`
+    const real = performance.now.bind(performance);
+    let jumpedMs = 0;
+    process.on('SIGUSR2', () => { jumpedMs += ${jumpMs}; });
+    performance.now = () => real() * ${1 + rate} + jumpedMs;`);
 
 interface Plan {
   execArgv: string[];

@@ -7,46 +7,37 @@ import { describe, it, type TestContext } from 'node:test';
 import { cause } from '../../../plugin/run/fault/cause.ts';
 import { eventually } from '../../helpers/poll.ts';
 
-const run = (script: string, signal = new AbortController().signal) =>
-  cause({ kind: 'command', command: ['sh', '-c', script], at: 1 }, { stack: undefined, signal });
+const never = new AbortController().signal;
+const run = (command: string[], signal = never, timeoutMs?: number) =>
+  cause({ kind: 'command', command, at: 1 }, { stack: undefined, signal }, timeoutMs);
+const sh = (script: string) => ['sh', '-c', script];
 
 describe('a command as the fault', () => {
   it('is done when it has ended, though what it started goes on and can still write', async (t) => {
     const { script, written } = startedServer(t);
-    await run(script);
+    await run(sh(script));
     const before = written();
     await eventually('the server writes on', () => written() > before);
   });
 
   it('that fails is reported with what it said', async () => {
-    await assert.rejects(run('echo no such service >&2; exit 3'), /exit code 3[\s\S]*: no such service$/);
+    await assert.rejects(run(sh('echo no such service >&2; exit 3')), /exit code 3[\s\S]*: no such service$/);
   });
 
   it('that is not there is reported', async () => {
-    const command = ['capacity-no-such-program'];
-    const { signal } = new AbortController();
-    await assert.rejects(cause({ kind: 'command', command, at: 1 }, { stack: undefined, signal }), /ENOENT/);
+    await assert.rejects(run(['capacity-no-such-program']), /ENOENT/);
   });
 
   it('that does not end is stopped after a while', async () => {
-    const { signal } = new AbortController();
-    const fault = { kind: 'command', command: ['sh', '-c', 'echo $$; exec sleep 60'], at: 1 } as const;
-    let reason = '';
-    await assert.rejects(
-      cause({ ...fault, command: [...fault.command] }, { stack: undefined, signal }, 500),
-      (error) => {
-        reason = (error as Error).message;
-        return true;
-      },
-    );
-    assert.match(reason, /did not end within 0\.5 s, and was stopped: sh -c .*: \d+$/);
-    const pid = Number(/\d+$/.exec(reason));
+    const { message } = (await run(sh('echo $$; exec sleep 60'), never, 500).catch((error) => error)) as Error;
+    assert.match(message, /did not end within 0\.5 s, and was stopped: sh -c .*: \d+$/);
+    const pid = Number(/\d+$/.exec(message));
     assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
   });
 
   it('is stopped with the run', async () => {
     const stop = new AbortController();
-    const stopped = assert.rejects(run('exec sleep 60', stop.signal), /canceled/);
+    const stopped = assert.rejects(run(sh('exec sleep 60'), stop.signal), /canceled/);
     stop.abort();
     await stopped;
   });

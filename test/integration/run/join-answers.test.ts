@@ -1,69 +1,52 @@
 /** A server's own `join_room` and `broadcast_echo`, which acknowledge what they like: nothing of it ends the run. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { Server, type Socket } from 'socket.io';
+import type { Socket } from 'socket.io';
 import { type Echo, Probe } from '../../../plugin/run/receivers/probe.ts';
 import { Sentinel } from '../../../plugin/run/receivers/sentinel.ts';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { EVENTS } from '../../../protocol/events.ts';
+import { startChat } from '../../helpers/chat-server.ts';
 import { columns } from '../../helpers/columns.ts';
 import { connectionTo } from '../../helpers/connection.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 const never = new AbortController().signal;
 
-async function startServer(t: TestContext, connected: (socket: Socket) => void): Promise<string> {
-  const http = createServer();
-  const io = new Server(http, { serveClient: false });
-  io.on('connection', connected);
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
-  t.after(() => io.close());
-  return `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+/** A server, and the run's receivers at it. */
+async function receivers(t: TestContext, connected: (socket: Socket) => void) {
+  const { url } = await startChat(t, (io) => io.on('connection', connected));
+  const target = { connection: connectionTo(url) };
+  const probe = await Probe.connect(target, never);
+  t.after(() => probe.close());
+  const sentinel = await Sentinel.start(target, never);
+  t.after(() => sentinel.close());
+  return { probe, sentinel };
 }
 
 test('a join that is acknowledged without the name of a worker leaves it unknown', async (t) => {
-  const answers = [
-    [],
-    [null],
-    [17],
-    ['w0'],
-    [{}],
-    [{ worker: 5 }],
-    [{ worker: '' }],
-    [{ worker: 'x'.repeat(100_000) }],
-  ];
+  const workers = [5, '', 'x'.repeat(100_000)];
+  const answers = [[], [null], [17], ['w0'], [{}], ...workers.map((worker) => [{ worker }])];
   let next = 0;
-  const url = await startServer(t, (socket) =>
+  const { probe, sentinel } = await receivers(t, (socket) =>
     socket.on(EVENTS.joinRoom, (_asked, ack) => ack(...(answers[next++ % answers.length] as unknown[]))),
   );
-  const probe = await Probe.connect({ connection: connectionTo(url) }, never);
-  t.after(() => probe.close());
   for (const answer of answers) {
     probe.worker = 'of the join before';
     await probe.join('room');
     assert.equal(probe.worker, '', JSON.stringify(answer).slice(0, 80));
   }
-  const sentinel = await Sentinel.start({ connection: connectionTo(url) }, never);
-  t.after(() => sentinel.close());
   assert.equal((await sentinel.join('room', never)).worker, '');
 });
 
 test('broadcasts and acknowledgements of echoes that are none end nothing', async (t) => {
   const sockets: Socket[] = [];
   const answers = [[], [null], [{}], [{ seq: 9, roundTripUs: '5' }], [{ roundTripUs: 5 }]];
-  const url = await startServer(t, (socket) => {
+  const { probe, sentinel } = await receivers(t, (socket) => {
     sockets.push(socket);
     socket.on(EVENTS.joinRoom, (_asked, ack) => ack({ worker: 'w0' }));
     socket.on(EVENTS.broadcastEcho, ({ seq }, ack) => ack(...(answers[seq - 1] as unknown[])));
   });
-  const probe = await Probe.connect({ connection: connectionTo(url) }, never);
-  t.after(() => probe.close());
-  const sentinel = await Sentinel.start({ connection: connectionTo(url) }, never);
-  t.after(() => sentinel.close());
   const seen = await sentinel.join('room', never);
   const echoes: Echo[] = [];
   probe.onRoundTrip = (echo) => void echoes.push(echo);

@@ -2,14 +2,15 @@
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { come } from '../../../plugin/run/receivers/come.ts';
-import { clientsOf, HOLD, JOIN, serve, welcome } from '../../helpers/own-clients.ts';
+import { startChat } from '../../helpers/chat-server.ts';
+import { clientsOf, HOLD, JOIN, welcome } from '../../helpers/own-clients.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 /** Artillery's agents hang up after 4 s, Node's server after 5 s. */
 const BEFORE_THEY_WOULD_MS = 3000;
 
 test('a client that has logged in keeps no connection but that of Socket.IO', async (t) => {
-  const { url, io } = await serve(t, welcome, (_request, response) => response.end('{}'));
+  const { url, io } = await startChat(t, welcome, { onRequest: (_request, response) => response.end('{}') });
   const http = io.httpServer;
   const connections = promisify((done: (error: Error | null, count: number) => void) => http.getConnections(done));
   const flow = [{ post: { url: '/login', json: { user: 'ann' } } }, { get: { url: '/me' } }, JOIN, HOLD];

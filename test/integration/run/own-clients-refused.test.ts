@@ -5,7 +5,8 @@ import type { Server } from 'socket.io';
 import { come } from '../../../plugin/run/receivers/come.ts';
 import { Refused } from '../../../plugin/run/receivers/official-client.ts';
 import type { Scenario } from '../../../plugin/script/script.ts';
-import { type Answer, CSV, clientsOf, HOLD, JOIN, SERVERS, serve } from '../../helpers/own-clients.ts';
+import { startChat } from '../../helpers/chat-server.ts';
+import { type Answer, CSV, clientsOf, HOLD, JOIN, SERVERS } from '../../helpers/own-clients.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 const { signal } = new AbortController();
@@ -49,7 +50,9 @@ const REFUSALS: [what: string, setUp: (io: Server) => void, scenario: Scenario, 
 
 for (const [what, setUp, scenario, said] of REFUSALS) {
   test(`a refusal ${what} is quoted, and nothing stays open`, async (t) => {
-    const { url, io } = await serve(t, setUp, (_request, response) => response.writeHead(401).end('{}'));
+    const { url, io } = await startChat(t, setUp, {
+      onRequest: (_request, response) => response.writeHead(401).end('{}'),
+    });
     const { clients } = await clientsOf(t, url, scenario, CSV);
     await assert.rejects(come(clients.next(), signal), (error) => {
       assert.ok(error instanceof Refused);

@@ -21,9 +21,8 @@ async function tenants(t: TestContext, answers: (doc: string) => unknown = () =>
       });
       socket.on('edit', (edit: Edit) => tenant.to(edit.doc).emit('edited', edit));
     });
-  const chat = await startChat((io: Server) => ['/', '/a', '/b'].map((name) => io.of(name)).forEach(serve));
-  t.after(() => chat.close());
-  return chat.url;
+  const { url } = await startChat(t, (io: Server) => ['/', '/a', '/b'].map((name) => io.of(name)).forEach(serve));
+  return url;
 }
 
 const publish = { emit: ['edit', { doc: '$room', id: '$id' }], every: 0.05, count: 8 };

@@ -1,33 +1,27 @@
 /** The sentinel's process: what it sees, when it counts as a member, and that it never outlives its owner. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { Server, type Socket } from 'socket.io';
+import type { Socket } from 'socket.io';
 import { isMember, Sentinel } from '../../../plugin/run/receivers/sentinel.ts';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { EVENTS } from '../../../protocol/events.ts';
+import { startChat } from '../../helpers/chat-server.ts';
 import { connectionTo } from '../../helpers/connection.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 const never = new AbortController().signal;
 
-/** Answers joins, unless told not to, and keeps its sockets at hand. */
-async function startServer(t: TestContext, { answers = true } = {}) {
-  const http = createServer();
-  const io = new Server(http, { serveClient: false });
+/** Answers joins, and keeps its sockets at hand. */
+async function startServer(t: TestContext, answers = true) {
   const sockets: Socket[] = [];
-  io.on('connection', (socket) => {
-    sockets.push(socket);
-    socket.on(EVENTS.joinRoom, (asked, ack) => {
-      if (answers) ack({ room: asked.clientKey, worker: 'w7', members: 1 });
-    });
-  });
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
-  t.after(() => io.close());
-  return { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`, sockets, io };
+  const server = await startChat(t, (io) =>
+    io.on('connection', (socket) => {
+      sockets.push(socket);
+      if (answers) socket.on(EVENTS.joinRoom, (_asked, ack) => ack({ worker: 'w7' }));
+    }),
+  );
+  return { ...server, sockets };
 }
 
 async function start(t: TestContext, target: string): Promise<Sentinel> {
@@ -82,7 +76,7 @@ test('a server that refuses is quoted', async (t) => {
 });
 
 test('a run that is stopped does not wait for a join', async (t) => {
-  const { url } = await startServer(t, { answers: false });
+  const { url } = await startServer(t, false);
   const sentinel = await start(t, url);
   const stop = new AbortController();
   const joining = sentinel.join('room', stop.signal);

@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { workerFigures } from '../../../plugin/result/workers.ts';
 import { ResourceWindows } from '../../../plugin/run/windows/resources.ts';
 import { ControlClients } from '../../../plugin/samplers/control/workers.ts';
@@ -10,9 +7,8 @@ import { TOKEN } from '../../helpers/app.ts';
 import { column } from '../../helpers/columns.ts';
 import { cpuGroup, whyNoCpuGroup } from '../../helpers/cpu-group.ts';
 import { measurements } from '../../helpers/measurements.ts';
+import { startProcess, WORKER } from '../../helpers/process.ts';
 import { freePort } from '../../helpers/redis.ts';
-
-const MAIN = fileURLToPath(new URL('../../../server/main.ts', import.meta.url));
 
 test('a worker in a container with little CPU tells its quota, and how often it was used up', {
   skip: whyNoCpuGroup(),
@@ -20,9 +16,8 @@ test('a worker in a container with little CPU tells its quota, and how often it 
   const group = cpuGroup(t, 1.5);
   const controlPort = await freePort();
   const env = { PATH: process.env.PATH, CAPACITY_TOKEN: TOKEN, CAPACITY_CONTROL_PORT: `${controlPort}` };
-  const command = `${group.enter} && exec "${process.execPath}" "${MAIN}"`;
-  const worker = spawn('sh', ['-c', command], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  for await (const line of createInterface(worker.stdout)) if (line.includes('worker is up')) break;
+  const command = `${group.enter} && exec "${process.execPath}" "${WORKER}"`;
+  await startProcess(t, 'sh', ['-c', command], { env }).said(/worker is up/);
   const control = await ControlClients.connect([`http://127.0.0.1:${controlPort}`], TOKEN);
   t.after(() => control.close());
 

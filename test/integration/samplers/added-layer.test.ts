@@ -1,7 +1,5 @@
 /** A layer that is nothing but an entry of the table is in everything that measures and shows layers. */
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
 import { addMetrics } from '../../../plugin/hook/metrics.ts';
 import { latestLayers } from '../../../plugin/live/figures.ts';
@@ -13,8 +11,10 @@ import { Sampler } from '../../../plugin/samplers/sampler.ts';
 import type { Slope } from '../../../protocol/result/memory.ts';
 import { type Result, resultSchema } from '../../../protocol/result/result.ts';
 import { renderSamplesCsv } from '../../../report/render/csv.ts';
+import { assertEach } from '../../helpers/columns.ts';
 import { measurements } from '../../helpers/measurements.ts';
 import { eventually } from '../../helpers/poll.ts';
+import { startProcess } from '../../helpers/process.ts';
 import { fullText, reportHtml } from '../../helpers/report-text.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -29,17 +29,14 @@ const layers = [...LAYERS, envoy];
 const linux = { skip: process.platform !== 'linux' && 'there is no PSS' };
 
 describe('a layer that was added to the table', linux, () => {
-  let child: ChildProcess;
+  const child = startProcess({ after }, process.execPath, ['-e', 'console.log("up"); setInterval(() => {}, 1e6)']);
   let sampler: Sampler;
   let reading: Record<string, number>;
   let result: Result;
 
   before(async () => {
-    child = spawn(process.execPath, ['-e', 'console.log("up"); process.stdin.resume()'], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
-    await once(child.stdout as NodeJS.ReadableStream, 'data');
-    const pids = { envoy: [child.pid as number], worker: [process.pid] };
+    await child.said(/up/);
+    const pids = { envoy: [child.pid], worker: [process.pid] };
     sampler = new Sampler({ layers, pids: () => pids, connections: () => 0, intervalMs: 20 });
     sampler.start();
     await eventually('two rows', () => sampler.samples.length >= 2);
@@ -62,31 +59,22 @@ describe('a layer that was added to the table', linux, () => {
       samples: sampler.samples,
     });
   });
-  after(async () => {
-    await sampler?.close();
-    child?.kill();
-  });
 
   it('is read and sampled', () => {
     assert.ok((reading.envoyPss ?? 0) > 1e6 && (reading.envoyRss ?? 0) >= (reading.envoyPss ?? 0));
-    const [first, second] = sampler.samples;
-    assert.ok((first?.envoy?.pssBytes ?? 0) > 1e6);
-    assert.ok((second?.envoy?.rssBytes ?? 0) > 1e6);
-    assert.equal(typeof second?.envoy?.cpuPercent, 'number');
-    assert.equal(latestLayers(sampler).envoy?.title, 'Envoy');
-    assert.ok((latestLayers(sampler).envoy?.pssBytes ?? 0) > 1e6);
+    const second = sampler.samples[1]?.envoy;
+    assert.ok((second?.rssBytes ?? 0) > 1e6 && typeof second?.cpuPercent === 'number', JSON.stringify(second));
+    assert.partialDeepStrictEqual(latestLayers(sampler).envoy, { title: 'Envoy' });
   });
 
   it('is described and has its figures in the result document', () => {
     const { memory, cpu } = result;
-    assert.deepEqual(
-      memory.layers.filter(({ id }) => id.startsWith('envoy')),
-      [
-        { id: 'envoy', title: 'Envoy', unit: 'cpuSeconds', belongsTo: 'deployment', inSum: false, main: false },
-        { id: 'envoyPss', title: 'Envoy PSS', unit: 'bytes', belongsTo: 'deployment', inSum: true, main: true },
-        { id: 'envoyRss', title: 'Envoy RSS', unit: 'bytes', belongsTo: 'deployment', inSum: false, main: false },
-      ],
-    );
+    const described = memory.layers.filter(({ id }) => id.startsWith('envoy'));
+    assertEach(described, ({ id, title, inSum }) => [id, title, inSum], [
+      ['envoy', 'Envoy', false],
+      ['envoyPss', 'Envoy PSS', true],
+      ['envoyRss', 'Envoy RSS', false],
+    ]);
     assert.equal(typeof memory.perConnectionBytes.envoyPss?.slope, 'number');
     assert.ok((memory.peakBytes.envoyRss ?? 0) > 1e6);
     assert.ok((cpu.envoy?.rampSecondsPerThousandConnects ?? 0) > 0);
@@ -97,10 +85,8 @@ describe('a layer that was added to the table', linux, () => {
     assert.ok(sum);
     assert.ok(sum.parts.includes('envoyPss'));
     const slopes = sum.parts.map((part) => perConnectionBytes[part]?.slope ?? Number.NaN);
-    assert.equal(
-      sum.partsPerConnectionBytes,
-      slopes.reduce((total, slope) => total + slope, 0),
-    );
+    const total = slopes.reduce((before, slope) => before + slope, 0);
+    assert.equal(sum.partsPerConnectionBytes, total);
   });
 
   it('is a metric', () => {
@@ -114,15 +100,7 @@ describe('a layer that was added to the table', linux, () => {
   });
 
   it('is in every report', () => {
-    const terminal = fullText(result);
-    assert.match(terminal, /^ {2}Envoy PSS +\S+.* {2}-?\d/m);
-    assert.match(terminal, /^ {2}Envoy +\d/m);
-    const page = reportHtml(result);
-    assert.match(page, /<th scope="row">Envoy PSS<\/th>/);
-    assert.match(page, /<th scope="row">Envoy<\/th>/);
-    assert.match(page, /<span class="swatch [^>]*><\/span>Envoy PSS at rest<\/li>/);
-    assert.match(page, /<span class="swatch [^>]*><\/span>Envoy<\/li>/);
-
+    for (const text of [fullText(result), reportHtml(result)]) assert.match(text, /Envoy PSS[\s\S]*Envoy/);
     const [head = ''] = renderSamplesCsv(result).split('\n');
     for (const column of ['envoy.rssBytes', 'envoy.pssBytes', 'envoy.cpuPercent']) {
       assert.ok(head.split(',').includes(column), `${column} in ${head}`);

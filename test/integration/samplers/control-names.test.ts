@@ -13,12 +13,10 @@ const four = (address: string): LookupAddress => ({ address, family: 4 });
 const six = (address: string): LookupAddress => ({ address, family: 6 });
 
 test('each address of a name is a worker, and other addresses are noticed', async (t) => {
-  const first = await startApp({ CAPACITY_CONTROL_HOST: '127.0.0.2', CAPACITY_WORKER: 'w2' });
-  t.after(() => first.close());
+  const first = await startApp(t, { CAPACITY_CONTROL_HOST: '127.0.0.2', CAPACITY_WORKER: 'w2' });
   const port = `${first.controlPort}`;
   const environment = { CAPACITY_CONTROL_HOST: '127.0.0.3', CAPACITY_CONTROL_PORT: port, CAPACITY_WORKER: 'w3' };
-  const second = await startApp(environment);
-  t.after(() => second.close());
+  await startApp(t, environment);
   let addresses = [four('127.0.0.3'), four('127.0.0.2'), six('::1')];
   const look = async (name: string) => {
     assert.equal(name, 'app-headless');
@@ -52,11 +50,9 @@ test('one address of each kind is one host; addresses themselves and unknown nam
 });
 
 test('the number of servers is that of the cluster adapter, or one', async (t) => {
-  const redis = await startRedis();
-  t.after(() => redis.close());
+  const redis = await startRedis(t);
   const start = async (environment: Record<string, string>) => {
-    const app = await startApp(environment);
-    t.after(() => app.close());
+    const app = await startApp(t, environment);
     const control = await ControlClients.connect([app.controlUrl], TOKEN);
     t.after(() => control.close());
     return control;

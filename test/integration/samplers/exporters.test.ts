@@ -1,13 +1,12 @@
 /** Real exporters beside nginx, Redis, HAProxy and this machine, those that are installed: the names of their metrics are ours. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { checkMetrics } from '../../../plugin/doctor/target/examine.ts';
 import { layersFor, PrometheusTargets, Sampler } from '../../../plugin/samplers/index.ts';
 import { findTool } from '../../../server/stack/tools.ts';
 import { column } from '../../helpers/columns.ts';
 import { eventually } from '../../helpers/poll.ts';
+import { startProcess } from '../../helpers/process.ts';
 import { lacks, startNginx } from '../../helpers/proxies.ts';
 import { freePort, startRedis } from '../../helpers/redis.ts';
 
@@ -23,12 +22,7 @@ function absent(name: string): string | false {
 /** Ends with the test. @returns its page of metrics */
 async function start(t: TestContext, name: string, options: (address: string) => string[]): Promise<string> {
   const address = `127.0.0.1:${await freePort()}`;
-  const child = spawn(exporter(name) as string, options(address), { stdio: 'ignore' });
-  const exited = once(child, 'exit');
-  t.after(async () => {
-    child.kill();
-    await exited;
-  });
+  startProcess(t, exporter(name) as string, options(address));
   const url = `http://${address}/metrics`;
   await eventually('it answers', () =>
     fetch(url).then(
@@ -78,8 +72,7 @@ test('process-exporter tells memory and CPU of nginx, node_exporter what its hos
 test('redis_exporter tells memory and CPU of Redis', {
   skip: findTool('redis-server') ? absent('redis_exporter') : 'redis-server is not installed',
 }, async (t) => {
-  const redis = await startRedis();
-  t.after(() => redis.close());
+  const redis = await startRedis(t);
   const url = await start(t, 'redis_exporter', (address) => [
     `-web.listen-address=${address}`,
     `-redis.addr=127.0.0.1:${redis.port}`,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Sampler, withChildren } from '../../../plugin/samplers/index.ts';
-import { startOrphan } from '../../helpers/orphan.ts';
+import { startOrphan } from '../../helpers/process.ts';
 
 const skip = process.platform !== 'linux' && 'there is no /proc';
 const MB = 2 ** 20;
@@ -21,7 +21,7 @@ const SERVER = `
   });`;
 
 it('memory and CPU of a worker are those of its process tree', { skip }, async (t) => {
-  const { pids, line } = await startOrphan(t, SERVER);
+  const { pids, line } = await startOrphan(t, '-e', SERVER);
   const [worker = 0, child = 0] = pids;
   const found = await withChildren({ worker: [worker], nginx: [1] });
   assert.deepEqual(found, { worker: [worker, child], workerChildren: [child], nginx: [1] });

@@ -1,13 +1,10 @@
 /** Replies that no worker of ours gives: each is an error of that worker, and no figure of one is a figure of the run. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { Server } from 'socket.io';
 import { ControlClients } from '../../../plugin/samplers/control/workers.ts';
 import { CONTROL_NAMESPACE } from '../../../protocol/events.ts';
 import { ask, connectControl, startApp, TOKEN } from '../../helpers/app.ts';
+import { startChat } from '../../helpers/chat-server.ts';
 import { mutants } from '../../helpers/hostile.ts';
 
 const ORDER = { room: 'r', bytes: 1, seq: 1 };
@@ -23,11 +20,8 @@ const REQUESTS: [request: string, args: unknown[], by: (control: ControlClients)
 
 /** A control port whose answers are texts. */
 async function startLiar(t: TestContext) {
-  const http = createServer().listen(0, '127.0.0.1');
-  await once(http, 'listening');
-  const io = new Server(http, { pingInterval: 300_000 });
-  t.after(() => io.close());
-  const liar = { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`, answer: '' };
+  const { io, url } = await startChat(t, () => {}, { pingInterval: 300_000 });
+  const liar = { url, answer: '' };
   io.of(CONTROL_NAMESPACE).on('connection', ({ conn }) => {
     conn.on('packet', ({ data }: { data?: unknown }) => {
       const id = /^2\/capacity,(\d+)/.exec(String(data))?.[1];
@@ -48,10 +42,8 @@ const kindsOf = (value: unknown) =>
   Object.entries(value ?? {}).map(([key, one]) => `${key} ${one === null ? 'number' : typeof one}`);
 
 test('whatever a worker answers, it is a reply or an error by its code', { timeout: 60_000 }, async (t) => {
-  const app = await startApp();
-  t.after(() => app.close());
+  const app = await startApp(t);
   const worker = await connectControl(app.controlPort);
-  t.after(() => worker.disconnect());
   const liar = await startLiar(t);
   const control = await ControlClients.connect([liar.url], TOKEN);
   t.after(() => control.close());

@@ -1,10 +1,10 @@
 /** What no Redis tells: it is no figure, and an answer that never ends is not kept. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { RedisReader } from '../../../plugin/samplers/redis/redis.ts';
 import { eventually } from '../../helpers/poll.ts';
+import { listen } from '../../helpers/raw-listen.ts';
 
 const INFO = { run_id: 'a', role: 'master', used_memory: '1000', used_memory_rss: '2000' };
 
@@ -15,22 +15,16 @@ const infoOf = (fields: Record<string, string>) =>
 /** @param info writes the answer to INFO */
 async function startRedis(t: TestContext, info: (socket: Socket) => void, subscribers = 'omem=1 tot-mem=2') {
   const server = createServer((socket) => {
-    socket
-      .on('error', () => {})
-      .on('data', (data) => {
-        for (const command of String(data).split(/(?=\*\d)/)) {
-          if (command.includes('HELLO') || command.includes('SLOTS')) socket.write('*0\r\n');
-          else if (command.includes('INFO\r\n') && !command.includes('SETINFO')) info(socket);
-          else socket.write(command.includes('LIST') ? bulk(`id=1 ${subscribers}`) : '+OK\r\n');
-        }
-      });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const redis = new RedisReader(`redis://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  t.after(() => {
-    redis.close();
-    server.close();
+    socket.on('data', (data) => {
+      for (const command of String(data).split(/(?=\*\d)/)) {
+        if (command.includes('HELLO') || command.includes('SLOTS')) socket.write('*0\r\n');
+        else if (command.includes('INFO\r\n') && !command.includes('SETINFO')) info(socket);
+        else socket.write(command.includes('LIST') ? bulk(`id=1 ${subscribers}`) : '+OK\r\n');
+      }
+    });
   });
+  const redis = new RedisReader(`redis://127.0.0.1:${await listen(t, server)}`);
+  t.after(() => redis.close());
   await redis.ready();
   return redis;
 }

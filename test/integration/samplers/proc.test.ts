@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { readByPs, readProcesses } from '../../../plugin/samplers/processes/proc.ts';
 import { readCpu, readMemory, readSlabBytes, readSwap, readTcpBytes } from '../../../protocol/machine/kernel.ts';
+import { startProcess } from '../../helpers/process.ts';
 
 const MB = 1024 * 1024;
 const linux = { skip: process.platform !== 'linux' && 'only Linux has /proc' };
@@ -14,15 +15,10 @@ const PROGRAM = `
   const untilUs = 200_000;
   while (process.cpuUsage().user + process.cpuUsage().system < untilUs);
   process.stdout.write('ready\\n');
-  process.stdin.resume().on('end', () => process.exit(held.length > 0 ? 0 : 1));
+  setInterval(() => held, 1e6);
 `;
-let child: ChildProcess & { pid: number };
-
-before(async () => {
-  child = spawn(process.execPath, ['-e', PROGRAM], { stdio: ['pipe', 'pipe', 'inherit'] }) as typeof child;
-  await once(child.stdout as NodeJS.ReadableStream, 'data');
-});
-after(() => child.kill());
+const child = startProcess({ after }, process.execPath, ['-e', PROGRAM]);
+await child.said(/ready/);
 
 test('RSS, PSS, CPU time and start of a living process', linux, async () => {
   const reading = (await readProcesses([child.pid], { pss: true })).get(child.pid);

@@ -1,15 +1,16 @@
 /** Pages of metrics: of a real prom-client, and those that others write. Of real exporters: exporters.test.ts. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { layersFor, PrometheusTargets, Sampler } from '../../../plugin/samplers/index.ts';
-import { freePorts } from '../../../server/stack/ports.ts';
+import type { SamplerSources } from '../../../plugin/samplers/sampler.ts';
 import { assertEach } from '../../helpers/columns.ts';
+import { urlOf } from '../../helpers/raw-listen.ts';
+import { freePort } from '../../helpers/redis.ts';
 
 type Page = () => string | Promise<string> | number;
+type Labels = Record<string, string>;
 
 async function serve(t: TestContext, page: Page): Promise<string> {
   const http = createServer(async (_request, response) => {
@@ -17,24 +18,24 @@ async function serve(t: TestContext, page: Page): Promise<string> {
     if (typeof answer === 'number') response.writeHead(answer).end();
     else response.end(answer);
   });
-  t.after(() => http.close());
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
-  return `http://127.0.0.1:${(http.address() as AddressInfo).port}/metrics`;
+  return `${await urlOf(t, http)}/metrics`;
 }
+
+const open = (urls: string[], labels: Labels = {}) => PrometheusTargets.open(urls.map((url) => ({ url, labels })));
+
+/** The pages of one source. */
+async function serveAll(t: TestContext, ...pages: Page[]): Promise<PrometheusTargets> {
+  return open(await Promise.all(pages.map((page) => serve(t, page))));
+}
+
+const samplerOf = (prometheus: SamplerSources['prometheus'], more: Partial<SamplerSources> = {}) =>
+  new Sampler({ prometheus, pids: () => ({}), connections: () => 0, ...more });
 
 describe("a server's metrics", () => {
   it('of prom-client are RSS, heap, external memory and CPU, with their source', async (t) => {
     const register = new Registry();
     collectDefaultMetrics({ register });
-    const url = await serve(t, () => register.metrics());
-    const prometheus = await PrometheusTargets.open([{ url, labels: {} }]);
-    const sampler = new Sampler({
-      prometheus: { worker: prometheus },
-      pids: () => ({}),
-      connections: () => 0,
-      intervalMs: 20,
-    });
+    const sampler = samplerOf({ worker: await serveAll(t, () => register.metrics()) });
     const bytes = await sampler.reading();
     const { rss, heapUsed } = process.memoryUsage();
     assert.ok(Math.abs((bytes.workerRss ?? 0) - rss) < 0.5 * rss, String(bytes.workerRss));
@@ -56,8 +57,7 @@ describe("a server's metrics", () => {
         'container_cpu_usage_seconds_total{pod="chat-1",container="app"} 1.5e1',
       ].join('\n'),
     );
-    const reader = await PrometheusTargets.open([{ url, labels: { pod: 'chat-1' } }]);
-    const { figures } = await reader.read();
+    const { figures } = await (await open([url], { pod: 'chat-1' })).read();
     assert.deepEqual(figures, { workingSetBytes: 300, cpuSeconds: 15 });
   });
 
@@ -70,9 +70,11 @@ describe("a server's metrics", () => {
     ];
     for (const [before, after] of cases) {
       let line = before;
-      const others = await serve(t, () => rss);
-      const url = await serve(t, () => `${rss}${line}\n`);
-      const pages = await PrometheusTargets.open([others, url].map((url) => ({ url, labels: {} })));
+      const pages = await serveAll(
+        t,
+        () => rss,
+        () => `${rss}${line}\n`,
+      );
       const { identity } = await pages.read();
       assert.equal((await pages.read()).identity, identity);
       line = after;
@@ -88,13 +90,12 @@ describe("a server's metrics", () => {
     const [first, second] = [0.5, 3.5];
     for (const started of [true, false]) {
       let asked = 0;
-      const url = await serve(t, () => {
+      const reader = await serveAll(t, () => {
         const turn = asked++ % 2;
         const cpuSeconds = (turn ? first : second) + asked / 1000;
         const startedAt = started ? `process_start_time_seconds ${starts[turn]}\n` : '';
         return `process_resident_memory_bytes 5\nprocess_cpu_seconds_total ${cpuSeconds}\n${startedAt}`;
       });
-      const reader = await PrometheusTargets.open([{ url, labels: {} }]);
       for (let reading = 0; reading < 6; reading++) await reader.readEach();
       assert.ok(reader.alternates, `with start time: ${started}`);
     }
@@ -108,11 +109,7 @@ describe("a server's metrics", () => {
       const drip = setInterval(() => response.write('# x\n'), 100);
       response.once('close', () => clearInterval(drip));
     });
-    t.after(() => http.close());
-    http.listen(0, '127.0.0.1');
-    await once(http, 'listening');
-    const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/metrics`;
-    const prometheus = await PrometheusTargets.open([{ url, labels: {} }]);
+    const prometheus = await open([await urlOf(t, http)]);
     const beganMs = performance.now();
     const readings = await Promise.all(Array.from({ length: 6 }, () => prometheus.readEach()));
     assert.ok(readings.flat().every(({ failure }) => /no answer within 2 s/.test(failure ?? '')));
@@ -122,9 +119,7 @@ describe("a server's metrics", () => {
 
   it('that are old, no numbers, or gone are absent with the reason, and counted', async (t) => {
     let page: ReturnType<Page> = 'process_resident_memory_bytes 5\n';
-    const url = await serve(t, () => page);
-    const prometheus = await PrometheusTargets.open([{ url, labels: {} }]);
-    const sampler = new Sampler({ prometheus: { worker: prometheus }, pids: () => ({}), connections: () => 0 });
+    const sampler = samplerOf({ worker: await serveAll(t, () => page) });
     const why = async (next: ReturnType<Page>) => {
       page = next;
       await sampler.reading();
@@ -138,27 +133,24 @@ describe("a server's metrics", () => {
   });
 
   it('are refused before the load where nothing answers, or no memory is among them, with what is', async (t) => {
-    const open = (url: string, labels = {}) => PrometheusTargets.open([{ url, labels }]);
-    const [port] = await freePorts(1);
-    await assert.rejects(open(`http://127.0.0.1:${port}/metrics`), { code: 'SOURCE_UNREACHABLE' });
-    await assert.rejects(open(await serve(t, () => 404)), { code: 'SOURCE_UNREACHABLE' });
+    const nobody = `http://127.0.0.1:${await freePort()}/metrics`;
+    const none = await serve(t, () => 404);
     const other = await serve(t, () => 'jvm_threads 5\njvm_classes 6\n');
-    await assert.rejects(open(other), { code: 'METRICS_MISSING', message: /jvm_threads, jvm_classes/ });
     const labelled = await serve(t, () => 'process_resident_memory_bytes{app="shop"} 5\n');
-    await assert.rejects(open(labelled, { app: 'chat' }), { code: 'METRICS_MISSING' });
-    const good = { url: labelled, labels: {} };
-    await assert.rejects(PrometheusTargets.open([good, { url: other, labels: {} }]), { code: 'METRICS_MISSING' });
+    for (const url of [nobody, none]) await assert.rejects(open([url]), { code: 'SOURCE_UNREACHABLE' });
+    await assert.rejects(open([other]), { code: 'METRICS_MISSING', message: /jvm_threads, jvm_classes/ });
+    await assert.rejects(open([labelled], { app: 'chat' }), { code: 'METRICS_MISSING' });
+    await assert.rejects(open([labelled, other]), { code: 'METRICS_MISSING' });
   });
 
   it('that rise by more CPU time than there is are refused from then on, with the likely unit', async (t) => {
     let cpuMs = 0;
     let asked = 0;
-    const url = await serve(t, () => {
+    const pages = await serveAll(t, () => {
       // A server is busy in the ramps, and idle in the pauses between them.
       cpuMs += asked++ % 2 === 0 ? 20_000 : 0;
       return `process_resident_memory_bytes 5\nprocess_cpu_seconds_total ${cpuMs}\n`;
     });
-    const pages = await PrometheusTargets.open([{ url, labels: {} }]);
     for (let reading = 0; reading < 5; reading++) assert.ok((await pages.readEach())[0]?.reading);
     const [refused] = await pages.readEach();
     assert.match(refused?.failure ?? '', /CPU time rises faster than it can.*milliseconds/);
@@ -212,21 +204,15 @@ describe('the page of an exporter', () => {
   for (const [name, page] of Object.entries(pages)) {
     it(`${name} has the figures of others, and not those of its own process`, async (t) => {
       const url = await serve(t, () => page.lines.join('\n'));
-      const labels = 'labels' in page ? page.labels : {};
-      assert.deepEqual((await (await PrometheusTargets.open([{ url, labels }])).read()).figures, page.figures);
+      const pages = await open([url], 'labels' in page ? page.labels : {});
+      assert.deepEqual((await pages.read()).figures, page.figures);
     });
   }
 
   it('is added up with those of its kind, and stands beside those of others', async (t) => {
-    const nginx = async (pss: number) => ({ url: await serve(t, () => group('nginx', pss).join('\n')), labels: {} });
-    const host = { url: await serve(t, () => pages.node_exporter.lines.join('\n')), labels: {} };
-    const queries = [await nginx(60), await nginx(40), host];
-    const sampler = new Sampler({
-      prometheus: { nginx: await PrometheusTargets.open(queries) },
-      layers: layersFor({ nginx: { prometheus: queries } }),
-      pids: () => ({}),
-      connections: () => 0,
-    });
+    const all = [group('nginx', 60), group('nginx', 40), pages.node_exporter.lines];
+    const nginx = await serveAll(t, ...all.map((lines) => () => lines.join('\n')));
+    const sampler = samplerOf({ nginx }, { layers: layersFor({ nginx: { prometheus: [] } }) });
     const { nginxPss, nginxRss, nginxHostUsed, nginxHostTcp } = await sampler.reading();
     assert.deepEqual([nginxPss, nginxRss, nginxHostUsed, nginxHostTcp], [100, 180, 700, 8192]);
     assert.equal((await sampler.cpu()).nginx, 3e6);
@@ -246,8 +232,10 @@ describe('the page of an exporter', () => {
       ],
     ];
     for (const [lines, message] of refused) {
-      const url = await serve(t, () => lines.join('\n'));
-      await assert.rejects(PrometheusTargets.open([{ url, labels: {} }]), { code: 'METRICS_MISSING', message });
+      await assert.rejects(
+        serveAll(t, () => lines.join('\n')),
+        { code: 'METRICS_MISSING', message },
+      );
     }
   });
 });
@@ -257,10 +245,13 @@ describe('metrics of several workers', () => {
 
   it('are added up, those figures that all of them have', async (t) => {
     const heap = 'nodejs_heap_size_used_bytes 7\n';
-    const urls = [await serve(t, () => of(100, heap)), await serve(t, () => of(20))];
-    const prometheus = await PrometheusTargets.open(urls.map((url) => ({ url, labels: {} })));
+    const prometheus = await serveAll(
+      t,
+      () => of(100, heap),
+      () => of(20),
+    );
     assert.deepEqual((await prometheus.read()).figures, { rssBytes: 120 });
-    const sampler = new Sampler({ prometheus: { worker: prometheus }, pids: () => ({}), connections: () => 0 });
+    const sampler = samplerOf({ worker: prometheus });
     assert.equal((await sampler.reading()).workerRss, 120);
     assert.match(sampler.absent().workerHeapUsed ?? '', /not all metrics have nodejs_heap_size_used_bytes/);
   });
@@ -268,8 +259,8 @@ describe('metrics of several workers', () => {
   it('have no sum where one of them does not answer, which is named', async (t) => {
     let second: ReturnType<Page> = of(20);
     const urls = [await serve(t, () => of(100)), await serve(t, () => second)];
-    const prometheus = await PrometheusTargets.open(urls.map((url) => ({ url, labels: {} })));
-    const sampler = new Sampler({ prometheus: { worker: prometheus }, pids: () => ({}), connections: () => 0 });
+    const prometheus = await open(urls);
+    const sampler = samplerOf({ worker: prometheus });
     second = 503;
     assert.equal((await sampler.reading()).workerRss, undefined);
     assert.equal(sampler.absent().workerRss, `no metrics from ${urls[1]}: HTTP 503`);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { execa } from 'execa';
 import { createClient, createCluster } from 'redis';
 import { RedisReader, type RedisTraffic } from '../../../plugin/samplers/redis/redis.ts';
@@ -9,22 +9,25 @@ import { eventually } from '../../helpers/poll.ts';
 import { freePort, startRedis, startRedisCluster, type TestRedis } from '../../helpers/redis.ts';
 import { bytesOfCommand, monitorRedis } from '../../helpers/redis-observer.ts';
 
-/** A client that outlives its server, as cleaning up goes in the order of opening. */
-async function connectedTo(redis: TestRedis) {
+async function connectedTo(t: TestContext, redis: TestRedis) {
   const client = createClient({ url: redis.url, socket: { reconnectStrategy: false } });
   client.on('error', () => {});
+  t.after(() => client.isOpen && client.destroy());
   return client.connect();
 }
 
-test('memory of a Redis, and of those who subscribe', async (t) => {
-  const redis = await startRedis();
-  t.after(() => redis.close());
-  const subscriber = await connectedTo(redis);
-  t.after(() => subscriber.isOpen && subscriber.destroy());
-  await subscriber.subscribe('a', () => {});
-  const reader = new RedisReader(redis.url);
+async function readerOf(t: TestContext, url: string): Promise<RedisReader> {
+  const reader = new RedisReader(url);
   t.after(() => reader.close());
   await reader.ready();
+  return reader;
+}
+
+test('memory of a Redis, and of those who subscribe', async (t) => {
+  const redis = await startRedis(t);
+  const subscriber = await connectedTo(t, redis);
+  await subscriber.subscribe('a', () => {});
+  const reader = await readerOf(t, redis.url);
 
   const reading = await reader.read();
   assert.ok(reading);
@@ -35,16 +38,12 @@ test('memory of a Redis, and of those who subscribe', async (t) => {
 });
 
 test('traffic of a Redis, without that of the reader', async (t) => {
-  const redis = await startRedis();
-  t.after(() => redis.close());
-  const [subscriber, publisher] = await Promise.all([connectedTo(redis), connectedTo(redis)]);
-  for (const client of [subscriber, publisher]) t.after(() => client.isOpen && client.destroy());
+  const redis = await startRedis(t);
+  const [subscriber, publisher] = await Promise.all([connectedTo(t, redis), connectedTo(t, redis)]);
   await subscriber.subscribe('a', () => {});
   await subscriber.pSubscribe('b*', () => {});
   await subscriber.sSubscribe('c', () => {});
-  const reader = new RedisReader(redis.url);
-  t.after(() => reader.close());
-  await reader.ready();
+  const reader = await readerOf(t, redis.url);
 
   await publisher.xAdd('é', '*', { a: 'b' });
   const [before] = (await reader.traffic('é')) ?? [];
@@ -80,16 +79,12 @@ async function carried(port: number): Promise<Map<string, { sent: number; receiv
 test('traffic of a Redis as the kernel, MONITOR and CLIENT LIST count it', {
   skip: findTool('ss') ? false : 'ss is not installed',
 }, async (t) => {
-  const redis = await startRedis();
-  t.after(() => redis.close());
-  const [publisher, ...subscribers] = await Promise.all(Array.from({ length: 3 }, () => connectedTo(redis)));
-  for (const client of [publisher, ...subscribers]) t.after(() => client?.isOpen && client.destroy());
+  const redis = await startRedis(t);
+  const [publisher, ...subscribers] = await Promise.all(Array.from({ length: 3 }, () => connectedTo(t, redis)));
   let arrived = 0;
   for (const client of subscribers) await client.pSubscribe('room*', () => void arrived++);
   const ports = [...(await carried(redis.port)).keys()];
-  const reader = new RedisReader(redis.url);
-  t.after(() => reader.close());
-  await reader.ready();
+  const reader = await readerOf(t, redis.url);
   const traffic = async () => (await reader.traffic())?.[0] ?? assert.fail(reader.lastFailure);
   const publish = async () => {
     const before = arrived;
@@ -131,13 +126,9 @@ test('nobody there: no reading, counted with the reason, and no crash', async ()
 });
 
 test('a Redis that does not answer costs one second, not the run', async (t) => {
-  const redis = await startRedis();
-  t.after(() => redis.close());
-  const reader = new RedisReader(redis.url);
-  t.after(() => reader.close());
-  await reader.ready();
-  const other = await connectedTo(redis);
-  t.after(() => other.isOpen && other.destroy());
+  const redis = await startRedis(t);
+  const reader = await readerOf(t, redis.url);
+  const other = await connectedTo(t, redis);
   await other.sendCommand(['CLIENT', 'PAUSE', '10000', 'ALL']);
   const beganMs = performance.now();
   assert.equal(await reader.read(), undefined);
@@ -146,18 +137,14 @@ test('a Redis that does not answer costs one second, not the run', async (t) => 
 });
 
 test('a Redis Cluster: sums of memory, traffic by node, and each node’s own run', async (t) => {
-  const redis = await startRedisCluster();
-  t.after(() => redis.close());
+  const redis = await startRedisCluster(t);
   const { url, nodes } = redis;
   const client = await createCluster({ rootNodes: [{ url }], defaults: { password: new URL(url).password } }).connect();
   client.on('error', () => {}).on('node-error', () => {});
   t.after(() => client.destroy());
   await client.sSubscribe('a room', () => {});
   await client.xAdd('entries', '*', { a: 'b' });
-  const reader = new RedisReader(url);
-  t.after(() => reader.close());
-  await reader.ready();
-
+  const reader = await readerOf(t, url);
   const reading = await reader.read();
   assert.ok(reading);
   const parts = nodes.map(({ port }) => `Redis node 127.0.0.1:${port}`).sort();

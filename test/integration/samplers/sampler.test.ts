@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { FURTHER_LAYERS, LAYERS } from '../../../plugin/samplers/layers/index.ts';
 import { Sampler, type SamplerSources } from '../../../plugin/samplers/sampler.ts';
 import type { WorkerResources, WorkerStats } from '../../../protocol/events.ts';
-import { column } from '../../helpers/columns.ts';
+import { assertEach, column } from '../../helpers/columns.ts';
 import { eventually } from '../../helpers/poll.ts';
+import { type StartedProcess, startProcess } from '../../helpers/process.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 import { workerResources } from '../../helpers/worker-resources.ts';
 
@@ -14,12 +13,11 @@ const MB = 1024 * 1024;
 const linux = process.platform === 'linux';
 
 /** Holds 32 MB and burns a core, after it has said that it is up. */
-async function startBurner(t: TestContext): Promise<ChildProcess & { pid: number }> {
+async function startBurner(t: TestContext): Promise<StartedProcess> {
   const program = `const held = Buffer.alloc(32 * ${MB}, 1); process.stdout.write('up', () => { while (held); });`;
-  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
-  t.after(() => child.kill('SIGKILL'));
-  await once(child.stdout, 'data');
-  return child as ChildProcess & { pid: number };
+  const burner = startProcess(t, process.execPath, ['-e', program]);
+  await burner.said(/up/);
+  return burner;
 }
 
 function startSampler(t: TestContext, sources: Partial<SamplerSources>): Sampler {
@@ -38,29 +36,24 @@ const told = (all: WorkerStats[], resources?: WorkerResources[]) => ({
 });
 
 const REDIS = { runIds: { Redis: '1' }, usedMemoryBytes: 1, rssBytes: 2, pubSubOutputBytes: 4, pubSubTotalBytes: 5 };
+const redis = { failures: 0, lastFailure: undefined, read: async () => REDIS };
+const ELSEWHERE = { notShared: 'the workers run on another machine' };
 
 test('rows at which all programs were read have what others took', async (t) => {
-  const taken = {
-    ...{ seconds: 1, cores: 2, busyCores: 1, oursCores: 0, kernelCores: 0, errorCores: 0 },
+  const cores = { seconds: 1, cores: 2, busyCores: 1, oursCores: 0, kernelCores: 0, errorCores: 0 };
+  const look = (othersCores: number | null, stealCores: number) => ({
+    ...cores,
     programs: [],
-  };
-  const looks = [
-    undefined,
-    { ...taken, othersCores: 0.6, stealCores: 0.25 },
-    { ...taken, othersCores: null, stealCores: 0 },
-  ];
+    othersCores,
+    stealCores,
+  });
+  const looks = [undefined, look(0.6, 0.25), look(null, 0)];
   const sampler = startSampler(t, { machine: { tick: async () => looks.shift() } });
   sampler.start();
   await eventually('four rows', () => sampler.samples.length >= 4);
-  assert.deepEqual(
-    sampler.samples.slice(0, 4).map(({ others, steal }) => [others?.cpuPercent, steal?.cpuPercent]),
-    [
-      [undefined, undefined],
-      [60, 25],
-      [undefined, 0],
-      [undefined, undefined],
-    ],
-  );
+  const rows = sampler.samples.slice(0, 4);
+  assertEach(rows, ({ others }) => others?.cpuPercent, [undefined, 60, undefined, undefined]);
+  assertEach(rows, ({ steal }) => steal?.cpuPercent, [undefined, 25, 0, undefined]);
 });
 
 test('rows: memory and CPU of the layers that are there, connections, the machine', async (t) => {
@@ -114,20 +107,12 @@ test('the schedule is absolute, and what it misses is counted', async (t) => {
 
 test('a reading names every layer or says why not', async (t) => {
   const burner = await startBurner(t);
-  const redis = {
-    failures: 0,
-    lastFailure: undefined,
-    read: async () => REDIS,
-  };
   const workers = told([
     stats({ heapUsedBytes: 10, externalBytes: 1 }),
     stats({ heapUsedBytes: 20, externalBytes: 2 }),
   ]);
-  const sampler = startSampler(t, {
-    pids: () => ({ worker: [burner.pid], nginx: [burner.pid, 2 ** 30] }),
-    redis,
-    workers,
-  });
+  const pids = () => ({ worker: [burner.pid], nginx: [burner.pid, 2 ** 30] });
+  const sampler = startSampler(t, { pids, redis, workers });
   const reading = await sampler.reading();
   const absent = sampler.absent();
   assert.ok((reading.workerRss ?? 0) > 32 * MB);
@@ -171,8 +156,8 @@ test('CPU time by difference, also over the death of a process', { skip: !linux 
   const mostMs = 2 * (performance.now() - beganMs) + 20;
   assert.ok(usedMs < mostMs, `${usedMs} ms of at most ${mostMs}`);
   assert.ok((during.system ?? 0) > (before.system ?? 0));
-  burner.kill('SIGKILL');
-  await once(burner, 'exit');
+  burner.kill();
+  await burner.ended;
   const after = await sampler.cpu();
   assert.ok((after.worker ?? 0) >= (during.worker ?? 0));
 });
@@ -190,21 +175,19 @@ test('close ends the rows, twice is once, and without start it is nothing', asyn
 });
 
 test("a deployment on another machine: this one's kernel is none of its layers", async (t) => {
-  const sampler = startSampler(t, { notShared: 'the workers run on another machine' });
+  const sampler = startSampler(t, ELSEWHERE);
   const bytes = await sampler.reading();
-  const kernel = ['kernelTcp', 'kernelSlab', 'kernelPageTables', 'systemUsed', 'systemHeld'];
-  assert.deepEqual(
-    Object.keys(bytes).filter((layer) => kernel.includes(layer)),
-    [],
-  );
-  for (const layer of kernel) assert.match(sampler.absent()[layer] ?? '', /another machine/);
+  for (const layer of ['kernelTcp', 'kernelSlab', 'kernelPageTables', 'systemUsed', 'systemHeld']) {
+    assert.equal(bytes[layer], undefined);
+    assert.match(sampler.absent()[layer] ?? '', /another machine/);
+  }
   if (linux) assert.ok(((await sampler.cpu()).system ?? 0) > 0, 'how busy the generator is remains of interest');
 });
 
 test('processes elsewhere have the RSS and the CPU that they report themselves, and PSS only if all tell', async (t) => {
   const sampler = startSampler(t, {
-    notShared: 'the workers run on another machine',
-    redis: { failures: 0, lastFailure: undefined, read: async () => REDIS },
+    ...ELSEWHERE,
+    redis,
     workers: told([stats({ rssBytes: 10, cpuUserUs: 5 }), stats({ rssBytes: 20, cpuSystemUs: 7 })]),
   });
   const { workerRss, redisRss, workerPss } = await sampler.reading();
@@ -215,19 +198,14 @@ test('processes elsewhere have the RSS and the CPU that they report themselves, 
 
 test('the machines and containers of workers elsewhere count once each', async (t) => {
   const own = workerResources();
-  const limit = (max: number, used: number, group: string) => ({ cpu: [], memory: [{ max, used, group }], tasks: [] });
-  const resources = [
-    { ...own, pssBytes: 1000, cgroup: limit(50, 10, '/a') },
-    { ...own, pssBytes: 2000, cgroup: limit(50, 10, '/a') },
-    {
-      ...own,
-      pssBytes: 4000,
-      cgroup: limit(50, 30, '/a'),
-      machine: { ...own.machine, kernel: 'kernel-2', usedBytes: 7 },
-    },
-  ];
+  const resourcesOf = (pssBytes: number, used: number) => ({
+    ...{ ...own, pssBytes },
+    cgroup: { cpu: [], memory: [{ max: 50, used, group: '/a' }], tasks: [] },
+  });
+  const machine = { ...own.machine, kernel: 'kernel-2', usedBytes: 7 };
+  const resources = [resourcesOf(1000, 10), resourcesOf(2000, 10), { ...resourcesOf(4000, 30), machine }];
   const sampler = startSampler(t, {
-    notShared: 'the workers run on another machine',
+    ...ELSEWHERE,
     layers: [...LAYERS, FURTHER_LAYERS.workerMachines],
     workers: told([stats({}), stats({}), stats({})], resources),
   });
@@ -240,7 +218,7 @@ test('between two readings, PSS of workers elsewhere follows the RSS that they r
   let rssBytes = 10_000;
   const workers = told([], [workerResources({ pssBytes: 8000 })]);
   const stated = { ...workers, stats: async () => [stats({ rssBytes })] };
-  const sampler = startSampler(t, { notShared: 'the workers run on another machine', workers: stated });
+  const sampler = startSampler(t, { ...ELSEWHERE, workers: stated });
   await sampler.reading();
   rssBytes = 15_000;
   sampler.start();
@@ -255,7 +233,7 @@ test('a row asks Redis once, and workers whose processes are here not at all', {
     return REDIS;
   };
   const sampler = startSampler(t, {
-    redis: { failures: 0, lastFailure: undefined, read },
+    redis: { ...redis, read },
     pids: () => ({ worker: [process.pid] }),
     workers: { ...told([]), stats: () => assert.fail('a worker was asked') },
   });

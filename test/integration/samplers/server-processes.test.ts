@@ -1,14 +1,13 @@
 /** A server's processes in /proc: by id, command line and control group, with what they have started. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fullestOf, queryFor, ServerProcesses } from '../../../plugin/samplers/index.ts';
-import { startOrphan } from '../../helpers/orphan.ts';
 import { eventually } from '../../helpers/poll.ts';
+import { startOrphan, startProcess } from '../../helpers/process.ts';
+import { tempFolder } from '../../helpers/temp-folder.ts';
 
 const linux = { skip: process.platform !== 'linux' && 'there is no /proc' };
 const IDLE = 'setInterval(() => {}, 1e6)';
@@ -19,7 +18,7 @@ const PARENT = `
 
 /** A server with a process of its own. */
 async function startServer(t: TestContext, name: string) {
-  const { pids, end } = await startOrphan(t, PARENT, name);
+  const { pids, end } = await startOrphan(t, '-e', PARENT, name);
   const [parent = 0, child = 0] = pids;
   return { parent, child, end };
 }
@@ -28,35 +27,27 @@ describe('the processes of a server', linux, () => {
   it('are those named by id, and what they have started', async (t) => {
     const { parent, child } = await startServer(t, 'by-id');
     const processes = new ServerProcesses({ pids: [parent] });
-    assert.deepEqual(
-      await processes.pids(),
-      [parent, child].sort((a, b) => a - b),
-    );
+    assert.deepEqual((await processes.pids()).sort(), [parent, child].sort());
   });
 
   it('are those whose command line matches, but not the generator and its own', async (t) => {
     const name = `chat-${process.pid}`;
     const { parent, child } = await startServer(t, name);
     // Its command line names the server, too.
-    const own = spawn(process.execPath, ['-e', IDLE, name], { stdio: 'ignore' });
-    t.after(() => own.kill('SIGKILL'));
-    await once(own, 'spawn');
+    const own = startProcess(t, process.execPath, ['-e', IDLE, name]);
+    await once(own.child, 'spawn');
     const found = await new ServerProcesses({ match: `node.* ${name}$` }).pids();
     assert.ok(found.includes(parent) && found.includes(child), String(found));
-    assert.ok(!found.includes(own.pid as number) && !found.includes(process.pid), String(found));
+    assert.ok(!found.includes(own.pid) && !found.includes(process.pid), String(found));
   });
 
   it('are those of a control group and of the groups below it', async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'cgroup-'));
-    t.after(() => rmSync(folder, { recursive: true }));
+    const folder = tempFolder(t);
     mkdirSync(join(folder, 'inner'));
     writeFileSync(join(folder, 'cgroup.procs'), '');
     const { parent, child } = await startServer(t, 'in-a-group');
     writeFileSync(join(folder, 'inner/cgroup.procs'), `${parent}\n${child}\n`);
-    assert.deepEqual(
-      await new ServerProcesses({ cgroup: folder }).pids(),
-      [parent, child].sort((a, b) => a - b),
-    );
+    assert.deepEqual((await new ServerProcesses({ cgroup: folder }).pids()).sort(), [parent, child].sort());
   });
 
   it('are identified: one that ends is noticed, and stays in a sum that it is missing from', async (t) => {
@@ -76,7 +67,7 @@ describe('the processes of a server', linux, () => {
         helper.once('spawn', () => console.log('helps')).once('exit', () => console.log('helped'));
         process.once('SIGUSR2', () => helper.stdin.end());
       });`;
-    const { pids, line } = await startOrphan(t, script);
+    const { pids, line } = await startOrphan(t, '-e', script);
     const [parent = 0, child = 0] = pids;
     assert.equal(await line(), 'helps');
     const processes = new ServerProcesses({ pids: [parent] });
@@ -102,24 +93,23 @@ describe('the processes of a server', linux, () => {
       const { openSync } = require('node:fs');
       const open = () => { try { openSync('/dev/null'); open(); } catch { console.log(process.pid); setInterval(() => {}, 1e6); } };
       open();`;
-    const shell = spawn('sh', ['-c', `ulimit -n 60; exec "$0" -e "$1"`, process.execPath, files]);
-    t.after(() => shell.kill('SIGKILL'));
-    await once(shell.stdout, 'data');
+    const shell = startProcess(t, 'sh', ['-c', `ulimit -n 60; exec "$0" -e "$1"`, process.execPath, files]);
+    await shell.said(/\d+/);
     const { parent } = await startServer(t, 'not-full');
-    const full = await fullestOf([parent, shell.pid as number]);
+    const full = await fullestOf([parent, shell.pid]);
     assert.deepEqual([full?.pid, full?.limit], [shell.pid, 60]);
     assert.ok((full?.openFiles ?? 0) >= 57, JSON.stringify(full));
     assert.deepEqual([await fullestOf([]), await fullestOf([4_194_305])], [undefined, undefined]);
   });
 
   it('are named by what they are started with, if that is theirs alone', async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'query(1)-'));
-    t.after(() => rmSync(folder, { recursive: true }));
+    const folder = tempFolder(t, 'query(1)-');
     const script = join(folder, 'app+1.js');
     writeFileSync(script, `${IDLE}; console.log('up')`);
     const start = async (...args: string[]) => {
       const { pids, end } = await startOrphan(
         t,
+        '-e',
         `const child = require('node:child_process').spawn(process.execPath, ${JSON.stringify([script, ...args])}, { stdio: 'pipe' });
          child.stdout.once('data', () => console.log(child.pid));`,
       );

@@ -1,28 +1,17 @@
 /** The control port over TLS, with the certificate of a private authority. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
-import { Server } from 'socket.io';
 import { ControlClients } from '../../../plugin/samplers/control/workers.ts';
 import { instrument } from '../../../server/instrument.ts';
 import { startApp, TOKEN } from '../../helpers/app.ts';
-
-const pem = (name: string) => fileURLToPath(new URL(`../../fixtures/tls/${name}.pem`, import.meta.url));
+import { startChat } from '../../helpers/chat-server.ts';
+import { PEM, PEM_FILES } from '../../helpers/pem.ts';
 
 async function startControl(t: TestContext): Promise<string> {
-  const http = createServer().listen(0, '127.0.0.1');
-  await once(http, 'listening');
-  const io = new Server(http);
-  const tls = { key: readFileSync(pem('key')), cert: readFileSync(pem('cert'), 'utf8') };
-  const { controlPort, close } = await instrument(io, { token: TOKEN, worker: 'w7', tls });
-  t.after(async () => {
-    await close();
-    await io.close();
-  });
+  const { io } = await startChat(t);
+  const { controlPort, close } = await instrument(io, { token: TOKEN, worker: 'w7', tls: PEM });
+  t.after(close);
   return `https://localhost:${controlPort}`;
 }
 
@@ -36,14 +25,14 @@ test('it is measured by a run that trusts the authority', async (t) => {
     const metrics = await fetch(${JSON.stringify(`${url}/metrics`)});
     console.log(stats.worker, metrics.status);
     control.close();`;
-  const env = { NODE_EXTRA_CA_CERTS: pem('cert') };
+  const env = { NODE_EXTRA_CA_CERTS: PEM_FILES.cert };
   const { stdout } = await execa(process.execPath, ['--input-type=module', '--eval', code], { env });
   assert.equal(stdout, 'w7 200');
 });
 
 test('a run that is given the authority measures it, whatever its process trusts', async (t) => {
   const url = (await startControl(t)).replace('localhost', '127.0.0.1');
-  const tls = { ca: readFileSync(pem('cert'), 'utf8') };
+  const tls = { ca: PEM.cert };
   for (const options of [{ ...tls, servername: 'localhost' }, { rejectUnauthorized: false }]) {
     const control = await ControlClients.connect([url], TOKEN, { tls: options });
     assert.equal((await control.stats())[0]?.worker, 'w7');
@@ -53,12 +42,8 @@ test('a run that is given the authority measures it, whatever its process trusts
 
 test('a control port that speaks TLS, not trusted, or asked without, and the other way round', async (t) => {
   const url = await startControl(t);
-  for (const wrong of [url, url.replace('https', 'http')]) {
+  const plain = await startApp(t);
+  for (const wrong of [url, url.replace('https', 'http'), plain.controlUrl.replace('http', 'https')]) {
     await assert.rejects(ControlClients.connect([wrong], TOKEN), { code: 'SOURCE_UNREACHABLE' });
   }
-  const plain = await startApp();
-  t.after(() => plain.close());
-  await assert.rejects(ControlClients.connect([plain.controlUrl.replace('http', 'https')], TOKEN), {
-    code: 'SOURCE_UNREACHABLE',
-  });
 });

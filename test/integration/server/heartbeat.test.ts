@@ -8,8 +8,7 @@ import { connectClient, onceOf, startApp } from '../../helpers/app.ts';
 type Connection = EventEmitter & { id: string };
 
 test('one timer pings all connections, each once per interval, and forgets those that have gone', async (t) => {
-  const app = await startApp({ CAPACITY_PING_INTERVAL_MS: '200' });
-  t.after(() => app.close());
+  const app = await startApp(t, { CAPACITY_PING_INTERVAL_MS: '200' });
   const startMs = performance.now();
   const pings: { id: string; by: number }[] = [];
   app.io.engine.on('connection', (connection: Connection) => {
@@ -35,8 +34,7 @@ test('one timer pings all connections, each once per interval, and forgets those
 });
 
 test('a connection that does not answer is closed after the ping timeout', async (t) => {
-  const app = await startApp({ CAPACITY_PING_INTERVAL_MS: '100', CAPACITY_PING_TIMEOUT_MS: '100' });
-  t.after(() => app.close());
+  const app = await startApp(t, { CAPACITY_PING_INTERVAL_MS: '100', CAPACITY_PING_TIMEOUT_MS: '100' });
   const connected = once(app.io.engine, 'connection');
   const client = await connectClient(app.url);
   const [connection] = (await connected) as [Connection];

@@ -1,9 +1,7 @@
 /** Whatever a client sends, a server that carries our code lives, answers, and keeps nothing of it. */
 import assert from 'node:assert/strict';
-import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, it, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import type { WorkerStats } from '../../../protocol/events.ts';
 import { ask, connectClient, connectControl, TOKEN } from '../../helpers/app.ts';
 import {
@@ -14,10 +12,10 @@ import {
   RawClient,
   sendRequests,
 } from '../../helpers/hostile.ts';
-import { startLeakyServer } from '../../helpers/leaky-server.ts';
+import { startLeakyServer } from '../../helpers/plain-server.ts';
+import { startProcess, WORKER } from '../../helpers/process.ts';
 import { freePort } from '../../helpers/redis.ts';
 
-const MAIN = fileURLToPath(new URL('../../../server/main.ts', import.meta.url));
 const MB = 2 ** 20;
 
 interface Target {
@@ -29,8 +27,10 @@ async function startWorker(t: TestContext, webSockets: string): Promise<Target> 
   const [port, controlPort] = [await freePort(), await freePort()];
   const env = { CAPACITY_TOKEN: TOKEN, CAPACITY_WEBSOCKETS: webSockets, CAPACITY_LOG_LEVEL: 'silent' };
   const ports = { CAPACITY_PORT: `${port}`, CAPACITY_CONTROL_PORT: `${controlPort}` };
-  const child = fork(MAIN, { env: { PATH: process.env.PATH, ...env, ...ports }, execArgv: [] });
-  t.after(() => child.kill('SIGKILL'));
+  const { child } = startProcess(t, process.execPath, [WORKER], {
+    env: { PATH: process.env.PATH, ...env, ...ports },
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
   await once(child, 'message');
   return { port, controlPort };
 }

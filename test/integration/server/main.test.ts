@@ -1,21 +1,15 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { connectClient, onceOf, TOKEN } from '../../helpers/app.ts';
+import { startProcess, WORKER } from '../../helpers/process.ts';
 import { freePort } from '../../helpers/redis.ts';
 
-const MAIN = fileURLToPath(new URL('../../../server/main.ts', import.meta.url));
-
-/** Starts `server/main.ts` as PM2 does: a child process with an IPC channel. */
+/** As PM2 does: a child process with an IPC channel. */
 function startWorker(t: TestContext, environment: Record<string, string>) {
-  const child = fork(MAIN, { env: { PATH: process.env.PATH, ...environment }, silent: true, execArgv: [] });
-  t.after(() => child.kill('SIGKILL'));
-  const output = { stdout: '', stderr: '' };
-  child.stdout?.on('data', (text) => (output.stdout += text));
-  child.stderr?.on('data', (text) => (output.stderr += text));
-  return { child, output, exited: onceOf(child, 'close') };
+  const env = { PATH: process.env.PATH, ...environment };
+  return startProcess(t, process.execPath, [WORKER], { env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
 }
 
 async function ready(child: ChildProcess) {
@@ -31,12 +25,11 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     const client = await connectClient(`http://127.0.0.1:${port}`);
     await client.emitWithAck('join_room', 'blue');
     const left = onceOf(client, 'disconnect');
-    worker.child.kill(signal);
+    worker.kill(signal);
     assert.equal((await left)[0], 'transport close');
-    assert.deepEqual(await worker.exited, [0, null]);
-    assert.equal(worker.output.stderr, '');
-    assert.match(worker.output.stdout, /"msg":"worker is up"/);
-    assert.doesNotMatch(worker.output.stdout, new RegExp(TOKEN));
+    assert.equal(await worker.ended, 0);
+    assert.match(worker.output(), /^(\{.*\}\n)+$/, 'nothing but its log');
+    assert.doesNotMatch(worker.output(), new RegExp(TOKEN));
   });
 }
 
@@ -55,9 +48,9 @@ test('what keeps it from starting is one message with its code, and exit code 1'
     [{ CAPACITY_TOKEN: TOKEN, REDIS_URL: `redis://127.0.0.1:${await freePort()}` }, 'REDIS_UNREACHABLE'],
   ];
   for (const [environment, code] of cases) {
-    const { exited, output } = startWorker(t, environment);
-    assert.deepEqual(await exited, [1, null]);
-    assert.match(output.stderr, new RegExp(`^${code}: `));
-    assert.doesNotMatch(output.stderr, /\n\s+at /, 'no stack trace');
+    const { ended, output } = startWorker(t, environment);
+    assert.equal(await ended, 1);
+    assert.match(output(), new RegExp(`^${code}: `, 'm'));
+    assert.doesNotMatch(output(), /\n\s+at /, 'no stack trace');
   }
 });

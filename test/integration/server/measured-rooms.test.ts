@@ -1,8 +1,6 @@
 /** What a client of an instrumented server can get from `join_room` and `broadcast_echo`: nothing that is the server's own. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { Server, type Socket } from 'socket.io';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
@@ -12,31 +10,24 @@ import { MAX_PROBES } from '../../../server/contract/contract.ts';
 import { MAX_ROOMS } from '../../../server/contract/measured-rooms.ts';
 import { type InstrumentOptions, instrument } from '../../../server/instrument.ts';
 import { connectClient, onceOf, TOKEN } from '../../helpers/app.ts';
+import { startChat } from '../../helpers/chat-server.ts';
 import { connectionTo } from '../../helpers/connection.ts';
 import { fleetSettings } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 /** Every client is in the room of the user as whom it logged in, as in a chat. */
-async function startChat(t: TestContext, options: InstrumentOptions = { token: TOKEN }) {
-  const http = createServer();
-  const io = new Server(http);
-  io.on('connection', (socket) => {
-    const { user } = socket.handshake.auth;
-    if (user) socket.join(`user:${user}`);
-  });
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
+async function start(t: TestContext, options: InstrumentOptions = { token: TOKEN }) {
+  const { io, url } = await startChat(t, (server) =>
+    server.on('connection', (socket) => {
+      const { user } = socket.handshake.auth;
+      if (user) socket.join(`user:${user}`);
+    }),
+  );
   const instrumentation = await instrument(io, options);
-  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
-  const clients: { disconnect(): void }[] = [];
-  t.after(async () => {
-    for (const client of clients) client.disconnect();
-    await instrumentation.close();
-    await io.close();
-  });
+  t.after(() => instrumentation.close());
   const connect = async (user?: string) => {
     const client = await connectClient(url, { auth: { user } });
-    clients.push(client);
+    t.after(() => client.disconnect());
     return client;
   };
   /** The server's side of a client. */
@@ -45,7 +36,7 @@ async function startChat(t: TestContext, options: InstrumentOptions = { token: T
 }
 
 test('nobody joins a room of the users, or hears what is sent there', async (t) => {
-  const { io, connect } = await startChat(t);
+  const { io, connect } = await start(t);
   const [alice, mallory] = [await connect('alice'), await connect('mallory')];
   const heard: unknown[] = [];
   const answers = new Set<string>();
@@ -65,8 +56,8 @@ test('nobody joins a room of the users, or hears what is sent there', async (t) 
 });
 
 test('the rooms of a run are open, by default and as configured', async (t) => {
-  const byDefault = await startChat(t);
-  const configured = await startChat(t, { token: TOKEN, rooms: ['lobby', 'arena'] });
+  const byDefault = await start(t);
+  const configured = await start(t, { token: TOKEN, rooms: ['lobby', 'arena'] });
   const [one, other] = [await byDefault.connect('ada'), await configured.connect('ada')];
   for (const room of ['capacity', 'capacity:single', 'capacity:warm-up']) {
     assert.equal((await one.emitWithAck('join_room', { clientKey: room })).members, 1);
@@ -76,7 +67,7 @@ test('the rooms of a run are open, by default and as configured', async (t) => {
 });
 
 test('the number of rooms is bounded, and rooms that are empty again do not count', async (t) => {
-  const { io, connect } = await startChat(t);
+  const { io, connect } = await start(t);
   const [greedy, late] = [await connect(), await connect()];
   const answers = await Promise.all(
     Array.from({ length: MAX_ROOMS + 10 }, (_, index) => greedy.emitWithAck('join_room', `capacity:${index}`)),
@@ -92,7 +83,7 @@ test('the number of rooms is bounded, and rooms that are empty again do not coun
 });
 
 test('the number of probes is bounded, and one that has left does not count', async (t) => {
-  const { connect, socketOf } = await startChat(t);
+  const { connect, socketOf } = await start(t);
   const echo = { seq: 1, sentAtUs: 1, data: '' };
   const probes = await Promise.all(Array.from({ length: MAX_PROBES }, () => connect()));
   for (const probe of probes) assert.equal((await probe.emitWithAck('broadcast_echo', echo)).seq, 1);
@@ -108,7 +99,7 @@ test('the number of probes is bounded, and one that has left does not count', as
 });
 
 test('a refused join fails: for the probe with its cause, for a virtual user by a code', async (t) => {
-  const { url } = await startChat(t);
+  const { url } = await start(t);
   const probe = await Probe.connect({ connection: connectionTo(url) }, new AbortController().signal);
   t.after(() => probe.close());
   await assert.rejects(probe.join('lobby:single'), {
@@ -132,7 +123,7 @@ test('a refused join fails: for the probe with its cause, for a virtual user by 
 
 test('without a token nothing is instrumented', async (t) => {
   for (const options of [{}, { token: '' }, { token: undefined, worker: 'w0' }]) {
-    const { connect, socketOf, instrumentation } = await startChat(t, options);
+    const { connect, socketOf, instrumentation } = await start(t, options);
     const socket = socketOf(await connect());
     assert.deepEqual([socket.listenerCount('join_room'), socket.listenerCount('broadcast_echo')], [0, 0]);
     assert.equal(instrumentation.controlPort, 0);

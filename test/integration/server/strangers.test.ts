@@ -10,9 +10,7 @@ import { ask, connectControl, startApp } from '../../helpers/app.ts';
 const METRICS = 'GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
 async function setUp(t: TestContext): Promise<number> {
-  const app = await startApp();
-  t.after(() => app.close());
-  return app.controlPort;
+  return (await startApp(t)).controlPort;
 }
 
 function open(t: TestContext, port: number) {
@@ -43,6 +41,5 @@ test('many connections that say nothing leave room for the run', { timeout: 20_0
   const strangers = Array.from({ length: 150 }, () => open(t, port));
   await Promise.all(strangers.map((socket) => once(socket, 'connect')));
   const control = await connectControl(port);
-  t.after(() => control.disconnect());
   assert.equal(typeof (await ask<{ monotonicUs: number }>(control, 'time')).monotonicUs, 'number');
 });

@@ -27,15 +27,12 @@ for (const [name, attach] of Object.entries(WEBSOCKETS)) {
     ({ message }: CapacityError) => message,
   );
   describe(name, { skip: missing ?? false }, () => {
-    const start = (environment: Record<string, string> = {}) =>
-      startApp({ CAPACITY_WEBSOCKETS: name, CAPACITY_MODULES, ...environment });
+    const start = (t: TestContext, environment: Record<string, string> = {}) =>
+      startApp(t, { CAPACITY_WEBSOCKETS: name, CAPACITY_MODULES, ...environment });
 
     async function setUp(t: TestContext, environment?: Record<string, string>) {
-      const app = await start(environment);
-      t.after(() => app.close());
-      const control = await connectControl(app.controlPort);
-      t.after(() => control.disconnect());
-      return { app, control };
+      const app = await start(t, environment);
+      return { app, control: await connectControl(app.controlPort) };
     }
 
     /** Resolves when the client has the transport that it asked for last. */
@@ -85,14 +82,14 @@ for (const [name, attach] of Object.entries(WEBSOCKETS)) {
 
     it('reports a taken port', async (t) => {
       const { app } = await setUp(t);
-      await assert.rejects(start({ CAPACITY_PORT: `${app.port}` }), /:\d+ is in use|cannot listen on/);
+      await assert.rejects(start(t, { CAPACITY_PORT: `${app.port}` }), /:\d+ is in use|cannot listen on/);
     });
 
     it(
       'notifies its clients when it closes, including polling ones, without waiting for the drain limit',
       CLOSE_LIMIT,
-      async () => {
-        const app = await start({ CAPACITY_DRAIN_MS: '60000' });
+      async (t) => {
+        const app = await start(t, { CAPACITY_DRAIN_MS: '60000' });
         const clients = await Promise.all(TRANSPORTS.map((transports) => connectBy(app.url, transports)));
         const left = Promise.all(clients.map((client) => onceOf(client, 'disconnect')));
         await app.close();
@@ -100,28 +97,32 @@ for (const [name, attach] of Object.entries(WEBSOCKETS)) {
       },
     );
 
-    it('cuts a client that never answers, and a request that never ends, at the drain limit', CLOSE_LIMIT, async () => {
-      const app = await start({ CAPACITY_DRAIN_MS: '100' });
-      const { socket } = await rawWebSocket(app.port);
-      const unfinished = connect(app.port, '127.0.0.1').on('error', () => {});
-      unfinished.write('POST /socket.io/?EIO=4&transport=polling HTTP/1.1\r\nHost: x\r\n');
-      // What the server read of the unfinished request came before this one.
-      await fetch(app.url);
-      const ended = Promise.all([once(socket, 'close'), once(unfinished, 'close')]);
-      await app.close();
-      await ended;
-    });
+    it(
+      'cuts a client that never answers, and a request that never ends, at the drain limit',
+      CLOSE_LIMIT,
+      async (t) => {
+        const app = await start(t, { CAPACITY_DRAIN_MS: '100' });
+        const { socket } = await rawWebSocket(app.port);
+        const unfinished = connect(app.port, '127.0.0.1').on('error', () => {});
+        unfinished.write('POST /socket.io/?EIO=4&transport=polling HTTP/1.1\r\nHost: x\r\n');
+        // What the server read of the unfinished request came before this one.
+        await fetch(app.url);
+        const ended = Promise.all([once(socket, 'close'), once(unfinished, 'close')]);
+        await app.close();
+        await ended;
+      },
+    );
 
-    it('leaves nothing open, also when close is called twice', async () => {
+    it('leaves nothing open, also when close is called twice', async (t) => {
       await eventually('the other tests have closed theirs', nothingIsOpen);
-      const app = await start();
+      const app = await start(t);
       const client = await connectClient(app.url);
       const left = onceOf(client, 'disconnect');
       await Promise.all([app.close(), app.close()]);
       await left;
       await app.close();
       await eventually('sockets and timers are closed', nothingIsOpen);
-      const again = await start({ CAPACITY_PORT: `${app.port}`, CAPACITY_CONTROL_PORT: `${app.controlPort}` });
+      const again = await start(t, { CAPACITY_PORT: `${app.port}`, CAPACITY_CONTROL_PORT: `${app.controlPort}` });
       await again.close();
     });
   });

@@ -52,8 +52,7 @@ suite('Redis', { skip: findTool('redis-server') ? false : 'redis-server is not i
   });
 
   test('as a cluster of three: every slot on a node that all know, also after a restart', async (t) => {
-    const cluster = await startRedisCluster();
-    t.after(() => cluster.close());
+    const cluster = await startRedisCluster(t);
     const { password } = new URL(cluster.url);
     const urls = cluster.nodes.map(({ port }) => `redis://:${password}@127.0.0.1:${port}`);
     const slots = () => Promise.all(urls.map((url) => askRedis(url, ['CLUSTER', 'SLOTS'])));
