@@ -113,12 +113,10 @@ describe('runs that others disturbed', () => {
     const run = existsSync(file) ? Number(readFileSync(file)) + 1 : 1;
     writeFileSync(file, String(run));
     const disturb = (share) => (result) => {
-      const known = { seconds: 10, cores: 2, busyCores: 2, errorCores: 0.01, pressurePercent: null, meanMhz: null };
-      const none = { oursCores: 0, kernelCores: 0, unaccountedCores: 0, stealCores: 0, programs: [] };
+      const known = { seconds: 10, cores: 2, busyCores: 2, errorCores: 0.01 };
+      const none = { oursCores: 0, kernelCores: 0, stealCores: 0, programs: [] };
       const window = { ...known, ...none, window: 'broadcasts', othersCores: 2 * share };
-      const series = ['t', 'busyCores', 'oursCores', 'othersCores', 'stealCores', 'pressurePercent', 'meanMhz'];
-      const overTime = Object.fromEntries(series.map((name) => [name, []]));
-      result.machine = { ...result.machine, others: { windows: [window], overTime } };
+      result.machine = { ...result.machine, others: { windows: [window] } };
       result.connections.failed = Math.round(100 * share);
     };`;
   const disturbed = (t: TestContext, body: string, changes?: Partial<PlannedOptions>) =>
