@@ -9,7 +9,7 @@ import type { z } from 'zod';
 import { helpOf } from '../../plugin/cli/command.ts';
 import { createProgram } from '../../plugin/cli/program.ts';
 import { LIMITS, TARGET_CHECKS, WARNINGS } from '../../plugin/doctor/checks.ts';
-import { SERIES as LIVE_SERIES } from '../../plugin/live/series.ts';
+import { SERIES as LIVE_SERIES } from '../../plugin/live/prometheus.ts';
 import { REPORT_FILES } from '../../plugin/result/report-files.ts';
 import { runMetrics } from '../../plugin/result/run-metrics.ts';
 import { FURTHER_LAYERS, LAYERS } from '../../plugin/samplers/layers/index.ts';

@@ -67,10 +67,7 @@ export function addSearch(program: Command): void {
 
 async function run(path: string, { results, json, ...options }: Options): Promise<void> {
   // Loaded on demand, because they import the charts and the engine's steps, which load slowly.
-  const [{ readTask }, { searchSeries }] = await Promise.all([
-    import('./search/plan.ts'),
-    import('./search/series.ts'),
-  ]);
+  const [{ readTask }, { searchSeries }] = await Promise.all([import('./search/plan.ts'), import('./search/runs.ts')]);
   const series = searchSeries(await readTask(path, options), results);
   console.error(questionOf(series.plan));
   const { document, runs } = await makeSeries(series);

@@ -31,7 +31,7 @@ async function run(path: string, { results, json }: Options): Promise<void> {
   // Loaded on demand, because they import the charts and the server's settings, which load slowly.
   const [{ readStudyFile }, { studySeries }] = await Promise.all([
     import('./study/study-file.ts'),
-    import('./study/series.ts'),
+    import('./study/runs.ts'),
   ]);
   const file = await readStudyFile(path);
   const series = studySeries(file, results);

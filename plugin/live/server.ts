@@ -13,7 +13,7 @@ import { CapacityError } from '../../protocol/errors.ts';
 import { within } from '../run/wait.ts';
 import type { LiveFigures } from './figures.ts';
 import { LiveHistory } from './history.ts';
-import { METRICS_CONTENT_TYPE, renderMetrics } from './series.ts';
+import { METRICS_CONTENT_TYPE, renderMetrics } from './prometheus.ts';
 
 interface LiveViewOptions {
   /** 0 for a free one. */

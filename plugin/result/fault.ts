@@ -3,7 +3,7 @@
 import { recordedUs } from '../../protocol/histogram.ts';
 import { addUp } from '../../protocol/link/add-up.ts';
 import type { FaultCounts } from '../../protocol/link/fault.ts';
-import type { TimeSeries } from '../../protocol/link/series.ts';
+import type { TimeSeries } from '../../protocol/link/time-series.ts';
 import type { Batch } from '../../protocol/result/delivery.ts';
 import type { Fault } from '../../protocol/result/fault.ts';
 import { isDuring } from '../run/fault/measure.ts';

@@ -1,7 +1,7 @@
 /** Sums over fleet processes, engines and hosts: counts add up, histograms merge, and nothing is averaged. */
 import { mergeEncoded } from '../histogram.ts';
 import { ownValue } from '../sum-counts.ts';
-import type { ConnectingOverTime, TimeSeries } from './series.ts';
+import type { ConnectingOverTime, TimeSeries } from './time-series.ts';
 
 type Value = number | string | Values;
 interface Values {

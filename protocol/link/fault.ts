@@ -1,7 +1,7 @@
 /** A planned fault: what the run orders, and what became of the connections. */
 import { z } from 'zod';
 import { count, counts, histogram, instant } from './bounds.ts';
-import { timeSeriesSchema } from './series.ts';
+import { timeSeriesSchema } from './time-series.ts';
 
 /** `begin`: what happens to the connections is counted from `atUs` on; with `drop`, all of them end now. `end`: until now. */
 export const faultOrderSchema = z.discriminatedUnion('stage', [

@@ -6,7 +6,7 @@ import { messageTotalsSchema } from './client-messages.ts';
 import { faultCountsSchema } from './fault.ts';
 import { eventLoopHealthSchema, fleetProcessHealthSchema } from './health.ts';
 import { receiptTotalsSchema } from './ledger.ts';
-import { connectingOverTimeSchema, timeSeriesSchema } from './series.ts';
+import { connectingOverTimeSchema, timeSeriesSchema } from './time-series.ts';
 
 /** What became of all requested connections: asked = pending + Σ failed + alive + Σ ended. */
 const connectionAccountsSchema = z.object({

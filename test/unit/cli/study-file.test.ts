@@ -4,7 +4,7 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { settingsOf } from '../../../plugin/cli/study/levels.ts';
-import { studySeries } from '../../../plugin/cli/study/series.ts';
+import { studySeries } from '../../../plugin/cli/study/runs.ts';
 import { parsePlan, readStudyFile, type StudyFile } from '../../../plugin/cli/study/study-file.ts';
 import { column } from '../../helpers/columns.ts';
 import { fileTree } from '../../helpers/file-tree.ts';

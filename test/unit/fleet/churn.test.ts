@@ -1,7 +1,7 @@
 /** Connections that come and go for days, where no broadcast asks for those that have left. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { Series } from '../../../plugin/fleet/process/counts/series.ts';
+import { Series } from '../../../plugin/fleet/process/counts/over-time.ts';
 import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { addSeries } from '../../../protocol/link/add-up.ts';
 import { IdleProcess } from '../../helpers/idle-process.ts';

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { CpuIncrements } from '../../../plugin/samplers/processes/cpu-increments.ts';
 import { processMemory, SharedPages } from '../../../plugin/samplers/processes/memory.ts';
+import { ProcessSeries } from '../../../plugin/samplers/processes/over-time.ts';
 import type { ProcessReading } from '../../../plugin/samplers/processes/proc.ts';
-import { ProcessSeries } from '../../../plugin/samplers/processes/series.ts';
 import { mergeRows, type SampleRow } from '../../../plugin/samplers/sample-row.ts';
 
 /** By pid. */

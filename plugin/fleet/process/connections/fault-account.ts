@@ -5,7 +5,7 @@
 import { monotonicUs } from '../../../../protocol/clock/clock.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/histogram.ts';
 import type { FaultCounts } from '../../../../protocol/link/fault.ts';
-import { Series } from '../counts/series.ts';
+import { Series } from '../counts/over-time.ts';
 import type { Connection } from './connection.ts';
 
 /** Where the account looks up what has become of them. */

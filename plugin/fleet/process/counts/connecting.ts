@@ -3,7 +3,7 @@ import { CONNECT_STAGES, type ConnectStage } from '../../../../protocol/connecti
 import { createHistogram, encodeHistogram, type Histogram, recordUs } from '../../../../protocol/histogram.ts';
 import type { FleetSnapshot } from '../../../../protocol/link/snapshot.ts';
 import type { ConnectTimings } from '../../client/client.ts';
-import { Series } from './series.ts';
+import { Series } from './over-time.ts';
 
 /** A result has no more rows than this; in a long run, each stands for several seconds. */
 const ROWS = { intervalUs: 1_000_000, maxIntervals: 200 };

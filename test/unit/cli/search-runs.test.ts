@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { readTask, type SearchOptions } from '../../../plugin/cli/search/plan.ts';
-import { searchSeries } from '../../../plugin/cli/search/series.ts';
+import { searchSeries } from '../../../plugin/cli/search/runs.ts';
 import type { Diagnosis } from '../../../plugin/doctor/diagnosis.ts';
 import type { Phase } from '../../../plugin/script/load/phases.ts';
 import { runSeries } from '../../../plugin/series/series.ts';

@@ -2,7 +2,7 @@
  * Events per time interval, such as connections opened: the source of the achieved rate, exact to one interval. In a long run
  * the intervals become longer, so that their number stays limited.
  */
-import type { TimeSeries } from '../../../../protocol/link/series.ts';
+import type { TimeSeries } from '../../../../protocol/link/time-series.ts';
 
 interface SeriesOptions {
   intervalUs: number;
