@@ -63,11 +63,9 @@ async function measure(setup: Setup, { connections, plateaus }: InServiceSize): 
     warmUps: 3,
     holdSeconds: 0.5,
     broadcasts: { count: 1, intervalMs: 0 },
-    drainMs: 1500,
+    // Until the copies are garbage: the reading after it collects them.
+    drainMs: COPY_MS + 500,
   });
-  // Until the copies are garbage, and collected.
-  await delay(COPY_MS);
-  await setup.control.gc();
   const memory = memoryFigures(measurements, sampled);
   const { workerPss: _, ...perConnectionBytes } = memory.perConnectionBytes;
   return { ...memory, perConnectionBytes };
