@@ -2,8 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ClockLine } from '../../../protocol/clock/clock-line.ts';
 import { offsetOn } from '../../../protocol/clock/clock-segments.ts';
-import { ConvertingClock } from '../../../protocol/clock/converting-clock.ts';
-import { withInstants } from '../../../protocol/clock/instants.ts';
 import { assertEach } from '../../helpers/columns.ts';
 import { randomSource } from '../../helpers/random-source.ts';
 
@@ -266,43 +264,3 @@ describe('a clock that is read for ten minutes', () => {
     });
   }
 });
-
-it('of a message, the points in time are converted, at any depth, and nothing else', () => {
-  const message = {
-    atUs: 3,
-    sentAtUs: 5,
-    latUs: 1,
-    firstUs: 5,
-    list: [{ latencyFromAtUs: null }, { startedAtUs: 7, counts: [7] }],
-  };
-  assert.deepEqual(
-    withInstants(message, (atUs) => atUs + 100),
-    {
-      atUs: 103,
-      sentAtUs: 105,
-      latUs: 1,
-      firstUs: 5,
-      list: [{ latencyFromAtUs: null }, { startedAtUs: 107, counts: [7] }],
-    },
-  );
-});
-
-for (const [what, errorOf] of [
-  ['there', (clock: ConvertingClock) => clock.toTheirs(17 * SECOND) - 17 * SECOND - AHEAD],
-  ['back', (clock: ConvertingClock) => clock.toOurs(17 * SECOND + AHEAD) - 17 * SECOND],
-] as const) {
-  it(`a clock that converts ${what} tells the largest error that applied, however well the time is known later`, () => {
-    const line = new ClockLine(false);
-    const clock = new ConvertingClock(line);
-    for (const seconds of [1, 6]) line.add(reading(seconds, 0, 50));
-    // A disturbance, in which one way takes long.
-    for (const seconds of [11, 14, 17]) line.add(reading(seconds, 34_000, 40_000));
-    const errorUs = Math.abs(errorOf(clock));
-    assert.ok(errorUs > 30_000, String(errorUs));
-    for (const seconds of [18, 21, 31]) line.add(reading(seconds, 0, 50));
-    assert.equal(line.boundUs, 50);
-    assert.ok(clock.boundUs >= errorUs, String(clock.boundUs));
-    assert.equal(clock.offsetUs, AHEAD);
-    assert.equal(clock.toOurs(AHEAD + 31 * SECOND), 31 * SECOND);
-  });
-}
