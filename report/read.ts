@@ -8,11 +8,10 @@ import { type Result, resultSchema } from '../protocol/result/result.ts';
 
 /** A document of a different kind would have every problem. */
 const PROBLEMS_SHOWN = 5;
-const SCHEMA_VERSION = resultSchema.shape.schemaVersion.value;
 
 /**
  * @param path of a result.json, or of the folder of a run
- * @throws CapacityError FILE_UNREADABLE, RESULT_TOO_NEW; the message names the
+ * @throws CapacityError FILE_UNREADABLE; the message names the
  * file and any offending keys
  */
 export function readResult(path: string): Result {
@@ -33,20 +32,12 @@ export function readResult(path: string): Result {
 
 /** @param name of the document, for readers */
 function parseResult(document: unknown, name: string): Result {
-  const version = (document as { schemaVersion?: unknown } | null)?.schemaVersion;
-  if (typeof version === 'number' && version > SCHEMA_VERSION) {
-    throw tooNew(`${name} has schemaVersion ${version}, but this version reads only ${SCHEMA_VERSION}`);
-  }
   const parsed = resultSchema.safeParse(document);
   if (parsed.success) return parsed.data;
-  const { issues } = parsed.error;
-  if (issues.every(({ code }) => code === 'unrecognized_keys')) {
-    throw tooNew(`${name} has keys that this version does not know:\n${listed(issues)}`);
-  }
   throw new CapacityError(
     'FILE_UNREADABLE',
-    `${name} is not a result document of this version:\n${listed(issues)}`,
-    'name the result.json of a run; read one from an older version with that version',
+    `${name} is not a result document of this version:\n${listed(parsed.error.issues)}`,
+    'name the result.json of a run; if another version wrote it, read it with that version',
   );
 }
 
@@ -63,10 +54,6 @@ function readText(path: string): { file: string; text: string } {
       { cause },
     );
   }
-}
-
-function tooNew(message: string): CapacityError {
-  return new CapacityError('RESULT_TOO_NEW', message);
 }
 
 function listed(issues: z.core.$ZodIssue[]): string {

@@ -36,10 +36,6 @@ const CODES = {
     meaning: 'the command cannot write a file or folder',
     remedy: 'free space on its disk, or name another folder',
   },
-  RESULT_TOO_NEW: {
-    meaning: 'a newer version wrote the result',
-    remedy: 'update: `npm install artillery-plugin-socketio-capacity@latest`',
-  },
   BASELINE_MISSING: {
     meaning: 'the file has no baseline of that name, or does not exist',
     remedy: 'save one: `npx socketio-capacity baseline save <result>`',
