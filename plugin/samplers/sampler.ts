@@ -7,6 +7,7 @@ import { BoundedSeries } from '../../protocol/bounded-series.ts';
 import { readSwap, type SwapReading } from '../../protocol/machine/kernel.ts';
 import type { MachineShares } from '../../protocol/result/machine.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { Late, within } from './answers.ts';
 import { type CpuPoint, cpuPercent, LayerCpu } from './layer-cpu.ts';
 import { LAYERS } from './layers/index.ts';
 import type { Layer } from './layers/layer.ts';
@@ -232,16 +233,12 @@ export class Sampler {
   async #pageInTime(layer: string, pages: Pages): Promise<PrometheusReading> {
     const reading = this.#pages.get(layer) ?? pages.read().finally(() => this.#pages.delete(layer));
     this.#pages.set(layer, reading);
-    const timer = new AbortController();
-    const timeoutMs = this.#intervalMs * PAGE_SHARE;
-    const late = sleep(timeoutMs, undefined, { signal: timer.signal }).then(() => {
-      this.#failures.prometheus++;
-      throw new Error(`no answer within ${timeoutMs} ms`);
-    });
     try {
-      return await Promise.race([reading, late]);
-    } finally {
-      timer.abort();
+      return await within(reading, this.#intervalMs * PAGE_SHARE);
+    } catch (error) {
+      // The pages count failures of their own.
+      if (error instanceof Late) this.#failures.prometheus++;
+      throw error;
     }
   }
 

@@ -25,7 +25,7 @@ export function connectError(url: string, error: Error & { type?: string; descri
   }
   return new CapacityError(
     'CONTROL_MISSING',
-    `${url} is a Socket.IO server without the control namespace ${CONTROL_NAMESPACE}`,
+    `${url} is a Socket.IO server without the control namespace ${CONTROL_NAMESPACE}: ${error.message}`,
   );
 }
 

@@ -3,16 +3,13 @@ import { z } from 'zod';
 import type { ControlReply, ControlToServerEvents } from '../../../protocol/events.ts';
 import { byName, list, name, sentence } from '../../../protocol/link/bounds.ts';
 import { serverSchema } from '../../../protocol/result/server.ts';
+import { LARGEST_FIGURE } from '../answers.ts';
 
 export type Requests = ControlToServerEvents;
 export type Answer<E extends keyof Requests> =
   Parameters<Requests[E]> extends [...unknown[], (reply: ControlReply<infer T>) => void] ? T : never;
 
-/** Bytes, times and counts; a kernel writes "no limit" as a larger one. */
-const figure = z
-  .number()
-  .nonnegative()
-  .lte(2 ** 63);
+const figure = z.number().nonnegative().lte(LARGEST_FIGURE);
 const total = z.int().nonnegative();
 const worker = name.min(1);
 const host = z.object({ kernel: name, pidNamespace: name });

@@ -1,6 +1,8 @@
 /** A page of metrics, as text for Prometheus: what of it counts, and what it lacks. */
+
 import parse from 'parse-prometheus-text-format';
 import { CapacityError } from '../../../protocol/errors.ts';
+import { LARGEST_FIGURE } from '../answers.ts';
 import {
   figuresOf,
   isWanted,
@@ -43,8 +45,6 @@ const CLOCK_MARGIN_SECONDS = 60;
 /** Of a page, beside the wanted ones: enough to say what it has in their place. */
 const MAX_OTHER_LINES = 1000;
 const MAX_LINE_LENGTH = 2 ** 16;
-/** Bytes, seconds and counts that a kernel can have. */
-const LARGEST = 2 ** 63;
 
 /** The lines that are read of a page, chosen as it arrives: the run must not stand still for the megabytes that cAdvisor has. */
 export class PageLines {
@@ -71,7 +71,7 @@ export class PageLines {
 /** Only wanted lines are parsed. @throws Error for old figures, and for values that cannot be */
 export function readPage(text: string, query: PrometheusQuery): PageReading {
   const samples = samplesOf(samplesIn(text), query);
-  const broken = samples.find(({ value }) => !(value >= 0 && value <= LARGEST));
+  const broken = samples.find(({ value }) => !(value >= 0 && value <= LARGEST_FIGURE));
   if (broken) throw new Error(`${broken.name} is no number that can be: ${broken.value}`);
   const nowMs = Date.now();
   const ageMs = samples.reduce((oldest, { atMs = nowMs }) => Math.max(oldest, nowMs - atMs), 0);

@@ -1,5 +1,6 @@
 /** Reads what one Redis reports about itself. Owns one connection, which reconnects by itself. */
 import { createClient, ErrorReply } from 'redis';
+import { LARGEST_FIGURE, Late, within } from '../answers.ts';
 
 export interface NodeReading {
   /** Another one after each start, and when it becomes a replica. */
@@ -33,8 +34,6 @@ export interface RedisTraffic {
 
 /** A Redis that stopped answering must not hold up a sample. */
 const TIMEOUT_MS = 1000;
-/** Bytes and counts. */
-const LARGEST = 2 ** 63;
 
 export class RedisNode {
   /** Why the last reading failed. */
@@ -182,7 +181,7 @@ function figure(info: Map<string, string>, key: string): number {
 /** @throws Error for what is no number that can be */
 function figureOf(text: string | undefined, key: string): number {
   const value = /^\d+(\.\d+)?$/.test(text ?? '') ? Number(text) : Number.NaN;
-  if (value <= LARGEST) return value;
+  if (value <= LARGEST_FIGURE) return value;
   throw new Error(`Redis tells no ${key}`);
 }
 
@@ -202,18 +201,4 @@ function sizeOfText(text: string): number {
 /** `INFO`'s `key:value` lines. */
 export function parseInfo(text: string): Map<string, string> {
   return new Map([...text.matchAll(/^([a-z_0-9]+):(.*?)\r?$/gm)].map((match) => [match[1] ?? '', match[2] ?? '']));
-}
-
-class Late extends Error {}
-
-async function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Late(`no answer within ${timeoutMs} ms`)), timeoutMs);
-  // The promise can still reject after the timeout, and must not become an unhandled rejection.
-  promise.catch(() => {});
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
