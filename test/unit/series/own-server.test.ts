@@ -7,6 +7,7 @@ import { startOwnServer } from '../../../plugin/series/own-server.ts';
 import { freePorts } from '../../../server/stack/ports.ts';
 import { processRef } from '../../../server/stack/state/processes.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
+import { eventually } from '../../helpers/poll.ts';
 
 const SERVER = `
 const child = require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
@@ -29,7 +30,9 @@ async function beginServer(t: TestContext, code = SERVER) {
 it('answers before the run, and is gone after it with everything that it has started', async (t) => {
   const { start, port, log } = await beginServer(t);
   const server = await start(`http://127.0.0.1:${port}/`);
-  const [, child] = /^child (\d+) hello$/m.exec(readFileSync(log, 'utf8')) ?? [];
+  t.after(() => server.close());
+  // Its output passes through this process, and may come after its first answer.
+  const child = await eventually('its log', () => /^child (\d+) hello$/m.exec(readFileSync(log, 'utf8'))?.[1]);
   assert.ok(processRef(server.pid) && processRef(Number(child)));
   await assert.rejects(start(), { code: 'PORT_UNAVAILABLE' });
   await Promise.all([server.close(), server.close()]);
