@@ -23,6 +23,8 @@ import { OtherWork } from './helpers/other-work.ts';
 const OTHERS_SHARE = 0.2;
 /** More failed files than this are no accident. */
 const MAX_SECOND_ATTEMPTS = 3;
+/** A file of which something goes on for ever, such as a server that a failed test has left, is ended and named. */
+const LONGEST_MS = 30 * 60_000;
 const TOGETHER = 'one:';
 
 interface Failure {
@@ -74,7 +76,7 @@ async function failures(options: NonNullable<Parameters<typeof run>[0]>): Promis
   const beganMs = new Map<string, number>();
   const endedMs = new Map<string, number>();
   let whole: { success: boolean; counts: { tests: number } } | undefined;
-  const stream = run(options);
+  const stream = run({ ...options, signal: AbortSignal.timeout(LONGEST_MS) });
   stream.on('test:dequeue', ({ file, name }) => {
     if (file !== undefined && file === name) beganMs.set(file, performance.now());
   });
