@@ -11,7 +11,7 @@ const slopeSchema = z.strictObject({
   high95: z.number().nullable().describe('upper end'),
   r2: z.number().describe('share of the variance that a least-squares line explains'),
   naive: z.number().describe('(peak − baseline) ÷ connections, as in the Techracers study'),
-  doubt: z.enum(DOUBTS).optional().describe('why you must not quote the slope, whatever its interval'),
+  doubt: z.enum(DOUBTS).optional().describe('why the slope alone is no figure; see “When there is no line”'),
 });
 
 const partSchema = z.strictObject({
@@ -20,6 +20,7 @@ const partSchema = z.strictObject({
   bytes: z.number().describe('per connection, at rest'),
   low95: z.number().nullable().describe('lower end of its 95 % interval'),
   high95: z.number().nullable().describe('upper end'),
+  doubt: z.enum(DOUBTS).optional().describe('of its layer, for which the interval allows'),
   inService: z.number().nullable().describe('at the peak, with garbage and buffers; null if not measured'),
 });
 
@@ -27,7 +28,7 @@ const perConnectionSchema = z.strictObject({
   bytes: z.number().nullable().describe('the sum of the parts: what a connection keeps; null without parts'),
   low95: z.number().nullable().describe('lower end of its 95 % interval; null with fewer than three plateaus'),
   high95: z.number().nullable().describe('upper end'),
-  isAtLeast: z.boolean().describe('a part has a doubt, so the sum is a lower bound'),
+  isAtLeast: z.boolean().describe('a part is not known, so the sum is a lower bound'),
   parts: z.array(partSchema).describe('parts of the sum'),
   without: z
     .array(
@@ -36,7 +37,7 @@ const perConnectionSchema = z.strictObject({
         doubt: z.enum([...DOUBTS, 'noisy']).describe('as in `perConnectionBytes`; `noisy`: it would hide the others'),
       }),
     )
-    .describe('parts with a doubt, which the sum omits'),
+    .describe('parts that are not known, which the sum omits'),
   inService: z.number().nullable().describe('the sum of the parts at the peak, with garbage and buffers'),
   wouldTell: z
     .strictObject({

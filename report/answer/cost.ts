@@ -12,12 +12,14 @@ const GARBAGE = {
 
 /** @returns the figure; its interval where that is wide, with what would narrow it; a bound where a part of it is not known */
 export function costAmount(cost: PerConnection): Amount {
-  const { bytes, low95, high95, isAtLeast, without, wouldTell } = cost;
+  const { bytes, low95, high95, isAtLeast, parts, without, wouldTell } = cost;
   if (bytes === null) return unknown('kilobytes', `not known: ${DOUBT_TEXTS[without[0]?.doubt ?? 'miscounted']}`);
   const interval = low95 === null || high95 === null ? undefined : { low95, high95 };
   if (isTold(cost)) return { ...amount('kilobytes', bytes, interval), ...(isAtLeast && { isAtLeast: true }) };
   // What is missing comes on top, so there is no upper end.
   if (isAtLeast) return { ...amount('kilobytes', low95), isAtLeast: true };
+  const [doubt] = parts.flatMap((part) => part.doubt ?? []);
+  if (doubt) return { ...amount('kilobytes', null, interval), why: DOUBT_TEXTS[doubt] };
   if (wouldTell === null) return { ...amount('kilobytes', null, interval), ...GARBAGE };
   const halfWidth = withUnit('kilobytes', wouldTell.halfWidthBytes);
   const next = `${integer(wouldTell.connections)} connections would tell it to about ± ${halfWidth}`;
@@ -30,9 +32,11 @@ export function costNote(cost: PerConnection, collected: boolean): string {
   const { bytes, low95, parts, without } = cost;
   // The parts of a sum that nobody knows are not known either.
   const known = isTold(cost) ? parts.map((part) => `${part.title} ${numberText('kilobytes', part.bytes)}`) : [];
+  const doubted = parts.flatMap(({ title, doubt }) => (doubt ? `${title}: ${DOUBT_TEXTS[doubt]}` : []));
   const missing = without.map(({ title, doubt }) => `${title} not known: ${DOUBT_TEXTS[doubt]}`);
   return [
     bytes !== null && parts.length + without.length > 1 && [...known, ...missing].join(', '),
+    isTold(cost) && doubted.join(', '),
     bytes !== null && low95 === null && 'read at two numbers of connections only, so its margin is not known',
     !collected && isTold(cost) && 'garbage included',
   ]

@@ -80,10 +80,10 @@ function workers({ perConnectionBytes, collected }: Result['memory']): Source | 
   const children = perConnectionBytes.workerChildrenPss;
   const hasBusyChild =
     children && kept && whyNot(children) === undefined && children.slope > LEAST_OF_CHILDREN * kept.slope;
-  const isBeyond = hasBusyChild || (pages?.low95 && kept && pages.low95 > MAX_BEYOND_V8 * kept.slope);
+  const growsBeside = pages?.doubt === 'grows' && kept?.doubt === undefined;
+  const isBeyond = hasBusyChild || growsBeside || (pages?.low95 && kept && pages.low95 > MAX_BEYOND_V8 * kept.slope);
   if (collected && kept && !isBeyond) {
-    const grows = pages?.doubt === 'grows' ? pages.doubt : undefined;
-    return { ...common, layer: 'workerKept', slope: kept, doubt: spoiling(kept) ?? grows };
+    return { ...common, layer: 'workerKept', slope: kept, doubt: spoiling(kept) };
   }
   return pages && { ...common, layer, slope: pages, doubt: spoiling(pages) };
 }
@@ -104,18 +104,19 @@ function kernel({ perConnectionBytes }: Result['memory'], { profile }: Result['r
   return { title: 'kernel', layer, share: ofDeployment / all, slope, doubt: spoiling(slope), needed: layer };
 }
 
-/** Of a curve, the interval knows how far it is from the line. */
+/** Of the others, the interval knows how far the truth may be from the line. */
 function spoiling({ doubt }: Slope): Doubt | undefined {
-  return doubt === 'curved' ? undefined : doubt;
+  return doubt === 'miscounted' ? doubt : undefined;
 }
 
 function partOf({ title, layer, share, slope, needed }: Source, { inService }: Result['memory']): Part {
   const inUse = inService?.perConnectionBytes[needed];
-  const { low95, high95 } = slope;
+  const { low95, high95, doubt } = slope;
   return {
     ...{ title, layer, bytes: share * slope.slope },
     low95: low95 === null ? null : share * low95,
     high95: high95 === null ? null : share * high95,
+    ...(doubt !== undefined && doubt !== 'curved' && { doubt }),
     // One observation, with garbage that comes and goes: it is never less than what is kept.
     inService: inUse && inUse.doubt === undefined ? share * Math.max(inUse.slope, slope.slope) : null,
   };

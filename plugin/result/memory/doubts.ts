@@ -2,6 +2,7 @@
  * Memory of which a line through the plateaus would say something else than what the connections cost: it was freed or kept
  * although they stayed or left, or it was taken later than they came.
  */
+import type { Slope } from '../../../protocol/result/memory.ts';
 import type { Doubt } from '../../../report/statistics/straightness.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes } from '../../run/measurements/memory.ts';
@@ -31,6 +32,24 @@ export function doubtsOf(measured: Measured, ofWorkers: string[], growing: strin
     ...of([...measured.fallingAtBaseline, ...fallenFigures(measured)], 'freed'),
   ]);
 }
+
+/**
+ * Memory that does not follow the connections is another amount for each of them at each moment: as they came, after the
+ * broadcasts, and as they left. Of a slope in doubt, the interval spans all three.
+ */
+export function allowingFor<Line extends Omit<Slope, 'naive'>>(line: Line, measured: Moments, figure: string): Line {
+  const { low95, high95, doubt } = line;
+  if (low95 === null || high95 === null || doubt === undefined || doubt === 'curved') return line;
+  const { plateaus, afterBroadcasts, afterDisconnect } = measured;
+  const connections = plateaus.at(-1)?.connections || 1;
+  const [busy, gone] = [afterBroadcasts, afterDisconnect].map((later) => courseOf({ plateaus }, later, [figure]));
+  const others = [busy && busy.later - busy.before, gone && gone.full - gone.later].flatMap((bytes) =>
+    bytes === undefined ? [] : bytes / connections,
+  );
+  return { ...line, low95: Math.min(low95, ...others), high95: Math.max(high95, ...others) };
+}
+
+type Moments = Pick<Measured, 'plateaus' | 'afterBroadcasts' | 'afterDisconnect'>;
 
 /** Of a sum of figures: at the baseline, with all connections, and later. Undefined where one of them was not read. */
 interface Course {

@@ -8,7 +8,7 @@ import { type Doubt, isCurved } from '../../../report/statistics/straightness.ts
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory.ts';
 import { describeLayers, type Sampler } from '../../samplers/index.ts';
-import { doubtsOf } from './doubts.ts';
+import { allowingFor, doubtsOf } from './doubts.ts';
 import { growingFigures } from './growth.ts';
 import { memorySum } from './memory-sum.ts';
 import { overTimeFigures } from './over-time.ts';
@@ -34,7 +34,7 @@ export function memoryFigures(measurements: Measurements, sampled: Sampled): Mem
         : 0;
     const points = withoutBaseline(plateaus).map((plateau) => pointOf(plateau, layer));
     const slope = slopeOf(points, doubts.get(layer));
-    if (slope) perConnectionBytes[layer] = { ...slope, naive };
+    if (slope) perConnectionBytes[layer] = { ...allowingFor(slope, measurements, layer), naive };
   }
   return {
     layers: describeLayers(sampled.layers),

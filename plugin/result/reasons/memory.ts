@@ -18,7 +18,7 @@ export const memory: Check[] = [
     find({ memory: { perConnectionBytes } }) {
       const layer = mainWorkerLayer(perConnectionBytes);
       return perConnectionBytes[layer]?.doubt === 'grows'
-        ? { message: `${layer} grew while the number of connections did not; the slope includes that growth` }
+        ? { message: `${layer} grew while the number of connections did not; the interval allows for that growth` }
         : undefined;
     },
   },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { heldDoubt, steppedFigures } from '../../../plugin/result/memory/doubts.ts';
+import { allowingFor, heldDoubt, steppedFigures } from '../../../plugin/result/memory/doubts.ts';
 import { growingFigures } from '../../../plugin/result/memory/growth.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import type { SampleRow } from '../../../plugin/samplers/index.ts';
@@ -79,6 +79,33 @@ describe('memory that connections take only later', () => {
       assert.deepEqual(steppedFigures(measured, FIGURES), figures);
     });
   }
+});
+
+describe('the interval of memory per connection in doubt', () => {
+  // 200 connections: 20 MB, 100 KB each.
+  const KB = 1024;
+  const plateaus = plateausOf(layers(10, 0), layers(20, 0), layers(30, 0));
+  const line = { slope: 100 * KB, low95: 95 * KB, high95: 105 * KB, r2: 1 };
+  const spanned = (doubt: 'grows' | 'curved' | undefined, later: { busy?: number; gone?: number }) => {
+    const [afterBroadcasts, afterDisconnect] = [later.busy, later.gone].map((mb) =>
+      mb === undefined ? undefined : layers(mb, 0),
+    );
+    const { low95, high95 } = allowingFor(
+      { ...line, ...(doubt && { doubt }) },
+      { plateaus, afterBroadcasts, afterDisconnect },
+      'workerHeapUsed',
+    );
+    return [low95, high95].map((bytes) => Math.round((bytes ?? 0) / KB));
+  };
+  const CASES: [what: string, interval: number[], expected: number[]][] = [
+    ['spans what there was after the broadcasts', spanned('grows', { busy: 40 }), [95, 154]],
+    ['spans what they gave back when they left', spanned('grows', { busy: 30, gone: 25 }), [26, 105]],
+    ['spans both', spanned('grows', { busy: 40, gone: 25 }), [26, 154]],
+    ['is that of the line where nothing else is known', spanned('grows', {}), [95, 105]],
+    ['knows of a curve already', spanned('curved', { busy: 40, gone: 25 }), [95, 105]],
+    ['is that of the line without a doubt', spanned(undefined, { busy: 40, gone: 25 }), [95, 105]],
+  ];
+  for (const [what, interval, expected] of CASES) it(what, () => assert.deepEqual(interval, expected));
 });
 
 describe('memory of workers that does not follow their connections', () => {
