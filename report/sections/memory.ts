@@ -111,7 +111,7 @@ function byLayer(result: Result, cost: PerConnection | null): Block[] {
     const needed = kernel ? kernel.inService : inUse?.doubt === undefined ? inUse?.slope : null;
     return [
       kernel?.title ?? layerTitle(result, layer),
-      slope.doubt === undefined ? slopeOf(slope) : '–',
+      slope.doubt === 'miscounted' ? '–' : slopeOf(slope),
       amount('kilobytes', slope.doubt === undefined ? needed : null),
       amount('megabytes', residualBytes[layer]),
     ];
