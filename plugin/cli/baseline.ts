@@ -40,7 +40,7 @@ export function addBaseline(program: Command): void {
     );
   const saving = add('save')
     .description('Saves a result as a baseline for later ones, or runs a scenario several times for it.')
-    .option('--repeat <n>', 'in place of a result, name a scenario: runs it so many times first')
+    .option('--repeat <n>', 'name a scenario instead of a result: runs it that many times first')
     .action(save);
   addHelp(saving, {
     examples: {
@@ -97,8 +97,8 @@ function saveResults(results: Result[], path: string, { name, file, json }: Opti
   }
   console.log(`Saved as "${name}" in ${file}: ${results.length === 1 ? 'one run' : `${results.length} runs`}.`);
   if (results.length === 1) {
-    console.log('With a single run, a check sees missing connections and copies, and memory per connection that is');
-    console.log('a tenth apart. It cannot tell about times, rates and CPU, and ends with exit code 5. Better:');
+    console.log('A check against a single run finds missing connections and copies, and memory per connection that');
+    console.log('differs by 10 %. Times, rates and CPU stay inconclusive: exit code 5. With more runs:');
     console.log(`  ${LINE} baseline save <scenario> --repeat 5`);
   }
 }

@@ -28,7 +28,7 @@ export function addDoctor(program: Command): void {
     .description('Reports how many connections this machine, this stack and this target allow, before any load.')
     .argument('[scenario]', 'an Artillery scenario, as YAML')
     .option('--target <where>', 'a URL, or the scenario: tries everything between this machine and that server')
-    .option('--burst <n>', 'with --target: also opens so many connections at once', parseBurst)
+    .option('--burst <n>', 'with --target: also opens that many connections at once', parseBurst)
     .option('-e, --environment <name>', 'one of the scenario’s config.environments')
     .action(examine);
   addHelp(withJson(command), {

@@ -73,17 +73,17 @@ export function addInit(program: Command): void {
     .option('--namespace <name>', 'namespace (default: the path of the URL)')
     .option('--auth <json>', '`auth` of the clients: `{"token": "…"}`')
     .option('--headers <json>', 'headers of their handshake: `{"Cookie": "…"}`')
-    .option('--login <json>', `HTTP step before: \`${LOGIN}\``, joined)
+    .option('--login <json>', `HTTP step before they connect: \`${LOGIN}\``, joined)
     .option(
       '--emit <json>',
-      'what they emit to log in, or to join if it is not instrumented: `["<event>", <argument>, …]`',
+      'what they emit to log in, or to join if the server is not instrumented: `["<event>", <argument>, …]`',
       joined,
     )
     .option(
       '--publish <json>',
-      'what they emit so that such a server sends to everybody; "$id" stands for an id of the run, "$room" for one user or room to send to instead',
+      'what they emit so that it sends to everybody; "$id" stands for an id of the run, "$room" for one user or room to send to instead',
     )
-    .option('--listen <seconds>', 'how long to watch what such a server sends; 0: do not connect (default: 3)')
+    .option('--listen <seconds>', 'how long to watch what it sends; 0: do not connect (default: 3)')
     .option('--out <file>', 'the file to write', 'capacity.yml')
     .option('--force', 'overwrites an existing file')
     .action(init);
@@ -92,8 +92,8 @@ export function addInit(program: Command): void {
       init: 'asks for everything',
       'init --url https://staging.example.com --instrumented': 'a server that calls instrument(io)',
       'init --url http://app:3000 --emit \'["join", "news"]\'': 'any other server, which sends by itself',
-      'init --url http://app:3000 --publish \'["say", "$id"]\'': 'or upon an event of a client',
-      'init --auth \'{"token": "{{ $env.TOKEN }}"}\'': 'or lets nobody in without a token',
+      'init --url http://app:3000 --publish \'["say", "$id"]\'': 'or when a client emits something',
+      'init --auth \'{"token": "{{ $env.TOKEN }}"}\'': 'or requires a token',
     },
     exitCodes: {
       0: 'written',

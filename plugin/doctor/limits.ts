@@ -107,7 +107,7 @@ function ofMachine(situation: Situation): LimitCheck[] {
   ];
 }
 
-/** Of a stack of ours, whose ping interval is known. */
+/** For our own stack, whose ping interval is known. */
 function ofWorkers(situation: Situation): LimitCheck[] {
   const { machine, deployment } = situation;
   const { ping } = deployment;

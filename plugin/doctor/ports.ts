@@ -47,7 +47,7 @@ export function generatorPorts(situation: Situation): LimitCheck {
   };
 }
 
-/** Of connections that the generator itself has ended, while `connections` exist at the same time. */
+/** Ports of connections that the generator has ended, while `connections` exist at the same time. */
 function portsWaiting(situation: Situation, connections: number): number {
   const { ratePerSec, socketsLeft, turnover } = situation.load;
   if (ratePerSec === null) return 0;

@@ -45,7 +45,7 @@ function describe({ load, deployment, machine }: Situation): string {
   return `${integer(load.connections)} connections${rate} to ${load.target}, ${behind}; ${client}, ${coresText(machine)}`;
 }
 
-/** Of a server that is not ours, only the generator's side is known. */
+/** Only the generator's side is known of a server that is not ours. */
 function closing(
   { fits, connections, highest, bottleneck }: Diagnosis,
   { deployment: { kind } }: Pick<Situation, 'deployment'>,

@@ -35,7 +35,7 @@ function isWithheld(result: Result, path: string): boolean {
   return isUnknown || whyNotQuoted(result, path) !== undefined;
 }
 
-/** Of a share, only all is 1: one lost copy of a million has to miss a threshold. */
+/** A share is not rounded up to 1: one lost copy in a million must miss a threshold. */
 function counterOf(value: number, unit: string): number {
   return unit === '0 to 1' ? value : Math.round(value * 10_000) / 10_000;
 }

@@ -1,4 +1,4 @@
-/** The sections that a run can know nothing of, which is no doubt of the others. */
+/** The sections that a run cannot know; the others are not affected. */
 import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import { ENGINE } from '../script/script.ts';

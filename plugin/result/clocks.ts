@@ -4,7 +4,7 @@ import type { Measurements } from '../run/measurements/measurements.ts';
 
 type Clocks = Result['latency']['clocks'];
 
-/** Of each worker, at the times that were converted: those of the broadcasts; without any, at all times. Empty before the first reading. */
+/** A row for each worker, over the broadcasts, or over the whole run without any. Empty before the first reading. */
 export function clockRows({ clocks, sent, workersAtStart }: Measurements): Clocks {
   if (clocks.some(({ boundUs }) => boundUs === Number.POSITIVE_INFINITY)) return [];
   const timesUs = sent.map(({ sentAtUs }) => sentAtUs);

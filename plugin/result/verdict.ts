@@ -33,7 +33,7 @@ function abortion(measurements: Measurements): Reason[] {
   return [{ ...aborted, message: `${aborted.message}${unknown}` }];
 }
 
-/** Of a broadcast whose ledger is not finalized, the columns are empty, which is no finding. */
+/** The columns of a broadcast are empty until its ledger is finalized: not a finding. */
 function withoutOpen(measurements: Measurements, result: Measured): Measured {
   const open = notFinalized(measurements);
   const { delivery } = result;

@@ -81,7 +81,7 @@ export async function openDelivery(
     if (unknown !== undefined) log(unknown);
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    log(`Nobody of the run could listen for \`${event}\` before the load: ${error.said}.`);
+    log(`No client of the run could listen for \`${event}\` before the load: ${error.said}.`);
   }
   return publishers;
 }

@@ -48,7 +48,7 @@ interface Living {
 /** The share of time that reading PSS can take: the larger the processes, the less often it is read. */
 const PSS_SHARE = 0.002;
 
-/** Of the time between two rows: how long one waits for pages of metrics, and still is complete before the next one is due. */
+/** Share of the time between two rows in which pages of metrics must answer. */
 const PAGE_SHARE = 0.9;
 
 /** An hour of seconds; in a longer run, each stands for several. */
@@ -279,7 +279,7 @@ export class Sampler {
   }
 }
 
-/** Of the machine's CPUs: what neither deployment nor generator had. */
+/** CPU of the machine that neither deployment nor generator had. */
 function takenSamples(shares: MachineShares | undefined): Record<string, LayerSample> {
   if (!shares) return {};
   const { othersCores, stealCores } = shares;

@@ -37,7 +37,7 @@ function engineRules({ script, variables, options, engine, external }: Known): R
   const { TRANSPORTS, COMPRESSION } = variables;
   const { rooms, delivery, fault, overTime } = options;
   const isOther = engine !== ENGINE;
-  const ours = `only engine ${ENGINE} does that, and tells who received what and who has left`;
+  const ours = `only engine ${ENGINE} can do that`;
   // Artillery deals arrivals out at random. Scenarios that never come do not count.
   const engines = (script.scenarios ?? []).map(({ engine: own = script.config.engine ?? 'http', weight }) =>
     Number(weight) === 0 ? null : own,
@@ -133,7 +133,7 @@ function faultRules({ engineOptions, flows, options }: Known): Rule[] {
     [
       option('fault', 'at'),
       broadcasts.count > 0 && at >= lastAt,
-      `the last broadcast is at ${lastAt} s, and those after the fault tell who missed what`,
+      `the last broadcast is at ${lastAt} s: without broadcasts after the fault, nothing shows who missed what`,
     ],
   ];
 }

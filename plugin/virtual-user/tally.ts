@@ -34,7 +34,7 @@ export function countFailure({ tally, meter }: { tally: Tally; meter: Pick<Meter
   keepExample(tally, error);
 }
 
-/** Of an error that says no more than its code there is nothing to keep. */
+/** Not if the error says no more than its code. */
 export function keepExample({ examples }: Tally, { code, message, cause }: FlowError): void {
   if (ownValue(examples, code) !== undefined || message === code || message === '') return;
   const data = cause instanceof FleetError && cause.data !== undefined ? ` ${JSON.stringify(cause.data)}` : '';

@@ -33,7 +33,7 @@ export function unledUs(line: ClockReading[], atUs: number): number {
   return beyond(line, line.length - 1, -1, atUs) === undefined ? atUs - last.atUs : 0;
 }
 
-/** Of a segment: of the worse reading, and how far it is off the lines on both sides; one that continues either is none. */
+/** Error of a segment: that of its worse reading, plus its distance from the lines on both sides; 0 if it continues one of them. */
 export function errorOf(line: ClockReading[], segment: number): number {
   const [a, b] = [line[segment] as ClockReading, line[segment + 1]];
   if (!b) return a.uncertaintyUs;

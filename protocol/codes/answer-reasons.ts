@@ -30,7 +30,7 @@ export const ANSWER_REASONS = {
   },
   DELIVERY_EVENT_MISSING: {
     meaning: 'no copy of the event that `delivery` names arrived',
-    remedy: 'check the name of the event, and what a connection must do to get it',
+    remedy: 'check the event’s name, and what a client must do to get it',
     invalidates: ['run'],
     blame: 'deployment',
   },
@@ -54,7 +54,7 @@ export const ANSWER_REASONS = {
     blame: 'measurement',
   },
   SENT_AT_UNUSABLE: {
-    meaning: 'the times at `delivery.sentAt` are no times, too coarse, or from a clock that disagrees',
+    meaning: 'the values at `delivery.sentAt` are not times, too coarse, or from a clock that disagrees',
     remedy: "set the server's clock, or leave `delivery.sentAt` out",
     invalidates: ['latency'],
     blame: 'measurement',

@@ -15,7 +15,7 @@ const CODES = {
     remedy: 'choose a `RATE`, or a number of hosts, that divides the arrivals of every phase',
   },
   FAULT_IMPOSSIBLE: {
-    meaning: 'the deployment does not have what the planned fault (`fault.kind`) is to hit',
+    meaning: 'the deployment lacks the part that the planned fault (`fault.kind`) would hit',
     remedy: 'for a server of your own, write the `command` that does it, or take `drop-connections`',
   },
   EVENT_NOT_FOUND: {

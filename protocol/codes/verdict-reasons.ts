@@ -13,7 +13,7 @@ const REASONS = {
   },
   FAULT_FAILED: {
     meaning: 'the planned fault did not happen, or not as planned',
-    remedy: 'see the log of what the fault was to hit',
+    remedy: 'see the log of the part that the fault should have hit',
     invalidates: ['run'],
     blame: 'measurement',
   },
@@ -128,7 +128,7 @@ const REASONS = {
   },
   CLIENTS_REFUSED: {
     meaning: 'the server refused the run’s own clients, so what they measure is missing',
-    remedy: 'name a scenario that lets them in by the option `clients`',
+    remedy: 'name a scenario that the server accepts in the option `clients`',
     invalidates: [],
     blame: 'deployment',
   },

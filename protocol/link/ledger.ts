@@ -14,7 +14,7 @@ export const receiptTotalsSchema = z.object({
   unreadable: count,
   /** With a number that the run never sends. */
   neverOrdered: count,
-  /** Of broadcasts whose rows are not finalized: once the run has finalized its own, nobody ordered these. */
+  /** Copies of broadcasts whose rows are not finalized: once the run has finalized its own, these were never ordered. */
   open: count,
 });
 export type ReceiptTotals = z.infer<typeof receiptTotalsSchema>;
@@ -56,7 +56,7 @@ export const frozenBroadcastSchema = z.object({
   /** Latency of the first and of the last receiver. */
   firstUs: count,
   lastUs: count,
-  /** Of a host that is gone: `expected` is the most that it can have been. */
+  /** The host is gone: `expected` is the most that it can have been. */
   assumed: z.literal(true).optional(),
   /** Nobody knows when it was sent: there are no latencies. */
   untimed: z.literal(true).optional(),
@@ -67,7 +67,7 @@ export type FrozenBroadcast = z.infer<typeof frozenBroadcastSchema>;
 
 const NO_LATENCY = mergeEncoded([]);
 
-/** Of a broadcast that nobody was to receive, and nobody did. */
+/** The row of a broadcast without members or receipts. */
 export function emptyRow(seq: number): FrozenBroadcast {
   return {
     ...{ process: 0, seq, ...NO_COPIES, earlyByUs: 0, receivers: 0, firstUs: 0, lastUs: 0 },

@@ -22,8 +22,7 @@ const connectionAccountsSchema = z.object({
 });
 
 /**
- * Of connections that drop and are to come back: dropped = returned + gaveUp + left + away. A connection counts as often as
- * it drops.
+ * Connections that drop and should come back: dropped = returned + gaveUp + left + away. One that drops twice counts twice.
  */
 const returnCountsSchema = z.object({
   dropped: count,

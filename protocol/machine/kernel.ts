@@ -23,9 +23,9 @@ export interface CpuReading {
   /** User, system, interrupt and steal time. */
   busyUs: number;
   idleUs: number;
-  /** Of the busy time, that in which the hypervisor ran something else. */
+  /** The part of the busy time in which the hypervisor ran something else. */
   stealUs: number;
-  /** Of the busy time, that in which the kernel handled interrupts, which is nobody's. */
+  /** The part of the busy time in which the kernel handled interrupts, for no process. */
   interruptUs: number;
 }
 

@@ -18,9 +18,9 @@ export const connectionsSchema = z.strictObject({
   asked: count.default(0).describe('connections that virtual users tried to open'),
   opened: count.default(0).describe('of these, how many were open at some time'),
   held: count.nullable().default(null).describe('open after the last broadcast; null where virtual users come and go'),
-  lost: byReason.default({}).describe('opened, and ended other than by their virtual users, by Socket.IO’s reason'),
+  lost: byReason.default({}).describe('ended, but not by their virtual users; by Socket.IO’s reason'),
   skipped: count.default(0).describe('virtual users not started, by `maxVusers`'),
-  unknownAcks: count.default(0).describe('acknowledgements of nothing that was sent, and repeated ones'),
+  unknownAcks: count.default(0).describe('acknowledgements that match no message, or came twice'),
   retries: count.describe('attempts after a failed one'),
   reconnection: z
     .strictObject({
@@ -34,7 +34,7 @@ export const connectionsSchema = z.strictObject({
     })
     .nullable()
     .default(null)
-    .describe('connections that came back; null if none dropped that was to'),
+    .describe('drops and returns with the option `reconnection`; null if none dropped'),
   disconnects: byReason.describe('connections that ended before the run released them, by Socket.IO’s reason'),
   configuredRatePerSec: perSecond.describe('rate of the phases'),
   achievedRatePerSec: perSecond.describe('rate while connections were made'),

@@ -6,7 +6,7 @@ import { count, time } from './parts.ts';
 /** Of one broadcast, or of all together. */
 const receiptShape = {
   expected: count.describe('receipts expected: members of the room at the send'),
-  received: count.describe('receipts by expected connections, the first of each'),
+  received: count.describe('first receipts of expected connections'),
   lostConnected: count.describe('not received, although the connection stayed open'),
   lostDisconnected: count.describe('not received, and the connection ended after the send'),
   duplicates: count.describe('receipts after a connection’s first'),
@@ -17,7 +17,7 @@ const receiptShape = {
   wrongContent: count.default(0).describe('copies whose payload differs, among those compared; no receipts'),
   early: count.default(0).describe('first receipts before the send; part of the ones above'),
   missed: count.default(0).describe('expected, but away at the send; the server restored their session'),
-  resent: count.default(0).describe('of these, got it when they came back; part of `received`'),
+  resent: count.default(0).describe('of these, received when they came back; part of `received`'),
   // With the run's own receivers that left without a copy.
   justJoined: count.default(0).describe('members that joined between order and send'),
   justLeft: count.default(0).describe('members that left between order and send'),
@@ -57,7 +57,7 @@ const batchSchema = z.strictObject({
 /** Null if the engine keeps no ledger (external engines). */
 export const deliverySchema = z
   .strictObject({
-    source: z.enum(['contract', 'own event']).default('contract').describe('whose broadcasts were counted'),
+    source: z.enum(['contract', 'own event']).default('contract').describe('which broadcasts were counted'),
     event: z.string().default('broadcast').describe('name of the event'),
     publisher: z
       .enum(['worker', 'run'])

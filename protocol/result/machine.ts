@@ -17,7 +17,7 @@ export const cpuSchema = z.record(
   z.strictObject({
     rampSecondsPerThousandConnects: z.number().nullable().describe('CPU seconds'),
     idlePercent: z.number().nullable().describe('during `hold`; null where connections send messages in it'),
-    idleConnectionsPercent: z.number().nullable().default(null).describe('of it, what idle connections add'),
+    idleConnectionsPercent: z.number().nullable().default(null).describe('the part of it that idle connections add'),
     broadcastMicrosecondsPerMessage: z.number().nullable().describe('per delivered copy, less the idle share'),
     clientMicrosecondsPerMessage: z
       .number()
@@ -45,7 +45,7 @@ export const generatorSchema = z.array(
     part: z.enum(['fleet', 'artillery']).describe('a process with connections, or a thread with virtual users'),
     index: count.describe('its number within window and part'),
     engine: z.string().default('').describe('id of the Artillery worker that it belongs to'),
-    host: z.string().optional().describe('with several hosts: whose it is'),
+    host: z.string().optional().describe('with several hosts: the host that it runs on'),
     utilization: z.number().describe('0 to 1'),
     delayP50Ms: z.number().describe('how late its timers were: median'),
     delayP99Ms: z.number().describe('99th percentile'),

@@ -41,8 +41,8 @@ const perConnectionSchema = z.strictObject({
   inService: z.number().nullable().describe('the sum of the parts at the peak, with garbage and buffers'),
   wouldTell: z
     .strictObject({
-      connections: count.describe('of a larger run'),
-      halfWidthBytes: z.number().describe('half of the interval that it would have'),
+      connections: count.describe('connections of that larger run'),
+      halfWidthBytes: z.number().describe('half of its interval then'),
     })
     .nullable()
     .describe('what would narrow a wide interval; null if it is narrow, or wide because of garbage'),

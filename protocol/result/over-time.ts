@@ -24,7 +24,7 @@ const driftSchema = z.strictObject({
     })
     .nullable()
     .default(null)
-    .describe('what time adds, whoever comes; null where the readings cannot tell it from what connections leave'),
+    .describe('what time adds, regardless of connections; null if the readings cannot tell the two apart'),
   bytesPerHour: z.number().describe('the whole rise, by time'),
   bytesPerWave: z.number().nullable().describe('the whole rise, by waves; null with churn'),
   leaks: z.boolean().nullable().describe('an interval is above 0, and the rise above 1 MB; null without an interval'),

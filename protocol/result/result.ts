@@ -54,7 +54,7 @@ export const resultSchema = z.strictObject({
     })
     .default({})
     .describe(
-      'Figures that this run cannot know, each with the reason, such as `no control port`. No doubt of the others.',
+      'Figures that this run cannot know, each with the reason, such as `no control port`. The others are not affected.',
     ),
   connections: connectionsSchema.describe('[Method](../method/delivery.md) defines the figures.'),
   fault: faultSchema
@@ -105,7 +105,7 @@ export const resultSchema = z.strictObject({
     memoryLimited: z
       .strictObject({
         budgetBytes: z.number().describe('memory budget of the workers'),
-        basis: z.enum(['inService', 'atRest']).default('atRest').describe('memory that the line is of'),
+        basis: z.enum(['inService', 'atRest']).default('atRest').describe('memory that the line is fitted to'),
         connections: count.describe('where the line reaches the budget'),
         low95: count.nullable().describe('lower end of its 95 % interval; null without a bound'),
         high95: count.nullable().describe('upper end'),

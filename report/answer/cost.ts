@@ -22,7 +22,7 @@ export function costAmount(cost: PerConnection): Amount {
   if (doubt) return { ...amount('kilobytes', null, interval), why: DOUBT_TEXTS[doubt] };
   if (wouldTell === null) return { ...amount('kilobytes', null, interval), ...GARBAGE };
   const halfWidth = withUnit('kilobytes', wouldTell.halfWidthBytes);
-  const next = `${integer(wouldTell.connections)} connections would tell it to about ± ${halfWidth}`;
+  const next = `${integer(wouldTell.connections)} connections would narrow it to about ± ${halfWidth}`;
   const why = 'too few connections to tell';
   return { ...amount('kilobytes', null, interval), why, next };
 }
@@ -30,7 +30,7 @@ export function costAmount(cost: PerConnection): Amount {
 /** @returns what belongs beside the figure: `workers 8.5, proxy 13.7, kernel 10.9; garbage included`; empty where nothing does */
 export function costNote(cost: PerConnection, collected: boolean): string {
   const { bytes, low95, parts, without } = cost;
-  // The parts of a sum that nobody knows are not known either.
+  // If the sum is not known, its parts are not either.
   const known = isTold(cost) ? parts.map((part) => `${part.title} ${numberText('kilobytes', part.bytes)}`) : [];
   const doubted = parts.flatMap(({ title, doubt }) => (doubt ? `${title}: ${DOUBT_TEXTS[doubt]}` : []));
   const missing = without.map(({ title, doubt }) => `${title} not known: ${DOUBT_TEXTS[doubt]}`);

@@ -51,7 +51,7 @@ export const EXPECTATIONS: Expectation[] = [
     name: 'every member receives every broadcast',
     metrics: ['socketio.delivery.coverage', 'socketio.delivery.received', 'socketio.delivery.lost_'],
     judge: ({ delivery, fault, verdict }) => {
-      // What nobody could send, nobody received.
+      // What could not be sent was not received.
       if (delivery?.broadcasts === 0 && verdict.reasons.some(({ code }) => code === 'BROADCASTS_NOT_SENT')) {
         return { met: false, text: 'no broadcast could be sent' };
       }

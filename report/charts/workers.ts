@@ -8,7 +8,7 @@ import { type Curve, timeline } from './plot.ts';
 
 const STYLE_COLORS = [COLORS.blue, COLORS.orange, COLORS.green, COLORS.purple];
 const STYLE_DASHES: Dash[] = ['solid', 'dashed', 'dotted'];
-/** Of more workers, the extremes and the middle. */
+/** With more workers, the extremes and the middle. */
 const MAX_CURVES = STYLE_COLORS.length * STYLE_DASHES.length;
 
 type Points = [number, number][];

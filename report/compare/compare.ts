@@ -149,11 +149,11 @@ function usableFigure([reference, ...others]: ComparedSet[]): ComparedFigure[] {
 const OF_THE_LOAD =
   /^(latency|connections\.(peak|held|connectMs|achieved)|messages\.ackMs|fault\.(backMs|peak)|redis\.usedMemory)|\.idlePercent$/;
 
-/** Of connections: what a study varies. */
+/** What a study varies. */
 const NUMBERS = new Set(['connections.peak', 'connections.held']);
 
 /**
- * Of different numbers of connections, only what each of them costs or misses is compared. A study asks for the rest, too, but
+ * With different numbers of connections, only costs and losses per connection are compared. A study asks for the rest, too, but
  * never takes the number of connections for a figure.
  */
 function comparableFigures(sets: Result[][], isStudy: boolean): ReturnType<typeof measuredFigures> {

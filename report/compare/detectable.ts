@@ -7,7 +7,7 @@ const LEAST_RUNS = 4;
 
 export interface Detectable {
   title: string;
-  /** Of the reference: what four of five such comparisons would see. */
+  /** Share of the reference that four of five such comparisons would detect. */
   share: number;
 }
 

@@ -89,11 +89,11 @@ function percent(share: number): string {
   return decimals(100 * share, Math.abs(share) < 0.0995 ? 1 : 0);
 }
 
-/** Of a set after the first, in one line. */
+/** The answer for a set after the first, in one line. */
 export interface Headline {
   answer: Difference['answer'];
   text: string;
-  /** What nobody can tell; in the text, too. */
+  /** Inconclusive figures; in the text, too. */
   unsure: string[];
 }
 
@@ -152,7 +152,7 @@ function gapsOf(figures: ComparedFigure[], index: number): string[] {
   });
 }
 
-/** Measured on both sides, and nobody knows how much it varies. */
+/** Measured on both sides, with unknown noise. */
 function isOpen(difference: Difference | undefined): boolean {
   return difference?.answer === 'cannot-tell' && difference.value !== null;
 }

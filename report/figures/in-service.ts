@@ -9,7 +9,7 @@ import type { Point } from '../statistics/statistics.ts';
 export interface Readings {
   /** At rest. */
   plateaus: Result['memory']['plateaus'];
-  /** Of the same plateaus. */
+  /** At the same plateaus. */
   inService: Pick<NonNullable<Result['memory']['inService']>, 'plateaus' | 'peakBytes'>;
 }
 

@@ -43,7 +43,7 @@ export function nextLimit(result: Pick<Result, 'capacity' | 'connections'>): Lim
   return result.capacity.unknown.length > 0 ? null : (limitsOf(result)[0] ?? null);
 }
 
-/** Of its limit of open files: a process that has so many open can take no more connections. */
+/** Share of its open-file limit at which a process can take no more connections. */
 const FULL_SHARE = 0.95;
 
 /** @returns what can follow "because", of a process of the server that is at its limit of open files */
@@ -68,7 +68,7 @@ type Check = [name: LimitName, max: number | string | null];
 const UNTOLD = 'the workers do not report it';
 const NO_LINE = 'its memory has no line that can be quoted';
 
-/** Of a deployment that runs on the generator's machine. */
+/** Limits of a deployment on the generator's machine. */
 export function machineLimits(
   { connections, environment }: Pick<Result, 'connections' | 'environment'>,
   crossing: Crossing,
@@ -82,7 +82,7 @@ export function machineLimits(
   ]);
 }
 
-/** Of one that the run has not started itself: files, memory of containers, and memory of machines. */
+/** Limits of a deployment that the run has not started: files, and memory of containers and machines. */
 export function workerLimits(result: Measured, crossing: Crossing): Limits {
   return sorted([files(result), containers(result, crossing), machines(result, crossing)]);
 }

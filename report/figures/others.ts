@@ -3,10 +3,10 @@ import type { MachineShares } from '../../protocol/result/machine.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { decimals } from '../text/format.ts';
 
-/** Of the machine's CPUs: what every system does by itself is not worth a word. */
+/** Share of the machine’s CPUs: every system takes a little for itself. */
 const MIN_SHARE = 0.05;
 /**
- * Of a machine's CPUs: what others took from there on moves times, rates and CPU so far that they say little of the system. In
+ * Share of a machine's CPUs from which others distort times, rates and CPU too much to judge the system by. In
  * runs of 1,000 connections on two cores, the p99 of the latency was up to 1.5 times that of a quiet machine.
  */
 const DISTURBING_SHARE = 0.25;
@@ -16,7 +16,7 @@ const MAX_NAMES = 2;
 const MIN_CORES = 0.05;
 
 export interface Taken {
-  /** Of the machine's CPUs. */
+  /** Share of the machine's CPUs. */
   share: number;
   /** `other programs used 1.10 of 2 cores during the ramp (cp 0.95, node 0.26)` */
   text: string;

@@ -22,7 +22,7 @@ const LEAST_OF_CHILDREN = 0.05;
 /** By RSS: PSS also changes whenever another process comes or goes that shares pages, such as another nginx on the machine. */
 const PROXY_LAYERS = PROXIES.flatMap((name) => [`${name}Rss`, `${name}Pss`, `${name}Pools`]);
 
-/** Of a connection to a lean server: where noise says less, that is what has to be told. */
+/** Cost of a connection to a lean server: the least that a larger run must be able to show. */
 const LEAST_COST_BYTES = 10 * 1024;
 
 /** Times as many, at least, where noise says that a connection costs nothing or less. */
@@ -31,7 +31,7 @@ const MORE_CONNECTIONS = 2;
 interface Source {
   title: Part['title'];
   layer: string;
-  /** Of its bytes that are the deployment's. */
+  /** Share of its bytes that belongs to the deployment. */
   share: number;
   slope: Slope;
   doubt: Doubt | undefined;
@@ -96,7 +96,7 @@ function proxy({ perConnectionBytes }: Result['memory']): Source | undefined {
     : undefined;
 }
 
-/** Not where nobody knows which sockets are the deployment's. */
+/** Undefined where it is not known which sockets belong to the deployment. */
 function kernel({ perConnectionBytes }: Result['memory'], { profile }: Result['run']): Source | undefined {
   const [layer, slope] = ['kernelSlab', perConnectionBytes.kernelSlab];
   if (profile === 'remote' || !slope) return undefined;
@@ -104,7 +104,7 @@ function kernel({ perConnectionBytes }: Result['memory'], { profile }: Result['r
   return { title: 'kernel', layer, share: ofDeployment / all, slope, doubt: spoiling(slope), needed: layer };
 }
 
-/** Of the others, the interval knows how far the truth may be from the line. */
+/** The intervals of the others already allow for them. */
 function spoiling({ doubt }: Slope): Doubt | undefined {
   return doubt === 'miscounted' ? doubt : undefined;
 }
@@ -141,7 +141,7 @@ function isNarrowSum(parts: Part[]): boolean {
 interface CostInterval {
   low95: number;
   high95: number;
-  /** Of what was measured, which can lie below nothing. */
+  /** Before clipping at 0. */
   halfWidth: number;
 }
 

@@ -32,7 +32,7 @@ type Compression = 'on' | 'off' | 'not granted' | 'not asked for';
 const COMPRESSION: Record<Compression, string | undefined> = {
   on: 'compressed',
   off: undefined,
-  'not granted': 'which asked for compression in vain',
+  'not granted': 'without the compression that they asked for',
   'not asked for': 'without the compression that this server gives to browsers',
 };
 

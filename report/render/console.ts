@@ -15,7 +15,7 @@ export interface ConsoleOptions {
 type Style = Parameters<typeof styleText>[0];
 
 const INDENT = '  ';
-/** Of a table of a run: the page has them all. */
+/** In each table; the page has all rows. */
 const MAX_ROWS = 24;
 const COLORS: Record<Tone, Style> = { good: 'green', doubt: 'yellow', bad: 'red', plain: 'bold' };
 const STATUS_COLORS = { VALID: 'green', SUSPECT: 'yellow', INVALID: 'red' } as const;

@@ -111,7 +111,7 @@ function sentenceOf(plan: SearchPlan, facts: Facts): string {
     case 'machine':
       return `${perhapsMore}: at ${level}, the machine that it shares with the generator was the limit (${clauseOf(broken)}).`;
     case 'measurement':
-      return `${atLeast}, and the search ended there: at ${level}, the measurement does not tell (${broken}).`;
+      return `${atLeast}, and the search ended there: at ${level}, the measurement is in doubt (${broken}).`;
     case 'error':
       return `${atLeast}, and the search ended there: a run at ${last && levelText(last.run.level)} did not come to its end: ${last?.run.because[0]}.`;
     case null:

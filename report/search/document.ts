@@ -49,7 +49,7 @@ export function searchDocument(search: Search): Document {
       {
         id: 'runs',
         title: 'Runs',
-        lead: 'In the order in which they were made. Each has its own report in the folder runs, and its output in logs.',
+        lead: 'In the order they ran. Each has its own report in the folder runs, and its output in logs.',
         blocks: [runsTable(search.runs)],
       },
     ],

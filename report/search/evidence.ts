@@ -7,7 +7,7 @@ import { counted, decimals, integer, megabytes } from '../text/format.ts';
 
 /** An event loop this busy has work waiting. Percent of one core. */
 const BUSY_PERCENT = 90;
-/** Of a broadcast's time until its last receiver: the rest is spent elsewhere. */
+/** Share of a broadcast's time until its last receiver; with less, the time is spent elsewhere. */
 const MIN_BROADCAST_SHARE = 0.5;
 const FULL_SHARE = 0.95;
 /** Redis's default for subscribers: it disconnects one with this much output for a minute, and at four times as much at once. */
@@ -63,7 +63,7 @@ const broadcastCpu: Find = (result) => {
   if (eachMs < latency.completionMs.p50 * MIN_BROADCAST_SHARE) return [];
   const who = workers === 1 ? 'the worker' : `each of ${workers} workers`;
   return [
-    `a broadcast takes ${who} ${decimals(eachMs, 0)} ms of CPU, of ${decimals(latency.completionMs.p50, 0)} ms until it has reached everybody`,
+    `a broadcast keeps ${who} busy for ${decimals(eachMs, 0)} of the ${decimals(latency.completionMs.p50, 0)} ms until it has reached everybody`,
   ];
 };
 

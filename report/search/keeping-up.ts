@@ -17,7 +17,7 @@ interface Point {
 /** A search has at least this much of broadcasts or messages in each run: a rate that is 5 % too high is half a second late then. */
 export const LEAST_WINDOW_SECONDS = 10;
 const PARTS = 4;
-/** Of the time: what is done so much more slowly than asked for is no noise. */
+/** Share of the time: to be that much slower than asked is not noise. */
 const SLOWER = 0.02;
 /** Single pauses move the median of a part by less. */
 const LEAST_GROWTH_SECONDS = 0.1;

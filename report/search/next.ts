@@ -11,7 +11,7 @@ type Rules = Pick<SearchPlan, 'from' | 'to' | 'factor' | 'tolerance' | 'repeat'>
 
 /** Beyond any level; a number that levels can be computed from. */
 export const NO_CEILING = Number.MAX_SAFE_INTEGER;
-/** Of a level that held before, each after twice the rest of the one before. */
+/** Repeats of a level that held before, each after twice the rest of the previous one. */
 const MAX_CONTROLS = 3;
 
 /**

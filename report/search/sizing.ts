@@ -39,7 +39,7 @@ export function sizingOf(result: Result, broke: boolean, headroom: number): Sizi
           name: 'memory',
           max: connectionsIn(memoryBytes, memory),
           usable: connectionsIn(memoryBytes * usable, memory),
-          assumption: `Each connection takes ${kilobytes(memory.each)} KB in service, with garbage and buffers (it keeps ${kilobytes(memory.kept)} KB), and the processes ${megabytes(memory.base)} MB without any, in ${megabytes(memoryBytes)} MB`,
+          assumption: `Each connection takes ${kilobytes(memory.each)} KB in service, with garbage and buffers (it keeps ${kilobytes(memory.kept)} KB), and the processes without connections ${megabytes(memory.base)} MB; the machine has ${megabytes(memoryBytes)} MB`,
         }
       : { name: 'memory', max: null, usable: null, assumption: memory.why },
     cpu.known

@@ -54,7 +54,7 @@ function findings(result: Result): Finding[] {
   const at = rate === null ? null : `made at ${withUnit('perSecond', rate)}`;
   const name = made.held === null ? 'Connections at the peak' : 'Connections held';
   const note = [[of, at].filter(Boolean).join(', '), who].filter(Boolean).join('; ');
-  // Of a lost connection, the name of the cause has it all.
+  // For lost connections, the cause’s name says it all.
   const examples = Object.entries(failureExamples)
     .filter(([cause]) => !cause.startsWith('disconnected_'))
     .map(([cause, example]) => ({ text: `the first ${cause}: ${example}` }));
@@ -87,7 +87,7 @@ function counts({ connections: made }: Result): Table {
       compression?.asked === true && count('Compressed', compression.granted),
       count('Held', made.held),
       count('Peak', made.peak),
-      count('Failed', made.failed, total(made.lost) > 0 ? 'those that lost their connection included' : ''),
+      count('Failed', made.failed, total(made.lost) > 0 ? 'including those that lost their connection' : ''),
       count('Lost', total(made.lost), breakdown(made.lost)),
       made.skipped > 0 && count('Skipped', made.skipped, 'arrivals beyond maxVusers'),
       count('Retries', made.retries),

@@ -74,5 +74,5 @@ function whyNoInterval({ cpu: layers, delivery }: Result): string | null {
     (cost) => cost.broadcastMicrosecondsPerMessage !== null && !cost.intervals?.broadcastMicrosecondsPerMessage,
   );
   if (!isBare || !delivery || delivery.broadcasts >= MIN_BROADCAST_PARTS) return null;
-  return `µs per copy have no interval: it takes ${MIN_BROADCAST_PARTS} broadcasts or more.`;
+  return `µs per copy have no interval with fewer than ${MIN_BROADCAST_PARTS} broadcasts.`;
 }

@@ -84,7 +84,7 @@ function counts(found: Delivery): (Fact | false)[] {
     : '';
   // Copies that most runs do not have: named where there are any, so that none is lost silently.
   const others = [
-    count('Missed', found.missed, 'sent while their receivers, which came back, were away'),
+    count('Missed', found.missed, 'sent while their receivers were away, before they came back'),
     count('Sent again', found.resent, 'of these, received with the restored session'),
     count('Not a member', found.notMember, 'received by connections that never asked to join'),
     count('Early', found.early, 'received before the send'),

@@ -32,7 +32,7 @@ export function memory(result: Result): Section {
   const trusted = verdict.status !== 'INVALID';
   const read = found.collected
     ? 'Read at rest in every plateau, after a garbage collection.'
-    : 'Read as it is: nobody forced a garbage collection, so garbage is in it.';
+    : 'Read without a forced garbage collection, so it includes garbage.';
   return {
     id: 'memory',
     title: TITLE,
@@ -82,7 +82,7 @@ function split({ memory: { collected }, run }: Result, cost: PerConnection): Blo
     needed(part.inService),
   ]);
   const unknown = without.map(({ title, doubt }): Cell[] => [`${title} not known: ${DOUBT_TEXTS[doubt]}`, '–', '–']);
-  const head = ['KB per connection', collected ? 'Kept' : 'As it was', 'In service'];
+  const head = ['KB per connection', collected ? 'Kept' : 'As read', 'In service'];
   const sockets = run.profile === 'full' ? 'three of the four' : 'one of the two';
   const hasKernel = parts.some(({ title }) => title === 'kernel');
   return [
@@ -101,7 +101,7 @@ function split({ memory: { collected }, run }: Result, cost: PerConnection): Blo
 /** The kernel's row is the deployment's part of it, as in the headline; the others are the same there already. */
 function byLayer(result: Result, cost: PerConnection | null): Block[] {
   const { perConnectionBytes, inService, residualBytes, collected } = result.memory;
-  const head = ['KB per connection', collected ? 'At rest' : 'As it was', 'In service', 'Residual, MB'];
+  const head = ['KB per connection', collected ? 'At rest' : 'As read', 'In service', 'Residual, MB'];
   const layers = slopeLayers(result).filter((id) => !isOfGenerator(result, id));
   const rows = withoutDoubles(layers).map((layer) => {
     const kernel = cost?.parts.find((part) => part.title === 'kernel' && part.layer === layer);

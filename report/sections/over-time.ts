@@ -96,18 +96,18 @@ export function answerOf(result: Result, layer: string): string {
   }
   const { perConnection, inTime, onlyPages } = confirmedCauses(layer, found);
   const verb = collected && !onlyPages ? 'leaks' : 'grows by';
-  const pages = onlyPages ? '; heap and external memory do not, so it may be free pages: a longer run tells' : '';
+  const pages = onlyPages ? '; heap and external memory do not, so it may be free pages: a longer run would show' : '';
   const each = `${size(bytesPerConnection)} per connection (${size(low95)} to ${size(high95)})`;
   if (!perConnection && !inTime) {
     const { bytesPerHour } = drift;
-    return `${verb} ${each}, or ${size(bytesPerHour / 3600)}/s whoever connects: only waves of different sizes and rests can tell${pages}${since}`;
+    return `${verb} ${each}, or ${size(bytesPerHour / 3600)}/s regardless of connections: waves of different sizes and rests would show which${pages}${since}`;
   }
   const { bytes = 0, low95: low = 0, high95: high = 0 } = perSecond ?? {};
   const timed = `${size(bytes)}/s (${size(low)}/s to ${size(high)}/s) whoever connects`;
   return `${verb} ${[...(perConnection ? [each] : []), ...(inTime ? [timed] : [])].join(' and ')}${pages}${since}`;
 }
 
-/** Of the workers: the leak, if any of their figures shows one; else the least that would have shown in all of their memory. */
+/** @returns the workers’ leak if any of their figures shows one, else the least that would have shown in all their memory */
 function workersDrift({ drift }: OverTimeResult): { layer: string; drift: Drift } | null {
   const found = ANSWERING.flatMap((layer) => (drift[layer] ? [{ layer, drift: drift[layer] }] : []));
   return found.find(({ drift: one }) => one.leaks) ?? found[0] ?? null;

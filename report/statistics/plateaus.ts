@@ -36,11 +36,11 @@ const KNOWN_RATIOS: [ratio: number, prior: number][] = [
   [0, 0.1],
   ...steps(-1, 14, 0.5).map((log): [number, number] => [Math.exp(log), 0.04]),
 ];
-/** Of the scale of the noise, as logarithms of the variance, around its estimate. */
+/** Scales of the noise, as logarithms of the variance, around its estimate. */
 const SCALES = { from: -4, to: 12, step: 0.25 };
-/** Of a mean one. */
+/** Share of a mean step. */
 const LEAST_STEP = 0.1;
-/** Of the variance of the steps: what the readings show less of does not matter. */
+/** Share of the variance of the steps: less does not matter. */
 const LEAST_NOISE = 0.01;
 const TAIL = 0.025;
 
@@ -100,9 +100,9 @@ function candidatesOf(points: PlateauPoint[], degrees: number): Candidate[] {
 interface Fit {
   slope: number;
   logDeterminant: number;
-  /** Of the slope: the inverse of its variance. */
+  /** Inverse of the slope’s variance. */
   information: number;
-  /** Of the rest, as multiples of the variance. */
+  /** Squares of the residuals, as multiples of the variance. */
   squares: number;
 }
 
@@ -149,7 +149,7 @@ export function fitGiven(points: PlateauPoint[], independent: number, staying: n
 
 type Columns = [xs: number[], ys: number[], besides: number[]];
 
-/** Of each step, as multiples of the mean one. */
+/** @returns the length of each step, as a multiple of the mean one */
 function stepLengths(columns: number[][]): number[] {
   const [first = []] = columns;
   const means = columns.map((steps) => sum(steps.map(Math.abs)) / steps.length);

@@ -14,7 +14,7 @@ export interface Interval {
 
 const CONFIDENCE = 0.95;
 const TAIL = (1 - CONFIDENCE) / 2;
-/** Of a binomial distribution: what is further out in standard deviations does not matter. */
+/** Standard deviations of a binomial distribution beyond which its probability does not matter. */
 const NEGLIGIBLE = 40;
 
 /**

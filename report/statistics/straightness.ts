@@ -5,9 +5,9 @@ import { studentT } from './student.ts';
 
 export type Doubt = NonNullable<Slope['doubt']>;
 
-/** Of a bend: with a hundred runs of a straight line, one is taken for a curve. */
+/** In one of a hundred runs, a straight line is taken for a curve. */
 const CONFIDENCE = 0.99;
-/** Of the slope: with a wider interval, the next run may find a third more or less. */
+/** Share of the slope: with a wider interval, the next run may find a third more or less. */
 export const MAX_HALF_WIDTH_SHARE = 0.25;
 /** A cost that changes less from the first connection to the last is a line for all practical purposes. */
 const MAX_BEND = 0.2;

@@ -101,7 +101,7 @@ function runsSection(study: Study, measured: MeasuredRun[]): Section {
   return {
     id: 'runs',
     title: 'Runs',
-    lead: 'In the order in which they were made. Each block has every combination once.',
+    lead: 'In the order they ran. Each block has every combination once.',
     folded: true,
     appendix: true,
     blocks: [lines('text', [placeOf(measured)]), grid('Runs', head, rows)],

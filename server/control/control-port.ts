@@ -18,7 +18,7 @@ import { collectGarbage, processStats } from './worker-stats.ts';
 
 /** No request has more than a few lines. */
 const MAX_REQUEST_BYTES = 64 * 1024;
-/** Of one without the token: Engine.IO's would be 400, which says nothing. */
+/** For requests without the token; Engine.IO's own 400 would say nothing. */
 const REFUSED = 'HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Bearer\r\nconnection: close\r\n\r\n';
 
 interface ControlPortOptions {

@@ -17,7 +17,7 @@ const DISCONNECT = 1;
 const EVENT = 2;
 const ACK = 3;
 
-/** Of a client that reads no answers, which gets no more. */
+/** A client that has not read as many bytes of answers gets no more. */
 const MAX_UNREAD_BYTES = 2 ** 18;
 
 /** Events that it answers. */

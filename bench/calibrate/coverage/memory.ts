@@ -27,9 +27,8 @@ export async function memoryIntervals(repeats: number): Promise<Section> {
     title: 'Intervals of memory per connection',
     text:
       'How often a 95 % interval contains the true slope of readings drawn at random, three at each plateau. Noise is independent ' +
-      '(garbage), stays (pages that a process has taken), or both. Too much is covered where nothing stays: five plateaus look the ' +
-      'same with and without noise that stays, and an interval that trusted them would be too narrow for a server with it. ' +
-      'Half widths are those of independent noise, as a share of the slope.',
+      '(garbage), stays (pages that a process has taken), or both. Intervals are too wide where no noise stays: five plateaus ' +
+      'cannot show whether it does. Half widths are those of independent noise, as a share of the slope.',
     rows: ofPlateaus(repeats),
   };
 }

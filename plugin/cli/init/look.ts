@@ -51,12 +51,12 @@ export async function lookAt({ url, flow, publish }: Starter, seconds: number) {
     ({ event, args }) => `It acknowledged ${JSON.stringify(event)} with ${said(args)}. `,
   );
   const missing = told
-    ? `No event has an id that was sent to a room that an acknowledged event joins, or to a room of which the server had told one client alone. If all join one room, write its name in place of "$room".`
+    ? `No event carried an id back to its room: either an acknowledged event must join the room, or the server must tell each client its own. If all join one room, write its name in place of "$room".`
     : heard[0].length === 0
       ? ''
       : published
-        ? 'No event has the id that was published.'
-        : 'No event came at least twice, to two connections, with an id of its own each time.';
+        ? 'No event carried the published id.'
+        : 'No event came to two connections, at least twice, with a new id each time.';
   const finding = `${[...new Set(answers)].join('')}${findingOf(heard[0], delivery, missing)}`;
   const isLeftOut = isTemplate([found?.id, found?.sentAt]) || usable?.length !== heard[0].length;
   const why = isLeftOut ? ' Names with “{{” cannot be used: Artillery would fill them in.' : '';

@@ -174,8 +174,8 @@ const HOLD = ['# Seconds to hold all connections, while they are idle.', 'hold: 
 /** Options of the plugin, for any other server; and what else it could measure of it. */
 function plain({ delivery, rooms, publish, finding, processes }: Starter): string[] {
   const workers = processes
-    ? ['# The processes of the server, of which memory and CPU are.', `workers: ${onOneLine(processes)}`]
-    : commented(['Memory and CPU need to know the processes: workers: {pids, match, cgroup or prometheus}']);
+    ? ['# The server’s processes, for memory and CPU.', `workers: ${onOneLine(processes)}`]
+    : commented(['For memory and CPU, name the processes: workers: {pids, match, cgroup or prometheus}']);
   if (!delivery) {
     const emit = publish ? listOf(publish) : ['<event of a client>', { id: '$id' }];
     return [
@@ -192,18 +192,18 @@ function plain({ delivery, rooms, publish, finding, processes }: Starter): strin
   const { event, id, sentAt } = delivery;
   return [
     ...HOLD,
-    '# The event that is counted; where in its arguments an id tells one broadcast from another; when it was sent.',
+    '# The event to count; the path of its id, which differs between broadcasts; and of the time at which it was sent.',
     'delivery:',
     `  event: ${json(event)}`,
     `  id: ${json(formatJsonPath(id))}`,
     ...(sentAt ? [`  sentAt: ${json(formatJsonPath(sentAt))}`] : []),
     ...(rooms?.join ? [`  join: ${json(rooms.join)}`] : []),
     ...(rooms
-      ? ['  # Only the connections of a room get what is sent to it.', `  audience: ${onOneLine(rooms.audience)}`]
+      ? ['  # Only a room’s connections get what is sent to it.', `  audience: ${onOneLine(rooms.audience)}`]
       : []),
     ...(publish
       ? [
-          '  # One more connection emits this, so often, every so many seconds.',
+          '  # One more connection emits this: `count` times, every `every` seconds.',
           `  publish: { emit: ${json(listOf(publish))}, every: 1, count: 20 }`,
         ]
       : ['# How many broadcasts are counted, and the seconds between them.', 'broadcasts: { count: 20, interval: 1 }']),

@@ -56,7 +56,7 @@ export function whyNotAdmitted(hello: Hello, expected: Expected, others: Known[]
     const more = different.length > MAX_NAMED ? ' and more' : '';
     const names = printable(different.slice(0, MAX_NAMED).join(', '), MAX_NAMES_LENGTH) + more;
     return refused(
-      `it does not read what the conductor reads: ${names}`,
+      `it differs from the conductor in: ${names}`,
       'give all hosts the same files, the same --environment, and the same variables (RATE, TARGET, …)',
     );
   }

@@ -12,7 +12,7 @@ import { sum } from '../sums.ts';
 type Cpu = Result['cpu'][string];
 
 const CONFIDENCE = 0.95;
-/** Of a reading: the kernel's tick. */
+/** The kernel's tick. */
 const RESOLUTION_US = 10_000;
 /** Two ramps predict next to nothing about a third. */
 const MIN_RAMPS = 3;

@@ -10,9 +10,9 @@ import { sum } from '../sums.ts';
 const MIN_BROADCASTS = 3;
 const MIN_MEMBERS = 3;
 const NEARLY_ALL = 0.9;
-/** Of the members. Single connections that receive nothing are rather broken than not meant. */
+/** Share of the members: single connections that receive nothing are more likely broken. */
 const MIN_LEFT_OUT = 0.1;
-/** Of the broadcasts that left some out: so many left out the same as another one. */
+/** Share of the broadcasts with members left out: at least that many left out the same ones. */
 const MIN_ALIKE = 0.5;
 
 /** @returns how many of the server's ids came to one connection only; undefined where most came to several */

@@ -130,10 +130,10 @@ function timeOf(atUs: number, { samplesBeganAtUs }: Measurements): number | null
   return samplesBeganAtUs === undefined ? null : Math.round((atUs - samplesBeganAtUs) / 1000) / 1000;
 }
 
-/** Of what all connections of the scenario would have received: one that is gone is no member, and is missing here. */
+/** Share of what all connections of the scenario would have received, including those that have gone. */
 function ofTarget(measurements: Measurements, received: number, rooms: RoomPlan): number | null {
   const { expectedAtOnce, sent, ownEvent } = measurements;
-  // How many are in a room of an own event, nobody planned.
+  // The plan does not say how many are in a room of an own event.
   const receivers = new Set(sent.map(({ room }) => room));
   if (ownEvent && (receivers.size > 1 || ![...receivers].every((room) => shown(room) === null))) return null;
   if (!expectedAtOnce || notFinalized(measurements).size > 0) return null;

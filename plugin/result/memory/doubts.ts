@@ -51,7 +51,7 @@ export function allowingFor<Line extends Omit<Slope, 'naive'>>(line: Line, measu
 
 type Moments = Pick<Measured, 'plateaus' | 'afterBroadcasts' | 'afterDisconnect'>;
 
-/** Of a sum of figures: at the baseline, with all connections, and later. Undefined where one of them was not read. */
+/** A sum of figures at the baseline, with all connections, and later; undefined where one of them was not read. */
 interface Course {
   before: number;
   full: number;

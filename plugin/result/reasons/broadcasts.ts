@@ -8,9 +8,9 @@ import type { Check } from './check.ts';
 
 /** As for messages and event loops: below, the figures hardly change. */
 const MIN_LATE_MS = 50;
-/** Of the interval: later, a broadcast is nearer to the next one than to its own time. */
+/** Share of the interval: a later broadcast is nearer to the next one than to its own time. */
 const MIN_LATE_SHARE = 0.5;
-/** Of the broadcasts: a worker that stands still for a moment is late with some, and their latency says so. */
+/** Share of the broadcasts: a worker that pauses for a moment sends a few late, and their latency shows it. */
 const MAX_LATE_SHARE = 0.1;
 
 export const broadcasts: Check[] = [

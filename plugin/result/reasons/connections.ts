@@ -105,7 +105,7 @@ function returned({ connections: { reconnection }, fault }: Measured): Detail | 
     const unplanned = returned - fault.returns;
     if (unplanned <= 0) return undefined;
     return {
-      message: `${unplanned} times a connection came back that the planned fault had not dropped`,
+      message: `connections that the planned fault had not dropped came back ${unplanned} times`,
       fix: 'see the logs of the workers and of the proxy, before the fault and after it',
     };
   }
@@ -113,7 +113,7 @@ function returned({ connections: { reconnection }, fault }: Measured): Detail | 
   const p99 = awayMs.p99 === null ? '' : `, 99 % within ${seconds(awayMs.p99)}`;
   const sessions = `the server restored the sessions of ${recovered}, and ${returned - recovered} have new ones`;
   return {
-    message: `${returned} times a connection came back, after ${seconds(awayMs.p50)} (median${p99}, longest ${seconds(awayMs.max)}); ${sessions}`,
+    message: `connections came back ${returned} times, after ${seconds(awayMs.p50)} (median${p99}, longest ${seconds(awayMs.max)}); ${sessions}`,
   };
 }
 

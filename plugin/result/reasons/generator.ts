@@ -10,9 +10,9 @@ type Loop = Result['generator'][number];
 
 /** Beyond this, times and rates are the generator's own. */
 const MAX_DELAY_P99_MS = 50;
-/** Of the latency that the sentinel saw. */
+/** Share of the sentinel’s own latency. */
 const MAX_BEHIND_SHARE = 0.25;
-/** Of the lag: a loop that stood still for less did not cause it. */
+/** Share of the lag: a loop that stood still for less did not cause it. */
 const MIN_STALL_SHARE = 0.5;
 
 export const generator: Check[] = [

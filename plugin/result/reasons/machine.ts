@@ -48,7 +48,7 @@ export function saturationIn({ machine, generator }: Measured, window: Window): 
   return waits.length > 0 && Math.max(...waits) <= MAX_WAIT_SHARE ? undefined : { window, idlePercent, waits };
 }
 
-/** Of the windows that are saturated, the one in which least was idle. */
+/** The saturated window in which least was idle. */
 function saturation(result: Measured): Detail | undefined {
   const saturated = (['ramp', 'messages', 'broadcasts'] as const).flatMap(
     (window) => saturationIn(result, window) ?? [],
@@ -58,8 +58,8 @@ function saturation(result: Measured): Detail | undefined {
   const fix =
     taken &&
     (taken.programs.length > 0
-      ? `stop ${taken.programs.join(' and ')}, or measure when it rests`
-      : 'measure on a machine that nobody else needs, or when they rest');
+      ? `stop ${taken.programs.join(' and ')}, or measure while it is idle`
+      : 'use a machine of your own, or measure while the others are idle');
   if (!worst) return taken && taken.share >= MAX_OTHERS_SHARE ? { message: taken.text, fix } : undefined;
   const waited = (100 * Math.max(...worst.waits)).toFixed(0);
   const waiting =
@@ -70,7 +70,7 @@ function saturation(result: Measured): Detail | undefined {
   return taken ? { message: `${taken.text}; ${idle}`, fix } : { message: idle };
 }
 
-/** Of several generator hosts, the one with the least idle. */
+/** The generator host with the least idle CPU. */
 function machineOf({ generators }: Measured, { window, idlePercent }: Saturation): string {
   const busiest = generators.find(({ cpu }) => cpu.idlePercent[window] === idlePercent);
   return busiest ? `generator host ${busiest.host}` : "the generator's machine";
@@ -110,7 +110,7 @@ function cpuThatCannotBe(measurements: Measurements): Detail | undefined {
   if (!wrong) return undefined;
   const { layer, cpuSeconds, seconds, cores } = wrong;
   return {
-    message: `${layer} reported ${decimals(cpuSeconds, 1)} s of CPU within ${decimals(seconds, 1)} s on ${cores} cores, which cannot be: its CPU is left out`,
+    message: `${layer} reported ${decimals(cpuSeconds, 1)} s of CPU within ${decimals(seconds, 1)} s on ${cores} cores, which is impossible: its CPU is left out`,
     fix: 'let its metrics give CPU time in seconds, and control ports in microseconds',
   };
 }

@@ -11,7 +11,7 @@ import type { Check, Detail } from './check.ts';
 /** Two points always lie on a line. */
 const MIN_PLATEAUS = 3;
 
-/** A slope that is only not known well enough makes no figure, and no doubt of the others. */
+/** A slope with a wide interval is left out, which casts no doubt on the others. */
 export const memory: Check[] = [
   {
     code: 'MEMORY_GROWS',
@@ -37,7 +37,7 @@ export const memory: Check[] = [
   },
 ];
 
-/** Of what a connection costs in all: a layer that changes by less bends no line that anybody quotes. */
+/** Share of a connection’s whole cost: less does not change the headline. */
 const MIN_SHARE = 0.2;
 /** Pages that a process takes in steps bend a line that its heap does not: half-way along, they are off by as much. */
 const PAGES_BYTES = 1024 ** 2;
@@ -58,7 +58,7 @@ interface Bent {
   share: number;
 }
 
-/** Of the deployment, and of the headline: whatever bends, somebody pays for it. */
+/** Layers of the deployment, and parts of the headline. */
 function bentLayers({ layers, perConnection, perConnectionBytes, plateaus }: Result['memory']): Bent[] {
   const parts = perConnection?.parts ?? [];
   const quoted = parts.find(({ title }) => title === 'workers')?.layer ?? mainWorkerLayer(perConnectionBytes);

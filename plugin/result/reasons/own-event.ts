@@ -14,7 +14,7 @@ type Find = (
 export const ownEvent: Check[] = [
   check('DELIVERY_EVENT_MISSING', ({ event }, { received, unexpected, frames }) => {
     if (received + unexpected > 0) return undefined;
-    const others = frames ? `, and ${frames} copies that are none of the run's` : '';
+    const others = frames ? `, and ${frames} copies that are not the run's` : '';
     return { message: `no copy of \`${event}\` arrived${others}` };
   }),
   check('BROADCASTS_NOT_SENT', ({ published, seen, givesIds }, { received, unexpected }) => {
@@ -66,6 +66,6 @@ function audience(batches: Batch[], measurements: Measurements): Detail | undefi
   const [first] = same?.broadcasts ?? [];
   if (!same || !first) return undefined;
   return {
-    message: `${same.broadcasts.length} of ${batches.length} broadcasts reached the same ${first.received} of ${first.expected} connections, and nobody else`,
+    message: `${same.broadcasts.length} of ${batches.length} broadcasts reached the same ${first.received} of ${first.expected} connections, and no others`,
   };
 }

@@ -7,7 +7,7 @@ type Loop = Result['generator'][number];
 
 /** As for the p99 of the delay: less is noise on a busy machine. */
 const MIN_MS = 50;
-/** Of a figure: it can be the generator's own where the stall explains so much of it. */
+/** Share of a figure: if the stall explains that much, the figure may be the generator’s own. */
 const MIN_SHARE = 0.5;
 
 /**

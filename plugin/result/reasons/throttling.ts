@@ -7,7 +7,7 @@ import type { Check } from './check.ts';
 type Windows = NonNullable<Result['machine']>['throttled'];
 type Window = keyof NonNullable<Windows>;
 
-/** Of its periods. A group that is stopped once in twenty waits up to a tenth of a second then, and its p99 is of that. */
+/** Share of its periods. A group that stops in one of twenty waits up to 100 ms each time, which is its p99. */
 const MAX_THROTTLED_SHARE = 0.05;
 
 export const throttling: Check[] = [

@@ -24,7 +24,7 @@ export class BusyWorkers {
     const moved = this.#moved;
     if (moved?.cpuUs !== cpuUs) this.#moved = { cpuUs, connections };
     else if (Math.abs(connections - moved.connections) >= MIN_CONNECTIONS) {
-      const message = `${when}, the workers had used as much CPU time as at ${moved.connections}: these processes are not those that hold the connections`;
+      const message = `${when}, the workers had used no CPU time since ${moved.connections} connections: other processes hold the connections`;
       this.#warnings.warn(
         'WORKERS_DISAGREE',
         message,

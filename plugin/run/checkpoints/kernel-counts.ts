@@ -1,14 +1,14 @@
 /**
- * Of a server on this machine whose workers count nothing for the run, the kernel does: each connection is a socket in one of
- * its processes, if they are all of them; and those who use its port are the run, and nobody else.
+ * If the workers of a server on this machine count nothing for the run, the kernel does: each connection is a socket in one of
+ * the server's processes, and only the run uses its port.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RunContext } from '../context.ts';
 import type { WarningsOnce } from './warnings.ts';
 
-/** Of the connections, so many can be missing among the open files: others are closed meanwhile. */
+/** Connections that may be missing among the open files, because other files close meanwhile. */
 const MISSING = { least: 5, share: 0.1 };
-/** Of the run's connections: a page of metrics on the same port, or a health check. */
+/** Other connections that are allowed: a page of metrics on the same port, or a health check. */
 const STRANGERS = { least: 5, share: 0.01 };
 /** A worker can open a file a little later than the generator its connection, and one that has ended can be listed longer. */
 const AGREE_TIMEOUT_MS = 3000;

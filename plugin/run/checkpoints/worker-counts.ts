@@ -8,7 +8,7 @@ import type { WarningsOnce } from './warnings.ts';
 
 /** A worker can notice the end of a connection a little later than the generator. */
 const AGREE_TIMEOUT_MS = 3000;
-/** Of this time, the generator's count must have stayed the same for as long as the line above says. */
+/** Within this time, the generator's count must stay the same for as long as the line above says. */
 const STEADY_TIMEOUT_MS = 6000;
 /** Workers that close 100,000 connections come nearer to the generator's count for as long as that takes. */
 const NEARER_TIMEOUT_MS = 120_000;

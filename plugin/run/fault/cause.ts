@@ -8,7 +8,7 @@ import type { FaultOptions } from '../../script/options/fault-options.ts';
 import type { RunContext } from '../context.ts';
 import type { Target } from '../target/target.ts';
 
-/** Of what a command says when it fails. */
+/** Characters of what a failing command says. */
 const MAX_OUTPUT = 300;
 /** Enough for a rolling restart of many workers; a command that waits for somebody at a keyboard never ends. */
 const COMMAND_TIMEOUT_MS = 300_000;

@@ -16,5 +16,9 @@ export function requireFault(fault: FaultOptions | undefined, { stack, url }: Pi
   }
   const why = stack.whyNot(fault.kind);
   if (why === undefined) return;
-  throw new CapacityError('FAULT_IMPOSSIBLE', `the stack cannot suffer ${fault.kind}: ${why}`, 'choose another fault');
+  throw new CapacityError(
+    'FAULT_IMPOSSIBLE',
+    `${fault.kind} is not possible with this stack: ${why}`,
+    'choose another fault',
+  );
 }

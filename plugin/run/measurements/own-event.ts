@@ -18,13 +18,13 @@ export interface OwnEventMeasured {
   seen: number;
   /** Of the JSON of one copy. */
   bytes: number;
-  /** Of these, how many were too many for the ledgers. */
+  /** Of these, broadcasts that found the ledgers full. */
   skipped: number;
   /** Whose payload has no usable time, although latency counts from those of others. */
   untimed: number;
   /** What no row tells, as rows may stand for several broadcasts; undefined until they are finalized. */
   each: EachBroadcast | undefined;
-  /** Of a copy without an id. */
+  /** A copy without an id. */
   example: string | undefined;
   /** Where copies have further ids, which are not counted. */
   idsBeside?: string | undefined;

@@ -30,7 +30,7 @@ type Needs = Pick<RunContext, 'config' | 'link' | 'population' | 'publishers' | 
 export class Finalizer {
   readonly rows = new Rows();
   readonly basis: LatencyBasis;
-  /** Of the run, that arrived. */
+  /** Broadcasts of the run that arrived. */
   seen = 0;
   /** Of these, without a row. */
   skipped = 0;
@@ -41,9 +41,9 @@ export class Finalizer {
   #endedAtUs = Number.POSITIVE_INFINITY;
   /** By their ids, if these are the run's own. */
   readonly #published = new Map<string, Published>();
-  /** Of broadcasts with ids of the server's. */
+  /** For broadcasts with ids of the server. */
   #lastNumber = 0;
-  /** Since when the run has seen so many copies. */
+  /** How many copies the run has seen, and since when. */
   #copies = new Map<string, { reached: number; sinceUs: number }>();
   #bytes = 0;
   #outside: string[] = [];
@@ -145,7 +145,7 @@ export class Finalizer {
     );
   }
 
-  /** Of the oldest that need no more time: as many as take too much of the room. */
+  /** Finalizes the oldest that need no more time, as many as take up too much room. */
   async #makeRoom(seen: Seen[], filled: number): Promise<void> {
     const tooMany = Math.ceil(seen.length * (1 - KEPT_SHARE / filled));
     const ripe = seen.filter((one) => this.#isRipe(one)).slice(0, tooMany);

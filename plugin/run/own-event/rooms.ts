@@ -18,7 +18,7 @@ export function roomsOf(sightings: Sightings[], { audience }: Delivery): Readonl
   if (audience && members.size === 0) {
     throw new CapacityError(
       'DELIVERY_UNMATCHED',
-      'no connection is in any room: `delivery.audience.client` names nothing that they have',
+      'no connection is in any room: what `delivery.audience.client` names does not exist',
       'name a variable that the flow sets before it holds, or the place of the room in the event `delivery.join`',
     );
   }

@@ -43,7 +43,7 @@ export function sentTimes(broadcasts: Stamped[], epochOffsetUs: number): { atUs:
   return { atUs };
 }
 
-/** Of the moment at which the system's clock went on: far less than what two clocks may differ by. */
+/** Precision of the moment at which the system's clock ticks; two clocks may differ by far more. */
 const PRECISE_US = 100;
 const MAX_TICKS = 20;
 

@@ -11,7 +11,7 @@ import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { refusalWords } from './refusal-words.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Of what the server says when it refuses. */
+/** Characters of what the server says when it refuses. */
 const MAX_REASON_LENGTH = 300;
 const NO_ANSWER = `no answer within ${CONNECT_TIMEOUT_MS / 1000} s`;
 
@@ -55,8 +55,7 @@ export class Refused extends CapacityError {
     super(
       'TARGET_UNREACHABLE',
       `no Socket.IO connection to ${target}: the server refused it: ${said}`,
-      'see why: the clients of the run come as the virtual users of the first scenario do, up to its join, with the last rows of the payload; ' +
-        '`clients` of config.plugins.socketio-capacity names another scenario for them',
+      'see why: the run’s own clients play the first scenario up to its join, with the last rows of the payload; the option `clients` names another scenario',
     );
     this.said = said;
   }
@@ -173,7 +172,7 @@ async function unreachable(connection: ConnectionTarget, error: ClientError): Pr
 }
 
 const HANGS_UP =
-  'check that it is a Socket.IO 4 server, its path and its certificate. It may also close connections that do not log in: the clients of the run connect as the virtual users of the first scenario do; name another scenario for them in `clients`';
+  'check that it is a Socket.IO 4 server, its path and its certificate. If it closes connections that do not log in: the run’s own clients play the first scenario; the option `clients` names another';
 
 function refused(target: string, { message, data }: Error & { data?: unknown }): Refused {
   const said = data === undefined ? message : `${message} ${JSON.stringify(data)}`;

@@ -14,9 +14,9 @@ export function withoutClients(settings: Settings, { said, fix }: Refused, run: 
     ...(warmUp > 0 ? ['warm-up (its cost is in the memory per connection)'] : []),
     ...(publishes ? [`broadcasts of \`${delivery.event}\``] : []),
   ];
-  const message = `the server lets no client of the run in: ${said}`;
-  if (lost.length === 0) run.log(`Note: ${message}. The load comes as it is.`);
-  else addWarning(run, 'CLIENTS_REFUSED', `${message}; so the run is without ${lost.join(', ')}`, fix);
+  const message = `the server refused the run’s own clients: ${said}`;
+  if (lost.length === 0) run.log(`Note: ${message}. The load itself is not affected.`);
+  else addWarning(run, 'CLIENTS_REFUSED', `${message}; the run does without ${lost.join(', ')}`, fix);
   const ofPublishers = publishes ? { delivery: undefined, broadcasts: { ...broadcasts, count: 0 } } : {};
   return { ...settings, warmUp: 0, singleRoundTrips: 0, ...ofPublishers };
 }

@@ -104,7 +104,7 @@ function unwritable(path: string, cause: unknown): CapacityError {
   return new CapacityError('FILE_UNWRITABLE', `cannot write ${path}`, fix, { cause });
 }
 
-/** Of anything else in its place, a run would make a link without asking. */
+/** Anything else in its place would be replaced by a link, without asking. */
 function requireLink(latest: string): void {
   if (lstatSync(latest, { throwIfNoEntry: false })?.isSymbolicLink() ?? true) return;
   throw new CapacityError(

@@ -153,7 +153,7 @@ function ofStack(stack: Stack, close: () => Promise<void>): Target {
  */
 function fromOutside(config: Settings, log: (text: string) => void): Target {
   if (config.engine !== ENGINE) throw controlMissing(config.target, config.engine);
-  const without = config.delivery ? 'nobody collects garbage' : 'nobody broadcasts for it, or collects garbage';
+  const without = config.delivery ? 'no forced garbage collection' : 'no broadcasts, no forced garbage collection';
   log(`No control port is known, so the run measures from outside: ${without}.`);
   return ownServer(config);
 }

@@ -10,7 +10,7 @@ import { mark, type WindowContext, windowSince } from './cpu.ts';
 /** The hold in parts: how much they differ is the noise of all CPU figures. */
 export const HOLD_PARTS = 10;
 
-/** Of the hold's length before the first connection, so that what the processes take anyway is known, too. */
+/** Share of the hold’s length that is measured before the first connection: what the processes take anyway. */
 const UNLOADED_SHARE = 0.2;
 const UNLOADED_MAX_SECONDS = 5;
 

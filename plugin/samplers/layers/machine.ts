@@ -74,7 +74,7 @@ export const container: Layer = {
   sample: async ({ kernel }) => ({ usedBytes: await kernel.containerBytes() }),
 };
 
-/** Of workers that run elsewhere, with everything else that runs on their machines. */
+/** Machines of workers elsewhere, with everything else that runs on them. */
 export const workerMachines: Layer = {
   id: 'workerMachines',
   title: "Workers' machines",

@@ -28,7 +28,7 @@ const theirPss: Teller = {
   },
 };
 
-/** Of containers whose memory is limited, each counted once. The generator's own has more in it than workers. */
+/** Containers with a memory limit, each counted once; not the generator's, which holds more than workers. */
 const theirContainers: Teller = {
   source: 'control groups of the workers',
   tell: async ({ resources }) => {

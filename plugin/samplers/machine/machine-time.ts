@@ -29,11 +29,11 @@ export interface MachineTotals {
 }
 
 export interface ProcessTotals {
-  /** Of generator and deployment. */
+  /** CPU of generator and deployment. */
   oursUs: number;
-  /** Of the kernel's own threads. */
+  /** CPU of the kernel's own threads. */
   kernelUs: number;
-  /** Of all other programs, and by the name of each. */
+  /** CPU of all other programs, and by name. */
   othersUs: number;
   programsUs: ReadonlyMap<string, number>;
 }
@@ -42,7 +42,7 @@ export interface ProcessTotals {
 const KTHREADD = 2;
 /** Its time is that of interrupts already. */
 const SOFT_INTERRUPTS = /^ksoftirqd\//;
-/** Whose names nobody reads: they are many, and each takes little. */
+/** Further programs together: each takes little. */
 const MAX_NAMES = 200;
 const NAMELESS = 'others';
 

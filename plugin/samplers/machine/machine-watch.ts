@@ -3,7 +3,7 @@ import type { MachineShares } from '../../../protocol/result/machine.ts';
 import { MachineTime, type MachineTotals } from './machine-time.ts';
 import { sharesBetween } from './shares.ts';
 
-/** Of the time, so much for reading all processes of the machine. */
+/** Share of the time that reading all processes of the machine may take. */
 const SHARE = 0.01;
 const MAX_INTERVAL_MS = 5000;
 

@@ -18,7 +18,7 @@ interface Row {
 
 /** In a long run, each stands for several seconds. */
 const MAX_ROWS = 200;
-/** Of more of them, nobody reads a curve. */
+/** More curves are unreadable. */
 const MAX_PROCESSES = 32;
 
 export class ProcessSeries {

@@ -95,7 +95,7 @@ export class ServerProcesses {
   }
 }
 
-/** Of these, no figure is that of a server behind them. */
+/** Their figures are not those of the server behind them. */
 const PROXY = /^(nginx|haproxy|traefik|envoy|caddy|httpd|apache2)/;
 const MAX_WORDS = 4;
 
@@ -153,7 +153,7 @@ function commandLine(pid: number): string {
   return (read(`/proc/${pid}/cmdline`) ?? '').replace(/[\s\0]+/g, ' ').trim();
 }
 
-/** Of the group and of those below it. */
+/** Processes of the group and of those below it. */
 function inCgroup(cgroup: string): number[] {
   const folder = isAbsolute(cgroup) ? cgroup : join(CGROUPS, cgroup);
   const own = (read(join(folder, 'cgroup.procs')) ?? '').split('\n').filter(Boolean).map(Number);

@@ -72,7 +72,7 @@ export class PageLines {
 export function readPage(text: string, query: PrometheusQuery): PageReading {
   const samples = samplesOf(samplesIn(text), query);
   const broken = samples.find(({ value }) => !(value >= 0 && value <= LARGEST_FIGURE));
-  if (broken) throw new Error(`${broken.name} is no number that can be: ${broken.value}`);
+  if (broken) throw new Error(`${broken.name} has an impossible value: ${broken.value}`);
   const nowMs = Date.now();
   const ageMs = samples.reduce((oldest, { atMs = nowMs }) => Math.max(oldest, nowMs - atMs), 0);
   if (ageMs > MAX_AGE_MS) throw new Error(`they are ${Math.round(ageMs / 1000)} s old`);
@@ -136,7 +136,7 @@ export function requireFigures(text: string, query: PrometheusQuery): void {
   const ageSeconds = Math.max(0, Date.now() / 1000 - startedAt) + CLOCK_MARGIN_SECONDS;
   if (cpuSeconds <= MAX_CORES * ageSeconds) return;
   const said = `${Math.round(cpuSeconds)} s of CPU time in ${Math.round(ageSeconds)} s`;
-  throw missing(`${query.url} has a process with ${said}, which cannot be`, WRONG_UNIT);
+  throw missing(`${query.url} has a process with ${said}, which is impossible`, WRONG_UNIT);
 }
 
 function without(text: string, { url, labels }: PrometheusQuery): CapacityError {

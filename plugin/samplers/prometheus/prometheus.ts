@@ -69,7 +69,7 @@ export class PrometheusReader {
       if (this.#timedOutInARow >= GIVE_UP_AFTER && performance.now() < this.#retryAtMs) throw this.#failure;
       const reading = await this.#process.note(await this.#answer(), () => this.#answer());
       this.#timedOutInARow = 0;
-      if (this.#process.impossible) throw new Error(`their CPU time rises faster than it can; ${WRONG_UNIT}`);
+      if (this.#process.impossible) throw new Error(`their CPU time rises faster than possible; ${WRONG_UNIT}`);
       return { ...reading, identity: `${reading.identity} ${this.#process.startedAnew}` };
     } catch (error) {
       this.failures++;

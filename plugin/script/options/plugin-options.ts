@@ -33,7 +33,7 @@ export const optionsSchema = z.strictObject({
         .max(MAX_BROADCAST_BYTES, `expected at most ${MAX_BROADCAST_BYTES}`)
         .default(1000)
         .describe('characters of payload'),
-      binary: z.boolean().default(false).describe('sends so many bytes as an attachment in place of characters'),
+      binary: z.boolean().default(false).describe('sends that many bytes as an attachment, not characters'),
     })
     .prefault({})
     .describe('what the run publishes once all are connected'),
@@ -42,7 +42,7 @@ export const optionsSchema = z.strictObject({
       count: positive.default(1).describe('how many rooms: `<room>:0`, `<room>:1`, …'),
       perConnection: positive.default(1).describe('how many rooms each connection joins'),
       order: z.enum(ROOM_ORDERS).default('turn').describe('order in which broadcasts go to the rooms'),
-      seed: whole.default(1).describe('of the random order'),
+      seed: whole.default(1).describe('for the random order'),
     })
     .prefault({})
     .describe('several rooms in place of one; each broadcast goes to one of them'),
@@ -155,7 +155,7 @@ export const environmentSchema = z.object({
     .describe('in the pack’s Artillery environment `stock` (`-e stock`): which other engine drives the load'),
 });
 
-/** Of a host that brings its share of a load that is conducted elsewhere; without the first one, nobody reads the others. */
+/** For a host that brings its share of a load; the others count only with the first. */
 export const hostSchema = z.object({
   CAPACITY_CONDUCTOR: z.string().describe('the line that [`conduct`](../guide/several-hosts.md) prints'),
   CAPACITY_HOSTS: written.positive().default(1).describe('how many hosts share the load'),

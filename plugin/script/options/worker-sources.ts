@@ -6,21 +6,14 @@ const metricsSchema = z.strictObject({
   url: z
     .url({ protocol: /^https?$/, error: 'expected a URL such as http://10.0.0.11:9464/metrics' })
     .describe('where they are'),
-  labels: z
-    .record(z.string(), z.string())
-    .default({})
-    .describe('labels of the samples that count, which are added up; by default, all'),
+  labels: z.record(z.string(), z.string()).default({}).describe('labels of the samples to add up; by default, all'),
 });
 
 const PROCESSES = ['pids', 'match', 'cgroup'] as const;
 type Named = Partial<Record<(typeof PROCESSES)[number], unknown>>;
 
 const processSources = z.strictObject({
-  pids: z
-    .array(z.int().positive())
-    .min(1)
-    .optional()
-    .describe('its processes on this machine, and what they have started'),
+  pids: z.array(z.int().positive()).min(1).optional().describe('its processes on this machine, and their children'),
   match: z
     .string()
     .min(1)

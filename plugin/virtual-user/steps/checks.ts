@@ -12,7 +12,7 @@ const extractor = {
   regexp: z.string().optional().describe('a regular expression on the JSON text, in place of `json`'),
   group: z.union([z.string(), z.number()]).optional().describe('its capture group, by number or name'),
   flags: z.string().optional().describe('its flags'),
-  strict: z.boolean().optional().describe('of a `capture`: with `false`, finding nothing is no failure'),
+  strict: z.boolean().optional().describe('for a `capture`: `false` accepts that nothing is found'),
   multiple: z.boolean().optional().describe('`false` stores the value itself, not the list of all that was found'),
 };
 const captureSchema = z
@@ -37,7 +37,7 @@ export const dataShape = {
   data: z
     .unknown()
     .optional()
-    .describe('what the last argument must equal (loosely), or a list for all of them; of a text, a part is enough'),
+    .describe('what the last argument must equal (loosely), or a list for all of them; part of a text is enough'),
   args: z.unknown().optional().describe('the same'),
 };
 

@@ -44,7 +44,7 @@ const schema = z.strictObject({
     .union([z.boolean(), z.strictObject({ ...dataShape, ...checksShape })])
     .optional()
     .describe('waits for the acknowledgement, and checks it'),
-  timeout: timeoutSchema.optional().describe('for both, from the emit on; default: the option `timeout`'),
+  timeout: timeoutSchema.optional().describe('for both, from the emit; default: the option `timeout`'),
   connect: connectSchema.optional().describe('opens a new connection first, like the step'),
   reconnect: z.boolean().optional().describe('the same as `connect: true`'),
   beforeRequest: z

@@ -6,14 +6,13 @@ import { emitSchema } from './emit.ts';
 import { defineStep } from './step.ts';
 
 const DAY_SECONDS = 86_400;
-const STATIC =
-  'every connection sends the same bytes, so that a message costs no virtual user: write the values; templates are for `emit`';
+const STATIC = 'every connection sends the same bytes: write the values; templates are for `emit`';
 
 const everySchema = z
   .strictObject({
     seconds: z.number().min(0.01).max(DAY_SECONDS).describe('the period'),
     emit: emitSchema.describe('the event, as in the step `emit`, without templates'),
-    events: z.int().positive().optional().describe('makes the argument a list of so many copies of `data`'),
+    events: z.int().positive().optional().describe('makes the argument a list of that many copies of `data`'),
     count: z.int().positive().default(1).describe('messages each time, back to back'),
     acknowledge: z.boolean().default(false).describe('asks for an acknowledgement of each, and measures its time'),
   })
@@ -29,9 +28,7 @@ const everySchema = z
 export const every = defineStep({
   schema: z
     .strictObject({
-      every: everySchema.describe(
-        'lets the connection send a message in each period from now on; needs the plugin to be counted',
-      ),
+      every: everySchema.describe('sends a message in each period from now on; only the plugin counts them'),
       namespace: namespaceSchema.default('').describe('default: the main namespace'),
     })
     .refine((step) => !isTemplate(step), { path: ['every'], error: STATIC }),

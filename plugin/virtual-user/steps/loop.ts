@@ -20,7 +20,7 @@ const schema = z.strictObject({
   over: z
     .union([z.array(z.unknown()), z.string()], { error: 'expected a list, or the name of a variable' })
     .optional()
-    .describe('a list, or the name of a variable with one; it is covered whatever `count` says'),
+    .describe('a list, or the name of a variable with one; `count` is then ignored'),
   whileTrue: z.string().optional().describe('function `(context, done)`, or async, called after each iteration'),
   loopValue: z.string().default('$loopCount').describe('variable for the iteration’s number'),
   loopElement: z.string().default('$loopElement').describe('variable for the element'),

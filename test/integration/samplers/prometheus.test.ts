@@ -153,7 +153,7 @@ describe("a server's metrics", () => {
     });
     for (let reading = 0; reading < 5; reading++) assert.ok((await pages.readEach())[0]?.reading);
     const [refused] = await pages.readEach();
-    assert.match(refused?.failure ?? '', /CPU time rises faster than it can.*milliseconds/);
+    assert.match(refused?.failure ?? '', /CPU time .* milliseconds/);
     assert.equal((await pages.readEach())[0]?.failure, refused?.failure);
   });
 });
@@ -228,7 +228,7 @@ describe('the page of an exporter', () => {
           'process_cpu_seconds_total 5e+6',
           `process_start_time_seconds ${Date.now() / 1000 - 60}`,
         ],
-        /5000000 s of CPU time in 120 s, which cannot be/,
+        /5000000 s of CPU time in 120 s/,
       ],
     ];
     for (const [lines, message] of refused) {

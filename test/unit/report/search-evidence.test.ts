@@ -66,7 +66,7 @@ describe('the evidence', () => {
     result.samples = [{ t: 1, connections: 0, redisServer: { outputBufferBytes: 12 * 2 ** 20 } }];
     assert.deepEqual(evidenceOf(result), [
       'a worker held 2,500 connections, and may open 2,510 files',
-      'a broadcast takes each of 2 workers 29 ms of CPU, of 40 ms until it has reached everybody',
+      'a broadcast keeps each of 2 workers busy for 29 of the 40 ms until it has reached everybody',
       '7,946.2 of 8,192.0 MB of the machine’s memory were in use',
       '12.0 MB of Redis’s output waited for the workers',
     ]);

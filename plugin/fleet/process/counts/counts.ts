@@ -9,7 +9,7 @@ export class Counts {
   connecting = 0;
   /** Now. */
   connected = 0;
-  /** Of nothing that was sent, or sent twice. */
+  /** Acknowledgements that match no message, or came twice. */
   unknownAcks = 0;
   /** Every connection that has ever opened, by the transport that it has now or had last. */
   readonly transports: Record<TransportState, number> = { websocket: 0, upgraded: 0, polling: 0 };

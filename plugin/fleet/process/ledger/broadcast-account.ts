@@ -48,7 +48,7 @@ export function accountOf(
   };
 }
 
-/** Of all receipts: those of no member, and those before the send. */
+/** @returns receipts by non-members, and receipts before the send */
 function straysOf({ room, sentAtUs }: FreezeOrder, row: BroadcastRow | undefined, members: Members) {
   const joined = members.of(room);
   const aheadUs = sentAtUs - (row?.firstAtUs ?? NEVER);
@@ -67,7 +67,7 @@ function straysOf({ room, sentAtUs }: FreezeOrder, row: BroadcastRow | undefined
   return strays;
 }
 
-/** Of those that were members at the send: who got it and when, and who lost it how. */
+/** @returns which members at the send got it and when, and how the others lost it */
 function audienceOf(order: FreezeOrder, row: BroadcastRow | undefined, members: Members, highestSeq: Uint32Array) {
   const isTimed = order.latencyFromAtUs !== null;
   const sinceFirstUs = row?.sinceFirstUs ?? NOTHING;

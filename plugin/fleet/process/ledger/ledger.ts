@@ -15,7 +15,7 @@ import { Members } from './members.ts';
 
 /** A row is memory: without a plan, numbers up to here may have one. */
 const UNPLANNED: BroadcastPlan = { count: 10_000, bytes: undefined };
-/** Of a broadcast, one copy in so many is compared with the process's first one, by checksum. */
+/** One copy in this many is compared by checksum with the process's first copy of the broadcast. */
 export const CONTENT_CHECK_EVERY = 64;
 const NO_CHECKSUM = -1;
 

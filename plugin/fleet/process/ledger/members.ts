@@ -15,7 +15,7 @@ export class Members {
   readonly #leftAtUs = new Map<number, number>();
   /** Slot → when the connection was away, and the server kept its session. */
   readonly #absences = new Map<number, Absence[]>();
-  /** Of each that has ever joined, the worker that holds it now or held it last. */
+  /** Slot → the worker that holds the connection now or held it last, once it has joined. */
   readonly #workers = new Map<number, string>();
   /** Slot → joins that the server has not answered. */
   #joining: Uint8Array = new Uint8Array(64);

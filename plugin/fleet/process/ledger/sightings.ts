@@ -16,12 +16,12 @@ const NOT_COUNTED = 0;
 const KEPT_BEFORE = 1000;
 /** More than that are not remembered; the copies of each further one count as its first. */
 const MAX_IDS = 100_000;
-/** Of all open rows; one has a number for each connection. */
+/** All open rows together; a row has a number for each connection. */
 const ROW_BYTES = 64 * 1024 ** 2;
 const BYTES_PER_SLOT = 4;
 const MIN_SLOTS = 1000;
 const MAX_SENT_AT_LENGTH = 100;
-/** Of ids that stand beside those that are counted. */
+/** Ids beside those that are counted. */
 const MAX_OTHERS = 20;
 /** A longer copy is not searched for them. */
 const MAX_SEARCHED_BYTES = 64 * 1024;
