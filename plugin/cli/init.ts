@@ -72,18 +72,18 @@ export function addInit(program: Command): void {
     .option('--path <path>', 'Engine.IO path (default: /socket.io/)')
     .option('--namespace <name>', 'namespace (default: the path of the URL)')
     .option('--auth <json>', '`auth` of the clients: `{"token": "…"}`')
-    .option('--headers <json>', 'headers of their handshake: `{"Cookie": "…"}`')
-    .option('--login <json>', `HTTP step before they connect: \`${LOGIN}\``, joined)
+    .option('--headers <json>', 'headers of the handshake: `{"Cookie": "…"}`')
+    .option('--login <json>', `HTTP step before connecting: \`${LOGIN}\``, joined)
     .option(
       '--emit <json>',
-      'what they emit to log in, or to join if the server is not instrumented: `["<event>", <argument>, …]`',
+      'what clients emit to log in, or to join if the server is not instrumented: `["<event>", <argument>, …]`',
       joined,
     )
     .option(
       '--publish <json>',
-      'what they emit so that it sends to everybody; "$id" stands for an id of the run, "$room" for one user or room to send to instead',
+      'what makes the server send to everybody; "$id" stands for an id of the run, "$room" for one user or room to send to instead',
     )
-    .option('--listen <seconds>', 'how long to watch what it sends; 0: do not connect (default: 3)')
+    .option('--listen <seconds>', 'how long to watch what the server sends; 0: do not connect (default: 3)')
     .option('--out <file>', 'the file to write', 'capacity.yml')
     .option('--force', 'overwrites an existing file')
     .action(init);
@@ -91,9 +91,9 @@ export function addInit(program: Command): void {
     examples: {
       init: 'asks for everything',
       'init --url https://staging.example.com --instrumented': 'a server that calls instrument(io)',
-      'init --url http://app:3000 --emit \'["join", "news"]\'': 'any other server, which sends by itself',
-      'init --url http://app:3000 --publish \'["say", "$id"]\'': 'or when a client emits something',
-      'init --auth \'{"token": "{{ $env.TOKEN }}"}\'': 'or requires a token',
+      'init --url http://app:3000 --emit \'["join", "news"]\'': 'a server that sends by itself',
+      'init --url http://app:3000 --publish \'["say", "$id"]\'': 'a server that sends when a client emits',
+      'init --auth \'{"token": "{{ $env.TOKEN }}"}\'': 'a server that requires a token',
     },
     exitCodes: {
       0: 'written',

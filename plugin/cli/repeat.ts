@@ -69,7 +69,7 @@ export function addRepeat(program: Command): void {
       '-n, --times <n>',
       `how many runs of each, at least 2 (default: ${TIMES}; with --detect, at most ${MOST_TIMES})`,
     )
-    .option('--detect <share>', 'of two: goes on until it would detect a change of that size, such as 20%')
+    .option('--detect <share>', 'of two scenarios: goes on until a change of that size, such as 20%, would show')
     .option('--vary <NAME=a,b>', 'the runs of one scenario take turns with two values of an environment variable')
     .option('--results <folder>', 'where to create the folder of the series', 'results')
     .action(run);

@@ -193,7 +193,7 @@ async function identify(
 async function identityOf(layer: string, pages: PrometheusTargets): Promise<[part: string, identity: string][]> {
   const reading = await pages.read().catch(() => undefined);
   if (!reading || pages.alternates) return [];
-  const part = layer === 'worker' ? 'a process of which the metrics are' : `${layer}, by its metrics,`;
+  const part = layer === 'worker' ? 'a process behind a page of metrics' : `${layer}, by its metrics,`;
   return [[part, reading.identity]];
 }
 

@@ -82,7 +82,7 @@ const CODES = {
   },
   timeout_tls: {
     meaning: '`connectTimeout` expired before the TLS handshake was complete',
-    remedy: 'see the CPU of what ends TLS; lower `RATE`',
+    remedy: 'see the CPU of the proxy that ends TLS; lower `RATE`',
   },
   timeout_upgrade: {
     meaning: '`connectTimeout` expired before the upgrade to WebSocket was answered',

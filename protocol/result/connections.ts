@@ -26,7 +26,7 @@ export const connectionsSchema = z.strictObject({
     .strictObject({
       dropped: count.describe('times that a connection dropped; `dropped = returned + gaveUp + left + away`'),
       returned: count.describe('times that one came back'),
-      recovered: count.describe('of these, those whose session the server restored'),
+      recovered: count.describe('of these, with a restored session'),
       gaveUp: count.describe('not back within `reconnection.attempts`'),
       left: count.describe('closed by their virtual users while they were away'),
       away: count.describe('away at the end'),

@@ -63,7 +63,7 @@ const throttled = z
   .strictObject({
     cores: z.number().describe('cores that the quota is worth'),
     periods: count.describe('periods in which there was something to run'),
-    throttledPeriods: count.describe('of these, those in which the quota was used up'),
+    throttledPeriods: count.describe('of these, with the quota used up'),
     throttledMs: z.number().describe('how long it stood still, in all'),
   })
   .meta({ id: 'Throttled', description: 'what a quota of CPU time did; null without one' })

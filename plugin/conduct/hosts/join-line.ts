@@ -78,7 +78,7 @@ export function readSecret(folder: string): Secret {
   } catch (cause) {
     throw new CapacityError(
       'CONFIG_INVALID',
-      `${folder} is no secret of a conductor: ${(cause as Error).message}`,
+      `${folder} is not the secret of a conductor: ${(cause as Error).message}`,
       'give it the files token, tls.crt and tls.key (PEM)',
       { cause },
     );

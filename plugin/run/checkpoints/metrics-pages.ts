@@ -49,7 +49,7 @@ export class MetricsPages {
   #checkAnswers(targets: TargetReading[], when: string): void {
     const failures = targets.flatMap(({ failure }) => failure ?? []);
     if (failures.length > 0) {
-      const fix = 'see the log of what serves them, and reach it from this machine during the whole run';
+      const fix = 'see the log of the server behind them; it must answer during the whole run';
       this.#warnings.warn('READINGS_MISSING', `${when}, ${failures.join('; ')}`, fix);
     }
     const inTurn = targets.filter(({ alternates }) => alternates);

@@ -26,7 +26,7 @@ export function sentTimes(broadcasts: Stamped[], epochOffsetUs: number): { atUs:
     if (sentAt === undefined) return { unusable: 'some copies have nothing at this path' };
     const instant = instantOf(sentAt);
     const shown = JSON.stringify(sentAt);
-    if (!instant) return { unusable: `${shown} is no time since 1970, and not ISO 8601` };
+    if (!instant) return { unusable: `${shown} is neither a time since 1970 nor ISO 8601` };
     const { epochUs, resolutionUs } = instant;
     if (resolutionUs > MAX_RESOLUTION_US) return { unusable: `${shown} is in whole seconds` };
     const sentAtUs = epochUs - epochOffsetUs;

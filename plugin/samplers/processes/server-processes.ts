@@ -203,7 +203,7 @@ function notFound({ pids, match, cgroup }: ProcessQuery, option: string, dead: n
             `correct ${option}.match: ps -eo pid,args lists the command lines`,
           ]
         : [
-            `${isAbsolute(cgroup ?? '') ? cgroup : join(CGROUPS, cgroup ?? '')} is no control group with processes`,
+            `${isAbsolute(cgroup ?? '') ? cgroup : join(CGROUPS, cgroup ?? '')} is not a control group with processes`,
             `correct ${option}.cgroup: cat /proc/<pid>/cgroup names the group of a process`,
           ];
   return new CapacityError('PROCESS_NOT_FOUND', what, fix);

@@ -31,7 +31,7 @@ export function readHandshake(bytes: Buffer, start: number, end: number): Handsh
   const [interval, timeout, maxPayload] = [open?.pingInterval, open?.pingTimeout, open?.maxPayload];
   const pingEveryMs = typeof interval === 'number' && typeof timeout === 'number' ? interval + timeout : 0;
   if (typeof sid !== 'string' || sid === '' || sid.length > MAX_SESSION_ID_LENGTH || !(pingEveryMs > 0)) {
-    throw engineIoError('the answer is no Engine.IO handshake');
+    throw engineIoError('the answer is not an Engine.IO handshake');
   }
   return {
     sessionId: sid,
