@@ -98,9 +98,11 @@ export function markdown({ machine, versions, sections }: Calibration): string {
     summary(rows).map((row, index) => [index === 0 ? title : '', ...row]),
   );
   // Most parts are measured together: when and where is said once, and at the parts that differ.
-  const [usual = ''] = [...Map.groupBy(sections, ({ measured }) => measured)]
+  const whenOf = ({ measured }: Calibration['sections'][number]) =>
+    measured.replace(/, load average before: [\d.]+/, '');
+  const [usual = ''] = [...Map.groupBy(sections, whenOf)]
     .toSorted(([, a], [, b]) => b.length - a.length)
-    .map(([measured]) => measured);
+    .map(([when]) => when);
   return [
     '# Calibration',
     '',
@@ -112,16 +114,14 @@ export function markdown({ machine, versions, sections }: Calibration): string {
     machine,
     versions,
     '',
-    '`npm run calibrate -- --write` writes this page and `docs/calibration.json`, which has every row. It fails if a figure misses',
-    'its bound in three attempts: other programs affect times.',
+    '`npm run calibrate -- --write` writes this page and `docs/calibration.json`, which has every row and the load average before each part.',
+    'It fails if a figure misses its bound in three attempts: other programs affect times.',
     '',
     '## How each part is measured',
     '',
     `Measured ${usual}, unless a part says otherwise.`,
     '',
-    ...sections.map(
-      ({ title, text, measured }) => `- **${title}.** ${text}${measured === usual ? '' : ` (${measured})`}`,
-    ),
+    ...sections.map((one) => `- **${one.title}.** ${one.text}${whenOf(one) === usual ? '' : ` (${whenOf(one)})`}`),
     '',
   ].join('\n');
 }
