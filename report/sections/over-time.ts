@@ -140,5 +140,5 @@ function drifts(result: Result, { drift, kind }: OverTimeResult): Block {
 function note({ readings: read, warmUpReadings }: OverTimeResult): string {
   const left = warmUpReadings === 1 ? 'reading is' : `${integer(warmUpReadings)} readings are`;
   const first = warmUpReadings > 0 ? ` The first ${left} left out as warm-up.` : '';
-  return `The line goes through ${counted(read.length - warmUpReadings, 'reading')}, against the connections that had left and time; 95 % intervals.${first} A rise of less than 1 MB over the whole run is no leak: readings of an idle server differ by as much.`;
+  return `Fitted to ${counted(read.length - warmUpReadings, 'reading')}, by connections that had left and by time; 95 % intervals.${first} A rise of less than 1 MB in all is no leak: readings of an idle server differ by as much.`;
 }
