@@ -85,18 +85,11 @@ const REASONS = {
     blame: 'deployment',
   },
   WORKER_URLS_WRONG: {
-    meaning: 'the control URLs or the pages of metrics do not lead to every worker exactly once',
-    remedy: 'list every worker once, by an address of its own, and give each its own name',
+    meaning: 'the control URLs or the pages of metrics do not lead to every worker exactly once, or repeat old figures',
+    remedy: 'list every worker once, by an address of its own without a cache in between, and give each its own name',
     invalidates: ['run'],
     blame: 'measurement',
-    causes: ['WORKERS_DISAGREE', 'READINGS_MISSING'],
-  },
-  STATISTICS_STALE: {
-    meaning: 'a worker or a page of metrics repeated old figures',
-    remedy: 'read the server itself, without a cache or gateway in between',
-    invalidates: ['run'],
-    blame: 'measurement',
-    causes: ['WORKERS_DISAGREE', 'COLLECTION_MISSING'],
+    causes: ['WORKERS_DISAGREE', 'READINGS_MISSING', 'COLLECTION_MISSING'],
   },
   WORKERS_DISAGREE: {
     meaning: 'the workers count more or fewer connections than the generator holds',

@@ -8,7 +8,7 @@ import { unknownWorkers } from '../reasons/workers.ts';
 type Memory = Result['memory'];
 
 /** The connections are not those of the generator alone, or the memory is not that of all workers, each once, now. */
-const MISCOUNTED: ReasonCode[] = ['WORKERS_DISAGREE', 'WORKER_URLS_WRONG', 'STATISTICS_STALE'];
+const MISCOUNTED: ReasonCode[] = ['WORKERS_DISAGREE', 'WORKER_URLS_WRONG'];
 
 /** @returns the figures, with a doubt of each slope if the run found the counts to be wrong */
 export function doubtMiscounted(memory: Memory, measurements: Measurements): Memory {

@@ -26,7 +26,7 @@ export class MetricsPages {
     const { what, targets, connections } = stopped;
     const message = `${when}, ${urlsOf(targets)} had the same ${what} as at ${connections}`;
     const fix = 'read the metrics of the server itself: a cache or a gateway in between repeats old ones';
-    this.#warnings.warn('STATISTICS_STALE', message, fix);
+    this.#warnings.warn('WORKER_URLS_WRONG', message, fix);
   }
 
   /** @returns the workers' pages. Twice where there are several, to see whether they are all of different processes */

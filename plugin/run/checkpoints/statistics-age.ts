@@ -25,7 +25,8 @@ export class StatisticsAge {
     const still = workers.filter(({ uptimeSeconds }, index) => uptimeSeconds === seconds[index]);
     if (still.length === 0) return;
     const names = still.map(({ worker }) => worker).join(', ');
-    this.#warnings.warn('STATISTICS_STALE', `${when}, ${names} sent the same statistics as before`);
+    const fix = 'let control reach the server itself: a cache or a gateway in between repeats old statistics';
+    this.#warnings.warn('WORKER_URLS_WRONG', `${when}, ${names} sent the same statistics as before`, fix);
   }
 }
 

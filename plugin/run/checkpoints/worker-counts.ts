@@ -116,7 +116,7 @@ export class WorkerCounts {
     const all = snapshots.reduce((total, { connected }) => total + connected, 0);
     const isKnown = Object.values(named).reduce((total, count) => total + count, 0) === all;
     // Workers of which one is doubted cannot be compared one by one.
-    const isDoubted = this.#warnings.has('WORKERS_DISAGREE', 'WORKER_URLS_WRONG', 'STATISTICS_STALE');
+    const isDoubted = this.#warnings.has('WORKERS_DISAGREE', 'WORKER_URLS_WRONG');
     if (signal.aborted || !isKnown || isDoubted) return;
     // Whose connections those of the run itself, and of others, are is not always known.
     const unknown = ownConnections(this.#context) + this.#others;

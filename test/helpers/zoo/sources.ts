@@ -60,7 +60,7 @@ export const sources: Member[] = [
     habits: () => ({ metrics: () => page({ clients: 0, cpuSeconds: 1, startedAt: 1 }) }),
     workers: prometheus,
     config: PHASES,
-    reasons: ['STATISTICS_STALE'],
+    reasons: ['WORKER_URLS_WRONG'],
   },
   {
     name: 'has counters at 0 on its page of metrics, and does not say when its process started',

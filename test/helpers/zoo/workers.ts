@@ -75,7 +75,7 @@ export const workers: Member[] = [
       let first: WorkerStats | undefined;
       return { stats: (truth) => (first ??= truth) };
     },
-    reasons: ['STATISTICS_STALE'],
+    reasons: ['WORKER_URLS_WRONG'],
     // That it collects its garbage, too, its statistics do not show.
     check: ({ memory, capacity }) =>
       assert.deepEqual([memory.perConnectionBytes.workerRss, capacity.memoryLimited], [undefined, null]),

@@ -37,9 +37,9 @@ describe('metrics of a server', () => {
   };
 
   testWarnings(fromTheStart, [
-    ['stand still while connections come', showing(() => [{ rssBytes: 5 }]), 'STATISTICS_STALE', 'at 10', W0, 'at 0'],
+    ['stand still while connections come', showing(() => [{ rssBytes: 5 }]), 'WORKER_URLS_WRONG', 'at 10', W0, 'at 0'],
     ['stand still of one worker of two, which has no new ones', showing(() => [moving(), { rssBytes: 5 }])],
-    ['so does its CPU time', showing(() => [moving(), moving(7)]), 'STATISTICS_STALE', 'at 10', W1, 'at 0'],
+    ['so does its CPU time', showing(() => [moving(), moving(7)]), 'WORKER_URLS_WRONG', 'at 10', W1, 'at 0'],
     ['are one page twice', showing(() => [sameProcess(), sameProcess()]), 'WORKER_URLS_WRONG', W0, W1],
     ['are alike once, or in their CPU time', showing(() => [alikeOnce(0), alikeOnce(1)])],
   ]);
