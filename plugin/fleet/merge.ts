@@ -57,7 +57,7 @@ export function mergeSnapshots(entries: ProcessEntry[]): MergedSnapshot {
   };
 }
 
-/** @returns the snapshot as it still holds: what a process has left open when it died, or fell silent, nobody knows any more */
+/** @returns the snapshot as far as it still holds: what a process that died or fell silent had left open is unknown */
 function settled({ alive, answers, snapshot }: ProcessEntry): ProcessSnapshot[] {
   if (!snapshot || answers) return snapshot ? [snapshot] : [];
   const receipts = { ...snapshot.receipts, open: 0 };

@@ -25,7 +25,7 @@ export interface LiveFigures {
   broadcasts: {
     planned: number;
     sent: number;
-    /** Receipts; null if the engine keeps no ledger, or nobody knows yet. */
+    /** Receipts; null if the engine keeps no ledger, or they are not known yet. */
     expected: number | null;
     received: number | null;
     /** Latency of the latest one that the reference receiver has; null before the first. */

@@ -30,7 +30,7 @@ export type Next<Key, End> =
       key: Key;
       /** For the progress. */
       label: string;
-      /** Runs until the end, with this one, at most; undefined where nobody knows. */
+      /** Runs until the end, with this one, at most; undefined if unknown. */
       left: number | undefined;
       /** Since the end of the last run. */
       restSeconds?: number;

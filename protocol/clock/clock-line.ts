@@ -116,7 +116,7 @@ export class ClockLine {
     return errorsUs.reduce((a, b) => Math.max(a, b)) + this.jumpUs();
   }
 
-  /** If it has drifted as fast as clocks can since it was read; without a later reading, nobody knows. */
+  /** If it has drifted as fast as clocks can since it was read; without a later reading, that is unknown. */
   worstAt(ourUs: number): number {
     const line = this.#lineAt(ourUs) ?? [];
     const errorsUs = line.map(({ atUs, uncertaintyUs }) => uncertaintyUs + Math.abs(ourUs - atUs) * MAX_DRIFT);

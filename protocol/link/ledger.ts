@@ -34,7 +34,7 @@ export const freezeOrderSchema = z.object({
   id: name.optional(),
   /** Which published it, if one is known. */
   worker: name.optional(),
-  /** In place of `intendedAtUs` and `sentAtUs`: latency counts from here; null if nobody knows from when. */
+  /** In place of `intendedAtUs` and `sentAtUs`: latency counts from here; null if unknown. */
   latencyFromAtUs: instant.nullable().optional(),
 });
 export type FreezeOrder = z.infer<typeof freezeOrderSchema>;

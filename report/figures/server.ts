@@ -10,12 +10,12 @@ const KINDS = {
   own: 'your own server',
 };
 
-/** @returns for headlines; null where nobody knows, as in results of older versions */
+/** @returns for headlines; null if unknown, as in results of older versions */
 export function serverName({ environment: { server } }: Environment): string | null {
   return server && KINDS[server.kind];
 }
 
-/** @returns what is to be known of it, by name: tunings first; empty where nobody knows */
+/** @returns what is known of it, by name: tunings first */
 export function serverProperties({ environment: { server } }: Environment): [name: string, value: string][] {
   if (!server) return [];
   const tunings = Object.entries(server.tunings).map(([name, value]): [string, string] => [`tuning ${name}`, value]);

@@ -132,7 +132,7 @@ export class Acknowledgements {
     this.#counts.assign(connection, worker, true);
   }
 
-  /** @param worker '' where nobody knows who publishes */
+  /** @param worker '' where the publisher is unknown */
   #enter(slot: number, room: string, worker: string): void {
     this.#members.add(slot);
     if (this.#remembers) this.#ledger.members.joined(slot, room, worker, monotonicUs());

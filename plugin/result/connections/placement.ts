@@ -1,4 +1,4 @@
-/** Which worker holds a connection: without this, nobody knows whose copies came from another worker. */
+/** Which worker holds a connection, and so which copies came from another worker. */
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { sum } from '../sums.ts';
 

@@ -78,7 +78,7 @@ function inServiceFigures(
   const atRest = plateaus.map(({ connections, layers }) => ({ connections, ...layers }));
   const slopes = inAll([...readings, ...atRest]).flatMap((layer) => {
     const slope = slopeOf(inServicePoints({ plateaus: atRest, inService }, layer), doubts.get(layer));
-    // The slope leads to the peak, a single observation: nobody knows how much the next one will differ.
+    // The slope leads to the peak, a single observation whose noise is unknown.
     return slope ? [[layer, { ...slope, low95: null, high95: null }] as const] : [];
   });
   return { perConnectionBytes: Object.fromEntries(slopes), ...inService };

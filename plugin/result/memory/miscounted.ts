@@ -1,4 +1,4 @@
-/** Memory of which nobody knows how many connections it belongs to, or to which: no bytes per connection follow from it. */
+/** Memory without bytes per connection: it is unknown to how many connections it belongs, or to which. */
 
 import type { ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';

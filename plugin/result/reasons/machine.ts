@@ -36,7 +36,7 @@ type Window = Result['generator'][number]['window'];
 interface Saturation {
   window: Window;
   idlePercent: number;
-  /** The generator's threads, of the time they wanted to run; empty where nobody knows. */
+  /** Share of the time that each thread of the generator wanted to run; empty if unknown. */
   waits: number[];
 }
 

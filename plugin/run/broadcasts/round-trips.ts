@@ -17,7 +17,7 @@ export const ROUND_TRIPS_FIX =
  * after the probe got the broadcast, and before it got the acknowledgement.
  * @param load of the round trip
  * @param via index of the publisher
- * @returns false if nobody knows by which clock it was measured
+ * @returns false if it is unknown by which clock it was measured
  */
 export function noteEcho(
   { measurements, clocks: { lines }, probe }: Pick<RunContext, 'measurements' | 'clocks' | 'probe'>,

@@ -33,7 +33,7 @@ export interface Target {
   redisUrl: string | undefined;
   /** Processes of the deployment on this machine. */
   pids(workers: WorkerStats[]): Promise<LayerPids>;
-  /** Further processes of the deployment on this machine; undefined if there may be some, and nobody knows which. */
+  /** Further processes of the deployment on this machine; undefined if there may be unknown ones. */
   unlayered(workers: WorkerStats[]): Promise<number[] | undefined>;
   /** Processes of each part of the deployment that is known, as `Stack.identities`. */
   identities(): Record<string, string>;

@@ -29,7 +29,7 @@ export class PrometheusTargets {
     return this.#targets.reduce((sum, { failures }) => sum + failures, 0);
   }
 
-  /** Several processes answer in turn at one of the targets, so that nobody knows whose figures come next. */
+  /** Several processes answer in turn at one of the targets, so that the figures are those of any of them. */
   get alternates(): boolean {
     return this.#targets.some((target) => target.alternates);
   }
