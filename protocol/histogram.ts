@@ -41,7 +41,7 @@ export function decodeHistogram(encoded: string): Histogram {
   return histogram;
 }
 
-/** Of one that has counts everywhere. */
+/** Size of one that has counts everywhere. */
 const MAX_INFLATED_BYTES = 2 ** 20;
 /** Places in HdrHistogram's format, version 2. */
 const [COMPRESSED_AT, DIGITS_AT] = [8, 12];

@@ -1,2 +1,2 @@
-/** Of the three packages, which are always released together; `test/unit/protocol/version.test.ts` compares it with them. */
+/** Version of the three packages, which are released together; `test/unit/protocol/version.test.ts` compares it with theirs. */
 export const VERSION = '0.1.0';

@@ -14,7 +14,7 @@ interface Options extends SearchOptions {
   json?: boolean;
 }
 
-/** Of a search that was not stopped; that of an error is the run's own. */
+/** Exit codes of a search that was not stopped; an error has that of its run. */
 const CODES: Record<Exclude<SearchEnd, 'error'>, number> = {
   found: 0,
   highest: 0,

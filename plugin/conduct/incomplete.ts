@@ -24,7 +24,7 @@ export function usersLeftIn(stage: Stage): Reason {
   };
 }
 
-/** Of a result that is written while the run goes on. */
+/** The reason in a result that is written while the run goes on. */
 export function killedIn(stage: Stage): Reason {
   return {
     code: 'RUN_INCOMPLETE',

@@ -24,7 +24,7 @@ const ANSWER_TIMEOUT_MS = 10_000;
 export class Fleet {
   readonly #processes: FleetProcess[];
   readonly #connections = new Map<number, RemoteConnection>();
-  /** Of each process, so that the counts of one that dies are kept. */
+  /** By process, so that the counts of one that dies are kept. */
   readonly #lastSnapshots = new Map<FleetProcess, ProcessSnapshot>();
   #accounts = new Accounts();
   #nextId = 0;

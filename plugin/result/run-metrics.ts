@@ -13,7 +13,7 @@ const figure = (kind: RunMetric['kind'], name: string, unit: string, path: strin
   ...{ name, kind, unit, path },
 });
 
-/** Of one part of the result. The metrics are called as the keys, in Artillery's spelling. */
+/** Metrics of one part of the result, named as its keys in Artillery's spelling. */
 function counters(prefix: string, unit: string, keys: string[]): RunMetric[] {
   const part = prefix.replace('socketio.', '');
   return keys.map((key) => {

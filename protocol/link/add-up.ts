@@ -8,7 +8,7 @@ interface Values {
   [key: string]: Value;
 }
 
-/** Of these, the largest stands. */
+/** Not added up: the largest counts. */
 const LARGEST = 'loopLateMs';
 
 /**

@@ -8,7 +8,7 @@ import { isEncodedHistogram } from '../histogram.ts';
 
 /** Small enough that sums over all hosts stay exact. */
 const LARGEST = 2 ** 46;
-/** Of a list or of a table by name: several times what any run has. */
+/** In a list, or a table by name: several times what any run has. */
 const MOST_ENTRIES = 100_000;
 
 /** Whether an account foots is for the verdict to say, so that a count may also be wrong, but never out of range. */

@@ -9,7 +9,7 @@ export const eventLoopHealthSchema = z.object({
   delayP50Ms: count,
   delayP99Ms: count,
   delayMaxMs: count,
-  /** Of the time that its thread was runnable, the share in which it waited for a CPU; null except on Linux. */
+  /** Share of the time that its thread was runnable in which it waited for a CPU; null except on Linux. */
   cpuWaitShare: count.nullable(),
 });
 export type EventLoopHealth = z.infer<typeof eventLoopHealthSchema>;

@@ -69,7 +69,7 @@ export const memorySchema = z.strictObject({
     .describe('the headline: what a connection keeps; null if not measured'),
   inService: z
     .strictObject({
-      // Of the readings before the collections, or the share of `peakBytes` in proportion to the connections if more.
+      // From the readings before the collections, or `peakBytes` in proportion to the connections if that is more.
       perConnectionBytes: z
         .record(z.string(), slopeSchema.omit({ naive: true }))
         .describe('by layer; no interval, as the peak is one observation'),

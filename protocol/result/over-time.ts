@@ -1,4 +1,4 @@
-/** Of the section `memory` of the result document: memory while connections come and go. */
+/** Memory while connections come and go, in the section `memory` of the result document. */
 import { z } from 'zod';
 import { count, layers, time } from './parts.ts';
 

@@ -12,7 +12,7 @@ export const summarySchema = z
     min: z.number().describe('smallest'),
     mean: z.number().describe('mean'),
     p50: z.number().describe('median'),
-    // Of few broadcasts, a percentile is the slowest one by another name.
+    // With few broadcasts, a percentile is just the slowest one.
     p90: z.number().nullable().describe('percentiles; null where too few values tell them from the largest'),
     p95: z.number().nullable().describe('95 %'),
     p99: z.number().nullable().describe('99 %'),

@@ -25,7 +25,7 @@ const COUNTED: Record<Result['latency']['from'], string> = {
   'first receipt': 'How long after the first copy the others arrived, by percentile',
 };
 
-/** Of all receivers, and of those on the publisher's worker and on other workers. */
+/** Latency of all receivers, of those on the publisher's worker, and on other workers. */
 export function oneWayPercentiles({ latency }: Result): Chart | null {
   const [local, cross] = ['oneWayLocal', 'oneWayCrossWorker'].map((key) => decoded(latency, key));
   const both = mergeHistograms([local, cross].filter((one) => one != null));

@@ -112,6 +112,6 @@ function blameOf(code: string, { generator, connections, delivery, verdict }: Re
       ? 'generator'
       : (causes.map((cause) => failureOf(cause)?.blame).find(Boolean) ?? 'deployment');
   }
-  // Of another version: unknown, so it shows nothing.
+  // A code of another version is unknown, so it shows nothing.
   return definitionOf(code)?.blame ?? 'measurement';
 }

@@ -24,7 +24,7 @@ export function spreadOf(values: number[]): Spread | null {
   const known = { runs, mean, min: Math.min(...values), max: Math.max(...values) };
   if (runs === 1) return { ...known, deviation: null, low95: null, high95: null };
   const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (runs - 1));
-  // Of two runs, Student's interval is thirteen times their standard error: it says nothing, and looks as if it did.
+  // For two runs, Student's interval is thirteen times their standard error, which says nothing.
   if (runs === 2) return { ...known, deviation, low95: null, high95: null };
   const halfWidth = studentT(0.95, runs - 1) * (deviation / Math.sqrt(runs));
   return { ...known, deviation, low95: mean - halfWidth, high95: mean + halfWidth };

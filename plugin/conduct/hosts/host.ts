@@ -86,7 +86,7 @@ export class Host {
     this.left = true;
     this.stopWaiting();
     const arrivals = this.hello.arrivals.reduce((sum, count) => sum + count, 0);
-    // Of the share, only the first one tells, so that sums stay sums.
+    // Only the first one reports the share, so that sums stay right.
     return [...this.#engines.values()].flatMap((engine, index) =>
       engine.takeOver(this.#reason, index === 0 ? arrivals : 0),
     );

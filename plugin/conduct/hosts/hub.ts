@@ -106,7 +106,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     for (const host of this.#all) if (!host.left) host.stream.send({ type: 'end', exitCode, why });
   }
 
-  /** Of the carrier: nothing reaches engines any more, or comes from them. Idempotent. */
+  /** Closes the carrier: nothing reaches engines any more, or comes from them. Idempotent. */
   close(): void {
     this.#isOpen = false;
   }

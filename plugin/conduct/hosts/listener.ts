@@ -19,7 +19,7 @@ import type { Refusal, Time } from './messages.ts';
 
 /** A host that does not answer is noticed within 5 s. */
 const PING = { pingInterval: 2000, pingTimeout: 3000 };
-/** Of a host: histograms of many broadcasts. */
+/** The largest message of a host has histograms of many broadcasts. */
 const MAX_MESSAGE_BYTES = 64 * 1024 ** 2;
 const FAREWELL_TIMEOUT_MS = 2000;
 

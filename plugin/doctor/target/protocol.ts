@@ -26,7 +26,7 @@ const BY_WORDS: [RegExp, Wanted][] = [
   ],
   [/plain HTTP request was sent to HTTPS port/i, ['it speaks TLS', 'correct the target: https://']],
 ];
-/** Of a server whose first bytes are no HTTP/1.1: an HTTP/2 frame of settings, a TLS alert. */
+/** What a server speaks whose first bytes are not HTTP/1.1: an HTTP/2 frame of settings, a TLS alert. */
 const BY_BYTES: [at: number, byte: number, Wanted][] = [
   [0, 0x15, ['it speaks TLS', 'correct the target: https://']],
   [3, 0x04, HTTP2],

@@ -81,7 +81,7 @@ export function refusal(status: number, body: string, path: string): [found: str
   // HTTP Version Not Supported.
   if (status === 505) return HTTP2;
   if (wanted) return wanted;
-  // Of a page, its title.
+  // The title of a page.
   const said = printable(
     /^\s*</.test(body) ? (/<title>(.*?)<\/title>/is.exec(body)?.[1] ?? '') : body,
     MAX_BODY_LENGTH,

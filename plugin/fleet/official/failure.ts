@@ -76,7 +76,7 @@ function requestFailure(status: number, request: unknown): Failure {
 function socketFailure(error: NodeJS.ErrnoException): Failure {
   const { message, code } = error;
   if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return { cause: 'message_too_large', message };
-  // Of a failed upgrade, `ws` reports no more than this.
+  // `ws` reports no more than this about a failed upgrade.
   const status = /^Unexpected server response: (\d+)/.exec(message)?.[1];
   if (status !== undefined) return { cause: `http_${status}`, message: `the server answered ${status}` };
   const isNotWebSocket =

@@ -36,7 +36,7 @@ type Window = Result['generator'][number]['window'];
 interface Saturation {
   window: Window;
   idlePercent: number;
-  /** Share of the time that each thread of the generator wanted to run; empty if unknown. */
+  /** Share of the time that each thread of the generator waited for a CPU when it wanted to run; empty if unknown. */
   waits: number[];
 }
 

@@ -73,7 +73,7 @@ function bentLayers({ layers, perConnection, perConnectionBytes, plateaus }: Res
     const xs = points.map(({ x }) => x);
     const share = shareOf(points);
     const bytes = Math.abs(share * slope);
-    // Of a parabola, half-way between the ends.
+    // How far a parabola is off half-way between its ends.
     const offBytes = (bytes * (Math.max(...xs) - Math.min(...xs))) / 8;
     const matters = layer === quoted || (bytes > MIN_SHARE * whole && offBytes > PAGES_BYTES);
     return matters ? [{ layer, share }] : [];

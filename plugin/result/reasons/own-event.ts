@@ -49,7 +49,7 @@ export const ownEvent: Check[] = [
   }),
 ];
 
-/** Of a run that counted an event of the server's own until its end. */
+/** A check for runs that counted an event of the server's own until their end. */
 function check(code: Check['code'], find: Find): Check {
   return {
     code,

@@ -51,7 +51,7 @@ export function unknownWorkers({ workersAtStart, snapshots }: Measurements): Rec
 interface ChangedWorkers {
   /** Their names. */
   restarted: string[];
-  /** Of each control URL that leads to another worker, as it was: of which and to which. */
+  /** Control URLs that lead to another worker now: from which, and to which. */
   elsewhere: string[];
 }
 

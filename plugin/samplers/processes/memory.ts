@@ -38,7 +38,7 @@ export function processMemory(pids: number[] | undefined, processes: Map<number,
 export class SharedPages {
   readonly #bytes = new Map<string, { pids: string; shared: number }>();
 
-  /** Of a reading with PSS. Layers of which it is not known in full keep what was known before. */
+  /** Notes a reading with PSS. Layers that it does not cover in full keep their previous figures. */
   note(layerPids: LayerPids, processes: Map<number, ProcessReading>): void {
     for (const [layer, pids] of Object.entries(layerPids)) {
       if (pids.length === 0 || pids.some((pid) => processes.get(pid)?.pssBytes === undefined)) continue;

@@ -85,7 +85,7 @@ export function withoutExporter(samples: Sample[]): Sample[] {
   return samples.filter(({ name }) => !EXPORTER.test(name) && !OWN_PROCESS.test(name));
 }
 
-/** Of one metric, all samples are added up. */
+/** Adds up all samples of each metric. */
 export function valuesIn(samples: Sample[]): PageValues {
   const found: PageValues = {};
   for (const [formula, terms] of TERMS) {

@@ -42,7 +42,7 @@ export const WRONG_UNIT = `${OWN_CPU} is in seconds: does the page give millisec
 /** The clock of another host can be wrong, and a process is started a little before it says so. */
 const CLOCK_MARGIN_SECONDS = 60;
 
-/** Of a page, beside the wanted ones: enough to say what it has in their place. */
+/** Kept of a page beside the wanted ones: enough to say what it has instead. */
 const MAX_OTHER_LINES = 1000;
 const MAX_LINE_LENGTH = 2 ** 16;
 

@@ -12,7 +12,7 @@ const MAX_TRUSTED_BYTES = 64 * 1024;
 const MAX_HEAD_BYTES = 16 * 1024;
 /** Of a chunk's size with its extensions, and of a trailer. */
 const MAX_LINE_BYTES = 1024;
-/** Of a refusal: more than is ever quoted. */
+/** Kept of a refusal: more than is ever quoted. */
 const MAX_SAID_BYTES = 1024;
 const CHUNK_HEAD = /^([0-9a-f]+)[^\n]*\n/i;
 const TOO_MUCH = 'more bytes than the answer announced';

@@ -46,7 +46,7 @@ function placeOfId(packets: EngineIoPacket[], frames: Buffer, namespace: string)
   return frames.length - Buffer.byteLength(packet) + Buffer.byteLength(head);
 }
 
-/** Of each message one for the process, whose connections all have the same parser. */
+/** One per message and process, as all its connections have the same parser. */
 const prepared = new WeakMap<RepeatedMessage, PreparedMessage>();
 
 export function preparedOf(codec: PacketCodec, message: RepeatedMessage): PreparedMessage {

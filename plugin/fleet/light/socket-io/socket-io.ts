@@ -12,7 +12,7 @@ import { type Packet, PacketType } from './codec.ts';
 import { preparedOf } from './prepared-message.ts';
 import { SocketIoReader } from './reader.ts';
 
-/** Of a refusal: it travels between processes, once for each connection. */
+/** Kept of a refusal, which travels between processes once for each connection. */
 const MAX_MESSAGE_LENGTH = 1000;
 const NO_NAMESPACES: readonly string[] = [];
 const NO_MESSAGES: readonly EngineIoPacket[] = [];

@@ -162,7 +162,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
   }
 
   #readAnswer({ answer: reader, offersCompression }: Attempt, bytes: Buffer, start: number, end: number): void {
-    // Of a refusal, what has come with the head is enough.
+    // For a refusal, what has come with the head is enough.
     const answer = reader?.read(bytes, start, end, 0) ?? reader?.refusal;
     if (answer === undefined) return;
     if (answer.head.status !== 101) throw refused(refusalOf(answer));

@@ -146,7 +146,7 @@ export class Returns {
     const { home, id } = connection;
     if (away.waiting.length > 0 || !home) return;
     home.away = undefined;
-    // Of a namespace without events there is no offset, so that its session is never restored.
+    // A namespace without events has no offset, so its session is never restored.
     const counting = home.joins.length > 0 ? home.joins.map(({ namespace }) => namespace) : home.namespaces;
     if (away.restored.length > 0 && counting.every((namespace) => away.restored.includes(namespace))) {
       this.#counts.recovered++;

@@ -3,7 +3,7 @@
  * times are those of the clock itself, so that all processes of a host share it, and a late send delays no other.
  */
 
-/** Of a period, so that a long one does not take more memory. */
+/** Per period, so that a long one does not take more memory. */
 const SLOTS = 10_000;
 /** Node's timers have no finer steps. */
 const MIN_SLOT_US = 1000;
