@@ -22,9 +22,7 @@ it('follows from what was held, from memory and from CPU, each with the headroom
   const kilobytes = (size: number) => (size / 1024).toFixed(1).replace('.', '\\.');
   assert.match(
     memory?.assumption ?? '',
-    new RegExp(
-      `takes ${kilobytes(inService)} KB .*keeps ${kilobytes(bytes)} KB\\), and the processes 1\\d\\d\\.\\d MB`,
-    ),
+    new RegExp(`${kilobytes(inService)} KB .*${kilobytes(bytes)} KB\\).* 1\\d\\d\\.\\d MB;`),
   );
   // 2.1 + 0.4 % of a core for 5,000.
   assert.ok(Math.abs((cpu?.max ?? 0) - 400_000) <= 1);
