@@ -48,6 +48,14 @@ test('what fits into the budget in service, without an interval, and the lowest 
   assert.equal(lowest, 'workerFileDescriptors');
 });
 
+test('memory in service with a doubt is no limit, whatever memory at rest is', () => {
+  const result = perfectResult();
+  const { systemUsed } = result.memory.inService?.perConnectionBytes ?? {};
+  assert.ok(systemUsed);
+  systemUsed.doubt = 'grows';
+  assert.deepEqual(column(computeCapacity(result, GIB).limits, 'name'), ['workerFileDescriptors']);
+});
+
 function remoteResult(workers: WorkerResources[] = []): Result {
   const remote = perfectResult();
   Object.assign(remote.run, { profile: 'remote', target: 'https://staging.example.com' });
