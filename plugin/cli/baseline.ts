@@ -111,13 +111,15 @@ function check(path: string, { name, file, json }: Options): void {
   const usable = checked.results.some(isUsable);
   if (usable) requireSameConditions(comparison);
   const headline = headlineOf(comparison, 1);
-  process.exitCode = usable ? (EXIT_CODE_OF[headline.answer] ?? 0) : EXIT_CODES.invalid;
+  // Several that leave no figures are worse; a single one proves nothing.
+  const told = usable || headline.answer === 'worse';
+  process.exitCode = told ? (EXIT_CODE_OF[headline.answer] ?? 0) : EXIT_CODES.invalid;
   if (json) {
     printJson({ answer: headline.answer, worse: worse.map(({ path: figure }) => figure), ...comparison });
     return;
   }
   console.log(renderConsole(comparisonDocument(comparison), screen()));
-  const verdict = usable
+  const verdict = told
     ? verdictOf(headline, name, reference)
     : 'INVALID: the figures cannot be trusted, so they were not checked.';
   console.log(`\n${verdict}`);

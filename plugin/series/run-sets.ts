@@ -56,7 +56,8 @@ function setsIn(folder: string, name: string): RunSet[] {
       lost: lostAmong(side.map(({ exitCode }) => exitCode)),
     };
   });
-  if (sets.some(({ results }) => results.length > 0)) return sets;
+  // Those of which nothing is left are worse than any others.
+  if (sets.some(({ results, lost }) => results.length + lost > 0)) return sets;
   const fix = 'repeat it; the output of each run is in logs/ beside it';
   throw new CapacityError('FILE_UNREADABLE', `none of the runs in ${folder} has a result`, fix);
 }

@@ -14,15 +14,16 @@ export interface Runs {
 }
 
 /**
- * One side is worse if most of its runs left no figures, and the other's did. Fewer prove nothing, since a machine can spoil
+ * One side is worse if it lacks figures of half of its runs more than the other. Fewer prove nothing, since a machine can spoil
  * a run, and neither does a single one.
  * @returns of `after` against `before`; null if nobody can tell
  */
 export function usableAnswer(before: Runs, after: Runs): Counted | null {
   const share = ({ usable, made }: Runs) => usable / made;
-  if (share(before) === share(after)) return 'no-difference';
-  const [worse, answer] = share(after) < share(before) ? ([after, 'worse'] as const) : ([before, 'better'] as const);
-  return worse.made > 1 && share(worse) <= 1 / 2 ? answer : null;
+  const apart = share(after) - share(before);
+  if (apart === 0) return 'no-difference';
+  const [worse, answer] = apart < 0 ? ([after, 'worse'] as const) : ([before, 'better'] as const);
+  return worse.made > 1 && Math.abs(apart) >= 1 / 2 ? answer : null;
 }
 
 /**

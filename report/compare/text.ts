@@ -101,7 +101,8 @@ export interface Headline {
  * A figure that is worse outweighs all that are better; one that nobody can compare outweighs those without a difference.
  * @returns `worse in Connections failed, Delivered; better in …`
  */
-export function headlineOf({ sets, figures }: Comparison, index: number): Headline {
+export function headlineOf(comparison: Comparison, index: number): Headline {
+  const { sets, figures } = comparison;
   const [a, b] = [sets[0], sets[index]] as [ComparedSet, ComparedSet];
   const titles = (answer: Difference['answer']) =>
     figures.flatMap(({ title, differences }) => (differences[index - 1]?.answer === answer ? [title] : []));
@@ -114,7 +115,7 @@ export function headlineOf({ sets, figures }: Comparison, index: number): Headli
   }
   const open = figures.filter(({ differences }) => isOpen(differences[index - 1]));
   const unknown = open.filter(({ path }) => path !== USABLE_RUNS);
-  const gaps = empty ? [] : gapsOf(figures, index);
+  const gaps = empty ? [] : gapsOf(comparison, index);
   const unsure = [
     ...(open.length > unknown.length ? [`${unusable(a)} and ${unusable(b)} runs without figures`] : []),
     ...gaps,
@@ -139,16 +140,24 @@ function unusable({ usable, made }: ComparedSet): string {
   return `${made - usable} of ${made}`;
 }
 
-/** What was counted on one side alone, and the figures that decide: a version that sends nothing is late with nothing. */
-function gapsOf(figures: ComparedFigure[], index: number): string[] {
+/**
+ * What was counted in fewer of one side's runs, and the figures that decide, if in none: a version that sends nothing is late
+ * with nothing.
+ */
+function gapsOf({ sets, figures }: Comparison, index: number): string[] {
   return [0, index].flatMap((side) => {
+    const usable = (set: number) => sets[set]?.usable ?? 0;
+    const runsOf = ({ spreads }: ComparedFigure, set: number) => spreads[set]?.runs ?? 0;
     const other = side === 0 ? index : 0;
-    const missing = figures.filter(
-      (figure) => (figure.primary || isCounted(figure)) && !figure.spreads[side] && figure.spreads[other],
-    );
-    return missing.length === 0
-      ? []
-      : [`not measured in ${letter(side)}: ${missing.map(({ title }) => title).join(', ')}`];
+    const missing = figures.filter((figure) => {
+      const isCount = isCounted(figure) && figure.path !== USABLE_RUNS;
+      const [here, there] = [side, other].map((set) => runsOf(figure, set) / usable(set)) as [number, number];
+      return here < there && (isCount || (figure.primary && here === 0));
+    });
+    return [...Map.groupBy(missing, (figure) => runsOf(figure, side))].map(([runs, all]) => {
+      const where = runs === 0 ? 'not measured in' : `measured in ${runs} of ${counted(usable(side), 'run')} of`;
+      return `${where} ${letter(side)}: ${all.map(({ title }) => title).join(', ')}`;
+    });
   });
 }
 

@@ -1,6 +1,7 @@
 /** The figures by which results are compared: the key of each in the result, and which direction is better. */
 import type { Result } from '../../protocol/result/result.ts';
 import { type QuantityName, quantityOf } from '../model/amount.ts';
+import { total } from '../text/format.ts';
 import { disturbanceOf } from './others.ts';
 
 export interface Described {
@@ -87,6 +88,7 @@ export const FIGURES: Figure[] = [
     'higher',
   ),
   counted('connections.failed', 'Connections failed', 'count', ({ connections }) => connections.failed),
+  counted('connections.lost', 'Connections lost', 'count', ({ connections }) => total(connections.lost)),
   counted(
     'delivery.coverage',
     'Delivered',
@@ -144,7 +146,10 @@ const DISTURBED: ReadonlySet<QuantityName> = new Set([
 
 /** @returns null where it was not measured, or not of the system alone */
 export function figureOf(result: Result, { path, quantity }: Figure): number | null {
-  const value = valueAt(result, path);
+  const found = valueAt(result, path);
+  // By cause.
+  const isCounts = quantity === 'count' && typeof found === 'object' && found !== null;
+  const value = isCounts ? total(found as Record<string, number>) : found;
   if (typeof value !== 'number' || (DISTURBED.has(quantity) && disturbanceOf(result))) return null;
   return value;
 }
@@ -177,7 +182,7 @@ const ACCURACY: Partial<Record<QuantityName, number>> = {
 };
 
 /** @returns the accuracy of the measurement, in the figure's own unit; smaller differences mean nothing */
-export function accuracyOf(figure: Figure, value: number): number {
+export function accuracyOf(figure: Described, value: number): number {
   return isCounted(figure) ? 0 : Math.max(ACCURACY[figure.quantity] ?? 0, ACCURACY_SHARE * Math.abs(value));
 }
 

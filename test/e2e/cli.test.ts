@@ -127,22 +127,25 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
 
   it('compare and baseline: a version that mostly dies is worse, whether its runs are INVALID or leave nothing', async (t) => {
     const cwd = tempFolder(t);
-    for (const name of ['sound', 'invalid', 'crashed']) writeSeries(cwd, name, [50, 51, 49, 50, 50]);
-    for (const run of [1, 2, 3, 4]) {
-      writeRun(cwd, `invalid/run-${run}`, ({ verdict }) => Object.assign(verdict, { status: 'INVALID' }));
+    const DYING = { invalid: 1, 'all-invalid': 0, crashed: 1, 'all-crashed': 0 };
+    for (const name of ['sound', ...Object.keys(DYING)]) writeSeries(cwd, name, [50, 51, 49, 50, 50]);
+    for (const [name, alive] of Object.entries(DYING)) {
+      const path = join(cwd, name, 'repeat.json');
+      const series: Study = JSON.parse(readFileSync(path, 'utf8'));
+      for (const run of series.runs.slice(alive)) {
+        if (name.endsWith('crashed')) Object.assign(run, { exitCode: 11, result: null, status: null });
+        else writeRun(cwd, join(name, `run-${run.number - 1}`), ({ verdict }) => (verdict.status = 'INVALID'));
+      }
+      writeFileSync(path, JSON.stringify(series));
     }
-    const path = join(cwd, 'crashed/repeat.json');
-    const series: Study = JSON.parse(readFileSync(path, 'utf8'));
-    for (const run of series.runs.slice(1)) Object.assign(run, { exitCode: 11, result: null, status: null });
-    writeFileSync(path, JSON.stringify(series));
     assert.equal((await cli(cwd, 'baseline', 'save', 'sound')).code, 0);
-    for (const dying of ['invalid', 'crashed']) {
+    for (const dying of Object.keys(DYING)) {
       for (const command of [
         ['compare', 'sound'],
         ['baseline', 'check'],
       ]) {
         const { code, said } = await exit(cwd, ...command, dying);
-        assert.equal(code, 1, said);
+        assert.equal(code, 1, `${dying}: ${said}`);
         assert.match(said, /^B against A: worse in Usable runs/);
       }
     }

@@ -19,6 +19,7 @@ describe('the headline', () => {
   const repeated = (result: Result) => setOf(result, result, result);
   const withDelivery = repeated(run());
   const without = repeated(run((one) => (one.delivery = null)));
+  const partly = setOf(...withDelivery.results.slice(2), ...without.results.slice(1));
   const steady = latencies(50, 51, 49, 50, 50);
   const faster = latencies(30, 31, 29, 30, 30);
   const CASES: [what: string, a: RunSet, b: RunSet, answer: string, text: RegExp][] = [
@@ -27,11 +28,15 @@ describe('the headline', () => {
     ['series without one', steady, steady, 'no-difference', /^no difference/],
     ['series with one', steady, faster, 'better', /^better in One way p50$/],
     ['what only one side has', withDelivery, without, 'cannot-tell', /in B: D/],
+    ['what most runs of a side lack', withDelivery, partly, 'cannot-tell', /^measured in 1 of 3 runs of B: Delivered/],
+    ['what most runs of the reference lack', partly, withDelivery, 'cannot-tell', /^measured in 1 of 3 runs of A: D/],
     ['most runs INVALID', side(5, 0), side(1, 4), 'worse', /^worse in Usable runs/],
     ['most runs without a result', side(5, 0), side(1, 0, 4), 'worse', /^worse in Usable runs/],
     ['all runs INVALID', side(5, 0), side(0, 5), 'worse', /^worse in Usable runs/],
     ['most were INVALID', side(1, 4), side(5, 0), 'better', /^better in Usable runs/],
     ['one of several INVALID', side(5, 0), side(4, 1), 'cannot-tell', /^0 of 5 and 1 of 5 runs/],
+    ['one more INVALID than before', side(3, 2), side(2, 3), 'cannot-tell', /^2 of 5 and 3 of 5 runs/],
+    ['none with a result', side(5, 0), side(0, 0, 5), 'worse', /^worse in Usable runs/],
     ['a single run INVALID', side(1, 0), side(0, 1), 'cannot-tell', /INVALID/],
     ['one on both sides', side(4, 1), side(4, 0, 1), 'no-difference', /^no difference/],
   ];

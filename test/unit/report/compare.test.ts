@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { compare, type RunSet, USABLE_RUNS } from '../../../report/compare/compare.ts';
 import { comparedTable } from '../../../report/compare/text.ts';
-import { FIGURES, valueAt } from '../../../report/figures/figures.ts';
+import { FIGURES, figureOf } from '../../../report/figures/figures.ts';
 import { intervalOf } from '../../../report/statistics/spread.ts';
 import { column } from '../../helpers/columns.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
@@ -27,8 +27,8 @@ import {
 
 it('every figure is a key of the result document', () => {
   const [quiet, busy] = [perfectResult(), { ...resultWithMessages(), fault: plannedFault() }];
-  for (const { path } of FIGURES) {
-    assert.equal(typeof (valueAt(quiet, path) ?? valueAt(busy, path)), 'number', path);
+  for (const figure of FIGURES) {
+    assert.equal(typeof (figureOf(quiet, figure) ?? figureOf(busy, figure)), 'number', figure.path);
   }
 });
 

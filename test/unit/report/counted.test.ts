@@ -15,6 +15,7 @@ describe('counted figures', () => {
     'connections.peak': ({ connections }) => (connections.peak = 1),
     'connections.held': ({ connections }) => (connections.held = 1),
     'connections.failed': ({ connections }) => (connections.failed = 400),
+    'connections.lost': ({ connections }) => (connections.lost = { 'transport close': 300, 'ping timeout': 100 }),
     'delivery.coverage': ({ delivery }) => Object.assign(delivery ?? {}, { received: 1 }),
     'delivery.duplicates': ({ delivery }) => Object.assign(delivery ?? {}, { duplicates: 400 }),
     'fault.broadcasts.missed': ({ fault }) => Object.assign(fault?.broadcasts ?? {}, { missed: 1e6 }),
@@ -38,6 +39,8 @@ describe('usable runs', () => {
     [[5, 5], [2, 5], 'worse'],
     [[5, 5], [3, 6], 'worse'],
     [[5, 5], [3, 5], null],
+    [[3, 5], [2, 5], null],
+    [[4, 5], [1, 5], 'worse'],
     [[2, 5], [5, 5], 'better'],
     [[1, 1], [0, 1], null],
     [[0, 1], [5, 5], null],
@@ -61,7 +64,7 @@ describe('usable runs', () => {
       [4, 0.25],
       [1, 1],
     ]);
-    assert.deepEqual(columns(found?.differences, 'value', 'noise'), { value: [-0.25, 0.5], noise: ['none', 'none'] });
+    assert.deepEqual(columns(found?.differences, 'value', 'noise'), { value: [-0.25, 0.5], noise: [null, 'none'] });
   });
 
   it('are none where all are usable, or where a set has no runs', () => {
