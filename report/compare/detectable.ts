@@ -1,4 +1,5 @@
 /** What a comparison would have seen: of each figure that decides, by the noise of its own runs. */
+import { accuracyOf } from '../figures/figures.ts';
 import { decimals } from '../text/format.ts';
 import type { Comparison } from './compare.ts';
 
@@ -9,23 +10,27 @@ export interface Detectable {
   title: string;
   /** Share of the reference that four of five such comparisons would detect. */
   share: number;
+  /** Likewise, what the measurement itself can tell, however many the runs. */
+  accuracy: number;
 }
 
 /** @returns of the primary figures that both sides have, least first; infinite where nothing tells the noise */
 export function detectableOf({ figures }: Pick<Comparison, 'figures'>, index: number): Detectable[] {
   return figures
-    .flatMap(({ primary, title, spreads, differences }) => {
+    .flatMap((figure): Detectable[] => {
+      const { primary, title, spreads, differences } = figure;
       const { value = null, detectable = null } = differences[index - 1] ?? {};
       const reference = Math.abs(spreads[0]?.mean ?? 0);
       if (!primary || value === null || reference === 0) return [];
-      return [{ title, share: detectable === null ? Number.POSITIVE_INFINITY : detectable / reference }];
+      const share = detectable === null ? Number.POSITIVE_INFINITY : detectable / reference;
+      return [{ title, share, accuracy: accuracyOf(figure, reference) / reference }];
     })
     .sort((a, b) => a.share - b.share);
 }
 
-/** Whether runs were enough to see a change of that share in all of them. */
+/** Whether runs were enough to see a change of that share in all of them that can be measured so finely. */
 export function wouldSee({ sets, figures }: Comparison, index: number, share: number): boolean {
-  const found = detectableOf({ figures }, index);
+  const found = detectableOf({ figures }, index).filter(({ accuracy }) => accuracy <= share);
   const runs = Math.min(...[0, index].map((set) => sets[set]?.usable ?? 0));
   return runs >= LEAST_RUNS && found.length > 0 && found.every((one) => one.share <= share);
 }

@@ -75,6 +75,15 @@ describe('runs that go on until a change of 20 % would be seen', () => {
     assert.ok([...same, ...slower].every(({ runs }) => runs >= 4 && runs < 40));
   });
 
+  it('do not wait for what no number of runs would tell', () => {
+    const sets = [side(100, 101, 99, 100), side(99, 100, 101, 100)];
+    for (const { connections } of sets.flatMap(({ results }) => results)) {
+      // Times are right to a millisecond.
+      Object.assign(connections.connectMs ?? {}, { p99: 2 });
+    }
+    assert.equal(wouldSee(compare(sets), 1, 0.2), true);
+  });
+
   it('are not enough where nothing tells the noise', () => {
     assert.equal(wouldSee(compare([side(100), side(100)]), 1, 0.2), false);
   });
