@@ -69,14 +69,16 @@ export function questionOf({ scenario, vary, until, from, to }: SearchPlan): str
 /** How sure the answer is, and what does not fit it; empty before there is one. */
 function certaintyOf({ plan, runs, answer: { held, broke, end } }: Search): string[] {
   if (held === null) return [];
-  const others = talliesOf(runs).filter(({ level, held: times, broke }) =>
-    level > held ? times > 0 : level < held && broke > 0,
+  const tallies = talliesOf(runs);
+  const limit = tallies.find(({ level }) => end === 'found' && level === broke);
+  const others = tallies.filter(
+    (tally) => tally !== limit && (tally.level > held ? tally.held > 0 : tally.level < held && tally.broke > 0),
   );
   const failed = runs.filter(({ purpose, outcome }) => purpose === 'control' && outcome === 'breaks');
   return [
-    ...(end === 'found' && broke !== null
+    ...(limit
       ? [
-          `The limit is between ${levelText(held)} and ${levelText(broke)}: ${decimals((100 * (broke - held)) / held, 1)} % apart.`,
+          `The limit is between ${levelText(held)} and ${levelText(limit.level)}, ${decimals((100 * (limit.level - held)) / held, 1)} % higher, which broke in ${limit.broke} of ${counted(limit.held + limit.broke, 'run')}.`,
         ]
       : []),
     ...others.map((tally) => {

@@ -13,11 +13,13 @@ type Rules = Pick<SearchPlan, 'from' | 'to' | 'factor' | 'tolerance' | 'repeat'>
 export const NO_CEILING = Number.MAX_SAFE_INTEGER;
 /** Repeats of a level that held before, each after twice the rest of the previous one. */
 const MAX_CONTROLS = 3;
+/** Whoever holds this much of a level directly after a break has recovered enough for the level. */
+const LIKE = 0.9;
 
 /**
  * A search is a bisection with noisy answers: a level that broke is asked again until one answer leads (Waeber, Frazier,
  * Henderson, SIAM J. Control Optim. 51(3), 2013, test each point in the same way). A level that held need not be asked
- * again before it is the answer, as levels above it are asked, too.
+ * again before it is the answer, as levels above it are asked, too. At the end, both sides of the answer are asked again.
  * @param runs in the order in which they were made
  * @param fresh how many of them this start of the search has made: what ended an earlier one is tried again
  * @param ceiling that the doctor gives
@@ -43,8 +45,10 @@ export function nextStep(runs: Tried[], fresh: number, rules: Rules, snap: Snap,
     return open ? { level: lowest, purpose: 'again' } : { end: 'none' };
   }
   if (open) {
-    if (hasRecovered(runs)) return { level: open.level, purpose: 'again' };
     const controls = runs.length - 1 - runs.findLastIndex(({ purpose }) => purpose !== 'control');
+    // Once it has recovered, a control that breaks tells of its own level, and has taken long enough.
+    const hasRested = runs.at(-1)?.outcome === 'holds' || recovers(runs, LIKE * open.level);
+    if (hasRested || (controls > 0 && recovers(runs))) return { level: open.level, purpose: 'again' };
     if (fresh > 0 && controls >= MAX_CONTROLS) return { end: 'recovery' };
     return { level: held, purpose: 'control' };
   }
@@ -57,7 +61,7 @@ export function nextStep(runs: Tried[], fresh: number, rules: Rules, snap: Snap,
     if (middle !== undefined) return { level: middle, purpose: 'bisect' };
   }
   if ((best?.held ?? 0) < 1 + rules.repeat) return { level: held, purpose: 'confirm' };
-  if (broke !== undefined) return { end: 'found' };
+  if (worst) return worst.broke < 1 + rules.repeat ? { level: worst.level, purpose: 'confirm' } : { end: 'found' };
   return { end: ceiling < asked ? 'doctor' : 'highest' };
 }
 
@@ -69,9 +73,11 @@ export function restAfter(runs: Tried[], restSeconds: number): number {
   return restSeconds * Math.min(2 ** doubtful.length, 2 ** (MAX_CONTROLS - 1));
 }
 
-/** Something held directly after a break, so the rest is long enough: from then on, there are no controls. */
-function hasRecovered(runs: Tried[]): boolean {
-  return runs.some(({ outcome }, index) => outcome === 'holds' && runs[index - 1]?.outcome === 'breaks');
+/** @returns whether a level of at least that height held directly after a break, so that the rest is long enough for it */
+function recovers(runs: Tried[], least = 0): boolean {
+  return runs.some(
+    ({ outcome, level }, index) => outcome === 'holds' && level >= least && runs[index - 1]?.outcome === 'breaks',
+  );
 }
 
 function isBrokenControl({ purpose, outcome }: Tried): boolean {
@@ -83,8 +89,10 @@ export function runsLeft(runs: Tried[], { tolerance, repeat }: Rules): number | 
   const { held, broke, open } = bracket(runs);
   if (held === undefined || broke === undefined) return undefined;
   const halvings = Math.max(0, Math.ceil(Math.log2((broke.level - held.level) / ((held.level * tolerance) / 2))));
-  // A level that breaks takes two.
-  return Math.max(0, 2 * halvings + 1 + repeat - held.held - (open ? 1 : 0));
+  // A level that breaks takes two, and a control between them while levels are far apart.
+  const controls = Math.min(halvings, MAX_CONTROLS);
+  const confirmations = Math.max(0, 1 + repeat - held.held) + Math.max(0, 1 + repeat - broke.broke);
+  return 2 * halvings + controls + confirmations - (open ? 1 : 0);
 }
 
 /** Where levels are far apart, the next one is further up than the factor says. There is one below the top. */

@@ -53,9 +53,8 @@ describe('a search', () => {
       purpose: ['control', 'again', 'bisect'],
     });
     assert.equal(restAfter(found.runs.slice(0, 9), 30), 30, 'it had recovered');
-    assert.equal(found.brokeRuns, 2);
-    assert.deepEqual(found.levels.slice(-2), [found.held, found.held]);
-    assert.equal(found.heldRuns, 3);
+    assert.deepEqual([found.heldRuns, found.brokeRuns], [3, 3]);
+    assert.deepEqual(found.levels.slice(-2), [found.held, found.broke], 'what broke is asked once more, too');
   });
 
   it('is right to the tolerance wherever the limit is', () => {
@@ -233,19 +232,19 @@ describe('a search', () => {
     it(`is off by more than the tolerance in at most 5 % of searches: ${name}`, () => {
       const { offPercent, runs, most } = summarize(name, 500);
       assert.ok(offPercent <= 5, `${offPercent} %`);
-      assert.ok(runs <= 20 && most <= 30, `${runs} runs, at most ${most}`);
+      assert.ok(runs <= 22 && most <= 35, `${runs} runs, at most ${most}`);
       assert.deepEqual(SIMULATED, RULES);
     });
   }
 
   it('says how many runs there are left at most', () => {
     const deployment = breaksAbove(41_000);
-    // 1000 holds twice and 2000 breaks twice: six halvings of 1000 to less than 25, and a confirmation.
+    // 1000 holds twice and 2000 breaks twice: six halvings of 1000 to less than 25, three controls, and a confirmation of each.
     const first = search({ deployment: breaksAbove(1000) }, 4).runs;
     const open = { level: 1500, purpose: 'bisect', outcome: 'breaks', blame: 'deployment' } as const;
     assert.deepEqual(
       [first, [...first, open], [open, open]].map((made) => runsLeft(made, RULES)),
-      [13, 12, undefined],
+      [17, 16, undefined],
     );
     const { runs } = search({ deployment });
     const broken = runs.findIndex(({ purpose }) => purpose === 'bisect');
