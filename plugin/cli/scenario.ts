@@ -61,15 +61,19 @@ export function settingsOf(script: Script, env: NodeJS.ProcessEnv = process.env)
 }
 
 /**
- * @returns SHA-256 of the scenario's text
+ * @returns SHA-256 of the texts of the scenarios
  * @throws CapacityError FILE_UNREADABLE
  */
-export function scenarioHash(path: string): string {
-  try {
-    return createHash('sha256').update(readFileSync(path)).digest('hex');
-  } catch (cause) {
-    throw unreadable(path, cause);
+export function scenarioHash(...paths: string[]): string {
+  const hash = createHash('sha256');
+  for (const path of paths) {
+    try {
+      hash.update(readFileSync(path));
+    } catch (cause) {
+      throw unreadable(path, cause);
+    }
   }
+  return hash.digest('hex');
 }
 
 function unreadable(path: string, cause: unknown): CapacityError {

@@ -29,7 +29,7 @@ export const planSchema = z.strictObject({
   scenario: z.string().min(1),
   /**
    * Levels by name: in capitals an environment variable, after `engine.` an option of the engine, `server` one of the
-   * servers below; otherwise an option of the plugin, with dots. Of `repeat`: environment variables, or `scenario`.
+   * servers below, `scenario` a file in place of the one above; otherwise an option of the plugin, with dots.
    */
   vary: z.record(z.string(), levelsSchema),
   /** Servers of the user's own by name, which the study starts for its runs. */

@@ -16,6 +16,8 @@ import { merged, nested } from '../overrides.ts';
 const TAKEN = ['CAPACITY_RESULTS', 'results'];
 /** Names one of the study's `servers`. */
 export const SERVER = 'server';
+/** Names a file in place of the study's scenario. */
+export const SCENARIO = 'scenario';
 const OF_ENGINE = 'engine.';
 const VARIABLES = { ...SERVER_VARIABLES, ...environmentSchema.shape, ...stackSchema.shape };
 const KNOWN = [
@@ -23,6 +25,7 @@ const KNOWN = [
   ...Object.keys(optionsSchema.shape),
   ...Object.keys(engineSchema.shape).map((name) => OF_ENGINE + name),
   SERVER,
+  SCENARIO,
 ].filter((name) => !TAKEN.includes(name));
 
 /**
@@ -32,14 +35,15 @@ const KNOWN = [
  */
 export function levelProblems(name: string, levels: Level[], scenario: string, servers: Plan['servers']): Problem[] {
   if (TAKEN.includes(name)) return [problem(name, 'the study sets it; choose the folder with --results')];
+  if (name === SCENARIO) return [];
   if (name === SERVER) return serverProblems(levels, Object.keys(servers));
   if (isVariable(name)) return variableProblems(name, levels, scenario, Object.keys(servers).length > 0);
   return optionProblems(name, levels);
 }
 
-/** @returns how to tell a run its levels; the one of `server` is the study's own affair */
+/** @returns how to tell a run its levels; those of `server` and `scenario` are the study's own affair */
 export function settingsOf(levels: Levels): { env: Record<string, string>; overrides: object } {
-  const entries = Object.entries(levels).filter(([name]) => name !== SERVER);
+  const entries = Object.entries(levels).filter(([name]) => name !== SERVER && name !== SCENARIO);
   const [variables, options] = [
     entries.filter(([name]) => isVariable(name)),
     entries.filter(([name]) => !isVariable(name)),

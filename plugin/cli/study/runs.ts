@@ -15,7 +15,8 @@ export function studySeries(file: StudyFile, results: string): PlannedSeries {
     endsWithFailure: false,
     commandOf: (levels) => {
       const server = plan.servers[String(levels.server)];
-      return { scenario, args: [], ...settingsOf(levels), ...(server && { server: { ...server, cwd } }) };
+      const path = levels.scenario === undefined ? scenario : join(cwd, String(levels.scenario));
+      return { scenario: path, args: [], ...settingsOf(levels), ...(server && { server: { ...server, cwd } }) };
     },
     reportOf: studyDocument,
   });

@@ -7,7 +7,7 @@ import { formatProblems, type Problem, problemsOf } from '../../../protocol/prob
 import { combinationsOf } from '../../../report/study/summarize.ts';
 import { scenarioName } from '../../run/measurements/run-id.ts';
 import { parseYaml, scenarioHash } from '../scenario.ts';
-import { levelProblems, SERVER } from './levels.ts';
+import { levelProblems, SCENARIO, SERVER } from './levels.ts';
 
 export interface StudyFile {
   /** Of the file, without its ending. */
@@ -19,7 +19,7 @@ export interface StudyFile {
   folder: string;
   /** Path of the scenario. */
   scenario: string;
-  /** SHA-256 of the scenario's text. */
+  /** SHA-256 of the scenario's text, and of those that it varies. */
   scenarioHash: string;
 }
 
@@ -36,14 +36,20 @@ export async function readStudyFile(path: string): Promise<StudyFile> {
   const scenario = join(dirname(path), String((document as Partial<Plan> | null)?.scenario));
   const scenarioText = readText(scenario);
   const { data: plan, problems } = parsePlan(document, scenarioText);
-  if (!plan || scenarioText === undefined) throw invalid(`${path} has mistakes\n${formatProblems(problems)}`, FIX);
+  const varied = (plan?.vary[SCENARIO] ?? []).map((name) => join(dirname(path), String(name)));
+  for (const [index, file] of varied.entries()) {
+    if (readText(file) === undefined) {
+      problems.push({ path: `vary.${SCENARIO}[${index}]`, message: `there is no file ${file}` });
+    }
+  }
+  if (!plan || problems.length > 0) throw invalid(`${path} has mistakes\n${formatProblems(problems)}`, FIX);
   return {
     name: scenarioName(path),
     title: titleOf(text),
     plan,
     folder: dirname(path),
     scenario,
-    scenarioHash: scenarioHash(scenario),
+    scenarioHash: scenarioHash(scenario, ...varied),
   };
 }
 

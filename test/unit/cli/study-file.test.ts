@@ -1,6 +1,6 @@
 /** The file of a study: what it may say, and what its runs are told. */
 import assert from 'node:assert/strict';
-import { globSync } from 'node:fs';
+import { globSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { settingsOf } from '../../../plugin/cli/study/levels.ts';
@@ -116,6 +116,25 @@ it('a run gets capitals as variables, and options of plugin and engine in one ov
   const engines = { 'socketio-capacity': { client: 'official' } };
   assert.deepEqual(JSON.parse(JSON.stringify(overrides)), { config: { plugins, engines } });
   assert.deepEqual(settingsOf({ TLS: 'on' }).overrides, {});
+});
+
+it('scenarios vary like settings, each with its own text', async (t) => {
+  const folder = fileTree(t, {
+    'a.yml': '{}',
+    'b.yml': '{}',
+    'sizes.yml': JSON.stringify({ scenario: 'a.yml', vary: { scenario: ['a.yml', 'b.yml'] }, repeat: 2 }),
+    'wrong.yml': JSON.stringify({ scenario: 'a.yml', vary: { scenario: ['a.yml', 'c.yml'] }, repeat: 2 }),
+  });
+  const read = () => readStudyFile(join(folder, 'sizes.yml'));
+  const file = await read();
+  const { scenario, overrides, env } = studySeries(file, 'results').commandOf({
+    block: 1,
+    levels: { scenario: 'b.yml' },
+  });
+  assert.deepEqual([scenario, overrides, env], [join(folder, 'b.yml'), {}, {}]);
+  writeFileSync(join(folder, 'b.yml'), '{ "config": {} }');
+  assert.notEqual((await read()).scenarioHash, file.scenarioHash);
+  await assert.rejects(readStudyFile(join(folder, 'wrong.yml')), /vary\.scenario\[1\]: there is no file .*c\.yml/);
 });
 
 it('a run starts the server that it names, in the folder of the file', () => {
