@@ -44,6 +44,11 @@ export const RACCOON: SideBySide = {
       ['~ 1.7 - 7 ms', '~ 35 - 50 ms', '~ 20 - 30 ms', '~ 20 - 30 ms', '~ 0.8 - 9.25 ms'],
       () => 'has no such queue',
     ],
+    [
+      'Workers, max upper',
+      ['~ 2 - 140 ms', '~ 35 - 45 ms', '~ 20 - 30 ms', '~ 20 - 30 ms', '~ 2 - 224 ms'],
+      () => 'has no such queue',
+    ],
     ['Event loop’s delay p99', five('not measured'), (result) => worstMs(queues(result).map(({ p99 }) => p99))],
     ['Send to acknowledgement p95, ms', five('not measured'), at('messages.ackMs.p95', 'milliseconds')],
     [

@@ -78,8 +78,10 @@ describe('the page of a study', () => {
   });
 });
 
-it('each stored study has at least two usable runs of each combination', () => {
+it('each stored study has at least two usable runs of each combination, on one machine', () => {
   for (const { study, runs } of readMeasuredStudies()) {
+    const machines = runs.flatMap(({ result }) => result?.environment ?? []);
+    assert.equal(new Set(machines.map(({ cpu, cpuCount, kernel }) => `${cpu} ${cpuCount} ${kernel}`)).size, 1);
     for (const { levels, usable } of summarize(study.plan, runs).combinations)
       assert.ok(usable >= 2, `${study.name}, ${JSON.stringify(levels)}: ${usable}`);
   }
