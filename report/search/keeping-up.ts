@@ -17,6 +17,8 @@ interface Point {
 /** A search has at least this much of broadcasts or messages in each run: a rate that is 5 % too high is half a second late then. */
 export const LEAST_WINDOW_SECONDS = 10;
 const PARTS = 4;
+/** Likewise: of fewer, nobody can tell. */
+export const LEAST_BROADCASTS = 2 * PARTS;
 /** Share of the time: to be that much slower than asked is not noise. */
 const SLOWER = 0.02;
 /** Single pauses move the median of a part by less. */
@@ -56,7 +58,7 @@ function growth(points: Point[], what: string, who: string): Behind[] {
   const parts = Array.from({ length: PARTS }, (_, part) =>
     points.slice((part * points.length) / PARTS, ((part + 1) * points.length) / PARTS),
   );
-  if (parts.some(({ length }) => length < 2)) return [];
+  if (points.length < LEAST_BROADCASTS) return [];
   const middle = (key: keyof Point) => parts.map((part) => median(part.map((point) => point[key])) as number);
   const [late, at] = [middle('late'), middle('at')];
   // A machine that others use lets it catch up now and then, but not to where it was.

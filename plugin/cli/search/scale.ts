@@ -2,7 +2,7 @@
 
 import type { Varied } from '../../../protocol/documents/search.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
-import { LEAST_WINDOW_SECONDS } from '../../../report/search/keeping-up.ts';
+import { LEAST_BROADCASTS, LEAST_WINDOW_SECONDS } from '../../../report/search/keeping-up.ts';
 import { exactRamp } from '../../script/load/load-profile.ts';
 import { arrivalsOf, type Phase } from '../../script/load/phases.ts';
 import { PLUGIN } from '../../script/script.ts';
@@ -32,8 +32,10 @@ export function scaleOf(settings: Settings, vary: Varied): Scale {
 
 /** @returns what makes broadcasts and messages last long enough to show whether the deployment keeps up */
 function windowOf({ broadcasts, delivery, hold, load }: Settings): object {
-  const longer = (every: number, count: number, wrap: (count: object) => object) =>
-    count * every < LEAST_WINDOW_SECONDS ? wrap({ count: Math.ceil(LEAST_WINDOW_SECONDS / every) }) : {};
+  const longer = (every: number, count: number, wrap: (count: object) => object) => {
+    const least = Math.max(LEAST_BROADCASTS, Math.ceil(LEAST_WINDOW_SECONDS / every));
+    return count < least ? wrap({ count: least }) : {};
+  };
   const { publish } = delivery ?? {};
   const sends = publish ? publish.count > 0 : delivery || broadcasts.count > 0;
   return withOptions({
@@ -94,7 +96,7 @@ const SCALES: Record<Varied, (settings: Settings) => Scale> = {
       snap: (level) => Math.max(0.001, Math.round(level * 1000) / 1000),
       overrides: (level) => {
         // For as long as in the scenario, and no fewer: percentiles need their number.
-        const count = Math.max(publishing.count, Math.round(seconds * level));
+        const count = Math.max(publishing.count, LEAST_BROADCASTS, Math.round(seconds * level));
         return delivery
           ? withOptions({ delivery: { publish: { every: 1 / level, count } } })
           : withOptions({ broadcasts: { interval: 1 / level, count } });

@@ -116,6 +116,8 @@ describe('windows are long enough to show a queue that grows, and no longer', ()
   const cases: [vary: Varied, given: object, changed: object, flow?: object[]][] = [
     ['connections', { broadcasts: { count: 5, interval: 0.5 } }, { broadcasts: { count: 20 } }],
     ['connections', { broadcasts: { count: 50, interval: 0.5 } }, {}],
+    ['connections', { broadcasts: { count: 3, interval: 5 } }, { broadcasts: { count: 8 } }],
+    ['broadcastsPerSec', { broadcasts: { count: 2, interval: 5 } }, { broadcasts: { interval: 5, count: 8 } }],
     ['connections', { broadcasts: NONE }, {}],
     ['rate', { delivery: { ...delivery, publish } }, { delivery: { publish: { count: 100 } } }],
     ['rate', { delivery, broadcasts: { count: 1, interval: 1 } }, { broadcasts: { count: 10 } }],
