@@ -119,6 +119,9 @@ export function headlineOf(comparison: Comparison, index: number): Headline {
   const unsure = [
     ...(open.length > unknown.length ? [`${unusable(a)} and ${unusable(b)} runs without figures`] : []),
     ...gaps,
+    ...([a, b].every(({ usable, disturbed }) => usable > 0 && disturbed.length === usable)
+      ? ['times, rates and CPU do not count, as others disturbed all runs']
+      : []),
     ...(unknown.length > 0 ? [`inconclusive for ${counted(unknown.length, 'figure')}: too few runs`] : []),
   ];
   const isUnsure = unsure.length > 0;

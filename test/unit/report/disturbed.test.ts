@@ -32,6 +32,13 @@ describe('runs that others disturbed', () => {
     );
   });
 
+  it('on both sides show no difference in nothing', () => {
+    const series = (...p50s: number[]) => disturbed(1.1, latencies(...p50s));
+    const headline = headlineOf(compare([series(10, 10.1, 9.9, 10), series(20, 20.1, 19.9, 20)]), 1);
+    assert.equal(headline.answer, 'cannot-tell', headline.text);
+    assert.match(headline.text, /^times, rates and CPU do not count/);
+  });
+
   it('still have counts, and memory', () => {
     assert.equal(answerOf('connections.failed', failed(0), disturbed(1.1, failed(7))), 'worse');
     assert.equal(answerOf(WORKER, slopeRun(1000, 10), disturbed(1.1, slopeRun(2000, 10))), 'worse');
