@@ -13,6 +13,8 @@ export interface Problem {
 
 export type Path = readonly (string | number)[];
 type Issue = z.core.$ZodIssue;
+/** A key that a schema accepts, below those that lead to it; `*` stands for any. */
+type Known = readonly string[];
 
 /**
  * @param problems gets what is wrong with the value, with its place
@@ -25,40 +27,73 @@ export function check<S extends z.ZodType>(
   problems: Problem[],
 ): z.output<S> | undefined {
   const { data, error } = schema.safeParse(value);
-  if (error) problems.push(...problemsOf(error, at, namesIn(schema)));
+  if (error) problems.push(...problemsOf(error, at, schema));
   return data;
 }
 
 /** @returns the keys that the schema accepts, at all depths */
-function namesIn(schema: z.ZodType): string[] {
-  const { shape, innerType, element, in: input, options, items } = schema.def as unknown as Record<string, unknown>;
-  const inside = [innerType, element, input, ...((options ?? []) as unknown[]), ...((items ?? []) as unknown[])];
-  const keys = Object.entries((shape ?? {}) as Record<string, z.ZodType>);
+function keysIn(schema: z.ZodType): Known[] {
+  const {
+    shape,
+    innerType,
+    element,
+    in: input,
+    options,
+    items,
+    valueType,
+  } = schema.def as never as Record<string, unknown>;
+  const same = [innerType, element, input, ...((options ?? []) as unknown[]), ...((items ?? []) as unknown[])];
+  const below = Object.entries({
+    ...(shape as object | undefined),
+    ...(valueType !== undefined && { '*': valueType }),
+  });
+  const isSchema = (one: unknown) => one instanceof z.ZodType;
   return [
-    ...keys.flatMap(([key, value]) => [key, ...namesIn(value)]),
-    ...inside.flatMap((one) => (one instanceof z.ZodType ? namesIn(one) : [])),
+    ...below.flatMap(([key, value]) => [
+      [key],
+      ...(isSchema(value) ? keysIn(value) : []).map((inner) => [key, ...inner]),
+    ]),
+    ...same.flatMap((one) => (isSchema(one) ? keysIn(one) : [])),
   ];
 }
 
-/** @param known names to suggest for unknown ones */
-export function problemsOf(error: z.ZodError, at: Path, known: string[]): Problem[] {
-  return error.issues.flatMap((issue) => issueProblems(issue, at, known));
+/** @param schema has the names to suggest for unknown ones */
+export function problemsOf(error: z.ZodError, at: Path, schema?: z.ZodType): Problem[] {
+  const known = schema ? keysIn(schema) : [];
+  return error.issues
+    .flatMap((issue) => issueProblems(issue, [], known))
+    .map(({ path, message }) => ({ path: formatPath([...at, ...path]), message }));
 }
 
-function issueProblems(issue: Issue, at: Path, known: string[]): Problem[] {
+function issueProblems(issue: Issue, at: Path, known: Known[]): { path: Path; message: string }[] {
   const path = [...at, ...(issue.path as (string | number)[])];
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
-      path: formatPath([...path, key]),
-      message: `unknown option${didYouMean(key, known)}`,
+      path: [...path, key],
+      message: `unknown option${suggestion(key, path, known)}`,
     }));
   }
   if (issue.code === 'invalid_union') {
     // The intended alternative is the one that fails below its root, or for unknown keys only.
     const meant = issue.errors.find((branch) => branch.every(isInside));
     if (meant && meant.length > 0) return meant.flatMap((inner) => issueProblems(inner, path, known));
+    const types = issue.errors.flat().flatMap((inner) => (inner.code === 'invalid_type' ? [inner.expected] : []));
+    if (issue.message === 'Invalid input') return [{ path, message: `expected ${[...new Set(types)].join(' or ')}` }];
   }
-  return [{ path: formatPath(path), message: issue.message.replace(/^Invalid input: /, '') }];
+  return [{ path, message: issue.message.replace(/^Invalid input: /, '') }];
+}
+
+/** @returns where the same name belongs, or a similar name of this place; an empty string without either */
+function suggestion(key: string, at: Path, known: Known[]): string {
+  const here = at.filter((part) => typeof part === 'string');
+  const leadsHere = (parents: Known) => parents.every((parent, depth) => parent === '*' || parent === here[depth]);
+  const parents = known.filter((one) => one.at(-1) === key && !one.includes('*')).map((one) => one.slice(0, -1));
+  const around = parents.find((one) => one.length < here.length && leadsHere(one));
+  if (around) return `: write it beside \`${here[around.length]}\``;
+  const below = parents.map((one) => one.filter((part, depth) => part !== here[depth]).join('.')).filter(Boolean);
+  if (below.length > 0) return `: write it in \`${[...new Set(below)].join('` or `')}\``;
+  const names = known.filter((one) => one.length === here.length + 1 && leadsHere(one.slice(0, -1)));
+  return didYouMean(key, names.map((one) => one.at(-1)) as string[]);
 }
 
 function isInside(issue: Issue): boolean {

@@ -48,6 +48,6 @@ function readFile(path: string): BaselineFile {
   }
   const parsed = baselineFileSchema.safeParse(content);
   if (parsed.success) return parsed.data;
-  const problems = formatProblems(problemsOf(parsed.error, [], []));
+  const problems = formatProblems(problemsOf(parsed.error, []));
   throw new CapacityError('FILE_UNREADABLE', `${path} is not a baseline file\n${problems}`, fix);
 }

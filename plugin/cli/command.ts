@@ -57,7 +57,7 @@ export function withJson(command: Command): Command {
  */
 export function parseOptions<T>(schema: z.ZodType<T>, given: unknown, command: string, further: Problem[] = []): T {
   const { data, error } = schema.safeParse(given);
-  const problems = error ? problemsOf(error, [], []) : [];
+  const problems = error ? problemsOf(error, []) : [];
   const named = problems.map(({ path, message }) => ({ path: optionOf(path), message }));
   if (error || further.length > 0) throw badOption(formatProblems([...named, ...further]).trimStart(), command);
   return data as T;

@@ -113,7 +113,7 @@ class ScenarioReader {
       if (typeof processor !== 'object') continue;
       const known = Object.keys(processor).filter((key) => typeof processor[key] === 'function');
       if (!known.includes(name)) this.#say(at, `config.processor has no function "${name}"${didYouMean(name, known)}`);
-      else if (/\.sockets\b/.test(String(processor[name]))) {
+      else if (/\.sockets\b|\bsockets\b[^{}:]*\}\s*[=,)]/.test(String(processor[name]))) {
         this.#say(at, `"${name}" uses context.sockets, but other processes hold them: receive events with \`waitFor\``);
       }
     }

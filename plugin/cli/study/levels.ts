@@ -104,7 +104,7 @@ function optionProblems(name: string, levels: Level[]): Problem[] {
 }
 
 function messageOf(error: z.ZodError): string {
-  return problemsOf(error, [], [])
+  return problemsOf(error, [])
     .map(({ message }) => message)
     .join('; ');
 }

@@ -62,7 +62,7 @@ export function parsePlan(
   scenario: string | undefined,
 ): { data: Plan | undefined; problems: Problem[] } {
   const { data, error } = planSchema.safeParse(document);
-  const problems = error ? problemsOf(error, [], Object.keys(planSchema.shape)) : [];
+  const problems = error ? problemsOf(error, [], planSchema) : [];
   const { scenario: named, vary, servers = {} } = (document ?? {}) as Partial<Plan>;
   if (typeof named === 'string' && scenario === undefined) {
     problems.push({ path: 'scenario', message: `there is no file ${named}, seen from the folder of the study` });

@@ -63,7 +63,7 @@ export class RunRecord {
       const kept = this.#replace('result.unsound.json', result);
       throw new CapacityError(
         'UNEXPECTED',
-        `the result contains impossible figures, which is a bug\n${formatProblems(problemsOf(checked.error, [], []))}`,
+        `the result contains impossible figures, which is a bug\n${formatProblems(problemsOf(checked.error, []))}`,
         `please report it with ${kept}, which has everything that was measured`,
       );
     }

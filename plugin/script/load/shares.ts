@@ -90,7 +90,7 @@ export function readHost(env: NodeJS.ProcessEnv): { conductor: string; share: Sh
       error: 'hosts are numbered from 0 to CAPACITY_HOSTS - 1',
     })
     .safeParse(given);
-  if (!data) throw invalidSettings(problemsOf(error, ['environment variable'], []));
+  if (!data) throw invalidSettings(problemsOf(error, ['environment variable']));
   const { CAPACITY_CONDUCTOR: conductor, CAPACITY_HOSTS: hosts, CAPACITY_HOST: index } = data;
   return { conductor, share: { hosts, index } };
 }

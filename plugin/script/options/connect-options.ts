@@ -3,20 +3,35 @@ import { z } from 'zod';
 import type { ConnectionOptions } from '../../../protocol/connection.ts';
 import { isTemplate } from '../is-template.ts';
 
-const scalar = z.union([z.string(), z.number(), z.boolean()]).transform(String);
-const texts = z.record(z.string(), scalar);
+/** In `config`, whose templates Artillery fills in from the environment and `--variables`, once, before there are users. */
+const UNFILLED =
+  'Artillery knows no users yet when it fills in the templates of `config`: write this one in `connect`, or in `socketio` of the scenario';
+const whole = z.string().regex(/^\s*\{\{[^{}]+\}\}\s*$/);
+const scalar = z
+  .union([z.string(), z.number(), z.boolean()], {
+    error: ({ input }) => (input === undefined ? UNFILLED : 'expected text, a number or a boolean'),
+  })
+  .transform(String);
+const values = z.record(z.string(), scalar);
+const texts = z.union([values, whole], { error: 'expected names and values' });
+const named = z.record(z.string(), z.unknown().refine(isFilled, { error: UNFILLED }));
 
 export const connectionShape = {
-  auth: z.record(z.string(), z.unknown()).optional().describe('payload of the Socket.IO CONNECT packet'),
+  auth: z
+    .union([named, whole], { error: 'expected names and values' })
+    .optional()
+    .describe('payload of the Socket.IO CONNECT packet'),
   query: z
-    .union([texts, z.string().transform((text) => Object.fromEntries(new URLSearchParams(text)))])
+    .union([values, z.string()], { error: 'expected names and values' })
     .optional()
     .describe('query parameters of the handshake, also as `a=1&b=2`; added to those of the target or the engine'),
   extraHeaders: texts.optional().describe('HTTP headers of the handshake, by the name that `socket.io-client` uses'),
   headers: texts.optional().describe('the same; takes precedence'),
   path: z.string().optional().describe('Engine.IO path; default: `/socket.io/`'),
   transports: z
-    .array(z.enum(['websocket', 'polling']))
+    .array(z.enum(['websocket', 'polling']), {
+      error: 'expected a list: [websocket], [polling, websocket] or [polling]',
+    })
     .min(1)
     .optional()
     .describe('`[websocket]`, the default; `[polling, websocket]`, as `socket.io-client`; or `[polling]`'),
@@ -52,13 +67,22 @@ export function fixedOptions(options: ConnectOptions): ConnectOptions {
 export function changesOf(base: ConnectionOptions, layers: ConnectOptions[]): Partial<ConnectionOptions> {
   const changes: Partial<ConnectionOptions> = {};
   for (const { auth, query, path, transports, extraHeaders, headers } of layers) {
-    if (auth) changes.auth = auth;
-    if (query) changes.query = { ...(changes.query ?? base.query), ...query };
+    if (typeof auth === 'object') changes.auth = auth;
+    if (query) changes.query = { ...(changes.query ?? base.query), ...valuesOf(query) };
     if (path) changes.path = enginePath(path);
     if (transports) changes.transports = transports;
     if (extraHeaders ?? headers) {
-      changes.headers = { ...(changes.headers ?? base.headers), ...extraHeaders, ...headers };
+      changes.headers = { ...(changes.headers ?? base.headers), ...valuesOf(extraHeaders), ...valuesOf(headers) };
     }
   }
   return changes;
+}
+
+/** @param given names and values, also as the text of a query */
+export function valuesOf(given: Record<string, string> | string | undefined): Record<string, string> {
+  return typeof given === 'string' ? Object.fromEntries(new URLSearchParams(given)) : { ...given };
+}
+
+function isFilled(value: unknown): boolean {
+  return typeof value === 'object' && value !== null ? Object.values(value).every(isFilled) : value !== undefined;
 }

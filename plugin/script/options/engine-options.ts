@@ -11,7 +11,7 @@ import {
 import { check, formatPath, type Path, type Problem } from '../../../protocol/problems.ts';
 import { timeoutSchema } from '../duration.ts';
 import { ENGINE, type Script } from '../script.ts';
-import { connectionShape, enginePath } from './connect-options.ts';
+import { connectionShape, enginePath, valuesOf } from './connect-options.ts';
 import { findParser, folderOf, readTlsFiles, tlsSchema as sharedTlsSchema } from './files.ts';
 import { withHints } from './hints.ts';
 
@@ -131,9 +131,9 @@ export function parseEngineOptions(script: Script, problems: Problem[], given: G
       url: target.origin === 'null' ? `${target.protocol}//${target.host}` : target.origin,
       path: enginePath(options.path ?? 'socket.io'),
       transports: given.transports ?? options.transports ?? TRANSPORTS.websocket,
-      query: { ...Object.fromEntries(target.searchParams), ...options.query },
-      headers: { ...options.extraHeaders, ...options.headers },
-      auth: options.auth,
+      query: { ...Object.fromEntries(target.searchParams), ...valuesOf(options.query) },
+      headers: { ...valuesOf(options.extraHeaders), ...valuesOf(options.headers) },
+      auth: typeof options.auth === 'object' ? options.auth : undefined,
       tls,
       compression: given.compression ?? options.compression,
       parser,

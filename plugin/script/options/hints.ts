@@ -2,35 +2,45 @@
 import type { Problem } from '../../../protocol/problems.ts';
 import { ENGINE } from '../script.ts';
 
-const BESIDE = 'write it beside `emit`, not inside';
-const FOR_ALL = `the same for all connections: write it in config.engines.${ENGINE}`;
+const ENGINE_OPTIONS = `config.engines.${ENGINE}`;
+const FOR_ALL = `the same for all connections: write it in ${ENGINE_OPTIONS}`;
+const HTTP_ONLY = 'remove it: only HTTP requests have it';
+const IN_TARGET = 'write it in config.target';
+const OWN_CONNECTION = 'remove it: every virtual user has its own connection anyway';
+const NOTHING = 'remove it: nothing here takes its place';
+const PEM = 'write `cert` and `key` into `tls`, as PEM without a passphrase';
+
+/** @returns the hint for each of these names */
+const all = (hint: string, ...names: string[]) => Object.fromEntries(names.map((name) => [name, hint]));
 
 /** By the name, or by the last two of the place. */
 const HINTS: Record<string, string> = {
-  'emit.response': BESIDE,
-  'emit.acknowledge': BESIDE,
-  'emit.namespace': BESIDE,
   ifTrue: 'only HTTP requests have conditions; a `loop` that goes `over` an empty list does nothing',
+  ...all(HTTP_ONLY, 'probability', 'afterResponse', 'onError', 'expect'),
   name: 'remove it: only phases and scenarios have names',
-  reconnection: FOR_ALL,
-  retry: FOR_ALL,
-  compression: FOR_ALL,
-  parser: FOR_ALL,
-  tls: FOR_ALL,
-  'connect.timeout': 'write it beside `connect`',
+  ...all(FOR_ALL, 'reconnection', 'retry', 'compression', 'parser', 'tls'),
+  'socketio.timeout': `write connectTimeout in ${ENGINE_OPTIONS}`,
+  requestTimeout: `write connectTimeout in ${ENGINE_OPTIONS}`,
   reconnectionAttempts: 'write reconnection: {attempts: …}',
   reconnectionDelay: 'write reconnection: {delay: <seconds>}',
   reconnectionDelayMax: 'write reconnection: {maxDelay: <seconds>}',
   randomizationFactor: 'write reconnection: {jitter: …}',
-  rejectUnauthorized: `write tls: {rejectUnauthorized: …} in config.engines.${ENGINE}`,
-  'tls.pfx': 'write `cert` and `key`, as PEM',
+  ...Object.fromEntries(
+    ['rejectUnauthorized', 'ca', 'cert', 'key'].map((name) => [name, `write tls: {${name}: …} in ${ENGINE_OPTIONS}`]),
+  ),
+  ...all(PEM, 'pfx', 'passphrase'),
+  ...all(IN_TARGET, 'host', 'hostname', 'port', 'secure'),
   ackTimeout: 'write timeout: <seconds>',
   perMessageDeflate: 'write compression: true',
   leaveRate: 'write disconnectRate',
   upgrade: 'write transports: [polling], or [polling, websocket]',
+  transportOptions: 'write `extraHeaders` without it',
   withCredentials: 'remove it: cookies of HTTP steps go with the handshake anyway',
   retries: 'remove it: an event is sent once, and what is lost is counted',
-  forceNew: 'remove it: every virtual user has its own connection anyway',
+  ...all(OWN_CONNECTION, 'forceNew', 'multiplex', 'autoConnect'),
+  ...all(NOTHING, 'agent', 'ciphers', 'protocols', 'addTrailingSlash', 'forceBase64', 'timestampParam'),
+  ...all(NOTHING, 'timestampRequests', 'transportImplementations', 'tryAllTransports', 'rememberUpgrade'),
+  ...all(NOTHING, 'closeOnBeforeunload', 'useNativeTimers', 'autoUnref'),
 };
 
 /** @returns the problems, of which unknown options say what to write instead */

@@ -20,8 +20,19 @@ const responseSchema = z
   })
   .refine(({ on, channel }) => on !== undefined || channel !== undefined, { error: 'needs the event: on: "<event>"' });
 
+/** `socket.io-client` throws for them; a server ends the connection of who sends one. */
+const RESERVED = ['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener'];
+
 /** `socket.io-client` sends a number as one; a server's listeners have the text. */
-const eventSchema = z.union([z.string(), z.number()]).transform(String);
+const eventSchema = z
+  .union([z.string(), z.number()], { error: 'expected the name of an event' })
+  .transform(String)
+  .refine((name) => !RESERVED.includes(name), {
+    error: ({ input }) =>
+      input === 'disconnect'
+        ? 'write the step disconnect: true'
+        : `Socket.IO reserves the name ${input}: choose another`,
+  });
 
 export const emitSchema = z.union(
   [

@@ -8,6 +8,11 @@ import { defineStep } from './step.ts';
 /** Iterations before the loop yields: one of nothing but emits must not block the event loop. */
 const ITERATIONS_PER_TURN = 16;
 
+/** A template of a list is no name of one: the loop would have no iteration. */
+const variableSchema = z.string().refine((name) => !isTemplate(name), {
+  error: ({ input }) => `write the name of the variable alone: over: ${String(input).replace(/[{} ]/g, '')}`,
+});
+
 const schema = z.strictObject({
   loop: z
     .array(z.unknown(), { error: 'expected a list of steps' })
@@ -18,7 +23,7 @@ const schema = z.strictObject({
     .optional()
     .describe('a number, a range such as `1-15`, or `-1`, the default: without end'),
   over: z
-    .union([z.array(z.unknown()), z.string()], { error: 'expected a list, or the name of a variable' })
+    .union([z.array(z.unknown()), variableSchema], { error: 'expected a list, or the name of a variable' })
     .optional()
     .describe('a list, or the name of a variable with one; `count` is then ignored'),
   whileTrue: z.string().optional().describe('function `(context, done)`, or async, called after each iteration'),

@@ -44,6 +44,26 @@ it('takes the namespace and query of the target apart, and gives a path its slas
   assert.deepEqual(options('wss://h:1/tenant/', {}, '/'), ['wss://h:1', {}, '/', '/tenant']);
 });
 
+it('refuses what a template of `config` left empty, as Artillery fills it in before there are users', () => {
+  for (const option of [
+    { auth: { token: undefined } },
+    { query: { a: undefined } },
+    { extraHeaders: { a: undefined } },
+  ]) {
+    assert.throws(() => parse({ engines: { 'socketio-capacity': option } }), /write this one in `connect`/);
+  }
+});
+
+it('says where a name belongs that is known in another place', () => {
+  const said = (step: object) =>
+    mistakesIn({ config: { target: 'http://a' }, scenarios: [{ engine: 'socketio-capacity', flow: [step] }] })[0]
+      ?.message;
+  assert.match(said({ emit: ['a'], capture: {} }) ?? '', /write it in `response` or `acknowledge`$/);
+  assert.match(said({ emit: ['a'], response: { on: 'b', timeout: 1 } }) ?? '', /write it beside `response`$/);
+  assert.match(said({ emit: ['a'], response: { on: 'b', concta: true } }) ?? '', /did you mean "concat"/);
+  assert.equal(said({ emit: ['a'], acknowledge: 'yes' }), 'expected boolean or object');
+});
+
 describe('files that options name', () => {
   const PEM = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
   const besideFiles = (t: TestContext) => join(fileTree(t, { 'ca.pem': PEM, 'notes.txt': 'nothing' }), 'scenario.yml');

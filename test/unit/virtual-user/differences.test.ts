@@ -1,5 +1,6 @@
 /** A test for each row of the table in docs/guide/writing-scenarios.md: what is different from other engines. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { UserContext } from '../../../plugin/virtual-user/types.ts';
 import { Bench } from '../../helpers/virtual-user.ts';
@@ -16,12 +17,13 @@ function asking(...events: unknown[][]) {
 /** @param hint that the step is refused with */
 function refusal(step: unknown, hint: string): Promise<void> {
   return assert.rejects(
-    async () => new Bench({}, { look }).play([step]),
+    async () => new Bench({}, { look, take }).play([step]),
     ({ message }: Error) => message.includes(JSON.stringify(hint).slice(1, -1)),
   );
 }
 
 const look = (context: UserContext) => Object.keys(context.sockets as object);
+const take = ({ vars, sockets }: UserContext) => Object.assign(vars, sockets);
 const namespace = '/chat?a=1';
 const CONDITION = 'only HTTP requests have conditions';
 const QUERY = 'write connect: {namespace: /chat, query: "a=1"}';
@@ -30,9 +32,12 @@ const QUERY = 'write connect: {namespace: /chat, query: "a=1"}';
 const REFUSED: [row: string, hint: string, ...steps: object[]][] = [
   ['response inside emit', 'beside `emit`', { emit: { channel: 'ask', response: { channel: 'answer' } } }],
   ['parallel', 'only HTTP requests', { parallel: [{ get: { url: '/' } }, { emit: ['a'] }] }],
-  ['context.sockets', 'receive events with `waitFor`', { function: 'look' }],
+  ['context.sockets', 'receive events with `waitFor`', { function: 'look' }, { function: 'take' }],
   ['a condition or a name of a step', CONDITION, { emit: ['a'], ifTrue: 'x' }, { loop: [{ think: 1 }], ifTrue: 'x' }],
-  ['a condition or a name of a step', 'remove it', { think: 1, name: 'rest' }],
+  ['a condition or a name of a step', 'remove it', { think: 1, name: 'rest' }, { emit: ['a'], probability: 20 }],
+  ['a loop over a template', 'over: list', { loop: [{ think: 1 }], over: '{{ list }}' }],
+  ['an event named disconnect', 'disconnect: true', { emit: ['disconnect'] }, { emit: { channel: 'disconnect' } }],
+  ['an event named disconnect', 'reserves the name connect', { emit: ['connect'] }],
   ['a namespace with a query', QUERY, { connect: namespace }, { connect: { namespace } }],
   ['a namespace with a query', QUERY, { emit: ['a'], namespace }, { waitFor: { event: 'a', namespace } }],
   ['unknown steps', 'unknown step "fetch"', { fetch: { url: '/' } }],
@@ -154,9 +159,37 @@ test('other options of socket.io-client', async () => {
     const isRefused = ({ message }: Error) => message.includes(hint);
     assert.throws(() => new Bench(options), isRefused, hint);
   }
+  await refusal({ connect: { transports: 'websocket' } }, 'expected a list: [websocket]');
   await refusal({ connect: { forceNew: true } }, 'remove it');
   await refusal({ connect: { reconnection: true } }, 'write it in config.engines.socketio-capacity');
   await refusal({ connect: { rejectUnauthorized: false } }, 'write tls: {rejectUnauthorized: …}');
+});
+
+/** @returns the options that socket.io-client declares, in one of its files */
+function declaredOptions(file: string, name: string): string[] {
+  const text = readFileSync(new URL(`../../../node_modules/${file}`, import.meta.url), 'utf8');
+  const [, body = ''] = text.split(`interface ${name} `);
+  return [...body.slice(0, body.indexOf('\n}')).matchAll(/^ {4}(\w+)\??:/gm)].map(([, option]) => String(option));
+}
+
+test('every option of socket.io-client is taken, or refused with a hint', async () => {
+  const options = [
+    ...declaredOptions('engine.io-client/build/esm/socket.d.ts', 'SocketOptions'),
+    ...declaredOptions('socket.io-client/build/esm/manager.d.ts', 'ManagerOptions'),
+    ...declaredOptions('socket.io-client/build/esm/socket.d.ts', 'SocketOptions'),
+  ];
+  assert.ok(options.length > 40);
+  for (const option of options) {
+    for (const use of [() => new Bench({ [option]: {} }), () => new Bench().play([{ connect: { [option]: {} } }])]) {
+      const said = await Promise.resolve()
+        .then(use)
+        .then(
+          () => '',
+          ({ message }: Error) => message,
+        );
+      assert.doesNotMatch(said, /unknown option(?!: )/, option);
+    }
+  }
 });
 
 test('a timeout of 20000', async () => {

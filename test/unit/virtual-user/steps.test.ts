@@ -22,6 +22,11 @@ describe('connect', () => {
     assert.deepEqual(bench.fleet.only.overrides, [
       { auth: { token: 'secret' }, query: { v: '4', u: 7 }, headers: { a: '1', b: '2' } },
     ]);
+    const whole = { auth: '{{ user }}', query: '{{ user }}', extraHeaders: '{{ user }}' };
+    await bench.passes([{ connect: whole }], { user: { id: 'ada' } });
+    assert.deepEqual(bench.fleet.connections[1]?.overrides, [
+      { auth: { id: 'ada' }, query: { v: '4', id: 'ada' }, headers: { a: '1', id: 'ada' } },
+    ]);
   });
 
   it('opens the namespace that it names, in place of the connection that carried it', async () => {
