@@ -36,9 +36,10 @@ export function readScenarios(script: Script, steps: StepTable): Scenarios {
   return { flows: scenarios.map((scenario) => others.read(scenario, [])), problems };
 }
 
+/** Without an engine of its own, a hook runs on HTTP, whatever `config.engine` says. */
 function hookProblems(script: Script): Problem[] {
   return (['before', 'after'] as const)
-    .filter((hook) => usesOurEngine(script[hook], script))
+    .filter((hook) => script[hook]?.engine === ENGINE)
     .map((hook) => ({
       path: formatPath([hook, 'engine']),
       message: `${ENGINE} cannot run in hooks, which Artillery runs in its main thread; use engine: http there`,

@@ -58,7 +58,7 @@ export interface Scenario {
   onError?: string | string[];
 }
 
-/** @returns whether the scenario, or hook, runs on our engine */
-export function usesOurEngine(scenario: Scenario | undefined, script: Script): boolean {
-  return scenario !== undefined && (scenario.engine ?? script.config.engine) === ENGINE;
+/** @returns whether the scenario runs on our engine */
+export function usesOurEngine(scenario: Scenario, script: Script): boolean {
+  return (scenario.engine ?? script.config.engine) === ENGINE;
 }

@@ -79,8 +79,9 @@ it('leaves other engines alone; refuses ours in hooks, and a scenario without a 
   const others = [{ engine: 'socketio-v3', flow: [{ nonsense: 1 }] }, { flow: [] }];
   assert.deepEqual(mistakesIn({ config: { target: 'x' }, scenarios: others }), []);
   const script = {
-    config: { target: 'http://x' },
+    config: { target: 'http://x', engine: ENGINE },
     before: { engine: ENGINE, flow: [] },
+    after: { flow: [{ get: { url: '/logout' } }] },
     scenarios: [{ engine: ENGINE }],
   };
   assert.deepEqual(column(mistakesIn(script), 'path'), ['before.engine', 'scenarios[0].flow']);
