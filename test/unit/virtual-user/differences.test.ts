@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { readScenarios } from '../../../plugin/script/scenarios.ts';
+import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 import type { UserContext } from '../../../plugin/virtual-user/types.ts';
 import { Bench } from '../../helpers/virtual-user.ts';
 
@@ -105,6 +107,17 @@ test('loop', async () => {
   assert.equal(bench.fleet.connections.length, 2);
 });
 
+test('count: 0 of a loop', async () => {
+  const bench = new Bench();
+  await bench.passes([{ emit: ['a'] }, { loop: [{ emit: ['b'] }], count: 0 }]);
+  assert.deepEqual(bench.fleet.sent, [['/', 'a']]);
+});
+
+test('hooks (before, after)', () => {
+  const { problems } = readScenarios({ config: {}, before: { engine: 'socketio-capacity', flow: [] } }, STEPS);
+  assert.match(problems[0]?.message ?? '', /use engine: http/);
+});
+
 test('think of 0.5, of 5m', async (t) => {
   const delays: unknown[] = [];
   t.mock.method(globalThis, 'setTimeout', (resolve: () => void, ms: number) => {
@@ -145,6 +158,13 @@ test('a number as an event', async () => {
   assert.deepEqual(bench.fleet.only.sent, [['/', '7', 'x']]);
 });
 
+/** @returns the options that socket.io-client declares, in one of its files */
+function declaredOptions(file: string, name: string): string[] {
+  const text = readFileSync(new URL(`../../../node_modules/${file}`, import.meta.url), 'utf8');
+  const [, body = ''] = text.split(`interface ${name} `);
+  return [...body.slice(0, body.indexOf('\n}')).matchAll(/^ {4}(\w+)\??:/gm)].map(([, option]) => String(option));
+}
+
 test('other options of socket.io-client', async () => {
   for (const [options, hint] of [
     [{ reconnectionAttempts: 3 }, 'write reconnection: {attempts: …}'],
@@ -163,16 +183,6 @@ test('other options of socket.io-client', async () => {
   await refusal({ connect: { forceNew: true } }, 'remove it');
   await refusal({ connect: { reconnection: true } }, 'write it in config.engines.socketio-capacity');
   await refusal({ connect: { rejectUnauthorized: false } }, 'write tls: {rejectUnauthorized: …}');
-});
-
-/** @returns the options that socket.io-client declares, in one of its files */
-function declaredOptions(file: string, name: string): string[] {
-  const text = readFileSync(new URL(`../../../node_modules/${file}`, import.meta.url), 'utf8');
-  const [, body = ''] = text.split(`interface ${name} `);
-  return [...body.slice(0, body.indexOf('\n}')).matchAll(/^ {4}(\w+)\??:/gm)].map(([, option]) => String(option));
-}
-
-test('every option of socket.io-client is taken, or refused with a hint', async () => {
   const options = [
     ...declaredOptions('engine.io-client/build/esm/socket.d.ts', 'SocketOptions'),
     ...declaredOptions('socket.io-client/build/esm/manager.d.ts', 'ManagerOptions'),
