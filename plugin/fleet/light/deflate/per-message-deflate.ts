@@ -77,6 +77,9 @@ function inflated(payload: Buffer, maxBytes: number, options: ZlibOptions): { me
   }
 }
 
+/** A copy: a part of the message would keep all of it, for each connection. */
 function lastOf(before: Buffer, message: Uint8Array, sizeBytes: number): Buffer {
-  return Buffer.concat([before, message]).subarray(-sizeBytes);
+  const last = message.subarray(-sizeBytes);
+  const kept = last.length === sizeBytes ? NOTHING : before.subarray(-(sizeBytes - last.length));
+  return Buffer.concat([kept, last]);
 }

@@ -7,6 +7,7 @@ import { type DeflateGrant, readGrant } from '../../../../plugin/fleet/light/def
 import { PerMessageDeflate } from '../../../../plugin/fleet/light/deflate/per-message-deflate.ts';
 import { ProtocolError } from '../../../../plugin/fleet/light/protocol-error.ts';
 import { encodeMessage, FrameDecoder } from '../../../../plugin/fleet/light/websocket/frames.ts';
+import { collectGarbage } from '../../../../server/control/worker-stats.ts';
 import { assertEach } from '../../../helpers/columns.ts';
 import { BINARY, PING, serverFrame, TEXT } from '../../../helpers/fake-wire.ts';
 import { randomSource } from '../../../helpers/random-source.ts';
@@ -181,6 +182,20 @@ test('the limit is of the inflated message, and a bomb is inflated no further', 
     );
   }
   assert.ok(process.memoryUsage().arrayBuffers - before < 2_000_000);
+});
+
+test('of a large message no more than the window stays, in either direction', () => {
+  const MESSAGE_BYTES = 4_000_000;
+  const payload = serverSide(NOTHING)(Buffer.alloc(MESSAGE_BYTES));
+  const before = process.memoryUsage().arrayBuffers;
+  const connections = Array.from({ length: 10 }, () => new PerMessageDeflate(NOTHING));
+  for (const connection of connections) {
+    connection.inflate(payload, 0, payload.length, MESSAGE_BYTES);
+    connection.deflate(Buffer.alloc(MESSAGE_BYTES));
+  }
+  collectGarbage();
+  assert.ok(process.memoryUsage().arrayBuffers - before < MESSAGE_BYTES);
+  assert.equal(connections.length, 10);
 });
 
 test('what a server may grant, and what not', () => {
