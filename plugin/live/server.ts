@@ -2,14 +2,13 @@
  * A page on loopback that shows the run while it is in progress, and `/metrics` with the same figures. At the end, the page
  * switches to the run's report, which stays in the browser after this process has ended.
  */
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { CapacityError } from '../../protocol/errors.ts';
+import { Guard } from '../../server/guard.ts';
+import { type HttpListener, openHttp } from '../../server/http-listener.ts';
 import { within } from '../run/wait.ts';
 import type { LiveFigures } from './figures.ts';
 import { LiveHistory } from './history.ts';
@@ -50,11 +49,10 @@ const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src data:";
 
 export class LiveView {
-  readonly #server: Server;
   readonly #options: LiveViewOptions;
   readonly #history = new LiveHistory();
   readonly #streams = new Set<ServerResponse>();
-  #port = 0;
+  #listener: HttpListener | undefined;
   #latest: LiveFigures | undefined;
   #report: string | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -64,28 +62,20 @@ export class LiveView {
 
   private constructor(options: LiveViewOptions) {
     this.#options = options;
-    this.#server = createServer((request, response) => {
-      this.#answer(request, response).catch((error: Error) => refuse(response, 500, error.message));
-    });
-    this.#server.maxConnections = MAX_CONNECTIONS;
   }
 
   /** @throws CapacityError PORT_UNAVAILABLE */
   static async open(options: LiveViewOptions): Promise<LiveView> {
     const view = new LiveView(options);
-    view.#server.listen(options.port, HOST);
+    const guard = new Guard(() => {});
+    const place = { port: options.port, host: HOST, tls: undefined, purpose: 'live view' };
     try {
-      await once(view.#server, 'listening');
-    } catch (cause) {
+      view.#listener = await openHttp(place, guard, (request, response) => view.#answer(request, response));
+    } catch (error) {
       await view.close();
-      throw new CapacityError(
-        'PORT_UNAVAILABLE',
-        `the live view cannot listen on ${HOST}:${options.port}`,
-        'choose another port, or use a free one: CAPACITY_LIVE=1',
-        { cause },
-      );
+      throw error;
     }
-    view.#port = (view.#server.address() as AddressInfo).port;
+    view.#listener.http.maxConnections = MAX_CONNECTIONS;
     await view.#tick();
     // What cannot be read now is perhaps there the next time; the page shows the figures that it has.
     const tick = () => {
@@ -96,7 +86,7 @@ export class LiveView {
   }
 
   get url(): string {
-    return `http://${HOST}:${this.#port}/`;
+    return `http://${HOST}:${this.#listener?.port}/`;
   }
 
   /**
@@ -118,12 +108,8 @@ export class LiveView {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#options.reader.close();
-    if (!this.#server.listening) return;
-    const closed = once(this.#server, 'close');
-    this.#server.close();
     for (const stream of this.#streams) stream.end();
-    this.#server.closeAllConnections();
-    await closed;
+    await this.#listener?.close();
   }
 
   #fetchedBy(pages: number): Promise<void> {
@@ -153,6 +139,7 @@ export class LiveView {
     response.setHeader('Cache-Control', 'no-store');
     // Against DNS rebinding: a foreign site whose name resolves to this address must not read the figures.
     if (!this.#isOwnHost(request.headers.host)) return refuse(response, 421);
+    this.#listener?.admit(request.socket);
     if (request.method !== 'GET') return refuse(response, 405);
     const [path = '/'] = (request.url ?? '/').split('?');
     const file = Object.hasOwn(FILES, path) ? FILES[path] : undefined;
@@ -166,13 +153,12 @@ export class LiveView {
       response.end(await renderMetrics(this.#latest));
     } else if (path === '/report.html' && this.#report !== undefined) {
       response.once('close', () => this.#onFetched());
-      response.setHeader('Connection', 'close');
       await sendFile(response, this.#report, 'text/html; charset=utf-8');
     } else refuse(response, 404);
   }
 
   #isOwnHost(host: string | undefined): boolean {
-    return [`${HOST}:${this.#port}`, `localhost:${this.#port}`].includes(host ?? '');
+    return [HOST, 'localhost'].some((name) => host === `${name}:${this.#listener?.port}`);
   }
 
   /** Server-sent events: first the history, then the current figures each second. */
@@ -203,7 +189,7 @@ async function sendFile(response: ServerResponse, file: string, type: string): P
   response.end(content);
 }
 
-function refuse(response: ServerResponse, status: number, message = ''): void {
+function refuse(response: ServerResponse, status: number): void {
   response.statusCode = status;
-  response.end(message);
+  response.end();
 }

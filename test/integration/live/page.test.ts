@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, describe, it, type TestContext } from 'node:test';
@@ -76,6 +77,17 @@ describe('the live server', () => {
     const answers = await sendRequests(Number(new URL(view.url).port), HOSTILE_REQUESTS);
     assert.ok(!answers.some((line) => line.includes(' 5')), answers.join('\n'));
     assert.equal((await fetchAs(`${view.url}metrics`)).status, 200);
+  });
+
+  it('answers one request of those that come in one piece', async (t) => {
+    const { view } = await openView(t);
+    const { host, port } = new URL(view.url);
+    for (const path of ['metrics', 'charts.js', 'events']) {
+      const socket = connect(Number(port), '127.0.0.1').on('error', () => {});
+      socket.write(`GET /${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`.repeat(500));
+      const answers = await text(socket).catch(() => '');
+      assert.ok(answers.split('HTTP/1.1').length <= 2, `${path}: ${answers.length} bytes`);
+    }
   });
 
   it('says which port is taken', async (t) => {
