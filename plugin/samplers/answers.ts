@@ -1,7 +1,39 @@
-/** What is required of any other program's answer: that it comes in time, and that its figures can be. */
+/** What is required of any other program's answer: that it comes in time, that it ends, and that its figures can be. */
 
 /** Bytes, times and counts; a kernel writes "no limit" as a larger one. */
 export const LARGEST_FIGURE = 2 ** 63;
+
+/** An HTTP request, or a connection. */
+interface Asked {
+  destroy(error: Error): unknown;
+  on(event: 'error', listener: () => void): unknown;
+  once(event: 'close', listener: () => void): unknown;
+}
+
+/** Ends it with `ETIMEDOUT`, also in the midst of its answer: who sends a byte each second is never silent. */
+export function limitTime(asked: Asked, timeoutMs: number): void {
+  const late = Object.assign(new Error(`no answer within ${timeoutMs} ms`), { code: 'ETIMEDOUT' });
+  const timer = setTimeout(() => asked.destroy(late), timeoutMs);
+  asked.once('close', () => clearTimeout(timer));
+  // Nobody may be waiting by then.
+  asked.on('error', () => {});
+}
+
+/** @returns the first bytes of a body as text, or those that came before it broke off. Never rejects */
+export async function beginningOf(body: AsyncIterable<Uint8Array> | [], maxBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size >= maxBytes) break;
+    }
+  } catch {
+    // What came has to do.
+  }
+  return Buffer.concat(chunks).toString('utf8', 0, maxBytes);
+}
 
 export class Late extends Error {}
 

@@ -1,3 +1,4 @@
+export { beginningOf, limitTime } from './answers.ts';
 export { workerMachines } from './control/worker-machines.ts';
 export { ControlClients, type EachControl } from './control/workers.ts';
 export { FURTHER_LAYERS, LAYERS, layersFor } from './layers/index.ts';

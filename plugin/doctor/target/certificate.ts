@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { isIP } from 'node:net';
 import { connect, type PeerCertificate } from 'node:tls';
 import { lookupOf, speaksTls, tlsConnectOptions } from '../../../protocol/agent.ts';
+import { limitTime } from '../../samplers/index.ts';
 import { check, type Finding, placeOf, portOf, type Subject, type TargetCheck, TIMEOUT_MS } from './target-check.ts';
 
 const SOON_DAYS = 14;
@@ -30,9 +31,8 @@ export async function checkCertificates({ connection, addresses }: Subject): Pro
           ALPNProtocols: ['http/1.1'],
           // What is wrong with it is to be seen.
           rejectUnauthorized: false,
-          timeout: TIMEOUT_MS,
         });
-        socket.once('timeout', () => socket.destroy(Object.assign(new Error(), { code: 'ETIMEDOUT' })));
+        limitTime(socket, TIMEOUT_MS);
         await once(socket, 'secureConnect');
         const problem = socket.authorizationError as NodeJS.ErrnoException | string | null | undefined;
         const code = typeof problem === 'string' ? problem : (problem?.code ?? problem?.message);

@@ -7,6 +7,7 @@ import https from 'node:https';
 import type { Socket } from 'node:net';
 import { agentTo, speaksTls } from '../../../protocol/agent.ts';
 import { printable } from '../../../protocol/printable.ts';
+import { beginningOf, limitTime } from '../../samplers/index.ts';
 import { HTTP2, wantedBy } from './protocol.ts';
 import { check, placeOf, type Subject, type TargetCheck, TIMEOUT_MS } from './target-check.ts';
 
@@ -24,7 +25,11 @@ export async function checkUpgrades({ connection, addresses }: Subject): Promise
         const { server } = response.headers;
         const by = server === undefined ? '' : `, by ${printable(String(server), 40)}`;
         if (response.statusCode === 101) return { status: 'ok', found: `granted${by}` };
-        const [found, fix] = refusal(response.statusCode ?? 0, await bodyOf(response), connection.path);
+        const [found, fix] = refusal(
+          response.statusCode ?? 0,
+          await beginningOf(response, MAX_BODY_LENGTH),
+          connection.path,
+        );
         return { status: 'failed', found: `${found}${by}`, fix };
       }),
     ),
@@ -41,7 +46,6 @@ async function ask(
   const { request } = speaksTls(url) ? https : http;
   const asking = request(new URL(`${path}?${search}`, url), {
     agent: agentTo(url, tls, { address, localAddress }),
-    timeout: TIMEOUT_MS,
     headers: {
       ...headers,
       connection: 'Upgrade',
@@ -50,21 +54,12 @@ async function ask(
       'sec-websocket-key': randomBytes(16).toString('base64'),
     },
   });
-  asking.once('timeout', () => asking.destroy(Object.assign(new Error(), { code: 'ETIMEDOUT' })));
+  limitTime(asking, TIMEOUT_MS);
   asking.end();
   const answer = await Promise.race([once(asking, 'upgrade'), once(asking, 'response')]);
   const [response, socket] = answer as [IncomingMessage, Socket | undefined];
   socket?.destroy();
   return response;
-}
-
-async function bodyOf(response: IncomingMessage): Promise<string> {
-  let body = '';
-  for await (const text of response.setEncoding('utf8')) {
-    body += text;
-    if (body.length >= MAX_BODY_LENGTH) break;
-  }
-  return body;
 }
 
 /** @returns what was found, and how to mend it */

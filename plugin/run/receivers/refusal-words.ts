@@ -2,9 +2,11 @@
  * What a server says to a client that it refuses in the handshake. A refused WebSocket tells little of it: `ws` keeps the body
  * of the answer to itself, and a middleware of Engine.IO that answers a request for a WebSocket ends up hanging up.
  */
-import http from 'node:http';
+import { once } from 'node:events';
+import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { agentTo, speaksTls } from '../../../protocol/agent.ts';
+import { beginningOf, limitTime } from '../../samplers/index.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 
 const TIMEOUT_MS = 5000;
@@ -13,25 +15,20 @@ const MAX_BODY_LENGTH = 200;
 const REFUSALS = [400, 401, 403, 429];
 
 /** Asks for the same session by polling. @returns status and text of a refusal; undefined if it is none. Never rejects */
-export function refusalWords(connection: ConnectionTarget): Promise<string | undefined> {
+export async function refusalWords(connection: ConnectionTarget): Promise<string | undefined> {
   const { path, query, headers, tls, localAddress } = connection;
   const url = new URL(connection.url.replace(/^ws/, 'http'));
   const search = new URLSearchParams({ ...query, EIO: '4', transport: 'polling' });
-  const { promise, resolve } = Promise.withResolvers<string | undefined>();
   const { get } = speaksTls(url) ? https : http;
-  const options = { headers, timeout: TIMEOUT_MS, agent: agentTo(url, tls, { localAddress }) };
-  const request = get(new URL(`${path}?${search}`, url), options, (response) => {
+  const request = get(new URL(`${path}?${search}`, url), { headers, agent: agentTo(url, tls, { localAddress }) });
+  limitTime(request, TIMEOUT_MS);
+  try {
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    const body = await beginningOf(response, MAX_BODY_LENGTH);
     const { statusCode = 0 } = response;
-    let body = '';
-    response.setEncoding('utf8').on('data', (text: string) => {
-      if (body.length < MAX_BODY_LENGTH) body += text;
-    });
-    response.once('close', () => {
-      const said = body.trimStart().startsWith('<') ? '' : body.slice(0, MAX_BODY_LENGTH);
-      resolve(REFUSALS.includes(statusCode) ? `${statusCode} ${said}`.trim() : undefined);
-    });
-  });
-  request.once('timeout', () => request.destroy());
-  request.once('error', () => resolve(undefined));
-  return promise;
+    const said = body.trimStart().startsWith('<') ? '' : body;
+    return REFUSALS.includes(statusCode) ? `${statusCode} ${said}`.trim() : undefined;
+  } catch {
+    return undefined;
+  }
 }

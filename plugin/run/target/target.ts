@@ -14,6 +14,7 @@ import {
   startStack,
 } from '../../../server/stack/stack.ts';
 import {
+  beginningOf,
   connectionsTo,
   type FullestProcess,
   fullestOf,
@@ -60,6 +61,7 @@ export interface FaultyStack extends Pick<Stack, 'fault' | 'restarts'> {
 }
 
 const HANDSHAKE_TIMEOUT_MS = 3000;
+const MAX_HANDSHAKE_BYTES = 1000;
 
 /**
  * @param connections over TCP that the scenario asks for: decides how large a stack is started
@@ -236,7 +238,7 @@ async function handshake(url: URL, path: string): Promise<string | undefined> {
   const address = `${url.origin.replace(/^ws/, 'http')}${path}?EIO=4&transport=polling`;
   try {
     const response = await fetch(address, { signal: AbortSignal.timeout(HANDSHAKE_TIMEOUT_MS) });
-    const body = await response.text();
+    const body = await beginningOf(response.body ?? [], MAX_HANDSHAKE_BYTES);
     // A handshake, or the refusal of one: `{"code":…,"message":…}`.
     const mayBe = /^0\{"sid"|^\{"code":\d/.test(body) || [400, 401, 403, 429].includes(response.status);
     return mayBe ? undefined : `it answers HTTP ${response.status}`;

@@ -59,11 +59,15 @@ export class RedisNode {
 
   /** Waits for the first connection, or its first failure, so that an early reading is not lost. Never rejects. */
   async ready(): Promise<void> {
-    await new Promise<void>((resolve) => {
+    const answered = new Promise<void>((resolve) => {
       this.#client.once('ready', resolve);
       this.#client.once('error', () => resolve());
       // Rejects only if closed meanwhile; failures to connect are emitted as 'error' and retried.
       this.#client.connect().catch(() => resolve());
+    });
+    // The client itself waits for as long as the other side keeps the connection.
+    await within(answered, TIMEOUT_MS).catch(({ message }: Late) => {
+      this.lastFailure = message;
     });
   }
 

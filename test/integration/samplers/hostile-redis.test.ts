@@ -55,3 +55,12 @@ test('an answer that does not end costs its connection, and is asked for by anot
   isEndless = false;
   await eventually('an answer', async () => (await redis.read())?.usedMemoryBytes === 1000);
 });
+
+test('one that takes the connection and says nothing does not hold up the start', { timeout: 10_000 }, async (t) => {
+  const silent = createServer((socket) => socket.on('data', () => {}));
+  const redis = new RedisReader(`redis://127.0.0.1:${await listen(t, silent)}`);
+  t.after(() => redis.close());
+  await redis.ready();
+  assert.equal(await redis.read(), undefined);
+  assert.match(redis.lastFailure ?? '', /no answer/);
+});
