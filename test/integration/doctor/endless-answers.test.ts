@@ -1,0 +1,42 @@
+/** Servers that answer a byte now and then, for ever: whoever asks them gives up in time, with what was said until then. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { checkUpgrades } from '../../../plugin/doctor/target/upgrade.ts';
+import { refusalWords } from '../../../plugin/run/receivers/refusal-words.ts';
+import { connectionTargetOf } from '../../../plugin/script/connection-target.ts';
+import { parseEngineOptions } from '../../../plugin/script/options/engine-options.ts';
+import { listen } from '../../helpers/raw-listen.ts';
+
+const HEAD = 'HTTP/1.1 403 no\r\n';
+const LONGEST_MS = 10_000;
+
+async function setUp(t: TestContext, begins: string, goesOn: string) {
+  const server: Server = createServer((socket) => {
+    socket.write(begins);
+    const timer = setInterval(() => socket.write(goesOn) && server.emit('drop'), 5);
+    socket.once('close', () => clearInterval(timer));
+  });
+  const target = `http://127.0.0.1:${await listen(t, server)}`;
+  const options = parseEngineOptions({ config: { target } }, []);
+  assert.ok(options);
+  const connection = connectionTargetOf(options);
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const addresses = [{ address: '127.0.0.1', family: 4 }];
+  const subject = { connection, addresses, signal: t.signal, clients: {} as never };
+  const asked = { words: refusalWords(connection), upgrade: checkUpgrades(subject) };
+  for (let drops = 0; drops < 20; drops++) await once(server, 'drop');
+  t.mock.timers.tick(LONGEST_MS);
+  return { words: await asked.words, upgrade: (await asked.upgrade)[0]?.found };
+}
+
+test('headers without an end', { timeout: 20_000 }, async (t) => {
+  assert.deepEqual(await setUp(t, HEAD, 'x: y\r\n'), { words: undefined, upgrade: 'ETIMEDOUT' });
+});
+
+test('a body without an end', { timeout: 20_000 }, async (t) => {
+  const { words, upgrade } = await setUp(t, `${HEAD}\r\nwho are you?`, '.');
+  assert.match(words ?? '', /^403 who are you\?/);
+  assert.match(upgrade ?? '', /^HTTP 403: who are you\?/);
+});
