@@ -44,6 +44,15 @@ describe('a page of metrics', () => {
     assert.ok(page.text().length < 30_000);
   });
 
+  it('has no end of what is wanted', () => {
+    const page = new PageLines();
+    const lines = Buffer.from(linesOf(20_000, (index) => `${NAME}{id="${index}"} 1`));
+    page.add(lines);
+    assert.throws(() => {
+      for (let added = 0; added < 100; added++) page.add(lines);
+    }, /more than/);
+  });
+
   it('has no endless lines', () => {
     assert.throws(() => new PageLines().add(Buffer.alloc(100_000, 'x')), /line/);
   });
