@@ -1,7 +1,8 @@
 /** Reads the result document of a run, perhaps written by another version. */
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
+import { readJson } from '../protocol/bounds.ts';
 import { CapacityError } from '../protocol/errors.ts';
 import { formatPath } from '../protocol/problems.ts';
 import { type Result, resultSchema } from '../protocol/result/result.ts';
@@ -15,19 +16,18 @@ const PROBLEMS_SHOWN = 5;
  * file and any offending keys
  */
 export function readResult(path: string): Result {
-  const { file, text } = readText(path);
-  let document: unknown;
+  let file = path;
   try {
-    document = JSON.parse(text);
+    if (statSync(path).isDirectory()) file = join(path, 'result.json');
+    return parseResult(readJson(file), file);
   } catch (cause) {
-    throw new CapacityError(
-      'FILE_UNREADABLE',
-      `${file} is not complete JSON`,
-      'copy it again from the folder of its run, or repeat the run',
-      { cause },
-    );
+    if (cause instanceof CapacityError) throw cause;
+    const [message, fix] =
+      cause instanceof SyntaxError
+        ? [`${file} is not complete JSON`, 'copy it again from the folder of its run, or repeat the run']
+        : [`cannot read ${file}`, 'name a result.json or the folder of a run, such as results/latest'];
+    throw new CapacityError('FILE_UNREADABLE', message, fix, { cause });
   }
-  return parseResult(document, file);
 }
 
 /** @param name of the document, for readers */
@@ -39,21 +39,6 @@ function parseResult(document: unknown, name: string): Result {
     `${name} is not a result document of this version:\n${listed(parsed.error.issues)}`,
     'name the result.json of a run; if another version wrote it, read it with that version',
   );
-}
-
-function readText(path: string): { file: string; text: string } {
-  let file = path;
-  try {
-    if (statSync(path).isDirectory()) file = join(path, 'result.json');
-    return { file, text: readFileSync(file, 'utf8') };
-  } catch (cause) {
-    throw new CapacityError(
-      'FILE_UNREADABLE',
-      `cannot read ${file}`,
-      'name a result.json or the folder of a run, such as results/latest',
-      { cause },
-    );
-  }
 }
 
 function listed(issues: z.core.$ZodIssue[]): string {

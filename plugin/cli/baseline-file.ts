@@ -1,5 +1,6 @@
 /** `capacity-baseline.json` in the user's repository. It is read and written as a whole. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
+import { readJson } from '../../protocol/bounds.ts';
 import { abridged, type BaselineFile, baselineFileSchema } from '../../protocol/documents/baseline.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { formatProblems, problemsOf } from '../../protocol/problems.ts';
@@ -42,9 +43,9 @@ function readFile(path: string): BaselineFile {
   const fix = `correct it, or remove it and save the baseline again: npx socketio-capacity baseline save <result>`;
   let content: unknown;
   try {
-    content = JSON.parse(readFileSync(path, 'utf8'));
+    content = readJson(path);
   } catch (cause) {
-    throw new CapacityError('FILE_UNREADABLE', `${path} is not JSON`, fix, { cause });
+    throw new CapacityError('FILE_UNREADABLE', `${path} cannot be read`, fix, { cause });
   }
   const parsed = baselineFileSchema.safeParse(content);
   if (parsed.success) return parsed.data;

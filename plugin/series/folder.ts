@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
+import { readJson } from '../../protocol/bounds.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { isAlive, type ProcessRef, processRef } from '../../server/stack/state/processes.ts';
 import { newFolder } from '../run/record/new-folder.ts';
@@ -50,7 +51,7 @@ export function readDocument<T>(folder: string, name: string, schema: z.ZodType<
   const path = join(folder, name);
   if (!existsSync(path)) return undefined;
   try {
-    return schema.parse(JSON.parse(readFileSync(path, 'utf8')));
+    return schema.parse(readJson(path));
   } catch (cause) {
     const fix = 'restore the file, or start anew in another folder: --results <folder>';
     throw new CapacityError('FILE_UNREADABLE', `${path} is damaged, or of another version`, fix, { cause });

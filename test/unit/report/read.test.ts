@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -34,6 +34,9 @@ describe('readResult', () => {
 
   /** What the file has; what its refusal names beside it. */
   type Refusal = [what: string, text: string | undefined, code: string, ...mentions: string[]];
+  const deep = '['.repeat(20_000) + ']'.repeat(20_000);
+  const withSample = (sample: string) => JSON.stringify({ ...perfectResult(), samples: ['@'] }).replace('"@"', sample);
+
   const CASES: Refusal[] = [
     ['one that is not there', undefined, unreadable],
     ['a truncated one', text.slice(0, text.length / 2), unreadable, 'JSON'],
@@ -41,6 +44,8 @@ describe('readResult', () => {
     ['one with keys that are wrong or missing', JSON.stringify(broken), unreadable, ...keys],
     ['one without any, of which it names a few', '{}', unreadable, 'schemaVersion', 'more'],
     ...others.map((other): Refusal => [`another document, ${other}`, other, unreadable]),
+    ['one that is too deep', withSample(`{"t":0,"connections":0,"x":${deep}}`), unreadable],
+    ['one of millions of values', withSample(`{"t":0,"connections":0,"x":[${'0,'.repeat(1_000_000)}0]}`), unreadable],
     ['one of a newer schema', JSON.stringify({ ...perfectResult(), schemaVersion: 4 }), unreadable, 'schemaVersion'],
     [
       'one with a newer key',
@@ -61,4 +66,14 @@ describe('readResult', () => {
       );
     });
   }
+
+  it('does not even read a file that no run writes', () => {
+    truncateSync(written(''), 2 ** 40);
+    assert.throws(
+      () => readResult(file),
+      ({ code, cause }: CapacityError) => {
+        return code === unreadable && /MB/.test(String(cause));
+      },
+    );
+  });
 });

@@ -1,0 +1,56 @@
+/** What may be walked over to its end: a few lines of YAML can stand for billions of values, and JSON can be as deep as it is long. */
+import { readFileSync, statSync } from 'node:fs';
+import { formatPath, type Problem } from './problems.ts';
+
+/** Far more than any script or result has; whatever reads one to its end does so in well under a second. */
+const MAX_VALUES = 1_000_000;
+/** A hundred times what a flow needs, and far less than a call stack has. */
+const MAX_DEPTH = 200;
+/** Of a JSON file: hundreds of times what a run writes. */
+const MAX_BYTES = 64 * 1024 ** 2;
+/** Of the place of a problem. */
+const SHOWN_DEPTH = 5;
+
+/**
+ * @param value what is in it several times counts as often
+ * @param reserved a name that nothing may have
+ * @returns at most one problem of size or depth, and one for each reserved name before it
+ */
+export function boundProblems(value: unknown, reserved?: string): Problem[] {
+  const problems: Problem[] = [];
+  let values = 0;
+  const path: (string | number)[] = [];
+  const refuse = (message: string) => {
+    problems.push({ path: formatPath(path.slice(0, SHOWN_DEPTH)), message });
+    return false;
+  };
+
+  /** @returns false if nothing more is to be read */
+  function read(one: unknown): boolean {
+    if (typeof one !== 'object' || one === null) return true;
+    if (path.length >= MAX_DEPTH) return refuse(`nested more than ${MAX_DEPTH} levels deep`);
+    // Not `entries`, which would first make a list of all of them.
+    const keys = Array.isArray(one) ? one.keys() : Object.keys(one);
+    values += Array.isArray(one) ? one.length : (keys as string[]).length;
+    if (values > MAX_VALUES) return refuse(`more than ${MAX_VALUES} values, with each alias as often as it is used`);
+    for (const key of keys) {
+      path.push(key);
+      if (key === reserved) refuse(`${reserved} cannot be a name`);
+      if (!read((one as Record<string | number, unknown>)[key])) return false;
+      path.pop();
+    }
+    return true;
+  }
+
+  read(value);
+  return problems;
+}
+
+/** @returns what is in a JSON file, whoever wrote it @throws Error for one that is too large or deep, SyntaxError */
+export function readJson(path: string): unknown {
+  if (statSync(path).size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES / 1024 ** 2} MB`);
+  const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
+  const [problem] = boundProblems(value);
+  if (problem) throw new Error(`${problem.path}: ${problem.message}`);
+  return value;
+}
