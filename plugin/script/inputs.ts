@@ -2,8 +2,8 @@
  * Everything that a scenario reads, each with a digest of its contents: two hosts bring one load only if all of it is the
  * same on both. What only the host that conducts the run needs is left out, and so is where the files are.
  */
-import { createHash } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { createHash, type Hash } from 'node:crypto';
+import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import { folderOf } from './options/files.ts';
 import { environmentSchema } from './options/plugin-options.ts';
@@ -18,6 +18,7 @@ const CONDUCTORS_VARIABLE = /^(CAPACITY|REDIS)_/;
 const DEFAULT_PLUGIN = 'metrics-by-endpoint';
 const TEMPLATE_VARIABLE = /\$(?:env|processEnvironment)\.(\w+)/g;
 const DIGEST_LENGTH = 16;
+const PART_BYTES = 2 ** 20;
 /** No path is longer. */
 const MAX_NAME_LENGTH = 255;
 const IMPORT = /(?:\brequire\(|\bfrom|\bimport\(?)\s*['"](\.{1,2}\/[^'"]+)['"]/g;
@@ -47,8 +48,9 @@ export function inputsOf(script: Script, env: NodeJS.ProcessEnv): Inputs {
   // Whatever names a file is taken for one that is read: certificates, parsers, forms.
   const named = stringsIn(parts).filter((name) => name.length <= MAX_NAME_LENGTH && isFile(resolve(folder, name)));
   const paths = [...filesOf(script, specs), ...named].map((name) => resolve(folder, name));
-  const files = [...withImports(paths)].map(([path, content]) => [relative(folder, path), content]);
-  return Object.fromEntries([...texts, ...values, ...files].map(([name, content = '']) => [name, digestOf(content)]));
+  const files = [...withImports(paths)].map(([path, digest]) => [relative(folder, path), digest]);
+  const digests = [...texts, ...values].map(([name, content = '']) => [name, digestOf(content)]);
+  return Object.fromEntries([...digests, ...files]);
 }
 
 /** @returns names of what is not the same in both */
@@ -77,28 +79,39 @@ function filesOf({ config, __originalProcessor }: Script, specs: PayloadSpec[]):
   return named.flat().filter((name) => typeof name === 'string');
 }
 
-/** @returns the contents of files, and of those of the user's own that they import; nothing for one that cannot be read: Artillery says so */
+/** @returns digests of files, and of those of the user's own that they import; nothing for one that cannot be read: Artillery says so */
 function withImports(paths: string[], known = new Map<string, string>()): Map<string, string> {
   for (const path of paths) {
     if (known.has(path)) continue;
-    const content = contentsOf(path);
-    known.set(path, content);
-    if (!/\.[cm]?[jt]s$/.test(path)) continue;
-    const imported = [...content.matchAll(IMPORT)].map(([, name = '']) => resolve(dirname(path), name));
-    withImports(
-      imported.flatMap((name) => MODULE_ENDINGS.map((ending) => name + ending).find(isFile) ?? []),
-      known,
-    );
+    known.set(path, '');
+    try {
+      known.set(path, digestOfFile(path));
+      if (!/\.[cm]?[jt]s$/.test(path)) continue;
+      const imported = [...readFileSync(path, 'latin1').matchAll(IMPORT)].map(([, name = '']) =>
+        resolve(dirname(path), name),
+      );
+      withImports(
+        imported.flatMap((name) => MODULE_ENDINGS.map((ending) => name + ending).find(isFile) ?? []),
+        known,
+      );
+    } catch {
+      // Artillery says so.
+    }
   }
   return known;
 }
 
-function contentsOf(path: string): string {
+/** In parts: rows of CSV can be more than a text can hold. */
+function digestOfFile(path: string): string {
+  const hash = createHash('sha256');
+  const part = Buffer.allocUnsafe(PART_BYTES);
+  const file = openSync(path, 'r');
   try {
-    return readFileSync(path, 'latin1');
-  } catch {
-    return '';
+    for (let size = readSync(file, part); size > 0; size = readSync(file, part)) hash.update(part.subarray(0, size));
+  } finally {
+    closeSync(file);
   }
+  return shortened(hash);
 }
 
 function isFile(path: string): boolean {
@@ -115,5 +128,9 @@ function stringsIn(value: unknown): string[] {
 }
 
 function digestOf(content: string): string {
-  return createHash('sha256').update(content).digest('hex').slice(0, DIGEST_LENGTH);
+  return shortened(createHash('sha256').update(content));
+}
+
+function shortened(hash: Hash): string {
+  return hash.digest('hex').slice(0, DIGEST_LENGTH);
 }

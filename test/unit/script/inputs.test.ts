@@ -1,5 +1,7 @@
 /** What a scenario reads, as the conductor of several hosts and Artillery on each of them see it. */
 import assert from 'node:assert/strict';
+import { constants } from 'node:buffer';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { it } from 'node:test';
@@ -68,4 +70,15 @@ it('names what differs', async (t) => {
     const other = fileTree(t, { ...FILES, ...files });
     assert.deepEqual(differences(await read(one), await read(other, env, environment)).sort(), expected, what);
   }
+});
+
+it('tells apart files that no text can hold', async (t) => {
+  const folder = fileTree(t, FILES);
+  const large = (at: number) => {
+    const file = openSync(join(folder, 'users.csv'), 'w');
+    writeSync(file, 'x', constants.MAX_STRING_LENGTH + at);
+    closeSync(file);
+    return read(folder);
+  };
+  assert.deepEqual(differences(await large(1), await large(2)), ['users.csv']);
 });
