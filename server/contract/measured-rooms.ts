@@ -4,6 +4,8 @@ import type { AnyNamespace, AnySocket } from '../types.ts';
 
 /** On each worker. A scenario has one room and those of the run itself, or one for each group of its virtual users. */
 export const MAX_ROOMS = 1000;
+/** In which one connection can be: together they take as much memory as the connection itself. */
+export const MAX_ROOMS_OF_ONE = 100;
 
 export class MeasuredRooms {
   readonly #namespace: AnyNamespace;
@@ -24,8 +26,17 @@ export class MeasuredRooms {
       const fix = 'name the rooms of the scenario, and nothing else, in `rooms` of instrument(io, {rooms: […]})';
       throw new CapacityError('JOIN_REFUSED', 'the room is not configured for measurements', fix);
     }
+    if (!socket.rooms.has(room)) this.#requireFew(socket.rooms);
     if (!this.#rooms.has(room)) this.#add(room);
     await socket.join(room);
+  }
+
+  #requireFew(joined: Set<string>): void {
+    if (joined.size < MAX_ROOMS_OF_ONE) return;
+    if ([...joined].filter((one) => this.#rooms.has(one)).length < MAX_ROOMS_OF_ONE) return;
+    const fix = 'let each virtual user join fewer rooms: `rooms.perConnection`';
+    const message = `this connection is in ${MAX_ROOMS_OF_ONE} rooms for measurements already`;
+    throw new CapacityError('JOIN_REFUSED', message, fix);
   }
 
   #add(room: string): void {

@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { Server, type Socket } from 'socket.io';
+import type { Socket as ClientSocket } from 'socket.io-client';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import type { FleetError } from '../../../plugin/fleet/fleet-error.ts';
 import { Probe } from '../../../plugin/run/receivers/probe.ts';
 import { MAX_PROBES } from '../../../server/contract/contract.ts';
-import { MAX_ROOMS } from '../../../server/contract/measured-rooms.ts';
+import { MAX_ROOMS, MAX_ROOMS_OF_ONE } from '../../../server/contract/measured-rooms.ts';
 import { type InstrumentOptions, instrument } from '../../../server/instrument.ts';
 import { connectClient, onceOf, TOKEN } from '../../helpers/app.ts';
 import { startChat } from '../../helpers/chat-server.ts';
@@ -66,20 +67,32 @@ test('the rooms of a run are open, by default and as configured', async (t) => {
   for (const room of ['lobby', 'arena:7']) assert.equal((await other.emitWithAck('join_room', room)).members, 1);
 });
 
+/** @returns the answers */
+function joinMany(client: ClientSocket, from: number, count = MAX_ROOMS_OF_ONE): Promise<{ code?: string }[]> {
+  return Promise.all(
+    Array.from({ length: count }, (_, index) => client.emitWithAck('join_room', `capacity:${from + index}`)),
+  );
+}
+
 test('the number of rooms is bounded, and rooms that are empty again do not count', async (t) => {
   const { io, connect } = await start(t);
-  const [greedy, late] = [await connect(), await connect()];
-  const answers = await Promise.all(
-    Array.from({ length: MAX_ROOMS + 10 }, (_, index) => greedy.emitWithAck('join_room', `capacity:${index}`)),
-  );
-  const refused = answers.filter(({ code }) => code === 'JOIN_REFUSED');
-  assert.equal(refused.length, 10);
+  const greedy = await Promise.all(Array.from({ length: MAX_ROOMS / MAX_ROOMS_OF_ONE }, () => connect()));
+  await Promise.all(greedy.map((client, nth) => joinMany(client, nth * MAX_ROOMS_OF_ONE)));
+  const late = await connect();
   assert.equal((await late.emitWithAck('join_room', 'capacity:0')).members, 2, 'an existing one is open');
   assert.equal((await late.emitWithAck('join_room', 'capacity')).code, 'JOIN_REFUSED');
   const left = once(io.of('/').adapter, 'delete-room');
-  greedy.disconnect();
+  greedy[1]?.disconnect();
   await left;
   assert.equal((await late.emitWithAck('join_room', 'capacity')).members, 1);
+});
+
+test('one connection is in few rooms', async (t) => {
+  const { connect } = await start(t);
+  const greedy = await connect();
+  const answers = await joinMany(greedy, 0, MAX_ROOMS_OF_ONE + 10);
+  assert.equal(answers.filter(({ code }) => code === 'JOIN_REFUSED').length, 10);
+  assert.equal((await greedy.emitWithAck('join_room', 'capacity:0')).members, 1, 'it is in that one already');
 });
 
 test('the number of probes is bounded, and one that has left does not count', async (t) => {
