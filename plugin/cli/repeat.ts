@@ -158,14 +158,15 @@ interface Repeated {
 
 /**
  * The first run that does not come to its end is the last one. A series whose runs were all refused leaves no folder.
- * @throws CapacityError NOT_INSTALLED, FILE_UNREADABLE, FILE_UNWRITABLE
+ * @throws CapacityError NOT_INSTALLED, FILE_UNREADABLE, CONFIG_INVALID, FILE_UNWRITABLE
  */
 export async function repeat({ scenario, vary, times, detect, results, args }: RepeatOptions): Promise<Repeated> {
   // Without Artillery, no folder is made.
   artilleryScript();
   const plan: Plan = { scenario, vary, servers: {}, except: [], repeat: times, detect, seed: 1 };
-  const hash = scenarioHash(scenario);
-  const name = (vary[SCENARIO] ?? [scenario]).map((path) => scenarioName(String(path))).join('-');
+  const scenarios = (vary[SCENARIO] ?? [scenario]).map(String);
+  const [hash = ''] = await Promise.all(scenarios.map(scenarioHash));
+  const name = scenarios.map(scenarioName).join('-');
   const folder = newSeriesFolder(results, `${runId(new Date(), name)}-x${times}`);
   const series = plannedSeries({
     kind: 'repeat',

@@ -39,15 +39,20 @@ export async function readScenario(path: string, environment: string | undefined
   const util = await artilleryUtil();
   const flags = { environment };
   try {
-    const script = await util.parseScript(await util.readScript(path));
-    if (typeof script !== 'object' || script === null) throw new Error('it is not a scenario');
-    // What follows walks over all of it.
-    requireBounds(script);
+    const script = await parsed(path, util);
     const merged = await util.checkConfig(script, path, flags);
     return { ...(await util.resolveConfigTemplates(merged, flags, path, path)), _scriptPath: resolve(path) };
   } catch (cause) {
     throw cause instanceof CapacityError ? cause : unreadable(path, cause);
   }
+}
+
+/** What reads it afterwards walks over all of it. */
+async function parsed(path: string, util: ArtilleryUtil): Promise<Script> {
+  const script = await util.parseScript(await util.readScript(path));
+  if (typeof script !== 'object' || script === null) throw new Error('it is not a scenario');
+  requireBounds(script);
+  return script;
 }
 
 /**
@@ -61,16 +66,19 @@ export function settingsOf(script: Script, env: NodeJS.ProcessEnv = process.env)
 }
 
 /**
+ * For series: in their runs, aliases of aliases would keep Artillery busy before it loads our plugin, which refuses them.
  * @returns SHA-256 of the texts of the scenarios
- * @throws CapacityError FILE_UNREADABLE
+ * @throws CapacityError NOT_INSTALLED, FILE_UNREADABLE, CONFIG_INVALID
  */
-export function scenarioHash(...paths: string[]): string {
+export async function scenarioHash(...paths: string[]): Promise<string> {
+  const util = await artilleryUtil();
   const hash = createHash('sha256');
   for (const path of paths) {
     try {
+      await parsed(path, util);
       hash.update(readFileSync(path));
     } catch (cause) {
-      throw unreadable(path, cause);
+      throw cause instanceof CapacityError ? cause : unreadable(path, cause);
     }
   }
   return hash.digest('hex');

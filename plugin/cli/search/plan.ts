@@ -58,7 +58,7 @@ export async function readTask(path: string, { until = [], ...given }: SearchOpt
     name: `search-${scenarioName(path)}-${vary}`,
     plan: {
       scenario: path,
-      scenarioHash: scenarioHash(path),
+      scenarioHash: await scenarioHash(path),
       environment: environment ?? null,
       target: settings.target,
       vary,

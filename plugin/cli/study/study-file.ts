@@ -49,7 +49,7 @@ export async function readStudyFile(path: string): Promise<StudyFile> {
     plan,
     folder: dirname(path),
     scenario,
-    scenarioHash: scenarioHash(scenario, ...varied),
+    scenarioHash: await scenarioHash(scenario, ...varied),
   };
 }
 

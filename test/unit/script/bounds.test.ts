@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { readScenario } from '../../../plugin/cli/scenario.ts';
+import { readScenario, scenarioHash } from '../../../plugin/cli/scenario.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 
@@ -36,7 +36,9 @@ describe('a script that is out of bounds', () => {
     const levels = Array.from({ length: 20 }, (_, level) => `l${level + 1}: &l${level + 1} ${tenOf(`l${level}`)}`);
     const folder = fileTree(t, { 'bomb.yml': ['l0: &l0 x', ...levels, 'config: { target: *l20 }'].join('\n') });
     const message = /more than 1000000 values/;
-    await assert.rejects(readScenario(join(folder, 'bomb.yml'), undefined), { code: 'CONFIG_INVALID', message });
+    for (const read of [readScenario, scenarioHash]) {
+      await assert.rejects(read(join(folder, 'bomb.yml'), undefined), { code: 'CONFIG_INVALID', message });
+    }
   });
 
   it('is none for the rows of its CSV files', () => {
