@@ -1,17 +1,14 @@
 /** The time series of the result as CSV: one row per second, for a spreadsheet or a notebook. */
 import { stringify } from 'csv-stringify/sync';
+import { harmless } from '../../protocol/printable.ts';
 import type { Result } from '../../protocol/result/result.ts';
 
 /** @returns columns `t`, `connections`, and the rest named by their keys with dots, as `worker.rssBytes`; an empty cell was not measured */
 export function renderSamplesCsv({ samples }: Result): string {
   const rows = samples.map((sample) => flat(sample));
   const columns = new Set(['t', 'connections', ...rows.flatMap((row) => Object.keys(row))]);
-  return stringify(rows, {
-    header: true,
-    columns: [...columns],
-    // No outside text may become a formula.
-    escape_formulas: true,
-  });
+  // No outside text may become a formula.
+  return harmless(stringify(rows, { header: true, columns: [...columns], escape_formulas: true }));
 }
 
 function flat(row: object, prefix = ''): Record<string, unknown> {

@@ -1,5 +1,6 @@
 /** A run as JUnit XML, which CI servers show: the verdict and each threshold are test cases, the headline figures properties. */
 import { create } from 'xmlbuilder2';
+import { harmless } from '../../protocol/printable.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { outcomeOf } from '../answer/outcome.ts';
 import { amountText } from '../model/amount.ts';
@@ -42,7 +43,7 @@ export function renderJunit(result: Result): string {
     const element = suite.ele('testcase', { classname: className, name, time: '0' });
     if (problem) element.ele(problem.kind, { message: problem.message }).txt(problem.details ?? '');
   }
-  return suite.end({ prettyPrint: true });
+  return harmless(suite.end({ prettyPrint: true }));
 }
 
 function verdictCase({ run, verdict: { status, reasons } }: Result): Case {

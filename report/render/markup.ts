@@ -11,6 +11,8 @@ export class Html {
 /** Null, undefined and false render as nothing, so parts can be left out with `&&`. */
 export type HtmlValue = Html | string | number | null | undefined | false | readonly HtmlValue[];
 
+/** What shows as nothing, or turns the direction of what follows, in text that others have a say in. */
+const HARMFUL = /[\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|(?![\n\t])\p{Cc}/gu;
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
 /** For text between tags and in quoted attributes. */
@@ -27,5 +29,7 @@ function textOf(value: HtmlValue): string {
   if (value === null || value === undefined || value === false) return '';
   if (value instanceof Html) return value.markup;
   if (Array.isArray(value)) return value.map(textOf).join('');
-  return String(value).replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
+  return String(value)
+    .replace(HARMFUL, '\ufffd')
+    .replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { printJson } from '../../../plugin/cli/command.ts';
+import { REPORT_FILES } from '../../../plugin/result/report-files.ts';
 import { describeError } from '../../../protocol/errors.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { compare } from '../../../report/compare/compare.ts';
@@ -37,6 +38,17 @@ it('a result of a stranger, as a run, with all of its tables, and compared', () 
     assertHarmless(renderRun(runDocument(result), { ...options, verbose: true }));
     const sets = [result, perfectResult()].map((one) => ({ name: EVIL, results: [one] }));
     assertHarmless(renderConsole(comparisonDocument(compare(sets)), options));
+  }
+});
+
+it('a result of a stranger, in each file of its report', () => {
+  const result = strangersResult();
+  result.samples = [{ t: 0, connections: 1, [EVIL]: { [EVIL]: `=${EVIL}` } }];
+  for (const [name, render] of REPORT_FILES) {
+    const text = render(result);
+    assert.ok(text.includes('pwned'), name);
+    assert.doesNotMatch(text, CONTROL, name);
+    if (name !== 'report.html') assert.doesNotMatch(text, COMMAND, name);
   }
 });
 
