@@ -93,7 +93,7 @@ async function attempt(
   if (onAny) socket.onAny(onAny);
   // The client's own timeout covers only the transport; a server can also stay silent after that.
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(CONNECT_TIMEOUT_MS)]);
-  const failure = await new Promise<ClientError | undefined>((resolve) => {
+  const connecting = new Promise<ClientError | undefined>((resolve) => {
     socket.once('connect', () => resolve(undefined));
     socket.once('connect_error', (error) => resolve(withAnswer(error)));
     deadline.addEventListener('abort', () => resolve(new Error(NO_ANSWER)), { once: true });
@@ -101,6 +101,8 @@ async function attempt(
     // Its types hide what the open packet says.
     if (onOpen && !carrier) manager.engine.once('handshake', (open) => onOpen(open as unknown as PingCycle));
   });
+  // Thrown for a query that no URL can have.
+  const failure = await connecting.catch((error: ClientError) => error);
   if (failure) socket.disconnect();
   if (failure) signal.throwIfAborted();
   return { socket, failure };

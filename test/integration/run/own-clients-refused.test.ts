@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Server } from 'socket.io';
 import { come } from '../../../plugin/run/receivers/come.ts';
-import { Refused } from '../../../plugin/run/receivers/official-client.ts';
+import { connectOfficial, Refused } from '../../../plugin/run/receivers/official-client.ts';
 import type { Scenario } from '../../../plugin/script/script.ts';
 import { startChat } from '../../helpers/chat-server.ts';
+import { connectionTo } from '../../helpers/connection.ts';
 import { type Answer, CSV, clientsOf, HOLD, JOIN, SERVERS } from '../../helpers/own-clients.ts';
 import { eventually } from '../../helpers/poll.ts';
 
@@ -62,3 +63,10 @@ for (const [what, setUp, scenario, said] of REFUSALS) {
     await eventually('nothing stays open', () => io.engine.clientsCount === 0);
   });
 }
+
+test('a query that no URL can have is refused like a header that HTTP has not', async () => {
+  for (const wrong of [{ query: { user: '\ud800' } }, { headers: { user: 'a\r\nb: c' } }]) {
+    const connecting = connectOfficial({ ...connectionTo('http://127.0.0.1:1'), ...wrong }, signal);
+    await assert.rejects(connecting, { code: 'TARGET_UNREACHABLE', message: /malformed|Invalid/ });
+  }
+});
