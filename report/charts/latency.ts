@@ -1,5 +1,5 @@
 /** When copies arrived: by percentile of all of them, and broadcast by broadcast. */
-import { decodeHistogram, type Histogram, mergeHistograms } from '../../protocol/histogram.ts';
+import { decodeHistogram, type Histogram, isEncodedHistogram, mergeHistograms } from '../../protocol/histogram.ts';
 import type { Batch } from '../../protocol/result/delivery.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { batchName } from '../model/names.ts';
@@ -49,15 +49,10 @@ export function acknowledgementPercentiles({ messages }: Pick<Result, 'messages'
   return percentileChart('How long until messages were acknowledged, by percentile', [curve]);
 }
 
-/** @returns null if nothing was recorded, or the value is not a histogram */
+/** @returns null if nothing was recorded, or the value, which a stranger can have written, is not a histogram */
 function decoded({ histograms }: Pick<Result['latency'], 'histograms'>, key: string): Histogram | null {
   const encoded = histograms[key];
-  if (encoded === undefined) return null;
-  try {
-    return decodeHistogram(encoded);
-  } catch {
-    return null;
-  }
+  return encoded !== undefined && isEncodedHistogram(encoded) ? decodeHistogram(encoded) : null;
 }
 
 /** On a scale where 99 % to 99.9 % takes as much room as 0 % to 90 %. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { deflateSync, inflateSync } from 'node:zlib';
 import { clock, clockTicks, short } from '../../../report/charts/axes.ts';
 import type { Chart } from '../../../report/charts/chart.ts';
 import { readingsOverTime } from '../../../report/charts/drift.ts';
@@ -131,8 +132,15 @@ describe('copies', () => {
   it('by percentile: a curve needs a histogram that can be read', () => {
     assert.equal(oneWayPercentiles(measured)?.legend.length, 3);
     const { latency } = perfectResult();
-    const broken = { ...latency, histograms: { oneWayLocal: 'AAAA' } };
-    assert.equal(oneWayPercentiles({ ...measured, latency: broken }), null);
+    // Of the real one, with so many bytes behind its end that who unpacks them has no memory left.
+    const real = Buffer.from(measured.latency.histograms.oneWayLocal ?? '', 'base64');
+    const [head, body] = [real.subarray(0, 8), real.subarray(8)];
+    const bomb = deflateSync(Buffer.concat([inflateSync(body), Buffer.alloc(2 ** 21)]));
+    head.writeInt32BE(bomb.length, 4);
+    for (const oneWayLocal of ['AAAA', Buffer.concat([head, bomb]).toString('base64')]) {
+      const broken = { ...latency, histograms: { oneWayLocal } };
+      assert.equal(oneWayPercentiles({ ...measured, latency: broken }), null);
+    }
   });
 });
 
