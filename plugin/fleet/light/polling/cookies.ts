@@ -19,7 +19,7 @@ export class CookieJar {
     for (const cookie of cookies) {
       const [pair = '', ...attributes] = cookie.split(';');
       const name = nameOf(pair);
-      if (name === '') continue;
+      if (name === '' || pair.length > MAX_COOKIE_LENGTH || CONTROL.test(pair)) continue;
       if (attributes.some(hasExpired)) this.#kept.delete(name);
       else if (this.#kept.size < MAX_COOKIES || this.#kept.has(name)) this.#kept.set(name, pair.trim());
     }
@@ -30,6 +30,9 @@ export class CookieJar {
 
 /** As many as a browser keeps for a site, at least. */
 const MAX_COOKIES = 50;
+const MAX_COOKIE_LENGTH = 4096;
+/** A bare line feed would begin another header for whoever reads leniently. */
+const CONTROL = /\p{Cc}/u;
 
 function nameOf(pair: string): string {
   return pair.slice(0, Math.max(0, pair.indexOf('='))).trim();

@@ -46,6 +46,8 @@ test('cookies are kept beside the user’s own, until they expire', () => {
   jar.keep(['route=b', 'x=; Expires=Thu, 01 Jan 1970 00:00:00 GMT', 'y=1; Max-Age=0']);
   assert.equal(jar.line, '\r\nCookie: own=1; route=b');
   const hostile = new CookieJar('');
+  hostile.keep(['a=1\nEvil: 1', 'b=\0', 'c=\r', `d=${'x'.repeat(5000)}`]);
+  assert.equal(hostile.line, '');
   for (let i = 0; i < 1000; i++) hostile.keep([`c${i}=1`]);
   assert.ok(hostile.line.length < 1000);
 });
