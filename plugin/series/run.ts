@@ -1,5 +1,5 @@
 /** One run of a series: `artillery run` as a child process, its output in a log, and a server of its own where it needs one. */
-import { appendFileSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, globSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { ERROR_CODES } from '../../protocol/codes/error-codes.ts';
@@ -9,6 +9,7 @@ import { CapacityError, describeError } from '../../protocol/errors.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
 import { readResult } from '../../report/read.ts';
+import { endOf } from '../../server/stack/logs.ts';
 import { PLUGIN } from '../script/script.ts';
 import { type ServerCommand, startOwnServer } from './own-server.ts';
 
@@ -68,7 +69,7 @@ export async function makeRun(
 
 /** @returns the lines about the error in the log of a run, if there is one that has a code */
 export function errorIn(log: string): string[] {
-  const lines = readFileSync(log, 'utf8').trimEnd().split('\n');
+  const lines = endOf(log).trimEnd().split('\n');
   const first = lines.findIndex((line) => Object.hasOwn(ERROR_CODES, /^\s*([A-Z_]+): /.exec(line)?.[1] ?? ''));
   return first < 0 ? [] : lines.slice(first, first + MAX_ERROR_LINES);
 }

@@ -1,10 +1,13 @@
-import { readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+
+/** A server that says much writes more in an hour than a text can hold. */
+const MAX_BYTES = 2 ** 20;
 
 /** @returns the last lines of a log, indented, for an error message */
 export function logTail(file: string, lines = 12): string {
   let text = '';
   try {
-    text = readFileSync(file, 'utf8').trim();
+    text = endOf(file).trim();
   } catch {
     // There is no log: reported below.
   }
@@ -14,4 +17,16 @@ export function logTail(file: string, lines = 12): string {
     .slice(-lines)
     .map((line) => `  ${line}`)
     .join('\n');
+}
+
+/** @returns its last megabyte @throws Error if there is none */
+export function endOf(file: string): string {
+  const log = openSync(file, 'r');
+  try {
+    const { size } = fstatSync(log);
+    const end = Buffer.alloc(Math.min(size, MAX_BYTES));
+    return end.toString('utf8', 0, readSync(log, end, 0, end.length, size - end.length));
+  } finally {
+    closeSync(log);
+  }
 }
