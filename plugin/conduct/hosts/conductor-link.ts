@@ -7,6 +7,7 @@ import { ClockLine } from '../../../protocol/clock/clock-line.ts';
 import { addReading, followClock, readClock } from '../../../protocol/clock/clock-reading.ts';
 import { ConvertingClock } from '../../../protocol/clock/converting-clock.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
+import { guardClient } from '../../../protocol/guard-client.ts';
 import { thisHost } from '../../../protocol/machine/host.ts';
 import { fingerprintOf, inUrl, type Join } from './join-line.ts';
 import { type Hello, JOIN_TIMEOUT_MS, type Refusal, refusalSchema, type Time, timeSchema } from './messages.ts';
@@ -81,6 +82,7 @@ export class ConductorLink<Sent, Received> {
       // The certificate is its own authority, whatever name the conductor is reached by.
       ...{ checkServerIdentity: () => undefined },
     });
+    guardClient(socket.io);
     // From the first moment on: the conductor may end the run while the clock is read.
     const stream = new Stream<Sent, Received>(options);
     stream.attach(socket as unknown as StreamSocket);

@@ -2,6 +2,11 @@
 
 const MAX_LEVELS = 200;
 
+/** @throws Error for what nobody could copy */
+export function requireShallow(data: unknown): void {
+  if (nestsDeeper(data)) throw new Error('data that is nested too deeply');
+}
+
 /** Whether arrays and objects in `value`, of decoded JSON, nest more than `levels` deep. */
 export function nestsDeeper(value: unknown, levels = MAX_LEVELS): boolean {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return false;

@@ -4,6 +4,7 @@
  */
 import { Manager, type Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import { guardClient } from '../../../protocol/guard-client.ts';
 import {
   type Client,
   type ClientOptions,
@@ -14,7 +15,7 @@ import {
 } from '../client/client.ts';
 import { BROADCAST, type EventPlan, reportCopy } from '../client/counted-event.ts';
 import { type Failure, networkFailure, SOCKET_IO_2 } from '../client/failure.ts';
-import { nestsDeeper } from '../client/nesting.ts';
+import { requireShallow } from '../client/nesting.ts';
 import type { RepeatedMessage } from '../client/repeated-message.ts';
 import { endFailure, failureOf, refusalOf, timeoutFailure } from './failure.ts';
 import {
@@ -27,7 +28,6 @@ import {
   watchEngine,
   watchUpgrade,
 } from './internals.ts';
-import { openIsolated } from './isolate.ts';
 import { checkOptions, managerOptions } from './manager-options.ts';
 
 export class OfficialClient implements Client {
@@ -84,10 +84,7 @@ export class OfficialClient implements Client {
       const session = this.#former.find((one) => one.namespace === namespace);
       if (session) resume(socket, session);
       if (!socket.hasListeners('connect')) this.#listen(namespace, socket);
-      openIsolated(
-        () => socket.connect(),
-        (error) => this.#onUnreadable(error),
-      );
+      socket.connect();
       if (this.#state === 'idle') this.#watchEngineIo(manager);
     } catch (error) {
       process.nextTick(() => this.#fail(networkFailure(error as Error)));
@@ -130,6 +127,7 @@ export class OfficialClient implements Client {
     checkOptions(this.#options);
     this.#startedAtUs = monotonicUs();
     const manager = new Manager(new URL(this.#options.url).origin, managerOptions(this.#options));
+    guardClient(manager, { inspect: requireShallow, onUnreadable: (error) => this.#onUnreadable(error) });
     // Our own timer covers the whole attempt, namespace included.
     manager.timeout(false);
     manager.on('open', () => this.#onManagerOpen(manager));
@@ -183,7 +181,6 @@ export class OfficialClient implements Client {
     socket.on('connect', () => this.#onConnect(namespace, socket));
     socket.on('connect_error', (error: Error & { data?: unknown }) => {
       if (this.#state === 'gone') return;
-      if (this.#isTooDeep(error.data)) return;
       // Only a refusal by the server has the key `data`, even if its value is undefined.
       if ('data' in error) this.#onRefused(namespace, error.message, error.data);
       else this.#fail(/v2\.x/.test(error.message) ? SOCKET_IO_2 : { cause: 'not_socketio', message: error.message });
@@ -224,7 +221,6 @@ export class OfficialClient implements Client {
   #onEvent(namespace: string, event: string, args: unknown[]): void {
     if (this.#state === 'gone') return;
     const answer = typeof args.at(-1) === 'function' ? (args.pop() as (...args: unknown[]) => void) : undefined;
-    if (this.#isTooDeep(args)) return;
     const isWanted = this.interest?.has(event) === true;
     if (event === this.#counted.event)
       reportCopy(this.#counted, this.#sink, this, { namespace, args, atUs: monotonicUs() });
@@ -234,14 +230,7 @@ export class OfficialClient implements Client {
   }
 
   #onAck(namespace: string, ackId: number, args: unknown[]): void {
-    if (this.#state !== 'gone' && !this.#isTooDeep(args)) this.#sink.onAck(this, namespace, ackId, args);
-  }
-
-  /** Ends the connection then: such data cannot be passed on. */
-  #isTooDeep(data: unknown): boolean {
-    const isTooDeep = nestsDeeper(data);
-    if (isTooDeep) this.#onUnreadable(new Error('data that is nested too deeply'));
-    return isTooDeep;
+    if (this.#state !== 'gone') this.#sink.onAck(this, namespace, ackId, args);
   }
 
   /** What the server sent made the library throw. */

@@ -84,8 +84,6 @@ function close(): void {
 async function loadClients({ client, ownEvent, defaults: { parser } }: FleetSettings) {
   if (client === 'official') {
     const { OfficialClient } = await import('../official/client.ts');
-    const { isolateExceptions } = await import('../official/isolate.ts');
-    isolateExceptions();
     const create: CreateClient = (slot, options, sink, sessions) =>
       new OfficialClient(slot, options, sink, ownEvent, sessions);
     return { create, close: () => {} };

@@ -1,6 +1,7 @@
 /** What ordinary clients would get and a load may not ask for: browsers offer compression with every WebSocket. */
 import { type EventEmitter, once } from 'node:events';
 import { Manager } from 'socket.io-client';
+import { guardClient } from '../../../protocol/guard-client.ts';
 import { managerOptions } from '../../fleet/official/manager-options.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 
@@ -17,7 +18,7 @@ export async function grantsCompression(connection: ConnectionTarget, signal: Ab
   if (signal.aborted) return null;
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
   const options = managerOptions({ ...connection, transports: ['websocket'], compression: true });
-  const manager = new Manager(new URL(connection.url.replace(/^ws/, 'http')).origin, options);
+  const manager = guardClient(new Manager(new URL(connection.url.replace(/^ws/, 'http')).origin, options));
   // The deadline covers it.
   manager.timeout(false);
   const isOpen = await new Promise<boolean>((resolve) => {

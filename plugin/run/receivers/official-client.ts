@@ -2,8 +2,10 @@
 import { Manager, type Socket } from 'socket.io-client';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { EVENTS, type Joined, type Refusal } from '../../../protocol/events.ts';
+import { guardClient } from '../../../protocol/guard-client.ts';
 import { printable } from '../../../protocol/printable.ts';
 import type { Failure } from '../../fleet/client/failure.ts';
+import { requireShallow } from '../../fleet/client/nesting.ts';
 import { failureOf } from '../../fleet/official/failure.ts';
 import { checkOptions, managerOptions } from '../../fleet/official/manager-options.ts';
 import { nameOf } from '../../fleet/server-name.ts';
@@ -87,7 +89,8 @@ async function attempt(
   } catch (error) {
     throw await unreachable(connection, error as Error);
   }
-  const manager = carrier ?? new Manager(new URL(url.replace(/^ws/, 'http')).origin, managerOptions(connection));
+  const origin = new URL(url.replace(/^ws/, 'http')).origin;
+  const manager = carrier ?? guardClient(new Manager(origin, managerOptions(connection)), { inspect: requireShallow });
   const socket = manager.socket(namespace, { auth });
   socket.onAny((...received: unknown[]) => acknowledge(connection, received.at(-1)));
   if (onAny) socket.onAny(onAny);

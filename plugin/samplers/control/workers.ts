@@ -13,6 +13,7 @@ import {
   type WorkerResources,
   type WorkerStats,
 } from '../../../protocol/events.ts';
+import { guardClient } from '../../../protocol/guard-client.ts';
 import { connectError, unreachable } from './errors.ts';
 import { addressesOf, type ControlPlace, type LookupAll, lookupAll, placesOf } from './places.ts';
 import { type Answer, type Requests, replyTo } from './replies.ts';
@@ -204,6 +205,7 @@ class ControlClient {
       reconnectionDelay: 100,
       reconnectionDelayMax: 200,
     });
+    guardClient(this.#socket.io);
     this.connected = new Promise((resolve, reject) => {
       this.#socket.once('connect', resolve);
       this.#socket.once('connect_error', (error) => reject(connectError(this.url, error)));

@@ -1,0 +1,56 @@
+/** Servers that say what `socket.io-client` throws at: the run's own clients, in Artillery's process, fail like any others. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type TestContext, test } from 'node:test';
+import { WebSocketServer } from 'ws';
+import { grantsCompression } from '../../../plugin/run/receivers/compression-offer.ts';
+import { connectOfficial } from '../../../plugin/run/receivers/official-client.ts';
+import { ControlClients } from '../../../plugin/samplers/index.ts';
+import { TOKEN } from '../../helpers/app.ts';
+import { connectionTo } from '../../helpers/connection.ts';
+import { urlOf } from '../../helpers/raw-listen.ts';
+
+const OPEN = '0{"sid":"a","upgrades":[],"pingInterval":25000,"pingTimeout":20000}';
+const CONNECTED = '40{"sid":"s"}';
+const deep = '['.repeat(20_000) + ']'.repeat(20_000);
+
+/** Says all of it to each WebSocket, and to whoever polls. */
+async function startServer(t: TestContext, packets: string[]): Promise<string> {
+  const http = createServer((_request, response) => response.end(packets.join('\x1e')));
+  const sockets = new WebSocketServer({ server: http });
+  sockets.on('connection', (socket) => {
+    for (const packet of packets) socket.send(packet);
+  });
+  return urlOf(t, http);
+}
+
+const NO_HANDSHAKES = [
+  ...['0text', '0', '0null', '05', '0{}', '0{"sid":{},"upgrades":[],"pingInterval":1,"pingTimeout":1}'],
+  ...['null', '{"length":1e9}', '[1]'].map((upgrades) => OPEN.replace('[]', upgrades)),
+];
+
+test('what is no handshake is no connection', { timeout: 20_000 }, async (t) => {
+  for (const handshake of NO_HANDSHAKES) {
+    const url = await startServer(t, [handshake]);
+    for (const transport of ['websocket', 'polling'] as const) {
+      const connecting = connectOfficial({ ...connectionTo(url), transports: [transport] }, t.signal);
+      await assert.rejects(connecting, { code: 'TARGET_UNREACHABLE' }, `${transport}: ${handshake}`);
+    }
+    assert.equal(await grantsCompression(connectionTo(url), t.signal), null, handshake);
+    await assert.rejects(ControlClients.connect([url], TOKEN), { code: 'SOURCE_UNREACHABLE' }, handshake);
+  }
+});
+
+test('a refusal that cannot be copied is none', { timeout: 20_000 }, async (t) => {
+  const url = await startServer(t, [OPEN, `44{"message":"no","data":${deep}}`]);
+  await assert.rejects(connectOfficial(connectionTo(url), t.signal), { code: 'TARGET_UNREACHABLE', message: /deep/ });
+});
+
+test('an event that cannot be copied ends its connection', { timeout: 20_000 }, async (t) => {
+  const url = await startServer(t, [OPEN, CONNECTED, `42["chat",${deep}]`]);
+  const events: string[] = [];
+  const socket = await connectOfficial(connectionTo(url), t.signal, { onAny: (event) => void events.push(event) });
+  if (socket.connected) await once(socket as never, 'disconnect');
+  assert.deepEqual([events, socket.connected], [[], false]);
+});
