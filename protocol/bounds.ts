@@ -6,8 +6,8 @@ import { formatPath, type Problem } from './problems.ts';
 const MAX_VALUES = 1_000_000;
 /** A hundred times what a flow needs, and far less than a call stack has. */
 const MAX_DEPTH = 200;
-/** Of a JSON file: hundreds of times what a run writes. */
-const MAX_BYTES = 64 * 1024 ** 2;
+/** Of a JSON file: a hundred times what a run writes. */
+const MAX_BYTES = 16 * 1024 ** 2;
 /** Of the place of a problem. */
 const SHOWN_DEPTH = 5;
 

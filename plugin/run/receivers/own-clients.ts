@@ -8,6 +8,7 @@ import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { Socket } from 'socket.io-client';
+import { CapacityError } from '../../../protocol/errors.ts';
 import { EVENTS } from '../../../protocol/events.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { variablesOfBefore } from '../../script/handed-over.ts';
@@ -160,9 +161,14 @@ async function readPayload({ config, ...script }: Script): Promise<PayloadSpec[]
       if (spec.data) return spec;
       const { delimiter = ',', cast = true, skipHeader, skipEmptyLines = true, options } = spec;
       const parse = promisify(createRequire(join(artilleryFolder(), 'package.json'))('csv-parse'));
-      const text = readFileSync(resolve(folderOf({ config, ...script }), spec.path), 'utf8');
+      const path = resolve(folderOf({ config, ...script }), spec.path);
       const read = { skip_empty_lines: skipEmptyLines, cast, from_line: skipHeader ? 2 : 1, delimiter, ...options };
-      return { ...spec, data: (await parse(text, read)) as unknown[][] };
+      try {
+        return { ...spec, data: (await parse(readFileSync(path, 'utf8'), read)) as unknown[][] };
+      } catch (cause) {
+        const fix = 'correct config.payload, or that file';
+        throw new CapacityError('FILE_UNREADABLE', `the payload ${path} cannot be read`, fix, { cause });
+      }
     }),
   );
 }

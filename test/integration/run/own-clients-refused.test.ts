@@ -70,3 +70,11 @@ test('a query that no URL can have is refused like a header that HTTP has not', 
     await assert.rejects(connecting, { code: 'TARGET_UNREACHABLE', message: /malformed|Invalid/ });
   }
 });
+
+test('a payload that cannot be read is named', async (t) => {
+  for (const options of [{ path: 'nowhere.csv' }, { path: 'processor.cjs', options: { quote: '(' } }]) {
+    const payload = { ...options, fields: ['user'] };
+    const opening = clientsOf(t, 'http://127.0.0.1:1', { flow: [JOIN, HOLD] }, { payload });
+    await assert.rejects(opening, { code: 'FILE_UNREADABLE', message: new RegExp(options.path) });
+  }
+});
