@@ -78,13 +78,19 @@ export async function loadHttpEngine(script: Script, folder?: string): Promise<H
   }
 }
 
-/** @returns the functions of `config.processor` by name */
+/** @returns the functions of `config.processor` by name @throws CapacityError `FILE_UNREADABLE` */
 export async function loadProcessor(script: Script): Promise<Record<string, unknown>> {
   const { processor } = script.config;
   if (typeof processor !== 'string') return processor ?? {};
-  const file = createRequire(import.meta.url).resolve(resolve(folderOf(script), processor));
-  const module = await import(pathToFileURL(file).href);
-  return { ...module.default, ...module };
+  const path = resolve(folderOf(script), processor);
+  try {
+    const module = await import(pathToFileURL(createRequire(import.meta.url).resolve(path)).href);
+    return { ...module.default, ...module };
+  } catch (cause) {
+    const [why] = (cause as Error).message.split('\n');
+    const fix = 'correct config.processor, or that file';
+    throw new CapacityError('FILE_UNREADABLE', `the processor ${path} cannot be loaded: ${why}`, fix, { cause });
+  }
 }
 
 /** @param vars of this virtual user alone, such as its row of the payload */

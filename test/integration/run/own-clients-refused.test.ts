@@ -71,10 +71,15 @@ test('a query that no URL can have is refused like a header that HTTP has not', 
   }
 });
 
-test('a payload that cannot be read is named', async (t) => {
+test('a payload or a processor that cannot be read is named, and no server is accused', async (t) => {
   for (const options of [{ path: 'nowhere.csv' }, { path: 'processor.cjs', options: { quote: '(' } }]) {
     const payload = { ...options, fields: ['user'] };
     const opening = clientsOf(t, 'http://127.0.0.1:1', { flow: [JOIN, HOLD] }, { payload });
     await assert.rejects(opening, { code: 'FILE_UNREADABLE', message: new RegExp(options.path) });
+  }
+  for (const processor of ['nowhere.js', 'tokens.csv']) {
+    const scenario = { flow: [{ function: 'login' }, JOIN, HOLD] };
+    const { clients } = await clientsOf(t, 'http://127.0.0.1:1', scenario, { processor });
+    await assert.rejects(come(clients.next(), signal), { code: 'FILE_UNREADABLE', message: new RegExp(processor) });
   }
 });
