@@ -1,5 +1,6 @@
 /** The thresholds of Artillery's plugin `ensure`, as it evaluated them. */
 import type { Result } from '../../protocol/result/result.ts';
+import { ownValue } from '../../protocol/sum-counts.ts';
 import { METRIC_UNITS } from '../result/run-metrics.ts';
 import { metricsIn } from '../script/ensure.ts';
 import type { ArtilleryStats, Check } from './artillery.ts';
@@ -39,7 +40,9 @@ function valuesIn(expression: string, stats: ArtilleryStats): Found {
 
 function valueIn(metric: string, { counters, rates, summaries }: ArtilleryStats): number | undefined {
   const { name, aggregation } = inSummary(metric);
-  return counters[metric] ?? rates[metric] ?? summaries[name]?.[aggregation];
+  // Anything can be the name of a metric, also what every object inherits.
+  const summary = ownValue(summaries, name) ?? {};
+  return ownValue(counters, metric) ?? ownValue(rates, metric) ?? ownValue(summary, aggregation);
 }
 
 /** Artillery's own metrics have none that is known here. */

@@ -44,6 +44,7 @@ const found = (metric: string, value: number, unit = '') => ({ found: [{ metric,
 const CHECKS: [expression: string, met: boolean, hashed: string | undefined, told: object][] = [
   ['vusers.failed < 1', true, `${hash} < 1`, found('vusers.failed', 0)],
   ['socketio.nosuch.p99 < 0.5', false, 'socketio.nosuch.p99 < 0.5', { unknown: ['socketio.nosuch.p99'] }],
+  ['constructor.name < 1', false, 'constructor.name < 1', { unknown: ['constructor.name'] }],
   [max, false, max.replace('f.g', hash), { unknown: ['a.b', 'a.c_d.e'], ...found('f.g', 2) }],
   ['maxErrorRate < 1', false, undefined, found('maxErrorRate', 1.5, '% of virtual users')],
   ['connections.connect_time.p99 < 0.1', false, `${hash} < 0.1`, found('connections.connect_time.p99', 12.9, 'ms')],
