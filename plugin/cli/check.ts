@@ -44,7 +44,7 @@ function check(run: string, texts: string[], { json }: { json?: boolean }): void
   for (const { met, text } of outcome.thresholds) console.log(harmless(`  ${met ? 'met   ' : 'missed'}  ${text}`));
   console.log(`\n${harmless(outcomeText(result, outcome))}`);
   const doubts = reasons.map(({ code }) => code).join(', ');
-  console.log(`  Measurement: ${status}${doubts === '' ? '' : ` (${doubts})`}`);
+  console.log(harmless(`  Measurement: ${status}${doubts === '' ? '' : ` (${doubts})`}`));
 }
 
 /** @throws CapacityError CONFIG_INVALID with all mistakes */

@@ -1,6 +1,7 @@
 /** `study <file>`: what changes when a setting changes. */
 import type { Command } from 'commander';
 import { STOPPED } from '../../protocol/codes/exit-codes.ts';
+import { harmless } from '../../protocol/printable.ts';
 import { renderSummary } from '../../report/render/console.ts';
 import { exitCodeOf } from '../series/planned.ts';
 import { endText } from '../series/progress.ts';
@@ -35,7 +36,7 @@ async function run(path: string, { results, json }: Options): Promise<void> {
   ]);
   const file = await readStudyFile(path);
   const series = studySeries(file, results);
-  console.error(`${file.title || file.name}\n${file.plan.scenario}`);
+  console.error(harmless(`${file.title || file.name}\n${file.plan.scenario}`));
   const { document, runs, isStopped } = await makeSeries(series);
   process.exitCode = isStopped ? STOPPED : exitCodeOf(runs);
   if (json) printJson(document);

@@ -1,5 +1,6 @@
 /** The only place in the engine that touches Artillery's globals. */
 import { writeSync } from 'node:fs';
+import { harmless } from '../../protocol/printable.ts';
 
 interface ArtilleryGlobal {
   testRunId?: string;
@@ -31,7 +32,7 @@ export function artilleryRuntime(): Runtime {
     testRunId: artillery.testRunId ?? 'unknown',
     engineId: workerId ?? 'main',
     isWorker: workerId !== undefined,
-    warn: (message) => console.error(message),
+    warn: (message) => console.error(harmless(message)),
     fail,
     abort: (message) => {
       fail(message);

@@ -1,7 +1,10 @@
 /** Results, scenarios and errors in which others have named things: shown, they command neither a terminal nor a CI system. */
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { it } from 'node:test';
 import { printJson } from '../../../plugin/cli/command.ts';
+import { createProgram } from '../../../plugin/cli/program.ts';
 import { REPORT_FILES } from '../../../plugin/result/report-files.ts';
 import { describeError } from '../../../protocol/errors.ts';
 import type { Result } from '../../../protocol/result/result.ts';
@@ -11,6 +14,7 @@ import { renderConsole, renderRun } from '../../../report/render/console.ts';
 import { runDocument } from '../../../report/sections/run-document.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
+import { tempFolder } from '../../helpers/temp-folder.ts';
 
 const EVIL = '\u001b[2J\u009b1m\r\n::error title=x::pwned\u202e\n##vso[task.setvariable]x';
 const COMMAND = /^\s*::[\w-]+.*::|##\w*\[/m;
@@ -50,6 +54,18 @@ it('a result of a stranger, in each file of its report', () => {
     assert.doesNotMatch(text, CONTROL, name);
     if (name !== 'report.html') assert.doesNotMatch(text, COMMAND, name);
   }
+});
+
+it('a result of a stranger, checked', async (t) => {
+  const printed: string[] = [];
+  t.mock.method(console, 'log', (text: string) => printed.push(text));
+  t.after(() => (process.exitCode = undefined));
+  const result = strangersResult();
+  result.verdict.reasons = [{ code: EVIL, message: EVIL }];
+  const file = join(tempFolder(t), 'result.json');
+  writeFileSync(file, JSON.stringify(result));
+  await createProgram().parseAsync(['check', file], { from: 'user' });
+  assertHarmless(printed.join('\n'));
 });
 
 it('a result of a stranger as JSON', (t) => {
