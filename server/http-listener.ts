@@ -1,4 +1,4 @@
-/** An HTTP server of ours beside a server that is not: who has not given a token takes little of that process, and not for long. */
+/** An HTTP server of ours: who has not given a token takes little of the process that it is in, and not for long. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
