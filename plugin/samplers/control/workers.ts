@@ -22,6 +22,8 @@ const TIMEOUT_MS = 5000;
 /** A full garbage collection of a heap of some GB takes seconds. */
 const GC_TIMEOUT_MS = 60_000;
 const CLOCK_READINGS = 16;
+/** Several times what an event loop has to tell after a day: the run stands still while a reply is parsed. */
+const MAX_REPLY_BYTES = 8 * 1024 ** 2;
 
 /** One that was tried. */
 export type EachControl = { url: string; control: ControlClients } | { url: string; error: CapacityError };
@@ -197,7 +199,7 @@ class ControlClient {
     this.#socket = io(new URL(CONTROL_NAMESPACE, url).href, {
       extraHeaders: { authorization: `Bearer ${token}` },
       transports: ['websocket'],
-      ...({ agent: agentTo(url, tls, { address }) } as object),
+      ...({ agent: agentTo(url, tls, { address }), maxPayload: MAX_REPLY_BYTES } as object),
       // A separate connection, even if the same process measures twice.
       forceNew: true,
       timeout: timeoutMs,

@@ -42,6 +42,14 @@ test('what is no handshake is no connection', { timeout: 20_000 }, async (t) => 
   }
 });
 
+test('a reply that is too large costs its connection', { timeout: 20_000 }, async (t) => {
+  const reply = `43/capacity,0[{"ok":true,"value":{"worker":"${'x'.repeat(9_000_000)}"}}]`;
+  const url = await startServer(t, [OPEN, '40/capacity,{"sid":"s"}', reply]);
+  const control = await ControlClients.connect([url], TOKEN);
+  t.after(() => control.close());
+  await assert.rejects(control.stats(), { code: 'SOURCE_UNREACHABLE' });
+});
+
 test('a refusal that cannot be copied is none', { timeout: 20_000 }, async (t) => {
   const url = await startServer(t, [OPEN, `44{"message":"no","data":${deep}}`]);
   await assert.rejects(connectOfficial(connectionTo(url), t.signal), { code: 'TARGET_UNREACHABLE', message: /deep/ });
