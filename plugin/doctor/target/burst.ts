@@ -1,6 +1,7 @@
 /**
  * As many connections at once as the user allows: whether something in between, or the server, limits how many one address may
  * have or open. Only then some more, one by one: where these are let in, what was refused came too fast, and not one too many.
+ * So it did where one is refused although all have left: who counts a whole minute still counts them.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Socket } from 'socket.io-client';
@@ -28,6 +29,9 @@ export function checkBurst({ connection, signal }: Subject, connections: number)
         return false;
       }
     };
+    const leave = () => {
+      for (const socket of held.splice(0)) socket.disconnect();
+    };
     try {
       // What the other checks had open is not counted among these.
       await delay(REST_MS, undefined, { signal });
@@ -43,11 +47,15 @@ export function checkBurst({ connection, signal }: Subject, connections: number)
       } while (refused > 0 && later < TRIES && (await open()) && ++later < TRIES);
       if (refused + ended === 0) return { status: 'ok', found: `all were let in within ${seconds} s, and stayed` };
       const found = `${connections - refused} of ${connections} were let in${ended > 0 ? `, and ${ended} of them ended` : ''}${refused > 0 ? ` (${why})` : ''}`;
-      return later === TRIES
-        ? { status: 'failed', found: `${found}; later, one by one, all were: the rate is limited`, fix: RATE }
+      if (later === TRIES)
+        return { status: 'failed', found: `${found}; later, one by one, all were: the rate is limited`, fix: RATE };
+      leave();
+      await delay(REST_MS, undefined, { signal });
+      return refused > 0 && !(await open())
+        ? { status: 'failed', found: `${found}; nor was one after all had left: the rate is limited`, fix: RATE }
         : { status: 'failed', found: `${found}: their number is limited`, fix: NUMBER };
     } finally {
-      for (const socket of held) socket.disconnect();
+      leave();
     }
   });
 }

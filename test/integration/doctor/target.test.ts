@@ -190,6 +190,11 @@ describe('doctor --target', { concurrency: true }, () => {
       io.use((_, next) => next(all.length >= most ? new Error('too many of your address') : undefined)),
     );
     assert.match(refuses, /^\d+ of 12 were let in \(.*too many of your address\): their number is limited$/);
+    let asked = 0;
+    const counts = await bouncer((io) =>
+      io.use((_, next) => next(++asked > most + 3 ? new Error('too many in this hour') : undefined)),
+    );
+    assert.match(counts, /\(.*too many in this hour\); nor was one after all had left: the rate is limited$/);
     const ends = await bouncer((io, all) =>
       io.on('connection', () => void (all.length > most && setTimeout(() => all[0]?.disconnect(true), 300))),
     );
