@@ -1,9 +1,9 @@
 /** The load generator itself: what it was late by is in every time that it measured. */
 import type { Result } from '../../../protocol/result/result.ts';
+import { explainedBy } from '../../../report/figures/stalls.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { Check, Detail, Measured } from './check.ts';
 import { saturationIn } from './machine.ts';
-import { stallIn } from './stalls.ts';
 import { isThrottled } from './throttling.ts';
 
 type Loop = Result['generator'][number];
@@ -78,6 +78,20 @@ function lateLoop({ generator }: Measured, window: Loop['window']): Detail | und
   const where = worst.host === undefined ? '' : ` on ${worst.host}`;
   return {
     message: `the event loop of ${worst.part} ${worst.index}${where} was ${worst.delayP99Ms.toFixed(0)} ms late (99 %) during the ${window}`,
+  };
+}
+
+/** The longest stall of a fleet process: only the fleet receives, and takes the times. */
+function stallIn(result: Measured, window: Loop['window']): Detail | undefined {
+  const [loop] = result.generator
+    .filter((one) => one.window === window && one.part === 'fleet')
+    .toSorted((a, b) => b.delayMaxMs - a.delayMaxMs);
+  const explained = loop && explainedBy(result, window, loop.delayMaxMs);
+  if (!explained) return undefined;
+  const where = loop.host === undefined ? '' : ` on ${loop.host}`;
+  return {
+    message: `fleet ${loop.index}${where} stood still for ${loop.delayMaxMs.toFixed(0)} ms during the ${window}, which can explain ${explained.text}`,
+    fix: 'measure again; find what stopped the generator: another process on its cores, or a pause of its container or virtual machine',
   };
 }
 

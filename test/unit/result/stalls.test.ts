@@ -1,9 +1,11 @@
-/** Reasons by stalls of the generator: receivers behind the reference receiver, and single stalls. */
+/** What stood still: the generator, a reason by receivers behind the reference receiver or single stalls; or a worker. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Result } from '../../../protocol/result/result.ts';
+import { workers } from '../../../report/sections/workers.ts';
 import { summaryOf } from '../../helpers/message-figures.ts';
-import { type Change, set, testCases, verdictOf } from '../../helpers/verdict.ts';
+import { perfectResult } from '../../helpers/results.ts';
+import { assertNames, type Change, set, testCases, verdictOf } from '../../helpers/verdict.ts';
 
 const FEW = { p90: null, p95: null, p99: null, p999: null };
 
@@ -91,6 +93,37 @@ describe('a single stall of a fleet process', () => {
   it('is not named beside the lag that it causes', () => {
     assert.doesNotMatch(verdictOf(withLag).reasons[0]?.message ?? '', /410/);
   });
+});
+
+describe('a worker that stood still', () => {
+  const stages = Object.entries({ ramp: 10, plateau: 14, hold: 20, broadcasts: 30 }).map(([name, t]) => ({ name, t }));
+  /** Of two workers, the second until a second of the run; the longest of each kind of time. */
+  const said = (ms: number, t: number, max: { connect?: number; last?: number }) => {
+    const result = perfectResult();
+    const loop = (worker: string, delayMaxMs: number[]) => ({
+      ...{ worker, process: null },
+      eventLoop: { t: [t - 1, t], delayP99Ms: [1, 1], delayMaxMs },
+    });
+    Object.assign(result, { stages, workersOverTime: [loop('w0', [20, 20]), loop('w1', [20, ms])] });
+    result.connections.connectMs = { ...summaryOf(5000, 4), max: max.connect ?? 20 };
+    result.latency.completionMs = { ...summaryOf(12, 30), ...FEW, max: max.last ?? 70 };
+    return workers(result).findings?.map(({ text }) => text);
+  };
+  const CASES: [what: string, found: ReturnType<typeof said>, names?: string[]][] = [
+    ['in the ramp, which the connect times show', said(2003, 13, { connect: 1950 }), ['w1', '2,003', '13 s', '1,950']],
+    ['in the broadcasts, which their times show', said(700, 33, { last: 720 }), ['w1', '700', '33 s', '720']],
+    ['in a ramp, while the broadcasts were slow', said(700, 13, { last: 720 })],
+    ['as memory was read, after a ramp with slow connects', said(700, 16, { connect: 720 })],
+    ['for much longer than anybody waited', said(2003, 13, { connect: 400 })],
+    ['for a small part of what they waited', said(200, 13, { connect: 900 })],
+    ['for a moment', said(40, 13, { connect: 60 })],
+  ];
+  for (const [what, found = [], names] of CASES) {
+    it(`${what}: ${names ? 'named' : 'nothing'}`, () => {
+      assert.equal(found.length, names ? 1 : 0);
+      if (names) assertNames(found[0] ?? '', names);
+    });
+  }
 });
 
 describe('receivers behind the reference receiver', () => {

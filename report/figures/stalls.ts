@@ -1,0 +1,75 @@
+/** One stall of an event loop: the p99 of its delay does not show it, and the measured times can be full of it. */
+import type { Summary } from '../../protocol/result/parts.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { decimals } from '../text/format.ts';
+
+type Measured = Omit<Result, 'verdict'>;
+export type LoopWindow = Result['generator'][number]['window'];
+
+/** As for the p99 of the delay: less is noise on a busy machine. */
+const MIN_MS = 50;
+/** Share of a figure: if the stall explains that much, the figure may be the loop’s own. */
+const MIN_SHARE = 0.5;
+/** Likewise: who comes while a server stands still waits as long as that lasts. */
+const MAX_SHARE = 1.25;
+
+/**
+ * What is to be above the median: a stall makes some values longer, and not all of them. For broadcasts, the times of their last
+ * receivers: those of one broadcast's receivers differ without any stall.
+ */
+const TIMES: Record<LoopWindow, { what: string; of: (result: Measured) => Summary | null | undefined }> = {
+  ramp: { what: 'connect time', of: ({ connections }) => connections.connectMs },
+  messages: { what: 'time to an acknowledgement', of: ({ messages }) => messages?.ackMs },
+  broadcasts: { what: 'time to the last receiver', of: ({ latency }) => latency.completionMs },
+};
+
+/** @returns the figure that a stall in the window can explain; undefined if there is none */
+export function explainedBy(result: Measured, window: LoopWindow, stallMs: number): Explained | undefined {
+  const { what, of } = TIMES[window];
+  const times = of(result);
+  if (!times) return undefined;
+  // A single one is all there is.
+  const usualMs = times.count > 1 ? times.p50 : 0;
+  const figure = quoted(times).find(({ ms }) => isOfStall(ms, usualMs, stallMs));
+  if (!figure) return undefined;
+  const text = `the ${what} of ${decimals(figure.ms, 0)} ms (${figure.name}; median ${decimals(times.p50, 0)} ms)`;
+  return { ms: figure.ms, text };
+}
+
+interface Explained {
+  ms: number;
+  /** `the connect time of 2,003 ms (max; median 4 ms)` */
+  text: string;
+}
+
+/** @returns of each window the longest stall of a worker that a figure shows, as a sentence */
+export function stalledWorkers(result: Result): string[] {
+  const rows = result.workersOverTime.flatMap(({ worker, eventLoop }) =>
+    (eventLoop?.t ?? []).map((t, index) => ({
+      ...{ worker, t, ms: eventLoop?.delayMaxMs[index] ?? 0 },
+      stage: stageAt(result, eventLoop?.t[index - 1] ?? 0),
+    })),
+  );
+  return (['ramp', 'messages', 'broadcasts'] as const).flatMap((window) => {
+    const stage = window === 'messages' ? 'hold' : window;
+    const [longest] = rows.filter((row) => row.stage === stage).toSorted((a, b) => b.ms - a.ms);
+    const explained = longest && explainedBy(result, window, longest.ms);
+    if (!longest || !explained || longest.ms > MAX_SHARE * explained.ms) return [];
+    const { worker, ms, t } = longest;
+    return [`worker ${worker} stood still for ${decimals(ms, 0)} ms until ${decimals(t, 0)} s: ${explained.text}`];
+  });
+}
+
+function stageAt({ stages }: Result, time: number): string | undefined {
+  return stages.findLast(({ t }) => t <= time)?.name;
+}
+
+/** The highest percentile that there is, and the maximum. */
+function quoted({ p90, p95, p99, max }: Summary): { name: string; ms: number }[] {
+  const percentiles = Object.entries({ p99, p95, p90 }).flatMap(([name, ms]) => (ms === null ? [] : [{ name, ms }]));
+  return [...percentiles.slice(0, 1), { name: 'max', ms: max }];
+}
+
+function isOfStall(ms: number, usualMs: number, stallMs: number): boolean {
+  return stallMs > MIN_MS && ms - usualMs > MIN_MS && stallMs >= ms * MIN_SHARE;
+}
