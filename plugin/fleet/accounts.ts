@@ -3,6 +3,7 @@
  * even after a fleet process has died with its counts:
  * asked = pending + failed + opened, and opened = alive + ended.
  */
+import { createHistogram, encodeHistogram, type Histogram, recordUs } from '../../protocol/histogram.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import { ownValue, setOwn } from '../../protocol/sum-counts.ts';
 
@@ -11,7 +12,14 @@ export interface Account {
   state: 'idle' | 'pending' | 'alive' | 'failed' | 'ended';
   /** Why it failed or ended. */
   cause: string;
+  /** When it came, or came back. */
+  sinceMs?: number;
 }
+
+/** Of Socket.IO, for a connection that our own side ends. */
+const OURS = 'io client disconnect';
+
+export type AccountCounts = Pick<FleetSnapshot, 'accounts' | 'disconnects' | 'lostAgesUs'>;
 
 export class Accounts {
   #asked = 0;
@@ -22,6 +30,8 @@ export class Accounts {
   readonly #ended = new Map<string, number>();
   /** All ends, also those of connections that came back. */
   readonly #disconnects: Record<string, number> = {};
+  /** Few runs lose any. */
+  #lostAges: Histogram | undefined;
 
   /** An attempt begins, the first one or a repeat. */
   begin(account: Account): void {
@@ -49,20 +59,26 @@ export class Accounts {
   /** Whichever side ended it. A pending connection is not affected: `opened` or `failed` will follow. */
   ended(account: Account, reason: string): void {
     if (account.state !== 'alive') return;
+    if (reason !== OURS) {
+      this.#lostAges ??= createHistogram();
+      recordUs(this.#lostAges, (performance.now() - (account.sinceMs ?? 0)) * 1000);
+    }
     setOwn(this.#disconnects, reason, (ownValue(this.#disconnects, reason) ?? 0) + 1);
     this.#move(account, 'ended', reason);
   }
 
-  read(): Pick<FleetSnapshot, 'accounts' | 'disconnects'> {
+  read(): AccountCounts {
     const counts = { asked: this.#asked, pending: this.#pending, alive: this.#alive, returned: this.#returned };
     const causes = { failed: Object.fromEntries(this.#failed), ended: Object.fromEntries(this.#ended) };
-    return { accounts: { ...counts, ...causes }, disconnects: { ...this.#disconnects } };
+    const lostAgesUs = encodeHistogram(this.#lostAges ?? createHistogram());
+    return { accounts: { ...counts, ...causes }, disconnects: { ...this.#disconnects }, lostAgesUs };
   }
 
   #move(account: Account, state: Account['state'], cause: string): void {
     this.#count(account, -1);
     account.state = state;
     account.cause = cause;
+    if (state === 'alive') account.sinceMs = performance.now();
     this.#count(account, 1);
   }
 

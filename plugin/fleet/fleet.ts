@@ -7,9 +7,8 @@ import { type MessageCounts, type MessageStage, NO_MESSAGES } from '../../protoc
 import type { FaultOrder } from '../../protocol/link/fault.ts';
 import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link/ledger.ts';
 import type { Sightings } from '../../protocol/link/sightings.ts';
-import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import type { FleetStatus } from '../../protocol/link/status.ts';
-import { Accounts } from './accounts.ts';
+import { type AccountCounts, Accounts } from './accounts.ts';
 import { FleetProcess } from './fleet-process.ts';
 import { type MergedSnapshot, mergeSnapshots } from './merge.ts';
 import type { FleetSettings, ProcessQuestions, ProcessSnapshot } from './messages.ts';
@@ -120,7 +119,7 @@ export class Fleet {
     return this.#ask('sight', { watch, outside });
   }
 
-  async snapshot(): Promise<MergedSnapshot & Pick<FleetSnapshot, 'accounts' | 'disconnects'>> {
+  async snapshot(): Promise<MergedSnapshot & AccountCounts> {
     const entries = await Promise.all(
       this.#processes.map(async (child) => {
         const answer = await child.ask('snapshot');

@@ -66,6 +66,8 @@ export const fleetSnapshotSchema = z.object({
   retries: count,
   /** Connections that ended, by Socket.IO's reason. */
   disconnects: counts,
+  /** Of these, how long after their opening the others than our own side ended them. */
+  lostAgesUs: histogram,
   returns: returnCountsSchema,
   /** Every connection that has opened, by its transport now or at its end. */
   transports: transportCountsSchema,

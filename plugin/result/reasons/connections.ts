@@ -1,7 +1,9 @@
 /** What became of the connections: every one that was asked for is either alive, or failed, or lost, and known to be. */
+import { failureOf } from '../../../protocol/codes/failure-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
+import { decimals } from '../../../report/text/format.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import { sum } from '../sums.ts';
+import { merged, sum } from '../sums.ts';
 import type { Check, Detail, Measured } from './check.ts';
 
 type Counts = Record<string, number>;
@@ -25,7 +27,13 @@ export const connections: Check[] = [
       if (total(failed) === 0) return undefined;
       const said = Object.keys(failed).flatMap((cause) => failureExamples[cause] ?? [])[0];
       const first = said === undefined ? '' : `; the first: ${said}`;
-      return { message: `${total(failed)} of ${target} failed: ${listed(failed)}${first}` };
+      const [cause = ''] = Object.entries(failed).toSorted(([, a], [, b]) => b - a)[0] ?? [];
+      const known = failureOf(cause);
+      return {
+        message: `${total(failed)} of ${target} failed: ${listed(failed)}${first}`,
+        // A limit has a reason of its own, with its remedy.
+        ...(known && !known.isLimit && { fix: known.remedy }),
+      };
     },
   },
   { code: 'CONNECTIONS_DROPPED', find: lostConnections },
@@ -82,8 +90,31 @@ function lostConnections(result: Measured, measurements: Measurements): Detail |
   const planned = asPlanned > 0 ? ` (${asPlanned} of them by the planned fault)` : '';
   const left = held === null ? '' : `; ${held} were open at the end of the broadcasts`;
   const fall = steepestFall(stages, samples);
+  const age = asPlanned > 0 ? undefined : commonAge(measurements);
   const when = fall ? `; most ended at ${fall.t.toFixed(0)} s, in stage \`${fall.stage}\`` : '';
-  return { message: `${total(lost)} of ${opened} connections were lost${planned}: ${listed(lost)}${left}${when}` };
+  return {
+    message: `${total(lost)} of ${opened} connections were lost${planned}: ${listed(lost)}${left}${age ?? when}`,
+    ...(age !== undefined && {
+      fix: 'find the time-out that ends them, of the server or of what is in between: `npx socketio-capacity doctor --target` holds a silent connection',
+    }),
+  };
+}
+
+/** Fewer have the same age by chance. */
+const MIN_LOST = 5;
+/** Of their age: a time-out is that exact. */
+const MAX_AGE_SPREAD = 0.05;
+/** Of the ramps: those that end at one moment came at different ones. */
+const MAX_RAMP_SHARE = 0.25;
+
+/** @returns how old nearly all that were lost had become, where a time-out shows by it */
+function commonAge({ snapshots, ramps }: Measurements): string | undefined {
+  const ages = merged(snapshots.map(({ lostAgesUs }) => lostAgesUs));
+  const [low, high] = [5, 95].map((percentile) => ages.getValueAtPercentile(percentile) / 1e6) as [number, number];
+  const isOne =
+    high - low <= MAX_AGE_SPREAD * high && high - low < MAX_RAMP_SHARE * sum(ramps.map(({ seconds }) => seconds));
+  if (ages.totalCount < MIN_LOST || !isOne) return undefined;
+  return `; nine of ten of them ${decimals(low, 1)} to ${decimals(high, 1)} s after they had come, whenever that was`;
 }
 
 /** Virtual users that lost a namespace of a connection that stays: the connection is not among the lost ones. */

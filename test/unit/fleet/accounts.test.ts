@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Account, Accounts } from '../../../plugin/fleet/accounts.ts';
+import { decodeHistogram } from '../../../protocol/histogram.ts';
+import { VirtualTime } from '../../helpers/virtual-time.ts';
 
 const REPORTS = {
   begin: (accounts: Accounts, one: Account) => accounts.begin(one),
@@ -27,6 +29,30 @@ test('a connection is in one state at a time, whatever is reported of it in what
     assert.equal(asked, pending + alive + sum(failed) + sum(ended));
     assert.equal(sum(accounts.read().disconnects), sum(ended) + returned);
   }
+});
+
+test('the age of what others ended is kept, since it came or came back', (t) => {
+  const time = new VirtualTime(t);
+  const accounts = new Accounts();
+  const [lost, back, left] = [0, 1, 2].map((): Account => ({ state: 'idle', cause: '' })) as [
+    Account,
+    Account,
+    Account,
+  ];
+  for (const one of [lost, back, left]) {
+    accounts.begin(one);
+    accounts.opened(one);
+  }
+  time.jump(5000);
+  for (const one of [lost, back]) accounts.ended(one, 'transport close');
+  time.jump(1000);
+  accounts.returned(back);
+  time.jump(300);
+  accounts.ended(back, 'transport close');
+  accounts.ended(left, 'io client disconnect');
+  const ages = decodeHistogram(accounts.read().lostAgesUs);
+  const seconds = [1, 50, 100].map((percentile) => (ages.getValueAtPercentile(percentile) / 1e6).toFixed(1));
+  assert.deepEqual([ages.totalCount, ...seconds], [3, '0.3', '5.0', '5.0']);
 });
 
 /** Reports of one connection, and what they leave in place of nothing. */

@@ -40,10 +40,19 @@ describe('connections that are lost', () => {
     measured: { peakConnections: 590 },
   };
   const DROPPED = 'CONNECTIONS_DROPPED';
+  /** @param rampSeconds in which they had come */
+  const aged = (rampSeconds: number, ...seconds: number[]): Changes => {
+    const lostAgesUs = encoded(seconds.flatMap((one) => Array<number>(20).fill(one * 1e6)));
+    const ramps = [{ beganAtUs: 0, endedAtUs: 1e6, seconds: rampSeconds, connections: 600 }];
+    return { ...idleAnd({ samples, stages }), snapshot: { lostAgesUs }, measured: { ramps } };
+  };
 
   testRuns([
     ['while idle', lostWhileIdle, [DROPPED, '306 of 600', 'transport close 300, ping timeout 6', 294]],
     ['dated by the samples, until they are released', idleAnd({ samples, stages }), [DROPPED, '3 s', 'hold']],
+    ['at the same age', aged(4, 5, 5.05, 5.1), [DROPPED, '5.0 to 5.1 s']],
+    ['at one moment, at the ages that they have', aged(4, 5, 6, 7, 8), [DROPPED, '3 s', 'hold']],
+    ['at one moment, long after they all came', aged(1, 30, 30.5, 31), [DROPPED, '3 s', 'hold']],
     ['as namespaces of connections that stay', namespaces, [DROPPED, '75 virtual users']],
     [
       'some of them by a planned fault',
