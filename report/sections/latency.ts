@@ -41,7 +41,7 @@ export function latency(result: Result): Section | null {
     title: TITLE,
     lead: 'How long copies took from the intended send until they arrived, and how long until everybody had one.',
     terms: ['Latency of a copy', 'Last receiver', 'Send delay', 'Reference receiver', 'Round trip ÷ 2'],
-    findings: finding(result, times),
+    findings: [...finding(result, times), ...acrossWorkers(times)],
     blocks: [
       drawing(oneWayPercentiles(result), NONE),
       summaries(
@@ -94,6 +94,21 @@ function finding(result: Result, { from, oneWayMs, completionMs }: Latency): Fin
         value: amount('milliseconds', ms),
         note: [FROM[from].trim(), everybody].filter(Boolean).join('; '),
       },
+    },
+  ];
+}
+
+/** Beyond, and by more than the way on the publisher's own worker takes: the way between workers decides. */
+const MIN_ACROSS_MS = 20;
+
+function acrossWorkers({ localMs, crossWorkerMs }: Latency): Finding[] {
+  if (!localMs || !crossWorkerMs) return [];
+  const moreMs = crossWorkerMs.p50 - localMs.p50;
+  if (moreMs < Math.max(MIN_ACROSS_MS, localMs.p50)) return [];
+  const ms = (value: number) => withUnit('milliseconds', value);
+  return [
+    {
+      text: `copies that the adapter took to other workers came ${ms(moreMs)} later than those of the publisher’s own (medians: ${ms(crossWorkerMs.p50)} and ${ms(localMs.p50)})`,
     },
   ];
 }
