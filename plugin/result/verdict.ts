@@ -5,6 +5,7 @@ import type { Measurements } from '../run/measurements/measurements.ts';
 import { notFinalized } from './delivery/delivery.ts';
 import type { Check, Measured } from './reasons/check.ts';
 import { CHECKS } from './reasons/index.ts';
+import { causeOfLateness } from './reasons/machine.ts';
 
 /** @param result everything but the verdict */
 export function evaluate(measurements: Measurements, result: Measured): Result['verdict'] {
@@ -12,7 +13,8 @@ export function evaluate(measurements: Measurements, result: Measured): Result['
   const found = CHECKS.filter((check) => applies(check, measurements)).flatMap(({ code, find }) =>
     [find(finalized, measurements) ?? []].flat().map((detail): Reason => ({ code, ...detail })),
   );
-  const reasons = inCausalOrder([...abortion(measurements), ...measurements.warnings, ...found]);
+  const all = [...abortion(measurements), ...measurements.warnings, ...found];
+  const reasons = inCausalOrder([...all, ...causeOfLateness(finalized, all)]);
   const invalid = reasons.some(({ code }) => VERDICT_REASONS[code].invalidates.includes('run'));
   return { status: reasons.length === 0 ? 'VALID' : invalid ? 'INVALID' : 'SUSPECT', reasons };
 }

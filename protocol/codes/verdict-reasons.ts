@@ -21,7 +21,7 @@ const REASONS = {
   // The generator
   MACHINE_SATURATED: {
     meaning:
-      "the generator's machine was less than 10 % idle, and one of the generator's threads waited for a CPU for over 20 % of the time; or other programs and the hypervisor took half of its CPUs",
+      "the generator's machine was less than 10 % idle, and one of the generator's threads waited for a CPU for over 20 % of the time; or other programs and the hypervisor took half of its CPUs, or, where something was late, a quarter or as much as was left idle",
     remedy: 'give the generator its own machine, add cores to this one, or lower the rate',
     invalidates: ['latency'],
     blame: 'machine',
@@ -33,7 +33,8 @@ const REASONS = {
     blame: 'machine',
   },
   SWAPPING: {
-    meaning: "the generator's machine swapped more than 1 MB, and no layer includes swapped-out memory",
+    meaning:
+      "the generator's machine swapped more than 1 MB, which no layer includes, or programs waited for memory for 10 % of the time",
     remedy: 'run `swapoff -a`, add memory, or use fewer connections',
     invalidates: ['memory', 'latency'],
     blame: 'machine',

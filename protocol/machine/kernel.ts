@@ -71,6 +71,24 @@ function sumOf(readings: CpuReading[]): CpuReading {
   };
 }
 
+/** Since boot: how long at least one process waited for a CPU, for memory, or for a disk (PSI). */
+export interface PressureReading {
+  cpuUs: number;
+  memoryUs: number;
+  ioUs: number;
+}
+
+/** @returns undefined if the kernel does not report it */
+export function readPressure(root = '/'): PressureReading | undefined {
+  try {
+    const us = (what: string) =>
+      Number(line(proc(`pressure/${what}`, root), /^some .*\btotal=(\d+)$/m, `/proc/pressure/${what} has no total`));
+    return { cpuUs: us('cpu'), memoryUs: us('memory'), ioUs: us('io') };
+  } catch {
+    return undefined;
+  }
+}
+
 /** @returns undefined if the kernel does not report it */
 export function readSwap(): SwapReading | undefined {
   try {

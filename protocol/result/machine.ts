@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { count, interval } from './parts.ts';
 
 const percent = z.number().nullable();
+const share = z.number().min(0).max(1);
 export const windowPercents = z.strictObject({
   ramp: percent,
   messages: percent.default(null),
@@ -88,6 +89,13 @@ export const machineSharesSchema = z.strictObject({
   othersCores: z.number().nullable().describe('of all other programs'),
   kernelCores: z.number().nullable().describe('interrupts, and the kernel’s own threads'),
   errorCores: z.number().describe('how far the sum can be from the busy time'),
+  pressure: z
+    .strictObject({ cpu: share, memory: share, io: share })
+    .nullable()
+    .default(null)
+    .describe(
+      '0 to 1: how long some process of the machine waited for each (PSI); null where the kernel does not tell',
+    ),
   // Their names are as they have given them to themselves: any characters.
   programs: z
     .array(z.strictObject({ name: z.string().max(200), cores: z.number() }))

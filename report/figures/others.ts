@@ -2,6 +2,7 @@
 import type { MachineShares } from '../../protocol/result/machine.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { decimals } from '../text/format.ts';
+import { sharesMachine } from './place.ts';
 
 /** Share of the machine’s CPUs: every system takes a little for itself. */
 const MIN_SHARE = 0.05;
@@ -18,18 +19,24 @@ const MIN_CORES = 0.05;
 export interface Taken {
   /** Share of the machine's CPUs. */
   share: number;
+  /** Of them, what nobody used meanwhile. */
+  idleShare: number;
   /** `other programs used 1.10 of 2 cores during the ramp (cp 0.95, node 0.26)` */
   text: string;
   /** The largest of the programs, by the names that they give themselves. */
   programs: string[];
 }
 
-type Machines = Pick<Result, 'machine' | 'generators' | 'workerMachines'>;
+type Machines = Pick<Result, 'run' | 'machine' | 'generators' | 'workerMachines'>;
 
-interface Window extends Pick<MachineShares, 'cores' | 'othersCores' | 'stealCores' | 'errorCores' | 'programs'> {
+type Known = 'cores' | 'busyCores' | 'othersCores' | 'stealCores' | 'errorCores' | 'programs' | 'pressure';
+
+interface Window extends Pick<MachineShares, Known> {
   /** Empty of the generator's own machine. */
   where: string;
   window: string;
+  /** Of programs that a container does not see, none of which is of the run. */
+  unseenCores: number;
 }
 
 /** @returns what others took where and when they took most; undefined where that is nothing beyond error, or not known */
@@ -38,17 +45,21 @@ export function takenByOthers(result: Machines): Taken | undefined {
   const loaded = windowsOf(result).filter(({ window }) => window !== 'idle');
   const windows = loaded.map((one) => ({
     ...one,
-    taken: (one.othersCores ?? 0) + one.stealCores,
+    taken: (one.othersCores ?? 0) + one.unseenCores + one.stealCores,
   }));
   const [worst] = windows.toSorted((a, b) => b.taken / b.cores - a.taken / a.cores);
   if (!worst || worst.taken < Math.max(MIN_SHARE * worst.cores, worst.errorCores)) return undefined;
-  const { where, cores, othersCores, stealCores, window } = worst;
+  const { where, cores, busyCores, othersCores, unseenCores, stealCores, window } = worst;
   const programs = worst.programs.filter((one) => one.cores >= MIN_CORES).slice(0, MAX_NAMES);
   const named = programs.map(({ name, cores: used }) => `${name} ${decimals(used, 2)}`).join(', ');
   const during = `during the ${window}`;
-  const used = `other programs used ${decimals(othersCores ?? 0, 2)} of ${cores} cores${where && ` of ${where}`} ${during}`;
+  const used = (who: string, some: number) =>
+    `${who} used ${decimals(some, 2)} of ${cores} cores${where && ` of ${where}`} ${during}`;
   const texts = [
-    ...((othersCores ?? 0) >= MIN_SHARE * cores ? [`${used}${named && ` (${named})`}`] : []),
+    ...((othersCores ?? 0) >= MIN_SHARE * cores
+      ? [`${used('other programs', othersCores ?? 0)}${named && ` (${named})`}`]
+      : []),
+    ...(unseenCores >= MIN_SHARE * cores ? [used('programs outside of this container', unseenCores)] : []),
     ...(stealCores >= MIN_SHARE * cores
       ? [
           `the hypervisor took ${decimals((100 * stealCores) / cores, 0)} % of the CPU of ${where || 'this machine'} ${during}`,
@@ -56,7 +67,12 @@ export function takenByOthers(result: Machines): Taken | undefined {
       : []),
   ];
   if (texts.length === 0) return undefined;
-  return { share: worst.taken / cores, text: texts.join(', '), programs: programs.map(({ name }) => name) };
+  return {
+    share: worst.taken / cores,
+    idleShare: Math.max(0, 1 - busyCores / cores),
+    text: texts.join(', '),
+    programs: programs.map(({ name }) => name),
+  };
 }
 
 /** @returns what others took, if that was so much that times, rates and CPU are not those of the system alone */
@@ -65,19 +81,52 @@ export function disturbanceOf(result: Machines): Taken | undefined {
   return taken && taken.share >= DISTURBING_SHARE ? taken : undefined;
 }
 
-function windowsOf({ machine, generators, workerMachines }: Machines): Window[] {
-  const at = (where: string) => (one: Omit<Window, 'where'>) => ({ ...one, where });
+/** @returns what others took, if it can be why something was late: without them, at least twice as much would have been idle */
+export function delayingOthers(result: Machines): Taken | undefined {
+  const taken = takenByOthers(result);
+  return taken && taken.share >= Math.min(DISTURBING_SHARE, taken.idleShare) ? taken : undefined;
+}
+
+export interface Waiting {
+  share: number;
+  /** As in "during the ramp", and on which machine. */
+  during: string;
+}
+
+/** @returns the longest that some process waited for memory, a CPU or a disk, of the windows; undefined where nobody knows */
+export function longestWait(result: Machines, what: keyof NonNullable<MachineShares['pressure']>): Waiting | undefined {
+  const all = windowsOf(result).flatMap(({ where, window, pressure }) =>
+    pressure ? [{ share: pressure[what], during: `during the ${window}${where && ` on ${where}`}` }] : [],
+  );
+  return all.toSorted((a, b) => b.share - a.share)[0];
+}
+
+type Shares = MachineShares & Pick<Window, 'window'>;
+
+function windowsOf({ run, machine, generators, workerMachines }: Machines): Window[] {
+  // The workers' own containers are no others.
+  const isShared = sharesMachine({ run }) || workerMachines.some(({ isGenerators }) => isGenerators);
+  const at = (where: string) => (one: Shares) => ({ ...one, where, unseenCores: isShared ? 0 : unseenOf(one) });
   return [
     ...(machine?.others?.windows ?? []).map(at('')),
     ...generators.flatMap(({ host, others }) => others.map(at(`host ${host}`))),
     ...workerMachines
       .filter(({ isGenerators }) => !isGenerators)
-      .flatMap(({ hostname, cores, stealPercent }) =>
+      .flatMap(({ hostname, cores, stealPercent, cpuIdlePercent }) =>
         Object.entries(stealPercent).map(([window, percent]) => {
           const stealCores = ((percent ?? 0) * cores) / 100;
-          const unknown = { othersCores: null, errorCores: 0, programs: [] };
-          return { ...unknown, where: `worker machine ${hostname}`, window, cores, stealCores };
+          const idlePercent = cpuIdlePercent[window as keyof typeof cpuIdlePercent] ?? 0;
+          const busyCores = cores * (1 - idlePercent / 100);
+          const unknown = { othersCores: null, errorCores: 0, programs: [], pressure: null, unseenCores: 0 };
+          return { ...unknown, where: `worker machine ${hostname}`, window, cores, busyCores, stealCores };
         }),
       ),
   ];
+}
+
+/** @returns what the kernel counts beyond all processes that can be seen from here */
+function unseenOf({ busyCores, stealCores, oursCores, othersCores, kernelCores, errorCores }: MachineShares): number {
+  if (oursCores === null) return 0;
+  const seen = stealCores + oursCores + (othersCores ?? 0) + (kernelCores ?? 0);
+  return Math.max(0, busyCores - seen - errorCores);
 }

@@ -1,6 +1,6 @@
 /** Whether the load generator kept up, or added its own queue. */
 import type { Result } from '../../protocol/result/result.ts';
-import { takenByOthers } from '../figures/others.ts';
+import { longestWait, takenByOthers } from '../figures/others.ts';
 import { amount, type QuantityName, share, withUnit } from '../model/amount.ts';
 import { type Fact, type Finding, facts, grid, lines, type Section, type Table } from '../model/document.ts';
 import { blamesOf } from '../search/blame.ts';
@@ -112,7 +112,8 @@ function leastIdle(percents: Record<string, number | null>): number | null {
   return known.length > 0 ? Math.min(...known) : null;
 }
 
-function machine({ machine: found }: Result): Table {
+function machine(result: Result): Table {
+  const { machine: found } = result;
   const { cpuIdlePercent: idle, swappedInBytes = null, swappedOutBytes = null } = found ?? {};
   const row = (name: string, quantity: QuantityName, value: number | null = null): Fact | false =>
     value !== null && [name, amount(quantity, value)];
@@ -120,6 +121,9 @@ function machine({ machine: found }: Result): Table {
     row('Idle CPU during the ramp', 'percent', idle?.ramp),
     row('Idle CPU during the messages', 'percent', idle?.messages),
     row('Idle CPU during the broadcasts', 'percent', idle?.broadcasts),
+    row('Longest wait of some program for a CPU', 'share', longestWait(result, 'cpu')?.share),
+    row('for memory', 'share', longestWait(result, 'memory')?.share),
+    row('for a disk', 'share', longestWait(result, 'io')?.share),
     row('Swapped in', 'size', swappedInBytes),
     row('Swapped out', 'size', swappedOutBytes),
   ]);

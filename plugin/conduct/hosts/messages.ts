@@ -52,7 +52,7 @@ export const timeSchema = z.object({ monotonicUs: instant, kernel: name, run: na
 export type Time = z.infer<typeof timeSchema>;
 
 /** Sums and means of them stay finite. */
-const sharesSchema = machineSharesSchema.refine(({ seconds, cores, programs, ...others }) => {
+const sharesSchema = machineSharesSchema.refine(({ seconds, cores, programs, pressure: _, ...others }) => {
   const all = [seconds, cores, ...Object.values(others), ...programs.map((one) => one.cores)];
   return seconds > 0 && cores > 0 && all.every((value) => value === null || Math.abs(value) <= MAX_SHARE);
 }, 'out of range');

@@ -1,7 +1,8 @@
 /** What the generator's machine did to the measurement: no CPU left, memory on a disk, samples that did not come. */
 
+import type { Reason, ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { takenByOthers } from '../../../report/figures/others.ts';
+import { delayingOthers, longestWait, type Taken, takenByOthers } from '../../../report/figures/others.ts';
 import { decimals, megabytes } from '../../../report/text/format.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { impossibleCpu } from '../cpu/cpu.ts';
@@ -19,6 +20,8 @@ const MAX_WAIT_SHARE = 0.2;
  * a quiet machine while they took a quarter to a half, and ten times while they took 55 %.
  */
 const MAX_OTHERS_SHARE = 0.5;
+/** Of a window: some process waited for memory that long, as where pages of programs are read again and again. */
+const MAX_MEMORY_WAIT_SHARE = 0.1;
 /** Single pages come and go on a machine that has swap and no need of it. */
 const MAX_SWAPPED_BYTES = 1024 ** 2;
 const MAX_MISSED_SHARE = 0.05;
@@ -55,19 +58,33 @@ function saturation(result: Measured): Detail | undefined {
   );
   const [worst] = saturated.toSorted((a, b) => a.idlePercent - b.idlePercent);
   const taken = takenByOthers(result);
-  const fix =
-    taken &&
-    (taken.programs.length > 0
-      ? `stop ${taken.programs.join(' and ')}, or measure while it is idle`
-      : 'use a machine of your own, or measure while the others are idle');
-  if (!worst) return taken && taken.share >= MAX_OTHERS_SHARE ? { message: taken.text, fix } : undefined;
+  if (!worst) return taken && taken.share >= MAX_OTHERS_SHARE ? byOthers(taken) : undefined;
   const waited = (100 * Math.max(...worst.waits)).toFixed(0);
   const waiting =
     worst.waits.length > 0
       ? `, and a thread of the generator waited for a CPU for ${waited} % of the time that it was ready to run`
       : '';
   const idle = `only ${worst.idlePercent.toFixed(1)} % of ${machineOf(result, worst)} was idle during the ${worst.window}${waiting}`;
-  return taken ? { message: `${taken.text}; ${idle}`, fix } : { message: idle };
+  return taken ? { ...byOthers(taken), message: `${taken.text}; ${idle}` } : { message: idle };
+}
+
+function byOthers({ text, programs }: Taken): Detail {
+  const fix =
+    programs.length > 0
+      ? `stop ${programs.join(' and ')}, or measure while it is idle`
+      : 'use a machine of your own, or measure while the others are idle';
+  return { message: text, fix };
+}
+
+/** What somebody who had no CPU can be the cause of. */
+const LATE: ReasonCode[] = ['GENERATOR_LATE', 'RATE_NOT_REACHED', 'BROADCASTS_LATE', 'PROBE_INCOMPLETE'];
+
+/** @returns what others took, where it can be the cause of what was found, and nothing names it yet */
+export function causeOfLateness(result: Measured, found: Reason[]): Reason[] {
+  const codes = found.map(({ code }) => code);
+  const taken = delayingOthers(result);
+  if (!taken || codes.includes('MACHINE_SATURATED') || !codes.some((code) => LATE.includes(code))) return [];
+  return [{ code: 'MACHINE_SATURATED', ...byOthers(taken) }];
 }
 
 /** The generator host with the least idle CPU. */
@@ -76,8 +93,13 @@ function machineOf({ generators }: Measured, { window, idlePercent }: Saturation
   return busiest ? `generator host ${busiest.host}` : "the generator's machine";
 }
 
-function swapping({ machine }: Measured): Detail | undefined {
-  const { swappedInBytes: read, swappedOutBytes: written } = machine ?? {};
+function swapping(result: Measured): Detail | undefined {
+  const { swappedInBytes: read, swappedOutBytes: written } = result.machine ?? {};
+  const waited = longestWait(result, 'memory');
+  if (waited && waited.share > MAX_MEMORY_WAIT_SHARE)
+    return {
+      message: `programs waited for memory for ${(100 * waited.share).toFixed(0)} % of the time ${waited.during}`,
+    };
   if (Math.max(read ?? 0, written ?? 0) <= MAX_SWAPPED_BYTES) return undefined;
   return { message: `the machine swapped out ${megabytes(written ?? 0)} MB and in ${megabytes(read ?? 0)} MB` };
 }

@@ -131,9 +131,17 @@ function noteShares(
   if (now && (!before || takenShare(now) > takenShare(before))) machineShares[window] = now;
 }
 
-/** What others took of the CPUs: 1 is all. */
-export function takenShare({ cores, othersCores, stealCores }: MachineShares): number {
-  return ((othersCores ?? 0) + stealCores) / cores;
+/** What others took of the CPUs, with those that a container does not see: 1 is all. */
+export function takenShare({
+  cores,
+  busyCores,
+  oursCores,
+  othersCores,
+  kernelCores,
+  stealCores,
+}: MachineShares): number {
+  const known = (othersCores ?? 0) + stealCores;
+  return (oursCores === null ? known : Math.max(known, busyCores - oursCores - (kernelCores ?? 0))) / cores;
 }
 
 function noteThrottled({ throttled }: Noted, who: string, window: GeneratorWindow, now: Throttled | undefined): void {

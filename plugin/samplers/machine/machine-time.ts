@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readCpu } from '../../../protocol/machine/kernel.ts';
+import { type PressureReading, readCpu, readPressure } from '../../../protocol/machine/kernel.ts';
 import { allowedCpus } from '../../../protocol/machine/usable.ts';
 import { CpuIncrements } from '../processes/cpu-increments.ts';
 import type { ProcessStat } from '../processes/proc.ts';
@@ -24,6 +24,8 @@ export interface MachineTotals {
   /** What the hypervisor gave to others. */
   stealUs: number;
   interruptUs: number;
+  /** Undefined where the kernel does not tell. */
+  pressure: PressureReading | undefined;
   /** Undefined where it is not known which processes are ours. */
   processes: ProcessTotals | undefined;
 }
@@ -95,6 +97,7 @@ export class MachineTime {
       busyUs,
       stealUs,
       interruptUs,
+      pressure: readPressure(this.#root),
       processes: table && { oursUs, kernelUs, othersUs, programsUs: new Map(this.#programsUs) },
     };
   }

@@ -27,12 +27,25 @@ export function sharesBetween(from: MachineTotals, to: MachineTotals): MachineSh
     cores: to.cores,
     busyCores,
     stealCores,
+    pressure: pressureBetween(from, to, wallMs),
     ...processShares(from, to, cores, interruptCores),
     // Some kernels count the time of interrupts as that of the process that they interrupt, too.
     errorCores: ERROR_SHARE * to.cores + interruptCores,
   };
 }
 
+function pressureBetween({ pressure: from }: MachineTotals, { pressure: to }: MachineTotals, wallMs: number): Pressure {
+  if (!from || !to) return null;
+  // The kernel's own time is not quite ours.
+  const share = (us: number) => Math.min(1, Math.max(0, us / 1000 / wallMs));
+  return {
+    cpu: share(to.cpuUs - from.cpuUs),
+    memory: share(to.memoryUs - from.memoryUs),
+    io: share(to.ioUs - from.ioUs),
+  };
+}
+
+type Pressure = MachineShares['pressure'];
 type ProcessShares = Pick<MachineShares, 'oursCores' | 'othersCores' | 'kernelCores' | 'programs'>;
 
 function processShares(
@@ -66,6 +79,7 @@ export function meanShares(some: MachineShares[]): MachineShares {
     some.reduce((sum, one) => sum + of(one) * one.seconds, 0) / seconds;
   const known = (of: (one: MachineShares) => number | null) =>
     some.some((one) => of(one) === null) ? null : mean((one) => of(one) as number);
+  const pressure = (key: keyof NonNullable<Pressure>) => mean((one) => one.pressure?.[key] ?? 0);
   const names = new Set(some.flatMap(({ programs }) => programs.map(({ name }) => name)));
   const coresOf = (name: string) => mean(({ programs }) => programs.find((one) => one.name === name)?.cores ?? 0);
   return {
@@ -77,6 +91,9 @@ export function meanShares(some: MachineShares[]): MachineShares {
     othersCores: known((one) => one.othersCores),
     kernelCores: known((one) => one.kernelCores),
     errorCores: mean((one) => one.errorCores),
+    pressure: some.some((one) => one.pressure === null)
+      ? null
+      : { cpu: pressure('cpu'), memory: pressure('memory'), io: pressure('io') },
     programs: largest([...names].map((name) => ({ name, cores: coresOf(name) }))),
   };
 }

@@ -27,7 +27,7 @@ function agentMessages(): AgentMessage[] {
     cpuIdlePercent: 1,
     shares: {
       ...{ seconds: 1, cores: 2, busyCores: 1, stealCores: 0, oursCores: 0, othersCores: 0, kernelCores: 0 },
-      ...{ errorCores: 0, programs: [{ name: 'x', cores: 1 }] },
+      ...{ errorCores: 0, programs: [{ name: 'x', cores: 1 }], pressure: { cpu: 1, memory: 0, io: 0 } },
     },
     clock,
     skippedUsers: 0,

@@ -40,7 +40,7 @@ const redis = { failures: 0, lastFailure: undefined, read: async () => REDIS };
 const ELSEWHERE = { notShared: 'the workers run on another machine' };
 
 test('rows at which all programs were read have what others took', async (t) => {
-  const cores = { seconds: 1, cores: 2, busyCores: 1, oursCores: 0, kernelCores: 0, errorCores: 0 };
+  const cores = { seconds: 1, cores: 2, busyCores: 1, oursCores: 0, kernelCores: 0, errorCores: 0, pressure: null };
   const look = (othersCores: number | null, stealCores: number) => ({
     ...cores,
     programs: [],

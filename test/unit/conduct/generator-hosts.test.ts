@@ -11,7 +11,17 @@ const HELLO = {
   ...{ inputs: {}, arrivals: [4, 0, 6], cores: 2 },
 };
 const HOST = { name: 'a', hello: HELLO, beganAtUs: undefined, lost: undefined, clock: undefined };
-const USED = { seconds: 5, cores: 2, busyCores: 1, stealCores: 0.1, oursCores: 0.5, kernelCores: 0, errorCores: 0.1 };
+const pressure = { cpu: 0.5, memory: 0, io: 0.25 };
+const USED = {
+  seconds: 5,
+  cores: 2,
+  busyCores: 1,
+  stealCores: 0.1,
+  oursCores: 0.5,
+  kernelCores: 0,
+  errorCores: 0.1,
+  pressure,
+};
 
 /** A run of two ramps. @param t when each of its stages begins */
 const stagesAt = (...t: number[]) =>
@@ -52,6 +62,7 @@ test('who else used its CPUs is the mean of each window; of several ramps, of th
   assert.ok(Math.abs((ramp.othersCores ?? 0) - 0.8) < 1e-9);
   assertEach(ramp.programs, ({ name, cores }) => `${name} ${cores}`, ['cp 0.6', 'tsc 0.2']);
   assert.deepEqual([ramp.seconds, ramp.stealCores, broadcasts.othersCores], [10, 0.1, 0.2]);
+  assert.deepEqual(ramp.pressure, pressure);
 });
 
 test('programs beside others of the run are not known by name: another host of the same machine, or a worker', () => {

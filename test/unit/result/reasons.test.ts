@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { workerFigures } from '../../../plugin/result/workers.ts';
-import type { ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
+import { failureOf } from '../../../protocol/codes/failure-codes.ts';
+import { type ReasonCode, VERDICT_REASONS } from '../../../protocol/codes/verdict-reasons.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';
 import { generatorHost } from '../../helpers/results.ts';
 import { type Change, fleetProcesses, set, testCases, verdictOf } from '../../helpers/verdict.ts';
@@ -38,6 +39,22 @@ describe('a limit behind failures', () => {
     ['is not seen in several causes', failing({ http_502: 60, ECONNRESET: 40 }), 'CONNECTIONS_FAILED', 60, 40],
     ['has the words of the first failure', refused, 'CONNECTIONS_FAILED', 'http_400 3', 'POST /login answered 401'],
   ]);
+});
+
+describe('what to do about failures', () => {
+  const fixOf = (failures: Record<string, number>) => {
+    const { reasons } = verdictOf(set('connections', { failures }));
+    return reasons.find(({ code }) => code === 'CONNECTIONS_FAILED')?.fix;
+  };
+
+  it('is what to do about their most frequent cause', () => {
+    assert.equal(fixOf({ ECONNRESET: 3, http_429: 7 }), failureOf('http_429')?.remedy);
+  });
+
+  it('is said once of a limit, and in general of what nobody knows', () => {
+    for (const cause of ['http_503', 'http_418'])
+      assert.equal(fixOf({ [cause]: 700 }), VERDICT_REASONS.CONNECTIONS_FAILED.remedy);
+  });
 });
 
 describe('fleet processes that stop at numbers that are', () => {
@@ -133,8 +150,9 @@ describe('the machine', () => {
       if (waits) Object.assign(last ?? {}, { cpuWaitShare: 0 });
     };
   /** On two cores, during the broadcasts. */
-  const windows = (othersCores: number, stealCores: number) => {
-    const rest = { seconds: 10, cores: 2, busyCores: 2, errorCores: 0.1, oursCores: 0.3, kernelCores: 0 };
+  const windows = (othersCores: number, stealCores: number, busyCores = 2, memory = 0) => {
+    const pressure = { cpu: 0.5, memory, io: 0.5 };
+    const rest = { seconds: 10, cores: 2, busyCores, errorCores: 0.1, oursCores: 0.3, kernelCores: 0, pressure };
     const programs = [{ name: 'node tsc', cores: othersCores }];
     return [
       { ...rest, window: 'ramp' as const, othersCores: 0, stealCores: 0, programs: [] },
@@ -147,6 +165,24 @@ describe('the machine', () => {
       busy(ramp, broadcasts)(result, measured);
       Object.assign(result.machine ?? {}, { others: { windows: windows(othersCores, stealCores) } });
     };
+  /** Broadcasts were late, while of two cores others used these, and so many were busy. */
+  const lateBeside =
+    (othersCores: number, stealCores: number, busyCores: number): Change =>
+    (result, measured) => {
+      busy(40, 40)(result, measured);
+      Object.assign(result.generator[0] ?? {}, { delayP99Ms: 51 });
+      Object.assign(result.machine ?? {}, { others: { windows: windows(othersCores, stealCores, busyCores) } });
+    };
+  const elsewhere = (change: Change, target = 'http://server:3000'): Change => {
+    return (result, measured) => {
+      Object.assign(result.run, { profile: 'remote', target });
+      change(result, measured);
+    };
+  };
+  const waiting =
+    (memory: number): Change =>
+    ({ machine }) =>
+      void Object.assign(machine ?? {}, { others: { windows: windows(0, 0, 1, memory) } });
   const onHost: Change = (result, measured) => {
     busy(40, 40)(result, measured);
     const { opened, held } = result.connections;
@@ -170,6 +206,7 @@ describe('the machine', () => {
   const swap = (swappedInBytes: number, swappedOutBytes: number) => set('machine', { swappedInBytes, swappedOutBytes });
   const unknown = { cpuIdlePercent: { ramp: null, broadcasts: null }, swappedInBytes: null, swappedOutBytes: null };
   const FULL = 'MACHINE_SATURATED';
+  const LATE = 'GENERATOR_LATE';
 
   testCases([
     ['full in the broadcasts', busy(9, 4, [0, 0.5]), FULL, '4.0 %', '50 %', 'broadcasts'],
@@ -180,15 +217,22 @@ describe('the machine', () => {
     ['of which other programs took half', others(1.05, 0), FULL, 'node tsc 1.05', '1.05 of 2', 'broadcasts'],
     ['of which a hypervisor took half', others(0, 1.1), FULL, 'hypervisor', '55 %'],
     ['of which others took a quarter', others(0.5, 0.1)],
+    ['of which half is of nobody that a container sees', elsewhere(others(0, 0)), FULL, '1.60 of 2', 'container'],
+    ['of which half may be of the deployment', elsewhere(others(0, 0), 'http://localhost:3000')],
     ['of a host, of which other programs took half', onHost, FULL, '1.05 of 2', 'host b', 'node tsc 1.05'],
     ['of workers elsewhere, of which a hypervisor took half', ofWorkers, FULL, '55 %', 'db1', 'ramp'],
     ['full, with others', others(0.5, 0.2, 9, 4), FULL, '0.50 of 2', '10 %', '4.0 %'],
     ['full, with others within the error', others(0.09, 0, 9, 4), FULL, '4.0 %'],
+    ['that was late, while others took a quarter', lateBeside(0.5, 0, 1), [FULL, LATE], 'node tsc 0.50'],
+    ['that was late, while a hypervisor left no more', lateBeside(0, 0.24, 1.8), [FULL, LATE], '12 %'],
+    ['that was late, while others took little', lateBeside(0, 0.24, 1), LATE, '51 ms'],
     ['that was not measured', set('machine', unknown)],
     ['in older results', (result) => Object.assign(result, { machine: undefined, sampling: undefined })],
     ['swapping in', swap(3 * 2 ** 20, 0), 'SWAPPING', '0.0 MB', '3.0 MB'],
     ['swapping out', swap(0, 2 ** 21), 'SWAPPING', '2.0 MB', '0.0 MB'],
     ['swapping little', swap(2 ** 20, 2 ** 20)],
+    ['whose programs waited for memory', waiting(0.3), 'SWAPPING', '30 %', 'ramp'],
+    ['whose programs waited for memory now and then', waiting(0.1)],
   ]);
 });
 

@@ -118,7 +118,7 @@ describe('in the windows of a run', () => {
 
   it('the part in which others took most of this machine stays', async () => {
     const at = (second: number, stealUs: number, othersUs: number): MachineTotals => ({
-      ...{ atMs: second * 1000, cores: 2, busyUs: second * 2e6, stealUs, interruptUs: 0 },
+      ...{ atMs: second * 1000, cores: 2, busyUs: stealUs + othersUs, stealUs, interruptUs: 0, pressure: undefined },
       processes: { oursUs: 0, othersUs, kernelUs: 0, programsUs: new Map([['tsc', othersUs]]) },
     });
     const machine = [at(0, 0, 0), at(1, 0.2e6, 0.1e6), at(2, 0.2e6, 0.9e6), at(3, 0.3e6, 0.9e6)];

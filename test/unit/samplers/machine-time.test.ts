@@ -41,8 +41,15 @@ describe('the CPU time of a machine', () => {
       31: { name: 'chrome', own: 100 + 5 * step },
       32: { name: 'tsc', own: 100 + 2 * step },
     });
-    const first = await machine.set(at(0), { user: 1000 }).read();
-    const last = await machine.set(at(1), { user: 1110, steal: 25, softirq: 9 }).read();
+    const pressure = (us: number) => {
+      for (const [what, factor] of Object.entries({ cpu: 3, memory: 2, io: 1 }))
+        machine.write(`pressure/${what}`, `some avg10=0.00 avg60=0.00 avg300=0.00 total=${us * factor}\n`);
+      return machine.read();
+    };
+    machine.set(at(0), { user: 1000 });
+    const first = await pressure(0);
+    machine.set(at(1), { user: 1110, steal: 25, softirq: 9 });
+    const last = await pressure(10 * TICK_US);
     assert.deepEqual(await ticks(Promise.resolve(last)), {
       ...{ ours: 60, others: 47, kernel: 3 },
       programs: { chrome: 45, tsc: 2 },
@@ -52,6 +59,7 @@ describe('the CPU time of a machine', () => {
     const cores = [shares.cores, busyCores, oursCores, othersCores, stealCores, kernelCores];
     assertEach(cores, (count) => count?.toFixed(2), ['2.00', '1.44', '0.60', '0.47', '0.25', '0.12']);
     assertEach(programs, ({ name, cores }) => `${name} ${cores.toFixed(2)}`, ['chrome 0.45', 'tsc 0.02']);
+    assert.deepEqual(shares.pressure, { cpu: 0.3, memory: 0.2, io: 0.1 });
     assert.ok(shares.errorCores > 0.05);
   });
 
