@@ -46,9 +46,10 @@ export const broadcasts: Check[] = [
   },
   {
     code: 'NOBODY_JOINED',
-    find({ delivery }) {
+    find({ delivery, connections: { held } }) {
       const { batches = [], source } = delivery ?? {};
-      if (batches.length === 0 || batches.some(({ expected }) => expected > 0)) return undefined;
+      // Where all were gone, that is named.
+      if (batches.length === 0 || batches.some(({ expected }) => expected > 0) || held === 0) return undefined;
       return {
         message: `${batches.length} broadcasts had no member, by what the server acknowledged before they were sent`,
         ...(source === 'own event' && {

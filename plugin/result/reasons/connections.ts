@@ -114,7 +114,8 @@ function commonAge({ snapshots, ramps }: Measurements): string | undefined {
   const isOne =
     high - low <= MAX_AGE_SPREAD * high && high - low < MAX_RAMP_SHARE * sum(ramps.map(({ seconds }) => seconds));
   if (ages.totalCount < MIN_LOST || !isOne) return undefined;
-  return `; nine of ten of them ${decimals(low, 1)} to ${decimals(high, 1)} s after they had come, whenever that was`;
+  const [from, to] = [low, high].map((age) => decimals(age, 1));
+  return `; nine of ten of them ${from === to ? '' : `${from} to `}${to} s after they had come, whenever that was`;
 }
 
 /** Virtual users that lost a namespace of a connection that stays: the connection is not among the lost ones. */
