@@ -90,6 +90,14 @@ export const deliverySchema = z
       .nullable()
       .default(null)
       .describe('as the option `rooms`; null if all are in one room'),
+    leftOut: z
+      .strictObject({
+        broadcasts: count,
+        connections: count.describe('open ones, that is'),
+      })
+      .nullable()
+      .default(null)
+      .describe('the most broadcasts that missed the same connections; null where each missed others'),
     batches: z.array(batchSchema).describe('each broadcast'),
   })
   .nullable();

@@ -74,7 +74,19 @@ function finding({ connections }: Result, found: Delivery): Finding[] {
         note: `${integer(received)} of ${integer(expected)} copies of ${counted(broadcasts, 'broadcast')}${gone}`,
       },
     },
+    ...sameMissed(found),
   ];
+}
+
+/** Whoever misses every broadcast is another matter than copies that get lost here and there. */
+function sameMissed({ leftOut }: Delivery): Finding[] {
+  if (!leftOut) return [];
+  const { broadcasts, connections } = leftOut;
+  const who =
+    connections === 1
+      ? 'the same connection, which was open'
+      : `the same ${integer(connections)} connections, which were open`;
+  return [{ text: `${integer(broadcasts)} broadcasts missed ${who}: these get nothing any more, or are no members` }];
 }
 
 function counts(found: Delivery): (Fact | false)[] {

@@ -101,10 +101,10 @@ function finding(result: Result, { from, oneWayMs, completionMs }: Latency): Fin
 /** Beyond, and by more than the way on the publisher's own worker takes: the way between workers decides. */
 const MIN_ACROSS_MS = 20;
 
-function acrossWorkers({ localMs, crossWorkerMs }: Latency): Finding[] {
+function acrossWorkers({ localMs, crossWorkerMs, sendDelayMs }: Latency): Finding[] {
   if (!localMs || !crossWorkerMs) return [];
   const moreMs = crossWorkerMs.p50 - localMs.p50;
-  if (moreMs < Math.max(MIN_ACROSS_MS, localMs.p50)) return [];
+  if (moreMs < Math.max(MIN_ACROSS_MS, localMs.p50 - (sendDelayMs?.p50 ?? 0))) return [];
   const ms = (value: number) => withUnit('milliseconds', value);
   return [
     {

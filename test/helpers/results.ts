@@ -139,6 +139,7 @@ export function perfectResult(): Result {
       coverage: 1,
       coverageOfTarget: 1,
       rooms: null,
+      leftOut: null,
       batches,
     },
     latency: {

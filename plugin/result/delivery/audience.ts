@@ -44,10 +44,27 @@ export function sameAudience(
     ({ expected, received, lostConnected }) => received > 0 && lostConnected >= Math.max(2, MIN_LEFT_OUT * expected),
   );
   if (partial.length < MIN_BROADCASTS) return undefined;
+  const groups = byAudience(frozen, partial);
+  const alike = groups.reduce((sum, { length }) => sum + length, 0);
+  const [largest] = groups;
+  return largest && alike >= MIN_ALIKE * partial.length ? { broadcasts: largest, partial: partial.length } : undefined;
+}
+
+/** @returns the most broadcasts that missed the same connections, all of which were open; null where each missed others */
+export function leftOut(
+  { frozen }: Pick<Measurements, 'frozen'>,
+  batches: Batch[],
+): { broadcasts: number; connections: number } | null {
+  const partial = batches.filter(({ received, lostConnected }) => received > 0 && lostConnected > 0);
+  const [largest] = byAudience(frozen, partial);
+  const [first] = largest ?? [];
+  return largest && first ? { broadcasts: largest.length, connections: first.lostConnected } : null;
+}
+
+/** @returns broadcasts of which two or more reached the same connections; the most first */
+function byAudience(frozen: Measurements['frozen'], batches: Batch[]): Batch[][] {
   const rows = Map.groupBy(frozen, ({ seq }) => seq);
   const audienceOf = ({ seq }: Batch) => (rows.get(seq) ?? []).map(({ receivers }) => receivers).join();
-  const groups = [...Map.groupBy(partial, audienceOf).values()].filter(({ length }) => length > 1);
-  const alike = groups.reduce((sum, { length }) => sum + length, 0);
-  const [largest] = groups.toSorted((a, b) => b.length - a.length);
-  return largest && alike >= MIN_ALIKE * partial.length ? { broadcasts: largest, partial: partial.length } : undefined;
+  const groups = [...Map.groupBy(batches, audienceOf).values()].filter(({ length }) => length > 1);
+  return groups.toSorted((a, b) => b.length - a.length);
 }

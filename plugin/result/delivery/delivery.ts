@@ -11,7 +11,7 @@ import type { Measurements } from '../../run/measurements/measurements.ts';
 import { endedMeanwhile, otherReceivers } from '../../run/receivers/other-receivers.ts';
 import type { Settings } from '../../script/settings.ts';
 import { merged, sum } from '../sums.ts';
-import { idsOfOneReceiver } from './audience.ts';
+import { idsOfOneReceiver, leftOut } from './audience.ts';
 
 type Receipts = Record<ReceiptCount, number>;
 
@@ -41,6 +41,7 @@ export function deliveryFigures(
     coverage: receipts.expected > 0 && areBroadcasts ? receipts.received / receipts.expected : null,
     coverageOfTarget: areBroadcasts ? ofTarget(measurements, receipts.received, config.rooms) : null,
     rooms: roomsOf(measurements, config.rooms),
+    leftOut: areBroadcasts ? leftOut(measurements, batches) : null,
     batches,
   };
 }

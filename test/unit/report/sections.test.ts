@@ -46,6 +46,7 @@ const slowFirst = ({ latency, delivery }: Result) => {
   latency.slowFirst = { seq: 1, lastMs: 60, othersP50Ms: 22, othersMaxMs: 24 };
   Object.assign(delivery ?? {}, { broadcasts: 6 });
 };
+const leftOut = set('delivery', { leftOut: { broadcasts: 19, connections: 10 } });
 const slowAcross = set('latency', { crossWorkerMs: summaryOf(30_000, 211) });
 const readings = Array.from({ length: 500 }, (_, index) => moment(index, 100, index));
 const notMeasured = (title: string) => new RegExp(`^${title}\\n {2}Not measured: no control port\\.$`, 'm');
@@ -56,6 +57,7 @@ describe('the sections of a report', () => {
     ['only broadcasts that are wrong', wrongBatches, [/^ {2}Broadcast +Expected.*\n {2}90 .*\n {2}100 .*\n {2}\D/m]],
     ['copies that no correct server sends', wrongCopies, [/Wrong size +7 /, /Never ordered +12,345 /]],
     ['and not where there are none', () => {}, [], /Wrong size|Never ordered|Skipped|Generator hosts/],
+    ['who missed broadcasts each time', leftOut, [/19 broadcasts missed the same 10 connections/]],
     ['an event of the server’s own', ownEvent, [/`chat message`/, /Outside +7 /]],
     ['reconnections', reconnected, [/Returned +18 +17 [\s\S]* 120 ms .*900 ms[\s\S]*Gave up +2\b/]],
     ['copies that they missed, and got again', reconnected, [/Missed +18 /, /Sent again +17 /]],

@@ -26,6 +26,20 @@ function deliveryOf(changes: Changes, options: object = {}) {
 /** Two members lost it. */
 const LOST = { expected: 2, lostConnected: 2, firstUs: 0, lastUs: 0 };
 
+test('broadcasts that missed the same connections are told from copies that got lost', () => {
+  /** By who received them, in two processes; of ten members each, so many did not. */
+  const found = (...all: [receivers: number, missed: number][]) => {
+    const frozen = all.flatMap(([receivers, missed], index) => [
+      frozenBroadcast(index + 1, Array(10).fill(1000), { receivers: 5 }),
+      frozenBroadcast(index + 1, Array(10 - missed).fill(1000), { receivers, expected: 10, lostConnected: missed }),
+    ]);
+    return deliveryOf({ sent: all.map((_, index) => sent(index + 1, 20)), frozen }).leftOut;
+  };
+  assert.deepEqual(found([7, 2], [7, 2], [9, 0], [8, 1], [7, 2]), { broadcasts: 3, connections: 2 });
+  assert.equal(found([7, 2], [8, 2], [9, 2]), null);
+  assert.equal(found([7, 0], [7, 0]), null);
+});
+
 describe('a broadcast', () => {
   const batchOf = (changes: Changes) => batchRows(measurements(changes))[0];
 
