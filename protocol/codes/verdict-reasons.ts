@@ -90,7 +90,7 @@ const REASONS = {
     remedy: 'list every worker once, by an address of its own without a cache in between, and give each its own name',
     invalidates: ['run'],
     blame: 'measurement',
-    causes: ['WORKERS_DISAGREE', 'READINGS_MISSING', 'COLLECTION_MISSING'],
+    causes: ['WORKERS_DISAGREE', 'READINGS_MISSING', 'COLLECTION_MISSING', 'PLATEAU_MOVED'],
   },
   WORKERS_DISAGREE: {
     meaning: 'the workers count more or fewer connections than the generator holds',

@@ -56,7 +56,7 @@ export class WorkerCounts {
       // Without a ledger, the workers' count is the only one there is; without workers, the fleet's.
       if (!ledger || workers.length === 0 || counted === held || signal.aborted) return workers;
       // There is nothing more to say, and the wait delays the run.
-      if (this.#warnings.has('WORKERS_DISAGREE')) return workers;
+      if (this.#warnings.has('WORKERS_DISAGREE', 'PLATEAU_MOVED')) return workers;
       const moved = held !== steady.held;
       // Whoever came nearer for longer than the usual time had not agreed when the generator went on.
       const isLate: boolean = moved && steady.isLate;
@@ -76,8 +76,15 @@ export class WorkerCounts {
 
   #disagreement(workers: WorkerStats[], held: number, when: string): void {
     const all = connectionsOf(workers);
+    // Since they last agreed, they have accepted nobody: what they count too many are some of ours that have ended.
+    const isNoneNew = this.#accepted?.count === acceptedBy(workers);
     const own = ownConnections(this.#context);
     const counted = all - this.#others - own;
+    if (isNoneNew && counted > held) {
+      const message = `${when}, the workers still count ${counted - held} connections that ended without their knowledge`;
+      this.#warnings.warn('PLATEAU_MOVED', message, UNNOTICED);
+      return;
+    }
     const before = this.#others > 0 ? ` and ${this.#others} from before it` : '';
     // What is left of fewer than those is no number of the generator's connections.
     const connections =
@@ -95,7 +102,7 @@ export class WorkerCounts {
   #checkStrangers(workers: WorkerStats[], when: string): void {
     const { started, connected, away } = this.#context.link.status;
     const before = this.#accepted;
-    const count = workers.reduce((total, { accepted }) => total + accepted, 0);
+    const count = acceptedBy(workers);
     const begun = JSON.stringify([started, connected, away, ownConnections(this.#context)]);
     this.#accepted = { count, begun };
     const strangers = count - (before?.count ?? count);
@@ -133,6 +140,13 @@ export class WorkerCounts {
       'let the server acknowledge `join_room` with the worker that holds the connection, named as in `instrument(io)`';
     this.#warnings.warn('WORKERS_DISAGREE', `after the broadcasts, ${said.join('; ')}`, fix);
   }
+}
+
+const UNNOTICED =
+  'find what drops packets without a word: a firewall, NAT or connection tracking that forgets what is silent; a server notices by `pingInterval` and `pingTimeout`';
+
+function acceptedBy(workers: WorkerStats[]): number {
+  return workers.reduce((total, { accepted }) => total + accepted, 0);
 }
 
 function connectionsOf(workers: WorkerStats[]): number {

@@ -77,8 +77,15 @@ describe('at full target', () => {
       return broadcast(order, via);
     };
   };
+  const unnoticed =
+    (count: number): Change =>
+    (run) => {
+      run.leave(count);
+      counting((_, index) => (index === 1 ? { connections: 20 } : {}))(run);
+    };
   testWarnings(atFullTarget, [
     ['others come and go', (run) => (run.strangers = 30), 'WORKERS_DISAGREE', 'after the broadcasts', 30],
+    ['connections end, and the workers do not notice', unnoticed(2), 'PLATEAU_MOVED', 'still count 2'],
     ['an engine leaves requests unanswered', ({ context }) => (context.link.unanswered = 1), 'GENERATOR_SILENT'],
     ['the probe’s connection ends, and is no longer one of the run', endProbe, 'PROBE_INCOMPLETE', '3 of 3'],
   ]);
