@@ -30,7 +30,7 @@ export const broadcasts: Check[] = [
   {
     code: 'BROADCASTS_LATE',
     // Without a delay, only the server knows when a broadcast was to leave.
-    find({ latency: { sendDelayMs } }, { sent, fault, ownEvent }) {
+    find({ latency: { sendDelayMs } }, { sent, fault, ownEvent, workersAtStart }) {
       const all = howMany(sent);
       if (!sendDelayMs || all < 2) return undefined;
       const intervalMs = spanUs(sent.map(({ intendedAtUs }) => intendedAtUs)) / 1000 / (all - 1);
@@ -38,6 +38,12 @@ export const broadcasts: Check[] = [
       const late = sent.filter((one) => delayMs(one) > limitMs && !isDuring(fault, one.intendedAtUs));
       if (howMany(late) <= Math.max(1, all * MAX_LATE_SHARE)) return undefined;
       const worstMs = late.reduce((most, one) => Math.max(most, delayMs(one)), 0);
+      const countedMs = workersAtStart.length > 1 && !ownEvent ? longestCountMs(late) : undefined;
+      if (countedMs !== undefined)
+        return {
+          message: `${howMany(late)} of ${all} broadcasts left more than ${limitMs.toFixed(0)} ms late, up to ${worstMs.toFixed(0)} ms: all were ordered in time, and it took up to ${countedMs.toFixed(0)} ms to count their members on all workers`,
+          fix: 'find what is slow between the workers: their adapter, such as Redis, the way to it, or their event loops',
+        };
       return {
         message: `${howMany(late)} of ${all} broadcasts left more than ${limitMs.toFixed(0)} ms late, up to ${worstMs.toFixed(0)} ms, with one planned every ${Number(intervalMs.toPrecision(3))} ms`,
         fix: `raise \`${ownEvent ? 'delivery.publish.every' : 'broadcasts.interval'}\`, or give workers and generator more CPU; latencies count from the planned times`,
@@ -78,6 +84,14 @@ export const broadcasts: Check[] = [
     },
   },
 ];
+
+/** @returns from the order of a broadcast to its send; undefined where the orders themselves were late */
+function longestCountMs(late: Measurements['sent']): number | undefined {
+  const counts = late.flatMap(({ orderedAtUs = Number.POSITIVE_INFINITY, intendedAtUs, sentAtUs }) =>
+    orderedAtUs < intendedAtUs ? [(sentAtUs - orderedAtUs) / 1000] : [],
+  );
+  return counts.length === late.length ? Math.max(...counts) : undefined;
+}
 
 function delayMs({ sentAtUs, intendedAtUs }: Measurements['sent'][number]): number {
   return (sentAtUs - intendedAtUs) / 1000;
