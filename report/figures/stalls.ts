@@ -43,14 +43,17 @@ interface Explained {
 }
 
 /** @returns of each window the longest stall of a worker that a figure shows, as a sentence */
-export function stalledWorkers(result: Result): string[] {
+export function stalledWorkers(
+  result: Measured,
+  windows: readonly LoopWindow[] = ['ramp', 'messages', 'broadcasts'],
+): string[] {
   const rows = result.workersOverTime.flatMap(({ worker, eventLoop }) =>
     (eventLoop?.t ?? []).map((t, index) => ({
       ...{ worker, t, ms: eventLoop?.delayMaxMs[index] ?? 0 },
       stage: stageAt(result, eventLoop?.t[index - 1] ?? 0),
     })),
   );
-  return (['ramp', 'messages', 'broadcasts'] as const).flatMap((window) => {
+  return windows.flatMap((window) => {
     const stage = window === 'messages' ? 'hold' : window;
     const [longest] = rows.filter((row) => row.stage === stage).toSorted((a, b) => b.ms - a.ms);
     const explained = longest && explainedBy(result, window, longest.ms);
@@ -60,7 +63,7 @@ export function stalledWorkers(result: Result): string[] {
   });
 }
 
-function stageAt({ stages }: Result, time: number): string | undefined {
+function stageAt({ stages }: Measured, time: number): string | undefined {
   return stages.findLast(({ t }) => t <= time)?.name;
 }
 

@@ -13,7 +13,10 @@ export function workers(result: Result): Section {
     id: 'workers',
     title: 'Workers',
     lead: 'How the connections were spread over the Socket.IO workers, and what each of them did.',
-    findings: stalledWorkers(result).map((text) => ({ text })),
+    // What held up a ramp, a reason says already.
+    findings: stalledWorkers(result)
+      .filter((text) => !result.verdict.reasons.some(({ message }) => message.includes(text)))
+      .map((text) => ({ text })),
     folded: true,
     blocks: [
       drawing(workersOverTime(result), 'Not measured over time: this result has no series of single workers.'),

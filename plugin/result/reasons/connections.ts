@@ -1,6 +1,7 @@
 /** What became of the connections: every one that was asked for is either alive, or failed, or lost, and known to be. */
 import { failureOf } from '../../../protocol/codes/failure-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
+import { stalledWorkers } from '../../../report/figures/stalls.ts';
 import { decimals } from '../../../report/text/format.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { merged, sum } from '../sums.ts';
@@ -63,9 +64,16 @@ export const connections: Check[] = [
     code: 'RATE_NOT_REACHED',
     // Its last ramp has no end.
     notAfter: 'stop',
-    find({ connections: { achievedRatePerSec: achieved, configuredRatePerSec: configured } }) {
+    find(result) {
+      const { achievedRatePerSec: achieved, configuredRatePerSec: configured } = result.connections;
       if (achieved === null || configured === null || achieved >= configured * (1 - RATE_TOLERANCE)) return undefined;
-      return { message: `${achieved.toFixed(1)} of ${Number(configured.toFixed(1))} connections/s` };
+      const rate = `${achieved.toFixed(1)} of ${Number(configured.toFixed(1))} connections/s`;
+      const [stalled] = stalledWorkers(result, ['ramp']);
+      if (stalled === undefined) return { message: rate };
+      return {
+        message: `${rate}; ${stalled}`,
+        fix: 'find what held that worker up: code that blocks, garbage collection, or a stop of its process',
+      };
     },
   },
   {

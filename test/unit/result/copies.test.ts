@@ -70,6 +70,10 @@ const of =
 
 const half = broadcasts(100, 50, 744);
 const fault = { atUs: half[50]?.intendedAtUs, over: undefined, workers: { before: [WORKER], after: [] } };
+const inTime = broadcasts(20, 10, 260, 500).map((one) => ({ ...one, orderedAtUs: one.intendedAtUs - 200_000 }));
+const ofTwo: Change = (_, measured) => {
+  measured.workersAtStart = measured.workersAtEnd = [WORKER, { ...WORKER, worker: 'w1', pid: 11, instance: 'b' }];
+};
 const severalEach = broadcasts(20, 2, 300).map((one) => ({ ...one, broadcasts: one.seq > 18 ? 20 : 1 }));
 
 describe('broadcasts that leave later than planned', () => {
@@ -82,6 +86,7 @@ describe('broadcasts that leave later than planned', () => {
     ['both', of(broadcasts(2, 2, 744)), 'BROADCASTS_LATE', '2 of 2'],
     ['nearer to their own time than to the next one', of(broadcasts(20, 10, 240, 500))],
     ['nearer to the next one', of(broadcasts(20, 10, 260, 500)), 'BROADCASTS_LATE', '10 of 20'],
+    ['though they were ordered in time', of(inTime, ofTwo), 'BROADCASTS_LATE', '10 of 20', '460 ms', 'all workers'],
     ['in rows that stand for several', of(severalEach), 'BROADCASTS_LATE', '40 of 58'],
     ['by a plan that only the server knows', of(half, ({ latency }) => (latency.sendDelayMs = null))],
     ['during a planned fault', of(half, (_, measured) => Object.assign(measured, { fault }))],

@@ -98,7 +98,7 @@ describe('a single stall of a fleet process', () => {
 describe('a worker that stood still', () => {
   const stages = Object.entries({ ramp: 10, plateau: 14, hold: 20, broadcasts: 30 }).map(([name, t]) => ({ name, t }));
   /** Of two workers, the second until a second of the run; the longest of each kind of time. */
-  const said = (ms: number, t: number, max: { connect?: number; last?: number }) => {
+  const stalled = (ms: number, t: number, max: { connect?: number; last?: number }) => {
     const result = perfectResult();
     const loop = (worker: string, delayMaxMs: number[]) => ({
       ...{ worker, process: null },
@@ -107,8 +107,18 @@ describe('a worker that stood still', () => {
     Object.assign(result, { stages, workersOverTime: [loop('w0', [20, 20]), loop('w1', [20, ms])] });
     result.connections.connectMs = { ...summaryOf(5000, 4), max: max.connect ?? 20 };
     result.latency.completionMs = { ...summaryOf(12, 30), ...FEW, max: max.last ?? 70 };
-    return workers(result).findings?.map(({ text }) => text);
+    return result;
   };
+  const said = (...given: Parameters<typeof stalled>) => workers(stalled(...given)).findings?.map(({ text }) => text);
+  it('in a ramp that it held up: the reason names it', () => {
+    const { reasons } = verdictOf((result) => {
+      Object.assign(result, stalled(2003, 13, { connect: 1950 }));
+      Object.assign(result.connections, { achievedRatePerSec: 40, configuredRatePerSec: 50 });
+    });
+    assert.equal(reasons[0]?.code, 'RATE_NOT_REACHED');
+    assertNames(reasons[0]?.message, ['40.0 of 50', 'w1', '2,003']);
+  });
+
   const CASES: [what: string, found: ReturnType<typeof said>, names?: string[]][] = [
     ['in the ramp, which the connect times show', said(2003, 13, { connect: 1950 }), ['w1', '2,003', '13 s', '1,950']],
     ['in the broadcasts, which their times show', said(700, 33, { last: 720 }), ['w1', '700', '33 s', '720']],
