@@ -34,7 +34,7 @@ export async function hogs(size: HogSize): Promise<Section> {
     title: 'Other programs',
     text:
       'On each CPU, a program computes for a share of the time, while the server broadcasts. Its own CPU time is the true value; per ' +
-      'cent of all CPUs. Below a quarter, a comparison counts the times of such a run.',
+      'cent of all CPUs. Below a quarter, a comparison counts the times of such a run, unless little was left idle.',
     rows,
   };
 }

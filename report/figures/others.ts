@@ -75,14 +75,11 @@ export function takenByOthers(result: Machines): Taken | undefined {
   };
 }
 
-/** @returns what others took, if that was so much that times, rates and CPU are not those of the system alone */
+/**
+ * @returns what others took, if that was so much that times, rates and CPU are not those of the system alone: also where
+ *   little was left, of which without them there would have been at least twice as much
+ */
 export function disturbanceOf(result: Machines): Taken | undefined {
-  const taken = takenByOthers(result);
-  return taken && taken.share >= DISTURBING_SHARE ? taken : undefined;
-}
-
-/** @returns what others took, if it can be why something was late: without them, at least twice as much would have been idle */
-export function delayingOthers(result: Machines): Taken | undefined {
   const taken = takenByOthers(result);
   return taken && taken.share >= Math.min(DISTURBING_SHARE, taken.idleShare) ? taken : undefined;
 }

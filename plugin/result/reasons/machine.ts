@@ -2,7 +2,7 @@
 
 import type { Reason, ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { delayingOthers, longestWait, type Taken, takenByOthers } from '../../../report/figures/others.ts';
+import { disturbanceOf, longestWait, type Taken, takenByOthers } from '../../../report/figures/others.ts';
 import { decimals, megabytes } from '../../../report/text/format.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { impossibleCpu } from '../cpu/cpu.ts';
@@ -82,7 +82,7 @@ const LATE: ReasonCode[] = ['GENERATOR_LATE', 'RATE_NOT_REACHED', 'BROADCASTS_LA
 /** @returns what others took, where it can be the cause of what was found, and nothing names it yet */
 export function causeOfLateness(result: Measured, found: Reason[]): Reason[] {
   const codes = found.map(({ code }) => code);
-  const taken = delayingOthers(result);
+  const taken = disturbanceOf(result);
   if (!taken || codes.includes('MACHINE_SATURATED') || !codes.some((code) => LATE.includes(code))) return [];
   return [{ code: 'MACHINE_SATURATED', ...byOthers(taken) }];
 }

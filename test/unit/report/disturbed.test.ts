@@ -9,8 +9,8 @@ import { failed, latencies, latencyOfOne, ONE_WAY, setOf, slopeRun, WORKER } fro
 
 describe('runs that others disturbed', () => {
   /** As others took so many of two cores while it connected. */
-  const disturbed = (othersCores: number, set: RunSet): RunSet => {
-    const rest = { stealCores: 0, oursCores: 0.5, kernelCores: 0, busyCores: 1, errorCores: 0.1 };
+  const disturbed = (othersCores: number, set: RunSet, busyCores = 1): RunSet => {
+    const rest = { stealCores: 0, oursCores: 0.5, kernelCores: 0, busyCores, errorCores: 0.1 };
     const programs = [{ name: 'tsc', cores: othersCores }];
     const window = { window: 'ramp' as const, seconds: 10, cores: 2, ...rest, othersCores, programs };
     for (const { machine } of set.results) Object.assign(machine ?? {}, { others: { windows: [window] } });
@@ -49,6 +49,11 @@ describe('runs that others disturbed', () => {
     const mixed = setOf(...slow.results, ...disturbed(1.1, latencies(500, 900)).results);
     assert.equal(answerOf(ONE_WAY, quiet, mixed), 'worse');
     assert.equal(answerOf(ONE_WAY, quiet, disturbed(0.3, slow)), 'worse');
+    assert.equal(
+      answerOf(ONE_WAY, quiet, disturbed(0.3, slow, 1.8)),
+      'cannot-tell',
+      'they left no more than that idle',
+    );
     assert.equal(
       answerOf(
         ONE_WAY,
