@@ -66,24 +66,32 @@ export const broadcasts: Check[] = [
   },
   {
     code: 'MEMBERS_DISAGREE',
-    find({ delivery, connections }) {
+    find({ delivery, connections }, { workersAtStart }) {
       const { batches = [] } = delivery ?? {};
       const disagreeing = membersDisagree(batches, connections);
       const [first] = disagreeing;
       if (!first) return undefined;
-      const [more, fix] = isShort(first)
-        ? [
-            'fewer',
-            'connect all workers by one adapter, which counts the members on each of them; or members left the room: does the server, or a flow, let them?',
-          ]
-        : ['more', 'others joined the room: give the run its own, which nothing else joins'];
+      const more = isShort(first) ? 'fewer' : 'more';
+      const hasAgreed = first !== batches[0];
+      const since = hasAgreed ? ', and as many before' : '';
       return {
-        message: `in ${disagreeing.length} of ${batches.length} broadcasts the server counted ${more} members than the generator: ${first.serverMembers} and ${first.expected} in broadcast ${first.seq}`,
-        fix,
+        message: `in ${disagreeing.length} of ${batches.length} broadcasts the server counted ${more} members than the generator: ${first.serverMembers} and ${first.expected} in broadcast ${first.seq}${since}`,
+        fix: isShort(first)
+          ? whyFewer(workersAtStart.length > 1, hasAgreed)
+          : 'others joined the room: give the run its own, which nothing else joins',
       };
     },
   },
 ];
+
+/** Workers that no adapter connects never agree, and one worker needs none. */
+function whyFewer(areSeveral: boolean, haveAgreed: boolean): string {
+  const left = 'members left the room: does the server, or a flow, let them?';
+  if (!areSeveral) return left;
+  return haveAgreed
+    ? `${left} Or the adapter lost a worker: see the logs of the workers and of its broker, such as Redis, at that time`
+    : `connect all workers by one adapter, which counts the members on each of them; or ${left}`;
+}
 
 /** @returns from the order of a broadcast to its send; undefined where the orders themselves were late */
 function longestCountMs(late: Measurements['sent']): number | undefined {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Batch } from '../../../protocol/result/delivery.ts';
-import { assertNames, verdictOf } from '../../helpers/verdict.ts';
+import { assertNames, verdictOf, WORKER } from '../../helpers/verdict.ts';
 
 interface Ends {
   disconnects?: Record<string, number>;
@@ -96,10 +96,16 @@ describe('a server', () => {
   testCases([['that counts nobody', [{ serverMembers: null }, { serverMembers: null }]]]);
 
   it('is told in which direction its counts differ, and nobody else is accused', () => {
-    const of = (serverMembers: number) =>
-      verdictOf(({ delivery }) => Object.assign(delivery?.batches[0] ?? {}, { serverMembers })).reasons[0];
+    const of = (serverMembers: number, workers = 2, index = 0) =>
+      verdictOf(({ delivery }, measured) => {
+        const all = [WORKER, { worker: 'w1', pid: 11, instance: 'b' }].slice(0, workers);
+        Object.assign(measured, { workersAtStart: all, workersAtEnd: all });
+        Object.assign(delivery?.batches[index] ?? {}, { serverMembers });
+      }).reasons[0];
     assertNames(of(4990)?.message, ['fewer', 4990, 5000]);
-    assert.match(of(4990)?.fix ?? '', /adapter/);
+    assert.match(of(4990)?.fix ?? '', /connect all workers by one adapter/);
+    assert.match(of(4990, 2, 3)?.fix ?? '', /left the room.*adapter lost a worker/, 'once they had agreed');
+    assert.doesNotMatch(of(4990, 1)?.fix ?? '', /adapter/, 'one worker needs none');
     assertNames(of(5010)?.message, ['more', 5010, 5000]);
     assert.doesNotMatch(of(5010)?.fix ?? '', /adapter/);
   });
