@@ -87,6 +87,7 @@ export const broadcasts: Check[] = [
 /** Workers that no adapter connects never agree, and one worker needs none. */
 function whyFewer(areSeveral: boolean, haveAgreed: boolean): string {
   const left = 'members left the room: does the server, or a flow, let them?';
+  if (!areSeveral && !haveAgreed) return `the server acknowledges joins that it does not make, or ${left}`;
   if (!areSeveral) return left;
   return haveAgreed
     ? `${left} Or the adapter lost a worker: see the logs of the workers and of its broker, such as Redis, at that time`
