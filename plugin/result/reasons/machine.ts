@@ -77,7 +77,7 @@ function byOthers({ text, programs }: Taken): Detail {
 }
 
 /** What somebody who had no CPU can be the cause of. */
-const LATE: ReasonCode[] = ['GENERATOR_LATE', 'RATE_NOT_REACHED', 'BROADCASTS_LATE', 'PROBE_INCOMPLETE'];
+const LATE: ReasonCode[] = ['GENERATOR_LATE', 'RATE_NOT_REACHED', 'BROADCASTS_LATE'];
 
 /** @returns what others took, where it can be the cause of what was found, and nothing names it yet */
 export function causeOfLateness(result: Measured, found: Reason[]): Reason[] {
