@@ -2,12 +2,16 @@
 
 import { failureOf } from '../../../protocol/codes/failure-codes.ts';
 import { fullProcess } from '../../../report/figures/limits.ts';
-import type { Check } from './check.ts';
+import { sum } from '../sums.ts';
+import type { Check, Measured } from './check.ts';
 
 /** Below this share of the target, failures are noise. */
 const MIN_SHARE = 0.01;
 /** When this share of all failures has one cause. */
 const ONE_CAUSE = 0.9;
+/** Who is refused by an overloaded server is one of many that wait long. */
+const MAX_FAST_MS = 1000;
+const TIMED_OUT = /^timeout_/;
 /** Two processes may well stop at about the same number by chance. */
 const MIN_PROCESSES = 3;
 const MIN_CONNECTIONS = 100;
@@ -38,6 +42,20 @@ export const limits: Check[] = [
   },
   {
     code: 'LIMIT_REACHED',
+    find(result) {
+      const { target, failed, failures, connectMs } = result.connections;
+      const timedOut = sum(Object.entries(failures).map(([cause, count]) => (TIMED_OUT.test(cause) ? count : 0)));
+      const isMost = timedOut >= Math.max(target * MIN_SHARE, failed * ONE_CAUSE, 1);
+      const isFast = connectMs !== null && connectMs.max < MAX_FAST_MS;
+      if (!isMost || !isFast || !nobodyCameAfter(result) || fullProcess(result) !== undefined) return undefined;
+      return {
+        message: `${connectMs.count} connections were let in, within ${connectMs.max.toFixed(0)} ms at most, and nobody after them: ${timedOut} waited until they timed out`,
+        fix: 'raise the limit that lets others wait: HAProxy `maxconn`, a listen queue, or one of the server itself',
+      };
+    },
+  },
+  {
+    code: 'LIMIT_REACHED',
     find({ connections: { target, peak } }, { snapshots, overTime }) {
       // Those that come and go are never all there.
       if (overTime) return undefined;
@@ -53,3 +71,10 @@ export const limits: Check[] = [
     },
   },
 ];
+
+/** @returns whether those that are in stayed, and were served, while all others failed */
+function nobodyCameAfter({ connections: { overTime, lost }, delivery }: Measured): boolean {
+  if (!overTime || Object.keys(lost).length > 0 || delivery?.received === 0) return false;
+  const last = overTime.opened.findLastIndex((count) => count > 0);
+  return overTime.failed.every((count, index) => count === 0 || index > last);
+}

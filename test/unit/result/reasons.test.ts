@@ -5,6 +5,7 @@ import { workerFigures } from '../../../plugin/result/workers.ts';
 import { failureOf } from '../../../protocol/codes/failure-codes.ts';
 import { type ReasonCode, VERDICT_REASONS } from '../../../protocol/codes/verdict-reasons.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';
+import { summaryOf } from '../../helpers/message-figures.ts';
 import { generatorHost } from '../../helpers/results.ts';
 import { type Change, fleetProcesses, set, testCases, verdictOf } from '../../helpers/verdict.ts';
 import { workerResources } from '../../helpers/worker-resources.ts';
@@ -19,6 +20,13 @@ describe('a limit behind failures', () => {
     };
   const filesUsedUp: Change = ({ environment }) =>
     Object.assign(environment.limits, { serverOpenFiles: 299, serverOpenFilesLimit: 300 });
+  /** By intervals, as connections of a run that time out after some. */
+  const waiting = (opened: number[], failed: number[], slowestMs = 12): Change =>
+    failing({ timeout_upgrade: 100 }, ({ connections }) => {
+      const none = opened.map(() => null);
+      const overTime = { intervalSeconds: 1, t: opened, opened, failed, meanMs: none, slowestMs: none, ended: failed };
+      Object.assign(connections, { overTime, connectMs: { ...summaryOf(4900, 4), max: slowestMs } });
+    });
   const serverFull = failing({ ECONNRESET: 60, timeout_open: 40 }, filesUsedUp);
   const http_400 = 'POST /login answered 401; then 400 Bad Request';
   const refused = failing({ http_400: 3 }, set('connections', { failureExamples: { http_400 } }));
@@ -29,6 +37,9 @@ describe('a limit behind failures', () => {
     ['is that of ports', failing({ EADDRNOTAVAIL: 95, timeout_open: 5 }), LIMIT, '95 of 100', 'EADDRNOTAVAIL'],
     ['is that of a proxy', failing({ http_502: 95, timeout_open: 5 }), LIMIT, '95 of 100', 'http_502'],
     ['is that of the server, whatever clients see', serverFull, LIMIT, '100 failed', '299', '300 files'],
+    ['is one that lets others wait', waiting([4000, 900, 0, 0], [0, 0, 50, 50]), LIMIT, 4900, '12 ms', '100 waited'],
+    ['is not seen where some still come', waiting([4000, 0, 0, 900], [0, 50, 50, 0]), 'CONNECTIONS_FAILED'],
+    ['is not seen where all wait', waiting([4000, 900, 0, 0], [0, 0, 50, 50], 9000), 'CONNECTIONS_FAILED'],
     ['is not seen in a few', failing({ http_502: 3 }), 'CONNECTIONS_FAILED', '3 of 5000'],
     [
       'is not that of a full process, in a few',
