@@ -151,12 +151,15 @@ describe('generator hosts', () => {
 describe('the rate', () => {
   const rate = (achievedRatePerSec: number | null, configuredRatePerSec: number | null) =>
     set('connections', { achievedRatePerSec, configuredRatePerSec });
+  const failing = { configuredRatePerSec: 500, asked: 5000, opened: 4000 };
 
   testCases([
     ['within 5 %', rate(476, 500)],
     ['below', rate(474, 500), 'RATE_NOT_REACHED', '474.0 of 500'],
     ['of a fraction', rate(1, 25 / 3), 'RATE_NOT_REACHED', '1.0 of 8.3'],
     ['that nobody knows', rate(null, null)],
+    ['that is lower only by those that failed', set('connections', { ...failing, achievedRatePerSec: 400 })],
+    ['that is lower than that', set('connections', { ...failing, achievedRatePerSec: 370 }), 'RATE_NOT_REACHED'],
   ]);
 });
 
