@@ -165,7 +165,7 @@ export async function repeat({ scenario, vary, times, detect, results, args }: R
   artilleryScript();
   const plan: Plan = { scenario, vary, servers: {}, except: [], repeat: times, detect, seed: 1 };
   const scenarios = (vary[SCENARIO] ?? [scenario]).map(String);
-  const [hash = ''] = await Promise.all(scenarios.map(scenarioHash));
+  const hash = await scenarioHash(...scenarios);
   const name = scenarios.map(scenarioName).join('-');
   const folder = newSeriesFolder(results, `${runId(new Date(), name)}-x${times}`);
   const series = plannedSeries({
