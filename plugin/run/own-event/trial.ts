@@ -7,7 +7,7 @@ import { exampleOf, idOf, roomNames } from '../../fleet/client/counted-event.ts'
 import type { Delivery } from '../../script/settings.ts';
 import { come } from '../receivers/come.ts';
 import type { Came, OwnClient } from '../receivers/own-clients.ts';
-import type { Publishers } from '../receivers/publishers.ts';
+import { namespaceOf, type Publishers } from '../receivers/publishers.ts';
 import { pause } from '../wait.ts';
 import { findId } from './find-paths.ts';
 import { pathUnmatched } from './window.ts';
@@ -27,27 +27,43 @@ export async function tryDelivery(
   publishers: Publishers | undefined,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const came = await come(client, signal);
-  const room = delivery.audience ? roomOf(came, delivery.audience) : AUDIENCE;
+  const listener = await come(client, signal);
+  const { audience } = delivery;
+  const [room] = audience ? roomsOf(listener, audience) : [AUDIENCE];
   try {
+    if (!publishers) return await listen(listener.socket, delivery, undefined, signal);
     // Where nobody is in a room of the listener's, a publisher has none to send to.
-    if (room === undefined && publishers?.givesRooms) return undefined;
-    return await listen(came.socket, delivery, publishers, room ?? AUDIENCE, signal);
+    if (publishers.givesRooms && room === undefined) return undefined;
+    // What a flow draws can put them in different places, where silence tells nothing.
+    const by = publishers.came.find((one) => meet(one, listener, publishers.givesRooms ? undefined : audience));
+    return by && (await listen(listener.socket, delivery, { publishers, by, room: room ?? AUDIENCE }, signal));
   } finally {
-    came.socket.disconnect();
+    listener.socket.disconnect();
   }
 }
 
-function roomOf({ rooms = [], joined = [] }: Came, { client }: NonNullable<Delivery['audience']>): string | undefined {
-  const [first] = typeof client === 'string' ? rooms : roomNames(valuesAt(joined, client));
-  return first;
+type Audience = NonNullable<Delivery['audience']>;
+
+function roomsOf({ rooms = [], joined = [] }: Came, { client }: Audience): string[] {
+  return typeof client === 'string' ? rooms : roomNames(valuesAt(joined, client));
+}
+
+/** @param audience undefined where rooms do not matter @returns whether what one of them sends can come to the other */
+function meet(one: Came, other: Came, audience: Audience | undefined): boolean {
+  if (namespaceOf(one.socket) !== namespaceOf(other.socket)) return false;
+  return audience === undefined || roomsOf(one, audience).some((room) => roomsOf(other, audience).includes(room));
+}
+
+interface Attempt {
+  publishers: Publishers;
+  by: Came;
+  room: string;
 }
 
 async function listen(
   listener: Socket,
   delivery: Delivery,
-  publishers: Publishers | undefined,
-  room: string,
+  attempt: Attempt | undefined,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const { event, id: path, sentAt } = delivery;
@@ -65,7 +81,8 @@ async function listen(
     const example = exampleOf(event, args);
     if (ids.length === 0 || ids.includes(undefined))
       arrived.reject(pathUnmatched(event, formatJsonPath(path), example));
-    else if (publishers?.givesIds && !ids.some((id) => own.has(id as string))) replaced = [example, findId(args, own)];
+    else if (attempt?.publishers.givesIds && !ids.some((id) => own.has(id as string)))
+      replaced = [example, findId(args, own)];
     else if (sentAt && valuesAt(args, sentAt).length === 0) {
       arrived.reject(pathUnmatched(event, formatJsonPath(sentAt), example));
     } else arrived.resolve();
@@ -74,8 +91,8 @@ async function listen(
   // Nobody awaits it when the tries are over.
   ended.catch(() => {});
   const untilDone = AbortSignal.any([signal, done.signal]);
-  for (let attempt = 0; attempt < TRIES && !untilDone.aborted; attempt++) {
-    const id = publishers?.tryOne(room);
+  for (let tried = 0; tried < TRIES && !untilDone.aborted; tried++) {
+    const id = attempt?.publishers.tryOne(attempt.by, attempt.room);
     if (id !== undefined) own.add(id);
     await pause(TRY_MS, untilDone);
   }
@@ -86,7 +103,8 @@ async function listen(
   }
   if (replaced !== undefined) throw idReplaced(event, formatJsonPath(path), ...replaced);
   const instead = others.size > 0 ? `; it got ${[...others].slice(0, 10).join(', ')}` : '';
-  return `A connection of the run got no \`${event}\` within ${(TRIES * TRY_MS) / 1000} s${instead}.`;
+  const rooms = attempt && !delivery.audience ? ' If it goes to rooms, `delivery.audience` says to whose.' : '';
+  return `A connection of the run got no \`${event}\` within ${(TRIES * TRY_MS) / 1000} s${instead}.${rooms}`;
 }
 
 function idReplaced(event: string, path: string, example: string, at: JsonPath | undefined): CapacityError {

@@ -10,7 +10,7 @@ import { AUDIENCE } from '../../../protocol/rooms.ts';
 import type { PublishOptions } from '../../script/options/delivery-options.ts';
 import { pause } from '../wait.ts';
 import { come } from './come.ts';
-import type { OwnClients } from './own-clients.ts';
+import type { Came, OwnClients } from './own-clients.ts';
 
 /** Times on CLOCK_MONOTONIC. */
 export interface Published {
@@ -35,8 +35,9 @@ const PLACEHOLDER = /\$(id|sentAt|room)\b/g;
 type Options = PublishOptions & { hasRooms?: boolean };
 
 export class Publishers {
+  /** In the order of their turns. */
+  readonly came: readonly Came[];
   readonly #options: Options;
-  readonly #sockets: Socket[];
   /** Before the number in each id, which no other run has: short, as servers cut texts. */
   readonly prefix = `run-${randomBytes(4).toString('hex')}-`;
   /** Why the connection of a publisher has ended. */
@@ -44,11 +45,11 @@ export class Publishers {
 
   readonly #acknowledged: boolean;
 
-  private constructor(options: Options, sockets: Socket[], acknowledged: boolean) {
+  private constructor(options: Options, came: Came[], acknowledged: boolean) {
     this.#options = options;
     this.#acknowledged = acknowledged;
-    this.#sockets = sockets;
-    for (const socket of sockets) socket.once('disconnect', (reason) => this.#ends.set(socket, reason));
+    this.came = came;
+    for (const { socket } of came) socket.once('disconnect', (reason) => this.#ends.set(socket, reason));
   }
 
   /**
@@ -61,8 +62,8 @@ export class Publishers {
   ): Promise<Publishers> {
     const opening = Array.from({ length: options.users }, () => come(clients.nextReceiver(), signal));
     const opened = await Promise.allSettled(opening);
-    const sockets = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value.socket] : []));
-    const publishers = new Publishers(options, sockets, clients.asksFor(options.emit.event));
+    const came = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const publishers = new Publishers(options, came, clients.asksFor(options.emit.event));
     const failed = opened.find((one) => one.status === 'rejected');
     if (failed) {
       publishers.close();
@@ -73,7 +74,7 @@ export class Publishers {
 
   /** Connected now. */
   get connected(): number {
-    return this.#sockets.filter((socket) => socket.connected).length;
+    return this.came.filter(({ socket }) => socket.connected).length;
   }
 
   /** Whether a broadcast is known by what the run sends, and so missed if nobody gets it. */
@@ -87,10 +88,10 @@ export class Publishers {
     return mentions(this.#options.emit.args, '$room');
   }
 
-  /** One outside the schedule. @returns its id */
-  tryOne(room: string): string {
+  /** One outside the schedule, by one of them. @returns its id */
+  tryOne({ socket }: Came, room: string): string {
     const id = `${this.prefix}trial`;
-    this.#emit(this.#sockets[0] as Socket, { id, room, sentAt: Date.now() });
+    this.#emit(socket, { id, room, sentAt: Date.now() });
     return id;
   }
 
@@ -106,14 +107,14 @@ export class Publishers {
     places: string[] = [],
   ): Promise<void> {
     const { count, every, users } = this.#options;
-    const roomsOf = new Map(this.#sockets.map((socket) => [socket, roomsFor(namespaceOf(socket), places)]));
+    const roomsOf = new Map(this.came.map(({ socket }) => [socket, roomsFor(namespaceOf(socket), places)]));
     const startUs = monotonicUs() + LEAD_US;
     for (let index = 0; index < count; index++) {
       const [seq, intendedAtUs] = [index + 1, startUs + index * every * 1e6];
       await pause((intendedAtUs - monotonicUs()) / 1000, signal);
       if (signal.aborted) return;
       const [id, sentAt, emittedAtUs] = [`${this.prefix}${seq}`, Date.now(), monotonicUs()];
-      const socket = this.#sockets[index % users] as Socket;
+      const { socket } = this.came[index % users] as Came;
       const rooms = roomsOf.get(socket) ?? [];
       const room = (this.givesRooms && rooms[index % rooms.length]) || AUDIENCE;
       const counted = countedAs({ namespace: namespaceOf(socket), room, id });
@@ -125,7 +126,7 @@ export class Publishers {
 
   /** Idempotent. */
   close(): void {
-    for (const socket of this.#sockets) socket.disconnect();
+    for (const { socket } of this.came) socket.disconnect();
   }
 
   /** @returns false if the publisher is not connected: the client would keep the event and send it later */
@@ -166,6 +167,6 @@ function roomsFor(namespace: string, places: string[]): string[] {
 }
 
 /** Its types hide it. */
-function namespaceOf(socket: Socket): string {
+export function namespaceOf(socket: Socket): string {
   return (socket as unknown as { nsp: string }).nsp;
 }
