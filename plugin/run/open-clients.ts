@@ -1,7 +1,6 @@
 /** Opens the clients of a run: what each measures, and what is said where the server does not let it in. */
 import { CapacityError } from '../../protocol/errors.ts';
 import { formatJsonPath } from '../../protocol/json-path.ts';
-import type { ConnectionTarget } from '../script/connection-target.ts';
 import type { Delivery } from '../script/settings.ts';
 import type { Closers } from './closers.ts';
 import { addWarning, type RunContext } from './context.ts';
@@ -22,8 +21,6 @@ type Opening = Pick<RunContext, 'measurements' | 'record' | 'signal'> & {
 
 interface OpenedProbe {
   probe: RunContext['probe'];
-  /** As a client of the run is connected; before anything of a virtual user where none is let in. */
-  connection: ConnectionTarget;
   refusal?: Refused;
 }
 
@@ -34,16 +31,13 @@ interface OpenedProbe {
  */
 export async function openProbe(clients: OwnClients, target: Target, signal: AbortSignal): Promise<OpenedProbe> {
   try {
-    if (target.control) {
-      const probe = await Probe.connect(clients.next(), signal);
-      return { probe, connection: probe.connection };
-    }
-    const { socket, connection } = await come(clients.nextPassing(), signal);
+    if (target.control) return { probe: await Probe.connect(clients.next(), signal) };
+    const { socket } = await come(clients.next(), signal);
     socket.disconnect();
-    return { probe: noProbe(), connection };
+    return { probe: noProbe() };
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    return { probe: noProbe(), connection: clients.connection, refusal: error };
+    return { probe: noProbe(), refusal: error };
   }
 }
 

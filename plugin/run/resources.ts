@@ -17,7 +17,6 @@ import {
   Sampler,
   withChildren,
 } from '../samplers/index.ts';
-import type { ConnectionTarget } from '../script/connection-target.ts';
 import { type ProcessSources, sourcesByLayer } from '../script/options/worker-sources.ts';
 import { ENGINE, type Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
@@ -30,7 +29,7 @@ import type { Measurements } from './measurements/measurements.ts';
 import { openDelivery, openProbe, openSentinel } from './open-clients.ts';
 import { FleetPopulation, ServerPopulation } from './population.ts';
 import { grantsCompression } from './receivers/compression-offer.ts';
-import { OwnClients } from './receivers/own-clients.ts';
+import { type OwnClient, OwnClients } from './receivers/own-clients.ts';
 import { Probe } from './receivers/probe.ts';
 import { withoutClients } from './receivers/refused-clients.ts';
 import type { RunRecord } from './record/record.ts';
@@ -75,10 +74,10 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   // Engines begin when Artillery has played it.
   if (options.script.before) await link.ready(signal);
   const clients = await OwnClients.open(settings, options.script, target.url);
-  const { probe, connection, refusal } = await openProbe(clients, target, signal);
+  const { probe, refusal } = await openProbe(clients, target, signal);
   if (probe instanceof Probe) closers.add(() => probe.close());
   const config = refusal ? withoutClients(settings, refusal, options) : settings;
-  await offerCompression(connection, options);
+  if (!refusal) await offerCompression(clients.next(), options);
   const control = target.control
     ? await ControlClients.connect(target.control.urls, target.control.token, target.control)
     : NO_CONTROL;
@@ -141,12 +140,9 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
 }
 
 /** A load of clients that never have a WebSocket, or of another engine, has nothing to do with it. */
-async function offerCompression(
-  connection: ConnectionTarget,
-  { measurements, log, signal }: ResourceOptions,
-): Promise<void> {
+async function offerCompression(client: OwnClient, { measurements, log, signal }: ResourceOptions): Promise<void> {
   if (measurements.engine !== ENGINE || measurements.transports === 'polling') return;
-  measurements.serverCompresses = await grantsCompression(connection, signal);
+  measurements.serverCompresses = await grantsCompression(client, signal);
   if (!measurements.serverCompresses || measurements.compression) return;
   log(
     'The server compresses for clients that offer it, as browsers do. The connections of this run do not, so its figures are ' +

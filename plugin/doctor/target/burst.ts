@@ -6,20 +6,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Socket } from 'socket.io-client';
 import { decimals } from '../../../report/text/format.ts';
-import { connectOfficial } from '../../run/receivers/official-client.ts';
+import { come } from '../../run/receivers/come.ts';
 import { check, type Subject, type TargetCheck } from './target-check.ts';
 
 const TRIES = 3;
 const REST_MS = 1000;
 
-export function checkBurst({ connection, signal }: Subject, connections: number): Promise<TargetCheck> {
+export function checkBurst({ clients, signal }: Subject, connections: number): Promise<TargetCheck> {
   return check('burst', `${connections} connections at once`, async () => {
     const held: Socket[] = [];
     const failures: Error[] = [];
     let ended = 0;
     const open = async () => {
       try {
-        const socket = await connectOfficial(connection, signal);
+        const { socket } = await come(clients.nextPassing(), signal);
         held.push(socket);
         socket.once('disconnect', () => ended++);
         return true;

@@ -1,6 +1,6 @@
 /** Socket.IO's own connect, as each virtual user makes it: with the scenario's transports, namespace and `auth`. */
 import { come } from '../../run/receivers/come.ts';
-import { connectOfficial, Refused } from '../../run/receivers/official-client.ts';
+import { Refused } from '../../run/receivers/official-client.ts';
 import { check, type Finding, type Subject, type TargetCheck } from './target-check.ts';
 
 /** Their requests reach a wrong worker by chance. */
@@ -38,14 +38,16 @@ function withoutScenario({ said }: Refused): Finding {
 }
 
 /** Where the scenario polls, all requests of a session have to reach the worker that opened it. */
-export async function checkPolling({ connection, signal }: Subject): Promise<TargetCheck[]> {
+export async function checkPolling({ connection, clients, signal }: Subject): Promise<TargetCheck[]> {
   if (!connection.transports.includes('polling')) return [];
-  const polling = { ...connection, transports: ['polling' as const] };
+  const poll = async () => {
+    const client = clients.nextPassing();
+    const polling = { ...client.connection, transports: ['polling' as const] };
+    const { socket } = await come({ ...client, connection: polling }, signal);
+    socket.disconnect();
+  };
   const examine = async (): Promise<Finding> => {
-    const tries = await Promise.allSettled(
-      Array.from({ length: POLLING_TRIES }, () => connectOfficial(polling, signal)),
-    );
-    for (const one of tries) if (one.status === 'fulfilled') one.value.disconnect();
+    const tries = await Promise.allSettled(Array.from({ length: POLLING_TRIES }, poll));
     const failed = tries.find((one) => one.status === 'rejected');
     if (failed) throw failed.reason;
     return { status: 'ok', found: 'all stayed with the worker that opened them' };

@@ -46,7 +46,6 @@ export async function examineTarget(
   const clients = await OwnClients.open(settings, script);
   const subject = { connection: clients.connection, clients, addresses, signal };
   let isConnected = false;
-  let user = subject.connection;
   if (addresses.length > 0) {
     add(...(await checkCertificates(subject)));
     const { connected, asUser } = await checkConnect(subject, settings.control !== undefined);
@@ -54,14 +53,13 @@ export async function examineTarget(
     add(...(await checkPolling({ ...subject, connection: asUser })));
     add(connected);
     isConnected = connected.status === 'ok';
-    user = asUser;
   }
   add(...(await checkControls(settings.control, signal)));
   add(...(await checkMetrics(settings)));
   add(...(await checkLimits(settings, addresses.length)));
   if (isConnected) add(await checkIdle(subject, onHold));
   // Last: those that leave may still count for the next one.
-  if (isConnected && burst > 0) add(await checkBurst({ ...subject, connection: user }, burst));
+  if (isConnected && burst > 0) add(await checkBurst(subject, burst));
   return checks;
 }
 

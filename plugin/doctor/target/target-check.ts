@@ -23,7 +23,7 @@ export interface TargetCheck extends Finding {
 export interface Subject {
   connection: ConnectionTarget;
   /** Who comes by the flow. */
-  clients: Pick<OwnClients, 'next' | 'areUsers'>;
+  clients: Pick<OwnClients, 'next' | 'nextPassing' | 'areUsers'>;
   /** Of the target's name. */
   addresses: LookupAddress[];
   signal: AbortSignal;

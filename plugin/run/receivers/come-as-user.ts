@@ -33,13 +33,15 @@ export async function comeAsUser(
   const close = () => void Promise.all(made.map((one) => one.close()));
   try {
     const { compiled, context } = await prepare(client, user, newConnection);
+    const given = { ...context.vars };
     player = compiled.newUser(context, { emit: () => {} });
     await runSteps([...compiled.before, ...compiled.flow], player);
     const namespace = await compiled.use(player, user.arrival.home);
     const carried = made.map((one) => one.carried.get(namespace)).findLast((one) => one !== undefined);
     if (!carried) throw new Error(`it has no connection to ${namespace}`);
     carried.socket.once('disconnect', close);
-    return carried;
+    const learned = Object.entries(context.vars).filter(([name, value]) => given[name] !== value);
+    return { ...carried, learned: Object.fromEntries(learned) };
   } catch (error) {
     close();
     signal.throwIfAborted();

@@ -1,9 +1,7 @@
 /** What ordinary clients would get and a load may not ask for: browsers offer compression with every WebSocket. */
 import { type EventEmitter, once } from 'node:events';
-import { Manager } from 'socket.io-client';
-import { guardClient } from '../../../protocol/guard-client.ts';
-import { managerOptions } from '../../fleet/official/manager-options.ts';
-import type { ConnectionTarget } from '../../script/connection-target.ts';
+import { come } from './come.ts';
+import type { OwnClient } from './own-clients.ts';
 
 const TIMEOUT_MS = 5000;
 
@@ -11,24 +9,19 @@ const TIMEOUT_MS = 5000;
 type WebSocketOfClient = EventEmitter & { extensions: string; terminate(): void };
 
 /**
- * Opens one WebSocket that offers permessage-deflate, up to Engine.IO's handshake, and closes it.
+ * One client offers permessage-deflate, and leaves.
  * @returns whether the server granted it; null if there was no WebSocket. Never rejects
  */
-export async function grantsCompression(connection: ConnectionTarget, signal: AbortSignal): Promise<boolean | null> {
+export async function grantsCompression(client: OwnClient, signal: AbortSignal): Promise<boolean | null> {
   if (signal.aborted) return null;
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
-  const options = managerOptions({ ...connection, transports: ['websocket'], compression: true });
-  const manager = guardClient(new Manager(new URL(connection.url.replace(/^ws/, 'http')).origin, options));
-  // The deadline covers it.
-  manager.timeout(false);
-  const isOpen = await new Promise<boolean>((resolve) => {
-    deadline.addEventListener('abort', () => resolve(false), { once: true });
-    manager.open((error) => resolve(error === undefined));
-  });
-  const { ws } = manager.engine.transport as { ws?: WebSocketOfClient };
-  const extensions = isOpen ? ws?.extensions : undefined;
-  manager.engine.close();
+  const connection = { ...client.connection, transports: ['websocket' as const], compression: true };
+  const { socket } = (await come({ ...client, connection }, deadline).catch(() => undefined)) ?? {};
+  const { ws } = (socket?.io.engine.transport ?? {}) as { ws?: WebSocketOfClient };
+  const granted = ws ? ws.extensions !== '' : null;
   // The server is to have no connection of ours when the run counts those of others.
-  if (isOpen && ws) await once(ws, 'close', { signal: deadline }).catch(() => ws.terminate());
-  return extensions === undefined ? null : extensions !== '';
+  const closed = ws && socket?.connected && once(ws, 'close', { signal: deadline }).catch(() => ws.terminate());
+  socket?.disconnect();
+  await closed;
+  return granted;
 }

@@ -57,6 +57,7 @@ type Of = Pick<
 > & {
   /** Further events of which an acknowledgement is asked for. */
   asked?: string[];
+  load?: Pick<Settings['load'], 'connections'>;
 };
 
 export class OwnClients {
@@ -98,7 +99,7 @@ export class OwnClients {
     return this.#client({ before: EVENTS.joinRoom });
   }
 
-  /** @returns one that does not stay; its row is none of those who do */
+  /** @returns one of many that do not stay; its row is none of those who do, nor of the load while there are others */
   nextPassing(): OwnClient {
     return this.#client({ before: EVENTS.joinRoom }, this.#taken + this.#passed++);
   }
@@ -138,9 +139,10 @@ export class OwnClients {
     const entries = this.#payload.flatMap(({ fields = [], data = [], loadAll, name = '' }) => {
       const named = (row: unknown[] = []) => fields.map((field, column) => [field, row[column]]);
       if (loadAll) return [[name, fields.length > 0 ? data.map((row) => Object.fromEntries(named(row))) : data]];
-      const [all, free] = [data.length, data.length - this.#taken];
-      const fromEnd =
-        index < this.#taken || free <= 0 ? index % Math.max(1, all) : this.#taken + ((index - this.#taken) % free);
+      const left = data.length - this.#taken;
+      const [free = 0] = [left - (this.#settings.load?.connections ?? 0), left].filter((rows) => rows > 0);
+      const passes = index >= this.#taken && free > 0;
+      const fromEnd = passes ? this.#taken + ((index - this.#taken) % free) : index % Math.max(1, data.length);
       return named(data.at(-1 - fromEnd));
     });
     return Object.fromEntries(entries);
@@ -183,4 +185,6 @@ export interface Came {
   joined?: unknown[];
   /** That its user has named. */
   rooms?: string[];
+  /** Variables that its flow has set. */
+  learned?: Record<string, unknown>;
 }

@@ -43,13 +43,10 @@ export class Probe {
   leftAtUs: number | undefined;
   /** Its last broadcast, likewise. */
   receivedAtUs: number | undefined;
-  /** How it is connected. */
-  readonly connection: Came['connection'];
   readonly #socket: Socket;
 
-  private constructor({ socket, connection }: Came) {
+  private constructor({ socket }: Came) {
     this.#socket = socket;
-    this.connection = connection;
     socket.on('disconnect', (reason) => {
       if (reason !== 'io client disconnect') this.leftAtUs ??= monotonicUs();
     });

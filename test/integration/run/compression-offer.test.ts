@@ -12,13 +12,15 @@ import { clientOptions } from '../../helpers/recording-sink.ts';
 
 const never = new AbortController().signal;
 const ask = (url: string, signal = never) =>
-  grantsCompression({ ...clientOptions({ url, transports: ['polling', 'websocket'] }), namespace: '/' }, signal);
+  grantsCompression(
+    { connection: { ...clientOptions({ url, transports: ['polling', 'websocket'] }), namespace: '/' } },
+    signal,
+  );
 const poll = (url: string) => connectOfficial({ ...connectionTo(url), transports: ['polling'] }, never);
 
 test('a server that grants compression, and one that does not; neither has a connection afterwards', async (t) => {
   for (const perMessageDeflate of [true, false]) {
     const { io, url } = await startChat(t, () => {}, { perMessageDeflate });
-    io.use((_socket, next) => next(new Error('nobody may come in')));
     const closed = new Promise((resolve) => io.engine.on('connection', (session) => session.on('close', resolve)));
     assert.equal(await ask(url), perMessageDeflate);
     await closed;

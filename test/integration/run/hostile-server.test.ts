@@ -37,7 +37,7 @@ test('what is no handshake is no connection', { timeout: 20_000 }, async (t) => 
       const connecting = connectOfficial({ ...connectionTo(url), transports: [transport] }, t.signal);
       await assert.rejects(connecting, { code: 'TARGET_UNREACHABLE' }, `${transport}: ${handshake}`);
     }
-    assert.equal(await grantsCompression(connectionTo(url), t.signal), null, handshake);
+    assert.equal(await grantsCompression({ connection: connectionTo(url) }, t.signal), null, handshake);
     await assert.rejects(ControlClients.connect([url], TOKEN), { code: 'SOURCE_UNREACHABLE' }, handshake);
   }
 });

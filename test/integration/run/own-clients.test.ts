@@ -171,6 +171,58 @@ test('publishers and the listener of the trial log in, join and use the namespac
   }
 });
 
+test('a trial is made by a publisher that meets the listener, and tells nothing where the flow has put them apart', async (t) => {
+  const said: unknown[] = [];
+  const { url } = await startChat(t, (io) => {
+    io.of(/./).on('connection', (socket) => {
+      socket.on('enter', async (room, answer: Answer) => {
+        await socket.join(room);
+        answer('welcome');
+      });
+      socket.on('say', (message) => {
+        said.push(socket.nsp.name);
+        const to = [...socket.rooms].filter((room) => room !== socket.id);
+        socket.nsp.to(to).emit('said', { ...message, to: to[0] });
+      });
+    });
+  });
+  const audience = { event: '$.0.to', client: '$.0' };
+  const inRooms = { ...DELIVERY, join: 'enter', audience };
+  const enter = { emit: ['enter', '{{ user }}'], acknowledge: true };
+  const tries: [flow: object[], delivery: object][] = [
+    [[{ connect: { namespace: '/{{ user }}' } }, HOLD], DELIVERY],
+    [[{ connect: { namespace: '/all' } }, { ...enter, namespace: '/all' }, HOLD], inRooms],
+  ];
+  for (const [flow, option] of tries) {
+    const { clients, settings } = await clientsOf(t, url, { flow }, CSV, { delivery: option });
+    const delivery = settings.delivery as NonNullable<Settings['delivery']>;
+    const publish = { ...delivery.publish, hasRooms: option === inRooms };
+    const apart = await Publishers.connect(clients, publish as never, signal);
+    assert.equal(await tryDelivery(clients.nextReceiver(), delivery, apart, signal), undefined);
+    assert.deepEqual(said, [], 'of carol’s, bob gets nothing');
+    apart.close();
+    const all = await Publishers.connect(clients, { ...publish, users: 3 } as never, signal);
+    assert.equal(await tryDelivery(clients.nextReceiver(), delivery, all, signal), undefined);
+    assert.ok(said.splice(0).length > 0);
+    all.close();
+  }
+});
+
+test('each has a row of its own, and passing ones none of the load while there are others', async (t) => {
+  const data = Array.from({ length: 12 }, (_, row) => [`user-${row}`]);
+  const config = {
+    payload: [{ path: 'users.csv', fields: ['user'], data }],
+    phases: [{ duration: 1, arrivalRate: 4 }],
+  };
+  const flow = [{ connect: { auth: { user: '{{ user }}' } } }, HOLD];
+  const { clients } = await clientsOf(t, 'http://127.0.0.1:1', { flow }, config);
+  const own = [clients.next(), clients.next(), clients.nextReceiver()];
+  const passing = Array.from({ length: 10 }, () => clients.nextPassing());
+  const [rows, others] = [own, passing].map((some) => some.map(({ user }) => user?.vars.user));
+  assert.deepEqual(rows, ['user-11', 'user-10', 'user-9']);
+  assert.deepEqual(new Set(others), new Set(['user-8', 'user-7', 'user-6', 'user-5', 'user-4']));
+});
+
 test('one that receives sends again and again what the flow does, as a game ends who is silent', async (t) => {
   let beats = 0;
   const { url, io } = await startChat(t, (server) => {

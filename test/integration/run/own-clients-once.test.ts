@@ -1,0 +1,51 @@
+/** A login that is good for one handshake: each of the run's own clients, and of the doctor's, logs in by itself. */
+import assert from 'node:assert/strict';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { test } from 'node:test';
+import { checkBurst } from '../../../plugin/doctor/target/burst.ts';
+import { checkPolling } from '../../../plugin/doctor/target/connect.ts';
+import { come } from '../../../plugin/run/receivers/come.ts';
+import { grantsCompression } from '../../../plugin/run/receivers/compression-offer.ts';
+import { startChat } from '../../helpers/chat-server.ts';
+import { clientsOf, HOLD } from '../../helpers/own-clients.ts';
+
+const { signal } = new AbortController();
+
+test('a login that is good for one handshake', async (t) => {
+  const tokens = new Set<string>();
+  let refused = 0;
+  const { url } = await startChat(
+    t,
+    (io) =>
+      io.engine.use(
+        (request: IncomingMessage & { _query: { sid?: string } }, response: ServerResponse, next: () => void) => {
+          if (request._query.sid || tokens.delete(request.headers.authorization ?? '')) return next();
+          refused++;
+          response.writeHead(401);
+          response.end('used');
+        },
+      ),
+    {
+      perMessageDeflate: true,
+      onRequest: (_request, response) => {
+        const token = `token-${Math.random()}`;
+        tokens.add(token);
+        response.end(JSON.stringify({ token }));
+      },
+    },
+  );
+  const login = { post: { url: '/login', capture: { json: '$.token', as: 'token' } } };
+  const flow = [login, { connect: { headers: { authorization: '{{ token }}' } } }, HOLD];
+  const { clients } = await clientsOf(t, url, { flow });
+  const { socket, connection } = await come(clients.next(), signal);
+  socket.disconnect();
+  assert.equal(await grantsCompression(clients.next(), signal), true);
+  const polling = { ...connection, transports: ['polling' as const] };
+  const subject = { connection, clients, addresses: [{ address: '127.0.0.1', family: 4 }], signal };
+  const checks = [await checkBurst(subject, 5), ...(await checkPolling({ ...subject, connection: polling }))];
+  assert.deepEqual(
+    checks.map(({ status }) => status),
+    ['ok', 'ok'],
+  );
+  assert.equal(refused, 0);
+});
