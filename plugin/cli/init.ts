@@ -6,7 +6,9 @@ import { CapacityError } from '../../protocol/errors.ts';
 import { listeningProcesses } from '../run/target/listeners.ts';
 import { namespaceSchema } from '../script/options/connect-options.ts';
 import { emissionSchema } from '../script/options/delivery-options.ts';
-import { httpSteps } from '../virtual-user/steps/http.ts';
+import { readScenarios } from '../script/scenarios.ts';
+import { ENGINE } from '../script/script.ts';
+import { STEPS } from '../virtual-user/steps/index.ts';
 import { addHelp, badOption, LINE, parseOptions, printJson, typed, withJson, writing } from './command.ts';
 import { lookAt } from './init/look.ts';
 import { ROOM, type Starter, starterScenario } from './init/starter-scenario.ts';
@@ -33,11 +35,11 @@ const emissions = jsonList(EMISSION).pipe(
   z.array(z.unknown().refine(Array.isArray, `expected JSON: ${EMISSION}`).pipe(emissionSchema)),
 );
 const LOGIN = '{"post": {"url": "/login", "json": {…}}}';
-const httpStep = z
+const step = z
   .record(z.string(), z.unknown())
   .refine(
-    (step) => Object.entries(httpSteps).some(([verb, { schema }]) => verb in step && schema.safeParse(step).success),
-    `expected an HTTP step: ${LOGIN}`,
+    (one) => readScenarios({ config: {}, scenarios: [{ engine: ENGINE, flow: [one] }] }, STEPS).problems.length === 0,
+    `expected a step: ${LOGIN}`,
   );
 
 const optionsSchema = z.object({
@@ -47,7 +49,7 @@ const optionsSchema = z.object({
   namespace: namespaceSchema.optional(),
   auth: jsonObject(z.unknown(), '{"token": "…"}').optional(),
   headers: jsonObject(z.string(), '{"Cookie": "…"}').optional(),
-  login: jsonList(LOGIN).pipe(z.array(httpStep)).optional(),
+  login: jsonList(LOGIN).pipe(z.array(step)).optional(),
   emit: emissions.optional(),
   publish: emissions.transform(([one]) => one).optional(),
   listen: z.coerce.number('expected seconds').min(0).max(600).default(3),
@@ -73,7 +75,11 @@ export function addInit(program: Command): void {
     .option('--namespace <name>', 'namespace (default: the path of the URL)')
     .option('--auth <json>', '`auth` of the clients: `{"token": "…"}`')
     .option('--headers <json>', 'headers of the handshake: `{"Cookie": "…"}`')
-    .option('--login <json>', `HTTP step before connecting: \`${LOGIN}\``, joined)
+    .option(
+      '--login <json>',
+      `step before connecting, whose \`capture\` the other options can use: \`${LOGIN}\``,
+      joined,
+    )
     .option(
       '--emit <json>',
       'what clients emit to log in, or to join if the server is not instrumented: `["<event>", <argument>, …]`',
@@ -130,9 +136,10 @@ async function init({ out, force, json, ...given }: Options): Promise<void> {
 /** @throws CapacityError CONFIG_INVALID */
 function starterOf(answers: Answers): Starter & { listen: number } {
   const options = parseOptions(optionsSchema, answers, 'init');
-  const { url, instrumented, publish, connections, listen } = options;
+  const { url, path, instrumented, publish, connections, listen } = options;
   return {
     url: new URL(url).origin,
+    ...(path !== undefined && { path }),
     connections,
     flow: flowOf(options),
     controlUrl: instrumented ? `http://${new URL(url).hostname}:${CONTROL_PORT}` : undefined,
@@ -153,9 +160,9 @@ function flowOf({
   ...given
 }: z.infer<typeof optionsSchema>): Starter['flow'] {
   const { pathname, searchParams } = new URL(url);
-  const { path, auth, headers, namespace = pathname.replace(/\/$/, '') } = given;
+  const { auth, headers, namespace = pathname.replace(/\/$/, '') } = given;
   const query = Object.fromEntries(searchParams);
-  const options = { namespace: namespace || undefined, path, query, auth, headers };
+  const options = { namespace: namespace || undefined, query, auth, headers };
   const connect = Object.fromEntries(
     Object.entries(options).filter(([, value]) => Object.keys(value ?? '').length > 0),
   );

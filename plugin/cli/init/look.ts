@@ -29,6 +29,8 @@ interface Listening {
   told: Told[] | undefined;
 }
 
+/** Of a template. */
+const DRAWS = /\{\{\s*\$random/;
 /** Enough to see that ids differ. */
 const PUBLISHED = 4;
 const MAX_FINDING_LENGTH = 1000;
@@ -39,32 +41,44 @@ const MAX_EXAMPLE_LENGTH = 200;
  * @returns the event to count, if there is one, and what arrived, in words
  * @throws CapacityError TARGET_UNREACHABLE
  */
-export async function lookAt({ url, flow, publish }: Starter, seconds: number) {
-  const { heard, acknowledged, published, told } = await listen(url, { flow, publish }, seconds);
+export async function lookAt(starter: Starter, seconds: number) {
+  const { flow } = starter;
+  const { heard, acknowledged, published, told } = await listen(starter, seconds);
   const [usable = [], others = []] = heard.map((messages) => messages.filter(({ event }) => !isTemplate(event)));
   // What goes to the room of one is nothing that the other gets.
   const found = findPaths([usable, told ? usable : others], published && new Set(published.keys()));
   const counted = usable.filter(({ event }) => event === found?.event);
-  const own = told && ownRoom(counted, published ?? new Map(), told, namespaceOf(flow));
+  const own = told && ownRoom(counted, published ?? new Map(), told);
   const delivery = isTemplate([found?.id, found?.sentAt]) || (told && !own) ? undefined : found;
   const answers = acknowledged.map(
     ({ event, args }) => `It acknowledged ${JSON.stringify(event)} with ${said(args)}. `,
   );
   const missing = told
-    ? `No event carried an id back to its room: either an acknowledged event must join the room, or the server must tell each client its own. If all join one room, write its name in place of "$room".`
+    ? `No event carried an id back to its room: an acknowledged event must join the room, or the login or the server must tell each client its own. If all join one room, write its name in place of "$room".`
     : heard[0].length === 0
       ? ''
       : published
         ? 'No event carried the published id.'
         : 'No event came to two connections, at least twice, with a new id each time.';
+  const apart =
+    delivery || !DRAWS.test(JSON.stringify(flow))
+      ? ''
+      : ' What the flow draws at random can put clients into different rooms: write one room while init looks.';
   const finding = `${[...new Set(answers)].join('')}${findingOf(heard[0], delivery, missing)}`;
   const isLeftOut = isTemplate([found?.id, found?.sentAt]) || usable?.length !== heard[0].length;
   const why = isLeftOut ? ' Names with “{{” cannot be used: Artillery would fill them in.' : '';
   // A handler that calls back without being asked for it throws; of one that does not, an acknowledgement never comes.
   const answered = new Set(acknowledged.map(({ event }) => event));
-  const asking = flow.map((step) => (answered.has(eventOf(step) ?? '') ? { ...step, acknowledge: true } : step));
+  const asking = flow.map((step) =>
+    step.acknowledge === undefined && answered.has(eventOf(step) ?? '') ? { ...step, acknowledge: true } : step,
+  );
   if (own?.step) asking.push(own.step);
-  return { flow: asking, delivery, rooms: own?.delivery, finding: printable(finding + why, MAX_FINDING_LENGTH) };
+  return {
+    flow: asking,
+    delivery,
+    rooms: own?.delivery,
+    finding: printable(finding + apart + why, MAX_FINDING_LENGTH),
+  };
 }
 
 /** What was found, in words. */
@@ -111,12 +125,11 @@ function eventOf({ emit }: Starter['flow'][number]): string | undefined {
 
 /** The connections play the flow, and a further one emits `publish` a few times. */
 async function listen(
-  url: string,
-  { flow, publish }: Pick<Starter, 'flow' | 'publish'>,
+  { url, path, flow, publish }: Pick<Starter, 'url' | 'path' | 'flow' | 'publish'>,
   seconds: number,
 ): Promise<Listening> {
   const problems: Problem[] = [];
-  const options = parseEngineOptions({ config: { target: url } }, problems);
+  const options = parseEngineOptions({ config: { target: url, engines: { [ENGINE]: { path } } } }, problems);
   problems.push(...readScenarios({ config: { target: url }, scenarios: [{ engine: ENGINE, flow }] }, STEPS).problems);
   if (!options || problems.length > 0) {
     throw new CapacityError(
@@ -132,50 +145,64 @@ async function listen(
   const heardBy = (list: Message[]) => (event: string, args: unknown[]) => {
     list.push({ event, args, receivedAtUs: monotonicUs() });
   };
+  let first: Message[] | undefined;
   let last: Message | undefined;
   let ending: string | undefined;
+  let wanted = ASKED;
+  let published: Map<string, string> | undefined;
+  let told: Told[] | undefined;
+  const found = new AbortController();
   const open = async () => {
     const messages: Message[] = [];
+    first ??= messages;
     const onEvent = heardBy(messages);
     const onAny = (event: string, ...args: unknown[]) => {
       onEvent(event, args);
       last = messages.at(-1);
+      if (messages === first && told && published && ownRoom([{ args }], published, told)) found.abort();
     };
-    const { socket } = await come(clients.nextReceiver(), signal, { onAny, onAck: heardBy(acknowledged) });
+    const { socket, learned = {} } = await come(clients.nextReceiver(), signal, {
+      onAny,
+      onAck: heardBy(acknowledged),
+    });
     const onEnd = (reason: string) => (ending ??= reason);
     if (!socket.connected) onEnd('io server disconnect');
     socket.once('disconnect', onEnd);
     opened.push({ close: () => socket.off('disconnect', onEnd).disconnect() });
-    return messages;
+    return { messages, learned };
   };
   try {
-    const heard = [await open(), await open()] as const;
+    const one = await open();
+    // Whoever is refused now comes as the one before did.
+    wanted = APART;
+    const other = await open();
+    const heard = [one.messages, other.messages] as const;
     const ended = pause(seconds * 1000, signal);
-    let published: Map<string, string> | undefined;
-    let told: Told[] | undefined;
     if (publish) {
       const options = { emit: publish, every: 0, count: 0, users: 1 };
       const publishers = await Publishers.connect(clients, options, signal);
       opened.push(publishers);
       if (publishers.givesIds) published = new Map();
-      if (publishers.givesRooms) told = toldTo(heard, acknowledgedOf(flow, acknowledged));
+      if (publishers.givesRooms)
+        told = toldTo(heard, acknowledgedOf(flow, acknowledged), [one.learned, other.learned], namespaceOf(flow));
       options.count = Math.max(PUBLISHED, told?.length ?? 0);
       options.every = seconds / (options.count + 1);
       const rooms = told?.map(({ room }) => room);
       await publishers.publish(
         ({ id, room }) => published?.set(id, room),
         () => {},
-        signal,
+        found.signal,
         rooms,
       );
     }
+    wanted = ASKED;
     await ended;
     if (ending !== undefined) throw new Refused(url, `it ended the connection: ${ending}`);
     return { heard, acknowledged, published, told };
   } catch (error) {
     if (!(error instanceof CapacityError) || error.code !== 'TARGET_UNREACHABLE') throw error;
     const words = last ? `. It sent ${printable(said([last.event, ...last.args]), MAX_FINDING_LENGTH)}` : '';
-    throw new CapacityError(error.code, error.message + words, error instanceof Refused ? ASKED : MISSED);
+    throw new CapacityError(error.code, error.message + words, error instanceof Refused ? wanted : MISSED);
   } finally {
     for (const one of opened) one.close();
   }
@@ -188,6 +215,8 @@ const ASKED = [
   '--login \'{"post": {"url": "/login", "json": {"user": "ann", "password": "…"}}}\';',
   UNSEEN,
 ].join('\n  ');
+const APART = `the client before it was let in: give each a user of its own, as --auth '{"username": "{{ $uuid }}"}';
+  ${UNSEEN}, and add a payload of users`;
 const MISSED = `correct --url or --path, or give what it asks for (--auth, --headers, --login); ${UNSEEN}`;
 
 /** They come by the flow of the scenario to be. */

@@ -1,18 +1,20 @@
 /**
- * Where the room of a client is named: by what it emits to join one, such as a document, by the answer to that, or by an event
- * that tells it its own, such as the id of its user. Found by sending to what may be a room.
+ * Where the room of a client is named: by what it emits to join one, such as a document, by the answer to that, by a variable
+ * that its login brings, or by an event that tells it its own, such as the id of its user. Found by sending to what may be one.
  */
-import { formatJsonPath, type JsonPath } from '../../../protocol/json-path.ts';
+import { formatJsonPath } from '../../../protocol/json-path.ts';
 import { findId, type Heard, idAt, leavesOf, type Message } from '../../run/own-event/find-paths.ts';
 import { isTemplate } from '../../script/is-template.ts';
 
-/** What may be a room, and where that was told: the first event of this name. */
+/** What may be a room, and what a scenario says if it is one. */
 export interface Told {
-  event: string;
-  path: JsonPath;
   room: string;
-  /** The client emits the event; the path is one into its arguments, or into its acknowledgement. */
-  joins?: true;
+  /** Of `delivery.audience`. */
+  client: string;
+  /** Event by which a client joins it. */
+  join?: string;
+  /** By which a virtual user learns its own. */
+  step?: Record<string, unknown>;
 }
 
 /** Of an event that a client emitted. */
@@ -25,34 +27,50 @@ export interface Acknowledged {
 /** Of a scenario: the room of a client. */
 export interface OwnRoom {
   delivery: { join?: string; audience: { event: string; client: string } };
-  /** By which a virtual user learns its own. */
   step?: Record<string, unknown>;
 }
 
+type Variables = Record<string, unknown>;
+
 const ROOM_VARIABLE = 'room';
-const MAX_TOLD = 30;
+/** Each costs a broadcast. */
+const MAX_TOLD = 10;
 /** Of a key that the flow's JSONPath takes as it is. */
 const PLAIN_KEY = /^[\w-]+$/;
 
-/** @returns what may be the room of the first of two clients */
-export function toldTo(heard: Heard, acknowledged: Acknowledged[]): Told[] {
-  const all = [...acknowledged.flatMap(joinedBy), ...toldAlone(heard)];
-  return all.filter(({ room }, index) => all.findIndex((one) => one.room === room) === index).slice(0, MAX_TOLD);
+/** @param learned variables of each client that its flow has set @returns what may be the room of the first of two */
+export function toldTo(
+  heard: Heard,
+  acknowledged: Acknowledged[],
+  learned: readonly [Variables, Variables],
+  namespace?: string,
+): Told[] {
+  const all = [...acknowledged.flatMap(joinedBy), ...inVariables(learned), ...toldAlone(heard, namespace)];
+  return all
+    .filter(({ room }, index) => room !== '' && all.findIndex((one) => one.room === room) === index)
+    .slice(0, MAX_TOLD);
 }
 
 /** A run looks for a room in the answer where the arguments have none. */
-function joinedBy({ event, args, answer }: Acknowledged): Told[] {
+function joinedBy({ event: join, args, answer }: Acknowledged): Told[] {
   const places = [...leavesOf(args), ...leavesOf(answer)].map((path) => ({
     path,
     room: idAt(args, path) ?? idAt(answer, path),
   }));
   return places.flatMap(({ path, room }) =>
-    room === undefined || isTemplate([event, room, path]) ? [] : [{ event, path, room, joins: true as const }],
+    room === undefined || isTemplate([join, room, path]) ? [] : [{ room, join, client: formatJsonPath(path) }],
   );
 }
 
+function inVariables([one, other]: readonly [Variables, Variables]): Told[] {
+  return Object.keys(one).flatMap((client) => {
+    const room = idAt(one, [client]);
+    return room === undefined || room === idAt(other, [client]) || !PLAIN_KEY.test(client) ? [] : [{ room, client }];
+  });
+}
+
 /** @returns what one was told, and the other was not */
-function toldAlone([one, other]: Heard): Told[] {
+function toldAlone([one, other]: Heard, namespace: string | undefined): Told[] {
   const others = firsts(other);
   return [...firsts(one).values()].flatMap(({ event, args }) => {
     // In the flow, `$.0` would be its first entry.
@@ -60,7 +78,10 @@ function toldAlone([one, other]: Heard): Told[] {
     return leavesOf(args).flatMap((path) => {
       const room = idAt(args, path);
       const isShared = idAt(others.get(event)?.args, path) === room;
-      return room === undefined || isShared || !path.every((key) => PLAIN_KEY.test(key)) ? [] : [{ event, path, room }];
+      if (room === undefined || isShared || !path.every((key) => PLAIN_KEY.test(key))) return [];
+      const capture = { json: formatJsonPath(path), as: ROOM_VARIABLE };
+      const step = { waitFor: { event, ...(namespace !== undefined && { namespace }), capture } };
+      return [{ room, client: ROOM_VARIABLE, step }];
     });
   });
 }
@@ -71,29 +92,25 @@ function toldAlone([one, other]: Heard): Told[] {
  * @returns undefined if none arrived
  */
 export function ownRoom(
-  messages: Message[],
+  messages: Pick<Message, 'args'>[],
   published: ReadonlyMap<string, string>,
   told: Told[],
-  namespace?: string,
 ): OwnRoom | undefined {
   for (const { args } of messages) {
     const id = findId(args, new Set(published.keys()));
-    const room = id && published.get(idAt(args, id) ?? '');
-    const place = room ? findId(args, new Set([room])) : undefined;
-    const source = told.find((one) => one.room === room);
-    if (!place || !source || isTemplate(place)) continue;
-    const [event, path] = [formatJsonPath(place), formatJsonPath(source.path)];
-    if (source.joins) return { delivery: { join: source.event, audience: { event, client: path } } };
-    const capture = { json: path, as: ROOM_VARIABLE };
-    return {
-      delivery: { audience: { event, client: ROOM_VARIABLE } },
-      step: { waitFor: { event: source.event, ...(namespace !== undefined && { namespace }), capture } },
-    };
+    const sentTo = id && published.get(idAt(args, id) ?? '');
+    const place = sentTo ? findId(args, new Set([sentTo])) : undefined;
+    const { room, client, join, step } = told.find((one) => one.room === sentTo) ?? {};
+    if (!place || room === undefined || client === undefined || isTemplate(place)) continue;
+    const audience = { event: formatJsonPath(place), client };
+    return { delivery: { ...(join !== undefined && { join }), audience }, ...(step && { step }) };
   }
   return undefined;
 }
 
-/** By event. */
+/** By event, in the order in which they came. */
 function firsts(messages: Message[]): Map<string, Message> {
-  return new Map(messages.toReversed().map((message) => [message.event, message]));
+  const first = new Map<string, Message>();
+  for (const message of messages) if (!first.has(message.event)) first.set(message.event, message);
+  return first;
 }

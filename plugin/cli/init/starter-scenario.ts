@@ -12,6 +12,8 @@ import type { OwnRoom } from './own-room.ts';
 export interface Starter {
   /** Without a path, which would be in front of the paths of HTTP steps: a namespace is an option of `connect`. */
   url: string;
+  /** Of Engine.IO. */
+  path?: string;
   connections: number;
   /** Steps by which a virtual user logs in, connects and joins. */
   flow: Record<string, unknown>[];
@@ -46,14 +48,14 @@ const HARMFUL = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
  * @returns YAML in which names that a server or a person chose are quoted text, harmful characters escaped
  */
 export function starterScenario(starter: Starter, file: string): string {
-  const { url, controlUrl, connections, flow } = starter;
+  const { url, path, controlUrl, connections, flow } = starter;
   const lines = [
     ...commented(headOf(starter, file)),
     'config:',
     `  target: ${json(url)}`,
     '  engines:',
     '    # Options for all connections: transports, tls, parser, …',
-    `    ${ENGINE}: {}`,
+    `    ${ENGINE}: ${path === undefined ? '{}' : onOneLine({ path })}`,
     '  plugins:',
     `    ${PLUGIN}:`,
     ...(controlUrl ? instrumented(controlUrl) : plain(starter)).map((line) => `      ${line}`),

@@ -59,6 +59,59 @@ for (const [name, { emit, join, client }] of Object.entries(CASES)) {
   });
 }
 
+it('counts what goes to a user whose id a login captured, and tries no other room after that', async (t) => {
+  let count = 0;
+  let posts = 0;
+  const messenger = (io: Server) => {
+    io.httpServer.prependListener('request', (request, response) => {
+      if (request.url === '/login') response.end(JSON.stringify({ user: { id: `u-${++count}`, name: 'ann' } }));
+    });
+    io.on('connection', (socket) => {
+      const { user } = socket.handshake.auth;
+      socket.join(user);
+      socket.emit('profile', Object.fromEntries(Array.from({ length: 20 }, (_, nth) => [`p${nth}`, `${user} ${nth}`])));
+      socket.on('post', ({ board, id }) => {
+        posts++;
+        io.to(board).emit('posted', { for: board, id });
+      });
+    });
+  };
+  const login = { post: { url: '/login', capture: { json: '$.user.id', as: 'userId' } } };
+  const auth = ['--auth', '{"user": "{{ userId }}"}'];
+  const { flow, settings } = await init(t, messenger, '--login', JSON.stringify(login), ...auth);
+  assert.equal(flow?.length, 3, 'no step learns what the login brings');
+  assert.deepEqual(settings?.delivery?.audience, { event: ['0', 'for'], client: 'userId' });
+  assert.ok(posts < 6, `${posts} posts`);
+});
+
+it('logs in by an event whose answer names the namespace', async (t) => {
+  const tenants = (io: Server) => {
+    const team = io.of('/t-7');
+    team.use((socket, next) => next(socket.handshake.auth.key === 'k' ? undefined : new Error('no key')));
+    team.on('connection', (socket) => {
+      socket.on('post', ({ id }, done) => {
+        team.emit('posted', { id });
+        done();
+      });
+    });
+    io.on('connection', (socket) => socket.on('login', (_user, done) => done({ team: '/t-7', key: 'k' })));
+  };
+  const capture = ['team', 'key'].map((name) => ({ json: `$.${name}`, as: name }));
+  const login = { emit: ['login', 'ann'], acknowledge: { capture } };
+  const connect = { namespace: '{{ team }}', auth: { key: '{{ key }}' } };
+  const options = [
+    '--login',
+    JSON.stringify(login),
+    '--namespace',
+    connect.namespace,
+    '--auth',
+    '{"key": "{{ key }}"}',
+  ];
+  const { flow, settings } = await init(t, tenants, ...options, '--publish', '["post", {"id": "$id"}]');
+  assert.deepEqual(flow, [login, { connect }, { hold: true }]);
+  assert.deepEqual([settings?.delivery?.event, settings?.delivery?.id], ['posted', ['0', 'id']]);
+});
+
 it('says what to write where the join is not acknowledged', async (t) => {
   const silent = boards((room: string) => ({ room }));
   const { stdout, settings } = await init(t, silent, '--namespace', '/a', '--emit', '["join", "news"]');

@@ -138,9 +138,10 @@ it('comes with path, namespace, auth and headers, and writes them', async (t) =>
     });
     ticking(t, chat);
   };
-  const connect = { namespace: '/chat', path: '/ws/', auth: { token: 'a1' }, headers: { 'x-key': 'k' } };
-  const { flow, settings } = await good(t, { setUp: guarded, path: '/ws/' }, ...optionsOf(connect));
-  assert.deepEqual(flow, [{ connect }, { hold: true }]);
+  const path = '/ws/';
+  const connect = { namespace: '/chat', auth: { token: 'a1' }, headers: { 'x-key': 'k' } };
+  const { flow, settings } = await good(t, { setUp: guarded, path }, ...optionsOf({ path, ...connect }));
+  assert.deepEqual([flow, settings?.connection.path], [[{ connect }, { hold: true }], path]);
   assert.equal(settings?.delivery?.event, 'tick');
   // A namespace in the URL would stand before the paths of HTTP steps.
   const { url } = await startChat(t, (io) => ticking(t, io.of('/chat')));
@@ -205,11 +206,28 @@ it('says what the server answered, and how to give what it asks for', async (t) 
   }
 });
 
+it('asks for different users where the server refuses the second one', async (t) => {
+  const once = (io: Server) => {
+    const users = new Set<string>();
+    io.use(({ handshake: { auth } }, next) => {
+      if (users.has(auth.user)) return next(new Error('connected twice'));
+      users.add(auth.user);
+      next();
+    });
+    ticking(t, io);
+  };
+  const { code, stderr } = await init(t, once, '--auth', '{"user": "ann"}');
+  assert.equal(code, 2);
+  assert.match(stderr, /connected twice[\s\S]*a user of its own[\s\S]*\$uuid/);
+  const { settings } = await good(t, once, '--auth', '{"user": "{{ $uuid }}"}');
+  assert.equal(settings?.delivery?.event, 'tick');
+});
+
 it('names what is wrong with an option, and asks no questions without a terminal', async (t) => {
   const wrong = {
     '--auth': '7',
     '--headers': 'a: b',
-    '--login': '{"emit": ["x"]}',
+    '--login': '{"emits": ["x"]}',
     '--emit': '{}',
     '--publish': '"say"',
   };
