@@ -50,7 +50,7 @@ function findings(result: Result): Finding[] {
   const all = made.held === null ? `at most ${counted(held, 'connection')} at the same time` : heldText(held, target);
   const who = [server, clients].filter(Boolean).join('; ');
   const text = `${passing ?? all}${seconds === null ? '' : ` for ${integer(seconds)} s`}${who && ` (${who})`}`;
-  const of = passing ?? (held === target ? 'the full target' : `of a target of ${integer(target)}`);
+  const of = passing ?? (held >= target ? 'the full target' : `of a target of ${integer(target)}`);
   const at = rate === null ? null : `made at ${withUnit('perSecond', rate)}`;
   const name = made.held === null ? 'Connections at the peak' : 'Connections held';
   const note = [[of, at].filter(Boolean).join(', '), who].filter(Boolean).join('; ');
@@ -61,9 +61,9 @@ function findings(result: Result): Finding[] {
   return [{ text, figure: { name, value: amount('count', held), note } }, ...examples.slice(0, 2)];
 }
 
-/** @returns `1,000 connections held`, or of how many */
+/** @returns `1,000 connections held`, or of how many; a user can open several */
 function heldText(held: number, target: number): string {
-  return held === target
+  return held >= target
     ? `${counted(held, 'connection')} held`
     : `${integer(held)} of ${counted(target, 'connection')} held`;
 }

@@ -23,6 +23,7 @@ const half = ({ connections, delivery }: Result) => {
   Object.assign(connections, { peak: 5000, held: 2450 });
   Object.assign(delivery ?? {}, { coverageOfTarget: 0.49 });
 };
+const several = ({ connections }: Result) => void Object.assign(connections, { peak: 10_000, held: 10_000 });
 const nobodyStays = ({ connections, delivery }: Result) => {
   Object.assign(connections, { held: null });
   Object.assign(delivery ?? {}, { coverageOfTarget: null });
@@ -73,6 +74,7 @@ describe('the ending of a run', () => {
     ['knows the user’s own server here', ofServer({ target: 'http://localhost:3000' }), [/own server on this/]],
     ['and elsewhere', ofServer({ target: 'https://staging.example.com' }), [/own server(?! on this)/]],
     ['counts those that stayed', half, [/2,450 of 5,000 connections held/, /everybody still connected/]],
+    ['counts all where a user opens two', several, [/^ *10,000 connections held/m]],
     ['counts the peak where nobody stays', nobodyStays, [/at most 5,000 connections/], /\bheld\b/],
     ['sees a loss, however small', oneLost, [/11 of 12 broadcasts .*\(99\.99 % /, /^Failed: 99\.99 % /m]],
     ['has what was found for a missed threshold', missed, [/^Failed: .*_time\.p99 < 0\.1, found 12\.9 ms$/m]],
