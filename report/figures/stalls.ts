@@ -42,6 +42,9 @@ interface Explained {
   text: string;
 }
 
+export const STALL_FIX =
+  'find what held that worker up: code that blocks, garbage collection, or a stop of its process';
+
 /** @returns of each window the longest stall of a worker that a figure shows, as a sentence */
 export function stalledWorkers(
   result: Measured,

@@ -1,6 +1,7 @@
 /** Whether the broadcasts left as planned, and to whom. */
 import type { Batch } from '../../../protocol/result/delivery.ts';
 import type { Result } from '../../../protocol/result/result.ts';
+import { STALL_FIX, stalledWorkers } from '../../../report/figures/stalls.ts';
 import { isDuring } from '../../run/fault/measure.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { sum } from '../sums.ts';
@@ -30,7 +31,8 @@ export const broadcasts: Check[] = [
   {
     code: 'BROADCASTS_LATE',
     // Without a delay, only the server knows when a broadcast was to leave.
-    find({ latency: { sendDelayMs } }, { sent, fault, ownEvent, workersAtStart }) {
+    find(result, { sent, fault, ownEvent, workersAtStart }) {
+      const { sendDelayMs } = result.latency;
       const all = howMany(sent);
       if (!sendDelayMs || all < 2) return undefined;
       const intervalMs = spanUs(sent.map(({ intendedAtUs }) => intendedAtUs)) / 1000 / (all - 1);
@@ -38,6 +40,12 @@ export const broadcasts: Check[] = [
       const late = sent.filter((one) => delayMs(one) > limitMs && !isDuring(fault, one.intendedAtUs));
       if (howMany(late) <= Math.max(1, all * MAX_LATE_SHARE)) return undefined;
       const worstMs = late.reduce((most, one) => Math.max(most, delayMs(one)), 0);
+      const [stalled] = stalledWorkers(result, ['broadcasts']);
+      if (stalled !== undefined)
+        return {
+          message: `${howMany(late)} of ${all} broadcasts left more than ${limitMs.toFixed(0)} ms late; ${stalled}`,
+          fix: STALL_FIX,
+        };
       const countedMs = workersAtStart.length > 1 && !ownEvent ? longestCountMs(late) : undefined;
       if (countedMs !== undefined)
         return {

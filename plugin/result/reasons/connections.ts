@@ -1,7 +1,7 @@
 /** What became of the connections: every one that was asked for is either alive, or failed, or lost, and known to be. */
 import { failureOf } from '../../../protocol/codes/failure-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { stalledWorkers } from '../../../report/figures/stalls.ts';
+import { STALL_FIX, stalledWorkers } from '../../../report/figures/stalls.ts';
 import { decimals } from '../../../report/text/format.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { merged, sum } from '../sums.ts';
@@ -75,7 +75,7 @@ export const connections: Check[] = [
       if (stalled === undefined) return { message: rate };
       return {
         message: `${rate}; ${stalled}`,
-        fix: 'find what held that worker up: code that blocks, garbage collection, or a stop of its process',
+        fix: STALL_FIX,
       };
     },
   },

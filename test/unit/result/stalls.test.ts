@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Result } from '../../../protocol/result/result.ts';
 import { workers } from '../../../report/sections/workers.ts';
+import { sent } from '../../helpers/measurements.ts';
 import { summaryOf } from '../../helpers/message-figures.ts';
 import { perfectResult } from '../../helpers/results.ts';
 import { assertNames, type Change, set, testCases, verdictOf } from '../../helpers/verdict.ts';
@@ -117,6 +118,18 @@ describe('a worker that stood still', () => {
     });
     assert.equal(reasons[0]?.code, 'RATE_NOT_REACHED');
     assertNames(reasons[0]?.message, ['40.0 of 50', 'w1', '2,003']);
+  });
+
+  it('in broadcasts that it made late: the reason names it', () => {
+    const { reasons } = verdictOf((result, measured) => {
+      Object.assign(result, stalled(700, 33, { last: 720 }));
+      measured.sent = [1, 2, 3, 4].map((seq) => {
+        const intendedAtUs = seq * 100_000;
+        return { ...sent(seq, 5000), intendedAtUs, sentAtUs: intendedAtUs + 600_000 };
+      });
+    });
+    const late = reasons.find(({ code }) => code === 'BROADCASTS_LATE');
+    assertNames(late?.message, ['4 of 4', 'w1', '700']);
   });
 
   const CASES: [what: string, found: ReturnType<typeof said>, names?: string[]][] = [
