@@ -1,6 +1,6 @@
 /** Figures of runs on the pages of the site: named by their path in the result, shown in cells, bars and tables. */
 import type { Result } from '../protocol/result/result.ts';
-import { FIGURES, type Figure, titleOf, valueAt } from '../report/figures/figures.ts';
+import { FIGURES, type Figure, knownAt, titleOf, valueAt } from '../report/figures/figures.ts';
 import { comesAndGoes } from '../report/figures/held.ts';
 import { numberText, type QuantityName } from '../report/model/amount.ts';
 import { dataTable } from '../report/render/blocks.ts';
@@ -65,13 +65,15 @@ export function figureCell(results: Result[], path: string): string {
 
 /** @returns half of the figure's 95 % interval within the run, of slopes and CPU */
 function reachOf(result: Result, path: string): number | null {
-  const at = path.endsWith('.slope') ? path.replace(/\.slope$/, '') : path.replace(/^(cpu\.\w+)\./, '$1.intervals.');
+  const at = /\.(slope|bytes)$/.test(path)
+    ? path.replace(/\.\w+$/, '')
+    : path.replace(/^(cpu\.\w+)\./, '$1.intervals.');
   const { low95, high95 } = (valueAt(result, at) ?? {}) as { low95?: number | null; high95?: number | null };
   return typeof low95 === 'number' && typeof high95 === 'number' ? (high95 - low95) / 2 : null;
 }
 
 function valuesOf(results: Result[], path: string): number[] {
-  return results.map((result) => valueAt(result, path)).filter((value) => typeof value === 'number');
+  return results.flatMap((result) => knownAt(result, path) ?? []);
 }
 
 /** What a row asks, what a published study printed in each of its columns, and what a run of ours says. */

@@ -45,7 +45,7 @@ export type Answer = Difference['answer'];
 export interface ComparedFigure extends Described {
   /** Empty of counts and shares. */
   unit: string;
-  /** One per set; null where it was not measured. */
+  /** One per set; null where it is not known. */
   spreads: (Spread | null)[];
   /** One per set after the first. */
   differences: Difference[];

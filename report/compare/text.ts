@@ -49,7 +49,7 @@ export function comparedTable(
     .map((figure): Cell[] => {
       const difference = figure.differences[index - 1] as Difference;
       const [a, b] = [0, index].map((set) => amount(figure.quantity, figure.spreads[set]?.mean)) as [Amount, Amount];
-      const answer = difference.value === null ? 'not measured' : ANSWERS[difference.answer];
+      const answer = difference.value === null ? 'not known' : ANSWERS[difference.answer];
       return [titleOf(figure), a, b, answer, differenceText(figure, difference), detectableText(figure, difference)];
     });
   return grid(title, ['Figure', reference, other, 'Answer', 'Difference', 'Would show'], rows, folded);
@@ -158,7 +158,7 @@ function gapsOf({ sets, figures }: Comparison, index: number): string[] {
       return here < there && (isCount || (figure.primary && here === 0));
     });
     return [...Map.groupBy(missing, (figure) => runsOf(figure, side))].map(([runs, all]) => {
-      const where = runs === 0 ? 'not measured in' : `measured in ${runs} of ${counted(usable(side), 'run')} of`;
+      const where = runs === 0 ? 'not known of' : `known in ${runs} of ${counted(usable(side), 'run')} of`;
       return `${where} ${letter(side)}: ${all.map(({ title }) => title).join(', ')}`;
     });
   });

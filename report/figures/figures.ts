@@ -1,4 +1,5 @@
 /** The figures by which results are compared: the key of each in the result, and which direction is better. */
+import type { PerConnection, Slope } from '../../protocol/result/memory.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type QuantityName, quantityOf } from '../model/amount.ts';
 import { total } from '../text/format.ts';
@@ -144,14 +145,21 @@ const DISTURBED: ReadonlySet<QuantityName> = new Set([
   'microseconds',
 ]);
 
-/** @returns null where it was not measured, or not of the system alone */
+/** @returns null where it is not known, or not of the system alone */
 export function figureOf(result: Result, { path, quantity }: Figure): number | null {
+  if (DISTURBED.has(quantity) && disturbanceOf(result)) return null;
   const found = valueAt(result, path);
   // By cause.
   const isCounts = quantity === 'count' && typeof found === 'object' && found !== null;
-  const value = isCounts ? total(found as Record<string, number>) : found;
-  if (typeof value !== 'number' || (DISTURBED.has(quantity) && disturbanceOf(result))) return null;
-  return value;
+  return isCounts ? total(found as Record<string, number>) : knownAt(result, path);
+}
+
+/** @returns null where it was not measured, and of memory where a part is missing, or something spoils the line */
+export function knownAt(result: Result, path: string): number | null {
+  const value = valueAt(result, path);
+  const { isAtLeast, doubt } = (valueAt(result, path.replace(/\.[^.]*$/, '')) ?? {}) as Partial<PerConnection & Slope>;
+  const isSpoiled = isAtLeast === true || (doubt !== undefined && doubt !== 'curved');
+  return typeof value !== 'number' || isSpoiled ? null : value;
 }
 
 /** @param path keys with dots between them */

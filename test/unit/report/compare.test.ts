@@ -116,6 +116,21 @@ describe('the answer of a figure', () => {
     assert.ok(paths(setOf(run(({ memory }) => delete memory.perConnectionBytes.workerPss))).includes(rss));
   });
 
+  it('is none of a cost without one of its parts, or of a line that something spoils', () => {
+    const cost = 'memory.perConnection.bytes';
+    const spoiled = run(({ memory }) => {
+      Object.assign(memory.perConnection ?? {}, { isAtLeast: true });
+      Object.assign(memory.perConnectionBytes.workerPss ?? {}, { doubt: 'grows' });
+      Object.assign(memory.perConnectionBytes.nginxPss ?? {}, { doubt: 'curved' });
+    });
+    for (const path of [cost, WORKER]) {
+      assert.equal(figure([setOf(run()), setOf(spoiled)], path).spreads[1], null, path);
+      assert.equal(figure([setOf(run()), setOf(run(), spoiled)], path).spreads[1]?.runs, 1, path);
+    }
+    const curved = figure([setOf(run()), setOf(spoiled)], 'memory.perConnectionBytes.nginxPss.slope');
+    assert.equal(curved.spreads[1]?.runs, 1);
+  });
+
   it('is none of an INVALID run', () => {
     const comparison = compare([latencies(40, 50, 60), invalid(latencies(1, 1, 1))]);
     assert.equal(comparison.sets[1]?.usable, 0);
