@@ -4,7 +4,7 @@ import { whyNoBudget } from '../figures/capacity.ts';
 import { idleCostOf } from '../figures/idle-cpu.ts';
 import { limitName, limitsOf, nextLimit } from '../figures/limits.ts';
 import { amount } from '../model/amount.ts';
-import { absentSection, type Cell, facts, type Section } from '../model/document.ts';
+import { absentSection, type Cell, facts, lines, type Section } from '../model/document.ts';
 import { integer } from '../text/format.ts';
 
 const TITLE = 'Limits';
@@ -13,8 +13,9 @@ const TITLE = 'Limits';
 export function capacity(result: Result): Section | null {
   if (result.verdict.status === 'INVALID') return null;
   if (result.absent.memory !== undefined) return absentSection('capacity', TITLE, result.absent.memory);
-  const rows = [...limitRows(result), ...budgetRow(result)];
-  if (rows.length === 0) return null;
+  const rows = limitRows(result);
+  const budget = budgetText(result);
+  if (rows.length === 0 && budget === null) return null;
   const next = nextLimit(result);
   return {
     id: 'capacity',
@@ -23,7 +24,7 @@ export function capacity(result: Result): Section | null {
     terms: ['Limits'],
     findings: next ? [{ text: `next limit: ${integer(next.max)} ${limitName(next.name)}` }] : [],
     folded: true,
-    blocks: [facts('Limits, the next one first', rows)],
+    blocks: [facts('Limits, the next one first', rows), lines('text', [budget])],
   };
 }
 
@@ -47,19 +48,19 @@ function limitRows(result: Result): [string, Cell, string][] {
   ];
 }
 
-/** A question that somebody asked, and no limit. */
-function budgetRow(result: Result): [string, Cell, string][] {
+/** A question that somebody asked, and no limit. Null where connections come and go. */
+function budgetText(result: Result): string | null {
   const { memoryLimited } = result.capacity;
   const budget = memoryLimited?.budgetBytes ?? Number(result.environment.settings.memoryBudgetBytes);
-  const name = `Connections that fit into ${integer(budget / 1024 ** 2)} MB of workers`;
+  const memory = `${integer(budget / 1024 ** 2)} MB of memory`;
   if (memoryLimited) {
-    const { basis, connections } = memoryLimited;
-    return [[name, amount('count', connections), basis === 'inService' ? 'by memory in service' : 'by memory at rest']];
+    const basis = memoryLimited.basis === 'inService' ? 'in service' : 'at rest';
+    return `In ${memory}, the workers would have room for ${integer(memoryLimited.connections)} connections, by what each needs ${basis}.`;
   }
   const why = whyNoBudget(result);
-  return why === undefined || !(budget > 0)
-    ? []
-    : [[name, amount('count', null), `not known (the workers’ memory: ${why})`]];
+  return why === undefined || !(budget > 0) || result.memory.overTime
+    ? null
+    : `How many connections the workers would have room for in ${memory} is not known: ${why}.`;
 }
 
 /** @returns why there is no limit of pings; null where there is one, or where nobody was idle */
