@@ -50,7 +50,7 @@ function finding(result: Result): Finding[] {
   const idle = leastIdle(found?.cpuIdlePercent ?? {});
   const texts = [
     ...(loops.length > 0
-      ? [`at most ${withUnit('milliseconds', Math.max(...loops.map((loop) => loop.delayP99Ms)))} late (99 %)`]
+      ? [`99 % of timers at most ${withUnit('milliseconds', Math.max(...loops.map((loop) => loop.delayP99Ms)))} late`]
       : []),
     ...(idle === null ? [] : [`machine ${decimals(idle, 0)} % idle`]),
   ];
