@@ -1,6 +1,7 @@
 /** Reads a scenario, and other YAML, as `artillery run` would, without running it. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
 import { runMetrics } from '../result/run-metrics.ts';
@@ -61,8 +62,21 @@ async function parsed(path: string, util: ArtilleryUtil): Promise<Script> {
  */
 export function settingsOf(script: Script, env: NodeJS.ProcessEnv = process.env): Settings {
   const metrics = [...runMetrics(), ...Object.values(METRICS)];
-  const mistakes = [...measuringProblems(script), ...thresholdProblems(script, metrics)];
+  const mistakes = [...measuringProblems(script), ...thresholdProblems(script, metrics, canEvaluate)];
   return readSettings(script, STEPS, env, WHOLE, mistakes);
+}
+
+/** By the parser that Artillery's plugin `ensure` has. */
+function canEvaluate(expression: string): boolean {
+  const { compileExpression } = createRequire(resolveArtillery('artillery/util'))('filtrex') as {
+    compileExpression(expression: string): unknown;
+  };
+  try {
+    compileExpression(expression);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**

@@ -5,9 +5,6 @@ import type { Script } from './script.ts';
 
 type Named = Pick<Metric, 'name' | 'kind'>;
 
-/** What it reads. */
-export const ENSURE = ['thresholds', 'conditions', 'maxErrorRate', 'min', 'max', 'median', 'p95', 'p99'];
-
 /** @returns its settings in the one of two places that counts, and the place; empty without any */
 export function ensureOf({ config }: Script): [at: Path, settings: Record<string, unknown>] {
   const [at, settings] = config.ensure
@@ -23,7 +20,7 @@ export function hasThresholds(script: Script): boolean {
 }
 
 /** A metric: names of functions and operators have no dots. */
-const METRIC = /[a-z_][\w-]*(?:\.[\w-]+)+/gi;
+const METRIC = /(?<![\w./-])[a-z_][\w-]*(?:\.[\w-]+)+/gi;
 
 /** @returns the metrics in an expression, each once */
 export function metricsIn(expression: string): string[] {
@@ -37,13 +34,18 @@ const OF_USERS = ['vusers.created', 'vusers.completed', 'vusers.failed', 'vusers
 const MADE_UP = /^(vusers\.(created_by_name|session_length)|socketio\.disconnect)\./;
 /** All metrics of these parts are known; any other part can be a plugin's, or a user's. */
 const OWN = ['connections', 'memory', 'socketio', 'vusers'];
+/** Of other languages. */
 const OPERATORS: Record<string, string> = { '=>': '>=', '=<': '<=', '===': '==', '&&': 'and', '||': 'or' };
 
 /**
  * `ensure` evaluates what it does not understand as missed, and only at the end.
- * @param metrics of the run and of our engine
+ * @param metrics of the run and of our engine @param canEvaluate whether `ensure` understands an expression
  */
-export function thresholdProblems(script: Script, metrics: readonly Named[]): Problem[] {
+export function thresholdProblems(
+  script: Script,
+  metrics: readonly Named[],
+  canEvaluate: (expression: string) => boolean,
+): Problem[] {
   const [at, { thresholds, conditions }] = ensureOf(script);
   const known = [...namesOf(metrics), ...OF_USERS];
   const problems: Problem[] = [];
@@ -59,6 +61,8 @@ export function thresholdProblems(script: Script, metrics: readonly Named[]): Pr
     const text = String(expression ?? '');
     const operator = Object.keys(OPERATORS).find((wrong) => text.includes(wrong));
     if (operator !== undefined) say(path, `unknown operator ${operator}, did you mean "${OPERATORS[operator]}"?`);
+    else if (!canEvaluate(asNumbers(text, known)))
+      say(path, 'no expression, such as `connections.failed < 1 and vusers.failed < 1`');
     for (const metric of metricsIn(text)) {
       if (known.includes(metric) || MADE_UP.test(metric)) continue;
       const [part = ''] = metric.split('.');
@@ -67,6 +71,12 @@ export function thresholdProblems(script: Script, metrics: readonly Named[]): Pr
     }
   }
   return problems;
+}
+
+/** @returns the expression with a number for each metric that is known; a number alone where others remain, of any spelling */
+function asNumbers(expression: string, known: string[]): string {
+  const numbers = expression.replace(METRIC, (metric) => (known.includes(metric) ? '1' : metric));
+  return /[^\d\s.]\.|\.[a-z]|[/'"]/i.test(numbers) ? '1' : numbers;
 }
 
 function namesOf(metrics: readonly Named[]): string[] {

@@ -3,43 +3,66 @@
  * scenario the wrong share of it.
  */
 import { didYouMean, formatPath, type Path, type Problem } from '../../protocol/problems.ts';
-import { ENSURE, ensureOf, hasThresholds } from './ensure.ts';
+import { hasThresholds } from './ensure.ts';
 import { ENGINE, PLUGIN, type Script } from './script.ts';
 
-const SCRIPT = ['config', 'scenarios', 'before', 'after'];
-const CONFIG = [
-  ...['target', 'phases', 'engine', 'engines', 'plugins', 'pluginsScope', 'ensure', 'environments', 'processor'],
-  ...['payload', 'variables', 'defaults', 'http', 'tls', 'ws', 'socketio', 'includeFiles', 'statsInterval', 'bundling'],
-];
-const SCENARIO = [
-  ...['name', 'engine', 'flow', 'weight', 'socketio', 'expect'],
-  ...['beforeScenario', 'afterScenario', 'beforeRequest', 'afterResponse', 'onError'],
-];
+/** Those below a name, also of each element of a list; null where anything may be there. */
+interface Names {
+  [name: string]: Names | null;
+}
+
+const named = (...names: string[]): Names => Object.fromEntries(names.map((name) => [name, null]));
+
+const FLOW: Names = {
+  ...named('name', 'engine', 'flow', 'weight', 'socketio', 'expect'),
+  ...named('beforeScenario', 'afterScenario', 'beforeRequest', 'afterResponse', 'onError'),
+};
+const DEFAULTS: Names = { ...named('headers', 'cookie', 'strictCapture'), think: named('jitter') };
+const ENSURE: Names = {
+  ...named('thresholds', 'maxErrorRate', 'min', 'max', 'median', 'p95', 'p99'),
+  conditions: named('expression', 'strict'),
+};
+const ENVIRONMENT: Names = {
+  ...named('target', 'phases', 'engine', 'pluginsScope', 'processor', 'variables', 'ws', 'socketio'),
+  ...named('includeFiles', 'statsInterval'),
+  bundling: named('external'),
+  defaults: DEFAULTS,
+  engines: named(ENGINE),
+  ensure: ENSURE,
+  http: {
+    ...named('timeout', 'maxSockets', 'pool', 'extendedMetrics', 'cookieJarOptions', 'distributedTracing'),
+    defaults: DEFAULTS,
+  },
+  payload: {
+    ...named('path', 'fields', 'order', 'skipHeader', 'delimiter', 'cast', 'skipEmptyLines', 'loadAll', 'name'),
+  },
+  plugins: { ...named(PLUGIN), ensure: ENSURE },
+  tls: named('rejectUnauthorized'),
+};
+/** Stands for every name. */
+const EACH = '*';
+const SCRIPT: Names = {
+  config: { ...ENVIRONMENT, environments: { [EACH]: ENVIRONMENT } },
+  scenarios: FLOW,
+  before: FLOW,
+  after: FLOW,
+};
 
 const MISPLACED = { path: formatPath(['config', ENGINE]), message: `write its options into config.engines.${ENGINE}` };
 
 /** Other names can be a plugin's, so only those are mistakes that nearly are Artillery's. */
 export function misspeltNames(script: Script): Problem[] {
-  const { config, scenarios } = script;
-  const [at, ensure] = ensureOf(script);
-  const listed = Array.isArray(scenarios) ? scenarios : [];
-  return [
-    ...slipsIn(script, SCRIPT, []),
-    ...slipsIn(config, CONFIG, ['config']),
-    ...(Object.hasOwn(config, ENGINE) ? [MISPLACED] : []),
-    ...listed.flatMap((scenario, index) => slipsIn(scenario, SCENARIO, ['scenarios', index])),
-    ...slipsIn(ensure, ENSURE, at),
-  ];
+  return [...slipsIn(script, SCRIPT, []), ...(Object.hasOwn(script.config, ENGINE) ? [MISPLACED] : [])];
 }
 
 /** Whether a scenario names what drives, measures and checks it: Artillery runs it without, and says little of it. */
 export function measuringProblems(script: Script): Problem[] {
   const { config, scenarios } = script;
-  const slips = slipsIn(config.engines, [ENGINE], ['config', 'engines']);
-  const problems = [...slipsIn(config.plugins, [PLUGIN], ['config', 'plugins']), ...slips];
+  const problems: Problem[] = [];
   const say = (path: Path, message: string) => problems.push({ path: formatPath(path), message });
   const wanted = Array.isArray(scenarios) ? scenarios.map((one) => one?.engine ?? config.engine) : [];
-  if (wanted.includes(ENGINE) && slips.length === 0 && !Object.hasOwn(config.engines ?? {}, ENGINE)) {
+  const isNear = Object.keys(config.engines ?? {}).some((name) => didYouMean(name, [ENGINE]) !== '');
+  if (wanted.includes(ENGINE) && !isNear) {
     say(['config', 'engines'], `Artillery loads no engine that is not named here: write \`${ENGINE}: {}\``);
   }
   for (const [index, engine] of wanted.entries()) {
@@ -58,10 +81,13 @@ export function isMeasured({ config }: Script): boolean {
   return Object.hasOwn(config.plugins ?? {}, PLUGIN);
 }
 
-function slipsIn(value: unknown, known: string[], at: Path): Problem[] {
-  const names = typeof value === 'object' && value !== null ? Object.keys(value) : [];
-  return names.flatMap((name) => {
-    const meant = known.includes(name) ? '' : didYouMean(name, known);
+function slipsIn(value: unknown, known: Names, at: Path): Problem[] {
+  if (Array.isArray(value)) return value.flatMap((one, index) => slipsIn(one, known, [...at, index]));
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, below]) => {
+    const names = known[EACH] ?? (Object.hasOwn(known, name) ? known[name] : undefined);
+    if (names !== undefined) return names === null ? [] : slipsIn(below, names, [...at, name]);
+    const meant = didYouMean(name, Object.keys(known));
     return meant === '' ? [] : [{ path: formatPath([...at, name]), message: `unknown name${meant}` }];
   });
 }

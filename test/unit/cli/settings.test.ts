@@ -45,7 +45,21 @@ const MISTAKES: [place: string, meant: string, changed: Changed][] = [
   ['config.ensure.thresholds[0]', 'did you mean', threshold('connections.connect_time.p98')],
   ['config.ensure.conditions[0].expression', 'unknown metric', condition('socketio.received.everywhere >= 1')],
   ['config.ensure.conditions[0].expression', '">="', condition('socketio.delivery.coverage => 1')],
+  ['config.ensure.conditions[0].expression', 'no expression', condition('connections.failed = 1')],
+  [
+    'config.ensure.conditions[0].expression',
+    'no expression',
+    condition('connections.failed < 1 AND vusers.failed < 1'),
+  ],
+  ['config.ensure.conditions[0].expression', 'no expression', condition('connections.connect_time.p99 < 100 ms')],
+  ['config.ensure.conditions[0].strct', '"strict"', ensure({ conditions: [{ expression: '1 < 2', strct: true }] })],
   ['config.ensure', '', { config: { plugins, ensure: { maxErrorRate: 0 } } }],
+  ['config.plugins.ensur', '"ensure"', { config: { plugins: { ...plugins, ensur: {} } } }],
+  ['config.payload[0].feilds', '"fields"', { config: { payload: [{ path: 'a.csv', feilds: ['a'] }] } }],
+  ['config.http.timout', '"timeout"', { config: { http: { timout: 3 } } }],
+  ['config.http.defaults.header', '"headers"', { config: { http: { defaults: { header: {} } } } }],
+  ['config.environments.staging.phase', '"phases"', { config: { environments: { staging: { phase: [] } } } }],
+  ['before.flows', '"flow"', { root: { before: { engine: 'http', flows: [] } } }],
 ];
 
 for (const [place, meant, changed] of MISTAKES) {
@@ -64,6 +78,9 @@ it('leaves alone what is another plugin’s, and metrics of Artillery and of its
     conditions: [
       { expression: 'socketio.disconnect.transport_close < 1 and connections.connect_time.p99 < 100' },
       { expression: 'vusers.session_length.p95 < 1000 or memory.worker.bytes_per_connection < 1' },
+      { expression: 'not (connections.failed * 2 >= 1000) or connections.rate in (900, 901)' },
+      { expression: 'plugins.metrics-by-endpoint./users.codes.200 > 1' },
+      { expression: 'vusers.created_by_name.join it > 1' },
     ],
   };
   const { load } = settingsOf(script({ config: { ensure, slack: {}, payload: { path: 'a.csv' } } }), {});
