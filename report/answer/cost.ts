@@ -15,9 +15,9 @@ export function costAmount(cost: PerConnection): Amount {
   const { bytes, low95, high95, isAtLeast, parts, without, wouldTell } = cost;
   if (bytes === null) return unknown('kilobytes', `not known: ${DOUBT_TEXTS[without[0]?.doubt ?? 'miscounted']}`);
   const interval = low95 === null || high95 === null ? undefined : { low95, high95 };
-  if (isTold(cost)) return { ...amount('kilobytes', bytes, interval), ...(isAtLeast && { isAtLeast: true }) };
   // What is missing comes on top, so there is no upper end.
-  if (isAtLeast) return { ...amount('kilobytes', low95), isAtLeast: true };
+  if (isAtLeast) return { ...amount('kilobytes', isTold(cost) ? bytes : low95), isAtLeast: true };
+  if (isTold(cost)) return amount('kilobytes', bytes, interval);
   const [doubt] = parts.flatMap((part) => part.doubt ?? []);
   if (doubt) return { ...amount('kilobytes', null, interval), why: DOUBT_TEXTS[doubt] };
   if (wouldTell === null) return { ...amount('kilobytes', null, interval), ...GARBAGE };

@@ -16,17 +16,17 @@ import {
 } from '../model/document.ts';
 import { batchName } from '../model/names.ts';
 import { counted, integer, percentOf } from '../text/format.ts';
-import { whyNoDelivery } from './parts.ts';
+import { hasBroadcasts, whyNoDelivery } from './parts.ts';
 import { redis } from './redis.ts';
 
 const ID = 'delivery';
 const TITLE = 'Delivery';
 type Delivery = NonNullable<Result['delivery']>;
 
-/** Null where nothing was to be broadcast, as while connections come and go. */
+/** Null where nothing was to be broadcast. */
 export function delivery(result: Result): Section | null {
   const { delivery: found } = result;
-  if (found === null && result.memory.overTime) return null;
+  if (!hasBroadcasts(result)) return null;
   if (found === null) return { ...absentSection(ID, TITLE, whyNoDelivery(result)), findings: absentFinding(result) };
   const isWhole = found.expected > 0 && found.received === found.expected;
   return {

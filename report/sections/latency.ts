@@ -6,7 +6,7 @@ import { amount, numberText, withUnit } from '../model/amount.ts';
 import { absentSection, drawing, type Finding, lines, type Section } from '../model/document.ts';
 import { carriedBy, tailOf } from '../model/names.ts';
 import { counted, integer } from '../text/format.ts';
-import { summaries } from './parts.ts';
+import { hasBroadcasts, summaries } from './parts.ts';
 
 type Latency = Result['latency'];
 
@@ -28,9 +28,9 @@ const FROM_NOTES: Record<Latency['from'], string | null> = {
   'first receipt': 'Latencies count from the first copy of each broadcast: the run does not know when it was sent.',
 };
 
-/** Null where nothing was to be broadcast, as while connections come and go. */
+/** Null where nothing was to be broadcast. */
 export function latency(result: Result): Section | null {
-  if (result.delivery === null && result.memory.overTime) return null;
+  if (!hasBroadcasts(result)) return null;
   const { absent, delivery } = result;
   const times = carried(result);
   if (absent.latency !== undefined) {

@@ -11,6 +11,13 @@ export function whyNoDelivery({ absent }: Pick<Result, 'absent'>): string {
   return absent.delivery ?? 'this engine does not report which broadcasts arrive';
 }
 
+/** @returns whether broadcasts are a question: not while connections come and go, or send messages instead */
+export function hasBroadcasts({ delivery, messages, memory }: Result): boolean {
+  if (delivery === null) return memory.overTime === null;
+  const { expected, received, unexpected, outside, neverOrdered } = delivery;
+  return messages === null || expected + received + unexpected + outside + neverOrdered > 0;
+}
+
 /** Distributions, one per row, in milliseconds; without those that were not measured. */
 export function summaries(title: string, rows: [name: string, summary: Summary | null][], folded = false): Table {
   const head = ['ms', 'p50', 'p90', 'p95', 'p99', 'p99.9', 'Max', 'Mean', 'Count'];

@@ -20,6 +20,14 @@ const ownEvent = ({ delivery, latency }: Result) => {
   Object.assign(delivery ?? {}, { source: 'own event', event: 'chat message', publisher: null, outside: 7 });
   latency.from = 'publisher';
 };
+const onlyMessages = (result: Result) => {
+  Object.assign(result, { messages: resultWithMessages().messages });
+  Object.assign(result.delivery ?? {}, { broadcasts: 0, expected: 0, received: 0, coverage: null, batches: [] });
+};
+const strayCopies = (result: Result) => {
+  onlyMessages(result);
+  Object.assign(result.delivery ?? {}, { unexpected: 3 });
+};
 const reconnected = ({ connections, delivery }: Result) => {
   const awayMs = { ...summaryOf(18, 120), max: 900 };
   connections.reconnection = { dropped: 20, returned: 18, recovered: 17, gaveUp: 2, left: 0, away: 0, awayMs };
@@ -58,6 +66,13 @@ describe('the sections of a report', () => {
     ['copies that no correct server sends', wrongCopies, [/Wrong size +7 /, /Never ordered +12,345 /]],
     ['and not where there are none', () => {}, [], /Wrong size|Never ordered|Skipped|Generator hosts/],
     ['who missed broadcasts each time', leftOut, [/19 broadcasts missed the same 10 connections/]],
+    [
+      'no broadcasts where messages were sent instead',
+      onlyMessages,
+      [/^Messages of clients$/m],
+      /^(Delivery|Latency)$/m,
+    ],
+    ['copies that came nevertheless', strayCopies, [/^Messages of clients$/m, /Unexpected +3 /]],
     ['an event of the server’s own', ownEvent, [/`chat message`/, /Outside +7 /]],
     ['reconnections', reconnected, [/Returned +18 +17 [\s\S]* 120 ms .*900 ms[\s\S]*Gave up +2\b/]],
     ['copies that they missed, and got again', reconnected, [/Missed +18 /, /Sent again +17 /]],
