@@ -32,7 +32,8 @@ export function describeSet({ name, statuses, usable, made, disturbed }: Compare
   );
   const without = usable < statuses.length ? '; INVALID runs contribute no figures' : '';
   const [example = ''] = disturbed;
-  const partly = disturbed.length === 0 ? '' : `; times, rates and CPU of ${disturbed.length} do not count: ${example}`;
+  const whose = disturbed.length === usable ? '' : ` of ${disturbed.length}`;
+  const partly = disturbed.length === 0 ? '' : `; times, rates and CPU${whose} do not count: ${example}`;
   return `${name} (${counted(made, 'run')}: ${counts.join(', ')}${without}${partly})`;
 }
 

@@ -51,7 +51,7 @@ export function takenByOthers(result: Machines): Taken | undefined {
   if (!worst || worst.taken < Math.max(MIN_SHARE * worst.cores, worst.errorCores)) return undefined;
   const { where, cores, busyCores, othersCores, unseenCores, stealCores, window } = worst;
   const programs = worst.programs.filter((one) => one.cores >= MIN_CORES).slice(0, MAX_NAMES);
-  const named = programs.map(({ name, cores: used }) => `${name} ${decimals(used, 2)}`).join(', ');
+  const named = programs.map(({ name, cores: used }) => `${name}: ${decimals(used, 2)}`).join(', ');
   const during = `during the ${window}`;
   const used = (who: string, some: number) =>
     `${who} used ${decimals(some, 2)} of ${cores} cores${where && ` of ${where}`} ${during}`;

@@ -28,7 +28,7 @@ describe('runs that others disturbed', () => {
     const text = renderConsole(comparisonDocument(comparison), { color: false, width: 1000 });
     assert.match(
       text,
-      /times, rates and CPU of 5 do not count: other programs used 1\.10 of 2 cores during the ramp \(tsc 1\.10\)/,
+      /times, rates and CPU do not count: other programs used 1\.10 of 2 cores during the ramp \(tsc: 1\.10\)/,
     );
   });
 
@@ -42,6 +42,12 @@ describe('runs that others disturbed', () => {
   it('still have counts, and memory', () => {
     assert.equal(answerOf('connections.failed', failed(0), disturbed(1.1, failed(7))), 'worse');
     assert.equal(answerOf(WORKER, slopeRun(1000, 10), disturbed(1.1, slopeRun(2000, 10))), 'worse');
+  });
+
+  it('are counted where some of the runs are', () => {
+    const some = setOf(...quiet.results, ...disturbed(1.1, latencies(20)).results);
+    const text = renderConsole(comparisonDocument(compare([quiet, some])), { color: false, width: 1000 });
+    assert.match(text, /times, rates and CPU of 1 do not count/);
   });
 
   it('leave the others of their series as they are, and those that took little count', () => {
