@@ -1,6 +1,6 @@
 /** Whether a run fits, the highest number of connections, and the lowest limit. */
 import { CapacityError } from '../../protocol/errors.ts';
-import { integer } from '../../report/text/format.ts';
+import { integer, spaced } from '../../report/text/format.ts';
 import type { Settings } from '../script/settings.ts';
 import { findLimits, type Limit } from './limits.ts';
 import type { Program } from './machine.ts';
@@ -45,16 +45,23 @@ export function diagnose(situation: Situation): Diagnosis {
  * @throws CapacityError LIMIT_TOO_LOW with the highest number that fits, the exceeded limits, and how to raise them
  */
 export async function requireFit(settings: Settings, log: (text: string) => void): Promise<void> {
-  const { connections, fits, highest, limits, warnings } = diagnose(await readSituation(settings));
+  const situation = await readSituation(settings);
+  const { connections, fits, highest, limits, warnings } = diagnose(situation);
   if (fits) {
     for (const { message, raise } of warnings) log(`Doctor: ${message}.\n  fix: ${raise}`);
     return;
   }
   const exceeded = limits.filter(({ max }) => max !== null && max < connections);
-  const named = exceeded.map(({ name, max }) => `${name} (${integer(max ?? 0)})`);
+  const named = exceeded.map(({ name, max }) => `${spaced(name)} (${integer(max ?? 0)})`);
   throw new CapacityError(
     'LIMIT_TOO_LOW',
-    `${integer(connections)} connections do not fit: at most ${integer(highest ?? 0)} are possible, limited by ${named.join(', ')}`,
+    `${tooMany(connections, situation)}: at most ${integer(highest ?? 0)} are possible, limited by ${named.join(', ')}`,
     exceeded.map(({ raise }) => raise).join('\n       '),
   );
+}
+
+/** @returns `32,000 connections do not fit`; of a server that is not ours, only the generator's side is known */
+export function tooMany(connections: number, { deployment: { kind } }: Pick<Situation, 'deployment'>): string {
+  const count = `${integer(connections)} connections`;
+  return kind === 'external' ? `this machine cannot generate ${count}` : `${count} do not fit`;
 }

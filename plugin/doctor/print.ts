@@ -1,7 +1,7 @@
 /** A diagnosis as text. */
-import { decimals, integer, spaced, wrap } from '../../report/text/format.ts';
+import { decimals, integer, sentence, spaced, wrap } from '../../report/text/format.ts';
 import { table } from '../../report/text/table.ts';
-import type { Diagnosis } from './diagnosis.ts';
+import { type Diagnosis, tooMany } from './diagnosis.ts';
 import { coresText, type Program } from './machine.ts';
 import type { Situation } from './situation.ts';
 
@@ -46,14 +46,12 @@ function describe({ load, deployment, machine }: Situation): string {
 }
 
 /** Only the generator's side is known of a server that is not ours. */
-function closing(
-  { fits, connections, highest, bottleneck }: Diagnosis,
-  { deployment: { kind } }: Pick<Situation, 'deployment'>,
-): string {
+function closing({ fits, connections, highest, bottleneck }: Diagnosis, situation: Situation): string {
   const limit =
     highest === null ? 'no limit found' : `at most ${integer(highest)}, limited by ${spaced(bottleneck ?? '')}`;
   const count = `${integer(connections)} connections`;
-  if (kind !== 'external') return fits ? `${count} fit (${limit}).` : `${count} do not fit: ${limit}.`;
-  if (!fits) return `This machine cannot generate ${count}: ${limit}.`;
-  return `This machine can generate ${count} (${limit}). Only a run shows whether the server holds them.`;
+  if (!fits) return sentence(`${tooMany(connections, situation)}: ${limit}`);
+  return situation.deployment.kind === 'external'
+    ? `This machine can generate ${count} (${limit}). Only a run shows whether the server holds them.`
+    : `${count} fit (${limit}).`;
 }

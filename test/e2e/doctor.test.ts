@@ -62,7 +62,7 @@ it('a run refuses what the doctor does not pass, with the same numbers, and star
   assert.equal(await run.ended, 2, run.output());
   assert.match(
     run.output(),
-    /LIMIT_TOO_LOW: 1,000 connections do not fit: at most 344 are possible, limited by workerFiles \(344\)/,
+    /LIMIT_TOO_LOW: 1,000 connections do not fit: at most 344 are possible, limited by worker files \(344\)/,
   );
   assert.match(run.output(), /\n {2}fix: ulimit -n 1256 \(as root\)\n/);
   assert.doesNotMatch(run.output(), /Starting|Phase started|\n\s+at /);

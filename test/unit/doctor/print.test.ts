@@ -1,0 +1,36 @@
+/** What `doctor` ends with. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { diagnose } from '../../../plugin/doctor/diagnosis.ts';
+import { printDiagnosis } from '../../../plugin/doctor/print.ts';
+import { remote, situation } from '../../helpers/situation.ts';
+
+const few = { machine: { openFiles: { soft: 600, hard: 600, ceiling: 600 } } };
+
+for (const [what, found, ending, not] of [
+  ['ours fits', situation(), /^32,000 connections fit \(at most /, /generate/],
+  [
+    'ours does not fit',
+    situation(few),
+    /^32,000 connections do not fit: at most .*, limited by generator files\.$/,
+    /generate/,
+  ],
+  [
+    'another can be asked',
+    remote({ load: { connections: 10_000 } }),
+    /^This machine can generate 10,000 connections \(.*whether the server holds/,
+    /fit/,
+  ],
+  [
+    'another cannot be asked',
+    remote({ ...few, load: { client: 'external' } }),
+    /^This machine cannot generate 32,000 connections: at most .*, limited by generator files\.$/,
+    /fit/,
+  ],
+] as const) {
+  it(`says whether ${what}`, () => {
+    const last = printDiagnosis(diagnose(found), found, 80).split('\n').at(-1) ?? '';
+    assert.match(last, ending);
+    assert.doesNotMatch(last, not);
+  });
+}
