@@ -1,6 +1,7 @@
 /** The load generator itself: what it was late by is in every time that it measured. */
 import type { Result } from '../../../protocol/result/result.ts';
 import { explainedBy } from '../../../report/figures/stalls.ts';
+import { integer } from '../../../report/text/format.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { Check, Detail, Measured } from './check.ts';
 import { saturationIn } from './machine.ts';
@@ -54,7 +55,9 @@ export const generator: Check[] = [
     code: 'GENERATOR_LATE',
     find({ messages }) {
       const lateMs = messages?.sendDelayMs?.p99 ?? 0;
-      return lateMs > MAX_DELAY_P99_MS ? { message: `messages left ${lateMs.toFixed(0)} ms late (99 %)` } : undefined;
+      return lateMs > MAX_DELAY_P99_MS
+        ? { message: `1 % of the messages left over ${integer(lateMs)} ms late` }
+        : undefined;
     },
   },
 ];
@@ -77,7 +80,7 @@ function lateLoop({ generator }: Measured, window: Loop['window']): Detail | und
   if (!worst) return undefined;
   const where = worst.host === undefined ? '' : ` on ${worst.host}`;
   return {
-    message: `the event loop of ${worst.part} ${worst.index}${where} was ${worst.delayP99Ms.toFixed(0)} ms late (99 %) during the ${window}`,
+    message: `1 % of the timers of ${worst.part} ${worst.index}${where} were over ${integer(worst.delayP99Ms)} ms late during the ${window}`,
   };
 }
 
