@@ -100,9 +100,10 @@ export interface Headline {
 
 /**
  * A figure that is worse outweighs all that are better; one that nobody can compare outweighs those without a difference.
+ * @param nameOf one of the sets
  * @returns `worse in Connections failed, Delivered; better in …`
  */
-export function headlineOf(comparison: Comparison, index: number): Headline {
+export function headlineOf(comparison: Comparison, index: number, nameOf = letter): Headline {
   const { sets, figures } = comparison;
   const [a, b] = [sets[0], sets[index]] as [ComparedSet, ComparedSet];
   const titles = (answer: Difference['answer']) =>
@@ -116,7 +117,7 @@ export function headlineOf(comparison: Comparison, index: number): Headline {
   }
   const open = figures.filter(({ differences }) => isOpen(differences[index - 1]));
   const unknown = open.filter(({ path }) => path !== USABLE_RUNS);
-  const gaps = empty ? [] : gapsOf(comparison, index);
+  const gaps = empty ? [] : gapsOf(comparison, index, nameOf);
   const unsure = [
     ...(open.length > unknown.length ? [`${unusable(a)} and ${unusable(b)} runs without figures`] : []),
     ...gaps,
@@ -148,7 +149,7 @@ function unusable({ usable, made }: ComparedSet): string {
  * What was counted in fewer of one side's runs, and the figures that decide, if in none: a version that sends nothing is late
  * with nothing.
  */
-function gapsOf({ sets, figures }: Comparison, index: number): string[] {
+function gapsOf({ sets, figures }: Comparison, index: number, nameOf: typeof letter): string[] {
   return [0, index].flatMap((side) => {
     const usable = (set: number) => sets[set]?.usable ?? 0;
     const runsOf = ({ spreads }: ComparedFigure, set: number) => spreads[set]?.runs ?? 0;
@@ -160,7 +161,7 @@ function gapsOf({ sets, figures }: Comparison, index: number): string[] {
     });
     return [...Map.groupBy(missing, (figure) => runsOf(figure, side))].map(([runs, all]) => {
       const where = runs === 0 ? 'not known of' : `known in ${runs} of ${counted(usable(side), 'run')} of`;
-      return `${where} ${letter(side)}: ${all.map(({ title }) => title).join(', ')}`;
+      return `${where} ${nameOf(side)}: ${all.map(({ title }) => title).join(', ')}`;
     });
   });
 }

@@ -19,7 +19,14 @@ export function answersOf({ name, levels, contexts }: Question): string[] {
     const having = contexts.filter((context) => context.levels.indexOf(level) > 0);
     if (having.length === 0) return [];
     const reference = [...new Set(having.map((context) => String(context.levels[0])))].join(' or ');
-    const found = [...new Set([...changesText(having, level), ...having.flatMap((one) => unsureOf(one, level))])];
+    const unsure = Map.groupBy(
+      having.flatMap((one) => unsureOf(one, name, level)),
+      (text) => text,
+    );
+    const found = [
+      ...changesText(having, level),
+      ...[...unsure].map(([text, { length }]) => text + atSome(length, having.length)),
+    ];
     return [`${levelName(name, level)} instead of ${reference}: ${found.join('; ') || 'no difference seen'}`];
   });
 }
@@ -30,8 +37,8 @@ export function levelName(name: string, level: unknown): string {
   return isWord ? String(level) : `${name.replace(/^CAPACITY_|^.*\./, '')}=${level}`;
 }
 
-function unsureOf({ comparison, levels }: Context, level: Level): string[] {
-  return headlineOf(comparison, levels.indexOf(level)).unsure;
+function unsureOf({ comparison, levels }: Context, name: string, level: Level): string[] {
+  return headlineOf(comparison, levels.indexOf(level), (side) => levelName(name, levels[side])).unsure;
 }
 
 /** The largest first. */
@@ -59,7 +66,11 @@ function changeText({ title, shares }: Change, settings: number): string {
   const text = low >= 1 ? times : percent;
   const range = text(low) === text(high) ? text(low) : `${text(low)} to ${text(high)}`;
   const size = known.length === 0 ? '' : ` ${range}${low >= 1 ? ' times' : ' %'}`;
-  return `${title}${size}${shares.length < settings ? ` (${shares.length} of ${settings} settings)` : ''}`;
+  return title + size + atSome(shares.length, settings);
+}
+
+function atSome(count: number, settings: number): string {
+  return count < settings ? ` (${count} of ${settings} settings)` : '';
 }
 
 function times(share: number): string {

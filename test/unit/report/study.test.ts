@@ -118,6 +118,16 @@ describe('a study with holes', () => {
   });
 });
 
+it('says which level lacks a figure, by its name', () => {
+  const runs = runsOf(-20, 0, 20);
+  for (const { levels, result } of runs) {
+    if (levels.TLS === 'off') Object.assign(result.memory.perConnection ?? {}, { isAtLeast: true });
+  }
+  const { study } = measuredStudy('tls', PLAN, runs);
+  const [answer] = answersOf(study, runs);
+  assert.match(answer ?? '', /^TLS=on instead of off: .*not known of TLS=off: Memory per connection/);
+});
+
 it('levels that do not go together are left out, also as a reference', () => {
   const vary = { adapter: ['none', 'redis', 'streams'], workers: [1, 2] };
   const none = { ...PLAN, vary, except: [{ adapter: 'none', workers: 2 }] };
