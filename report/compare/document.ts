@@ -85,7 +85,7 @@ export function seriesDocument({ plan, combinations }: Study, runs: MeasuredRun[
   });
   const margin =
     usable < 3
-      ? 'With two runs, an interval of the mean is not known.'
+      ? 'It takes three usable runs or more to know an interval of the mean.'
       : '± is half of Student’s 95 % interval of the mean.';
   return {
     title: `Series of ${plan.scenario}`,

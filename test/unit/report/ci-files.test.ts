@@ -20,7 +20,10 @@ function suiteOf(result: Result) {
 
 const thresholds = [
   { expression: 'connections.failed < 1', met: true, strict: true },
-  { expression: 'socketio.broadcast.latency.p99 < 10', met: false, strict: true },
+  {
+    ...{ expression: 'socketio.broadcast.latency.p99 < 10', met: false, strict: true },
+    found: [{ metric: 'socketio.broadcast.latency.p99', value: 12.9, unit: 'ms' }],
+  },
   { expression: 'connections.rate > 900', met: false, strict: false },
 ];
 
@@ -33,7 +36,9 @@ describe('junit.xml', () => {
   it('has a case for each threshold: a missed one fails, unless it is not strict', () => {
     const { counts, cases } = suiteOf({ ...perfectResult(), thresholds });
     assert.deepEqual(counts, [7, 1, 0, 1]);
-    assert.equal(cases.find((one) => 'failure' in one)?.['@name'], 'socketio.broadcast.latency.p99 < 10');
+    const failed = cases.find((one) => 'failure' in one);
+    assert.equal(failed?.['@name'], 'socketio.broadcast.latency.p99 < 10');
+    assert.match(JSON.stringify(failed?.failure), /p99 < 10, found 12\.9 ms"/);
   });
 
   it('fails for SUSPECT, with the reasons', () => {
