@@ -40,6 +40,7 @@ const COUNTERS: RunMetric[] = [
   ...counters('socketio.messages', 'messages', [
     ...['due', 'sent', 'notSent', 'acknowledged', 'unansweredConnected', 'unansweredDisconnected'],
   ]),
+  figure('counter', 'memory.deployment.bytes_per_connection', 'bytes', 'memory.perConnection.bytes'),
 ];
 
 /** In ms: name → key in the result. */

@@ -71,6 +71,14 @@ it('counts by reason are summed, and a share is 1 only where nothing is missing'
 const namesOf = (result: Result, prefix: string) =>
   Object.keys(metricsOf(result).counters).filter((name) => name.startsWith(prefix));
 
+it('the headline of memory is a metric, unless a part of it is missing', () => {
+  const result = perfectResult();
+  const name = 'memory.deployment.bytes_per_connection';
+  assert.equal(metricsOf(result).counters[name], result.memory.perConnection?.bytes);
+  Object.assign(result.memory.perConnection ?? {}, { isAtLeast: true });
+  assert.deepEqual(namesOf(result, name), []);
+});
+
 it('what was not measured, or no report gives, is no metric', () => {
   const result = perfectResult();
   assert.deepEqual(namesOf({ ...result, delivery: null }, 'socketio.delivery'), []);
