@@ -4,6 +4,8 @@ import { breakdown, total } from '../../report/text/format.ts';
 const REDRAW_MS = 250;
 const CLEAR_LINE = '\r\x1b[2K';
 const UP = '\x1b[1A';
+/** Stages in which nobody is meant to stay. */
+const LEAVING = ['disconnect', 'end of the run', 'done'];
 
 export interface LiveFacts {
   stage: string;
@@ -65,7 +67,8 @@ export function renderLive(facts: LiveFacts): string {
   const parts = [`  ${stage}`];
   // Those of the warm-up are none of the target; that all are still there goes without saying.
   const allStay = broadcasts.sent > 0 && connected === target;
-  if (stage !== 'warm-up' && !allStay) parts.push(`${number(connected)} / ${number(target)} connected`);
+  if (LEAVING.includes(stage)) parts.push(...(connected > 0 ? [`${number(connected)} still connected`] : []));
+  else if (stage !== 'warm-up' && !allStay) parts.push(`${number(connected)} / ${number(target)} connected`);
   const bad = [facts.failed, facts.lost];
   const [failed = 0, lost = 0] = bad.map(total);
   if (failed > 0) parts.push(`${number(failed)} failed`);

@@ -29,6 +29,7 @@ function liveOn(t: TestContext, columns = 100) {
 describe('the live line', () => {
   const sending = { stage: 'broadcasts', ratePerSec: 0, broadcasts: { sent: 3, planned: 20, delivered: 15_000 } };
   const done = { ...sending, connected: 5000, secondsLeft: undefined };
+  const leaving = { stage: 'disconnect', ratePerSec: 0, secondsLeft: undefined };
   const failing = {
     ...{ failed: { ECONNREFUSED: 1, http_503: 1200 }, lost: { 'transport close': 3 } },
     ...{ ratePerSec: 0, secondsLeft: undefined },
@@ -38,6 +39,8 @@ describe('the live line', () => {
     ['connections, rate and time', {}, `${RAMP} · 500/s · about 61 s left`],
     ['no time that is over', { secondsLeft: -2 }, `${RAMP} · 500/s`],
     ['broadcasts', done, 'broadcasts · broadcast 3 of 20, 15,000 delivered'],
+    ['who is to leave yet', { ...leaving, connected: 12 }, 'disconnect · 12 still connected'],
+    ['nobody who is gone as they should', { ...leaving, connected: 0 }, 'disconnect'],
     ['what failed', failing, `${RAMP} · 1,201 failed · 3 lost · http_503 1,200, ECONNREFUSED 1 · transport close 3`],
   ] as const) {
     it(`tells ${what}`, () => assert.equal(renderLive({ ...FACTS, ...changes }), `  ${line}`));
