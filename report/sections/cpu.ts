@@ -65,7 +65,8 @@ function finding({ cpu: layers, absent, messages }: Result): Finding[] {
     return value === null ? '–' : numberText(quantity, value);
   });
   if (known.length === 0) return [];
-  const proxy = layers.nginx ? ` (proxy: ${ofProxy.join(', ')})` : '';
+  const isProxyKnown = ofProxy.some((text) => text !== '–');
+  const proxy = isProxyKnown ? ` (proxy: ${ofProxy.join(', ')})` : '';
   return [{ text: `worker CPU: ${ofWorkers.join(', ')}${proxy}` }];
 }
 

@@ -24,7 +24,7 @@ export const connections: Check[] = [
   {
     code: 'CONNECTIONS_FAILED',
     find({ connections: { failures, failureExamples, target } }, measurements) {
-      const failed = only(beforeStop(measurements, failures), (cause) => !cause.startsWith(LOST));
+      const failed = only(beforeStop(measurements, failures), isRefused);
       if (total(failed) === 0) return undefined;
       const said = Object.keys(failed).flatMap((cause) => failureExamples[cause] ?? [])[0];
       const first = said === undefined ? '' : `; the first: ${said}`;
@@ -179,6 +179,10 @@ function steepestFall(stages: Result['stages'], samples: Result['samples']): { t
   const steepest = falls.toSorted((a, b) => b.by - a.by)[0];
   if (steepest === undefined || steepest.by <= 0) return undefined;
   return { t: steepest.t, stage: stages.findLast(({ t }) => t <= steepest.t)?.name ?? 'ramp' };
+}
+
+function isRefused(cause: string): boolean {
+  return !cause.startsWith(LOST);
 }
 
 function only(counts: Counts, isMeant: (cause: string) => boolean): Counts {

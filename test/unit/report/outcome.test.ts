@@ -31,6 +31,10 @@ const noneSent = (result: Result) => {
 const unanswered = (result: Result) => {
   result.messages = { ...perfectMessages(), acknowledged: 0 };
 };
+const failedAndLost = set('connections', {
+  ...{ failed: 7, failures: { http_503: 6, disconnected_transport_close: 1 } },
+  lost: { 'transport close': 1 },
+});
 /** Copies that are lost while a fault is planned, which explains 20; connections that it drops and that do not come back. */
 const stormy =
   (lostCopies: number, notBack = 0, lost = notBack) =>
@@ -67,6 +71,12 @@ describe('the outcome', () => {
       '1 connection',
       'transport close 1',
       0,
+    ],
+    [
+      'each of those that failed and were lost once',
+      failedAndLost,
+      '6 connections failed (http_503 6)',
+      '1 connection lost',
     ],
     ['duplicates', set('delivery', { duplicates: 3 }), 3],
     ['messages that nobody acknowledges', unanswered, '0.00 %'],
