@@ -87,6 +87,9 @@ export const connections: Check[] = [
       if (expectedAtOnce === null || peak === 0 || peak >= expectedAtOnce) return undefined;
       return {
         message: `only ${peak} of ${expectedAtOnce} connections were open at the same time; ${failed} failed or were lost`,
+        ...(peak + failed >= expectedAtOnce && {
+          fix: 'see `connections.failures`: those that failed are all that are missing',
+        }),
       };
     },
   },

@@ -148,6 +148,19 @@ describe('generator hosts', () => {
   ]);
 });
 
+it('a target that refused connections kept out of reach asks for no other rate', () => {
+  const fixOf = (failed: number) => {
+    const failures = { namespace_refused: failed };
+    const { reasons } = verdictOf((result, measurements) => {
+      Object.assign(result.connections, { peak: 4500, failed, failures });
+      measurements.expectedAtOnce = 5000;
+    });
+    return reasons.find(({ code }) => code === 'TARGET_NOT_REACHED')?.fix ?? '';
+  };
+  assert.match(fixOf(499), /RATE/);
+  assert.doesNotMatch(fixOf(500), /RATE/);
+});
+
 describe('the rate', () => {
   const rate = (achievedRatePerSec: number | null, configuredRatePerSec: number | null) =>
     set('connections', { achievedRatePerSec, configuredRatePerSec });
