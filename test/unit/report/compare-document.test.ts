@@ -27,7 +27,7 @@ describe('the headline', () => {
     ['single runs without a difference', failed(0), failed(0), 'cannot-tell', /^inconclusive for \d+/],
     ['series without one', steady, steady, 'no-difference', /^no difference/],
     ['series with one', steady, faster, 'better', /^better in One way p50$/],
-    ['what only one side has', withDelivery, without, 'cannot-tell', /in B: D/],
+    ['what only one side has', withDelivery, without, 'cannot-tell', /not known of B: D/],
     ['what most runs of a side lack', withDelivery, partly, 'cannot-tell', /^known in 1 of 3 runs of B: Delivered/],
     ['what most runs of the reference lack', partly, withDelivery, 'cannot-tell', /^known in 1 of 3 runs of A: D/],
     ['most runs INVALID', side(5, 0), side(1, 4), 'worse', /^worse in Usable runs/],
