@@ -35,6 +35,7 @@ const failedAndLost = set('connections', {
   ...{ failed: 7, failures: { http_503: 6, disconnected_transport_close: 1 } },
   lost: { 'transport close': 1 },
 });
+const lostNamespace = set('connections', { failed: 2, failures: { disconnected_io_server_disconnect: 2 } });
 /** Copies that are lost while a fault is planned, which explains 20; connections that it drops and that do not come back. */
 const stormy =
   (lostCopies: number, notBack = 0, lost = notBack) =>
@@ -77,6 +78,12 @@ describe('the outcome', () => {
       failedAndLost,
       '6 connections failed (http_503 6)',
       '1 connection lost',
+    ],
+    [
+      'a namespace that was lost',
+      lostNamespace,
+      '2 connections failed or were lost',
+      'disconnected_io_server_disconnect 2',
     ],
     ['duplicates', set('delivery', { duplicates: 3 }), 3],
     ['messages that nobody acknowledges', unanswered, '0.00 %'],
