@@ -22,7 +22,7 @@ export function printDiagnosis(diagnosis: Diagnosis, situation: Situation, width
   return [
     ...wrap(describe(situation), width, INDENT),
     '',
-    ...table(['Limit', 'Highest N', '', 'How to raise it'], rows, INDENT, aligns),
+    ...table(['Limit', 'Connections', '', 'How to raise it'], rows, INDENT, aligns),
     ...warnings.flatMap(({ message, raise }) => [
       '',
       ...wrap(`${INDENT}Warning: ${message}.`, width, INDENT + INDENT),
