@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { describe, it } from 'node:test';
+import { reportPage } from '../../docs/reports/page.ts';
+import { readReports } from '../../docs/reports/reports.ts';
+import { readMeasuredStudies, studyPage } from '../../docs/studies/page.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { exitCodeOf } from '../../report/answer/outcome.ts';
 import { limitName } from '../../report/figures/limits.ts';
@@ -111,6 +114,15 @@ describe('the report of each published result', () => {
       assert.ok(result.memory.overTime || costsIn(junit + renderMarkdown(document)).size <= 1, 'another cost in JUnit');
     });
   }
+});
+
+it('the page of each report has one cost of a connection at most, and only the page of published studies has their rules', () => {
+  for (const report of readReports()) {
+    const page = textOfPage(reportPage(report));
+    assert.ok(report.result.memory.overTime || costsIn(page).size <= 1, `${report.size}: ${[...costsIn(page)]}`);
+    assert.doesNotMatch(page, FOREIGN, report.size);
+  }
+  for (const study of readMeasuredStudies()) assert.doesNotMatch(studyPage(study), FOREIGN, study.study.name);
 });
 
 describe('a contradiction', () => {
