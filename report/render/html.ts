@@ -43,7 +43,7 @@ ${
   reasons.length > 0 &&
   html`<ul class="reasons">${reasons.map(
     ({ code, message, fix }) =>
-      html`<li><code>${code}</code> ${message}${fix && html`<span class="fix">Fix: ${coded(fix)}</span>`}</li>
+      html`<li><code>${code}</code> ${coded(message)}${fix && html`<span class="fix">Fix: ${coded(fix)}</span>`}</li>
 `,
   )}</ul>`
 }

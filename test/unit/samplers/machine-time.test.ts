@@ -147,6 +147,7 @@ describe('the name of a program', () => {
     ['node', 'node\0-e\0const token = "secret"', 'node'],
     ['python3.11', '/usr/bin/python3\0/srv/app.py', 'python3 app.py'],
     ['sh', '', 'sh'],
+    ['npm exec biome ', '', 'npm exec biome'],
     ['evil\n::error::\u001b[31m', '', 'evil\n::error::\u001b[31m'],
   ];
   for (const [comm, commandLine, name] of cases) {
