@@ -153,7 +153,7 @@ it('a target that refused connections kept out of reach asks for no other rate',
     const failures = { namespace_refused: failed };
     const { reasons } = verdictOf((result, measurements) => {
       Object.assign(result.connections, { peak: 4500, failed, failures });
-      measurements.expectedAtOnce = 5000;
+      Object.assign(measurements, { expectedAtOnce: 5000 });
     });
     return reasons.find(({ code }) => code === 'TARGET_NOT_REACHED')?.fix ?? '';
   };
