@@ -234,7 +234,7 @@ describe('the machine', () => {
     ['of workers elsewhere, of which a hypervisor took half', ofWorkers, FULL, '55 %', 'db1', 'ramp'],
     ['full, with others', others(0.5, 0.2, 9, 4), FULL, '0.50 of 2', '10 %', '4.0 %'],
     ['full, with others within the error', others(0.09, 0, 9, 4), FULL, '4.0 %'],
-    ['that was late, while others took a quarter', lateBeside(0.5, 0, 1), [FULL, LATE], 'node tsc 0.50'],
+    ['that was late, while others took a quarter', lateBeside(0.5, 0, 1), [FULL, LATE], 'node tsc: 0.50'],
     ['that was late, while a hypervisor left no more', lateBeside(0, 0.24, 1.8), [FULL, LATE], '12 %'],
     ['that was late, while others took little', lateBeside(0, 0.24, 1), LATE, '51 ms'],
     ['that was not measured', set('machine', unknown)],
