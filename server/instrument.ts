@@ -22,13 +22,13 @@ export interface InstrumentOptions {
   /** At least 16 characters. Everyone who has it can publish and read statistics. Without it, nothing is instrumented. */
   token?: string | undefined;
   /**
-   * Rooms that clients can join by `join_room`; each name also stands for those that begin with it and a colon. `'any'`
-   * protects nothing: for a server without users.
+   * Rooms that clients can join by `join_room`; a name includes those that begin with it and a colon. `'any'` allows every
+   * room: only for a server without users.
    */
   rooms?: string[] | 'any' | undefined;
   /** A number, or a string as in environment variables; 0, the default, chooses a free port. */
   controlPort?: number | string | undefined;
-  /** Address that it listens on: none that your proxy or the world reaches. */
+  /** Address that it listens on; neither your proxy nor the internet should reach it. */
   controlHost?: string | undefined;
   /** Private key and certificate, as PEM: the control port then speaks HTTPS. */
   tls?: { key: string | Buffer; cert: string | Buffer } | undefined;
