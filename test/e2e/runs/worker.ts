@@ -8,8 +8,8 @@ import { lacks, startNginx, UPGRADE } from '../../helpers/proxies.ts';
 import { type Cases, script } from './case.ts';
 
 const CONNECTIONS = 10;
-/** The probe and the reference receiver connect before any virtual user. */
-const RECEIVERS = 2;
+/** Before any virtual user, the run connects its probe, asks for compression, and connects its reference receiver. */
+const OF_RUN = 3;
 const EVENTS_AT_ONCE = 3;
 
 export const worker: Cases = {
@@ -50,8 +50,8 @@ export const worker: Cases = {
       const load: Socket[] = [];
       let connected = 0;
       app.io.on('connection', (socket) => {
-        if (++connected > RECEIVERS) load.push(socket);
-        if (load.length !== CONNECTIONS || socket.recovered || connected <= RECEIVERS) return;
+        if (++connected > OF_RUN) load.push(socket);
+        if (load.length !== CONNECTIONS || socket.recovered || connected <= OF_RUN) return;
         // The last one: it sees the first broadcast after all others.
         socket.onAnyOutgoing((event, message) => {
           if (event !== EVENTS.broadcast || message.seq !== 1) return;

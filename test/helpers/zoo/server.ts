@@ -55,8 +55,8 @@ export interface ZooServer {
 }
 
 export const WORKER = 'w0';
-/** Of the run: the probe and the reference receiver connect before any virtual user. */
-const RECEIVERS = 2;
+/** Before any virtual user, the run connects its probe, asks for compression, and connects its reference receiver. */
+const OF_RUN = 3;
 const BYTES = { base: 50_000_000, perConnection: 20_000 };
 const STILL = {
   instance: 'zoo',
@@ -83,7 +83,7 @@ export async function startZooServer(t: Cleaner, habits: Habits = {}): Promise<Z
   const io = new Server(http, {
     serveClient: false,
     allowRequest: (_request: IncomingMessage, answer) => {
-      const n = ++asked - RECEIVERS;
+      const n = ++asked - OF_RUN;
       const admitted = Promise.resolve(n > 0 ? habits.admit?.(n) : true);
       void admitted.then((is) => answer(null, is !== false));
     },
@@ -95,7 +95,7 @@ export async function startZooServer(t: Cleaner, habits: Habits = {}): Promise<Z
   let told = 0;
   let collections = 0;
   io.on('connection', (socket) => {
-    const n = ++connected - RECEIVERS;
+    const n = ++connected - OF_RUN;
     socket.on(EVENTS.joinRoom, async ({ clientKey: room }: { clientKey: string }, ack) => {
       await socket.join(room);
       ack?.({ room, worker: habits.workerOf?.(n) ?? WORKER, members: membersOf(room).length });
