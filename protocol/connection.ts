@@ -1,5 +1,8 @@
 /** How to connect to the target: the engine passes it to its fleet, the run to its own receivers. */
 
+/** Socket.IO's reason of an end that the client itself brought about. */
+export const OWN_DISCONNECT = 'io client disconnect';
+
 /** `light` needs a few KB per connection; `official` is socket.io-client. */
 export type ClientKind = 'light' | 'official';
 

@@ -3,6 +3,7 @@
  * even after a fleet process has died with its counts:
  * asked = pending + failed + opened, and opened = alive + ended.
  */
+import { OWN_DISCONNECT } from '../../protocol/connection.ts';
 import { createHistogram, encodeHistogram, type Histogram, recordUs } from '../../protocol/histogram.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import { ownValue, setOwn } from '../../protocol/sum-counts.ts';
@@ -12,12 +13,11 @@ export interface Account {
   state: 'idle' | 'pending' | 'alive' | 'failed' | 'ended';
   /** Why it failed or ended. */
   cause: string;
-  /** When it came, or came back. */
-  sinceMs?: number;
+  /** When it came, or came back; 0 before. */
+  sinceMs: number;
 }
 
-/** Of Socket.IO, for a connection that our own side ends. */
-const OURS = 'io client disconnect';
+const NO_AGES = encodeHistogram(createHistogram());
 
 export type AccountCounts = Pick<FleetSnapshot, 'accounts' | 'disconnects' | 'lostAgesUs'>;
 
@@ -59,9 +59,9 @@ export class Accounts {
   /** Whichever side ended it. A pending connection is not affected: `opened` or `failed` will follow. */
   ended(account: Account, reason: string): void {
     if (account.state !== 'alive') return;
-    if (reason !== OURS) {
+    if (reason !== OWN_DISCONNECT) {
       this.#lostAges ??= createHistogram();
-      recordUs(this.#lostAges, (performance.now() - (account.sinceMs ?? 0)) * 1000);
+      recordUs(this.#lostAges, (performance.now() - account.sinceMs) * 1000);
     }
     setOwn(this.#disconnects, reason, (ownValue(this.#disconnects, reason) ?? 0) + 1);
     this.#move(account, 'ended', reason);
@@ -70,7 +70,7 @@ export class Accounts {
   read(): AccountCounts {
     const counts = { asked: this.#asked, pending: this.#pending, alive: this.#alive, returned: this.#returned };
     const causes = { failed: Object.fromEntries(this.#failed), ended: Object.fromEntries(this.#ended) };
-    const lostAgesUs = encodeHistogram(this.#lostAges ?? createHistogram());
+    const lostAgesUs = this.#lostAges ? encodeHistogram(this.#lostAges) : NO_AGES;
     return { accounts: { ...counts, ...causes }, disconnects: { ...this.#disconnects }, lostAgesUs };
   }
 

@@ -1,4 +1,5 @@
 /** A connection that a fleet process holds, as the engine sees it: its calls become commands, its reports arrive here. */
+import { OWN_DISCONNECT } from '../../protocol/connection.ts';
 import type { Account, Accounts } from './accounts.ts';
 import type { RepeatedMessage } from './client/repeated-message.ts';
 import { FleetError } from './fleet-error.ts';
@@ -65,7 +66,7 @@ export class RemoteConnection {
   readonly id: number;
   readonly child: FleetProcess;
   readonly #accounts: Accounts;
-  readonly #account: Account = { state: 'idle', cause: '' };
+  readonly #account: Account = { state: 'idle', cause: '', sinceMs: 0 };
   readonly #forget: () => void;
   #wanted: Map<string, Wanted> | undefined;
   /** Counts what was displaced, whichever event it was. */
@@ -200,7 +201,7 @@ export class RemoteConnection {
   async #close(): Promise<void> {
     this.#watcher = NOBODY;
     const { id } = this;
-    const onAnswer = () => this.#accounts.ended(this.#account, 'io client disconnect');
+    const onAnswer = () => this.#accounts.ended(this.#account, OWN_DISCONNECT);
     // If the process has died, the connection has died with it.
     await this.child
       .request((requestId) => ({ op: 'close', id, requestId }), { canWait: true, onAnswer })

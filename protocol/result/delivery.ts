@@ -93,7 +93,7 @@ export const deliverySchema = z
     leftOut: z
       .strictObject({
         broadcasts: count,
-        connections: count.describe('open ones, that is'),
+        connections: count.describe('how many, all of them open'),
       })
       .nullable()
       .default(null)

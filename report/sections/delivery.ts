@@ -86,7 +86,7 @@ function sameMissed({ leftOut }: Delivery): Finding[] {
     connections === 1
       ? 'the same connection, which was open'
       : `the same ${integer(connections)} connections, which were open`;
-  return [{ text: `${integer(broadcasts)} broadcasts missed ${who}: these get nothing any more, or are no members` }];
+  return [{ text: `${integer(broadcasts)} broadcasts missed ${who}: they are no members, or no longer reached` }];
 }
 
 function counts(found: Delivery): (Fact | false)[] {

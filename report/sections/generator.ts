@@ -121,9 +121,9 @@ function machine(result: Result): Table {
     row('Idle CPU during the ramp', 'percent', idle?.ramp),
     row('Idle CPU during the messages', 'percent', idle?.messages),
     row('Idle CPU during the broadcasts', 'percent', idle?.broadcasts),
-    row('Longest wait of some program for a CPU', 'share', longestWait(result, 'cpu')?.share),
-    row('for memory', 'share', longestWait(result, 'memory')?.share),
-    row('for a disk', 'share', longestWait(result, 'io')?.share),
+    row('Time in which programs waited for a CPU', 'share', longestWait(result, 'cpu')?.share),
+    row('– for memory', 'share', longestWait(result, 'memory')?.share),
+    row('– for a disk', 'share', longestWait(result, 'io')?.share),
     row('Swapped in', 'size', swappedInBytes),
     row('Swapped out', 'size', swappedOutBytes),
   ]);

@@ -1,12 +1,13 @@
 /** One host of a run, as the conductor sees it: what it has told, and its engines, for which others answer once it is gone. */
+
 import type { Socket } from 'socket.io';
+import { OWN_DISCONNECT } from '../../../protocol/connection.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.ts';
 import type { AgentMessage, Hello, HubMessage, MachineRow } from './messages.ts';
 import { StandIn } from './stand-in.ts';
 import type { Stream } from './stream.ts';
 
 const AGENT_LOST = 'agent lost';
-const LEFT = 'io client disconnect';
 /** Artillery has one for each core. */
 const MAX_ENGINES = 10_000;
 
@@ -94,6 +95,6 @@ export class Host {
 
   /** By which its connections count as ended. */
   get #reason(): string {
-    return this.lost === undefined ? LEFT : AGENT_LOST;
+    return this.lost === undefined ? OWN_DISCONNECT : AGENT_LOST;
   }
 }

@@ -2,8 +2,10 @@
  * socket.io-client behind the fleet's interface: several times more expensive than the light client, but the original,
  * with HTTP long-polling and the upgrade from it.
  */
+
 import { Manager, type Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import { OWN_DISCONNECT } from '../../../protocol/connection.ts';
 import { guardClient } from '../../../protocol/guard-client.ts';
 import {
   type Client,
@@ -111,7 +113,7 @@ export class OfficialClient implements Client {
     this.#end();
     for (const socket of [...this.#connected.values(), ...this.#pending.values()]) socket.disconnect();
     process.nextTick(() => {
-      if (wasOpen) this.#sink.onClosed(this, 'io client disconnect', undefined);
+      if (wasOpen) this.#sink.onClosed(this, OWN_DISCONNECT, undefined);
       else this.#sink.onFailed(this, { cause: 'closed', message: 'closed by the client before it was open' });
     });
   }

@@ -1,6 +1,6 @@
 /** How the connections were made: how many, how fast, how long each took. */
 
-import { CONNECT_STAGES } from '../../../protocol/connection.ts';
+import { CONNECT_STAGES, OWN_DISCONNECT } from '../../../protocol/connection.ts';
 import { summaryMs } from '../../../protocol/histogram.ts';
 import type { ReturnCounts } from '../../../protocol/link/snapshot.ts';
 import type { Result } from '../../../protocol/result/result.ts';
@@ -11,9 +11,6 @@ import { ENGINE } from '../../script/script.ts';
 import { merged, sum } from '../sums.ts';
 import { connectingOverTime } from './connecting.ts';
 import { achievedRate } from './rate.ts';
-
-/** Socket.IO's reason for the end of a connection that its own client has closed. */
-const OWN_DOING = 'io client disconnect';
 
 export function connectionFigures(measurements: Measurements): Result['connections'] {
   const { snapshots } = measurements;
@@ -101,6 +98,6 @@ function compressionFigures(measurements: Measurements): Result['connections']['
 
 /** @param ended by reason @returns without those that a virtual user, or the run, closed itself */
 export function lostOf(ended: Record<string, number>): Record<string, number> {
-  const { [OWN_DOING]: _, ...lost } = ended;
+  const { [OWN_DISCONNECT]: _, ...lost } = ended;
   return lost;
 }

@@ -34,8 +34,8 @@ export function doubtsOf(measured: Measured, ofWorkers: string[], growing: strin
 }
 
 /**
- * Memory that does not follow the connections is another amount for each of them at each moment: as they came, after the
- * broadcasts, and as they left. Of a slope in doubt, the interval spans all three.
+ * Where memory does not follow the connections, each moment has another amount per connection: as they came, after the
+ * broadcasts, and as they left. The interval of a doubted slope spans all three.
  */
 export function allowingFor<Line extends Omit<Slope, 'naive'>>(line: Line, measured: Moments, figure: string): Line {
   const { low95, high95, doubt } = line;

@@ -1,7 +1,8 @@
 /** The identities of the figures: whatever was asked for is in one column, whoever counts it. */
 
+import { OWN_DISCONNECT } from '../../../protocol/connection.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import { sum } from '../sums.ts';
+import { merged, sum } from '../sums.ts';
 import type { Check, Detail, Measured } from './check.ts';
 
 /** `all` is the sum of its parts. */
@@ -38,19 +39,22 @@ const frames: Identity = ({ delivery }, { aborted, snapshots }) => {
 const engines: Identity = (_, { snapshots }) =>
   snapshots
     .filter(({ processes }) => processes.every(({ answers }) => answers))
-    .flatMap(({ accounts: account, connected, transports, connecting, processes, returns, from }) => {
+    .flatMap(({ accounts: account, connected, transports, connecting, processes, returns, from, ...ends }) => {
       const { dropped, returned, gaveUp, left, away } = returns;
       const opened = account.alive + sum(Object.values(account.ended));
       const of = (what: string) => `${what} of engine ${from.engine}`;
+      const { [OWN_DISCONNECT]: _, ...lost } = ends.disconnects;
       const timed = { what: of('opened connections'), all: opened, parts: { timed: sum(connecting.opened.counts) } };
+      const ages = { aged: merged([ends.lostAgesUs]).totalCount };
+      const aged = { what: of('lost connections'), all: sum(Object.values(lost)), parts: ages };
       const all: Account[] = [
         { what: of('open connections'), all: account.alive, parts: { fleet: connected } },
         { what: of('returns'), all: account.returned, parts: { fleet: returned } },
         { what: of('drops'), all: dropped, parts: { returned, gaveUp, left, away } },
         { what: of('opened connections'), all: opened, parts: { ...transports } },
       ];
-      // What a lost host opened at the end is known by its status alone.
-      return processes.length > 0 ? [...all, timed] : all;
+      // What a lost host opened and lost at the end is known by its status alone.
+      return processes.length > 0 ? [...all, timed, aged] : all;
     });
 
 const hosts: Identity = ({ generators, connections: { opened, held } }) => {

@@ -1,5 +1,7 @@
 /** What became of the connections: every one that was asked for is either alive, or failed, or lost, and known to be. */
+
 import { failureOf } from '../../../protocol/codes/failure-codes.ts';
+import { OWN_DISCONNECT } from '../../../protocol/connection.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { STALL_FIX, stalledWorkers } from '../../../report/figures/stalls.ts';
 import { decimals } from '../../../report/text/format.ts';
@@ -129,7 +131,7 @@ function commonAge({ snapshots, ramps }: Measurements): string | undefined {
     high - low <= MAX_AGE_SPREAD * high && high - low < MAX_RAMP_SHARE * sum(ramps.map(({ seconds }) => seconds));
   if (ages.totalCount < MIN_LOST || !isOne) return undefined;
   const [from, to] = [low, high].map((age) => decimals(age, 1));
-  return `; nine of ten of them ${from === to ? '' : `${from} to `}${to} s after they had come, whenever that was`;
+  return `; nine in ten of them ${from === to ? '' : `${from} to `}${to} s after they connected, early or late in the run`;
 }
 
 /** Virtual users that lost a namespace of a connection that stays: the connection is not among the lost ones. */
@@ -166,7 +168,7 @@ function returned({ connections: { reconnection }, fault }: Measured): Detail | 
 /** @returns connections that the planned fault has cost for good */
 function lostAsPlanned({ fault }: Pick<Measured, 'fault'>): number {
   // What a virtual user closes itself is not lost.
-  return total(only(fault?.notBack ?? {}, (cause) => cause !== 'io client disconnect'));
+  return total(only(fault?.notBack ?? {}, (cause) => cause !== OWN_DISCONNECT));
 }
 
 /** A stop by the user can end the processes of the fleet, and their connections with them. */

@@ -2,8 +2,10 @@
  * The Techracers study's browser page: one connection like any other that sends each broadcast back, so that the server
  * times the round trip on its own clock. Half of it is the study's propagation delay.
  */
+
 import type { Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import { OWN_DISCONNECT } from '../../../protocol/connection.ts';
 import { type EchoTimed, EVENTS, isBroadcast } from '../../../protocol/events.ts';
 import { come } from './come.ts';
 import { joinRoom } from './official-client.ts';
@@ -48,7 +50,7 @@ export class Probe {
   private constructor({ socket }: Came) {
     this.#socket = socket;
     socket.on('disconnect', (reason) => {
-      if (reason !== 'io client disconnect') this.leftAtUs ??= monotonicUs();
+      if (reason !== OWN_DISCONNECT) this.leftAtUs ??= monotonicUs();
     });
     socket.on(EVENTS.broadcast, (message: unknown) => this.#echo(message));
   }

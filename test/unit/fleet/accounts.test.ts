@@ -17,7 +17,7 @@ const sum = (counts: Record<string, number>) => Object.values(counts).reduce((to
 
 test('a connection is in one state at a time, whatever is reported of it in whatever order', () => {
   const accounts = new Accounts();
-  const all = Array.from({ length: 40 }, (): Account => ({ state: 'idle', cause: '' }));
+  const all = Array.from({ length: 40 }, (): Account => ({ state: 'idle', cause: '', sinceMs: 0 }));
   const calls = Object.values(REPORTS);
   for (const account of all) accounts.begin(account);
   let seed = 1;
@@ -34,7 +34,7 @@ test('a connection is in one state at a time, whatever is reported of it in what
 test('the age of what others ended is kept, since it came or came back', (t) => {
   const time = new VirtualTime(t);
   const accounts = new Accounts();
-  const [lost, back, left] = [0, 1, 2].map((): Account => ({ state: 'idle', cause: '' })) as [
+  const [lost, back, left] = [0, 1, 2].map((): Account => ({ state: 'idle', cause: '', sinceMs: 0 })) as [
     Account,
     Account,
     Account,
@@ -73,7 +73,7 @@ const CASES: [reports: (keyof typeof REPORTS)[], left: object][] = [
 
 for (const [reports, left] of CASES) {
   test(`a connection after ${reports.join(', ')}`, () => {
-    const [accounts, one] = [new Accounts(), { state: 'idle', cause: '' } as Account];
+    const [accounts, one] = [new Accounts(), { state: 'idle', cause: '', sinceMs: 0 } as Account];
     for (const report of reports) REPORTS[report](accounts, one);
     const nothing = { asked: 0, pending: 0, alive: 0, failed: {}, ended: {}, returned: 0 };
     assert.deepEqual(accounts.read().accounts, { ...nothing, ...left });

@@ -43,8 +43,9 @@ describe('connections that are lost', () => {
   /** @param rampSeconds in which they had come */
   const aged = (rampSeconds: number, ...seconds: number[]): Changes => {
     const lostAgesUs = encoded(seconds.flatMap((one) => Array<number>(20).fill(one * 1e6)));
+    const disconnects = { 'transport close': 20 * seconds.length };
     const ramps = [{ beganAtUs: 0, endedAtUs: 1e6, seconds: rampSeconds, connections: 600 }];
-    return { ...idleAnd({ samples, stages }), snapshot: { lostAgesUs }, measured: { ramps } };
+    return { ...idleAnd({ samples, stages }), snapshot: { lostAgesUs, disconnects }, measured: { ramps } };
   };
 
   testRuns([

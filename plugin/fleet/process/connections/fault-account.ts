@@ -2,7 +2,9 @@
  * What a planned fault did to the connections of one fleet process: to those that were open when it came. Connections are
  * counted once each, however often they drop; drops, attempts and returns are counted each time.
  */
+
 import { monotonicUs } from '../../../../protocol/clock/clock.ts';
+import { OWN_DISCONNECT } from '../../../../protocol/connection.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/histogram.ts';
 import type { FaultCounts } from '../../../../protocol/link/fault.ts';
 import { Series } from '../counts/over-time.ts';
@@ -113,7 +115,7 @@ export class FaultAccount {
 }
 
 function whyNotBack(fate: Fate | undefined, connection: Connection | undefined): string {
-  if (!fate?.returns) return fate?.reason ?? 'io client disconnect';
+  if (!fate?.returns) return fate?.reason ?? OWN_DISCONNECT;
   if (connection?.home?.away) return 'still away';
-  return connection ? 'gave up' : 'io client disconnect';
+  return connection ? 'gave up' : OWN_DISCONNECT;
 }
