@@ -1,9 +1,7 @@
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePorts } from '../../server/stack/ports.ts';
 import { restartOwnRedis, startOwnRedis } from '../../server/stack/redis/own-redis.ts';
 import { isAlive, terminate } from '../../server/stack/state/processes.ts';
 import { pidsOfRedis, refsOf, type StackState } from '../../server/stack/state/state.ts';
@@ -64,12 +62,8 @@ export async function startRedisCluster(t: Cleaner): Promise<TestRedisCluster> {
   return { url: state.redisUrl ?? '', nodes: state.redisNodes, stop, start };
 }
 
-/** @returns a TCP port of 127.0.0.1 that was free a moment ago */
+/** @returns a port that was free a moment ago, and that no outgoing connection can take (`PORT_RANGE`) */
 export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
+  const [port = 0] = await freePorts(1);
   return port;
 }
