@@ -141,7 +141,7 @@ interface TwoHosts {
 /** Two hosts, a and b, whose engines hold 5 members each, and the run's link to them. */
 export async function twoHosts(
   t: TestContext,
-  { awayMs, silentAfterMs = 200, wayTo = async (port) => port }: TwoHosts = {},
+  { awayMs, silentAfterMs = 5000, wayTo = async (port) => port }: TwoHosts = {},
 ) {
   const test = await startHub(t, 2, awayMs);
   const away = awayMs === undefined ? {} : { awayMs, replyTimeoutMs: 50 };

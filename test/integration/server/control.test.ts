@@ -37,11 +37,11 @@ test('batches are those since the previous request, with the time that their han
 test('resources are those of the worker’s process and machine', { skip: process.platform !== 'linux' }, async (t) => {
   const { app, control } = await setUp(t);
   const before = await ask<WorkerResources>(control, 'resources');
-  await Promise.all([1, 2, 3].map(() => connectClient(app.url)));
+  await Promise.all(Array.from({ length: 20 }, () => connectClient(app.url)));
   const now = await ask<WorkerResources>(control, 'resources');
   const { openFiles, openFilesLimit, pssBytes, usableCores, machine } = now;
-  // Both ends of the connections are in this process.
-  assert.ok((openFiles ?? 0) >= (before.openFiles ?? 0) + 6, `${before.openFiles} and then ${openFiles} files`);
+  // Both ends of the connections are in this process. Those of the test before may close meanwhile.
+  assert.ok((openFiles ?? 0) >= (before.openFiles ?? 0) + 30, `${before.openFiles} and then ${openFiles} files`);
   assert.ok(openFilesLimit === null || openFilesLimit > (openFiles ?? 0));
   assert.ok((pssBytes ?? 0) > 10 * 2 ** 20 && (pssBytes ?? 0) <= process.memoryUsage.rss() * 1.1);
   assert.ok(usableCores > 0 && usableCores <= machine.cores && (machine.cpu?.busyUs ?? 0) > 0);
