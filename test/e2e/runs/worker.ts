@@ -35,7 +35,8 @@ export const worker: Cases = {
     assert.ok((ackMs?.p50 ?? 0) >= (sendDelayMs?.p50 ?? Infinity), 'the delay of the send is part of it');
     const [only, ...others] = workers;
     assert.ok(only && others.length === 0);
-    assert.ok(Math.abs(only.batches - expected) <= most, `${only.batches} batches at the worker`);
+    // The worker is asked at both ends of the window, and on a busy machine answers later than that.
+    assert.ok(only.batches >= expected - most && only.batches <= sent, `${only.batches} batches at the worker`);
     assert.equal(only.events, only.batches * EVENTS_AT_ONCE);
     assert.ok((only.handlerMs?.p95 ?? 0) > 0);
     assert.equal(cpu.worker?.idlePercent, null, 'nobody was idle');
