@@ -6,15 +6,19 @@ import type { Measurements } from '../run/measurements/measurements.ts';
 import { workerMachines } from '../samplers/index.ts';
 import { inWindows, throttledFigures } from './machine.ts';
 
-type Noted = Pick<Measurements, 'workerResources' | 'throttled' | 'machineIdle' | 'machineSteal'>;
+type Noted = Pick<Measurements, 'workerResources' | 'exportedMachines' | 'throttled' | 'machineIdle' | 'machineSteal'>;
 
 export function workerFigures({
   workerResources,
+  exportedMachines,
   throttled,
   machineIdle,
   machineSteal,
 }: Noted): Pick<Result, 'workers' | 'workerMachines'> {
-  const machines = workerMachines(workerResources);
+  const told = workerMachines(workerResources);
+  // Who knows its machine names it in its own way: only one of them counts, so that no machine is there twice.
+  const exported = [...exportedMachines.values()].map((machine) => ({ machine, workers: [{ machine }] }));
+  const machines = told.length > 0 ? told : exported;
   const containers: string[] = [];
   const workers = workerResources.map(({ worker, usableCores, openFiles, openFilesLimit, cgroup, machine }) => {
     const memory = lowestLimit(cgroup.memory, machine.memoryBytes);

@@ -134,7 +134,10 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   const holds = ledger || config.external;
   const receivers = { probe, sentinel, publishers };
   const parts = { clients, population, redis, metrics, deployment, target };
-  const resources = new ResourceWindows(() => control.resources(), { machine: () => machine.totals() });
+  const resources = new ResourceWindows(() => control.resources(), {
+    machine: () => machine.totals(),
+    exported: async () => (await metrics.worker?.machines()) ?? [],
+  });
   const measuring = { link, control, sampler, resources, ...receivers, ...parts };
   return { context: { config, measurements, record, ...measuring, ledger, clocks, holds, signal }, target, workers };
 }

@@ -118,11 +118,11 @@ function containers({ workers }: Measured, crossing: Crossing): Check {
 }
 
 /** The generator knows its own machine, everything on it included. */
-function machines({ workerMachines, environment }: Measured, crossing: Crossing): Check {
+function machines({ workers, workerMachines, environment }: Measured, crossing: Crossing): Check {
   if (workerMachines.length > 0 && workerMachines.every(({ isGenerators }) => isGenerators)) {
     return ['machineMemory', crossing('systemUsed', environment.memoryBytes) ?? NO_LINE];
   }
   const name = 'workerMachinesMemory';
-  if (workerMachines.length === 0) return [name, UNTOLD];
+  if (workers.length === 0) return [name, UNTOLD];
   return [name, crossing('workerMachinesUsed', sum(workerMachines.map((one) => one.memoryBytes))) ?? NO_LINE];
 }

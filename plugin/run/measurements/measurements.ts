@@ -2,7 +2,7 @@
 import type { ClockLine } from '../../../protocol/clock/clock-line.ts';
 import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
 import { type TransportsName, transportsName } from '../../../protocol/connection.ts';
-import type { WorkerEventLoop, WorkerResources } from '../../../protocol/events.ts';
+import type { WorkerEventLoop, WorkerMachine, WorkerResources } from '../../../protocol/events.ts';
 import type { MachineShares } from '../../../protocol/result/machine.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import type { FullestProcess } from '../../samplers/index.ts';
@@ -115,6 +115,8 @@ export class Measurements {
   readonly machineShares: Partial<Record<ShareWindow, MachineShares>> = {};
   /** At the end of the last window, with the highest so far of what goes up and down; of the workers that tell. */
   workerResources: WorkerResources[] = [];
+  /** Kernel of a machine with workers → what node_exporter tells of it. */
+  readonly exportedMachines = new Map<string, WorkerMachine>();
   /** When most files were open, of a server whose workers do not tell. */
   fullest: FullestProcess | undefined;
   /** Room of the run's own receivers, probe and sentinel. */

@@ -26,32 +26,46 @@ interface Reading {
   own: OwnReading;
   machine: MachineTotals | undefined;
   workers: WorkerResources[];
+  exported: WorkerMachine[];
 }
 
 interface Sources {
+  /** The workers' machines, by exporters. */
+  exported(): Promise<WorkerMachine[]>;
   machine(): Promise<MachineTotals | undefined>;
   own(): OwnReading;
 }
 
-type Noted = Pick<Measurements, 'throttled' | 'machineIdle' | 'machineSteal' | 'machineShares' | 'workerResources'>;
+type Noted = Pick<
+  Measurements,
+  'throttled' | 'machineIdle' | 'machineSteal' | 'machineShares' | 'workerResources' | 'exportedMachines'
+>;
 
 export class ResourceWindows {
   readonly #workers: () => Promise<WorkerResources[]>;
   readonly #machine: Sources['machine'];
+  readonly #exported: Sources['exported'];
   readonly #own: Sources['own'];
-  #begin: Reading = { own: { quotas: [], cpu: undefined }, machine: undefined, workers: [] };
+  #begin: Reading = { own: { quotas: [], cpu: undefined }, machine: undefined, workers: [], exported: [] };
 
   /** @param workers without those that do not tell @param sources `machine` is undefined where this machine does not tell */
   constructor(workers: () => Promise<WorkerResources[]>, sources: Partial<Sources> = {}) {
     this.#workers = workers;
     this.#machine = sources.machine ?? (async () => undefined);
+    this.#exported = sources.exported ?? (async () => []);
     this.#own = sources.own ?? readOwn;
   }
 
   /** Starts a window; what happened before does not count. Never rejects. */
   async begin(): Promise<void> {
     const workers = this.#workers().catch(() => []);
-    this.#begin = { own: this.#own(), machine: await this.#machine(), workers: await workers };
+    const exported = this.#exported();
+    this.#begin = {
+      own: this.#own(),
+      machine: await this.#machine(),
+      workers: await workers,
+      exported: await exported,
+    };
   }
 
   /** As `end`, of a window in which nothing but this machine is looked at: the idle hold. */
@@ -77,6 +91,12 @@ export class ResourceWindows {
       noteThrottled(noted, worker.worker, window, throttledBetween(then?.cgroup.cpu ?? [], quotas));
       const { kernel, cpu } = worker.machine;
       if (then?.machine.kernel === kernel) noteCpu(noted, kernel, window, then.machine.cpu, cpu);
+    }
+    for (const machine of now.exported) {
+      const then = before.exported.find(({ kernel }) => kernel === machine.kernel);
+      noteCpu(noted, machine.kernel, window, then?.cpu, machine.cpu);
+      const known = noted.exportedMachines.get(machine.kernel);
+      noted.exportedMachines.set(machine.kernel, known ? fuller(known, machine) : machine);
     }
     // What cannot be asked now, such as during a planned fault, is as it was.
     if (now.workers.length === 0) return;
@@ -163,7 +183,8 @@ function noteCpu(
   if (!from || !to) return;
   const idleUs = to.idleUs - from.idleUs;
   const allUs = idleUs + to.busyUs - from.busyUs;
-  if (allUs <= 0) return;
+  // An exporter's counters start anew with its machine.
+  if (allUs <= 0 || idleUs < 0 || idleUs > allUs) return;
   const note = (noted: Noted['machineIdle'], us: number, worse: (a: number, b: number) => number) => {
     const windows = noted.get(machine) ?? {};
     const percent = (100 * us) / allUs;
@@ -177,14 +198,19 @@ function noteCpu(
 /** As it is now, with the highest so far of what goes up and down. */
 function highest(before: WorkerResources | undefined, now: WorkerResources): WorkerResources {
   if (!before) return now;
-  const max = (one: number | undefined, other: number | undefined) =>
-    one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
-  const { machine } = now;
   return {
     ...now,
     openFiles: max(before.openFiles, now.openFiles),
-    machine: { ...machine, usedBytes: max(before.machine.usedBytes, machine.usedBytes) },
+    machine: fuller(before.machine, now.machine),
   };
+}
+
+function fuller(before: WorkerMachine, now: WorkerMachine): WorkerMachine {
+  return { ...now, usedBytes: max(before.usedBytes, now.usedBytes) };
+}
+
+function max(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
 }
 
 function shareOf({ periods, throttledPeriods }: Throttled): number {

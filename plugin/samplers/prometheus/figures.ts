@@ -36,6 +36,14 @@ export const METRICS: Record<PrometheusFigure, string[]> = {
   hostTcpBytes: ['node_sockstat_TCP_mem_bytes'],
 };
 
+/** Of node_exporter. */
+export const OF_MACHINE = {
+  cpu: 'node_cpu_seconds_total',
+  memory: 'node_memory_MemTotal_bytes',
+  available: 'node_memory_MemAvailable_bytes',
+  name: 'node_uname_info',
+};
+
 /** A page without any of them is of no use. */
 export const MEMORY: PrometheusFigure[] = ['pssBytes', 'rssBytes', 'workingSetBytes', 'poolBytes', 'hostUsedBytes'];
 
@@ -73,7 +81,11 @@ interface Term {
 const TERMS = new Map(
   Object.values(METRICS).flatMap((formulas) => formulas.map((one) => [one, termsOf(one)] as const)),
 );
-const NAMES = new Set([...[...TERMS.values()].flat().map(({ name }) => name), ...STARTED]);
+const NAMES = new Set([
+  ...[...TERMS.values()].flat().map(({ name }) => name),
+  ...STARTED,
+  ...Object.values(OF_MACHINE),
+]);
 
 export function isWanted(name: string): boolean {
   return NAMES.has(name) || EXPORTER.test(name);

@@ -2,6 +2,7 @@
 
 import parse from 'parse-prometheus-text-format';
 import { CapacityError } from '../../../protocol/errors.ts';
+import type { WorkerMachine } from '../../../protocol/events.ts';
 import { LARGEST_FIGURE } from '../answers.ts';
 import {
   figuresOf,
@@ -15,6 +16,7 @@ import {
   valuesIn,
   withoutExporter,
 } from './figures.ts';
+import { machineOf } from './machine.ts';
 
 export interface PrometheusQuery {
   url: string;
@@ -30,6 +32,8 @@ export interface PrometheusReading {
 
 export interface PageReading extends PrometheusReading {
   values: PageValues;
+  /** Of node_exporter. */
+  machine: WorkerMachine | undefined;
 }
 
 /** cAdvisor reads a container every 10 to 15 s and gives the time of it: older figures are of another state. */
@@ -84,7 +88,12 @@ export function readPage(text: string, query: PrometheusQuery): PageReading {
   if (ageMs > MAX_AGE_MS) throw new Error(`they are ${Math.round(ageMs / 1000)} s old`);
   const values = valuesIn(samples);
   const starts = samples.filter(({ name }) => STARTED.includes(name)).map(identityOf);
-  return { values, figures: figuresOf([values]), identity: JSON.stringify(starts.sort()) };
+  return {
+    values,
+    figures: figuresOf([values]),
+    machine: machineOf(samples, query.url),
+    identity: JSON.stringify(starts.sort()),
+  };
 }
 
 function samplesIn(text: string): Sample[] {

@@ -1,4 +1,5 @@
 /** The pages of metrics of one layer: of each of its processes or hosts, and of several exporters. */
+import type { WorkerMachine } from '../../../protocol/events.ts';
 import { figuresOf } from './figures.ts';
 import type { PageReading, PrometheusQuery, PrometheusReading } from './page.ts';
 import { PrometheusReader } from './prometheus.ts';
@@ -49,6 +50,12 @@ export class PrometheusTargets {
         ),
       ),
     );
+  }
+
+  /** @returns those of which the pages tell, each once; never rejects */
+  async machines(): Promise<WorkerMachine[]> {
+    const machines = (await this.readEach()).flatMap(({ reading }) => reading?.machine ?? []);
+    return [...new Map(machines.map((machine) => [machine.hostname, machine])).values()];
   }
 
   /**
