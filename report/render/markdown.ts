@@ -93,10 +93,18 @@ function markdownTable(head: string[], rows: string[][], aligns: Align[]): strin
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
-/** @returns text that no Markdown renderer takes for markup: one line, no HTML, no links, no cell borders */
+/**
+ * What GitHub and GitLab make a link of, or call somebody by: addresses, people, issues. They look for it after the escapes
+ * are gone, but not in code.
+ */
+const LINKED = /@|:\/\/|www\.|[#!]\d|\bGH-\d/i;
+
+/** @returns text that no Markdown renderer takes for markup: one line, no HTML, no links, no cell borders, nobody called */
 function escapeMarkdown(text: string): string {
-  return text
-    .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
-    .replace(/[&<>]/g, (character) => ENTITIES[character] as string)
-    .replace(/[\\`*_{}[\]|~#!]/g, '\\$&');
+  const parts = text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').split(/([ `|]+)/);
+  return parts.map((part) => (LINKED.test(part) ? `\`${part}\`` : escapeMarkup(part))).join('');
+}
+
+function escapeMarkup(text: string): string {
+  return text.replace(/[&<>]/g, (character) => ENTITIES[character] as string).replace(/[\\`*_{}[\]|~#!]/g, '\\$&');
 }

@@ -11,6 +11,7 @@ import type { Result } from '../../../protocol/result/result.ts';
 import { compare } from '../../../report/compare/compare.ts';
 import { comparisonDocument } from '../../../report/compare/document.ts';
 import { renderConsole, renderRun } from '../../../report/render/console.ts';
+import { renderMarkdown } from '../../../report/render/markdown.ts';
 import { runDocument } from '../../../report/sections/run-document.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
@@ -54,6 +55,19 @@ it('a result of a stranger, in each file of its report', () => {
     assert.doesNotMatch(text, CONTROL, name);
     if (name !== 'report.html') assert.doesNotMatch(text, COMMAND, name);
   }
+});
+
+it('a result of a stranger as Markdown, which links to nobody and calls nobody', () => {
+  const linked = ['http://evil.example', 'www.evil.example', 'a@evil.example', '@name', '#123', 'o/r#7', 'GH-9', '!5'];
+  const texts = linked.flatMap((one) => [`see ${one}, now`, `\`${one}\``, `|${one}|`, `\\\`${one}`, `(${one})*`]);
+  const result = strangersResult();
+  result.verdict.reasons = texts.map((text) => ({ code: text, message: text, fix: text }));
+  result.run.target = texts.join(' ');
+  const markdown = renderMarkdown(runDocument(result));
+  for (const one of linked) assert.ok(markdown.includes(one), one);
+  const plain = markdown.replace(/\\.|`[^`\n]*`/g, ' ');
+  assert.doesNotMatch(plain, /@|:\/\/|www\.|[#!]\d|GH-\d/);
+  assert.doesNotMatch(plain, /`/, 'no code without an end');
 });
 
 it('a result of a stranger, checked', async (t) => {
