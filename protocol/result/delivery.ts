@@ -94,6 +94,10 @@ export const deliverySchema = z
       .strictObject({
         broadcasts: count,
         connections: count.describe('how many, all of them open'),
+        workers: z
+          .array(z.string())
+          .default([])
+          .describe('the workers that sent none of these broadcasts, if they hold exactly as many connections'),
       })
       .nullable()
       .default(null)

@@ -81,12 +81,16 @@ function finding({ connections }: Result, found: Delivery): Finding[] {
 /** Whoever misses every broadcast is another matter than copies that get lost here and there. */
 function sameMissed({ leftOut }: Delivery): Finding[] {
   if (!leftOut) return [];
-  const { broadcasts, connections } = leftOut;
+  const { broadcasts, connections, workers } = leftOut;
   const who =
     connections === 1
       ? 'the same connection, which was open'
       : `the same ${integer(connections)} connections, which were open`;
-  return [{ text: `${integer(broadcasts)} broadcasts missed ${who}: they are no members, or no longer reached` }];
+  const why =
+    workers.length === 0
+      ? 'they are no members, or no longer reached'
+      : `as many as are on worker${workers.length === 1 ? '' : 's'} ${workers.join(', ')}, which sent none of these broadcasts: find out why nothing comes there from other workers (adapter, its subscription, Redis)`;
+  return [{ text: `${integer(broadcasts)} broadcasts missed ${who}: ${why}` }];
 }
 
 function counts(found: Delivery): (Fact | false)[] {

@@ -3,7 +3,9 @@
  * each copy, and the server may send to rooms or namespaces. What was received shows both.
  */
 import type { Batch } from '../../../protocol/result/delivery.ts';
+import type { Result } from '../../../protocol/result/result.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
+import { connectionsPerWorker } from '../../run/measurements/per-worker.ts';
 import { sum } from '../sums.ts';
 
 /** With fewer, each can be one that the others lost. */
@@ -51,14 +53,22 @@ export function sameAudience(
 }
 
 /** @returns the most broadcasts that missed the same connections, all of which were open; null where each missed others */
-export function leftOut(
-  { frozen }: Pick<Measurements, 'frozen'>,
-  batches: Batch[],
-): { broadcasts: number; connections: number } | null {
+export function leftOut(measurements: Measurements, batches: Batch[]): NonNullable<Result['delivery']>['leftOut'] {
   const partial = batches.filter(({ received, lostConnected }) => received > 0 && lostConnected > 0);
-  const [largest] = byAudience(frozen, partial);
+  const [largest] = byAudience(measurements.frozen, partial);
   const [first] = largest ?? [];
-  return largest && first ? { broadcasts: largest.length, connections: first.lostConnected } : null;
+  if (!largest || !first) return null;
+  const connections = first.lostConnected;
+  return { broadcasts: largest.length, connections, workers: deafTo(largest, connections, measurements) };
+}
+
+/** @returns the workers that sent none of these broadcasts, if they hold exactly as many connections as these missed */
+function deafTo(broadcasts: Batch[], connections: number, measurements: Measurements): string[] {
+  const seqs = new Set(broadcasts.map(({ seq }) => seq));
+  const senders = new Set(measurements.sent.flatMap(({ seq, worker }) => (seqs.has(seq) ? [worker] : [])));
+  const held = Object.entries(connectionsPerWorker(measurements, measurements.snapshots));
+  const others = held.filter(([worker]) => !senders.has(worker));
+  return sum(others.map(([, count]) => count)) === connections ? others.map(([worker]) => worker) : [];
 }
 
 /** @returns broadcasts of which two or more reached the same connections; the most first */

@@ -10,7 +10,7 @@ import { publish } from './publish.ts';
 const INTERVAL_MS = 50;
 const ANSWER_TIMEOUT_MS = 30_000;
 export const ROUND_TRIPS_FIX =
-  'see the worker logs: a worker refuses control requests, does not acknowledge `broadcast_echo`, or drops connections';
+  'see whether others missed the same broadcasts, and the worker logs: a worker refuses control requests, does not acknowledge `broadcast_echo`, or drops connections';
 
 /**
  * Notes an echo as a round trip, or as one that the server cannot have measured: it ends when the server has the echo, so

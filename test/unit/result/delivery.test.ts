@@ -35,9 +35,25 @@ test('broadcasts that missed the same connections are told from copies that got 
     ]);
     return deliveryOf({ sent: all.map((_, index) => sent(index + 1, 20)), frozen }).leftOut;
   };
-  assert.deepEqual(found([7, 2], [7, 2], [9, 0], [8, 1], [7, 2]), { broadcasts: 3, connections: 2 });
+  assert.deepEqual(found([7, 2], [7, 2], [9, 0], [8, 1], [7, 2]), { broadcasts: 3, connections: 2, workers: [] });
   assert.equal(found([7, 2], [8, 2], [9, 2]), null);
   assert.equal(found([7, 0], [7, 0]), null);
+});
+
+test('broadcasts that never came to another worker tell of which', () => {
+  const of = (senders: string[], perWorker: Record<string, number>) => {
+    const all = senders.map((worker, index) => ({ ...sent(index + 1, 10), worker }));
+    const frozen = senders.map((worker, index) => {
+      const missed = worker === 'w1' ? 0 : 4;
+      const times = Array(10 - missed).fill(1000);
+      return frozenBroadcast(index + 1, times, { receivers: missed, expected: 10, lostConnected: missed });
+    });
+    const workersAtStart = Object.keys(perWorker).map((worker) => ({ worker }) as never);
+    return deliveryOf({ sent: all, frozen, workersAtStart, snapshots: [snapshot({ perWorker })] }).leftOut;
+  };
+  const inTurn = ['w0', 'w1', 'w2', 'w0', 'w1', 'w2'];
+  assert.deepEqual(of(inTurn, { w0: 3, w1: 4, w2: 3 }), { broadcasts: 4, connections: 4, workers: ['w1'] });
+  assert.deepEqual(of(inTurn, { w0: 2, w1: 6, w2: 2 })?.workers, [], 'only some of that worker');
 });
 
 describe('a broadcast', () => {
