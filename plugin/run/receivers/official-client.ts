@@ -135,6 +135,13 @@ async function askToJoin(socket: Socket, room: string): Promise<unknown> {
   try {
     return await socket.timeout(CONNECT_TIMEOUT_MS).emitWithAck(EVENTS.joinRoom, { clientKey: room });
   } catch {
+    if (!socket.connected) {
+      throw new CapacityError(
+        'TARGET_UNREACHABLE',
+        `the connection of the probe or the reference receiver ended before the server acknowledged \`${EVENTS.joinRoom}\``,
+        'see the log of the server, or find the time-out that ends idle connections: `npx socketio-capacity doctor --target` holds one',
+      );
+    }
     throw new CapacityError(
       'JOIN_REFUSED',
       `the server did not acknowledge \`${EVENTS.joinRoom}\` from the probe or the reference receiver`,

@@ -39,6 +39,11 @@ test('a join that is acknowledged without the name of a worker leaves it unknown
   assert.equal((await sentinel.join('room', never)).worker, '');
 });
 
+test('a connection that ends before its join is answered is no join that the server refuses', async (t) => {
+  const { probe } = await receivers(t, (socket) => socket.on(EVENTS.joinRoom, () => socket.disconnect(true)));
+  await assert.rejects(probe.join('room'), { code: 'TARGET_UNREACHABLE' });
+});
+
 test('broadcasts and acknowledgements of echoes that are none end nothing', async (t) => {
   const sockets: Socket[] = [];
   const answers = [[], [null], [{}], [{ seq: 9, roundTripUs: '5' }], [{ roundTripUs: 5 }]];
