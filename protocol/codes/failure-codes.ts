@@ -64,8 +64,8 @@ const CODES = {
     isLimit: true,
   },
   http_503: {
-    meaning: 'a connection limit of the proxy or of the server',
-    remedy: "see the proxy's error log for `limit_conn`, or unavailable upstreams",
+    meaning: 'a limit of the proxy or of the server, for connections or for new ones per second',
+    remedy: "see the proxy's error log for `limit_conn`, `limit_req`, or unavailable upstreams",
     isLimit: true,
   },
   http_504: {

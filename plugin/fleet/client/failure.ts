@@ -52,7 +52,8 @@ export function httpFailure({ status, reason = '', location, body = '' }: HttpAn
   const said = [
     `the server answered ${status} ${reason}`.trim(),
     location && `Location: ${location}`,
-    body.trim().slice(0, MAX_BODY_LENGTH),
+    // A page says what its status says, in more words.
+    body.trim().startsWith('<') ? '' : body.trim().slice(0, MAX_BODY_LENGTH),
   ];
   return { cause: `http_${status}`, message: said.filter(Boolean).join(', ') };
 }

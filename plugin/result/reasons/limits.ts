@@ -21,11 +21,15 @@ const SAME = { connections: 1, share: 0.001 };
 export const limits: Check[] = [
   {
     code: 'LIMIT_REACHED',
-    find({ connections: { target, failed, failures } }) {
+    find(result) {
+      const { target, failed, failures } = result.connections;
       const [cause, count] = Object.entries(failures).toSorted(([, a], [, b]) => b - a)[0] ?? ['', 0];
       const known = failureOf(cause);
       if (!known?.isLimit || failed < target * MIN_SHARE || count < failed * ONE_CAUSE) return undefined;
-      return { message: `${count} of ${failed} failed with ${cause}: ${known.meaning}`, fix: known.remedy };
+      const came = cameAfterRefusals(result);
+      const rate =
+        came >= target * MIN_SHARE ? `; ${came} came in after the first refusals, as with a limit of the rate` : '';
+      return { message: `${count} of ${failed} failed with ${cause}: ${known.meaning}${rate}`, fix: known.remedy };
     },
   },
   {
@@ -71,6 +75,12 @@ export const limits: Check[] = [
     },
   },
 ];
+
+/** @returns how many more were open at once than had come when the first failed; at least, where some had left by then */
+function cameAfterRefusals({ connections: { overTime, peak } }: Measured): number {
+  const first = overTime?.failed.findIndex((count) => count > 0) ?? -1;
+  return first < 0 ? 0 : Math.max(0, peak - sum(overTime?.opened.slice(0, first + 1) ?? []));
+}
 
 /** @returns whether those that are in stayed, and were served, while all others failed */
 function nobodyCameAfter({ connections: { overTime, lost }, delivery }: Measured): boolean {

@@ -27,6 +27,14 @@ describe('a limit behind failures', () => {
       const overTime = { intervalSeconds: 1, t: opened, opened, failed, meanMs: none, slowestMs: none, ended: failed };
       Object.assign(connections, { overTime, connectMs: { ...summaryOf(4900, 4), max: slowestMs } });
     });
+  const refusedAt = (opened: number[]): Change =>
+    failing({ http_503: 100 }, ({ connections }) =>
+      Object.assign(connections, { overTime: { ...connections.overTime, opened, failed: opened.map(() => 33) } }),
+    );
+  it('of the number says nothing of a rate', () => {
+    assert.doesNotMatch(verdictOf(refusedAt([4900, 0, 0])).reasons[0]?.message ?? '', /came in after/);
+  });
+
   const serverFull = failing({ ECONNRESET: 60, timeout_open: 40 }, filesUsedUp);
   const http_400 = 'POST /login answered 401; then 400 Bad Request';
   const refused = failing({ http_400: 3 }, set('connections', { failureExamples: { http_400 } }));
@@ -37,6 +45,12 @@ describe('a limit behind failures', () => {
     ['is that of ports', failing({ EADDRNOTAVAIL: 95, timeout_open: 5 }), LIMIT, '95 of 100', 'EADDRNOTAVAIL'],
     ['is that of a proxy', failing({ http_502: 95, timeout_open: 5 }), LIMIT, '95 of 100', 'http_502'],
     ['is that of the server, whatever clients see', serverFull, LIMIT, '100 failed', '299', '300 files'],
+    [
+      'is one of the rate where others still come',
+      refusedAt([1000, 2000, 1900]),
+      LIMIT,
+      '3900 came in after the first refusals',
+    ],
     ['is one that lets others wait', waiting([4000, 900, 0, 0], [0, 0, 50, 50]), LIMIT, 4900, '12 ms', '100 waited'],
     ['is not seen where some still come', waiting([4000, 0, 0, 900], [0, 50, 50, 0]), 'CONNECTIONS_FAILED'],
     ['is not seen where all wait', waiting([4000, 900, 0, 0], [0, 0, 50, 50], 9000), 'CONNECTIONS_FAILED'],
