@@ -8,15 +8,18 @@ const MAX_VALUES = 1_000_000;
 const MAX_DEPTH = 200;
 /** Of a JSON file: a hundred times what a run writes. */
 const MAX_BYTES = 16 * 1024 ** 2;
+/** Of one object of a JSON file: far more than workers, causes or layers of a run. Whoever lists names compares them with each other. */
+const MAX_NAMES = 5000;
 /** Of the place of a problem. */
 const SHOWN_DEPTH = 5;
 
 /**
  * @param value what is in it several times counts as often
  * @param reserved a name that nothing may have
+ * @param maxNames of one object
  * @returns at most one problem of size or depth, and one for each reserved name before it
  */
-export function boundProblems(value: unknown, reserved?: string): Problem[] {
+export function boundProblems(value: unknown, reserved?: string, maxNames = MAX_VALUES): Problem[] {
   const problems: Problem[] = [];
   let values = 0;
   const path: (string | number)[] = [];
@@ -31,7 +34,9 @@ export function boundProblems(value: unknown, reserved?: string): Problem[] {
     if (path.length >= MAX_DEPTH) return refuse(`nested more than ${MAX_DEPTH} levels deep`);
     // Not `entries`, which would first make a list of all of them.
     const keys = Array.isArray(one) ? one.keys() : Object.keys(one);
-    values += Array.isArray(one) ? one.length : (keys as string[]).length;
+    const { length } = Array.isArray(one) ? one : (keys as string[]);
+    if (!Array.isArray(one) && length > maxNames) return refuse(`more than ${maxNames} names`);
+    values += length;
     if (values > MAX_VALUES) return refuse(`more than ${MAX_VALUES} values, with each alias as often as it is used`);
     for (const key of keys) {
       path.push(key);
@@ -50,7 +55,7 @@ export function boundProblems(value: unknown, reserved?: string): Problem[] {
 export function readJson(path: string): unknown {
   if (statSync(path).size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES / 1024 ** 2} MB`);
   const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
-  const [problem] = boundProblems(value);
+  const [problem] = boundProblems(value, undefined, MAX_NAMES);
   if (problem) throw new Error(`${problem.path}: ${problem.message}`);
   return value;
 }

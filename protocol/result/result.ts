@@ -153,6 +153,7 @@ export const resultSchema = z.strictObject({
         })
         .catchall(z.unknown()),
     )
+    .max(5000)
     .describe(
       'One row per second for the last half hour, and for 2, 4, 8 … seconds before it: highest memory, most connections, mean CPU. Other keys are layers, such as `worker.rssBytes` or `system.cpuPercent`; at least every five seconds, also `others.cpuPercent` of other programs and `steal.cpuPercent` of the hypervisor, in percent of one core.',
     ),

@@ -85,8 +85,9 @@ export interface Blamed {
 /** @returns whose limit each reason of the verdict shows, in their order */
 export function blamesOf(result: Result): Blamed[] {
   const ofMachine: Blame = sharesMachine(result) ? 'machine' : 'generator';
+  const blameOf = blamer(result);
   const reasons = result.verdict.reasons.map(({ code, message }): Blamed => {
-    const blame = blameOf(code, result);
+    const blame = blameOf(code);
     return { code, blame: blame === 'machine' ? ofMachine : blame, text: `${code}: ${message}` };
   });
   const failures = Object.entries(result.connections.failures).flatMap(([cause, failed]): Blamed[] => {
@@ -98,20 +99,20 @@ export function blamesOf(result: Result): Blamed[] {
   return [...failures, ...reasons];
 }
 
-function blameOf(code: string, { generator, connections, delivery, verdict }: Result): Blame {
+function blamer({ generator, connections, delivery, verdict }: Result): (code: string) => Blame {
   const busy = generator.some(({ window, utilization }) => window === 'ramp' && utilization >= BUSY_LOOP);
   const throttled = verdict.reasons.some(({ code }) => code === 'GENERATOR_THROTTLED');
-  if (code === 'RATE_NOT_REACHED' && (busy || throttled)) return 'generator';
-  // Copies of others in the same room show nothing of this deployment.
   const { duplicates = 0, late = 0, wrongSize = 0, wrongContent = 0 } = delivery ?? {};
-  if (code === 'WRONG_COPIES' && duplicates + late + wrongSize + wrongContent === 0) return 'measurement';
-  if (code === 'LIMIT_REACHED') {
-    const causes = Object.keys(connections.failures);
-    // Without failures, it is that all fleet processes stopped at the same number.
-    return causes.length === 0
-      ? 'generator'
-      : (causes.map((cause) => failureOf(cause)?.blame).find(Boolean) ?? 'deployment');
-  }
-  // A code of another version is unknown, so it shows nothing.
-  return definitionOf(code)?.blame ?? 'measurement';
+  const causes = Object.keys(connections.failures);
+  // Without failures, it is that all fleet processes stopped at the same number.
+  const ofLimit =
+    causes.length === 0 ? 'generator' : (causes.map((cause) => failureOf(cause)?.blame).find(Boolean) ?? 'deployment');
+  return (code) => {
+    if (code === 'RATE_NOT_REACHED' && (busy || throttled)) return 'generator';
+    // Copies of others in the same room show nothing of this deployment.
+    if (code === 'WRONG_COPIES' && duplicates + late + wrongSize + wrongContent === 0) return 'measurement';
+    if (code === 'LIMIT_REACHED') return ofLimit;
+    // A code of another version is unknown, so it shows nothing.
+    return definitionOf(code)?.blame ?? 'measurement';
+  };
 }

@@ -46,6 +46,17 @@ describe('readResult', () => {
     ...others.map((other): Refusal => [`another document, ${other}`, other, unreadable]),
     ['one that is too deep', withSample(`{"t":0,"connections":0,"x":${deep}}`), unreadable],
     ['one of millions of values', withSample(`{"t":0,"connections":0,"x":[${'0,'.repeat(1_000_000)}0]}`), unreadable],
+    [
+      'one with names without end',
+      JSON.stringify({
+        ...perfectResult(),
+        connections: {
+          ...perfectResult().connections,
+          failures: Object.fromEntries(Array.from({ length: 6000 }, (_, index) => [`e${index}`, 1])),
+        },
+      }),
+      unreadable,
+    ],
     ['one of a newer schema', JSON.stringify({ ...perfectResult(), schemaVersion: 4 }), unreadable, 'schemaVersion'],
     [
       'one with a newer key',
