@@ -1,5 +1,5 @@
 /** What may be walked over to its end: a few lines of YAML can stand for billions of values, and JSON can be as deep as it is long. */
-import { readFileSync, statSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 import { formatPath, type Problem } from './problems.ts';
 
 /** Far more than any script or result has; whatever reads one to its end does so in well under a second. */
@@ -8,6 +8,7 @@ const MAX_VALUES = 1_000_000;
 const MAX_DEPTH = 200;
 /** Of a JSON file: a hundred times what a run writes. */
 const MAX_BYTES = 16 * 1024 ** 2;
+const CHUNK_BYTES = 1024 ** 2;
 /** Of one object of a JSON file: far more than workers, causes or layers of a run. Whoever lists names compares them with each other. */
 const MAX_NAMES = 5000;
 /** Of the place of a problem. */
@@ -53,9 +54,27 @@ export function boundProblems(value: unknown, reserved?: string, maxNames = MAX_
 
 /** @returns what is in a JSON file, whoever wrote it @throws Error for one that is too large or deep, SyntaxError */
 export function readJson(path: string): unknown {
-  if (statSync(path).size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES / 1024 ** 2} MB`);
-  const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
+  const value: unknown = JSON.parse(readText(path));
   const [problem] = boundProblems(value, undefined, MAX_NAMES);
   if (problem) throw new Error(`${problem.path}: ${problem.message}`);
   return value;
+}
+
+/** What comes from others can be a link to a device, which has a size of 0 and no end. */
+function readText(path: string): string {
+  const file = openSync(path, 'r');
+  try {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for (;;) {
+      const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+      const read = readSync(file, chunk);
+      if (read === 0) return Buffer.concat(chunks).toString('utf8');
+      chunks.push(chunk.subarray(0, read));
+      size += read;
+      if (size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES / 1024 ** 2} MB`);
+    }
+  } finally {
+    closeSync(file);
+  }
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -17,6 +17,12 @@ function written(text: string): string {
 }
 
 describe('readResult', () => {
+  it('refuses a link to what never ends', { skip: process.platform === 'win32' }, () => {
+    const link = join(folder, 'endless.json');
+    symlinkSync('/dev/zero', link);
+    assert.throws(() => readResult(link), { code: 'FILE_UNREADABLE' });
+  });
+
   it('reads a file, and the folder of a run', () => {
     const result = perfectResult();
     written(JSON.stringify(result));
