@@ -1,17 +1,26 @@
-/** A script that would take all memory or time, or rename what every object inherits, is refused like other mistakes. */
+/** A script that would take all memory or time, rename what every object inherits, or is none, is refused like other mistakes. */
+import { z } from 'zod';
 import { boundProblems } from '../../protocol/bounds.ts';
+import { check } from '../../protocol/problems.ts';
 import { invalidSettings } from './invalid-settings.ts';
 import type { Script } from './script.ts';
 
 /** Assigned, it would replace what the object inherits. */
 const RESERVED = '__proto__';
 
+/** What is walked over before its own schema reads it. */
+const shape = z.looseObject({
+  config: z.looseObject({ processor: z.union([z.string(), z.looseObject({})]).optional() }).optional(),
+  scenarios: z.array(z.looseObject({})).optional(),
+});
+
 /**
  * To be called before anything else walks over a script.
- * @throws CapacityError CONFIG_INVALID with at most one problem of size or depth, and every reserved name
+ * @throws CapacityError CONFIG_INVALID with at most one problem of size or depth, every reserved name, and what has another shape
  */
 export function requireBounds(script: Script): void {
   // Artillery puts the rows of CSV files there.
   const problems = boundProblems({ ...script, config: { ...script.config, payload: undefined } }, RESERVED);
+  if (problems.length === 0) check(shape, script, [], problems);
   if (problems.length > 0) throw invalidSettings(problems);
 }

@@ -19,7 +19,9 @@ const schema = z.strictObject({
     .min(1, { error: 'expected at least one step' })
     .describe('repeats steps'),
   count: z
-    .union([z.int(), z.string()], { error: 'expected a number, or a range such as "1-15"' })
+    .union([z.int(), z.string().refine((text) => isTemplate(text) || countIn(text) !== undefined)], {
+      error: 'expected a number, or a range such as "1-15"',
+    })
     .optional()
     .describe('a number, a range such as `1-15`, or `-1`, the default: without end'),
   over: z
@@ -91,9 +93,15 @@ function continues(condition: While, user: VirtualUser): Promise<boolean> {
 
 /** @throws FlowError `invalid_template` */
 function parseCount(count: unknown): { from: number; to: number } {
+  const found = countIn(count);
+  if (!found) throw new FlowError('invalid_template', `loop count ${count} is not a number`);
+  return found;
+}
+
+function countIn(count: unknown): { from: number; to: number } | undefined {
   const [, from, to] = /^\s*(\d+)\s*-\s*(\d+)\s*$/.exec(String(count)) ?? [];
   if (from !== undefined) return { from: Number(from), to: Number(to) };
   const times = Number(count);
-  if (!Number.isFinite(times)) throw new FlowError('invalid_template', `loop count ${count} is not a number`);
+  if (!Number.isFinite(times)) return undefined;
   return { from: 0, to: times < 0 ? Number.POSITIVE_INFINITY : times };
 }

@@ -15,7 +15,8 @@ describe('a script that is out of bounds', () => {
   for (let level = 0; level < 300; level++) deep = [deep];
   const circle: unknown[] = [];
   circle.push(circle);
-  const flow = (value: unknown) => ({ scenarios: [{ engine: ENGINE, flow: [{ emit: ['x', value] }] }] });
+  const step = (one: object) => ({ scenarios: [{ engine: ENGINE, flow: [one] }] });
+  const flow = (value: unknown) => step({ emit: ['x', value] });
   const named = (text: string) => ({ engines: { [ENGINE]: JSON.parse(text) } });
 
   for (const [what, refused, config, changes] of [
@@ -24,6 +25,10 @@ describe('a script that is out of bounds', () => {
     ['one that contains itself', /nested more than 200 levels deep/, {}, flow(circle)],
     ['a name that every object inherits', /capacity\.__proto__: /, named('{"__proto__": {"a": 1}}'), {}],
     ['the same, deeper', /auth\.__proto__: /, named('{"auth": {"__proto__": {"a": 1}}}'), {}],
+    ['scenarios that are no list', /scenarios: /, {}, { scenarios: 9 as never }],
+    ['a scenario that is nothing', /scenarios\[0\]: /, {}, { scenarios: [null] as never }],
+    ['a processor that is nothing', /config\.processor: /, { processor: null }, {}],
+    ['a loop without a number', /flow\[0\]\.count: /, {}, step({ loop: [{ think: 1 }], count: 'x' })],
     ['an inherited name', /socketio-capacity\.constructor: unknown option/, named('{"constructor": 1}'), {}],
   ] as const) {
     it(`is refused: ${what}`, () => {
