@@ -63,7 +63,7 @@ function finding({ connections }: Result, found: Delivery): Finding[] {
   // A row of a long run, which stands for several broadcasts, is incomplete if one of them is.
   const atLeast = batches.length < broadcasts ? 'at least ' : '';
   const all = `${broadcasts === 1 ? 'the broadcast' : `all ${counted(broadcasts, 'broadcast')}`} delivered to ${everybody}: ${integer(received)} copies`;
-  const some = `${atLeast}${integer(complete)} of ${counted(broadcasts, 'broadcast')} delivered to ${everybody} (${percentOf(received, expected)} of the copies)`;
+  const some = `${atLeast}${integer(complete)} of ${counted(broadcasts, 'broadcast')} delivered to ${everybody} (${percentOf(received, expected)} of the copies)${whereLost(found)}`;
   const gone = leavers ? `; ${numberText('share', found.coverageOfTarget ?? 0)} % with those that were gone` : '';
   return [
     {
@@ -76,6 +76,14 @@ function finding({ connections }: Result, found: Delivery): Finding[] {
     },
     ...sameMissed(found),
   ];
+}
+
+/** Of several rooms, the only one in which copies are missing: the others show that it is not the whole deployment. */
+function whereLost({ batches }: Delivery): string {
+  const incomplete = batches.filter((batch) => batch.received < batch.expected);
+  const [room, ...others] = new Set(incomplete.map((batch) => batch.room));
+  const isOne = room && others.length === 0 && incomplete.length > 1 && batches.some((batch) => batch.room !== room);
+  return isOne ? `, all losses in room \`${room}\`` : '';
 }
 
 /** Whoever misses every broadcast is another matter than copies that get lost here and there. */

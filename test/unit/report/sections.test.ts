@@ -56,6 +56,11 @@ const slowFirst = ({ latency, delivery }: Result) => {
 };
 const leftOut = set('delivery', { leftOut: { broadcasts: 19, connections: 10, workers: [] } });
 const deaf = set('delivery', { leftOut: { broadcasts: 10, connections: 100, workers: ['w1'] } });
+const inRooms = (lossy: (index: number) => boolean) => (result: Result) => {
+  result.delivery?.batches.forEach((batch, index) => {
+    Object.assign(batch, { room: `chat:${index % 4}`, ...(lossy(index) && { received: batch.expected - 3 }) });
+  });
+};
 const slowAcross = set('latency', { crossWorkerMs: { ...summaryOf(30_000, 211), min: 190 } });
 const readings = Array.from({ length: 500 }, (_, index) => moment(index, 100, index));
 const notMeasured = (title: string) => new RegExp(`^${title}\\n {2}Not measured: no control port\\.$`, 'm');
@@ -66,6 +71,8 @@ describe('the sections of a report', () => {
     ['only broadcasts that are wrong', wrongBatches, [/^ {2}Broadcast +Expected.*\n {2}90 .*\n {2}100 .*\n {2}\D/m]],
     ['copies that no correct server sends', wrongCopies, [/Wrong size +7 /, /Never ordered +12,345 /]],
     ['and not where there are none', () => {}, [], /Wrong size|Never ordered|Skipped|Generator hosts/],
+    ['the only room with losses', inRooms((index) => index % 4 === 2), [/all losses in room `chat:2`/]],
+    ['and no room where several have some', inRooms((index) => index % 2 === 0), [], /all losses in room/],
     ['the worker that missed them', deaf, [/100 connections, .* on worker w1, .*adapter/]],
     ['who missed broadcasts each time', leftOut, [/19 broadcasts missed the same 10 connections/]],
     [
