@@ -70,7 +70,7 @@ const endSchema = z.enum([
   'highest',
   /** No level held. */
   'none',
-  /** After a break, what had held before broke again and again. */
+  /** What had held before broke: again and again after a break, or at more and more levels. */
   'recovery',
   /** The machine, or the stack that is up, allows no higher level. */
   'doctor',

@@ -3,7 +3,7 @@
 import type { Search, SearchEnd, SearchPlan, SearchRun, Varied } from '../../protocol/documents/search.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { counted, decimals, spaced } from '../text/format.ts';
-import { bracket, type Tally } from './bracket.ts';
+import { bracket, fadedLevels, type Tally } from './bracket.ts';
 import { evidenceOf } from './evidence.ts';
 
 /** A run, with its result if it left one. */
@@ -54,13 +54,15 @@ export function answerOf(
   end: SearchEnd | null,
   limit: Search['limit'],
 ): Search['answer'] {
-  const { held, broke } = bracket(runs.map(({ run }) => run));
+  const tried = runs.map(({ run }) => run);
+  const { held, broke } = bracket(tried);
+  const faded = tried.at(-1)?.purpose === 'control' ? 0 : fadedLevels(tried).length;
   // Without a break: where the search met another limit than the deployment's.
   const stopped = end === 'generator' || end === 'machine' || end === 'measurement' ? runs.at(-1) : undefined;
   const at = stopped ?? runs.find(({ run }) => run.level === broke?.level && run.outcome === 'breaks');
   const evidence = stopped ? stopped.run.because : at?.result ? evidenceOf(at.result) : [];
   return {
-    sentence: sentenceOf(plan, { held, at, evidence, end, limit, last: runs.at(-1) }),
+    sentence: sentenceOf(plan, { held, at, evidence, end, limit, faded, last: runs.at(-1) }),
     end,
     held: held?.level ?? null,
     heldRuns: held?.held ?? 0,
@@ -76,12 +78,14 @@ interface Facts {
   evidence: string[];
   end: SearchEnd | null;
   limit: Search['limit'];
+  /** How many levels that held at first broke later; none if it does not recover from breaks. */
+  faded: number;
   last: SearchedRun | undefined;
 }
 
 function sentenceOf(plan: SearchPlan, facts: Facts): string {
   const { vary, to } = plan;
-  const { held, at, evidence, end, limit, last } = facts;
+  const { held, at, evidence, end, limit, faded, last } = facts;
   const what = (at?.run.because[0] ?? '').replace(/\.$/, '');
   const holds =
     held === undefined ? undefined : `This deployment held ${amountText(held.level, vary)} in ${shareText(held)}`;
@@ -99,7 +103,9 @@ function sentenceOf(plan: SearchPlan, facts: Facts): string {
     case 'none':
       return `This deployment did not even hold ${at && amountText(at.run.level, vary)}, the lowest level of the search: ${broken}${because}.`;
     case 'recovery':
-      return `${holds}, but not again after a higher level had broken, however long it rested: restart it, and search again.`;
+      return faded > 0
+        ? `${atLeast}, and ${counted(faded, 'level')} that had held broke later: it holds less the longer it runs. Restart it, and search again.`
+        : `${holds}, but not again after a higher level had broken, however long it rested: restart it, and search again.`;
     case 'highest':
       return to === null
         ? `${holds}, and the phases of this scenario are too short for a higher rate.`

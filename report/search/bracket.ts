@@ -53,3 +53,10 @@ export function bracket(runs: Tried[]): Bracket {
     open: below.find((tally) => outcomeOf(tally) === undefined),
   };
 }
+
+/** @returns levels that held when they were asked first, and broke more often later */
+export function fadedLevels(runs: Tried[]): number[] {
+  const faded = talliesOf(runs).filter(({ held, broke }) => held > 0 && broke > held);
+  const first = (level: number) => runs.find((run) => run.level === level);
+  return faded.map(({ level }) => level).filter((level) => first(level)?.outcome === 'holds');
+}

@@ -1,6 +1,6 @@
 /** What a search does next. Pure: it follows from the runs so far, so a search that is resumed continues. */
 import type { Blame, SearchEnd, SearchPlan, SearchRun } from '../../protocol/documents/search.ts';
-import { bracket, type Tried } from './bracket.ts';
+import { bracket, fadedLevels, type Tried } from './bracket.ts';
 
 export type Step = { level: number; purpose: SearchRun['purpose'] } | { end: SearchEnd };
 
@@ -13,6 +13,8 @@ type Rules = Pick<SearchPlan, 'from' | 'to' | 'factor' | 'tolerance' | 'repeat'>
 export const NO_CEILING = Number.MAX_SAFE_INTEGER;
 /** Repeats of a level that held before, each after twice the rest of the previous one. */
 const MAX_CONTROLS = 3;
+/** Levels that held first and broke later, as if by bad luck: with more of them, the deployment holds less with time. */
+const MAX_FADED = 3;
 /** Whoever holds this much of a level directly after a break has recovered enough for the level. */
 const LIKE = 0.9;
 
@@ -32,6 +34,9 @@ export function nextStep(runs: Tried[], fresh: number, rules: Rules, snap: Snap,
     const twice = fresh > 1 && runs.at(-2)?.outcome === 'cannotTell';
     return twice ? { end: endOf(last.blame) } : { level: last.level, purpose: last.purpose };
   }
+  // What an earlier start of the search has seen may be over.
+  const made = runs.slice(runs.length - fresh).map(({ level }) => level);
+  if (fadedLevels(runs).filter((level) => made.includes(level)).length > MAX_FADED) return { end: 'recovery' };
   const asked = rules.to ?? NO_CEILING;
   const top = Math.min(asked, ceiling);
   const { held: best, broke: worst, open } = bracket(runs);

@@ -52,6 +52,13 @@ function runs(...tried: [number, SearchRun['outcome'], string?][]): SearchedRun[
   }));
 }
 
+function asControl(made: SearchedRun[]): SearchedRun[] {
+  return made.map((one, index) => {
+    const isLast = index === made.length - 1;
+    return isLast ? { ...one, run: { ...one.run, purpose: 'control' } } : one;
+  });
+}
+
 const sentence = (end: SearchEnd | null, tried: SearchedRun[], plan: Partial<SearchPlan> = {}) =>
   answerOf({ ...PLAN, ...plan }, tried, end, null).sentence;
 
@@ -68,8 +75,13 @@ it('is the answer, for every end', () => {
   );
   assert.match(sentence('found', sometimes), /^This deployment held 41,000 connections in 3 of 4 runs; at 44,000, one/);
   assert.match(
-    sentence('recovery', runs([1000, 'holds'], [2000, 'breaks', 'x'])),
+    sentence('recovery', asControl(runs([1000, 'holds'], [2000, 'breaks', 'x'], [1000, 'breaks', 'x']))),
     /^This deployment held 1,000 connections in its only run, but not again .*: restart it, and search again\.$/,
+  );
+  const fading = [990, 980].flatMap((level) => runs([level, 'holds'], [level, 'breaks', 'x'], [level, 'breaks', 'x']));
+  assert.match(
+    sentence('recovery', [...fading, ...runs([900, 'holds'])]),
+    /^This deployment held 900 .*, and 2 levels that had held broke later: .* search again\.$/,
   );
   const missed = 'RATE_NOT_REACHED: only 280 of 315 connections/s were reached';
   const rate = runs([300, 'holds'], [315, 'breaks', missed], [315, 'breaks', missed]);
