@@ -5,7 +5,7 @@ import { endingOf } from '../../protocol/documents/series.ts';
 import { type Levels, type Plan, type Study, studySchema } from '../../protocol/documents/study.ts';
 import { disturbanceOf } from '../../report/figures/others.ts';
 import type { Document } from '../../report/model/document.ts';
-import { countedRuns } from '../../report/study/counted-runs.ts';
+import { countedRuns, isWorthRepeating } from '../../report/study/counted-runs.ts';
 import { combinationsOf, labelOf, type MeasuredRun, summarize } from '../../report/study/summarize.ts';
 import { counted } from '../../report/text/format.ts';
 import type { RunCommand } from './run.ts';
@@ -99,7 +99,7 @@ export function measuredRuns(runs: MadeRun<Place>[]): MeasuredRun[] {
 function isDisturbed(made: MadeRun<Place>, runs: MadeRun<Place>[]): boolean {
   const { result } = placed(made);
   const attempts = runs.filter((one) => isAt(one.run, made.run) && placed(one).result);
-  return result !== undefined && disturbanceOf(result) !== undefined && attempts.length < MAX_ATTEMPTS;
+  return result !== undefined && isWorthRepeating(result) && attempts.length < MAX_ATTEMPTS;
 }
 
 /** With its result if it came to its end. */

@@ -71,6 +71,17 @@ const BETWEEN_LINES_SHARE = 0.1;
  */
 const BETWEEN_BROADCASTS_SHARE = 1;
 
+export function asCompared({ name, results, lost = 0 }: RunSet): ComparedSet {
+  const usable = results.filter(isUsable);
+  return {
+    name,
+    statuses: results.map(({ verdict }) => verdict.status),
+    disturbed: usable.flatMap((result) => disturbanceOf(result)?.text ?? []),
+    usable: usable.length,
+    made: results.length + lost,
+  };
+}
+
 /**
  * @param sets the reference, and the sets to compare with it
  * @param pooled of a study: noise by the figure's path, where more runs than these tell it
@@ -97,13 +108,7 @@ export function compare(sets: RunSet[], pooled?: ReadonlyMap<string, PooledNoise
   };
   const confidences = { primary: confidenceOf(true, PRIMARY_ERROR), other: confidenceOf(false, OTHER_ERROR) };
 
-  const comparedSets = sets.map(({ name, results, lost = 0 }, index) => ({
-    name,
-    statuses: results.map(({ verdict }) => verdict.status),
-    disturbed: (usable[index] ?? []).flatMap((result) => disturbanceOf(result)?.text ?? []),
-    usable: usable[index]?.length ?? 0,
-    made: results.length + lost,
-  }));
+  const comparedSets = sets.map(asCompared);
   return {
     sets: comparedSets,
     mismatches: mismatches(sets.map(({ results }) => results)),

@@ -5,7 +5,7 @@ import { FIGURES, titleOf } from '../figures/figures.ts';
 import { amount } from '../model/amount.ts';
 import { type Cell, type Document, grid, lines, type Section, type Tone } from '../model/document.ts';
 import type { MeasuredRun } from '../study/summarize.ts';
-import type { Answer, Comparison } from './compare.ts';
+import { type Answer, asCompared, type Comparison } from './compare.ts';
 import { detectableText } from './detectable.ts';
 import { comparedTable, describeSet, headlineOf, letter, mismatchLines, notes } from './text.ts';
 
@@ -71,9 +71,9 @@ function shortened(value: string): string {
 /** How much the figures of a series of one combination vary from run to run. @param runs that count have their results */
 export function seriesDocument({ plan, combinations }: Study, runs: MeasuredRun[]): Document {
   const { figures = {} } = combinations[0] ?? {};
-  const statuses = runs.flatMap(({ result }) => result?.verdict.status ?? []);
+  const results = runs.flatMap(({ result }) => result ?? []);
   const lost = lostAmong(runs.map(({ exitCode = 0 }) => exitCode));
-  const usable = statuses.filter((status) => status !== 'INVALID').length;
+  const set = asCompared({ name: 'The series', results, lost });
   const rows = FIGURES.flatMap((figure): Cell[][] => {
     const spread = figures[figure.path];
     if (!spread) return [];
@@ -84,7 +84,7 @@ export function seriesDocument({ plan, combinations }: Study, runs: MeasuredRun[
     return [[titleOf(figure), amount(quantity, mean, interval), ...others]];
   });
   const margin =
-    usable < 3
+    set.usable < 3
       ? 'It takes three usable runs or more to know an interval of the mean.'
       : '± is half of Student’s 95 % interval of the mean.';
   return {
@@ -92,7 +92,7 @@ export function seriesDocument({ plan, combinations }: Study, runs: MeasuredRun[
     subtitle: '',
     answer: {
       tone: 'plain',
-      title: describeSet({ name: 'The series', statuses, usable, made: statuses.length + lost, disturbed: [] }),
+      title: describeSet(set),
       lines: [],
       findings: [],
       reasons: [],

@@ -1,4 +1,8 @@
-/** Which runs of a series count: of those that others disturbed, and which were repeated, the one that was disturbed least. */
+/**
+ * Which runs of a series count: of those that others disturbed, and which were repeated, the one that was disturbed least. One in
+ * which the deployment failed counts before all others: it may crash in every other run, and not in the one that is made again.
+ */
+import { definitionOf } from '../../protocol/codes/verdict-reasons.ts';
 import type { Levels } from '../../protocol/documents/study.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { disturbanceOf } from '../figures/others.ts';
@@ -24,6 +28,25 @@ export function countedRuns<Run extends PlacedRun>(runs: Run[]): Run[] {
   return runs.map((run) => (run.result && !counted.has(run) ? { ...run, result: undefined } : run));
 }
 
+/** @returns whether others distort the run, so that another one at its place tells more */
+export function isWorthRepeating(result: Result): boolean {
+  return disturbanceOf(result) !== undefined && !hasFailed(result);
+}
+
+/** Whether the deployment did what no busy machine is the cause of. */
+function hasFailed({ verdict, delivery, connections }: Result): boolean {
+  const losesCopies = delivery !== null && delivery.received < delivery.expected;
+  return (
+    (losesCopies && Object.keys(connections.lost).length === 0) ||
+    verdict.reasons.some(({ code }) => {
+      const { blame, invalidates = [] } = definitionOf(code) ?? {};
+      return blame === 'deployment' && invalidates.includes('run');
+    })
+  );
+}
+
+/** One that the deployment failed in comes first. */
 function shareOf({ result }: PlacedRun): number {
+  if (result && hasFailed(result)) return -1;
   return (result && disturbanceOf(result)?.share) ?? 0;
 }

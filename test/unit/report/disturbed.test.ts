@@ -1,10 +1,12 @@
 /** Runs of which others took the CPUs: what of them still counts in a comparison. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Study } from '../../../protocol/documents/study.ts';
 import { compare, type RunSet } from '../../../report/compare/compare.ts';
-import { comparisonDocument } from '../../../report/compare/document.ts';
+import { comparisonDocument, seriesDocument } from '../../../report/compare/document.ts';
 import { headlineOf } from '../../../report/compare/text.ts';
 import { renderConsole } from '../../../report/render/console.ts';
+import { summarize } from '../../../report/study/summarize.ts';
 import { failed, latencies, latencyOfOne, ONE_WAY, setOf, slopeRun, WORKER } from '../../helpers/run-sets.ts';
 
 describe('runs that others disturbed', () => {
@@ -30,6 +32,14 @@ describe('runs that others disturbed', () => {
       text,
       /times, rates and CPU do not count: other programs used 1\.10 of 2 cores during the ramp \(tsc: 1\.10\)/,
     );
+  });
+
+  it('of one series have no times either, and it says so', () => {
+    const plan = { scenario: '5k', vary: {}, servers: {}, except: [], repeat: 3, seed: 1 };
+    const runs = disturbed(1.1, latencies(20, 21, 22)).results.map((result) => ({ levels: {}, result }));
+    const study = { plan, ...summarize(plan, runs) } as unknown as Study;
+    const text = renderConsole(seriesDocument(study, runs), { color: false, width: 1000 });
+    assert.match(text, /times, rates and CPU do not count: other programs/);
   });
 
   it('on both sides show no difference in nothing', () => {
