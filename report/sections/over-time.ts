@@ -100,7 +100,7 @@ export function answerOf(result: Result, layer: string): string {
   const each = `${size(bytesPerConnection)} per connection (${size(low95)} to ${size(high95)})`;
   if (!perConnection && !inTime) {
     const { bytesPerHour } = drift;
-    return `${verb} ${each}, or ${size(bytesPerHour / 3600)}/s regardless of connections: waves of different sizes and rests would show which${pages}${since}`;
+    return `${verb} ${each}, or ${size(bytesPerHour / 3600)}/s regardless of connections: more waves, of different sizes and rests, would show which${pages}${since}`;
   }
   const { bytes = 0, low95: low = 0, high95: high = 0 } = perSecond ?? {};
   const timed = `${size(bytes)}/s (${size(low)}/s to ${size(high)}/s) whoever connects`;
