@@ -115,7 +115,7 @@ function reasonOf({ originalMessage, exitCode, signal }: Awaited<ResultPromise>)
 function failed(problem: string, log: string): CapacityError {
   return new CapacityError(
     'START_FAILED',
-    `${problem}. The end of its log:\n${logTail(log)}`,
+    `${problem}\nThe end of its log:\n${logTail(log)}`,
     'correct what the lines above report, or `command` and `ready` in the study',
   );
 }

@@ -31,6 +31,8 @@ const OF_DEPLOYMENT = new Set([
   'workerSources',
   'layers',
 ]);
+/** Of processes that were started for the run: each has others. */
+const PID = /\.pids\.\d+$/;
 const GIB = 1024 ** 3;
 
 /** @param sets results of each set; a set without results is ignored */
@@ -87,7 +89,7 @@ function sharesOf({ generators }: Result): string {
 
 function settingsOf(settings: Record<string, unknown>): Property[] {
   return settingLines(settings)
-    .filter(([path]) => !WITHOUT_EFFECT.has(path.split('.')[0] as string))
+    .filter(([path]) => !WITHOUT_EFFECT.has(path.split('.')[0] as string) && !PID.test(path))
     .map(([path, value]) => [OF_DEPLOYMENT.has(path.split('.')[0] as string) ? 'deployment' : 'load', path, value]);
 }
 

@@ -111,7 +111,8 @@ export function headlineOf(comparison: Comparison, index: number, nameOf = lette
   const [worse, better] = [titles('worse'), titles('better')];
   const empty = [a, b].find(({ usable }) => usable === 0);
   if (empty && worse.length === 0) {
-    const why = empty.made === 0 ? 'no runs of one side yet' : 'no usable measurement (INVALID)';
+    const why =
+      empty.made === 0 ? `no figures of ${nameOf(empty === a ? 0 : index)}` : 'no usable measurement (INVALID)';
     const text = `inconclusive: ${why}`;
     return { answer: 'cannot-tell', text, unsure: [text] };
   }

@@ -167,7 +167,7 @@ async function assertHealthy(worker: Pm2Worker, state: StackState): Promise<void
   }
   throw new CapacityError(
     'START_FAILED',
-    `Worker ${worker.id} ${problem}. The end of its log:\n${logTail(join(state.logDir, `${worker.id}.log`))}`,
+    `Worker ${worker.id} ${problem}\nThe end of its log:\n${logTail(join(state.logDir, `${worker.id}.log`))}`,
     'Correct what the lines above, from the worker’s own log, report.',
   );
 }

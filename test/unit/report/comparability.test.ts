@@ -16,6 +16,8 @@ describe('what else differs', () => {
       it.id = 'another';
       environment.configHash = '01';
       environment.settings.results = 'elsewhere';
+      // Of a server that was started for the run.
+      environment.settings.workerSources = { pids: [4711] };
     });
     assert.deepEqual(found, []);
   });
