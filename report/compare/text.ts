@@ -180,7 +180,9 @@ export function mismatchLines(mismatches: Mismatch[]): string[] {
   const lines = [...Map.groupBy(mismatches, ({ aspect }) => aspect)].map(
     ([aspect, all]) => `${ASPECTS[aspect]}: ${all.map(({ name }) => name).join(', ')}`,
   );
-  return mismatches.some(({ aspect }) => aspect === 'load') ? [OTHER_LOAD, ...lines] : lines;
+  // Two files can bring the same load.
+  const differs = mismatches.some(({ aspect, name }) => aspect === 'load' && name !== 'scenario');
+  return differs ? [OTHER_LOAD, ...lines] : lines;
 }
 
 /** How to read the table. */

@@ -73,6 +73,11 @@ describe('a comparison as a report', () => {
     const { answer: found, sections } = comparisonDocument(compare([one('1k'), other]));
     const named = found.lines.filter((line) => /different load: scenario, connections, .*option29/.test(line));
     assert.equal(named.length, 1);
+    assert.ok(found.lines.some((line) => /^The loads differ/.test(line)));
+    const file = comparisonDocument(
+      compare([one('1k'), one('1k', ({ run: it }) => Object.assign(it, { scenario: 'after' }))]),
+    );
+    assert.ok(!file.answer.lines.some((line) => /^The loads differ/.test(line)), 'of the same load in another file');
     const [figures, conditions] = sections.map(({ blocks }) => JSON.stringify(blocks));
     assert.doesNotMatch(figures ?? '', /Peak connections|One way|Connect rate/, 'they follow the load');
     assert.match(figures ?? '', /Memory per connection.*CPU per message/);
