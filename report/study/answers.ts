@@ -18,7 +18,7 @@ export function answersOf({ name, levels, contexts }: Question): string[] {
   return levels.flatMap((level) => {
     const having = contexts.filter((context) => context.levels.indexOf(level) > 0);
     if (having.length === 0) return [];
-    const reference = [...new Set(having.map((context) => String(context.levels[0])))].join(' or ');
+    const reference = [...new Set(having.map((context) => levelText(context.levels[0])))].join(' or ');
     const unsure = Map.groupBy(
       having.flatMap((one) => unsureOf(one, name, level)),
       (text) => text,
@@ -33,8 +33,14 @@ export function answersOf({ name, levels, contexts }: Question): string[] {
 
 /** @returns `polling`, `TLS=on`, `workers=2`: a word says by itself what it is */
 export function levelName(name: string, level: unknown): string {
-  const isWord = /^(?!true|false)[a-z][\w.-]{3,}$/i.test(String(level));
-  return isWord ? String(level) : `${name.replace(/^CAPACITY_|^.*\./, '')}=${level}`;
+  const text = levelText(level);
+  const isWord = /^(?!true|false)[a-z][\w.-]{3,}$/i.test(text);
+  return isWord ? text : `${name.replace(/^CAPACITY_|^.*\./, '')}=${text}`;
+}
+
+/** @returns of a scenario's file, its name */
+function levelText(level: unknown): string {
+  return String(level).replace(/^(?:.*\/)?([^/]+)\.ya?ml$/, '$1');
 }
 
 function unsureOf({ comparison, levels }: Context, name: string, level: Level): string[] {

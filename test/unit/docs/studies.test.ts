@@ -1,6 +1,6 @@
 /** The pages of the studies: their answers name only what differs by more than the noise. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { addStudy } from '../../../docs/add.ts';
@@ -52,6 +52,7 @@ describe('the answer of a study', () => {
   it('calls a level by its word, or with its setting', () => {
     assert.equal(levelName('CAPACITY_ADAPTER', 'redis'), 'redis');
     assert.deepEqual([levelName('TLS', 'on'), levelName('broadcasts.binary', true)], ['TLS=on', 'binary=true']);
+    assert.equal(levelName('scenario', '../raccoon-50k.yml'), 'raccoon-50k');
   });
 });
 
@@ -89,7 +90,8 @@ it('each stored study has at least two usable runs of each combination, on one m
 
 it('a study is the same report once it is on the site', (t) => {
   const measured = transports(3);
-  const stored = readMeasuredStudy(addStudy(measured, fileTree(t, {})));
+  const folder = addStudy(measured, fileTree(t, {}));
+  const stored = readMeasuredStudy(folder);
   assert.ok(stored);
   assert.deepEqual(stored.study.runs.map(({ result }) => result).slice(0, 2), ['runs/1.json', 'runs/2.json']);
   const reportOf = ({ study, runs }: MeasuredStudy) => {
@@ -97,4 +99,12 @@ it('a study is the same report once it is on the site', (t) => {
     return JSON.stringify({ ...document, sections: sections.filter(({ id }) => id !== 'runs') });
   };
   assert.equal(reportOf(stored), reportOf(measured));
+  const { runs, ...study } = stored.study;
+  const [first, ...others] = runs;
+  writeFileSync(
+    join(folder, 'study.json'),
+    JSON.stringify({ ...study, runs: [{ ...first, exitCode: 130 }, ...others] }),
+  );
+  const isCounted = readMeasuredStudy(folder).runs.map(({ result }) => result !== undefined);
+  assert.deepEqual(isCounted.slice(0, 2), [false, true], 'a run that was stopped has a result, which does not count');
 });
