@@ -1,4 +1,5 @@
 /** A study as a report: for each name that varies, what its levels change. */
+import { endingOf } from '../../protocol/documents/series.ts';
 import type { Study } from '../../protocol/documents/study.ts';
 import { type Mismatch, mismatches } from '../compare/comparability.ts';
 import type { Comparison } from '../compare/compare.ts';
@@ -41,7 +42,8 @@ function titleOfStudy({ name, title }: Study): string {
 
 /** @returns `8 of 12 runs are done` */
 function progressText({ runs, planned }: Study): string {
-  const done = new Set(runs.map(({ block, levels }) => `${block} ${labelOf(levels)}`)).size;
+  const ended = runs.filter(({ exitCode }) => endingOf(exitCode) !== 'stopped');
+  const done = new Set(ended.map(({ block, levels }) => `${block} ${labelOf(levels)}`)).size;
   return `${done} of ${counted(planned, 'run')} ${planned === 1 ? 'is' : 'are'} done`;
 }
 

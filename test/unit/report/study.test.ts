@@ -112,6 +112,8 @@ describe('a study with holes', () => {
     const text = markdownOf(study, runs);
     assert.match(text, /^# What does &lt;TLS&gt; cost\?\n/);
     assert.match(text, /11 of 12 runs are done/);
+    const stopped = study.runs.map((run, index) => (index === 10 ? { ...run, exitCode: 130 } : run));
+    assert.match(markdownOf({ ...study, runs: stopped }, runs), /10 of 12 runs are done/);
     assert.match(text, /\*\*on against off, with workers=1: 1 worse\*\*/);
     assert.match(text, /\| Workers PSS per connection, KB \| 14\.6 \| 17\.6 \| ▼ WORSE \| \+20 ± [\d.]+ % \|/);
     assert.doesNotMatch(text, /NaN|undefined/);
