@@ -4,7 +4,9 @@ import type { Measurements } from '../run/measurements/measurements.ts';
 import { ENGINE } from '../script/script.ts';
 import { whyNotPlaced } from './connections/placement.ts';
 
-const NO_CONTROL = 'no control port';
+const takes = (option: string) => `that takes the option \`${option}\`, or \`instrument(io)\``;
+const [NO_WORKERS, NO_DELIVERY] = [takes('workers'), takes('delivery')];
+const NO_CONTROL = 'that takes `instrument(io)`';
 const NO_BROADCASTS = 'connections came and went, and nothing was broadcast';
 const NO_LEDGER = 'this engine does not report which broadcasts arrive';
 
@@ -12,8 +14,8 @@ export function absentSections(measurements: Measurements): Result['absent'] {
   const { engine, control, memory, ownEvent, overTime } = measurements;
   if (!control) {
     const echoed = { roundTrip: NO_CONTROL };
-    const published = ownEvent ? echoed : { delivery: NO_CONTROL, latency: NO_CONTROL, ...echoed };
-    return memory ? published : { memory: NO_CONTROL, cpu: NO_CONTROL, ...published };
+    const published = ownEvent ? echoed : { delivery: NO_DELIVERY, latency: NO_DELIVERY, ...echoed };
+    return memory ? published : { memory: NO_WORKERS, cpu: NO_WORKERS, ...published };
   }
   if (overTime) return { delivery: NO_BROADCASTS, latency: NO_BROADCASTS };
   if (engine !== ENGINE) return { delivery: NO_LEDGER, latency: NO_LEDGER };

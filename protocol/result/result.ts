@@ -54,7 +54,7 @@ export const resultSchema = z.strictObject({
     })
     .default({})
     .describe(
-      'Figures that this run cannot know, each with the reason, such as `no control port`. The others are not affected.',
+      'Figures that this run cannot know, each with the reason, such as “that takes the option `delivery`, or `instrument(io)`”. The others are not affected.',
     ),
   connections: connectionsSchema.describe('[Method](../method/delivery.md) defines the figures.'),
   fault: faultSchema

@@ -61,7 +61,9 @@ function answerOf(result: Result, sections: Section[]): Answer {
   const outcome = outcomeOf(result);
   const findings = sections.flatMap(({ id, findings: own = [] }) => {
     const doubts = reasons.filter(({ code }) => definitionOf(code)?.invalidates.includes(id as Answers));
-    return own.map((one) => (doubts.length === 0 ? one : { ...one, doubts: doubts.map(({ code }) => code) }));
+    return own.map((one) =>
+      doubts.length === 0 || one.text === null ? one : { ...one, doubts: doubts.map(({ code }) => code) },
+    );
   });
   return {
     tone: toneOf(result),

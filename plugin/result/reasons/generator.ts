@@ -80,7 +80,7 @@ function lateLoop({ generator }: Measured, window: Loop['window']): Detail | und
   if (!worst) return undefined;
   const where = worst.host === undefined ? '' : ` on ${worst.host}`;
   return {
-    message: `1 % of the timers of ${worst.part} ${worst.index}${where} were over ${integer(worst.delayP99Ms)} ms late during the ${window}`,
+    message: `1 % of the timers of ${worst.part === 'fleet' ? 'fleet process' : 'Artillery worker'} ${worst.index}${where} were over ${integer(worst.delayP99Ms)} ms late during the ${window}`,
   };
 }
 
@@ -93,7 +93,7 @@ function stallIn(result: Measured, window: Loop['window']): Detail | undefined {
   if (!explained) return undefined;
   const where = loop.host === undefined ? '' : ` on ${loop.host}`;
   return {
-    message: `fleet ${loop.index}${where} stood still for ${loop.delayMaxMs.toFixed(0)} ms during the ${window}, which can explain ${explained.text}`,
+    message: `fleet process ${loop.index}${where} stood still for ${loop.delayMaxMs.toFixed(0)} ms during the ${window}, which can explain ${explained.text}`,
     fix: 'measure again; find what stopped the generator: another process on its cores, or a pause of its container or virtual machine',
   };
 }
@@ -112,7 +112,7 @@ function queue(result: Measured): Detail | undefined {
   if (cause === undefined) return undefined;
   return {
     message: `copies queued in the generator: receivers were up to ${behindMs.toFixed(0)} ms (99 %) behind the reference receiver, whose median is ${sentinelMs.p50.toFixed(0)} ms, while ${cause}`,
-    fix: 'use `latency.sentinelMs` instead, and give the generator its own cores or its own machine',
+    fix: 'quote the reference receiver (`latency.sentinelMs`), and give the generator its own cores or its own machine',
   };
 }
 
@@ -121,7 +121,7 @@ function whyBehind(result: Measured, behindMs: number): string | undefined {
     .filter(({ window, part }) => window === 'broadcasts' && part === 'fleet')
     .toSorted((a, b) => b.delayMaxMs - a.delayMaxMs);
   if (stalled && stalled.delayMaxMs >= behindMs * MIN_STALL_SHARE) {
-    return `the event loop of fleet ${stalled.index} was up to ${stalled.delayMaxMs.toFixed(0)} ms late`;
+    return `the event loop of fleet process ${stalled.index} was up to ${stalled.delayMaxMs.toFixed(0)} ms late`;
   }
   if (isThrottled(result, 'broadcasts')) return 'its container had used up its CPU quota';
   return saturationIn(result, 'broadcasts') && 'its machine had no CPU left';

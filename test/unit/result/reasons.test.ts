@@ -131,7 +131,14 @@ describe('the generator', () => {
   testCases([
     ['with a loop that is late', late(51), 'GENERATOR_LATE', 51],
     ['with one of a host', lateOnHost, 'GENERATOR_LATE', 'on b'],
-    ['with two that are late in one window: the worse', late(60, 90), 'GENERATOR_LATE', 'fleet 0', '90 ms', 'ramp'],
+    [
+      'with two that are late in one window: the worse',
+      late(60, 90),
+      'GENERATOR_LATE',
+      'fleet process 0',
+      '90 ms',
+      'ramp',
+    ],
     ['with a process that died', processes(dead), 'FLEET_PROCESS_DIED', 1, 'pid 100'],
     ['with one that does not answer', processes(silent), 'GENERATOR_SILENT', 1, 'pid 100'],
     ['with one that died after a stop', processes(dead, true)],

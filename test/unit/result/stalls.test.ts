@@ -77,7 +77,7 @@ describe('a single stall of a fleet process', () => {
     ['that a percentile shows', stall('broadcasts', 397, percentiles), 'GENERATOR_LATE', ...late],
     ['that the maximum shows', stall('broadcasts', 395, { p90: 6, max: 414 }), 'GENERATOR_LATE', '414 ms', 'max'],
     ['in a ramp', stall('ramp', 800, { p99: 8, max: 790 }), 'GENERATOR_LATE', '790 ms', 'ramp'],
-    ['of one of several, on its host', onHost, 'GENERATOR_LATE', 'fleet 7 on b', '400 ms'],
+    ['of one of several, on its host', onHost, 'GENERATOR_LATE', 'fleet process 7 on b', '400 ms'],
     // The published 32,000 with TLS, 100,800, and 1,000 by polling.
     ['of less than half of the times, 1', stall('broadcasts', 323, { p50: 848, p99: 1230, max: 1238 })],
     ['of less than half of the times, 2', stall('broadcasts', 663, { p50: 3580, max: 4583 })],
@@ -163,7 +163,7 @@ describe('receivers behind the reference receiver', () => {
 
   testCases([
     ['by little', behind(40, 12, 50)],
-    ['by much', behind(40, 20, 50), 'GENERATOR_LATE', '80 ms', '40 ms', 'fleet 0'],
+    ['by much', behind(40, 20, 50), 'GENERATOR_LATE', '80 ms', '40 ms', 'fleet process 0'],
     ['by a small share of a long way', behind(1000, 50, 150)],
     ['by a large share of it', behind(700, 50, 150), 'GENERATOR_LATE', '200 ms', '700 ms'],
   ]);
