@@ -1,7 +1,15 @@
 /** Memory against connections: all layers of the deployment on one scale, from zero. */
 import type { Result } from '../../protocol/result/result.ts';
 import { inServicePoints } from '../figures/in-service.ts';
-import { familyOf, layerTitle, mainLayers, mainWorkerLayer, oneOfEach, WHOLE_MACHINE } from '../figures/layers.ts';
+import {
+  asCounted,
+  familyOf,
+  layerTitle,
+  mainLayers,
+  mainWorkerLayer,
+  oneOfEach,
+  WHOLE_MACHINE,
+} from '../figures/layers.ts';
 import { integer, MB } from '../text/format.ts';
 import { short } from './axes.ts';
 import type { Chart } from './chart.ts';
@@ -13,11 +21,13 @@ export function memoryByConnections(result: Result): Chart | null {
   const { plateaus, inService, collected } = result.memory;
   const to = Math.max(0, ...plateaus.map(({ connections }) => connections));
   if (plateaus.length < 2 || to === 0) return null;
-  const layers = oneOfEach(mainLayers(result)).filter(
-    (id) =>
-      familyOf(id) !== WHOLE_MACHINE &&
-      result.memory.layers.find((layer) => layer.id === id)?.belongsTo !== 'generator',
-  );
+  const layers = oneOfEach(mainLayers(result))
+    .filter(
+      (id) =>
+        familyOf(id) !== WHOLE_MACHINE &&
+        result.memory.layers.find((layer) => layer.id === id)?.belongsTo !== 'generator',
+    )
+    .map((id) => asCounted(result, id));
   const atRest = layers.map(
     (layer): Curve => ({
       name: layerTitle(result, layer) + (collected ? ' at rest' : ''),
@@ -30,7 +40,7 @@ export function memoryByConnections(result: Result): Chart | null {
       ),
     }),
   );
-  const workers = mainWorkerLayer(result.memory.perConnectionBytes);
+  const workers = asCounted(result, mainWorkerLayer(result.memory.perConnectionBytes));
   const needed = inService ? inServicePoints({ plateaus, inService }, workers) : [];
   const { color } = layerStyle(result, workers);
   const dashed: Curve = {

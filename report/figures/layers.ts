@@ -50,6 +50,13 @@ export function oneOfEach(ids: string[]): string[] {
   return ids.filter((id, index) => ids.findIndex((other) => familyOf(other) === familyOf(id)) === index);
 }
 
+/** @returns PSS or RSS of the same processes: the one that the headline counts, so that both say the same; else as it was */
+export function asCounted({ memory }: Described, id: string): string {
+  const other = id.endsWith('Pss') ? id.replace(/Pss$/, 'Rss') : id.replace(/Rss$/, 'Pss');
+  const isCounted = memory.perConnection?.parts.some(({ layer }) => layer === other);
+  return isCounted && other in memory.perConnectionBytes ? other : id;
+}
+
 /** `worker` of `workerHeapUsed`. */
 export function familyOf(id: string): string {
   return /^[a-z\d]*/.exec(id)?.[0] ?? id;

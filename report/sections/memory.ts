@@ -4,7 +4,15 @@ import type { Result } from '../../protocol/result/result.ts';
 import { costAmount, costNote, costText } from '../answer/cost.ts';
 import { memoryByConnections } from '../charts/memory.ts';
 import { memoryOverTime } from '../charts/over-time.ts';
-import { familyOf, inOrder, isNothing, layerTitle, mainWorkerLayer, slopeLayers } from '../figures/layers.ts';
+import {
+  asCounted,
+  familyOf,
+  inOrder,
+  isNothing,
+  layerTitle,
+  mainWorkerLayer,
+  slopeLayers,
+} from '../figures/layers.ts';
 import { isTold } from '../figures/per-connection.ts';
 import { amount, withUnit } from '../model/amount.ts';
 import {
@@ -92,6 +100,8 @@ function split({ memory: { collected }, run }: Result, cost: PerConnection): Blo
       ['together', together, needed(cost.inService)],
     ]),
     lines('note', [
+      parts.some(({ layer }) => layer === 'workerKept') &&
+        'The workers’ part is what V8 keeps. Their pages (PSS) rise by less while connections fill room that the warm-up has left.',
       hasKernel &&
         `The kernel’s part has ${sockets} sockets of a connection: the other one is the generator’s, on the same machine.`,
     ]),
@@ -103,7 +113,7 @@ function byLayer(result: Result, cost: PerConnection | null): Block[] {
   const { perConnectionBytes, inService, residualBytes, collected } = result.memory;
   const head = ['KB per connection', collected ? 'At rest' : 'As read', 'In service', 'Residual, MB'];
   const layers = slopeLayers(result).filter((id) => !isOfGenerator(result, id));
-  const rows = withoutDoubles(layers).map((layer) => {
+  const rows = withoutDoubles(result, layers).map((layer) => {
     const kernel = cost?.parts.find((part) => part.title === 'kernel' && part.layer === layer);
     const read = perConnectionBytes[layer] as Slope;
     const slope = kernel ? { ...read, ...kernel, slope: kernel.bytes } : read;
@@ -126,9 +136,10 @@ function byLayer(result: Result, cost: PerConnection | null): Block[] {
   ];
 }
 
-/** RSS only of processes whose PSS is not known: result.json has both. */
-function withoutDoubles(ids: string[]): string[] {
-  return ids.filter((id) => !id.endsWith('Rss') || !ids.includes(id.replace(/Rss$/, 'Pss')));
+/** RSS only of processes that the headline counts by it, or whose PSS is not known: result.json has both. */
+function withoutDoubles(result: Result, ids: string[]): string[] {
+  const pages = ids.filter((id) => !id.endsWith('Rss') || !ids.includes(id.replace(/Rss$/, 'Pss')));
+  return pages.map((id) => asCounted(result, id));
 }
 
 function isOfGenerator({ memory: { layers } }: Result, id: string): boolean {
@@ -155,7 +166,10 @@ function workerSources(result: Result): string[] {
 function plateaus(result: Result): Table {
   const { plateaus: found } = result.memory;
   const keys = new Set(found.flatMap((plateau) => Object.keys(plateau)));
-  const read = withoutDoubles([...keys].filter((key) => key !== 'connections' && !isNothing(result.memory, key)));
+  const read = withoutDoubles(
+    result,
+    [...keys].filter((key) => key !== 'connections' && !isNothing(result.memory, key)),
+  );
   return grid(
     'Memory at each plateau',
     ['Connections, MB', ...found.map(({ connections }) => integer(connections))],

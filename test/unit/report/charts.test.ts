@@ -110,7 +110,7 @@ describe('over time', () => {
 it('memory against connections has all layers of the deployment, and the workers also in service', () => {
   const chart = memoryByConnections(measured);
   const shown = names(chart) ?? [];
-  assert.ok(shown.includes('Workers PSS at rest') && shown.includes('nginx PSS at rest'), String(shown));
+  assert.ok(shown.includes('Workers PSS at rest') && shown.includes('nginx RSS at rest'), String(shown));
   assert.ok(!shown.some((name) => /Generator|machine/.test(name)), String(shown));
   assert.equal(shown.at(-1), 'Workers PSS in service');
   assert.match(svgOf(chart), />0<[\s\S]*stroke-dasharray/);

@@ -47,7 +47,7 @@ const withInterval = ({ cpu }: Result) => {
   Object.assign(cpu.worker ?? {}, { intervals });
 };
 const doubted = ({ memory: { perConnectionBytes } }: Result) => {
-  Object.assign(perConnectionBytes.workerPss ?? {}, { low95: 5000, high95: 25_000 });
+  Object.assign(perConnectionBytes.workerHeapUsed ?? {}, { low95: 5000, high95: 25_000 });
   Object.assign(perConnectionBytes.workerRss ?? {}, { doubt: 'grows' });
 };
 const slowFirst = ({ latency, delivery }: Result) => {
@@ -99,15 +99,17 @@ describe('the sections of a report', () => {
     ['how long the way to other workers is', slowAcross, [/adapter took at least 98\.0 ms to reach/]],
     ['and not where it is short', () => {}, [], /the adapter took/],
     ['CPU of few broadcasts', set('delivery', { broadcasts: 4 }), [/no interval .* 5 broadcasts/]],
-    ['a slope in doubt, and one that is not known well', doubted, [/PSS +4\.9 to 24\.4 /, /Workers RSS: growth/]],
+    ['a slope in doubt, and one that is not known well', doubted, [/V8 heap +4\.9 to 24\.4 /, /Workers RSS: growth/]],
     ['how many readings an answer is from', waves({ kind: 'churn', peaks: [], readings }), [/500 readings/]],
     ['an answer that needs more readings', waves({ drift: {} }), [/too few readings/]],
     ['a limit of pings', resultWithPings(), [/pings .*400,000 .*every 25 s/]],
   ]);
 
-  it('the kernel has one number, in the headline and among all layers', () => {
+  it('proxy and kernel have one number each, in the headline and among all layers', () => {
     const text = fullText(readResult('docs/reports/32k/result.json'));
-    const numbers = [...text.matchAll(/^ +kernel +([\d.]+)/gm)].map(([, number]) => number);
-    assert.deepEqual([numbers.length, new Set(numbers).size], [2, 1], String(numbers));
+    for (const row of [/^ +kernel +([\d.]+)/gm, /^ +(?:proxy|nginx RSS) +([\d.]+) .*[\d.]$/gm]) {
+      const numbers = [...text.matchAll(row)].map(([, number]) => number).slice(0, 2);
+      assert.deepEqual([numbers.length, new Set(numbers).size], [2, 1], String(numbers));
+    }
   });
 });
