@@ -1,10 +1,11 @@
 /** A study as a report: for each name that varies, what its levels change. */
 import { endingOf } from '../../protocol/documents/series.ts';
 import type { Study } from '../../protocol/documents/study.ts';
+import { changeOf } from '../charts/study.ts';
 import { type Mismatch, mismatches } from '../compare/comparability.ts';
 import type { Comparison } from '../compare/compare.ts';
 import { ASPECTS, comparedTable, headlineOf, notes } from '../compare/text.ts';
-import { type Document, grid, lines, type Section } from '../model/document.ts';
+import { type Document, drawing, grid, lines, type Section } from '../model/document.ts';
 import { counted } from '../text/format.ts';
 import { answersOf } from './answers.ts';
 import { type Context, labelOf, type MeasuredRun, type Question, questionsOf } from './summarize.ts';
@@ -74,7 +75,7 @@ function questionSection(question: Question, position: number): Section {
   return {
     id: `question-${position + 1}`,
     title: `What does ${question.name} change?`,
-    blocks: tables,
+    blocks: [drawing(changeOf(question), ''), ...tables],
   };
 }
 

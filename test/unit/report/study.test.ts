@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Level, type Plan, type Study, studySchema } from '../../../protocol/documents/study.ts';
 import type { Result } from '../../../protocol/result/result.ts';
+import { changeOf } from '../../../report/charts/study.ts';
 import { renderHtml } from '../../../report/render/html.ts';
 import { renderMarkdown } from '../../../report/render/markdown.ts';
 import { doubtsOf, holesOf, studyDocument } from '../../../report/study/document.ts';
@@ -149,4 +150,14 @@ it('a study before its first run', () => {
   const empty = { ...study, runs: [], ...summarize(PLAN, []) };
   assert.equal(holesOf(empty).length, 4);
   for (const text of [pageOf(empty, []), markdownOf(empty, [])]) assert.doesNotMatch(text, /NaN|undefined/);
+});
+
+it('shows the figure that a level changes most, as a multiple, and nothing where no figure changed', () => {
+  const { study, runs } = measuredStudy('tls', PLAN, runsOf(-20, 0, 20));
+  const [tls, workers] = questionsOf(PLAN, runs).map(changeOf);
+  assert.match(tls?.title ?? '', /Workers PSS per connection.*TLS=off/);
+  assert.deepEqual(tls?.readout?.labels, ['1', '2']);
+  assert.deepEqual(column(tls?.readout?.series ?? [], 'values'), [[1.2, 1.2]]);
+  assert.equal(workers, null);
+  assert.match(pageOf(study, runs), /<figcaption>Workers PSS per connection/);
 });
