@@ -108,19 +108,19 @@ function split({ memory: { collected }, run }: Result, cost: PerConnection): Blo
   ];
 }
 
-/** The kernel's row is the deployment's part of it, as in the headline; the others are the same there already. */
+/** The rows of proxy and kernel are their parts of the headline: of the kernel, the deployment's. */
 function byLayer(result: Result, cost: PerConnection | null): Block[] {
   const { perConnectionBytes, inService, residualBytes, collected } = result.memory;
   const head = ['KB per connection', collected ? 'At rest' : 'As read', 'In service', 'Residual, MB'];
   const layers = slopeLayers(result).filter((id) => !isOfGenerator(result, id));
   const rows = withoutDoubles(result, layers).map((layer) => {
-    const kernel = cost?.parts.find((part) => part.title === 'kernel' && part.layer === layer);
+    const part = cost?.parts.find((one) => one.title !== 'workers' && one.layer === layer);
     const read = perConnectionBytes[layer] as Slope;
-    const slope = kernel ? { ...read, ...kernel, slope: kernel.bytes } : read;
+    const slope = part ? { ...read, ...part, slope: part.bytes } : read;
     const inUse = inService?.perConnectionBytes[layer];
-    const needed = kernel ? kernel.inService : inUse?.doubt === undefined ? inUse?.slope : null;
+    const needed = part ? part.inService : inUse?.doubt === undefined ? inUse?.slope : null;
     return [
-      kernel?.title ?? layerTitle(result, layer),
+      part?.title === 'kernel' ? part.title : layerTitle(result, layer),
       slope.doubt === 'miscounted' ? '–' : slopeOf(slope),
       amount('kilobytes', slope.doubt === undefined ? needed : null),
       amount('megabytes', residualBytes[layer]),

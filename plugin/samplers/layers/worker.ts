@@ -57,7 +57,7 @@ export const worker = processLayer({
     },
     {
       id: 'workerChildrenPss',
-      title: 'Workers, what they have started, PSS',
+      title: 'Processes that workers started PSS',
       from: [{ source: '/proc of its processes', read: childrenPssBytes }],
     },
   ],
