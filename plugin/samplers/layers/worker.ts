@@ -57,7 +57,7 @@ export const worker = processLayer({
     },
     {
       id: 'workerChildrenPss',
-      title: 'Processes that workers started PSS',
+      title: 'Workers child processes PSS',
       from: [{ source: '/proc of its processes', read: childrenPssBytes }],
     },
   ],
