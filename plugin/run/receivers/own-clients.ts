@@ -109,10 +109,9 @@ export class OwnClients {
     return this.#client({ join: this.#settings.delivery?.join });
   }
 
-  /** Whether they ask for the acknowledgement of an event that the flow may emit, too. */
+  /** Whether the flow asks for the acknowledgement of an event that it emits. */
   asksFor(event: string): boolean {
-    // A handler that calls back without being asked for it throws.
-    return acknowledges(this.#script.scenarios ?? [], event) ?? true;
+    return acknowledges(this.#script.scenarios ?? [], event);
   }
 
   #client(until: Parameters<typeof arrivalOf>[1], index = this.#taken++): OwnClient {

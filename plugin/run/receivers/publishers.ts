@@ -43,11 +43,13 @@ export class Publishers {
   /** Why the connection of a publisher has ended. */
   readonly #ends = new Map<Socket, string>();
 
-  readonly #acknowledged: boolean;
+  readonly #asks: boolean;
+  /** A handler of the server has called back. */
+  acknowledged = false;
 
-  private constructor(options: Options, came: Came[], acknowledged: boolean) {
+  private constructor(options: Options, came: Came[], asks: boolean) {
     this.#options = options;
-    this.#acknowledged = acknowledged;
+    this.#asks = asks;
     this.came = came;
     for (const { socket } of came) socket.once('disconnect', (reason) => this.#ends.set(socket, reason));
   }
@@ -63,7 +65,7 @@ export class Publishers {
     const opening = Array.from({ length: options.users }, () => come(clients.nextReceiver(), signal));
     const opened = await Promise.allSettled(opening);
     const came = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-    const publishers = new Publishers(options, came, clients.asksFor(options.emit.event));
+    const publishers = new Publishers(options, came, options.acknowledge ?? clients.asksFor(options.emit.event));
     const failed = opened.find((one) => one.status === 'rejected');
     if (failed) {
       publishers.close();
@@ -133,7 +135,7 @@ export class Publishers {
   #emit(socket: Socket, values: Values): boolean {
     if (!socket.connected) return false;
     const { event, args } = this.#options.emit;
-    const acknowledged = this.#acknowledged ? [() => {}] : [];
+    const acknowledged = this.#asks ? [() => (this.acknowledged = true)] : [];
     socket.emit(event, ...args.map((value) => fill(value, values)), ...acknowledged);
     return true;
   }

@@ -53,6 +53,10 @@ export const deliverySchema = z.strictObject({
   publish: z
     .strictObject({
       emit: emissionSchema.describe('`[event, ...arguments]`; `$id`, `$sentAt` and `$room` stand for the broadcast’s'),
+      acknowledge: z
+        .boolean()
+        .optional()
+        .describe('asks for its acknowledgement; default: as the flow does, if it emits that event'),
       every: z.number().positive().default(1).describe('seconds between two intended send times'),
       count: z.number().int().nonnegative().default(20).describe('how many broadcasts'),
       users: z.number().int().positive().default(1).describe('publishers, which take turns'),
