@@ -1,4 +1,5 @@
 /** How to connect to the target: the engine passes it to its fleet, the run to its own receivers. */
+import type { LookupAddress } from 'node:dns';
 
 /** Socket.IO's reason of an end that the client itself brought about. */
 export const OWN_DISCONNECT = 'io client disconnect';
@@ -64,6 +65,8 @@ export interface ConnectionOptions {
   maxPayloadBytes?: number;
   /** Source address; by default the kernel chooses. */
   localAddress: string | undefined;
+  /** One address of the name, for the official client; by default the name's lookup chooses. */
+  address?: LookupAddress;
 }
 
 /** How attempts are repeated: with a delay that doubles each time. */

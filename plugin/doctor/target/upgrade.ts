@@ -7,6 +7,8 @@ import https from 'node:https';
 import type { Socket } from 'node:net';
 import { agentTo, speaksTls } from '../../../protocol/agent.ts';
 import { printable } from '../../../protocol/printable.ts';
+import { come } from '../../run/receivers/come.ts';
+import type { OwnClient } from '../../run/receivers/own-clients.ts';
 import { beginningOf, limitTime } from '../../samplers/index.ts';
 import { HTTP2, wantedBy } from './protocol.ts';
 import { check, placeOf, type Subject, type TargetCheck, TIMEOUT_MS } from './target-check.ts';
@@ -15,12 +17,16 @@ const MAX_BODY_LENGTH = 200;
 const NGINX =
   'let the proxy pass the upgrade on; in nginx: proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";';
 
-export async function checkUpgrades({ connection, addresses }: Subject): Promise<TargetCheck[]> {
+/** A login may be good for one handshake: each is a user of its own, and only of one that is refused is the answer read. */
+export async function checkUpgrades({ connection, clients, addresses, signal }: Subject): Promise<TargetCheck[]> {
   if (!connection.transports.includes('websocket')) return [];
   const url = new URL(connection.url.replace(/^ws/, 'http'));
   return Promise.all(
     addresses.map((address) =>
       check('websocket', `the upgrade to WebSocket at ${placeOf(url, address)}`, async () => {
+        if (clients.areUsers && (await letsIn(clients.nextPassing(), address, signal))) {
+          return { status: 'ok', found: 'granted to a virtual user' };
+        }
         const response = await ask(connection, url, address);
         const { server } = response.headers;
         const by = server === undefined ? '' : `, by ${printable(String(server), 40)}`;
@@ -34,6 +40,14 @@ export async function checkUpgrades({ connection, addresses }: Subject): Promise
       }),
     ),
   );
+}
+
+async function letsIn(client: OwnClient, address: LookupAddress, signal: AbortSignal): Promise<boolean> {
+  const connection = { ...client.connection, address, transports: ['websocket' as const] };
+  const { socket } = (await come({ ...client, connection }, signal).catch(() => undefined)) ?? {};
+  socket?.disconnect();
+  signal.throwIfAborted();
+  return socket !== undefined;
 }
 
 /** @returns the answer, with status 101 if the upgrade was granted */

@@ -28,10 +28,10 @@ export function checkOptions({ headers, localAddress, tls }: ConnectionOptions):
 
 /** @returns options for socket.io-client's Manager, which then makes one attempt when a socket connects */
 export function managerOptions(options: ConnectionOptions): Partial<ManagerOptions> {
-  const { localAddress, url } = options;
+  const { localAddress, address, url } = options;
   const { servername, ...tls } = tlsConnectOptions(options.tls);
-  // Only an agent passes these two options to both transports.
-  const needsAgent = servername !== undefined || localAddress !== undefined;
+  // Only an agent passes these options to both transports.
+  const needsAgent = [servername, localAddress, address].some((one) => one !== undefined);
   return {
     path: options.path,
     transports: [...options.transports],
@@ -48,7 +48,7 @@ export function managerOptions(options: ConnectionOptions): Partial<ManagerOptio
     ...({
       perMessageDeflate: options.compression ? COMPRESSION : false,
       maxPayload: options.maxPayloadBytes ?? MAX_PAYLOAD_BYTES,
-      ...(needsAgent ? { agent: agentTo(url, options.tls, { localAddress }) } : {}),
+      ...(needsAgent ? { agent: agentTo(url, options.tls, { localAddress, address }) } : {}),
     } as object),
   };
 }

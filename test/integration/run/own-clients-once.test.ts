@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { checkBurst } from '../../../plugin/doctor/target/burst.ts';
 import { checkPolling } from '../../../plugin/doctor/target/connect.ts';
+import { checkUpgrades } from '../../../plugin/doctor/target/upgrade.ts';
 import { come } from '../../../plugin/run/receivers/come.ts';
 import { grantsCompression } from '../../../plugin/run/receivers/compression-offer.ts';
 import { startChat } from '../../helpers/chat-server.ts';
@@ -42,10 +43,14 @@ test('a login that is good for one handshake', async (t) => {
   assert.equal(await grantsCompression(clients.next(), signal), true);
   const polling = { ...connection, transports: ['polling' as const] };
   const subject = { connection, clients, addresses: [{ address: '127.0.0.1', family: 4 }], signal };
-  const checks = [await checkBurst(subject, 5), ...(await checkPolling({ ...subject, connection: polling }))];
+  const checks = [
+    await checkBurst(subject, 5),
+    ...(await checkUpgrades(subject)),
+    ...(await checkPolling({ ...subject, connection: polling })),
+  ];
   assert.deepEqual(
     checks.map(({ status }) => status),
-    ['ok', 'ok'],
+    ['ok', 'ok', 'ok'],
   );
   assert.equal(refused, 0);
 });
