@@ -168,7 +168,7 @@ function flowOf({
   );
   const emits = [...emit, ...(instrumented ? [{ event: 'join_room', args: [ROOM] }] : [])];
   // Only a step that needs a connection opens one, and `hold` does not.
-  const opens = emits.length === 0 && { connect: true };
+  const opens = emits.length === 0 && !login.some((step) => 'emit' in step) && { connect: true };
   return [
     ...login,
     ...[Object.keys(connect).length > 0 ? { connect } : opens].flatMap((step) => step || []),

@@ -12,7 +12,13 @@ export const SECONDS = '1';
 /** The scenario as a run would read it; undefined if there is none. */
 export async function written(cwd: string) {
   const path = join(cwd, 'capacity.yml');
-  if (!existsSync(path)) return { flow: undefined, settings: undefined };
+  if (!existsSync(path)) return { flow: undefined, variables: undefined, settings: undefined };
+  process.env.CAPACITY_TOKEN = TOKEN;
   const script = await readScenario(path, undefined);
-  return { flow: script.scenarios?.[0]?.flow, settings: readSettings(script, STEPS, { CAPACITY_TOKEN: TOKEN }) };
+  const { variables } = script.config;
+  return {
+    flow: script.scenarios?.[0]?.flow,
+    variables,
+    settings: readSettings(script, STEPS, process.env),
+  };
 }

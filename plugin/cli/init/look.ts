@@ -16,7 +16,7 @@ import { type EngineOptions, parseEngineOptions } from '../../script/options/eng
 import { readScenarios } from '../../script/scenarios.ts';
 import { ENGINE } from '../../script/script.ts';
 import { STEPS } from '../../virtual-user/steps/index.ts';
-import { type Acknowledged, ownRoom, type Told, toldTo } from './own-room.ts';
+import { drawnIn, type Emitted, ownRoom, type Told, toldTo } from './own-room.ts';
 import type { Starter } from './starter-scenario.ts';
 
 interface Listening {
@@ -27,6 +27,8 @@ interface Listening {
   published: Map<string, string> | undefined;
   /** What was tried as a room; undefined if no broadcast goes to one. */
   told: Told[] | undefined;
+  /** The server acknowledged what was published. */
+  answered: boolean;
 }
 
 /** Of a template. */
@@ -43,7 +45,7 @@ const MAX_EXAMPLE_LENGTH = 200;
  */
 export async function lookAt(starter: Starter, seconds: number) {
   const { flow } = starter;
-  const { heard, acknowledged, published, told } = await listen(starter, seconds);
+  const { heard, acknowledged, published, told, answered } = await listen(starter, seconds);
   const [usable = [], others = []] = heard.map((messages) => messages.filter(({ event }) => !isTemplate(event)));
   // What goes to the room of one is nothing that the other gets.
   const found = findPaths([usable, told ? usable : others], published && new Set(published.keys()));
@@ -54,7 +56,7 @@ export async function lookAt(starter: Starter, seconds: number) {
     ({ event, args }) => `It acknowledged ${JSON.stringify(event)} with ${said(args)}. `,
   );
   const missing = told
-    ? `No event carried an id back to its room: an acknowledged event must join the room, or the login or the server must tell each client its own. If all join one room, write its name in place of "$room".`
+    ? `No event carried an id back to its room: an event of --emit must name the room, not as a template, or the login or the server must tell each client its own.`
     : heard[0].length === 0
       ? ''
       : published
@@ -68,15 +70,18 @@ export async function lookAt(starter: Starter, seconds: number) {
   const isLeftOut = isTemplate([found?.id, found?.sentAt]) || usable?.length !== heard[0].length;
   const why = isLeftOut ? ' Names with “{{” cannot be used: Artillery would fill them in.' : '';
   // A handler that calls back without being asked for it throws; of one that does not, an acknowledgement never comes.
-  const answered = new Set(acknowledged.map(({ event }) => event));
-  const asking = flow.map((step) =>
-    step.acknowledge === undefined && answered.has(eventOf(step) ?? '') ? { ...step, acknowledge: true } : step,
-  );
-  if (own?.step) asking.push(own.step);
+  const answering = new Set(acknowledged.map(({ event }) => event));
+  const { place, step: learning } = own ?? {};
+  const asking = flow.map((step) => ({
+    ...(place ? drawnIn(step, place) : step),
+    ...(step.acknowledge === undefined && answering.has(eventOf(step) ?? '') && { acknowledge: true }),
+  }));
   return {
-    flow: asking,
+    flow: [...asking, ...(learning ? [learning] : [])],
     delivery,
     rooms: own?.delivery,
+    room: place?.value,
+    acknowledge: answered,
     finding: printable(finding + apart + why, MAX_FINDING_LENGTH),
   };
 }
@@ -101,11 +106,11 @@ function findingOf(messages: Message[], delivery: Paths | undefined, missing: st
 }
 
 /** What the flow emits, with the first answer to each. */
-function acknowledgedOf(flow: Starter['flow'], answers: Message[]): Acknowledged[] {
+function emittedOf(flow: Starter['flow'], answers: Message[]): Emitted[] {
   return flow.flatMap((step) => {
     const event = eventOf(step);
     const answer = answers.find((one) => one.event === event)?.args;
-    return event && answer ? [{ event, args: (step.emit as unknown[]).slice(1), answer }] : [];
+    return event ? [{ event, args: (step.emit as unknown[]).slice(1), answer }] : [];
   });
 }
 
@@ -129,7 +134,8 @@ async function listen(
   seconds: number,
 ): Promise<Listening> {
   const problems: Problem[] = [];
-  const options = parseEngineOptions({ config: { target: url, engines: { [ENGINE]: { path } } } }, problems);
+  const engines = { [ENGINE]: { ...(path !== undefined && { path }) } };
+  const options = parseEngineOptions({ config: { target: url, engines } }, problems);
   problems.push(...readScenarios({ config: { target: url }, scenarios: [{ engine: ENGINE, flow }] }, STEPS).problems);
   if (!options || problems.length > 0) {
     throw new CapacityError(
@@ -151,6 +157,7 @@ async function listen(
   let wanted = ASKED;
   let published: Map<string, string> | undefined;
   let told: Told[] | undefined;
+  let publishers: Publishers | undefined;
   const found = new AbortController();
   const open = async () => {
     const messages: Message[] = [];
@@ -179,12 +186,12 @@ async function listen(
     const heard = [one.messages, other.messages] as const;
     const ended = pause(seconds * 1000, signal);
     if (publish) {
-      const options = { emit: publish, every: 0, count: 0, users: 1 };
-      const publishers = await Publishers.connect(clients, options, signal);
+      const options = { emit: publish, acknowledge: true, every: 0, count: 0, users: 1 };
+      publishers = await Publishers.connect(clients, options, signal);
       opened.push(publishers);
       if (publishers.givesIds) published = new Map();
       if (publishers.givesRooms)
-        told = toldTo(heard, acknowledgedOf(flow, acknowledged), [one.learned, other.learned], namespaceOf(flow));
+        told = toldTo(heard, emittedOf(flow, acknowledged), [one.learned, other.learned], namespaceOf(flow));
       options.count = Math.max(PUBLISHED, told?.length ?? 0);
       options.every = seconds / (options.count + 1);
       const rooms = told?.map(({ room }) => room);
@@ -198,7 +205,7 @@ async function listen(
     wanted = ASKED;
     await ended;
     if (ending !== undefined) throw new Refused(url, `it ended the connection: ${ending}`);
-    return { heard, acknowledged, published, told };
+    return { heard, acknowledged, published, told, answered: publishers?.acknowledged ?? false };
   } catch (error) {
     if (!(error instanceof CapacityError) || error.code !== 'TARGET_UNREACHABLE') throw error;
     const words = last ? `. It sent ${printable(said([last.event, ...last.args]), MAX_FINDING_LENGTH)}` : '';

@@ -2,7 +2,7 @@
  * Where the room of a client is named: by what it emits to join one, such as a document, by the answer to that, by a variable
  * that its login brings, or by an event that tells it its own, such as the id of its user. Found by sending to what may be one.
  */
-import { formatJsonPath } from '../../../protocol/json-path.ts';
+import { formatJsonPath, type JsonPath, valueAt } from '../../../protocol/json-path.ts';
 import { findId, type Heard, idAt, leavesOf, type Message } from '../../run/own-event/find-paths.ts';
 import { isTemplate } from '../../script/is-template.ts';
 
@@ -15,24 +15,32 @@ export interface Told {
   join?: string;
   /** By which a virtual user learns its own. */
   step?: Record<string, unknown>;
+  /** Of an emit that nobody acknowledges: a variable takes its place, as nothing else tells that the client has joined. */
+  place?: Place;
 }
 
-/** Of an event that a client emitted. */
-export interface Acknowledged {
+interface Place {
+  event: string;
+  path: JsonPath;
+  value: unknown;
+}
+
+/** An event of the flow. */
+export interface Emitted {
   event: string;
   args: unknown[];
-  answer: unknown[];
+  /** Undefined where none came. */
+  answer: unknown[] | undefined;
 }
 
 /** Of a scenario: the room of a client. */
-export interface OwnRoom {
+export interface OwnRoom extends Pick<Told, 'step' | 'place'> {
   delivery: { join?: string; audience: { event: string; client: string } };
-  step?: Record<string, unknown>;
 }
 
 type Variables = Record<string, unknown>;
 
-const ROOM_VARIABLE = 'room';
+export const ROOM_VARIABLE = 'room';
 /** Each costs a broadcast. */
 const MAX_TOLD = 10;
 /** Of a key that the flow's JSONPath takes as it is. */
@@ -41,18 +49,19 @@ const PLAIN_KEY = /^[\w-]+$/;
 /** @param learned variables of each client that its flow has set @returns what may be the room of the first of two */
 export function toldTo(
   heard: Heard,
-  acknowledged: Acknowledged[],
+  emitted: Emitted[],
   learned: readonly [Variables, Variables],
   namespace?: string,
 ): Told[] {
-  const all = [...acknowledged.flatMap(joinedBy), ...inVariables(learned), ...toldAlone(heard, namespace)];
+  const all = [...emitted.flatMap(joinedBy), ...inVariables(learned), ...toldAlone(heard, namespace)];
   return all
     .filter(({ room }, index) => room !== '' && all.findIndex((one) => one.room === room) === index)
     .slice(0, MAX_TOLD);
 }
 
 /** A run looks for a room in the answer where the arguments have none. */
-function joinedBy({ event: join, args, answer }: Acknowledged): Told[] {
+function joinedBy({ event: join, args, answer }: Emitted): Told[] {
+  if (!answer) return unanswered(join, args);
   const places = [...leavesOf(args), ...leavesOf(answer)].map((path) => ({
     path,
     room: idAt(args, path) ?? idAt(answer, path),
@@ -60,6 +69,15 @@ function joinedBy({ event: join, args, answer }: Acknowledged): Told[] {
   return places.flatMap(({ path, room }) =>
     room === undefined || isTemplate([join, room, path]) ? [] : [{ room, join, client: formatJsonPath(path) }],
   );
+}
+
+function unanswered(event: string, args: unknown[]): Told[] {
+  return leavesOf(args).flatMap((path) => {
+    const [room, value] = [idAt(args, path), valueAt(args, path)];
+    return room === undefined || isTemplate(room)
+      ? []
+      : [{ room, client: ROOM_VARIABLE, place: { event, path, value } }];
+  });
 }
 
 function inVariables([one, other]: readonly [Variables, Variables]): Told[] {
@@ -100,10 +118,14 @@ export function ownRoom(
     const id = findId(args, new Set(published.keys()));
     const sentTo = id && published.get(idAt(args, id) ?? '');
     const place = sentTo ? findId(args, new Set([sentTo])) : undefined;
-    const { room, client, join, step } = told.find((one) => one.room === sentTo) ?? {};
+    const { room, client, join, step, place: drawn } = told.find((one) => one.room === sentTo) ?? {};
     if (!place || room === undefined || client === undefined || isTemplate(place)) continue;
     const audience = { event: formatJsonPath(place), client };
-    return { delivery: { ...(join !== undefined && { join }), audience }, ...(step && { step }) };
+    return {
+      delivery: { ...(join !== undefined && { join }), audience },
+      ...(step && { step }),
+      ...(drawn && { place: drawn }),
+    };
   }
   return undefined;
 }
@@ -113,4 +135,18 @@ function firsts(messages: Message[]): Map<string, Message> {
   const first = new Map<string, Message>();
   for (const message of messages) if (!first.has(message.event)) first.set(message.event, message);
   return first;
+}
+
+/** @returns the step, with the variable where the room stood */
+export function drawnIn(step: Record<string, unknown>, { event, path }: Place): Record<string, unknown> {
+  const { emit } = step;
+  if (!Array.isArray(emit) || String(emit[0]) !== event) return step;
+  return { ...step, emit: [emit[0], ...(replaced(emit.slice(1), path) as unknown[])] };
+}
+
+function replaced(value: unknown, [key, ...inside]: JsonPath): unknown {
+  if (key === undefined) return `{{ ${ROOM_VARIABLE} }}`;
+  if (Array.isArray(value)) return value.with(Number(key), replaced(value[Number(key)], inside));
+  const object = value as Record<string, unknown>;
+  return { ...object, [key]: replaced(object[key], inside) };
 }

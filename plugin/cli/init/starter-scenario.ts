@@ -7,7 +7,7 @@ import { exactRamp } from '../../script/load/load-profile.ts';
 import type { Emission } from '../../script/options/delivery-options.ts';
 import { ENGINE, PLUGIN } from '../../script/script.ts';
 import { typed } from '../command.ts';
-import type { OwnRoom } from './own-room.ts';
+import { type OwnRoom, ROOM_VARIABLE } from './own-room.ts';
 
 export interface Starter {
   /** Without a path, which would be in front of the paths of HTTP steps: a namespace is an option of `connect`. */
@@ -25,6 +25,10 @@ export interface Starter {
   delivery: Paths | undefined;
   /** If it goes to rooms: whose. */
   rooms?: OwnRoom['delivery'] | undefined;
+  /** That the flow has a variable for. */
+  room?: unknown;
+  /** The server acknowledges what is published. */
+  acknowledge?: boolean;
   /** What the server sent, on one line; undefined if nobody looked. */
   finding: string | undefined;
   /** Of the server, if it runs on this machine. */
@@ -48,7 +52,7 @@ const HARMFUL = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
  * @returns YAML in which names that a server or a person chose are quoted text, harmful characters escaped
  */
 export function starterScenario(starter: Starter, file: string): string {
-  const { url, path, controlUrl, connections, flow } = starter;
+  const { url, path, controlUrl, connections, flow, room } = starter;
   const lines = [
     ...commented(headOf(starter, file)),
     'config:',
@@ -56,6 +60,9 @@ export function starterScenario(starter: Starter, file: string): string {
     '  engines:',
     '    # Options for all connections: transports, tls, parser, …',
     `    ${ENGINE}: ${path === undefined ? '{}' : onOneLine({ path })}`,
+    ...(room === undefined
+      ? []
+      : ['  # Rooms: each user is in one of them.', `  variables: ${onOneLine({ [ROOM_VARIABLE]: [room] })}`]),
     '  plugins:',
     `    ${PLUGIN}:`,
     ...(controlUrl ? instrumented(controlUrl) : plain(starter)).map((line) => `      ${line}`),
@@ -174,7 +181,7 @@ function instrumented(controlUrl: string): string[] {
 const HOLD = ['# Seconds to hold all connections, while they are idle.', 'hold: 10'];
 
 /** Options of the plugin, for any other server; and what else it could measure of it. */
-function plain({ delivery, rooms, publish, finding, processes }: Starter): string[] {
+function plain({ delivery, rooms, publish, acknowledge, finding, processes }: Starter): string[] {
   const workers = processes
     ? ['# The server’s processes, for memory and CPU.', `workers: ${onOneLine(processes)}`]
     : commented(['For memory and CPU, name the processes: workers: {pids, match, cgroup or prometheus}']);
@@ -206,7 +213,7 @@ function plain({ delivery, rooms, publish, finding, processes }: Starter): strin
     ...(publish
       ? [
           '  # One more connection emits this: `count` times, every `every` seconds.',
-          `  publish: { emit: ${json(listOf(publish))}, every: 1, count: 20 }`,
+          `  publish: ${onOneLine({ emit: listOf(publish), ...(acknowledge && { acknowledge }), every: 1, count: 20 })}`,
         ]
       : ['# How many broadcasts are counted, and the seconds between them.', 'broadcasts: { count: 20, interval: 1 }']),
     ...workers,

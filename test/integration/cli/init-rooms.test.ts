@@ -112,9 +112,20 @@ it('logs in by an event whose answer names the namespace', async (t) => {
   assert.deepEqual([settings?.delivery?.event, settings?.delivery?.id], ['posted', ['0', 'id']]);
 });
 
-it('says what to write where the join is not acknowledged', async (t) => {
-  const silent = boards((room: string) => ({ room }));
-  const { stdout, settings } = await init(t, silent, '--namespace', '/a', '--emit', '["join", "news"]');
+it('gives the room of a join that nobody acknowledges a variable, which takes several', async (t) => {
+  const silent = boards((_user: unknown, { board }: { board: number }) => ({ room: String(board) }));
+  const emit = ['join', 'ann', { board: 7 }];
+  const { flow, settings, variables } = await init(t, silent, '--namespace', '/a', '--emit', JSON.stringify(emit));
+  assert.deepEqual(variables, { room: [7] });
+  assert.deepEqual(flow?.[1], { emit: ['join', 'ann', { board: '{{ room }}' }], namespace: '/a' });
+  const { event, id, join, audience, publish } = settings?.delivery ?? {};
+  assert.deepEqual([event, id, join, publish?.acknowledge], ['posted', ['0', 'id'], undefined, undefined]);
+  assert.deepEqual(audience, { event: ['0', 'in'], client: 'room' });
+});
+
+it('says what is missing where nothing names the room', async (t) => {
+  const hidden = boards(() => ({ room: 'hall' }));
+  const { stdout, settings } = await init(t, hidden, '--namespace', '/a', '--emit', '["join", "news"]');
   assert.equal(settings?.delivery, undefined);
-  assert.match(stdout, /write its name in place of "\$room"/);
+  assert.match(stdout, /an event of --emit must name the room/);
 });
