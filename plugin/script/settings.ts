@@ -15,6 +15,7 @@ import { resizedPhases } from './load/load-profile.ts';
 import { type Phase, phasesSchema } from './load/phases.ts';
 import { type Share, sharedPhases, WHOLE } from './load/shares.ts';
 import { misspeltNames } from './names.ts';
+import { checkConfig } from './options/check-config.ts';
 import type { DeliveryOptions } from './options/delivery-options.ts';
 import { type EngineOptions, parseEngineOptions, withKnownOptions } from './options/engine-options.ts';
 import { folderOf, readTlsFiles } from './options/files.ts';
@@ -91,7 +92,7 @@ export function readSettings(
   requireBounds(script);
   const { config } = script;
   const problems = [...misspeltNames(script), ...further];
-  const given = check(optionsSchema, config.plugins?.[PLUGIN] ?? {}, ['config', 'plugins', PLUGIN], problems);
+  const given = checkConfig(optionsSchema, config.plugins?.[PLUGIN] ?? {}, ['config', 'plugins', PLUGIN], problems);
   const written = check(phasesSchema, config.phases ?? [], ['config', 'phases'], problems);
   const variables = readVariables(env, problems);
   const { TLS: tls = false, TRANSPORTS: transports, COMPRESSION: compression, BROADCASTS } = variables;

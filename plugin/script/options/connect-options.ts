@@ -3,22 +3,16 @@ import { z } from 'zod';
 import type { ConnectionOptions } from '../../../protocol/connection.ts';
 import { isTemplate } from '../is-template.ts';
 
-/** In `config`, whose templates Artillery fills in from the environment and `--variables`, once, before there are users. */
-const UNFILLED =
-  'Artillery knows no users yet when it fills in the templates of `config`: write this one in `connect`, or in `socketio` of the scenario';
 const whole = z.string().regex(/^\s*\{\{[^{}]+\}\}\s*$/);
 const scalar = z
-  .union([z.string(), z.number(), z.boolean()], {
-    error: ({ input }) => (input === undefined ? UNFILLED : 'expected text, a number or a boolean'),
-  })
+  .union([z.string(), z.number(), z.boolean()], { error: 'expected text, a number or a boolean' })
   .transform(String);
 const values = z.record(z.string(), scalar);
 const texts = z.union([values, whole], { error: 'expected names and values' });
-const named = z.record(z.string(), z.unknown().refine(isFilled, { error: UNFILLED }));
 
 export const connectionShape = {
   auth: z
-    .union([named, whole], { error: 'expected names and values' })
+    .union([z.record(z.string(), z.unknown()), whole], { error: 'expected names and values' })
     .optional()
     .describe('payload of the Socket.IO CONNECT packet'),
   query: z
@@ -81,8 +75,4 @@ export function changesOf(base: ConnectionOptions, layers: ConnectOptions[]): Pa
 /** @param given names and values, also as the text of a query */
 export function valuesOf(given: Record<string, string> | string | undefined): Record<string, string> {
   return typeof given === 'string' ? Object.fromEntries(new URLSearchParams(given)) : { ...given };
-}
-
-function isFilled(value: unknown): boolean {
-  return typeof value === 'object' && value !== null ? Object.values(value).every(isFilled) : value !== undefined;
 }

@@ -11,6 +11,7 @@ import {
 import { check, formatPath, type Path, type Problem } from '../../../protocol/problems.ts';
 import { timeoutSchema } from '../duration.ts';
 import { ENGINE, type Script } from '../script.ts';
+import { checkConfig } from './check-config.ts';
 import { connectionShape, enginePath, valuesOf } from './connect-options.ts';
 import { findParser, folderOf, readTlsFiles, tlsSchema as sharedTlsSchema } from './files.ts';
 import { withHints } from './hints.ts';
@@ -106,7 +107,7 @@ export function parseEngineOptions(script: Script, problems: Problem[], given: G
     [['config', 'socketio'], config.socketio ?? {}],
     [OWN_PLACE, config.engines?.[ENGINE] ?? {}],
   ];
-  const written = places.map(([path, value]) => check(optionsSchema.partial(), value, path, found) && value);
+  const written = places.map(([path, value]) => checkConfig(optionsSchema.partial(), value, path, found) && value);
   const timeout = check(timeoutSchema.optional(), config.timeout, ['config', 'timeout'], found);
   const sharedTls = check(tlsSchema, config.tls ?? {}, ['config', 'tls'], found) ?? {};
   const target = parseTarget(given.target ?? config.target);
@@ -160,7 +161,8 @@ export function withKnownOptions(script: Script): Script {
   const { target, tls, socketio, engines } = script.config;
   const schemas = Object.entries(connectionShape).map(([key, schema]) => [key, (schema as z.ZodType).catch(undefined)]);
   const own = engines?.[ENGINE] as object | undefined;
-  const known = z.object(Object.fromEntries(schemas)).parse({ ...(socketio as object | undefined), ...own });
+  const read = z.object(Object.fromEntries(schemas)).parse({ ...(socketio as object | undefined), ...own });
+  const known = Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined));
   const config = { target, ...(tlsSchema.safeParse(tls).success && { tls }), engines: { [ENGINE]: known } };
   return { ...script, config };
 }

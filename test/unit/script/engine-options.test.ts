@@ -47,10 +47,16 @@ it('takes the namespace and query of the target apart, and gives a path its slas
 it('refuses what a template of `config` left empty, as Artillery fills it in before there are users', () => {
   for (const option of [
     { auth: { token: undefined } },
+    { auth: { token: 'Bearer undefined' } },
     { query: { a: undefined } },
     { extraHeaders: { a: undefined } },
+    { auth: undefined },
+    { query: undefined },
+    { headers: undefined },
+    { localAddresses: [undefined] },
   ]) {
-    assert.throws(() => parse({ engines: { 'socketio-capacity': option } }), /write this one in `connect`/);
+    const message = new RegExp(`${Object.keys(option)}.*template has no value.* \`connect\``);
+    assert.throws(() => parse({ engines: { 'socketio-capacity': option } }), message);
   }
 });
 

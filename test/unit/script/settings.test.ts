@@ -69,7 +69,7 @@ describe('settings of a run', () => {
   });
 
   it('open a live view if the option or the environment requests it', () => {
-    const port = (live?: unknown, CAPACITY_LIVE = '') => hookConfig({ live }, {}, { CAPACITY_LIVE }).livePort;
+    const port = (live: unknown = false, CAPACITY_LIVE = '') => hookConfig({ live }, {}, { CAPACITY_LIVE }).livePort;
     assert.deepEqual([port(), port(true), port({ port: 9464 })], [undefined, 0, 9464]);
     assert.deepEqual([port(false, '1'), port(false, '9464'), port(true, '0')], [0, 9464, undefined]);
   });

@@ -1,0 +1,28 @@
+/** Options in `config`, whose templates Artillery fills in from the environment and `--variables`, once, before there are users. */
+import type { z } from 'zod';
+import { check, formatPath, type Path, type Problem } from '../../../protocol/problems.ts';
+
+const UNFILLED =
+  'this template has no value: Artillery fills in those of `config` before there are users, from --variables and the environment; write what differs between users in `connect`, or in `socketio` of the scenario';
+
+/** As `check`. What a template left empty would silently be as if nobody had written it. */
+export function checkConfig<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  at: Path,
+  problems: Problem[],
+): z.output<S> | undefined {
+  const unfilled = unfilledIn(value, at);
+  problems.push(...unfilled);
+  return unfilled.length === 0 ? check(schema, value, at, problems) : undefined;
+}
+
+function unfilledIn(value: unknown, at: Path): Problem[] {
+  // Within a text, Artillery writes the word.
+  if (value === undefined || (typeof value === 'string' && /\bundefined\b/.test(value))) {
+    return [{ path: formatPath(at), message: UNFILLED }];
+  }
+  if (Array.isArray(value)) return value.flatMap((one, index) => unfilledIn(one, [...at, index]));
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, one]) => unfilledIn(one, [...at, key]));
+}
