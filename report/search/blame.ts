@@ -6,6 +6,7 @@ import type { Result } from '../../protocol/result/result.ts';
 import { fullProcess } from '../figures/limits.ts';
 import { sharesMachine } from '../figures/place.ts';
 import { counted } from '../text/format.ts';
+import { fullWorkers } from './evidence.ts';
 import type { Behind } from './keeping-up.ts';
 
 /** A loop that is this busy opens no more connections. */
@@ -47,6 +48,8 @@ export function brokenIn(code: string): Broken {
 export function couldCause({ code, blame }: Blamed, broken: Broken, result: Result): boolean {
   if (blame !== 'generator' && blame !== 'machine') return false;
   if (typeof broken === 'object') {
+    // Whoever else waits for a CPU, they had all that they can use.
+    if (fullWorkers(result, ['hold', 'broadcasts'])) return false;
     return blame === 'machine' || broken.growthSeconds * 1000 <= MIN_GROWTH * longestDelayMs(result);
   }
   const { failures, lost } = result.connections;

@@ -7,6 +7,7 @@ import { counted, decimals, integer, megabytes } from '../text/format.ts';
 
 /** An event loop this busy has work waiting. Percent of one core. */
 const BUSY_PERCENT = 90;
+const STAGES_OF_LOAD: readonly string[] = ['ramp', 'hold', 'broadcasts'];
 /** Share of a broadcast's time until its last receiver; with less, the time is spent elsewhere. */
 const MIN_BROADCAST_SHARE = 0.5;
 const FULL_SHARE = 0.95;
@@ -46,12 +47,20 @@ function failureText(code: string, count: number, example: string | undefined): 
 
 const workerCpu: Find = (result) => {
   const workers = workerCount(result);
-  const found = stageMeans(result, 'worker').map(({ stage, percent }) => ({ stage, percent: percent / workers }));
-  const [busiest] = found.toSorted((a, b) => b.percent - a.percent);
-  if (!busiest || busiest.percent < BUSY_PERCENT) return [];
+  const busiest = fullWorkers(result);
+  if (!busiest) return [];
   const cores = workers === 1 ? 'its core' : `a core in each of ${workers} workers`;
   return [`worker CPU was at ${decimals(busiest.percent, 0)} % of ${cores} (stage \`${busiest.stage}\`)`];
 };
+
+/** @returns the busiest of these stages, if the workers had no more CPU to use in it: a worker's event loop has one core */
+export function fullWorkers(result: Result, among = STAGES_OF_LOAD): { stage: string; percent: number } | undefined {
+  const workers = workerCount(result);
+  const [busiest] = stageMeans(result, 'worker', among)
+    .map(({ stage, percent }) => ({ stage, percent: percent / workers }))
+    .toSorted((a, b) => b.percent - a.percent);
+  return busiest && busiest.percent >= BUSY_PERCENT ? busiest : undefined;
+}
 
 /** Broadcasts come in bursts: a worker can be at its limit during each, and idle on average. */
 const broadcastCpu: Find = (result) => {
@@ -102,10 +111,11 @@ function workerCount({ connections }: Result): number {
   return Math.max(1, Object.keys(connections.perWorker).length);
 }
 
-/** @returns the mean CPU of a layer in each stage of load that has at least two samples; collections come between */
-function stageMeans({ stages, samples }: Result, layer: string): { stage: string; percent: number }[] {
+/** @returns the mean CPU of a layer in each of these stages that has at least two samples; collections come between */
+function stageMeans({ stages, samples, messages }: Result, layer: string, among: readonly string[]) {
   return stages.flatMap(({ name, t }, index) => {
-    if (name !== 'ramp' && name !== 'broadcasts') return [];
+    // Without messages, it is idle.
+    if (!among.includes(name) || (name === 'hold' && !messages)) return [];
     const until = stages[index + 1]?.t ?? Number.POSITIVE_INFINITY;
     const inside = samples
       .filter((sample) => sample.t > t && sample.t <= until)

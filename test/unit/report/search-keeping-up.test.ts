@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Result } from '../../../protocol/result/result.ts';
+import { evidenceOf } from '../../../report/search/evidence.ts';
 import { judge } from '../../../report/search/judge.ts';
 import { perfectMessages } from '../../helpers/message-figures.ts';
 import { until } from '../../helpers/reasons.ts';
@@ -156,5 +157,32 @@ describe('a deployment that keeps up', () => {
     // Copies were 4.5 s late in the end.
     assert.deepEqual([late(60), late(1000), late(2000)], ['deployment', 'deployment', 'generator']);
     assert.equal(late(60, 'MACHINE_SATURATED'), 'machine');
+  });
+
+  it('is the server, on whatever machine, if its workers had all the CPU that they can use meanwhile', () => {
+    const judged = (cpuPercent: number, stage = 'broadcasts') => {
+      const result = broadcastsAt(80, 10, 20);
+      result.verdict = { status: 'SUSPECT', reasons: [{ code: 'MACHINE_SATURATED', message: 'full' }] };
+      result.connections.perWorker = { w0: 100 };
+      result.stages = [{ name: stage, t: 60 }];
+      result.samples = [62, 64, 66].map((t) => ({ t, connections: 100, worker: { cpuPercent } }));
+      const { outcome, blame } = judge(result, rateOf);
+      return [outcome, blame, evidenceOf(result).some((text) => text.includes('worker CPU was at 98 %'))];
+    };
+    assert.deepEqual(judged(98), ['breaks', 'deployment', true]);
+    assert.deepEqual(judged(60), ['cannotTell', 'machine', false], 'others took what it wanted');
+    assert.deepEqual(judged(98, 'ramp'), ['cannotTell', 'machine', true]);
+  });
+
+  it('is at its limit of CPU while it answers messages, too', () => {
+    const result = perfectResult();
+    result.messages = perfectMessages();
+    result.connections.perWorker = { w0: 100 };
+    result.latency.completionMs = null;
+    result.stages = [{ name: 'hold', t: 60 }];
+    result.samples = [62, 64].map((t) => ({ t, connections: 100, worker: { cpuPercent: 98 } }));
+    assert.deepEqual(evidenceOf(result), ['worker CPU was at 98 % of its core (stage `hold`)']);
+    result.messages = null;
+    assert.deepEqual(evidenceOf(result), [], 'an idle hold is no load');
   });
 });
