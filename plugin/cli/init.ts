@@ -167,11 +167,14 @@ function flowOf({
     Object.entries(options).filter(([, value]) => Object.keys(value ?? '').length > 0),
   );
   const emits = [...emit, ...(instrumented ? [{ event: 'join_room', args: [ROOM] }] : [])];
-  // Only a step that needs a connection opens one, and `hold` does not.
-  const opens = emits.length === 0 && !login.some((step) => 'emit' in step) && { connect: true };
+  // Only a step that needs a connection opens one, and `hold` does not. An emit opens its namespace on the connection of a
+  // login by emit, as `socket.io-client` does; with a `connect`, each user would have two, or lose that of its login.
+  const isConnected = login.some((step) => 'emit' in step);
+  const named = Object.keys(connect).filter((key) => !(isConnected && emits.length > 0 && key === 'namespace'));
+  const opens = emits.length === 0 && !isConnected && { connect: true };
   return [
     ...login,
-    ...[Object.keys(connect).length > 0 ? { connect } : opens].flatMap((step) => step || []),
+    ...[named.length > 0 ? { connect } : opens].flatMap((step) => step || []),
     ...emits.map(({ event, args }) => ({ emit: [event, ...args], ...(namespace && { namespace }) })),
   ];
 }

@@ -112,6 +112,36 @@ it('logs in by an event whose answer names the namespace', async (t) => {
   assert.deepEqual([settings?.delivery?.event, settings?.delivery?.id], ['posted', ['0', 'id']]);
 });
 
+it('keeps the connection on which a user has logged in, as socket.io-client does', async (t) => {
+  const joined: unknown[] = [];
+  const members = (io: Server) => {
+    const known = new Set<unknown>();
+    io.of('/team').on('connection', (socket) => {
+      socket.on('join', () => known.has(socket.conn) && socket.join('hall'));
+      socket.on('post', ({ id }) => io.of('/team').to('hall').emit('posted', { id }));
+    });
+    io.on('connection', (socket) => {
+      joined.push(socket.conn);
+      socket.on('login', (_user, done) => {
+        known.add(socket.conn);
+        done('ok');
+      });
+      socket.on('post', ({ id }) => known.has(socket.conn) && io.emit('posted', { id }));
+    });
+  };
+  const login = { emit: ['login', 'ann'], acknowledge: true };
+  for (const [options, others] of [
+    [[], []],
+    [['--namespace', '/team', '--emit', '["join"]'], [{ emit: ['join'], namespace: '/team' }]],
+  ] as const) {
+    const post = ['--publish', '["post", {"id": "$id"}]'];
+    const { flow, settings } = await init(t, members, '--login', JSON.stringify(login), ...options, ...post);
+    assert.deepEqual(flow, [login, ...others, { hold: true }]);
+    assert.equal(settings?.delivery?.event, 'posted');
+    assert.equal(joined.splice(0).length, 3, 'one connection for each of the three clients');
+  }
+});
+
 it('gives the room of a join that nobody acknowledges a variable, which takes several', async (t) => {
   const silent = boards((_user: unknown, { board }: { board: number }) => ({ room: String(board) }));
   const emit = ['join', 'ann', { board: 7 }];
