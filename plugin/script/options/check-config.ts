@@ -17,7 +17,8 @@ export function checkConfig<S extends z.ZodType>(
   return unfilled.length === 0 ? check(schema, value, at, problems) : undefined;
 }
 
-function unfilledIn(value: unknown, at: Path): Problem[] {
+/** @returns what a template left empty */
+export function unfilledIn(value: unknown, at: Path): Problem[] {
   // Within a text, Artillery writes the word.
   if (value === undefined || (typeof value === 'string' && /\bundefined\b/.test(value))) {
     return [{ path: formatPath(at), message: UNFILLED }];
