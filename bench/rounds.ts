@@ -19,7 +19,7 @@ export interface Column<M> {
 }
 
 export interface Rounds<M> {
-  /** Of the section between two markers in `docs/benchmarks.md`. */
+  /** Names the section between two markers in `docs/benchmarks.md`. */
   name: string;
   /** What it measures, for the page. */
   text: string[];
@@ -27,7 +27,7 @@ export interface Rounds<M> {
   columns: Column<M>[];
   /** Those whose versions matter. */
   packages: string[];
-  /** Of other programs. */
+  /** Versions of other programs. */
   versions?: Record<string, string>;
   measure(variant: string, round: number): Promise<M>;
   /** Processes that belong to it without being its descendants. */

@@ -20,7 +20,7 @@ export function speaksTls(url: string | URL): boolean {
   return /^(https|wss):/.test(String(url));
 }
 
-/** Of the two ends; by default, the kernel chooses the source, and the name's lookup the destination. */
+/** By default, the kernel chooses the source, and the name's lookup the destination. */
 interface Ends {
   localAddress?: string | undefined;
   address?: LookupAddress | undefined;

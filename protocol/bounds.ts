@@ -6,12 +6,12 @@ import { formatPath, type Problem } from './problems.ts';
 const MAX_VALUES = 1_000_000;
 /** A hundred times what a flow needs, and far less than a call stack has. */
 const MAX_DEPTH = 200;
-/** Of a JSON file: a hundred times what a run writes. */
+/** A hundred times the JSON that a run writes. */
 const MAX_BYTES = 16 * 1024 ** 2;
 const CHUNK_BYTES = 1024 ** 2;
-/** Of one object of a JSON file: far more than workers, causes or layers of a run. Whoever lists names compares them with each other. */
+/** Names in one object: far more than workers, causes or layers of a run. Whoever lists names compares them with each other. */
 const MAX_NAMES = 5000;
-/** Of the place of a problem. */
+/** Keys that the place of a problem shows. */
 const SHOWN_DEPTH = 5;
 
 /**

@@ -16,7 +16,7 @@ export class CapacityError extends Error {
   }
 }
 
-/** Of `spawn` and its like: no more processes or files for this user or container, or no memory for them. */
+/** Why `spawn` and its like fail when this user or container may have no more processes, files or memory. */
 const NO_MORE = new Set(['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM']);
 
 /** @returns what a limit has to do with a process that did not start; undefined if it is no limit */

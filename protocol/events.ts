@@ -138,7 +138,7 @@ export interface WorkerStats {
   worker: string;
   /** Another one each time `instrument(io)` is called: names and process ids repeat. */
   instance: string;
-  /** Of the package that answers. */
+  /** Version of the package that answers. */
   version: string;
   pid: number;
   host: Host;
@@ -189,9 +189,9 @@ export interface WorkerMachine {
   memoryBytes: number;
   /** Neither free nor in caches that the kernel can drop. */
   usedBytes?: number | undefined;
-  /** Of TCP buffers, in all containers. */
+  /** TCP buffers in all containers. */
   tcpBytes?: number | undefined;
-  /** Of all its cores, since boot. */
+  /** All its cores, since boot. */
   cpu?: CpuReading | undefined;
 }
 

@@ -35,7 +35,7 @@ interface ManagerPrivates {
 }
 
 interface Guards {
-  /** Of each packet. @throws Error for one that nobody may get */
+  /** Gets each packet. @throws Error for one that nobody may get */
   inspect?(data: unknown): void;
   /** By default, the client goes on as after any other error of its transport. */
   onUnreadable?(error: Error): void;

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { printable } from './printable.ts';
 
-/** Of a key, which can be anything. */
+/** A key can be anything. */
 const MAX_KEY_LENGTH = 100;
 
 export interface Problem {

@@ -17,7 +17,7 @@ export interface RoomPlan {
   /** Rooms that each connection joins, up to `count`. */
   perConnection: number;
   order: (typeof ROOM_ORDERS)[number];
-  /** Of the random order. */
+  /** Makes the random order repeatable. */
   seed: number;
 }
 
@@ -27,7 +27,7 @@ export function roomName({ name, count }: RoomPlan, index: number): string {
 }
 
 /**
- * Of `count` connections in a row, each room gets `perConnection`. Each such group begins at another room, since a proxy
+ * Among `count` connections in a row, each room gets `perConnection`. Each such group begins at another room, since a proxy
  * that gives its workers connections in turn would otherwise put all members of a room on the same ones.
  * @param connection its number among all connections of the run, from 0
  * @returns different rooms, by index

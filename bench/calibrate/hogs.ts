@@ -10,7 +10,7 @@ import { broadcast, join, withSetup } from './setup.ts';
 interface HogSize {
   receivers: number;
   broadcasts: number;
-  /** Of all CPUs: below the one from which on times do not count, and above. */
+  /** Shares of all CPUs: below the one from which on times do not count, and above. */
   shares: number[];
   bound: Bound;
   /** How much longer than without hogs half of the copies may take, beside the smallest share. */

@@ -14,7 +14,7 @@ interface PayloadsSize {
 }
 
 const INTERVAL_MS = 300;
-/** Of a broadcast whose copies are all right, one with wrong sizes, one with wrong content. */
+/** One whose copies are all right, one with wrong sizes, one with wrong content. */
 const BROADCASTS = 3;
 
 export async function payloads(size: PayloadsSize): Promise<Section> {

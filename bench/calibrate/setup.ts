@@ -46,7 +46,7 @@ export function startKnownServer(config: ServerPlan, execArgv: string[] = []): P
 interface SetupOptions {
   /** Returns the URL for the fleet to connect to, for a relay in front of the server. */
   via?: (url: string) => string | Promise<string>;
-  /** Of the server's process, for Node. */
+  /** For the server's process. */
   execArgv?: string[];
   /** What every copy is checked against. */
   plan?: BroadcastPlan;

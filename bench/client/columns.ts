@@ -37,7 +37,7 @@ function withMultiple(title: string, of: Of, text: (value: number) => string): C
   return [figure(title, of, text), { title: '× floor', cell: (rounds, variant) => multiple(rounds, variant, of) }];
 }
 
-/** Of the floor, all measurements. */
+/** The floor has all its measurements. */
 function figure(title: string, of: Of, text: (value: number) => string): Column<Pair> {
   const floors = (rounds: Round<Pair>[]) =>
     new Set(rounds.flatMap((round) => Object.values(round)).flatMap(({ floor }) => floor ?? []));

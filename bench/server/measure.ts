@@ -25,7 +25,7 @@ export interface Measured {
   cpuPerMessageUs: number;
   /** CPU of an idle connection, from one ping to the next. */
   cpuPerPingUs: number;
-  /** Of the line through the RSS. */
+  /** How well a line fits the RSS. */
   rssR2: number;
   plateaus: { connections: number; rssBytes: number; heapUsedBytes: number }[];
 }

@@ -108,7 +108,7 @@ export function addInit(program: Command): void {
   });
 }
 
-/** Of an option that is given more than once. */
+/** Collects an option that is given more than once. */
 function joined(value: string, before?: string): string {
   return before === undefined ? value : `${before}, ${value}`;
 }

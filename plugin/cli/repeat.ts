@@ -136,7 +136,7 @@ export interface RepeatOptions {
   scenario: string;
   /** Environment variables, or scenarios. */
   vary: Plan['vary'];
-  /** Of each combination. */
+  /** Runs of each combination. */
   times: number;
   /** Ends earlier if a change of that share would be seen. */
   detect?: number | undefined;

@@ -41,7 +41,7 @@ export interface Surroundings {
 
 export interface MeasuredRunOptions {
   script: Script;
-  /** Of `script`. */
+  /** What `script` says. */
   config: Settings;
   /** Path of the scenario. */
   scriptPath: string | undefined;
@@ -93,7 +93,7 @@ export class MeasuredRun {
     void setImmediate().then(() => this.#prepare().catch((error) => this.#refuse(error)));
   }
 
-  /** Of the result document; 0 until `report` has written it. */
+  /** What the result document stands for; 0 until `report` has written it. */
   get exitCode(): number {
     return this.#exitCode;
   }

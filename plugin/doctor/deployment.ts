@@ -23,7 +23,7 @@ export interface Deployment {
     redis: number;
     pm2: boolean;
   };
-  /** Of the workers. */
+  /** The workers' settings. */
   ping: Ping;
 }
 

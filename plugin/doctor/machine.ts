@@ -29,7 +29,7 @@ export interface Machine {
   memoryAvailableBytes: number;
   /** Whose limit decides what is available. */
   memoryLimitedBy: 'machine' | 'container';
-  /** Of all TCP buffers together: the last value of `net.ipv4.tcp_mem`. */
+  /** Limit of all TCP buffers together: the last value of `net.ipv4.tcp_mem`. */
   tcpMemoryBytes: number;
   /** Those that a run may use: a quota of CPU time counts as so many, and can be a fraction. */
   cores: number;

@@ -12,7 +12,7 @@ for (const name of ['nginx', 'ecosystem.config.js'])
 cpSync('../live/page', 'dist/plugin/live/page', { recursive: true });
 cpSync('../../scenarios', 'scenarios', { recursive: true });
 
-// Of ECharts (68 MB installed), the reports need a few charts, and the live page one file.
+// ECharts takes 68 MB installed; the reports need a few charts, and the live page one file.
 const { resolve } = createRequire(import.meta.url);
 copyFileSync(resolve('echarts/dist/echarts.common.min.js'), 'dist/plugin/live/page/echarts.common.min.js');
 const drawing = globSync('dist/report/**/*.js').filter((file) => /from ['"]echarts\//.test(readFileSync(file, 'utf8')));

@@ -31,7 +31,7 @@ export interface LiveFigures {
     /** Latency of the latest one that the reference receiver has; null before the first. */
     sentinelMs: number | null;
   };
-  /** Of processes on this machine. CPU: 100 is one core. */
+  /** Processes on this machine. CPU: 100 is one core. */
   layers: Record<string, { title: string; rssBytes?: number; pssBytes?: number; cpuPercent?: number }>;
   /** Whole machine. CPU: 100 is all its cores. */
   system: { usedBytes?: number; cpuPercent?: number };

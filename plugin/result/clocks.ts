@@ -38,7 +38,6 @@ export function latencyErrorUs(
   );
 }
 
-/** Of any number of values. */
 function largest(values: number[]): number {
   return values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
 }

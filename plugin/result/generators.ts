@@ -68,7 +68,7 @@ function slowestLoop({ generator }: Measurements, { host }: GeneratorHost): Resu
   };
 }
 
-/** Of the receivers on this host. */
+/** One-way latencies of the receivers on this host. */
 function oneWay({ frozen }: Measurements, { host }: GeneratorHost): Result['generators'][number]['oneWayMs'] {
   const own = frozen.filter((row) => row.host === host);
   const latency = merged(own.flatMap(({ latencyUs }) => [latencyUs.local, latencyUs.cross]));

@@ -36,7 +36,7 @@ const READY_TIMEOUT_MS = 60_000;
 /** For the start to have reached all hosts, and Artillery there to let its workers run, one each 50 ms. */
 const START_LEAD_US = { always: 500_000, eachEngine: 60_000 };
 
-/** Of an engine that has not reported. */
+/** For an engine that has not reported. */
 export const NO_STATUS: FleetStatus = {
   started: 0,
   connecting: 0,
@@ -101,7 +101,7 @@ export class EngineLink {
     return new Map(answering.map(([engine, { reached }]) => [engine, reached]));
   }
 
-  /** Of one of several hosts. */
+  /** Adds up the engines of one host. */
   statusOf(host: string): FleetStatus {
     const own = [...this.#statuses].filter(([engine]) => hostOf(engine) === host);
     const statuses = own.map(([, status]) => status);

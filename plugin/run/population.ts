@@ -9,7 +9,7 @@ const SERVER_POLL_MS = 500;
 const QUIET_MS = 1000;
 
 export interface Arrivals {
-  /** Of all phases so far. */
+  /** In all phases so far. */
   count: number;
   /** Artillery skips arrivals beyond a phase's `maxVusers`, and tells how many only every ten seconds. */
   mayBeSkipped: boolean;

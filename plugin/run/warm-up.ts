@@ -97,7 +97,7 @@ async function gone(context: RunContext, before: number): Promise<void> {
   }
 }
 
-/** Of all workers. */
+/** On all workers. */
 async function connections({ control }: RunContext): Promise<number> {
   return (await control.stats()).reduce((sum, worker) => sum + worker.connections, 0);
 }

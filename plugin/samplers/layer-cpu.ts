@@ -16,7 +16,7 @@ export interface CpuPoint {
 export class LayerCpu {
   readonly #layers: readonly Layer[];
   readonly #increments = new CpuIncrements();
-  /** Of each layer whose processes have been read. */
+  /** One entry for each layer whose processes have been read. */
   readonly #totalUs = new Map<string, number>();
 
   constructor(layers: readonly Layer[]) {

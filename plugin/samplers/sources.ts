@@ -35,16 +35,16 @@ export interface Sources {
   processes(layer: string): Promise<ProcessMemory>;
   redis(): Promise<RedisReading>;
   workers(): Promise<WorkerStats[]>;
-  /** Of all workers. */
+  /** Asks all workers. */
   resources(): Promise<WorkerResources[]>;
   /** What the pages of metrics of a layer have. */
   prometheus(layer: string): Promise<{ figures: Partial<Record<PrometheusFigure, number>> }>;
-  /** Of the generator's machine. */
+  /** The generator's machine. */
   kernel: {
     tcpBytes(): Promise<number>;
     slabBytes(): Promise<number>;
     memory(): Promise<MemoryReading>;
-    /** Of the control group with the lowest limit. */
+    /** The control group with the lowest limit. */
     containerBytes(): Promise<number>;
     cpu(): Promise<CpuReading>;
   };

@@ -14,7 +14,7 @@ interface Known {
   /** As the variables change them. */
   options: RunOptions;
   variables: Environment;
-  /** Of the Artillery engine that drives the load. */
+  /** The Artillery engine that drives the load. */
   engine: string;
   external: boolean;
   flows: Flow[];

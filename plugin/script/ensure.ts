@@ -27,14 +27,14 @@ export function metricsIn(expression: string): string[] {
   return [...new Set(expression.match(METRIC))];
 }
 
-/** Of a summary, in Artillery's spelling. */
+/** What a summary has, in Artillery's spelling. */
 const AGGREGATIONS = ['min', 'max', 'count', 'mean', 'median', 'p50', 'p75', 'p90', 'p95', 'p99', 'p999'];
 const OF_USERS = ['vusers.created', 'vusers.completed', 'vusers.failed', 'vusers.skipped'];
 /** Metrics whose names Artillery, or the run, makes up from other names. */
 const MADE_UP = /^(vusers\.(created_by_name|session_length)|socketio\.disconnect)\./;
 /** All metrics of these parts are known; any other part can be a plugin's, or a user's. */
 const OWN = ['connections', 'memory', 'socketio', 'vusers'];
-/** Of other languages. */
+/** How other languages write them. */
 const OPERATORS: Record<string, string> = { '=>': '>=', '=<': '<=', '===': '==', '&&': 'and', '||': 'or' };
 
 /**

@@ -29,7 +29,7 @@ export function handedOver(): Settings {
   throw versionsDiffer({ name: PLUGIN_PACKAGE, release }, { name: ENGINE_PACKAGE, release: ownRelease() });
 }
 
-/** Of the script's own `before`, which Artillery plays in its main thread and whose variables it gives to its workers. */
+/** Key of the script's own `before`, which Artillery plays in its main thread and whose variables it gives to its workers. */
 const BEFORE = `${KEY} before`;
 
 /** To be called in the main thread, with the copy of the script from which Artillery plays `before`. */

@@ -11,9 +11,9 @@ const STEPS_SECONDS = 10;
 const MAX_SHOWN_LENGTH = 60;
 
 export interface Scenarios {
-  /** Of the scenarios on our engine, or of all if a third-party engine drives the load. */
+  /** From the scenarios on our engine, or from all if a third-party engine drives the load. */
   flows: Flow[];
-  /** Of the scenarios on our engine. */
+  /** In the scenarios on our engine. */
   problems: Problem[];
 }
 

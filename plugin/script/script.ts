@@ -22,7 +22,7 @@ export interface Script {
   after?: Scenario;
   /** Absolute path of the scenario's file. */
   _scriptPath?: string;
-  /** Of a processor in TypeScript, which Artillery compiles into another file. */
+  /** A processor in TypeScript, which Artillery compiles into another file. */
   __originalProcessor?: string;
   /** The chosen key of `config.environments`, if any. */
   _environment?: string;

@@ -35,9 +35,9 @@ export interface Delivery extends DeliveryOptions {
 }
 
 export interface Settings extends Omit<PluginOptions, 'live' | 'workers' | 'delivery' | 'rooms' | 'control'> {
-  /** Of the broadcasts; with a single room, that is `room`. */
+  /** Where the broadcasts go; a single room is `room`. */
   rooms: RoomPlan;
-  /** Of a stack that the run starts. */
+  /** For a stack that the run starts. */
   workers: number | undefined;
   /** What tells of the memory and CPU of the workers, if not they themselves. */
   workerSources: WorkerSources | undefined;
@@ -51,10 +51,10 @@ export interface Settings extends Omit<PluginOptions, 'live' | 'workers' | 'deli
   delivery: Delivery | undefined;
   /** How the load connects, and the run's own receivers and checks. */
   connection: ConnectionTarget;
-  /** Of the workers; undefined where nobody may ask them. */
+  /** How to ask the workers; undefined where nobody may. */
   control: ControlSettings | undefined;
   redisUrl: string | undefined;
-  /** Of the Redis that a stack starts. */
+  /** For the Redis that a stack starts. */
   redisNodes: number | undefined;
   /** Port of the live view, 0 for a free one; undefined for no view. */
   livePort: number | undefined;

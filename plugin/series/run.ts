@@ -29,7 +29,7 @@ export interface RunCommand {
 export interface Surroundings {
   /** As of `artilleryScript`. */
   artillery: string;
-  /** Of the series: runs go to `runs/` in it, their output to `logs/`. No other run may write there meanwhile. */
+  /** The series' own: runs go to `runs/` in it, their output to `logs/`. No other run may write there meanwhile. */
   folder: string;
   /** Ends the run as Ctrl-C would. */
   signal: AbortSignal;

@@ -18,7 +18,7 @@ export function newTally() {
     failed: 0,
     /** Virtual users that ended without a failure. */
     succeeded: 0,
-    /** Of first connections; the fleet counts those of connections that come back. */
+    /** For first connections; the fleet counts those of connections that come back. */
     retries: 0,
     /** Virtual users that failed, by error code. */
     failures: {} as Record<string, number>,

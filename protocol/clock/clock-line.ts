@@ -77,7 +77,7 @@ export class ClockLine {
     return this.#lines.length > 0 && this.#lines.flat().every(({ uncertaintyUs }) => uncertaintyUs === 0);
   }
 
-  /** Of our clock to the other's. */
+  /** Converts a time of our clock to the other's. */
   toTheirs(ourUs: number): number {
     return ourUs + this.offsetAt(ourUs);
   }
@@ -109,7 +109,7 @@ export class ClockLine {
     return errorOf(line, segmentAt(line, ourUs)) + driftUs + this.jumpUs(ourUs, ourUs);
   }
 
-  /** Of any time. */
+  /** The largest `boundAt` of any time. */
   get boundUs(): number {
     if (this.#lines.length === 0) return Number.POSITIVE_INFINITY;
     const errorsUs = this.#lines.flatMap((line) => line.map((_, index) => errorOf(line, index)));

@@ -10,7 +10,7 @@ export const EXIT_CODES = {
   invalid: 4,
 } as const;
 
-/** Of `artillery run`, for the reference. INVALID takes precedence over a missed threshold, and that over SUSPECT. */
+/** What `artillery run` exits with, for the reference. INVALID takes precedence over a missed threshold, and that over SUSPECT. */
 export const RUN_EXIT_CODES: Record<number, string> = {
   0: 'passed: every threshold is met, and the measurement is VALID',
   1: 'failed: a threshold is missed; without the plugin, the engine could not start, or all virtual users failed',

@@ -11,7 +11,7 @@ export const VARIED = ['connections', 'rate', 'broadcastsPerSec', 'bytes'] as co
 export const COMPARISONS = ['<=', '>=', '<', '>', '='] as const;
 
 export const conditionSchema = z.strictObject({
-  /** Of a number in the result document, with dots. */
+  /** Path of a number in the result document, with dots. */
   key: z.string().min(1),
   comparison: z.enum(COMPARISONS),
   value: z.number(),
@@ -91,7 +91,7 @@ const wallSchema = z.strictObject({
 const sizingSchema = z.strictObject({
   /** Nothing broke, or not for the number of connections: fewer machines may do. */
   atMost: z.boolean(),
-  /** Of one machine. */
+  /** What stops one machine. */
   walls: z.array(wallSchema),
   /** The lowest one, after the headroom. */
   decides: wallSchema.shape.name,

@@ -9,7 +9,7 @@ export const seriesRunSchema = z.strictObject({
   number: z.number().int().positive(),
   startedAt: z.string(),
   seconds: z.number().nonnegative(),
-  /** Of `artillery run`; `endingOf` tells what it means. */
+  /** What `artillery run` exited with; `endingOf` tells what it means. */
   exitCode: z.number().int(),
   /** Path of its result.json, relative to the folder of this file; null if the run left none. */
   result: z.string().nullable(),

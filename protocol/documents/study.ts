@@ -38,9 +38,9 @@ export const planSchema = z.strictObject({
   except: z.array(combinationSchema).default([]),
   /** Runs of each combination. */
   repeat: z.number().int().positive(),
-  /** Of `repeat`: it ends when a change of that share would be seen in every figure that decides. */
+  /** `repeat` ends when a change of that share would be seen in every figure that decides. */
   detect: z.number().positive().optional(),
-  /** Of the order of runs. */
+  /** Makes the order of runs repeatable. */
   seed: z.number().int().default(1),
 });
 

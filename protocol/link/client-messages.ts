@@ -9,7 +9,7 @@ import { count, each, histogram } from './bounds.ts';
 export const messageStageSchema = z.enum(['measure', 'rest', 'stop']);
 export type MessageStage = z.infer<typeof messageStageSchema>;
 
-/** Of the messages that connections send again and again, so far. */
+/** Messages that connections send again and again, so far. */
 export const messageCountsSchema = z.object({
   sent: count,
   /** Sent on connections that are still open, and not acknowledged, although they ask for it. */

@@ -11,8 +11,8 @@ export const faultOrderSchema = z.discriminatedUnion('stage', [
 export type FaultOrder = z.infer<typeof faultOrderSchema>;
 
 /**
- * Of the connections that were open when a planned fault began. `connections = stayed + dropped`; `dropped = back + Σ notBack`.
- * Each sum is of counts that are kept separately, so that both can be checked.
+ * What became of the connections that were open when a planned fault began. `connections = stayed + dropped`;
+ * `dropped = back + Σ notBack`. Each sum is of counts that are kept separately, so that both can be checked.
  */
 export const faultCountsSchema = z.object({
   connections: count,

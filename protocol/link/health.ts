@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { count, index } from './bounds.ts';
 
-/** Of the time since the previous snapshot. Delay is how late timers fire. */
+/** Since the previous snapshot. Delay is how late timers fire. */
 export const eventLoopHealthSchema = z.object({
   /** 0 to 1; at 1 the loop never waits, and everything it times includes its own queue. */
   utilization: count,

@@ -30,7 +30,7 @@ export const freezeOrderSchema = z.object({
   orderedAtUs: instant.optional(),
   /** When the run ordered the one before, or began. Who had left by then, the server has noticed when it counts for this one. */
   previousAtUs: instant.optional(),
-  /** Of an own event: the broadcast's id, as `seq` is only the run's. */
+  /** The broadcast's id in an own event, whose `seq` is only the run's. */
   id: name.optional(),
   /** Which published it, if one is known. */
   worker: name.optional(),

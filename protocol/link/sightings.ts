@@ -8,7 +8,7 @@ const sightingSchema = z.object({
   firstAtUs: instant,
   /** As the server writes it: an instant of unknown unit. */
   sentAt: z.union([name, z.number()]).optional(),
-  /** Of the JSON of the first copy. */
+  /** Length of the first copy's JSON. */
   bytes: count,
   /** First copies so far. */
   reached: count,
@@ -19,7 +19,7 @@ export type Sighting = z.infer<typeof sightingSchema>;
 
 /** What one fleet process has seen of an own event. */
 export const sightingsSchema = z.object({
-  /** Of broadcasts that are not finalized. */
+  /** Broadcasts that are not finalized. */
   ids: list(sightingSchema),
   /** Share of the room for their rows that is taken, 0 to 1. */
   filled: count,

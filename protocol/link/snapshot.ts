@@ -27,7 +27,7 @@ const connectionAccountsSchema = z.object({
 const returnCountsSchema = z.object({
   dropped: count,
   returned: count,
-  /** Of these, those whose session the server restored. */
+  /** Returned with the session that the server restored. */
   recovered: count,
   /** After the last attempt. */
   gaveUp: count,
@@ -54,7 +54,7 @@ export type TransportCounts = z.infer<typeof transportCountsSchema>;
 export const fleetSnapshotSchema = z.object({
   processes: list(fleetProcessHealthSchema),
   accounts: connectionAccountsSchema,
-  /** Of the Artillery worker thread. */
+  /** Event loop of the Artillery worker thread. */
   engineLoop: eventLoopHealthSchema,
   /** Currently connected. */
   connected: count,
@@ -62,16 +62,16 @@ export const fleetSnapshotSchema = z.object({
   failures: counts,
   /** What was said at the first of them, by cause; printable. */
   failureExamples: byName(sentence),
-  /** Of first connections, and of those that come back. */
+  /** Repeated attempts of first connections and of those that come back. */
   retries: count,
   /** Connections that ended, by Socket.IO's reason. */
   disconnects: counts,
-  /** Of these, how long after their opening the others than our own side ended them. */
+  /** How old connections were that our side did not end. */
   lostAgesUs: histogram,
   returns: returnCountsSchema,
   /** Every connection that has opened, by its transport now or at its end. */
   transports: transportCountsSchema,
-  /** Of these, those whose WebSocket the server has granted compression. */
+  /** Connections whose WebSocket the server has granted compression. */
   compressed: count,
   /** Connections that stayed on polling, although the server offers WebSocket, by cause. */
   upgradeFailures: counts,
@@ -81,7 +81,7 @@ export const fleetSnapshotSchema = z.object({
   perSessionPrefix: counts,
   /** HDR histograms in microseconds, compressed base64. */
   connectUs: each<ConnectStage, typeof histogram>(CONNECT_STAGES, histogram),
-  /** Of the connections that opened, those whose TLS handshake resumed an earlier session. */
+  /** Connections whose TLS handshake resumed an earlier session. */
   tlsResumed: count,
   /** Connections opened per interval since the start, the source of the achieved rate. */
   openings: timeSeriesSchema,

@@ -19,7 +19,7 @@ export const fleetStatusSchema = z.object({
   ended: counts,
   /** Broadcast receipts since the start, duplicates included. */
   received: count,
-  /** Of these, the first copies of a broadcast at a connection. */
+  /** First copies of a broadcast at a connection, among `received`. */
   reached: count,
   /** Joins sent and not yet acknowledged. */
   joining: count,

@@ -11,7 +11,7 @@ export interface CpuQuota {
   cores: number;
   /** In which the group had something to run. */
   periods: number;
-  /** Of these, in which the group had used up its quota, and was stopped until the next. */
+  /** Periods in which the group had used up its quota, and was stopped until the next. */
   throttledPeriods: number;
   throttledUs: number;
   /** As that of `GroupLimit`. */
@@ -155,7 +155,7 @@ function unescaped(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 8)));
 }
 
-/** Of `memory.stat` and the like: a name and a number per line. */
+/** Reads `memory.stat` and the like: a name and a number per line. */
 function field(text: string, name: string): number | undefined {
   const found = new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1];
   return found === undefined ? undefined : Number(found);

@@ -8,7 +8,7 @@ interface OpenFileLimits {
   hard: number;
 }
 
-/** Of this process. Node itself has raised the soft limit to the hard one, for its children, too. */
+/** Limits of this process. Node itself has raised the soft limit to the hard one, for its children, too. */
 export function openFileLimits(): OpenFileLimits {
   const found = limitsOfProcess('self');
   if (found) return found;

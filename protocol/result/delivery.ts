@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ROOM_ORDERS } from '../rooms.ts';
 import { count, time } from './parts.ts';
 
-/** Of one broadcast, or of all together. */
+/** Receipts of one broadcast, or of all together. */
 const receiptShape = {
   expected: count.describe('receipts expected: members of the room at the send'),
   received: count.describe('first receipts of expected connections'),

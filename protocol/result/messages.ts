@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { count, summary } from './parts.ts';
 
-/** Of one worker's handler; its parts are in milliseconds. */
+/** How long one worker's handler took, in milliseconds. */
 const handlerSchema = z.strictObject({ p50: z.number(), p95: z.number(), max: z.number() });
 
 const workerSchema = z.strictObject({

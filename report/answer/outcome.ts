@@ -75,7 +75,7 @@ export function isMissed({ met, strict }: Outcome['thresholds'][number]): boolea
   return strict && !met;
 }
 
-/** Of `artillery run`: an untrustworthy measurement weighs more than a missed threshold, and that more than a doubt. */
+/** What `artillery run` exits with: an untrustworthy measurement weighs more than a missed threshold, and that more than a doubt. */
 export function exitCodeOf(result: Result, outcome = outcomeOf(result)): number {
   if (result.verdict.status === 'INVALID') return EXIT_CODES.invalid;
   if (outcome.status === 'FAILED') return EXIT_CODES.worse;

@@ -41,7 +41,7 @@ export function oneWayPercentiles({ latency }: Result): Chart | null {
   ]);
 }
 
-/** Of the messages that connections send. */
+/** Acknowledgements of messages that connections send. */
 export function acknowledgementPercentiles({ messages }: Pick<Result, 'messages'>): Chart | null {
   const histogram = messages && decoded(messages, 'ackUs');
   if (!histogram) return null;

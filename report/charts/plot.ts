@@ -19,7 +19,7 @@ export interface Curve extends LegendEntry {
 }
 
 export interface Panel {
-  /** Of the values, above their axis. */
+  /** Unit of the values, above their axis. */
   unit: string;
   curves: Curve[];
   /** A line to compare with. */
@@ -42,7 +42,7 @@ interface Plot {
   title: string;
   x: Axis;
   panels: Panel[];
-  /** Of the run, in the background. */
+  /** Stages of the run, in the background. */
   stages?: Result['stages'];
   /** Points that a reader can step to; those of the curve with the most by default. */
   readAt?: number[];

@@ -34,7 +34,7 @@ export interface RunSet {
 
 export interface ComparedSet extends Runs {
   name: string;
-  /** Of the runs that left a result; INVALID ones contribute no figures. */
+  /** One for each run that left a result; INVALID ones contribute no figures. */
   statuses: Result['verdict']['status'][];
   /** What others did in each usable run whose times, rates and CPU do not count for it. */
   disturbed: string[];
@@ -101,7 +101,7 @@ export function compare(sets: RunSet[], pooled?: ReadonlyMap<string, PooledNoise
             apart(figure, reference, runs, spreads[0], spreads[index + 1])),
       ),
   }));
-  // Of 20 intervals of 95 % each, one would miss the true value by chance. Bonferroni: with 95 %, none of them does.
+  // Among 20 intervals of 95 % each, one would miss the true value by chance. Bonferroni: with 95 %, none of them does.
   const confidenceOf = (primary: boolean, error: number) => {
     const tested = compared.filter(({ figure }) => (figure.primary ?? false) === primary).flatMap((row) => row.apart);
     return 1 - error / Math.max(1, tested.filter((found) => found !== null).length);

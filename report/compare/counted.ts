@@ -5,7 +5,7 @@ import { mean } from '../statistics/statistics.ts';
 
 type Counted = 'better' | 'worse' | 'no-difference';
 
-/** Of one side. */
+/** One side of a comparison. */
 export interface Runs {
   /** That have figures to compare. */
   usable: number;

@@ -8,7 +8,7 @@ import { sharesMachine } from './place.ts';
 export type Known<T> = ({ known: true } & T) | { known: false; why: string };
 
 export interface IdleCost {
-  /** Of a core, for one connection. */
+  /** Share of a core that one connection takes. */
   cores: number;
   interval: NonNullable<Interval>;
   pingIntervalMs: number;

@@ -19,7 +19,7 @@ const MIN_CORES = 0.05;
 export interface Taken {
   /** Share of the machine's CPUs. */
   share: number;
-  /** Of them, what nobody used meanwhile. */
+  /** Share of them that nobody used meanwhile. */
   idleShare: number;
   /** `other programs used 1.10 of 2 cores during the ramp (cp 0.95, node 0.26)` */
   text: string;
@@ -35,7 +35,7 @@ interface Window extends Pick<MachineShares, Known> {
   /** Empty of the generator's own machine. */
   where: string;
   window: string;
-  /** Of programs that a container does not see, none of which is of the run. */
+  /** Taken by programs that a container does not see, none of which is of the run. */
   unseenCores: number;
 }
 

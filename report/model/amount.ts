@@ -17,7 +17,7 @@ const QUANTITIES = {
   count: { unit: '', text: (value) => (Number.isInteger(value) ? integer(value) : decimals(value, 1)) },
   kilobytes: { unit: 'KB', text: kilobytes },
   megabytes: { unit: 'MB', text: megabytes },
-  /** Of unknown magnitude, with the unit that fits. */
+  /** Bytes of any magnitude, with the unit that fits. */
   size: { unit: '', text: sizeOf },
   bytes: { unit: 'bytes', text: (bytes) => decimals(bytes, Number.isInteger(bytes) ? 0 : 1) },
   milliseconds: { unit: 'ms', text: milliseconds },

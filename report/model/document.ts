@@ -36,7 +36,7 @@ export interface Answer {
 export interface Finding {
   /** A sentence, without its full stop; null where the figure says that there is nothing to say. */
   text: string | null;
-  /** Of the verdict: codes of the reasons that forbid to use it. */
+  /** Codes of the verdict's reasons that forbid to use it. */
   doubts?: string[];
   /** The figure that people quote, for those who look at figures first. */
   figure?: { name: string; value: string | Amount; note: string };

@@ -18,7 +18,7 @@ const REFUSAL = /^(namespace_refused|join_refused|http_4\d\d)$/;
 const TIMED_OUT = /timeout|^ETIMEDOUT$|^http_5\d\d$/;
 /** A delay of less than this share of a time-out ends nothing. */
 const MIN_TIMEOUT_SHARE = 0.1;
-/** Of the engine, by default. */
+/** The engine's defaults. */
 const TIMEOUTS_SECONDS = { connectTimeout: 20, timeout: 10 };
 
 /** Times the longest delay of the generator's loops: one that is late for a moment makes no queue that grows for seconds. */
@@ -67,7 +67,7 @@ export function couldCause({ code, blame }: Blamed, broken: Broken, result: Resu
   return broken === 'copies' || causes.length === 0 || causes.some((cause) => TIMED_OUT.test(cause));
 }
 
-/** Of the generator's event loops; unknown with other engines. */
+/** How late the generator's event loops were; unknown with other engines. */
 function longestDelayMs({ generator }: Result): number {
   return generator.length === 0 ? Number.POSITIVE_INFINITY : Math.max(...generator.map(({ delayMaxMs }) => delayMaxMs));
 }
@@ -79,7 +79,7 @@ function shortestTimeoutMs({ environment: { settings } }: Result): number {
 }
 
 export interface Blamed {
-  /** Of the verdict's reason, or the cause of failed connections. */
+  /** The verdict's reason, or the cause of failed connections. */
   code: string;
   blame: Blame;
   text: string;

@@ -101,7 +101,7 @@ function memoryOf(result: Result): Known<{ each: number; kept: number; base: num
 
 function cpuOf(
   result: Result,
-): Known<{ /** Of one connection. */ idleCores: number; pingIntervalMs: number; connectSeconds: number | null }> {
+): Known<{ /** For one connection. */ idleCores: number; pingIntervalMs: number; connectSeconds: number | null }> {
   if (!sharesMachine(result)) {
     return { known: false, why: 'The deployment runs elsewhere, so the CPU of its machine is not known' };
   }

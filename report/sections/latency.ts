@@ -137,7 +137,7 @@ function notes(
   ];
 }
 
-/** Of workers on other hosts. */
+/** Names the clocks of workers on other hosts. */
 function clockNotes(clocks: Latency['clocks']): string[] {
   const apart = clocks.filter(({ offsetUs }) => offsetUs !== 0);
   if (apart.length === 0) return [];

@@ -106,7 +106,7 @@ function errorOf({ deviation, runs }: Spread): Uncertainty {
   return { error: (deviation ?? 0) / Math.sqrt(runs), degrees: runs - 1 };
 }
 
-/** Of a difference, with the degrees of freedom by Welch and Satterthwaite. */
+/** Uncertainty of a difference, with the degrees of freedom by Welch and Satterthwaite. */
 function welch(a: Uncertainty, b: Uncertainty): Uncertainty {
   const variance = a.error ** 2 + b.error ** 2;
   const spent = a.error ** 4 / a.degrees + b.error ** 4 / b.degrees;

@@ -41,7 +41,7 @@ export function isCurved(points: Point[]): boolean {
 export interface Bend {
   /** By how much the cost of a connection changes from the first to the last, as a share of the slope; 0 is a line. */
   share: number;
-  /** Of its 99 % interval. */
+  /** Half the width of its 99 % interval. */
   halfWidth: number;
 }
 

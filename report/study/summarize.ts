@@ -20,7 +20,7 @@ export interface MeasuredRun {
 
 /** The levels of one name at one setting of the others. */
 export interface Context {
-  /** Of the names with several levels; empty if there are no others. */
+  /** Names with several levels; empty if there are no others. */
   others: Levels;
   /** Those of the name that go together with the others; the first one is the reference. */
   levels: Level[];

@@ -91,7 +91,6 @@ export function breakdown(counts: Record<string, number>): string {
     .join(', ');
 }
 
-/** Of counts by name. */
 export function total(counts: Record<string, number>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }

@@ -29,7 +29,7 @@ interface ControlPortOptions {
   tls: { key: string | Buffer; cert: string | Buffer } | undefined;
   own: OwnFigures;
   publish(order: BroadcastOrder): Promise<BroadcastSent>;
-  /** Of a room, on all workers. */
+  /** Members of a room on all workers. */
   members(room: string): Promise<number>;
   /** In the cluster. */
   servers(): Promise<number>;

@@ -37,7 +37,7 @@ export interface StackOptions {
   workers?: number | undefined;
   /** A Redis to use; undefined starts one. Ignored when embedded. */
   redisUrl?: string | undefined;
-  /** Of the Redis that it starts: 1 for a single one, from 3 on for the nodes of a Redis Cluster. Default: 1. */
+  /** Redis processes to start: 1, or from 3 on the nodes of a Redis Cluster. Default: 1. */
   redisNodes?: number | undefined;
   stateDir: string;
   /** Stays up until `stack down`, instead of ending with the process that started it. */

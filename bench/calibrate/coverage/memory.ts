@@ -3,7 +3,7 @@ import { fitPlateaus, type PlateauPoint } from '../../../report/statistics/plate
 import { atMost, type Comparison, known, type Section } from '../comparison.ts';
 import { type Covering, covers } from './coverage.ts';
 
-/** Of the readings, whose line has a slope of 0.01. */
+/** Noise of the readings, whose line has a slope of 0.01. */
 interface PlateauNoise {
   /** Deviation of each reading. */
   reading: number;

@@ -168,7 +168,7 @@ export const RSS_BY_CONNECTIONS: SideBySide = {
     }),
 };
 
-/** Of the ten samples that it shows of each size, how many received it; the others are complete. */
+/** How many received each incomplete one of the ten samples that it shows of each size. */
 const INCOMPLETE: Record<number, Record<number, number>> = {
   20000: { 3: 19_600, 7: 19_600 },
   32000: { 6: 31_500, 7: 29_900, 8: 27_700, 9: 26_000, 10: 24_700 },

@@ -31,7 +31,7 @@ interface Listening {
   answered: boolean;
 }
 
-/** Of a template. */
+/** A template that draws a value. */
 const DRAWS = /\{\{\s*\$random/;
 /** Enough to see that ids differ. */
 const PUBLISHED = 4;

@@ -9,7 +9,7 @@ import { isTemplate } from '../../script/is-template.ts';
 /** What may be a room, and what a scenario says if it is one. */
 export interface Told {
   room: string;
-  /** Of `delivery.audience`. */
+  /** Becomes `delivery.audience.client`. */
   client: string;
   /** Event by which a client joins it. */
   join?: string;
@@ -25,7 +25,7 @@ interface Place {
   value: unknown;
 }
 
-/** An event of the flow. */
+/** An event that a client emitted, and the server’s answer. */
 export interface Emitted {
   event: string;
   args: unknown[];
@@ -33,7 +33,7 @@ export interface Emitted {
   answer: unknown[] | undefined;
 }
 
-/** Of a scenario: the room of a client. */
+/** What a scenario writes about the room of a client. */
 export interface OwnRoom extends Pick<Told, 'step' | 'place'> {
   delivery: { join?: string; audience: { event: string; client: string } };
 }
@@ -43,7 +43,7 @@ type Variables = Record<string, unknown>;
 export const ROOM_VARIABLE = 'room';
 /** Each costs a broadcast. */
 const MAX_TOLD = 10;
-/** Of a key that the flow's JSONPath takes as it is. */
+/** A key that the flow's JSONPath takes as it is. */
 const PLAIN_KEY = /^[\w-]+$/;
 
 /** @param learned variables of each client that its flow has set @returns what may be the room of the first of two */

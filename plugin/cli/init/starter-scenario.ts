@@ -12,12 +12,12 @@ import { type OwnRoom, ROOM_VARIABLE } from './own-room.ts';
 export interface Starter {
   /** Without a path, which would be in front of the paths of HTTP steps: a namespace is an option of `connect`. */
   url: string;
-  /** Of Engine.IO. */
+  /** Engine.IO's path. */
   path?: string;
   connections: number;
   /** Steps by which a virtual user logs in, connects and joins. */
   flow: Record<string, unknown>[];
-  /** Of a server that calls `instrument(io)`, its first process; undefined for any other server. */
+  /** First process of a server that calls `instrument(io)`; undefined for any other server. */
   controlUrl: string | undefined;
   /** What a client emits to make such a server send to everybody; undefined if it sends by itself. */
   publish: Emission | undefined;
@@ -31,7 +31,7 @@ export interface Starter {
   acknowledge?: boolean;
   /** What the server sent, on one line; undefined if nobody looked. */
   finding: string | undefined;
-  /** Of the server, if it runs on this machine. */
+  /** The server's, if it runs on this machine. */
   processes: ListeningProcesses | undefined;
 }
 

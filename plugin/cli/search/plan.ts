@@ -12,7 +12,7 @@ import { readScenario, scenarioHash, settingsOf } from '../scenario.ts';
 import { type Scale, scaleOf } from './scale.ts';
 
 export interface SearchTask {
-  /** Of its folder in the results. */
+  /** Name of its folder in the results. */
   name: string;
   plan: SearchPlan;
   scale: Scale;

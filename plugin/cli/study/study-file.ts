@@ -10,12 +10,12 @@ import { parseYaml, scenarioHash } from '../scenario.ts';
 import { levelProblems, SCENARIO, SERVER } from './levels.ts';
 
 export interface StudyFile {
-  /** Of the file, without its ending. */
+  /** The file's, without its ending. */
   name: string;
   /** The first comment line. */
   title: string;
   plan: Plan;
-  /** Of the file. */
+  /** The file's. */
   folder: string;
   /** Path of the scenario. */
   scenario: string;

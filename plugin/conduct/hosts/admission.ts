@@ -6,7 +6,7 @@ import { ENGINE } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
 import type { Hello, Refusal } from './messages.ts';
 
-/** Of what differs. */
+/** Differences that a refusal names. */
 const MAX_NAMED = 5;
 const MAX_NAMES_LENGTH = 300;
 
@@ -14,7 +14,7 @@ export interface Expected {
   hosts: number;
   version: string;
   inputs: Inputs;
-  /** Of the whole scenario, phase by phase. */
+  /** The whole scenario's, phase by phase. */
   arrivals: number[];
 }
 

@@ -29,9 +29,9 @@ const LAUNCH_GRACE_MS = 10_000;
 
 interface ConductOptions {
   script: Script;
-  /** Of the whole scenario. */
+  /** For the whole scenario. */
   config: Settings;
-  /** Of the scenario. */
+  /** Where the scenario is. */
   path: string;
   artilleryVersion: string;
   hosts: number;

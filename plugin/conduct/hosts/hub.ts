@@ -32,7 +32,7 @@ export interface HubEvents {
   /** The load has begun, and a host is gone. */
   onLost(host: string, why: string): void;
   onMachine(host: string, row: MachineRow): void;
-  /** Of all hosts together, so far. */
+  /** All hosts together, so far. */
   onSkipped(users: number): void;
 }
 

@@ -30,7 +30,7 @@ const helloSchema = z.object({
   instance: name.min(1),
   /** As `Host.kernel`. */
   kernel: name,
-  /** Of the packages, with their build. */
+  /** The packages', with their build. */
   version: shown,
   /** `CAPACITY_HOSTS`. */
   hosts: index.positive(),
@@ -38,7 +38,7 @@ const helloSchema = z.object({
   index: index.optional(),
   /** What the scenario reads. */
   inputs: byName(name),
-  /** Of this host's share, phase by phase. */
+  /** This host's share, phase by phase. */
   arrivals: z.array(z.int().nonnegative()).max(10_000),
   cores: index.positive(),
 });
@@ -61,7 +61,7 @@ const sharesSchema = machineSharesSchema.refine(({ seconds, cores, programs, pre
 const machineRowSchema = z.object({
   /** A row can come late, after a break. */
   atUs: instant,
-  /** Of all cores; null where the kernel does not tell. */
+  /** All cores; null where the kernel does not tell. */
   cpuIdlePercent: count.nullable(),
   /** Who used its CPUs until then, in the last seconds. */
   shares: sharesSchema.optional(),
@@ -73,7 +73,7 @@ const machineRowSchema = z.object({
 export type MachineRow = z.infer<typeof machineRowSchema>;
 
 export const agentMessageSchema = z.discriminatedUnion('type', [
-  /** Of an engine of this host. */
+  /** From an engine of this host. */
   z.object({ type: z.literal('engine'), message: engineMessageSchema }),
   /** The doctor has passed this host for its share, and its clock is known. */
   z.object({ type: z.literal('fits') }),

@@ -70,7 +70,7 @@ async function checkName(url: URL): Promise<{ named: TargetCheck; addresses: Loo
   const examine = async () => {
     const all = await lookup(hostname, { all: true });
     const four = all.filter(({ family }) => family === 4);
-    // Of `localhost`, most servers have one of both.
+    // Most servers listen on one of the two addresses of `localhost`.
     const reachable = hostname === 'localhost' && four.length > 0 ? four : all;
     addresses = [...new Map(reachable.map((one) => [one.address, one])).values()];
     return { status: 'ok' as const, found: addresses.map(({ address }) => address).join(', ') };

@@ -16,7 +16,7 @@ const LONGER =
 
 /** How a connection ended before it was to. Times in ms. */
 export interface Cut {
-  /** Of the client. */
+  /** As the client names it. */
   reason: string;
   ageMs: number;
   /** Since the last packet in either direction. */

@@ -24,7 +24,7 @@ export interface Subject {
   connection: ConnectionTarget;
   /** Who comes by the flow. */
   clients: Pick<OwnClients, 'next' | 'nextPassing' | 'areUsers'>;
-  /** Of the target's name. */
+  /** What the target's name resolves to. */
   addresses: LookupAddress[];
   signal: AbortSignal;
 }

@@ -25,7 +25,7 @@ export interface RecoverableSession {
   readonly namespace: string;
   /** Private id of the session. */
   pid: string;
-  /** Of the last event: what comes after it is sent again. Undefined before the first one. */
+  /** The last event's: what comes after it is sent again. Undefined before the first one. */
   offset: string | undefined;
 }
 

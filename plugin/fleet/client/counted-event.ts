@@ -27,7 +27,7 @@ export interface OwnEventPlan extends EventPlan {
   roomInJoin?: JsonPath | undefined;
 }
 
-/** Of the option `delivery`. */
+/** Part of the option `delivery`. */
 interface OwnEventOptions extends Pick<OwnEventPlan, 'event' | 'id'> {
   sentAt?: JsonPath | undefined;
   bytes?: number | undefined;

@@ -13,7 +13,7 @@ export class Attempt {
   /** By stage, microseconds from the start of the attempt to the stage's end. */
   readonly endsUs: Partial<Record<Stage, number>> = {};
   tlsResumed = false;
-  /** Of a connection that begins as WebSocket. */
+  /** What a connection sends that begins as WebSocket. */
   readonly request: Buffer | undefined = undefined;
   readonly answer: AnswerReader | undefined = undefined;
   readonly offersCompression: boolean = false;

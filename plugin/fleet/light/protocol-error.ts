@@ -3,7 +3,7 @@ import type { Failure } from '../client/failure.ts';
 
 /** The server violated a protocol. Each layer names the cause, for before and after the connection is open. */
 export class ProtocolError extends Error {
-  /** Of the attempt, if no namespace is connected yet. */
+  /** Why the attempt failed, if no namespace is connected yet. */
   readonly failure: Failure;
   /** Socket.IO's reason for the disconnect, if a namespace is connected. */
   readonly reason: string;

@@ -38,7 +38,7 @@ export class OfficialClient implements Client {
   readonly #options: ClientOptions;
   readonly #sink: ClientSink;
   readonly #counted: EventPlan;
-  /** Of the client before. */
+  /** Sessions of the client before. */
   readonly #former: readonly RecoverableSession[];
   #state: 'idle' | 'connecting' | 'open' | 'gone' = 'idle';
   #manager: Manager | undefined;

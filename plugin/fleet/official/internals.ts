@@ -14,7 +14,7 @@ export type WebSocket = ({ terminate(): void; extensions: string } & EventEmitte
 
 /** Parts of engine.io-client that are not public. */
 interface EnginePrivates {
-  /** Of what the server gives out; the library sends it in place of a `Cookie` header, not beside it. */
+  /** Cookies that the server gives out; the library sends them in place of a `Cookie` header, not beside it. */
   _cookieJar?: { parseCookies(cookies: string[]): void };
   /** Transports that the server offers and the client wants. */
   _upgrades: string[];

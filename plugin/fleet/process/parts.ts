@@ -24,10 +24,10 @@ export interface Share {
 
 export interface Parts {
   readonly settings: FleetSettings;
-  /** Of this process among all of this host, and of its fleet among all of the run. */
+  /** This process among all of this host, and its fleet among all of the run. */
   readonly share: Share;
   readonly fleetShare: Share;
-  /** Of the connections that were opened since the last reset. */
+  /** Lowest id of the connections that were opened since the last reset. */
   readonly firstId: number;
   readonly createClient: CreateClient;
   readonly pacer: Pacer;

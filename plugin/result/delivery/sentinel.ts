@@ -20,7 +20,7 @@ export function sentinelFigures(
 interface Sighting {
   /** From the intended send time, as for all receivers. */
   latencyUs: number;
-  /** Of the receivers on the sentinel's worker; null where another worker published, since the rows do not show it then. */
+  /** The other receivers on the sentinel's worker; null where another worker published, since the rows do not show it then. */
   othersP99Us: number | null;
 }
 

@@ -118,9 +118,9 @@ function lostConnections(result: Measured, measurements: Measurements): Detail |
 
 /** Fewer have the same age by chance. */
 const MIN_LOST = 5;
-/** Of their age: a time-out is that exact. */
+/** As a share of their age: a time-out is that exact. */
 const MAX_AGE_SPREAD = 0.05;
-/** Of the ramps: those that end at one moment came at different ones. */
+/** As a share of the ramps: connections that end at one moment came at different ones. */
 const MAX_RAMP_SHARE = 0.25;
 
 /** @returns how old nearly all that were lost had become, where a time-out shows by it */

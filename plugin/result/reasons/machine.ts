@@ -20,7 +20,7 @@ const MAX_WAIT_SHARE = 0.2;
  * a quiet machine while they took a quarter to a half, and ten times while they took 55 %.
  */
 const MAX_OTHERS_SHARE = 0.5;
-/** Of a window: some process waited for memory that long, as where pages of programs are read again and again. */
+/** Some process waited for memory for that share of a window, as where pages of programs are read again and again. */
 const MAX_MEMORY_WAIT_SHARE = 0.1;
 /** Single pages come and go on a machine that has swap and no need of it. */
 const MAX_SWAPPED_BYTES = 1024 ** 2;

@@ -6,7 +6,7 @@ import type { RedisTraffic } from '../../samplers/redis/redis.ts';
 import type { RunContext } from '../context.ts';
 import type { RedisMeasured } from '../measurements/redis.ts';
 
-/** Of each worker. */
+/** For each worker. */
 const COUNTS = 5;
 
 /** What one Redis, or one node of a cluster, does for one request. */
@@ -18,9 +18,9 @@ interface Cost {
 
 interface NodeMark {
   begin: RedisTraffic;
-  /** Of a count of the members. */
+  /** What one count of the members costs. */
   count: Cost;
-  /** Of reading the traffic, whose bytes the reader itself takes off. */
+  /** What it costs to read the traffic, whose bytes the reader itself takes off. */
   readingCpuUs: number;
 }
 

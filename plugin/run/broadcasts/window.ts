@@ -179,7 +179,6 @@ async function settleClocks(context: RunContext): Promise<void> {
   judgeAgain(context);
 }
 
-/** Of broadcasts. */
 export const BROADCAST_PARTS = 10;
 
 /**

@@ -114,7 +114,7 @@ export class WorkerCounts {
   }
 
   /**
-   * Of each worker, against the connections whose joins name it: their sum can be right where joins name the wrong one.
+   * Checks each worker against the connections whose joins name it: their sum can be right where joins name the wrong one.
    * @param snapshots taken while nothing moved since the last standstill
    */
   checkEach(snapshots: Pick<EngineSnapshot, 'connected' | 'perWorker'>[]): void {

@@ -4,7 +4,7 @@ import type { Repeated } from '../../script/load/flow.ts';
 export interface MessagesMeasured {
   /** What the flows let their connections send. */
   readonly steps: Repeated[];
-  /** Of the measured window. */
+  /** Length of the measured window. */
   seconds: number;
   /** At its begin, and at the end of each of its parts. */
   unanswered: number[];

@@ -7,7 +7,7 @@ import type { MachineShares, Throttled } from '../../../protocol/result/machine.
 export interface GeneratorHost {
   host: string;
   cores: number;
-  /** Of its share. */
+  /** In its share of the load. */
   arrivals: number;
   /** When its first phase began, on the run's clock. */
   beganAtUs: number | undefined;
@@ -15,7 +15,7 @@ export interface GeneratorHost {
   lost: string | undefined;
   /** How far the run's clock is ahead of its own, and the largest possible error of a converted time. */
   clock: { offsetUs: number; boundUs: number } | undefined;
-  /** Of all its cores, by window: the ramp in which least was idle. */
+  /** All its cores, by window: the ramp in which least was idle. */
   cpuIdlePercent: Partial<Record<GeneratorWindow, number>>;
   /** Who used them: of several ramps, that in which others took most. */
   shares: Partial<Record<ShareWindow, MachineShares>>;

@@ -26,7 +26,7 @@ export class Measurements {
   /** Name of the run's folder. */
   id: string;
   readonly scenario: string;
-  /** Of the scenario, as of `scenarioFile`. */
+  /** The scenario's, as of `scenarioFile`. */
   file?: string;
   readonly startedAt = new Date();
   readonly engine: string;
@@ -77,7 +77,7 @@ export class Measurements {
     messages: CpuWindow[];
     broadcasts: CpuWindow[];
   } = { unloaded: [], ramps: [], idle: [], messages: [], broadcasts: [] };
-  /** Of each worker, if it can record it; times are on the sampler's time. */
+  /** One for each worker that can record it; times are on the sampler's time. */
   eventLoops: WorkerEventLoop[] = [];
   /** Zero of the sampler's time; undefined before. */
   samplesBeganAtUs: number | undefined;
@@ -111,7 +111,7 @@ export class Measurements {
   readonly machineIdle = new Map<string, Partial<Record<GeneratorWindow, number>>>();
   /** As `machineIdle`, what a hypervisor took; of machines that tell. */
   readonly machineSteal = new Map<string, Partial<Record<GeneratorWindow, number>>>();
-  /** Of this machine; of several parts of a window, the one in which others took most. */
+  /** Who used this machine; of several parts of a window, the one in which others took most. */
   readonly machineShares: Partial<Record<ShareWindow, MachineShares>> = {};
   /** At the end of the last window, with the highest so far of what goes up and down; of the workers that tell. */
   workerResources: WorkerResources[] = [];

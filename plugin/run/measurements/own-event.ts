@@ -16,9 +16,9 @@ export interface OwnEventMeasured {
   published: number;
   /** Ids of the run's broadcasts that arrived. */
   seen: number;
-  /** Of the JSON of one copy. */
+  /** Mean length of a copy's JSON. */
   bytes: number;
-  /** Of these, broadcasts that found the ledgers full. */
+  /** Broadcasts that found the ledgers full, among `seen`. */
   skipped: number;
   /** Whose payload has no usable time, although latency counts from those of others. */
   untimed: number;

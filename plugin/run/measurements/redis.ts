@@ -4,6 +4,6 @@ import type { RedisTraffic } from '../../samplers/redis/redis.ts';
 export interface RedisMeasured {
   /** Each node of a cluster, or the one Redis. Bytes are those of the broadcasts, without the run's own requests. */
   nodes: (Omit<RedisTraffic, 'cpuUs'> & { usedMemoryBeforeBytes: number })[];
-  /** Of all nodes, for the broadcasts, as far as it is known what else they do. */
+  /** What all nodes used for the broadcasts, as far as it is known what else they do. */
   cpuUs: number;
 }

@@ -7,7 +7,7 @@ import type { WorkerStats } from '../../../protocol/events.ts';
 import type { ControlClients, Sampler } from '../../samplers/index.ts';
 import type { LayerBytes } from '../measurements/memory.ts';
 
-/** Of each plateau. */
+/** For each plateau. */
 const READINGS = 3;
 /** Collections of a large server take so long that there is no time for more in the pause of a scenario. */
 const LONGEST_MS = 1500;

@@ -19,7 +19,7 @@ const KEPT_SHARE = 0.25;
 /** Broadcasts that are not finalized. */
 export interface Open {
   broadcasts: number;
-  /** Of them, if nothing is lost. */
+  /** Copies of them, if nothing is lost. */
   expected: number;
   /** First copies of them. */
   reached: number;
@@ -32,7 +32,7 @@ export class Finalizer {
   readonly basis: LatencyBasis;
   /** Broadcasts of the run that arrived. */
   seen = 0;
-  /** Of these, without a row. */
+  /** Those without a row, among `seen`. */
   skipped = 0;
   readonly #context: Needs;
   readonly #nowUs: () => number;
@@ -65,7 +65,7 @@ export class Finalizer {
     this.basis = new LatencyBasis(sentAt !== undefined, this.#givesIds ? 'publisher' : 'first receipt');
   }
 
-  /** Of the JSON of one copy: the mean. */
+  /** Mean length of a copy's JSON. */
   get bytes(): number {
     return Math.round(this.#bytes / Math.max(1, this.seen - this.skipped));
   }

@@ -72,7 +72,7 @@ export class LatencyBasis {
   }
 }
 
-/** Of one that the run published. */
+/** When the run published it, if it did. */
 function emitOf({ own, cutUs }: Pick<Broadcast, 'own' | 'cutUs'>): Pick<Stamped, 'emittedAtUs'> {
   return own === undefined ? {} : { emittedAtUs: cutUs };
 }

@@ -23,7 +23,7 @@ interface Row {
   frozen: FrozenBroadcast;
 }
 
-/** Of each broadcast once. */
+/** Every broadcast counts once. */
 export interface EachBroadcast {
   completionUs: Histogram;
   sendDelayUs: Histogram;
@@ -35,7 +35,7 @@ export class Rows {
   #rows: Row[] = [];
   /** Broadcasts per row. */
   #width = 1;
-  /** Of the last row. */
+  /** Broadcasts in the last row. */
   #filled = 1;
 
   constructor(maxRows = MAX_ROWS) {

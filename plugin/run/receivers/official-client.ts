@@ -19,7 +19,7 @@ const NO_ANSWER = `no answer within ${CONNECT_TIMEOUT_MS / 1000} s`;
 
 type Listener = (event: string, ...args: unknown[]) => void;
 
-/** Of Engine.IO's open packet. */
+/** As Engine.IO's open packet gives it. */
 export interface PingCycle {
   pingInterval: number;
   pingTimeout: number;
@@ -67,7 +67,7 @@ interface ClientError extends Error {
   type?: string;
   description?: unknown;
   data?: unknown;
-  /** Of a polling request. */
+  /** What a polling request got. */
   answer?: Failure;
 }
 

@@ -16,7 +16,7 @@ export function otherReceivers(
 }
 
 /**
- * Of the run's own receivers, those whose connection ended about when the server counted the members.
+ * Counts the run's own receivers whose connection ended about when the server counted the members.
  * @returns how many it may have counted although they are not subtracted, and how many are although it may not have
  */
 export function endedMeanwhile(

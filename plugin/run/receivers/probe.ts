@@ -37,7 +37,7 @@ export function noProbe(): Pick<Probe, 'join' | 'worker' | 'onRoundTrip' | 'conn
 }
 
 export class Probe {
-  /** Of its connection, as named in the answer to the last join; `''` if that names none. */
+  /** Which one holds its connection, as the answer to the last join says; `''` if that names none. */
   worker = '';
   /** Set by each measuring window. */
   onRoundTrip: (echo: Echo) => void = () => {};

@@ -23,7 +23,7 @@ export class WorkerClocks {
     this.lines = here.map((sharesKernel) => new ClockLine(sharesKernel));
   }
 
-  /** Of all workers. @throws CapacityError if one does not answer */
+  /** Reads the clocks of all workers. @throws CapacityError if one does not answer */
   async read(): Promise<void> {
     await Promise.all(
       this.lines.map(async (line, via) => {

@@ -20,7 +20,7 @@ export type Control = Pick<
   | 'close'
 >;
 
-/** Of a server without control ports. */
+/** For a server without control ports. */
 export const NO_CONTROL: Control = {
   size: 0,
   stats: async () => [],

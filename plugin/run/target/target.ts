@@ -29,7 +29,7 @@ import { Listeners, portOf } from './listeners.ts';
 export interface Target {
   url: string;
   profile: 'full' | 'embedded' | 'remote';
-  /** Of the workers; undefined where nobody may ask them. */
+  /** How to ask the workers; undefined where nobody may. */
   control: Settings['control'];
   redisUrl: string | undefined;
   /** Processes of the deployment on this machine. */

@@ -68,7 +68,7 @@ export class Windows {
   }
 }
 
-/** Of the layers that could be read at both ends. */
+/** Takes the layers that could be read at both ends. */
 function between(begin: Omit<Mark, 'connections'>, end: Pick<Mark, 'cpu' | 'atMs'>, units: number): CpuWindow {
   const used = Object.entries(end.cpu).flatMap(([layer, us]) => {
     const before = begin.cpu[layer];

@@ -15,10 +15,10 @@ import type { Measurements } from '../measurements/measurements.ts';
 /** The generator among the workers. */
 export const GENERATOR = '';
 
-/** Of the generator itself. */
+/** The generator's. */
 interface OwnReading {
   quotas: CpuQuota[];
-  /** Of the CPUs that it may run on, if these are not all. */
+  /** The CPUs that it may run on, if these are not all. */
   cpu: CpuReading | undefined;
 }
 

@@ -20,7 +20,7 @@ export async function placesOf(url: string, look: LookupAll): Promise<ControlPla
   return addresses.length > 1 ? addresses.map((address) => ({ url, address })) : [{ url, address: undefined }];
 }
 
-/** Of one kind, IPv4 if there is any: a host with one of each kind is one host. Empty for what is an address itself, or has none. */
+/** @returns addresses of one kind, IPv4 if there is any: a host with one of each kind is one host. Empty for what is an address itself, or has none. */
 export async function addressesOf(url: string, look: LookupAll): Promise<LookupAddress[]> {
   const { hostname } = new URL(url);
   if (isIP(hostname) !== 0 || hostname.startsWith('[') || hostname === 'localhost') return [];

@@ -17,7 +17,7 @@ interface KernelSocket {
   link: string;
 }
 
-/** Of an address and port: for IPv6, so much is the IPv4 address in it, as which one end of a connection may be listed. */
+/** Length of an address and port: for IPv6, so much is the IPv4 address in it, as which one end of a connection may be listed. */
 const END_LENGTH = '0100007F:0BB8'.length;
 
 /** @returns the established ones, of all clients but this process; undefined where there is no such list */

@@ -47,7 +47,7 @@ export class SharedPages {
     }
   }
 
-  /** Of processes elsewhere, which report both themselves. */
+  /** Takes what processes elsewhere report themselves. */
   noteReported(layer: string, rssBytes: number | undefined, pssBytes: number | undefined): void {
     if (rssBytes === undefined || pssBytes === undefined) return;
     this.#bytes.set(layer, { pids: '', shared: rssBytes - pssBytes });

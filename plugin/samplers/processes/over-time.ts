@@ -7,7 +7,7 @@ export interface ProcessOverTime {
   /** Seconds since the start of the time series. */
   t: number[];
   rssBytes: number[];
-  /** Of one core, since the value before; null for the first. */
+  /** Percent of one core since the value before; null for the first. */
   cpuPercent: (number | null)[];
 }
 

@@ -25,7 +25,7 @@ export interface ProcessReading {
 /** What /proc/<pid>/stat says. */
 export interface ProcessStat extends Required<Omit<ProcessReading, 'pssBytes'>> {
   pid: number;
-  /** Of its program, at most 15 characters, any of them. */
+  /** The program's, at most 15 characters, any of them. */
   name: string;
   /** CPU on which it ran last. */
   lastCpu: number;

@@ -1,7 +1,7 @@
 /** Whether the same process answers at a URL each time: behind one port, several can take turns, and each has its own figures. */
 
 export interface Answer {
-  /** Of the process, as far as the page tells. */
+  /** Which process it is, as far as the page tells. */
   identity: string;
   /** A counter: a process never has less than before. */
   cpuSeconds: number | undefined;

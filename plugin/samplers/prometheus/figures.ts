@@ -12,7 +12,7 @@ export type PrometheusFigure =
   | 'hostTcpBytes';
 
 /**
- * Of several, the first that a page has counts. `namedprocess` is process-exporter, `container` cAdvisor, `node`
+ * Where several match, the first that a page has counts. `namedprocess` is process-exporter, `container` cAdvisor, `node`
  * node_exporter; `process` and `nodejs` are of the process that serves the page (prom-client and its like).
  */
 export const METRICS: Record<PrometheusFigure, string[]> = {

@@ -20,7 +20,7 @@ import { machineOf } from './machine.ts';
 
 export interface PrometheusQuery {
   url: string;
-  /** Of the samples that count. */
+  /** What the samples that count have in common. */
   labels: Record<string, string>;
 }
 
@@ -49,7 +49,7 @@ const CLOCK_MARGIN_SECONDS = 60;
 /** Kept of a page beside the wanted ones: enough to say what it has instead. */
 const MAX_OTHER_LINES = 1000;
 const MAX_LINE_LENGTH = 2 ** 16;
-/** Of the wanted ones, in characters: 15,000 of cAdvisor’s. The run stands still while they are parsed, for a third of a second. */
+/** Characters of wanted samples: 15,000 of cAdvisor’s. The run stands still while they are parsed, for a third of a second. */
 const MAX_WANTED = 4 * 1024 ** 2;
 
 /** The lines that are read of a page, chosen as it arrives: the run must not stand still for the megabytes that cAdvisor has. */

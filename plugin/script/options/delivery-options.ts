@@ -18,7 +18,7 @@ export const emissionSchema = z
   .refine(([event]) => typeof event === 'string' && event !== '', 'expected [event, ...arguments]')
   .transform(([event, ...args]) => ({ event: event as string, args }));
 
-/** Of each connection. */
+/** Which rooms each connection is in. */
 const roomsOfClient = z
   .string({ error: 'expected the name of a variable, without {{ }}, or a path into the join' })
   .transform((text, context) => {

@@ -95,7 +95,7 @@ interface Given {
 const OWN_PLACE: Path = ['config', 'engines', ENGINE];
 
 /**
- * Of two places, the later one wins: `config.socketio`, `config.engines.socketio-capacity`.
+ * Merges two places, of which the later one wins: `config.socketio`, `config.engines.socketio-capacity`.
  * @param problems gets every mistake with its place in the YAML
  * @returns the options with units in their names; undefined if there are mistakes
  */

@@ -15,7 +15,7 @@ export function folderOf({ _scriptPath }: Script): string {
   return _scriptPath === undefined ? process.cwd() : dirname(resolve(_scriptPath));
 }
 
-/** Of `config.tls`, of the engine's `tls`, and of that of `control`. */
+/** For `config.tls`, the engine's `tls`, and that of `control`. */
 export const tlsSchema = z.strictObject({
   rejectUnauthorized: z.boolean().optional().describe('`false` accepts any certificate'),
   servername: z.string().optional().describe('name for SNI and the certificate check; default: the URL’s host'),

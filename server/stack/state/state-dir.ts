@@ -68,7 +68,7 @@ export function prepareStateDir(stateDir: string): void {
   }
 }
 
-/** Of the path itself; does not follow symbolic links. */
+/** Does not follow symbolic links. */
 function statOf(path: string): Stats | undefined {
   try {
     return lstatSync(resolve(path));

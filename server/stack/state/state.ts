@@ -46,7 +46,7 @@ const stackStateSchema = z.strictObject({
     z.strictObject({
       /** On 127.0.0.1. */
       port: z.number().int(),
-      /** Of the cluster's own connections; absent outside a cluster. */
+      /** Where the cluster's nodes speak to each other; absent outside a cluster. */
       busPort: z.number().int().optional(),
       pid,
     }),

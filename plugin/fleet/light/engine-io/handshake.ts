@@ -14,7 +14,7 @@ interface Handshake {
   pingEveryMs: number;
   /** The server offers to move a polling session to WebSocket. */
   offersWebSocket: boolean;
-  /** Of a polling request; 0 if the server says nothing about it. */
+  /** Longest body of a polling request; 0 if the server says nothing about it. */
   maxPayloadBytes: number;
 }
 

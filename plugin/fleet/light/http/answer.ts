@@ -10,7 +10,7 @@ import { messageTooLarge, type ProtocolError } from '../protocol-error.ts';
 /** Memory for a body whose bytes have not arrived yet: until then its length is only a claim. */
 const MAX_TRUSTED_BYTES = 64 * 1024;
 const MAX_HEAD_BYTES = 16 * 1024;
-/** Of a chunk's size with its extensions, and of a trailer. */
+/** For a chunk's size with its extensions, or a trailer. */
 const MAX_LINE_BYTES = 1024;
 /** Kept of a refusal: more than is ever quoted. */
 const MAX_SAID_BYTES = 1024;
@@ -56,7 +56,7 @@ export class AnswerReader {
   #head: AnswerHead | undefined = undefined;
   /** What waits for the rest of the head, or then of the body. */
   #queue: ByteQueue | undefined = undefined;
-  /** Of a chunked body: bytes left of the current chunk; 0 while its size, or the line end after it, is being read. */
+  /** Bytes left of a chunked body's current chunk; 0 while its size, or the line end after it, is being read. */
   #chunkLeft = 0;
   #line = '';
   #afterLastChunk = false;

@@ -41,15 +41,15 @@ export class EventReader implements Copy {
   readonly #room: JsonLocator | undefined;
   readonly #sentAt: JsonLocator | undefined;
   readonly #payload: JsonLocator | undefined;
-  /** Of the copy that is being reported: its JSON, and its payload if that has been found. */
+  /** The copy that is being reported: its JSON, and its payload if that has been found. */
   #bytes = NOTHING;
   #start = 0;
   #end = 0;
-  /** Of the previous copy, and of the broadcasts before. */
+  /** The previous copy's, and those of the broadcasts before. */
   #marks: Marks = { id: '', namespace: NOTHING, prefix: NOTHING };
   readonly #recent: Marks[] = [];
   #oldest = 0;
-  /** Of the previous copy whose payload followed in a message of its own. */
+  /** The previous copy whose payload followed in a message of its own. */
   #attached: AttachedCopy | undefined;
 
   constructor(plan: EventPlan) {

@@ -24,7 +24,7 @@ interface Step {
 }
 
 export class JsonLocator {
-  /** Of the value that was found last. */
+  /** Where the value begins that was found last. */
   start = 0;
   end = 0;
   readonly #steps: Step[];

@@ -13,7 +13,7 @@ import type { Destination } from '../websocket/handshake.ts';
 /** What the answer to a polling request is to be. */
 export const POLLING_ANSWER: Expected = { status: 200, error: httpError, readHead };
 
-/** Of a request whose connection has ended. */
+/** The connection ended before the answer came. */
 const UNANSWERED: Failure = {
   cause: 'closed',
   message: 'the server closed the connection without a complete answer',

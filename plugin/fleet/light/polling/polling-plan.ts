@@ -16,7 +16,7 @@ export interface PollingPlan extends Destination {
 
 /** These follow from the request. */
 const OF_THE_REQUEST = ['cookie', 'content-length', 'content-type', 'transfer-encoding'];
-/** Of the text that makes a URL unique; as in engine.io-client. */
+/** For the text that makes a URL unique; as in engine.io-client. */
 const RADIX = 36;
 
 /**

@@ -36,7 +36,7 @@ interface UnfinishedPacket {
 const NO_ARGUMENTS: unknown[] = [];
 const EVENT = 0x30 + PacketType.EVENT;
 const ACK = 0x30 + PacketType.ACK;
-/** Of an event. */
+/** How an event with one attachment begins. */
 const ONE_ATTACHMENT = Buffer.from(`${PacketType.BINARY_EVENT}1-`);
 
 export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> implements Client {

@@ -21,7 +21,7 @@ export interface TlsStream {
   isSessionReused(): boolean;
   verifyError(): NodeJS.ErrnoException | null;
   getPeerCertificate(withIssuers: boolean): PeerCertificate;
-  /** Of the key exchange; its type and size depend on the group. */
+  /** The key exchange; its type and size depend on the group. */
   getEphemeralKeyInfo(): Partial<EphemeralKeyInfo> | null;
   writeBuffer(request: Request, bytes: Uint8Array): ErrorNumber;
   shutdown(request: Request): ErrorNumber;
@@ -113,7 +113,7 @@ function finishShutdown(below: Below, request: unknown): void {
   below.finishShutdown(request, 0);
 }
 
-/** Of a write to the stream, by whose owner. */
+/** Ends a write to the stream by the stream's owner. */
 export function onWritten(this: Request, status: ErrorNumber): void {
   (this as Owned<Request>).wire.written(status);
 }

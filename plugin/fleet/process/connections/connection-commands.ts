@@ -66,7 +66,7 @@ export class ConnectionCommands {
     return connection;
   }
 
-  /** Of a connection that is away. */
+  /** Opens a connection again that is away. */
   attempt(connection: Connection): void {
     const { away } = connection.home ?? {};
     if (!away) return;

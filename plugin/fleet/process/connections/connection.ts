@@ -33,7 +33,7 @@ export interface Home {
 
 /** From a drop until all namespaces are back. */
 export interface Absence {
-  /** Of the drop. */
+  /** Why it dropped. */
   reason: string;
   sinceUs: number;
   attempts: number;
@@ -74,7 +74,7 @@ export class Connection {
   /** The `close` command, once there is one. */
   closeRequestId: number | undefined = undefined;
   overrides: Partial<ClientOptions> | undefined = undefined;
-  /** Of an own event, that its virtual user has named. */
+  /** Rooms of an own event that its virtual user has named. */
   rooms: readonly string[] | undefined = undefined;
   /** What it sends again and again. */
   senders: SendingConnection['senders'] = NO_SENDERS;

@@ -17,11 +17,11 @@ interface Looked {
   returns: { readonly recovered: number };
 }
 
-/** Of a connection that has dropped since the fault. */
+/** What became of a connection that has dropped since the fault. */
 interface Fate {
-  /** Of its last return; 0 while it is away. */
+  /** When it returned last; 0 while it is away. */
   backAtUs: number;
-  /** Of its last drop. */
+  /** Why it dropped last. */
   reason: string;
   /** The process tries to bring it back. */
   returns: boolean;

@@ -7,7 +7,7 @@ import type { TimeSeries } from '../../../../protocol/link/time-series.ts';
 interface SeriesOptions {
   intervalUs: number;
   maxIntervals: number;
-  /** Of two values of one interval. */
+  /** Joins two values of one interval. */
   combine(a: number, b: number): number;
 }
 

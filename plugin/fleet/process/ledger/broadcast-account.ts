@@ -14,7 +14,7 @@ export interface BroadcastRow {
   reordered: number;
   wrongSize: number;
   wrongContent: number;
-  /** Of the payload of the first whole copy. */
+  /** Over the payload of the first whole copy. */
   checksum: number;
 }
 

@@ -2,7 +2,7 @@
 
 export class FirstReceipts {
   readonly #kept: number;
-  /** Of the numbers after `#dropped`, in order. */
+  /** Times of the numbers after `#dropped`, in order. */
   #atUs: number[] = [];
   #dropped = 0;
 

@@ -47,7 +47,7 @@ export class Sightings {
   readonly #others: [path: string, id: string][] = [];
   #rows = 0;
   #example: string | undefined;
-  /** Of the previous copy: each broadcast reaches many connections in a row. */
+  /** The previous copy's: each broadcast reaches many connections in a row. */
   #last: Pick<Seen, 'id' | 'number'> | undefined;
 
   constructor(ledger: Rows, maxRowBytes = ROW_BYTES) {

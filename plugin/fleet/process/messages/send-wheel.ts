@@ -12,7 +12,7 @@ const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
 
 /** A place in the schedule. */
 export interface Turn {
-  /** Of the wheel. */
+  /** Its place on the wheel. */
   readonly slot: number;
 }
 
