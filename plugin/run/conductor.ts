@@ -215,7 +215,12 @@ export class Conductor {
     if (!(await population.gone(timeoutMs, signal))) {
       if (signal.aborted) return;
       const message = `${population.connections()} connections were still open ${Math.round(timeoutMs / 1000)} s after they were released: the residual is not known`;
-      addWarning(this.#context, 'PLATEAU_MOVED', message, 'see the worker logs: what keeps these connections open?');
+      addWarning(
+        this.#context,
+        'PLATEAUS_UNUSABLE',
+        message,
+        'see the worker logs: what keeps these connections open?',
+      );
       return;
     }
     await measureResidual(this.#context, this.#checkpoints);

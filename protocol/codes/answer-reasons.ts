@@ -111,15 +111,10 @@ export const ANSWER_REASONS = {
     invalidates: ['memory'],
     blame: 'measurement',
   },
-  PLATEAU_MOVED: {
-    meaning: 'connections came, left or remained when memory was to be read',
-    remedy: 'make the pauses between ramps or after waves longer',
-    invalidates: ['memory'],
-    blame: 'measurement',
-  },
-  TOO_FEW_PLATEAUS: {
-    meaning: 'fewer than three numbers of connections, zero included, have readings: no interval',
-    remedy: 'use two ramps or more, with a `pause` phase after each',
+  PLATEAUS_UNUSABLE: {
+    meaning:
+      'connections came, left or remained when memory was to be read, or fewer than three numbers of connections, zero included, have readings',
+    remedy: 'use two ramps or more, with a `pause` after each that is long enough for the joins and the readings',
     invalidates: ['memory'],
     blame: 'measurement',
   },

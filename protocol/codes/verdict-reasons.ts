@@ -21,14 +21,8 @@ const REASONS = {
   // The generator
   MACHINE_SATURATED: {
     meaning:
-      "the generator's machine was less than 10 % idle, and one of the generator's threads waited for a CPU for over 20 % of the time; or other programs and the hypervisor took half of its CPUs, or, where something was late, a quarter or as much as was left idle",
-    remedy: 'give the generator its own machine, add cores to this one, or lower the rate',
-    invalidates: ['latency'],
-    blame: 'machine',
-  },
-  GENERATOR_THROTTLED: {
-    meaning: "the generator's container used up its CPU quota in more than 5 % of the periods",
-    remedy: 'raise the CPU limit of the container, or lower the load',
+      "the generator's machine was less than 10 % idle, and one of the generator's threads waited for a CPU for over 20 % of the time; its container used up its CPU quota in more than 5 % of the periods; or other programs and the hypervisor took half of its CPUs, or, where something was late, a quarter or as much as was left idle",
+    remedy: 'give the generator its own machine, add cores or raise its CPU limit, or lower the rate',
     invalidates: ['latency'],
     blame: 'machine',
   },
@@ -80,7 +74,8 @@ const REASONS = {
     causes: ['READINGS_MISSING'],
   },
   RUN_INCOMPLETE: {
-    meaning: 'the run ended early: somebody stopped it, a measurement failed, or its virtual users left',
+    meaning:
+      'no connection was made, or the run ended early: somebody stopped it, a measurement failed, or its virtual users left',
     remedy: 'let the run come to its end, and end the flow with `hold: true`',
     invalidates: ['run'],
     blame: 'deployment',
@@ -90,7 +85,7 @@ const REASONS = {
     remedy: 'list every worker once, by an address of its own without a cache in between, and give each its own name',
     invalidates: ['run'],
     blame: 'measurement',
-    causes: ['WORKERS_DISAGREE', 'READINGS_MISSING', 'COLLECTION_MISSING', 'PLATEAU_MOVED'],
+    causes: ['WORKERS_DISAGREE', 'READINGS_MISSING', 'COLLECTION_MISSING', 'PLATEAUS_UNUSABLE'],
   },
   WORKERS_DISAGREE: {
     meaning: 'the workers count more or fewer connections than the generator holds',
@@ -112,12 +107,6 @@ const REASONS = {
     remedy:
       'raise the limit that the message names; `npx socketio-capacity doctor <scenario>` shows those of this machine',
     invalidates: ['connections'],
-    blame: 'deployment',
-  },
-  NO_CONNECTIONS: {
-    meaning: 'no connection was made',
-    remedy: 'see the causes in `connections.failures`',
-    invalidates: ['run'],
     blame: 'deployment',
   },
   CLIENTS_REFUSED: {

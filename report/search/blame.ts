@@ -5,6 +5,7 @@ import type { Blame } from '../../protocol/documents/search.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { fullProcess } from '../figures/limits.ts';
 import { sharesMachine } from '../figures/place.ts';
+import { isThrottled } from '../figures/throttled.ts';
 import { counted } from '../text/format.ts';
 import { fullWorkers } from './evidence.ts';
 import type { Behind } from './keeping-up.ts';
@@ -102,9 +103,9 @@ export function blamesOf(result: Result): Blamed[] {
   return [...failures, ...reasons];
 }
 
-function blamer({ generator, connections, delivery, verdict }: Result): (code: string) => Blame {
+function blamer({ generator, connections, delivery, machine }: Result): (code: string) => Blame {
   const busy = generator.some(({ window, utilization }) => window === 'ramp' && utilization >= BUSY_LOOP);
-  const throttled = verdict.reasons.some(({ code }) => code === 'GENERATOR_THROTTLED');
+  const throttled = isThrottled(machine?.throttled, 'ramp');
   const { duplicates = 0, late = 0, wrongSize = 0, wrongContent = 0 } = delivery ?? {};
   const causes = Object.keys(connections.failures);
   // Without failures, it is that all fleet processes stopped at the same number.

@@ -28,7 +28,7 @@ it('a run whose generator is throttled says so, with the cores that it may use',
   assert.equal(environment.limits.cpuQuotaCores, 1.5);
   const { periods = 0, throttledPeriods = 0 } = machine?.throttled?.ramp ?? {};
   assert.ok(throttledPeriods > 0 && throttledPeriods <= periods, `${throttledPeriods} of ${periods}\n${run.output()}`);
-  const [reason] = verdict.reasons.filter(({ code }) => code === 'GENERATOR_THROTTLED');
-  assert.match(reason?.message ?? run.output(), /^\d+ of \d+ periods .* ramp.* 0\.04 cores/);
+  const [reason] = verdict.reasons.filter(({ code }) => code === 'MACHINE_SATURATED');
+  assert.match(reason?.message ?? run.output(), /\d+ of \d+ periods .* ramp.* 0\.04 cores/);
   assert.equal(verdict.status, 'SUSPECT');
 });

@@ -62,7 +62,7 @@ export async function goodInProcess(script: Script): Promise<EndedRun> {
 }
 
 /** Of the record: a pause has its reading, or will have none. */
-const READING = /"type":"(?:plateau|after-wave)"|"code":"PLATEAU_MOVED"/g;
+const READING = /"type":"(?:plateau|after-wave)"|"code":"PLATEAUS_UNUSABLE"/g;
 const READING_TIMEOUT_MS = 60_000;
 
 /**

@@ -139,7 +139,7 @@ const BUSY_MACHINE = new Set([
 ]);
 
 /** Artillery's pauses end by the clock: on a slow machine, one of two seconds can be too short for its readings. */
-const TOO_SLOW_TO_READ: ReasonCode[] = ['PLATEAU_MOVED', 'TOO_FEW_PLATEAUS'];
+const TOO_SLOW_TO_READ: ReasonCode[] = ['PLATEAUS_UNUSABLE'];
 
 /**
  * @param expected codes that the server itself causes

@@ -129,7 +129,7 @@ describe('a host', { concurrency: 4 }, () => {
       // Artillery alone, as the kernel does for its memory.
       lose: ({ hosts }) => hosts[1].child.kill('SIGKILL'),
       // The plateau waits for it, until the next ramp begins.
-      also: ['PLATEAU_MOVED', 'TOO_FEW_PLATEAUS'],
+      also: ['PLATEAUS_UNUSABLE'],
       opened: [1, USERS / 2],
       delivery: [3, 3, 0, 0],
     },

@@ -18,10 +18,12 @@ const RATE_TOLERANCE = 0.05;
 
 export const connections: Check[] = [
   {
-    code: 'NO_CONNECTIONS',
+    code: 'RUN_INCOMPLETE',
     notAfter: 'abort',
     find: ({ connections: { peak, target } }) =>
-      peak === 0 ? { message: `none of ${target} connections was made` } : undefined,
+      peak === 0
+        ? { message: `none of ${target} connections was made`, fix: 'see the causes in `connections.failures`' }
+        : undefined,
   },
   {
     code: 'CONNECTIONS_FAILED',

@@ -1,11 +1,11 @@
 /** The load generator itself: what it was late by is in every time that it measured. */
 import type { Result } from '../../../protocol/result/result.ts';
 import { explainedBy } from '../../../report/figures/stalls.ts';
+import { isThrottled } from '../../../report/figures/throttled.ts';
 import { integer } from '../../../report/text/format.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { Check, Detail, Measured } from './check.ts';
 import { saturationIn } from './machine.ts';
-import { isThrottled } from './throttling.ts';
 
 type Loop = Result['generator'][number];
 
@@ -123,6 +123,6 @@ function whyBehind(result: Measured, behindMs: number): string | undefined {
   if (stalled && stalled.delayMaxMs >= behindMs * MIN_STALL_SHARE) {
     return `the event loop of fleet process ${stalled.index} was up to ${stalled.delayMaxMs.toFixed(0)} ms late`;
   }
-  if (isThrottled(result, 'broadcasts')) return 'its container had used up its CPU quota';
+  if (isThrottled(result.machine?.throttled, 'broadcasts')) return 'its container had used up its CPU quota';
   return saturationIn(result, 'broadcasts') && 'its machine had no CPU left';
 }

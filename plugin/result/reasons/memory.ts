@@ -25,7 +25,7 @@ export const memory: Check[] = [
   { code: 'MEMORY_NOT_LINEAR', find: ({ memory }) => bend(memory) },
   { code: 'READINGS_MISSING', notAfter: 'abort', find: ({ memory }, measured) => missing(memory, measured) },
   {
-    code: 'TOO_FEW_PLATEAUS',
+    code: 'PLATEAUS_UNUSABLE',
     notAfter: 'abort',
     find(_, { plateaus, memory, overTime, fault }) {
       // Their question is not what a connection costs, but what it leaves behind, or how it comes back.

@@ -56,7 +56,7 @@ export class WorkerCounts {
       // Without a ledger, the workers' count is the only one there is; without workers, the fleet's.
       if (!ledger || workers.length === 0 || counted === held || signal.aborted) return workers;
       // There is nothing more to say, and the wait delays the run.
-      if (this.#warnings.has('WORKERS_DISAGREE', 'PLATEAU_MOVED')) return workers;
+      if (this.#warnings.has('WORKERS_DISAGREE', 'PLATEAUS_UNUSABLE')) return workers;
       const moved = held !== steady.held;
       // Whoever came nearer for longer than the usual time had not agreed when the generator went on.
       const isLate: boolean = moved && steady.isLate;
@@ -82,7 +82,7 @@ export class WorkerCounts {
     const counted = all - this.#others - own;
     if (isNoneNew && counted > held) {
       const message = `${when}, the workers still count ${counted - held} connections that ended without their knowledge`;
-      this.#warnings.warn('PLATEAU_MOVED', message, UNNOTICED);
+      this.#warnings.warn('PLATEAUS_UNUSABLE', message, UNNOTICED);
       return;
     }
     const before = this.#others > 0 ? ` and ${this.#others} from before it` : '';

@@ -43,7 +43,7 @@ export async function measureWave(
     const message = `${population.connections()} connections of wave ${wave} had not left in time, so what it leaves behind is unknown`;
     addWarning(
       context,
-      'PLATEAU_MOVED',
+      'PLATEAUS_UNUSABLE',
       message,
       'make the pause after the wave longer, or the `think` in the flow shorter',
     );
@@ -59,7 +59,7 @@ export async function measureWave(
   if (signal.aborted) return;
   if (population.connections() > 0) {
     const message = `the next wave began while memory was read ${when}`;
-    addWarning(context, 'PLATEAU_MOVED', message, 'make the pauses after the waves longer');
+    addWarning(context, 'PLATEAUS_UNUSABLE', message, 'make the pauses after the waves longer');
     return;
   }
   measured.readings.add(left);

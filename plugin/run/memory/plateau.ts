@@ -33,7 +33,7 @@ export async function measurePlateau(
   if (measurements.memory && readings.length === 0) {
     addWarning(
       context,
-      'PLATEAU_MOVED',
+      'PLATEAUS_UNUSABLE',
       `connections changed from ${connections} to ${population.connections()} while memory was read`,
       'make the pauses between the ramps longer',
     );

@@ -51,7 +51,10 @@ const busy = (code: ReasonCode, utilization: number) =>
   withReasons([code], (result) => {
     result.generator = result.generator.map((loop) => ({ ...loop, utilization }));
   });
-const throttled = withReasons(['RATE_NOT_REACHED', 'GENERATOR_THROTTLED']);
+const throttled = withReasons(['RATE_NOT_REACHED'], ({ machine }) => {
+  const ramp = { cores: 0.12, periods: 100, throttledPeriods: 6, throttledMs: 1 };
+  Object.assign(machine ?? {}, { throttled: { ramp, messages: null, broadcasts: null } });
+});
 /** So late, by a tenth of the shortest time-out or more, that a time-out notices. */
 const delayed = (result: Result, delayMaxMs = 1000) => {
   Object.assign(result.generator[0] ?? {}, { delayMaxMs });
@@ -96,7 +99,13 @@ const own = (cause: string, ...codes: ReasonCode[]) => withReasons(['CONNECTIONS
 const CASES: Record<string, Case> = {
   ...WRONG,
   'holds with a VALID run': [DEFAULT, perfectResult(), 'holds', null],
-  'holds with doubts that do not concern it': [DEFAULT, withReasons(['PLATEAU_MOVED']), 'holds', null, /^PLATEAU_/],
+  'holds with doubts that do not concern it': [
+    DEFAULT,
+    withReasons(['PLATEAUS_UNUSABLE']),
+    'holds',
+    null,
+    /^PLATEAUS_/,
+  ],
   'breaks when connections fail': [DEFAULT, own('http_503'), 'breaks', 'deployment', /^7 connections failed$/],
   'breaks when copies are missing': [DEFAULT, copies, 'breaks', 'deployment', /98\.33 %/],
   'breaks when connections are lost': [

@@ -108,7 +108,7 @@ const elsewhere = { snapshots: [snapshot({ perWorker: { w1: 3 } })] };
 for (const [what, changes, follows] of [
   ['the workers count differently', warned('WORKERS_DISAGREE'), false],
   ['are on workers whose memory nobody reads', elsewhere, false],
-  ['moved for other reasons', warned('PLATEAU_MOVED'), true],
+  ['moved for other reasons', warned('PLATEAUS_UNUSABLE'), true],
 ] as const) {
   it(`memory ${follows ? 'follows' : 'does not follow'} from connections that ${what}`, () => {
     const result = perfectResult();

@@ -165,7 +165,7 @@ describe('a container', () => {
   const worst = ['743 of 1,969', 'ramp', '51.2 s', 0.12];
 
   testCases([
-    ['whose quota stopped it', own(of(1969, 743), of(1000, 100)), 'GENERATOR_THROTTLED', ...worst],
+    ['whose quota stopped it', own(of(1969, 743), of(1000, 100)), 'MACHINE_SATURATED', ...worst],
     ['with a quota that it rarely uses up', own(of(1000, 50), of(0, 0))],
     ['of a worker', ofWorker, 'WORKERS_THROTTLED', 'w1', '60 of 100', 'ramp', 0.12],
   ]);

@@ -85,7 +85,7 @@ describe('at full target', () => {
     };
   testWarnings(atFullTarget, [
     ['others come and go', (run) => (run.strangers = 30), 'WORKERS_DISAGREE', 'after the broadcasts', 30],
-    ['connections end, and the workers do not notice', unnoticed(2), 'PLATEAU_MOVED', 'still count 2'],
+    ['connections end, and the workers do not notice', unnoticed(2), 'PLATEAUS_UNUSABLE', 'still count 2'],
     ['an engine leaves requests unanswered', ({ context }) => (context.link.unanswered = 1), 'GENERATOR_SILENT'],
     ['the probe’s connection ends, and is no longer one of the run', endProbe, 'PROBE_INCOMPLETE', '3 of 3'],
   ]);

@@ -154,7 +154,7 @@ describe('phases', () => {
       run.leave(1);
     };
     await conducted.phase(1);
-    assert.deepEqual(run.codes, ['PLATEAU_MOVED']);
+    assert.deepEqual(run.codes, ['PLATEAUS_UNUSABLE']);
     assert.equal(run.measurements.plateaus.length, 1, 'the baseline');
     assert.deepEqual(run.recorded.slice(-1), ['warning']);
   });

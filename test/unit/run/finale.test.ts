@@ -65,7 +65,7 @@ describe('the finale', () => {
   it('knows no residual while connections stay', async (t) => {
     const { run, time } = await fromTheStart(t, {}, (run) => (run.context.link.tell = () => run.leave(17)));
     assert.ok(time.nowMs >= 120_000);
-    assert.deepEqual(run.codes, ['PLATEAU_MOVED']);
+    assert.deepEqual(run.codes, ['PLATEAUS_UNUSABLE']);
     assert.match(run.measurements.warnings[0]?.message ?? '', /^3 /);
     assert.equal(run.measurements.afterDisconnect, undefined);
   });

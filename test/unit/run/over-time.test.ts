@@ -96,7 +96,7 @@ describe('waves', () => {
       await phase(0, () => run.arrive(100));
       leave(run);
       await phase(1);
-      assert.ok(run.codes.includes('PLATEAU_MOVED'), run.codes.join());
+      assert.ok(run.codes.includes('PLATEAUS_UNUSABLE'), run.codes.join());
       assert.deepEqual(overTimeFigures(run.measurements)?.readings, []);
     });
   }
