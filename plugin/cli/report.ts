@@ -1,9 +1,10 @@
 /** `report <run>`: writes the files beside result.json again. */
-import { mkdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { describeError } from '../../protocol/errors.ts';
+import { makeFolder } from '../../protocol/make-folder.ts';
 import { readResult } from '../../report/read.ts';
 import { renderRun } from '../../report/render/console.ts';
 import { runDocument } from '../../report/sections/run-document.ts';
@@ -36,7 +37,7 @@ export function addReport(program: Command): void {
 async function write(run: string, { out = folderOf(run), verbose, json }: Options): Promise<void> {
   const result = readResult(run);
   const fix = 'choose a folder that you can write to: --out <folder>';
-  writing(out, fix, () => mkdirSync(out, { recursive: true }));
+  writing(out, fix, () => makeFolder(out));
   // Loaded on demand, because it imports the charts, which no other command needs.
   const { writeReportFiles } = await import('../result/report-files.ts');
   const { written, failed } = writeReportFiles(result, out);

@@ -2,9 +2,10 @@
  * Artillery's reporter prints a hundred lines of metrics for the dozen of an answer. They go to a file beside the result,
  * together with the lines of `ensure`, whose thresholds the answer has; what anything else logs is still printed.
  */
-import { appendFileSync, mkdirSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { format, stripVTControlCharacters } from 'node:util';
+import { makeFolder } from '../../protocol/make-folder.ts';
 import { type ArtilleryEvents, artillery } from './artillery.ts';
 
 export const ARTILLERY_LOG = 'artillery.log';
@@ -49,7 +50,7 @@ export function divertReporter(events: ArtilleryEvents, path: string): void {
 /** A full disk is reported when the result is written. */
 function keep(path: string, text: string): void {
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(path));
     appendFileSync(path, `${text}\n`);
   } catch {}
 }

@@ -1,9 +1,10 @@
 /** The folder of a series: `runs/`, `logs/`, and the documents about all runs, which one process at a time works on. */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { readJson } from '../../protocol/bounds.ts';
 import { CapacityError } from '../../protocol/errors.ts';
+import { makeFolder } from '../../protocol/make-folder.ts';
 import { isAlive, type ProcessRef, processRef } from '../../server/stack/state/processes.ts';
 import { newFolder } from '../run/record/new-folder.ts';
 import { replace } from '../run/record/replace.ts';
@@ -30,7 +31,7 @@ export function newSeriesFolder(results: string, name: string): string {
 export function openFolder(folder: string): () => void {
   const path = join(folder, LOCK);
   try {
-    for (const inner of ['runs', 'logs']) mkdirSync(join(folder, inner), { recursive: true });
+    for (const inner of ['runs', 'logs']) makeFolder(join(folder, inner));
     // At most one retry for each process that has left its lock behind.
     while (!lock(path)) {
       const owner = ownerOf(path);

@@ -1,12 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from '../../../protocol/make-folder.ts';
 
 /**
  * Makes a folder that nobody else has: `name`, or with `-2`, `-3`, … where there is one already.
  * @returns its path
  */
 export function newFolder(parent: string, name: string): string {
-  mkdirSync(parent, { recursive: true });
+  makeFolder(parent);
   for (let count = 1; ; count++) {
     const path = join(parent, count === 1 ? name : `${name}-${count}`);
     try {

@@ -3,11 +3,12 @@
  * address to be measured, so nothing in it is read unless the folder belongs to this user, and only this user can
  * write.
  */
-import { lstatSync, mkdirSync, type Stats } from 'node:fs';
+import { lstatSync, type Stats } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { CapacityError } from '../../../protocol/errors.ts';
+import { makeFolder } from '../../../protocol/make-folder.ts';
 
 /** What a stack creates in the folder, besides its state file; nothing else in it is ever touched. */
 export const STATE_FOLDERS = ['pm2', 'nginx', 'redis', 'logs'] as const;
@@ -59,7 +60,7 @@ export function prepareStateDir(stateDir: string): void {
   for (const folder of [stateDir, ...STATE_FOLDERS.map((name) => join(stateDir, name))]) {
     if (isTrusted(folder)) continue;
     try {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      makeFolder(folder, 0o700);
     } catch (cause) {
       const fix = 'Make room on its disk, or name one that you may write to: SOCKETIO_CAPACITY_HOME=/path/to/folder';
       throw new CapacityError('STATE_DIR_UNUSABLE', `The state folder ${folder} cannot be created.`, fix, { cause });

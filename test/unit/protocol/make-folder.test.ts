@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { makeFolder } from '../../../protocol/make-folder.ts';
+import { tempFolder } from '../../helpers/temp-folder.ts';
+
+describe('a folder', () => {
+  it('is made with its parents, for nobody else if so asked, and may exist', (t) => {
+    const path = join(tempFolder(t), 'a/b');
+    for (const _ of [1, 2]) makeFolder(path, 0o700);
+    assert.deepEqual(
+      [path, join(path, '..')].map((one) => statSync(one).mode & 0o777),
+      [0o700, 0o700],
+    );
+  });
+
+  const CASES: Record<string, (folder: string) => string> = {
+    'below a file system that takes none': () => '/proc/none/results',
+    'that is a file': (folder) => join(folder, 'file'),
+    'below a file': (folder) => join(folder, 'file/results'),
+    'that a link to nothing names': (folder) => join(folder, 'link'),
+  };
+  for (const [name, pathIn] of Object.entries(CASES)) {
+    it(`${name} is refused`, (t) => {
+      const folder = tempFolder(t);
+      writeFileSync(join(folder, 'file'), '');
+      symlinkSync(join(folder, 'nothing'), join(folder, 'link'));
+      assert.throws(() => makeFolder(pathIn(folder)), { code: /^E/ });
+    });
+  }
+});
