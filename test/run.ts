@@ -1,119 +1,18 @@
 /**
- * Runs test files as `node --test` does.
- *
- * Our tests start real proxies, process managers and load generators, and wait for them only so long. Where other programs
- * take the CPUs meanwhile, a test can fail for that alone. Only such a file has a second attempt, by itself: it failed
- * while others took at least `OTHERS_SHARE` of the CPUs. The end of the output names it, with what they took.
+ * Runs test files as `node --test` does, and some of those that fail a second time (`helpers/attempts.ts`).
  *
  *     node test/run.ts CONCURRENCY PATTERN…
  *
  * Files begin in the order of the patterns: those that take longest are named first, so that none runs alone at the end.
- *
- * Of a pattern that begins with `one:`, the files of each folder run one after the other in one process, which loads the
- * code that they have in common once. They stand for one file, also in a second attempt.
  */
-import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { basename, dirname, join, relative, resolve } from 'node:path';
-import { run } from 'node:test';
-import { spec } from 'node:test/reporters';
+import { join } from 'node:path';
+import { runTests } from './helpers/attempts.ts';
 import { OtherWork } from './helpers/other-work.ts';
-
-/** Of all CPUs of this machine: other programs, and what the hypervisor gave to other machines. */
-const OTHERS_SHARE = 0.2;
-/** More failed files than this are no accident. */
-const MAX_SECOND_ATTEMPTS = 3;
-/** A file of which something goes on for ever, such as a server that a failed test has left, is ended and named. */
-const LONGEST_MS = 30 * 60_000;
-const TOGETHER = 'one:';
-
-interface Failure {
-  file: string;
-  /** Share of the CPUs that others took while it ran. */
-  others: number;
-}
 
 const [concurrency = '1', ...patterns] = process.argv.slice(2);
 // What all these processes compile is mostly the same.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../node_modules/.cache/test');
-const generated = mkdtempSync(join(tmpdir(), 'test-'));
-process.on('exit', () => rmSync(generated, { recursive: true }));
-/** By the file that imports all of it. */
-const folders = new Map<string, string>();
-
 const others = new OtherWork(process.pid);
 await others.start();
-const failed = await failures({ files: filesOf(patterns), concurrency: Number(concurrency) });
-const disturbed = failed.filter((failure) => failure.others >= OTHERS_SHARE);
-if (disturbed.length < failed.length || failed.length > MAX_SECOND_ATTEMPTS) fail('failed', failed);
-if (failed.length > 0) {
-  const again = await failures({ files: failed.map(({ file }) => file), concurrency: 1 });
-  if (again.length > 0) fail('failed twice', again);
-  console.log(`Failed once, passed at the second attempt: ${names(failed)}`);
-}
+await runTests(patterns, Number(concurrency), others);
 others.stop();
-
-/** @returns each file once; in place of those of a folder that run together, one that imports them */
-function filesOf(all: string[]): string[] {
-  const known = new Set<string>();
-  return all.flatMap((pattern) => {
-    const paths = globSync(pattern.replace(TOGETHER, '')).map((path) => resolve(path));
-    const files = paths.toSorted().filter((path) => !known.has(path));
-    for (const path of files) known.add(path);
-    if (!pattern.startsWith(TOGETHER)) return files;
-    return [...Map.groupBy(files, (path) => dirname(path))].map(([folder, ofFolder]) => {
-      const file = join(generated, `${folders.size}-${basename(folder)}.test.mjs`);
-      writeFileSync(file, ofFolder.map((path) => `import ${JSON.stringify(path)};\n`).join(''));
-      folders.set(file, folder);
-      return file;
-    });
-  });
-}
-
-/** @returns files in which a test failed, or which did not run to their end */
-async function failures(options: NonNullable<Parameters<typeof run>[0]>): Promise<Failure[]> {
-  const files = new Set<string>();
-  const beganMs = new Map<string, number>();
-  const endedMs = new Map<string, number>();
-  let whole: { success: boolean; counts: { tests: number } } | undefined;
-  const stream = run({ ...options, signal: AbortSignal.timeout(LONGEST_MS) });
-  stream.on('test:dequeue', ({ file, name }) => {
-    if (file !== undefined && file === name) beganMs.set(file, performance.now());
-  });
-  stream.on('test:complete', ({ file }) => {
-    if (file !== undefined) endedMs.set(file, performance.now());
-  });
-  stream.on('test:summary', (summary) => {
-    if (summary.file === undefined) whole = summary;
-    else if (!summary.success) files.add(summary.file);
-  });
-  // A file that did not run to its end has no summary, but stands for a test. (A test's `file` can be a helper's.)
-  stream.on('test:fail', ({ file, name }) => {
-    if (file !== undefined && file === name) files.add(file);
-  });
-  for await (const text of stream.compose(spec)) process.stdout.write(text);
-  await others.read();
-  const nowMs = performance.now();
-  const found = [...files].map((file) => ({
-    file,
-    others: others.share(beganMs.get(file) ?? 0, endedMs.get(file) ?? nowMs),
-  }));
-  if (!whole || whole.counts.tests === 0) fail('no test found in', patterns);
-  if (!whole.success && files.size === 0) fail('failed', patterns);
-  return found;
-}
-
-function fail(what: string, which: (Failure | string)[]): never {
-  console.error(`${what}: ${names(which)}`);
-  process.exit(1);
-}
-
-function names(which: (Failure | string)[]): string {
-  return which
-    .map((one) => {
-      if (typeof one === 'string') return one;
-      const file = relative(process.cwd(), folders.get(one.file) ?? one.file);
-      return `${file} (others took ${Math.round(100 * one.others)} % of the CPUs)`;
-    })
-    .join(', ');
-}
