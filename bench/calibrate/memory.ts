@@ -41,7 +41,7 @@ export async function memory(size: MemorySize): Promise<Section> {
     title: 'Memory per connection',
     text:
       `Each server keeps the stated amount per connection more than its twin, which keeps ${TWIN_BYTES} bytes of the same ` +
-      'kind. The figure is what V8 counts: the kernel also counts what the allocator holds in reserve.',
+      'kind.',
     rows,
   };
 }

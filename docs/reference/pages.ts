@@ -128,6 +128,9 @@ function errors(): string[] {
   ];
 }
 
+/** Exit codes that mean the same of every command: the introduction has them. */
+const OF_ALL = ['2', '11', '130'];
+
 function cli(): string[] {
   const checks = { limit: LIMITS, warning: WARNINGS, 'check of a target': TARGET_CHECKS };
   const doctor = Object.entries(checks).map(([kind, all]) => table([kind, 'what is checked'], catalogue(all)));
@@ -143,12 +146,14 @@ function cli(): string[] {
         ...[code(flags), defaultValue === undefined ? '' : code(String(defaultValue)), description],
       ]),
     ];
-    const exitCodes = Object.entries(helpOf(command).exitCodes).map((entry) => entry.join(' '));
+    const exitCodes = Object.entries(helpOf(command).exitCodes)
+      .filter(([exitCode]) => !OF_ALL.includes(exitCode))
+      .map((entry) => entry.join(' '));
     return section(
       code(name),
       escaped(command.description()),
       table(['argument or option', 'default', 'meaning'], rows),
-      `Exit codes: ${exitCodes.join('; ')}.`,
+      ...(exitCodes.length > 1 ? [`Exit codes: ${exitCodes.join('; ')}.`] : []),
       ...(name === 'doctor' ? doctor : []),
     );
   });

@@ -8,7 +8,7 @@ const CODES = {
   // Settings
   CONFIG_INVALID: {
     meaning: 'options, environment variables, a scenario or a study have the mistakes that are listed',
-    remedy: 'correct what is listed; `--help` has the options of a command',
+    remedy: 'correct what is listed',
   },
   RATE_IMPOSSIBLE: {
     meaning: 'the arrivals of a phase cannot be divided evenly among the hosts',
@@ -98,7 +98,7 @@ const CODES = {
 
   // The stack
   START_FAILED: {
-    meaning: 'a program of the run did not start, or ended; the message has the end of its output',
+    meaning: 'a program of the run did not start, or ended',
     remedy: 'correct what its output says',
   },
   STACK_RUNNING: {
@@ -120,11 +120,11 @@ const CODES = {
 
   // Several hosts
   HOSTS_MISSING: {
-    meaning: 'not all hosts came in time, or one left before the load; the message names them',
+    meaning: 'not all hosts came in time, or one left before the load',
     remedy: 'start Artillery on every host; let every firewall between pass the port of the conductor',
   },
   HOSTS_DISAGREE: {
-    meaning: 'a host has another version, scenario, number of hosts or share, or is one too many; the message names it',
+    meaning: 'a host has another version, scenario, number of hosts or share, or is one too many',
     remedy: 'give all hosts the same version, scenario and variables',
   },
   CONDUCTOR_UNREACHABLE: {
@@ -138,7 +138,7 @@ const CODES = {
 
   // The target
   TARGET_UNREACHABLE: {
-    meaning: 'no Socket.IO connection to the target; the message names the system error or HTTP status',
+    meaning: 'no Socket.IO connection to the target',
     remedy: 'check that the target is a Socket.IO 4 server, and check its path and certificate',
   },
   JOIN_REFUSED: {
@@ -146,7 +146,7 @@ const CODES = {
     remedy: 'call `instrument(io)` in the server, with that room among its `rooms`',
   },
   DELIVERY_UNMATCHED: {
-    meaning: 'the event of `delivery` arrives without the id or time that its options say; the message shows one',
+    meaning: 'the event of `delivery` arrives without the id or time that its options say',
     remedy: 'correct the path in `delivery`: it leads to an id that all copies of a broadcast share',
   },
   CONTROL_MISSING: {
@@ -170,7 +170,7 @@ const CODES = {
     remedy: 'see the log of the worker',
   },
   METRICS_MISSING: {
-    meaning: 'a page of metrics does not have the memory of one layer; the message names what it has',
+    meaning: 'a page of metrics does not have the memory of one layer',
     remedy: 'export default metrics (prom-client: `collectDefaultMetrics()`), or correct the labels',
   },
   PROCESS_NOT_FOUND: {

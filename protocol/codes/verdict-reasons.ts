@@ -21,7 +21,7 @@ const REASONS = {
   // The generator
   MACHINE_SATURATED: {
     meaning:
-      "the generator's machine was less than 10 % idle, and one of the generator's threads waited for a CPU for over 20 % of the time; its container used up its CPU quota in more than 5 % of the periods; or other programs and the hypervisor took half of its CPUs, or, where something was late, a quarter or as much as was left idle",
+      "the generator's machine was less than 10 % idle, and one of its threads waited for a CPU for over 20 % of the time; its container used up its CPU quota in more than 5 % of the periods; or others took half of the CPUs (where something was late: a quarter, or as much as was left idle)",
     remedy: 'give the generator its own machine, add cores or raise its CPU limit, or lower the rate',
     invalidates: ['latency'],
     blame: 'machine',
@@ -104,8 +104,7 @@ const REASONS = {
   LIMIT_REACHED: {
     meaning:
       '1 % of the connections or more failed at a configured limit, or all generator processes stopped at the same number',
-    remedy:
-      'raise the limit that the message names; `npx socketio-capacity doctor <scenario>` shows those of this machine',
+    remedy: 'raise the limit that the message names',
     invalidates: ['connections'],
     blame: 'deployment',
   },

@@ -57,8 +57,7 @@ export async function costIntervals(size: CostsSize): Promise<Section> {
     title: 'Intervals of costs',
     text:
       'How often a 95 % interval contains the true value, which is the mean of all repeats: short runs, each with a new server ' +
-      'whose V8 has a young generation of fixed size. The upper bound allows for chance, so few repeats may show ' +
-      '100 %.',
+      'whose V8 has a young generation of fixed size.',
     rows: await ofCosts(size),
   };
 }

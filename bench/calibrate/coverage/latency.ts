@@ -34,8 +34,7 @@ export async function latencyIntervals({ server, drawn }: LatencyIntervalsSize):
     title: 'Intervals of latencies',
     text:
       'How often a 95 % interval contains the true value. A server delays each broadcast by an exponentially distributed time ' +
-      'that all copies share; the true percentiles are those of all repeats together. Latencies drawn at random show the ' +
-      'statistic alone.',
+      'that all copies share; the true percentiles are those of all repeats together.',
     rows: [
       ...(await ofServer(server)),
       ...ofDrawn(drawn.few, 6, ['even', 'skewed', 'one in ten slow', 'nothing shared']),

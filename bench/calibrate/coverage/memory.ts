@@ -28,7 +28,7 @@ export async function memoryIntervals(repeats: number): Promise<Section> {
     text:
       'How often a 95 % interval contains the true slope of readings drawn at random, three at each plateau. Noise is independent ' +
       '(garbage), stays (pages that a process has taken), or both. Intervals are too wide where no noise stays: five plateaus ' +
-      'cannot show whether it does. Half widths are those of independent noise, as a share of the slope.',
+      'cannot show whether it does.',
     rows: ofPlateaus(repeats),
   };
 }
