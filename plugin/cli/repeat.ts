@@ -69,7 +69,7 @@ export function addRepeat(program: Command): void {
       '-n, --times <n>',
       `how many runs of each, at least 2 (default: ${TIMES}; with --detect, at most ${MOST_TIMES})`,
     )
-    .option('--detect <share>', 'of two scenarios: goes on until a change of that size, such as 20%, would show')
+    .option('--detect <share>', 'with two scenarios: goes on until a change of that size, such as 20%, would show')
     .option('--vary <NAME=a,b>', 'the runs of one scenario take turns with two values of an environment variable')
     .option('--results <folder>', 'where to create the folder of the series', 'results')
     .action(run);
@@ -83,7 +83,7 @@ export function addRepeat(program: Command): void {
     },
     exitCodes: {
       ...RUN_CODES,
-      5: 'of two scenarios: inconclusive, too few runs; with --detect, it might have missed such a change',
+      5: 'with two scenarios: inconclusive, too few runs; with --detect, it might have missed such a change',
       130: 'stopped by Ctrl-C; repeat.json has the runs until then',
     },
   });

@@ -16,7 +16,7 @@ export const connectionsSchema = z.strictObject({
     .default({})
     .describe('what the server said at the first failure of each code'),
   asked: count.default(0).describe('connections that virtual users tried to open'),
-  opened: count.default(0).describe('of these, how many were open at some time'),
+  opened: count.default(0).describe('connections that were open at some time'),
   held: count.nullable().default(null).describe('open after the last broadcast; null where virtual users come and go'),
   lost: byReason.default({}).describe('ended, but not by their virtual users; by Socket.IO’s reason'),
   skipped: count.default(0).describe('virtual users not started, by `maxVusers`'),
@@ -26,7 +26,7 @@ export const connectionsSchema = z.strictObject({
     .strictObject({
       dropped: count.describe('times that a connection dropped; `dropped = returned + gaveUp + left + away`'),
       returned: count.describe('times that one came back'),
-      recovered: count.describe('of these, with a restored session'),
+      recovered: count.describe('returned with a restored session'),
       gaveUp: count.describe('not back within `reconnection.attempts`'),
       left: count.describe('closed by their virtual users while they were away'),
       away: count.describe('away at the end'),

@@ -17,7 +17,7 @@ const receiptShape = {
   wrongContent: count.default(0).describe('copies whose payload differs, among those compared; no receipts'),
   early: count.default(0).describe('first receipts before the send; part of the ones above'),
   missed: count.default(0).describe('expected, but away at the send; the server restored their session'),
-  resent: count.default(0).describe('of these, received when they came back; part of `received`'),
+  resent: count.default(0).describe('missed, and received when they came back; part of `received`'),
   // With the run's own receivers that left without a copy.
   justJoined: count.default(0).describe('members that joined between order and send'),
   justLeft: count.default(0).describe('members that left between order and send'),
@@ -45,9 +45,9 @@ const batchSchema = z.strictObject({
   t: time.nullable().default(null),
   sendDelayMs: z.number().describe('actual less intended send time'),
   firstMs: latency.describe('latency of the first receiver'),
-  p50Ms: latency.describe('of the median receiver; null with a single one'),
-  p99Ms: latency.describe('of the 99th percentile; null with fewer than 100 receivers'),
-  lastMs: latency.describe('of the last receiver'),
+  p50Ms: latency.describe('median receiver; null with a single one'),
+  p99Ms: latency.describe('99th percentile; null with fewer than 100 receivers'),
+  lastMs: latency.describe('last receiver'),
   dueToLastMs: latency
     .default(null)
     .describe('from the intended send to the last receipt, whatever latencies count from'),
@@ -64,7 +64,7 @@ export const deliverySchema = z
       .nullable()
       .default('worker')
       .describe('who made the server broadcast: the run by a control port, or its connections'),
-    payloadBytes: count.describe('of one broadcast; for an own event, the mean length of its JSON'),
+    payloadBytes: count.describe('length of one broadcast; for an own event, the mean length of its JSON'),
     binary: z.boolean().default(false).describe('the payload was sent as an attachment'),
     broadcasts: count.describe('broadcasts sent'),
     ...receiptShape,

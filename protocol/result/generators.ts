@@ -9,10 +9,10 @@ export const generatorsSchema = z
     z.strictObject({
       host: z.string().describe('its name, and its index if it has one'),
       cores: count.describe('its CPU cores'),
-      share: z.number().describe('of the scenario’s arrivals, 0 to 1'),
+      share: z.number().describe('share of the scenario’s arrivals, 0 to 1'),
       arrivals: count.describe('virtual users of its share'),
       connections: count.describe('connections that it opened'),
-      held: count.describe('of these, open after all broadcasts'),
+      held: count.describe('open after all broadcasts'),
       failed: count.describe('connections that it could not open'),
       cpu: z.strictObject({
         idlePercent: windowPercents.describe('idle CPU, as `machine.cpuIdlePercent`'),

@@ -64,7 +64,7 @@ const throttled = z
   .strictObject({
     cores: z.number().describe('cores that the quota is worth'),
     periods: count.describe('periods in which there was something to run'),
-    throttledPeriods: count.describe('of these, with the quota used up'),
+    throttledPeriods: count.describe('periods with the quota used up'),
     throttledMs: z.number().describe('how long it stood still, in all'),
   })
   .meta({ id: 'Throttled', description: 'what a quota of CPU time did; null without one' })
@@ -85,8 +85,8 @@ export const machineSharesSchema = z.strictObject({
   cores: count.describe('CPUs that the generator may run on'),
   busyCores: z.number().describe('in use, with what the hypervisor took'),
   stealCores: z.number().describe('what the hypervisor gave to other machines'),
-  oursCores: z.number().nullable().describe('of generator and deployment'),
-  othersCores: z.number().nullable().describe('of all other programs'),
+  oursCores: z.number().nullable().describe('generator and deployment'),
+  othersCores: z.number().nullable().describe('all other programs'),
   kernelCores: z.number().nullable().describe('interrupts, and the kernel’s own threads'),
   errorCores: z.number().describe('how far the sum can be from the busy time'),
   pressure: z

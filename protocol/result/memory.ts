@@ -15,12 +15,12 @@ const slopeSchema = z.strictObject({
 });
 
 const partSchema = z.strictObject({
-  title: z.enum(['workers', 'proxy', 'kernel']).describe('of the deployment'),
+  title: z.enum(['workers', 'proxy', 'kernel']).describe('part of the deployment'),
   layer: z.string().describe('the layer that it is from'),
   bytes: z.number().describe('per connection, at rest'),
   low95: z.number().nullable().describe('lower end of its 95 % interval'),
   high95: z.number().nullable().describe('upper end'),
-  doubt: z.enum(DOUBTS).optional().describe('of its layer, for which the interval allows'),
+  doubt: z.enum(DOUBTS).optional().describe('its layer’s, for which the interval allows'),
   inService: z.number().nullable().describe('at the peak, with garbage and buffers; null if not measured'),
 });
 

@@ -16,7 +16,7 @@ const nodeSchema = z.strictObject({
 /** Null without Redis, without broadcasts, or if it did not answer before and after them. */
 export const redisSchema = z
   .strictObject({
-    version: z.string().describe('of the Redis server'),
+    version: z.string().describe('the Redis server’s'),
     inBytes: count.describe('received for the broadcasts'),
     outBytes: count.describe('sent for them'),
     inBytesPerCopy: z.number().nullable().describe('`inBytes` ÷ `delivery.received`'),

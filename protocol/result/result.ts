@@ -161,15 +161,15 @@ export const resultSchema = z.strictObject({
     'Each Socket.IO worker, at most 200 values, in the time of `samples`.',
   ),
   environment: z.strictObject({
-    versions: z.record(z.string(), z.string()).describe('of Artillery, Node, Socket.IO, adapter, WebSocket engine'),
+    versions: z.record(z.string(), z.string()).describe('Artillery, Node, Socket.IO, adapter, WebSocket engine'),
     server: serverSchema.nullable().default(null).describe('what was measured; null where a worker does not tell'),
-    kernel: z.string().describe('of the generator’s machine, as the keys below'),
+    kernel: z.string().describe('the generator’s machine, as the keys below'),
     cpu: z.string().describe('CPU model'),
     cpuCount: count.describe('cores'),
     memoryBytes: count.describe('total memory'),
     limits: z
       .record(z.string(), z.number())
-      .describe('of open files, also of the server’s process with most, and of the container'),
+      .describe('open files, also those of the server’s process with most, and the container’s limits'),
     sysctls: z.record(z.string(), z.string()).describe('kernel settings for network and files'),
     configHash: z.string().describe('SHA-256 of the settings'),
     settings: z.record(z.string(), z.unknown()).describe('what scenario and environment set, without secrets'),

@@ -12,7 +12,7 @@ export const workersSchema = z
       usableCores: z.number().describe('CPUs that it can use, or what a quota of CPU time is worth'),
       openFiles: count.nullable().describe('most files and sockets open'),
       openFilesLimit: count.nullable().describe('how many it can have open; null without a limit'),
-      memoryLimitBytes: z.number().nullable().describe('of its container; null without one'),
+      memoryLimitBytes: z.number().nullable().describe('its container’s limit; null without one'),
       container: count.nullable().describe('workers with the same number share that limit'),
       throttled: throttledSchema,
     }),

@@ -109,7 +109,7 @@ function counts(found: Delivery): (Fact | false)[] {
   // Copies that most runs do not have: named where there are any, so that none is lost silently.
   const others = [
     count('Missed', found.missed, 'sent while their receivers were away, before they came back'),
-    count('Sent again', found.resent, 'of these, received with the restored session'),
+    count('Sent again', found.resent, 'received with the restored session'),
     count('Not a member', found.notMember, 'received by connections that never asked to join'),
     count('Early', found.early, 'received before the send'),
     count('Wrong size', found.wrongSize, 'the payload’s length changed on the way'),
