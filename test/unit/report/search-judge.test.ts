@@ -51,10 +51,11 @@ const busy = (code: ReasonCode, utilization: number) =>
   withReasons([code], (result) => {
     result.generator = result.generator.map((loop) => ({ ...loop, utilization }));
   });
-const throttled = withReasons(['RATE_NOT_REACHED'], ({ machine }) => {
-  const ramp = { cores: 0.12, periods: 100, throttledPeriods: 6, throttledMs: 1 };
-  Object.assign(machine ?? {}, { throttled: { ramp, messages: null, broadcasts: null } });
-});
+const throttled = (throttledPeriods: number) =>
+  withReasons(['RATE_NOT_REACHED'], ({ machine }) => {
+    const ramp = { cores: 0.12, periods: 100, throttledPeriods, throttledMs: 1 };
+    Object.assign(machine ?? {}, { throttled: { ramp, messages: null, broadcasts: null } });
+  });
 /** So late, by a tenth of the shortest time-out or more, that a time-out notices. */
 const delayed = (result: Result, delayMaxMs = 1000) => {
   Object.assign(result.generator[0] ?? {}, { delayMaxMs });
@@ -137,7 +138,8 @@ const CASES: Record<string, Case> = {
   'nor by a busy one': [rate, busy('RATE_NOT_REACHED', 0.9), 'cannotTell', 'generator'],
   'by one that was not quite busy': [rate, busy('RATE_NOT_REACHED', 0.89), 'breaks', 'deployment'],
   'loses connections, however busy the generator': [DEFAULT, busy('CONNECTIONS_DROPPED', 0.99), 'breaks', 'deployment'],
-  'nor by a throttled one': [rate, throttled, 'cannotTell', 'generator'],
+  'nor by a throttled one': [rate, throttled(6), 'cannotTell', 'generator'],
+  'by one that was hardly throttled': [rate, throttled(5), 'breaks', 'deployment'],
   'a late generator': [
     DEFAULT,
     delayed(own('timeout_tcp', 'GENERATOR_LATE')),
