@@ -31,7 +31,7 @@ const OF_DEPLOYMENT = new Set([
   'workerSources',
   'layers',
 ]);
-/** Of processes that were started for the run: each has others. */
+/** Processes that were started for the run: each has others. */
 const PID = /\.pids\.\d+$/;
 const GIB = 1024 ** 3;
 

@@ -78,7 +78,7 @@ function finding({ connections }: Result, found: Delivery): Finding[] {
   ];
 }
 
-/** Of several rooms, the only one in which copies are missing: the others show that it is not the whole deployment. */
+/** Among several rooms, the only one in which copies are missing: the others show that it is not the whole deployment. */
 function whereLost({ batches }: Delivery): string {
   const incomplete = batches.filter((batch) => batch.received < batch.expected);
   const [room, ...others] = new Set(incomplete.map((batch) => batch.room));

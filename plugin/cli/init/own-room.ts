@@ -15,7 +15,7 @@ export interface Told {
   join?: string;
   /** By which a virtual user learns its own. */
   step?: Record<string, unknown>;
-  /** Of an emit that nobody acknowledges: a variable takes its place, as nothing else tells that the client has joined. */
+  /** In an emit that nobody acknowledges, a variable takes its place, as nothing else tells that the client has joined. */
   place?: Place;
 }
 

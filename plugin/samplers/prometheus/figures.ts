@@ -36,7 +36,7 @@ export const METRICS: Record<PrometheusFigure, string[]> = {
   hostTcpBytes: ['node_sockstat_TCP_mem_bytes'],
 };
 
-/** Of node_exporter. */
+/** As node_exporter names them. */
 export const OF_MACHINE = {
   cpu: 'node_cpu_seconds_total',
   memory: 'node_memory_MemTotal_bytes',

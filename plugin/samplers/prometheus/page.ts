@@ -32,7 +32,7 @@ export interface PrometheusReading {
 
 export interface PageReading extends PrometheusReading {
   values: PageValues;
-  /** Of node_exporter. */
+  /** The host, by node_exporter. */
   machine: WorkerMachine | undefined;
 }
 
