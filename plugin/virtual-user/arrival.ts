@@ -56,10 +56,11 @@ export function arrivalOf(scenario: Scenario, { before, join }: Until): Arrival 
   return arrival(scenario, flow, joined ?? home);
 }
 
-/** @returns whether a flow of the script emits the event and asks for its acknowledgement */
-export function acknowledges(scenarios: Scenario[], event: string): boolean {
-  const steps = scenarios.flatMap(({ flow = [] }) => flow.flat() as Fields[]);
-  return steps.some((step) => Boolean(emitIn(step, event)?.acknowledge));
+/** @returns whether a flow of the script emits the event and asks for its acknowledgement; undefined if none emits it */
+export function acknowledges(scenarios: Scenario[], event: string): boolean | undefined {
+  const emits = scenarios.flatMap(({ flow = [] }) => flow.flat().map((step) => emitIn(step as Fields, event)));
+  const found = emits.filter((step) => step !== undefined);
+  return found.length === 0 ? undefined : found.some(({ acknowledge }) => Boolean(acknowledge));
 }
 
 function arrival(scenario: Scenario, flow: unknown[], home = ''): Arrival {

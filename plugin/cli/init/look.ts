@@ -27,8 +27,6 @@ interface Listening {
   published: Map<string, string> | undefined;
   /** What was tried as a room; undefined if no broadcast goes to one. */
   told: Told[] | undefined;
-  /** The server acknowledged what was published. */
-  answered: boolean;
 }
 
 /** A template that draws a value. */
@@ -45,7 +43,7 @@ const MAX_EXAMPLE_LENGTH = 200;
  */
 export async function lookAt(starter: Starter, seconds: number) {
   const { flow } = starter;
-  const { heard, acknowledged, published, told, answered } = await listen(starter, seconds);
+  const { heard, acknowledged, published, told } = await listen(starter, seconds);
   const [usable = [], others = []] = heard.map((messages) => messages.filter(({ event }) => !isTemplate(event)));
   // What goes to the room of one is nothing that the other gets.
   const found = findPaths([usable, told ? usable : others], published && new Set(published.keys()));
@@ -81,7 +79,6 @@ export async function lookAt(starter: Starter, seconds: number) {
     delivery,
     rooms: own?.delivery,
     room: place?.value,
-    acknowledge: answered,
     finding: printable(finding + apart + why, MAX_FINDING_LENGTH),
   };
 }
@@ -205,7 +202,7 @@ async function listen(
     wanted = ASKED;
     await ended;
     if (ending !== undefined) throw new Refused(url, `it ended the connection: ${ending}`);
-    return { heard, acknowledged, published, told, answered: publishers?.acknowledged ?? false };
+    return { heard, acknowledged, published, told };
   } catch (error) {
     if (!(error instanceof CapacityError) || error.code !== 'TARGET_UNREACHABLE') throw error;
     const words = last ? `. It sent ${printable(said([last.event, ...last.args]), MAX_FINDING_LENGTH)}` : '';

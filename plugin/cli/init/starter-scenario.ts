@@ -27,8 +27,6 @@ export interface Starter {
   rooms?: OwnRoom['delivery'] | undefined;
   /** That the flow has a variable for. */
   room?: unknown;
-  /** The server acknowledges what is published. */
-  acknowledge?: boolean;
   /** What the server sent, on one line; undefined if nobody looked. */
   finding: string | undefined;
   /** The server's, if it runs on this machine. */
@@ -181,7 +179,7 @@ function instrumented(controlUrl: string): string[] {
 const HOLD = ['# Seconds to hold all connections, while they are idle.', 'hold: 10'];
 
 /** Options of the plugin, for any other server; and what else it could measure of it. */
-function plain({ delivery, rooms, publish, acknowledge, finding, processes }: Starter): string[] {
+function plain({ delivery, rooms, publish, finding, processes }: Starter): string[] {
   const workers = processes
     ? ['# The server’s processes, for memory and CPU.', `workers: ${onOneLine(processes)}`]
     : commented(['For memory and CPU, name the processes: workers: {pids, match, cgroup or prometheus}']);
@@ -213,7 +211,7 @@ function plain({ delivery, rooms, publish, acknowledge, finding, processes }: St
     ...(publish
       ? [
           '  # One more connection emits this: `count` times, every `every` seconds.',
-          `  publish: ${onOneLine({ emit: listOf(publish), ...(acknowledge && { acknowledge }), every: 1, count: 20 })}`,
+          `  publish: ${onOneLine({ emit: listOf(publish), every: 1, count: 20 })}`,
         ]
       : ['# How many broadcasts are counted, and the seconds between them.', 'broadcasts: { count: 20, interval: 1 }']),
     ...workers,

@@ -109,9 +109,10 @@ export class OwnClients {
     return this.#client({ join: this.#settings.delivery?.join });
   }
 
-  /** Whether the flow asks for the acknowledgement of an event that it emits. */
+  /** Whether they ask for the acknowledgement of an event that the flow may emit, too. */
   asksFor(event: string): boolean {
-    return acknowledges(this.#script.scenarios ?? [], event);
+    // A handler that calls back without being asked for it throws.
+    return acknowledges(this.#script.scenarios ?? [], event) ?? true;
   }
 
   #client(until: Parameters<typeof arrivalOf>[1], index = this.#taken++): OwnClient {

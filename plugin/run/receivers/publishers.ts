@@ -44,8 +44,6 @@ export class Publishers {
   readonly #ends = new Map<Socket, string>();
 
   readonly #asks: boolean;
-  /** A handler of the server has called back. */
-  acknowledged = false;
 
   private constructor(options: Options, came: Came[], asks: boolean) {
     this.#options = options;
@@ -135,7 +133,7 @@ export class Publishers {
   #emit(socket: Socket, values: Values): boolean {
     if (!socket.connected) return false;
     const { event, args } = this.#options.emit;
-    const acknowledged = this.#asks ? [() => (this.acknowledged = true)] : [];
+    const acknowledged = this.#asks ? [() => {}] : [];
     socket.emit(event, ...args.map((value) => fill(value, values)), ...acknowledged);
     return true;
   }

@@ -56,7 +56,7 @@ export const deliverySchema = z.strictObject({
       acknowledge: z
         .boolean()
         .optional()
-        .describe('asks for its acknowledgement; default: as the flow does, if it emits that event'),
+        .describe('asks for its acknowledgement; default: as the flow does for this event, else true'),
       every: z.number().positive().default(1).describe('seconds between two intended send times'),
       count: z.number().int().nonnegative().default(20).describe('how many broadcasts'),
       users: z.number().int().positive().default(1).describe('publishers, which take turns'),

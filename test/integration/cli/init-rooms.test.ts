@@ -148,8 +148,8 @@ it('gives the room of a join that nobody acknowledges a variable, which takes se
   const { flow, settings, variables } = await init(t, silent, '--namespace', '/a', '--emit', JSON.stringify(emit));
   assert.deepEqual(variables, { room: [7] });
   assert.deepEqual(flow?.[1], { emit: ['join', 'ann', { board: '{{ room }}' }], namespace: '/a' });
-  const { event, id, join, audience, publish } = settings?.delivery ?? {};
-  assert.deepEqual([event, id, join, publish?.acknowledge], ['posted', ['0', 'id'], undefined, undefined]);
+  const { event, id, join, audience } = settings?.delivery ?? {};
+  assert.deepEqual([event, id, join], ['posted', ['0', 'id'], undefined]);
   assert.deepEqual(audience, { event: ['0', 'in'], client: 'room' });
 });
 

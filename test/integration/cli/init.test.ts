@@ -68,21 +68,7 @@ it('finds where a chat puts the id that was published, also if it does not send 
   };
   const { settings } = await good(t, chat, '--publish', '["say", {"key": "$id", "text": "hello"}]');
   assert.deepEqual([settings?.delivery?.event, settings?.delivery?.id], ['said', ['0', 'said', 'key']]);
-  const { emit, acknowledge } = settings?.delivery?.publish ?? {};
-  assert.deepEqual([emit, acknowledge], [{ event: 'say', args: [{ key: '$id', text: 'hello' }] }, undefined]);
-});
-
-it('asks for the acknowledgement of what is published, if the server gives one', async (t) => {
-  const chat = (io: Server) => {
-    io.on('connection', (socket) =>
-      socket.on('say', (id, answer) => {
-        io.emit('said', { id });
-        answer('ok');
-      }),
-    );
-  };
-  const { settings } = await good(t, chat, '--publish', '["say", "$id"]');
-  assert.equal(settings?.delivery?.publish?.acknowledge, true);
+  assert.deepEqual(settings?.delivery?.publish?.emit, { event: 'say', args: [{ key: '$id', text: 'hello' }] });
 });
 
 it('finds the room of each user, in what the server tells it, and learns it in the flow', async (t) => {

@@ -158,11 +158,8 @@ test('publishers and the listener of the trial log in, join and use the namespac
     { waitFor: { event: 'ready', namespace: '/chat' } },
     HOLD,
   ];
-  const publish = { ...DELIVERY.publish, acknowledge: true };
   for (const join of [{ join: 'enter' }, {}]) {
-    const { clients, settings } = await clientsOf(t, url, { flow }, CSV, {
-      delivery: { ...DELIVERY, publish, ...join },
-    });
+    const { clients, settings } = await clientsOf(t, url, { flow }, CSV, { delivery: { ...DELIVERY, ...join } });
     const delivery = settings.delivery as NonNullable<Settings['delivery']>;
     const publishers = await Publishers.connect(clients, delivery.publish as never, signal);
     t.after(() => publishers.close());
@@ -174,7 +171,7 @@ test('publishers and the listener of the trial log in, join and use the namespac
   }
 });
 
-test('a publisher asks for an acknowledgement if the option says so, or else as the flow does', async (t) => {
+test('a publisher asks for an acknowledgement as the option says, or the flow does, or if nobody says', async (t) => {
   const counts: number[] = [];
   const { url } = await startChat(t, (io) => {
     io.on('connection', (socket) =>
@@ -186,10 +183,10 @@ test('a publisher asks for an acknowledgement if the option says so, or else as 
   });
   const ask = { emit: ['say', 'x'], acknowledge: true };
   for (const [acknowledge, flow, asks] of [
-    [undefined, [{ connect: true }, HOLD], 1],
-    [undefined, [{ connect: true }, HOLD, ask], 2],
+    [undefined, [{ connect: true }, HOLD], 2],
+    [undefined, [{ connect: true }, HOLD, { emit: ['say', 'x'] }], 1],
     [false, [{ connect: true }, HOLD, ask], 1],
-    [true, [{ connect: true }, HOLD], 2],
+    [true, [{ connect: true }, HOLD, { emit: ['say', 'x'] }], 2],
   ] as const) {
     const option = { ...DELIVERY, publish: { ...DELIVERY.publish, ...(acknowledge !== undefined && { acknowledge }) } };
     const { clients, settings } = await clientsOf(t, url, { flow: [...flow] }, CSV, { delivery: option });
@@ -274,13 +271,13 @@ test('one that receives sends again and again what the flow does, as a game ends
   await eventually('it has left', () => io.engine.clientsCount === 0);
 });
 
-test('an acknowledgement is asked for where the flow does', async (t) => {
+test('an acknowledgement is asked for where the flow does, or does not know the event', async (t) => {
   const emits = [
     { emit: ['say', 'x'], acknowledge: true },
     { loop: [{ emit: ['wave', 'x'] }], count: 2 },
   ];
   const { clients } = await clientsOf(t, 'http://127.0.0.1:1', { flow: [{ connect: {} }, ...emits, HOLD] });
-  assertEach(['say', 'wave', 'other'], (event) => clients.asksFor(event), [true, false, false]);
+  assertEach(['say', 'wave', 'other'], (event) => clients.asksFor(event), [true, false, true]);
 });
 
 test('a bare flow needs no user: neither Artillery nor a login', async (t) => {
