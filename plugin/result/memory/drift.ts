@@ -46,10 +46,12 @@ function fitted(points: DriftPoint[], kind: OverTimeResult['kind']): Drift | nul
   if (!line) return null;
   const { gone, seconds } = span(points);
   const alone = [termOf(line, gone), termOf(fitPlateaus(time), seconds)] as const;
-  const apart = [
+  const terms = [
     termOf(fitPlateaus(connections.map((point, index) => ({ ...point, beside: points[index]?.t as number }))), gone),
     termOf(fitPlateaus(time.map((point, index) => ({ ...point, beside: points[index]?.gone as number }))), seconds),
   ] as const;
+  // Nothing is given back for ever. If one term seems to, part of a wave is freed after its reading, and the other is too high.
+  const apart = terms.some((term) => (term?.high95 ?? 0) < 0) ? ([null, null] as const) : terms;
   const isNamed = apart.some((term, index) => rises(term, [gone, seconds][index] as number));
   const isRising = isNamed || rises(alone[0], gone) || rises(alone[1], seconds);
   const isTold = isNamed || !isRising;
