@@ -20,7 +20,7 @@ const partSchema = z.strictObject({
   bytes: z.number().describe('per connection, at rest'),
   low95: z.number().nullable().describe('lower end of its 95 % interval'),
   high95: z.number().nullable().describe('upper end'),
-  doubt: z.enum(DOUBTS).optional().describe('its layer’s, for which the interval allows'),
+  doubt: z.enum(DOUBTS).optional().describe('why its layer is in doubt; the interval allows for it'),
   inService: z.number().nullable().describe('at the peak, with garbage and buffers; null if not measured'),
 });
 

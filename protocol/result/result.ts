@@ -163,7 +163,7 @@ export const resultSchema = z.strictObject({
   environment: z.strictObject({
     versions: z.record(z.string(), z.string()).describe('Artillery, Node, Socket.IO, adapter, WebSocket engine'),
     server: serverSchema.nullable().default(null).describe('what was measured; null where a worker does not tell'),
-    kernel: z.string().describe('the generator’s machine, as the keys below'),
+    kernel: z.string().describe('kernel of the generator’s machine, to which the keys below belong, too'),
     cpu: z.string().describe('CPU model'),
     cpuCount: count.describe('cores'),
     memoryBytes: count.describe('total memory'),

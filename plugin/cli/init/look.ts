@@ -154,7 +154,6 @@ async function listen(
   let wanted = ASKED;
   let published: Map<string, string> | undefined;
   let told: Told[] | undefined;
-  let publishers: Publishers | undefined;
   const found = new AbortController();
   const open = async () => {
     const messages: Message[] = [];
@@ -184,7 +183,7 @@ async function listen(
     const ended = pause(seconds * 1000, signal);
     if (publish) {
       const options = { emit: publish, acknowledge: true, every: 0, count: 0, users: 1 };
-      publishers = await Publishers.connect(clients, options, signal);
+      const publishers = await Publishers.connect(clients, options, signal);
       opened.push(publishers);
       if (publishers.givesIds) published = new Map();
       if (publishers.givesRooms)

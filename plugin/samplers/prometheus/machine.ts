@@ -4,6 +4,8 @@ import type { WorkerMachine } from '../../../protocol/events.ts';
 import { OF_MACHINE, type Sample } from './figures.ts';
 
 const { cpu: CPU, memory: MEMORY, available: AVAILABLE, name: NAME } = OF_MACHINE;
+/** DNS has no longer ones. */
+const MAX_NAME_LENGTH = 253;
 const IDLE = new Set(['idle', 'iowait']);
 const INTERRUPT = new Set(['irq', 'softirq']);
 
@@ -13,7 +15,8 @@ export function machineOf(samples: Sample[], url: string): WorkerMachine | undef
   const bytesOf = (wanted: string) => samples.find(({ name }) => name === wanted)?.value;
   const memoryBytes = bytesOf(MEMORY);
   if (times.length === 0 || memoryBytes === undefined) return undefined;
-  const name = samples.find((sample) => sample.name === NAME)?.labels.nodename || new URL(url).host;
+  const told = samples.find((sample) => sample.name === NAME)?.labels.nodename || new URL(url).host;
+  const name = told.slice(0, MAX_NAME_LENGTH);
   if (name === hostname()) return undefined;
   const us = (counts: (mode: string) => boolean) =>
     times.reduce((sum, { labels: { mode = '' }, value }) => sum + (counts(mode) ? value * 1e6 : 0), 0);
