@@ -16,7 +16,12 @@ import { adjustWorkerScript } from './worker-script.ts';
 export class Plugin {
   constructor(script: Script, events: ArtilleryEvents, options: RunOptions) {
     if (isArtilleryWorker()) {
-      adjustWorkerScript(script, artillery().testRunId);
+      try {
+        adjustWorkerScript(script, artillery().testRunId);
+      } catch (error) {
+        // Artillery prints what a worker throws with its stack.
+        throw Object.assign(new Error(), { stack: describeError(error) });
+      }
       return;
     }
     const platform = remotePlatform();
