@@ -46,7 +46,7 @@ describe('calibration', { concurrency: 3 }, () => {
   });
 
   it('a stalled generator is distinguished from a stalled server', async (t) => {
-    await assertKept(t, () => stall({ receivers: 20, stallMs: 300, bound: { absolute: 60 } }));
+    await assertKept(t, () => stall({ receivers: 20, stallMs: 600, bound: { absolute: 200 } }));
   });
 
   it('other programs are found, with what they used', async (t) => {
