@@ -2,13 +2,13 @@
  * `capacity-baseline.json`: results that later ones are checked against. It is meant to be kept under version control.
  */
 import { z } from 'zod';
+import { byName } from '../result/parts.ts';
 import { type Result, resultSchema } from '../result/result.ts';
 
 export const baselineFileSchema = z.strictObject({
   schemaVersion: z.literal(1),
   /** By name, e.g. `main`. */
-  baselines: z.record(
-    z.string(),
+  baselines: byName(
     z.strictObject({
       savedAt: z.string(),
       /** One, or repeats; abridged. */

@@ -1,8 +1,8 @@
 /** `results/search-<scenario>-<what varies>/search.json`: runs at rising levels, and the highest level that held. */
 import { z } from 'zod';
+import { count, rowsOf } from '../result/parts.ts';
 import { seriesRunSchema } from './series.ts';
 
-const count = z.number().int().nonnegative();
 const positive = z.number().positive();
 
 /** What a search can vary. */
@@ -96,17 +96,15 @@ const sizingSchema = z.strictObject({
   /** The lowest one, after the headroom. */
   decides: wallSchema.shape.name,
   perMachine: count,
-  rows: z.array(
-    z.strictObject({
-      users: count,
-      machines: count,
-      /** On each machine; null where it is not known. */
-      memoryBytes: z.number().nullable(),
-      idleCores: z.number().nullable(),
-      /** In which all users of a machine connect again, with the CPU that the headroom allows. */
-      reconnectSeconds: z.number().nullable(),
-    }),
-  ),
+  rows: rowsOf({
+    users: count,
+    machines: count,
+    /** On each machine; null where it is not known. */
+    memoryBytes: z.number().nullable(),
+    idleCores: z.number().nullable(),
+    /** In which all users of a machine connect again, with the CPU that the headroom allows. */
+    reconnectSeconds: z.number().nullable(),
+  }),
 });
 
 export const searchSchema = z.strictObject({

@@ -1,9 +1,9 @@
 /** Every combination of levels several times: the file of a study, and what came of it: study.json, and repeat.json. */
 import { z } from 'zod';
+import { byName, count, rowsOf } from '../result/parts.ts';
 import { spreadSchema } from './repeat.ts';
 import { seriesRunSchema } from './series.ts';
 
-const count = z.number().int().nonnegative();
 const levelSchema = z.union([z.string(), z.number(), z.boolean()], { error: 'expected text, a number, true or false' });
 
 export const levelsSchema = z
@@ -82,25 +82,21 @@ export const studySchema = z.strictObject({
   /** Number of runs planned. */
   planned: count,
   runs: z.array(runSchema),
-  combinations: z.array(
-    z.strictObject({
-      levels: combinationSchema,
-      /** Runs that contribute figures, of `plan.repeat`. */
-      usable: count,
-      /** By the figure's key in the result document. */
-      figures: z.record(z.string(), spreadSchema),
-    }),
-  ),
+  combinations: rowsOf({
+    levels: combinationSchema,
+    /** Runs that contribute figures, of `plan.repeat`. */
+    usable: count,
+    /** By the figure's key in the result document. */
+    figures: byName(spreadSchema),
+  }),
   /** One for each name, each setting of the other names, and each level after the first. */
-  differences: z.array(
-    z.strictObject({
-      name: z.string(),
-      others: combinationSchema,
-      reference: levelSchema,
-      level: levelSchema,
-      figures: z.record(z.string(), differenceSchema),
-    }),
-  ),
+  differences: rowsOf({
+    name: z.string(),
+    others: combinationSchema,
+    reference: levelSchema,
+    level: levelSchema,
+    figures: byName(differenceSchema),
+  }),
 });
 
 export type Difference = z.infer<typeof differenceSchema>;

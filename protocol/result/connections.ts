@@ -1,88 +1,65 @@
 /** The section `connections` of the result document. */
 import { z } from 'zod';
 import { TRANSPORTS, type TransportsName } from '../connection.ts';
-import { count, summary, summarySchema } from './parts.ts';
+import { byName, count, object, objectOrNull, orNull, summary, summarySchema } from './parts.ts';
 
 const perSecond = z.number().nullable();
-const byReason = z.record(z.string(), count);
+const byReason = byName(count);
 
-export const connectionsSchema = z.strictObject({
+export const connectionsSchema = object({
   target: count.describe('connections that the scenario asks for'),
   peak: count.describe('most connections at the same time, at a plateau'),
   failed: count.describe('virtual users that failed'),
   failures: byReason.describe('the same by [code](./errors.md)'),
-  failureExamples: z
-    .record(z.string(), z.string())
-    .default({})
-    .describe('what the server said at the first failure of each code'),
+  failureExamples: byName(z.string()).default({}).describe('what the server said at the first failure of each code'),
   asked: count.default(0).describe('connections that virtual users tried to open'),
   opened: count.default(0).describe('connections that were open at some time'),
-  held: count.nullable().default(null).describe('open after the last broadcast; null where virtual users come and go'),
+  held: orNull(count).describe('open after the last broadcast; null where virtual users come and go'),
   lost: byReason.default({}).describe('ended, but not by their virtual users; by Socket.IO’s reason'),
   skipped: count.default(0).describe('virtual users not started, by `maxVusers`'),
   unknownAcks: count.default(0).describe('acknowledgements that match no message, or came twice'),
   retries: count.describe('attempts after a failed one'),
-  reconnection: z
-    .strictObject({
-      dropped: count.describe('times that a connection dropped; `dropped = returned + gaveUp + left + away`'),
-      returned: count.describe('times that one came back'),
-      recovered: count.describe('returned with a restored session'),
-      gaveUp: count.describe('not back within `reconnection.attempts`'),
-      left: count.describe('closed by their virtual users while they were away'),
-      away: count.describe('away at the end'),
-      awayMs: summary.describe('from the drop to the return'),
-    })
-    .nullable()
-    .default(null)
-    .describe('drops and returns with the option `reconnection`; null if none dropped'),
+  reconnection: objectOrNull({
+    dropped: count.describe('times that a connection dropped; `dropped = returned + gaveUp + left + away`'),
+    returned: count.describe('times that one came back'),
+    recovered: count.describe('returned with a restored session'),
+    gaveUp: count.describe('not back within `reconnection.attempts`'),
+    left: count.describe('closed by their virtual users while they were away'),
+    away: count.describe('away at the end'),
+    awayMs: summary.describe('from the drop to the return'),
+  }).describe('drops and returns with the option `reconnection`; null if none dropped'),
   disconnects: byReason.describe('connections that ended before the run released them, by Socket.IO’s reason'),
   configuredRatePerSec: perSecond.describe('rate of the phases'),
   achievedRatePerSec: perSecond.describe('rate while connections were made'),
   rampSeconds: z.number().nullable().describe('how long that took, without pauses'),
   connectMs: summary.describe('from the first attempt to the CONNECT answer'),
-  stagesMs: z
-    .record(z.string(), summarySchema)
-    .describe('the same by stage: `tcp`, `tls`, `upgrade`, `open`, `namespace`; beside them `change`, to WebSocket'),
-  overTime: z
-    .strictObject({
-      intervalSeconds: z.number(),
-      t: z.array(z.number()),
-      opened: z.array(count),
-      meanMs: z.array(z.number().nullable()),
-      slowestMs: z.array(z.number().nullable()),
-      failed: z.array(count),
-      ended: z.array(count),
-    })
-    .nullable()
-    .default(null)
-    .describe('by interval (`t` is its start): connects, their times, failures, and connections that ended too early'),
-  tlsHandshakes: z
-    .strictObject({
-      full: count,
-      resumed: count,
-    })
-    .nullable()
-    .default(null)
-    .describe('full ones, and resumed sessions; null without TLS, or with `client: official`'),
-  transports: z
-    .strictObject({
-      configured: z.enum(Object.keys(TRANSPORTS) as TransportsName[]).describe('`default` is polling, then WebSocket'),
-      websocket: count.describe('WebSocket from the start'),
-      upgraded: count.describe('began with polling, and changed to WebSocket'),
-      polling: count.describe('stayed on polling; `opened` is the sum of the three'),
-      upgradeFailures: byReason.describe('upgrades that failed, by code'),
-    })
-    .nullable()
-    .default(null)
-    .describe('how the connections talk to the server'),
-  compression: z
-    .strictObject({
-      asked: z.boolean().describe('the connections offered it'),
-      granted: count.describe('connections to which the server granted it'),
-      byServer: z.boolean().nullable().describe('the server grants it to whoever offers it; null if not measured'),
-    })
-    .nullable()
-    .default(null)
-    .describe('permessage-deflate'),
+  stagesMs: byName(summarySchema).describe(
+    'the same by stage: `tcp`, `tls`, `upgrade`, `open`, `namespace`; beside them `change`, to WebSocket',
+  ),
+  overTime: objectOrNull({
+    intervalSeconds: z.number(),
+    t: z.array(z.number()),
+    opened: z.array(count),
+    meanMs: z.array(z.number().nullable()),
+    slowestMs: z.array(z.number().nullable()),
+    failed: z.array(count),
+    ended: z.array(count),
+  }).describe('by interval (`t` is its start): connects, their times, failures, and connections that ended too early'),
+  tlsHandshakes: objectOrNull({
+    full: count,
+    resumed: count,
+  }).describe('full ones, and resumed sessions; null without TLS, or with `client: official`'),
+  transports: objectOrNull({
+    configured: z.enum(Object.keys(TRANSPORTS) as TransportsName[]).describe('`default` is polling, then WebSocket'),
+    websocket: count.describe('WebSocket from the start'),
+    upgraded: count.describe('began with polling, and changed to WebSocket'),
+    polling: count.describe('stayed on polling; `opened` is the sum of the three'),
+    upgradeFailures: byReason.describe('upgrades that failed, by code'),
+  }).describe('how the connections talk to the server'),
+  compression: objectOrNull({
+    asked: z.boolean().describe('the connections offered it'),
+    granted: count.describe('connections to which the server granted it'),
+    byServer: z.boolean().nullable().describe('the server grants it to whoever offers it; null if not measured'),
+  }).describe('permessage-deflate'),
   perWorker: byReason.describe('connections by worker; empty where restored sessions hide it'),
 });

@@ -1,7 +1,7 @@
 /** The section `delivery` of the result document: every frame that carries the broadcast event is in one column. */
 import { z } from 'zod';
 import { ROOM_ORDERS } from '../rooms.ts';
-import { count, time } from './parts.ts';
+import { count, object, objectOrNull, orNull, time } from './parts.ts';
 
 /** Receipts of one broadcast, or of all together. */
 const receiptShape = {
@@ -30,19 +30,15 @@ export const NO_COPIES = Object.fromEntries(RECEIPT_COUNTS.map((key) => [key, 0]
 
 const latency = z.number().nullable();
 
-const batchSchema = z.strictObject({
+const batchSchema = object({
   seq: count.describe('its number, from 1'),
   broadcasts: count.default(1).describe('broadcasts in the row; several in long runs with an own event'),
-  room: z
-    .string()
-    .nullable()
-    .default(null)
-    .describe(
-      'its room, after its namespace if that is not the main one (`/chat,room`); null for an own event without `audience`',
-    ),
+  room: orNull(z.string()).describe(
+    'its room, after its namespace if that is not the main one (`/chat,room`); null for an own event without `audience`',
+  ),
   serverMembers: count.nullable().describe('members by the server’s own count, just before sending'),
   ...receiptShape,
-  t: time.nullable().default(null),
+  t: orNull(time),
   sendDelayMs: z.number().describe('actual less intended send time'),
   firstMs: latency.describe('latency of the first receiver'),
   p50Ms: latency.describe('median receiver; null with a single one'),
@@ -55,55 +51,43 @@ const batchSchema = z.strictObject({
 });
 
 /** Null if the engine keeps no ledger (external engines). */
-export const deliverySchema = z
-  .strictObject({
-    source: z.enum(['contract', 'own event']).default('contract').describe('which broadcasts were counted'),
-    event: z.string().default('broadcast').describe('name of the event'),
-    publisher: z
-      .enum(['worker', 'run'])
-      .nullable()
-      .default('worker')
-      .describe('who made the server broadcast: the run by a control port, or its connections'),
-    payloadBytes: count.describe('length of one broadcast; for an own event, the mean length of its JSON'),
-    binary: z.boolean().default(false).describe('the payload was sent as an attachment'),
-    broadcasts: count.describe('broadcasts sent'),
-    ...receiptShape,
-    late: count.describe('receipts after the ledger was finalized'),
-    unreadable: count.default(0).describe('frames with the event whose payload cannot be read'),
-    neverOrdered: count.default(0).describe('receipts of broadcasts that the run did not send'),
-    outside: count.default(0).describe('copies of an own event from before or after the measurement, or from others'),
-    frames: count.nullable().default(null).describe('all frames with the event'),
-    coverage: z.number().nullable().describe('received ÷ expected'),
-    coverageOfTarget: z
-      .number()
-      .nullable()
-      .default(null)
-      .describe('received ÷ (target × broadcasts); null where virtual users come and go'),
-    rooms: z
-      .strictObject({
-        count,
-        perConnection: count,
-        order: z.enum(ROOM_ORDERS),
-        seed: count,
-        reached: count.describe('how many got at least one broadcast'),
-      })
-      .nullable()
-      .default(null)
-      .describe('as the option `rooms`; null if all are in one room'),
-    leftOut: z
-      .strictObject({
-        broadcasts: count,
-        connections: count.describe('how many, all of them open'),
-        workers: z
-          .array(z.string())
-          .default([])
-          .describe('the workers that sent none of these broadcasts, if they hold exactly as many connections'),
-      })
-      .nullable()
-      .default(null)
-      .describe('the most broadcasts that missed the same connections; null where each missed others'),
-    batches: z.array(batchSchema).describe('each broadcast'),
-  })
-  .nullable();
+export const deliverySchema = object({
+  source: z.enum(['contract', 'own event']).default('contract').describe('which broadcasts were counted'),
+  event: z.string().default('broadcast').describe('name of the event'),
+  publisher: z
+    .enum(['worker', 'run'])
+    .nullable()
+    .default('worker')
+    .describe('who made the server broadcast: the run by a control port, or its connections'),
+  payloadBytes: count.describe('length of one broadcast; for an own event, the mean length of its JSON'),
+  binary: z.boolean().default(false).describe('the payload was sent as an attachment'),
+  broadcasts: count.describe('broadcasts sent'),
+  ...receiptShape,
+  late: count.describe('receipts after the ledger was finalized'),
+  unreadable: count.default(0).describe('frames with the event whose payload cannot be read'),
+  neverOrdered: count.default(0).describe('receipts of broadcasts that the run did not send'),
+  outside: count.default(0).describe('copies of an own event from before or after the measurement, or from others'),
+  frames: orNull(count).describe('all frames with the event'),
+  coverage: z.number().nullable().describe('received ÷ expected'),
+  coverageOfTarget: orNull(z.number()).describe(
+    'received ÷ (target × broadcasts); null where virtual users come and go',
+  ),
+  rooms: objectOrNull({
+    count,
+    perConnection: count,
+    order: z.enum(ROOM_ORDERS),
+    seed: count,
+    reached: count.describe('how many got at least one broadcast'),
+  }).describe('as the option `rooms`; null if all are in one room'),
+  leftOut: objectOrNull({
+    broadcasts: count,
+    connections: count.describe('how many, all of them open'),
+    workers: z
+      .array(z.string())
+      .default([])
+      .describe('the workers that sent none of these broadcasts, if they hold exactly as many connections'),
+  }).describe('the most broadcasts that missed the same connections; null where each missed others'),
+  batches: z.array(batchSchema).describe('each broadcast'),
+}).nullable();
 
 export type Batch = z.infer<typeof batchSchema>;

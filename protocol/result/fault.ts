@@ -1,67 +1,60 @@
 /** The section `fault` of the result document: what a planned fault did to the connections that were open then. */
 import { z } from 'zod';
 import { FAULT_KINDS } from '../fault.ts';
-import { count, layers, time } from './parts.ts';
+import { byName, count, layers, object, rowsOf, time } from './parts.ts';
 
-const byCause = z.record(z.string(), count);
+const byCause = byName(count);
 const ms = z.number().nullable();
 
-export const faultSchema = z
-  .strictObject({
-    kind: z.enum(FAULT_KINDS).describe('what happened'),
-    command: z.string().nullable().describe('the program of the command, without its arguments'),
-    t: time,
-    tookMs: ms.describe('until whatever caused it was done; null if it failed'),
-    overMs: ms.describe('until all were back or had given up, and all workers answered'),
-    replaced: z.array(z.string()).describe('parts of the deployment that it replaced, as planned'),
-    connections: count.describe('open just before; `connections = stayed + dropped`'),
-    stayed: count.describe('never dropped'),
-    dropped: count.describe('dropped at least once; `dropped = back + Σ notBack`'),
-    back: count.describe('dropped, and open when it was over'),
-    notBack: byCause.describe('the others, by cause'),
-    backMs: z
-      .strictObject({ p50: ms, p99: ms, all: ms })
-      .describe('until that share of the dropped was back for good; null if it never was'),
-    drops: count.describe('how many times these connections dropped'),
-    returns: count.describe('how many times they came back'),
-    recovered: count.describe('returned with a restored session'),
-    attempts: count.describe('attempts to come back'),
-    failedAttempts: byCause.describe('failed attempts, by cause'),
-    peakAttemptsPerSec: count.describe('most attempts in any second'),
-    peakReturnsPerSec: count.describe('most returns in any second'),
-    backoff: z
-      .strictObject({ attempts: count, delayMs: z.number(), maxDelayMs: z.number(), jitter: z.number() })
-      .describe('the engine’s option `reconnection`'),
-    peakCpuPercent: layers.describe(
-      'highest sample, by layer as in `samples`; 100 is one core, for `system` all of them',
-    ),
-    broadcasts: z
-      .strictObject({
-        sent: count.describe('broadcasts sent'),
-        notSent: count.describe('broadcasts that no worker could send'),
-        due: count.describe('copies for as many members as before; `due = received + lost + absent`'),
-        received: count.describe('copies that arrived'),
-        resent: count.describe('received later, by a restored session'),
-        lost: count.describe('not received by members'),
-        absent: count.describe('not received by those that were away at the send'),
-        missed: count.describe('lost + absent'),
-      })
-      .nullable()
-      .describe('those from the fault until it was over; null if none was sent before it'),
-    perWorker: z
-      .strictObject({ before: byCause, after: byCause })
-      .describe('connections by worker; empty where restored sessions hide it'),
-    curve: z
-      .array(
-        z.strictObject({
-          ms: count,
-          connected: count,
-          attempts: count,
-          returns: count,
-        }),
-      )
-      .describe('in steps of 100 ms, of the connections at the fault; `ms` is the end of the step'),
+export const faultSchema = object({
+  kind: z.enum(FAULT_KINDS).describe('what happened'),
+  command: z.string().nullable().describe('the program of the command, without its arguments'),
+  t: time,
+  tookMs: ms.describe('until whatever caused it was done; null if it failed'),
+  overMs: ms.describe('until all were back or had given up, and all workers answered'),
+  replaced: z.array(z.string()).describe('parts of the deployment that it replaced, as planned'),
+  connections: count.describe('open just before; `connections = stayed + dropped`'),
+  stayed: count.describe('never dropped'),
+  dropped: count.describe('dropped at least once; `dropped = back + Σ notBack`'),
+  back: count.describe('dropped, and open when it was over'),
+  notBack: byCause.describe('the others, by cause'),
+  backMs: object({ p50: ms, p99: ms, all: ms }).describe(
+    'until that share of the dropped was back for good; null if it never was',
+  ),
+  drops: count.describe('how many times these connections dropped'),
+  returns: count.describe('how many times they came back'),
+  recovered: count.describe('returned with a restored session'),
+  attempts: count.describe('attempts to come back'),
+  failedAttempts: byCause.describe('failed attempts, by cause'),
+  peakAttemptsPerSec: count.describe('most attempts in any second'),
+  peakReturnsPerSec: count.describe('most returns in any second'),
+  backoff: object({ attempts: count, delayMs: z.number(), maxDelayMs: z.number(), jitter: z.number() }).describe(
+    'the engine’s option `reconnection`',
+  ),
+  peakCpuPercent: layers.describe(
+    'highest sample, by layer as in `samples`; 100 is one core, for `system` all of them',
+  ),
+  broadcasts: object({
+    sent: count.describe('broadcasts sent'),
+    notSent: count.describe('broadcasts that no worker could send'),
+    due: count.describe('copies for as many members as before; `due = received + lost + absent`'),
+    received: count.describe('copies that arrived'),
+    resent: count.describe('received later, by a restored session'),
+    lost: count.describe('not received by members'),
+    absent: count.describe('not received by those that were away at the send'),
+    missed: count.describe('lost + absent'),
   })
-  .nullable();
+    .nullable()
+    .describe('those from the fault until it was over; null if none was sent before it'),
+  perWorker: object({ before: byCause, after: byCause }).describe(
+    'connections by worker; empty where restored sessions hide it',
+  ),
+  curve: rowsOf({
+    ms: count,
+    connected: count,
+    attempts: count,
+    returns: count,
+  }).describe('in steps of 100 ms, of the connections at the fault; `ms` is the end of the step'),
+}).nullable();
 
 export type Fault = NonNullable<z.infer<typeof faultSchema>>;

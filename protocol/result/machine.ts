@@ -1,10 +1,10 @@
 /** The sections of the result document on CPU, event loops and the machine. */
 import { z } from 'zod';
-import { count, interval } from './parts.ts';
+import { byName, count, interval, object, objectOrNull, orNull, rowsOf } from './parts.ts';
 
 const percent = z.number().nullable();
 const share = z.number().min(0).max(1);
-export const windowPercents = z.strictObject({
+export const windowPercents = object({
   ramp: percent,
   messages: percent.default(null),
   broadcasts: percent,
@@ -15,72 +15,56 @@ export const MIN_BROADCAST_PARTS = 5;
 
 export const cpuSchema = z.record(
   z.string(),
-  z.strictObject({
+  object({
     rampSecondsPerThousandConnects: z.number().nullable().describe('CPU seconds'),
     idlePercent: z.number().nullable().describe('during `hold`; null where connections send messages in it'),
-    idleConnectionsPercent: z.number().nullable().default(null).describe('the part of it that idle connections add'),
+    idleConnectionsPercent: orNull(z.number()).describe('the part of it that idle connections add'),
     broadcastMicrosecondsPerMessage: z.number().nullable().describe('per delivered copy, less the idle share'),
-    clientMicrosecondsPerMessage: z
-      .number()
-      .nullable()
-      .default(null)
-      .describe('per message that connections send, in the hold; null without any'),
-    intervals: z
-      .strictObject({
-        rampSecondsPerThousandConnects: interval,
-        idlePercent: interval,
-        idleConnectionsPercent: interval.default(null),
-        broadcastMicrosecondsPerMessage: interval,
-        clientMicrosecondsPerMessage: interval.default(null),
-      })
-      .nullable()
-      .default(null)
-      .describe('95 % intervals of these figures'),
+    clientMicrosecondsPerMessage: orNull(z.number()).describe(
+      'per message that connections send, in the hold; null without any',
+    ),
+    intervals: objectOrNull({
+      rampSecondsPerThousandConnects: interval,
+      idlePercent: interval,
+      idleConnectionsPercent: interval.default(null),
+      broadcastMicrosecondsPerMessage: interval,
+      clientMicrosecondsPerMessage: interval.default(null),
+    }).describe('95 % intervals of these figures'),
   }),
 );
 
 /** Event loops of the load generator during the ramps, the hold if messages are sent in it, and the broadcasts; empty with external engines. */
-export const generatorSchema = z.array(
-  z.strictObject({
-    window: z.enum(['ramp', 'messages', 'broadcasts']).describe('when; `messages` is the hold with messages'),
-    part: z.enum(['fleet', 'artillery']).describe('a process with connections, or a thread with virtual users'),
-    index: count.describe('its number within window and part'),
-    engine: z.string().default('').describe('id of the Artillery worker that it belongs to'),
-    host: z.string().optional().describe('with several hosts: the host that it runs on'),
-    utilization: z.number().describe('0 to 1'),
-    delayP50Ms: z.number().describe('how late its timers were: median'),
-    delayP99Ms: z.number().describe('99th percentile'),
-    delayMaxMs: z.number().describe('maximum'),
-    cpuWaitShare: z
-      .number()
-      .nullable()
-      .default(null)
-      .describe('0 to 1: share of its runnable time in which it waited for a CPU'),
-  }),
-);
+export const generatorSchema = rowsOf({
+  window: z.enum(['ramp', 'messages', 'broadcasts']).describe('when; `messages` is the hold with messages'),
+  part: z.enum(['fleet', 'artillery']).describe('a process with connections, or a thread with virtual users'),
+  index: count.describe('its number within window and part'),
+  engine: z.string().default('').describe('id of the Artillery worker that it belongs to'),
+  host: z.string().optional().describe('with several hosts: the host that it runs on'),
+  utilization: z.number().describe('0 to 1'),
+  delayP50Ms: z.number().describe('how late its timers were: median'),
+  delayP99Ms: z.number().describe('99th percentile'),
+  delayMaxMs: z.number().describe('maximum'),
+  cpuWaitShare: orNull(z.number()).describe('0 to 1: share of its runnable time in which it waited for a CPU'),
+});
 
 /** What a quota of CPU time did in the part of the window in which it stopped most; null without a quota. */
-const throttled = z
-  .strictObject({
+const throttled = orNull(
+  object({
     cores: z.number().describe('cores that the quota is worth'),
     periods: count.describe('periods in which there was something to run'),
     throttledPeriods: count.describe('periods with the quota used up'),
     throttledMs: z.number().describe('how long it stood still, in all'),
-  })
-  .meta({ id: 'Throttled', description: 'what a quota of CPU time did; null without one' })
-  .nullable()
-  .default(null);
-export const throttledSchema = z
-  .strictObject({ ramp: throttled, messages: throttled, broadcasts: throttled })
-  .nullable()
-  .default(null)
-  .describe('what the container’s CPU quota did, at its worst');
+  }).meta({ id: 'Throttled', description: 'what a quota of CPU time did; null without one' }),
+);
+export const throttledSchema = objectOrNull({ ramp: throttled, messages: throttled, broadcasts: throttled }).describe(
+  'what the container’s CPU quota did, at its worst',
+);
 
 /**
  * Who used the CPUs of the generator's machine in a window, in cores: seconds of CPU time per second. busy = ours + others +
  * steal + kernel, but for what no process table shows. Of a container, only the CPUs that it may run on.
  */
-export const machineSharesSchema = z.strictObject({
+export const machineSharesSchema = object({
   seconds: z.number(),
   cores: count.describe('CPUs that the generator may run on'),
   busyCores: z.number().describe('in use, with what the hypervisor took'),
@@ -89,16 +73,11 @@ export const machineSharesSchema = z.strictObject({
   othersCores: z.number().nullable().describe('all other programs'),
   kernelCores: z.number().nullable().describe('interrupts, and the kernel’s own threads'),
   errorCores: z.number().describe('how far the sum can be from the busy time'),
-  pressure: z
-    .strictObject({ cpu: share, memory: share, io: share })
-    .nullable()
-    .default(null)
-    .describe(
-      '0 to 1: how long some process of the machine waited for each (PSI); null where the kernel does not tell',
-    ),
+  pressure: objectOrNull({ cpu: share, memory: share, io: share }).describe(
+    '0 to 1: how long some process of the machine waited for each (PSI); null where the kernel does not tell',
+  ),
   // Their names are as they have given them to themselves: any characters.
-  programs: z
-    .array(z.strictObject({ name: z.string().max(200), cores: z.number() }))
+  programs: rowsOf({ name: z.string().max(200), cores: z.number() })
     .max(20)
     .describe('the largest of the other programs'),
 });
@@ -115,36 +94,26 @@ export type Throttled = NonNullable<z.infer<typeof throttled>>;
 export type MachineShares = z.infer<typeof machineSharesSchema>;
 
 /** The generator's machine, which can be the deployment's, too. Of several, that of which least was idle. */
-export const machineSchema = z
-  .strictObject({
-    /** `ramp` is the ramp in which least was idle. */
-    cpuIdlePercent: windowPercents.describe(
-      'idle CPU of all cores in the busiest ramp, the hold with messages, and the broadcasts',
+export const machineSchema = objectOrNull({
+  /** `ramp` is the ramp in which least was idle. */
+  cpuIdlePercent: windowPercents.describe(
+    'idle CPU of all cores in the busiest ramp, the hold with messages, and the broadcasts',
+  ),
+  throttled: throttledSchema,
+  others: objectOrNull({
+    windows: windowSharesSchema.describe(
+      'busy = ours + others + steal + kernel, within `errorCores`, but for programs outside of the container',
     ),
-    throttled: throttledSchema,
-    others: z
-      .strictObject({
-        windows: windowSharesSchema.describe(
-          'busy = ours + others + steal + kernel, within `errorCores`, but for programs outside of the container',
-        ),
-      })
-      .nullable()
-      .default(null)
-      .describe('CPU time by who used it, in cores; null with several hosts'),
-    swappedInBytes: count.nullable().describe('read from swap during the run, zswap included'),
-    swappedOutBytes: count.nullable().describe('written to swap, likewise'),
-  })
-  .nullable()
-  .default(null);
+  }).describe('CPU time by who used it, in cores; null with several hosts'),
+  swappedInBytes: count.nullable().describe('read from swap during the run, zswap included'),
+  swappedOutBytes: count.nullable().describe('written to swap, likewise'),
+});
 
 /** How complete the time series below is. */
-export const samplingSchema = z
-  .strictObject({
-    intervalMs: z.number().describe('time between two rows'),
-    taken: count.describe('rows'),
-    missed: count.describe('scheduled rows that are missing'),
-    longestGapMs: z.number().describe('longest time between two rows'),
-    failures: z.record(z.string(), count).describe('failed readings by source; `row` for a whole row'),
-  })
-  .nullable()
-  .default(null);
+export const samplingSchema = objectOrNull({
+  intervalMs: z.number().describe('time between two rows'),
+  taken: count.describe('rows'),
+  missed: count.describe('scheduled rows that are missing'),
+  longestGapMs: z.number().describe('longest time between two rows'),
+  failures: byName(count).describe('failed readings by source; `row` for a whole row'),
+});

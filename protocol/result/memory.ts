@@ -1,11 +1,11 @@
 /** The section `memory` of the result document: bytes by layer. */
 import { z } from 'zod';
 import { overTimeSchema } from './over-time.ts';
-import { count, layers } from './parts.ts';
+import { byName, count, layers, object, objectOrNull, orNull, rowsOf } from './parts.ts';
 
 const DOUBTS = ['curved', 'grows', 'freed', 'kept', 'miscounted'] as const;
 
-const slopeSchema = z.strictObject({
+const slopeSchema = object({
   slope: z.number().describe('bytes per connection: the line through the plateaus'),
   low95: z.number().nullable().describe('lower end of its 95 % interval; null with fewer than three plateaus'),
   high95: z.number().nullable().describe('upper end'),
@@ -14,7 +14,7 @@ const slopeSchema = z.strictObject({
   doubt: z.enum(DOUBTS).optional().describe('why the slope alone is no figure; see “When there is no line”'),
 });
 
-const partSchema = z.strictObject({
+const partSchema = object({
   title: z.enum(['workers', 'proxy', 'kernel']).describe('part of the deployment'),
   layer: z.string().describe('the layer that it is from'),
   bytes: z.number().describe('per connection, at rest'),
@@ -24,31 +24,26 @@ const partSchema = z.strictObject({
   inService: z.number().nullable().describe('at the peak, with garbage and buffers; null if not measured'),
 });
 
-const perConnectionSchema = z.strictObject({
+const perConnectionSchema = object({
   bytes: z.number().nullable().describe('the sum of the parts: what a connection keeps; null without parts'),
   low95: z.number().nullable().describe('lower end of its 95 % interval; null with fewer than three plateaus'),
   high95: z.number().nullable().describe('upper end'),
   isAtLeast: z.boolean().describe('a part is not known, so the sum is a lower bound'),
   parts: z.array(partSchema).describe('parts of the sum'),
-  without: z
-    .array(
-      z.strictObject({
-        title: partSchema.shape.title,
-        doubt: z.enum([...DOUBTS, 'noisy']).describe('as in `perConnectionBytes`; `noisy`: it would hide the others'),
-      }),
-    )
-    .describe('parts that are not known, which the sum omits'),
+  without: rowsOf({
+    title: partSchema.shape.title,
+    doubt: z.enum([...DOUBTS, 'noisy']).describe('as in `perConnectionBytes`; `noisy`: it would hide the others'),
+  }).describe('parts that are not known, which the sum omits'),
   inService: z.number().nullable().describe('the sum of the parts at the peak, with garbage and buffers'),
-  wouldTell: z
-    .strictObject({
-      connections: count.describe('connections of that larger run'),
-      halfWidthBytes: z.number().describe('half of its interval then'),
-    })
+  wouldTell: object({
+    connections: count.describe('connections of that larger run'),
+    halfWidthBytes: z.number().describe('half of its interval then'),
+  })
     .nullable()
     .describe('what would narrow a wide interval; null if it is narrow, or wide because of garbage'),
 });
 
-const layerSchema = z.strictObject({
+const layerSchema = object({
   id: z.string().describe('key of its memory figures (`workerRss`), or in `cpu` and `samples` (`worker`)'),
   title: z.string().describe('its display name'),
   unit: z.enum(['bytes', 'cpuSeconds']).describe('bytes of memory, or CPU time'),
@@ -59,49 +54,38 @@ const layerSchema = z.strictObject({
   main: z.boolean().describe('shown where there is room for few layers'),
 });
 
-export const memorySchema = z.strictObject({
+export const memorySchema = object({
   layers: z.array(layerSchema).default([]).describe('the layers, in the order of tables'),
   collected: z.boolean().default(true).describe('the workers collected their garbage before each reading at rest'),
-  perConnectionBytes: z.record(z.string(), slopeSchema).describe('memory at rest, by layer'),
-  perConnection: perConnectionSchema
-    .nullable()
-    .default(null)
-    .describe('the headline: what a connection keeps; null if not measured'),
-  inService: z
-    .strictObject({
-      // From the readings before the collections, or `peakBytes` in proportion to the connections if that is more.
-      perConnectionBytes: z
-        .record(z.string(), slopeSchema.omit({ naive: true }))
-        .describe('by layer; no interval, as the peak is one observation'),
-      peakBytes: layers.describe('highest while all were connected and broadcast to, by layer'),
-      plateaus: z
-        .array(z.object({ connections: count.describe('at that plateau') }).catchall(z.number()))
-        .describe('bytes by layer, just before the garbage collection'),
-    })
-    .nullable()
-    .default(null)
-    .describe('memory in service, garbage and buffers included'),
-  sum: z
-    .strictObject({
-      parts: z.array(z.string()),
-      partsPerConnectionBytes: z.number(),
-      systemPerConnectionBytes: z.number(),
-      systemLow95: z.number().nullable().describe('lower end of its 95 % interval'),
-      systemHigh95: z.number().nullable().describe('upper end'),
-      unexplainedPerConnectionBytes: z.number(),
-      unexplainedShare: z.number().nullable(),
-    })
-    .nullable()
-    .default(null)
-    .describe('slopes of the layers in `parts`, added up, that of the whole machine (`systemHeld`), and the rest'),
+  perConnectionBytes: byName(slopeSchema).describe('memory at rest, by layer'),
+  perConnection: orNull(perConnectionSchema).describe('the headline: what a connection keeps; null if not measured'),
+  inService: objectOrNull({
+    // From the readings before the collections, or `peakBytes` in proportion to the connections if that is more.
+    perConnectionBytes: byName(slopeSchema.omit({ naive: true })).describe(
+      'by layer; no interval, as the peak is one observation',
+    ),
+    peakBytes: layers.describe('highest while all were connected and broadcast to, by layer'),
+    plateaus: z
+      .array(z.object({ connections: count.describe('at that plateau') }).catchall(z.number()))
+      .describe('bytes by layer, just before the garbage collection'),
+  }).describe('memory in service, garbage and buffers included'),
+  sum: objectOrNull({
+    parts: z.array(z.string()),
+    partsPerConnectionBytes: z.number(),
+    systemPerConnectionBytes: z.number(),
+    systemLow95: z.number().nullable().describe('lower end of its 95 % interval'),
+    systemHigh95: z.number().nullable().describe('upper end'),
+    unexplainedPerConnectionBytes: z.number(),
+    unexplainedShare: z.number().nullable(),
+  }).describe('slopes of the layers in `parts`, added up, that of the whole machine (`systemHeld`), and the rest'),
   peakBytes: layers.describe('highest reading, by layer'),
   residualBytes: layers.describe('after all have left, less the baseline, by layer'),
   plateaus: z
     .array(z.object({ connections: count.describe('at that plateau') }).catchall(z.number()))
     .describe('bytes by layer at each plateau, at rest'),
-  overTime: overTimeSchema.nullable().default(null).describe('memory over time; null without the option `overTime`'),
-  sources: z.record(z.string(), z.string()).default({}).describe('where each layer’s figure is from'),
-  absent: z.record(z.string(), z.string()).describe('layers that could not be measured, and why'),
+  overTime: orNull(overTimeSchema).describe('memory over time; null without the option `overTime`'),
+  sources: byName(z.string()).default({}).describe('where each layer’s figure is from'),
+  absent: byName(z.string()).describe('layers that could not be measured, and why'),
 });
 
 export type PerConnection = z.infer<typeof perConnectionSchema>;

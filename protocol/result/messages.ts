@@ -1,69 +1,54 @@
 /** The section `messages` of the result document: what connections send again and again, by the step `every`. */
 import { z } from 'zod';
-import { count, summary } from './parts.ts';
+import { byName, count, object, objectOrNull, rowsOf, summary } from './parts.ts';
 
 /** How long one worker's handler took, in milliseconds. */
-const handlerSchema = z.strictObject({ p50: z.number(), p95: z.number(), max: z.number() });
+const handlerSchema = object({ p50: z.number(), p95: z.number(), max: z.number() });
 
-const workerSchema = z.strictObject({
+const workerSchema = object({
   worker: z.string().describe('its name'),
   batches: count.describe('messages that our handler of `event_batch` has acknowledged'),
   events: count.describe('events in them'),
   handlerMs: handlerSchema.nullable().describe('from the call of the handler to its acknowledgement'),
-  queueMs: z
-    .strictObject({ p50: z.number(), p99: z.number(), max: z.number() })
-    .describe('delay of the worker’s event loop'),
+  queueMs: object({ p50: z.number(), p99: z.number(), max: z.number() }).describe('delay of the worker’s event loop'),
 });
 
 /** Null where the flows have no such step, and in results of older versions. */
-export const messagesSchema = z
-  .strictObject({
-    steps: z
-      .array(
-        z.strictObject({
-          event: z.string(),
-          seconds: z.number(),
-          count,
-          events: count,
-          acknowledge: z.boolean(),
-        }),
-      )
-      .describe('the steps [`every`](./steps.md) of the flows'),
-    connections: count.describe('connections that have begun to send, once for each of their steps'),
-    due: count.describe('messages due on the schedule; `due = sent + Σ notSent`'),
-    sent: count.describe('`sent = unasked + acknowledged + unansweredConnected + unansweredDisconnected`'),
-    notSent: z.strictObject({
-      missed: count.describe('the generator was behind by a whole period'),
-      disconnected: count.describe('there was no connection'),
-    }),
-    unasked: count.describe('sent without asking for an acknowledgement'),
-    acknowledged: count.describe('sent and acknowledged'),
-    unansweredConnected: count.describe('not acknowledged, on a connection that stayed'),
-    unansweredDisconnected: count.describe('not acknowledged when the connection ended'),
-    answered: z.number().nullable().describe('acknowledged ÷ (sent − unasked); null where none was asked for'),
-    window: z
-      .strictObject({
-        seconds: z.number(),
-        sent: count,
-        acknowledged: count,
-        sentPerSec: z.number(),
-        unanswered: z
-          .array(count)
-          .default([])
-          .describe('without an answer yet, at the begin of each part and at the end'),
-        eventsPerSec: z.number().nullable().describe('events per second; null where steps differ'),
-      })
-      .nullable()
-      .describe('the hold; null without one'),
-    ackMs: summary.describe('in the hold: from the intended send to the acknowledgement'),
-    sendDelayMs: summary.describe('in the hold: actual less intended send; part of the above'),
-    outsideAckMs: summary.describe('as `ackMs`, outside of the hold'),
-    workers: z.array(workerSchema).describe('each worker that reports it, in the hold'),
-    histograms: z
-      .record(z.string(), z.string())
-      .describe('HdrHistogram, compressed base64, in microseconds; mergeable'),
+export const messagesSchema = objectOrNull({
+  steps: rowsOf({
+    event: z.string(),
+    seconds: z.number(),
+    count,
+    events: count,
+    acknowledge: z.boolean(),
+  }).describe('the steps [`every`](./steps.md) of the flows'),
+  connections: count.describe('connections that have begun to send, once for each of their steps'),
+  due: count.describe('messages due on the schedule; `due = sent + Σ notSent`'),
+  sent: count.describe('`sent = unasked + acknowledged + unansweredConnected + unansweredDisconnected`'),
+  notSent: object({
+    missed: count.describe('the generator was behind by a whole period'),
+    disconnected: count.describe('there was no connection'),
+  }),
+  unasked: count.describe('sent without asking for an acknowledgement'),
+  acknowledged: count.describe('sent and acknowledged'),
+  unansweredConnected: count.describe('not acknowledged, on a connection that stayed'),
+  unansweredDisconnected: count.describe('not acknowledged when the connection ended'),
+  answered: z.number().nullable().describe('acknowledged ÷ (sent − unasked); null where none was asked for'),
+  window: object({
+    seconds: z.number(),
+    sent: count,
+    acknowledged: count,
+    sentPerSec: z.number(),
+    unanswered: z.array(count).default([]).describe('without an answer yet, at the begin of each part and at the end'),
+    eventsPerSec: z.number().nullable().describe('events per second; null where steps differ'),
   })
-  .nullable()
-  .default(null);
+    .nullable()
+    .describe('the hold; null without one'),
+  ackMs: summary.describe('in the hold: from the intended send to the acknowledgement'),
+  sendDelayMs: summary.describe('in the hold: actual less intended send; part of the above'),
+  outsideAckMs: summary.describe('as `ackMs`, outside of the hold'),
+  workers: z.array(workerSchema).describe('each worker that reports it, in the hold'),
+  histograms: byName(z.string()).describe('HdrHistogram, compressed base64, in microseconds; mergeable'),
+});
 
 export type Messages = NonNullable<z.infer<typeof messagesSchema>>;

@@ -1,42 +1,36 @@
 /** Memory while connections come and go, in the section `memory` of the result document. */
 import { z } from 'zod';
-import { count, layers, time } from './parts.ts';
+import { byName, count, layers, object, objectOrNull, orNull, time } from './parts.ts';
 
-const momentSchema = z.strictObject({
+const momentSchema = object({
   t: time,
   connections: z.number().describe('connections at that time'),
   gone: z.number().describe('connections that had come and left by then'),
   bytes: layers.describe('by layer'),
 });
 
-const driftSchema = z.strictObject({
+const driftSchema = object({
   bytesPerConnection: z
     .number()
     .describe('what each connection leaves behind; all of the rise, where `perSecond` is null'),
   low95: z.number().nullable().describe('lower end of its 95 % interval; null with fewer than three readings'),
   high95: z.number().nullable().describe('upper end'),
-  perSecond: z
-    .strictObject({
-      bytes: z.number(),
-      low95: z.number(),
-      high95: z.number(),
-      noLeakAbove: z.number().describe('bytes per second from which a rise in time would have been found'),
-    })
-    .nullable()
-    .default(null)
-    .describe('what time adds, regardless of connections; null if the readings cannot tell the two apart'),
+  perSecond: objectOrNull({
+    bytes: z.number(),
+    low95: z.number(),
+    high95: z.number(),
+    noLeakAbove: z.number().describe('bytes per second from which a rise in time would have been found'),
+  }).describe('what time adds, regardless of connections; null if the readings cannot tell the two apart'),
   bytesPerHour: z.number().describe('the whole rise, by time'),
   bytesPerWave: z.number().nullable().describe('the whole rise, by waves; null with churn'),
   leaks: z.boolean().nullable().describe('an interval is above 0, and the rise above 1 MB; null without an interval'),
   noLeakAbove: z.number().nullable().describe('bytes per connection from which a leak would have been found'),
-  sinceSeconds: z
-    .number()
-    .nullable()
-    .default(null)
-    .describe('the line begins here, because memory had grown before and then stopped; null: at the warm-up’s end'),
+  sinceSeconds: orNull(z.number()).describe(
+    'the line begins here, because memory had grown before and then stopped; null: at the warm-up’s end',
+  ),
 });
 
-export const overTimeSchema = z.strictObject({
+export const overTimeSchema = object({
   kind: z.enum(['waves', 'churn']).describe('read when all of a wave had left, or while virtual users come and go'),
   collected: z.boolean().describe('the workers collected their garbage before each reading'),
   peaks: z.array(momentSchema).describe('each wave when all were connected; empty with churn'),
@@ -45,7 +39,7 @@ export const overTimeSchema = z.strictObject({
     .describe('the readings of the line; older ones are means of neighbours in a long run'),
   // Fewer connections had left than were ever open at the same time.
   warmUpReadings: count.describe('readings at the beginning that the line leaves out'),
-  drift: z.record(z.string(), driftSchema).describe('what a connection leaves behind, by layer'),
+  drift: byName(driftSchema).describe('what a connection leaves behind, by layer'),
 });
 
 export type OverTimeResult = z.infer<typeof overTimeSchema>;

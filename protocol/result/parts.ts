@@ -1,35 +1,41 @@
 /** What several sections of the result document consist of. Descriptions are those of docs/reference/result.md. */
 import { z } from 'zod';
 
+export const object = z.strictObject;
+export const rowsOf = <S extends z.ZodRawShape>(shape: S) => z.array(object(shape));
+export const byName = <T extends z.ZodType>(of: T) => z.record(z.string(), of);
+/** Null where it was not measured, and in results of older versions, which do not have it. */
+export const orNull = <T extends z.ZodType>(schema: T) => z._default(z.nullable(schema), null);
+export const objectOrNull = <S extends z.ZodRawShape>(shape: S) => orNull(object(shape));
+
 export const count = z.number().int().nonnegative();
-export const layers = z.record(z.string(), z.number());
+export const layers = byName(z.number());
 /** Where a moment or an interval is. */
 export const time = z.number().describe('seconds since the first of `samples`');
 
-export const summarySchema = z
-  .strictObject({
-    count: count.describe('how many values'),
-    min: z.number().describe('smallest'),
-    mean: z.number().describe('mean'),
-    p50: z.number().describe('median'),
-    // With few broadcasts, a percentile is just the slowest one.
-    p90: z.number().nullable().describe('percentiles; null where too few values tell them from the largest'),
-    p95: z.number().nullable().describe('95 %'),
-    p99: z.number().nullable().describe('99 %'),
-    p999: z.number().nullable().describe('99.9 %'),
-    max: z.number().describe('largest'),
-  })
-  .meta({ id: 'Summary', description: 'a distribution' });
+export const summarySchema = object({
+  count: count.describe('how many values'),
+  min: z.number().describe('smallest'),
+  mean: z.number().describe('mean'),
+  p50: z.number().describe('median'),
+  // With few broadcasts, a percentile is just the slowest one.
+  p90: z.number().nullable().describe('percentiles; null where too few values tell them from the largest'),
+  p95: z.number().nullable().describe('95 %'),
+  p99: z.number().nullable().describe('99 %'),
+  p999: z.number().nullable().describe('99.9 %'),
+  max: z.number().describe('largest'),
+}).meta({ id: 'Summary', description: 'a distribution' });
 /** Null if nothing was measured, never zero. */
 export const summary = summarySchema.nullable();
 
-const intervalSchema = z
-  .strictObject({ low95: z.number().describe('lower end'), high95: z.number().describe('upper end') })
-  .meta({ id: 'Interval', description: 'a 95 % interval; null with too few readings' });
+const intervalSchema = object({
+  low95: z.number().describe('lower end'),
+  high95: z.number().describe('upper end'),
+}).meta({ id: 'Interval', description: 'a 95 % interval; null with too few readings' });
 export const interval = intervalSchema.nullable();
-export const intervals = z.strictObject({ p50: interval, p99: interval });
+export const intervals = object({ p50: interval, p99: interval });
 
-export const reasonSchema = z.strictObject({
+export const reasonSchema = object({
   code: z.string().describe('its [code](./errors.md)'),
   message: z.string().describe('what happened'),
   fix: z.string().optional().describe('what to do; may be missing'),

@@ -1,9 +1,9 @@
 /** The section `redis` of the result document: the adapter's Redis during the broadcasts. The layers have its memory over the run. */
 import { z } from 'zod';
-import { count } from './parts.ts';
+import { count, object, orNull } from './parts.ts';
 
 /** One node of a Redis Cluster during the broadcasts; keys as those of all nodes together. */
-const nodeSchema = z.strictObject({
+const nodeSchema = object({
   node: z.string().describe('`host:port`'),
   inBytes: count.describe('received for the broadcasts'),
   outBytes: count.describe('sent for them'),
@@ -14,31 +14,23 @@ const nodeSchema = z.strictObject({
 });
 
 /** Null without Redis, without broadcasts, or if it did not answer before and after them. */
-export const redisSchema = z
-  .strictObject({
-    version: z.string().describe('the Redis server’s'),
-    inBytes: count.describe('received for the broadcasts'),
-    outBytes: count.describe('sent for them'),
-    inBytesPerCopy: z.number().nullable().describe('`inBytes` ÷ `delivery.received`'),
-    outBytesPerCopy: z.number().nullable().describe('`outBytes` ÷ `delivery.received`'),
-    cpuMicrosecondsPerCopy: z
-      .number()
-      .nullable()
-      .default(null)
-      .describe('its CPU ÷ `delivery.received`, less the idle share; null without `hold`'),
-    usedMemoryBeforeBytes: count.nullable().default(null).describe('`used_memory` just before the broadcasts'),
-    usedMemoryBytes: count.nullable().default(null).describe('`used_memory` after the broadcasts'),
-    rssBytes: count.nullable().default(null).describe('RSS after the broadcasts'),
-    outputBufferPeakBytes: count.nullable().default(null).describe('most output that waited for subscribers'),
-    streamEntries: count.nullable().default(null).describe('length of the adapter’s stream; null if it has none'),
-    channels: count.describe('channels with subscribers'),
-    shardChannels: count.nullable().describe('sharded channels with subscribers; null before Redis 7.0'),
-    forNobody: count.nullable().describe('broadcasts without members on other workers than the publisher’s'),
-    nodes: z
-      .array(nodeSchema)
-      .nullable()
-      .default(null)
-      .describe('nodes of a Redis Cluster, of which the other figures are sums'),
-    busiestNodeShare: z.number().nullable().default(null).describe('highest share of `outBytes` that one node sent'),
-  })
-  .nullable();
+export const redisSchema = object({
+  version: z.string().describe('the Redis server’s'),
+  inBytes: count.describe('received for the broadcasts'),
+  outBytes: count.describe('sent for them'),
+  inBytesPerCopy: z.number().nullable().describe('`inBytes` ÷ `delivery.received`'),
+  outBytesPerCopy: z.number().nullable().describe('`outBytes` ÷ `delivery.received`'),
+  cpuMicrosecondsPerCopy: orNull(z.number()).describe(
+    'its CPU ÷ `delivery.received`, less the idle share; null without `hold`',
+  ),
+  usedMemoryBeforeBytes: orNull(count).describe('`used_memory` just before the broadcasts'),
+  usedMemoryBytes: orNull(count).describe('`used_memory` after the broadcasts'),
+  rssBytes: orNull(count).describe('RSS after the broadcasts'),
+  outputBufferPeakBytes: orNull(count).describe('most output that waited for subscribers'),
+  streamEntries: orNull(count).describe('length of the adapter’s stream; null if it has none'),
+  channels: count.describe('channels with subscribers'),
+  shardChannels: count.nullable().describe('sharded channels with subscribers; null before Redis 7.0'),
+  forNobody: count.nullable().describe('broadcasts without members on other workers than the publisher’s'),
+  nodes: orNull(z.array(nodeSchema)).describe('nodes of a Redis Cluster, of which the other figures are sums'),
+  busiestNodeShare: orNull(z.number()).describe('highest share of `outBytes` that one node sent'),
+}).nullable();

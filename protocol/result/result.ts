@@ -13,15 +13,14 @@ import { cpuSchema, generatorSchema, machineSchema, samplingSchema } from './mac
 import { memorySchema } from './memory.ts';
 import { messagesSchema } from './messages.ts';
 import { outcomeSchema } from './outcome.ts';
-import { count, reasonSchema, time } from './parts.ts';
+import { byName, count, object, objectOrNull, orNull, reasonSchema, rowsOf, time } from './parts.ts';
 import { redisSchema } from './redis.ts';
 import { serverSchema } from './server.ts';
-import { workerMachinesSchema, workersSchema } from './workers.ts';
-import { workersOverTimeSchema } from './workers-over-time.ts';
+import { workerMachinesSchema, workersOverTimeSchema, workersSchema } from './workers.ts';
 
-export const resultSchema = z.strictObject({
+export const resultSchema = object({
   schemaVersion: z.literal(3),
-  run: z.strictObject({
+  run: object({
     id: z.string().describe('start time and scenario; the folder’s name'),
     scenario: z.string().describe('the scenario file’s name, without its extension'),
     file: z.string().optional().describe('that file as the command named it'),
@@ -37,21 +36,18 @@ export const resultSchema = z.strictObject({
   outcome: outcomeSchema
     .default(null)
     .describe('Whether the deployment did [what was asked of it](../method/verdict.md).'),
-  verdict: z
-    .strictObject({
-      status: z.enum(['VALID', 'SUSPECT', 'INVALID']).describe('whether the figures can be used'),
-      reasons: z.array(reasonSchema).describe('empty if VALID'),
-    })
-    .describe('Whether the [measurement can be trusted](../method/verdict.md).'),
-  absent: z
-    .strictObject({
-      memory: z.string().optional().describe('the deployment’s memory; the generator’s own is read'),
-      cpu: z.string().optional().describe('the deployment’s CPU'),
-      delivery: z.string().optional().describe('`delivery` is null'),
-      latency: z.string().optional().describe('one-way latency of broadcasts'),
-      roundTrip: z.string().optional().describe('the probe’s round trips'),
-      crossWorker: z.string().optional().describe('latency on the publisher’s worker, and across workers'),
-    })
+  verdict: object({
+    status: z.enum(['VALID', 'SUSPECT', 'INVALID']).describe('whether the figures can be used'),
+    reasons: z.array(reasonSchema).describe('empty if VALID'),
+  }).describe('Whether the [measurement can be trusted](../method/verdict.md).'),
+  absent: object({
+    memory: z.string().optional().describe('the deployment’s memory; the generator’s own is read'),
+    cpu: z.string().optional().describe('the deployment’s CPU'),
+    delivery: z.string().optional().describe('`delivery` is null'),
+    latency: z.string().optional().describe('one-way latency of broadcasts'),
+    roundTrip: z.string().optional().describe('the probe’s round trips'),
+    crossWorker: z.string().optional().describe('latency on the publisher’s worker, and across workers'),
+  })
     .default({})
     .describe(
       'Figures that this run cannot know, each with the reason, such as “that takes the option `delivery`, or `instrument(io)`”. The others are not affected.',
@@ -86,53 +82,39 @@ export const resultSchema = z.strictObject({
   ),
   workerMachines: workerMachinesSchema.describe('The machines of these workers, each once.'),
   sampling: samplingSchema.describe('How complete `samples` is.'),
-  thresholds: z
-    .array(
-      z.strictObject({
-        expression: z.string().describe('as printed on the console'),
-        met: z.boolean().describe('whether it was met'),
-        strict: z.boolean().describe('false: missing it does not change the exit code'),
-        unknown: z.array(z.string()).optional().describe('metrics in it that the run does not have'),
-        found: z
-          .array(z.strictObject({ metric: z.string(), value: z.number(), unit: z.string() }))
-          .optional()
-          .describe('metrics in it, and what was found'),
-      }),
-    )
+  thresholds: rowsOf({
+    expression: z.string().describe('as printed on the console'),
+    met: z.boolean().describe('whether it was met'),
+    strict: z.boolean().describe('false: missing it does not change the exit code'),
+    unknown: z.array(z.string()).optional().describe('metrics in it that the run does not have'),
+    found: rowsOf({ metric: z.string(), value: z.number(), unit: z.string() })
+      .optional()
+      .describe('metrics in it, and what was found'),
+  })
     .default([])
     .describe('Artillery’s `ensure` on the [metrics](./metrics.md). Empty if it evaluated none.'),
-  capacity: z.strictObject({
-    memoryLimited: z
-      .strictObject({
-        budgetBytes: z.number().describe('memory budget of the workers'),
-        basis: z.enum(['inService', 'atRest']).default('atRest').describe('memory that the line is fitted to'),
-        connections: count.describe('where the line reaches the budget'),
-        low95: count.nullable().describe('lower end of its 95 % interval; null without a bound'),
-        high95: count.nullable().describe('upper end'),
-      })
+  capacity: object({
+    memoryLimited: object({
+      budgetBytes: z.number().describe('memory budget of the workers'),
+      basis: z.enum(['inService', 'atRest']).default('atRest').describe('memory that the line is fitted to'),
+      connections: count.describe('where the line reaches the budget'),
+      low95: count.nullable().describe('lower end of its 95 % interval; null without a bound'),
+      high95: count.nullable().describe('upper end'),
+    })
       .nullable()
       .describe('connections that the option `memoryBudgetBytes` is enough for'),
-    pings: z
-      .strictObject({
-        intervalMs: z.number().describe('from one ping of a connection to the next'),
-        coresPerThousand: z.number().describe('cores of the deployment for 1,000 idle connections'),
-        connections: count.describe('connections that take all cores that may be used'),
-        low95: count.describe('lower end of its 95 % interval'),
-        high95: count.describe('upper end'),
-      })
-      .nullable()
-      .default(null)
-      .describe('the CPU limit of idle connections'),
-    limits: z
-      .array(
-        z.strictObject({
-          name: z.string().describe('such as `machineMemory`, `workerFileDescriptors` or `pings`'),
-          max: count.describe('connections'),
-        }),
-      )
-      .describe('limits that the run knows, the lowest first'),
-    unknown: z
-      .array(z.strictObject({ name: z.string(), why: z.string() }))
+    pings: objectOrNull({
+      intervalMs: z.number().describe('from one ping of a connection to the next'),
+      coresPerThousand: z.number().describe('cores of the deployment for 1,000 idle connections'),
+      connections: count.describe('connections that take all cores that may be used'),
+      low95: count.describe('lower end of its 95 % interval'),
+      high95: count.describe('upper end'),
+    }).describe('the CPU limit of idle connections'),
+    limits: rowsOf({
+      name: z.string().describe('such as `machineMemory`, `workerFileDescriptors` or `pings`'),
+      max: count.describe('connections'),
+    }).describe('limits that the run knows, the lowest first'),
+    unknown: rowsOf({ name: z.string(), why: z.string() })
       .default([])
       .describe('limits that this run does not know, and why'),
     lowest: z
@@ -140,8 +122,7 @@ export const resultSchema = z.strictObject({
       .nullable()
       .describe('name of the lowest limit; null if one that the run does not know could be lower'),
   }),
-  stages: z
-    .array(z.strictObject({ name: z.string().describe('such as `ramp`, `plateau` or `broadcasts`'), t: time }))
+  stages: rowsOf({ name: z.string().describe('such as `ramp`, `plateau` or `broadcasts`'), t: time })
     .default([])
     .describe('Stages of the run. Each lasts until the next one.'),
   samples: z
@@ -160,19 +141,19 @@ export const resultSchema = z.strictObject({
   workersOverTime: workersOverTimeSchema.describe(
     'Each Socket.IO worker, at most 200 values, in the time of `samples`.',
   ),
-  environment: z.strictObject({
-    versions: z.record(z.string(), z.string()).describe('Artillery, Node, Socket.IO, adapter, WebSocket engine'),
-    server: serverSchema.nullable().default(null).describe('what was measured; null where a worker does not tell'),
+  environment: object({
+    versions: byName(z.string()).describe('Artillery, Node, Socket.IO, adapter, WebSocket engine'),
+    server: orNull(serverSchema).describe('what was measured; null where a worker does not tell'),
     kernel: z.string().describe('kernel of the generator’s machine, to which the keys below belong, too'),
     cpu: z.string().describe('CPU model'),
     cpuCount: count.describe('cores'),
     memoryBytes: count.describe('total memory'),
-    limits: z
-      .record(z.string(), z.number())
-      .describe('open files, also those of the server’s process with most, and the container’s limits'),
-    sysctls: z.record(z.string(), z.string()).describe('kernel settings for network and files'),
+    limits: byName(z.number()).describe(
+      'open files, also those of the server’s process with most, and the container’s limits',
+    ),
+    sysctls: byName(z.string()).describe('kernel settings for network and files'),
     configHash: z.string().describe('SHA-256 of the settings'),
-    settings: z.record(z.string(), z.unknown()).describe('what scenario and environment set, without secrets'),
+    settings: byName(z.unknown()).describe('what scenario and environment set, without secrets'),
     gitCommit: z.string().nullable().describe('commit of the working folder'),
   }),
 });
