@@ -4,10 +4,8 @@
  */
 
 import type { ErrorCode } from './codes/error-codes.ts';
-import type { Cgroup } from './machine/cgroup.ts';
-import type { Host } from './machine/host.ts';
-import type { CpuReading } from './machine/kernel.ts';
-import type { ServerDescription } from './result/server.ts';
+
+export type * from './control-replies.ts';
 
 /** For the reference: direction and content of each event. */
 export const EVENT_HELP: Record<keyof typeof EVENTS, string> = {
@@ -86,29 +84,6 @@ export interface BatchReceived {
   events: number;
 }
 
-/** Control: what a worker did with the batches of events, since the previous request for it. */
-export interface WorkerBatches {
-  worker: string;
-  batches: number;
-  /** Left to the server's own handler. */
-  ownHandler: number;
-  events: number;
-  /** From the call of the handler until it has acknowledged; null without any batch. */
-  handlerMs: { p50: number; p95: number; max: number } | null;
-  /** How long whatever arrived waited for the event loop. */
-  eventLoop: WorkerStats['eventLoop'];
-}
-
-/** Control: a worker's event loop over time, from the request that began it to the one that ended it. */
-export interface WorkerEventLoop {
-  worker: string;
-  /** Ends of the intervals, in seconds since the beginning; they become longer as the time does. */
-  seconds: number[];
-  /** The highest of each interval's seconds. */
-  delayP99Ms: number[];
-  delayMaxMs: number[];
-}
-
 /** Far more than a Socket.IO client accepts in one message; it only keeps a typing error from using up the memory. */
 export const MAX_BROADCAST_BYTES = 10_000_000;
 
@@ -123,96 +98,6 @@ export interface BroadcastOrder {
   /** False: send without counting the members, while workers come and go and cannot be asked. */
   count?: false;
 }
-export interface BroadcastSent {
-  seq: number;
-  sentAtUs: number;
-  worker: string;
-  /** Members of the room on all workers, counted just before sending; null if they were not to be counted. */
-  expected: number | null;
-  /** How many other workers have any of them; undefined if they were not to be counted. */
-  otherWorkers?: number;
-}
-
-/** Control: a worker's statistics. Memory in bytes, after a `gc` if one was requested. */
-export interface WorkerStats {
-  worker: string;
-  /** Another one each time `instrument(io)` is called: names and process ids repeat. */
-  instance: string;
-  /** Version of the package that answers. */
-  version: string;
-  pid: number;
-  host: Host;
-  uptimeSeconds: number;
-  /** Connections of the measured namespaces (Engine.IO clients without those of the control namespace). */
-  connections: number;
-  /** Those that it has accepted so far, also the ones that have ended. */
-  accepted: number;
-  rooms: number;
-  broadcasts: number;
-  rssBytes: number;
-  heapUsedBytes: number;
-  /** V8's `external`, which includes ArrayBuffers. */
-  externalBytes: number;
-  cpuUserUs: number;
-  cpuSystemUs: number;
-  /** Since the previous `stats`. */
-  eventLoop: { utilization: number; delayP50Ms: number; delayP99Ms: number; delayMaxMs: number };
-  versions: { node: string; socketIo: string; adapter: string; webSocketEngine: string };
-  /** Complete garbage collections of the process so far, ordered or not. */
-  collections: number;
-  server: ServerDescription;
-  /** Key of the Redis stream that its adapter writes to, if it does. */
-  stream?: string | undefined;
-}
-
-/** Control: what a worker's process has and may use, and its machine. What its system does not tell is missing. */
-export interface WorkerResources {
-  worker: string;
-  /** Proportional set size. */
-  pssBytes?: number | undefined;
-  /** Files and sockets that it has open. */
-  openFiles?: number | undefined;
-  /** How many it can have open; null without a limit. */
-  openFilesLimit: number | null;
-  cgroup: Cgroup;
-  /** That it can use: CPUs, or what a quota allows. */
-  usableCores: number;
-  machine: WorkerMachine;
-}
-
-/** As the worker's process sees it; a container sees the machine that it runs on. */
-export interface WorkerMachine {
-  hostname: string;
-  /** As in `Host`: the machine of two workers is the same if their kernel is. */
-  kernel: string;
-  cores: number;
-  memoryBytes: number;
-  /** Neither free nor in caches that the kernel can drop. */
-  usedBytes?: number | undefined;
-  /** TCP buffers in all containers. */
-  tcpBytes?: number | undefined;
-  /** All its cores, since boot. */
-  cpu?: CpuReading | undefined;
-}
 
 /** A control request's reply: the value, or the error. A server of another version can send unknown codes. */
 export type ControlReply<T> = { ok: true; value: T } | { ok: false; code: ErrorCode; message: string };
-
-export interface ControlToServerEvents {
-  broadcast: (order: BroadcastOrder, reply: (sent: ControlReply<BroadcastSent>) => void) => void;
-  /** Members of the room on all workers. */
-  members: (room: string, reply: (members: ControlReply<{ worker: string; members: number }>) => void) => void;
-  /** Servers that its cluster adapter counts, itself included. */
-  servers: (reply: (servers: ControlReply<{ worker: string; servers: number }>) => void) => void;
-  /** Forces a full garbage collection; replies when it is done. */
-  gc: (reply: (done: ControlReply<{ worker: string; durationMs: number }>) => void) => void;
-  stats: (reply: (stats: ControlReply<WorkerStats>) => void) => void;
-  /** Takes some milliseconds: more, the more memory and connections the worker has. */
-  resources: (reply: (resources: ControlReply<WorkerResources>) => void) => void;
-  /** Statistics of the batches, and begins the next ones. */
-  batches: (reply: (batches: ControlReply<WorkerBatches>) => void) => void;
-  /** Begins to record the event loop, or ends it; the reply has what was recorded until then. */
-  eventLoop: (record: boolean, reply: (recorded: ControlReply<WorkerEventLoop>) => void) => void;
-  /** The server's clock, for estimating the offset between two hosts. */
-  time: (reply: (time: ControlReply<{ monotonicUs: number }>) => void) => void;
-}

@@ -1,8 +1,5 @@
 /** What is required of any other program's answer: that it comes in time, that it ends, and that its figures can be. */
 
-/** Bytes, times and counts; a kernel writes "no limit" as a larger one. */
-export const LARGEST_FIGURE = 2 ** 63;
-
 /** An HTTP request, or a connection. */
 interface Asked {
   destroy(error: Error): unknown;

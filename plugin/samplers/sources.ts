@@ -1,15 +1,8 @@
 /** The sources of layers: processes, Redis, the workers' own statistics, the kernel. */
 
-import type { WorkerResources, WorkerStats } from '../../protocol/events.ts';
+import type { CpuReading, WorkerResources, WorkerStats } from '../../protocol/events.ts';
 import { readCgroup } from '../../protocol/machine/cgroup.ts';
-import {
-  type CpuReading,
-  type MemoryReading,
-  readCpu,
-  readMemory,
-  readSlabBytes,
-  readTcpBytes,
-} from '../../protocol/machine/kernel.ts';
+import { type MemoryReading, readCpu, readMemory, readSlabBytes, readTcpBytes } from '../../protocol/machine/kernel.ts';
 import { lowestLimit } from '../../protocol/machine/usable.ts';
 import type { ControlClients } from './control/workers.ts';
 import { type LayerPids, NotInRun, type ProcessMemory, processMemory } from './processes/memory.ts';

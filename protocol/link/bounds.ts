@@ -6,6 +6,8 @@ import { z } from 'zod';
 import type { InstantUs } from '../clock/instants.ts';
 import { isEncodedHistogram } from '../histogram.ts';
 
+/** Bytes, times and counts of any other program; a kernel writes "no limit" as a larger one. */
+export const LARGEST_FIGURE = 2 ** 63;
 /** Small enough that sums over all hosts stay exact. */
 const LARGEST = 2 ** 46;
 /** In a list, or a table by name: several times what any run has. */

@@ -4,35 +4,7 @@
  */
 import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-
-/** A quota of CPU time, and what became of it since the group exists. */
-export interface CpuQuota {
-  /** How many cores it is worth: quota ÷ period. */
-  cores: number;
-  /** In which the group had something to run. */
-  periods: number;
-  /** Periods in which the group had used up its quota, and was stopped until the next. */
-  throttledPeriods: number;
-  throttledUs: number;
-  /** As that of `GroupLimit`. */
-  group: string;
-}
-
-export interface GroupLimit {
-  max: number;
-  used: number;
-  /** The same for all processes of one kernel that share the limit. */
-  group: string;
-}
-
-/** The process's own group first. Without a limit, a list is empty. */
-export interface Cgroup {
-  cpu: CpuQuota[];
-  /** Bytes. Used is without the file cache that the kernel can drop. */
-  memory: GroupLimit[];
-  /** Processes and threads. */
-  tasks: GroupLimit[];
-}
+import type { Cgroup, CpuQuota } from '../control-replies.ts';
 
 type Controller = 'cpu' | 'memory' | 'pids';
 

@@ -1,13 +1,7 @@
 /** Where a process runs. Comparing those of generator and workers shows what they share. */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
-
-export interface Host {
-  /** The same for all processes of one kernel, containers included: they share clock, memory and sockets. */
-  kernel: string;
-  /** The same for all processes that share process ids. A container has its own. */
-  pidNamespace: string;
-}
+import type { Host } from '../control-replies.ts';
 
 export function thisHost(): Host {
   return {

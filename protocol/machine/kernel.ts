@@ -5,6 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { CpuReading } from '../control-replies.ts';
 import { PAGE_SIZE_BYTES, TICK_US } from './auxv.ts';
 
 export interface MemoryReading {
@@ -16,17 +17,6 @@ export interface MemoryReading {
    */
   heldBytes: number;
   pageTablesBytes: number;
-}
-
-/** Since boot. */
-export interface CpuReading {
-  /** User, system, interrupt and steal time. */
-  busyUs: number;
-  idleUs: number;
-  /** The part of the busy time in which the hypervisor ran something else. */
-  stealUs: number;
-  /** The part of the busy time in which the kernel handled interrupts, for no process. */
-  interruptUs: number;
 }
 
 /** Since boot. */

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { cpus, freemem } from 'node:os';
 import { join } from 'node:path';
-import { type Cgroup, readCgroup } from './cgroup.ts';
+import type { Cgroup } from '../control-replies.ts';
+import { readCgroup } from './cgroup.ts';
 
 /** @returns CPUs that it may run on: all, or those of its cpuset or affinity */
 export function allowedCpus(root = '/'): number[] {

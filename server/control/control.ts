@@ -3,21 +3,19 @@ import type { Server } from 'socket.io';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
 import {
+  type Answer,
   CONTROL_NAMESPACE,
   type ControlReply,
-  type ControlToServerEvents,
+  type ControlRequest,
   MAX_BROADCAST_BYTES,
 } from '../../protocol/events.ts';
 import type { Guard } from '../guard.ts';
 
 /** The requests of the wire contract as plain functions: from the arguments before the reply to the replied value. */
 export type ControlRequests = {
-  [Name in keyof ControlToServerEvents]: Parameters<ControlToServerEvents[Name]> extends [
-    ...infer Args,
-    (reply: ControlReply<infer Value>) => void,
-  ]
-    ? (...args: Args) => Value | Promise<Value>
-    : never;
+  [Name in ControlRequest]: (
+    ...args: z.output<(typeof REQUEST_ARGUMENTS)[Name]>
+  ) => Answer<Name> | Promise<Answer<Name>>;
 };
 
 const room = z.string().min(1);
@@ -45,7 +43,7 @@ export const REQUEST_ARGUMENTS = {
   batches: z.tuple([]).describe('batches of events since the previous request, and the time in their handler'),
   eventLoop: z.tuple([z.boolean()]).describe('begins or ends recording how late the event loop is, second by second'),
   time: z.tuple([]).describe('the worker’s monotonic clock'),
-} satisfies Record<keyof ControlRequests, z.ZodType>;
+} satisfies Record<ControlRequest, z.ZodType>;
 
 /** Serves the requests in the control namespace of `controlIo`. One without a reply function is malformed. */
 export function serveControl(controlIo: Server, requests: ControlRequests, guard: Guard): void {
@@ -62,7 +60,7 @@ async function answer(requests: ControlRequests, event: string, args: unknown[])
   if (!Object.hasOwn(REQUEST_ARGUMENTS, event)) {
     return { ok: false, code: 'VERSIONS_DIFFER', message: `there is no control request "${event}"` };
   }
-  const name = event as keyof ControlRequests;
+  const name = event as ControlRequest;
   const parsed = REQUEST_ARGUMENTS[name].safeParse(args);
   if (!parsed.success) return { ok: false, code: 'REQUEST_FAILED', message: z.prettifyError(parsed.error) };
   try {

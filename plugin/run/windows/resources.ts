@@ -3,9 +3,9 @@
  * workers, how much CPU the workers' machines had left, and who used that of this one.
  */
 import { cpus } from 'node:os';
-import type { WorkerMachine, WorkerResources } from '../../../protocol/events.ts';
-import { type CpuQuota, readCgroup } from '../../../protocol/machine/cgroup.ts';
-import { type CpuReading, readCpu } from '../../../protocol/machine/kernel.ts';
+import type { CpuQuota, CpuReading, WorkerMachine, WorkerResources } from '../../../protocol/events.ts';
+import { readCgroup } from '../../../protocol/machine/cgroup.ts';
+import { readCpu } from '../../../protocol/machine/kernel.ts';
 import { allowedCpus } from '../../../protocol/machine/usable.ts';
 import type { MachineShares, Throttled } from '../../../protocol/result/machine.ts';
 import { type MachineTotals, sharesBetween } from '../../samplers/index.ts';

@@ -1,7 +1,7 @@
 /** Machines and containers of the workers, each counted once however many workers it has. */
 
-import type { WorkerMachine, WorkerResources } from '../../../protocol/events.ts';
-import { type GroupLimit, readCgroup } from '../../../protocol/machine/cgroup.ts';
+import type { GroupLimit, WorkerMachine, WorkerResources } from '../../../protocol/events.ts';
+import { readCgroup } from '../../../protocol/machine/cgroup.ts';
 import { thisHost } from '../../../protocol/machine/host.ts';
 import { lowestLimit } from '../../../protocol/machine/usable.ts';
 

@@ -5,9 +5,11 @@ import { type ClockReading, readClock } from '../../../protocol/clock/clock-read
 import type { TlsOptions } from '../../../protocol/connection.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import {
+  type Answer,
   type BroadcastOrder,
   type BroadcastSent,
   CONTROL_NAMESPACE,
+  type ControlRequest,
   type WorkerBatches,
   type WorkerEventLoop,
   type WorkerResources,
@@ -16,7 +18,7 @@ import {
 import { guardClient } from '../../../protocol/guard-client.ts';
 import { connectError, unreachable } from './errors.ts';
 import { addressesOf, type ControlPlace, type LookupAll, lookupAll, placesOf } from './places.ts';
-import { type Answer, type Requests, replyTo } from './replies.ts';
+import { replyTo } from './replies.ts';
 
 const TIMEOUT_MS = 5000;
 /** A full garbage collection of a heap of some GB takes seconds. */
@@ -220,7 +222,7 @@ class ControlClient {
     return this.#socket.connected;
   }
 
-  async request<E extends keyof Requests>(
+  async request<E extends ControlRequest>(
     event: E,
     args: unknown[] = [],
     timeoutMs = this.#timeoutMs,

@@ -1,6 +1,6 @@
 /** A layer: whose memory and CPU it is, its title, and how its figures are read. */
 
-import type { CpuReading } from '../../../protocol/machine/kernel.ts';
+import type { CpuReading } from '../../../protocol/events.ts';
 import type { LayerDescription } from '../../../protocol/result/memory.ts';
 import type { Sources } from '../sources.ts';
 

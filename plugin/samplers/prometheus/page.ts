@@ -3,7 +3,7 @@
 import parse from 'parse-prometheus-text-format';
 import { CapacityError } from '../../../protocol/errors.ts';
 import type { WorkerMachine } from '../../../protocol/events.ts';
-import { LARGEST_FIGURE } from '../answers.ts';
+import { LARGEST_FIGURE } from '../../../protocol/link/bounds.ts';
 import {
   figuresOf,
   isWanted,

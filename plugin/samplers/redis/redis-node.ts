@@ -1,6 +1,7 @@
 /** Reads what one Redis reports about itself. Owns one connection, which reconnects by itself. */
 import { createClient, ErrorReply } from 'redis';
-import { LARGEST_FIGURE, Late, within } from '../answers.ts';
+import { LARGEST_FIGURE } from '../../../protocol/link/bounds.ts';
+import { Late, within } from '../answers.ts';
 
 export interface NodeReading {
   /** Another one after each start, and when it becomes a replica. */
