@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { cpus, release, type as systemType, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
+import { attempt } from '../protocol/attempt.ts';
 
 export interface Machine {
   cpu: string;
@@ -33,13 +34,8 @@ export function describeMachine(packages: string[]): Machine {
 
 /** @returns the first line that the program prints; undefined if there is no such program */
 export function firstLine(program: string, args: string[]): string | undefined {
-  try {
-    return execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
-      .split('\n')[0]
-      ?.trim();
-  } catch {
-    return undefined;
-  }
+  const output = attempt(() => execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
+  return output?.split('\n')[0]?.trim();
 }
 
 /** Markdown lines. */
@@ -56,12 +52,8 @@ export function machineLines({ cpu, cores, memoryGiB, kernel, versions, gitCommi
 /** Not every package exports its package.json, so it is searched for above the entry point. */
 function versionOf(name: string): string {
   for (let folder = dirname(require.resolve(name)); folder !== dirname(folder); folder = dirname(folder)) {
-    try {
-      const about = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-      if (about.name === name) return about.version;
-    } catch {
-      // Not in this folder.
-    }
+    const about = attempt(() => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')));
+    if (about?.name === name) return about.version;
   }
   return 'unknown';
 }

@@ -1,5 +1,6 @@
 /** CPU time and memory of a process with all its descendants, from /proc (Linux). */
 import { readdirSync, readFileSync } from 'node:fs';
+import { attempt } from '../protocol/attempt.ts';
 import { parseSmapsRollup } from '../protocol/machine/kernel.ts';
 
 export class ProcessTree {
@@ -17,7 +18,7 @@ export class ProcessTree {
     for (const name of readdirSync('/proc')) {
       const pid = Number(name);
       // After the command's name, in parentheses: state, parent.
-      const stat = pid > 0 ? readText(`/proc/${pid}/stat`) : undefined;
+      const stat = pid > 0 ? attempt(() => readFileSync(`/proc/${pid}/stat`, 'latin1')) : undefined;
       if (stat) parents.set(pid, Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]));
     }
     const found = parents.has(this.rootPid) ? [this.rootPid] : [];
@@ -28,8 +29,8 @@ export class ProcessTree {
   /** User and system time of all threads since their start, in microseconds; the scheduler counts in nanoseconds. */
   cpuUs(): number {
     for (const pid of this.pids()) {
-      for (const tid of listDirectory(`/proc/${pid}/task`)) {
-        const ns = readText(`/proc/${pid}/task/${tid}/schedstat`)?.split(' ')[0];
+      for (const tid of attempt(() => readdirSync(`/proc/${pid}/task`)) ?? []) {
+        const ns = attempt(() => readFileSync(`/proc/${pid}/task/${tid}/schedstat`, 'latin1'))?.split(' ')[0];
         if (ns !== undefined) this.#cpuNs.set(`${pid} ${tid}`, Number(ns));
       }
     }
@@ -41,34 +42,13 @@ export class ProcessTree {
   /** Proportional set size: memory pages shared by several processes are divided among them. */
   pssBytes(): number {
     return this.pids().reduce((total, pid) => {
-      const rollup = readText(`/proc/${pid}/smaps_rollup`);
+      const rollup = attempt(() => readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'));
       return total + ((rollup && parseSmapsRollup(rollup)?.pssBytes) || 0);
     }, 0);
   }
 
   kill(signal: NodeJS.Signals): void {
-    for (const pid of this.pids()) {
-      try {
-        process.kill(pid, signal);
-      } catch {
-        // It has ended meanwhile.
-      }
-    }
-  }
-}
-
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'latin1');
-  } catch {
-    return undefined;
-  }
-}
-
-function listDirectory(path: string): string[] {
-  try {
-    return readdirSync(path);
-  } catch {
-    return [];
+    // It may have ended meanwhile.
+    for (const pid of this.pids()) attempt(() => process.kill(pid, signal));
   }
 }

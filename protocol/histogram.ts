@@ -10,6 +10,7 @@ import {
   type Histogram as HdrHistogram,
   type JsHistogram,
 } from 'hdr-histogram-js';
+import { attempt } from './attempt.ts';
 import type { Summary } from './result/parts.ts';
 
 export type Histogram = HdrHistogram;
@@ -48,13 +49,12 @@ const [COMPRESSED_AT, DIGITS_AT] = [8, 12];
 
 /** @returns whether it is one that `encodeHistogram` can have made: anything else might inflate to any size */
 export function isEncodedHistogram(text: string): boolean {
-  try {
+  const isOne = attempt(() => {
     const compressed = Buffer.from(text, 'base64').subarray(COMPRESSED_AT);
     const inflated = inflateSync(compressed, { maxOutputLength: MAX_INFLATED_BYTES });
     return inflated.readInt32BE(DIGITS_AT) === 3 && decodeHistogram(text).totalCount >= 0;
-  } catch {
-    return false;
-  }
+  });
+  return isOne ?? false;
 }
 
 /** @returns a new histogram with the counts of all parts, which stay unchanged */

@@ -1,5 +1,7 @@
 /** The JSON paths of options: `$.0.id`, `$[0].id`, `$[0]["message id"]`, `$.0.*.id`, from the list of an event's arguments. */
 
+import { attempt } from './attempt.ts';
+
 /** What each step names: a key, the index in a list, or `*`: all there are. */
 export type JsonPath = readonly string[];
 
@@ -19,20 +21,11 @@ export function parseJsonPath(text: string): JsonPath | undefined {
     const found = STEP.exec(text);
     if (!found) return undefined;
     const [, name, index, single, double] = found;
-    const step = double === undefined ? (name ?? index ?? single) : textOf(double);
+    const step = double === undefined ? (name ?? index ?? single) : attempt(() => JSON.parse(double) as string);
     if (step === undefined) return undefined;
     path.push(step);
   }
   return text.startsWith('$') && /^(\d+|\*)$/.test(path[0] ?? '') ? path : undefined;
-}
-
-/** @returns undefined if it is no JSON */
-function textOf(json: string): string | undefined {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }
 
 export function formatJsonPath(path: JsonPath): string {

@@ -1,6 +1,7 @@
 /** Gives each process its own core, so that they do not affect each other. */
 import { execFileSync } from 'node:child_process';
 import { cpus } from 'node:os';
+import { attempt } from '../../protocol/attempt.ts';
 
 /**
  * Pins the process's main thread to one core and gives it priority there, by the kernel's real-time class. Its other
@@ -8,14 +9,7 @@ import { cpus } from 'node:os';
  * is not possible: with a single core, without `taskset` and `chrt`, or without the permission.
  */
 export function pin(pid: number, core: number): void {
-  if (core < cpus().length) attempt('taskset', '-cp', String(core), String(pid));
-  attempt('chrt', '-fp', '1', String(pid));
-}
-
-function attempt(program: string, ...args: string[]): void {
-  try {
-    execFileSync(program, args, { stdio: 'ignore' });
-  } catch {
-    // not possible here
-  }
+  const run = (program: string, ...args: string[]) => attempt(() => execFileSync(program, args, { stdio: 'ignore' }));
+  if (core < cpus().length) run('taskset', '-cp', String(core), String(pid));
+  run('chrt', '-fp', '1', String(pid));
 }

@@ -4,6 +4,7 @@
  * Node 22 has; the fallbacks are the values of x86-64.
  */
 import { readFileSync } from 'node:fs';
+import { attempt } from '../attempt.ts';
 
 const AT_PAGESZ = 6n;
 const AT_CLKTCK = 17n;
@@ -17,11 +18,7 @@ export const PAGE_SIZE_BYTES = Number(vector.get(AT_PAGESZ) ?? 4096n);
 export const TICK_US = 1_000_000 / Number(vector.get(AT_CLKTCK) ?? 100n);
 
 function readAuxiliaryVector(): Map<bigint, bigint> {
-  try {
-    const bytes = readFileSync('/proc/self/auxv');
-    const words = new BigUint64Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
-    return new Map(Array.from({ length: words.length / 2 }, (_, i) => [words[i * 2] ?? 0n, words[i * 2 + 1] ?? 0n]));
-  } catch {
-    return new Map();
-  }
+  const bytes = attempt(() => readFileSync('/proc/self/auxv')) ?? Buffer.alloc(0);
+  const words = new BigUint64Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
+  return new Map(Array.from({ length: words.length / 2 }, (_, i) => [words[i * 2] ?? 0n, words[i * 2 + 1] ?? 0n]));
 }

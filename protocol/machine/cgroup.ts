@@ -4,6 +4,7 @@
  */
 import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { attempt } from '../attempt.ts';
 import type { Cgroup, CpuQuota } from '../control-replies.ts';
 
 type Controller = 'cpu' | 'memory' | 'pids';
@@ -73,7 +74,8 @@ function levelsIn(root: string): (controller: Controller) => Level[] {
     return { controllers: controllers.split(','), path };
   });
   const mounts = lines(root, 'proc/self/mountinfo').flatMap(toMount);
-  const namespace = cgroupNamespace(root);
+  // Paths of two containers can be the same, each in its own namespace.
+  const namespace = attempt(() => readlinkSync(join(root, 'proc/self/ns/cgroup'))) ?? '';
   return (controller) => {
     const first = memberships.find(({ controllers }) => controllers.includes(controller));
     const version = first ? 1 : 2;
@@ -113,15 +115,6 @@ function ancestors(path: string): string[] {
   return [...parts, ''].map((_, index) => `/${parts.slice(0, parts.length - index).join('/')}`);
 }
 
-/** Paths of two containers can be the same, each in its own namespace. */
-function cgroupNamespace(root: string): string {
-  try {
-    return readlinkSync(join(root, 'proc/self/ns/cgroup'));
-  } catch {
-    return '';
-  }
-}
-
 /** Spaces and the like are octal in mountinfo. */
 function unescaped(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 8)));
@@ -144,9 +137,5 @@ function lines(root: string, file: string): string[] {
 }
 
 function read(folder: string, file: string): string | undefined {
-  try {
-    return readFileSync(join(folder, file), 'utf8').trim();
-  } catch {
-    return undefined;
-  }
+  return attempt(() => readFileSync(join(folder, file), 'utf8').trim());
 }

@@ -5,6 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { attempt } from '../attempt.ts';
 import type { CpuReading } from '../control-replies.ts';
 import { PAGE_SIZE_BYTES, TICK_US } from './auxv.ts';
 
@@ -70,22 +71,14 @@ export interface PressureReading {
 
 /** @returns undefined if the kernel does not report it */
 export function readPressure(root = '/'): PressureReading | undefined {
-  try {
-    const us = (what: string) =>
-      Number(line(proc(`pressure/${what}`, root), /^some .*\btotal=(\d+)$/m, `/proc/pressure/${what} has no total`));
-    return { cpuUs: us('cpu'), memoryUs: us('memory'), ioUs: us('io') };
-  } catch {
-    return undefined;
-  }
+  const us = (what: string) =>
+    Number(line(proc(`pressure/${what}`, root), /^some .*\btotal=(\d+)$/m, `/proc/pressure/${what} has no total`));
+  return attempt(() => ({ cpuUs: us('cpu'), memoryUs: us('memory'), ioUs: us('io') }));
 }
 
 /** @returns undefined if the kernel does not report it */
 export function readSwap(): SwapReading | undefined {
-  try {
-    return parseVmstat(proc('vmstat'));
-  } catch {
-    return undefined;
-  }
+  return attempt(() => parseVmstat(proc('vmstat')));
 }
 
 const NO_TCP = '/proc/net/sockstat has no TCP line';

@@ -1,6 +1,7 @@
 /** How many files a process can open; every connection counts against this limit. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { attempt } from '../attempt.ts';
 
 /** Infinite if there is no limit. */
 interface OpenFileLimits {
@@ -18,12 +19,9 @@ export function openFileLimits(): OpenFileLimits {
 
 /** @returns undefined where it is not readable, as on other systems than Linux */
 export function limitsOfProcess(pid: number | 'self'): OpenFileLimits | undefined {
-  try {
-    const found = /Max open files\s+(\S+)\s+(\S+)/.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'));
-    return found ? { soft: toLimit(found[1]), hard: toLimit(found[2]) } : undefined;
-  } catch {
-    return undefined;
-  }
+  const limits = attempt(() => readFileSync(`/proc/${pid}/limits`, 'utf8')) ?? '';
+  const found = /Max open files\s+(\S+)\s+(\S+)/.exec(limits);
+  return found ? { soft: toLimit(found[1]), hard: toLimit(found[2]) } : undefined;
 }
 
 function toLimit(text: string | undefined): number {

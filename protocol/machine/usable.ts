@@ -2,12 +2,14 @@
 import { readFileSync } from 'node:fs';
 import { cpus, freemem } from 'node:os';
 import { join } from 'node:path';
+import { attempt } from '../attempt.ts';
 import type { Cgroup } from '../control-replies.ts';
 import { readCgroup } from './cgroup.ts';
 
 /** @returns CPUs that it may run on: all, or those of its cpuset or affinity */
 export function allowedCpus(root = '/'): number[] {
-  const list = statusOf(root, 'Cpus_allowed_list');
+  const status = attempt(() => readFileSync(join(root, 'proc/self/status'), 'utf8')) ?? '';
+  const list = /^Cpus_allowed_list:\s+(\S+)/m.exec(status)?.[1];
   if (list === undefined) return cpus().map((_, cpu) => cpu);
   return list.split(',').flatMap((range) => {
     const [first = 0, last = first] = range.split('-').map(Number);
@@ -38,12 +40,4 @@ export function availableMemory(
 ): { bytes: number; limitedBy: 'machine' | 'container' } {
   const bytes = Math.max(0, Math.min(...memory.map(({ max, used }) => max - used)));
   return bytes < ofMachineBytes ? { bytes, limitedBy: 'container' } : { bytes: ofMachineBytes, limitedBy: 'machine' };
-}
-
-function statusOf(root: string, key: string): string | undefined {
-  try {
-    return new RegExp(`^${key}:\\s+(\\S+)`, 'm').exec(readFileSync(join(root, 'proc/self/status'), 'utf8'))?.[1];
-  } catch {
-    return undefined;
-  }
 }

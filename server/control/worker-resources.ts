@@ -1,6 +1,7 @@
 /** What a worker may use and has in use, and its machine: asked for rarely, since it takes some milliseconds. */
 import { readdir, readFile } from 'node:fs/promises';
 import { cpus, hostname, totalmem } from 'node:os';
+import { attempt } from '../../protocol/attempt.ts';
 import type { WorkerMachine, WorkerResources } from '../../protocol/events.ts';
 import { readCgroup } from '../../protocol/machine/cgroup.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
@@ -33,16 +34,8 @@ function machine(): WorkerMachine {
     kernel: thisHost().kernel,
     cores: cpus().length,
     memoryBytes: totalmem(),
-    usedBytes: told(() => readMemory().usedBytes),
-    tcpBytes: told(readTcpBytes),
-    cpu: told(readCpu),
+    usedBytes: attempt(() => readMemory().usedBytes),
+    tcpBytes: attempt(readTcpBytes),
+    cpu: attempt(readCpu),
   };
-}
-
-function told<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
 }

@@ -5,6 +5,7 @@
  *
  * Owner to keeper: the options, once. Keeper to owner: `KeeperAnswer`, once.
  */
+import { attempt } from '../../protocol/attempt.ts';
 import { ERROR_CODES, type ErrorCode } from '../../protocol/codes/error-codes.ts';
 import { CapacityError, describeError, startRefused } from '../../protocol/errors.ts';
 import { bringUp, type StackOptions } from './start.ts';
@@ -59,12 +60,8 @@ async function keep(options: StackOptions): Promise<void> {
 
 /** A run records in the state which processes it has replaced. */
 function latest(stateDir: string, claimed: StackState): StackState {
-  try {
-    const now = readState(stateDir);
-    return typeof now === 'object' && now.token === claimed.token ? now : claimed;
-  } catch {
-    return claimed;
-  }
+  const now = attempt(() => readState(stateDir));
+  return typeof now === 'object' && now.token === claimed.token ? now : claimed;
 }
 
 /** Also resolves if the owner has gone. */

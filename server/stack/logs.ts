@@ -1,16 +1,12 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { attempt } from '../../protocol/attempt.ts';
 
 /** A server that says much writes more in an hour than a text can hold. */
 const MAX_BYTES = 2 ** 20;
 
 /** @returns the last lines of a log, indented, for an error message */
 export function logTail(file: string, lines = 12): string {
-  let text = '';
-  try {
-    text = endOf(file).trim();
-  } catch {
-    // There is no log: reported below.
-  }
+  const text = attempt(() => endOf(file).trim());
   if (!text) return `  (${file} is empty)`;
   return text
     .split('\n')

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
+import { attempt } from '../../protocol/attempt.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { type CertificateFiles, makeCertificate } from './certificate.ts';
 import type { Plan } from './plan.ts';
@@ -138,12 +139,8 @@ export async function startNginx(options: NginxOptions): Promise<ProcessRef> {
 
 /** @returns whether it is a worker that a reload has replaced, and that only waits for its last connections to end */
 export function isRetiring(pid: number): boolean {
-  try {
-    // The title that nginx gives its processes; only Linux shows it here.
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('shutting down');
-  } catch {
-    return false;
-  }
+  // The title that nginx gives its processes; only Linux shows it here.
+  return attempt(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('shutting down')) ?? false;
 }
 
 export function statusUrl(port: number): string {

@@ -8,6 +8,7 @@ import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { execa } from 'execa';
 import { z } from 'zod';
+import { attempt } from '../../protocol/attempt.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { logTail } from './logs.ts';
 import { type ProcessRef, processRef } from './state/processes.ts';
@@ -15,12 +16,7 @@ import { type ProcessRef, processRef } from './state/processes.ts';
 const ECOSYSTEM = join(import.meta.dirname, '../../ecosystem.config.js');
 
 export function hasPm2(): boolean {
-  try {
-    requirePm2();
-    return true;
-  } catch {
-    return false;
-  }
+  return attempt(requirePm2) !== undefined;
 }
 
 /**
@@ -127,30 +123,19 @@ export function daemonPid(pm2Home: string): number | undefined {
  * environment, which only Linux shows, proves that they are PM2's and not later processes with the same pids.
  */
 export function pm2Processes(pm2Home: string): ProcessRef[] {
-  let pidFiles: string[] = [];
-  try {
-    pidFiles = readdirSync(join(pm2Home, 'pids')).map((file) => join(pm2Home, 'pids', file));
-  } catch {
-    // PM2 did not get that far.
-  }
-  return [join(pm2Home, 'pm2.pid'), ...pidFiles]
-    .map((file) => processRef(pidIn(file)))
+  // None if PM2 did not get that far.
+  const pidFiles = attempt(() => readdirSync(join(pm2Home, 'pids'))) ?? [];
+  return ['pm2.pid', ...pidFiles.map((file) => join('pids', file))]
+    .map((file) => processRef(pidIn(join(pm2Home, file))))
     .filter((ref) => ref !== undefined)
     .filter(({ pid }) => {
-      try {
-        return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(`PM2_HOME=${pm2Home}`);
-      } catch {
-        return false;
-      }
+      const environment = attempt(() => readFileSync(`/proc/${pid}/environ`, 'latin1'));
+      return environment?.split('\0').includes(`PM2_HOME=${pm2Home}`);
     });
 }
 
 function pidIn(file: string): number | undefined {
-  try {
-    return Number(readFileSync(file, 'utf8')) || undefined;
-  } catch {
-    return undefined;
-  }
+  return attempt(() => Number(readFileSync(file, 'utf8')) || undefined);
 }
 
 async function pm2(pm2Home: string, args: string[], env: Record<string, string | undefined>): Promise<string> {

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { attempt } from '../../protocol/attempt.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 
 export const environmentSchema = z.object({
@@ -37,9 +38,5 @@ export function serverNode(environment: NodeJS.ProcessEnv = process.env): string
 }
 
 function versionOf(path: string): string | undefined {
-  try {
-    return JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')).version;
-  } catch {
-    return undefined;
-  }
+  return attempt(() => JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')).version);
 }

@@ -1,6 +1,7 @@
 /** Takes a stack down: only the processes that its state names, and only the files that a stack creates. */
 import { rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { attempt } from '../../protocol/attempt.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { pm2Processes, stopPm2 } from './pm2.ts';
 import { terminate } from './state/processes.ts';
@@ -14,11 +15,8 @@ const GRACE_MS = 5_000;
  * @throws CapacityError `STACK_STUCK` if a process cannot be killed; the state file then remains
  */
 export async function takeDown(stateDir: string, state: StackState): Promise<void> {
-  try {
-    writeState(stateDir, { ...state, phase: 'stopping' });
-  } catch {
-    // A full disk, or a folder that somebody has removed, is no reason to leave processes behind.
-  }
+  // A full disk, or a folder that somebody has removed, is no reason to leave processes behind.
+  attempt(() => writeState(stateDir, { ...state, phase: 'stopping' }));
   // nginx first, so that no more connections arrive; Redis last, so that the workers can disconnect from it cleanly.
   const stuck = await terminate(refsOf(state, [state.nginxPid, ...state.nginxWorkerPids]), GRACE_MS);
 
@@ -42,9 +40,6 @@ export async function takeDown(stateDir: string, state: StackState): Promise<voi
 export function removeFiles(stateDir: string): void {
   for (const folder of STATE_FOLDERS) rmSync(join(stateDir, folder), { recursive: true, force: true });
   rmSync(join(stateDir, STATE_FILE), { force: true });
-  try {
-    rmdirSync(stateDir);
-  } catch {
-    // The user keeps other files there, or the next stack has just started.
-  }
+  // Unless the user keeps other files there, or the next stack has just started.
+  attempt(() => rmdirSync(stateDir));
 }

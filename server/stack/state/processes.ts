@@ -5,6 +5,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { attempt } from '../../../protocol/attempt.ts';
 
 export interface ProcessRef {
   pid: number;
@@ -56,15 +57,12 @@ export function isAlive(ref: ProcessRef): boolean {
 
 /** @returns pids of the direct children; none if they cannot be read */
 export function childrenOf(pid: number): number[] {
-  try {
-    const list =
-      process.platform === 'linux'
-        ? readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
-        : execFileSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' });
-    return list.trim().split(/\s+/).filter(Boolean).map(Number);
-  } catch {
-    return [];
-  }
+  const list = attempt(() =>
+    process.platform === 'linux'
+      ? readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+      : execFileSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' }),
+  );
+  return (list ?? '').trim().split(/\s+/).filter(Boolean).map(Number);
 }
 
 /**

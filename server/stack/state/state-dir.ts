@@ -7,6 +7,7 @@ import { lstatSync, type Stats } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { attempt } from '../../../protocol/attempt.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { makeFolder } from '../../../protocol/make-folder.ts';
 
@@ -38,7 +39,8 @@ export function defaultStateDir(environment: NodeJS.ProcessEnv = process.env): s
  * @throws CapacityError `STATE_DIR_UNUSABLE` if anyone else could have written to it
  */
 export function isTrusted(stateDir: string): boolean {
-  const stat = statOf(stateDir);
+  // Does not follow symbolic links.
+  const stat = attempt(() => lstatSync(resolve(stateDir)));
   const problem = stat && whyUnsafe(stat);
   if (!problem) return stat !== undefined;
   throw new CapacityError(
@@ -66,15 +68,6 @@ export function prepareStateDir(stateDir: string): void {
       throw new CapacityError('STATE_DIR_UNUSABLE', `The state folder ${folder} cannot be created.`, fix, { cause });
     }
     isTrusted(folder);
-  }
-}
-
-/** Does not follow symbolic links. */
-function statOf(path: string): Stats | undefined {
-  try {
-    return lstatSync(resolve(path));
-  } catch {
-    return undefined;
   }
 }
 

@@ -5,6 +5,7 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { attempt } from '../../../protocol/attempt.ts';
 import { childrenOf, isAlive, type ProcessRef, processRef } from './processes.ts';
 import { isTrusted } from './state-dir.ts';
 
@@ -103,17 +104,9 @@ function writeDraft(stateDir: string, state: StackState): string {
  */
 export function readState(stateDir: string): StackState | 'unreadable' | undefined {
   if (!isTrusted(stateDir)) return undefined;
-  let text: string;
-  try {
-    text = readFileSync(join(stateDir, STATE_FILE), 'utf8');
-  } catch {
-    return undefined;
-  }
-  try {
-    return stackStateSchema.parse(JSON.parse(text));
-  } catch {
-    return 'unreadable';
-  }
+  const text = attempt(() => readFileSync(join(stateDir, STATE_FILE), 'utf8'));
+  if (text === undefined) return undefined;
+  return attempt(() => stackStateSchema.parse(JSON.parse(text))) ?? 'unreadable';
 }
 
 /** Records the process's start time. @returns its pid */
