@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { ControlClients } from '../plugin/samplers/control/workers.ts';
 import { endChild } from '../protocol/end-child.ts';
 import type { WorkerStats } from '../protocol/events.ts';
+import { onlyOnce } from '../protocol/only-once.ts';
 
 export const ROOM = 'capacity';
 export const TOKEN = 'token-of-the-bench';
@@ -22,7 +23,6 @@ export class Worker {
   readonly #control: ControlClients;
   /** Far from the sequence numbers of a run's own broadcasts. */
   #seq = 1000;
-  #closing: Promise<void> | undefined;
 
   private constructor(child: ChildProcess, ports: { port: number; controlPort: number }, control: ControlClients) {
     this.pid = child.pid as number;
@@ -72,15 +72,10 @@ export class Worker {
   }
 
   /** Idempotent. */
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
-  }
-
-  async #close(): Promise<void> {
+  readonly close = onlyOnce(async () => {
     this.#control.close();
     await endChild(this.#child, () => this.#child.kill('SIGTERM'), CLOSE_TIMEOUT_MS);
-  }
+  });
 }
 
 /** From the worker's log, as the system chooses both ports. */

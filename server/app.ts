@@ -1,7 +1,8 @@
 /** The server under test: Socket.IO with the wire contract, as a worker of a deployment or on its own. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import type { Server, ServerOptions } from 'socket.io';
+import { onlyOnce } from '../protocol/only-once.ts';
+import { within } from '../protocol/within.ts';
 import { ADAPTERS } from './adapters/index.ts';
 import type { ServerConfig } from './config.ts';
 import { countAdapterErrors } from './control/metrics.ts';
@@ -73,15 +74,10 @@ export async function createApp(config: ServerConfig, log: Logger = pino({ level
     }
   }
 
-  let closing: Promise<void> | undefined;
-  function close() {
-    closing ??= shutDown();
-    return closing;
-  }
-  async function shutDown() {
+  const close = onlyOnce(async () => {
     await drain(server, config.drainMs, log);
     for (const owned of opened.reverse()) await owned.close();
-  }
+  });
 
   return { io, start, close };
 }
@@ -103,13 +99,10 @@ function nameSessions(io: Server, worker: string): void {
 
 /** A WebSocket whose client does not answer the close frame stays open for half a minute: hence the limit. */
 async function drain(server: AttachedServer, drainMs: number, log: Logger): Promise<void> {
-  const timer = new AbortController();
-  const closed = server.close();
-  const late = delay(drainMs, 'late' as const, { signal: timer.signal }).catch(() => undefined);
-  if ((await Promise.race([closed, late])) === 'late') {
+  const closed = server.close().then(() => true);
+  if (!(await within(closed, drainMs))) {
     log.warn({ drainMs }, 'cutting the connections that did not close in time');
     server.cut();
   }
-  timer.abort();
   await closed;
 }

@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
+import { onlyOnce } from '../protocol/only-once.ts';
 import type { Guard } from './guard.ts';
 import { listen } from './listen.ts';
 import { watchSockets } from './open-sockets.ts';
@@ -52,11 +53,10 @@ export async function openHttp(
   const endSockets = watchSockets(http);
   const admit = watchStrangers(http);
   const chosen = await listen(http, port, host, purpose);
-  let closing: Promise<void> | undefined;
-  const close = () => {
+  const close = onlyOnce(() => {
     const closed = new Promise<void>((resolve) => http.close(() => resolve()));
     endSockets();
     return closed;
-  };
-  return { http, port: chosen, admit, close: () => (closing ??= close()) };
+  });
+  return { http, port: chosen, admit, close };
 }

@@ -6,6 +6,7 @@ import { Registry } from 'prom-client';
 import type { Server } from 'socket.io';
 import { z } from 'zod';
 import { CapacityError } from '../protocol/errors.ts';
+import { onlyOnce } from '../protocol/only-once.ts';
 import { publish, serveContract } from './contract/contract.ts';
 import { Departures } from './contract/departures.ts';
 import { MeasuredRooms } from './contract/measured-rooms.ts';
@@ -119,12 +120,11 @@ export async function instrumentServer(
         stream: included?.stream,
       }),
     });
-    let closing: Promise<void> | undefined;
-    const close = async () => {
+    const close = onlyOnce(async () => {
       for (const step of undo) step();
       await control.close();
-    };
-    return { controlPort: control.port, registry: metrics.registry, close: () => (closing ??= close()) };
+    });
+    return { controlPort: control.port, registry: metrics.registry, close };
   } catch (error) {
     for (const step of undo) step();
     throw error;

@@ -6,6 +6,7 @@ import { type ChildProcess, fork, type Serializable } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { endChild } from '../../protocol/end-child.ts';
+import { onlyOnce } from '../../protocol/only-once.ts';
 
 const CLOSE_TIMEOUT_MS = 5000;
 
@@ -37,7 +38,6 @@ export class KnownProcess<Started, Truth> {
   readonly pid: number;
   readonly started: Started;
   readonly #child: ChildProcess;
-  #closing: Promise<void> | undefined;
 
   private constructor(child: ChildProcess, started: Started) {
     this.pid = child.pid as number;
@@ -80,8 +80,5 @@ export class KnownProcess<Started, Truth> {
   }
 
   /** Idempotent. */
-  close(): Promise<void> {
-    this.#closing ??= endChild(this.#child, () => this.#child.disconnect(), CLOSE_TIMEOUT_MS);
-    return this.#closing;
-  }
+  readonly close = onlyOnce(() => endChild(this.#child, () => this.#child.disconnect(), CLOSE_TIMEOUT_MS));
 }

@@ -1,6 +1,8 @@
 /** Waiting for measurements that arrive as periodic reports of other processes, so that no event announces them. */
 import { setTimeout as delay } from 'node:timers/promises';
 
+export { within } from '../../protocol/within.ts';
+
 const POLL_MS = 50;
 
 /** @returns false if it has not happened after `timeoutMs`, or the signal came first */
@@ -23,16 +25,6 @@ export async function until(
 /** Resolves early, and does not reject, when the signal comes. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await delay(Math.max(0, ms), undefined, { signal }).catch(() => {});
-}
-
-/** @returns what the promise resolves with, or undefined after `timeoutMs` */
-export async function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T | undefined> {
-  const late = new AbortController();
-  try {
-    return await Promise.race([promise, pause(timeoutMs, late.signal).then(() => undefined)]);
-  } finally {
-    late.abort();
-  }
 }
 
 /** @returns the first answer that is no rejection; undefined when there is none within `timeoutMs` */

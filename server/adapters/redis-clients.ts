@@ -2,11 +2,12 @@
  * The Redis connections of an adapter: they count their errors, come back by themselves, and close. Where the Redis is a
  * node of a Redis Cluster, each goes to all nodes.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { RedisClientType, RedisClusterType } from 'redis';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
+import { onlyOnce } from '../../protocol/only-once.ts';
+import { within } from '../../protocol/within.ts';
 
 const CONNECT_TIMEOUT_MS = 3000;
 const RECONNECT_MAX_MS = 2000;
@@ -35,7 +36,6 @@ export class RedisClients {
   readonly #subscriptions: Promise<unknown>[] = [];
   #isCluster = false;
   #started = false;
-  #closing: Promise<unknown> | undefined;
 
   private constructor(url: string, log: Logger, library: typeof import('redis')) {
     this.#url = url;
@@ -76,10 +76,9 @@ export class RedisClients {
   }
 
   /** To be called after `io.close()`. Idempotent. */
-  async close(): Promise<void> {
-    this.#closing ??= Promise.all(this.#clients.map(closeClient));
-    await this.#closing;
-  }
+  readonly close = onlyOnce(async () => {
+    await Promise.all(this.#clients.map(closeClient));
+  });
 
   async #open(options: { disableOfflineQueue?: boolean }): Promise<AnyRedisClient> {
     const reconnectStrategy = (retries: number) =>
@@ -171,10 +170,7 @@ type Connection = Pick<RedisClientType, 'isReady' | 'close' | 'destroy'>;
 
 /** A graceful close waits for pending replies, which never come if the connection is lost meanwhile. */
 async function closeConnection(client: Connection): Promise<void> {
-  const timer = new AbortController();
-  const late = delay(CLOSE_TIMEOUT_MS, undefined, { signal: timer.signal }).catch(() => {});
-  if (client.isReady) await Promise.race([client.close(), late]);
-  timer.abort();
+  if (client.isReady) await within(client.close(), CLOSE_TIMEOUT_MS);
   client.destroy();
 }
 

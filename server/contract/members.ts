@@ -1,7 +1,7 @@
 /** How many members a room has, on this worker and on all of them. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
+import { within } from '../../protocol/within.ts';
 import type { Guard } from '../guard.ts';
 import type { AnyNamespace } from '../types.ts';
 
@@ -37,17 +37,12 @@ export interface Members {
  * @throws CapacityError REQUEST_FAILED when a worker did not answer or the adapter's broker is gone
  */
 export async function countMembers(namespace: AnyNamespace, room: string): Promise<Members> {
-  const timer = new AbortController();
   try {
     // The in-memory adapter counts one server, itself, and does not support serverSideEmit.
     if ((await namespace.adapter.serverCount()) <= 1)
       return { members: localMembers(namespace, room), otherWorkers: 0 };
-    const answers: unknown[] = await Promise.race([
-      namespace.serverSideEmitWithAck(MEMBERS_EVENT, room),
-      delay(TIMEOUT_MS, undefined, { signal: timer.signal }).then(() => {
-        throw new Error(`no answer within ${TIMEOUT_MS} ms`);
-      }),
-    ]);
+    const answers = await within(namespace.serverSideEmitWithAck(MEMBERS_EVENT, room), TIMEOUT_MS);
+    if (answers === undefined) throw new Error(`no answer within ${TIMEOUT_MS} ms`);
     const others = z.array(z.number().int().nonnegative()).parse(answers);
     return {
       members: others.reduce((sum, members) => sum + members, localMembers(namespace, room)),
@@ -60,7 +55,5 @@ export async function countMembers(namespace: AnyNamespace, room: string): Promi
       'check that all workers run, are instrumented, and reach the server of their adapter, such as Redis',
       { cause },
     );
-  } finally {
-    timer.abort();
   }
 }

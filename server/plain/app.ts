@@ -5,9 +5,10 @@
  */
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import type { WebSocket } from 'ws';
+import { onlyOnce } from '../../protocol/only-once.ts';
+import { within } from '../../protocol/within.ts';
 import type { ServerConfig } from '../config.ts';
 import { openControlPort } from '../control/control-port.ts';
 import { nodeFlags } from '../control/describe-server.ts';
@@ -88,24 +89,16 @@ export function createPlainApp(config: ServerConfig, log: Logger = pino({ level:
     }
   }
 
-  let closing: Promise<void> | undefined;
-  function close(): Promise<void> {
-    closing ??= shutDown();
-    return closing;
-  }
-  async function shutDown() {
-    const timer = new AbortController();
+  const close = onlyOnce(async () => {
     const closed = new Promise<void>((resolve) => http.close(() => resolve()));
     wss.close();
     for (const ws of wss.clients) ws.close(1001);
-    const late = delay(config.drainMs, undefined, { signal: timer.signal }).catch(() => undefined);
-    await Promise.race([closed, late]);
-    timer.abort();
+    await within(closed, config.drainMs);
     for (const ws of wss.clients) ws.terminate();
     http.closeAllConnections();
     await closed;
     for (const owned of opened.reverse()) await owned.close();
-  }
+  });
 
   return { start, close };
 }

@@ -7,6 +7,7 @@ import type { Socket } from 'node:net';
 import { extname, join } from 'node:path';
 import { CapacityError, startRefused } from '../../protocol/errors.ts';
 import type { StackFault } from '../../protocol/fault.ts';
+import { onlyOnce } from '../../protocol/only-once.ts';
 import { causeFault } from './fault.ts';
 import type { KeeperAnswer } from './keeper.ts';
 import { isRetiring } from './nginx.ts';
@@ -131,7 +132,7 @@ async function clearStateDir(stateDir: string): Promise<void> {
 class RunningStack implements Stack {
   readonly state: StackState;
   readonly #stateDir: string;
-  #closing: Promise<void> | undefined;
+  #isClosing = false;
 
   constructor(stateDir: string, state: StackState) {
     this.#stateDir = stateDir;
@@ -141,7 +142,7 @@ class RunningStack implements Stack {
   async refresh(): Promise<StackState> {
     const { state } = this;
     const watched = [...state.workers.map((worker) => worker.pid), ...state.nginxWorkerPids];
-    if (this.#closing || watched.every((pid) => lives(state, pid))) return state;
+    if (this.#isClosing || watched.every((pid) => lives(state, pid))) return state;
     recordWorkers(state, await listWorkers(state.pm2Home));
     recordNginxWorkers(state);
     this.#save();
@@ -165,17 +166,13 @@ class RunningStack implements Stack {
     return { ...pm2, nginx: identityOf([nginxPid, ...childrenOf(nginxPid).filter((pid) => !isRetiring(pid))]) };
   }
 
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
-  }
-
-  async #close(): Promise<void> {
+  readonly close = onlyOnce(async () => {
+    this.#isClosing = true;
     const keeper = refOf(this.state, this.state.keeperPid);
     if (keeper) await terminate([keeper], KEEPER_GRACE_MS);
     // If there is no keeper, or it was killed half-way. A newer stack in the same folder must not be stopped.
     if (this.#isCurrent()) await takeDown(this.#stateDir, this.state);
-  }
+  });
 
   #save(): void {
     if (this.#isCurrent()) writeState(this.#stateDir, this.state);

@@ -1,6 +1,7 @@
 /** Node's HTTP server in front: it serves polling, and hands upgraded connections to Engine.IO's `wsEngine`. */
 import { createServer } from 'node:http';
 import { Server, type ServerOptions } from 'socket.io';
+import { onlyOnce } from '../../protocol/only-once.ts';
 import { listen } from '../listen.ts';
 import type { AttachedServer } from './attach.ts';
 
@@ -11,30 +12,21 @@ type Options = Partial<Omit<ServerOptions, 'wsEngine'>> & { wsEngine?: unknown }
 export function attachToHttp(options: Options, nameAndVersion: string): AttachedServer {
   const http = createServer((_request, response) => response.writeHead(404).end('This is a Socket.IO server.\n'));
   const io = new Server(http, options as Partial<ServerOptions>);
-  let closing: Promise<void> | undefined;
   let connections: EngineClient[] = [];
-
-  function close(): Promise<void> {
-    if (!closing) {
-      // Engine.IO clears its list of clients when it closes; `cut()` needs their transports.
-      connections = Object.values((io.engine as unknown as { clients: Record<string, EngineClient> }).clients);
-      http.close();
-      closing = io.close();
-    }
-    return closing;
-  }
-
-  function cut(): void {
-    for (const { transport } of connections) transport.socket?.terminate();
-    http.closeAllConnections();
-  }
-
   return {
     io,
     nameAndVersion,
     listen: (port, host) => listen(http, port, host, 'Socket.IO port'),
-    close,
-    cut,
+    close: onlyOnce(() => {
+      // Engine.IO clears its list of clients when it closes; `cut()` needs their transports.
+      connections = Object.values((io.engine as unknown as { clients: Record<string, EngineClient> }).clients);
+      http.close();
+      return io.close();
+    }),
+    cut() {
+      for (const { transport } of connections) transport.socket?.terminate();
+      http.closeAllConnections();
+    },
   };
 }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { Server, type ServerOptions } from 'socket.io';
 import { CapacityError } from '../../protocol/errors.ts';
+import { onlyOnce } from '../../protocol/only-once.ts';
 import { importOptional } from '../optional-packages.ts';
 import type { Attach, AttachedServer } from './attach.ts';
 
@@ -43,8 +44,8 @@ export const attachToUws: Attach = async (options, modules) => {
 
 function attached(io: Server, app: UwsApp, uws: Uws, nameAndVersion: string): AttachedServer {
   let token: ListenSocket | undefined;
-  let closing: Promise<void> | undefined;
-  let isCut = false;
+  // It may be closed once.
+  const cut = onlyOnce(() => app.close());
 
   function listen(port: number, host: string): Promise<number> {
     return new Promise((resolve, reject) => {
@@ -62,7 +63,7 @@ function attached(io: Server, app: UwsApp, uws: Uws, nameAndVersion: string): At
     });
   }
 
-  async function shutDown(): Promise<void> {
+  const close = onlyOnce(async () => {
     if (token) uws.us_listen_socket_close(token);
     const clients = Object.values((io.engine as unknown as { clients: Record<string, NodeJS.EventEmitter> }).clients);
     const left = Promise.all(clients.map((client) => once(client, 'close')));
@@ -71,22 +72,7 @@ function attached(io: Server, app: UwsApp, uws: Uws, nameAndVersion: string): At
     await setImmediate();
     // What is left are HTTP connections without a request, and WebSockets whose clients do not answer the close frame.
     cut();
-  }
+  });
 
-  function cut(): void {
-    if (isCut) return;
-    isCut = true;
-    app.close();
-  }
-
-  return {
-    io,
-    nameAndVersion,
-    listen,
-    close: () => {
-      closing ??= shutDown();
-      return closing;
-    },
-    cut,
-  };
+  return { io, nameAndVersion, listen, close, cut };
 }
