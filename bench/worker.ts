@@ -1,97 +1,87 @@
 /** One of our Socket.IO workers in a separate process, without proxy, and a connection to its control namespace. */
-import { type ChildProcess, fork } from 'node:child_process';
-import { createInterface } from 'node:readline';
+import { fork } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ControlClients } from '../plugin/samplers/control/workers.ts';
 import { endChild } from '../protocol/end-child.ts';
 import type { WorkerStats } from '../protocol/events.ts';
 import { onlyOnce } from '../protocol/only-once.ts';
+import { freePorts } from '../server/stack/ports.ts';
+import { firstMessage } from './wait.ts';
 
-export const ROOM = 'capacity';
+const ROOM = 'capacity';
 export const TOKEN = 'token-of-the-bench';
 /** Also the length of the idle and the broadcast window, so that each includes one ping of every connection. */
 export const PING_INTERVAL_MS = 5000;
-
-const START_TIMEOUT_MS = 15_000;
+/** End of the broadcast window, reserved for the last receipts. */
+const LAST_MS = 500;
 const CLOSE_TIMEOUT_MS = 15_000;
 
-export class Worker {
-  readonly pid: number;
-  readonly url: string;
-  readonly controlUrl: string;
-  readonly #child: ChildProcess;
-  readonly #control: ControlClients;
-  /** Far from the sequence numbers of a run's own broadcasts. */
-  #seq = 1000;
+export interface BroadcastPlan {
+  count: number;
+  bytes: number;
+}
 
-  private constructor(child: ChildProcess, ports: { port: number; controlPort: number }, control: ControlClients) {
-    this.pid = child.pid as number;
-    this.url = `http://127.0.0.1:${ports.port}`;
-    this.controlUrl = controlUrl(ports.controlPort);
-    this.#child = child;
-    this.#control = control;
-  }
-
-  /** @param environment of its process, added to that of the bench @param execArgv for Node */
-  static async start(environment: Record<string, string> = {}, execArgv: string[] = []): Promise<Worker> {
-    const child = fork(fileURLToPath(new URL('../server/main.ts', import.meta.url)), {
-      execArgv: ['--disable-warning=ExperimentalWarning', ...execArgv],
-      env: {
-        ...process.env,
-        CAPACITY_TOKEN: TOKEN,
-        CAPACITY_PING_INTERVAL_MS: String(PING_INTERVAL_MS),
-        // A generator at its limit is slow to answer, not dead.
-        CAPACITY_PING_TIMEOUT_MS: '60000',
-        CAPACITY_LOG_LEVEL: 'info',
-        ...environment,
-      },
-      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-    });
-    try {
-      const ports = await portsOf(child);
-      const control = await ControlClients.connect([controlUrl(ports.controlPort)], TOKEN);
-      return new Worker(child, ports, control);
-    } catch (error) {
-      child.kill('SIGKILL');
-      throw error;
-    }
-  }
-
-  async stats(): Promise<WorkerStats> {
-    return (await this.#control.stats())[0] as WorkerStats;
-  }
-
-  gc(): Promise<void> {
-    return this.#control.gc();
-  }
-
-  /** @returns the receivers that the server counted */
-  async broadcast(bytes: number): Promise<number> {
-    const { expected } = await this.#control.broadcast({ room: ROOM, bytes, seq: ++this.#seq }, 0);
-    return expected ?? 0;
-  }
-
+export interface Worker {
+  url: string;
+  controlUrl: string;
+  stats(): Promise<WorkerStats>;
+  gc(): Promise<void>;
+  /**
+   * Broadcasts on an absolute schedule, spread over the same time as an idle window; resolves shortly before that time is over.
+   * @throws Error when fewer than `connections` are members of the room
+   */
+  publish(plan: BroadcastPlan, connections: number, signal: AbortSignal): Promise<void>;
   /** Idempotent. */
-  readonly close = onlyOnce(async () => {
-    this.#control.close();
-    await endChild(this.#child, () => this.#child.kill('SIGTERM'), CLOSE_TIMEOUT_MS);
+  close(): Promise<void>;
+}
+
+/** @param environment of its process, added to that of the bench @param execArgv for Node */
+export async function startWorker(environment: Record<string, string> = {}, execArgv: string[] = []): Promise<Worker> {
+  const [port, controlPort] = await freePorts(2);
+  const controlUrl = `http://127.0.0.1:${controlPort}`;
+  const child = fork(fileURLToPath(new URL('../server/main.ts', import.meta.url)), {
+    execArgv: ['--disable-warning=ExperimentalWarning', ...execArgv],
+    env: {
+      ...process.env,
+      CAPACITY_TOKEN: TOKEN,
+      CAPACITY_PORT: String(port),
+      CAPACITY_CONTROL_PORT: String(controlPort),
+      CAPACITY_PING_INTERVAL_MS: String(PING_INTERVAL_MS),
+      // A generator at its limit is slow to answer, not dead.
+      CAPACITY_PING_TIMEOUT_MS: '60000',
+      ...environment,
+    },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
-}
-
-/** From the worker's log, as the system chooses both ports. */
-async function portsOf(child: ChildProcess): Promise<{ port: number; controlPort: number }> {
-  const signal = AbortSignal.timeout(START_TIMEOUT_MS);
-  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream, signal });
-  for await (const line of lines) {
-    const entry = JSON.parse(line) as { port?: number; controlPort?: number };
-    if (entry.port && entry.controlPort) {
-      child.stdout?.resume();
-      return { port: entry.port, controlPort: entry.controlPort };
-    }
+  let control: ControlClients;
+  try {
+    await firstMessage(child, 'the worker');
+    control = await ControlClients.connect([controlUrl], TOKEN);
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
   }
-  throw new Error(`the worker did not start (exit code ${child.exitCode})`);
-}
-
-function controlUrl(port: number): string {
-  return `http://127.0.0.1:${port}`;
+  /** Far from the sequence numbers of a run's own broadcasts. */
+  let seq = 1000;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    controlUrl,
+    stats: async () => (await control.stats())[0] as WorkerStats,
+    gc: () => control.gc(),
+    async publish({ count, bytes }, connections, signal) {
+      const startMs = performance.now();
+      const until = (atMs: number) => delay(Math.max(0, startMs + atMs - performance.now()), undefined, { signal });
+      for (let index = 0; index < count; index++) {
+        await until((index * PING_INTERVAL_MS) / count);
+        const { expected } = await control.broadcast({ room: ROOM, bytes, seq: ++seq }, 0);
+        if ((expected ?? 0) < connections) throw new Error(`only ${expected} of ${connections} have joined the room`);
+      }
+      await until(PING_INTERVAL_MS - LAST_MS);
+    },
+    close: onlyOnce(async () => {
+      control.close();
+      await endChild(child, () => child.kill('SIGTERM'), CLOSE_TIMEOUT_MS);
+    }),
+  };
 }

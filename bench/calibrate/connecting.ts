@@ -10,7 +10,7 @@ import { fleetSettings } from '../../test/helpers/fleet.ts';
 import { atMost, type Bound, type Comparison, exactly, known, near, type Section } from './comparison.ts';
 import { pin } from './cores.ts';
 import { distributed } from './distribution.ts';
-import { KnownProcess } from './known-process.ts';
+import { type KnownProcess, startKnown } from './known-process.ts';
 import type { Refusal, SlowHandshakeConfig, SlowHandshakeStarted, SlowHandshakeTruth } from './slow-handshake.ts';
 
 type SlowServer = KnownProcess<SlowHandshakeStarted, SlowHandshakeTruth>;
@@ -141,7 +141,7 @@ async function withSlowServer<T>(
   config: SlowHandshakeConfig,
   work: (server: SlowServer, fleet: Fleet) => Promise<T>,
 ): Promise<T> {
-  const server: SlowServer = await KnownProcess.start('slow-handshake.ts', config, NO_COLLECTIONS);
+  const server: SlowServer = await startKnown('slow-handshake.ts', config, NO_COLLECTIONS);
   let fleet: Fleet | undefined;
   try {
     const settings = fleetSettings(server.started.url);

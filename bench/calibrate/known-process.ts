@@ -2,11 +2,12 @@
  * Servers with known behaviour run in separate processes, because sharing an event loop with the measurement would
  * change that behaviour. This file has both ends of the connection to them.
  */
-import { type ChildProcess, fork, type Serializable } from 'node:child_process';
+import { fork, type Serializable } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { endChild } from '../../protocol/end-child.ts';
 import { onlyOnce } from '../../protocol/only-once.ts';
+import { firstMessage } from '../wait.ts';
 
 const CLOSE_TIMEOUT_MS = 5000;
 
@@ -34,51 +35,37 @@ export async function serve<Config, Started, Truth>(
 }
 
 /** In the parent: a running known server. */
-export class KnownProcess<Started, Truth> {
-  readonly pid: number;
-  readonly started: Started;
-  readonly #child: ChildProcess;
-
-  private constructor(child: ChildProcess, started: Started) {
-    this.pid = child.pid as number;
-    this.started = started;
-    this.#child = child;
-  }
-
-  /**
-   * @param module beside this file, such as `known-server.ts`
-   * @param execArgv for Node
-   * @throws Error if it ends instead of starting; its own message is on stderr
-   */
-  static async start<Started, Truth>(
-    module: string,
-    config: object,
-    execArgv: string[] = [],
-  ): Promise<KnownProcess<Started, Truth>> {
-    const child = fork(fileURLToPath(new URL(module, import.meta.url)), [JSON.stringify(config)], {
-      execArgv: ['--disable-warning=ExperimentalWarning', ...execArgv],
-    });
-    const started = new AbortController();
-    const failed = once(child, 'exit', { signal: started.signal }).then(() => {
-      throw new Error(`${module} did not start`);
-    });
-    try {
-      const [message] = await Promise.race([once(child, 'message'), failed]);
-      return new KnownProcess<Started, Truth>(child, message as Started);
-    } finally {
-      failed.catch(() => {});
-      started.abort();
-    }
-  }
-
+export interface KnownProcess<Started, Truth> {
+  pid: number;
+  started: Started;
   /** What it did since the last request. */
-  async truth(): Promise<Truth> {
-    const answer = once(this.#child, 'message');
-    this.#child.send('truth');
-    const [truth] = await answer;
-    return truth as Truth;
-  }
-
+  truth(): Promise<Truth>;
   /** Idempotent. */
-  readonly close = onlyOnce(() => endChild(this.#child, () => this.#child.disconnect(), CLOSE_TIMEOUT_MS));
+  close(): Promise<void>;
+}
+
+/**
+ * @param module beside this file, such as `known-server.ts`
+ * @param execArgv for Node
+ * @throws Error if it ends instead of starting; its own message is on stderr
+ */
+export async function startKnown<Started, Truth>(
+  module: string,
+  config: object,
+  execArgv: string[] = [],
+): Promise<KnownProcess<Started, Truth>> {
+  const child = fork(fileURLToPath(new URL(module, import.meta.url)), [JSON.stringify(config)], {
+    execArgv: ['--disable-warning=ExperimentalWarning', ...execArgv],
+  });
+  return {
+    started: (await firstMessage(child, module)) as Started,
+    pid: child.pid as number,
+    async truth() {
+      const answer = once(child, 'message');
+      child.send('truth');
+      const [truth] = await answer;
+      return truth as Truth;
+    },
+    close: onlyOnce(() => endChild(child, () => child.disconnect(), CLOSE_TIMEOUT_MS)),
+  };
 }

@@ -7,7 +7,7 @@ import { connectionTo } from '../../test/helpers/connection.ts';
 import { type Bound, type Comparison, known, near, type Section } from './comparison.ts';
 import { pin } from './cores.ts';
 import { distributionOf } from './distribution.ts';
-import { KnownProcess } from './known-process.ts';
+import { type KnownProcess, startKnown } from './known-process.ts';
 import type { RelayConfig, RelayStarted, RelayTruth } from './relay.ts';
 import { broadcast, join, pinApart, ROOM, type Setup, withSetup } from './setup.ts';
 
@@ -39,7 +39,7 @@ export async function roundTrip(size: RoundTripSize): Promise<Section> {
 async function overLink(size: RoundTripSize, link: Link): Promise<Comparison[]> {
   const relays: Relay[] = [];
   const via = async (url: string) => {
-    const relay: Relay = await KnownProcess.start('relay.ts', { ...link, toPort: Number(new URL(url).port) });
+    const relay: Relay = await startKnown('relay.ts', { ...link, toPort: Number(new URL(url).port) });
     relays.push(relay);
     return relay.started.url;
   };

@@ -7,7 +7,7 @@ import { until } from '../../plugin/run/wait.ts';
 import { ControlClients, Sampler } from '../../plugin/samplers/index.ts';
 import { fleetSettings, joinAll } from '../../test/helpers/fleet.ts';
 import { pin } from './cores.ts';
-import { KnownProcess } from './known-process.ts';
+import { type KnownProcess, startKnown } from './known-process.ts';
 import type { KnownServerConfig, KnownServerStarted, KnownServerTruth } from './known-server.ts';
 
 export const TOKEN = 'token-of-the-calibration';
@@ -40,7 +40,7 @@ export type ServerPlan = Omit<KnownServerConfig, 'token'>;
 type KnownServer = KnownProcess<KnownServerStarted, KnownServerTruth>;
 
 export function startKnownServer(config: ServerPlan, execArgv: string[] = []): Promise<KnownServer> {
-  return KnownProcess.start('known-server.ts', { ...config, token: TOKEN }, execArgv);
+  return startKnown('known-server.ts', { ...config, token: TOKEN }, execArgv);
 }
 
 interface SetupOptions {

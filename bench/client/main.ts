@@ -6,12 +6,12 @@ import { z } from 'zod';
 import { integer } from '../../report/text/format.ts';
 import { type Command, runCommand } from '../command.ts';
 import { runRounds } from '../rounds.ts';
-import { Worker } from '../worker.ts';
+import { startWorker } from '../worker.ts';
 import { columns, FLOOR, type Pair } from './columns.ts';
 import { type Generator, versionOf } from './generator.ts';
 import { GENERATORS } from './generators.ts';
 import { type Measured, measure } from './measure.ts';
-import { TlsProxy } from './proxy.ts';
+import { startTlsProxy } from './proxy.ts';
 
 const PLAN = { count: 20, bytes: 1000 };
 
@@ -54,10 +54,10 @@ async function run({ options, ...command }: Command<z.output<typeof optionsSchem
     ),
   );
   const scratch = mkdtempSync(join(tmpdir(), 'bench-client-'));
-  const worker = await Worker.start();
-  let proxy: TlsProxy | undefined;
+  const worker = await startWorker();
+  let proxy: Awaited<ReturnType<typeof startTlsProxy>> | undefined;
   try {
-    proxy = tls ? await TlsProxy.start(worker.url, connections, join(scratch, 'nginx')) : undefined;
+    proxy = tls ? await startTlsProxy(worker.url, connections, join(scratch, 'nginx')) : undefined;
     const { url, caFile } = proxy ?? { url: worker.url };
     const load = { url, caFile, connections, ratePerSec: rate };
     const variants = [...generators.keys()];

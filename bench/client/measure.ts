@@ -4,9 +4,8 @@
  * its start.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { type BroadcastPlan, publish } from '../broadcasts.ts';
-import { until } from '../until.ts';
-import { PING_INTERVAL_MS, type Worker } from '../worker.ts';
+import { until } from '../wait.ts';
+import { type BroadcastPlan, PING_INTERVAL_MS, type Worker } from '../worker.ts';
 import { type Generator, type Started, versionOf } from './generator.ts';
 import type { Load } from './programs/program.ts';
 
@@ -93,7 +92,7 @@ async function measureStarted(
 
   const windowStartMs = performance.now();
   const cpuUs = await cpuDuring(tree, async () => {
-    await publish(worker, plan, connections, signal);
+    await worker.publish(plan, connections, signal);
     await drained(tree, idleCores, signal);
   });
   const windowUs = (performance.now() - windowStartMs) * 1000;

@@ -5,11 +5,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { WorkerStats } from '../../protocol/events.ts';
 import { fitLine } from '../../report/statistics/statistics.ts';
-import { type BroadcastPlan, publish } from '../broadcasts.ts';
 import type { Started } from '../client/generator.ts';
 import { startFleet } from '../client/generators.ts';
-import { until } from '../until.ts';
-import { PING_INTERVAL_MS, Worker } from '../worker.ts';
+import { until } from '../wait.ts';
+import { type BroadcastPlan, PING_INTERVAL_MS, startWorker, type Worker } from '../worker.ts';
 
 /** How to start a worker. */
 export interface Setting {
@@ -47,7 +46,7 @@ export async function measure(
   plan: BroadcastPlan,
   signal: AbortSignal,
 ): Promise<Measured> {
-  const worker = await Worker.start(setting.environment, setting.flags);
+  const worker = await startWorker(setting.environment, setting.flags);
   const held: Started[] = [];
   try {
     await ramp(worker, WARM_UP, held, signal);
@@ -110,7 +109,7 @@ async function windowsCpuUs(
   await delay(PING_INTERVAL_MS, undefined, { signal });
   const afterIdle = cpuUs(await worker.stats());
   const startMs = performance.now();
-  await publish(worker, plan, connections, signal);
+  await worker.publish(plan, connections, signal);
   await delay(Math.max(0, startMs + PING_INTERVAL_MS - performance.now()), undefined, { signal });
   return { idleUs: afterIdle - atStart, broadcastsUs: cpuUs(await worker.stats()) - afterIdle };
 }

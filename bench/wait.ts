@@ -1,0 +1,33 @@
+/** Waiting for other processes. */
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const START_TIMEOUT_MS = 60_000;
+
+/** @throws Error if the condition does not become true in time */
+export async function until(
+  condition: () => Promise<boolean>,
+  timeoutMs: number,
+  what: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  const deadlineMs = performance.now() + timeoutMs;
+  while (!(await condition())) {
+    if (performance.now() > deadlineMs) throw new Error(`waited ${timeoutMs / 1000} s for ${what}`);
+    await delay(100, undefined, { signal });
+  }
+}
+
+/** @returns what a forked process says when it has started @throws Error if it ends instead; its own message is on stderr */
+export async function firstMessage(child: ChildProcess, what: string): Promise<unknown> {
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`${what} did not start (exit code ${code})`);
+  });
+  ended.catch(() => {});
+  const [message] = await Promise.race([
+    once(child, 'message', { signal: AbortSignal.timeout(START_TIMEOUT_MS) }),
+    ended,
+  ]);
+  return message;
+}
