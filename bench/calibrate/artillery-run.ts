@@ -4,7 +4,7 @@ import { startRun } from '../../test/helpers/run.ts';
 import type { KnownServerStarted, KnownServerTruth } from './known-server.ts';
 import { ROOM, type ServerPlan, startKnownServer, TOKEN } from './setup.ts';
 
-export interface ArtilleryRunSize {
+interface ArtilleryRunSize {
   /** In four equal ramps. */
   connections: number;
   broadcasts: number;

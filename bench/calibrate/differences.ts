@@ -4,15 +4,13 @@
  */
 import type { Result } from '../../protocol/result/result.ts';
 import { compare } from '../../report/compare/compare.ts';
-import { type ArtilleryRunSize, artilleryRun } from './artillery-run.ts';
+import { artilleryRun } from './artillery-run.ts';
 import { atMost, type Comparison, exactly, known, type Section } from './comparison.ts';
 import type { ServerPlan } from './setup.ts';
 
-interface DifferencesSize extends ArtilleryRunSize {
-  /** Runs of each side. */
-  runs: number;
-}
-
+const SIZE = { connections: 1000, broadcasts: 100, broadcastSeconds: 0.2, holdSeconds: 10 };
+/** Of each side. */
+const RUNS = 5;
 const KEEP_BYTES = 16 * 1024;
 const DELAY_MS = 100;
 const SLOWER = 0.2;
@@ -27,25 +25,25 @@ const CPU_MESSAGE = 'cpu.worker.broadcastMicrosecondsPerMessage';
 /** A comparison holds with 95 %. */
 const MOST_FALSE_SHARE = 0.05;
 
-/** Takes 70 seconds for each of 3 × `runs` + 1 runs. */
-export async function differences(size: DifferencesSize): Promise<Section> {
-  const { result: pilot } = await artilleryRun(size, REFERENCE);
+/** Takes 70 seconds for each of 3 × `RUNS` + 1 runs. */
+export async function differences(): Promise<Section> {
+  const { result: pilot } = await artilleryRun(SIZE, REFERENCE);
   const changed = changedBy(pilot);
   const sides: Record<'reference' | 'twin' | 'changed', Result[]> = { reference: [], twin: [], changed: [] };
-  for (let round = 0; round < size.runs; round++) {
+  for (let round = 0; round < RUNS; round++) {
     const order = (['reference', 'changed', 'twin'] as const).slice();
     if (round % 2 === 1) order.reverse();
     for (const side of order) {
-      sides[side].push((await artilleryRun(size, side === 'changed' ? changed : REFERENCE)).result);
+      sides[side].push((await artilleryRun(SIZE, side === 'changed' ? changed : REFERENCE)).result);
     }
   }
   const { reference, twin } = sides;
   return {
     title: 'Differences that a comparison sees',
     text:
-      `${size.runs} runs of ${size.connections} connections on each side, in turns. The changed server delays copies by ` +
+      `${RUNS} runs of ${SIZE.connections} connections on each side, in turns. The changed server delays copies by ` +
       `${100 * SLOWER} % more, keeps ${100 * LARGER} % more memory per connection, and takes ${100 * BUSIER} % more CPU per ` +
-      `connect and per message: a comparison must call each worse. Then it compares halves of the ${2 * size.runs} equal runs, divided in every ` +
+      `connect and per message: a comparison must call each worse. Then it compares halves of the ${2 * RUNS} equal runs, divided in every ` +
       'possible way.',
     rows: [...seen(sides.reference, sides.changed), ...falseDifferences([...reference, ...twin])],
   };

@@ -4,17 +4,16 @@ import { memoryFigures } from '../../plugin/result/memory/memory.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { computeCapacity } from '../../report/figures/capacity.ts';
 import { perfectResult } from '../../test/helpers/results.ts';
-import { type Bound, type Comparison, known, near, type Section } from './comparison.ts';
+import { type Comparison, known, near, type Section } from './comparison.ts';
 import { broadcast, join, type ServerPlan, type Setup, samplerOf, withSetup } from './setup.ts';
 import { shortRun } from './short-run.ts';
 
-interface InServiceSize {
-  connections: number;
-  plateaus: number;
-  bound: Bound;
-}
-
 type Memory = Result['memory'];
+
+const CONNECTIONS = 1000;
+const PLATEAUS = 5;
+/** Pages of a process, and what the allocator has in reserve, are no exact bytes. */
+const BOUND = { share: 0.1 };
 
 /** Enough for a line at rest that may be quoted: without one, there is no capacity. */
 const LEAN: ServerPlan = { keep: { kind: 'buffer', bytes: 64 * 1024 } };
@@ -29,17 +28,17 @@ const NO_COLLECTIONS = ['--min-semi-space-size=128', '--max-semi-space-size=128'
 /** PSS changes whenever any other Node process on the machine starts or ends. */
 const LAYER = 'workerRss';
 
-export async function inService(size: InServiceSize): Promise<Section> {
-  const tidy = await memoryOf(size, TIDY, NO_COLLECTIONS);
-  const littering = await memoryOf(size, { ...TIDY, garbageBytes: GARBAGE_BYTES }, NO_COLLECTIONS);
-  const lean = await memoryOf(size, LEAN);
+export async function inService(): Promise<Section> {
+  const tidy = await memoryOf(TIDY, NO_COLLECTIONS);
+  const littering = await memoryOf({ ...TIDY, garbageBytes: GARBAGE_BYTES }, NO_COLLECTIONS);
+  const lean = await memoryOf(LEAN);
   const lavish: ServerPlan = { ...LEAN, perCopy: { bytes: COPY_BYTES, forMs: COPY_MS } };
   const rows = await withSetup(lavish, async (setup) => {
-    const memory = await measure(setup, size);
+    const memory = await measure(setup);
     const more = known(slopeOf(memory)) - known(slopeOf(lean));
     return [
-      near(`a Buffer of ${COPY_BYTES / 1024} KB per copy: ${LAYER} in service`, 'bytes', COPY_BYTES, more, size.bound),
-      await capacityRow(setup, memory, size.bound),
+      near(`a Buffer of ${COPY_BYTES / 1024} KB per copy: ${LAYER} in service`, 'bytes', COPY_BYTES, more, BOUND),
+      await capacityRow(setup, memory),
     ];
   });
   return {
@@ -48,18 +47,18 @@ export async function inService(size: InServiceSize): Promise<Section> {
       'One server leaves garbage for each connection, and its twin does not. Another keeps a Buffer for each copy of a ' +
       `broadcast for ${COPY_MS / 1000} s. Then as many connections as fit in a budget, by the line, connect and receive a ` +
       'broadcast: the memory that they need is the true value.',
-    rows: [garbageRow(tidy, littering, size), ...rows],
+    rows: [garbageRow(tidy, littering), ...rows],
   };
 }
 
-function memoryOf(size: InServiceSize, server: ServerPlan, execArgv: string[] = []): Promise<Memory> {
-  return withSetup(server, (setup) => measure(setup, size), { execArgv });
+function memoryOf(server: ServerPlan, execArgv: string[] = []): Promise<Memory> {
+  return withSetup(server, measure, { execArgv });
 }
 
-async function measure(setup: Setup, { connections, plateaus }: InServiceSize): Promise<Memory> {
+async function measure(setup: Setup): Promise<Memory> {
   const { measurements, sampled } = await shortRun(setup, {
-    connections,
-    plateaus,
+    connections: CONNECTIONS,
+    plateaus: PLATEAUS,
     warmUps: 3,
     holdSeconds: 0.5,
     broadcasts: { count: 1, intervalMs: 0 },
@@ -71,17 +70,17 @@ async function measure(setup: Setup, { connections, plateaus }: InServiceSize): 
   return { ...memory, perConnectionBytes };
 }
 
-function garbageRow(tidy: Memory, littering: Memory, { connections, bound }: InServiceSize): Comparison {
+function garbageRow(tidy: Memory, littering: Memory): Comparison {
   const garbage = ({ inService, plateaus }: Memory) =>
     plateaus.reduce((sum, atRest, index) => {
       const before = inService?.plateaus[index]?.workerHeapUsed;
       return index === 0 ? sum : sum + known(before) - known(atRest.workerHeapUsed);
     }, 0);
   const measured = garbage(littering) - garbage(tidy);
-  return near('garbage of all connections: workerHeapUsed', 'bytes', GARBAGE_BYTES * connections, measured, bound);
+  return near('garbage of all connections: workerHeapUsed', 'bytes', GARBAGE_BYTES * CONNECTIONS, measured, BOUND);
 }
 
-async function capacityRow(setup: Setup, memory: Memory, bound: Bound): Promise<Comparison> {
+async function capacityRow(setup: Setup, memory: Memory): Promise<Comparison> {
   const { fleet } = setup;
   const [first, last] = [memory.plateaus[0]?.[LAYER], memory.inService?.peakBytes[LAYER]];
   // About twice as many connections as were measured.
@@ -96,7 +95,7 @@ async function capacityRow(setup: Setup, memory: Memory, bound: Bound): Promise<
   await delay(COPY_MS / 2);
   const neededBytes = known((await sampler.reading())[LAYER]);
   await sampler.close();
-  return near(`budget for ${fitting} connections: ${LAYER} that they need`, 'bytes', neededBytes, budgetBytes, bound);
+  return near(`budget for ${fitting} connections: ${LAYER} that they need`, 'bytes', neededBytes, budgetBytes, BOUND);
 }
 
 function slopeOf({ inService }: Memory): number | undefined {

@@ -26,12 +26,8 @@ import { wholeRun } from './whole-run.ts';
 /** Required of the product. */
 const TIME_BOUND = { absolute: 1, share: 0.01 };
 const MEMORY_BOUND = { share: 0.02 };
-/** Pages of a process, and what the allocator has in reserve, are no exact bytes. */
-const IN_SERVICE_BOUND = { share: 0.1 };
 /** Event loop delay is measured by a timer of 10 to 20 ms. */
 const STALL_BOUND = { absolute: 20 };
-/** A little more than a time slice of the kernel. */
-const SHARED_CORE_BOUND = { absolute: 5, share: 0.01 };
 
 const PARTS = {
   memory: () =>
@@ -43,7 +39,7 @@ const PARTS = {
       warmUps: 3,
       bound: MEMORY_BOUND,
     }),
-  'in-service': () => inService({ connections: 1000, plateaus: 5, bound: IN_SERVICE_BOUND }),
+  'in-service': inService,
   latency: () => latency({ receivers: 200, broadcasts: 20, cases: ['uniform', 'byWorker'], bound: TIME_BOUND }),
   stall: () => stall({ receivers: 50, stallMs: 300, bound: STALL_BOUND }),
   hogs: () =>
@@ -68,18 +64,12 @@ const PARTS = {
       ],
       bound: TIME_BOUND,
     }),
-  'latency-intervals': () =>
-    latencyIntervals({
-      server: { repeats: 100, receivers: 20, broadcasts: 10 },
-      drawn: { few: 500, many: 200 },
-    }),
+  'latency-intervals': latencyIntervals,
   'memory-intervals': () => memoryIntervals(1000),
-  'cost-intervals': () => costIntervals({ repeats: 60, twins: 12, together: 2 }),
-  run: () =>
-    wholeRun({ connections: 1000, broadcasts: 10, memoryBound: MEMORY_BOUND, latencyBound: SHARED_CORE_BOUND }),
+  'cost-intervals': costIntervals,
+  run: wholeRun,
   // Twenty minutes.
-  differences: () =>
-    differences({ connections: 1000, broadcasts: 100, broadcastSeconds: 0.2, holdSeconds: 10, runs: 5 }),
+  differences,
 } satisfies Record<string, () => Promise<Section>>;
 type Part = keyof typeof PARTS;
 const names = Object.keys(PARTS) as Part[];

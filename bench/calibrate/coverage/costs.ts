@@ -2,19 +2,18 @@
 import { cpuFigures } from '../../../plugin/result/cpu/cpu.ts';
 import { memoryFigures } from '../../../plugin/result/memory/memory.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
+import { mapLimit } from '../../../protocol/map-limit.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { type Comparison, known, near, type Section, type Unit } from '../comparison.ts';
 import { type ServerPlan, type Setup, withSetup } from '../setup.ts';
 import { shortRun } from '../short-run.ts';
-import { type Covering, covers } from './coverage.ts';
+import { covering, covers } from './coverage.ts';
 
-interface CostsSize {
-  repeats: number;
-  /** Runs at the same time: mostly they wait. */
-  together: number;
-  /** Repeats of the server that spends no CPU time of a known amount. */
-  twins: number;
-}
+const REPEATS = 60;
+/** Runs at the same time: mostly they wait. */
+const TOGETHER = 2;
+/** Repeats of the server that spends no CPU time of a known amount. */
+const TWINS = 12;
 
 type Cost = Exclude<keyof Result['cpu'][string], 'intervals'>;
 
@@ -52,20 +51,20 @@ const FIXED_YOUNG_GENERATION = ['--min-semi-space-size=2', '--max-semi-space-siz
 
 const LAYERS_AT_REST = ['workerHeapUsed', 'workerRss'];
 
-export async function costIntervals(size: CostsSize): Promise<Section> {
+export async function costIntervals(): Promise<Section> {
   return {
     title: 'Intervals of costs',
     text:
       'How often a 95 % interval contains the true value, which is the mean of all repeats: short runs, each with a new server ' +
       'whose V8 has a young generation of fixed size.',
-    rows: await ofCosts(size),
+    rows: await ofCosts(),
   };
 }
 
 /** The true values are the means of all repeats. */
-async function ofCosts({ repeats, twins, together }: CostsSize): Promise<Comparison[]> {
-  const runs = await manyRuns(repeats, together, SERVER);
-  const twinRuns = await manyRuns(twins, together, TWIN);
+async function ofCosts(): Promise<Comparison[]> {
+  const runs = await manyRuns(REPEATS, SERVER);
+  const twinRuns = await manyRuns(TWINS, TWIN);
   const idlePercent = (IDLE_CPU_US_PER_SEC * RUN.connections) / 10_000;
   const cpu: [what: string, key: Cost, unit: Unit, more: number][] = [
     ['CPU per 1,000 connects', 'rampSecondsPerThousandConnects', 's', CONNECT_CPU_US / 1000],
@@ -92,13 +91,9 @@ async function ofCosts({ repeats, twins, together }: CostsSize): Promise<Compari
   ];
 }
 
-async function manyRuns(count: number, together: number, server: ServerPlan): Promise<Costs[]> {
+async function manyRuns(count: number, server: ServerPlan): Promise<Costs[]> {
   const runs: Costs[] = [];
-  let begun = 0;
-  const lane = async () => {
-    while (begun++ < count) runs.push(await oneRun(server));
-  };
-  await Promise.all(Array.from({ length: together }, lane));
+  await mapLimit(count, TOGETHER, async () => void runs.push(await oneRun(server)));
   return runs;
 }
 
@@ -110,11 +105,6 @@ async function oneRun(server: ServerPlan): Promise<Costs> {
     return { memory: memoryFigures(measurements, sampled), cpu: worker };
   };
   return withSetup(server, work, { execArgv: FIXED_YOUNG_GENERATION });
-}
-
-function covering(interval: { low95: number | null; high95: number | null } | null | undefined): Covering | null {
-  if (!interval || interval.low95 === null || interval.high95 === null) return null;
-  return { low: interval.low95, high: interval.high95 };
 }
 
 function mean(values: (number | null | undefined)[]): number {

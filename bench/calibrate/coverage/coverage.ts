@@ -6,6 +6,17 @@ export interface Covering {
   high: number;
 }
 
+/** @returns undefined of an interval without ends: it covers nothing */
+export function covering(interval: { low95: number | null; high95: number | null } | null | undefined) {
+  const { low95 = null, high95 = null } = interval ?? {};
+  return low95 === null || high95 === null ? undefined : { low: low95, high: high95 };
+}
+
+/** @returns a number of the standard normal distribution @param uniform of 0 to 1, without 0 */
+export function normal(uniform = () => 1 - Math.random()): number {
+  return Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());
+}
+
 /** Required of intervals that claim 95 %, in percent of the repeats. */
 const LEAST = 90;
 const MOST = 99;

@@ -1,20 +1,17 @@
 /** Intervals of the latency: broadcasts of a real server, and rows of drawn latencies for what takes too many broadcasts. */
 import { intervalFigures, reachedBroadcasts } from '../../../plugin/result/delivery/intervals.ts';
 import type { FrozenBroadcast } from '../../../protocol/link/ledger.ts';
-import type { Interval } from '../../../protocol/result/parts.ts';
 import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';
-import { type Comparison, known, type Section } from '../comparison.ts';
+import type { Comparison, Section } from '../comparison.ts';
 import { distributionOf } from '../distribution.ts';
 import type { Copy } from '../known-server.ts';
 import { broadcast, join, pinApart, withSetup } from '../setup.ts';
-import { type Covering, covers } from './coverage.ts';
+import { covering, covers, normal } from './coverage.ts';
 
-interface ServerSize {
-  repeats: number;
-  receivers: number;
-  /** In each repeat. */
-  broadcasts: number;
-}
+/** Of the server: in each repeat, so many broadcasts. */
+const [REPEATS, RECEIVERS, BROADCASTS] = [100, 20, 10];
+/** Of drawn broadcasts: few, and as many as p99 needs. */
+const [FEW, MANY] = [500, 200];
 
 type Figures = NonNullable<ReturnType<typeof intervalFigures>['intervals']>;
 
@@ -23,23 +20,17 @@ const INTERVAL_MS = 40;
 const SHARED_MS = 12;
 const OWN_MS = 10;
 
-interface LatencyIntervalsSize {
-  server: ServerSize;
-  /** Repeats of drawn broadcasts: few, and as many as p99 needs. */
-  drawn: { few: number; many: number };
-}
-
-export async function latencyIntervals({ server, drawn }: LatencyIntervalsSize): Promise<Section> {
+export async function latencyIntervals(): Promise<Section> {
   return {
     title: 'Intervals of latencies',
     text:
       'How often a 95 % interval contains the true value. A server delays each broadcast by an exponentially distributed time ' +
       'that all copies share; the true percentiles are those of all repeats together.',
     rows: [
-      ...(await ofServer(server)),
-      ...ofDrawn(drawn.few, 6, ['even', 'skewed', 'one in ten slow', 'nothing shared']),
-      ...ofDrawn(drawn.few, 20, ['even', 'skewed', 'one in ten slow', 'nothing shared']),
-      ...ofDrawn(drawn.many, 400, ['skewed', 'one in ten slow']),
+      ...(await ofServer()),
+      ...ofDrawn(FEW, 6, ['even', 'skewed', 'one in ten slow', 'nothing shared']),
+      ...ofDrawn(FEW, 20, ['even', 'skewed', 'one in ten slow', 'nothing shared']),
+      ...ofDrawn(MANY, 400, ['skewed', 'one in ten slow']),
     ],
   };
 }
@@ -48,17 +39,17 @@ export async function latencyIntervals({ server, drawn }: LatencyIntervalsSize):
  * The true values are the percentiles of all repeats together: so many broadcasts that they are known ten times better
  * than by one repeat.
  */
-async function ofServer({ repeats, receivers, broadcasts }: ServerSize): Promise<Comparison[]> {
+async function ofServer(): Promise<Comparison[]> {
   return withSetup({ sharedDelayMs: SHARED_MS, delaysMs: [[0, OWN_MS]] }, async (setup) => {
-    await join(setup.fleet, receivers);
+    await join(setup.fleet, RECEIVERS);
     await pinApart(setup);
-    const count = repeats * broadcasts;
-    const { frozen } = await broadcast(setup, { count, intervalMs: INTERVAL_MS, receipts: count * receivers });
+    const count = REPEATS * BROADCASTS;
+    const { frozen } = await broadcast(setup, { count, intervalMs: INTERVAL_MS, receipts: count * RECEIVERS });
     const { copies } = await setup.server.truth();
-    const figures = chunks(frozen, broadcasts).map(intervalsOf);
+    const figures = chunks(frozen, BROADCASTS).map(intervalsOf);
     const oneWay = distributionOf(copies.map(({ afterUs }) => afterUs / 1000));
     const completion = distributionOf([...lastOf(copies).values()].map((us) => us / 1000));
-    const what = `${broadcasts} broadcasts of a server`;
+    const what = `${BROADCASTS} broadcasts of a server`;
     return [
       covers(
         `${what}: latency, p50`,
@@ -140,14 +131,6 @@ function intervalsOf(frozen: FrozenBroadcast[]): Figures {
   return intervals;
 }
 
-function covering(interval: Interval): Covering | null {
-  return interval && { low: known(interval.low95), high: known(interval.high95) };
-}
-
 function exponential(mean: number): number {
   return -mean * Math.log(1 - Math.random());
-}
-
-function normal(): number {
-  return Math.sqrt(-2 * Math.log(1 - Math.random())) * Math.cos(2 * Math.PI * Math.random());
 }

@@ -1,7 +1,7 @@
 /** The estimator of memory per connection alone: readings that are drawn around a line, with noise of a known kind. */
 import { fitPlateaus, type PlateauPoint } from '../../../report/statistics/plateaus.ts';
 import { atMost, type Comparison, known, type Section } from '../comparison.ts';
-import { type Covering, covers } from './coverage.ts';
+import { type Covering, covers, normal } from './coverage.ts';
 
 /** Noise of the readings, whose line has a slope of 0.01. */
 interface PlateauNoise {
@@ -77,12 +77,11 @@ function widthOf(intervals: Covering[]): number {
 }
 
 function drawn({ noise, plateaus, readings }: Omit<Plateaus, 'repeats'>, uniform: () => number): PlateauPoint[] {
-  const normal = () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());
   let stayed = 0;
   return Array.from({ length: plateaus }, (_, index) => {
     const x = (CONNECTIONS * index) / (plateaus - 1);
-    if (index > 0) stayed += noise.staying * normal();
-    const all = Array.from({ length: readings }, () => SLOPE * x + stayed + noise.reading * normal());
+    if (index > 0) stayed += noise.staying * normal(uniform);
+    const all = Array.from({ length: readings }, () => SLOPE * x + stayed + noise.reading * normal(uniform));
     const y = all.reduce((sum, one) => sum + one, 0) / readings;
     const squares = all.reduce((sum, one) => sum + (one - y) ** 2, 0);
     return { x, y, variance: squares / (readings - 1) / readings };
