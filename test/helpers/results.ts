@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { type Batch, NO_COPIES } from '../../protocol/result/delivery.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { perConnectionOf } from '../../report/figures/per-connection.ts';
@@ -75,12 +76,11 @@ export function resultWithMessages(): Result {
   return resultSchema.parse({ ...result, messages: perfectMessages() });
 }
 
-/** A full run of 5,000 connections in which everything arrived; validated, and safe to modify. */
+/** A full run of 5,000 connections in which everything arrived; validated, and safe to modify. What it leaves out has its default. */
 export function perfectResult(): Result {
   const batches = Array.from({ length: 12 }, (_, index) => perfectBatch(index + 1, 5000));
-  const result: Result = {
+  const result = resultSchema.parse({
     schemaVersion: 3,
-    absent: {},
     run: {
       id: '20260102-030405-5k',
       scenario: 'scenarios/5k.yml',
@@ -91,59 +91,39 @@ export function perfectResult(): Result {
       engine: 'socketio-capacity',
       complete: true,
     },
-    outcome: null,
     verdict: { status: 'VALID', reasons: [] },
-    fault: null,
     connections: {
       target: 5000,
       peak: 5000,
       failed: 0,
       failures: {},
-      failureExamples: {},
       asked: 5000,
       opened: 5000,
       held: 5000,
-      lost: {},
-      skipped: 0,
-      unknownAcks: 0,
       retries: 0,
-      reconnection: null,
       disconnects: {},
       configuredRatePerSec: 500,
       achievedRatePerSec: 499.2,
       rampSeconds: 10.01,
       connectMs: summaryOf(5000, 4.2),
-      overTime: null,
-      tlsHandshakes: null,
       stagesMs: { tcp: summaryOf(5000, 0.4) },
       transports: { configured: 'websocket', websocket: 5000, upgraded: 0, polling: 0, upgradeFailures: {} },
       compression: { asked: false, granted: 0, byServer: false },
       perWorker: { 'worker-0': 2500, 'worker-1': 2500 },
     },
-    messages: null,
     delivery: {
-      source: 'contract',
-      event: 'broadcast',
-      publisher: 'worker',
       payloadBytes: 1000,
-      binary: false,
       broadcasts: 12,
       ...NO_COPIES,
       expected: 60_000,
       received: 60_000,
       late: 0,
-      unreadable: 0,
-      neverOrdered: 0,
-      outside: 0,
       frames: 60_000,
       coverage: 1,
       coverageOfTarget: 1,
-      rooms: null,
-      leftOut: null,
       batches,
     },
     latency: {
-      from: 'server',
       oneWayMs: summaryOf(60_000, 12.5),
       localMs: summaryOf(30_000, 11.5),
       crossWorkerMs: summaryOf(30_000, 13.5),
@@ -152,12 +132,10 @@ export function perfectResult(): Result {
         oneWayMs: { p50: { low95: 12, high95: 13.1 }, p99: null },
         completionMs: { p50: { low95: 54, high95: 57 }, p99: null },
       },
-      slowFirst: null,
       sendDelayMs: summaryOf(12, 0.2),
       sentinelMs: summaryOf(12, 40),
       behindSentinelMs: summaryOf(6, 0.5),
       roundTripHalfMs: { underLoad: summaryOf(12, 14), single: summaryOf(20, 0.35) },
-      clocks: [],
       histograms: {},
     },
     memory: perfectMemory(),
@@ -167,27 +145,19 @@ export function perfectResult(): Result {
         idlePercent: 0.4,
         idleConnectionsPercent: 0.4,
         broadcastMicrosecondsPerMessage: 3.1,
-        clientMicrosecondsPerMessage: null,
-        intervals: null,
       },
       worker: {
         rampSecondsPerThousandConnects: 0.52,
         idlePercent: 2.3,
         idleConnectionsPercent: 2.1,
         broadcastMicrosecondsPerMessage: 11.4,
-        clientMicrosecondsPerMessage: null,
-        intervals: null,
       },
       redis: {
         rampSecondsPerThousandConnects: 0.01,
         idlePercent: 0.1,
-        idleConnectionsPercent: null,
         broadcastMicrosecondsPerMessage: null,
-        clientMicrosecondsPerMessage: null,
-        intervals: null,
       },
     },
-    generators: [],
     generator: (['ramp', 'broadcasts'] as const).flatMap((window) => [
       {
         window,
@@ -226,13 +196,10 @@ export function perfectResult(): Result {
         { name: 'pings', max: 400_000 },
       ],
       pings: { intervalMs: 25_000, coresPerThousand: 0.005, connections: 400_000, low95: 360_000, high95: 450_000 },
-      unknown: [],
       lowest: 'workerFileDescriptors',
     },
     redis: {
       version: '7.0.15',
-      nodes: null,
-      busiestNodeShare: null,
       inBytes: 112_000,
       outBytes: 224_000,
       inBytesPerCopy: 1.12,
@@ -242,25 +209,17 @@ export function perfectResult(): Result {
       usedMemoryBytes: 1.5 * MB,
       rssBytes: 9 * MB,
       outputBufferPeakBytes: 0,
-      streamEntries: null,
       channels: 5,
       shardChannels: 0,
       forNobody: 0,
     },
     machine: {
-      cpuIdlePercent: { ramp: 62.5, messages: null, broadcasts: 48 },
-      throttled: null,
-      others: null,
+      cpuIdlePercent: { ramp: 62.5, broadcasts: 48 },
       swappedInBytes: 0,
       swappedOutBytes: 0,
     },
-    workers: [],
-    workerMachines: [],
     sampling: { intervalMs: 1000, taken: 120, missed: 0, longestGapMs: 1012, failures: {} },
-    thresholds: [],
-    stages: [],
     samples: [],
-    workersOverTime: [],
     environment: {
       versions: { node: 'v24.0.0' },
       server: {
@@ -278,7 +237,7 @@ export function perfectResult(): Result {
       settings: {},
       gitCommit: null,
     },
-  };
+  } satisfies z.input<typeof resultSchema>);
   result.memory.perConnection = perConnectionOf(result);
-  return resultSchema.parse(result);
+  return result;
 }
