@@ -1,10 +1,7 @@
 /** The site as a reader has it: built, served, opened in a browser. A page of each kind; test/unit/docs has all of them. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { execa } from 'execa';
@@ -12,6 +9,8 @@ import type { Browser } from 'playwright-core';
 import { chartsOf, launchBrowser, openPage, seriousFindings } from '../helpers/browser.ts';
 import { noChromium } from '../helpers/chromium.ts';
 import { ROOT } from '../helpers/pages.ts';
+import { urlOf } from '../helpers/raw-listen.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
 
 const TYPES: Record<string, string> = {
   '.html': 'text/html',
@@ -36,34 +35,26 @@ const PAGES: Record<string, { charts?: true; axe?: 'light' | 'dark' }> = {
   [REPORT]: { charts: true, axe: 'light' },
 };
 
-describe('the site in a browser', { skip: noChromium }, () => {
-  let site: string;
-  let origin: string;
-  let browser: Browser;
-  const server = createServer(async ({ url = '/' }, response) => {
-    const path = new URL(url, 'http://site').pathname.replace(/\/$/, '/index.html');
-    try {
-      const content = await readFile(join(site, decodeURIComponent(path)));
-      response.setHeader('content-type', TYPES[extname(path)] ?? 'application/octet-stream').end(content);
-    } catch {
-      response.writeHead(404).end();
-    }
-  });
+const site = tempFolder({ after });
+const server = createServer(async ({ url = '/' }, response) => {
+  const path = new URL(url, 'http://site').pathname.replace(/\/$/, '/index.html');
+  try {
+    const content = await readFile(join(site, decodeURIComponent(path)));
+    response.setHeader('content-type', TYPES[extname(path)] ?? 'application/octet-stream').end(content);
+  } catch {
+    response.writeHead(404).end();
+  }
+});
+const origin = await urlOf({ after }, server);
 
+describe('the site in a browser', { skip: noChromium }, () => {
+  let browser: Browser;
   before(async () => {
-    site = await mkdtemp(join(tmpdir(), 'site-'));
     const build = ['build', 'docs', '--outDir', site];
     await execa(join(ROOT, 'node_modules/.bin/vitepress'), build, { cwd: ROOT, timeout: BUILD_TIMEOUT_MS });
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     browser = await launchBrowser();
   });
-  after(async () => {
-    await browser?.close();
-    server.closeAllConnections();
-    server.close();
-    await rm(site, { recursive: true });
-  });
+  after(() => browser?.close());
 
   const open = (t: TestContext, path: string, colorScheme: 'light' | 'dark' = 'light') =>
     openPage(t, browser, origin + path, origin, { colorScheme });

@@ -1,7 +1,6 @@
 /** report.html as a reader has it: opened from a file. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -11,14 +10,14 @@ import { readResult } from '../../report/read.ts';
 import { chartsOf, launchBrowser, openPage, seriousFindings } from '../helpers/browser.ts';
 import { noChromium } from '../helpers/chromium.ts';
 import { reportHtml } from '../helpers/report-text.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
 import { sample } from '../helpers/zod-sample.ts';
 
 // Text, since these run in the page, whose types the tests do not have.
 const BACKGROUND = 'getComputedStyle(document.body).backgroundColor';
 const LINE_COLOR = `getComputedStyle(document.querySelector('.chart path[stroke="var(--blue)"]')).stroke`;
-const folder = mkdtempSync(join(tmpdir(), 'report-'));
+const folder = tempFolder({ after });
 const file = join(folder, 'report.html');
-after(() => rmSync(folder, { recursive: true }));
 
 describe('report.html in a browser', { skip: noChromium }, () => {
   let browser: Browser;

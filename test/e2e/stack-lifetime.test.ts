@@ -12,8 +12,9 @@ import { terminate } from '../../server/stack/state/processes.ts';
 import { readState, type StackState, writeState } from '../../server/stack/state/state.ts';
 import { hookConfig } from '../helpers/measurements.ts';
 import { eventually } from '../helpers/poll.ts';
+import { processes } from '../helpers/process.ts';
 import { listen } from '../helpers/raw-listen.ts';
-import { commandLines, living, processesOf, tempStateDir } from '../helpers/stack.ts';
+import { living, processesOf, tempStateDir } from '../helpers/stack.ts';
 
 const OWNER = join(import.meta.dirname, '../fixtures/stack-owner.ts');
 
@@ -192,4 +193,4 @@ function setVariable(t: TestContext, name: string, value: string): void {
   });
 }
 
-const daemonsOf = (pm2Home: string) => commandLines().filter((line) => line.includes(pm2Home));
+const daemonsOf = (pm2Home: string) => processes().filter(({ command }) => command.includes(pm2Home));

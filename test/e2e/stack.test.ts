@@ -11,7 +11,8 @@ import { ask, connectClient, onceOf } from '../helpers/app.ts';
 import { CLI } from '../helpers/cli.ts';
 import { columns } from '../helpers/columns.ts';
 import { eventually } from '../helpers/poll.ts';
-import { commandLines, living, tempStateDir } from '../helpers/stack.ts';
+import { processes } from '../helpers/process.ts';
+import { living, tempStateDir } from '../helpers/stack.ts';
 
 const CLIENTS = 24;
 
@@ -68,8 +69,8 @@ suite('a full stack', () => {
     assert.ok(token.length >= 32 && password.length >= 32);
     assert.deepEqual(holders(token), [join(stateDir, 'state.json')]);
     assert.deepEqual(holders(password), [join(stateDir, 'redis/redis.conf'), join(stateDir, 'state.json')]);
-    for (const commandLine of commandLines()) {
-      assert.ok(!commandLine.includes(token) && !commandLine.includes(password), commandLine);
+    for (const { command } of processes()) {
+      assert.ok(!command.includes(token) && !command.includes(password), command);
     }
   });
 

@@ -1,5 +1,6 @@
 /** A count of what a server holds, costs and sends, from /proc and a client that listens: none of the product's code. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
+import { processes, textOf } from './process.ts';
 
 /** Memory pages of Linux on x86 and most ARM machines. */
 const PAGE_BYTES = 4096;
@@ -65,7 +66,7 @@ export class Beside {
   }
 
   #sample(): Sample {
-    const pids = processesWith(`PORT=${this.#port}`);
+    const pids = processes().flatMap(({ pid, environment }) => (environment.includes(`PORT=${this.#port}`) ? pid : []));
     return {
       atMs: Date.now(),
       connections: established(Number(this.#port)),
@@ -79,13 +80,6 @@ function cpuBetween(one: Sample, other: Sample): { us: number; ms: number } {
   return { us: other.cpuUs - one.cpuUs, ms: other.atMs - one.atMs };
 }
 
-/** @returns processes that were started with the variable */
-function processesWith(variable: string): string[] {
-  return readdirSync('/proc').filter(
-    (pid) => /^\d+$/.test(pid) && textOf(`/proc/${pid}/environ`).split('\0').includes(variable),
-  );
-}
-
 /** @returns connections of clients to the port, by the kernel's own table */
 function established(port: number): number {
   const hex = port.toString(16).toUpperCase().padStart(4, '0');
@@ -96,7 +90,7 @@ function established(port: number): number {
 }
 
 /** Of all its threads. */
-function cpuUsOf(pid: string): number {
+function cpuUsOf(pid: number): number {
   const tasks = list(`/proc/${pid}/task`);
   return sum(tasks.map((task) => Number(textOf(`/proc/${pid}/task/${task}/schedstat`).split(' ')[0] || 0) / 1000));
 }
@@ -106,15 +100,6 @@ function list(folder: string): string[] {
     return readdirSync(folder);
   } catch {
     return [];
-  }
-}
-
-/** @returns '' if the process has ended, or is somebody else's */
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
   }
 }
 

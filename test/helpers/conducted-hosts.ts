@@ -1,6 +1,5 @@
 /** Whole runs over several hosts on this machine, without Artillery: conductor and hosts are process groups of their own. */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -8,7 +7,7 @@ import type { Result } from '../../protocol/result/result.ts';
 import { startApp, type TestApp } from './app.ts';
 import { CLI } from './cli.ts';
 import { eventually } from './poll.ts';
-import { type StartedProcess, startProcess } from './process.ts';
+import { type HostProcess, processes, startProcess } from './process.ts';
 import { latestResult, quickScript } from './run.ts';
 import { tempFolder } from './temp-folder.ts';
 
@@ -25,11 +24,6 @@ export interface HostsOptions {
   env?: Record<string, string>;
   /** How long a host, or the conductor, may be away; by default as in a real run. */
   awayMs?: number;
-}
-
-export interface HostProcess extends StartedProcess {
-  /** Ids of the processes of its group. */
-  running(): string[];
 }
 
 interface HostStart {
@@ -126,16 +120,8 @@ function start(t: TestContext, args: string[], folder: string, own: Record<strin
   const started = startProcess(t, process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
     ...{ cwd: folder, detached: true, env: { ...process.env, ...none, ...own } },
   });
-  return { ...started, running: () => processesOf(started.pid) };
-}
-
-/** Without those that have ended, and that nobody has waited for. */
-function processesOf(group: number): string[] {
-  return execFileSync('ps', ['-eo', 'pgid=,pid=,stat='], { encoding: 'utf8' })
-    .split('\n')
-    .map((line) => line.trim().split(/\s+/))
-    .filter(([pgid, , stat = 'Z']) => Number(pgid) === group && !stat.startsWith('Z'))
-    .map(([, pid = '']) => pid);
+  const running = () => processes().flatMap(({ group, command }) => (group === started.pid ? command : []));
+  return { ...started, running };
 }
 
 /** Nothing of the run is left: no process, and no connection at the server. */

@@ -4,11 +4,11 @@
  */
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { type StartedProcess, startProcess } from './process.ts';
+import { type HostProcess, processes, startProcess } from './process.ts';
+import { tempFolder } from './temp-folder.ts';
 
 /** @returns why this machine cannot make them; false if it can */
 export function whyNoNamespaces(): string | false {
@@ -30,20 +30,15 @@ export interface NamespaceHost {
   start(command: string[], env?: Record<string, string>): HostProcess;
 }
 
-/** `kill` ends all that it has started, too, at once, as if the host had lost its power. */
-export interface HostProcess extends StartedProcess {
-  /** Command lines of the process and all that it has started, also of those that have been left by their parents. */
-  running(): string[];
-}
-
 export class NamespaceNetwork {
   readonly #prefix = `cap${randomUUID().slice(0, 6)}`;
-  readonly #folder = mkdtempSync(join(tmpdir(), 'namespaces-'));
+  readonly #folder: string;
   readonly #ends: (() => unknown)[] = [];
   readonly #namespaces: string[] = [];
 
   /** Ends with the test. */
   constructor(t: TestContext) {
+    this.#folder = tempFolder(t);
     t.after(() => this.#close());
     const bridge = this.#add('switch');
     ip('-n', bridge, 'link', 'add', 'br0', 'type', 'bridge');
@@ -85,14 +80,16 @@ export class NamespaceNetwork {
   #start(args: string[], env: Record<string, string>): HostProcess {
     const options = { cwd: this.#folder, env: { ...process.env, NODE_OPTIONS: '', ...env } };
     const started = startProcess({ after: (end) => this.#ends.push(end) }, 'ip', args, options);
-    const running = () => processesOf(readlinkSync(`/proc/${started.pid}/ns/pid_for_children`));
+    const running = () => {
+      const inside = readlinkSync(`/proc/${started.pid}/ns/pid_for_children`);
+      return processes().flatMap(({ pid, command }) => (namespaceOf(pid) === inside ? command : []));
+    };
     return { ...started, running };
   }
 
   async #close(): Promise<void> {
     await Promise.all(this.#ends.map((end) => end()));
     for (const namespace of this.#namespaces) ip('netns', 'delete', namespace);
-    rmSync(this.#folder, { recursive: true, force: true });
   }
 }
 
@@ -100,14 +97,11 @@ function ip(...args: string[]): void {
   execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-/** @param namespace of process ids */
-function processesOf(namespace: string): string[] {
-  return readdirSync('/proc').flatMap((pid) => {
-    try {
-      if (readlinkSync(`/proc/${pid}/ns/pid`) !== namespace) return [];
-      return [readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()];
-    } catch {
-      return []; // it is no process, or has ended
-    }
-  });
+/** @returns the namespace of its process ids; undefined if it has ended */
+function namespaceOf(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/pid`);
+  } catch {
+    return undefined;
+  }
 }

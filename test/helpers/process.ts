@@ -1,7 +1,7 @@
 /** Processes that a test starts, and that end with it. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -21,6 +21,12 @@ export interface StartedProcess {
   ended: Promise<number | null>;
   /** Where it is `detached`, its process group. */
   kill(signal?: NodeJS.Signals): void;
+}
+
+/** Of a host of its own: `kill` ends all that it has started, too, at once, as if the host had lost its power. */
+export interface HostProcess extends StartedProcess {
+  /** Command lines of the process and all that it has started, also of those that have been left by their parents. */
+  running(): string[];
 }
 
 export function startProcess(t: Cleaner, command: string, args: string[], options: SpawnOptions = {}): StartedProcess {
@@ -70,17 +76,32 @@ export async function startOrphan(t: Cleaner, ...args: string[]) {
   });
   const end = async () => {
     kill();
-    await eventually('all have ended', () => !pids.some(isAlive));
+    await eventually('all have ended', () => !processes().some(({ pid }) => pids.includes(pid)));
   };
   return { pids, line, end };
 }
 
-/** An orphan can stay a zombie for as long as nobody asks for it. */
-function isAlive(pid: number): boolean {
+/** All of this machine, but for zombies, which can stay for as long as nobody asks for them. The environment of somebody else's is empty. */
+export function processes() {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => {
+      const [state = 'Z', , group] = textOf(`/proc/${name}/stat`)
+        .replace(/^.*\) /s, '')
+        .split(' ');
+      const command = textOf(`/proc/${name}/cmdline`).replaceAll('\0', ' ').trim();
+      const environment = textOf(`/proc/${name}/environ`).split('\0');
+      return { pid: Number(name), state, group: Number(group), command, environment };
+    })
+    .filter(({ state }) => state !== 'Z');
+}
+
+/** @returns '' if the process has ended, or is somebody else's */
+export function textOf(path: string): string {
   try {
-    return !/^State:\tZ/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    return readFileSync(path, 'utf8');
   } catch {
-    return false;
+    return '';
   }
 }
 

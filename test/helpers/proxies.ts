@@ -1,7 +1,6 @@
 /** Real proxies in front of one server, with the mistakes that a test gives them. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { findTool } from '../../server/stack/tools.ts';
@@ -9,6 +8,7 @@ import { eventually } from './poll.ts';
 import { startProcess } from './process.ts';
 import type { Cleaner } from './raw-listen.ts';
 import { freePort } from './redis.ts';
+import { tempFolder } from './temp-folder.ts';
 
 const CONFIG = 'proxy.conf';
 
@@ -28,7 +28,8 @@ export async function startNginx(
   http = '',
 ): Promise<{ port: number; pid: number }> {
   const port = await freePort();
-  const config = (folder: string) => `
+  const folder = tempFolder(t);
+  const config = `
     worker_processes 1; pid ${folder}/pid; error_log ${folder}/error.log;
     events { worker_connections 200; }
     http {
@@ -40,14 +41,13 @@ export async function startNginx(
         location / { proxy_pass http://127.0.0.1:${upstreamPort}; ${location} }
       }
     }`;
-  const folder = prepare(config);
+  writeFileSync(join(folder, CONFIG), config);
   // A daemon is nobody's child: a run never takes its own children for the proxy.
   await execa(findTool('nginx') as string, ['-p', folder, '-c', join(folder, CONFIG)]);
   const pid = Number(readFileSync(join(folder, 'pid'), 'utf8'));
   t.after(async () => {
     process.kill(pid, 'SIGTERM');
     await eventually('nginx has ended', () => !existsSync(`/proc/${pid}`));
-    rmSync(folder, { recursive: true, force: true });
   });
   await accepts(port);
   return { port, pid };
@@ -60,7 +60,8 @@ export async function startHaproxy(
   { tunnelSeconds = 60, frontend = '', server = '' },
 ): Promise<number> {
   const port = await freePort();
-  const config = () => `
+  const folder = tempFolder(t);
+  const config = `
 defaults
   mode http
   timeout connect 5s
@@ -74,18 +75,10 @@ frontend all
 backend server
   server w1 127.0.0.1:${upstreamPort} ${server}
 `;
-  const folder = prepare(config);
+  writeFileSync(join(folder, CONFIG), config);
   startProcess(t, findTool('haproxy') as string, ['-db', '-f', join(folder, CONFIG)]);
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
   await accepts(port);
   return port;
-}
-
-/** @returns a new folder with the configuration */
-function prepare(config: (folder: string) => string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'proxy-'));
-  writeFileSync(join(folder, CONFIG), config(folder));
-  return folder;
 }
 
 function accepts(port: number): Promise<unknown> {

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { freePorts } from '../../server/stack/ports.ts';
 import { restartOwnRedis, startOwnRedis } from '../../server/stack/redis/own-redis.ts';
 import { isAlive, terminate } from '../../server/stack/state/processes.ts';
@@ -8,6 +5,7 @@ import { pidsOfRedis, refsOf, type StackState } from '../../server/stack/state/s
 import { requireTool } from '../../server/stack/tools.ts';
 import { startProcess } from './process.ts';
 import type { Cleaner } from './raw-listen.ts';
+import { tempFolder } from './temp-folder.ts';
 
 export interface TestRedis {
   url: string;
@@ -42,17 +40,14 @@ export interface TestRedisCluster {
 
 /** Starts a Redis Cluster of three nodes, as a stack does, until the test ends. */
 export async function startRedisCluster(t: Cleaner): Promise<TestRedisCluster> {
-  const dir = mkdtempSync(join(tmpdir(), 'redis-cluster-'));
+  const dir = tempFolder(t);
   const state = { redisNodes: [], startTimes: {}, logDir: dir } as unknown as StackState;
   const running = () => refsOf(state, pidsOfRedis(state)).filter(isAlive);
   const stop = async (node?: number) => {
     const pids = node === undefined ? pidsOfRedis(state) : [state.redisNodes[node]?.pid];
     await terminate(refsOf(state, pids), 2000);
   };
-  t.after(async () => {
-    await stop();
-    rmSync(dir, { recursive: true, force: true });
-  });
+  t.after(() => stop());
   await startOwnRedis(requireTool('redis-server'), 3, dir, state, () => {});
   const start = async () => {
     if (running().length === state.redisNodes.length) return;

@@ -1,7 +1,7 @@
 /** Whole runs: `artillery run` with our engine and plugin, each in its own process group, folder and state folder. */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
@@ -11,7 +11,7 @@ import { outcomeOf } from '../../report/answer/outcome.ts';
 import { PORT_RANGE } from '../../server/stack/ports.ts';
 import { readState, type StackState } from '../../server/stack/state/state.ts';
 import { eventually } from './poll.ts';
-import { type StartedProcess, startProcess } from './process.ts';
+import { processes, type StartedProcess, startProcess } from './process.ts';
 import type { Cleaner } from './raw-listen.ts';
 import { tempStateDir } from './stack.ts';
 
@@ -191,16 +191,8 @@ export function assertGood(result: Result, exitCode: number | null, output: stri
 
 /** Processes whose command line or environment names the run's folders. */
 export function strays({ stateDir }: StartedRun): string[] {
-  const folder = dirname(stateDir);
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .flatMap((pid) => {
-      try {
-        const text = readFileSync(`/proc/${pid}/environ`, 'utf8') + readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-        return text.includes(folder) && command !== '' ? [`${pid} ${command}`] : [];
-      } catch {
-        return [];
-      }
-    });
+  const isOfRun = (text: string) => text.includes(dirname(stateDir));
+  return processes()
+    .filter(({ pid, command, environment }) => pid !== process.pid && [command, ...environment].some(isOfRun))
+    .map(({ pid, command }) => `${pid} ${command}`);
 }

@@ -3,11 +3,12 @@
  * of this machine's configuration is read or changed.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { type HostProcess, type NamespaceHost, type NamespaceNetwork, whyNoNamespaces } from './namespaces.ts';
+import { type NamespaceHost, type NamespaceNetwork, whyNoNamespaces } from './namespaces.ts';
+import type { HostProcess } from './process.ts';
+import { tempFolder } from './temp-folder.ts';
 import { findTool, missingTools } from './tools.ts';
 
 const PORT = 2222;
@@ -25,14 +26,14 @@ interface SshHost extends NamespaceHost {
 }
 
 export class SshHosts {
-  readonly #folder = mkdtempSync(join(tmpdir(), 'ssh-'));
+  readonly #folder: string;
   readonly #network: NamespaceNetwork;
   readonly #hosts: SshHost[] = [];
 
   /** Ends with the test. */
   constructor(t: TestContext, network: NamespaceNetwork) {
     this.#network = network;
-    t.after(() => rmSync(this.#folder, { recursive: true, force: true }));
+    this.#folder = tempFolder(t);
     for (const key of ['user', 'host']) {
       execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(this.#folder, key)]);
     }

@@ -1,5 +1,5 @@
 /** For tests that start stacks: state folders, and the processes of a stack. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findStack } from '../../server/stack/stack.ts';
@@ -31,17 +31,4 @@ export function living(state: StackState): number[] {
   return processesOf(state)
     .filter(isAlive)
     .map(({ pid }) => pid);
-}
-
-/** Of all processes of this machine: what `ps` shows to everybody. */
-export function commandLines(): string[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-      } catch {
-        return '';
-      }
-    });
 }

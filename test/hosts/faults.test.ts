@@ -8,13 +8,13 @@ import {
   assertFoots,
   assertNothingLeft,
   conductHosts,
-  type HostProcess,
   type HostsOptions,
   type HostsRun,
   USERS,
 } from '../helpers/conducted-hosts.ts';
 import { CuttableLink } from '../helpers/cuttable-link.ts';
 import { eventually } from '../helpers/poll.ts';
+import type { HostProcess } from '../helpers/process.ts';
 import { reasonsOfServer } from '../helpers/run.ts';
 
 const AWAY_MS = 2000;

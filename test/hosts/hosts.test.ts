@@ -6,8 +6,9 @@ import { describe, it, type TestContext } from 'node:test';
 import type { RelayConfig } from '../../bench/calibrate/relay.ts';
 import { TOKEN } from '../helpers/app.ts';
 import { assertEach } from '../helpers/columns.ts';
-import { type HostProcess, type NamespaceHost, NamespaceNetwork, whyNoNamespaces } from '../helpers/namespaces.ts';
+import { type NamespaceHost, NamespaceNetwork, whyNoNamespaces } from '../helpers/namespaces.ts';
 import { eventually } from '../helpers/poll.ts';
+import type { HostProcess } from '../helpers/process.ts';
 import { latestResult, quickScript, reasonsOfServer } from '../helpers/run.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
