@@ -5,15 +5,15 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { execa } from 'execa';
 import { endChild } from '../protocol/end-child.ts';
 import { VERSION } from '../protocol/version.ts';
+import { listens } from '../server/stack/ports.ts';
 import { ENGINE, HOOK, INSTRUMENT, packAll } from './helpers/packages.ts';
 import { codeBlocks, page, ROOT } from './helpers/pages.ts';
+import { eventually } from './helpers/poll.ts';
 
 /** In this order, as the server is part of the first. */
 const READMES = {
@@ -65,21 +65,12 @@ async function run(block: string, cwd: string): Promise<void> {
 async function serve(code: string, cwd: string): Promise<void> {
   writeFileSync(join(cwd, 'server.mjs'), code);
   server = spawn(process.execPath, ['server.mjs'], { cwd, env, stdio: 'inherit' });
-  const untilMs = performance.now() + SERVER_TIMEOUT_MS;
-  while (!(await Promise.all(PORTS.map(isTaken))).every(Boolean)) {
-    if (performance.now() > untilMs)
-      throw new Error(`the server of the README does not listen on ${PORTS.join(' and ')}`);
-    await delay(200);
+  for (const port of PORTS) {
+    await eventually(`the server of the README listens on ${port}`, () => isTaken(port), SERVER_TIMEOUT_MS);
   }
 }
 
-function isTaken(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
-    socket.once('connect', () => socket.destroy());
-  });
-}
+const isTaken = (port: number) => listens('127.0.0.1', port);
 
 /** @throws Error for what would make the packages others than those of this commit */
 async function requireCommit(): Promise<void> {

@@ -1,8 +1,8 @@
 /** Real proxies in front of one server, with the mistakes that a test gives them. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { execa } from 'execa';
+import { listens } from '../../server/stack/ports.ts';
 import { findTool } from '../../server/stack/tools.ts';
 import { eventually } from './poll.ts';
 import { startProcess } from './process.ts';
@@ -82,11 +82,5 @@ backend server
 }
 
 function accepts(port: number): Promise<unknown> {
-  const attempt = () =>
-    new Promise<boolean>((resolve) => {
-      const socket = connect({ port, host: '127.0.0.1' });
-      socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
-      socket.once('connect', () => socket.destroy());
-    });
-  return eventually(`port ${port} is open`, attempt);
+  return eventually(`port ${port} is open`, () => listens('127.0.0.1', port));
 }
