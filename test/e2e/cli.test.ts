@@ -66,6 +66,22 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     });
   }
 
+  it('stack: all wrong options are refused at once', async (t) => {
+    const cases: [args: string, ...named: RegExp[]][] = [
+      ['up --port many --profile half', /--port/, /--profile/, /stack up --help/],
+      ['up --tls --profile embedded', /--tls/],
+      ['up --redis-nodes 2', /--redis-nodes: .* 3 to 16/],
+      ['up --redis-nodes 3 --profile embedded', /--redis-nodes/],
+      ['up --bogus', /--bogus/],
+      ['sideways', /sideways/],
+    ];
+    for (const [args, ...named] of cases) {
+      const { code, stderr } = await cli(tempFolder(t), 'stack', ...args.split(' '));
+      assert.equal(code, 2, args);
+      for (const name of named) assert.match(stderr, name);
+    }
+  });
+
   it('check: thresholds of one’s own, told apart by exit code, and the outcome of the run without any', async (t) => {
     const cwd = tempFolder(t);
     const doubt = { status: 'SUSPECT', reasons: [{ code: 'TARGET_NOT_REACHED', message: 'memory still grew' }] };

@@ -77,6 +77,7 @@ test('the next run waits until the stack of the last one has ended; embedded, wi
   assert.deepEqual(living(old), []);
   assert.notEqual(stack.state.token, old.token);
   await stack.close();
+  await stack.close();
   assert.equal(existsSync(stateDir), false);
 });
 

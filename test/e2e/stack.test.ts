@@ -1,4 +1,4 @@
-/** nginx, two workers under PM2 and Redis, as clients see them. */
+/** `npx socketio-capacity stack up | status | down`; and nginx, two workers under PM2 and Redis, as clients see them. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { after, before, suite, test } from 'node:test';
 import { execa } from 'execa';
 import type { Socket } from 'socket.io-client';
 import type { Broadcast, BroadcastSent, Joined } from '../../protocol/events.ts';
-import { findStack, type Stack, startStack } from '../../server/stack/stack.ts';
+import { findStack, type Stack } from '../../server/stack/stack.ts';
 import { ask, connectClient, onceOf } from '../helpers/app.ts';
 import { CLI } from '../helpers/cli.ts';
 import { columns } from '../helpers/columns.ts';
@@ -19,12 +19,22 @@ const CLIENTS = 24;
 suite('a full stack', () => {
   const stateDir = tempStateDir({ after });
   let stack: Stack;
+  const command = (...args: string[]) => {
+    const env = { SOCKETIO_CAPACITY_HOME: stateDir };
+    return execa(process.execPath, [CLI, 'stack', ...args], { env, all: true, reject: false });
+  };
   const sockets: Socket[] = [];
 
   before(async () => {
-    stack = await startStack({ profile: 'full', port: 0, connections: 1000, workers: 2, stateDir });
+    assert.equal((await command('status')).exitCode, 3);
+    const up = await command('up', '--port', '0', '--connections', '1000', '--workers', '2');
+    const found = await findStack(stateDir);
+    assert.ok(up.exitCode === 0 && found.status === 'up', up.all);
+    stack = found.stack;
+    const { target, workers, token } = stack.state;
+    assert.ok(up.stdout.includes(target) && up.stdout.includes(workers[0]?.controlUrl ?? 'none'), up.all);
+    assert.equal(up.all.includes(token), false);
   });
-  after(() => stack?.close());
 
   async function connectTo(url: string, options: Parameters<typeof connectClient>[1] = {}): Promise<Socket> {
     const socket = await connectClient(url, options);
@@ -45,7 +55,7 @@ suite('a full stack', () => {
 
   test('names the processes of each layer', async () => {
     const { state } = stack;
-    assert.deepEqual([state.phase, state.profile, state.ownerPid], ['up', 'full', process.pid]);
+    assert.deepEqual([state.phase, state.profile, state.ownerPid], ['up', 'full', undefined]);
     assert.deepEqual(columns(state.workers, 'id', 'restarts'), { id: ['w0', 'w1'], restarts: [0, 0] });
     // 2 workers, PM2, nginx and its workers, Redis, the keeper.
     assert.equal(living(state).length, 6 + state.nginxWorkerPids.length);
@@ -75,13 +85,16 @@ suite('a full stack', () => {
   });
 
   test('is printed without its secrets', async () => {
-    const env = { SOCKETIO_CAPACITY_HOME: stateDir };
-    const { token, redisUrl = '' } = stack.state;
+    const { token, redisUrl = '', target, workers } = stack.state;
     const { password, host } = new URL(redisUrl);
-    for (const args of [['status'], ['status', '--json']]) {
-      const { all } = await execa(process.execPath, [CLI, 'stack', ...args], { env, all: true });
+    const printed = [await command('status'), await command('status', '--json')];
+    for (const { exitCode, all } of printed) {
+      assert.equal(exitCode, 0);
       assert.ok(all.includes(`redis://${host}`) && !all.includes(token) && !all.includes(password), all);
     }
+    const [text = '', json = ''] = printed.map(({ stdout }) => stdout);
+    assert.match(text, new RegExp(`worker w0.*${workers[0]?.pid}`));
+    assert.equal(JSON.parse(json).target, target);
   });
 
   test('does not proxy the control namespace', async () => {
@@ -125,9 +138,8 @@ suite('a full stack', () => {
   });
 
   test('a second stack in the same place is refused', async () => {
-    await assert.rejects(startStack({ profile: 'embedded', port: 0, connections: 10, stateDir }), {
-      code: 'STACK_RUNNING',
-    });
+    const { exitCode, stderr } = await command('up', '--profile', 'embedded', '--port', '0');
+    assert.deepEqual([exitCode, /STACK_RUNNING/.test(stderr)], [2, true], stderr);
     assert.equal((await findStack(stateDir)).status, 'up');
   });
 
@@ -151,10 +163,9 @@ suite('a full stack', () => {
     );
   });
 
-  test('close() leaves nothing behind', async () => {
+  test('that goes down leaves nothing behind', async () => {
     const { state } = stack;
-    await stack.close();
-    await stack.close();
+    for (const { exitCode, all } of [await command('down'), await command('down')]) assert.equal(exitCode, 0, all);
     assert.deepEqual(living(state), []);
     assert.equal(existsSync(stateDir), false);
     assert.equal((await findStack(stateDir)).status, 'down');
