@@ -9,75 +9,109 @@ import { execa } from 'execa';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
 const PASSES = `import { it } from 'node:test'; it('passes', () => {});`;
-const FAILS = `import { it } from 'node:test'; it('fails', () => { throw new Error('again'); });`;
-const FAILS_ONCE = `
-  import { existsSync, writeFileSync } from 'node:fs';
+/** @param times of its attempts; each prints a line */
+const fails = (times: number) => `
+  import { appendFileSync, readFileSync } from 'node:fs';
   import { it } from 'node:test';
-  const mark = new URL('./mark', import.meta.url);
-  it('fails once', () => { if (!existsSync(mark)) { writeFileSync(mark, ''); throw new Error('once'); } });`;
+  const log = import.meta.filename + '.log';
+  appendFileSync(log, '.');
+  console.log('attempt', import.meta.filename.at(-'b.test.ts'.length), readFileSync(log).length);
+  it('fails', () => { if (readFileSync(log).length <= ${times}) throw new Error('again'); });`;
+/** Passes only beside another one in its process. */
+const BESIDE = `
+  import { it } from 'node:test';
+  globalThis.seen = [...(globalThis.seen ?? []), 1];
+  it('is not alone', () => { if (globalThis.seen.length !== 2) throw new Error('alone'); });`;
 
-const SHARE = /b\.test\.ts \(others took (\d+) % of the CPUs\)$/;
+interface Case {
+  files: Record<string, string>;
+  /** Share of the CPUs that they take. */
+  others: number;
+  /** The files are those of a folder that runs in one process. */
+  together?: true;
+  says: RegExp;
+  /** How often each file was tried, if it is one of `fails`. */
+  attempts?: Record<string, number>;
+}
 
-describe('the test commands', () => {
-  it('give files that failed a second attempt if others took the CPUs, and name those that fail again, with the share', async (t) => {
-    keepBusy(t);
-    const { exitCode, all } = await runTests(t, { 'a.test.ts': FAILS_ONCE, 'b.test.ts': FAILS });
+const PASSED: Record<string, Case> = {
+  'a file that failed once while others took CPU, which the end names': {
+    ...{ others: 0.2, files: { a: fails(1), b: fails(0) }, attempts: { a: 2, b: 1 } },
+    says: /second attempt: \S*a\.test\.ts \(others took 20 % of the CPUs\)\n?$/,
+  },
+  'the files of a folder in one process': { others: 0, files: { a: BESIDE, b: BESIDE }, together: true, says: /./ },
+};
+
+const FAILED: Record<string, Case> = {
+  'a file that failed while nobody took CPU': {
+    ...{ others: 0.19, files: { a: fails(1) }, attempts: { a: 1 } },
+    says: /^failed: \S*a\.test/m,
+  },
+  'a file that fails twice': {
+    ...{ others: 0.9, files: { a: fails(2) }, attempts: { a: 2 } },
+    says: /^failed twice: \S*a\.test\S* .*90 %/m,
+  },
+  'more files than can fail by accident': {
+    ...{ others: 0.9, files: { a: fails(1), b: fails(1), c: fails(1), d: fails(1) } },
+    ...{ attempts: { a: 1, b: 1, c: 1, d: 1 }, says: /^failed: \S*a\.test\.ts .*d\.test\.ts /m },
+  },
+  'a test that a helper defines, and a file that does not run to its end': {
+    files: {
+      helper: `import { it } from 'node:test'; export const check = () => it('fails', () => { throw new Error('again'); });`,
+      a: `import { check } from './helper.test.ts'; check();`,
+      b: `${PASSES} process.exit(3);`,
+    },
+    ...{ others: 0, says: /^failed.*: \S*a\.test\.ts .*, \S*b\.test\.ts /m },
+  },
+  'a file of a folder in one process': {
+    ...{ others: 0, files: { a: PASSES, b: fails(9) }, together: true },
+    says: /^failed.*: \S*capacity-test-\w+ \(/m,
+  },
+  'no file at all': { others: 0, files: {}, says: /no test found in/ },
+};
+
+describe('the test commands', { concurrency: 2 }, () => {
+  for (const [verb, code, cases] of [
+    ['pass', 0, PASSED],
+    ['fail', 1, FAILED],
+  ] as const) {
+    for (const [what, { files, others, together, says, attempts = {} }] of Object.entries(cases)) {
+      it(`${verb}: ${what}`, async (t) => {
+        const folder = write(t, files);
+        const pattern = `${together ? 'one:' : ''}${folder}/*.test.ts`;
+        // Whose share is known without a second of readings.
+        const command = `
+          import { runTests } from ${JSON.stringify(join(import.meta.dirname, '../helpers/attempts.ts'))};
+          await runTests([${JSON.stringify(pattern)}], 4, { read: async () => {}, share: () => ${others} });`;
+        writeFileSync(join(folder, 'main.mjs'), command);
+        const { exitCode, all } = await node(join(folder, 'main.mjs'));
+        assert.equal(exitCode, code, all);
+        assert.match(all, says);
+        for (const [name, count] of Object.entries(attempts)) {
+          assert.equal([...all.matchAll(new RegExp(`attempt ${name} `, 'g'))].length, count, `${name}: ${all}`);
+        }
+      });
+    }
+  }
+
+  it('measure what others took', async (t) => {
+    for (let cpu = 0; cpu < availableParallelism(); cpu++) {
+      const busy = spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' });
+      t.after(() => busy.kill('SIGKILL'));
+    }
+    const { exitCode, all } = await node('test/run.ts', '1', `${write(t, { a: fails(1), b: fails(9) })}/*.test.ts`);
     assert.equal(exitCode, 1);
-    assert.match(all, /failed twice: \S*b\.test\.ts/);
-    assert.ok(Number(SHARE.exec(all)?.[1]) >= 20, all);
-  });
-
-  it('give none otherwise', async (t) => {
-    const { exitCode, all } = await runTests(t, { 'a.test.ts': PASSES, 'b.test.ts': FAILS_ONCE });
-    // Whatever else runs beside this test.
-    const percent = Number(SHARE.exec(all)?.[1]);
-    assert.equal(exitCode, percent < 20 ? 1 : 0, all);
-    assert.match(all, percent < 20 ? /^failed: /m : /^Failed once, /m);
-  });
-
-  it('fail when a test that a helper defines fails, and when a file does not run to its end', async (t) => {
-    const { exitCode, all } = await runTests(t, {
-      'helper.ts': `import { it } from 'node:test'; export const check = () => it('fails', () => { throw new Error('again'); });`,
-      'a.test.ts': `import { check } from './helper.ts'; check();`,
-      'b.test.ts': `import { it } from 'node:test'; it('passes', () => {}); process.exit(3);`,
-    });
-    assert.equal(exitCode, 1);
-    assert.match(all, /^failed.*: \S*a\.test\.ts .*, \S*b\.test\.ts /m);
-  });
-
-  it('fail at once when many files fail, or none is found', async (t) => {
-    const many = Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [`${name}.test.ts`, FAILS]));
-    assert.match((await runTests(t, many)).all, /^failed: \S*a\.test\.ts .*d\.test\.ts /m);
-    const none = await runTests(t, { 'a.ts': PASSES });
-    assert.equal(none.exitCode, 1);
-    assert.match(none.all, /no test found in/);
-  });
-
-  it('run the files of a folder in one process where told to, and fail when one of them does', async (t) => {
-    const sees = (other: string) => `
-      import { it } from 'node:test';
-      globalThis.seen = [...(globalThis.seen ?? []), 1];
-      it('is beside ${other}', () => { if (globalThis.seen.length !== 2) throw new Error('alone'); });`;
-    const together = await runTests(t, { 'a.test.ts': sees('b'), 'b.test.ts': sees('a') }, 'one:');
-    assert.equal(together.exitCode, 0, together.all);
-    const failing = await runTests(t, { 'a.test.ts': PASSES, 'b.test.ts': FAILS }, 'one:');
-    assert.equal(failing.exitCode, 1, failing.all);
-    assert.match(failing.all, /^failed.*: \S*capacity-test-\w+ \(/m);
+    assert.ok(Number(/failed twice: \S*b\.test\.ts \(others took (\d+) % of the CPUs\)$/.exec(all)?.[1]) >= 20, all);
   });
 });
 
-/** Programs that are no tests, on all CPUs. */
-function keepBusy(t: TestContext): void {
-  for (let cpu = 0; cpu < availableParallelism(); cpu++) {
-    const busy = spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' });
-    t.after(() => busy.kill('SIGKILL'));
-  }
+function write(t: TestContext, files: Record<string, string>): string {
+  const folder = tempFolder(t, 'capacity-test-');
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, `${name}.test.ts`), text);
+  return folder;
 }
 
-async function runTests(t: TestContext, files: Record<string, string>, together = '') {
-  const folder = tempFolder(t, 'capacity-test-');
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+function node(...args: string[]) {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const args = ['test/run.ts', '1', `${together}${join(folder, '*.test.ts')}`];
   return execa(process.execPath, args, { env, extendEnv: false, reject: false, all: true });
 }
