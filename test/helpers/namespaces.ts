@@ -7,7 +7,8 @@ import { randomUUID } from 'node:crypto';
 import { readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { type HostProcess, processes, startProcess } from './process.ts';
+import { TOKEN } from './app.ts';
+import { type HostProcess, processes, startProcess, WORKER } from './process.ts';
 import { tempFolder } from './temp-folder.ts';
 
 /** @returns why this machine cannot make them; false if it can */
@@ -91,6 +92,16 @@ export class NamespaceNetwork {
     await Promise.all(this.#ends.map((end) => end()));
     for (const namespace of this.#namespaces) ip('netns', 'delete', namespace);
   }
+}
+
+/** One of our workers, at port 8080, and 9090 for its control. */
+export async function startWorker({ start }: NamespaceHost, worker: string, env: Record<string, string> = {}) {
+  const main = [process.execPath, '--disable-warning=ExperimentalWarning', '--expose-gc', WORKER];
+  const started = start(main, {
+    ...{ CAPACITY_HOST: '0.0.0.0', CAPACITY_PORT: '8080', CAPACITY_CONTROL_HOST: '0.0.0.0' },
+    ...{ CAPACITY_CONTROL_PORT: '9090', CAPACITY_TOKEN: TOKEN, CAPACITY_WORKER: worker, ...env },
+  });
+  await started.said(/worker is up/);
 }
 
 function ip(...args: string[]): void {

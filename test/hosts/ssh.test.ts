@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { TOKEN } from '../helpers/app.ts';
 import { columns } from '../helpers/columns.ts';
-import { NamespaceNetwork } from '../helpers/namespaces.ts';
+import { NamespaceNetwork, startWorker } from '../helpers/namespaces.ts';
 import { codeBlocks, page, ROOT } from '../helpers/pages.ts';
 import { eventually } from '../helpers/poll.ts';
 import { latestResult, quickScript, reasonsOfServer } from '../helpers/run.ts';
@@ -37,14 +37,7 @@ function recipe(address: string, target: string): { conduct: string; script: str
 async function typed(t: TestContext, names: string[]) {
   const network = new NamespaceNetwork(t);
   const serverHost = network.host('server', 0);
-  const server = serverHost.start(
-    [process.execPath, '--disable-warning=ExperimentalWarning', '--expose-gc', join(ROOT, 'server/main.ts')],
-    {
-      ...{ CAPACITY_HOST: '0.0.0.0', CAPACITY_PORT: '8080', CAPACITY_CONTROL_HOST: '0.0.0.0' },
-      ...{ CAPACITY_CONTROL_PORT: '9090', CAPACITY_TOKEN: TOKEN, CAPACITY_WORKER: 'w0' },
-    },
-  );
-  await server.said(/worker is up/);
+  await startWorker(serverHost, 'w0');
   const ssh = new SshHosts(t, network);
   const [conductor, ...hosts] = await Promise.all(
     ['conductor', ...names].map((name, index) => ssh.add(name, index * 86_400)),
