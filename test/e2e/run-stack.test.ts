@@ -38,7 +38,7 @@ function faultScript(connections: number, broadcasts: object, fault: object) {
   return quickScript({ phases }, options, { reconnection: { delay: 0.5, maxDelay: 1 } });
 }
 
-describe('a run through the stack', { concurrency: 3 }, () => {
+describe('a run through the stack', { concurrency: 2 }, () => {
   for (const [name, { env, transports, compression }] of Object.entries(cases)) {
     it(name, async (t) => {
       const script = quickScript({}, { broadcasts: { count: COUNT, interval: 0.1 } });
