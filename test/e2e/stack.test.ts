@@ -57,8 +57,8 @@ suite('a full stack', () => {
     const { state } = stack;
     assert.deepEqual([state.phase, state.profile, state.ownerPid], ['up', 'full', undefined]);
     assert.deepEqual(columns(state.workers, 'id', 'restarts'), { id: ['w0', 'w1'], restarts: [0, 0] });
-    // 2 workers, PM2, nginx and its workers, Redis, the keeper.
-    assert.equal(living(state).length, 6 + state.nginxWorkerPids.length);
+    // 2 workers, PM2, nginx and its workers, Redis.
+    assert.equal(living(state).length, 5 + state.nginxWorkerPids.length);
     assert.ok(state.nginxWorkerPids.length >= 1);
     const status = await (await fetch(state.nginxStatusUrl ?? '')).text();
     assert.match(status, /^Active connections: \d+/);
