@@ -7,7 +7,6 @@ import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
 import { execa } from 'execa';
 import type { WorkerStats } from '../../protocol/events.ts';
-import { freePorts } from '../../server/stack/ports.ts';
 import { ask, connectControl, TOKEN } from '../helpers/app.ts';
 import * as packages from '../helpers/packages.ts';
 import { ROOT } from '../helpers/pages.ts';
@@ -110,9 +109,10 @@ describe('the plugin in a project', () => {
 
   it('runs with all that a run needs', async (t) => {
     for (const name of ['artillery', 'pm2']) packages.place(project(HOOK), name);
-    const [port] = await freePorts(1);
-    const script = quickScript({ target: `http://127.0.0.1:${port}` });
-    const run = startRun(t, { script, artillery: join(project(HOOK), 'node_modules/artillery/bin/run') });
+    const run = startRun(t, {
+      script: quickScript(),
+      artillery: join(project(HOOK), 'node_modules/artillery/bin/run'),
+    });
     await run.reached('ramp');
     const command = readFileSync(`/proc/${run.stack()?.workers[0]?.pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
     assert.ok(command.includes(join(HOOK, 'dist/server/main.js')), `a worker of the package: ${command}`);

@@ -115,13 +115,12 @@ describe('a run', { concurrency: 2 }, () => {
   });
 
   it('counts the arrivals that Artillery skips, with --quiet without a live line, and does not wait for them', async (t) => {
-    const app = await startApp(t);
-    const control = app.control;
+    const { url: target, control } = await startApp(t);
     const ramp = { duration: 1, arrivalRate: 5, rampTo: 5, maxVusers: 6 };
     const phases = [ramp, { pause: 2 }, ramp, { pause: 2 }];
     const terminal = noTerminal === false;
     const run = startRun(t, {
-      script: quickScript({ target: app.url, phases }, { control }),
+      script: quickScript({ target, phases }, { control }),
       args: ['--quiet'],
       terminal,
     });

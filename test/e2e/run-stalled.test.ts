@@ -1,9 +1,10 @@
-/** A stalled generator: the run reports that the generator caused the delay, and ends with exit code 3. */
+/** A generator that stands still, or has little CPU: the run reports what caused the delay, and ends with exit code 3. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { startApp } from '../helpers/app.ts';
+import { cpuGroup, whyNoCpuGroup } from '../helpers/cpu-group.ts';
 import { quickScript, type StartedRun, startRun, strays } from '../helpers/run.ts';
 
 /** Several broadcasts fall into it. */
@@ -54,4 +55,29 @@ describe('of a generator that stands still', { concurrency: true }, () => {
     assert.match(message, /(stood still|late) .*during the broadcasts|queued in the generator/);
     assert.ok((result.latency.completionMs?.max ?? 0) > FREEZE_MS / 2);
   });
+});
+
+it('a run whose generator is throttled says so, with the cores that it may use', {
+  skip: whyNoCpuGroup(),
+}, async (t) => {
+  const { url: target, control } = await startApp(t);
+  // The ramp has little; the start of Artillery and the end of the run need not wait for it.
+  const group = cpuGroup(t, 1.5);
+  const phases = [{ duration: 1, arrivalRate: 100, rampTo: 100 }, { pause: 1 }];
+  const script = quickScript({ target, phases }, { control, broadcasts: { count: 0 } });
+  const run = startRun(t, { script, before: group.enter });
+  await run.reached('ramp');
+  // Less than 100 connects cost, on a fast machine, too.
+  group.allow(0.04);
+  // By then, the window of the ramp has ended.
+  await run.reached('hold');
+  group.allow(1.5);
+  await run.ended;
+  const { verdict, environment, machine } = run.result() ?? assert.fail(run.output());
+  assert.equal(environment.limits.cpuQuotaCores, 1.5);
+  const { periods = 0, throttledPeriods = 0 } = machine?.throttled?.ramp ?? {};
+  assert.ok(throttledPeriods > 0 && throttledPeriods <= periods, `${throttledPeriods} of ${periods}\n${run.output()}`);
+  assert.equal(verdict.status, 'SUSPECT');
+  const [reason] = verdict.reasons.filter(({ code }) => code === 'MACHINE_SATURATED');
+  assert.match(reason?.message ?? run.output(), /\d+ of \d+ periods .* ramp.* 0\.04 cores/);
 });

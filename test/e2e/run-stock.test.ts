@@ -1,16 +1,13 @@
 /** Environment `stock`: the same flow on external engines, measured from the server's side. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { freePorts } from '../../server/stack/ports.ts';
 import { column } from '../helpers/columns.ts';
 import { goodResult, hasAllPlateaus, quickScript, startRun, strays } from '../helpers/run.ts';
 
 describe('environment stock', { concurrency: 2 }, () => {
   for (const engine of ['socketio', 'socketio-v3']) {
     it(`measures the server under engine ${engine}, without a ledger, and reports that`, async (t) => {
-      const [port] = await freePorts(1);
       const script = quickScript({
-        target: `http://127.0.0.1:${port}`,
         plugins: {
           'socketio-capacity': {
             profile: 'embedded',

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { freePorts } from '../../server/stack/ports.ts';
 import type { StackState } from '../../server/stack/state/state.ts';
 import { startApp } from '../helpers/app.ts';
 import { column } from '../helpers/columns.ts';
@@ -21,10 +20,9 @@ function slowRun(t: TestContext): StartedRun {
 }
 
 /** With a stack of its own, broadcasts for long enough to break it. */
-async function stackRun(t: TestContext, env: Record<string, string> = {}): Promise<StartedRun> {
-  const [port] = await freePorts(1);
+function stackRun(t: TestContext, env: Record<string, string> = {}): StartedRun {
   const options = { broadcasts: { count: 20, interval: 0.2 }, drain: { quiet: 0.3, deadline: 2 } };
-  return startRun(t, { script: quickScript({ target: `http://127.0.0.1:${port}` }, options), env });
+  return startRun(t, { script: quickScript({}, options), env });
 }
 
 async function assertNothingLeft(run: StartedRun): Promise<void> {
@@ -49,7 +47,7 @@ function assertIncomplete(run: StartedRun, message: RegExp): Result {
 
 describe('a run that ends early', { concurrency: 2 }, () => {
   it('by Ctrl-C during the start of the stack leaves nothing but one line of output', async (t) => {
-    const run = await stackRun(t);
+    const run = stackRun(t);
     await eventually('a first process of the stack', () => run.stack()?.redisNodes[0]);
     run.interrupt();
     assert.equal(await run.ended, 130, run.output());
@@ -79,7 +77,7 @@ describe('a run that ends early', { concurrency: 2 }, () => {
   }
 
   it('because the terminal was closed leaves its record, without secrets, and takes the stack along', async (t) => {
-    const run = await stackRun(t);
+    const run = stackRun(t);
     await run.reached('broadcasts');
     const { token, redisUrl = '' } = run.stack() ?? {};
     assert.ok(token && redisUrl);
@@ -109,7 +107,7 @@ describe('a run that ends early', { concurrency: 2 }, () => {
   };
   for (const [what, { break: processesOf, names }] of Object.entries(broken)) {
     it(`in which ${what} says so`, async (t) => {
-      const run = await stackRun(t, { WORKERS: '2' });
+      const run = stackRun(t, { WORKERS: '2' });
       // The stage begins with questions to the workers, which would end the run if they went unanswered.
       await run.noted('broadcast');
       const [killed = [], reloaded = []] = processesOf(run.stack() ?? assert.fail(run.output()));

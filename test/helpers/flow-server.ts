@@ -11,7 +11,7 @@ const FILMS = ['One', 'Two', 'Three'].map((title, index) => ({ id: index + 1, ti
 
 /** Ends with the test. @returns its URL */
 export async function startFlowServer(t: Cleaner, path = '/socket.io/'): Promise<string> {
-  const tokens = new Set(['master-key']);
+  const tokens = new Set<string>();
   const issue = () => {
     const token = `token-${tokens.size}`;
     tokens.add(token);

@@ -17,9 +17,8 @@ export const worker: Cases = {
     const message = { channel: 'event_batch', data: { n: 1 } };
     const every = { seconds: 0.5, emit: message, events: EVENTS_AT_ONCE, acknowledge: true };
     const flow = [{ emit: ['join_room', { clientKey: 'capacity' }] }, { every }, { hold: true }];
-    const app = await startApp(t);
-    const control = app.control;
-    const { result, output } = await goodInProcess(script({ target: app.url }, { control, hold: 3 }, {}, flow));
+    const { url: target, control } = await startApp(t);
+    const { result, output } = await goodInProcess(script({ target }, { control, hold: 3 }, {}, flow));
     const { messages, delivery, cpu, generator, connections } = result;
     assert.ok(messages);
     const { due, sent, notSent, acknowledged, window, ackMs, sendDelayMs, outsideAckMs, workers } = messages;
@@ -97,9 +96,8 @@ export const worker: Cases = {
   'measures an nginx that it has not started': async (t) => {
     const reason = lacks('nginx');
     if (reason) return t.skip(reason);
-    const app = await startApp(t, { CAPACITY_WORKER: 'w0' });
-    const nginx = await startNginx(t, app.port, UPGRADE);
-    const control = app.control;
+    const { port, control } = await startApp(t, { CAPACITY_WORKER: 'w0' });
+    const nginx = await startNginx(t, port, UPGRADE);
     const target = `http://127.0.0.1:${nginx.port}`;
     const { result } = await goodInProcess(script({ target }, { control, layers: { nginx: { pids: [nginx.pid] } } }));
     const { memory, cpu, samples } = result;
