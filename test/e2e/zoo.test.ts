@@ -12,7 +12,6 @@ import { copies } from '../helpers/zoo/copies.ts';
 import { BROADCASTS, COLUMNS, CONNECTIONS, COPIES, COUNTS, type Member } from '../helpers/zoo/member.ts';
 import { messages } from '../helpers/zoo/messages.ts';
 import { startZooServer, type ZooServer } from '../helpers/zoo/server.ts';
-import { sources } from '../helpers/zoo/sources.ts';
 import { workers } from '../helpers/zoo/workers.ts';
 
 /** Runs mostly wait. */
@@ -112,5 +111,5 @@ function testMember(member: Member): void {
 }
 
 describe('the zoo: a server that', { concurrency: TOGETHER }, () => {
-  for (const member of [...connections, ...copies, ...messages, ...workers, ...sources]) testMember(member);
+  for (const member of [...connections, ...copies, ...messages, ...workers]) testMember(member);
 });

@@ -3,6 +3,7 @@
  * Any function of the parts can be replaced by the test's own.
  */
 
+import { setTimeout as wait } from 'node:timers/promises';
 import type { RunContext } from '../../plugin/run/context.ts';
 import { NO_STATUS } from '../../plugin/run/link.ts';
 import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
@@ -112,30 +113,25 @@ export class FakeRun {
 
   /** Virtual users that connect, join and hold. */
   arrive(count: number): void {
-    const { status } = this;
-    status.started += count;
-    status.connected += count;
-    status.joined += count;
-    status.holding += count;
+    this.status.started += count;
+    this.#hold(count);
   }
 
   /** Connections that end, closed by their virtual users. */
   leave(count: number): void {
-    const { status } = this;
     this.left += count;
-    status.connected -= count;
-    status.joined -= count;
-    status.holding -= count;
+    this.#hold(-count);
   }
 
   /** A host that had so many members of the room, and has reported so many first copies. */
   lose(members: number, reached: number): void {
-    const { status } = this;
-    status.connected -= members;
-    status.joined -= members;
-    status.holding -= members;
+    this.#hold(-members);
     this.#lost.engines.add('2');
     this.#lost.reached = reached;
+  }
+
+  #hold(more: number): void {
+    for (const key of ['connected', 'joined', 'holding'] as const) this.status[key] += more;
   }
 
   /** In both workers. */
@@ -161,14 +157,8 @@ export class FakeRun {
       snapshots: async () => {
         this.asked.push('snapshots');
         const { started, connected } = this.status;
-        const accounts = {
-          asked: started,
-          pending: 0,
-          alive: connected,
-          failed: {},
-          ended: this.#ended(),
-          returned: 0,
-        };
+        const ended: Record<string, number> = this.left === 0 ? {} : { 'io client disconnect': this.left };
+        const accounts = { asked: started, pending: 0, alive: connected, failed: {}, ended, returned: 0 };
         const receipts = { ...NO_RECEIPTS, received: this.status.received };
         const transports = { websocket: connected, upgraded: 0, polling: 0 };
         return [snapshot({ connected, transports, accounts, receipts })];
@@ -188,10 +178,6 @@ export class FakeRun {
         if (message.type === 'release') this.leave(this.status.connected);
       },
     };
-  }
-
-  #ended(): Record<string, number> {
-    return this.left === 0 ? {} : { 'io client disconnect': this.left };
   }
 
   #control(): RunContext['control'] {
@@ -253,14 +239,7 @@ export class FakeRun {
       origins: () => ({ workerPss: '/proc of its processes' }),
       absent: () => ({ nginxPss: 'none of its processes is known on this machine' }),
       cpu: async () => ({ worker: performance.now() * 1000 * (CPU_PERCENT / 100) }),
-      health: () => ({
-        intervalMs: 1000,
-        taken: 0,
-        missed: 0,
-        longestGapMs: 0,
-        failures: {},
-        failureExamples: {},
-      }),
+      health: () => ({ intervalMs: 1000, taken: 0, missed: 0, longestGapMs: 0, failures: {}, failureExamples: {} }),
       swapped: () => undefined,
     };
   }
@@ -288,8 +267,4 @@ export function workerStats(worker: string, connections: number): WorkerStats {
     collections: 0,
     server: { kind: 'own', tunings: {}, options: {} },
   };
-}
-
-function wait(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,9 +1,8 @@
 /** A server that keeps the wire contract except for the requested delivery faults. */
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { Server, type Socket } from 'socket.io';
+import type { Socket } from 'socket.io';
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import { EVENTS } from '../../protocol/events.ts';
+import { startChat } from './chat-server.ts';
 
 /** How many of the room's members each fault affects, per broadcast. Different faults affect different members. */
 export interface Faults {
@@ -32,10 +31,9 @@ export interface FaultyServer {
 const ROOM = 'capacity';
 
 export async function startFaultyServer(): Promise<FaultyServer> {
-  const http = createServer();
-  const io = new Server(http, { serveClient: false });
   const members: Socket[] = [];
-  const timers = new Set<NodeJS.Timeout>();
+  const ends: (() => unknown)[] = [];
+  const { io, url } = await startChat({ after: (end) => ends.push(end) });
   let heldBack: (() => void)[] = [];
   io.on('connection', (socket) => {
     socket.on(EVENTS.joinRoom, (_room, ack) => {
@@ -47,17 +45,8 @@ export async function startFaultyServer(): Promise<FaultyServer> {
       if (index >= 0) members.splice(index, 1);
     });
   });
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  const later = (ms: number, work: () => void) => {
-    const timer = setTimeout(() => {
-      timers.delete(timer);
-      work();
-    }, ms);
-    timers.add(timer);
-  };
-
   return {
-    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    url,
     members: () => members.length,
     broadcast(seq, { drop = 0, duplicate = 0, late = 0, lateMs = 0, reorder = 0, outsiders = 0, kick = 0 } = {}) {
       const message = { seq, sentAtUs: monotonicUs(), worker: 'w0', data: 'x'.repeat(1000) };
@@ -69,7 +58,7 @@ export async function startFaultyServer(): Promise<FaultyServer> {
         send(socket);
         send(socket);
       }
-      for (const socket of victims.splice(0, late)) later(lateMs, () => send(socket));
+      for (const socket of victims.splice(0, late)) setTimeout(send, lateMs, socket);
       for (const socket of victims.splice(0, reorder)) heldBack.push(() => send(socket));
       for (const socket of victims.splice(0, kick)) socket.disconnect(true);
       victims.splice(0, drop);
@@ -80,9 +69,7 @@ export async function startFaultyServer(): Promise<FaultyServer> {
       return message.sentAtUs;
     },
     async close() {
-      for (const timer of timers) clearTimeout(timer);
-      io.disconnectSockets(true);
-      await io.close();
+      await Promise.all(ends.map((end) => end()));
     },
   };
 }

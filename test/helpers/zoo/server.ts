@@ -14,11 +14,11 @@ import {
   type WorkerStats,
 } from '../../../protocol/events.ts';
 import { thisHost } from '../../../protocol/machine/host.ts';
-import { VERSION } from '../../../protocol/version.ts';
 import { payload } from '../../../server/contract/payload.ts';
 import { serveControl } from '../../../server/control/control.ts';
 import { readResources } from '../../../server/control/worker-resources.ts';
 import { Guard } from '../../../server/guard.ts';
+import { workerStats } from '../fake-run.ts';
 import { type Cleaner, urlOf } from '../raw-listen.ts';
 
 /** What a server does other than the contract says. `n` counts the connections of the load, from 1. */
@@ -58,18 +58,7 @@ export const WORKER = 'w0';
 /** Before any virtual user, the run connects its probe, asks for compression, and connects its reference receiver. */
 const OF_RUN = 3;
 const BYTES = { base: 50_000_000, perConnection: 20_000 };
-const STILL = {
-  instance: 'zoo',
-  version: VERSION,
-  cpuUserUs: 0,
-  cpuSystemUs: 0,
-  broadcasts: 0,
-  rooms: 1,
-  externalBytes: 0,
-};
 const IDLE_LOOP = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0 };
-const SERVER = { kind: 'own' as const, tunings: {}, options: {} };
-const VERSIONS = { node: process.version, socketIo: '4', adapter: 'none', webSocketEngine: 'ws' };
 
 /** Ends with the test. */
 export async function startZooServer(t: Cleaner, habits: Habits = {}): Promise<ZooServer> {
@@ -119,20 +108,16 @@ export async function startZooServer(t: Cleaner, habits: Habits = {}): Promise<Z
     const connections = io.engine.clientsCount;
     const bytes = BYTES.base + BYTES.perConnection * connections;
     return {
-      ...STILL,
-      worker: WORKER,
+      ...workerStats(WORKER, connections),
       pid: process.pid,
       // The clock and the machine of the run; but a container of its own, so that the control says what its memory is.
       host: { ...thisHost(), pidNamespace: 'zoo' },
       uptimeSeconds: process.uptime(),
-      connections,
       accepted: connected,
       collections,
-      server: SERVER,
       rssBytes: bytes,
       heapUsedBytes: bytes / 2,
-      eventLoop: IDLE_LOOP,
-      versions: VERSIONS,
+      versions: { node: process.version, socketIo: '4', adapter: 'none', webSocketEngine: 'ws' },
     };
   };
   const publish = async ({ room, bytes, seq, atUs }: { room: string; bytes: number; seq: number; atUs?: number }) => {
