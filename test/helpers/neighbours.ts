@@ -34,7 +34,7 @@ export const NEIGHBOURS = {
   nest: { name: 'NestJS', file: 'nest.ts', folder: 'nest' },
   uws: { name: 'µWebSockets.js', file: 'uws.mjs', folder: 'uws', command: 'node_modules/node/bin/node' },
   aiohttp: { name: 'python-socketio on aiohttp', file: 'chat_aiohttp.py', folder: 'python', command: 'bin/python' },
-  asgi: { name: 'python-socketio on uvicorn', file: 'chat_asgi.py', folder: 'python', command: 'bin/python' },
+  asgi: { name: 'python-socketio on uvicorn', file: 'chat_uvicorn.py', folder: 'python', command: 'bin/python' },
   netty: {
     name: 'netty-socketio',
     folder: 'netty',

@@ -108,7 +108,7 @@ const APPLICATIONS: Application[] = [
     },
   },
   {
-    ...{ name: 'NestJS with a guard', file: 'nest-guard.ts', folder: 'nest' },
+    ...{ name: 'NestJS with a guard', file: 'nest.ts', folder: 'nest' },
     init: [
       '--login',
       `{"post": {"url": "/auth/login", "json": ${LOGIN}, "capture": {"json": "$.access_token", "as": "token"}}}`,
@@ -131,7 +131,10 @@ const APPLICATIONS: Application[] = [
   ...['threading', 'eventlet'].map((mode) => ({
     ...{ ...CHAT, ...python, name: `Flask-SocketIO, ${mode}`, file: 'chat_flask.py', env: { ASYNC_MODE: mode } },
   })),
-  { ...CHAT, ...python, name: 'python-socketio, uvicorn with four workers and Redis', file: 'chat_workers.py' },
+  {
+    ...{ ...CHAT, ...python, name: 'python-socketio, uvicorn with four workers and Redis' },
+    ...{ file: 'chat_uvicorn.py', env: { WORKERS: '4' } },
+  },
 ];
 
 /** @returns what `init` has written */
