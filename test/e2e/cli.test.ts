@@ -50,19 +50,22 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     return { code, said: stdout + stderr };
   }
 
-  for (const [args, code] of [
+  for (const [args, code, says = /./] of [
     ['--help', 0],
     ['baseline check --help', 0],
     ['--version', 0],
     ['', 2],
     ['compar', 2],
-    ['compare a b --jsno', 2],
+    ['compare a b --jsno', 2, /unknown option '--jsno'\n\(Did you mean --json\?\)\n.*--help/],
+    ['doctor nowhere.yml', 2, /^FILE_UNREADABLE: nowhere\.yml .*\n {2}cause: ENOENT.*\n {2}fix: /],
     ['repeat a.yml --times 1', 2],
     ['compare a nowhere', 2],
     ['report nowhere', 2],
-  ] as const) {
+  ] as [string, number, RegExp?][]) {
     it(`"${args}" ends with ${code}`, async (t) => {
-      assert.equal((await cli(tempFolder(t), ...args.split(' ').filter(Boolean))).code, code);
+      const found = await exit(tempFolder(t), ...args.split(' ').filter(Boolean));
+      assert.equal(found.code, code);
+      assert.match(found.said, says);
     });
   }
 
