@@ -1,18 +1,134 @@
 /**
- * Runs test files as `node --test` does, and some of those that fail a second time (`helpers/attempts.ts`).
+ * Runs test files as `node --test` does, and some of those that fail a second time.
  *
  *     node test/run.ts CONCURRENCY PATTERN…
  *
  * Files begin in the order of the patterns: those that take longest are named first, so that none runs alone at the end.
+ *
+ * Our tests start real proxies, process managers and load generators, and wait for them only so long. Where other programs
+ * take the CPUs meanwhile, a test can fail for that alone. Only such a file has a second attempt, by itself: it failed
+ * while others took at least `OTHERS_SHARE` of the CPUs. The end of the output names it, with what they took.
  */
-import { join } from 'node:path';
-import { runTests } from './helpers/attempts.ts';
+import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
 import { OtherWork } from './helpers/other-work.ts';
 
-const [concurrency = '1', ...patterns] = process.argv.slice(2);
-// What all these processes compile is mostly the same.
-process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../node_modules/.cache/test');
-const others = new OtherWork(process.pid);
-await others.start();
-await runTests(patterns, Number(concurrency), others);
-others.stop();
+/** All CPUs of this machine: other programs, and what the hypervisor gave to other machines. */
+const OTHERS_SHARE = 0.2;
+/** More failed files than this are no accident. */
+const MAX_SECOND_ATTEMPTS = 3;
+/** A file of which something goes on for ever, such as a server that a failed test has left, is ended and named. */
+const LONGEST_MS = 30 * 60_000;
+const TOGETHER = 'one:';
+
+interface Failure {
+  file: string;
+  /** Share of the CPUs that others took while it ran. */
+  others: number;
+}
+
+type Others = Pick<OtherWork, 'read' | 'share'>;
+
+/** Folders by the file that imports all of it. */
+const folders = new Map<string, string>();
+
+/**
+ * Ends the process with 1 where a test failed.
+ * @param patterns the files of each folder in one that begins with `one:` run one after the other in one process, which loads
+ * the code that they have in common once. They stand for one file, also in a second attempt.
+ */
+export async function runTests(patterns: string[], concurrency: number, others: Others): Promise<void> {
+  const files = filesOf(patterns);
+  if (files.length === 0) fail('no test found in', patterns);
+  const failed = await failures(files, concurrency, others);
+  const disturbed = failed.filter((failure) => failure.others >= OTHERS_SHARE);
+  if (disturbed.length < failed.length || failed.length > MAX_SECOND_ATTEMPTS) fail('failed', failed);
+  if (failed.length === 0) return;
+  const again = await failures(
+    failed.map(({ file }) => file),
+    1,
+    others,
+  );
+  if (again.length > 0) fail('failed twice', again);
+  console.log(`Failed once, passed at the second attempt: ${names(failed)}`);
+}
+
+/** @returns each file once; in place of those of a folder that run together, one that imports them */
+function filesOf(patterns: string[]): string[] {
+  const generated = mkdtempSync(join(tmpdir(), 'test-'));
+  process.on('exit', () => rmSync(generated, { recursive: true }));
+  const known = new Set<string>();
+  return patterns.flatMap((pattern) => {
+    const paths = globSync(pattern.replace(TOGETHER, '')).map((path) => resolve(path));
+    const files = paths.toSorted().filter((path) => !known.has(path));
+    for (const path of files) known.add(path);
+    if (!pattern.startsWith(TOGETHER)) return files;
+    return [...Map.groupBy(files, (path) => dirname(path))].map(([folder, ofFolder]) => {
+      const file = join(generated, `${folders.size}-${basename(folder)}.test.mjs`);
+      writeFileSync(file, ofFolder.map((path) => `import ${JSON.stringify(path)};\n`).join(''));
+      folders.set(file, folder);
+      return file;
+    });
+  });
+}
+
+/** @returns files in which a test failed, or which did not run to their end */
+async function failures(files: string[], concurrency: number, others: Others): Promise<Failure[]> {
+  const failed = new Set<string>();
+  const beganMs = new Map<string, number>();
+  const endedMs = new Map<string, number>();
+  let whole: { success: boolean; counts: { tests: number } } | undefined;
+  const stream = run({ files, concurrency, signal: AbortSignal.timeout(LONGEST_MS) });
+  stream.on('test:dequeue', ({ file, name }) => {
+    if (file !== undefined && file === name) beganMs.set(file, performance.now());
+  });
+  stream.on('test:complete', ({ file }) => {
+    if (file !== undefined) endedMs.set(file, performance.now());
+  });
+  stream.on('test:summary', (summary) => {
+    if (summary.file === undefined) whole = summary;
+    else if (!summary.success) failed.add(summary.file);
+  });
+  // A file that did not run to its end has no summary, but stands for a test. (A test's `file` can be a helper's.)
+  stream.on('test:fail', ({ file, name }) => {
+    if (file !== undefined && file === name) failed.add(file);
+  });
+  for await (const text of stream.compose(spec)) process.stdout.write(text);
+  await others.read();
+  const nowMs = performance.now();
+  const found = [...failed].map((file) => ({
+    file,
+    others: others.share(beganMs.get(file) ?? 0, endedMs.get(file) ?? nowMs),
+  }));
+  if (!whole || whole.counts.tests === 0) fail('no test found in', files);
+  if (!whole.success && failed.size === 0) fail('failed', files);
+  return found;
+}
+
+function fail(what: string, which: (Failure | string)[]): never {
+  console.error(`${what}: ${names(which)}`);
+  process.exit(1);
+}
+
+function names(which: (Failure | string)[]): string {
+  return which
+    .map((one) => {
+      if (typeof one === 'string') return one;
+      const file = relative(process.cwd(), folders.get(one.file) ?? one.file);
+      return `${file} (others took ${Math.round(100 * one.others)} % of the CPUs)`;
+    })
+    .join(', ');
+}
+
+if (import.meta.main) {
+  const [concurrency = '1', ...patterns] = process.argv.slice(2);
+  // What all these processes compile is mostly the same.
+  process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../node_modules/.cache/test');
+  const others = new OtherWork(process.pid);
+  await others.start();
+  await runTests(patterns, Number(concurrency), others);
+  others.stop();
+}

@@ -2,7 +2,6 @@
  * The browser of the tests. `npm test` runs this file first: it installs Debian's chromium if there is none and it runs
  * as root. Exit codes: 0 there is one, or it is not required; 4 there is none in CI.
  */
-import { pathToFileURL } from 'node:url';
 import { execa } from 'execa';
 import { findTool } from '../../server/stack/tools.ts';
 
@@ -37,4 +36,4 @@ async function setUp(): Promise<number> {
   return 0;
 }
 
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) process.exitCode = await setUp();
+if (import.meta.main) process.exitCode = await setUp();

@@ -6,16 +6,17 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { findTool } from '../../server/stack/tools.ts';
 import { type NamespaceHost, type NamespaceNetwork, whyNoNamespaces } from './namespaces.ts';
 import type { HostProcess } from './process.ts';
 import { tempFolder } from './temp-folder.ts';
-import { findTool, missingTools } from './tools.ts';
+import { missingTools } from './tools.ts';
 
 const PORT = 2222;
 
 /** @returns why this machine cannot have them; false if it can */
 export function whyNoSshHosts(): string | false {
-  return whyNoNamespaces() || missingTools('/usr/sbin/sshd', 'ssh', 'ssh-keygen', 'npx', 'setsid');
+  return whyNoNamespaces() || missingTools('sshd', 'ssh', 'ssh-keygen', 'npx', 'setsid');
 }
 
 interface SshHost extends NamespaceHost {

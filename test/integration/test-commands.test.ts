@@ -81,7 +81,7 @@ describe('the test commands', { concurrency: 2 }, () => {
         const pattern = `${together ? 'one:' : ''}${folder}/*.test.ts`;
         // Whose share is known without a second of readings.
         const command = `
-          import { runTests } from ${JSON.stringify(join(import.meta.dirname, '../helpers/attempts.ts'))};
+          import { runTests } from ${JSON.stringify(join(import.meta.dirname, '../run.ts'))};
           await runTests([${JSON.stringify(pattern)}], 4, { read: async () => {}, share: () => ${others} });`;
         writeFileSync(join(folder, 'main.mjs'), command);
         const { exitCode, all } = await node(join(folder, 'main.mjs'));
