@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { beginsPart } from '../../plugin/run/broadcasts/window.ts';
 import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
-import { readAtRest, readInService } from '../../plugin/run/memory/readings.ts';
+import { readAtRest } from '../../plugin/run/memory/readings.ts';
 import { until } from '../../plugin/run/wait.ts';
 import { mark, Windows, windowSince } from '../../plugin/run/windows/cpu.ts';
 import { measureIdle } from '../../plugin/run/windows/idle.ts';
@@ -39,7 +39,7 @@ export async function shortRun(setup: Setup, size: ShortRunSize): Promise<ShortR
   const population = { connections: () => fleet.status().connected };
   const stage = (name: string) => measurements.stages.push({ name, t: sampler.seconds() });
   const plateau = async () => {
-    const inService = await readInService(sampler);
+    const inService = await sampler.reading();
     measurements.plateaus.push({
       connections: population.connections(),
       inService,
@@ -79,7 +79,7 @@ export async function shortRun(setup: Setup, size: ShortRunSize): Promise<ShortR
     stage('drain');
     await delay(size.drainMs);
     measurements.cpu.broadcasts = await windows.end();
-    measurements.inServiceAfterBroadcasts = await readInService(sampler);
+    measurements.inServiceAfterBroadcasts = await sampler.reading();
     measurements.afterBroadcasts = (await readAtRest(control, sampler)).layers;
     stage('end of the run');
     return { measurements: { ...measurements, sent, frozen }, sampled: sampler };

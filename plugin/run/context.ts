@@ -24,26 +24,11 @@ export interface RunContext {
   /** Written as the run goes on. */
   measurements: Measurements;
   record: Pick<RunRecord, 'append'>;
-  link: Pick<
-    EngineLink,
-    | 'status'
-    | 'reached'
-    | 'gone'
-    | 'statusOf'
-    | 'warmUp'
-    | 'snapshots'
-    | 'freeze'
-    | 'sight'
-    | 'messages'
-    | 'fault'
-    | 'tell'
-    | 'unanswered'
-    | 'silentHosts'
-  >;
+  link: Omit<EngineLink, 'onFailed' | 'ready' | 'start' | 'close'>;
   control: Omit<Control, 'close'>;
   sampler: Omit<Sampler, 'close'>;
   resources: Pick<ResourceWindows, 'begin' | 'end' | 'endIdle'>;
-  probe: Pick<Probe, 'join' | 'worker' | 'onRoundTrip' | 'connected' | 'leftAtUs' | 'receivedAtUs'>;
+  probe: Omit<Probe, 'close'>;
   /** If there are other receivers to compare its latency with. */
   sentinel: Pick<Sentinel, 'join' | 'connected'> | undefined;
   /** If connections of the run make the server broadcast an event of its own. */

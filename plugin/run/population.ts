@@ -71,13 +71,11 @@ export class FleetPopulation implements Population {
 /** As the server's workers count it: for engines that report nothing. */
 export class ServerPopulation implements Population {
   readonly #control: Pick<ControlClients, 'stats'>;
-  readonly #probeConnections: number;
   #connections = 0;
   #timer: NodeJS.Timeout;
 
-  constructor(control: Pick<ControlClients, 'stats'>, probeConnections: number) {
+  constructor(control: Pick<ControlClients, 'stats'>) {
     this.#control = control;
-    this.#probeConnections = probeConnections;
     this.#timer = setInterval(() => void this.#poll(), SERVER_POLL_MS);
     this.#timer.unref();
   }
@@ -109,6 +107,6 @@ export class ServerPopulation implements Population {
     const stats = await this.#control.stats().catch(() => undefined);
     if (!stats) return;
     const total = stats.reduce((sum, worker) => sum + worker.connections, 0);
-    this.#connections = Math.max(0, total - this.#probeConnections);
+    this.#connections = Math.max(0, total - 1); // the probe's
   }
 }

@@ -104,7 +104,7 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
   const generator: LayerPids = measurements.hosts ? {} : { fleet: fleetPids, artillery: [process.pid] };
   const population = ledger
     ? new FleetPopulation(link, measurements.control || config.delivery !== undefined)
-    : new ServerPopulation(control, 1);
+    : new ServerPopulation(control);
   closers.add(() => population.close());
   const workers = await control.stats();
   const here = workers.map(({ host }) => host.kernel === thisHost().kernel);

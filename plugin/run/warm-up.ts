@@ -5,20 +5,18 @@
  * for nothing.
  * They take the same way as measured ones, through engine and fleet, which reset their counts afterwards.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { WarmUpOrder } from '../../protocol/link/messages.ts';
 import { mapLimit } from '../../protocol/map-limit.ts';
 import { addWarning, type RunContext } from './context.ts';
 import { come } from './receivers/come.ts';
 import { joinRoom } from './receivers/official-client.ts';
-import { pause } from './wait.ts';
+import { pause, until } from './wait.ts';
 
 const TOGETHER = 10;
 /** Connections of each worker between two collections. */
 const ROUND = 50;
 const BROADCAST_INTERVAL_MS = 100;
 const LEAVE_TIMEOUT_MS = 10_000;
-const LEAVE_POLL_MS = 50;
 
 /** @returns when they are gone and collected; does nothing for `warmUp: 0` */
 export async function warmUp(context: RunContext): Promise<void> {
@@ -90,11 +88,9 @@ async function broadcastUntil({ control, config }: RunContext, signal: AbortSign
 }
 
 async function gone(context: RunContext, before: number): Promise<void> {
-  const deadlineMs = performance.now() + LEAVE_TIMEOUT_MS;
-  while (!context.signal.aborted && (await connections(context)) > before) {
-    if (performance.now() > deadlineMs) throw new Error(`they did not close within ${LEAVE_TIMEOUT_MS / 1000} s`);
-    await delay(LEAVE_POLL_MS);
-  }
+  const haveLeft = async () => (await connections(context)) <= before;
+  if (await until(haveLeft, LEAVE_TIMEOUT_MS, context.signal)) return;
+  if (!context.signal.aborted) throw new Error(`they did not close within ${LEAVE_TIMEOUT_MS / 1000} s`);
 }
 
 /** On all workers. */

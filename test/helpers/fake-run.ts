@@ -8,7 +8,6 @@ import type { RunContext } from '../../plugin/run/context.ts';
 import { NO_STATUS } from '../../plugin/run/link.ts';
 import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
 import { FleetPopulation } from '../../plugin/run/population.ts';
-import { receiversRoom } from '../../plugin/run/receivers/receivers-room.ts';
 import { WorkerClocks } from '../../plugin/run/target/clocks.ts';
 import { LAYERS } from '../../plugin/samplers/layers/index.ts';
 import type { Script } from '../../plugin/script/script.ts';
@@ -17,6 +16,7 @@ import type { BroadcastOrder, WorkerStats } from '../../protocol/events.ts';
 import type { MessageCounts, MessageStage } from '../../protocol/link/client-messages.ts';
 import type { FleetStatus } from '../../protocol/link/status.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
+import { roomName } from '../../protocol/rooms.ts';
 import { VERSION } from '../../protocol/version.ts';
 import { frozenBroadcast, hookConfig, measurements, NO_RECEIPTS, snapshot } from './measurements.ts';
 
@@ -56,7 +56,7 @@ export class FakeRun {
    */
   constructor(options: object = {}, scenario: object = {}, script: Partial<Script> = {}) {
     const config = hookConfig(options, scenario, {}, script);
-    this.measurements = measurements({ receiversRoom: receiversRoom(config.rooms) });
+    this.measurements = measurements({ receiversRoom: roomName(config.rooms, 0) });
     const link = this.#link();
     const control = this.#control();
     this.context = {

@@ -3,7 +3,6 @@
 import { SAME_CLOCK_US } from '../../../protocol/clock/clock-line.ts';
 import { addWarning, type RunContext } from '../context.ts';
 import type { Echo } from '../receivers/probe.ts';
-import { receiversRoom } from '../receivers/receivers-room.ts';
 import { until } from '../wait.ts';
 import { publish } from './publish.ts';
 
@@ -97,5 +96,5 @@ export async function measureSingleRoundTrips(context: RunContext): Promise<void
     );
   }
   record.append('single-round-trips', { us: trips });
-  await probe.join(receiversRoom(config.rooms));
+  await probe.join(measurements.receiversRoom);
 }

@@ -8,42 +8,36 @@ import type { EngineSnapshot } from '../link.ts';
 import { identityOf } from '../measurements/worker-identity.ts';
 import { succeed } from '../wait.ts';
 import { BusyWorkers } from './busy-workers.ts';
-import { DeploymentParts } from './deployment-parts.ts';
 import { KernelCounts } from './kernel-counts.ts';
 import { MetricsPages } from './metrics-pages.ts';
-import { StatisticsAge } from './statistics-age.ts';
-import { WarningsOnce } from './warnings.ts';
+import { Check, WarningsOnce } from './warnings.ts';
 import { WorkerCounts } from './worker-counts.ts';
 
 /** For a worker that died to be restarted, so that the result can name it. */
 const RESTART_TIMEOUT_MS = 5000;
 
-export class Checkpoints {
-  readonly #context: RunContext;
+export class Checkpoints extends Check {
   readonly #counts: WorkerCounts;
-  readonly #age: StatisticsAge;
   readonly #kernel: KernelCounts;
   readonly #busy: BusyWorkers;
   readonly #metrics: MetricsPages;
-  readonly #deployment: DeploymentParts;
+  /** Of the deployment, by name: what identifies the one that the run began with, or that a planned fault put in its place. */
+  #parts: Record<string, string> = {};
 
   constructor(context: RunContext) {
-    this.#context = context;
+    super(context);
     // Whoever counts the same connections need not say twice that a count is wrong.
     const ofCounts = new WarningsOnce(context);
     this.#counts = new WorkerCounts(context, ofCounts);
-    this.#age = new StatisticsAge(ofCounts);
     this.#kernel = new KernelCounts(context, ofCounts);
     this.#busy = new BusyWorkers(context, ofCounts);
-    this.#metrics = new MetricsPages(context, new WarningsOnce(context));
-    this.#deployment = new DeploymentParts(context, new WarningsOnce(context));
+    this.#metrics = new MetricsPages(context);
   }
 
   /** Before the load. @returns the workers, and how many connections are not the run's own */
   async begin(): Promise<{ workers: WorkerStats[]; others: number }> {
-    const workers = await this.#context.control.stats();
-    this.#age.begin(workers);
-    await this.#deployment.begin();
+    const workers = await this.context.control.stats();
+    this.#parts = await this.context.deployment();
     await this.#busy.check('before the load');
     const others = Math.max(this.#counts.begin(workers), await this.#kernel.begin());
     await this.#metrics.begin();
@@ -52,8 +46,8 @@ export class Checkpoints {
 
   /** @param when as in "at 1000 connections" */
   async check(when: string): Promise<void> {
-    if (this.#context.signal.aborted) return;
-    this.#age.check(await this.#counts.check(when), when);
+    if (this.context.signal.aborted) return;
+    await this.#counts.check(when);
     await this.#kernel.check(when);
     await this.#busy.check(when);
     await this.#metrics.check(when);
@@ -66,9 +60,9 @@ export class Checkpoints {
    * @returns what all engines have counted
    */
   async end(): Promise<EngineSnapshot[]> {
-    if (!this.#context.signal.aborted) await this.#checkRedis('at the end');
+    if (!this.context.signal.aborted) await this.#checkRedis('at the end');
     await this.check('after the broadcasts');
-    const snapshots = await this.#context.link.snapshots();
+    const snapshots = await this.context.link.snapshots();
     this.#counts.checkEach(snapshots);
     this.#checkEngines();
     return snapshots;
@@ -79,40 +73,51 @@ export class Checkpoints {
     const when = 'when the run stopped';
     await this.checkDeployment(when);
     // Whoever stops it himself often stops the server with it, and does not want to wait.
-    const { stoppedByUser } = this.#context.measurements;
+    const { stoppedByUser } = this.context.measurements;
     const gone = await this.#lookForWorkers(stoppedByUser ? 0 : RESTART_TIMEOUT_MS);
     if (stoppedByUser) return;
     await this.#checkRedis(when);
     if (gone.length > 0)
-      addWarning(this.#context, 'DEPLOYMENT_CHANGED', `${gone.join(', ')} no longer answered ${when}`);
+      addWarning(this.context, 'DEPLOYMENT_CHANGED', `${gone.join(', ')} no longer answered ${when}`);
   }
 
   async checkDeployment(when: string): Promise<void> {
-    await this.#deployment.check(when);
+    const now = await this.context.deployment();
+    const changed = this.#changed(now);
+    if (changed.length === 0) return;
+    this.#parts = { ...this.#parts, ...now };
+    const message = `${when}, ${changed.join(' and ')} were reloaded, replaced or stopped since the run began`;
+    this.warnings.warn('DEPLOYMENT_CHANGED', message);
   }
 
   /**
-   * After a planned fault.
+   * After a planned fault: what it was to replace is from now on as it is now.
    * @param isPlanned of a part of the deployment
    * @returns parts that were replaced as planned
    */
   async settle(isPlanned: (part: string) => boolean, when: string): Promise<string[]> {
-    const replaced = await this.#deployment.settle(isPlanned);
+    const now = await this.context.deployment();
+    const replaced = this.#changed(now).filter(isPlanned);
+    for (const part of replaced) this.#parts[part] = now[part] as string;
     await this.checkDeployment(when);
     return replaced;
   }
 
+  #changed(now: Record<string, string>): string[] {
+    return Object.keys(this.#parts).filter((part) => part in now && now[part] !== this.#parts[part]);
+  }
+
   /** Without Redis, a broadcast reaches only the members on the publisher's own worker. */
   async #checkRedis(when: string): Promise<void> {
-    const { redis } = this.#context;
+    const { redis } = this.context;
     if (!redis || (await redis.read())) return;
     const why = redis.lastFailure ?? 'no answer';
-    addWarning(this.#context, 'DEPLOYMENT_CHANGED', `Redis no longer answered ${when}: ${why}`);
+    addWarning(this.context, 'DEPLOYMENT_CHANGED', `Redis no longer answered ${when}: ${why}`);
   }
 
   /** One that was restarted is back soon, if it can start at all. @returns names of those that are not */
   async #lookForWorkers(timeoutMs: number): Promise<string[]> {
-    const { control, measurements } = this.#context;
+    const { control, measurements } = this.context;
     const { workersAtStart } = measurements;
     let now: (WorkerStats | undefined)[] = [];
     await succeed(async () => {
@@ -125,10 +130,10 @@ export class Checkpoints {
 
   /** The counts of an engine that does not answer are missing from every figure. */
   #checkEngines(): void {
-    const { unanswered, silentHosts } = this.#context.link;
+    const { unanswered, silentHosts } = this.context.link;
     if (unanswered === 0) return;
     const where = silentHosts.size > 0 ? ` on ${[...silentHosts].join(', ')}` : '';
     const message = `Artillery's workers${where} left ${unanswered} requests of the run unanswered`;
-    addWarning(this.#context, 'GENERATOR_SILENT', message);
+    addWarning(this.context, 'GENERATOR_SILENT', message);
   }
 }

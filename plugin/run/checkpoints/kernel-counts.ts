@@ -2,9 +2,8 @@
  * If the workers of a server on this machine count nothing for the run, the kernel does: each connection is a socket in one of
  * the server's processes, and only the run uses its port.
  */
-import { setTimeout as delay } from 'node:timers/promises';
-import type { RunContext } from '../context.ts';
-import type { WarningsOnce } from './warnings.ts';
+import { until } from '../wait.ts';
+import { Check } from './warnings.ts';
 
 /** Connections that may be missing among the open files, because other files close meanwhile. */
 const MISSING = { least: 5, share: 0.1 };
@@ -14,46 +13,37 @@ const STRANGERS = { least: 5, share: 0.01 };
 const AGREE_TIMEOUT_MS = 3000;
 const POLL_MS = 200;
 
-export class KernelCounts {
-  readonly #context: RunContext;
-  readonly #warnings: WarningsOnce;
+export class KernelCounts extends Check {
   /** Before the load; undefined if it is not known. */
   #before: { files?: number | undefined; others?: number | undefined } = {};
-
-  constructor(context: RunContext, warnings: WarningsOnce) {
-    this.#context = context;
-    this.#warnings = warnings;
-  }
 
   /** @returns how many connections to the port are not the run's own, if they are more than a few */
   async begin(): Promise<number> {
     const others = await this.#others();
-    this.#before = { files: await this.#context.target.openFiles(), others };
+    this.#before = { files: await this.context.target.openFiles(), others };
     return others !== undefined && others > STRANGERS.least ? others : 0;
   }
 
   async check(when: string): Promise<void> {
     await this.#noteFullest();
-    const deadlineMs = performance.now() + AGREE_TIMEOUT_MS;
-    for (;;) {
-      const found = (await this.#missingSockets()) ?? (await this.#strangers());
-      if (found === undefined || this.#context.signal.aborted || this.#warnings.has('WORKERS_DISAGREE')) return;
-      if (performance.now() > deadlineMs) {
-        this.#warnings.warn('WORKERS_DISAGREE', `${when}, ${found.message}`, found.fix);
-        return;
-      }
-      await delay(POLL_MS);
-    }
+    const { signal } = this.context;
+    let found: { message: string; fix: string } | undefined;
+    const isSettled = async () => {
+      found = (await this.#missingSockets()) ?? (await this.#strangers());
+      return found === undefined || this.warnings.has('WORKERS_DISAGREE');
+    };
+    await until(isSettled, AGREE_TIMEOUT_MS, signal, POLL_MS);
+    if (found && !signal.aborted) this.warnings.warn('WORKERS_DISAGREE', `${when}, ${found.message}`, found.fix);
   }
 
   async #noteFullest(): Promise<void> {
-    const { measurements, target } = this.#context;
+    const { measurements, target } = this.context;
     const now = await target.fullest();
     if (now && now.openFiles >= (measurements.fullest?.openFiles ?? 0)) measurements.fullest = now;
   }
 
   async #missingSockets() {
-    const { measurements, target, population } = this.#context;
+    const { measurements, target, population } = this.context;
     const { files: before } = this.#before;
     // A client that polls has a socket only while it asks.
     if (before === undefined || measurements.transports === 'polling') return undefined;
@@ -67,7 +57,7 @@ export class KernelCounts {
   }
 
   async #strangers() {
-    const { population, measurements } = this.#context;
+    const { population, measurements } = this.context;
     const { others: before } = this.#before;
     // Clients that poll have any number of connections at a time.
     if (before === undefined || measurements.transports !== 'websocket') return undefined;
@@ -82,8 +72,8 @@ export class KernelCounts {
 
   /** @returns connections that are not the run's own: in this process are those of its HTTP steps, and all receivers but one */
   async #others(): Promise<number | undefined> {
-    const { population, sentinel } = this.#context;
-    const outside = await this.#context.target.connections();
+    const { population, sentinel } = this.context;
+    const outside = await this.context.target.connections();
     return outside === undefined ? undefined : outside - population.connections() - (sentinel?.connected ? 1 : 0);
   }
 }

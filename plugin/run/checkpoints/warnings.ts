@@ -1,7 +1,8 @@
-/** Reports each reason once: what is wrong at one standstill is usually wrong at the next ones, too. */
+/** What looks at the deployment at standstills, and warns. */
 import type { ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
 import { addWarning, type RunContext } from '../context.ts';
 
+/** Reports each reason once: what is wrong at one standstill is usually wrong at the next ones, too. */
 export class WarningsOnce {
   readonly #context: RunContext;
   readonly #given = new Set<ReasonCode>();
@@ -18,5 +19,16 @@ export class WarningsOnce {
     if (this.#given.has(code)) return;
     this.#given.add(code);
     addWarning(this.#context, code, message, fix);
+  }
+}
+
+export class Check {
+  protected readonly context: RunContext;
+  protected readonly warnings: WarningsOnce;
+
+  /** @param warnings may be those of other checks, too, which then do not say twice what is wrong */
+  constructor(context: RunContext, warnings = new WarningsOnce(context)) {
+    this.context = context;
+    this.warnings = warnings;
   }
 }

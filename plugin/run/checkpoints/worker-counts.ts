@@ -1,10 +1,10 @@
-/** What the workers count, against what the generator holds: all together, and each worker. */
+/** What the workers count, against what the generator holds: all together, and each worker; and whether they count now. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { WorkerStats } from '../../../protocol/events.ts';
 import { ownValue, sumCounts } from '../../../protocol/sum-counts.ts';
 import type { RunContext } from '../context.ts';
 import type { EngineSnapshot } from '../link.ts';
-import type { WarningsOnce } from './warnings.ts';
+import { Check } from './warnings.ts';
 
 /** A worker can notice the end of a connection a little later than the generator. */
 const AGREE_TIMEOUT_MS = 3000;
@@ -13,50 +13,48 @@ const STEADY_TIMEOUT_MS = 6000;
 /** Workers that close 100,000 connections come nearer to the generator's count for as long as that takes. */
 const NEARER_TIMEOUT_MS = 120_000;
 const POLL_MS = 200;
+/** Statistics read this long apart differ, even if a worker rounds its uptime to seconds. */
+const STALE_AFTER_MS = 2000;
 
-export class WorkerCounts {
-  readonly #context: RunContext;
-  readonly #warnings: WarningsOnce;
+export class WorkerCounts extends Check {
   /** Connections that existed before the run; they have their own reason, SERVER_NOT_IDLE. */
   #others = 0;
   /** At the last standstill: connections that the workers had accepted so far, and what the run had begun. */
   #accepted: { count: number; begun: string } | undefined;
   /** At the last standstill. */
   #counted: WorkerStats[] = [];
-
-  constructor(context: RunContext, warnings: WarningsOnce) {
-    this.#context = context;
-    this.#warnings = warnings;
-  }
+  /** To tell whether a worker repeats old statistics, which describe the past. */
+  #uptimes = { workers: [] as WorkerStats[], readAtMs: 0 };
 
   /** @returns how many connections are not the run's own */
   begin(workers: WorkerStats[]): number {
-    this.#others = Math.max(0, connectionsOf(workers) - ownConnections(this.#context));
+    this.#uptimes = { workers, readAtMs: performance.now() };
+    this.#others = Math.max(0, connectionsOf(workers) - ownConnections(this.context));
     return this.#others;
   }
 
-  /** @returns the workers' statistics when both sides agree, or the last ones */
-  async check(when: string): Promise<WorkerStats[]> {
+  async check(when: string): Promise<void> {
     this.#counted = await this.#agreement(when);
     this.#checkStrangers(this.#counted, when);
-    return this.#counted;
+    this.#checkAge(this.#counted, when);
   }
 
+  /** @returns the workers' statistics when both sides agree, or the last ones */
   async #agreement(when: string): Promise<WorkerStats[]> {
-    const { control, population, ledger, signal } = this.#context;
+    const { control, population, ledger, signal } = this.context;
     const beganMs = performance.now();
     let steady = { held: population.connections(), sinceMs: beganMs, isLate: false };
     let nearest = { apart: Number.POSITIVE_INFINITY, sinceMs: beganMs };
     for (;;) {
       const workers = await control.stats();
-      const counted = connectionsOf(workers) - this.#others - ownConnections(this.#context);
+      const counted = connectionsOf(workers) - this.#others - ownConnections(this.context);
       const held = population.connections();
       const apart = Math.abs(counted - held);
       const nowMs = performance.now();
       // Without a ledger, the workers' count is the only one there is; without workers, the fleet's.
       if (!ledger || workers.length === 0 || counted === held || signal.aborted) return workers;
       // There is nothing more to say, and the wait delays the run.
-      if (this.#warnings.has('WORKERS_DISAGREE', 'PLATEAUS_UNUSABLE')) return workers;
+      if (this.warnings.has('WORKERS_DISAGREE', 'PLATEAUS_UNUSABLE')) return workers;
       const moved = held !== steady.held;
       // Whoever came nearer for longer than the usual time had not agreed when the generator went on.
       const isLate: boolean = moved && steady.isLate;
@@ -78,11 +76,11 @@ export class WorkerCounts {
     const all = connectionsOf(workers);
     // Since they last agreed, they have accepted nobody: what they count too many are some of ours that have ended.
     const isNoneNew = this.#accepted?.count === acceptedBy(workers);
-    const own = ownConnections(this.#context);
+    const own = ownConnections(this.context);
     const counted = all - this.#others - own;
     if (isNoneNew && counted > held) {
       const message = `${when}, the workers still count ${counted - held} connections that ended without their knowledge`;
-      this.#warnings.warn('PLATEAUS_UNUSABLE', message, UNNOTICED);
+      this.warnings.warn('PLATEAUS_UNUSABLE', message, UNNOTICED);
       return;
     }
     const before = this.#others > 0 ? ` and ${this.#others} from before it` : '';
@@ -95,22 +93,33 @@ export class WorkerCounts {
       counted > held
         ? 'measure a server that has no other users'
         : 'name every worker in `control.urls`; a worker that is missing there holds connections that nobody measures';
-    this.#warnings.warn('WORKERS_DISAGREE', `${when}, the workers count ${connections}, the generator ${held}`, fix);
+    this.warnings.warn('WORKERS_DISAGREE', `${when}, the workers count ${connections}, the generator ${held}`, fix);
   }
 
   /** Where the run has begun no connection since the last standstill, the workers have accepted none; others may have gone again. */
   #checkStrangers(workers: WorkerStats[], when: string): void {
-    const { started, connected, away } = this.#context.link.status;
+    const { started, connected, away } = this.context.link.status;
     const before = this.#accepted;
     const count = acceptedBy(workers);
-    const begun = JSON.stringify([started, connected, away, ownConnections(this.#context)]);
+    const begun = JSON.stringify([started, connected, away, ownConnections(this.context)]);
     this.#accepted = { count, begun };
     const strangers = count - (before?.count ?? count);
     // Those of an external engine, and those that come back, are not counted as begun.
-    const isKnown = this.#context.config.engineOptions?.reconnection === undefined && this.#context.ledger;
+    const isKnown = this.context.config.engineOptions?.reconnection === undefined && this.context.ledger;
     if (strangers <= 0 || before?.begun !== begun || !isKnown) return;
     const message = `until ${when.replace(/^at /, '')}, the workers accepted ${strangers} connections that the generator did not make`;
-    this.#warnings.warn('WORKERS_DISAGREE', message, 'measure a server that has no other users');
+    this.warnings.warn('WORKERS_DISAGREE', message, 'measure a server that has no other users');
+  }
+
+  #checkAge(workers: WorkerStats[], when: string): void {
+    const before = this.#uptimes;
+    if (performance.now() - before.readAtMs < STALE_AFTER_MS) return;
+    this.#uptimes = { workers, readAtMs: performance.now() };
+    const still = workers.filter(({ uptimeSeconds }, index) => uptimeSeconds === before.workers[index]?.uptimeSeconds);
+    if (still.length === 0) return;
+    const names = still.map(({ worker }) => worker).join(', ');
+    const fix = 'let control reach the server itself: a cache or a gateway in between repeats old statistics';
+    this.warnings.warn('WORKER_URLS_WRONG', `${when}, ${names} sent the same statistics as before`, fix);
   }
 
   /**
@@ -118,15 +127,15 @@ export class WorkerCounts {
    * @param snapshots taken while nothing moved since the last standstill
    */
   checkEach(snapshots: Pick<EngineSnapshot, 'connected' | 'perWorker'>[]): void {
-    const { measurements, signal } = this.#context;
+    const { measurements, signal } = this.context;
     const named = sumCounts(snapshots.map(({ perWorker }) => perWorker));
     const all = snapshots.reduce((total, { connected }) => total + connected, 0);
     const isKnown = Object.values(named).reduce((total, count) => total + count, 0) === all;
     // Workers of which one is doubted cannot be compared one by one.
-    const isDoubted = this.#warnings.has('WORKERS_DISAGREE', 'WORKER_URLS_WRONG');
+    const isDoubted = this.warnings.has('WORKERS_DISAGREE', 'WORKER_URLS_WRONG');
     if (signal.aborted || !isKnown || isDoubted) return;
     // Whose connections those of the run itself, and of others, are is not always known.
-    const unknown = ownConnections(this.#context) + this.#others;
+    const unknown = ownConnections(this.context) + this.#others;
     if (connectionsOf(this.#counted) - unknown !== all) return;
     const wrong = this.#counted
       .map(({ worker, connections }) => ({ worker, connections, named: ownValue(named, worker) ?? 0 }))
@@ -138,7 +147,7 @@ export class WorkerCounts {
     );
     const fix =
       'let the server acknowledge `join_room` with the worker that holds the connection, named as in `instrument(io)`';
-    this.#warnings.warn('WORKERS_DISAGREE', `after the broadcasts, ${said.join('; ')}`, fix);
+    this.warnings.warn('WORKERS_DISAGREE', `after the broadcasts, ${said.join('; ')}`, fix);
   }
 }
 

@@ -5,12 +5,12 @@ import { type TransportsName, transportsName } from '../../../protocol/connectio
 import type { WorkerEventLoop, WorkerMachine, WorkerResources } from '../../../protocol/events.ts';
 import type { MachineShares } from '../../../protocol/result/machine.ts';
 import type { Result } from '../../../protocol/result/result.ts';
+import { roomName } from '../../../protocol/rooms.ts';
 import type { FullestProcess } from '../../samplers/index.ts';
 import type { Settings } from '../../script/settings.ts';
 import type { SentBroadcast, UnsentBroadcast } from '../broadcasts/publish.ts';
 import type { EngineSnapshot, HostedRow } from '../link.ts';
 import type { Echo } from '../receivers/probe.ts';
-import { receiversRoom } from '../receivers/receivers-room.ts';
 import type { SentinelReceipts } from '../receivers/sentinel.ts';
 import type { MessagesMeasured } from './client-messages.ts';
 import type { FaultMeasured } from './fault.ts';
@@ -119,7 +119,7 @@ export class Measurements {
   readonly exportedMachines = new Map<string, WorkerMachine>();
   /** When most files were open, of a server whose workers do not tell. */
   fullest: FullestProcess | undefined;
-  /** Room of the run's own receivers, probe and sentinel. */
+  /** Of probe and sentinel. It is one only: in each, they would be a large part of the members. */
   readonly receiversRoom: string;
   /** From its join on, just before the broadcasts. */
   sentinel: SentinelReceipts | undefined;
@@ -178,6 +178,6 @@ export class Measurements {
     this.expectedAtOnce = load.stays ? load.connectionsAtOnce : null;
     this.configuredRatePerSec = load.ratePerSec;
     if (load.messages.length > 0) this.messages = { steps: load.messages, seconds: 0, unanswered: [], workers: [] };
-    this.receiversRoom = receiversRoom(rooms);
+    this.receiversRoom = roomName(rooms, 0);
   }
 }

@@ -1,7 +1,7 @@
 /** Memory at rest as a run takes it: what is not at rest is named, and has no figure. */
 import { addWarning, type RunContext } from '../context.ts';
 import type { LayerBytes } from '../measurements/memory.ts';
-import { type AtRest, FALL_LIMIT_MS, type Fall, readAtRest, readInService, readSettled } from './readings.ts';
+import { type AtRest, FALL_LIMIT_MS, type Fall, readAtRest, readSettled } from './readings.ts';
 
 const MB = 1024 ** 2;
 
@@ -74,7 +74,7 @@ function describe({ title, bytes }: Fall): string {
 export async function measureAfterBroadcasts(context: RunContext): Promise<void> {
   const { sampler, measurements, record, signal } = context;
   if (signal.aborted) return;
-  const inService = await readInService(sampler);
+  const inService = await sampler.reading();
   measurements.inServiceAfterBroadcasts = inService;
   measurements.afterBroadcasts = (await measureAtRest(context, 'after the broadcasts')).layers;
   record.append('after-broadcasts', { layers: measurements.afterBroadcasts, inService });

@@ -8,7 +8,6 @@ import type { LayerBytes, MomentReading, OverTimeMeasured } from '../measurement
 import { pause } from '../wait.ts';
 import { noteGenerator } from '../windows/generator-loops.ts';
 import { measureAtRest, measureSettled, without } from './at-rest.ts';
-import { readInService } from './readings.ts';
 
 /** In a run of days, each stands for several. */
 const MAX_READINGS = 3600;
@@ -35,7 +34,7 @@ export async function measureWave(
 ): Promise<void> {
   const { population, sampler, link, record, signal } = context;
   const wave = measured.peaks.length + 1;
-  const peak = await moment(context, await link.snapshots(), () => readInService(sampler));
+  const peak = await moment(context, await link.snapshots(), () => sampler.reading());
   measured.peaks.push(peak);
   record.append('wave', { wave, peak });
   if (!(await population.gone(leaveMs, signal))) {
@@ -54,7 +53,7 @@ export async function measureWave(
   await checkpoints.check(when);
   const snapshots = await link.snapshots();
   const left = await moment(context, snapshots, () =>
-    measured.collected ? settled(context, when) : readInService(sampler),
+    measured.collected ? settled(context, when) : sampler.reading(),
   );
   if (signal.aborted) return;
   if (population.connections() > 0) {
@@ -87,8 +86,7 @@ export async function measureChurn(
     // Also the worst of the event loops so far: reading them begins a new window.
     const snapshots = await noteGenerator(context, 'ramp');
     measurements.peakConnections = Math.max(measurements.peakConnections, population.connections());
-    const read = async () =>
-      measured.collected ? (await measureAtRest(context, when)).layers : readInService(sampler);
+    const read = async () => (measured.collected ? (await measureAtRest(context, when)).layers : sampler.reading());
     const reading = await moment(context, snapshots, read);
     if (signal.aborted) return;
     measured.readings.add(reading);

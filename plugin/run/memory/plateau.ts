@@ -1,9 +1,12 @@
-/** Memory while the number of connections stays the same, in service and at rest: the points that a line is fitted through. */
+/**
+ * Memory while the number of connections stays the same, in service and at rest: the points that a line is fitted
+ * through, and what is left when all have gone.
+ */
 
 import type { Checkpoints } from '../checkpoints/checkpoints.ts';
 import { addWarning, type RunContext } from '../context.ts';
-import { measureAtRest, measureSettled } from './at-rest.ts';
-import { type AtRest, readInService } from './readings.ts';
+import { measureAtRest, measureSettled, without } from './at-rest.ts';
+import type { AtRest } from './readings.ts';
 
 /** Before the load. What is freed only after it would make the connections look cheaper. */
 export async function measureBaseline(context: RunContext, checkpoints: Checkpoints): Promise<void> {
@@ -28,7 +31,7 @@ export async function measurePlateau(
   const when = `at ${population.connections()} connections`;
   await checkpoints.check(when);
   const connections = population.connections();
-  const inService = await readInService(sampler);
+  const inService = await sampler.reading();
   const { layers, readings } = await atRest(when, () => population.connections() === connections);
   if (measurements.memory && readings.length === 0) {
     addWarning(
@@ -43,4 +46,16 @@ export async function measurePlateau(
   measurements.origins = sampler.origins();
   measurements.plateaus.push({ connections, layers, readings, inService });
   record.append('plateau', { connections, layers, readings, inService });
+}
+
+/** When all connections have left. */
+export async function measureResidual(context: RunContext, checkpoints: Checkpoints): Promise<void> {
+  const { record, measurements } = context;
+  const when = 'after all had left';
+  await checkpoints.check(when);
+  // Processes that a fault has replaced have another baseline.
+  if (measurements.fault) return;
+  const { layers, falling } = await measureSettled(context, when, 'there is no residual');
+  measurements.afterDisconnect = without(layers, falling);
+  record.append('after-disconnect', { layers: measurements.afterDisconnect });
 }

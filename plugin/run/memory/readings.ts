@@ -1,6 +1,6 @@
 /**
- * Memory in service, as it is with its garbage; and at rest: collected, settled, and the mean of several readings, whose scatter
- * tells how noisy they are.
+ * Memory at rest: collected, settled, and the mean of several readings, whose scatter tells how noisy they are. In service, as it
+ * is with its garbage, it is read by one `sampler.reading()` right before.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { WorkerStats } from '../../../protocol/events.ts';
@@ -33,11 +33,6 @@ export interface Fall {
   layer: string;
   title: string;
   bytes: number;
-}
-
-/** @returns bytes per layer as they are; to be read right before `readAtRest`, which collects the garbage */
-export function readInService(sampler: Pick<Sampler, 'reading'>): Promise<LayerBytes> {
-  return sampler.reading();
 }
 
 /**

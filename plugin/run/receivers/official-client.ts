@@ -40,11 +40,35 @@ export interface Listeners {
 export async function connectOfficial(
   connection: ConnectionTarget,
   signal: AbortSignal,
-  listeners: Listeners = {},
+  { onAny, onOpen }: Listeners = {},
   carrier?: Manager,
 ): Promise<Socket> {
-  const { socket, failure } = await attempt(connection, signal, listeners, carrier);
+  const { url, namespace, auth } = connection;
+  try {
+    checkOptions(connection);
+  } catch (error) {
+    throw await unreachable(connection, error as Error);
+  }
+  const origin = new URL(url.replace(/^ws/, 'http')).origin;
+  const manager = carrier ?? guardClient(new Manager(origin, managerOptions(connection)), { inspect: requireShallow });
+  const socket = manager.socket(namespace, { auth });
+  socket.onAny((...received: unknown[]) => acknowledge(connection, received.at(-1)));
+  if (onAny) socket.onAny(onAny);
+  // The client's own timeout covers only the transport; a server can also stay silent after that.
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(CONNECT_TIMEOUT_MS)]);
+  const connecting = new Promise<ClientError | undefined>((resolve) => {
+    socket.once('connect', () => resolve(undefined));
+    socket.once('connect_error', (error) => resolve(withAnswer(error)));
+    deadline.addEventListener('abort', () => resolve(new Error(NO_ANSWER)), { once: true });
+    socket.connect();
+    // Its types hide what the open packet says.
+    if (onOpen && !carrier) manager.engine.once('handshake', (open) => onOpen(open as unknown as PingCycle));
+  });
+  // Thrown for a query that no URL can have.
+  const failure = await connecting.catch((error: ClientError) => error);
   if (!failure) return socket;
+  socket.disconnect();
+  signal.throwIfAborted();
   throw await unreachable(connection, failure);
 }
 
@@ -74,41 +98,6 @@ interface ClientError extends Error {
 /** The client forgets what a request was answered as soon as its listeners have returned. */
 function withAnswer(error: ClientError): ClientError {
   return typeof error.description === 'number' ? Object.assign(error, { answer: failureOf(error) }) : error;
-}
-
-/** A socket with a failure is disconnected. Rejects only with CapacityError or the signal's reason. */
-async function attempt(
-  connection: ConnectionTarget,
-  signal: AbortSignal,
-  { onAny, onOpen }: Listeners,
-  carrier: Manager | undefined,
-): Promise<{ socket: Socket; failure: ClientError | undefined }> {
-  const { url, namespace, auth } = connection;
-  try {
-    checkOptions(connection);
-  } catch (error) {
-    throw await unreachable(connection, error as Error);
-  }
-  const origin = new URL(url.replace(/^ws/, 'http')).origin;
-  const manager = carrier ?? guardClient(new Manager(origin, managerOptions(connection)), { inspect: requireShallow });
-  const socket = manager.socket(namespace, { auth });
-  socket.onAny((...received: unknown[]) => acknowledge(connection, received.at(-1)));
-  if (onAny) socket.onAny(onAny);
-  // The client's own timeout covers only the transport; a server can also stay silent after that.
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(CONNECT_TIMEOUT_MS)]);
-  const connecting = new Promise<ClientError | undefined>((resolve) => {
-    socket.once('connect', () => resolve(undefined));
-    socket.once('connect_error', (error) => resolve(withAnswer(error)));
-    deadline.addEventListener('abort', () => resolve(new Error(NO_ANSWER)), { once: true });
-    socket.connect();
-    // Its types hide what the open packet says.
-    if (onOpen && !carrier) manager.engine.once('handshake', (open) => onOpen(open as unknown as PingCycle));
-  });
-  // Thrown for a query that no URL can have.
-  const failure = await connecting.catch((error: ClientError) => error);
-  if (failure) socket.disconnect();
-  if (failure) signal.throwIfAborted();
-  return { socket, failure };
 }
 
 /** Where the server asks for one, as the load's clients answer. */

@@ -2,23 +2,7 @@
 import type { ControlClients } from '../../samplers/index.ts';
 import type { Settings } from '../../script/settings.ts';
 
-export type Control = Pick<
-  ControlClients,
-  | 'size'
-  | 'stats'
-  | 'statsOfUp'
-  | 'resources'
-  | 'batches'
-  | 'eventLoops'
-  | 'gc'
-  | 'clock'
-  | 'members'
-  | 'servers'
-  | 'addresses'
-  | 'reachable'
-  | 'broadcast'
-  | 'close'
->;
+export type Control = Omit<ControlClients, 'time'>;
 
 /** For a server without control ports. */
 export const NO_CONTROL: Control = {

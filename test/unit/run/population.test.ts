@@ -75,7 +75,7 @@ describe('as the workers count them', () => {
       if (!counts) throw new Error('a worker is gone');
       return counts.map((count, index) => workerStats(`w${index}`, count));
     };
-    const population = new ServerPopulation({ stats }, 1);
+    const population = new ServerPopulation({ stats });
     t.after(() => population.close());
     /** @param now of each worker; nothing where one does not answer */
     const count = async (...now: number[]) => {
