@@ -16,7 +16,7 @@ import { type LayerPids, SharedPages } from './processes/memory.ts';
 import { type ProcessOverTime, ProcessSeries } from './processes/over-time.ts';
 import { type ProcessReading, readProcesses } from './processes/proc.ts';
 import type { PrometheusReading } from './prometheus/page.ts';
-import { takeReading } from './reading.ts';
+import { type Reading, takeReading } from './reading.ts';
 import { type LayerSample, mergeRows, type SampleRow } from './sample-row.ts';
 import { openSources, type Readers, type Sources } from './sources.ts';
 
@@ -72,8 +72,7 @@ export class Sampler {
   #running: Promise<void> | undefined;
   #before: CpuPoint | undefined;
   #pssDueMs = 0;
-  #absent: Record<string, string> = {};
-  #origins: Record<string, string> = {};
+  #last: Reading = { bytes: {}, sources: {}, absent: {} };
 
   /** Does not close the readers in `sources`: they belong to the caller. */
   constructor(sources: SamplerSources) {
@@ -109,9 +108,8 @@ export class Sampler {
   async reading(): Promise<Record<string, number>> {
     const { pids, processes } = await this.#living(true);
     const sources = openSources(pids, processes, this.#sources);
-    const { bytes, absent, sources: origins } = await takeReading(this.layers, sources, this.#sources.notShared);
-    this.#absent = absent;
-    this.#origins = origins;
+    this.#last = await takeReading(this.layers, sources, this.#sources.notShared);
+    const { bytes } = this.#last;
     for (const { id, isProcesses } of this.layers) {
       const isElsewhere = isProcesses && (pids[id] ?? []).length === 0;
       if (isElsewhere) this.#shared.noteReported(id, bytes[`${id}Rss`], bytes[`${id}Pss`]);
@@ -121,12 +119,12 @@ export class Sampler {
 
   /** Whose figures the last `reading()` has. */
   origins(): Record<string, string> {
-    return { ...this.#origins };
+    return this.#last.sources;
   }
 
   /** Figures that the last `reading()` could not read, and why. */
   absent(): Record<string, string> {
-    return { ...this.#absent };
+    return this.#last.absent;
   }
 
   /**
@@ -259,7 +257,10 @@ export class Sampler {
   async #readAll(pss: boolean): Promise<Living> {
     const pids = await this.#pids();
     const atMs = performance.now();
-    return { pids, atMs, processes: await this.#readProcesses(pids, pss) };
+    const processes = await readProcesses(Object.values(pids).flat(), { pss });
+    this.#cpu.add(pids, processes);
+    if (pss) this.#shared.note(pids, processes);
+    return { pids, atMs, processes };
   }
 
   async #pids(): Promise<LayerPids> {
@@ -269,13 +270,6 @@ export class Sampler {
       this.#failures.processes++;
       return {};
     }
-  }
-
-  async #readProcesses(pids: LayerPids, pss: boolean): Promise<Map<number, ProcessReading>> {
-    const processes = await readProcesses(Object.values(pids).flat(), { pss });
-    this.#cpu.add(pids, processes);
-    if (pss) this.#shared.note(pids, processes);
-    return processes;
   }
 }
 

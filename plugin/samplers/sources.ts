@@ -50,6 +50,10 @@ export function openSources(
   { redis, workers, prometheus = {} }: Readers,
 ): Sources {
   const pages = Object.fromEntries(Object.entries(prometheus).map(([layer, one]) => [layer, once(() => one.read())]));
+  const controlled = () => {
+    if (workers) return workers;
+    throw new NotInRun('no control connection to the workers');
+  };
   return {
     processes: async (layer) => processMemory(pids[layer], processes),
     redis: once(async () => {
@@ -57,14 +61,8 @@ export function openSources(
       if (reading) return reading;
       throw redis ? new Error(`Redis did not answer: ${redis.lastFailure}`) : new NotInRun('no Redis in this run');
     }),
-    workers: once(async () => {
-      if (workers) return workers.stats();
-      throw new NotInRun('no control connection to the workers');
-    }),
-    resources: once(async () => {
-      if (workers) return workers.resources();
-      throw new NotInRun('no control connection to the workers');
-    }),
+    workers: once(async () => controlled().stats()),
+    resources: once(async () => controlled().resources()),
     prometheus: async (layer) => {
       const read = pages[layer];
       if (read) return read();

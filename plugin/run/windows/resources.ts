@@ -8,7 +8,7 @@ import { readCgroup } from '../../../protocol/machine/cgroup.ts';
 import { readCpu } from '../../../protocol/machine/kernel.ts';
 import { allowedCpus } from '../../../protocol/machine/usable.ts';
 import type { MachineShares, Throttled } from '../../../protocol/result/machine.ts';
-import { type MachineTotals, sharesBetween } from '../../samplers/index.ts';
+import { ifReadable, type MachineTotals, sharesBetween } from '../../samplers/index.ts';
 import type { GeneratorWindow, ShareWindow } from '../measurements/generator.ts';
 import type { Measurements } from '../measurements/measurements.ts';
 
@@ -30,6 +30,7 @@ interface Reading {
 }
 
 interface Sources {
+  workers(): Promise<WorkerResources[]>;
   /** The workers' machines, by exporters. */
   exported(): Promise<WorkerMachine[]>;
   machine(): Promise<MachineTotals | undefined>;
@@ -42,30 +43,20 @@ type Noted = Pick<
 >;
 
 export class ResourceWindows {
-  readonly #workers: () => Promise<WorkerResources[]>;
-  readonly #machine: Sources['machine'];
-  readonly #exported: Sources['exported'];
-  readonly #own: Sources['own'];
+  readonly #sources: Sources;
   #begin: Reading = { own: { quotas: [], cpu: undefined }, machine: undefined, workers: [], exported: [] };
 
   /** @param workers without those that do not tell @param sources `machine` is undefined where this machine does not tell */
   constructor(workers: () => Promise<WorkerResources[]>, sources: Partial<Sources> = {}) {
-    this.#workers = workers;
-    this.#machine = sources.machine ?? (async () => undefined);
-    this.#exported = sources.exported ?? (async () => []);
-    this.#own = sources.own ?? readOwn;
+    const none = { exported: async () => [], machine: async () => undefined, own: readOwn };
+    this.#sources = { workers, ...none, ...sources };
   }
 
   /** Starts a window; what happened before does not count. Never rejects. */
   async begin(): Promise<void> {
-    const workers = this.#workers().catch(() => []);
-    const exported = this.#exported();
-    this.#begin = {
-      own: this.#own(),
-      machine: await this.#machine(),
-      workers: await workers,
-      exported: await exported,
-    };
+    const { own, machine, workers, exported } = this.#sources;
+    const [ofWorkers, ofExporters] = [workers().catch(() => []), exported()];
+    this.#begin = { own: own(), machine: await machine(), workers: await ofWorkers, exported: await ofExporters };
   }
 
   /** As `end`, of a window in which nothing but this machine is looked at: the idle hold. */
@@ -115,11 +106,8 @@ function readOwn(): OwnReading {
 
 function readAllowedCpu(): CpuReading | undefined {
   const allowed = allowedCpus();
-  try {
-    return allowed.length < cpus().length ? readCpu(allowed) : undefined;
-  } catch {
-    return undefined; // a container can have a /proc/stat of its own, with other CPUs
-  }
+  // A container can have a /proc/stat of its own, with other CPUs.
+  return allowed.length < cpus().length ? ifReadable(() => readCpu(allowed)) : undefined;
 }
 
 /** @returns of the quota that stopped it most often; undefined without a quota at both times */

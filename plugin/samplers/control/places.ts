@@ -12,16 +12,17 @@ export interface ControlPlace {
 /** All addresses of a name. Rejects if it has none. */
 export type LookupAll = (hostname: string) => Promise<LookupAddress[]>;
 
-export const lookupAll: LookupAll = (hostname) => lookup(hostname, { all: true });
-
 /** @returns each once; the URL itself if its name has one address, or is one, or cannot be looked up */
-export async function placesOf(url: string, look: LookupAll): Promise<ControlPlace[]> {
+export async function placesOf(url: string, look?: LookupAll): Promise<ControlPlace[]> {
   const addresses = await addressesOf(url, look);
   return addresses.length > 1 ? addresses.map((address) => ({ url, address })) : [{ url, address: undefined }];
 }
 
 /** @returns addresses of one kind, IPv4 if there is any: a host with one of each kind is one host. Empty for what is an address itself, or has none. */
-export async function addressesOf(url: string, look: LookupAll): Promise<LookupAddress[]> {
+export async function addressesOf(
+  url: string,
+  look: LookupAll = (hostname) => lookup(hostname, { all: true }),
+): Promise<LookupAddress[]> {
   const { hostname } = new URL(url);
   if (isIP(hostname) !== 0 || hostname.startsWith('[') || hostname === 'localhost') return [];
   const all = await look(hostname).catch(() => []);

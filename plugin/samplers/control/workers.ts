@@ -17,7 +17,7 @@ import {
 } from '../../../protocol/events.ts';
 import { guardClient } from '../../../protocol/guard-client.ts';
 import { connectError, unreachable } from './errors.ts';
-import { addressesOf, type ControlPlace, type LookupAll, lookupAll, placesOf } from './places.ts';
+import { addressesOf, type ControlPlace, type LookupAll, placesOf } from './places.ts';
 import { replyTo } from './replies.ts';
 
 const TIMEOUT_MS = 5000;
@@ -56,10 +56,8 @@ export class ControlClients {
    * @throws CapacityError SOURCE_UNREACHABLE, CONTROL_MISSING or BAD_TOKEN, with no connection left open
    */
   static async connect(urls: string[], token: string, options: ControlOptions = {}): Promise<ControlClients> {
-    const { look = lookupAll } = options;
-    const places = (await Promise.all(urls.map((url) => placesOf(url, look)))).flat();
-    const workers = places.map((place) => new ControlClient(place, token, options));
-    const clients = new ControlClients(workers, () => addressesByPart(urls, look));
+    const workers = await openEach(urls, token, options);
+    const clients = new ControlClients(workers, () => addressesByPart(urls, options));
     try {
       await Promise.all(clients.#workers.map((worker) => worker.connected));
       return clients;
@@ -74,11 +72,9 @@ export class ControlClients {
    * @returns with the address that it has, if its name has several; the caller closes the clients
    */
   static async connectEach(urls: string[], token: string, options: ControlOptions = {}): Promise<EachControl[]> {
-    const { look = lookupAll } = options;
-    const places = (await Promise.all(urls.map((url) => placesOf(url, look)))).flat();
+    const workers = await openEach(urls, token, options);
     return Promise.all(
-      places.map(async (place) => {
-        const worker = new ControlClient(place, token, options);
+      workers.map(async (worker) => {
         const control = new ControlClients([worker], async () => ({}));
         try {
           await worker.connected;
@@ -255,8 +251,13 @@ class ControlClient {
   }
 }
 
+async function openEach(urls: string[], token: string, options: ControlOptions): Promise<ControlClient[]> {
+  const places = await Promise.all(urls.map((url) => placesOf(url, options.look)));
+  return places.flat().map((place) => new ControlClient(place, token, options));
+}
+
 /** Without names that cannot be looked up now, and without those that are addresses themselves. */
-async function addressesByPart(urls: string[], look: LookupAll): Promise<Record<string, string>> {
+async function addressesByPart(urls: string[], { look }: ControlOptions): Promise<Record<string, string>> {
   const found = await Promise.all(
     urls.map(async (url) => {
       const addresses = await addressesOf(url, look);

@@ -3,9 +3,10 @@
  * to somebody else. The sum of them is the busy time, but for what no process table shows.
  */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { type PressureReading, readCpu, readPressure } from '../../../protocol/machine/kernel.ts';
 import { allowedCpus } from '../../../protocol/machine/usable.ts';
+import { ifReadable } from '../if-readable.ts';
 import { CpuIncrements } from '../processes/cpu-increments.ts';
 import type { ProcessStat } from '../processes/proc.ts';
 import {
@@ -14,7 +15,6 @@ import {
   readProcessTableInSlices,
   withDescendants,
 } from '../processes/process-table.ts';
-import { programName } from './program-name.ts';
 
 /** Totals, whose differences are meaningful. Of the CPUs that this process may run on. */
 export interface MachineTotals {
@@ -142,9 +142,26 @@ function keyOf({ pid, startedAtUs }: ProcessStat): string {
 }
 
 function cpusIn(root: string): number {
-  try {
-    return readFileSync(join(root, 'proc/stat'), 'latin1').match(/^cpu\d/gm)?.length ?? 0;
-  } catch {
-    return 0;
-  }
+  const stat = ifReadable(() => readFileSync(join(root, 'proc/stat'), 'latin1'));
+  return stat?.match(/^cpu\d/gm)?.length ?? 0;
+}
+
+/** Node names its main thread, and so its process, itself. */
+const INTERPRETER = /^((node-)?MainThread|node|deno|bun|python[\d.]*|ruby|perl|java|php|bash|sh)$/;
+/** In place of a script. */
+const CODE = /^(-[cep]|--eval|--print)$/;
+const MAX_LENGTH = 40;
+
+/**
+ * What people call a program: of an interpreter's process, its script, too.
+ * @returns e.g. `chromium`, `node tsc`; of a command line, only the names of program and script: others can be secrets
+ */
+export function programName({ pid, name }: Pick<ProcessStat, 'pid' | 'name'>, root: string): string {
+  if (!INTERPRETER.test(name)) return name.slice(0, MAX_LENGTH).trim();
+  const commandLine = ifReadable(() => readFileSync(join(root, `proc/${pid}/cmdline`), 'utf8')) ?? '';
+  const [program = '', ...others] = commandLine.split('\0');
+  const code = others.findIndex((one) => CODE.test(one));
+  // What stands before the script are options of the interpreter; what stands behind it is nobody's business.
+  const script = others.find((one, index) => !one.startsWith('-') && (code < 0 || index < code)) ?? '';
+  return [basename(program) || name, basename(script)].join(' ').slice(0, MAX_LENGTH).trim();
 }

@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises';
 import pidusage from 'pidusage';
 import { PAGE_SIZE_BYTES, TICK_US } from '../../../protocol/machine/auxv.ts';
 import { parseSmapsRollup } from '../../../protocol/machine/kernel.ts';
+import { ifReadable } from '../if-readable.ts';
 
 export interface ProcessReading {
   rssBytes: number;
@@ -46,15 +47,11 @@ export async function readProcesses(pids: number[], options: { pss: boolean }): 
 }
 
 async function readProcess(pid: number, pss: boolean): Promise<ProcessReading | undefined> {
-  try {
-    // Synchronous, because this file never blocks, and five trips to the thread pool cost more than the read.
-    const stat = parseStat(readFileSync(`/proc/${pid}/stat`, 'latin1'));
-    if (stat === undefined || stat.isZombie || !pss) return stat?.isZombie ? undefined : stat;
-    const rollup = parseSmapsRollup(await readFile(`/proc/${pid}/smaps_rollup`, 'latin1').catch(() => ''));
-    return { ...stat, ...rollup };
-  } catch {
-    return undefined;
-  }
+  // Synchronous, because this file never blocks, and five trips to the thread pool cost more than the read.
+  const stat = ifReadable(() => parseStat(readFileSync(`/proc/${pid}/stat`, 'latin1')));
+  if (stat === undefined || stat.isZombie || !pss) return stat?.isZombie ? undefined : stat;
+  const rollup = parseSmapsRollup(await readFile(`/proc/${pid}/smaps_rollup`, 'latin1').catch(() => ''));
+  return { ...stat, ...rollup };
 }
 
 /** Fields are counted as in proc_pid_stat(5): the first one after the state is the parent. */

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ifReadable } from '../if-readable.ts';
 import type { LayerPids } from './memory.ts';
 import { type ProcessStat, parseStat } from './proc.ts';
 
@@ -77,21 +78,12 @@ async function childrenOf(roots: number[]): Promise<number[]> {
 }
 
 function pidsIn(root: string): number[] {
-  try {
-    return readdirSync(join(root, 'proc'))
-      .filter((name) => /^\d+$/.test(name))
-      .map(Number);
-  } catch {
-    return [];
-  }
+  const names = ifReadable(() => readdirSync(join(root, 'proc'))) ?? [];
+  return names.filter((name) => /^\d+$/.test(name)).map(Number);
 }
 
 function statOf(pid: number, root: string): ProcessStat | undefined {
-  try {
-    return parseStat(readFileSync(join(root, `proc/${pid}/stat`), 'latin1'));
-  } catch {
-    return undefined; // it has ended
-  }
+  return ifReadable(() => parseStat(readFileSync(join(root, `proc/${pid}/stat`), 'latin1')));
 }
 
 function entryOf(stat: ProcessStat | undefined): [number, ProcessStat][] {

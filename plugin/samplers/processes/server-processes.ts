@@ -6,6 +6,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { CapacityError } from '../../../protocol/errors.ts';
+import { ifReadable } from '../if-readable.ts';
 import type { ProcessStat } from './proc.ts';
 import {
   MAX_AGE_MS,
@@ -89,7 +90,8 @@ export class ServerProcesses {
     for (const entry of this.#found) {
       if (this.#query.pids?.includes(entry.pid)) continue;
       const isOld = nowUs - entry.startedAtUs >= LONG_LIVED_US;
-      const isCopy = executable(entry.pid) === executable(entry.parent);
+      const executableOf = (pid: number) => ifReadable(() => readlinkSync(`/proc/${pid}/exe`));
+      const isCopy = executableOf(entry.pid) === executableOf(entry.parent);
       if (!isAlive(entry) || !(isOld || isCopy)) this.#watched.delete(entry.pid);
     }
   }
@@ -150,43 +152,21 @@ function generator(table: ProcessTable): Set<number> {
 }
 
 function commandLine(pid: number): string {
-  return (read(`/proc/${pid}/cmdline`) ?? '').replace(/[\s\0]+/g, ' ').trim();
+  const line = ifReadable(() => readFileSync(`/proc/${pid}/cmdline`, 'latin1')) ?? '';
+  return line.replace(/[\s\0]+/g, ' ').trim();
 }
 
 /** Processes of the group and of those below it. */
 function inCgroup(cgroup: string): number[] {
   const folder = isAbsolute(cgroup) ? cgroup : join(CGROUPS, cgroup);
-  const own = (read(join(folder, 'cgroup.procs')) ?? '').split('\n').filter(Boolean).map(Number);
-  return [...own, ...foldersIn(folder).flatMap((name) => inCgroup(join(folder, name)))];
-}
-
-function foldersIn(folder: string): string[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
-  } catch {
-    return [];
-  }
+  const own = ifReadable(() => readFileSync(join(folder, 'cgroup.procs'), 'latin1')) ?? '';
+  const entries = ifReadable(() => readdirSync(folder, { withFileTypes: true })) ?? [];
+  const below = entries.filter((entry) => entry.isDirectory()).flatMap(({ name }) => inCgroup(join(folder, name)));
+  return [...own.split('\n').filter(Boolean).map(Number), ...below];
 }
 
 function isAlive({ pid, startedAtUs }: Pick<Entry, 'pid' | 'startedAtUs'>): boolean {
   return readProcess(pid)?.startedAtUs === startedAtUs;
-}
-
-/** @returns undefined where it is not readable */
-function executable(pid: number): string | undefined {
-  try {
-    return readlinkSync(`/proc/${pid}/exe`);
-  } catch {
-    return undefined;
-  }
-}
-
-function read(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'latin1');
-  } catch {
-    return undefined;
-  }
 }
 
 function notFound({ pids, match, cgroup }: ProcessQuery, option: string, dead: number[], seen: number): CapacityError {

@@ -1,21 +1,10 @@
 /** The figures of a layer that common exporters tell, by the names of their metrics. Another exporter is another name here. */
 
-export type PrometheusFigure =
-  | 'pssBytes'
-  | 'rssBytes'
-  | 'heapUsedBytes'
-  | 'externalBytes'
-  | 'workingSetBytes'
-  | 'poolBytes'
-  | 'cpuSeconds'
-  | 'hostUsedBytes'
-  | 'hostTcpBytes';
-
 /**
  * Where several match, the first that a page has counts. `namedprocess` is process-exporter, `container` cAdvisor, `node`
  * node_exporter; `process` and `nodejs` are of the process that serves the page (prom-client and its like).
  */
-export const METRICS: Record<PrometheusFigure, string[]> = {
+export const METRICS = {
   pssBytes: ['namedprocess_namegroup_memory_bytes{memtype="proportionalResident"}'],
   rssBytes: [
     'namedprocess_namegroup_memory_bytes{memtype="resident"}',
@@ -35,6 +24,8 @@ export const METRICS: Record<PrometheusFigure, string[]> = {
   hostUsedBytes: ['node_memory_MemTotal_bytes - node_memory_MemAvailable_bytes'],
   hostTcpBytes: ['node_sockstat_TCP_mem_bytes'],
 };
+
+export type PrometheusFigure = keyof typeof METRICS;
 
 /** As node_exporter names them. */
 export const OF_MACHINE = {

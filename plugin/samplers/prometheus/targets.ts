@@ -38,17 +38,13 @@ export class PrometheusTargets {
   /** @returns the targets in the order of the options, each with its own figures; never rejects */
   readEach(): Promise<TargetReading<PageReading>[]> {
     return Promise.all(
-      this.#targets.map((target) =>
-        target.read().then(
-          (reading) => ({ url: target.url, reading, failure: undefined, alternates: target.alternates }),
-          ({ message }: Error) => ({
-            url: target.url,
-            reading: undefined,
-            failure: message,
-            alternates: target.alternates,
-          }),
-        ),
-      ),
+      this.#targets.map(async (target) => {
+        const { reading, failure } = await target.read().then(
+          (reading) => ({ reading, failure: undefined }),
+          ({ message }: Error) => ({ reading: undefined, failure: message }),
+        );
+        return { url: target.url, reading, failure, alternates: target.alternates };
+      }),
     );
   }
 

@@ -1,9 +1,8 @@
 /** Who used the CPUs, by a file tree that looks like that of a machine. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { MachineTime, type MachineTotals } from '../../../plugin/samplers/machine/machine-time.ts';
+import { MachineTime, type MachineTotals, programName } from '../../../plugin/samplers/machine/machine-time.ts';
 import { MachineWatch } from '../../../plugin/samplers/machine/machine-watch.ts';
-import { programName } from '../../../plugin/samplers/machine/program-name.ts';
 import { sharesBetween } from '../../../plugin/samplers/machine/shares.ts';
 import { TICK_US } from '../../../protocol/machine/auxv.ts';
 import { takenByOthers } from '../../../report/figures/others.ts';
