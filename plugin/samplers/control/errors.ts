@@ -21,19 +21,13 @@ export function connectError(url: string, error: Error & { type?: string; descri
   if (error.type !== undefined || error.message === 'timeout') {
     const { error: cause } = (error.description ?? {}) as { error?: Error };
     const reason = (cause as NodeJS.ErrnoException | undefined)?.code ?? cause?.message ?? error.message;
-    return / 401$/.test(reason) ? badToken(url) : unreachable(url, reason, fixOf(url, reason));
+    if (!/ 401$/.test(reason)) return unreachable(url, reason, fixOf(url, reason));
+    const fix = 'give the server and the run the same control token';
+    return new CapacityError('BAD_TOKEN', `worker ${url} refused the control token`, fix);
   }
   return new CapacityError(
     'CONTROL_MISSING',
     `${url} is a Socket.IO server without the control namespace ${CONTROL_NAMESPACE}: ${error.message}`,
-  );
-}
-
-function badToken(url: string): CapacityError {
-  return new CapacityError(
-    'BAD_TOKEN',
-    `worker ${url} refused the control token`,
-    'give the server and the run the same control token',
   );
 }
 

@@ -17,16 +17,12 @@ export function sharesBetween(from: MachineTotals, to: MachineTotals): MachineSh
   const wallMs = to.atMs - from.atMs;
   if (wallMs <= 0) return undefined;
   const cores = (us: number) => us / 1000 / wallMs;
-  const [busyCores, stealCores, interruptCores] = [
-    cores(to.busyUs - from.busyUs),
-    cores(to.stealUs - from.stealUs),
-    cores(to.interruptUs - from.interruptUs),
-  ];
+  const interruptCores = cores(to.interruptUs - from.interruptUs);
   return {
     seconds: wallMs / 1000,
     cores: to.cores,
-    busyCores,
-    stealCores,
+    busyCores: cores(to.busyUs - from.busyUs),
+    stealCores: cores(to.stealUs - from.stealUs),
     pressure: pressureBetween(from, to, wallMs),
     ...processShares(from, to, cores, interruptCores),
     // Some kernels count the time of interrupts as that of the process that they interrupt, too.
@@ -54,20 +50,15 @@ function processShares(
   cores: (us: number) => number,
   interruptCores: number,
 ): ProcessShares {
-  if (!from || !to) {
-    return { oursCores: null, othersCores: null, kernelCores: null, programs: [] };
-  }
-  const oursCores = cores(to.oursUs - from.oursUs);
-  const othersCores = cores(to.othersUs - from.othersUs);
-  const kernelCores = cores(to.kernelUs - from.kernelUs) + interruptCores;
+  if (!from || !to) return { oursCores: null, othersCores: null, kernelCores: null, programs: [] };
   const programs = [...to.programsUs].map(([name, us]) => ({
     name,
     cores: cores(us - (from.programsUs.get(name) ?? 0)),
   }));
   return {
-    oursCores,
-    othersCores,
-    kernelCores,
+    oursCores: cores(to.oursUs - from.oursUs),
+    othersCores: cores(to.othersUs - from.othersUs),
+    kernelCores: cores(to.kernelUs - from.kernelUs) + interruptCores,
     programs: largest(programs),
   };
 }

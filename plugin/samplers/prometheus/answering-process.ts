@@ -23,15 +23,11 @@ export class AnsweringProcess {
   alternates = false;
   /** It used more CPU than a process can, again and again: its unit is another. */
   impossible = false;
+  /** How often the page showed a new process only by a CPU time that went back: part of its identity. */
+  startedAnew = 0;
   #impossibleRises = 0;
   #last: Answer | undefined;
   readonly #former = new Set<string>();
-  #startedAnew = 0;
-
-  /** How often the page showed a new process only by a CPU time that went back: part of its identity. */
-  get startedAnew(): number {
-    return this.#startedAnew;
-  }
 
   /**
    * @param again answers anew, to see whether the former process comes back
@@ -48,8 +44,8 @@ export class AnsweringProcess {
       }
       this.alternates ||= this.#former.has(answer.identity);
       if (answer.identity === before.identity && !this.alternates) {
-        this.alternates = this.#startedAnew > 0;
-        this.#startedAnew++;
+        this.alternates = this.startedAnew > 0;
+        this.startedAnew++;
       } else this.#former.add(before.identity);
     }
     this.#last = last;
