@@ -1,7 +1,6 @@
 /** What the broadcasts meant for the adapter's Redis. */
 import type { Result } from '../../protocol/result/result.ts';
-import type { Measurements } from '../run/measurements/measurements.ts';
-import type { RedisMeasured } from '../run/measurements/redis.ts';
+import type { Measurements, RedisMeasured } from '../run/measurements/measurements.ts';
 import type { SampleRow } from '../samplers/index.ts';
 
 /**

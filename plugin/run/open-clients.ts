@@ -1,7 +1,7 @@
 /** Opens the clients of a run: what each measures, and what is said where the server does not let it in. */
 import { CapacityError } from '../../protocol/errors.ts';
 import { formatJsonPath } from '../../protocol/json-path.ts';
-import type { Delivery } from '../script/settings.ts';
+import type { Delivery, Settings } from '../script/settings.ts';
 import type { Closers } from './closers.ts';
 import { addWarning, type RunContext } from './context.ts';
 import { newOwnEvent } from './measurements/own-event.ts';
@@ -39,6 +39,26 @@ export async function openProbe(clients: OwnClients, target: Target, signal: Abo
     if (!(error instanceof Refused)) throw error;
     return { probe: noProbe(), refusal: error };
   }
+}
+
+/** The server lets none of them in. @returns the settings of a run that does without */
+export function withoutClients(
+  settings: Settings,
+  { said, fix }: Refused,
+  run: Omit<Opening, 'closers' | 'signal'>,
+): Settings {
+  const { control, delivery, warmUp, broadcasts } = settings;
+  const publishes = delivery?.publish !== undefined;
+  const lost = [
+    ...(control ? ['round trips', 'reference receiver'] : []),
+    ...(warmUp > 0 ? ['warm-up (its cost is in the memory per connection)'] : []),
+    ...(publishes ? [`broadcasts of \`${delivery.event}\``] : []),
+  ];
+  const message = `the server refused the run’s own clients: ${said}`;
+  if (lost.length === 0) run.log(`Note: ${message}. The load itself is not affected.`);
+  else addWarning(run, 'CLIENTS_REFUSED', `${message}; the run does without ${lost.join(', ')}`, fix);
+  const ofPublishers = publishes ? { delivery: undefined, broadcasts: { ...broadcasts, count: 0 } } : {};
+  return { ...settings, warmUp: 0, singleRoundTrips: 0, ...ofPublishers };
 }
 
 /** @returns undefined where the server lets no second client of the run in */

@@ -81,12 +81,7 @@ export class FakeRun {
       population: new FleetPopulation(link),
       metrics: {},
       redis: undefined,
-      target: {
-        openFiles: async () => undefined,
-        fullest: async () => undefined,
-        connections: async () => undefined,
-        stack: undefined,
-      },
+      target: { stack: undefined },
       deployment: async () => ({ nginx: '7,8', Redis: 'run-1' }),
       ledger: true,
       clocks: this.#newClocks(control, [true, true]),

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ClockReading } from '../../../protocol/clock/clock-reading.ts';
 import type { WorkerStats } from '../../../protocol/events.ts';
 import { VERSION } from '../../../protocol/version.ts';
-import { requireAllWorkers } from '../../run/target/all-workers.ts';
+import { requireAllWorkers } from '../../run/target/require-workers.ts';
 import { ControlClients } from '../../samplers/index.ts';
 import type { ControlSettings } from '../../script/settings.ts';
 import { check, type Finding, type TargetCheck } from './target-check.ts';

@@ -2,8 +2,7 @@
 import { encodeHistogram, summaryMs } from '../../../protocol/histogram.ts';
 import type { MessageTotals } from '../../../protocol/link/client-messages.ts';
 import type { Messages } from '../../../protocol/result/messages.ts';
-import type { MessagesMeasured } from '../../run/measurements/client-messages.ts';
-import type { Measurements } from '../../run/measurements/measurements.ts';
+import type { Measurements, MessagesMeasured } from '../../run/measurements/measurements.ts';
 import { merged, sum } from '../sums.ts';
 
 type Counted = { [Key in keyof MessageTotals]: MessageTotals[Key] extends number ? Key : never }[keyof MessageTotals];

@@ -4,7 +4,7 @@
  */
 import type { RedisTraffic } from '../../samplers/redis/redis.ts';
 import type { RunContext } from '../context.ts';
-import type { RedisMeasured } from '../measurements/redis.ts';
+import type { RedisMeasured } from '../measurements/measurements.ts';
 
 /** For each worker. */
 const COUNTS = 5;

@@ -20,7 +20,7 @@ export class KernelCounts extends Check {
   /** @returns how many connections to the port are not the run's own, if they are more than a few */
   async begin(): Promise<number> {
     const others = await this.#others();
-    this.#before = { files: await this.context.target.openFiles(), others };
+    this.#before = { files: await this.context.target.openFiles?.(), others };
     return others !== undefined && others > STRANGERS.least ? others : 0;
   }
 
@@ -38,7 +38,7 @@ export class KernelCounts extends Check {
 
   async #noteFullest(): Promise<void> {
     const { measurements, target } = this.context;
-    const now = await target.fullest();
+    const now = await target.fullest?.();
     if (now && now.openFiles >= (measurements.fullest?.openFiles ?? 0)) measurements.fullest = now;
   }
 
@@ -47,7 +47,7 @@ export class KernelCounts extends Check {
     const { files: before } = this.#before;
     // A client that polls has a socket only while it asks.
     if (before === undefined || measurements.transports === 'polling') return undefined;
-    const now = await target.openFiles();
+    const now = await target.openFiles?.();
     const held = population.connections();
     if (now === undefined || held - (now - before) <= Math.max(MISSING.least, MISSING.share * held)) return undefined;
     return {
@@ -73,7 +73,33 @@ export class KernelCounts extends Check {
   /** @returns connections that are not the run's own: in this process are those of its HTTP steps, and all receivers but one */
   async #others(): Promise<number | undefined> {
     const { population, sentinel } = this.context;
-    const outside = await this.context.target.connections();
+    const outside = await this.context.target.connections?.();
     return outside === undefined ? undefined : outside - population.connections() - (sentinel?.connected ? 1 : 0);
+  }
+}
+
+/** Together they take more than the 10 ms in which the kernel counts, of the fastest server, too. */
+const MIN_CONNECTIONS = 400;
+
+/** Connections cost the workers CPU time: processes that use none while some come are not those of the server. */
+export class BusyWorkers extends Check {
+  /** When their CPU time last moved. */
+  #moved: { cpuUs: number; connections: number } | undefined;
+
+  async check(when: string): Promise<void> {
+    const { sampler, population } = this.context;
+    const { worker: cpuUs } = await sampler.cpu();
+    if (cpuUs === undefined) return;
+    const connections = population.connections();
+    const moved = this.#moved;
+    if (moved?.cpuUs !== cpuUs) this.#moved = { cpuUs, connections };
+    else if (Math.abs(connections - moved.connections) >= MIN_CONNECTIONS) {
+      const message = `${when}, the workers had used no CPU time since ${moved.connections} connections: other processes hold the connections`;
+      this.warnings.warn(
+        'WORKERS_DISAGREE',
+        message,
+        'name the processes of the server: ss -tlnp names those of its port',
+      );
+    }
   }
 }

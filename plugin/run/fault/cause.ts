@@ -3,6 +3,7 @@ import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
+import { CapacityError } from '../../../protocol/errors.ts';
 import { isStackFault } from '../../../protocol/fault.ts';
 import type { FaultOptions } from '../../script/options/fault-options.ts';
 import type { RunContext } from '../context.ts';
@@ -14,6 +15,25 @@ const MAX_OUTPUT = 300;
 const COMMAND_TIMEOUT_MS = 300_000;
 /** From the request to end to SIGKILL. */
 const GRACE_MS = 5000;
+
+/** Before the load: can this deployment suffer it? @throws CapacityError FAULT_IMPOSSIBLE */
+export function requireFault(fault: FaultOptions | undefined, { stack, url }: Pick<Target, 'stack' | 'url'>): void {
+  if (!fault || !isStackFault(fault.kind)) return;
+  if (!stack) {
+    throw new CapacityError(
+      'FAULT_IMPOSSIBLE',
+      `the run cannot cause ${fault.kind} at ${url}, because that is not a stack of its own`,
+      'write the command that does it to your server: fault: {command: [systemctl, restart, chat]}; or drop the connections: fault: {kind: drop-connections}',
+    );
+  }
+  const why = stack.whyNot(fault.kind);
+  if (why === undefined) return;
+  throw new CapacityError(
+    'FAULT_IMPOSSIBLE',
+    `${fault.kind} is not possible with this stack: ${why}`,
+    'choose another fault',
+  );
+}
 
 /** @returns when it is done @throws Error or CapacityError with the reason if it did not happen */
 export async function cause(

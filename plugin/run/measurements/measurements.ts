@@ -2,25 +2,49 @@
 import type { ClockLine } from '../../../protocol/clock/clock-line.ts';
 import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
 import { type TransportsName, transportsName } from '../../../protocol/connection.ts';
-import type { WorkerEventLoop, WorkerMachine, WorkerResources } from '../../../protocol/events.ts';
+import type { WorkerBatches, WorkerEventLoop, WorkerMachine, WorkerResources } from '../../../protocol/events.ts';
 import type { MachineShares } from '../../../protocol/result/machine.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { roomName } from '../../../protocol/rooms.ts';
 import type { FullestProcess } from '../../samplers/index.ts';
+import type { RedisTraffic } from '../../samplers/redis/redis.ts';
+import type { Repeated } from '../../script/load/flow.ts';
 import type { Settings } from '../../script/settings.ts';
 import type { SentBroadcast, UnsentBroadcast } from '../broadcasts/publish.ts';
 import type { EngineSnapshot, HostedRow } from '../link.ts';
 import type { Echo } from '../receivers/probe.ts';
 import type { SentinelReceipts } from '../receivers/sentinel.ts';
-import type { MessagesMeasured } from './client-messages.ts';
 import type { FaultMeasured } from './fault.ts';
 import type { GeneratorHost, GeneratorLoop, GeneratorWindow, ShareWindow, ThrottledWindows } from './generator.ts';
 import type { LayerBytes, OverTimeMeasured, Plateau } from './memory.ts';
 import type { OwnEventMeasured } from './own-event.ts';
-import type { RedisMeasured } from './redis.ts';
 import { runId } from './run-id.ts';
 import type { CpuWindow, Ramp } from './windows.ts';
 import type { WorkerIdentity } from './worker-identity.ts';
+
+export interface MessagesMeasured {
+  /** What the flows let their connections send. */
+  readonly steps: Repeated[];
+  /** Length of the measured window. */
+  seconds: number;
+  /** At its begin, and at the end of each of its parts. */
+  unanswered: number[];
+  /** In it, as the workers see them; empty where they do not. */
+  workers: WorkerBatches[];
+}
+
+/** The adapter's Redis, during the broadcasts. */
+export interface RedisMeasured {
+  /** Each node of a cluster, or the one Redis. Bytes are those of the broadcasts, without the run's own requests. */
+  nodes: (Omit<RedisTraffic, 'cpuUs'> & { usedMemoryBeforeBytes: number })[];
+  /** What all nodes used for the broadcasts, as far as it is known what else they do. */
+  cpuUs: number;
+}
+
+/** What a run plans, as far as it is measured by that. */
+type Planned = Pick<Settings, 'engine' | 'target' | 'load' | 'rooms'> & {
+  connection: Pick<Settings['connection'], 'transports' | 'compression'>;
+};
 
 export class Measurements {
   /** Name of the run's folder. */
@@ -156,18 +180,7 @@ export class Measurements {
   stoppedByUser = false;
 
   /** @param scenario as of `scenarioName` */
-  constructor(
-    scenario: string,
-    {
-      engine,
-      target,
-      load,
-      connection,
-      rooms,
-    }: Pick<Settings, 'engine' | 'target' | 'load' | 'rooms'> & {
-      connection: Pick<Settings['connection'], 'transports' | 'compression'>;
-    },
-  ) {
+  constructor(scenario: string, { engine, target, load, connection, rooms }: Planned) {
     this.id = runId(this.startedAt, scenario);
     this.scenario = scenario;
     this.engine = engine;

@@ -9,9 +9,8 @@ import { AUDIENCE } from '../../../protocol/rooms.ts';
 import type { Delivery } from '../../script/settings.ts';
 import type { RunContext } from '../context.ts';
 import type { Published } from '../receivers/publishers.ts';
-import { type Broadcast, LatencyBasis } from './orders.ts';
+import { allSeen, type Broadcast, LatencyBasis, type Seen } from './orders.ts';
 import { Rows } from './rows.ts';
-import { allSeen, type Seen } from './seen.ts';
 
 /** Share of the room for rows that broadcasts take which could be finalized. */
 const KEPT_SHARE = 0.25;
@@ -34,6 +33,8 @@ export class Finalizer {
   seen = 0;
   /** Those without a row, among `seen`. */
   skipped = 0;
+  /** A copy without an id. */
+  example: string | undefined;
   readonly #context: Needs;
   readonly #nowUs: () => number;
   readonly #beganAtUs: number;
@@ -47,7 +48,6 @@ export class Finalizer {
   #copies = new Map<string, { reached: number; sinceUs: number }>();
   #bytes = 0;
   #outside: string[] = [];
-  #example: string | undefined;
   #others: [path: string, id: string][] = [];
   readonly #rooms: ReadonlyMap<string, number>;
 
@@ -68,11 +68,6 @@ export class Finalizer {
   /** Mean length of a copy's JSON. */
   get bytes(): number {
     return Math.round(this.#bytes / Math.max(1, this.seen - this.skipped));
-  }
-
-  /** A copy without an id. */
-  get example(): string | undefined {
-    return this.#example;
   }
 
   /** Where copies have other ids, of which one may be the run's; undefined where they have none. */
@@ -118,7 +113,7 @@ export class Finalizer {
   async #ask(watch: boolean): Promise<{ seen: Seen[]; filled: number }> {
     const sightings = await this.#context.link.sight(watch, this.#outside.splice(0));
     this.#others = sightings.flatMap(({ others = [] }) => others);
-    this.#example ??= sightings.find(({ example }) => example !== undefined)?.example;
+    this.example ??= sightings.find(({ example }) => example !== undefined)?.example;
     return { seen: allSeen(sightings), filled: Math.max(0, ...sightings.map((one) => one.filled)) };
   }
 

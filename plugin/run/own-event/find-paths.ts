@@ -1,8 +1,7 @@
 /** Which event of a server can be counted, and where in it an id and a time stand: found in what two connections got. */
 import { EACH, type JsonPath, valueAt, valuesAt } from '../../../protocol/json-path.ts';
 import { idOf } from '../../fleet/client/counted-event.ts';
-import { instantOf } from './instant.ts';
-import { measureEpochOffsetUs, sentTimes } from './sent-times.ts';
+import { instantOf, measureEpochOffsetUs, sentTimes } from './sent-times.ts';
 
 export interface Message {
   event: string;

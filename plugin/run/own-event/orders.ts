@@ -1,9 +1,39 @@
-/** From broadcasts to what the ledgers finalize: from when on they are timed. */
+/** From what the fleet processes have seen of broadcasts to what the ledgers finalize: from when on they are timed. */
 import { placeOfCounted } from '../../../protocol/counted-as.ts';
 import type { FreezeOrder } from '../../../protocol/link/ledger.ts';
+import type { Sightings } from '../../../protocol/link/sightings.ts';
 import type { LatencyFrom } from '../../../protocol/result/latency.ts';
-import type { Seen } from './seen.ts';
 import { measureEpochOffsetUs, type Stamped, sentTimes } from './sent-times.ts';
+
+/** A broadcast of the server's own event, as all processes together have seen it. Times on CLOCK_MONOTONIC. */
+export interface Seen {
+  id: string;
+  /** Over all processes. */
+  firstAtUs: number;
+  sentAt: string | number | undefined;
+  bytes: number;
+  /** First copies so far. */
+  reached: number;
+  /** In the ledger of every process that has seen it. */
+  counted: boolean;
+}
+
+/** @returns in the order of their first receipts */
+export function allSeen(sightings: Sightings[]): Seen[] {
+  const byId = new Map<string, Seen>();
+  for (const { ids } of sightings) {
+    for (const { id, firstAtUs, sentAt, bytes, reached, counted } of ids) {
+      const known = byId.get(id);
+      if (!known) byId.set(id, { id, firstAtUs, sentAt, bytes, reached, counted });
+      else {
+        if (firstAtUs < known.firstAtUs) Object.assign(known, { firstAtUs, sentAt: sentAt ?? known.sentAt });
+        known.reached += reached;
+        known.counted &&= counted;
+      }
+    }
+  }
+  return [...byId.values()].sort((a, b) => a.firstAtUs - b.firstAtUs);
+}
 
 /** A broadcast of the run. Times on CLOCK_MONOTONIC. */
 export interface Broadcast {

@@ -1,7 +1,9 @@
 /** The broadcasts of a server of somebody else's: provoked or awaited, drained, and their ledger finalized. */
+import { crc32 } from 'node:zlib';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { formatJsonPath } from '../../../protocol/json-path.ts';
+import type { Sightings } from '../../../protocol/link/sightings.ts';
 import type { Delivery } from '../../script/settings.ts';
 import { BROADCAST_PARTS, beginsPart } from '../broadcasts/window.ts';
 import type { RunContext } from '../context.ts';
@@ -11,12 +13,13 @@ import { pause, until } from '../wait.ts';
 import { Windows } from '../windows/cpu.ts';
 import { noteGenerator, resetGenerator } from '../windows/generator-loops.ts';
 import { Finalizer } from './finalizer.ts';
-import { roomsOf } from './rooms.ts';
 import { asSent } from './rows.ts';
 
 const POLL_MS = 250;
 /** While broadcasts are published. */
 const LOOK_MS = 1000;
+/** As in each process: beyond that, not all that have a member name a room. */
+const MAX_ROOMS = 1000;
 
 /** @param onDrain called when the last broadcast is out */
 export async function measureOwnEvent(context: RunContext, delivery: Delivery, onDrain: () => void): Promise<void> {
@@ -39,6 +42,25 @@ export async function measureOwnEvent(context: RunContext, delivery: Delivery, o
   await noteGenerator(context, 'broadcasts');
   await finish(context, finalizer, published);
   await measureAfterBroadcasts(context);
+}
+
+/**
+ * The rooms that an own event goes to, as the fleets know them when the run begins to watch.
+ * @returns by place, their members, over all processes; of many rooms, a random part
+ * @throws CapacityError DELIVERY_UNMATCHED if no connection is in any
+ */
+function roomsOf(sightings: Sightings[], { audience }: Delivery): ReadonlyMap<string, number> {
+  const members = new Map<string, number>();
+  for (const [room, count] of sightings.flatMap(({ rooms = [] }) => rooms))
+    members.set(room, (members.get(room) ?? 0) + count);
+  if (audience && members.size === 0) {
+    throw new CapacityError(
+      'DELIVERY_UNMATCHED',
+      'no connection is in any room: what `delivery.audience.client` names does not exist',
+      'name a variable that the flow sets before it holds, or the place of the room in the event `delivery.join`',
+    );
+  }
+  return new Map([...members].sort(([one], [other]) => crc32(one) - crc32(other)).slice(0, MAX_ROOMS));
 }
 
 /** Makes room in the ledgers meanwhile. */

@@ -1,4 +1,5 @@
 /** Processes that listen on the target, on this machine. */
+import { speaksTls } from '../../../protocol/agent.ts';
 import { isLoopback } from '../../../protocol/machine/loopback.ts';
 import { listenersOn, queryFor } from '../../samplers/index.ts';
 import { isTemplate } from '../../script/is-template.ts';
@@ -32,6 +33,6 @@ export async function listeningProcesses(url: string): Promise<ListeningProcesse
 }
 
 export function portOf(url: string): number {
-  const { port, protocol } = new URL(url);
-  return Number(port) || (/^(https|wss):$/.test(protocol) ? 443 : 80);
+  const { port } = new URL(url);
+  return Number(port) || (speaksTls(url) ? 443 : 80);
 }

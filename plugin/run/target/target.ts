@@ -1,4 +1,5 @@
 /** What is measured: our own stack that is already up, one that this run starts, or the user's own server. */
+import { speaksTls } from '../../../protocol/agent.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import type { WorkerStats } from '../../../protocol/events.ts';
 import type { StackFault } from '../../../protocol/fault.ts';
@@ -39,11 +40,11 @@ export interface Target {
   /** Processes of each part of the deployment that is known, as `Stack.identities`. */
   identities(): Record<string, string>;
   /** Files and sockets that its processes have open, where only that tells of their connections; undefined if unknown. */
-  openFiles(): Promise<number | undefined>;
+  openFiles?(): Promise<number | undefined>;
   /** Which of its processes is nearest to its limit of open files, where no worker tells; undefined if unknown. */
-  fullest(): Promise<FullestProcess | undefined>;
+  fullest?(): Promise<FullestProcess | undefined>;
   /** Connections to its port on this machine but those of this process, where only that tells of others; undefined if unknown. */
-  connections(): Promise<number | undefined>;
+  connections?(): Promise<number | undefined>;
   /** Undefined for a server of the user's own, to which a run does nothing but by the user's command. */
   stack: FaultyStack | undefined;
   /** The processes of the workers are known to run on this machine; otherwise only they themselves can tell. */
@@ -88,13 +89,10 @@ export async function openTarget(
   // Both are of a server of the user's own.
   if (config.delivery || config.workerSources || config.layers) return fromOutside(config, log);
   // A stack is on this machine, and its certificate is checked by nobody.
-  const speaksTls = /^(https|wss):$/.test(url.protocol);
-  if (!isLoopback(url.hostname) || speaksTls !== config.tls) return fromOutside(config, log);
+  if (!isLoopback(url.hostname) || speaksTls(url) !== config.tls) return fromOutside(config, log);
   const port = Number(url.port) || 80;
   if (found.status === 'up' && Number(new URL(found.stack.state.target).port) === port) {
-    if (found.stack.state.ownerPid !== undefined) throw inUse(found.stack.state.ownerPid);
-    if (found.stack.state.target.startsWith('https:') !== config.tls) throw otherTls(config.tls);
-    assertRedisNodes(config.redisNodes, found.stack.state);
+    requireFree(config, found.stack.state);
     log(`Using the stack that is up at ${url.origin}; it stays up.`);
     return ofStack(found.stack, async () => {});
   }
@@ -135,9 +133,6 @@ function ofStack(stack: Stack, close: () => Promise<void>): Target {
     },
     unlayered: async () => [],
     identities: () => stack.identities(),
-    openFiles: async () => undefined,
-    fullest: async () => undefined,
-    connections: async () => undefined,
     stack: {
       fault: (fault) => stack.fault(fault),
       restarts: () => stack.restarts(),
@@ -154,7 +149,13 @@ function ofStack(stack: Stack, close: () => Promise<void>): Target {
  * @throws CapacityError CONTROL_MISSING with an external engine: nobody would count the connections
  */
 function fromOutside(config: Settings, log: (text: string) => void): Target {
-  if (config.engine !== ENGINE) throw controlMissing(config.target, config.engine);
+  if (config.engine !== ENGINE) {
+    throw new CapacityError(
+      'CONTROL_MISSING',
+      `no control port is known for the workers behind ${config.target}, and engine ${config.engine} does not count its connections for a run`,
+      'call instrument(io) in the server and name its control ports: config.plugins.socketio-capacity.control: {urls, token}; or use engine socketio-capacity',
+    );
+  }
   const without = config.delivery ? 'no forced garbage collection' : 'no broadcasts, no forced garbage collection';
   log(`No control port is known, so the run measures from outside: ${without}.`);
   return ownServer(config);
@@ -255,38 +256,26 @@ function present(pid: number | undefined): number[] {
   return pid === undefined ? [] : [pid];
 }
 
-function controlMissing(url: string, engine: string): CapacityError {
-  return new CapacityError(
-    'CONTROL_MISSING',
-    `no control port is known for the workers behind ${url}, and engine ${engine} does not count its connections for a run`,
-    'call instrument(io) in the server and name its control ports: config.plugins.socketio-capacity.control: {urls, token}; or use engine socketio-capacity',
-  );
-}
-
-function otherTls(tls: boolean): CapacityError {
-  const [stack, fix] = tls
-    ? ['does not speak TLS', 'npx socketio-capacity stack up --tls']
-    : ['speaks TLS', 'set TLS=on'];
-  return new CapacityError(
-    'STACK_RUNNING',
-    `the stack that is up ${stack}`,
-    `take it down (npx socketio-capacity stack down), or ${fix}`,
-  );
-}
-
-/** @throws CapacityError STACK_RUNNING */
-function assertRedisNodes(wanted: number | undefined, { redisNodes: { length } }: StackState): void {
+/** @throws CapacityError IN_USE or STACK_RUNNING, where the stack that is up is not the one to be measured now */
+function requireFree({ tls, redisNodes: wanted }: Settings, state: StackState): void {
+  const { ownerPid, target, redisNodes } = state;
+  if (ownerPid !== undefined) {
+    throw new CapacityError(
+      'IN_USE',
+      `another run (process ${ownerPid}) is already measuring on this stack, and two runs would distort each other's figures`,
+      'wait until it ends, or keep a stack up for several runs: npx socketio-capacity stack up',
+    );
+  }
+  const otherStack = (how: string, fix: string) => {
+    const down = 'take it down (npx socketio-capacity stack down)';
+    return new CapacityError('STACK_RUNNING', `the stack that is up ${how}`, `${down}, or ${fix}`);
+  };
+  const hasTls = speaksTls(target);
+  if (tls && !hasTls) throw otherStack('does not speak TLS', 'npx socketio-capacity stack up --tls');
+  if (!tls && hasTls) throw otherStack('speaks TLS', 'set TLS=on');
+  const { length } = redisNodes;
   if (wanted === undefined || wanted === length) return;
   const has =
     length === 0 ? 'no Redis of its own' : length === 1 ? 'a single Redis' : `a Redis Cluster of ${length} nodes`;
-  const fix = 'take it down (npx socketio-capacity stack down), or leave REDIS_NODES out';
-  throw new CapacityError('STACK_RUNNING', `the stack that is up has ${has}, and REDIS_NODES asks for ${wanted}`, fix);
-}
-
-function inUse(ownerPid: number): CapacityError {
-  return new CapacityError(
-    'IN_USE',
-    `another run (process ${ownerPid}) is already measuring on this stack, and two runs would distort each other's figures`,
-    'wait until it ends, or keep a stack up for several runs: npx socketio-capacity stack up',
-  );
+  throw otherStack(`has ${has}, and REDIS_NODES asks for ${wanted}`, 'leave REDIS_NODES out');
 }

@@ -1,7 +1,7 @@
 /** The messages that connections send again and again: the window in which they are measured, and their end. */
 import { EVENTS } from '../../../protocol/events.ts';
 import { addWarning, type RunContext } from '../context.ts';
-import type { MessagesMeasured } from '../measurements/client-messages.ts';
+import type { MessagesMeasured } from '../measurements/measurements.ts';
 import { pause, until } from '../wait.ts';
 import { mark, windowSince } from './cpu.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';

@@ -140,14 +140,8 @@ function noteShares(
 }
 
 /** What others took of the CPUs, with those that a container does not see: 1 is all. */
-export function takenShare({
-  cores,
-  busyCores,
-  oursCores,
-  othersCores,
-  kernelCores,
-  stealCores,
-}: MachineShares): number {
+export function takenShare(shares: MachineShares): number {
+  const { cores, busyCores, oursCores, othersCores, kernelCores, stealCores } = shares;
   const known = (othersCores ?? 0) + stealCores;
   return (oursCores === null ? known : Math.max(known, busyCores - oursCores - (kernelCores ?? 0))) / cores;
 }

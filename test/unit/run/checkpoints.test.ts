@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
-import { BusyWorkers } from '../../../plugin/run/checkpoints/busy-workers.ts';
 import { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts';
+import { BusyWorkers } from '../../../plugin/run/checkpoints/kernel-counts.ts';
 import { WarningsOnce } from '../../../plugin/run/checkpoints/warnings.ts';
 import type { WorkerStats } from '../../../protocol/events.ts';
 import {

@@ -1,7 +1,7 @@
 /** Who is a member of the room beside those that the ledgers know: the run's own receivers, and a host that is gone. */
 import assert from 'node:assert/strict';
 import { it, test } from 'node:test';
-import { withLostMembers } from '../../../plugin/run/broadcasts/lost-members.ts';
+import { withLostMembers } from '../../../plugin/run/broadcasts/ledger.ts';
 import { endedMeanwhile } from '../../../plugin/run/receivers/other-receivers.ts';
 import { column } from '../../helpers/columns.ts';
 import { frozenBroadcast, measurements, sent } from '../../helpers/measurements.ts';

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { instantOf } from '../../../plugin/run/own-event/instant.ts';
-import { LatencyBasis } from '../../../plugin/run/own-event/orders.ts';
-import { allSeen } from '../../../plugin/run/own-event/seen.ts';
-import { measureEpochOffsetUs, sentTimes } from '../../../plugin/run/own-event/sent-times.ts';
+import { allSeen, LatencyBasis } from '../../../plugin/run/own-event/orders.ts';
+import { instantOf, measureEpochOffsetUs, sentTimes } from '../../../plugin/run/own-event/sent-times.ts';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { columns } from '../../helpers/columns.ts';
 

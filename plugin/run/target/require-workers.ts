@@ -1,4 +1,4 @@
-/** Before any load: the control URLs lead to every worker of the deployment, and to each of them once. */
+/** What the workers have to be before any load. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { CapacityError } from '../../../protocol/errors.ts';
 import type { WorkerStats } from '../../../protocol/events.ts';
@@ -7,8 +7,11 @@ import type { Control } from './control.ts';
 /** Some adapters count a server that has ended for ten more seconds. */
 const COUNT_TIMEOUT_MS = 12_000;
 const POLL_MS = 1000;
+/** What an echo has besides the payload: names, number, time, namespace. */
+const ENVELOPE_BYTES = 500;
 
 /**
+ * The control URLs lead to every worker of the deployment, and to each of them once.
  * @param log gets a line if this takes a while
  * @throws CapacityError WORKER_URLS_WRONG, or the signal's reason
  */
@@ -62,4 +65,25 @@ function incomplete(servers: number, workers: WorkerStats[]): CapacityError {
 function repeated(workers: WorkerStats[], keyOf: (worker: WorkerStats) => string): WorkerStats[] | undefined {
   const groups = Map.groupBy(workers, keyOf);
   return [...groups.values()].find(({ length }) => length > 1);
+}
+
+/**
+ * They take messages as large as the broadcasts, since the probe sends each of them back.
+ * @throws CapacityError CONFIG_INVALID; the server would end the connections of the probe and the run then fail at a join
+ */
+export function requireFittingPayload(
+  { bytes, binary }: { bytes: number; binary: boolean },
+  workers: Pick<WorkerStats, 'worker' | 'server'>[],
+): void {
+  const needed = bytes + (binary ? 0 : ENVELOPE_BYTES);
+  for (const { worker, server } of workers) {
+    // Other servers may not tell, or not as a number; 0 is no limit.
+    const limit = Number(server.options.maxHttpBufferSize);
+    if (!(limit > 0 && limit < needed)) continue;
+    throw new CapacityError(
+      'CONFIG_INVALID',
+      `config.plugins.socketio-capacity.broadcasts.bytes: the probe sends each broadcast of ${bytes} bytes back, and ${worker} takes messages of at most ${limit} (maxHttpBufferSize)`,
+      'lower `broadcasts.bytes`, or raise `maxHttpBufferSize` in the options of the server',
+    );
+  }
 }
