@@ -1,4 +1,4 @@
-/** A server of somebody else's that sends to rooms, or several messages in one event: who is expected, and who got what. */
+/** A server of somebody else's that sends to rooms, in several namespaces, or several messages in one event: who is expected. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Namespace, Server } from 'socket.io';
@@ -128,6 +128,69 @@ describe('rooms', { concurrency: 4 }, () => {
       { ...TWELVE, delivery: { ...EDITED, audience } },
     );
     await assert.rejects(refused, { code: 'DELIVERY_UNMATCHED', message: /audience/ });
+  });
+});
+
+describe('rooms of one name in several namespaces', { concurrency: 4 }, () => {
+  /** In `/`, `/a` and `/b`, as a server with a namespace for each tenant has. @param answers what a join by event is answered */
+  const tenants = (answers: (doc: string) => unknown) => (io: Server) => {
+    for (const tenant of ['/', '/a', '/b'].map((name) => io.of(name))) {
+      tenant.on('connection', (socket) => {
+        socket.join(socket.handshake.auth.doc ?? []);
+        socket.on('open', async ({ doc }: Edit, answer: (value: unknown) => void) => {
+          await socket.join(doc);
+          answer(answers(doc));
+        });
+        socket.on('edit', (edit: Edit) => tenant.to(edit.doc).emit('edited', edit));
+      });
+    }
+  };
+  /** Of twelve connections, 3 are in `/a` alone, 3 in `/b` alone, 3 in both, and 3 in the main one; `spare` is only there. */
+  const OF_EACH = [['/a'], ['/b'], ['/a', '/b'], ['/']];
+  const docOf = (index: number) => (index % 4 === 3 ? 'spare' : 'doc');
+  const ofEach = (index: number) => ({ namespaces: OF_EACH[index % 4] as string[] });
+  const byEvent = { joins: (index: number) => [[{ doc: docOf(index) }]], brings: ofEach };
+  const brings = (index: number) => ({
+    ...ofEach(index),
+    rooms: [docOf(index)],
+    overrides: { auth: { doc: docOf(index) } },
+  });
+  /** Publishers are in the last one. */
+  const twelve = { connections: 12, processes: 2, namespaces: ['/', '/a', '/b'] };
+  const { join: _, ...undeclared } = EDITED;
+  const audience = (client: string) => ({ audience: { event: '$.0.doc', client } });
+
+  for (const client of ['light', 'official'] as const) {
+    it(`have the members that joined there, with the ${client} client`, async (t) => {
+      const run = { delivery: EDITED, client, ...twelve, ...byEvent };
+      const { delivery } = await assertOwn(
+        t,
+        tenants(() => 'ok'),
+        run,
+        { delivery: { ...EACH, notMember: 0 } },
+      );
+      assert.deepEqual([...new Set(delivery.batches.map(({ room }) => room))], ['/b,doc']);
+    });
+
+    it(`have the members whose variable names them, with the ${client} client`, async (t) => {
+      const run = { delivery: { ...undeclared, ...audience('doc') }, client, ...twelve, brings };
+      await assertOwn(
+        t,
+        tenants(() => 'ok'),
+        run,
+        { delivery: EACH },
+      );
+    });
+  }
+
+  it('have the members that the answer to the join puts there', async (t) => {
+    const run = { delivery: { ...EDITED, ...audience('$.0.room') }, ...twelve, ...byEvent };
+    await assertOwn(
+      t,
+      tenants((room) => ({ room })),
+      run,
+      { delivery: EACH },
+    );
   });
 });
 

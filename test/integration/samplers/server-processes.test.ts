@@ -1,12 +1,15 @@
-/** A server's processes in /proc: by id, command line and control group, with what they have started. */
+/** A server's processes in /proc: by id, command line and control group, with what they have started; and who uses its port. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { fullestOf, queryFor, ServerProcesses } from '../../../plugin/samplers/index.ts';
+import { fullestOf, queryFor, Sampler, ServerProcesses, withChildren } from '../../../plugin/samplers/index.ts';
+import { connectionsTo, listenersOn } from '../../../plugin/samplers/processes/connections-to.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { startOrphan, startProcess } from '../../helpers/process.ts';
+import { listen } from '../../helpers/raw-listen.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
 const linux = { skip: process.platform !== 'linux' && 'there is no /proc' };
@@ -132,4 +135,81 @@ describe('the processes of a server', linux, () => {
     refused({ match: 'no-such-server-[0-9]{9}' }, /no command line matches \/no-such-server.*, of \d+ processes/);
     refused({ cgroup: 'no-such.slice' }, /^\/sys\/fs\/cgroup\/no-such\.slice /);
   });
+});
+
+const CLIENT = `const [port, host] = process.argv.slice(1);
+  require('node:net').connect(port, host, () => console.log('connected'));`;
+
+for (const host of ['127.0.0.1', '::1']) {
+  it(`counts connections to a port from ${host}, but none of this process`, {
+    skip: process.platform !== 'linux',
+  }, async (t) => {
+    const port = await listen(t, createServer(), '::');
+    assert.equal(await connectionsTo(port), 0);
+    await once(connect(port, host), 'connect');
+    const others = [1, 2].map(() => startProcess(t, process.execPath, ['-e', CLIENT, String(port), host]));
+    await Promise.all(others.map((one) => one.said(/connected/)));
+    await eventually('two', async () => (await connectionsTo(port)) === 2);
+    for (const one of others) one.kill();
+    await eventually('none', async () => (await connectionsTo(port)) === 0);
+  });
+}
+
+it('is unknown where the kernel lists none', async () => {
+  assert.equal(await connectionsTo(1, ['/nowhere']), undefined);
+});
+
+it('names the processes that listen on a port, but none of the generator’s own', {
+  skip: process.platform !== 'linux',
+}, async (t) => {
+  const script = `const server = require('node:net').createServer();
+    server.listen(0, () => [process.pid, server.address().port].forEach((line) => console.log(line)));`;
+  const { pids, line } = await startOrphan(t, '-e', script);
+  const port = Number(await line());
+  assert.deepEqual(await listenersOn(port), pids);
+  assert.equal(await listenersOn(await listen(t, createServer())), undefined);
+});
+
+const skip = process.platform !== 'linux' && 'there is no /proc';
+const MB = 2 ** 20;
+const KEPT = 64 * MB;
+
+const CHILD = `const kept = Buffer.alloc(${KEPT}, 1); console.log('kept'); setInterval(() => kept, 1e6)`;
+/** Some tenths of a second. */
+const BURN = 'i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done';
+const SERVER = `
+  const { spawn, spawnSync } = require('node:child_process');
+  const child = spawn(process.execPath, ['-e', ${JSON.stringify(CHILD)}], { stdio: ['ignore', 'pipe', 'inherit'] });
+  child.stdout.once('data', () => console.log([process.pid, child.pid].join(' ')));
+  process.on('SIGUSR2', () => {
+    spawnSync('sh', ['-c', ${JSON.stringify(BURN)}]);
+    console.log('burnt');
+  });`;
+
+it('memory and CPU of a worker are those of its process tree', { skip }, async (t) => {
+  const { pids, line } = await startOrphan(t, '-e', SERVER);
+  const [worker = 0, child = 0] = pids;
+  const found = await withChildren({ worker: [worker], nginx: [1] });
+  assert.deepEqual(found, { worker: [worker, child], workerChildren: [child], nginx: [1] });
+
+  const sampler = new Sampler({ pids: () => withChildren({ worker: [worker] }), connections: () => 0 });
+  const { workerPss = 0, workerChildrenPss = 0 } = await sampler.reading();
+  assert.ok(
+    workerChildrenPss > KEPT && workerPss > workerChildrenPss,
+    JSON.stringify({ workerPss, workerChildrenPss }),
+  );
+  const alone = await new Sampler({ pids: () => ({ worker: [worker] }), connections: () => 0 }).reading();
+  assert.equal(alone.workerChildrenPss, 0);
+  assert.ok((alone.workerPss ?? 0) < workerPss - KEPT / 2);
+
+  const { worker: beforeUs = 0 } = await sampler.cpu();
+  process.kill(worker, 'SIGUSR2');
+  assert.equal(await line(), 'burnt');
+  const { worker: afterUs = 0 } = await sampler.cpu();
+  assert.ok(afterUs - beforeUs > 100_000, `${afterUs - beforeUs} us of a child that nobody saw`);
+});
+
+it('the generator is no worker’s, whoever has started it', { skip }, async () => {
+  const { workerChildren } = await withChildren({ worker: [process.ppid] });
+  assert.ok(!workerChildren?.includes(process.pid));
 });

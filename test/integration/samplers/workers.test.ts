@@ -1,14 +1,20 @@
+/** Control ports of workers: what they answer, over TLS, and behind one name. */
 import assert from 'node:assert/strict';
+import type { LookupAddress } from 'node:dns';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
+import { execa } from 'execa';
 import { readAtRest } from '../../../plugin/run/memory/readings.ts';
+import { addressesOf } from '../../../plugin/samplers/control/places.ts';
 import { ControlClients } from '../../../plugin/samplers/control/workers.ts';
 import { type Broadcast, CONTROL_NAMESPACE } from '../../../protocol/events.ts';
+import { instrument } from '../../../server/instrument.ts';
 import { connectClient, startApp, TOKEN } from '../../helpers/app.ts';
 import { startChat } from '../../helpers/chat-server.ts';
 import { assertEach, column } from '../../helpers/columns.ts';
+import { PEM, PEM_FILES } from '../../helpers/pem.ts';
 import { eventually } from '../../helpers/poll.ts';
-import { freePort } from '../../helpers/redis.ts';
+import { freePort, startRedis } from '../../helpers/redis.ts';
 
 async function controlOf(t: TestContext, urls: string[], options = {}): Promise<ControlClients> {
   const control = await ControlClients.connect(urls, TOKEN, options);
@@ -96,4 +102,101 @@ test('a connection lost under a request, and back again', async (t) => {
     const sent = await control.broadcast(order, 0).catch(() => undefined);
     return sent?.expected === 3;
   });
+});
+
+async function startControl(t: TestContext): Promise<string> {
+  const { io } = await startChat(t);
+  const { controlPort, close } = await instrument(io, { token: TOKEN, worker: 'w7', tls: PEM });
+  t.after(close);
+  return `https://localhost:${controlPort}`;
+}
+
+test('it is measured by a run that trusts the authority', async (t) => {
+  const url = await startControl(t);
+  const workers = new URL('../../../plugin/samplers/control/workers.ts', import.meta.url).href;
+  const code = `
+    const { ControlClients } = await import(${JSON.stringify(workers)});
+    const control = await ControlClients.connect([${JSON.stringify(url)}], ${JSON.stringify(TOKEN)});
+    const [stats] = await control.stats();
+    const metrics = await fetch(${JSON.stringify(`${url}/metrics`)});
+    console.log(stats.worker, metrics.status);
+    control.close();`;
+  const env = { NODE_EXTRA_CA_CERTS: PEM_FILES.cert };
+  const { stdout } = await execa(process.execPath, ['--input-type=module', '--eval', code], { env });
+  assert.equal(stdout, 'w7 200');
+});
+
+test('a run that is given the authority measures it, whatever its process trusts', async (t) => {
+  const url = (await startControl(t)).replace('localhost', '127.0.0.1');
+  const tls = { ca: PEM.cert };
+  for (const options of [{ ...tls, servername: 'localhost' }, { rejectUnauthorized: false }]) {
+    const control = await ControlClients.connect([url], TOKEN, { tls: options });
+    assert.equal((await control.stats())[0]?.worker, 'w7');
+    control.close();
+  }
+});
+
+test('a control port that speaks TLS, not trusted, or asked without, and the other way round', async (t) => {
+  const url = await startControl(t);
+  const plain = await startApp(t);
+  for (const wrong of [url, url.replace('https', 'http'), plain.controlUrl.replace('http', 'https')]) {
+    await assert.rejects(ControlClients.connect([wrong], TOKEN), { code: 'SOURCE_UNREACHABLE' });
+  }
+});
+
+const four = (address: string): LookupAddress => ({ address, family: 4 });
+const six = (address: string): LookupAddress => ({ address, family: 6 });
+
+test('each address of a name is a worker, and other addresses are noticed', async (t) => {
+  const first = await startApp(t, { CAPACITY_CONTROL_HOST: '127.0.0.2', CAPACITY_WORKER: 'w2' });
+  const port = `${first.controlPort}`;
+  const environment = { CAPACITY_CONTROL_HOST: '127.0.0.3', CAPACITY_CONTROL_PORT: port, CAPACITY_WORKER: 'w3' };
+  await startApp(t, environment);
+  let addresses = [four('127.0.0.3'), four('127.0.0.2'), six('::1')];
+  const look = async (name: string) => {
+    assert.equal(name, 'app-headless');
+    return addresses;
+  };
+  const control = await ControlClients.connect([`http://app-headless:${port}`], TOKEN, { look });
+  t.after(() => control.close());
+  const stats = await control.stats();
+  assert.deepEqual(column(stats, 'worker'), ['w2', 'w3']);
+  assert.notEqual(stats[0]?.instance, stats[1]?.instance);
+  assert.equal(control.size, 2);
+  assert.deepEqual(await control.addresses(), { 'the workers at app-headless': '127.0.0.2, 127.0.0.3' });
+  addresses = [four('127.0.0.3'), four('127.0.0.4')];
+  assert.deepEqual(await control.addresses(), { 'the workers at app-headless': '127.0.0.3, 127.0.0.4' });
+  const failing = await ControlClients.connectEach([`http://app-headless:${port}`], TOKEN, { look });
+  assertEach(failing, (one) => ('error' in one ? one.error.code : one.control.close()), [
+    undefined,
+    'SOURCE_UNREACHABLE',
+  ]);
+  assert.match(failing[1]?.url ?? '', /app-headless:\d+ \(127\.0\.0\.4\)/);
+});
+
+test('one address of each kind is one host; addresses themselves and unknown names are left as they are', async () => {
+  const looking = (...found: LookupAddress[]) => addressesOf('http://h:1', async () => found);
+  assert.equal((await looking(four('10.0.0.1'), six('fd00::1'))).length, 1);
+  assert.deepEqual(await looking(six('fd00::2'), six('fd00::1')), [six('fd00::1'), six('fd00::2')]);
+  assert.deepEqual(await looking(four('10.0.0.1'), four('10.0.0.1')), [four('10.0.0.1')]);
+  const never = () => Promise.reject(new Error('asked'));
+  for (const url of ['http://127.0.0.1:1', 'http://[::1]:1', 'http://localhost:1', 'http://unknown.invalid:1'])
+    assert.deepEqual(await addressesOf(url, never), []);
+});
+
+test('the number of servers is that of the cluster adapter, or one', async (t) => {
+  const redis = await startRedis(t);
+  const start = async (environment: Record<string, string>) => {
+    const app = await startApp(t, environment);
+    const control = await ControlClients.connect([app.controlUrl], TOKEN);
+    t.after(() => control.close());
+    return control;
+  };
+  assert.equal(await (await start({})).servers(), 1);
+  for (const CAPACITY_ADAPTER of ['redis', 'redis-streams']) {
+    const [first] = await Promise.all(
+      ['w0', 'w1'].map((CAPACITY_WORKER) => start({ CAPACITY_ADAPTER, CAPACITY_WORKER, REDIS_URL: redis.url })),
+    );
+    await eventually('both are counted', async () => (await first?.servers()) === 2);
+  }
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Closers } from '../../../plugin/run/closers.ts';
+import { until } from '../../../plugin/run/wait.ts';
 
 it('closes in the opposite order, once, whatever fails', async () => {
   const closed: string[] = [];
@@ -22,4 +23,16 @@ it('closes at once what is opened too late', async () => {
     closed = true;
   });
   assert.ok(closed);
+});
+
+it('who was asked is not asked again once the signal has come', async () => {
+  const abort = new AbortController();
+  let asked = 0;
+  const condition = () => {
+    asked++;
+    setImmediate(() => abort.abort());
+    return false;
+  };
+  assert.equal(await until(condition, 60_000, abort.signal, 60_000), false);
+  assert.equal(asked, 1);
 });

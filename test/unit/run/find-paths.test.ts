@@ -87,3 +87,22 @@ describe('a time', () => {
     assert.deepEqual(pathsOf(messages('price', 3, (_, at) => [{ at }]))?.sentAt, ['0', 'at']);
   });
 });
+
+/** Each player gets a view of its own in the same millisecond; and what tells these messages apart, if they are broadcasts. */
+const VIEWS: [what: string, view: (player: string, tick: number) => object, id?: string][] = [
+  ['something else for each', (me, tick) => ({ me, x: tick * 7.5 })],
+  ['the same for all', (_, tick) => ({ players: [{ x: tick * 7.5 }] }), 't'],
+  ['a number of the tick, whatever else', (me, tick) => ({ me, tick }), 'tick'],
+];
+for (const [what, view, id] of VIEWS) {
+  it(`of times alone, with ${what}: ${id ?? 'no broadcasts'}`, () => {
+    const [epochMs, startUs] = [Date.now(), monotonicUs()];
+    const heardBy = (player: string) =>
+      [1, 2, 3, 4].map((tick) => ({
+        event: 'update',
+        args: [{ t: epochMs + tick * 33, ...view(player, tick) }],
+        receivedAtUs: startUs + tick * 33_000 + 500,
+      }));
+    assert.deepEqual(findPaths([heardBy('ann'), heardBy('bob')])?.id, id && ['0', id]);
+  });
+}
