@@ -166,12 +166,9 @@ export class Conductor {
     const { population, measurements, signal } = context;
     const settled = await population.settled(this.#arrivals, SETTLE_TIMEOUT_MS, signal);
     if (!settled && !signal.aborted) {
-      addWarning(
-        context,
-        'TARGET_NOT_REACHED',
-        `some of ${this.#arrivals.count} virtual users had not connected and joined ${SETTLE_TIMEOUT_MS / 1000} s after the ramp`,
-        'lower `RATE`; let every flow join, and the server acknowledge each `join_room`',
-      );
+      const message = `some of ${this.#arrivals.count} virtual users had not connected and joined ${SETTLE_TIMEOUT_MS / 1000} s after the ramp`;
+      const fix = 'lower `RATE`; let every flow join, and the server acknowledge each `join_room`';
+      addWarning(context, 'TARGET_NOT_REACHED', message, fix);
     }
     const connections = population.connections();
     measurements.peakConnections = Math.max(measurements.peakConnections, connections);
@@ -214,12 +211,8 @@ export class Conductor {
     if (!(await population.gone(timeoutMs, signal))) {
       if (signal.aborted) return;
       const message = `${population.connections()} connections were still open ${Math.round(timeoutMs / 1000)} s after they were released: the residual is not known`;
-      addWarning(
-        this.#context,
-        'PLATEAUS_UNUSABLE',
-        message,
-        'see the worker logs: what keeps these connections open?',
-      );
+      const fix = 'see the worker logs: what keeps these connections open?';
+      addWarning(this.#context, 'PLATEAUS_UNUSABLE', message, fix);
       return;
     }
     await measureResidual(this.#context, this.#checkpoints);

@@ -19,7 +19,6 @@ export type EngineSnapshot = FleetSnapshot & { from: EngineIdentity };
 export type HostedRow = FrozenBroadcast & { host?: string };
 
 interface LinkOptions {
-  /** How long to wait for an engine's answer. */
   replyTimeoutMs?: number;
   /** How many there are, if the carrier leads to other hosts. */
   hosts?: number;
@@ -70,7 +69,6 @@ export class EngineLink {
   #readyTimer: NodeJS.Timeout | undefined;
   /** Engines that there are to be, by host. */
   readonly #engines = new Map<string, number>();
-  /** Arrivals may begin. */
   #started = false;
   readonly #statuses = new Map<string, FleetStatus>();
   readonly #waiting = new Map<number, { engines: Set<string>; replies: Reply[]; done: () => void }>();
@@ -101,7 +99,6 @@ export class EngineLink {
     return new Map(answering.map(([engine, { reached }]) => [engine, reached]));
   }
 
-  /** Adds up the engines of one host. */
   statusOf(host: string): FleetStatus {
     const own = [...this.#statuses].filter(([engine]) => hostOf(engine) === host);
     const statuses = own.map(([, status]) => status);
@@ -251,7 +248,6 @@ function keyOf({ host, engine }: EngineIdentity): string {
   return `${host}/${engine}`;
 }
 
-/** @param key as of `keyOf` */
 function hostOf(key: string): string {
   return key.slice(0, key.lastIndexOf('/'));
 }

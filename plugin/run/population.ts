@@ -1,5 +1,6 @@
 /** How many connections there are, and whether something is still on its way. */
 
+import type { WorkerStats } from '../../protocol/events.ts';
 import type { ControlClients } from '../samplers/control/workers.ts';
 import type { EngineLink } from './link.ts';
 import { until } from './wait.ts';
@@ -106,7 +107,10 @@ export class ServerPopulation implements Population {
   async #poll(): Promise<void> {
     const stats = await this.#control.stats().catch(() => undefined);
     if (!stats) return;
-    const total = stats.reduce((sum, worker) => sum + worker.connections, 0);
-    this.#connections = Math.max(0, total - 1); // the probe's
+    this.#connections = Math.max(0, connectionsOf(stats) - 1); // the probe's
   }
+}
+
+export function connectionsOf(workers: WorkerStats[]): number {
+  return workers.reduce((total, { connections }) => total + connections, 0);
 }

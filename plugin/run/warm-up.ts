@@ -8,6 +8,7 @@
 import type { WarmUpOrder } from '../../protocol/link/messages.ts';
 import { mapLimit } from '../../protocol/map-limit.ts';
 import { addWarning, type RunContext } from './context.ts';
+import { connectionsOf } from './population.ts';
 import { come } from './receivers/come.ts';
 import { joinRoom } from './receivers/official-client.ts';
 import { pause, until } from './wait.ts';
@@ -38,18 +39,15 @@ export async function warmUp(context: RunContext): Promise<void> {
   if (signal.aborted) return;
   record.append('warm-up', { connections: count, ms: performance.now() - startedMs, failure });
   if (failure === undefined) return;
-  addWarning(
-    context,
-    'CONNECTIONS_FAILED',
-    `the short connections before the baseline failed: ${failure}`,
-    'see the worker logs; or set `warmUp: 0`, which adds first-time costs to the memory per connection',
-  );
+  const message = `the short connections before the baseline failed: ${failure}`;
+  const fix = 'see the worker logs; or set `warmUp: 0`, which adds first-time costs to the memory per connection';
+  addWarning(context, 'CONNECTIONS_FAILED', message, fix);
 }
 
 /** @throws Error of the first that fails, when all have left */
 async function comeAndGo(context: RunContext, count: number): Promise<void> {
   const { ledger, link, config, control, clients } = context;
-  const before = await connections(context);
+  const before = connectionsOf(await control.stats());
   const done = new AbortController();
   const signal = AbortSignal.any([context.signal, done.signal]);
   const room = control.size > 0 ? roomOf(config.room) : undefined;
@@ -88,14 +86,9 @@ async function broadcastUntil({ control, config }: RunContext, signal: AbortSign
 }
 
 async function gone(context: RunContext, before: number): Promise<void> {
-  const haveLeft = async () => (await connections(context)) <= before;
+  const haveLeft = async () => connectionsOf(await context.control.stats()) <= before;
   if (await until(haveLeft, LEAVE_TIMEOUT_MS, context.signal)) return;
   if (!context.signal.aborted) throw new Error(`they did not close within ${LEAVE_TIMEOUT_MS / 1000} s`);
-}
-
-/** On all workers. */
-async function connections({ control }: RunContext): Promise<number> {
-  return (await control.stats()).reduce((sum, worker) => sum + worker.connections, 0);
 }
 
 function roomOf(room: string): string {

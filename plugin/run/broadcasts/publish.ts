@@ -28,7 +28,6 @@ export interface SentBroadcast extends Omit<BroadcastSent, 'expected'> {
 
 /** No worker has confirmed it. */
 export interface UnsentBroadcast extends Pick<SentBroadcast, 'seq' | 'room' | 'via' | 'intendedAtUs'> {
-  /** Why. */
   message: string;
 }
 
@@ -44,13 +43,10 @@ interface Schedule {
   isUnsteady?: () => boolean;
 }
 
-/** Called for each broadcast. */
 interface PublishEvents {
   /** Between it and the one before, of which nothing is under way any more if all is well; `index` counts from 0. */
   beforeSend?: (index: number) => void;
-  /** A worker has confirmed it. */
   onSent: (sent: SentBroadcast) => void;
-  /** No worker sent it. */
   onFailed: (unsent: UnsentBroadcast) => void;
 }
 

@@ -68,32 +68,23 @@ export async function measureSingleRoundTrips(context: RunContext): Promise<void
   const room = singleRoom(config.room);
   await probe.join(room);
   const trips = measurements.roundTripsUs.single;
-  const { singleRoundTrips: count } = config;
+  const { singleRoundTrips: count, broadcasts } = config;
+  const { bytes, binary } = broadcasts;
   const to = Array.from({ length: count }, (_, index) => ({ room, via: index % measurements.workersAtStart.length }));
   probe.onRoundTrip = (echo) => noteEcho(context, 'single', to[echo.seq - 1]?.via ?? 0, echo);
   const answered = () => trips.length + measurements.impossibleRoundTrips.length + measurements.jumpedRoundTrips;
   const unsent: string[] = [];
   await publish(
     control,
-    {
-      to,
-      intervalMs: INTERVAL_MS,
-      bytes: config.broadcasts.bytes,
-      binary: config.broadcasts.binary,
-      clocks: clocks.lines,
-    },
+    { to, intervalMs: INTERVAL_MS, bytes, binary, clocks: clocks.lines },
     { onSent: () => {}, onFailed: ({ message }) => unsent.push(message) },
     signal,
   );
   await until(() => answered() + unsent.length >= count, ANSWER_TIMEOUT_MS, signal);
   if (answered() < count && !signal.aborted) {
     const why = unsent[0] ?? 'not answered';
-    addWarning(
-      context,
-      'PROBE_INCOMPLETE',
-      `${count - answered()} of ${count} unloaded round trips are missing: ${why}`,
-      ROUND_TRIPS_FIX,
-    );
+    const message = `${count - answered()} of ${count} unloaded round trips are missing: ${why}`;
+    addWarning(context, 'PROBE_INCOMPLETE', message, ROUND_TRIPS_FIX);
   }
   record.append('single-round-trips', { us: trips });
   await probe.join(measurements.receiversRoom);

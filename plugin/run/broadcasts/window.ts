@@ -158,12 +158,8 @@ function checkProbe(context: RunContext, answered: Set<number>): void {
 
 function noSentinel(context: RunContext, why: string): void {
   const message = `there is no reference receiver (sentinel), so the generator's own queue is unknown: ${why}`;
-  addWarning(
-    context,
-    'PROBE_INCOMPLETE',
-    message,
-    'see the worker logs: the server refuses or drops single connections',
-  );
+  const fix = 'see the worker logs: the server refuses or drops single connections';
+  addWarning(context, 'PROBE_INCOMPLETE', message, fix);
 }
 
 /** Between two readings, the clocks are known better than they were at the time. */

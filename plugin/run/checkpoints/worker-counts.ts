@@ -4,6 +4,7 @@ import type { WorkerStats } from '../../../protocol/events.ts';
 import { ownValue, sumCounts } from '../../../protocol/sum-counts.ts';
 import type { RunContext } from '../context.ts';
 import type { EngineSnapshot } from '../link.ts';
+import { connectionsOf } from '../population.ts';
 import { Check } from './warnings.ts';
 
 /** A worker can notice the end of a connection a little later than the generator. */
@@ -156,10 +157,6 @@ const UNNOTICED =
 
 function acceptedBy(workers: WorkerStats[]): number {
   return workers.reduce((total, { accepted }) => total + accepted, 0);
-}
-
-function connectionsOf(workers: WorkerStats[]): number {
-  return workers.reduce((total, { connections }) => total + connections, 0);
 }
 
 /**

@@ -1,7 +1,6 @@
 import type { FaultKind } from '../../../protocol/fault.ts';
 import type { WorkerIdentity } from './worker-identity.ts';
 
-/** A planned fault. */
 export interface FaultMeasured {
   kind: FaultKind;
   /** The user's, if that is the fault. */
@@ -18,6 +17,5 @@ export interface FaultMeasured {
   /** Workers that restarted meanwhile, and were not to, or not again. */
   restarted: string[];
   workers: { before: WorkerIdentity[]; after: WorkerIdentity[] };
-  /** Connections by worker. */
   perWorker: { before: Record<string, number>; after: Record<string, number> };
 }

@@ -68,7 +68,6 @@ export class Measurements {
   memory = true;
   /** All workers run on the generator's machine: its kernel and its memory are theirs, too. */
   sharedHost = true;
-  /** Connections that the scenario asks for. */
   readonly targetConnections: number;
   /** Connections that must be open at the same time; null if virtual users leave by themselves. */
   readonly expectedAtOnce: number | null;
@@ -172,7 +171,6 @@ export class Measurements {
   workersAtEnd: WorkerIdentity[] = [];
   /** Outcomes of Artillery's `ensure` checks. */
   thresholds: Result['thresholds'] = [];
-  /** What was noticed during the run. */
   warnings: Reason[] = [];
   /** Set when the run ended early. */
   aborted: Reason | undefined;

@@ -4,7 +4,6 @@ import type { EachBroadcast } from '../own-event/rows.ts';
 
 export interface OwnEventMeasured {
   event: string;
-  /** Path of its id. */
   idPath: string;
   publisher: 'run' | 'server';
   /** The publishers' ids come back. */

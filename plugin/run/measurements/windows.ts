@@ -3,7 +3,6 @@
 /** Layer → CPU microseconds. */
 export type LayerCpu = Record<string, number>;
 
-/** CPU that each layer used in one part of the run. */
 export interface CpuWindow {
   seconds: number;
   /** From before its first reading to after its last one. */

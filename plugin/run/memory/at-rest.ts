@@ -34,12 +34,10 @@ export async function measureSettled(
   const layers = collectedOnly(context, settled, when);
   const { readings } = settled;
   if (settled.falls.length === 0 || signal.aborted) return { layers, readings, falling: [] };
-  addWarning(
-    context,
-    'SERVER_NOT_IDLE',
-    `${when}, the memory of ${settled.falls.map(describe).join(' and ')} still fell after ${FALL_LIMIT_MS / 1000} s: ${so}`,
-    'see what else works on this server, or frees memory by a timer, and let it come to rest first',
-  );
+  const what = settled.falls.map(describe).join(' and ');
+  const message = `${when}, the memory of ${what} still fell after ${FALL_LIMIT_MS / 1000} s: ${so}`;
+  const fix = 'see what else works on this server, or frees memory by a timer, and let it come to rest first';
+  addWarning(context, 'SERVER_NOT_IDLE', message, fix);
   const fell = new Set(settled.falls.map(({ layer }) => layer));
   const contain = sampler.layers.filter(
     ({ id, containsWorkers }) => fell.has(id) || (containsWorkers && fell.has('worker')),

@@ -40,12 +40,8 @@ export async function measureWave(
   if (!(await population.gone(leaveMs, signal))) {
     if (signal.aborted) return;
     const message = `${population.connections()} connections of wave ${wave} had not left in time, so what it leaves behind is unknown`;
-    addWarning(
-      context,
-      'PLATEAUS_UNUSABLE',
-      message,
-      'make the pause after the wave longer, or the `think` in the flow shorter',
-    );
+    const fix = 'make the pause after the wave longer, or the `think` in the flow shorter';
+    addWarning(context, 'PLATEAUS_UNUSABLE', message, fix);
     return;
   }
   onGone();

@@ -34,12 +34,8 @@ export async function measurePlateau(
   const inService = await sampler.reading();
   const { layers, readings } = await atRest(when, () => population.connections() === connections);
   if (measurements.memory && readings.length === 0) {
-    addWarning(
-      context,
-      'PLATEAUS_UNUSABLE',
-      `connections changed from ${connections} to ${population.connections()} while memory was read`,
-      'make the pauses between the ramps longer',
-    );
+    const message = `connections changed from ${connections} to ${population.connections()} while memory was read`;
+    addWarning(context, 'PLATEAUS_UNUSABLE', message, 'make the pauses between the ramps longer');
     return;
   }
   measurements.absentLayers = sampler.absent();

@@ -111,7 +111,6 @@ function timeOf(messages: Message[], id: JsonPath): Pick<Paths, 'sentAt' | 'unus
   return { sentAt, unusableTime: sentAt ? undefined : unusableTime };
 }
 
-/** @returns where one of the ids stands */
 export function findId(args: unknown[], ids: ReadonlySet<string>): JsonPath | undefined {
   return leavesOf(args).find((path) => ids.has(idAt(args, path) ?? ''));
 }

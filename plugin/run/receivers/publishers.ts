@@ -72,7 +72,6 @@ export class Publishers {
     return publishers;
   }
 
-  /** Connected now. */
   get connected(): number {
     return this.came.filter(({ socket }) => socket.connected).length;
   }

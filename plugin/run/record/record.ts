@@ -29,7 +29,6 @@ export class RunRecord {
     }
   }
 
-  /** The run's id. */
   get id(): string {
     return basename(this.directory);
   }

@@ -2,17 +2,16 @@
 import { EVENTS } from '../../../protocol/events.ts';
 import { addWarning, type RunContext } from '../context.ts';
 import type { MessagesMeasured } from '../measurements/measurements.ts';
-import { pause, until } from '../wait.ts';
-import { mark, windowSince } from './cpu.ts';
+import { until } from '../wait.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
-import { HOLD_PARTS } from './idle.ts';
+import { inParts } from './idle.ts';
 
 /**
  * The hold: all connections are there, and nothing else happens. Collections of garbage, which the run orders at the plateaus,
  * would make acknowledgements late.
  */
 export async function measureMessages(context: RunContext, measured: MessagesMeasured): Promise<void> {
-  const { config, measurements, link, control, signal } = context;
+  const { config, measurements, link, control } = context;
   const connected = link.status.connected;
   const before = await link.messages('rest');
   await control.batches();
@@ -21,14 +20,12 @@ export async function measureMessages(context: RunContext, measured: MessagesMea
   const first = sent;
   measured.unanswered = [unanswered];
   const beganMs = performance.now();
-  for (let part = 0; part < HOLD_PARTS && !signal.aborted; part++) {
-    const begin = await mark(context);
-    await pause((config.hold * 1000) / HOLD_PARTS, signal);
+  await inParts(context, config.hold, measurements.cpu.messages, async () => {
     const before = sent;
     ({ sent, unanswered } = await link.messages('measure'));
     measured.unanswered.push(unanswered);
-    measurements.cpu.messages.push(await windowSince(context, begin, sent - before));
-  }
+    return sent - before;
+  });
   const rest = await link.messages('rest');
   measured.seconds = (performance.now() - beganMs) / 1000;
   measured.workers = await control.batches();
@@ -54,11 +51,8 @@ function checkHandled(
   const handled = workers.reduce((sum, { batches, ownHandler }) => sum + batches + ownHandler, 0);
   if (handled >= atLeast && handled <= atMost) return;
   const [bound, share] = handled > atMost ? ['at most', atMost] : ['at least', atLeast];
-  addWarning(
-    context,
-    'MESSAGES_DISAGREE',
-    `the workers handled ${handled} messages in the hold, the connections sent ${bound} ${share}`,
-  );
+  const message = `the workers handled ${handled} messages in the hold, the connections sent ${bound} ${share}`;
+  addWarning(context, 'MESSAGES_DISAGREE', message);
 }
 
 const POLL_MS = 100;

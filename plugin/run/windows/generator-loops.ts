@@ -33,19 +33,15 @@ export async function noteGenerator(
       .map(({ index, eventLoop }) => ({ window, part: 'fleet' as const, from, process: index, ...eventLoop })),
   ]);
   for (const loop of loops) {
-    const before = measurements.generator.findIndex((one) => isSameLoop(one, loop));
+    const before = measurements.generator.findIndex((one) => keyOf(one) === keyOf(loop));
     if (before < 0) measurements.generator.push(loop);
     else measurements.generator[before] = worse(measurements.generator[before] as GeneratorLoop, loop);
   }
   return snapshots;
 }
 
-function isSameLoop(one: GeneratorLoop, other: GeneratorLoop): boolean {
-  const keys = ['window', 'part', 'process'] as const;
-  const { from } = one;
-  return (
-    keys.every((key) => one[key] === other[key]) && from.host === other.from.host && from.engine === other.from.engine
-  );
+function keyOf({ window, part, process, from: { host, engine } }: GeneratorLoop): string {
+  return JSON.stringify([window, part, process, host, engine]);
 }
 
 function worse(one: GeneratorLoop, other: GeneratorLoop): GeneratorLoop {

@@ -8,7 +8,7 @@ import { pause } from '../wait.ts';
 import { mark, type WindowContext, windowSince } from './cpu.ts';
 
 /** The hold in parts: how much they differ is the noise of all CPU figures. */
-export const HOLD_PARTS = 10;
+const HOLD_PARTS = 10;
 
 /** Share of the hold’s length that is measured before the first connection: what the processes take anyway. */
 const UNLOADED_SHARE = 0.2;
@@ -52,10 +52,16 @@ export async function measureUnloaded(context: IdleContext): Promise<void> {
   if (seconds > 0) await inParts(context, seconds, context.measurements.cpu.unloaded);
 }
 
-async function inParts(context: IdleContext, seconds: number, parts: CpuWindow[]): Promise<void> {
+/** @param unitsOf of each part, asked at its end */
+export async function inParts(
+  context: WindowContext & { signal: AbortSignal },
+  seconds: number,
+  parts: CpuWindow[],
+  unitsOf: () => Promise<number> = async () => 0,
+): Promise<void> {
   for (let part = 0; part < HOLD_PARTS && !context.signal.aborted; part++) {
     const begin = await mark(context);
     await pause((seconds * 1000) / HOLD_PARTS, context.signal);
-    parts.push(await windowSince(context, begin, 0));
+    parts.push(await windowSince(context, begin, await unitsOf()));
   }
 }

@@ -6,6 +6,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { CapacityError } from '../../../protocol/errors.ts';
+import { limitsOfProcess } from '../../../protocol/machine/open-files.ts';
 import { ifReadable } from '../if-readable.ts';
 import type { ProcessStat } from './proc.ts';
 import {
@@ -95,6 +96,28 @@ export class ServerProcesses {
       if (!isAlive(entry) || !(isOld || isCopy)) this.#watched.delete(entry.pid);
     }
   }
+}
+
+/** Which is nearest to its limit of open files: a server at that limit refuses connections without a word. */
+export interface FullestProcess {
+  pid: number;
+  openFiles: number;
+  /** The soft one, at which the kernel refuses. */
+  limit: number;
+}
+
+/** @returns undefined where none tells, as those of other users, or none has a limit */
+export async function fullestOf(pids: number[]): Promise<FullestProcess | undefined> {
+  // A cluster's primary process may be the only one that listens.
+  const all = pids.length > 0 ? [...withDescendants(pids, readProcessTable())] : [];
+  const found = await Promise.all(
+    all.map(async (pid) => {
+      const files = await readdir(`/proc/${pid}/fd`).catch(() => undefined);
+      const limit = limitsOfProcess(pid)?.soft ?? Number.POSITIVE_INFINITY;
+      return files && Number.isFinite(limit) ? [{ pid, openFiles: files.length, limit }] : [];
+    }),
+  );
+  return found.flat().toSorted((a, b) => b.openFiles / b.limit - a.openFiles / a.limit)[0];
 }
 
 /** Their figures are not those of the server behind them. */
