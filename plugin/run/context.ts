@@ -27,7 +27,7 @@ export interface RunContext {
   link: Omit<EngineLink, 'onFailed' | 'ready' | 'start' | 'close'>;
   control: Omit<Control, 'close'>;
   sampler: Omit<Sampler, 'close'>;
-  resources: Pick<ResourceWindows, 'begin' | 'end' | 'endIdle'>;
+  resources: Pick<ResourceWindows, 'begin' | 'end'>;
   probe: Omit<Probe, 'close'>;
   /** If there are other receivers to compare its latency with. */
   sentinel: Pick<Sentinel, 'join' | 'connected'> | undefined;

@@ -3,8 +3,7 @@
 import type { CpuUse, Layer } from './layers/layer.ts';
 import { CpuIncrements } from './processes/cpu-increments.ts';
 import type { LayerPids } from './processes/memory.ts';
-import type { ProcessReading } from './processes/proc.ts';
-import { readProcess } from './processes/process-table.ts';
+import { isAlive, type ProcessReading } from './processes/proc.ts';
 import type { Sources } from './sources.ts';
 
 export interface CpuPoint {
@@ -24,10 +23,7 @@ export class LayerCpu {
   }
 
   add(pids: LayerPids, processes: Map<number, ProcessReading>): void {
-    const increments = this.#increments.add(
-      processes,
-      (pid, startedAtUs) => readProcess(pid)?.startedAtUs !== startedAtUs,
-    );
+    const increments = this.#increments.add(processes, (pid, startedAtUs) => !isAlive({ pid, startedAtUs }));
     for (const { id, isProcesses } of this.#layers) {
       const read = isProcesses ? (pids[id] ?? []).flatMap((pid) => increments.get(pid) ?? []) : [];
       if (read.length > 0)

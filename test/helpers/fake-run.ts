@@ -66,7 +66,7 @@ export class FakeRun {
       link,
       control,
       sampler: this.#sampler(),
-      resources: { begin: async () => {}, end: async () => {}, endIdle: async () => {} },
+      resources: { begin: async () => {}, end: async () => {} },
       probe: {
         worker: 'w0',
         onRoundTrip: () => {},

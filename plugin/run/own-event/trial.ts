@@ -79,13 +79,11 @@ async function listen(
     }
     const ids = valuesAt(args, path).map(idOf);
     const example = exampleOf(event, args);
-    if (ids.length === 0 || ids.includes(undefined))
-      arrived.reject(pathUnmatched(event, formatJsonPath(path), example));
+    if (ids.length === 0 || ids.includes(undefined)) arrived.reject(pathUnmatched(event, [path], example));
     else if (attempt?.publishers.givesIds && !ids.some((id) => own.has(id as string)))
       replaced = [example, findId(args, own)];
-    else if (sentAt && valuesAt(args, sentAt).length === 0) {
-      arrived.reject(pathUnmatched(event, formatJsonPath(sentAt), example));
-    } else arrived.resolve();
+    else if (sentAt && valuesAt(args, sentAt).length === 0) arrived.reject(pathUnmatched(event, [sentAt], example));
+    else arrived.resolve();
   });
   const ended = arrived.promise.finally(() => done.abort());
   // Nobody awaits it when the tries are over.

@@ -2,7 +2,7 @@
 import { crc32 } from 'node:zlib';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
-import { formatJsonPath } from '../../../protocol/json-path.ts';
+import { formatJsonPath, type JsonPath } from '../../../protocol/json-path.ts';
 import type { Sightings } from '../../../protocol/link/sightings.ts';
 import type { Delivery } from '../../script/settings.ts';
 import { BROADCAST_PARTS, beginsPart } from '../broadcasts/window.ts';
@@ -154,13 +154,14 @@ export async function checkPath({ link }: Pick<RunContext, 'link'>, { event, id,
   const example = sightings.find((one) => one.example !== undefined)?.example;
   if (example === undefined || sightings.some(({ ids }) => ids.length > 0)) return;
   const paths = audience ? [id, audience.event] : [id];
-  throw pathUnmatched(event, paths.map(formatJsonPath).join(' and '), example);
+  throw pathUnmatched(event, paths, example);
 }
 
-export function pathUnmatched(event: string, path: string, example: string): CapacityError {
+export function pathUnmatched(event: string, paths: JsonPath[], example: string): CapacityError {
+  const places = paths.map(formatJsonPath).join(' and ');
   return new CapacityError(
     'DELIVERY_UNMATCHED',
-    `\`${event}\` arrives without a string, or a number up to 2^53, at ${path}: ${example}`,
+    `\`${event}\` arrives without a string, or a number up to 2^53, at ${places}: ${example}`,
     'correct the path in `delivery`: $.0 is the first argument after the name of the event; let the server send longer numbers as strings, because JavaScript rounds them',
   );
 }

@@ -7,27 +7,23 @@ import { isTemplate } from '../../script/is-template.ts';
 /** As the option `workers` names them. */
 export type ListeningProcesses = { match: string } | { pids: number[] };
 
-/** Such as a proxy of which nothing else tells. */
-export class Listeners {
-  readonly #url: URL;
-  #pids: Promise<number[] | undefined> | undefined;
-
-  constructor(url: string) {
-    this.#url = new URL(url);
-  }
-
-  /** @returns none if the target is elsewhere; undefined if they are not known */
-  async read(): Promise<number[] | undefined> {
-    if (!isLoopback(this.#url.hostname)) return [];
-    // To look through the open files of all processes takes long once there are connections.
-    this.#pids ??= listenersOn(portOf(this.#url.href));
-    return this.#pids;
-  }
+/**
+ * Such as a proxy of which nothing else tells. They are looked for once: to look through the open files of all processes takes
+ * long once there are connections.
+ * @returns none if the target is elsewhere; undefined if they are not known
+ */
+export function listenersOf(url: string): () => Promise<number[] | undefined> {
+  let pids: Promise<number[] | undefined> | undefined;
+  return async () => {
+    if (!isLoopback(new URL(url).hostname)) return [];
+    pids ??= listenersOn(portOf(url));
+    return pids;
+  };
 }
 
 /** @returns the server's processes, by what survives a restart if they have it; undefined if nothing, or a proxy, listens here */
 export async function listeningProcesses(url: string): Promise<ListeningProcesses | undefined> {
-  const query = queryFor((await new Listeners(url).read()) ?? []);
+  const query = queryFor((await listenersOf(url)()) ?? []);
   // Artillery would fill it in.
   return isTemplate(query) ? undefined : query;
 }

@@ -25,7 +25,7 @@ import {
 import { sourcesByLayer } from '../../script/options/worker-sources.ts';
 import { ENGINE } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
-import { Listeners, portOf } from './listeners.ts';
+import { listenersOf, portOf } from './listeners.ts';
 
 export interface Target {
   url: string;
@@ -165,7 +165,7 @@ function fromOutside(config: Settings, log: (text: string) => void): Target {
 function ownServer(config: Settings): Target {
   const { target: url, control, redisUrl } = config;
   const { worker: processes, ...others } = processesOf(config);
-  const listeners = new Listeners(url);
+  const listeners = listenersOf(url);
   const here = thisHost();
   const isHere = ({ host }: WorkerStats) => host.kernel === here.kernel && host.pidNamespace === here.pidNamespace;
   return {
@@ -183,14 +183,14 @@ function ownServer(config: Settings): Target {
     unlayered: async (workers) => {
       const hidesWorkers =
         !processes && workers.some((worker) => worker.host.kernel === here.kernel && !isHere(worker));
-      return hidesWorkers ? undefined : listeners.read();
+      return hidesWorkers ? undefined : listeners();
     },
     identities: () => ({
       ...(processes && { "the server's processes": processes.identity() }),
       ...Object.fromEntries(Object.entries(others).map(([layer, one]) => [layer, one.identity()])),
     }),
     openFiles: async () => (control ? undefined : processes?.openFiles()),
-    fullest: async () => (control ? undefined : fullestOf((await processes?.pids()) ?? (await listeners.read()) ?? [])),
+    fullest: async () => (control ? undefined : fullestOf((await processes?.pids()) ?? (await listeners()) ?? [])),
     connections: async () =>
       control || !processes || !isLoopback(new URL(url).hostname) ? undefined : connectionsTo(portOf(url)),
     stack: undefined,

@@ -11,7 +11,7 @@ export async function resetGenerator({ link, ledger, resources }: RunContext): P
 
 /** Ends the window of the idle hold, in which only the machine is of interest. */
 export async function noteIdleHold({ measurements, resources, record }: RunContext): Promise<void> {
-  await resources.endIdle(measurements);
+  await resources.end('idle', measurements);
   record.append('machine', { window: 'idle', shares: measurements.machineShares.idle });
 }
 

@@ -59,19 +59,16 @@ export class ResourceWindows {
     this.#begin = { own: own(), machine: await machine(), workers: await ofWorkers, exported: await ofExporters };
   }
 
-  /** As `end`, of a window in which nothing but this machine is looked at: the idle hold. */
-  async endIdle(noted: Pick<Noted, 'machineShares'>): Promise<void> {
-    const before = this.#begin;
-    await this.begin();
-    noteShares(noted, 'idle', before.machine, this.#begin.machine);
-  }
-
-  /** Ends the window, and starts the next one. Of several parts of a window, the worst counts. Never rejects. */
-  async end(window: GeneratorWindow, noted: Noted): Promise<void> {
+  /**
+   * Ends the window, and starts the next one. Of several parts of a window, the worst counts. In the idle hold, nothing but this
+   * machine is looked at. Never rejects.
+   */
+  async end(window: ShareWindow, noted: Noted): Promise<void> {
     const before = this.#begin;
     await this.begin();
     const now = this.#begin;
     noteShares(noted, window, before.machine, now.machine);
+    if (window === 'idle') return;
     noteThrottled(noted, GENERATOR, window, throttledBetween(before.own.quotas, now.own.quotas));
     noteCpu(noted, GENERATOR, window, before.own.cpu, now.own.cpu);
     const own = new Set(now.own.quotas.map(({ group }) => group));
@@ -129,7 +126,7 @@ export function throttledBetween(before: CpuQuota[], after: CpuQuota[]): Throttl
 }
 
 function noteShares(
-  { machineShares }: Pick<Noted, 'machineShares'>,
+  { machineShares }: Noted,
   window: ShareWindow,
   from: MachineTotals | undefined,
   to: MachineTotals | undefined,

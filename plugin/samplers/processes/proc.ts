@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import pidusage from 'pidusage';
 import { PAGE_SIZE_BYTES, TICK_US } from '../../../protocol/machine/auxv.ts';
 import { parseSmapsRollup } from '../../../protocol/machine/kernel.ts';
@@ -47,11 +48,25 @@ export async function readProcesses(pids: number[], options: { pss: boolean }): 
 }
 
 async function readProcess(pid: number, pss: boolean): Promise<ProcessReading | undefined> {
-  // Synchronous, because this file never blocks, and five trips to the thread pool cost more than the read.
-  const stat = ifReadable(() => parseStat(readFileSync(`/proc/${pid}/stat`, 'latin1')));
-  if (stat === undefined || stat.isZombie || !pss) return stat?.isZombie ? undefined : stat;
+  const stat = livingStat(pid);
+  if (stat === undefined || !pss) return stat;
   const rollup = parseSmapsRollup(await readFile(`/proc/${pid}/smaps_rollup`, 'latin1').catch(() => ''));
   return { ...stat, ...rollup };
+}
+
+/** Synchronous, because this file never blocks, and five trips to the thread pool cost more than the read. */
+export function statOf(pid: number, root = '/'): ProcessStat | undefined {
+  return ifReadable(() => parseStat(readFileSync(join(root, `proc/${pid}/stat`), 'latin1')));
+}
+
+/** @returns undefined for a process that has ended */
+export function livingStat(pid: number): ProcessStat | undefined {
+  const stat = statOf(pid);
+  return stat?.isZombie ? undefined : stat;
+}
+
+export function isAlive({ pid, startedAtUs }: Pick<ProcessStat, 'pid' | 'startedAtUs'>): boolean {
+  return livingStat(pid)?.startedAtUs === startedAtUs;
 }
 
 /** Fields are counted as in proc_pid_stat(5): the first one after the state is the parent. */

@@ -1,10 +1,10 @@
 /** All processes of this machine, as far as this process sees them: who started whom, and what each has used. Linux only. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ifReadable } from '../if-readable.ts';
 import type { LayerPids } from './memory.ts';
-import { type ProcessStat, parseStat } from './proc.ts';
+import { isAlive, livingStat, type ProcessStat, statOf } from './proc.ts';
 
 export type ProcessTable = Map<number, ProcessStat>;
 
@@ -13,7 +13,7 @@ const SLICE = 25;
 
 /** @returns by pid, those that live; empty elsewhere than on Linux */
 export function readProcessTable(): ProcessTable {
-  return new Map(pidsIn('/').flatMap((pid) => entryOf(readProcess(pid))));
+  return new Map(pidsIn('/').flatMap((pid) => entryOf(livingStat(pid))));
 }
 
 /**
@@ -38,12 +38,6 @@ export function processTable(maxAgeMs: number): Promise<ProcessTable> {
   const now = performance.now();
   if (last === undefined || now - last.readAtMs > maxAgeMs) last = { readAtMs: now, table: readProcessTableInSlices() };
   return last.table;
-}
-
-/** @returns undefined for a process that has ended */
-export function readProcess(pid: number): ProcessStat | undefined {
-  const stat = statOf(pid, '/');
-  return stat?.isZombie ? undefined : stat;
 }
 
 /** @returns the roots and what they have started, directly or not */
@@ -74,16 +68,12 @@ async function childrenOf(roots: number[]): Promise<number[]> {
   if (!roots.every((pid) => table.has(pid))) table = await processTable(0);
   const own = withDescendants([process.pid], table);
   const found = [...withDescendants(roots, table)].filter((pid) => !roots.includes(pid) && !own.has(pid));
-  return found.filter((pid) => readProcess(pid)?.startedAtUs === table.get(pid)?.startedAtUs).sort((a, b) => a - b);
+  return found.filter((pid) => isAlive(table.get(pid) as ProcessStat)).sort((a, b) => a - b);
 }
 
 function pidsIn(root: string): number[] {
   const names = ifReadable(() => readdirSync(join(root, 'proc'))) ?? [];
   return names.filter((name) => /^\d+$/.test(name)).map(Number);
-}
-
-function statOf(pid: number, root: string): ProcessStat | undefined {
-  return ifReadable(() => parseStat(readFileSync(join(root, `proc/${pid}/stat`), 'latin1')));
 }
 
 function entryOf(stat: ProcessStat | undefined): [number, ProcessStat][] {

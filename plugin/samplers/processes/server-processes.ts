@@ -8,15 +8,8 @@ import { isAbsolute, join } from 'node:path';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { limitsOfProcess } from '../../../protocol/machine/open-files.ts';
 import { ifReadable } from '../if-readable.ts';
-import type { ProcessStat } from './proc.ts';
-import {
-  MAX_AGE_MS,
-  type ProcessTable,
-  processTable,
-  readProcess,
-  readProcessTable,
-  withDescendants,
-} from './process-table.ts';
+import { isAlive, type ProcessStat } from './proc.ts';
+import { MAX_AGE_MS, type ProcessTable, processTable, readProcessTable, withDescendants } from './process-table.ts';
 
 export interface ProcessQuery {
   pids?: number[] | undefined;
@@ -186,10 +179,6 @@ function inCgroup(cgroup: string): number[] {
   const entries = ifReadable(() => readdirSync(folder, { withFileTypes: true })) ?? [];
   const below = entries.filter((entry) => entry.isDirectory()).flatMap(({ name }) => inCgroup(join(folder, name)));
   return [...own.split('\n').filter(Boolean).map(Number), ...below];
-}
-
-function isAlive({ pid, startedAtUs }: Pick<Entry, 'pid' | 'startedAtUs'>): boolean {
-  return readProcess(pid)?.startedAtUs === startedAtUs;
 }
 
 function notFound({ pids, match, cgroup }: ProcessQuery, option: string, dead: number[], seen: number): CapacityError {

@@ -8,6 +8,7 @@ import { checkUpgrades } from '../../../plugin/doctor/target/upgrade.ts';
 import { come } from '../../../plugin/run/receivers/come.ts';
 import { grantsCompression } from '../../../plugin/run/receivers/compression-offer.ts';
 import { startChat } from '../../helpers/chat-server.ts';
+import { column } from '../../helpers/columns.ts';
 import { clientsOf, HOLD } from '../../helpers/own-clients.ts';
 
 const { signal } = new AbortController();
@@ -48,9 +49,6 @@ test('a login that is good for one handshake', async (t) => {
     ...(await checkUpgrades(subject)),
     ...(await checkPolling({ ...subject, connection: polling })),
   ];
-  assert.deepEqual(
-    checks.map(({ status }) => status),
-    ['ok', 'ok', 'ok'],
-  );
+  assert.deepEqual(column(checks, 'status'), ['ok', 'ok', 'ok']);
   assert.equal(refused, 0);
 });
