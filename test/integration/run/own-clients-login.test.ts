@@ -1,7 +1,8 @@
-/** A login that is good for one handshake: each of the run's own clients, and of the doctor's, logs in by itself. */
+/** The run's own clients, and those of the doctor, log in by HTTP: each by itself, and none leaves a connection of that. */
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
 import { checkBurst } from '../../../plugin/doctor/target/burst.ts';
 import { checkPolling } from '../../../plugin/doctor/target/connect.ts';
 import { checkUpgrades } from '../../../plugin/doctor/target/upgrade.ts';
@@ -9,7 +10,8 @@ import { come } from '../../../plugin/run/receivers/come.ts';
 import { grantsCompression } from '../../../plugin/run/receivers/compression-offer.ts';
 import { startChat } from '../../helpers/chat-server.ts';
 import { column } from '../../helpers/columns.ts';
-import { clientsOf, HOLD } from '../../helpers/own-clients.ts';
+import { clientsOf, HOLD, JOIN, welcome } from '../../helpers/own-clients.ts';
+import { eventually } from '../../helpers/poll.ts';
 
 const { signal } = new AbortController();
 
@@ -51,4 +53,19 @@ test('a login that is good for one handshake', async (t) => {
   ];
   assert.deepEqual(column(checks, 'status'), ['ok', 'ok', 'ok']);
   assert.equal(refused, 0);
+});
+
+/** Artillery's agents hang up after 4 s, Node's server after 5 s. */
+const BEFORE_THEY_WOULD_MS = 3000;
+
+test('a client that has logged in keeps no connection but that of Socket.IO', async (t) => {
+  const { url, io } = await startChat(t, welcome, { onRequest: (_request, response) => response.end('{}') });
+  const http = io.httpServer;
+  const connections = promisify((done: (error: Error | null, count: number) => void) => http.getConnections(done));
+  const flow = [{ post: { url: '/login', json: { user: 'ann' } } }, { get: { url: '/me' } }, JOIN, HOLD];
+  const { clients } = await clientsOf(t, url, { flow });
+  const { socket } = await come(clients.next(), new AbortController().signal);
+  await eventually('that one is left', async () => (await connections()) === 1, BEFORE_THEY_WOULD_MS);
+  socket.disconnect();
+  await eventually('none is', async () => (await connections()) === 0);
 });
