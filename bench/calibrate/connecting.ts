@@ -1,7 +1,7 @@
 /** Handshakes that take a known time at each stage, are refused in known ways, and arrive at a known rate. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Fleet } from '../../plugin/fleet/fleet.ts';
-import { achievedRate } from '../../plugin/result/connections/rate.ts';
+import { achievedRate } from '../../plugin/result/connections.ts';
 import { CONNECT_STAGES, type ConnectStage } from '../../protocol/connection.ts';
 import { decodeHistogram, summaryMs } from '../../protocol/histogram.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';

@@ -2,7 +2,7 @@
 import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import { ENGINE } from '../script/script.ts';
-import { whyNotPlaced } from './connections/placement.ts';
+import { sum } from './sums.ts';
 
 const takes = (option: string) => `that takes the option \`${option}\`, or \`instrument(io)\``;
 const [NO_WORKERS, NO_DELIVERY] = [takes('workers'), takes('delivery')];
@@ -21,4 +21,20 @@ export function absentSections(measurements: Measurements): Result['absent'] {
   if (engine !== ENGINE) return { delivery: NO_LEDGER, latency: NO_LEDGER };
   const crossWorker = whyNotPlaced(measurements);
   return crossWorker === undefined ? {} : { crossWorker };
+}
+
+const RESTORED =
+  'connections came back with restored sessions: these do not join again, so nothing names the worker that holds them';
+
+type Placing = Pick<Measurements, 'frozen' | 'sent' | 'snapshots' | 'ownEvent' | 'misnamed'>;
+
+/** @returns why latencies within a worker and across workers cannot be told apart; undefined if they can */
+export function whyNotPlaced({ frozen, sent, snapshots, ownEvent, misnamed }: Placing): string | undefined {
+  if (ownEvent) return undefined;
+  if (misnamed) return 'acknowledgements of `join_room` name other workers than those that count the connections';
+  if (!frozen.some(({ unplaced }) => unplaced) && sent.every(({ worker }) => worker !== '')) return undefined;
+  if (snapshots.some(({ returns }) => returns.recovered > 0)) return RESTORED;
+  const connected = sum(snapshots.map((snapshot) => snapshot.connected));
+  const named = sum(snapshots.flatMap(({ perWorker }) => Object.values(perWorker)));
+  return `the server named no worker in its acknowledgement of \`join_room\` for ${connected - named} of ${connected} connections`;
 }

@@ -7,7 +7,7 @@ import type { Measurements } from '../run/measurements/measurements.ts';
 import type { Sampler } from '../samplers/index.ts';
 import type { Settings } from '../script/settings.ts';
 import { absentSections } from './absent.ts';
-import { connectionFigures } from './connections/connections.ts';
+import { connectionFigures } from './connections.ts';
 import { cpuFigures } from './cpu/cpu.ts';
 import { batchRows, deliveryFigures } from './delivery/delivery.ts';
 import { latencyFigures } from './delivery/latency.ts';
@@ -15,12 +15,10 @@ import { messageFigures } from './delivery/messages.ts';
 import { faultFigures } from './fault.ts';
 import { generatorFigures, generatorHosts } from './generators.ts';
 import { machineFigures } from './machine.ts';
-import { memoryFigures } from './memory/memory.ts';
-import { doubtMiscounted } from './memory/miscounted.ts';
+import { doubtMiscounted, memoryFigures } from './memory/memory.ts';
 import { redisFigures } from './redis.ts';
 import { evaluate } from './verdict.ts';
-import { workerFigures } from './workers.ts';
-import { workersOverTime } from './workers-over-time.ts';
+import { workerFigures, workersOverTime } from './workers.ts';
 
 export function assembleResult(
   measurements: Measurements,

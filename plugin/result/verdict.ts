@@ -3,9 +3,33 @@ import { REASON_CODES, type Reason, VERDICT_REASONS } from '../../protocol/codes
 import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import { notFinalized } from './delivery/delivery.ts';
+import { accounts } from './reasons/accounts.ts';
+import { broadcasts } from './reasons/broadcasts.ts';
 import type { Check, Measured } from './reasons/check.ts';
-import { CHECKS } from './reasons/index.ts';
-import { causeOfLateness } from './reasons/machine.ts';
+import { connections } from './reasons/connections.ts';
+import { copies } from './reasons/copies.ts';
+import { generator } from './reasons/generator.ts';
+import { limits } from './reasons/limits.ts';
+import { causeOfLateness, machine } from './reasons/machine.ts';
+import { memory } from './reasons/memory.ts';
+import { ownEvent } from './reasons/own-event.ts';
+import { times } from './reasons/times.ts';
+import { workers } from './reasons/workers.ts';
+
+/** All that are made when the run is over, in any order: the catalogue has that of the reasons. */
+const CHECKS: Check[] = [
+  ...accounts,
+  ...machine,
+  ...generator,
+  ...workers,
+  ...limits,
+  ...connections,
+  ...broadcasts,
+  ...ownEvent,
+  ...copies,
+  ...times,
+  ...memory,
+];
 
 /** @param result everything but the verdict */
 export function evaluate(measurements: Measurements, result: Measured): Result['verdict'] {

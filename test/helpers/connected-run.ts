@@ -1,7 +1,7 @@
 /** Connections of a made-up run, and what the verdict makes of them. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { connectionFigures } from '../../plugin/result/connections/connections.ts';
+import { connectionFigures } from '../../plugin/result/connections.ts';
 import { evaluate } from '../../plugin/result/verdict.ts';
 import type { EngineSnapshot } from '../../plugin/run/link.ts';
 import type { Measurements } from '../../plugin/run/measurements/measurements.ts';

@@ -4,8 +4,7 @@
  */
 import { fitLine } from '../../../report/statistics/statistics.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import type { Sampler } from '../../samplers/index.ts';
-import { sampled } from './peaks.ts';
+import type { LayerSample, Sampler } from '../../samplers/index.ts';
 
 /** As a share of what the connections seem to cost. */
 const MAX_SHARE = 0.2;
@@ -47,4 +46,9 @@ export function growingFigures(measured: Measured, { layers, samples }: Pick<Sam
     }
   }
   return growing;
+}
+
+/** @returns what the sample has of the figure; PSS that was not read, as derived from RSS */
+export function sampled(sample: LayerSample | undefined, sampleKey: string): number | undefined {
+  return sample?.[sampleKey] ?? (sampleKey === 'pssBytes' ? sample?.derivedPssBytes : undefined);
 }

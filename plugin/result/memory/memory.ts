@@ -1,5 +1,5 @@
 /** What the connections cost in memory: at rest, and in service. */
-
+import type { ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Slope } from '../../../protocol/result/memory.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { inServicePoints } from '../../../report/figures/in-service.ts';
@@ -7,12 +7,11 @@ import { fitPlateaus, type PlateauPoint } from '../../../report/statistics/plate
 import { type Doubt, isCurved } from '../../../report/statistics/straightness.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory.ts';
-import { describeLayers, type Sampler } from '../../samplers/index.ts';
+import { describeLayers, type Layer, type SampleRow, type Sampler } from '../../samplers/index.ts';
+import { unknownWorkers } from '../reasons/workers.ts';
 import { allowingFor, doubtsOf } from './doubts.ts';
-import { growingFigures } from './growth.ts';
-import { memorySum } from './memory-sum.ts';
-import { overTimeFigures } from './over-time.ts';
-import { peaksOf } from './peaks.ts';
+import { overTimeFigures } from './drift.ts';
+import { growingFigures, sampled } from './growth.ts';
 
 type Sampled = Pick<Sampler, 'layers' | 'samples'>;
 type Memory = Result['memory'];
@@ -131,5 +130,77 @@ function difference(after: LayerBytes, before: LayerBytes): LayerBytes {
     Object.entries(after).flatMap(([layer, bytes]) =>
       layer in before ? [[layer, bytes - (before[layer] as number)]] : [],
     ),
+  );
+}
+
+/** The highest reading of each figure; for some, the time series has the peaks between the readings. */
+function peaksOf(
+  { sharedHost }: Pick<Measurements, 'sharedHost'>,
+  { layers }: Pick<Sampler, 'layers'>,
+  readings: LayerBytes[],
+  samples: SampleRow[],
+): LayerBytes {
+  const peak: LayerBytes = {};
+  const raise = (figure: string, bytes: number | undefined) => {
+    if (bytes !== undefined) peak[figure] = Math.max(bytes, peak[figure] ?? bytes);
+  };
+  for (const reading of readings) {
+    for (const [figure, bytes] of Object.entries(reading)) raise(figure, bytes);
+  }
+  for (const { id, belongsTo, figures } of layers) {
+    // A machine without workers shows nothing about them.
+    if (belongsTo === 'machine' && !sharedHost) continue;
+    for (const { id: figure, sampleKey } of figures) {
+      if (sampleKey === undefined) continue;
+      for (const { [id]: sample } of samples) raise(figure, sampled(sample, sampleKey));
+    }
+  }
+  return peak;
+}
+
+const WHOLE = 'systemHeld';
+
+/**
+ * @param slopes by figure
+ * @param layers whose figures say which of them are added: every byte is in one of these only
+ * @returns null where the workers or the whole machine are not known
+ */
+export function memorySum(slopes: Record<string, Slope>, layers: readonly Layer[]): Result['memory']['sum'] {
+  const whole = slopes[WHOLE];
+  if (!whole || !slopes.workerPss) return null;
+  const inSum = layers.flatMap(({ figures }) => figures.filter((figure) => figure.inSum).map(({ id }) => id));
+  const parts = inSum.flatMap((layer) => (slopes[layer] ? [{ layer, slope: slopes[layer].slope }] : []));
+  const partsPerConnectionBytes = parts.reduce((sum, { slope }) => sum + slope, 0);
+  const unexplained = whole.slope - partsPerConnectionBytes;
+  return {
+    parts: parts.map(({ layer }) => layer),
+    partsPerConnectionBytes,
+    systemPerConnectionBytes: whole.slope,
+    systemLow95: whole.low95,
+    systemHigh95: whole.high95,
+    unexplainedPerConnectionBytes: unexplained,
+    unexplainedShare: whole.slope > 0 ? unexplained / whole.slope : null,
+  };
+}
+
+/** The connections are not those of the generator alone, or the memory is not that of all workers, each once, now. */
+const MISCOUNTED: ReasonCode[] = ['WORKERS_DISAGREE', 'WORKER_URLS_WRONG'];
+
+/** @returns the figures, with a doubt of each slope if the run found the counts to be wrong */
+export function doubtMiscounted(memory: Memory, measurements: Measurements): Memory {
+  const isWrong = measurements.warnings.some(({ code }) => MISCOUNTED.includes(code));
+  if (!isWrong && Object.keys(unknownWorkers(measurements)).length === 0) return memory;
+  const { perConnectionBytes, inService } = memory;
+  return {
+    ...memory,
+    perConnectionBytes: doubted(perConnectionBytes),
+    inService: inService && { ...inService, perConnectionBytes: doubted(inService.perConnectionBytes) },
+    sum: null,
+  };
+}
+
+function doubted<S extends object>(slopes: Record<string, S>): Record<string, S & { doubt: 'miscounted' }> {
+  return Object.fromEntries(
+    Object.entries(slopes).map(([layer, slope]) => [layer, { ...slope, doubt: 'miscounted' as const }]),
   );
 }

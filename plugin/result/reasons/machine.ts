@@ -3,7 +3,8 @@
 import type { Reason, ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { disturbanceOf, longestWait, type Taken, takenByOthers } from '../../../report/figures/others.ts';
-import { decimals, megabytes } from '../../../report/text/format.ts';
+import { isThrottled, type Throttled, throttledShare } from '../../../report/figures/throttled.ts';
+import { decimals, integer, megabytes } from '../../../report/text/format.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { impossibleCpu } from '../cpu/cpu.ts';
 import type { Check, Detail, Measured } from './check.ts';
@@ -29,6 +30,23 @@ const MAX_GAP_INTERVALS = 5;
 
 export const machine: Check[] = [
   { code: 'MACHINE_SATURATED', find: saturation },
+  {
+    code: 'MACHINE_SATURATED',
+    find({ machine }) {
+      const message = worst(machine?.throttled ?? null);
+      return message === undefined
+        ? undefined
+        : { message, fix: 'raise the CPU limit of the container, or lower the load' };
+    },
+  },
+  {
+    code: 'WORKERS_THROTTLED',
+    find: ({ workers }) =>
+      workers.flatMap(({ worker, throttled }) => {
+        const found = worst(throttled);
+        return found === undefined ? [] : { message: `${worker}: ${found}` };
+      }),
+  },
   { code: 'SWAPPING', find: swapping },
   { code: 'READINGS_MISSING', find: samplerGaps },
   { code: 'READINGS_MISSING', find: (_, measurements) => cpuThatCannotBe(measurements) },
@@ -135,4 +153,20 @@ function cpuThatCannotBe(measurements: Measurements): Detail | undefined {
     message: `${layer} reported ${decimals(cpuSeconds, 1)} s of CPU within ${decimals(seconds, 1)} s on ${cores} cores, which is impossible: its CPU is left out`,
     fix: 'let its metrics give CPU time in seconds, and control ports in microseconds',
   };
+}
+
+/** @returns `743 of 1,969 periods throttled during the ramp: its container may use 0.12 cores`; undefined if that is rare */
+function worst(windows: Throttled): string | undefined {
+  const [window] = (['ramp', 'messages', 'broadcasts'] as const).toSorted(
+    (a, b) => throttledShare(windows, b) - throttledShare(windows, a),
+  );
+  const throttled = window && windows?.[window];
+  if (!throttled || !isThrottled(windows, window)) return undefined;
+  const { cores, periods, throttledPeriods, throttledMs } = throttled;
+  const stopped = `${integer(throttledPeriods)} of ${integer(periods)} periods throttled during the ${window}`;
+  return `${stopped}, for ${decimals(throttledMs / 1000, 1)} s in all: this container may use ${coresOf(cores)}`;
+}
+
+function coresOf(cores: number): string {
+  return `${decimals(cores, 2)} core${cores === 1 ? '' : 's'}`;
 }

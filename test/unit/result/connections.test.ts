@@ -2,9 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Connecting } from '../../../plugin/fleet/process/counts/connecting.ts';
-import { connectingOverTime } from '../../../plugin/result/connections/connecting.ts';
-import { connectionFigures } from '../../../plugin/result/connections/connections.ts';
-import { achievedRate } from '../../../plugin/result/connections/rate.ts';
+import { achievedRate, connectingOverTime, connectionFigures } from '../../../plugin/result/connections.ts';
 import type { Ramp } from '../../../plugin/run/measurements/windows.ts';
 import { encoded, measurements, snapshot } from '../../helpers/measurements.ts';
 

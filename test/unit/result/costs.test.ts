@@ -1,9 +1,7 @@
 /** What connections cost in memory, at rest and in service, and what they add up to. */
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
-import { memoryFigures } from '../../../plugin/result/memory/memory.ts';
-import { memorySum as sumOf } from '../../../plugin/result/memory/memory-sum.ts';
-import { doubtMiscounted } from '../../../plugin/result/memory/miscounted.ts';
+import { doubtMiscounted, memoryFigures, memorySum as sumOf } from '../../../plugin/result/memory/memory.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import { LAYERS, type LayerSample, type SampleRow } from '../../../plugin/samplers/index.ts';
 import type { ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';

@@ -1,8 +1,8 @@
 /** What the workers tell of themselves. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { serverDescription } from '../../../plugin/result/server-description.ts';
-import { workersOverTime } from '../../../plugin/result/workers-over-time.ts';
+import { serverDescription } from '../../../plugin/result/environment.ts';
+import { workersOverTime } from '../../../plugin/result/workers.ts';
 import type { ServerDescription } from '../../../protocol/result/server.ts';
 import { measurements } from '../../helpers/measurements.ts';
 

@@ -1,7 +1,7 @@
 /** Memory over time: waves, churn, and runs of days. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { overTimeFigures } from '../../../plugin/result/memory/over-time.ts';
+import { overTimeFigures } from '../../../plugin/result/memory/drift.ts';
 import type { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts';
 import { Conductor } from '../../../plugin/run/conductor.ts';
 import { measureChurn, newOverTime } from '../../../plugin/run/memory/over-time.ts';

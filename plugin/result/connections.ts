@@ -1,16 +1,15 @@
 /** How the connections were made: how many, how fast, how long each took. */
-
-import { CONNECT_STAGES, OWN_DISCONNECT } from '../../../protocol/connection.ts';
-import { summaryMs } from '../../../protocol/histogram.ts';
-import type { ReturnCounts } from '../../../protocol/link/snapshot.ts';
-import type { Result } from '../../../protocol/result/result.ts';
-import { sumCounts } from '../../../protocol/sum-counts.ts';
-import type { Measurements } from '../../run/measurements/measurements.ts';
-import { connectionsPerWorker } from '../../run/measurements/per-worker.ts';
-import { ENGINE } from '../../script/script.ts';
-import { merged, sum } from '../sums.ts';
-import { connectingOverTime } from './connecting.ts';
-import { achievedRate } from './rate.ts';
+import { CONNECT_STAGES, OWN_DISCONNECT } from '../../protocol/connection.ts';
+import { summaryMs } from '../../protocol/histogram.ts';
+import { addConnecting } from '../../protocol/link/add-up.ts';
+import type { FleetSnapshot, ReturnCounts } from '../../protocol/link/snapshot.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { sumCounts } from '../../protocol/sum-counts.ts';
+import type { Measurements } from '../run/measurements/measurements.ts';
+import { connectionsPerWorker } from '../run/measurements/per-worker.ts';
+import type { Ramp } from '../run/measurements/windows.ts';
+import { ENGINE } from '../script/script.ts';
+import { merged, sum } from './sums.ts';
 
 export function connectionFigures(measurements: Measurements): Result['connections'] {
   const { snapshots } = measurements;
@@ -100,4 +99,79 @@ function compressionFigures(measurements: Measurements): Result['connections']['
 export function lostOf(ended: Record<string, number>): Record<string, number> {
   const { [OWN_DISCONNECT]: _, ...lost } = ended;
   return lost;
+}
+
+/** From the interval in which the samples begin to the last one in which something happened. */
+export function connectingOverTime({
+  engine,
+  snapshots,
+  samplesBeganAtUs,
+}: Measurements): Result['connections']['overTime'] {
+  if (engine !== ENGINE || snapshots.length === 0 || samplesBeganAtUs === undefined) return null;
+  const { opened, connectUs, slowestUs, failed, ended } = addConnecting(snapshots.map((one) => one.connecting));
+  const { startedAtUs, intervalUs } = opened;
+  const length = Math.max(...[opened, failed, ended].map(({ counts }) => counts.length));
+  const first = Math.max(0, Math.floor((samplesBeganAtUs - startedAtUs) / intervalUs));
+  const intervals = Array.from({ length: Math.max(0, length - first) }, (_, index) => first + index);
+  const ms = (us: number, count: number) => (count === 0 ? null : Math.round(us / count) / 1000);
+  const of = (counts: number[]) => intervals.map((index) => counts[index] ?? 0);
+  const openedThen = of(opened.counts);
+  return {
+    intervalSeconds: intervalUs / 1e6,
+    t: intervals.map((index) => Math.round((startedAtUs + index * intervalUs - samplesBeganAtUs) / 1e4) / 100),
+    opened: openedThen,
+    meanMs: of(connectUs.counts).map((us, index) => ms(us, openedThen[index] ?? 0)),
+    slowestMs: of(slowestUs.counts).map((us, index) => ms(us, Math.min(1, openedThen[index] ?? 0))),
+    failed: of(failed.counts),
+    ended: of(ended.counts),
+  };
+}
+
+interface Opened {
+  atUs: number;
+  count: number;
+}
+
+/**
+ * Connections per second of the ramps. A ramp lasts from its first connection to its last, whatever happened in
+ * between, and never shorter than its phases; nor does it make more connections than they ask for (a reconnect is no
+ * second one). So the rate cannot be above the configured one, and whatever held up the ramp's end lowers it.
+ * @returns null where nothing was opened
+ */
+export function achievedRate(
+  snapshots: Pick<FleetSnapshot, 'openings'>[],
+  ramps: Ramp[],
+): { perSec: number; seconds: number } | null {
+  const opened = openedIn(snapshots);
+  let connections = 0;
+  let seconds = 0;
+  let fromUs = Number.NEGATIVE_INFINITY;
+  for (const ramp of ramps) {
+    const own = opened.filter(({ atUs }) => atUs > fromUs && atUs <= ramp.endedAtUs);
+    connections += Math.min(ramp.connections, count(own));
+    seconds += Math.max(ramp.seconds, secondsOf(own.filter(({ atUs }) => atUs >= ramp.beganAtUs)));
+    fromUs = ramp.endedAtUs;
+  }
+  return connections > 0 ? { perSec: connections / seconds, seconds } : null;
+}
+
+/** The time from the first to the last connection is one interval short of what all of them take. */
+function secondsOf(opened: Opened[]): number {
+  const [first, last, all] = [opened[0], opened.at(-1), count(opened)];
+  if (!first || !last || all < 2) return 0;
+  return ((last.atUs - first.atUs) * all) / (all - 1) / 1e6;
+}
+
+/** In the order of time; an interval's connections stand at its start. */
+function openedIn(snapshots: Pick<FleetSnapshot, 'openings'>[]): Opened[] {
+  return snapshots
+    .flatMap(({ openings: { startedAtUs, intervalUs, counts } }) =>
+      counts.map((count, index) => ({ atUs: startedAtUs + index * intervalUs, count })),
+    )
+    .filter(({ count }) => count > 0)
+    .sort((a, b) => a.atUs - b.atUs);
+}
+
+function count(opened: Opened[]): number {
+  return opened.reduce((total, { count }) => total + count, 0);
 }
