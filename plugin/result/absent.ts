@@ -26,10 +26,8 @@ export function absentSections(measurements: Measurements): Result['absent'] {
 const RESTORED =
   'connections came back with restored sessions: these do not join again, so nothing names the worker that holds them';
 
-type Placing = Pick<Measurements, 'frozen' | 'sent' | 'snapshots' | 'ownEvent' | 'misnamed'>;
-
 /** @returns why latencies within a worker and across workers cannot be told apart; undefined if they can */
-export function whyNotPlaced({ frozen, sent, snapshots, ownEvent, misnamed }: Placing): string | undefined {
+export function whyNotPlaced({ frozen, sent, snapshots, ownEvent, misnamed }: Measurements): string | undefined {
   if (ownEvent) return undefined;
   if (misnamed) return 'acknowledgements of `join_room` name other workers than those that count the connections';
   if (!frozen.some(({ unplaced }) => unplaced) && sent.every(({ worker }) => worker !== '')) return undefined;

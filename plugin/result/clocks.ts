@@ -7,13 +7,14 @@ type Clocks = Result['latency']['clocks'];
 /** A row for each worker, over the broadcasts, or over the whole run without any. Empty before the first reading. */
 export function clockRows({ clocks, sent, workersAtStart }: Measurements): Clocks {
   if (clocks.some(({ boundUs }) => boundUs === Number.POSITIVE_INFINITY)) return [];
-  const timesUs = sent.map(({ sentAtUs }) => sentAtUs);
-  const firstUs = timesUs.length > 0 ? smallest(timesUs) : Number.POSITIVE_INFINITY;
-  const lastUs = timesUs.length > 0 ? largest(timesUs) : Number.POSITIVE_INFINITY;
+  const timesUs = sent.map(({ sentAtUs }) => sentAtUs).sort((a, b) => a - b);
+  const [firstUs = Number.POSITIVE_INFINITY, lastUs = Number.POSITIVE_INFINITY] = [timesUs[0], timesUs.at(-1)];
   return clocks.map((line, index) => ({
     worker: workersAtStart[index]?.worker ?? String(index),
     offsetUs: Math.round(line.offsetAt(firstUs)),
-    uncertaintyUs: Math.ceil(timesUs.length > 0 ? largest(timesUs.map((atUs) => line.boundAt(atUs))) : line.boundUs),
+    uncertaintyUs: Math.ceil(
+      timesUs.length > 0 ? timesUs.reduce((most, atUs) => Math.max(most, line.boundAt(atUs)), 0) : line.boundUs,
+    ),
     driftUs: Math.round(line.offsetAt(lastUs) - line.offsetAt(firstUs)),
     jumpUs: Math.round(line.jumpUs()),
   }));
@@ -33,15 +34,6 @@ export function latencyErrorUs(
   latency: Pick<Result['latency'], 'from' | 'clocks'>,
   { hosts = [] }: Measurements,
 ): number {
-  return (
-    (leastKnownWorker(latency)?.uncertaintyUs ?? 0) + largest([0, ...hosts.map(({ clock }) => clock?.boundUs ?? 0)])
-  );
-}
-
-function largest(values: number[]): number {
-  return values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
-}
-
-function smallest(values: number[]): number {
-  return values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
+  const ofHostsUs = Math.max(0, ...hosts.map(({ clock }) => clock?.boundUs ?? 0));
+  return (leastKnownWorker(latency)?.uncertaintyUs ?? 0) + ofHostsUs;
 }

@@ -12,7 +12,7 @@ import { ENGINE } from '../script/script.ts';
 import { merged, sum } from './sums.ts';
 
 export function connectionFigures(measurements: Measurements): Result['connections'] {
-  const { snapshots } = measurements;
+  const { snapshots, engine, expectedAtOnce, transports, compression, serverCompresses } = measurements;
   const stages = Object.fromEntries(
     CONNECT_STAGES.flatMap((stage) => {
       const summary = summaryMs(merged(snapshots.map(({ connectUs }) => connectUs[stage])));
@@ -22,6 +22,9 @@ export function connectionFigures(measurements: Measurements): Result['connectio
   const { total = null, ...stagesMs } = stages;
   const failures = sumCounts(snapshots.map((snapshot) => snapshot.failures));
   const rate = achievedRate(snapshots, measurements.ramps);
+  const [handshakes, resumed] = [stages.tls?.count ?? 0, sum(snapshots.map(({ tlsResumed }) => tlsResumed))];
+  const isTold = engine === ENGINE && snapshots.length > 0;
+  const carried = (by: 'websocket' | 'upgraded' | 'polling') => sum(snapshots.map((one) => one.transports[by]));
   return {
     target: measurements.targetConnections,
     peak: measurements.peakConnections,
@@ -32,10 +35,7 @@ export function connectionFigures(measurements: Measurements): Result['connectio
     ),
     asked: sum(snapshots.map(({ accounts }) => accounts.asked)),
     opened: sum(snapshots.map(({ accounts }) => accounts.alive + sum(Object.values(accounts.ended)))),
-    held:
-      measurements.engine === ENGINE && measurements.expectedAtOnce !== null && snapshots.length > 0
-        ? sum(snapshots.map(({ accounts }) => accounts.alive))
-        : null,
+    held: isTold && expectedAtOnce !== null ? sum(snapshots.map(({ accounts }) => accounts.alive)) : null,
     lost: lostOf(sumCounts(snapshots.map(({ accounts }) => accounts.ended))),
     skipped: measurements.skippedUsers,
     unknownAcks: sum(snapshots.map(({ unknownAcks }) => unknownAcks)),
@@ -46,11 +46,21 @@ export function connectionFigures(measurements: Measurements): Result['connectio
     achievedRatePerSec: rate?.perSec ?? null,
     rampSeconds: rate?.seconds ?? null,
     connectMs: total,
-    overTime: connectingOverTime(measurements),
+    overTime: isTold ? connectingOverTime(measurements) : null,
     stagesMs,
-    tlsHandshakes: tlsHandshakes(stages.tls?.count ?? 0, sum(snapshots.map(({ tlsResumed }) => tlsResumed))),
-    transports: transportFigures(measurements),
-    compression: compressionFigures(measurements),
+    tlsHandshakes: handshakes > 0 ? { full: handshakes - resumed, resumed } : null,
+    transports: isTold
+      ? {
+          configured: transports,
+          websocket: carried('websocket'),
+          upgraded: carried('upgraded'),
+          polling: carried('polling'),
+          upgradeFailures: sumCounts(snapshots.map(({ upgradeFailures }) => upgradeFailures)),
+        }
+      : null,
+    compression: isTold
+      ? { asked: compression, granted: sum(snapshots.map(({ compressed }) => compressed)), byServer: serverCompresses }
+      : null,
     perWorker: connectionsPerWorker(measurements, snapshots),
   };
 }
@@ -70,31 +80,6 @@ function reconnectionFigures(snapshots: Measurements['snapshots']): Result['conn
   };
 }
 
-function tlsHandshakes(all: number, resumed: number): Result['connections']['tlsHandshakes'] {
-  return all === 0 ? null : { full: all - resumed, resumed };
-}
-
-function transportFigures({ engine, transports, snapshots }: Measurements): Result['connections']['transports'] {
-  if (engine !== ENGINE || snapshots.length === 0) return null;
-  return {
-    configured: transports,
-    websocket: sum(snapshots.map((snapshot) => snapshot.transports.websocket)),
-    upgraded: sum(snapshots.map((snapshot) => snapshot.transports.upgraded)),
-    polling: sum(snapshots.map((snapshot) => snapshot.transports.polling)),
-    upgradeFailures: sumCounts(snapshots.map(({ upgradeFailures }) => upgradeFailures)),
-  };
-}
-
-function compressionFigures(measurements: Measurements): Result['connections']['compression'] {
-  const { engine, compression, serverCompresses, snapshots } = measurements;
-  if (engine !== ENGINE || snapshots.length === 0) return null;
-  return {
-    asked: compression,
-    granted: sum(snapshots.map(({ compressed }) => compressed)),
-    byServer: serverCompresses,
-  };
-}
-
 /** @param ended by reason @returns without those that a virtual user, or the run, closed itself */
 export function lostOf(ended: Record<string, number>): Record<string, number> {
   const { [OWN_DISCONNECT]: _, ...lost } = ended;
@@ -102,12 +87,8 @@ export function lostOf(ended: Record<string, number>): Record<string, number> {
 }
 
 /** From the interval in which the samples begin to the last one in which something happened. */
-export function connectingOverTime({
-  engine,
-  snapshots,
-  samplesBeganAtUs,
-}: Measurements): Result['connections']['overTime'] {
-  if (engine !== ENGINE || snapshots.length === 0 || samplesBeganAtUs === undefined) return null;
+function connectingOverTime({ snapshots, samplesBeganAtUs }: Measurements): Result['connections']['overTime'] {
+  if (samplesBeganAtUs === undefined) return null;
   const { opened, connectUs, slowestUs, failed, ended } = addConnecting(snapshots.map((one) => one.connecting));
   const { startedAtUs, intervalUs } = opened;
   const length = Math.max(...[opened, failed, ended].map(({ counts }) => counts.length));
@@ -127,11 +108,6 @@ export function connectingOverTime({
   };
 }
 
-interface Opened {
-  atUs: number;
-  count: number;
-}
-
 /**
  * Connections per second of the ramps. A ramp lasts from its first connection to its last, whatever happened in
  * between, and never shorter than its phases; nor does it make more connections than they ask for (a reconnect is no
@@ -142,13 +118,19 @@ export function achievedRate(
   snapshots: Pick<FleetSnapshot, 'openings'>[],
   ramps: Ramp[],
 ): { perSec: number; seconds: number } | null {
-  const opened = openedIn(snapshots);
+  // An interval's connections stand at its start.
+  const opened = snapshots
+    .flatMap(({ openings: { startedAtUs, intervalUs, counts } }) =>
+      counts.map((count, index) => ({ atUs: startedAtUs + index * intervalUs, count })),
+    )
+    .filter(({ count }) => count > 0)
+    .sort((a, b) => a.atUs - b.atUs);
   let connections = 0;
   let seconds = 0;
   let fromUs = Number.NEGATIVE_INFINITY;
   for (const ramp of ramps) {
     const own = opened.filter(({ atUs }) => atUs > fromUs && atUs <= ramp.endedAtUs);
-    connections += Math.min(ramp.connections, count(own));
+    connections += Math.min(ramp.connections, sum(own.map(({ count }) => count)));
     seconds += Math.max(ramp.seconds, secondsOf(own.filter(({ atUs }) => atUs >= ramp.beganAtUs)));
     fromUs = ramp.endedAtUs;
   }
@@ -156,22 +138,8 @@ export function achievedRate(
 }
 
 /** The time from the first to the last connection is one interval short of what all of them take. */
-function secondsOf(opened: Opened[]): number {
-  const [first, last, all] = [opened[0], opened.at(-1), count(opened)];
+function secondsOf(opened: { atUs: number; count: number }[]): number {
+  const [first, last, all] = [opened[0], opened.at(-1), sum(opened.map(({ count }) => count))];
   if (!first || !last || all < 2) return 0;
   return ((last.atUs - first.atUs) * all) / (all - 1) / 1e6;
-}
-
-/** In the order of time; an interval's connections stand at its start. */
-function openedIn(snapshots: Pick<FleetSnapshot, 'openings'>[]): Opened[] {
-  return snapshots
-    .flatMap(({ openings: { startedAtUs, intervalUs, counts } }) =>
-      counts.map((count, index) => ({ atUs: startedAtUs + index * intervalUs, count })),
-    )
-    .filter(({ count }) => count > 0)
-    .sort((a, b) => a.atUs - b.atUs);
-}
-
-function count(opened: Opened[]): number {
-  return opened.reduce((total, { count }) => total + count, 0);
 }

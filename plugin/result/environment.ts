@@ -51,7 +51,7 @@ export function describeEnvironment(
     cpuCount: cpus().length,
     memoryBytes: totalmem(),
     limits: { ...fileLimits(), ...containerLimits() },
-    sysctls: Object.fromEntries(SYSCTLS.flatMap((name) => sysctl(name))),
+    sysctls: Object.fromEntries(SYSCTLS.flatMap(sysctl)),
     configHash: createHash('sha256').update(JSON.stringify(settings)).digest('hex'),
     settings,
     gitCommit: gitCommit(),
@@ -80,15 +80,11 @@ function containerLimits(): Record<string, number> {
 }
 
 function sysctl(name: string): [string, string][] {
-  const value = readText(`/proc/sys/${name}`);
-  return value === undefined ? [] : [[name.replaceAll('/', '.'), value.trim().replace(/\s+/g, ' ')]];
-}
-
-function readText(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8');
+    const value = readFileSync(`/proc/sys/${name}`, 'utf8').trim().replace(/\s+/g, ' ');
+    return [[name.replaceAll('/', '.'), value]];
   } catch {
-    return undefined;
+    return [];
   }
 }
 

@@ -34,22 +34,20 @@ export function idsOfOneReceiver(
 
 /**
  * Copies that get lost one by one never leave out the same connections twice.
- * @returns the largest set of broadcasts that the same connections received, and how many left some out; undefined where
- *   they differ
+ * @returns the largest set of broadcasts that the same connections received; none where they differ
  */
 export function sameAudience(
   { ownEvent, frozen }: Pick<Measurements, 'ownEvent' | 'frozen'>,
   batches: Batch[],
-): { broadcasts: Batch[]; partial: number } | undefined {
-  if (!ownEvent) return undefined;
+): Batch[] {
+  if (!ownEvent) return [];
   const partial = batches.filter(
     ({ expected, received, lostConnected }) => received > 0 && lostConnected >= Math.max(2, MIN_LEFT_OUT * expected),
   );
-  if (partial.length < MIN_BROADCASTS) return undefined;
+  if (partial.length < MIN_BROADCASTS) return [];
   const groups = byAudience(frozen, partial);
-  const alike = groups.reduce((sum, { length }) => sum + length, 0);
-  const [largest] = groups;
-  return largest && alike >= MIN_ALIKE * partial.length ? { broadcasts: largest, partial: partial.length } : undefined;
+  const [largest = []] = groups;
+  return groups.flat().length >= MIN_ALIKE * partial.length ? largest : [];
 }
 
 /** @returns the most broadcasts that missed the same connections, all of which were open; null where each missed others */

@@ -62,13 +62,8 @@ function sourceOf(
     return { source: 'contract', event: EVENTS.broadcast, publisher: 'worker', payloadBytes, binary };
   }
   const { event, publisher, bytes } = ownEvent;
-  return {
-    source: 'own event',
-    event,
-    publisher: publisher === 'run' ? 'run' : null,
-    payloadBytes: bytes,
-    binary: false,
-  };
+  const ofRun = publisher === 'run' ? publisher : null;
+  return { source: 'own event', event, publisher: ofRun, payloadBytes: bytes, binary: false };
 }
 
 export function batchRows(measurements: Measurements): Batch[] {

@@ -30,17 +30,10 @@ export function reachedBroadcasts(frozen: FrozenBroadcast[]): Reached[] {
 /** @param clockErrorUs by which all latencies may be wrong together, on top of how much they differ */
 export function intervalFigures(broadcasts: Reached[], clockErrorUs = 0): Figures {
   if (broadcasts.length === 0) return { intervals: null, slowFirst: null };
+  const copies = broadcasts.map(({ rows }) => copiesOf(rows));
+  const last = broadcasts.map(({ lastUs }) => [{ value: lastUs, count: 1 }]);
   return {
-    intervals: {
-      oneWayMs: intervalsOf(
-        broadcasts.map(({ rows }) => copiesOf(rows)),
-        clockErrorUs,
-      ),
-      completionMs: intervalsOf(
-        broadcasts.map(({ lastUs }) => [{ value: lastUs, count: 1 }]),
-        clockErrorUs,
-      ),
-    },
+    intervals: { oneWayMs: intervalsOf(copies, clockErrorUs), completionMs: intervalsOf(last, clockErrorUs) },
     slowFirst: slowFirst(broadcasts),
   };
 }
@@ -63,14 +56,12 @@ function slowFirst([first, ...others]: Reached[]): Figures['slowFirst'] {
   if (!first || others.length < MIN_OTHERS) return null;
   const sorted = others.map(({ lastUs }) => lastUs).sort((a, b) => a - b);
   const half = sorted.length >> 1;
-  const [low, middle, high] = [sorted.slice(0, half), sorted, sorted.slice(-half)].map(
-    (part) => median(part) as number,
-  );
-  if (first.lastUs <= (high as number) + 3 * ((high as number) - (low as number))) return null;
-  return {
-    seq: first.seq,
-    lastMs: first.lastUs / 1000,
-    othersP50Ms: (middle as number) / 1000,
-    othersMaxMs: (sorted.at(-1) as number) / 1000,
-  };
+  const [low, middle, high] = [sorted.slice(0, half), sorted, sorted.slice(-half)].map(median) as [
+    number,
+    number,
+    number,
+  ];
+  if (first.lastUs <= high + 3 * (high - low)) return null;
+  const othersMaxMs = (sorted.at(-1) as number) / 1000;
+  return { seq: first.seq, lastMs: first.lastUs / 1000, othersP50Ms: middle / 1000, othersMaxMs };
 }

@@ -17,10 +17,8 @@ const NOISE_BYTES = 1024 ** 2;
 const EXACT = ['workerHeapUsed', 'workerExternal'];
 const PROCESS = ['workerRss'];
 
-export type Measured = Pick<
-  Measurements,
-  'control' | 'plateaus' | 'afterBroadcasts' | 'afterDisconnect' | 'workersAtStart' | 'fallingAtBaseline'
->;
+type Moments = Pick<Measurements, 'control' | 'plateaus' | 'afterBroadcasts' | 'afterDisconnect'>;
+type Measured = Moments & Pick<Measurements, 'workersAtStart' | 'fallingAtBaseline'>;
 
 /** @returns by figure; what is known later replaces what was before */
 export function doubtsOf(measured: Measured, ofWorkers: string[], growing: string[]): Map<string, Doubt> {
@@ -37,7 +35,11 @@ export function doubtsOf(measured: Measured, ofWorkers: string[], growing: strin
  * Where memory does not follow the connections, each moment has another amount per connection: as they came, after the
  * broadcasts, and as they left. The interval of a doubted slope spans all three.
  */
-export function allowingFor<Line extends Omit<Slope, 'naive'>>(line: Line, measured: Moments, figure: string): Line {
+export function allowingFor<Line extends Omit<Slope, 'naive'>>(
+  line: Line,
+  measured: Omit<Moments, 'control'>,
+  figure: string,
+): Line {
   const { low95, high95, doubt } = line;
   if (low95 === null || high95 === null || doubt === undefined || doubt === 'curved') return line;
   const { plateaus, afterBroadcasts, afterDisconnect } = measured;
@@ -48,8 +50,6 @@ export function allowingFor<Line extends Omit<Slope, 'naive'>>(line: Line, measu
   );
   return { ...line, low95: Math.min(low95, ...others), high95: Math.max(high95, ...others) };
 }
-
-type Moments = Pick<Measured, 'plateaus' | 'afterBroadcasts' | 'afterDisconnect'>;
 
 /** A sum of figures at the baseline, with all connections, and later; undefined where one of them was not read. */
 interface Course {
@@ -77,12 +77,7 @@ function isMuch(bytes: number, { before, full }: Course, share = MAX_SHARE, nois
  * after all had left.
  * @returns the doubt about all figures of the workers; undefined where there is none, or nobody collects the garbage
  */
-export function heldDoubt({
-  control,
-  plateaus,
-  afterBroadcasts,
-  afterDisconnect,
-}: Omit<Measured, 'workersAtStart' | 'fallingAtBaseline'>): Doubt | undefined {
+export function heldDoubt({ control, plateaus, afterBroadcasts, afterDisconnect }: Moments): Doubt | undefined {
   if (!control) return undefined;
   const isFreed = [EXACT, PROCESS].some((figures) => {
     const course = courseOf({ plateaus }, afterBroadcasts, figures);
@@ -100,14 +95,10 @@ export function heldDoubt({
  * @returns those that rose with it
  */
 export function steppedFigures(
-  {
-    control,
-    plateaus,
-    afterBroadcasts,
-    workersAtStart,
-  }: Pick<Measured, 'control' | 'plateaus' | 'afterBroadcasts' | 'workersAtStart'>,
+  measured: Omit<Measured, 'afterDisconnect' | 'fallingAtBaseline'>,
   ofWorkers: string[],
 ): string[] {
+  const { control, plateaus, afterBroadcasts, workersAtStart } = measured;
   if (!control) return [];
   const hasRisen = (figures: string[], noiseBytes: number) => {
     const course = courseOf({ plateaus }, afterBroadcasts, figures);

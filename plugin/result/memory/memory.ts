@@ -16,8 +16,11 @@ import { growingFigures, sampled } from './growth.ts';
 type Sampled = Pick<Sampler, 'layers' | 'samples'>;
 type Memory = Result['memory'];
 
+const UNCOLLECTED = 'at rest: a worker did not make a garbage collection that it had confirmed';
+
 export function memoryFigures(measurements: Measurements, sampled: Sampled): Memory {
-  const { plateaus, afterBroadcasts, inServiceAfterBroadcasts, afterDisconnect, origins, overTime } = measurements;
+  const { plateaus, afterBroadcasts, inServiceAfterBroadcasts, afterDisconnect, overTime } = measurements;
+  const { peakConnections, control, absentLayers, uncollected } = measurements;
   const baseline = plateaus[0]?.layers ?? {};
   const moments = [...(overTime?.peaks ?? []), ...(overTime?.readings.rows ?? [])].map(({ layers }) => layers);
   const readings = [...plateaus.flatMap(({ layers, inService }) => [layers, inService ?? {}]), ...moments];
@@ -27,17 +30,15 @@ export function memoryFigures(measurements: Measurements, sampled: Sampled): Mem
   const doubts = doubtsOf(measurements, ofWorkers, growingFigures(measurements, sampled));
   const perConnectionBytes: Record<string, Slope> = {};
   for (const layer of inAll(plateaus.map(({ layers }) => layers))) {
-    const naive =
-      measurements.peakConnections > 0
-        ? ((peakBytes[layer] ?? 0) - (baseline[layer] ?? 0)) / measurements.peakConnections
-        : 0;
+    const rise = (peakBytes[layer] ?? 0) - (baseline[layer] ?? 0);
+    const naive = peakConnections > 0 ? rise / peakConnections : 0;
     const points = withoutBaseline(plateaus).map((plateau) => pointOf(plateau, layer));
     const slope = slopeOf(points, doubts.get(layer));
     if (slope) perConnectionBytes[layer] = { ...allowingFor(slope, measurements, layer), naive };
   }
   return {
     layers: describeLayers(sampled.layers),
-    collected: measurements.control,
+    collected: control,
     perConnectionBytes,
     // It follows from the finished figures.
     perConnection: null,
@@ -45,18 +46,12 @@ export function memoryFigures(measurements: Measurements, sampled: Sampled): Mem
     sum: memorySum(perConnectionBytes, sampled.layers),
     peakBytes,
     // What garbage is there by then would look like something that connections have left.
-    residualBytes: afterDisconnect && measurements.control ? difference(afterDisconnect, baseline) : {},
+    residualBytes: afterDisconnect && control ? difference(afterDisconnect, baseline) : {},
     plateaus: plateaus.map(({ connections, layers: bytes }) => ({ connections, ...bytes })),
     overTime: overTimeFigures(measurements),
-    sources: origins,
-    absent: absentFigures(measurements),
+    sources: measurements.origins,
+    absent: { ...absentLayers, ...Object.fromEntries(uncollected.map((figure) => [figure, UNCOLLECTED])) },
   };
-}
-
-const UNCOLLECTED = 'at rest: a worker did not make a garbage collection that it had confirmed';
-
-function absentFigures({ absentLayers, uncollected }: Measurements): Memory['absent'] {
-  return { ...absentLayers, ...Object.fromEntries(uncollected.map((figure) => [figure, UNCOLLECTED])) };
 }
 
 /** Null where a plateau was not read before its collection. */
@@ -70,10 +65,8 @@ function inServiceFigures(
   if (readings.length === 0 || readings.length < plateaus.length) return null;
   const atWork = samplesAtWork(measurements, sampled);
   const peakBytes = peaksOf(measurements, sampled, [inServiceAfterBroadcasts ?? {}], atWork);
-  const inService = {
-    peakBytes,
-    plateaus: plateaus.map(({ connections, inService }) => ({ connections, ...inService })),
-  };
+  const before = plateaus.map(({ connections, inService }) => ({ connections, ...inService }));
+  const inService = { peakBytes, plateaus: before };
   const atRest = plateaus.map(({ connections, layers }) => ({ connections, ...layers }));
   const slopes = inAll([...readings, ...atRest]).flatMap((layer) => {
     const slope = slopeOf(inServicePoints({ plateaus: atRest, inService }, layer), doubts.get(layer));
@@ -126,11 +119,8 @@ function inAll(readings: LayerBytes[]): string[] {
 }
 
 function difference(after: LayerBytes, before: LayerBytes): LayerBytes {
-  return Object.fromEntries(
-    Object.entries(after).flatMap(([layer, bytes]) =>
-      layer in before ? [[layer, bytes - (before[layer] as number)]] : [],
-    ),
-  );
+  const shared = Object.entries(after).filter(([layer]) => layer in before);
+  return Object.fromEntries(shared.map(([layer, bytes]) => [layer, bytes - (before[layer] as number)]));
 }
 
 /** The highest reading of each figure; for some, the time series has the peaks between the readings. */
@@ -200,7 +190,6 @@ export function doubtMiscounted(memory: Memory, measurements: Measurements): Mem
 }
 
 function doubted<S extends object>(slopes: Record<string, S>): Record<string, S & { doubt: 'miscounted' }> {
-  return Object.fromEntries(
-    Object.entries(slopes).map(([layer, slope]) => [layer, { ...slope, doubt: 'miscounted' as const }]),
-  );
+  const all = Object.entries(slopes).map(([layer, slope]) => [layer, { ...slope, doubt: 'miscounted' }]);
+  return Object.fromEntries(all);
 }

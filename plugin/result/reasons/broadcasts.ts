@@ -40,20 +40,17 @@ export const broadcasts: Check[] = [
       const late = sent.filter((one) => delayMs(one) > limitMs && !isDuring(fault, one.intendedAtUs));
       if (howMany(late) <= Math.max(1, all * MAX_LATE_SHARE)) return undefined;
       const worstMs = late.reduce((most, one) => Math.max(most, delayMs(one)), 0);
+      const which = `${howMany(late)} of ${all} broadcasts left more than ${limitMs.toFixed(0)} ms late`;
       const [stalled] = stalledWorkers(result, ['broadcasts']);
-      if (stalled !== undefined)
-        return {
-          message: `${howMany(late)} of ${all} broadcasts left more than ${limitMs.toFixed(0)} ms late; ${stalled}`,
-          fix: STALL_FIX,
-        };
+      if (stalled !== undefined) return { message: `${which}; ${stalled}`, fix: STALL_FIX };
       const countedMs = workersAtStart.length > 1 && !ownEvent ? longestCountMs(late) : undefined;
       if (countedMs !== undefined)
         return {
-          message: `${howMany(late)} of ${all} broadcasts left more than ${limitMs.toFixed(0)} ms late, up to ${worstMs.toFixed(0)} ms: all were ordered in time, and it took up to ${countedMs.toFixed(0)} ms to count their members on all workers`,
+          message: `${which}, up to ${worstMs.toFixed(0)} ms: all were ordered in time, and it took up to ${countedMs.toFixed(0)} ms to count their members on all workers`,
           fix: 'find what is slow between the workers: their adapter, such as Redis, the way to it, or their event loops',
         };
       return {
-        message: `${howMany(late)} of ${all} broadcasts left more than ${limitMs.toFixed(0)} ms late, up to ${worstMs.toFixed(0)} ms, with one planned every ${Number(intervalMs.toPrecision(3))} ms`,
+        message: `${which}, up to ${worstMs.toFixed(0)} ms, with one planned every ${Number(intervalMs.toPrecision(3))} ms`,
         fix: `raise \`${ownEvent ? 'delivery.publish.every' : 'broadcasts.interval'}\`, or give workers and generator more CPU; latencies count from the planned times`,
       };
     },

@@ -4,7 +4,7 @@ import { failureOf } from '../../../protocol/codes/failure-codes.ts';
 import { OWN_DISCONNECT } from '../../../protocol/connection.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { STALL_FIX, stalledWorkers } from '../../../report/figures/stalls.ts';
-import { decimals } from '../../../report/text/format.ts';
+import { decimals, total } from '../../../report/text/format.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { merged, sum } from '../sums.ts';
 import type { Check, Detail, Measured } from './check.ts';
@@ -28,7 +28,7 @@ export const connections: Check[] = [
   {
     code: 'CONNECTIONS_FAILED',
     find({ connections: { failures, failureExamples, target } }, measurements) {
-      const failed = only(beforeStop(measurements, failures), isRefused);
+      const failed = only(beforeStop(measurements, failures), (cause) => !cause.startsWith(LOST));
       if (total(failed) === 0) return undefined;
       const said = Object.keys(failed).flatMap((cause) => failureExamples[cause] ?? [])[0];
       const first = said === undefined ? '' : `; the first: ${said}`;
@@ -76,11 +76,7 @@ export const connections: Check[] = [
       if (Math.max(achieved, withFailed) >= configured * (1 - RATE_TOLERANCE)) return undefined;
       const rate = `${achieved.toFixed(1)} of ${Number(configured.toFixed(1))} connections/s`;
       const [stalled] = stalledWorkers(result, ['ramp']);
-      if (stalled === undefined) return { message: rate };
-      return {
-        message: `${rate}; ${stalled}`,
-        fix: STALL_FIX,
-      };
+      return stalled === undefined ? { message: rate } : { message: `${rate}; ${stalled}`, fix: STALL_FIX };
     },
   },
   {
@@ -188,16 +184,8 @@ function steepestFall(stages: Result['stages'], samples: Result['samples']): { t
   return { t: steepest.t, stage: stages.findLast(({ t }) => t <= steepest.t)?.name ?? 'ramp' };
 }
 
-function isRefused(cause: string): boolean {
-  return !cause.startsWith(LOST);
-}
-
 function only(counts: Counts, isMeant: (cause: string) => boolean): Counts {
   return Object.fromEntries(Object.entries(counts).filter(([cause]) => isMeant(cause)));
-}
-
-function total(counts: Counts): number {
-  return sum(Object.values(counts));
 }
 
 function listed(counts: Counts): string {

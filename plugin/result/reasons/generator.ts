@@ -21,20 +21,12 @@ export const generator: Check[] = [
     code: 'FLEET_PROCESS_DIED',
     // It reaches all processes of the generator.
     notAfter: 'stop',
-    find: (_, measurements) =>
-      named(
-        'died',
-        processes(measurements, ({ alive }) => !alive),
-      ),
+    find: (_, measurements) => processes('died', measurements, ({ alive }) => !alive),
   },
   {
     code: 'GENERATOR_SILENT',
     notAfter: 'stop',
-    find: (_, measurements) =>
-      named(
-        'did not answer',
-        processes(measurements, ({ alive, answers }) => alive && !answers),
-      ),
+    find: (_, measurements) => processes('did not answer', measurements, ({ alive, answers }) => alive && !answers),
   },
   {
     code: 'GENERATOR_LATE',
@@ -64,11 +56,12 @@ export const generator: Check[] = [
 
 type FleetProcess = Measurements['snapshots'][number]['processes'][number];
 
-function processes({ snapshots }: Measurements, isMeant: (process: FleetProcess) => boolean): number[] {
-  return snapshots.flatMap(({ processes }) => processes.filter(isMeant).map(({ pid }) => pid));
-}
-
-function named(what: string, pids: number[]): Detail | undefined {
+function processes(
+  what: string,
+  { snapshots }: Measurements,
+  isMeant: (process: FleetProcess) => boolean,
+): Detail | undefined {
+  const pids = snapshots.flatMap(({ processes }) => processes.filter(isMeant).map(({ pid }) => pid));
   if (pids.length === 0) return undefined;
   return { message: `${pids.length} fleet process${pids.length > 1 ? 'es' : ''} ${what} (pid ${pids.join(', ')})` };
 }
@@ -84,11 +77,14 @@ function lateLoop({ generator }: Measured, window: Loop['window']): Detail | und
   };
 }
 
-/** The longest stall of a fleet process: only the fleet receives, and takes the times. */
+/** The fleet process that stood still longest: only the fleet receives, and takes the times. */
+function longestStall({ generator }: Measured, window: Loop['window']): Loop | undefined {
+  const own = generator.filter((loop) => loop.window === window && loop.part === 'fleet');
+  return own.toSorted((a, b) => b.delayMaxMs - a.delayMaxMs)[0];
+}
+
 function stallIn(result: Measured, window: Loop['window']): Detail | undefined {
-  const [loop] = result.generator
-    .filter((one) => one.window === window && one.part === 'fleet')
-    .toSorted((a, b) => b.delayMaxMs - a.delayMaxMs);
+  const loop = longestStall(result, window);
   const explained = loop && explainedBy(result, window, loop.delayMaxMs);
   if (!explained) return undefined;
   const where = loop.host === undefined ? '' : ` on ${loop.host}`;
@@ -117,9 +113,7 @@ function queue(result: Measured): Detail | undefined {
 }
 
 function whyBehind(result: Measured, behindMs: number): string | undefined {
-  const [stalled] = result.generator
-    .filter(({ window, part }) => window === 'broadcasts' && part === 'fleet')
-    .toSorted((a, b) => b.delayMaxMs - a.delayMaxMs);
+  const stalled = longestStall(result, 'broadcasts');
   if (stalled && stalled.delayMaxMs >= behindMs * MIN_STALL_SHARE) {
     return `the event loop of fleet process ${stalled.index} was up to ${stalled.delayMaxMs.toFixed(0)} ms late`;
   }

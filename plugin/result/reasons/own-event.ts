@@ -1,5 +1,4 @@
 /** An event of the server's own: whether it came, and whether its ids and times tell what the options say. */
-import type { Batch } from '../../../protocol/result/delivery.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { OwnEventMeasured } from '../../run/measurements/own-event.ts';
 import { idsOfOneReceiver, sameAudience } from '../delivery/audience.ts';
@@ -30,7 +29,16 @@ export const ownEvent: Check[] = [
       ids && { message: `${ids.single} of ${ids.of} ids at ${idPath} of \`${event}\` came to one connection only` }
     );
   }),
-  check('AUDIENCE_DIFFERS', (_, { batches }, measurements) => audience(batches, measurements)),
+  check('AUDIENCE_DIFFERS', (_, { batches }, measurements) => {
+    // Ids of copies say nothing of who got a broadcast.
+    if (idsOfOneReceiver(measurements, batches)) return undefined;
+    const broadcasts = sameAudience(measurements, batches);
+    const [first] = broadcasts;
+    if (!first) return undefined;
+    return {
+      message: `${broadcasts.length} of ${batches.length} broadcasts reached the same ${first.received} of ${first.expected} connections, and no others`,
+    };
+  }),
   check('SENT_AT_UNUSABLE', ({ sentAtUnusable, untimed }) => {
     if (sentAtUnusable === undefined) return undefined;
     const lost = untimed > 0 ? `, and ${untimed} broadcasts are in no latency` : '';
@@ -56,16 +64,5 @@ function check(code: Check['code'], find: Find): Check {
     notAfter: 'abort',
     find: ({ delivery }, measurements) =>
       measurements.ownEvent && delivery ? find(measurements.ownEvent, delivery, measurements) : undefined,
-  };
-}
-
-function audience(batches: Batch[], measurements: Measurements): Detail | undefined {
-  // Ids of copies say nothing of who got a broadcast.
-  if (idsOfOneReceiver(measurements, batches)) return undefined;
-  const same = sameAudience(measurements, batches);
-  const [first] = same?.broadcasts ?? [];
-  if (!same || !first) return undefined;
-  return {
-    message: `${same.broadcasts.length} of ${batches.length} broadcasts reached the same ${first.received} of ${first.expected} connections, and no others`,
   };
 }

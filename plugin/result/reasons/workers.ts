@@ -48,15 +48,11 @@ export function unknownWorkers({ workersAtStart, snapshots }: Measurements): Rec
   return Object.fromEntries(joined.filter(([worker]) => known.size > 0 && !known.has(worker)));
 }
 
-interface ChangedWorkers {
-  /** Their names. */
-  restarted: string[];
-  /** Control URLs that lead to another worker now: from which, and to which. */
-  elsewhere: string[];
-}
-
-/** The workers are in the order of the control URLs; names can be the same. @returns what changed other than as planned */
-function changedWorkers({ workersAtStart, workersAtEnd, fault }: Measurements): ChangedWorkers {
+/**
+ * The workers are in the order of the control URLs; names can be the same.
+ * @returns of those that changed other than as planned, who restarted, and of control URLs from which worker to which
+ */
+function changedWorkers({ workersAtStart, workersAtEnd, fault }: Measurements) {
   const { before, after } = fault?.workers ?? { before: workersAtEnd, after: [] };
   const names = new Set(fault?.restarted);
   const elsewhere: string[] = [];

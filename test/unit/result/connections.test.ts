@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Connecting } from '../../../plugin/fleet/process/counts/connecting.ts';
-import { achievedRate, connectingOverTime, connectionFigures } from '../../../plugin/result/connections.ts';
+import { achievedRate, connectionFigures } from '../../../plugin/result/connections.ts';
 import type { Ramp } from '../../../plugin/run/measurements/windows.ts';
 import { encoded, measurements, snapshot } from '../../helpers/measurements.ts';
 
@@ -108,6 +108,7 @@ describe('the achieved rate', () => {
   });
 });
 
+const overTimeOf = (changes: Parameters<typeof measurements>[0]) => connectionFigures(measurements(changes)).overTime;
 const TIMINGS = { namespaceUs: 1 };
 const SECOND = 1_000_000;
 
@@ -120,7 +121,7 @@ describe('connecting over time', () => {
     one.failed(3.5 * SECOND);
     two.ended(4.5 * SECOND);
     const snapshots = [one, two].map((series) => snapshot({ connecting: series.snapshot().connecting }));
-    assert.deepEqual(connectingOverTime(measurements({ snapshots, samplesBeganAtUs: SECOND })), {
+    assert.deepEqual(overTimeOf({ snapshots, samplesBeganAtUs: SECOND }), {
       ...{ intervalSeconds: 1, t: [0, 1, 2, 3], opened: [0, 2, 0, 0], failed: [0, 0, 1, 0], ended: [0, 0, 0, 1] },
       ...{ meanMs: [null, 3, null, null], slowestMs: [null, 4, null, null] },
     });
@@ -131,7 +132,7 @@ describe('connecting over time', () => {
     series.opened(TIMINGS, 10.5 * SECOND, 1000);
     series.ended(300.5 * SECOND);
     const snapshots = [snapshot({ connecting: series.snapshot().connecting })];
-    const figures = connectingOverTime(measurements({ snapshots, samplesBeganAtUs: 0 }));
+    const figures = overTimeOf({ snapshots, samplesBeganAtUs: 0 });
     assert.equal(figures?.intervalSeconds, 2);
     assert.deepEqual([figures?.t[figures.opened.indexOf(1)], figures?.t[figures.ended.indexOf(1)]], [10, 300]);
   });
@@ -146,7 +147,7 @@ describe('connecting over time', () => {
   });
 
   it('is not known of a run that has not ended, and of engines that do not tell', () => {
-    assert.equal(connectingOverTime(measurements({ samplesBeganAtUs: 0 })), null);
-    assert.equal(connectingOverTime(measurements({ snapshots: [snapshot()] })), null);
+    assert.equal(overTimeOf({ samplesBeganAtUs: 0 }), null);
+    assert.equal(overTimeOf({ snapshots: [snapshot()] }), null);
   });
 });
