@@ -61,15 +61,11 @@ export interface Comparison {
 const PRIMARY_ERROR = 0.04;
 const OTHER_ERROR = 0.01;
 /**
- * The interval of a fitted line does not include the variation between runs. Three runs under equal conditions differed by
- * this much (docs/method/comparing.md), although the interval of each fit is below 2 %.
+ * Intervals within a run do not include the variation between runs. Three runs under equal conditions differed by 10 %
+ * (docs/method/comparing.md), although the interval of each fitted line is below 2 %; medians of latencies deviated by 18 %, so
+ * two of them may be 65 % apart.
  */
-const BETWEEN_LINES_SHARE = 0.1;
-/**
- * Likewise of latency, whose interval within a run is by its broadcasts: medians of equal runs deviated by 18 %, so two of them
- * may be 65 % apart.
- */
-const BETWEEN_BROADCASTS_SHARE = 1;
+const BETWEEN_RUNS_SHARE = { repeats: 0, study: 0, fit: 0.1, broadcasts: 1 };
 
 export function asCompared({ name, results, lost = 0 }: RunSet): ComparedSet {
   const usable = results.filter(isUsable);
@@ -88,18 +84,13 @@ export function asCompared({ name, results, lost = 0 }: RunSet): ComparedSet {
  */
 export function compare(sets: RunSet[], pooled?: ReadonlyMap<string, PooledNoise>): Comparison {
   const usable = sets.map(({ results }) => results.filter(isUsable));
-  const [reference = []] = usable;
+  const [reference = [], ...others] = usable;
   const compared = comparableFigures(usable, pooled !== undefined).map(({ figure, spreads }) => ({
     figure,
     spreads,
-    apart: usable
-      .slice(1)
-      .map((runs, index) =>
-        isCounted(figure)
-          ? null
-          : (studyApart(spreads[0], spreads[index + 1], pooled?.get(figure.path)) ??
-            apart(figure, reference, runs, spreads[0], spreads[index + 1])),
-      ),
+    apart: others.map((runs, index) =>
+      apart(figure, [reference, runs], [spreads[0], spreads[index + 1]], pooled?.get(figure.path)),
+    ),
   }));
   // Among 20 intervals of 95 % each, one would miss the true value by chance. Bonferroni: with 95 %, none of them does.
   const confidenceOf = (primary: boolean, error: number) => {
@@ -121,7 +112,7 @@ export function compare(sets: RunSet[], pooled?: ReadonlyMap<string, PooledNoise
         differences: row.apart.map((found, index) => {
           const [a, b] = [row.spreads[0] ?? null, row.spreads[index + 1] ?? null];
           if ('faults' in row.figure) {
-            return countedDifference(a, b, countedAnswer(row.figure, reference, usable[index + 1] ?? []));
+            return countedDifference(a, b, countedAnswer(row.figure, reference, others[index] ?? []));
           }
           return differenceOf(row.figure, a, b, found, confidences[row.figure.primary ? 'primary' : 'other']);
         }),
@@ -134,8 +125,8 @@ export function compare(sets: RunSet[], pooled?: ReadonlyMap<string, PooledNoise
 export const USABLE_RUNS = 'runs.usable';
 
 /** The first figure, where it is not the same everywhere: a version that mostly dies can be as quick as before when it does not. */
-function usableFigure([reference, ...others]: ComparedSet[]): ComparedFigure[] {
-  const all = reference ? [reference, ...others] : others;
+function usableFigure(all: ComparedSet[]): ComparedFigure[] {
+  const [reference, ...others] = all;
   if (!reference || all.every(({ usable, made }) => usable === made) || all.some(({ made }) => made === 0)) return [];
   const spreads = all.map(({ usable, made }) =>
     spreadOf(Array.from({ length: made }, (_, run) => (run < usable ? 1 : 0))),
@@ -169,20 +160,16 @@ function comparableFigures(sets: Result[][], isStudy: boolean): ReturnType<typeo
 
 type Apart = { estimate: Estimate; noise: 'repeats' | 'study' | 'fit' | 'broadcasts' } | null;
 
-function studyApart(a: Spread | null | undefined, b: Spread | null | undefined, noise: PooledNoise | undefined): Apart {
-  return a && b && noise ? { estimate: pooledApart(a, b, noise), noise: 'study' } : null;
-}
-
 function apart(
   figure: Figure,
-  before: Result[],
-  after: Result[],
-  a: Spread | null | undefined,
-  b: Spread | null | undefined,
+  sides: [before: Result[], after: Result[]],
+  [a, b]: (Spread | null | undefined)[],
+  pooled: PooledNoise | undefined,
 ): Apart {
-  if (!a || !b) return null;
+  if (!a || !b || isCounted(figure)) return null;
+  if (pooled) return { estimate: pooledApart(a, b, pooled), noise: 'study' };
   const [within, noise] = LATENCIES[figure.path] ? [broadcastsOf, 'broadcasts' as const] : [fitOf, 'fit' as const];
-  const [inA, inB] = [before, after].map((runs) =>
+  const [inA, inB] = sides.map((runs) =>
     within(
       runs.filter((run) => figureOf(run, figure) !== null),
       figure,
@@ -222,11 +209,7 @@ function fitOf([result]: Result[], { path }: Figure): Estimate | null {
   return { value: valueAt(result, path) as number, error: reach / studentT(0.95, degrees), degrees };
 }
 
-const BETWEEN_RUNS_SHARE = { repeats: 0, study: 0, fit: BETWEEN_LINES_SHARE, broadcasts: BETWEEN_BROADCASTS_SHARE };
-
-type Apartness = Pick<Difference, 'value' | 'share'>;
-
-function apartness(a: Spread | null, b: Spread | null): Apartness {
+function apartness(a: Spread | null, b: Spread | null): Pick<Difference, 'value' | 'share'> {
   const value = a && b ? b.mean - a.mean : null;
   return { value, share: a && value !== null && a.mean !== 0 ? value / Math.abs(a.mean) : null };
 }

@@ -39,15 +39,17 @@ function measured(path: string, title: string, quantity: MeasuredFigure['quantit
   return { path, title, quantity, better: 'lower', ...extra };
 }
 
-/** A count is the better the lower, and a share the higher. */
-function counted(
-  path: string,
-  title: string,
-  quantity: CountedFigure['quantity'],
-  faults: CountedFigure['faults'],
-  better: Described['better'] = quantity === 'share' ? 'higher' : 'lower',
-): Figure {
-  return { path, title, quantity, better, faults };
+function counted(path: string, title: string, faults: CountedFigure['faults']): Figure {
+  return { path, title, quantity: 'count', better: 'lower', faults };
+}
+
+/** Of all that are to be. */
+function reached(path: string, title: string, quantity: 'count' | 'share', faults: CountedFigure['faults']): Figure {
+  return { path, title, quantity, better: 'higher', faults };
+}
+
+function missing(target: number, there: number | null): number | null {
+  return there === null ? null : Math.max(0, target - there);
 }
 
 function slope(layer: string, title: string, extra?: Extra): Figure {
@@ -74,29 +76,21 @@ function cpu(layer: string, title: string, extra?: Extra): Figure[] {
  * any other program, and drifts over time as if it had a slope.
  */
 export const FIGURES: Figure[] = [
-  counted(
-    'connections.peak',
-    'Peak connections',
-    'count',
-    ({ connections: { target, peak } }) => Math.max(0, target - peak),
-    'higher',
+  reached('connections.peak', 'Peak connections', 'count', ({ connections: { target, peak } }) =>
+    missing(target, peak),
   ),
-  counted(
-    'connections.held',
-    'Connections held',
-    'count',
-    ({ connections: { target, held } }) => (held === null ? null : Math.max(0, target - held)),
-    'higher',
+  reached('connections.held', 'Connections held', 'count', ({ connections: { target, held } }) =>
+    missing(target, held),
   ),
-  counted('connections.failed', 'Connections failed', 'count', ({ connections }) => connections.failed),
-  counted('connections.lost', 'Connections lost', 'count', ({ connections }) => total(connections.lost)),
-  counted(
+  counted('connections.failed', 'Connections failed', ({ connections }) => connections.failed),
+  counted('connections.lost', 'Connections lost', ({ connections }) => total(connections.lost)),
+  reached(
     'delivery.coverage',
     'Delivered',
     'share',
     ({ delivery }) => delivery && delivery.expected - delivery.received,
   ),
-  counted('delivery.duplicates', 'Duplicate copies', 'count', ({ delivery }) => delivery?.duplicates ?? null),
+  counted('delivery.duplicates', 'Duplicate copies', ({ delivery }) => delivery?.duplicates ?? null),
   measured('connections.achievedRatePerSec', 'Connect rate', 'perSecond', { better: 'higher' }),
   time('connections.connectMs.p50', 'Connect time p50'),
   time('connections.connectMs.p99', 'Connect time p99', DECIDES),
@@ -106,13 +100,8 @@ export const FIGURES: Figure[] = [
   time('fault.backMs.p99', '99 % of the dropped connections back', DECIDES),
   time('fault.backMs.all', 'All dropped connections back'),
   measured('fault.peakAttemptsPerSec', 'Peak attempts to come back', 'perSecond'),
-  counted(
-    'fault.broadcasts.missed',
-    'Copies missed after the fault',
-    'count',
-    ({ fault }) => fault?.broadcasts?.missed ?? null,
-  ),
-  counted(
+  counted('fault.broadcasts.missed', 'Copies missed after the fault', ({ fault }) => fault?.broadcasts?.missed ?? null),
+  reached(
     'messages.answered',
     'Messages acknowledged',
     'share',
@@ -137,17 +126,11 @@ export const FIGURES: Figure[] = [
 ];
 
 /** What waits for a CPU, and what CPU work takes; no count changes, and no memory, only because others are busy. */
-const DISTURBED: ReadonlySet<QuantityName> = new Set([
-  'milliseconds',
-  'perSecond',
-  'cpuSeconds',
-  'percent',
-  'microseconds',
-]);
+const DISTURBED: QuantityName[] = ['milliseconds', 'perSecond', 'cpuSeconds', 'percent', 'microseconds'];
 
 /** @returns null where it is not known, or not of the system alone */
 export function figureOf(result: Result, { path, quantity }: Figure): number | null {
-  if (DISTURBED.has(quantity) && disturbanceOf(result)) return null;
+  if (DISTURBED.includes(quantity) && disturbanceOf(result)) return null;
   const found = valueAt(result, path);
   // By cause.
   const isCounts = quantity === 'count' && typeof found === 'object' && found !== null;

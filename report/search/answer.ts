@@ -12,18 +12,12 @@ export interface SearchedRun {
   result: Result | undefined;
 }
 
-const UNITS: Record<Varied, string> = {
-  connections: 'connection',
-  rate: 'new connection',
-  broadcastsPerSec: 'broadcast',
-  bytes: 'byte',
-};
-/** What follows the unit. */
-const PER: Record<Varied, string> = {
-  connections: '',
-  rate: ' per second',
-  broadcastsPerSec: ' per second',
-  bytes: ' of payload in each broadcast',
+/** And what follows it. */
+const UNITS: Record<Varied, [unit: string, per: string]> = {
+  connections: ['connection', ''],
+  rate: ['new connection', ' per second'],
+  broadcastsPerSec: ['broadcast', ' per second'],
+  bytes: ['byte', ' of payload in each broadcast'],
 };
 
 /** @returns `41,000`, `2.5`; with decimals only where there are any */
@@ -33,8 +27,8 @@ export function levelText(level: number): string {
 
 /** @returns `41,000 connections` */
 export function amountText(level: number, vary: Varied): string {
-  const unit = Number.isInteger(level) ? counted(level, UNITS[vary]) : `${levelText(level)} ${UNITS[vary]}s`;
-  return unit + PER[vary];
+  const [unit, per] = UNITS[vary];
+  return (Number.isInteger(level) ? counted(level, unit) : `${levelText(level)} ${unit}s`) + per;
 }
 
 /** @returns how many of the runs at a level held: `8 of 10 runs` */

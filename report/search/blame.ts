@@ -89,17 +89,15 @@ export interface Blamed {
 /** @returns whose limit each reason of the verdict shows, in their order */
 export function blamesOf(result: Result): Blamed[] {
   const ofMachine: Blame = sharesMachine(result) ? 'machine' : 'generator';
-  const blameOf = blamer(result);
-  const reasons = result.verdict.reasons.map(({ code, message }): Blamed => {
-    const blame = blameOf(code);
-    return { code, blame: blame === 'machine' ? ofMachine : blame, text: `${code}: ${message}` };
+  const blamed = (code: string, blame: Blame, text: string): Blamed => ({
+    ...{ code, blame: blame === 'machine' ? ofMachine : blame, text },
   });
-  const failures = Object.entries(result.connections.failures).flatMap(([cause, failed]): Blamed[] => {
+  const failures = Object.entries(result.connections.failures).flatMap(([cause, failed]) => {
     const blame = failureOf(cause)?.blame;
-    if (!blame) return [];
-    const text = `${cause}: ${counted(failed, 'connection')} failed`;
-    return [{ code: cause, blame: blame === 'machine' ? ofMachine : blame, text }];
+    return blame ? [blamed(cause, blame, `${cause}: ${counted(failed, 'connection')} failed`)] : [];
   });
+  const blameOf = blamer(result);
+  const reasons = result.verdict.reasons.map(({ code, message }) => blamed(code, blameOf(code), `${code}: ${message}`));
   return [...failures, ...reasons];
 }
 

@@ -3,6 +3,7 @@ import { failureOf } from '../../protocol/codes/failure-codes.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { fullProcess } from '../figures/limits.ts';
 import { sharesMachine } from '../figures/place.ts';
+import { mean } from '../statistics/statistics.ts';
 import { counted, decimals, integer, megabytes } from '../text/format.ts';
 
 /** An event loop this busy has work waiting. Percent of one core. */
@@ -55,10 +56,19 @@ const workerCpu: Find = (result) => {
 
 /** @returns the busiest of these stages, if the workers had no more CPU to use in it: a worker's event loop has one core */
 export function fullWorkers(result: Result, among = STAGES_OF_LOAD): { stage: string; percent: number } | undefined {
-  const workers = workerCount(result);
-  const [busiest] = stageMeans(result, 'worker', among)
-    .map(({ stage, percent }) => ({ stage, percent: percent / workers }))
-    .toSorted((a, b) => b.percent - a.percent);
+  const { stages, samples, messages } = result;
+  const means = stages.flatMap(({ name: stage, t }, index) => {
+    // Without messages, it is idle.
+    if (!among.includes(stage) || (stage === 'hold' && !messages)) return [];
+    const until = stages[index + 1]?.t ?? Number.POSITIVE_INFINITY;
+    const inside = samples
+      .filter((sample) => sample.t > t && sample.t <= until)
+      .flatMap((sample) => (sample.worker as Figures | undefined)?.cpuPercent ?? [])
+      .map(Number);
+    // Collections come between.
+    return inside.length < 2 ? [] : [{ stage, percent: mean(inside) / workerCount(result) }];
+  });
+  const [busiest] = means.toSorted((a, b) => b.percent - a.percent);
   return busiest && busiest.percent >= BUSY_PERCENT ? busiest : undefined;
 }
 
@@ -109,21 +119,6 @@ type Figures = Record<string, unknown>;
 
 function workerCount({ connections }: Result): number {
   return Math.max(1, Object.keys(connections.perWorker).length);
-}
-
-/** @returns the mean CPU of a layer in each of these stages that has at least two samples; collections come between */
-function stageMeans({ stages, samples, messages }: Result, layer: string, among: readonly string[]) {
-  return stages.flatMap(({ name, t }, index) => {
-    // Without messages, it is idle.
-    if (!among.includes(name) || (name === 'hold' && !messages)) return [];
-    const until = stages[index + 1]?.t ?? Number.POSITIVE_INFINITY;
-    const inside = samples
-      .filter((sample) => sample.t > t && sample.t <= until)
-      .flatMap((sample) => (sample[layer] as Figures | undefined)?.cpuPercent ?? [])
-      .map(Number);
-    if (inside.length < 2) return [];
-    return [{ stage: name, percent: inside.reduce((sum, one) => sum + one, 0) / inside.length }];
-  });
 }
 
 function mostFirst(counts: Record<string, number>): [string, number][] {

@@ -1,5 +1,5 @@
 /** What a search does next. Pure: it follows from the runs so far, so a search that is resumed continues. */
-import type { Blame, SearchEnd, SearchPlan, SearchRun } from '../../protocol/documents/search.ts';
+import type { SearchEnd, SearchPlan, SearchRun } from '../../protocol/documents/search.ts';
 import { bracket, fadedLevels, type Tried } from './bracket.ts';
 
 export type Step = { level: number; purpose: SearchRun['purpose'] } | { end: SearchEnd };
@@ -32,7 +32,8 @@ export function nextStep(runs: Tried[], fresh: number, rules: Rules, snap: Snap,
   if (last?.outcome === 'cannotTell') {
     // What disturbed it may be over.
     const twice = fresh > 1 && runs.at(-2)?.outcome === 'cannotTell';
-    return twice ? { end: endOf(last.blame) } : { level: last.level, purpose: last.purpose };
+    const end = last.blame === 'generator' || last.blame === 'machine' ? last.blame : 'measurement';
+    return twice ? { end } : { level: last.level, purpose: last.purpose };
   }
   // What an earlier start of the search has seen may be over.
   const made = runs.slice(runs.length - fresh).map(({ level }) => level);
@@ -74,7 +75,10 @@ export function nextStep(runs: Tried[], fresh: number, rules: Rules, snap: Snap,
 export function restAfter(runs: Tried[], restSeconds: number): number {
   if (!['breaks', 'cannotTell'].includes(runs.at(-1)?.outcome ?? '')) return 0;
   const held = runs.findIndex(({ outcome }) => outcome === 'holds');
-  const doubtful = runs.filter((run, index) => isBrokenControl(run) || (index > 0 && (held < 0 || index < held)));
+  const doubtful = runs.filter(({ purpose, outcome }, index) => {
+    const isBrokenControl = purpose === 'control' && outcome === 'breaks';
+    return isBrokenControl || (index > 0 && (held < 0 || index < held));
+  });
   return restSeconds * Math.min(2 ** doubtful.length, 2 ** (MAX_CONTROLS - 1));
 }
 
@@ -83,10 +87,6 @@ function recovers(runs: Tried[], least = 0): boolean {
   return runs.some(
     ({ outcome, level }, index) => outcome === 'holds' && level >= least && runs[index - 1]?.outcome === 'breaks',
   );
-}
-
-function isBrokenControl({ purpose, outcome }: Tried): boolean {
-  return purpose === 'control' && outcome === 'breaks';
 }
 
 /** @returns how many more runs there are at most until the answer, if those at each level agree; undefined while no level has broken */
@@ -115,8 +115,4 @@ function between(held: number, broke: number, snap: Snap): number | undefined {
     if (level > held && level < broke) return level;
   }
   return undefined;
-}
-
-function endOf(blame: Blame | null): SearchEnd {
-  return blame === 'generator' || blame === 'machine' ? blame : 'measurement';
 }

@@ -107,13 +107,11 @@ function cpuOf(
   }
   const idle = idleCostOf(result);
   if (!idle.known) return { known: false, why: `The CPU of idle connections is not known: ${idle.why}` };
-  const connects = deploymentCpu(result).flatMap(
-    ({ rampSecondsPerThousandConnects }) => rampSecondsPerThousandConnects ?? [],
-  );
+  const connects = deploymentCpu(result).flatMap((layer) => layer.rampSecondsPerThousandConnects ?? []);
   return {
     known: true,
     idleCores: idle.cores,
     pingIntervalMs: idle.pingIntervalMs,
-    connectSeconds: connects.length > 0 ? connects.reduce((sum, one) => sum + one, 0) : null,
+    connectSeconds: connects.length > 0 ? sum(connects) : null,
   };
 }

@@ -9,7 +9,7 @@
  * leans to noise that stays, and the interval is that of their mixture. Several readings at each plateau tell how large the
  * independent noise is at least.
  */
-import { fitLine, type Line, type Point, sum } from './statistics.ts';
+import { fitLine, type Line, mean, type Point, sum } from './statistics.ts';
 
 /** In the order of reading. */
 export interface PlateauPoint extends Point {
@@ -51,7 +51,7 @@ const TAIL = 0.025;
 export function fitPlateaus(points: PlateauPoint[]): Line | null {
   const line = fitLine(points);
   if (line === null || line.low95 === null) return line;
-  const degrees = degreesOf(points);
+  const degrees = points.length - (points[0]?.beside === undefined ? 2 : 3);
   if (degrees < 1 || fitGiven(points, 0, 1).information === 0) return null;
   const candidates = candidatesOf(points, degrees);
   const total = sum(candidates.map(({ weight }) => weight));
@@ -59,19 +59,14 @@ export function fitPlateaus(points: PlateauPoint[]): Line | null {
   const below = (x: number) => sum(candidates.map((one) => one.weight * normal((x - one.slope) / one.error))) / total;
   const reach = Math.max(...candidates.map((one) => Math.abs(one.slope - slope) + 10 * one.error));
   const [low95, high95] = [TAIL, 1 - TAIL].map((share) => whereIs(share, below, slope - reach, slope + reach));
-  const mean = (of: (point: Point) => number) => sum(points.map(of)) / points.length;
-  const intercept = mean(({ y }) => y) - slope * mean(({ x }) => x);
+  const intercept = mean(points.map(({ y }) => y)) - slope * mean(points.map(({ x }) => x));
   return { ...line, slope, intercept, low95: low95 as number, high95: high95 as number };
-}
-
-function degreesOf(points: PlateauPoint[]): number {
-  return points.length - (points[0]?.beside === undefined ? 2 : 3);
 }
 
 /** What matters of them. */
 function candidatesOf(points: PlateauPoint[], degrees: number): Candidate[] {
   const staying = fitGiven(points, 0, 1);
-  const read = sum(points.map(({ variance }) => variance ?? 0)) / points.length;
+  const read = mean(points.map(({ variance }) => variance ?? 0));
   const noise = read > (LEAST_NOISE * staying.squares) / degrees ? read : 0;
   const found: (Omit<Candidate, 'weight'> & { log: number })[] = [];
   const add = ({ logDeterminant, information, slope, squares }: Fit, variance: number, prior: number) =>

@@ -2,15 +2,11 @@
  * Confidence intervals of percentiles whose values come in clusters: all copies of a broadcast are late together, so that
  * a thousand of them tell little more than one. Nothing is assumed about the shape of the distribution.
  */
+import type { Interval } from './spread.ts';
 import { studentT } from './student.ts';
 
 /** Values and how often each occurs, in any order. */
 export type Cluster = { value: number; count: number }[];
-
-export interface Interval {
-  low: number;
-  high: number;
-}
 
 const CONFIDENCE = 0.95;
 const TAIL = (1 - CONFIDENCE) / 2;

@@ -1,5 +1,6 @@
 /** The spread of a figure over several runs, and the difference between two groups of runs. */
 import type { Spread } from '../../protocol/documents/repeat.ts';
+import { mean as meanOf, sum } from './statistics.ts';
 import { studentT } from './student.ts';
 
 /** A number with its error. */
@@ -20,10 +21,10 @@ export interface Interval {
 export function spreadOf(values: number[]): Spread | null {
   const runs = values.length;
   if (runs === 0) return null;
-  const mean = values.reduce((sum, value) => sum + value, 0) / runs;
+  const mean = meanOf(values);
   const known = { runs, mean, min: Math.min(...values), max: Math.max(...values) };
   if (runs === 1) return { ...known, deviation: null, low95: null, high95: null };
-  const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (runs - 1));
+  const deviation = Math.sqrt(sum(values.map((value) => (value - mean) ** 2)) / (runs - 1));
   // For two runs, Student's interval is thirteen times their standard error, which says nothing.
   if (runs === 2) return { ...known, deviation, low95: null, high95: null };
   const halfWidth = studentT(0.95, runs - 1) * (deviation / Math.sqrt(runs));

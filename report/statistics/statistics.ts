@@ -8,17 +8,15 @@ export interface Point {
   y: number;
 }
 
-interface Estimate {
+/** With fewer than three different x there is no residual to estimate the error from, so there is no interval. */
+export type Line = {
   slope: number;
   intercept: number;
   /** Share of the variance of y that the line explains; 1 when y does not vary. */
   r2: number;
   /** Points. */
   n: number;
-}
-
-/** With fewer than three different x there is no residual to estimate the error from, so there is no interval. */
-export type Line = Estimate & ({ low95: number; high95: number } | { low95: null; high95: null });
+} & ({ low95: number; high95: number } | { low95: null; high95: null });
 
 /**
  * Ordinary least squares of y on x, with the slope's 95 % confidence interval by Student's t.

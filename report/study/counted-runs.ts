@@ -17,14 +17,12 @@ interface PlacedRun {
 
 /** @returns the same runs in the same order; those that do not count have no result */
 export function countedRuns<Run extends PlacedRun>(runs: Run[]): Run[] {
-  const best = new Map<string, Run>();
-  for (const run of runs) {
-    if (!run.result) continue;
-    const place = `${run.block} ${labelOf(run.levels)}`;
-    const before = best.get(place);
-    if (!before || shareOf(run) <= shareOf(before)) best.set(place, run);
-  }
-  const counted = new Set(best.values());
+  const made = Map.groupBy(
+    runs.filter(({ result }) => result),
+    ({ block, levels }) => `${block} ${labelOf(levels)}`,
+  );
+  const best = [...made.values()].map((all) => all.reduce((best, run) => (shareOf(run) <= shareOf(best) ? run : best)));
+  const counted = new Set(best);
   return runs.map((run) => (run.result && !counted.has(run) ? { ...run, result: undefined } : run));
 }
 

@@ -18,7 +18,7 @@ export function studyDocument(study: Study, runs: MeasuredRun[]): Document {
   const questions = questionsOf(study.plan, runs);
   const holes = holesOf(study);
   return {
-    title: titleOfStudy(study),
+    title: study.title || `Study ${study.name}`,
     subtitle: study.plan.scenario,
     answer: {
       tone: holes.length > 0 ? 'doubt' : 'plain',
@@ -35,10 +35,6 @@ export function studyDocument(study: Study, runs: MeasuredRun[]): Document {
       runsSection(study, runs),
     ],
   };
-}
-
-function titleOfStudy({ name, title }: Study): string {
-  return title || `Study ${name}`;
 }
 
 /** @returns `8 of 12 runs are done` */
