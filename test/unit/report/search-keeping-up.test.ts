@@ -32,14 +32,10 @@ describe('a deployment that keeps up', () => {
 
   it('holds 49 broadcasts per second of the 50 that it can do, and never 52 or 80', () => {
     for (const jitterMs of [0, 50]) {
-      for (const [perSec, expected] of [
-        [10, 'holds'],
-        [49, 'holds'],
-        [50, 'holds'],
-        [52, 'breaks'],
-        [80, 'breaks'],
-      ] as const)
+      for (const perSec of [10, 49, 50, 52, 80]) {
+        const expected = perSec > 50 ? 'breaks' : 'holds';
         assert.equal(outcome(broadcastsAt(perSec, 10, 20, jitterMs)), expected, `${perSec}/s`);
+      }
     }
     assert.equal(outcome(broadcastsAt(80, 1, 20)), 'breaks', 'nor in a second');
     const { because } = judge(broadcastsAt(80, 10, 20), rateOf);
@@ -48,62 +44,26 @@ describe('a deployment that keeps up', () => {
     assert.equal(outcome(broadcastsAt(80, 10, 20), DEFAULT), 'breaks', 'whatever varies');
   });
 
-  it('is late for a moment, or all the time, and not later and later', () => {
-    const change = (each: (share: number) => number) => {
+  /** How late each is, in milliseconds, by its share of the window. */
+  const LATE: [what: string, each: (share: number) => number, expected: string][] = [
+    ['late all the time', () => 3000, 'holds'],
+    ['a cold start', (share) => (share < 0.2 ? 3000 : 20), 'holds'],
+    ['a pause at the end', (share) => (share > 0.9 ? 3000 : 20), 'holds'],
+    ['a pause that it gets over', (share) => [20, 3000, 1000, 1000][Math.floor(4 * share)] ?? 0, 'holds'],
+    ['two pauses', (share) => [20, 1000, 500, 3000][Math.floor(4 * share)] ?? 0, 'holds'],
+    ['later by less than noise', (share) => 20 + 150 * share, 'holds'],
+    ['later and later', (share) => 20 + 400 * share, 'breaks'],
+    ['later, but for a little that it catches up', (share) => (share < 0.7 ? 20 + 5000 * share : 3000), 'breaks'],
+    ['what comes and goes', (share) => 20 + 300 * Math.sin(2 * Math.PI * share) ** 2, 'holds'],
+    ['faster and faster', (share) => 420 - 400 * share, 'holds'],
+  ];
+  for (const [what, each, expected] of LATE) {
+    it(`${expected}: ${what}`, () => {
       const result = broadcastsAt(40, 10, 1);
-      for (const [index, batch] of (result.delivery?.batches ?? []).entries())
-        Object.assign(batch, { dueToLastMs: each(index / 400) });
-      return outcome(result);
-    };
-    assert.equal(
-      change(() => 3000),
-      'holds',
-    );
-    assert.equal(
-      change((share) => (share < 0.2 ? 3000 : 20)),
-      'holds',
-      'a cold start',
-    );
-    assert.equal(
-      change((share) => (share > 0.9 ? 3000 : 20)),
-      'holds',
-      'a pause at the end',
-    );
-    assert.equal(
-      change((share) => (share < 0.25 ? 20 : share < 0.5 ? 3000 : 1000)),
-      'holds',
-      'a pause that it gets over',
-    );
-    assert.equal(
-      change((share) => (share < 0.25 ? 20 : share < 0.5 ? 1000 : share < 0.75 ? 500 : 3000)),
-      'holds',
-      'a pause that it gets over, and another one',
-    );
-    assert.equal(
-      change((share) => 20 + 150 * share),
-      'holds',
-      'by less than noise',
-    );
-    assert.equal(
-      change((share) => 20 + 400 * share),
-      'breaks',
-    );
-    assert.equal(
-      change((share) => (share < 0.7 ? 20 + 5000 * share : 3000)),
-      'breaks',
-      'it catches up a little',
-    );
-    assert.equal(
-      change((share) => 20 + 300 * Math.sin(2 * Math.PI * share) ** 2),
-      'holds',
-      'it comes and goes',
-    );
-    assert.equal(
-      change((share) => 420 - 400 * share),
-      'holds',
-      'it gets faster',
-    );
-  });
+      for (const [index, batch] of (result.delivery?.batches ?? []).entries()) batch.dueToLastMs = each(index / 400);
+      assert.equal(outcome(result), expected);
+    });
+  }
 
   it('delivers as many as were due, by whatever its own ids and times say', () => {
     // Each counts from its first copy: nothing but their pace shows that 80 were due in each second.
