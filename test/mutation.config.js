@@ -13,7 +13,7 @@ import { join } from 'node:path';
 const AREAS = {
   statistics: {
     mutate: ['report/statistics/*.ts'],
-    tests: ['test/unit/report/{statistics,straightness,spread,quantile-intervals,plateaus}.test.ts'],
+    tests: ['test/unit/report/{statistics,straightness,quantile-intervals,plateaus}.test.ts'],
   },
   ledger: {
     mutate: ['plugin/fleet/process/ledger/*.ts'],
@@ -34,7 +34,7 @@ const AREAS = {
   },
   compare: {
     mutate: ['report/compare/{compare,counted,comparability}.ts'],
-    tests: ['test/unit/report/{comparability,counted,compare,disturbed}.test.ts'],
+    tests: ['test/unit/report/{comparability,counted,compare,compare-document}.test.ts'],
   },
 };
 

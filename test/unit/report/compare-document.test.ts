@@ -1,15 +1,35 @@
-/** A comparison in words: its headline, and its report. */
+/** A comparison in words: its headline, its report, and what of runs counts of which others took the CPUs. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Study } from '../../../protocol/documents/study.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { compare, type RunSet } from '../../../report/compare/compare.ts';
+import { type Comparison, compare, type RunSet } from '../../../report/compare/compare.ts';
 import { comparisonDocument, seriesDocument } from '../../../report/compare/document.ts';
 import { headlineOf } from '../../../report/compare/text.ts';
 import { renderConsole } from '../../../report/render/console.ts';
 import { renderHtml } from '../../../report/render/html.ts';
 import { summarize } from '../../../report/study/summarize.ts';
-import { failed, invalid, latencies, run, setOf, slopeRun } from '../../helpers/run-sets.ts';
+import {
+  answer,
+  failed,
+  invalid,
+  latencies,
+  latencyOfOne,
+  ONE_WAY,
+  run,
+  setOf,
+  slopeRun,
+  WORKER,
+} from '../../helpers/run-sets.ts';
+
+const WIDE = { color: false, width: 1000 };
+const textOf = (comparison: Comparison) => renderConsole(comparisonDocument(comparison), WIDE);
+
+function seriesText({ results }: RunSet): string {
+  const plan = { scenario: '5k', vary: {}, servers: {}, except: [], repeat: results.length, seed: 1 };
+  const runs = results.map((result) => ({ levels: {}, result }));
+  return renderConsole(seriesDocument({ plan, ...summarize(plan, runs) } as unknown as Study, runs), WIDE);
+}
 
 describe('the headline', () => {
   const side = (valid: number, spoilt: number, missing = 0): RunSet => {
@@ -35,6 +55,8 @@ describe('the headline', () => {
     ['all runs INVALID', side(5, 0), side(0, 5), 'worse', /^worse in Usable runs/],
     ['most were INVALID', side(1, 4), side(5, 0), 'better', /^better in Usable runs/],
     ['one of several INVALID', side(5, 0), side(4, 1), 'cannot-tell', /^0 of 5 and 1 of 5 runs/],
+    ['half of the runs INVALID', side(5, 0), side(3, 3), 'worse', /^worse in Usable runs/],
+    ['a single one INVALID before', side(0, 1), side(5, 0), 'cannot-tell', /INVALID/],
     ['one more INVALID than before', side(3, 2), side(2, 3), 'cannot-tell', /^2 of 5 and 3 of 5 runs/],
     ['none with a result', side(5, 0), side(0, 0, 5), 'worse', /^worse in Usable runs/],
     ['a single run INVALID', side(1, 0), side(0, 1), 'cannot-tell', /INVALID/],
@@ -51,12 +73,12 @@ describe('the headline', () => {
 
 describe('a comparison as a report', () => {
   const one = (name: string, change?: (result: Result) => unknown): RunSet => ({ name, results: [run(change)] });
-  const options = { color: false, width: 80 };
 
   it('has the answer first, and each difference with its sign', () => {
-    const document = comparisonDocument(compare([slopeRun(15_000, 300), slopeRun(18_000, 300)]));
+    const comparison = compare([slopeRun(15_000, 300), slopeRun(18_000, 300)]);
+    const document = comparisonDocument(comparison);
     assert.equal(document.answer.tone, 'bad');
-    const text = renderConsole(document, options);
+    const text = textOf(comparison);
     assert.match(text, /^B against A: worse in Workers PSS per connection/);
     assert.match(text, /Workers PSS per connection, KB +14\.6 +17\.6 +▼ WORSE +\+20 ± [\d.]+ %/);
     assert.match(text, /B against A\n {2}Figure .*\n {2}Workers PSS/, 'differences come first');
@@ -86,14 +108,59 @@ describe('a comparison as a report', () => {
   });
 
   it('a series of two runs does not tell an interval, and one of three does', () => {
-    const series = (...values: number[]) => {
-      const { results } = latencies(...values);
-      const plan = { scenario: '5k', vary: {}, servers: {}, except: [], repeat: values.length, seed: 1 };
-      const measured = results.map((result) => ({ levels: {}, result }));
-      const study = { plan, ...summarize(plan, measured) };
-      return renderConsole(seriesDocument(study as unknown as Study, measured), options);
-    };
-    assert.match(series(10, 12), /11\.0 +1\.41 +10\.0 +12\.0/);
-    assert.match(series(10, 12, 11), /11\.0 ± 23 % +1\.00 +10\.0 +12\.0/);
+    assert.match(seriesText(latencies(10, 12)), /11\.0 +1\.41 +10\.0 +12\.0/);
+    assert.match(seriesText(latencies(10, 12, 11)), /11\.0 ± 23 % +1\.00 +10\.0 +12\.0/);
+  });
+});
+
+describe('runs that others disturbed', () => {
+  /** As others took so many of two cores while it connected. */
+  const disturbed = (othersCores: number, set: RunSet, busyCores = 1): RunSet => {
+    const rest = { stealCores: 0, oursCores: 0.5, kernelCores: 0, busyCores, errorCores: 0.1 };
+    const programs = [{ name: 'tsc', cores: othersCores }];
+    const window = { window: 'ramp' as const, seconds: 10, cores: 2, ...rest, othersCores, programs };
+    for (const { machine } of set.results) Object.assign(machine ?? {}, { others: { windows: [window] } });
+    return set;
+  };
+  const quiet = latencies(10, 10.1, 9.9, 10, 10.1);
+
+  it('have no times, and the comparison says so, with the cause', () => {
+    const slow = disturbed(1.1, latencies(20, 20.1, 19.9, 20, 20.1));
+    assert.equal(answer(quiet, slow, ONE_WAY), 'cannot-tell');
+    const comparison = compare([quiet, slow]);
+    assert.equal(headlineOf(comparison, 1).answer, 'cannot-tell');
+    assert.match(textOf(comparison), /CPU do not count: .* used 1\.10 of 2 cores during the ramp \(tsc: 1\.10\)/);
+  });
+
+  it('of one series have no times either, and it says so', () => {
+    const text = seriesText(disturbed(1.1, latencies(20, 21, 22)));
+    assert.match(text, /times, rates and CPU do not count: other programs/);
+  });
+
+  it('on both sides show no difference in nothing', () => {
+    const series = (...p50s: number[]) => disturbed(1.1, latencies(...p50s));
+    const headline = headlineOf(compare([series(10, 10.1, 9.9, 10), series(20, 20.1, 19.9, 20)]), 1);
+    assert.equal(headline.answer, 'cannot-tell', headline.text);
+    assert.match(headline.text, /^times, rates and CPU do not count/);
+  });
+
+  it('still have counts, and memory', () => {
+    assert.equal(answer(failed(0), disturbed(1.1, failed(7)), 'connections.failed'), 'worse');
+    assert.equal(answer(slopeRun(1000, 10), disturbed(1.1, slopeRun(2000, 10)), WORKER), 'worse');
+  });
+
+  it('are counted where some of the runs are', () => {
+    const some = setOf(...quiet.results, ...disturbed(1.1, latencies(20)).results);
+    assert.match(textOf(compare([quiet, some])), /times, rates and CPU of 1 do not count/);
+  });
+
+  it('leave the others of their series as they are, and those that took little count', () => {
+    const slow = latencies(20, 20.1, 19.9);
+    const mixed = setOf(...slow.results, ...disturbed(1.1, latencies(500, 900)).results);
+    assert.equal(answer(quiet, mixed, ONE_WAY), 'worse');
+    assert.equal(answer(quiet, disturbed(0.3, slow), ONE_WAY), 'worse');
+    assert.equal(answer(quiet, disturbed(0.3, slow, 1.8), ONE_WAY), 'cannot-tell', 'they left no more than that idle');
+    const one = setOf(...disturbed(1.1, latencies(900)).results, ...latencyOfOne(10.1).results);
+    assert.equal(answer(latencyOfOne(10), one, ONE_WAY), 'no-difference');
   });
 });

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Result } from '../../../protocol/result/result.ts';
 import { compare, type RunSet, USABLE_RUNS } from '../../../report/compare/compare.ts';
-import { usableAnswer } from '../../../report/compare/counted.ts';
 import { FIGURES, isCounted } from '../../../report/figures/figures.ts';
 import { assertEach, columns } from '../../helpers/columns.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
@@ -34,26 +33,6 @@ describe('counted figures', () => {
 });
 
 describe('usable runs', () => {
-  const CASES: [before: [usable: number, made: number], after: [number, number], answer: string | null][] = [
-    [[5, 5], [4, 4], 'no-difference'],
-    [[5, 5], [2, 5], 'worse'],
-    [[5, 5], [3, 6], 'worse'],
-    [[5, 5], [3, 5], null],
-    [[3, 5], [2, 5], null],
-    [[4, 5], [1, 5], 'worse'],
-    [[2, 5], [5, 5], 'better'],
-    [[1, 1], [0, 1], null],
-    [[0, 1], [5, 5], null],
-    [[0, 2], [1, 1], 'better'],
-  ];
-  for (const [before, after, expected] of CASES) {
-    it(`${before.join(' of ')}, then ${after.join(' of ')}: ${expected ?? 'nobody can tell'}`, () => {
-      const [a, b] = [before, after].map(([found = 0, made = 0]) => ({ usable: found, made }));
-      assert.ok(a && b);
-      assert.equal(usableAnswer(a, b), expected);
-    });
-  }
-
   const dead = () => invalid(setOf(run())).results[0] as Result;
   const usableOf = (...sets: RunSet[]) => compare(sets).figures.find(({ path }) => path === USABLE_RUNS);
 

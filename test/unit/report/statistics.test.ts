@@ -1,9 +1,19 @@
+/** Numbers worked by hand, with Student's t from its printed table. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, it, test } from 'node:test';
+import {
+  detectableBy,
+  estimatesApart,
+  intervalOf,
+  meansApart,
+  pooledApart,
+  pooledNoise,
+  spreadOf,
+} from '../../../report/statistics/spread.ts';
 import { fitLine, median, type Point, whereReaches } from '../../../report/statistics/statistics.ts';
 import { studentT } from '../../../report/statistics/student.ts';
 
-function near(actual: number | null | undefined, expected: number, tolerance: number): void {
+function near(actual: number | null | undefined, expected: number, tolerance = 0.001): void {
   assert.ok(
     typeof actual === 'number' && Math.abs(actual - expected) <= tolerance,
     `${actual} is not within ${tolerance} of ${expected}`,
@@ -81,4 +91,114 @@ test('median', () => {
   assert.equal(median([3]), 3);
   assert.equal(median([10, 1, 2]), 2);
   assert.equal(median([10, 1, 2, 3]), 2.5);
+});
+
+const spread = (...values: number[]) => spreadOf(values) as NonNullable<ReturnType<typeof spreadOf>>;
+
+describe('spreadOf', () => {
+  it('mean, deviation and interval of three runs', () => {
+    const { runs, mean, min, max, deviation, low95, high95 } = spread(10, 12, 14);
+    assert.deepEqual({ runs, mean, min, max, deviation }, { runs: 3, mean: 12, min: 10, max: 14, deviation: 2 });
+    // t(0.95, 2) = 4.303; 4.303 × 2 ÷ √3 = 4.969
+    near(low95, 12 - 4.969);
+    near(high95, 12 + 4.969);
+  });
+
+  it('has no interval of two runs', () => {
+    const { deviation, low95, high95 } = spread(10, 12);
+    near(deviation, Math.SQRT2);
+    assert.deepEqual([low95, high95], [null, null]);
+  });
+
+  it('knows no spread of a single run, and nothing of none', () => {
+    const { deviation, low95, high95 } = spread(10);
+    assert.deepEqual([deviation, low95, high95], [null, null, null]);
+    assert.equal(spreadOf([]), null);
+  });
+});
+
+describe('meansApart', () => {
+  it('is Welch’s, each side with its own deviation', () => {
+    // Variances 4 and 16 of 3 and 4 runs: 4/3 and 4. √(5.333) = 2.309; 5.333² ÷ (1.333²/2 + 4²/3) = 28.444 ÷ 6.222 = 4.571
+    const a = spread(10, 12, 14);
+    const b = { ...spread(20), runs: 4, deviation: 4 };
+    const apart = meansApart(a, b);
+    near(apart?.value, 8);
+    near(apart?.error, 2.309);
+    near(apart?.degrees, 4.571);
+  });
+
+  it('takes a single run to spread like the repeats it is compared to', () => {
+    // 2 × √(1/3 + 1) = 2.309, with the repeats' 2 degrees
+    const apart = meansApart(spread(10, 12, 14), spread(20));
+    near(apart?.value, 8);
+    near(apart?.error, 2.309);
+    assert.equal(apart?.degrees, 2);
+    assert.equal(meansApart(spread(20), spread(10, 12, 14))?.degrees, 2);
+  });
+
+  it('unless the single run says itself that it is further off', () => {
+    // √(2²/3 + 5²) = 5.132
+    near(meansApart(spread(10, 12, 14), spread(20), 5)?.error, 5.132);
+    near(meansApart(spread(10, 12, 14), spread(20), 1)?.error, 2.309);
+  });
+
+  it('is unknown with one run each', () => {
+    assert.equal(meansApart(spread(10), spread(20)), null);
+  });
+
+  it('of repeats that never differ leaves no doubt', () => {
+    const apart = meansApart(spread(0, 0, 0), spread(5, 5, 5));
+    assert.ok(apart);
+    assert.deepEqual(intervalOf(apart, 0.95), { low: 5, high: 5 });
+  });
+});
+
+describe('pooled noise', () => {
+  it('is the deviation of equal runs, as a share of their mean, over all combinations that have several', () => {
+    // Shares of √2 ÷ 10 and 10 ÷ 200: √((0.02 + 2 × 0.0025) ÷ 3) = 9.129 %
+    const noise = pooledNoise([spread(9, 11), spread(190, 200, 210), spread(7), spread(0, 0)]);
+    near(noise?.share, 0.09129, 0.00001);
+    assert.equal(noise?.degrees, 3);
+    assert.equal(pooledNoise([spread(7), spread(8)]), null);
+  });
+
+  it('is in proportion to each mean, and no smaller than what the two sides show themselves', () => {
+    const noise = { share: 0.1, degrees: 8 };
+    // 1 and 2, of two runs each: √(1/2 + 4/2) = 1.581
+    const apart = pooledApart(spread(10, 10), spread(20, 20), noise);
+    assert.deepEqual([apart.value, apart.degrees], [10, 8]);
+    near(apart.error, 1.581);
+    // 18 and 22 deviate by 2.828, and a single run by 10 %: √(1/1 + 8/2) = 2.236
+    near(pooledApart(spread(10), spread(18, 22), noise).error, 2.236);
+  });
+});
+
+describe('intervalOf', () => {
+  it('is Student’s, with fractions of a degree rounded off', () => {
+    // t(0.95, 4) = 2.776
+    const { low, high } = intervalOf({ value: 8, error: 2.309, degrees: 4.571 }, 0.95);
+    near(low, 8 - 6.41, 0.01);
+    near(high, 8 + 6.41, 0.01);
+  });
+});
+
+describe('estimatesApart', () => {
+  it('adds the variances', () => {
+    const { value, error, degrees } = estimatesApart(
+      { value: 100, error: 3, degrees: 3 },
+      { value: 110, error: 4, degrees: 3 },
+    );
+    // 25² ÷ (81/3 + 256/3) = 625 ÷ 112.333
+    assert.deepEqual([value, error], [10, 5]);
+    near(degrees, 5.564);
+  });
+});
+
+it('a difference is detectable that four of five comparisons would see, with fractions of a degree rounded off', () => {
+  // t(0.95, 4) = 2.776 and t(0.6, 4) = 0.941; t(0.95, 1) = 12.706 and t(0.6, 1) = 1.376
+  near(detectableBy({ value: 1, error: 2, degrees: 4.6 }, 0.95, 0), 2 * (2.7764 + 0.941));
+  near(detectableBy({ value: 1, error: 2, degrees: 0.4 }, 0.95, 0), 2 * (12.7062 + 1.3764));
+  // And none that is below the threshold of a difference.
+  near(detectableBy({ value: 1, error: 2, degrees: 4.6 }, 0.95, 20), 20 + 2 * 0.941);
 });
