@@ -55,11 +55,7 @@ describe('connections that are lost', () => {
     ['at one moment, at the ages that they have', aged(4, 5, 6, 7, 8), [DROPPED, '3 s', 'hold']],
     ['at one moment, long after they all came', aged(1, 30, 30.5, 31), [DROPPED, '3 s', 'hold']],
     ['as namespaces of connections that stay', namespaces, [DROPPED, '75 virtual users']],
-    [
-      'some of them by a planned fault',
-      faulty({ ...closing, 'transport close': 200 }, 293),
-      [DROPPED, '306 of 600', 200],
-    ],
+    ['some of them by a fault', faulty({ ...closing, 'transport close': 200 }, 293), [DROPPED, '306 of 600', 200]],
     ['all of them by a planned fault', faulty({ 'transport close': 306 }, 194)],
     ['as namespaces, while a fault is planned', { ...namespaces, result: { fault: plannedFault() } }],
     ['with processes of the fleet that a stop has ended', stopped, ['RUN_INCOMPLETE']],
@@ -100,7 +96,7 @@ describe('connections that come back', () => {
 
   testRuns([
     [
-      'have their times and sessions, or are lost',
+      'have times and sessions, or are lost',
       someAway,
       [...DROPPED, '5 of 600', 305, '1.0 s', '99 %', '4.0 s', 205, 100],
     ],

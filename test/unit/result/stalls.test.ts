@@ -29,6 +29,14 @@ describe('a lag behind a sentinel that is served after 200 ms', () => {
     (result) =>
       loops(result, window, part, { delayMaxMs });
 
+  /** By a p99 of four times the median. */
+  const byMedian = (medianMs: number, sentinelMs: number, delayMaxMs: number) =>
+    lag(0, (result, measured) => {
+      const times = { sentinelMs: summaryOf(20, sentinelMs), behindSentinelMs: summaryOf(6, medianMs) };
+      Object.assign(result.latency, times);
+      stalled(delayMaxMs, 'broadcasts', 'fleet')(result, measured);
+    });
+
   const noCpu: Change = ({ machine, generator }) => {
     Object.assign(machine ?? {}, { cpuIdlePercent: { ramp: 50, broadcasts: 4 } });
     for (const loop of generator) loop.cpuWaitShare = 0.5;
@@ -47,6 +55,10 @@ describe('a lag behind a sentinel that is served after 200 ms', () => {
     ['of nobody', lag(396, ({ latency }) => (latency.behindSentinelMs = null))],
     ['on a machine without CPU, which is its cause', lag(396, noCpu), ['MACHINE_SATURATED', 'GENERATOR_LATE']],
     ['in a container without CPU', lag(396, throttled), ['MACHINE_SATURATED', 'GENERATOR_LATE']],
+    ['by little', byMedian(12, 40, 50)],
+    ['by much', byMedian(20, 40, 50), 'GENERATOR_LATE', '80 ms', '40 ms', 'fleet process 0'],
+    ['by a small share of a long way', byMedian(50, 1000, 150)],
+    ['by a large share of it', byMedian(50, 700, 150), 'GENERATOR_LATE', '200 ms', '700 ms'],
   ]);
 });
 
@@ -147,24 +159,4 @@ describe('a worker that stood still', () => {
       if (names) assertNames(found[0] ?? '', names);
     });
   }
-});
-
-describe('receivers behind the reference receiver', () => {
-  /** By four times the median (p99), with a fleet process that stood still meanwhile. */
-  const behind =
-    (sentinelMs: number, medianMs: number, delayMaxMs: number): Change =>
-    ({ latency, generator }) => {
-      latency.sentinelMs = summaryOf(12, sentinelMs);
-      latency.completionMs = summaryOf(12, sentinelMs);
-      latency.behindSentinelMs = summaryOf(6, medianMs);
-      const loop = generator.find(({ window, part }) => window === 'broadcasts' && part === 'fleet');
-      Object.assign(loop ?? {}, { delayMaxMs });
-    };
-
-  testCases([
-    ['by little', behind(40, 12, 50)],
-    ['by much', behind(40, 20, 50), 'GENERATOR_LATE', '80 ms', '40 ms', 'fleet process 0'],
-    ['by a small share of a long way', behind(1000, 50, 150)],
-    ['by a large share of it', behind(700, 50, 150), 'GENERATOR_LATE', '200 ms', '700 ms'],
-  ]);
 });
