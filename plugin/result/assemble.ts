@@ -26,6 +26,8 @@ export function assembleResult(
   environment: Result['environment'],
   sampler: Pick<Sampler, 'layers' | 'samples' | 'workers' | 'health' | 'swapped'>,
 ): Result {
+  const { fullest } = measurements;
+  const limitsOfServer = fullest && { serverOpenFiles: fullest.openFiles, serverOpenFilesLimit: fullest.limit };
   const { intervalMs, taken, missed, longestGapMs, failures } = sampler.health();
   const batches = batchRows(measurements);
   const absent = absentSections(measurements);
@@ -61,14 +63,10 @@ export function assembleResult(
     stages: measurements.stages,
     samples: sampler.samples,
     workersOverTime: workersOverTime(measurements, sampler),
-    environment: { ...environment, limits: { ...environment.limits, ...limitsOfServer(measurements) } },
+    environment: { ...environment, limits: { ...environment.limits, ...limitsOfServer } },
   };
   measured.memory.perConnection = perConnectionOf(measured);
   const result = { ...measured, capacity: computeCapacity(measured, config.memoryBudgetBytes) };
   const judged = { ...result, verdict: evaluate(measurements, { ...result, outcome: null }) };
   return { ...judged, outcome: judge(judged) };
-}
-
-function limitsOfServer({ fullest }: Measurements): Result['environment']['limits'] {
-  return fullest ? { serverOpenFiles: fullest.openFiles, serverOpenFilesLimit: fullest.limit } : {};
 }

@@ -50,7 +50,7 @@ export function describeEnvironment(
     cpu: cpus()[0]?.model.trim() ?? 'unknown',
     cpuCount: cpus().length,
     memoryBytes: totalmem(),
-    limits: { ...fileLimits(), ...containerLimits() },
+    limits: limitsHere(),
     sysctls: Object.fromEntries(SYSCTLS.flatMap(sysctl)),
     configHash: createHash('sha256').update(JSON.stringify(settings)).digest('hex'),
     settings,
@@ -58,20 +58,16 @@ export function describeEnvironment(
   };
 }
 
-/** Without a limit there is no figure. */
-function fileLimits(): Record<string, number> {
+/** Without a limit there is no figure; of a container's, those that are below what the machine has. */
+function limitsHere(): Record<string, number> {
   const { soft, hard } = openFileLimits();
-  return Number.isFinite(hard) ? { openFilesSoft: soft, openFilesHard: hard } : {};
-}
-
-/** Those that are below what the machine has. */
-function containerLimits(): Record<string, number> {
   const cgroup = readCgroup();
   const quota = lowestQuota(cgroup);
   const allowed = allowedCpus().length;
   const memory = lowestLimit(cgroup.memory, totalmem());
   const tasks = lowestLimit(cgroup.tasks, Number.POSITIVE_INFINITY);
   return {
+    ...(Number.isFinite(hard) && { openFilesSoft: soft, openFilesHard: hard }),
     ...(quota !== undefined && quota < allowed && { cpuQuotaCores: quota }),
     ...(allowed < cpus().length && { cpusAllowed: allowed }),
     ...(memory && { containerMemoryBytes: memory.max }),
@@ -96,6 +92,8 @@ function gitCommit(): string | null {
   }
 }
 
+const SECRETS = ['auth', 'headers', 'extraHeaders', 'query', 'tls'];
+
 /** Everything that decides the figures, secrets left out. */
 export function settingsOf(
   script: Script,
@@ -103,6 +101,7 @@ export function settingsOf(
   { profile, url, redisUrl }: Target,
 ): Record<string, unknown> {
   const { control, rooms, redisUrl: _, livePort: __, connection: ___, engineOptions: ____, ...others } = settings;
+  const options = Object.entries(script.config.engines?.[ENGINE] ?? {});
   return {
     ...others,
     // As in results of versions that knew one room only.
@@ -114,14 +113,9 @@ export function settingsOf(
     profile,
     target: url,
     transports: settings.connection.transports,
-    engineOptions: publicOptions(script.config.engines?.[ENGINE]),
+    engineOptions: Object.fromEntries(options.filter(([name]) => !SECRETS.includes(name))),
     flow: script.scenarios,
   };
-}
-
-function publicOptions(options: unknown): Record<string, unknown> {
-  const secret = ['auth', 'headers', 'extraHeaders', 'query', 'tls'];
-  return Object.fromEntries(Object.entries(options ?? {}).filter(([name]) => !secret.includes(name)));
 }
 
 /** @returns what all workers say, and where they differ each of their values; null if one of them says nothing */

@@ -34,17 +34,15 @@ const CHECKS: Check[] = [
 /** @param result everything but the verdict */
 export function evaluate(measurements: Measurements, result: Measured): Result['verdict'] {
   const finalized = withoutOpen(measurements, result);
-  const found = CHECKS.filter((check) => applies(check, measurements)).flatMap(({ code, find }) =>
-    [find(finalized, measurements) ?? []].flat().map((detail): Reason => ({ code, ...detail })),
-  );
+  const { aborted, stoppedByUser } = measurements;
+  const found = CHECKS.flatMap(({ code, notAfter, find }): Reason[] => {
+    if ((notAfter === 'abort' && aborted) || (notAfter === 'stop' && stoppedByUser)) return [];
+    return [find(finalized, measurements) ?? []].flat().map((detail) => ({ code, ...detail }));
+  });
   const all = [...abortion(measurements), ...measurements.warnings, ...found];
   const reasons = inCausalOrder([...all, ...causeOfLateness(finalized, all)]);
   const invalid = reasons.some(({ code }) => VERDICT_REASONS[code].invalidates.includes('run'));
   return { status: reasons.length === 0 ? 'VALID' : invalid ? 'INVALID' : 'SUSPECT', reasons };
-}
-
-function applies({ notAfter }: Check, { aborted, stoppedByUser }: Measurements): boolean {
-  return !(notAfter === 'abort' && aborted) && !(notAfter === 'stop' && stoppedByUser);
 }
 
 /** Why the run ended early, and what is not known for it. */

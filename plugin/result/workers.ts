@@ -6,15 +6,13 @@ import type { Measurements } from '../run/measurements/measurements.ts';
 import { type Sampler, workerMachines } from '../samplers/index.ts';
 import { inWindows, throttledFigures } from './machine.ts';
 
-type Noted = Pick<Measurements, 'workerResources' | 'exportedMachines' | 'throttled' | 'machineIdle' | 'machineSteal'>;
-
 export function workerFigures({
   workerResources,
   exportedMachines,
   throttled,
   machineIdle,
   machineSteal,
-}: Noted): Pick<Result, 'workers' | 'workerMachines'> {
+}: Measurements): Pick<Result, 'workers' | 'workerMachines'> {
   const told = workerMachines(workerResources);
   // Who knows its machine names it in its own way: only one of them counts, so that no machine is there twice.
   const exported = [...exportedMachines.values()].map((machine) => ({ machine, workers: [{ machine }] }));

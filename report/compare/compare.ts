@@ -4,7 +4,6 @@
  */
 import type { Spread } from '../../protocol/documents/repeat.ts';
 import type { Difference } from '../../protocol/documents/study.ts';
-import type { Interval } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { accuracyOf, type Described, type Figure, figureOf, isCounted, valueAt } from '../figures/figures.ts';
 import { isUsable, measuredFigures } from '../figures/measured-figures.ts';
@@ -93,12 +92,11 @@ export function compare(sets: RunSet[], pooled?: ReadonlyMap<string, PooledNoise
     ),
   }));
   // Among 20 intervals of 95 % each, one would miss the true value by chance. Bonferroni: with 95 %, none of them does.
-  const confidenceOf = (primary: boolean, error: number) => {
-    const tested = compared.filter(({ figure }) => (figure.primary ?? false) === primary).flatMap((row) => row.apart);
+  const confidenceOf = ({ primary }: Figure) => {
+    const tested = compared.filter(({ figure }) => figure.primary === primary).flatMap((row) => row.apart);
+    const error = primary ? PRIMARY_ERROR : OTHER_ERROR;
     return 1 - error / Math.max(1, tested.filter((found) => found !== null).length);
   };
-  const confidences = { primary: confidenceOf(true, PRIMARY_ERROR), other: confidenceOf(false, OTHER_ERROR) };
-
   const comparedSets = sets.map(asCompared);
   return {
     sets: comparedSets,
@@ -114,7 +112,7 @@ export function compare(sets: RunSet[], pooled?: ReadonlyMap<string, PooledNoise
           if ('faults' in row.figure) {
             return countedDifference(a, b, countedAnswer(row.figure, reference, others[index] ?? []));
           }
-          return differenceOf(row.figure, a, b, found, confidences[row.figure.primary ? 'primary' : 'other']);
+          return differenceOf(row.figure, a, b, found, confidenceOf(row.figure));
         }),
       })),
     ],
@@ -168,45 +166,33 @@ function apart(
 ): Apart {
   if (!a || !b || isCounted(figure)) return null;
   if (pooled) return { estimate: pooledApart(a, b, pooled), noise: 'study' };
-  const [within, noise] = LATENCIES[figure.path] ? [broadcastsOf, 'broadcasts' as const] : [fitOf, 'fit' as const];
-  const [inA, inB] = sides.map((runs) =>
-    within(
-      runs.filter((run) => figureOf(run, figure) !== null),
-      figure,
-    ),
-  );
+  const noise = isOfBroadcasts(figure.path) ? 'broadcasts' : 'fit';
+  const known = sides.map((runs) => runs.filter((run) => figureOf(run, figure) !== null));
+  const [inA, inB] = known.map((runs) => withinRun(runs, figure));
   // What broadcasts of one run vary by is in the spread of the other side's runs.
   const means = meansApart(a, b, noise === 'fit' ? (a.runs === 1 ? inA : inB)?.error : undefined);
   if (means) return { estimate: means, noise: 'repeats' };
   return inA && inB ? { estimate: estimatesApart(inA, inB), noise } : null;
 }
 
-/** Whose intervals within a run are by its broadcasts. */
-const LATENCIES: Record<string, string> = Object.fromEntries(
-  ['oneWayMs', 'completionMs'].flatMap((key) =>
-    ['p50', 'p99'].map((percentile) => [`latency.${key}.${percentile}`, `latency.intervals.${key}.${percentile}`]),
-  ),
-);
-
-/** A percentile with its standard error: copies of one broadcast are late together, so each broadcast counts once. */
-function broadcastsOf([result]: Result[], { path }: Figure): Estimate | null {
-  const interval = result && (valueAt(result, LATENCIES[path] ?? '') as Interval | null | undefined);
-  const degrees = (result?.latency.completionMs?.count ?? 0) - 1;
-  if (!interval || degrees < 1) return null;
+/**
+ * A figure of a single run with its standard error, as its interval has it: a latency by its broadcasts, each of which counts once
+ * because its copies are late together, and what a connection costs by the number of plateaus.
+ */
+function withinRun([result]: Result[], { path }: Figure): Estimate | null {
+  if (!result) return null;
+  const ofBroadcasts = isOfBroadcasts(path);
+  const at = ofBroadcasts ? path.replace('latency.', 'latency.intervals.') : path.replace(/\.[^.]*$/, '');
+  const { low95, high95 } = (valueAt(result, at) ?? {}) as Partial<Record<'low95' | 'high95', number | null>>;
+  const degrees = ofBroadcasts ? (result.latency.completionMs?.count ?? 0) - 1 : result.memory.plateaus.length - 2;
+  if (typeof low95 !== 'number' || typeof high95 !== 'number' || degrees < 1) return null;
   const value = valueAt(result, path) as number;
-  const reach = Math.max(interval.high95 - value, value - interval.low95);
+  const reach = ofBroadcasts ? Math.max(high95 - value, value - low95) : (high95 - low95) / 2;
   return { value, error: reach / studentT(0.95, degrees), degrees };
 }
 
-/** What a connection costs, with its standard error, which follows from the interval and the number of plateaus. */
-function fitOf([result]: Result[], { path }: Figure): Estimate | null {
-  const [, at = ''] = /^(memory\.perConnection(?:Bytes\.\w+)?)\.(?:slope|bytes)$/.exec(path) ?? [];
-  const interval = result && (valueAt(result, at) as { low95: number | null; high95: number | null } | undefined);
-  if (!interval || interval.low95 === null || interval.high95 === null) return null;
-  const degrees = result.memory.plateaus.length - 2;
-  if (degrees < 1) return null;
-  const reach = (interval.high95 - interval.low95) / 2;
-  return { value: valueAt(result, path) as number, error: reach / studentT(0.95, degrees), degrees };
+function isOfBroadcasts(path: string): boolean {
+  return /^latency\.(oneWayMs|completionMs)\./.test(path);
 }
 
 function apartness(a: Spread | null, b: Spread | null): Pick<Difference, 'value' | 'share'> {

@@ -52,6 +52,8 @@ export function comparisonDocument(comparison: Comparison): Document {
 function differing({ sets, mismatches }: Comparison): Section[] {
   if (mismatches.length === 0) return [];
   const head = ['Condition', 'Kind', ...sets.map((_, index) => letter(index))];
+  // For a column: the result has the whole.
+  const shortened = (value: string) => (value.length > 24 ? `${value.slice(0, 23)}…` : value);
   const rows = mismatches.map(({ aspect, name, values }) => [name, aspect, ...values.map(shortened)]);
   return [
     {
@@ -61,11 +63,6 @@ function differing({ sets, mismatches }: Comparison): Section[] {
       blocks: [grid('Different conditions', head, rows)],
     },
   ];
-}
-
-/** For a column: the result has the whole. */
-function shortened(value: string): string {
-  return value.length > 24 ? `${value.slice(0, 23)}…` : value;
 }
 
 /** How much the figures of a series of one combination vary from run to run. @param runs that count have their results */
@@ -90,13 +87,7 @@ export function seriesDocument({ plan, combinations }: Study, runs: MeasuredRun[
   return {
     title: `Series of ${plan.scenario}`,
     subtitle: '',
-    answer: {
-      tone: 'plain',
-      title: describeSet(set),
-      lines: [],
-      findings: [],
-      reasons: [],
-    },
+    answer: { tone: 'plain', title: describeSet(set), lines: [], findings: [], reasons: [] },
     sections: [
       {
         id: 'spread',

@@ -15,7 +15,11 @@ type Measured = Omit<Result, 'capacity' | 'verdict' | 'outcome'>;
 /** @param budgetBytes memory for the Socket.IO workers; the proxy, Redis and the kernel need more on top */
 export function computeCapacity(result: Measured, budgetBytes: number): Capacity {
   const { memory, connections } = result;
-  const lineReaches = (figure: string, bytes: number) => crossing(memory, figure, bytes);
+  // Not where the layer has no line to be quoted, at rest or in service.
+  const lineReaches = (layer: string, bytes: number) => {
+    const atRest = memory.perConnectionBytes[layer];
+    return atRest && whyNot(atRest) === undefined ? inServiceReaches(memory, layer, bytes) : null;
+  };
   const memoryLimited =
     whyNoBudget(result) === undefined
       ? fitting(inServiceReaches(memory, mainWorkerLayer(memory.perConnectionBytes), budgetBytes), budgetBytes)
@@ -32,12 +36,6 @@ export function computeCapacity(result: Measured, budgetBytes: number): Capacity
     limits: limitsOf({ capacity, connections }),
     lowest: nextLimit({ capacity, connections })?.name ?? null,
   };
-}
-
-/** @returns null where the layer has no line to be quoted, at rest or in service */
-function crossing(memory: Measured['memory'], layer: string, bytes: number): number | null {
-  const atRest = memory.perConnectionBytes[layer];
-  return atRest && whyNot(atRest) === undefined ? inServiceReaches(memory, layer, bytes) : null;
 }
 
 function inServiceReaches({ inService, plateaus }: Measured['memory'], layer: string, bytes: number): number | null {

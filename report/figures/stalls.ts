@@ -24,22 +24,17 @@ const TIMES: Record<LoopWindow, { what: string; of: (result: Measured) => Summar
 };
 
 /** @returns the figure that a stall in the window can explain; undefined if there is none */
-export function explainedBy(result: Measured, window: LoopWindow, stallMs: number): Explained | undefined {
+export function explainedBy(result: Measured, window: LoopWindow, stallMs: number) {
   const { what, of } = TIMES[window];
   const times = of(result);
-  if (!times) return undefined;
+  if (!times || stallMs <= MIN_MS) return undefined;
   // A single one is all there is.
   const usualMs = times.count > 1 ? times.p50 : 0;
-  const figure = quoted(times).find(({ ms }) => isOfStall(ms, usualMs, stallMs));
+  const figure = quoted(times).find(({ ms }) => ms - usualMs > MIN_MS && stallMs >= ms * MIN_SHARE);
   if (!figure) return undefined;
+  // Such as `the connect time of 2,003 ms (max; median 4 ms)`.
   const text = `the ${what} of ${decimals(figure.ms, 0)} ms (${figure.name}; median ${decimals(times.p50, 0)} ms)`;
   return { ms: figure.ms, text };
-}
-
-interface Explained {
-  ms: number;
-  /** `the connect time of 2,003 ms (max; median 4 ms)` */
-  text: string;
 }
 
 export const STALL_FIX =
@@ -51,10 +46,11 @@ export function stalledWorkers(
   windows: readonly LoopWindow[] = ['ramp', 'messages', 'broadcasts'],
 ): string[] {
   const rows = result.workersOverTime.flatMap(({ worker, eventLoop }) =>
-    (eventLoop?.t ?? []).map((t, index) => ({
-      ...{ worker, t, ms: eventLoop?.delayMaxMs[index] ?? 0 },
-      stage: stageAt(result, eventLoop?.t[index - 1] ?? 0),
-    })),
+    (eventLoop?.t ?? []).map((t, index) => {
+      const sinceT = eventLoop?.t[index - 1] ?? 0;
+      const stage = result.stages.findLast((one) => one.t <= sinceT)?.name;
+      return { worker, t, ms: eventLoop?.delayMaxMs[index] ?? 0, stage };
+    }),
   );
   return windows.flatMap((window) => {
     const stage = window === 'messages' ? 'hold' : window;
@@ -66,16 +62,8 @@ export function stalledWorkers(
   });
 }
 
-function stageAt({ stages }: Measured, time: number): string | undefined {
-  return stages.findLast(({ t }) => t <= time)?.name;
-}
-
 /** The highest percentile that there is, and the maximum. */
 function quoted({ p90, p95, p99, max }: Summary): { name: string; ms: number }[] {
   const percentiles = Object.entries({ p99, p95, p90 }).flatMap(([name, ms]) => (ms === null ? [] : [{ name, ms }]));
   return [...percentiles.slice(0, 1), { name: 'max', ms: max }];
-}
-
-function isOfStall(ms: number, usualMs: number, stallMs: number): boolean {
-  return stallMs > MIN_MS && ms - usualMs > MIN_MS && stallMs >= ms * MIN_SHARE;
 }

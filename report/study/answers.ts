@@ -20,7 +20,10 @@ export function answersOf({ name, levels, contexts }: Question): string[] {
     if (having.length === 0) return [];
     const reference = [...new Set(having.map((context) => levelText(context.levels[0])))].join(' or ');
     const unsure = Map.groupBy(
-      having.flatMap((one) => unsureOf(one, name, level)),
+      having.flatMap(({ comparison, levels: own }) => {
+        const nameOf = (side: number) => levelName(name, own[side]);
+        return headlineOf(comparison, own.indexOf(level), nameOf).unsure;
+      }),
       (text) => text,
     );
     const found = [
@@ -41,10 +44,6 @@ export function levelName(name: string, level: unknown): string {
 /** @returns of a scenario's file, its name */
 function levelText(level: unknown): string {
   return String(level).replace(/^(?:.*\/)?([^/]+)\.ya?ml$/, '$1');
-}
-
-function unsureOf({ comparison, levels }: Context, name: string, level: Level): string[] {
-  return headlineOf(comparison, levels.indexOf(level), (side) => levelName(name, levels[side])).unsure;
 }
 
 /** The largest first. */

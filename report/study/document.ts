@@ -8,7 +8,7 @@ import { ASPECTS, comparedTable, headlineOf, notes } from '../compare/text.ts';
 import { type Document, drawing, grid, lines, type Section } from '../model/document.ts';
 import { counted } from '../text/format.ts';
 import { answersOf } from './answers.ts';
-import { type Context, labelOf, type MeasuredRun, type Question, questionsOf } from './summarize.ts';
+import { labelOf, type MeasuredRun, type Question, questionsOf } from './summarize.ts';
 
 const POOLED =
   'The noise of a figure is how much runs of the same combination differ, in percent of their mean: over all combinations of the study, or of these two where they differ more.';
@@ -44,12 +44,6 @@ function progressText({ runs, planned }: Study): string {
   return `${done} of ${counted(planned, 'run')} ${planned === 1 ? 'is' : 'are'} done`;
 }
 
-/** @returns `on against off, with workers=2` */
-function pairOf({ levels, others }: Context, index: number): string {
-  const withOthers = Object.keys(others).length > 0 ? `, with ${labelOf(others)}` : '';
-  return `${levels[index]} against ${levels[0]}${withOthers}`;
-}
-
 /** @returns `12 worse, 1 better`: the table has their names */
 function changesOf(comparison: Comparison, index: number): string {
   const counts = (['worse', 'better'] as const).map((answer) => ({
@@ -63,8 +57,9 @@ function changesOf(comparison: Comparison, index: number): string {
 function questionSection(question: Question, position: number): Section {
   const tables = question.contexts.flatMap((context) =>
     context.levels.slice(1).map((level, index) => {
-      const { comparison, levels } = context;
-      const title = `${pairOf(context, index + 1)}: ${changesOf(comparison, index + 1)}`;
+      const { comparison, levels, others } = context;
+      const withOthers = Object.keys(others).length > 0 ? `, with ${labelOf(others)}` : '';
+      const title = `${level} against ${levels[0]}${withOthers}: ${changesOf(comparison, index + 1)}`;
       return comparedTable(title, comparison.figures, index + 1, [String(levels[0]), String(level)], true);
     }),
   );

@@ -90,7 +90,8 @@ function layerFigures(layer: string, measured: Measurements['cpu']): Cpu {
   const held = messages.length > 0 ? null : idlePercent(idle, background);
   const waiting = known(held);
   const added = known(difference(held, idlePercent(unloaded, backgroundOf(unloaded, layer))));
-  const sent = known(perSent(messages, layer));
+  const ofClients = messages.map(({ cpuUs, units }) => ({ us: cpuUs[layer] ?? 0, units }));
+  const sent = known(perUnit(ofClients, MIN_PARTS));
   const message = known(perMessage(broadcasts, background, layer));
   return {
     rampSecondsPerThousandConnects: ramp.value,
@@ -209,14 +210,6 @@ function perMessage(parts: CpuWindow[], background: Background | null, layer: st
   // What varies besides the background is not known; that alone can be more than the figure.
   const leastUs = (background && noiseUs(background, seconds, seconds)) ?? 0;
   return leastUs > 0 && leastUs / units >= cost.value ? null : cost;
-}
-
-/** By how much the parts of the window differ. */
-function perSent(parts: CpuWindow[], layer: string): Measured | null {
-  return perUnit(
-    parts.map(({ cpuUs, units }) => ({ us: cpuUs[layer] ?? 0, units })),
-    MIN_PARTS,
-  );
 }
 
 /** A ratio of two sums, and by how much the parts deviate from it: what one has too little of, the next one has too much. */

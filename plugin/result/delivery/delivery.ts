@@ -67,7 +67,7 @@ function sourceOf(
 }
 
 export function batchRows(measurements: Measurements): Batch[] {
-  const { sent, frozen } = measurements;
+  const { sent, frozen, samplesBeganAtUs: beganAtUs } = measurements;
   const rowsOf = Map.groupBy(frozen, ({ seq }) => seq);
   return sent
     .toSorted((a, b) => a.seq - b.seq)
@@ -87,7 +87,8 @@ export function batchRows(measurements: Measurements): Batch[] {
         ...counts,
         justJoined: counts.justJoined + own.after,
         justLeft: counts.justLeft + own.before,
-        t: timeOf(intendedAtUs, measurements),
+        // On the time axis of the samples.
+        t: beganAtUs === undefined ? null : Math.round((intendedAtUs - beganAtUs) / 1000) / 1000,
         sendDelayMs: (sentAtUs - intendedAtUs) / 1000,
         firstMs: reached.length > 0 ? Math.min(...reached.map(({ firstUs }) => firstUs)) / 1000 : null,
         p50Ms: percentileMs(all, 50, reached),
@@ -119,11 +120,6 @@ function percentileMs(all: Histogram, percentile: number, reached: { lastUs: num
 
 function lastOf(reached: { lastUs: number }[]): number {
   return Math.max(...reached.map(({ lastUs }) => lastUs));
-}
-
-/** On the time axis of the samples. */
-function timeOf(atUs: number, { samplesBeganAtUs }: Measurements): number | null {
-  return samplesBeganAtUs === undefined ? null : Math.round((atUs - samplesBeganAtUs) / 1000) / 1000;
 }
 
 /** Share of what all connections of the scenario would have received, including those that have gone. */

@@ -54,40 +54,26 @@ export function latencyFigures(measurements: Measurements): Result['latency'] {
 }
 
 /** What the sentinel saw, and how far the other receivers of its worker lagged behind it. */
-function sentinelFigures(measurements: Measurements): Pick<Result['latency'], 'sentinelMs' | 'behindSentinelMs'> {
-  const seen = sightings(measurements);
+function sentinelFigures({
+  sentinel,
+  sent,
+  frozen,
+}: Measurements): Pick<Result['latency'], 'sentinelMs' | 'behindSentinelMs'> {
+  const pages = Map.groupBy(frozen, ({ seq }) => seq);
+  const seen = sent.flatMap(({ seq, worker, intendedAtUs }): { latencyUs: number; behindUs?: number }[] => {
+    const receivedAtUs = sentinel?.receivedAtUs.get(seq);
+    if (!sentinel || receivedAtUs === undefined) return [];
+    // From the intended send time, as for all receivers.
+    const latencyUs = Math.max(0, receivedAtUs - intendedAtUs);
+    const rows = pages.get(seq) ?? [];
+    const local = merged(rows.map((row) => row.latencyUs.local));
+    // Where another worker published, the rows do not show the receivers on the sentinel's.
+    const isPublisher = sentinel.worker !== '' && worker === sentinel.worker;
+    if (!isPublisher || rows.some(({ unplaced }) => unplaced) || local.totalCount === 0) return [{ latencyUs }];
+    return [{ latencyUs, behindUs: Math.max(0, local.getValueAtPercentile(99) - latencyUs) }];
+  });
   return {
     sentinelMs: summaryOfEach(seen.map(({ latencyUs }) => latencyUs)),
-    behindSentinelMs: summaryOfEach(
-      seen.flatMap(({ latencyUs, othersP99Us }) =>
-        othersP99Us === null ? [] : [Math.max(0, othersP99Us - latencyUs)],
-      ),
-    ),
+    behindSentinelMs: summaryOfEach(seen.flatMap(({ behindUs }) => behindUs ?? [])),
   };
-}
-
-interface Sighting {
-  /** From the intended send time, as for all receivers. */
-  latencyUs: number;
-  /** The other receivers on the sentinel's worker; null where another worker published, since the rows do not show it then. */
-  othersP99Us: number | null;
-}
-
-function sightings({ sentinel, sent, frozen }: Measurements): Sighting[] {
-  if (!sentinel) return [];
-  const pages = Map.groupBy(frozen, ({ seq }) => seq);
-  return sent.flatMap(({ seq, worker, intendedAtUs }) => {
-    const receivedAtUs = sentinel.receivedAtUs.get(seq);
-    if (receivedAtUs === undefined) return [];
-    const rows = pages.get(seq) ?? [];
-    const local = merged(rows.map(({ latencyUs }) => latencyUs.local));
-    const isKnown = sentinel.worker !== '' && !rows.some(({ unplaced }) => unplaced);
-    const comparable = isKnown && worker === sentinel.worker && local.totalCount > 0;
-    return [
-      {
-        latencyUs: Math.max(0, receivedAtUs - intendedAtUs),
-        othersP99Us: comparable ? local.getValueAtPercentile(99) : null,
-      },
-    ];
-  });
 }

@@ -99,7 +99,8 @@ function lostConnections(result: Measured, measurements: Measurements): Detail |
   const { connections, stages, samples } = result;
   const { opened, held } = connections;
   const lost = beforeStop(measurements, connections.lost);
-  const asPlanned = lostAsPlanned(result);
+  // What a virtual user closes itself is not lost.
+  const asPlanned = total(only(result.fault?.notBack ?? {}, (cause) => cause !== OWN_DISCONNECT));
   if (total(lost) <= asPlanned) return undefined;
   const planned = asPlanned > 0 ? ` (${asPlanned} of them by the planned fault)` : '';
   const left = held === null ? '' : `; ${held} were open at the end of the broadcasts`;
@@ -161,12 +162,6 @@ function returned({ connections: { reconnection }, fault }: Measured): Detail | 
   return {
     message: `connections came back ${returned} times, after ${seconds(awayMs.p50)} (median${p99}, longest ${seconds(awayMs.max)}); ${sessions}`,
   };
-}
-
-/** @returns connections that the planned fault has cost for good */
-function lostAsPlanned({ fault }: Pick<Measured, 'fault'>): number {
-  // What a virtual user closes itself is not lost.
-  return total(only(fault?.notBack ?? {}, (cause) => cause !== OWN_DISCONNECT));
 }
 
 /** A stop by the user can end the processes of the fleet, and their connections with them. */

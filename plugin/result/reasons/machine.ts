@@ -82,7 +82,10 @@ function saturation(result: Measured): Detail | undefined {
     worst.waits.length > 0
       ? `, and a thread of the generator waited for a CPU for ${waited} % of the time that it was ready to run`
       : '';
-  const idle = `only ${worst.idlePercent.toFixed(1)} % of ${machineOf(result, worst)} was idle during the ${worst.window}${waiting}`;
+  // The generator host with the least idle CPU.
+  const busiest = result.generators.find(({ cpu }) => cpu.idlePercent[worst.window] === worst.idlePercent);
+  const where = busiest ? `generator host ${busiest.host}` : "the generator's machine";
+  const idle = `only ${worst.idlePercent.toFixed(1)} % of ${where} was idle during the ${worst.window}${waiting}`;
   return taken ? { ...byOthers(taken), message: `${taken.text}; ${idle}` } : { message: idle };
 }
 
@@ -103,12 +106,6 @@ export function causeOfLateness(result: Measured, found: Reason[]): Reason[] {
   const taken = disturbanceOf(result);
   if (!taken || codes.includes('MACHINE_SATURATED') || !codes.some((code) => LATE.includes(code))) return [];
   return [{ code: 'MACHINE_SATURATED', ...byOthers(taken) }];
-}
-
-/** The generator host with the least idle CPU. */
-function machineOf({ generators }: Measured, { window, idlePercent }: Saturation): string {
-  const busiest = generators.find(({ cpu }) => cpu.idlePercent[window] === idlePercent);
-  return busiest ? `generator host ${busiest.host}` : "the generator's machine";
 }
 
 function swapping(result: Measured): Detail | undefined {
@@ -164,9 +161,6 @@ function worst(windows: Throttled): string | undefined {
   if (!throttled || !isThrottled(windows, window)) return undefined;
   const { cores, periods, throttledPeriods, throttledMs } = throttled;
   const stopped = `${integer(throttledPeriods)} of ${integer(periods)} periods throttled during the ${window}`;
-  return `${stopped}, for ${decimals(throttledMs / 1000, 1)} s in all: this container may use ${coresOf(cores)}`;
-}
-
-function coresOf(cores: number): string {
-  return `${decimals(cores, 2)} core${cores === 1 ? '' : 's'}`;
+  const share = `${decimals(cores, 2)} core${cores === 1 ? '' : 's'}`;
+  return `${stopped}, for ${decimals(throttledMs / 1000, 1)} s in all: this container may use ${share}`;
 }

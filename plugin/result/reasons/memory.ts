@@ -52,14 +52,8 @@ function bend(memory: Result['memory']): Detail | undefined {
   return notLinear(`${layer} in service`, shareOf(inServicePoints({ plateaus, inService }, layer)));
 }
 
-interface Bent {
-  layer: string;
-  /** As of `bendOf`. */
-  share: number;
-}
-
 /** Layers of the deployment, and parts of the headline. */
-function bentLayers({ layers, perConnection, perConnectionBytes, plateaus }: Result['memory']): Bent[] {
+function bentLayers({ layers, perConnection, perConnectionBytes, plateaus }: Result['memory']) {
   const parts = perConnection?.parts ?? [];
   const quoted = parts.find(({ title }) => title === 'workers')?.layer ?? mainWorkerLayer(perConnectionBytes);
   const whole = perConnection?.bytes ?? perConnectionBytes[quoted]?.slope ?? 0;
