@@ -14,25 +14,7 @@ export interface Opened {
   openedAtUs: number;
 }
 
-/** Gets kept events, oldest first. */
-export interface Keeper {
-  put(args: unknown[]): void;
-  /** So many events were displaced by newer ones. */
-  displaced(count: number): void;
-}
-
-export interface Kept {
-  /** Hands over what was kept, and then every event as it comes. */
-  take(): void;
-  /** Keeps events again, except those on their way. */
-  hold(): void;
-  /** Forgets them. */
-  close(): void;
-}
-
-type Listener = (args: unknown[]) => void;
-
-/** Learns at once what happens to a connection, in the order in which it happens; nothing after `close()`. */
+/** Learns at once what happens to a connection, in the order in which it happens; after `close()` only what was displaced. */
 export interface Watcher {
   /** Before the promise of `open` is resolved: the next report can be in the same message. */
   opened(namespace: string, connection: FleetConnection): void;
@@ -42,6 +24,8 @@ export interface Watcher {
   returned(outcome: Return, connection: FleetConnection): void;
   /** The server refuses what was sent without waiting for an answer: cause `join_refused`. */
   refused(error: FleetError): void;
+  /** So many events that nobody took were displaced by newer ones. */
+  displaced(count: number): void;
 }
 
 /** Shared by all connections. */
@@ -49,14 +33,9 @@ const NOBODY: Partial<Watcher> = {};
 
 /** Who wants an event. */
 interface Wanted {
-  readonly namespace: string;
-  readonly event: string;
-  readonly listeners: Set<Listener>;
-  isKept: boolean;
-  /** How many want each event as it comes. */
-  takers: number;
+  readonly modes: Map<(args: unknown[]) => void, ListenMode>;
   /** What the process has been told. */
-  mode: ListenMode;
+  told: ListenMode;
 }
 
 /** One virtual user's connection. All promises reject with a `FleetError`; nothing throws synchronously. */
@@ -69,8 +48,6 @@ export class RemoteConnection {
   readonly #account: Account = { state: 'idle', cause: '', sinceMs: 0 };
   readonly #forget: () => void;
   #wanted: Map<string, Wanted> | undefined;
-  /** Counts what was displaced, whichever event it was. */
-  #keeper: Pick<Keeper, 'displaced'> | undefined;
   /** Commands before that can wait, since the `open` before them waits as well. */
   #isOpen = false;
   #watcher: Partial<Watcher> = NOBODY;
@@ -99,7 +76,7 @@ export class RemoteConnection {
     const onAnswer = ({ op }: { op: string }) => {
       if (op !== 'opened') return;
       this.#accounts.opened(this.#account);
-      this.#watcher.opened?.(namespace, this);
+      this.#told.opened?.(namespace, this);
     };
     try {
       const opened = await this.child.request(command, { canWait: true, onAnswer });
@@ -135,61 +112,33 @@ export class RemoteConnection {
     return answer.op === 'acked' ? answer.args : [];
   }
 
-  /** Calls the listener for every event of this name, until the returned function is called. */
-  on(namespace: string, event: string, listener: Listener): () => void {
-    const wanted = this.#want(namespace, event);
-    wanted.listeners.add(listener);
-    this.#take(wanted, 1);
-    return () => {
-      if (wanted.listeners.delete(listener)) this.#take(wanted, -1);
-    };
-  }
-
   /**
-   * Keeps the newest events of this name in their process until somebody takes them, so that a flood of events that
-   * nobody waits for yet stays there.
+   * @returns says from when on the listener is to get the events of this name. On `hold`, the newest stay in their process, so
+   *   that a flood of events that nobody waits for yet does not leave it; those on their way still come
    */
-  keep(namespace: string, event: string, keeper: Keeper): Kept {
-    const wanted = this.#want(namespace, event);
-    const put = (args: unknown[]) => keeper.put(args);
-    this.#keeper = keeper;
-    wanted.listeners.add(put);
-    wanted.isKept = true;
-    this.#take(wanted, 0);
-    return {
-      take: () => this.#take(wanted, 1),
-      hold: () => this.#take(wanted, -1),
-      close: () => {
-        wanted.listeners.delete(put);
-        wanted.isKept = false;
-        this.#take(wanted, 0);
-      },
-    };
-  }
-
-  #want(namespace: string, event: string): Wanted {
+  listen(namespace: string, event: string, listener: (args: unknown[]) => void): (mode: ListenMode) => void {
     const key = `${namespace} ${event}`;
     this.#wanted ??= new Map();
-    let wanted = this.#wanted.get(key);
-    if (!wanted) {
-      wanted = { namespace, event, listeners: new Set(), isKept: false, takers: 0, mode: 'drop' };
-      this.#wanted.set(key, wanted);
-    }
-    return wanted;
-  }
-
-  #take(wanted: Wanted, change: number): void {
-    const { namespace, event, isKept } = wanted;
-    wanted.takers += change;
-    const mode = wanted.takers > 0 ? 'take' : isKept ? 'hold' : 'drop';
-    if (mode === wanted.mode || this.#closing) return;
-    wanted.mode = mode;
-    if (mode === 'drop') this.#wanted?.delete(`${namespace} ${event}`);
-    this.child.send({ op: 'listen', id: this.id, namespace, event, mode }, !this.#isOpen);
+    const wanted: Wanted = this.#wanted.get(key) ?? { modes: new Map(), told: 'drop' };
+    this.#wanted.set(key, wanted);
+    return (mode) => {
+      if (mode === 'drop') wanted.modes.delete(listener);
+      else wanted.modes.set(listener, mode);
+      const modes = [...wanted.modes.values()];
+      const told = modes.includes('take') ? 'take' : (modes[0] ?? 'drop');
+      if (told === wanted.told || this.#closing) return;
+      wanted.told = told;
+      if (told === 'drop') this.#wanted?.delete(key);
+      this.child.send({ op: 'listen', id: this.id, namespace, event, mode: told }, !this.#isOpen);
+    };
   }
 
   watch(watcher: Partial<Watcher>): void {
     this.#watcher = watcher;
+  }
+
+  get #told(): Partial<Watcher> {
+    return this.#closing ? NOBODY : this.#watcher;
   }
 
   /** Closes it politely, paced by `disconnectRatePerSec`. Resolves when it is closed. Idempotent. */
@@ -199,7 +148,6 @@ export class RemoteConnection {
   }
 
   async #close(): Promise<void> {
-    this.#watcher = NOBODY;
     const { id } = this;
     const onAnswer = () => this.#accounts.ended(this.#account, OWN_DISCONNECT);
     // If the process has died, the connection has died with it.
@@ -212,28 +160,28 @@ export class RemoteConnection {
   receive(report: ConnectionReport): void {
     switch (report.op) {
       case 'event':
-        for (const listener of this.#wanted?.get(`${report.namespace} ${report.event}`)?.listeners ?? []) {
+        for (const listener of this.#wanted?.get(`${report.namespace} ${report.event}`)?.modes.keys() ?? []) {
           listener(report.args);
         }
         break;
       case 'displaced':
-        this.#keeper?.displaced(report.count);
+        this.#watcher.displaced?.(report.count);
         break;
       case 'refused':
-        this.#watcher.refused?.(new FleetError(report.cause, report.message));
+        this.#told.refused?.(new FleetError(report.cause, report.message));
         break;
       case 'closed':
         this.dropped(report.reason, report.namespace, report.returns);
         break;
       case 'returned':
         if (report.lostBy === undefined) this.#accounts.returned(this.#account);
-        this.#watcher.returned?.(report, this);
+        this.#told.returned?.(report, this);
         break;
     }
   }
 
   dropped(reason: string, namespace: string | undefined, returns = false): void {
     if (namespace === undefined) this.#accounts.ended(this.#account, reason);
-    this.#watcher.dropped?.(reason, namespace, returns, this);
+    this.#told.dropped?.(reason, namespace, returns, this);
   }
 }

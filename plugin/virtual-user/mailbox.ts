@@ -1,5 +1,6 @@
 /** Events that arrive before the `waitFor` that waits for them. */
-import type { FleetConnection, Keeper, Kept } from '../fleet/remote-connection.ts';
+import type { ListenMode } from '../fleet/messages.ts';
+import type { FleetConnection } from '../fleet/remote-connection.ts';
 
 /** An event that a `waitFor` of the flow names. */
 export interface AwaitedEvent {
@@ -19,41 +20,37 @@ const CAPACITY = 16;
  * none is lost between two steps. As long as no step waits, they are in the fleet process; here are those that a step
  * was given and did not take.
  */
-export class Mailbox implements Keeper {
+export class Mailbox {
   readonly namespace: string;
   readonly event: string;
   readonly #kept: unknown[][] = [];
   #listener: ((args: unknown[]) => void) | undefined;
-  #takes = false;
   readonly #onDisplaced: (count: number) => void;
-  readonly #connection: Kept;
+  readonly #listen: (mode: ListenMode) => void;
 
   /** @param connection fills it from now on */
   constructor(
     { namespace, event }: AwaitedEvent,
-    connection: Pick<FleetConnection, 'keep'>,
+    connection: Pick<FleetConnection, 'listen'>,
     onDisplaced: (count: number) => void,
   ) {
     this.namespace = namespace;
     this.event = event;
     this.#onDisplaced = onDisplaced;
-    this.#connection = connection.keep(namespace, event, this);
+    this.#listen = connection.listen(namespace, event, (args) => this.#put(args));
+    this.#listen('hold');
   }
 
   /** Lets the connection drop its events from now on. */
   close(): void {
-    this.#connection.close();
+    this.#listen('drop');
   }
 
-  displaced(count: number): void {
-    this.#onDisplaced(count);
-  }
-
-  put(args: unknown[]): void {
+  #put(args: unknown[]): void {
     if (this.#listener) this.#listener(args);
     else if (this.#kept.push(args) > CAPACITY) {
       this.#kept.shift();
-      this.displaced(1);
+      this.#onDisplaced(1);
     }
   }
 
@@ -61,15 +58,12 @@ export class Mailbox implements Keeper {
   listen(listener: (args: unknown[]) => void): void {
     this.#listener = listener;
     while (this.#listener === listener && this.#kept.length > 0) listener(this.#kept.shift() as unknown[]);
-    if (this.#listener !== listener) return;
-    this.#takes = true;
-    this.#connection.take();
+    if (this.#listener === listener) this.#listen('take');
   }
 
   /** What comes from now on stays for the next listener. */
   stop(): void {
     this.#listener = undefined;
-    if (this.#takes) this.#connection.hold();
-    this.#takes = false;
+    this.#listen('hold');
   }
 }

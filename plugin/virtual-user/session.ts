@@ -103,8 +103,14 @@ export class Session implements Watcher {
     };
     const mailbox = fromMailbox ? this.#mailboxes?.find((box) => isSame(box, expectation)) : undefined;
     this.#wait = wait;
-    wait.onEnd = mailbox ? () => mailbox.stop() : connection.on(namespace, event, offer);
-    mailbox?.listen(offer);
+    if (mailbox) {
+      wait.onEnd = () => mailbox.stop();
+      mailbox.listen(offer);
+    } else {
+      const listen = connection.listen(namespace, event, offer);
+      wait.onEnd = () => listen('drop');
+      listen('take');
+    }
     return wait;
   }
 
@@ -175,6 +181,10 @@ export class Session implements Watcher {
     this.#fail(toFlowError(error));
   }
 
+  displaced(count: number): void {
+    this.#shared.meter.count('eventsDropped', undefined, count);
+  }
+
   #newConnection(): FleetConnection {
     const connection = this.#shared.fleet.connection();
     connection.watch(this);
@@ -213,8 +223,7 @@ export class Session implements Watcher {
   #keepAwaited({ namespace, connection }: NamespaceEntry): void {
     const awaited = this.#awaited.filter((one) => one.namespace === namespace);
     if (awaited.length === 0) return;
-    const onDisplaced = (count: number) => this.#shared.meter.count('eventsDropped', undefined, count);
-    const opened = awaited.map((event) => new Mailbox(event, connection, onDisplaced));
+    const opened = awaited.map((event) => new Mailbox(event, connection, (count) => this.displaced(count)));
     const others = this.#mailboxes?.filter((one) => one.namespace !== namespace) ?? [];
     this.#mailboxes = [...others, ...opened];
   }

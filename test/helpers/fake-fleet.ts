@@ -3,8 +3,8 @@ import type { ClientOptions } from '../../plugin/fleet/client/client.ts';
 import type { RepeatedMessage } from '../../plugin/fleet/client/repeated-message.ts';
 import { FleetError } from '../../plugin/fleet/fleet-error.ts';
 import { mergeSnapshots } from '../../plugin/fleet/merge.ts';
-import type { OpenOptions } from '../../plugin/fleet/messages.ts';
-import type { FleetConnection, Keeper, Kept, Opened, Watcher } from '../../plugin/fleet/remote-connection.ts';
+import type { ListenMode, OpenOptions } from '../../plugin/fleet/messages.ts';
+import type { FleetConnection, Opened, Watcher } from '../../plugin/fleet/remote-connection.ts';
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 
@@ -136,16 +136,10 @@ export class FakeConnection implements FleetConnection {
     });
   }
 
-  on(namespace: string, event: string, listener: (args: unknown[]) => void): () => void {
+  /** Holds nothing: the listener gets everything at once. */
+  listen(namespace: string, event: string, listener: (args: unknown[]) => void): (mode: ListenMode) => void {
     const entry = { key: `${namespace} ${event}`, listener };
-    this.#listeners.add(entry);
-    return () => this.#listeners.delete(entry);
-  }
-
-  /** Keeps nothing by itself: the keeper gets everything at once. */
-  keep(namespace: string, event: string, keeper: Keeper): Kept {
-    const close = this.on(namespace, event, (args) => keeper.put(args));
-    return { take: () => {}, hold: () => {}, close };
+    return (mode) => void (mode === 'drop' ? this.#listeners.delete(entry) : this.#listeners.add(entry));
   }
 
   watch(watcher: Partial<Watcher>): void {

@@ -4,8 +4,8 @@ import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { CapacityError } from '../../../protocol/errors.ts';
 import type { RepeatedMessage } from '../../fleet/client/repeated-message.ts';
 import { FleetError } from '../../fleet/fleet-error.ts';
-import type { Emission, OpenOptions } from '../../fleet/messages.ts';
-import type { FleetConnection, Keeper, Kept, Opened, Watcher } from '../../fleet/remote-connection.ts';
+import type { Emission, ListenMode, OpenOptions } from '../../fleet/messages.ts';
+import type { FleetConnection, Opened, Watcher } from '../../fleet/remote-connection.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { connectOfficial, type Listeners } from './official-client.ts';
 
@@ -103,15 +103,10 @@ export class UserConnection implements FleetConnection {
     if (carried && this.#options.asked.includes(event)) carried.joined = args;
   }
 
-  on(namespace: string, event: string, listener: Wanted['listener']): () => void {
+  /** There is no process between that could hold them. */
+  listen(namespace: string, event: string, listener: Wanted['listener']): (mode: ListenMode) => void {
     const wanted = { namespace, event, listener };
-    this.#wanted.add(wanted);
-    return () => void this.#wanted.delete(wanted);
-  }
-
-  /** There is no process between that could keep them. */
-  keep(namespace: string, event: string, keeper: Keeper): Kept {
-    return { take() {}, hold() {}, close: this.on(namespace, event, (args) => keeper.put(args)) };
+    return (mode) => void (mode === 'drop' ? this.#wanted.delete(wanted) : this.#wanted.add(wanted));
   }
 
   enter(rooms: string[], namespace: string): void {

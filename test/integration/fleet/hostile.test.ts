@@ -49,7 +49,7 @@ for (const client of ['light', 'official'] as ClientKind[]) {
       frames = [...OPENED, frame];
       const connection = fleet.connection();
       const dropped = new Promise((resolve) => connection.watch({ dropped: resolve }));
-      connection.on('/', 'wanted', () => {});
+      connection.listen('/', 'wanted', () => {})('take');
       await connection.open('/');
       assert.equal(await dropped, reason);
     }

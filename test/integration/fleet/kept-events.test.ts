@@ -28,13 +28,12 @@ async function open(t: TestContext) {
   const got: unknown[] = [];
   let displaced = 0;
   let onTick = () => {};
-  const kept = connection.keep('/', 'tick', {
-    put: ([tick]) => {
-      got.push(tick);
-      onTick();
-    },
-    displaced: (count) => (displaced += count),
+  connection.watch({ displaced: (count) => (displaced += count) });
+  const listen = connection.listen('/', 'tick', ([tick]) => {
+    got.push(tick);
+    onTick();
   });
+  listen('hold');
   await connection.open('/');
   /** Waits until so many ticks have come over the channel. */
   const ticks = (count: number) =>
@@ -42,7 +41,7 @@ async function open(t: TestContext) {
       onTick = () => got.length >= count && resolve();
       onTick();
     });
-  return { server, connection, kept, got, ticks, displaced: () => displaced };
+  return { server, connection, listen, got, ticks, displaced: () => displaced };
 }
 
 function ask(connection: FleetConnection, from: number, count: number): Promise<unknown> {
@@ -50,11 +49,11 @@ function ask(connection: FleetConnection, from: number, count: number): Promise<
 }
 
 it('the newest are handed over when a step takes them, then all that come, until it holds them again', async (t) => {
-  const { connection, kept, got, ticks, displaced } = await open(t);
+  const { connection, listen, got, ticks, displaced } = await open(t);
   await ask(connection, 0, 1000);
   // The acknowledgement came after all of them.
   assert.deepEqual([got, displaced()], [[], 0]);
-  kept.take();
+  listen('take');
   await ticks(KEPT);
   assert.deepEqual(
     got,
@@ -63,10 +62,10 @@ it('the newest are handed over when a step takes them, then all that come, until
   assert.equal(displaced(), 1000 - KEPT);
   await ask(connection, 1000, 100);
   assert.equal(got.length, KEPT + 100, 'a step that waits sees every event');
-  kept.hold();
+  listen('hold');
   await ask(connection, 2000, 5);
   assert.equal(got.length, KEPT + 100);
-  kept.take();
+  listen('take');
   await ticks(KEPT + 105);
   assert.equal(got.at(-1), 2004);
 });
@@ -79,7 +78,7 @@ it('what nobody took is counted at the end of the connection', async (t) => {
 });
 
 it('they outlast the connection that they came by', async (t) => {
-  const { server, connection, kept, got, ticks } = await open(t);
+  const { server, connection, listen, got, ticks } = await open(t);
   await ask(connection, 0, 2);
   const dropped = new Promise((resolve) => connection.watch({ dropped: resolve }));
   const reconnected = once(server.io, 'connection');
@@ -89,7 +88,7 @@ it('they outlast the connection that they came by', async (t) => {
   await reconnected;
   await ask(connection, 2, 1);
   assert.deepEqual(got, []);
-  kept.take();
+  listen('take');
   await ticks(3);
   assert.deepEqual(got, [0, 1, 2]);
 });

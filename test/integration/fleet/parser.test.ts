@@ -32,7 +32,8 @@ for (const file of files) {
         const fleet = await Fleet.start({ ...settings, defaults }, 1);
         t.after(() => fleet.close());
         const connection = fleet.connection();
-        const event = (name: string) => new Promise<unknown[]>((resolve) => void connection.on('/chat', name, resolve));
+        const event = (name: string) =>
+          new Promise<unknown[]>((resolve) => connection.listen('/chat', name, resolve)('take'));
         const [told, given] = [event('told'), event('given')];
         await connection.open('/chat');
         const question = { deep: [1, null, 'grüße'] };
