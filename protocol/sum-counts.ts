@@ -12,6 +12,13 @@ export function setOwn<V>(record: Record<string, V>, key: string, value: V): voi
   Object.defineProperty(record, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
+/** Of names as for `setOwn`; one that is back at zero is gone. */
+export function addOwn(counts: Record<string, number>, key: string, change: number): void {
+  const sum = (ownValue(counts, key) ?? 0) + change;
+  if (sum === 0) delete counts[key];
+  else setOwn(counts, key, sum);
+}
+
 /** @returns undefined for the names of properties that objects inherit */
 export function ownValue<V>(record: Record<string, V>, key: string): V | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;

@@ -6,7 +6,7 @@
 import { OWN_DISCONNECT } from '../../protocol/connection.ts';
 import { createHistogram, encodeHistogram, type Histogram, recordUs } from '../../protocol/histogram.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
-import { ownValue, setOwn } from '../../protocol/sum-counts.ts';
+import { addOwn } from '../../protocol/sum-counts.ts';
 
 /** The state of one connection; one that comes back goes from `ended` to `alive` again. */
 export interface Account {
@@ -22,12 +22,7 @@ const NO_AGES = encodeHistogram(createHistogram());
 export type AccountCounts = Pick<FleetSnapshot, 'accounts' | 'disconnects' | 'lostAgesUs'>;
 
 export class Accounts {
-  #asked = 0;
-  #pending = 0;
-  #alive = 0;
-  #returned = 0;
-  readonly #failed = new Map<string, number>();
-  readonly #ended = new Map<string, number>();
+  readonly #counts: AccountCounts['accounts'] = { asked: 0, pending: 0, alive: 0, returned: 0, failed: {}, ended: {} };
   /** All ends, also those of connections that came back. */
   readonly #disconnects: Record<string, number> = {};
   /** Few runs lose any. */
@@ -35,7 +30,7 @@ export class Accounts {
 
   /** An attempt begins, the first one or a repeat. */
   begin(account: Account): void {
-    if (account.state === 'idle') this.#asked++;
+    if (account.state === 'idle') this.#counts.asked++;
     if (account.state === 'idle' || account.state === 'failed') this.#move(account, 'pending', '');
   }
 
@@ -48,7 +43,7 @@ export class Accounts {
   /** It had ended, and is open again. */
   returned(account: Account): void {
     if (account.state !== 'ended') return;
-    this.#returned++;
+    this.#counts.returned++;
     this.#move(account, 'alive', '');
   }
 
@@ -63,15 +58,15 @@ export class Accounts {
       this.#lostAges ??= createHistogram();
       recordUs(this.#lostAges, (performance.now() - account.sinceMs) * 1000);
     }
-    setOwn(this.#disconnects, reason, (ownValue(this.#disconnects, reason) ?? 0) + 1);
+    addOwn(this.#disconnects, reason, 1);
     this.#move(account, 'ended', reason);
   }
 
   read(): AccountCounts {
-    const counts = { asked: this.#asked, pending: this.#pending, alive: this.#alive, returned: this.#returned };
-    const causes = { failed: Object.fromEntries(this.#failed), ended: Object.fromEntries(this.#ended) };
+    const { failed, ended } = this.#counts;
+    const accounts = { ...this.#counts, failed: { ...failed }, ended: { ...ended } };
     const lostAgesUs = this.#lostAges ? encodeHistogram(this.#lostAges) : NO_AGES;
-    return { accounts: { ...counts, ...causes }, disconnects: { ...this.#disconnects }, lostAgesUs };
+    return { accounts, disconnects: { ...this.#disconnects }, lostAgesUs };
   }
 
   #move(account: Account, state: Account['state'], cause: string): void {
@@ -83,13 +78,7 @@ export class Accounts {
   }
 
   #count({ state, cause }: Account, change: number): void {
-    if (state === 'pending') this.#pending += change;
-    else if (state === 'alive') this.#alive += change;
-    else if (state !== 'idle') {
-      const counts = state === 'failed' ? this.#failed : this.#ended;
-      const count = (counts.get(cause) ?? 0) + change;
-      if (count === 0) counts.delete(cause);
-      else counts.set(cause, count);
-    }
+    if (state === 'pending' || state === 'alive') this.#counts[state] += change;
+    else if (state !== 'idle') addOwn(this.#counts[state], cause, change);
   }
 }

@@ -1,6 +1,6 @@
 /** Counts of what the engine, not the fleet, decides on: virtual users, retries, failures. */
 import { printable } from '../../protocol/printable.ts';
-import { ownValue, setOwn } from '../../protocol/sum-counts.ts';
+import { addOwn, ownValue, setOwn } from '../../protocol/sum-counts.ts';
 import { FleetError } from '../fleet/fleet-error.ts';
 import type { FlowError } from './flow-error.ts';
 import type { Meter } from './meter.ts';
@@ -30,7 +30,7 @@ export function newTally() {
 export function countFailure({ tally, meter }: { tally: Tally; meter: Pick<Meter, 'error'> }, error: FlowError): void {
   tally.failed++;
   meter.error(error.code);
-  setOwn(tally.failures, error.code, (ownValue(tally.failures, error.code) ?? 0) + 1);
+  addOwn(tally.failures, error.code, 1);
   keepExample(tally, error);
 }
 

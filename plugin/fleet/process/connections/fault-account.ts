@@ -7,6 +7,7 @@ import { monotonicUs } from '../../../../protocol/clock/clock.ts';
 import { OWN_DISCONNECT } from '../../../../protocol/connection.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/histogram.ts';
 import type { FaultCounts } from '../../../../protocol/link/fault.ts';
+import { addOwn } from '../../../../protocol/sum-counts.ts';
 import { Series } from '../counts/over-time.ts';
 import type { Connection } from './connection.ts';
 
@@ -63,7 +64,7 @@ export class FaultAccount {
 
   failed(id: number, cause: string): void {
     if (this.#final || !this.#fates.has(id)) return;
-    this.#failedAttempts[cause] = (this.#failedAttempts[cause] ?? 0) + 1;
+    addOwn(this.#failedAttempts, cause, 1);
   }
 
   returned(id: number): void {
@@ -94,10 +95,7 @@ export class FaultAccount {
       else if (fate && fate.backAtUs > 0 && connection?.open) {
         counts.back++;
         recordUs(backUs, fate.backAtUs - this.#atUs);
-      } else {
-        const cause = whyNotBack(fate, connection);
-        notBack[cause] = (notBack[cause] ?? 0) + 1;
-      }
+      } else addOwn(notBack, whyNotBack(fate, connection), 1);
     }
     return {
       connections: this.#open.size,

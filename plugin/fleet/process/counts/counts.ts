@@ -1,6 +1,5 @@
 /** What a fleet process counts of its connections, since its start or its last reset. */
-import type { FailureCode } from '../../../../protocol/codes/failure-codes.ts';
-import { ownValue, setOwn } from '../../../../protocol/sum-counts.ts';
+import { addOwn } from '../../../../protocol/sum-counts.ts';
 import type { Client, TransportState } from '../../client/client.ts';
 import type { Connection } from '../connections/connection.ts';
 
@@ -39,10 +38,6 @@ export class Counts {
     this.#countUpgrading(connection, false);
   }
 
-  upgradeFailed(cause: FailureCode): void {
-    add(this.upgradeFailures, cause, 1);
-  }
-
   /** Takes over the client's transport, and whether it is compressed, for an open connection. */
   carry(connection: Connection, { transport, isUpgrading, isCompressed }: Client): void {
     if (connection.transport !== undefined) this.transports[connection.transport]--;
@@ -71,12 +66,6 @@ export class Counts {
   }
 
   #countWorker({ worker, namedByJoin }: Connection, change: number): void {
-    if (worker !== '') add(namedByJoin ? this.perWorker : this.perSessionPrefix, worker, change);
+    if (worker !== '') addOwn(namedByJoin ? this.perWorker : this.perSessionPrefix, worker, change);
   }
-}
-
-function add(counts: Record<string, number>, key: string, count: number): void {
-  const sum = (ownValue(counts, key) ?? 0) + count;
-  if (sum === 0) delete counts[key];
-  else setOwn(counts, key, sum);
 }
