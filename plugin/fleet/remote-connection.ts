@@ -1,5 +1,6 @@
 /** A connection that a fleet process holds, as the engine sees it: its calls become commands, its reports arrive here. */
 import { OWN_DISCONNECT } from '../../protocol/connection.ts';
+import { getOrAdd } from '../../protocol/get-or-add.ts';
 import type { Account, Accounts } from './accounts.ts';
 import type { RepeatedMessage } from './client/repeated-message.ts';
 import { FleetError } from './fleet-error.ts';
@@ -119,8 +120,7 @@ export class RemoteConnection {
   listen(namespace: string, event: string, listener: (args: unknown[]) => void): (mode: ListenMode) => void {
     const key = `${namespace} ${event}`;
     this.#wanted ??= new Map();
-    const wanted: Wanted = this.#wanted.get(key) ?? { modes: new Map(), told: 'drop' };
-    this.#wanted.set(key, wanted);
+    const wanted = getOrAdd(this.#wanted, key, (): Wanted => ({ modes: new Map(), told: 'drop' }));
     return (mode) => {
       if (mode === 'drop') wanted.modes.delete(listener);
       else wanted.modes.set(listener, mode);

@@ -5,6 +5,7 @@
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { placeOf } from '../../../protocol/counted-as.ts';
 import { EVENTS, type Joined, type JoinRoom, type Refusal } from '../../../protocol/events.ts';
+import { getOrAdd } from '../../../protocol/get-or-add.ts';
 import { valuesAt } from '../../../protocol/json-path.ts';
 import { AUDIENCE } from '../../../protocol/rooms.ts';
 import type { Client } from '../client/client.ts';
@@ -70,11 +71,7 @@ export class Acknowledgements {
     const isJoin = event === this.#joinEvent;
     const ackId = requestId ?? (isJoin ? this.#nextOwnAckId++ : undefined);
     if (ackId === undefined) return undefined;
-    let awaited = this.#awaited.get(slot);
-    if (!awaited) {
-      awaited = new Map();
-      this.#awaited.set(slot, awaited);
-    }
+    const awaited = getOrAdd(this.#awaited, slot, () => new Map<number, Join | undefined>());
     awaited.set(ackId, isJoin ? { namespace, rooms: this.#roomsIn(args) } : undefined);
     if (isJoin) {
       this.joining++;

@@ -2,6 +2,7 @@
  * The middle layer of a light connection: Engine.IO 4 with its handshake, pings and messages. Its transport is WebSocket,
  * the layer below, or HTTP long-polling, from which it can change to WebSocket, as socket.io-client does.
  */
+import { getOrAdd } from '../../../../protocol/get-or-add.ts';
 import type { ClientOptions, TransportState } from '../../client/client.ts';
 import type { Failure } from '../../client/failure.ts';
 import { Attempt } from '../attempt.ts';
@@ -65,12 +66,8 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
   }
 
   protected override plan(): UpgradePlan {
-    let plan = upgradePlans.get(this.options);
-    if (plan === undefined) {
-      plan = planUpgrade(this.options, targetOf(this.options, 'websocket'));
-      upgradePlans.set(this.options, plan);
-    }
-    return plan;
+    const { options } = this;
+    return getOrAdd(upgradePlans, options, () => planUpgrade(options, targetOf(options, 'websocket')));
   }
 
   protected override dial(): void {
@@ -79,10 +76,12 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
       return;
     }
     this.state = 'connecting';
-    this.setDeadline(this.options.connectTimeoutMs);
+    const { options } = this;
+    this.setDeadline(options.connectTimeoutMs);
     this.attempt = new Attempt(undefined, this.shared.buffers);
     try {
-      this.#polling = new Polling(this, this.shared, pollingPlanOf(this.options), this.options);
+      const plan = getOrAdd(pollingPlans, options, () => planPolling(options));
+      this.#polling = new Polling(this, this.shared, plan, options);
       this.#polling.open();
     } catch (error) {
       process.nextTick(() => this.onWireError(error as Error));
@@ -230,14 +229,4 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
 
 function beginsWithPolling({ transports }: ClientOptions): boolean {
   return transports[0] === 'polling';
-}
-
-function pollingPlanOf(options: ClientOptions): PollingPlan {
-  let plan = pollingPlans.get(options);
-  if (plan === undefined) {
-    const targets = { polling: targetOf(options, 'polling'), websocket: targetOf(options, 'websocket') };
-    plan = planPolling(options, targets);
-    pollingPlans.set(options, plan);
-  }
-  return plan;
 }

@@ -1,9 +1,11 @@
 /** The requests of a polling session. */
 import type { ClientOptions } from '../../client/client.ts';
+import { targetOf } from '../engine-io/handshake.ts';
 import { type Destination, destinationOf, headerLines, type UpgradePlan, upgradeHead } from '../websocket/handshake.ts';
 
 /** The same for all connections with the same options, so the caller should keep it for the next one. */
 export interface PollingPlan extends Destination {
+  /** Path and query, percent-encoded. */
   pollTarget: string;
   upgradeTarget: string;
   /** Without cookies. */
@@ -19,16 +21,13 @@ const OF_THE_REQUEST = ['cookie', 'content-length', 'content-type', 'transfer-en
 /** For the text that makes a URL unique; as in engine.io-client. */
 const RADIX = 36;
 
-/**
- * @param targets of the requests, by transport: path and query, percent-encoded
- * @throws TypeError for an impossible URL, and for a header that HTTP does not allow
- */
-export function planPolling(options: ClientOptions, targets: { polling: string; websocket: string }): PollingPlan {
+/** @throws TypeError for an impossible URL, and for a header that HTTP does not allow */
+export function planPolling(options: ClientOptions): PollingPlan {
   const cookie = Object.entries(options.headers).find(([name]) => name.toLowerCase() === 'cookie')?.[1] ?? '';
   return {
     ...destinationOf(options),
-    pollTarget: targets.polling,
-    upgradeTarget: targets.websocket,
+    pollTarget: targetOf(options, 'polling'),
+    upgradeTarget: targetOf(options, 'websocket'),
     headers: headerLines(options, OF_THE_REQUEST),
     cookie,
     compression: options.compression ?? false,

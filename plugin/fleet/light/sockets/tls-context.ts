@@ -1,6 +1,7 @@
 /** What the TLS connections with the same options share. */
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
 import { secureContextOptions } from '../../../../protocol/agent.ts';
+import { getOrAdd } from '../../../../protocol/get-or-add.ts';
 import type { TlsOptions } from '../../client/client.ts';
 
 /** Proxies that prefer HTTP/2 must not choose it: the upgrade exists in HTTP/1.1 only. */
@@ -65,10 +66,5 @@ const contexts = new WeakMap<TlsOptions, TlsContext>();
 
 /** @throws for an impossible key or certificate */
 export function tlsContextOf(options: TlsOptions): TlsContext {
-  let context = contexts.get(options);
-  if (context === undefined) {
-    context = new TlsContext(options);
-    contexts.set(options, context);
-  }
-  return context;
+  return getOrAdd(contexts, options, () => new TlsContext(options));
 }

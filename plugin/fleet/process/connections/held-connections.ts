@@ -1,4 +1,5 @@
 /** The connections that a fleet process holds, found by the engine's id or by the slot of their client; and how one of them ends. */
+import { getOrAdd } from '../../../../protocol/get-or-add.ts';
 import type { FaultCounts } from '../../../../protocol/link/fault.ts';
 import type { Client } from '../../client/client.ts';
 import type { Failure } from '../../client/failure.ts';
@@ -28,12 +29,7 @@ export class HeldConnections {
   }
 
   findOrAdd(id: number): Connection {
-    let connection = this.#byId.get(id);
-    if (!connection) {
-      connection = new Connection(id, this.#reconnects);
-      this.#byId.set(id, connection);
-    }
-    return connection;
+    return getOrAdd(this.#byId, id, () => new Connection(id, this.#reconnects));
   }
 
   /** @returns undefined once the client has been dropped */

@@ -1,5 +1,6 @@
 /** Which connections are members of which room, from when to when. */
 import { crc32 } from 'node:zlib';
+import { getOrAdd } from '../../../../protocol/get-or-add.ts';
 import { grown } from '../grown.ts';
 
 export interface Absence {
@@ -74,11 +75,7 @@ export class Members {
 
   /** The connection is a member of the room from now on. @param worker `''` if the server has not named it */
   joined(slot: number, room: string, worker: string, atUs: number): void {
-    let members = this.#joinedAtUs.get(room);
-    if (!members) {
-      members = new Map();
-      this.#joinedAtUs.set(room, members);
-    }
+    const members = getOrAdd(this.#joinedAtUs, room, () => new Map<number, number>());
     if (!members.has(slot)) members.set(slot, atUs);
     this.#workers.set(slot, worker);
     this.#slots = Math.max(this.#slots, slot + 1);

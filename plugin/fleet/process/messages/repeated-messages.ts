@@ -3,6 +3,7 @@
  * alone: a message costs no virtual user anything, and nothing about a single one leaves the process.
  */
 import { monotonicUs } from '../../../../protocol/clock/clock.ts';
+import { getOrAdd } from '../../../../protocol/get-or-add.ts';
 import type { MessageCounts, MessageStage, MessageTotals } from '../../../../protocol/link/client-messages.ts';
 import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/repeated-message.ts';
 import { MessageWindow } from './message-window.ts';
@@ -121,12 +122,9 @@ export class RepeatedMessages {
   }
 
   #seriesOf(message: RepeatedMessage): Series {
-    let series = this.#series.get(message);
-    if (!series) {
-      series = { wheel: new SendWheel(message.periodUs, this.#clock()), senders: new Set() };
-      this.#series.set(message, series);
-    }
-    return series;
+    const { periodUs } = message;
+    const begun = () => ({ wheel: new SendWheel<Sender>(periodUs, this.#clock()), senders: new Set<Sender>() });
+    return getOrAdd(this.#series, message, begun);
   }
 
   #stop(): void {
