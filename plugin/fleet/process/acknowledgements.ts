@@ -30,9 +30,7 @@ interface Join {
 export class Acknowledgements {
   /** Sent joins that are not acknowledged. */
   joining = 0;
-  readonly #ledger: Ledger;
-  readonly #counts: Counts;
-  readonly #answer: (answer: FleetAnswer) => void;
+  readonly #parts: { ledger: Ledger; counts: Counts; answer: (answer: FleetAnswer) => void };
   readonly #ownEvent: FleetSettings['ownEvent'];
   /** Whether anybody asks who was a member: connections that come and go all day must not fill the memory. */
   readonly #remembers: boolean;
@@ -53,9 +51,7 @@ export class Acknowledgements {
     { ownEvent, ledger, reconnection }: Pick<FleetSettings, 'ownEvent' | 'ledger' | 'reconnection'>,
     parts: { ledger: Ledger; counts: Counts; answer: (answer: FleetAnswer) => void },
   ) {
-    this.#ledger = parts.ledger;
-    this.#counts = parts.counts;
-    this.#answer = parts.answer;
+    this.#parts = parts;
     this.#ownEvent = ownEvent;
     this.#remembers = parts.ledger.remembers || reconnection !== undefined;
     this.#joinEvent = ownEvent ? ownEvent.join : ledger ? EVENTS.joinRoom : undefined;
@@ -75,7 +71,7 @@ export class Acknowledgements {
     awaited.set(ackId, isJoin ? { namespace, rooms: this.#roomsIn(args) } : undefined);
     if (isJoin) {
       this.joining++;
-      this.#ledger.members.joining(slot);
+      this.#parts.ledger.members.joining(slot);
     }
     return ackId;
   }
@@ -84,7 +80,7 @@ export class Acknowledgements {
   received({ slot }: Client, connection: Connection | undefined, ackId: number, args: unknown[]): void {
     const awaited = this.#awaited.get(slot);
     if (!awaited?.has(ackId)) {
-      this.#counts.unknownAcks++;
+      this.#parts.counts.unknownAcks++;
       return;
     }
     const join = awaited.get(ackId);
@@ -95,9 +91,9 @@ export class Acknowledgements {
     if (refusedBecause !== undefined) {
       const failure = { cause: 'join_refused' as const, message: refusedBecause };
       // A failed request, if the flow waits for the acknowledgement; else a report to the virtual user.
-      if (!isOwn) this.#answer({ op: 'failed', requestId: ackId, ...failure });
-      else if (connection) this.#answer({ op: 'refused', id: connection.id, ...failure });
-    } else if (!isOwn) this.#answer({ op: 'acked', requestId: ackId, args });
+      if (!isOwn) this.#parts.answer({ op: 'failed', requestId: ackId, ...failure });
+      else if (connection) this.#parts.answer({ op: 'refused', id: connection.id, ...failure });
+    } else if (!isOwn) this.#parts.answer({ op: 'acked', requestId: ackId, args });
   }
 
   /** @returns why the server refuses the join */
@@ -108,7 +104,7 @@ export class Acknowledgements {
     args: unknown[],
   ): string | undefined {
     this.joining--;
-    this.#ledger.members.answered(slot);
+    this.#parts.ledger.members.answered(slot);
     const [answer] = args;
     const joined = (typeof answer === 'object' && answer !== null ? answer : {}) as Partial<Joined & Refusal>;
     if (joined.code === 'JOIN_REFUSED') return String(joined.error).slice(0, MAX_REASON_LENGTH);
@@ -126,13 +122,13 @@ export class Acknowledgements {
     if (!connection.namedByJoin) {
       this.#sessionsNameWorkers = this.#sessionsNameWorkers !== false && connection.worker === worker;
     }
-    this.#counts.assign(connection, worker, true);
+    this.#parts.counts.assign(connection, worker, true);
   }
 
   /** @param worker '' where the publisher is unknown */
   #enter(slot: number, room: string, worker: string): void {
     this.#members.add(slot);
-    if (this.#remembers) this.#ledger.members.joined(slot, room, worker, monotonicUs());
+    if (this.#remembers) this.#parts.ledger.members.joined(slot, room, worker, monotonicUs());
   }
 
   #enterRooms(slot: number, namespace: string, rooms: readonly string[]): void {
@@ -160,7 +156,7 @@ export class Acknowledgements {
    */
   recovered({ slot }: Client, { worker, namedByJoin }: Connection): void {
     const isNamed = !this.#ownEvent && (namedByJoin || this.#sessionsNameWorkers);
-    if (this.#ledger.members.recovered(slot, isNamed ? worker : '', monotonicUs())) this.#members.add(slot);
+    if (this.#parts.ledger.members.recovered(slot, isNamed ? worker : '', monotonicUs())) this.#members.add(slot);
   }
 
   /** The connection has ended, and nothing that it waits for can come. */
@@ -168,11 +164,11 @@ export class Acknowledgements {
     for (const [requestId, join] of this.#awaited.get(slot) ?? []) {
       if (join) this.joining--;
       if (requestId < FIRST_OWN_ACK_ID) {
-        this.#answer({ op: 'failed', requestId, cause: 'closed', message: reason });
+        this.#parts.answer({ op: 'failed', requestId, cause: 'closed', message: reason });
       }
     }
     this.#awaited.delete(slot);
-    this.#ledger.members.left(slot, monotonicUs());
+    this.#parts.ledger.members.left(slot, monotonicUs());
     this.#members.delete(slot);
   }
 }

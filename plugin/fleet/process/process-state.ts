@@ -116,11 +116,12 @@ export class ProcessState implements Omit<ProcessQuestions, 'reset'> {
 
   snapshot(): ProcessSnapshot {
     const { connecting: _, upgrading: __, ...counted } = this.counts;
+    const { fault, returns } = this.held;
     return {
       ...counted,
       ...this.#parts.connecting.snapshot(),
-      ...this.held.faultCounts(),
-      returns: this.held.returns.snapshot(),
+      ...(fault && { fault: fault.read() }),
+      returns: returns.snapshot(),
       receipts: this.ledger.totals(),
       messages: this.#parts.messages.snapshot(),
       eventLoop: this.#eventLoop.read(),

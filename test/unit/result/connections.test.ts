@@ -118,8 +118,8 @@ describe('connecting over time', () => {
     one.opened(TIMINGS, SECOND / 2, 9000);
     one.opened(TIMINGS, 2.1 * SECOND, 2000);
     two.opened(TIMINGS, 2.2 * SECOND, 4000);
-    one.failed(3.5 * SECOND);
-    two.ended(4.5 * SECOND);
+    one.overTime.failed.record(3.5 * SECOND);
+    two.overTime.ended.record(4.5 * SECOND);
     const snapshots = [one, two].map((series) => snapshot({ connecting: series.snapshot().connecting }));
     assert.deepEqual(overTimeOf({ snapshots, samplesBeganAtUs: SECOND }), {
       ...{ intervalSeconds: 1, t: [0, 1, 2, 3], opened: [0, 2, 0, 0], failed: [0, 0, 1, 0], ended: [0, 0, 0, 1] },
@@ -130,7 +130,7 @@ describe('connecting over time', () => {
   it('has all series on one grid, also where only drops go on for long', () => {
     const series = new Connecting(0);
     series.opened(TIMINGS, 10.5 * SECOND, 1000);
-    series.ended(300.5 * SECOND);
+    series.overTime.ended.record(300.5 * SECOND);
     const snapshots = [snapshot({ connecting: series.snapshot().connecting })];
     const figures = overTimeOf({ snapshots, samplesBeganAtUs: 0 });
     assert.equal(figures?.intervalSeconds, 2);

@@ -33,7 +33,7 @@ export class ClientReports implements ClientSink {
     if (timings) this.#onTransportOpen(connection, client, workerOf(sessionId), timings, nowUs);
     const pending = connection.takePending(namespace);
     if (pending === undefined) {
-      this.#held.returns.opened(connection, client, namespace, isRecovered);
+      this.#held.returns.settled(connection, client, namespace, isRecovered ? 'restored' : 'opened');
       return;
     }
     connection.keepNamespace(namespace);
@@ -85,7 +85,7 @@ export class ClientReports implements ClientSink {
     const pending = connection.takePending(namespace);
     const failure: Failure = { cause: 'namespace_refused', message, data };
     if (pending) this.#held.fail(pending, failure);
-    if (connection.open) this.#held.returns.refused(connection, client, namespace);
+    if (connection.open) this.#held.returns.settled(connection, client, namespace, 'refused');
     else {
       client.destroy();
       this.#endAttempt(connection, failure);
@@ -100,7 +100,7 @@ export class ClientReports implements ClientSink {
   }
 
   #endAttempt(connection: Connection, failure: Failure): void {
-    this.#parts.connecting.failed(monotonicUs());
+    this.#parts.connecting.overTime.failed.record(monotonicUs());
     this.#held.fault?.failed(connection.id, failure.cause);
     this.#held.endAttempt(connection, failure);
   }
@@ -153,7 +153,7 @@ export class ClientReports implements ClientSink {
       this.#held.leave(connection, reason);
       return;
     }
-    this.#parts.connecting.ended(monotonicUs());
+    this.#parts.connecting.overTime.ended.record(monotonicUs());
     this.#held.drop(connection, reason);
     this.#parts.answer({ op: 'closed', id: connection.id, reason, ...(returns && { returns: true as const }) });
   }

@@ -1,14 +1,14 @@
 /** What the engine asks of connections: each command becomes calls on a connection's client, or waits for one. */
 import { monotonicUs } from '../../../../protocol/clock/clock.ts';
 import { EVENTS } from '../../../../protocol/events.ts';
+import { SOURCE_PORTS } from '../../../../protocol/generator.ts';
 import type { ClientOptions, ClientSink } from '../../client/client.ts';
 import type { FleetCommand } from '../../messages.ts';
 import { RoomShare } from '../ledger/room-share.ts';
-import type { Parts } from '../parts.ts';
+import type { Parts, Share } from '../parts.ts';
 import type { Connection, EmitCommand } from './connection.ts';
 import type { HeldConnections } from './held-connections.ts';
 import { Listening } from './listening.ts';
-import { optionsInTurn } from './source-ports.ts';
 
 /** A command for one connection. */
 export type ConnectionCommand = Extract<FleetCommand, { id: number }>;
@@ -48,22 +48,17 @@ export class ConnectionCommands {
   }
 
   /** Opens a namespace, and the connection with its first one. */
-  #open(command: Command<'open'>): void {
-    const connection = this.#await(command);
-    if (connection.client) connection.client.connect(command.namespace);
-    // One that is away opens it when it comes back.
-    else if (!connection.home?.away) {
-      if (connection.attemptingSinceUs === 0) connection.attemptingSinceUs = monotonicUs();
-      connection.overrides = command.options?.overrides;
-      this.#connect(connection);
-    }
-  }
-
-  #await({ id, namespace, requestId, options }: Command<'open'>): Connection {
+  #open({ id, namespace, requestId, options }: Command<'open'>): void {
     const connection = this.#held.findOrAdd(id);
     const emit = options?.emit && { op: 'emit' as const, id, namespace, ...options.emit };
     connection.addPending({ namespace, requestId, begunAtUs: monotonicUs() }, emit);
-    return connection;
+    if (connection.client) connection.client.connect(namespace);
+    // One that is away opens it when it comes back.
+    else if (!connection.home?.away) {
+      if (connection.attemptingSinceUs === 0) connection.attemptingSinceUs = monotonicUs();
+      connection.overrides = options?.overrides;
+      this.#connect(connection);
+    }
   }
 
   /** Opens a connection again that is away. */
@@ -153,4 +148,34 @@ export class ConnectionCommands {
       this.#held.leave(connection);
     }
   }
+}
+
+/**
+ * Rotates over the source addresses, each with its own ports. It makes one object per address, not per connection: every
+ * client keeps a reference to its options.
+ * @returns the next connection's options at each call
+ */
+function optionsInTurn(defaults: ClientOptions, localAddresses: string[], share: Share): () => ClientOptions {
+  if (localAddresses.length === 0) return () => defaults;
+  const perAddress = localAddresses.map((localAddress) => ({
+    ...defaults,
+    localAddress,
+    localPort: sourcePorts(share),
+  }));
+  let next = 0;
+  return () => perAddress[next++ % perAddress.length] as ClientOptions;
+}
+
+/**
+ * Assigns source ports by counting, from a random one: a new run should not reuse ports that the last run has just released. For
+ * a socket bound to an address without a port, the kernel tries the odd ephemeral ports one after the other; with some thousand
+ * connections open, that takes milliseconds for each new one.
+ * @param share index of this process: processes with the same address use disjoint ports
+ * @returns the next port at each call, starting over after the last
+ */
+function sourcePorts({ index, of }: Share): () => number {
+  const { first, last } = SOURCE_PORTS;
+  const ports = Math.floor((last - first + 1) / of);
+  let next = Math.floor(Math.random() * ports);
+  return () => first + index + of * (next++ % ports);
 }

@@ -50,7 +50,7 @@ export interface Absence {
 
 // Every held connection has such lists, nearly always the same. They are replaced, never pushed to: V8 allocates room for 16
 // when an array grows.
-const NONE_PENDING: readonly PendingNamespace[] = [];
+export const NONE_PENDING: readonly PendingNamespace[] = [];
 const NO_EMITS: readonly EmitCommand[] = [];
 const NO_JOINS: readonly Join[] = [];
 const NO_NAMESPACES: readonly string[] = [];
@@ -111,17 +111,10 @@ export class Connection {
     return taken;
   }
 
-  takeAllPending(): readonly PendingNamespace[] {
-    const all = this.pending;
-    this.pending = NONE_PENDING;
-    return all;
-  }
-
   /** It is to have this namespace, and to join again, when it comes back. */
   keepNamespace(namespace: string): void {
     const { home } = this;
-    if (!home || home.namespaces.includes(namespace)) return;
-    home.namespaces = home.namespaces.concat(namespace);
+    if (home && !home.namespaces.includes(namespace)) home.namespaces = home.namespaces.concat(namespace);
   }
 
   forgetNamespace(namespace: string): void {

@@ -1,10 +1,9 @@
 /** The connections that a fleet process holds, found by the engine's id or by the slot of their client; and how one of them ends. */
 import { getOrAdd } from '../../../../protocol/get-or-add.ts';
-import type { FaultCounts } from '../../../../protocol/link/fault.ts';
 import type { Client } from '../../client/client.ts';
 import type { Failure } from '../../client/failure.ts';
 import type { Parts } from '../parts.ts';
-import { Connection, type EmitCommand, type PendingNamespace } from './connection.ts';
+import { Connection, type EmitCommand, NONE_PENDING, type PendingNamespace } from './connection.ts';
 import { FaultAccount } from './fault-account.ts';
 import { Returns, type ReturnsCalls } from './returns.ts';
 
@@ -56,10 +55,6 @@ export class HeldConnections {
     return open;
   }
 
-  faultCounts(): { fault?: FaultCounts } {
-    return this.fault ? { fault: this.fault.read() } : {};
-  }
-
   /** The `open` command fails, with what was to be sent then. */
   fail({ requestId, emits }: PendingNamespace, failure: Failure): void {
     this.#parts.answer({ op: 'failed', requestId, ...failure });
@@ -67,7 +62,9 @@ export class HeldConnections {
   }
 
   failAll(connection: Connection, failure: Failure): void {
-    for (const pending of connection.takeAllPending()) this.fail(pending, failure);
+    const all = connection.pending;
+    connection.pending = NONE_PENDING;
+    for (const pending of all) this.fail(pending, failure);
   }
 
   failEmit({ requestId }: EmitCommand, { cause, message }: Failure): void {
@@ -91,7 +88,7 @@ export class HeldConnections {
   endAttempt(connection: Connection, { message }: Failure): void {
     this.drop(connection, message);
     if (connection.closeRequestId !== undefined) this.leave(connection, message);
-    else this.returns.failed(connection);
+    else this.returns.schedule(connection);
   }
 
   /** As its virtual user has asked for. */

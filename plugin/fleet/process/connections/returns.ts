@@ -63,14 +63,17 @@ export class Returns {
       ...{ reason, slot, sessions, sinceUs: monotonicUs(), attempts: 0, waiting: home.namespaces },
       ...{ isBack: false, restored: [] },
     };
-    this.#schedule(connection, home.away);
+    this.schedule(connection);
     return true;
   }
 
-  /** An attempt has failed. */
-  failed(connection: Connection): void {
-    const away = connection.home?.away;
-    if (away) this.#schedule(connection, away);
+  /** The next attempt of one that is away, if there is to be any. */
+  schedule(connection: Connection): void {
+    const { reconnection } = this.#parts.settings;
+    const { away } = connection.home ?? {};
+    if (!away) return;
+    if (reconnection === undefined || away.attempts >= reconnection.attempts) this.#giveUp(connection, away);
+    else setTimeout(() => this.#try(connection, away), retryDelayMs(reconnection, away.attempts + 1)).unref();
   }
 
   /** The virtual user closes the connection. */
@@ -91,24 +94,19 @@ export class Returns {
     recordUs(this.#awayUs, monotonicUs() - away.sinceUs);
   }
 
-  /** A namespace is open again. @param isRecovered the server has restored its session */
-  opened(connection: Connection, client: Client, namespace: string, isRecovered: boolean): void {
+  /** A namespace is open again, perhaps with its session restored; or it was refused, and another one is back. */
+  settled(connection: Connection, client: Client, namespace: string, as: 'opened' | 'restored' | 'refused'): void {
     const { away } = connection.home ?? {};
     if (!away?.waiting.includes(namespace)) return;
     away.waiting = without(away.waiting, namespace);
-    this.#report(connection, namespace, undefined, away.attempts - 1);
-    away.attempts = 1; // its retries are reported once
-    if (isRecovered) away.restored = away.restored.concat(namespace);
-    this.#endIfComplete(connection, client, away);
-  }
-
-  /** A namespace was refused, and another one is back. */
-  refused(connection: Connection, client: Client, namespace: string): void {
-    const { away } = connection.home ?? {};
-    if (!away?.waiting.includes(namespace)) return;
-    away.waiting = without(away.waiting, namespace);
-    connection.forgetNamespace(namespace);
-    this.#report(connection, namespace, away.reason, 0);
+    if (as === 'refused') {
+      connection.forgetNamespace(namespace);
+      this.#report(connection, namespace, away.reason, 0);
+    } else {
+      this.#report(connection, namespace, undefined, away.attempts - 1);
+      away.attempts = 1; // its retries are reported once
+    }
+    if (as === 'restored') away.restored = away.restored.concat(namespace);
     this.#endIfComplete(connection, client, away);
   }
 
@@ -118,12 +116,6 @@ export class Returns {
 
   #report({ id }: Connection, namespace: string | undefined, lostBy: string | undefined, retries: number): void {
     this.#parts.answer({ op: 'returned', id, namespace, lostBy, retries });
-  }
-
-  #schedule(connection: Connection, away: Absence): void {
-    const { reconnection } = this.#parts.settings;
-    if (reconnection === undefined || away.attempts >= reconnection.attempts) this.#giveUp(connection, away);
-    else setTimeout(() => this.#try(connection, away), retryDelayMs(reconnection, away.attempts + 1)).unref();
   }
 
   #giveUp(connection: Connection, { reason, attempts }: Absence): void {

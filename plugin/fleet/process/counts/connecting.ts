@@ -12,12 +12,13 @@ export class Connecting {
   #tlsResumed = 0;
   readonly #histograms = ofEachStage(() => createHistogram());
   readonly #openings: Series;
-  readonly #overTime: Record<keyof FleetSnapshot['connecting'], Series>;
+  /** `failed`: attempts; `ended`: other than by their virtual users. */
+  readonly overTime: Record<keyof FleetSnapshot['connecting'], Series>;
 
   constructor(startedAtUs: number) {
     const rows = (combine?: { combine: typeof Math.max }) => new Series(startedAtUs, { ...ROWS, ...combine });
     this.#openings = new Series(startedAtUs);
-    this.#overTime = {
+    this.overTime = {
       ...{ opened: rows(), connectUs: rows(), slowestUs: rows({ combine: Math.max }) },
       ...{ failed: rows(), ended: rows() },
     };
@@ -30,9 +31,9 @@ export class Connecting {
   opened(timings: ConnectTimings, atUs: number, tookUs: number): void {
     if (timings.tlsResumed) this.#tlsResumed++;
     this.#openings.record(atUs);
-    this.#overTime.opened.record(atUs);
-    this.#overTime.connectUs.record(atUs, tookUs);
-    this.#overTime.slowestUs.record(atUs, tookUs);
+    this.overTime.opened.record(atUs);
+    this.overTime.connectUs.record(atUs, tookUs);
+    this.overTime.slowestUs.record(atUs, tookUs);
     recordUs(this.#histograms.total, tookUs);
     let previousUs = 0;
     for (const stage of ['tcp', 'tls', 'upgrade', 'open', 'namespace'] as const) {
@@ -43,31 +44,18 @@ export class Connecting {
     }
   }
 
-  /** An attempt. */
-  failed(atUs: number): void {
-    this.#overTime.failed.record(atUs);
-  }
-
-  /** Other than by its virtual user. */
-  ended(atUs: number): void {
-    this.#overTime.ended.record(atUs);
-  }
-
   /** From polling to WebSocket. */
   changed(tookUs: number): void {
     recordUs(this.#histograms.change, tookUs);
   }
 
   snapshot(): Pick<FleetSnapshot, 'connectUs' | 'tlsResumed' | 'openings' | 'connecting'> {
-    const { opened, connectUs, slowestUs, failed, ended } = this.#overTime;
+    const connecting = Object.entries(this.overTime).map(([what, series]) => [what, series.snapshot()]);
     return {
       connectUs: ofEachStage((stage) => encodeHistogram(this.#histograms[stage] as Histogram)),
       tlsResumed: this.#tlsResumed,
       openings: this.#openings.snapshot(),
-      connecting: {
-        ...{ opened: opened.snapshot(), connectUs: connectUs.snapshot(), slowestUs: slowestUs.snapshot() },
-        ...{ failed: failed.snapshot(), ended: ended.snapshot() },
-      },
+      connecting: Object.fromEntries(connecting) as FleetSnapshot['connecting'],
     };
   }
 }
