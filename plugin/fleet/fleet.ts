@@ -5,7 +5,7 @@
 import { addUp } from '../../protocol/link/add-up.ts';
 import { type MessageCounts, type MessageStage, NO_MESSAGES } from '../../protocol/link/client-messages.ts';
 import type { FaultOrder } from '../../protocol/link/fault.ts';
-import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link/ledger.ts';
+import { emptyRow, type FreezeOrder, type FrozenBroadcast } from '../../protocol/link/ledger.ts';
 import type { Sightings } from '../../protocol/link/sightings.ts';
 import type { FleetStatus } from '../../protocol/link/status.ts';
 import { type AccountCounts, Accounts } from './accounts.ts';
@@ -13,7 +13,6 @@ import { FleetProcess } from './fleet-process.ts';
 import { type MergedSnapshot, mergeSnapshots } from './merge.ts';
 import type { FleetSettings, ProcessQuestions, ProcessSnapshot } from './messages.ts';
 import { type FleetConnection, RemoteConnection } from './remote-connection.ts';
-import { rowsOfSilentProcess } from './silent-process.ts';
 
 /** Connections that go to the same process in a row: fewer than the open files that each process keeps in reserve. */
 const BATCH_SIZE = 16;
@@ -152,4 +151,16 @@ export class Fleet {
     const answers = await Promise.all(this.#processes.map((child) => child.ask(question, ...given)));
     return answers.filter((answer): answer is Awaited<Answer> => answer !== undefined);
   }
+}
+
+/**
+ * Ledger rows for a process that has died or does not answer: the receipts are lost, or unreadable. Its members count as lost, not as never
+ * expected: otherwise a crash of the generator would not show in the coverage.
+ */
+function rowsOfSilentProcess({ index, death, status }: FleetProcess, broadcasts: FreezeOrder[]): FrozenBroadcast[] {
+  const { atUs, joined } = death ?? { atUs: Number.POSITIVE_INFINITY, joined: status.joined };
+  if (joined === 0) return [];
+  return broadcasts
+    .filter(({ sentAtUs }) => sentAtUs < atUs)
+    .map(({ seq }) => ({ ...emptyRow(seq), process: index, expected: joined, lostDisconnected: joined }));
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FirstReceipts } from '../../../plugin/fleet/process/ledger/first-receipts.ts';
 import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
+import { FirstReceipts } from '../../../plugin/fleet/process/ledger/sightings.ts';
 import { decodeHistogram } from '../../../protocol/histogram.ts';
 import { NO_COPIES } from '../../../protocol/result/delivery.ts';
 import { ledgerOf, order, ROOM } from '../../helpers/ledger.ts';

@@ -3,6 +3,7 @@
  * nothing, and looks only at what stands before the value.
  */
 import type { JsonPath } from '../../../../protocol/json-path.ts';
+import { isSame } from '../socket-io/packet-head.ts';
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -56,7 +57,7 @@ function member(bytes: Buffer, open: number, end: number, key: Uint8Array): numb
   while (at < end && bytes[at] === QUOTE) {
     const keyEnd = skipString(bytes, at, end);
     if (keyEnd < 0) return -1;
-    const isIt = keyEnd - at - 2 === key.length && matchesAt(bytes, at + 1, key);
+    const isIt = isSame(bytes, at + 1, keyEnd - 1, key);
     at = skipSpace(bytes, keyEnd, end);
     if (at >= end || bytes[at] !== COLON) return -1;
     at = skipSpace(bytes, at + 1, end);
@@ -132,9 +133,4 @@ function skipSpace(bytes: Buffer, start: number, end: number): number {
   let at = start;
   while (at < end && (bytes[at] as number) <= SPACE) at++;
   return at;
-}
-
-function matchesAt(bytes: Buffer, at: number, key: Uint8Array): boolean {
-  for (let i = 0; i < key.length; i++) if (bytes[at + i] !== key[i]) return false;
-  return true;
 }

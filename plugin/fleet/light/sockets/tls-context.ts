@@ -4,9 +4,6 @@ import { secureContextOptions } from '../../../../protocol/agent.ts';
 import { getOrAdd } from '../../../../protocol/get-or-add.ts';
 import type { TlsOptions } from '../../client/client.ts';
 
-/** Proxies that prefer HTTP/2 must not choose it: the upgrade exists in HTTP/1.1 only. */
-export const ALPN = ['http/1.1'];
-
 /** What servers without post-quantum cryptography choose, of all that Node offers. */
 const CLASSICAL_GROUP = 'X25519';
 /**

@@ -6,13 +6,13 @@
 import { checkServerIdentity } from 'node:tls';
 import { bindings, type ErrorNumber, systemError } from './tcp-handle.ts';
 import { type Below, onWritten, openTls, type TlsOwner, type TlsStream, tlsBindings } from './tls-bindings.ts';
-import { ALPN, type TlsContext } from './tls-context.ts';
+import type { TlsContext } from './tls-context.ts';
 import type { Wire, WireListener } from './wire.ts';
 
 type DialCarrier = (listener: WireListener) => Wire;
 
-/** As on the wire: each name after its length. */
-const ALPN_PROTOCOLS = Buffer.concat(ALPN.map((name) => Buffer.from([name.length, ...Buffer.from(name)])));
+/** The name after its length. Proxies that prefer HTTP/2 must not choose it: the upgrade exists in HTTP/1.1 only. */
+const ALPN_PROTOCOLS = Buffer.from('\x08http/1.1');
 /** One for all connections of the process: each chunk is read to its end before the next one can arrive. */
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 

@@ -3,7 +3,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
 import type { ClientOptions } from '../../client/client.ts';
-import { DEFLATE_OFFER, type DeflateGrant, readGrant } from '../deflate/grant.ts';
+import { DEFLATE_OFFER, type DeflateGrant, readGrant } from '../deflate/per-message-deflate.ts';
 import { type AnswerHead, type Expected, parseHead } from '../http/answer.ts';
 import { webSocketError } from '../protocol-error.ts';
 

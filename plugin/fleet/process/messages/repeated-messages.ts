@@ -6,9 +6,8 @@ import { monotonicUs } from '../../../../protocol/clock/clock.ts';
 import { getOrAdd } from '../../../../protocol/get-or-add.ts';
 import type { MessageCounts, MessageStage, MessageTotals } from '../../../../protocol/link/client-messages.ts';
 import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/repeated-message.ts';
-import { MessageWindow } from './message-window.ts';
 import { SendWheel } from './send-wheel.ts';
-import type { Sender, SendingConnection } from './sender.ts';
+import { MessageWindow, type Sender, type SendingConnection } from './sender.ts';
 
 const NEVER = Number.POSITIVE_INFINITY;
 

@@ -1,7 +1,8 @@
 /** What one connection sends again and again, and what of it has not been acknowledged. */
+import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/histogram.ts';
+import type { MessageTimes } from '../../../../protocol/link/client-messages.ts';
 import type { Client } from '../../client/client.ts';
 import type { RepeatedMessage } from '../../client/repeated-message.ts';
-import type { MessageWindow } from './message-window.ts';
 import type { Turn } from './send-wheel.ts';
 
 /** The part of a connection that sending needs. */
@@ -21,3 +22,31 @@ export interface Sender extends Turn {
 }
 
 export const NO_SENDERS: readonly Sender[] = [];
+
+/** How many messages one part of the run has, and how long they took. */
+export class MessageWindow {
+  sent = 0;
+  acknowledged = 0;
+  readonly #ackUs = createHistogram();
+  readonly #sendDelayUs = createHistogram();
+
+  send(delayUs: number): void {
+    this.sent++;
+    recordUs(this.#sendDelayUs, delayUs);
+  }
+
+  acknowledge(tookUs: number): void {
+    this.acknowledged++;
+    recordUs(this.#ackUs, tookUs);
+  }
+
+  snapshot(): MessageTimes {
+    const { sent, acknowledged } = this;
+    return {
+      sent,
+      acknowledged,
+      ackUs: encodeHistogram(this.#ackUs),
+      sendDelayUs: encodeHistogram(this.#sendDelayUs),
+    };
+  }
+}

@@ -3,8 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { BufferBudget } from '../../../../plugin/fleet/light/buffer-budget.ts';
-import { type DeflateGrant, readGrant } from '../../../../plugin/fleet/light/deflate/grant.ts';
-import { PerMessageDeflate } from '../../../../plugin/fleet/light/deflate/per-message-deflate.ts';
+import {
+  type DeflateGrant,
+  PerMessageDeflate,
+  readGrant,
+} from '../../../../plugin/fleet/light/deflate/per-message-deflate.ts';
 import { ProtocolError } from '../../../../plugin/fleet/light/protocol-error.ts';
 import { encodeMessage, FrameDecoder } from '../../../../plugin/fleet/light/websocket/frames.ts';
 import { collectGarbage } from '../../../../server/control/worker-stats.ts';
