@@ -15,7 +15,10 @@ export class BufferBudget {
 
   /** @throws ProtocolError `buffers_full`; then nothing is counted */
   hold(bytes: number): void {
-    if (this.#isFullWith(bytes)) throw buffersFull();
+    if (this.#isFullWith(bytes)) {
+      const message = `the connections of this process hold ${BUFFERED_BYTES} bytes that are unfinished or unread`;
+      throw new ProtocolError({ cause: 'buffers_full', message }, 'buffers full');
+    }
     this.#heldBytes += bytes;
   }
 
@@ -56,9 +59,4 @@ export class BufferBudget {
     this.recount();
     return this.usedBytes + bytes > BUFFERED_BYTES;
   }
-}
-
-function buffersFull(): ProtocolError {
-  const message = `the connections of this process hold ${BUFFERED_BYTES} bytes that are unfinished or unread`;
-  return new ProtocolError({ cause: 'buffers_full', message }, 'buffers full');
 }

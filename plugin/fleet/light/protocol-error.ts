@@ -36,8 +36,3 @@ export function protocolError(error: unknown): ProtocolError {
 export function messageTooLarge(maxBytes: number): ProtocolError {
   return tooLarge(`a message of more than ${maxBytes} bytes`);
 }
-
-/** The server refuses, in HTTP. */
-export function refused(failure: Failure): ProtocolError {
-  return new ProtocolError(failure, 'transport error');
-}

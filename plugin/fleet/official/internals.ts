@@ -36,7 +36,7 @@ export function hasExtensions(transport: object): boolean {
   return (webSocketOf(transport)?.extensions ?? '') !== '';
 }
 
-export interface EngineWatcher {
+interface EngineWatcher {
   /** Now, and with each change of the transport. */
   onWebSocket(webSocket: WebSocket): void;
   /** With another status than 101; the body can be read. */

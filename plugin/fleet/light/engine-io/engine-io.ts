@@ -70,7 +70,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
     return getOrAdd(upgradePlans, options, () => planUpgrade(options, targetOf(options, 'websocket')));
   }
 
-  protected override dial(): void {
+  override dial(): void {
     if (!beginsWithPolling(this.options)) {
       super.dial();
       return;
@@ -82,7 +82,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
     try {
       const plan = getOrAdd(pollingPlans, options, () => planPolling(options));
       this.#polling = new Polling(this, this.shared, plan, options);
-      this.#polling.open();
+      this.#polling.poll();
     } catch (error) {
       process.nextTick(() => this.onWireError(error as Error));
     }
@@ -201,14 +201,6 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
     this.fail(failure);
     this.destroy();
     if (wasOpen) this.onClosed('transport error');
-  }
-
-  onOverflow(reason: string): void {
-    this.overflow(reason);
-  }
-
-  onPollingClosed(): void {
-    this.onWireClosed();
   }
 
   onWebSocket(probe: Probe, unsent: EngineIoPacket[], tookUs: number): void {

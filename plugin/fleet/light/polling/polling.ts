@@ -17,7 +17,7 @@ import { Probe, type ProbeListener } from './probe.ts';
 export interface PollingListener extends PacketHandler, Omit<HttpListener, 'onAnswer' | 'onRequestFailed'> {
   onPollingFailed(failure: Failure): void;
   /** The close packet has arrived, or cannot. */
-  onPollingClosed(): void;
+  onWireClosed(): void;
   /**
    * The connection goes on with the probe's WebSocket, which the listener takes over; polling has ended.
    * @param unsent packets that are still to be sent @param tookUs since the handshake
@@ -69,9 +69,11 @@ export class Polling implements HttpListener, ProbeListener {
     return this.#state === 'changing';
   }
 
-  /** Asks for the handshake. */
-  open(): void {
-    this.#poll();
+  /** Asks for packets; for the handshake, before `opened`. */
+  poll(): void {
+    if (this.#isPolling) return;
+    this.#isPolling = true;
+    this.#send('poll', undefined);
   }
 
   /** The handshake has been read. @param maxPayloadBytes of a request; 0 for any number */
@@ -93,7 +95,7 @@ export class Polling implements HttpListener, ProbeListener {
   upgrade(): void {
     const plan = planProbe(this.#plan, this.#sessionId, this.#cookies.line);
     this.#probe = new Probe(this, this.#shared, plan, this.#options);
-    this.#probe.open();
+    this.#probe.dial();
   }
 
   onProbed(): void {
@@ -107,13 +109,13 @@ export class Polling implements HttpListener, ProbeListener {
     this.#probe = undefined;
     if (wasChanging) {
       this.#state = 'open';
-      if (!this.#isPolling) this.#poll();
+      if (!this.#isPolling) this.poll();
       this.#flush();
     }
     this.#listener.onProbeFailed(failure);
   }
 
-  /** Sends what waits, then the close packet; `onPollingClosed` follows. */
+  /** Sends what waits, then the close packet; `onWireClosed` follows. */
   close(): void {
     this.#dropProbe();
     this.#state = 'closing';
@@ -148,12 +150,12 @@ export class Polling implements HttpListener, ProbeListener {
   }
 
   onReadError(error: unknown): void {
-    if (this.#state === 'closing') this.#listener.onPollingClosed();
+    if (this.#state === 'closing') this.#listener.onWireClosed();
     else if (this.#state !== 'closed') this.#listener.onReadError(error);
   }
 
   onRequestFailed(failure: Failure): void {
-    if (this.#state === 'closing') this.#listener.onPollingClosed();
+    if (this.#state === 'closing') this.#listener.onWireClosed();
     else if (this.#state !== 'closed') this.#listener.onPollingFailed(failure);
   }
 
@@ -169,7 +171,7 @@ export class Polling implements HttpListener, ProbeListener {
     else {
       this.#isPosting = false;
       // With nothing left, the answer was to the close packet.
-      if (this.#state === 'closing' && this.#unsent.length === 0) this.#listener.onPollingClosed();
+      if (this.#state === 'closing' && this.#unsent.length === 0) this.#listener.onWireClosed();
       else this.#flush();
     }
     this.#settle();
@@ -179,7 +181,7 @@ export class Polling implements HttpListener, ProbeListener {
     this.#isPolling = false;
     decodePayload(body, start, end, this.#listener);
     // While a close packet waits, the server may still have to answer what came before it.
-    if (this.#state === 'open' || (this.#state === 'closing' && this.#unsent.length > 0)) this.#poll();
+    if (this.#state === 'open' || (this.#state === 'closing' && this.#unsent.length > 0)) this.poll();
   }
 
   /** Hands over to the probe's WebSocket when nothing is under way any more. */
@@ -191,12 +193,6 @@ export class Polling implements HttpListener, ProbeListener {
     this.#probe = undefined;
     this.destroy();
     this.#listener.onWebSocket(probe, unsent, probe.elapsedUs);
-  }
-
-  #poll(): void {
-    if (this.#isPolling) return;
-    this.#isPolling = true;
-    this.#send('poll', undefined);
   }
 
   #flush(): void {

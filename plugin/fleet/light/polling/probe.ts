@@ -26,11 +26,7 @@ export class Probe extends WebSocketConnection {
     this.#plan = plan;
   }
 
-  open(): void {
-    this.dial();
-  }
-
-  /** Since `open`. */
+  /** Since `dial`. */
   get elapsedUs(): number {
     return this.attempt?.elapsedUs() ?? 0;
   }

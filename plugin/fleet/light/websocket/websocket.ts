@@ -12,7 +12,7 @@ import { Attempt } from '../attempt.ts';
 import { PerMessageDeflate } from '../deflate/per-message-deflate.ts';
 import { refusalOf } from '../http/answer.ts';
 import type { ConnectionPool, Watched } from '../pool.ts';
-import { protocolError, refused } from '../protocol-error.ts';
+import { ProtocolError, protocolError } from '../protocol-error.ts';
 import { MAX_UNSENT_BYTES, type Wire, type WireListener } from '../sockets/wire.ts';
 import { closeCode, encodeClose, encodeFrame, FrameDecoder, type FrameHandler, OPCODE } from './frames.ts';
 import { grantIn, type UpgradePlan } from './handshake.ts';
@@ -65,7 +65,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     return [];
   }
 
-  protected dial(): void {
+  dial(): void {
     this.state = 'connecting';
     this.setDeadline(this.options.connectTimeoutMs);
     try {
@@ -165,7 +165,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     // For a refusal, what has come with the head is enough.
     const answer = reader?.read(bytes, start, end, 0) ?? reader?.refusal;
     if (answer === undefined) return;
-    if (answer.head.status !== 101) throw refused(refusalOf(answer));
+    if (answer.head.status !== 101) throw new ProtocolError(refusalOf(answer), 'transport error');
     const grant = grantIn(answer.head, offersCompression);
     if (grant !== undefined) this.#frames.deflate = new PerMessageDeflate(grant);
     this.onUpgraded();
@@ -226,15 +226,15 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     const wire = this.#wire;
     if (wire === undefined) return;
     if (wire.writableLength > MAX_UNSENT_BYTES) {
-      this.overflow('send buffer full');
+      this.onOverflow('send buffer full');
       return;
     }
     wire.write(frames);
-    if (wire.writableLength > 0 && !this.shared.buffers.sends(wire)) this.overflow('buffers full');
+    if (wire.writableLength > 0 && !this.shared.buffers.sends(wire)) this.onOverflow('buffers full');
   }
 
   /** The server does not read, so no close frame would reach it. */
-  protected overflow(reason: string): void {
+  onOverflow(reason: string): void {
     const { state } = this;
     this.destroy();
     // Reported later: the caller is in the middle of changing its state.
