@@ -1,27 +1,31 @@
-import type { Fleet } from '../../plugin/fleet/fleet.ts';
+import type { ClientOptions } from '../../plugin/fleet/client/client.ts';
+import { Fleet } from '../../plugin/fleet/fleet.ts';
 import type { FleetSettings } from '../../plugin/fleet/messages.ts';
 import type { FleetConnection } from '../../plugin/fleet/remote-connection.ts';
 import type { ClientKind } from '../../protocol/connection.ts';
+import type { Cleaner } from './raw-listen.ts';
+import { clientOptions } from './recording-sink.ts';
 
-export function fleetSettings(url: string, client: ClientKind = 'light'): FleetSettings {
+export function fleetSettings(
+  url: string,
+  client: ClientKind = 'light',
+  changes: Partial<ClientOptions> = {},
+): FleetSettings {
   return {
     client,
-    defaults: {
-      url,
-      path: '/socket.io/',
-      transports: ['websocket'],
-      query: {},
-      headers: {},
-      auth: undefined,
-      tls: {},
-      connectTimeoutMs: 5000,
-      localAddress: undefined,
-    },
+    defaults: clientOptions({ url, ...changes }),
     localAddresses: [],
     ledger: true,
     disconnectRatePerSec: 10_000,
     fleet: { index: 0, of: 1 },
   };
+}
+
+/** It ends with the test. */
+export async function startFleet(t: Cleaner, settings: FleetSettings, processes = 1, silentAfterMs?: number) {
+  const fleet = await Fleet.start(settings, processes, silentAfterMs);
+  t.after(() => fleet.close());
+  return fleet;
 }
 
 /** Connects `count` connections, all members of the room when it resolves. */

@@ -2,19 +2,16 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
-import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import type { FleetError } from '../../../plugin/fleet/fleet-error.ts';
 import { column, columns } from '../../helpers/columns.ts';
 import { startDropping } from '../../helpers/dropping-server.ts';
-import { fleetSettings, joinAll } from '../../helpers/fleet.ts';
+import { fleetSettings, joinAll, startFleet } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { missingTools } from '../../helpers/tools.ts';
 
 async function start(t: TestContext, processes: number, silentAfterMs?: number) {
   const server = await startDropping(t);
-  const fleet = await Fleet.start(fleetSettings(server.url), processes, silentAfterMs);
-  t.after(() => fleet.close());
-  return { server, fleet };
+  return { server, fleet: await startFleet(t, fleetSettings(server.url), processes, silentAfterMs) };
 }
 
 test('a fleet process that dies takes its connections with it, all of them counted, and the others go on', async (t) => {

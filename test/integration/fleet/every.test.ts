@@ -39,8 +39,7 @@ async function sending(
   changes: Partial<RepeatedMessage> = {},
   connections = 10,
 ) {
-  const { defaults, ...settings } = fleetSettings(url, client);
-  const fleet = await Fleet.start({ ...settings, defaults: { ...defaults, transports } }, 2);
+  const fleet = await Fleet.start(fleetSettings(url, client, { transports }), 2);
   const message = { namespace: '/', event: 'batch', args: [DATA], periodUs: 200_000, count: 1, acknowledge: true };
   const repeated = { ...message, ...changes };
   await fleet.messages('measure');

@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import type { ClientKind } from '../../../protocol/connection.ts';
 import { column } from '../../helpers/columns.ts';
 import { CONNECT_PACKET, OPEN_PACKET, serverFrame, TEXT, text, upgradeAnswer } from '../../helpers/fake-wire.ts';
-import { fleetSettings } from '../../helpers/fleet.ts';
+import { fleetSettings, startFleet } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { rawServer } from '../../helpers/raw-listen.ts';
 
@@ -30,11 +29,7 @@ async function fleetAt(t: TestContext, client: ClientKind, act: (socket: Socket)
     socket.write(upgradeAnswer(request));
     act(socket);
   });
-  const settings = fleetSettings(url, client);
-  if (maxPayloadBytes !== undefined) settings.defaults.maxPayloadBytes = maxPayloadBytes;
-  const fleet = await Fleet.start(settings, 1);
-  t.after(() => fleet.close());
-  return fleet;
+  return startFleet(t, fleetSettings(url, client, maxPayloadBytes === undefined ? {} : { maxPayloadBytes }));
 }
 
 for (const client of ['light', 'official'] as ClientKind[]) {

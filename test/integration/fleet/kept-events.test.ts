@@ -3,10 +3,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { it, type TestContext } from 'node:test';
 import type { Server, Socket } from 'socket.io';
-import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import type { FleetConnection } from '../../../plugin/fleet/remote-connection.ts';
 import { startChat } from '../../helpers/chat-server.ts';
-import { fleetSettings } from '../../helpers/fleet.ts';
+import { fleetSettings, startFleet } from '../../helpers/fleet.ts';
 
 const KEPT = 16;
 
@@ -22,9 +21,7 @@ function flood(io: Server): void {
 
 async function open(t: TestContext) {
   const server = await startChat(t, flood);
-  const fleet = await Fleet.start(fleetSettings(server.url), 1);
-  t.after(() => fleet.close());
-  const connection = fleet.connection();
+  const connection = (await startFleet(t, fleetSettings(server.url))).connection();
   const got: unknown[] = [];
   let displaced = 0;
   let onTick = () => {};

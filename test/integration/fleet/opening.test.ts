@@ -2,15 +2,13 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, test } from 'node:test';
 import type { Socket } from 'socket.io';
-import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import { startApp } from '../../helpers/app.ts';
 import { assertEach } from '../../helpers/columns.ts';
-import { fleetSettings } from '../../helpers/fleet.ts';
+import { fleetSettings, startFleet } from '../../helpers/fleet.ts';
 
 const app = await startApp({ after });
 app.io.of('/closed').use((_socket, next) => next(new Error('closed')));
-const fleet = await Fleet.start(fleetSettings(app.url), 1);
-after(() => fleet.close());
+const fleet = await startFleet({ after }, fleetSettings(app.url));
 
 test('what is emitted while the namespace opens is sent as soon as it is open, in order', async () => {
   const arrived: unknown[] = [];
@@ -44,8 +42,7 @@ test('what was emitted for a namespace that is refused is forgotten', async () =
 });
 
 test('connections that come together share a process; one by one they go to the emptiest', async (t) => {
-  const pair = await Fleet.start(fleetSettings(app.url), 2);
-  t.after(() => pair.close());
+  const pair = await startFleet(t, fleetSettings(app.url), 2);
   const together = Array.from({ length: 40 }, () => {
     const connection = pair.connection();
     return { connection, opened: connection.open('/') };

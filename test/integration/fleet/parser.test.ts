@@ -4,10 +4,9 @@ import { createRequire } from 'node:module';
 import { suite, test } from 'node:test';
 import type { Server } from 'socket.io';
 import { loadParser } from '../../../plugin/fleet/client/parser.ts';
-import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import type { ClientKind } from '../../../protocol/connection.ts';
 import { startChat } from '../../helpers/chat-server.ts';
-import { fleetSettings } from '../../helpers/fleet.ts';
+import { fleetSettings, startFleet } from '../../helpers/fleet.ts';
 
 const require = createRequire(import.meta.url);
 const files = [require.resolve('socket.io-msgpack-parser'), require.resolve('../../fixtures/lines-parser.cjs')];
@@ -27,10 +26,8 @@ for (const file of files) {
     for (const client of ['light', 'official'] satisfies ClientKind[]) {
       test(`the ${client} client connects, asks, listens, answers and counts broadcasts`, async (t) => {
         const server = await startChat(t, answers, { parser: loadParser(file) });
-        const settings = fleetSettings(server.url, client);
-        const defaults = { ...settings.defaults, parser: file, auth: { token: 't' }, acknowledge: ['yes'] };
-        const fleet = await Fleet.start({ ...settings, defaults }, 1);
-        t.after(() => fleet.close());
+        const changes = { parser: file, auth: { token: 't' }, acknowledge: ['yes'] };
+        const fleet = await startFleet(t, fleetSettings(server.url, client, changes));
         const connection = fleet.connection();
         const event = (name: string) =>
           new Promise<unknown[]>((resolve) => connection.listen('/chat', name, resolve)('take'));

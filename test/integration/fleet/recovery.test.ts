@@ -1,11 +1,11 @@
 /** Connections that drop come back, with their sessions where the server restores them; the same with both clients. */
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { Fleet } from '../../../plugin/fleet/fleet.ts';
+import type { Fleet } from '../../../plugin/fleet/fleet.ts';
 import { decodeHistogram } from '../../../protocol/histogram.ts';
 import { column, columns } from '../../helpers/columns.ts';
 import { startDropping } from '../../helpers/dropping-server.ts';
-import { fleetSettings, joinAll } from '../../helpers/fleet.ts';
+import { fleetSettings, joinAll, startFleet } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 const CONNECTIONS = 20;
@@ -17,12 +17,9 @@ const COMPRESSED = { perMessageDeflate: { threshold: 0 } };
 const RECOVERY = { ...COMPRESSED, connectionStateRecovery: { maxDisconnectionDuration: 60_000 } };
 
 for (const client of ['light', 'official'] as const) {
-  const start = async (t: TestContext, server: Server) => {
-    const settings = fleetSettings(server.url, client);
-    const defaults = { ...settings.defaults, auth: { token: 'x' }, compression: true };
-    const fleet = await Fleet.start({ ...settings, defaults, reconnection: BACKOFF }, 1);
-    t.after(() => fleet.close());
-    return fleet;
+  const start = (t: TestContext, { url }: Server) => {
+    const settings = fleetSettings(url, client, { auth: { token: 'x' }, compression: true });
+    return startFleet(t, { ...settings, reconnection: BACKOFF });
   };
   /** A broadcast before the drop, one while all are away, and one when all are back. */
   const dropBetween = async (server: Server, fleet: Fleet) => {

@@ -1,12 +1,11 @@
 /** Connections that a fleet spreads over rooms of a real server, and the ledger of broadcasts to one of them each. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import type { BroadcastSent } from '../../../protocol/events.ts';
 import { type RoomPlan, roomName } from '../../../protocol/rooms.ts';
 import { ask, connectControl, startApp } from '../../helpers/app.ts';
 import { column } from '../../helpers/columns.ts';
-import { fleetSettings, joinAll } from '../../helpers/fleet.ts';
+import { fleetSettings, joinAll, startFleet } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 const rooms: RoomPlan = { name: 'capacity', count: 4, perConnection: 2, order: 'turn', seed: 1 };
@@ -16,8 +15,7 @@ for (const client of ['light', 'official'] as const) {
   test(`only the members of its room are expected to receive a broadcast, client: ${client}`, async (t) => {
     const app = await startApp(t);
     const control = await connectControl(app.controlPort);
-    const fleet = await Fleet.start({ ...fleetSettings(app.url, client), rooms }, 2);
-    t.after(() => fleet.close());
+    const fleet = await startFleet(t, { ...fleetSettings(app.url, client), rooms }, 2);
     await joinAll(fleet, 3);
     await fleet.reset();
     const connections = await joinAll(fleet, 8);

@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { Fleet } from '../../../plugin/fleet/fleet.ts';
-import { fleetSettings } from '../../helpers/fleet.ts';
+import { fleetSettings, startFleet } from '../../helpers/fleet.ts';
 
 test('headers, credentials and keys are in no command line, which every user of the machine can read', async (t) => {
-  const settings = fleetSettings('http://127.0.0.1:1');
-  Object.assign(settings.defaults, {
+  const settings = fleetSettings('http://127.0.0.1:1', 'light', {
     headers: { authorization: 'Bearer secret-1' },
     auth: { password: 'secret-2' },
     tls: { key: 'secret-3' },
   });
-  const fleet = await Fleet.start(settings, 2);
-  t.after(() => fleet.close());
+  const fleet = await startFleet(t, settings, 2);
   const { processes } = await fleet.snapshot();
   assert.equal(processes.length, 2);
   for (const { pid } of processes) assert.doesNotMatch(readFileSync(`/proc/${pid}/cmdline`, 'utf8'), /secret/);

@@ -1,10 +1,9 @@
 /** A fleet counts every connection that has opened under exactly one transport, whatever becomes of it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import { TRANSPORTS } from '../../../protocol/connection.ts';
 import { startDropping } from '../../helpers/dropping-server.ts';
-import { fleetSettings } from '../../helpers/fleet.ts';
+import { fleetSettings, startFleet } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 const CONNECTIONS = 40;
@@ -12,11 +11,8 @@ const CONNECTIONS = 40;
 for (const client of ['light', 'official'] as const) {
   test(`${client}: connections that poll first, from source ports of our own, and one that is lost and restored`, async (t) => {
     const server = await startDropping(t);
-    const settings = fleetSettings(server.url, client);
-    settings.defaults.transports = TRANSPORTS.default;
-    settings.localAddresses = ['127.0.0.2', '127.0.0.3'];
-    const fleet = await Fleet.start(settings, 1);
-    t.after(() => fleet.close());
+    const settings = fleetSettings(server.url, client, { transports: TRANSPORTS.default });
+    const fleet = await startFleet(t, { ...settings, localAddresses: ['127.0.0.2', '127.0.0.3'] });
     const connections = Array.from({ length: CONNECTIONS }, () => fleet.connection());
     const lost = Promise.race(
       connections.map(
