@@ -2,11 +2,13 @@
 import { createHash } from 'node:crypto';
 import type { ClientOptions } from '../../plugin/fleet/client/client.ts';
 import type { EventPlan } from '../../plugin/fleet/client/counted-event.ts';
-import type { BufferBudget } from '../../plugin/fleet/light/buffer-budget.ts';
+import { BufferBudget } from '../../plugin/fleet/light/buffer-budget.ts';
 import { LightClients } from '../../plugin/fleet/light/clients.ts';
+import type { PerMessageDeflate } from '../../plugin/fleet/light/deflate/per-message-deflate.ts';
 import type { ConnectionPool } from '../../plugin/fleet/light/pool.ts';
 import type { PacketCodec } from '../../plugin/fleet/light/socket-io/codec.ts';
 import type { SocketIoConnection } from '../../plugin/fleet/light/socket-io/socket-io.ts';
+import { FrameDecoder } from '../../plugin/fleet/light/websocket/frames.ts';
 import { clientOptions, RecordingSink } from './recording-sink.ts';
 
 export const TEXT = 1;
@@ -30,6 +32,21 @@ export function serverFrame(opcode: number, payload: string | Uint8Array, isFina
 
 export function text(payload: string): Buffer {
   return serverFrame(TEXT, payload);
+}
+
+/** Reads frames as a client does. @param most messages, after which it stops */
+export function frameReader(maxBytes = 1024 ** 2, deflate?: PerMessageDeflate, most = Number.POSITIVE_INFINITY) {
+  const budget = new BufferBudget();
+  const decoder = new FrameDecoder(budget);
+  decoder.deflate = deflate;
+  const messages: { opcode: number; payload: Buffer }[] = [];
+  const onFrame = (opcode: number, bytes: Buffer, start: number, end: number) =>
+    messages.push({ opcode, payload: Buffer.from(bytes.subarray(start, end)) }) < most;
+  const feed = (...chunks: Buffer[]) => {
+    for (const chunk of chunks) decoder.decode(chunk, 0, chunk.length, { onFrame }, maxBytes);
+    return messages;
+  };
+  return { decoder, budget, messages, feed };
 }
 
 /** A wire without a socket. */

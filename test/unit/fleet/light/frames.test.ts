@@ -1,25 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BufferBudget } from '../../../../plugin/fleet/light/buffer-budget.ts';
-import type { PerMessageDeflate } from '../../../../plugin/fleet/light/deflate/per-message-deflate.ts';
 import { ProtocolError } from '../../../../plugin/fleet/light/protocol-error.ts';
-import { closeCode, encodeClose, encodeFrame, FrameDecoder } from '../../../../plugin/fleet/light/websocket/frames.ts';
-import { clientFrames, PING, serverFrame, TEXT } from '../../../helpers/fake-wire.ts';
+import { closeCode, encodeClose, encodeFrame } from '../../../../plugin/fleet/light/websocket/frames.ts';
+import { assertEach } from '../../../helpers/columns.ts';
+import { clientFrames, frameReader, PING, serverFrame, TEXT } from '../../../helpers/fake-wire.ts';
 
 const MAX_BYTES = 1024 ** 2;
 
-function decode(...chunks: Buffer[]): { opcode: number; payload: string }[] {
-  const messages: { opcode: number; payload: string }[] = [];
-  const decoder = new FrameDecoder(new BufferBudget());
-  const handler = {
-    onFrame(opcode: number, bytes: Uint8Array, start: number, end: number) {
-      messages.push({ opcode, payload: Buffer.from(bytes.subarray(start, end)).toString() });
-      return true;
-    },
-  };
-  for (const chunk of chunks) decoder.decode(chunk, 0, chunk.length, handler, MAX_BYTES);
-  return messages;
-}
+const decode = (...chunks: Buffer[]) =>
+  frameReader()
+    .feed(...chunks)
+    .map(({ opcode, payload }) => ({ opcode, payload: String(payload) }));
 
 test('payloads of every length encoding arrive', () => {
   for (const size of [0, 1, 125, 126, 127, 65_535, 65_536, 200_000]) {
@@ -44,17 +35,11 @@ test('fragments are joined, with control frames in between', () => {
   ]);
 });
 
-test('reading stops where the handler returns false', () => {
-  const seen: number[] = [];
-  const stream = Buffer.concat([serverFrame(TEXT, 'a'), serverFrame(TEXT, 'b')]);
-  new FrameDecoder(new BufferBudget()).decode(
-    stream,
-    0,
-    stream.length,
-    { onFrame: (opcode) => seen.push(opcode) > 1 },
-    MAX_BYTES,
-  );
-  assert.equal(seen.length, 1);
+test('reading stops where the handler returns false, also inside a frame that came in parts', () => {
+  const stream = Buffer.concat([serverFrame(TEXT, 'first'), serverFrame(TEXT, 'second')]);
+  for (const chunks of [[stream], [stream.subarray(0, 3), stream.subarray(3)]]) {
+    assertEach(frameReader(MAX_BYTES, undefined, 1).feed(...chunks), ({ payload }) => String(payload), ['first']);
+  }
 });
 
 const header64 = (size: number) => {
@@ -99,9 +84,8 @@ const HELD: Record<string, [frames: Buffer[], atLeast: number, atMost: number, d
 };
 for (const [name, [frames, atLeast, atMost, discarded]] of Object.entries(HELD)) {
   test(`memory is held for ${name}`, () => {
-    const budget = new BufferBudget();
-    const decoder = new FrameDecoder(budget);
-    for (const bytes of frames) decoder.decode(bytes, 0, bytes.length, { onFrame: () => true }, 64 * MAX_BYTES);
+    const { decoder, budget, feed } = frameReader(64 * MAX_BYTES);
+    feed(...frames);
     if (discarded) decoder.discard();
     const { usedBytes } = budget;
     assert.ok(usedBytes >= atLeast && usedBytes <= atMost, `${usedBytes}`);
@@ -143,13 +127,10 @@ test('the length of a frame to the server takes the fewest bytes', () => {
 });
 
 test('limits are inclusive: a control frame of 125 bytes, a message of the most bytes, in one piece or in two', () => {
-  const decoded = (maxBytes: number, ...frames: Buffer[]) => {
-    const sizes: number[] = [];
-    const bytes = Buffer.concat(frames);
-    const handler = { onFrame: (_: number, __: Buffer, start: number, end: number) => sizes.push(end - start) > 0 };
-    new FrameDecoder(new BufferBudget()).decode(bytes, 0, bytes.length, handler, maxBytes);
-    return sizes;
-  };
+  const decoded = (maxBytes: number, ...frames: Buffer[]) =>
+    frameReader(maxBytes)
+      .feed(Buffer.concat(frames))
+      .map(({ payload }) => payload.length);
   const [begin, end] = [serverFrame(TEXT, 'a'.repeat(60), false), serverFrame(0, 'b'.repeat(40))];
   for (const opcode of [8, 9, 10]) assert.deepEqual(decoded(10, serverFrame(opcode, 'p'.repeat(125))), [125]);
   assert.deepEqual(decoded(100, serverFrame(TEXT, 'p'.repeat(100))), [100]);
@@ -157,30 +138,4 @@ test('limits are inclusive: a control frame of 125 bytes, a message of the most 
   assert.throws(() => decoded(99, serverFrame(TEXT, 'p'.repeat(100))), ProtocolError);
   assert.throws(() => decoded(99, begin, end), ProtocolError);
   assert.throws(() => decoded(100, Buffer.from([0x08, 0])), ProtocolError, 'a fragmented close frame');
-});
-
-test('a handler that stops inside a frame that came in parts stops the rest', () => {
-  const seen: string[] = [];
-  const decoder = new FrameDecoder(new BufferBudget());
-  const handler = {
-    onFrame: (_: number, bytes: Buffer, start: number, end: number) => {
-      seen.push(bytes.toString('latin1', start, end));
-      return false;
-    },
-  };
-  const bytes = Buffer.concat([serverFrame(TEXT, 'first'), serverFrame(TEXT, 'second')]);
-  decoder.decode(bytes, 0, 3, handler, MAX_BYTES);
-  decoder.decode(bytes, 3, bytes.length, handler, MAX_BYTES);
-  assert.deepEqual(seen, ['first']);
-});
-
-test('where compression is granted, only the first frame of a message may be marked, and by nothing else', () => {
-  for (const first of [0xc0, 0xc8, 0xc9, 0xa1, 0xf1]) {
-    const decoder = new FrameDecoder(new BufferBudget());
-    decoder.deflate = { inflate: () => Buffer.from('inflated') } as unknown as PerMessageDeflate;
-    const read = (byte: number) => decoder.decode(Buffer.from([byte, 0]), 0, 2, { onFrame: () => true }, MAX_BYTES);
-    read(0xc1);
-    read(0x42);
-    assert.throws(() => read(first), ProtocolError, first.toString(16));
-  }
 });

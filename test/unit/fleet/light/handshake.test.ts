@@ -61,6 +61,8 @@ for (const [answer, cause, said] of [
   ['HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n', 'http_502', 'Bad Gateway'],
   ['HTTP/1.1 200 OK\r\n\r\nhello', 'http_200', 'OK, hello'],
   ['HTTP/1.0 301\r\n\r\nmoved', 'http_301', 'moved'],
+  // The page of a proxy says no more than its status.
+  ['HTTP/1.1 503 Busy\r\n\r\n<html>\n<head><title>503 Busy</title></head>', 'http_503', 'Busy'],
   ['HTTP/1.1 204 No Content\r\n\r\n', 'http_204', 'No Content'],
 ] as const) {
   test(`an HTTP error names the status and quotes the answer, in any pieces: ${JSON.stringify(answer)}`, () => {

@@ -2,17 +2,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
-import { BufferBudget } from '../../../../plugin/fleet/light/buffer-budget.ts';
 import {
   type DeflateGrant,
   PerMessageDeflate,
   readGrant,
 } from '../../../../plugin/fleet/light/deflate/per-message-deflate.ts';
 import { ProtocolError } from '../../../../plugin/fleet/light/protocol-error.ts';
-import { encodeMessage, FrameDecoder } from '../../../../plugin/fleet/light/websocket/frames.ts';
+import { encodeMessage } from '../../../../plugin/fleet/light/websocket/frames.ts';
 import { collectGarbage } from '../../../../server/control/worker-stats.ts';
 import { assertEach } from '../../../helpers/columns.ts';
-import { BINARY, PING, serverFrame, TEXT } from '../../../helpers/fake-wire.ts';
+import { BINARY, CLOSE, frameReader, PING, serverFrame, TEXT } from '../../../helpers/fake-wire.ts';
 import { randomSource } from '../../../helpers/random-source.ts';
 
 const MAX_BYTES = 200_000;
@@ -48,19 +47,7 @@ function clientMessages({ clientNoContextTakeover }: DeflateGrant) {
   };
 }
 
-function decoderOf(grant: DeflateGrant | undefined, maxBytes = MAX_BYTES) {
-  const decoder = new FrameDecoder(new BufferBudget());
-  if (grant) decoder.deflate = new PerMessageDeflate(grant);
-  const messages: { opcode: number; payload: Buffer }[] = [];
-  const handler = {
-    onFrame(opcode: number, bytes: Buffer, start: number, end: number) {
-      messages.push({ opcode, payload: Buffer.from(bytes.subarray(start, end)) });
-      return true;
-    },
-  };
-  const feed = (bytes: Buffer) => decoder.decode(bytes, 0, bytes.length, handler, maxBytes);
-  return { decoder, messages, feed };
-}
+const decoderOf = (grant: DeflateGrant | undefined) => frameReader(MAX_BYTES, grant && new PerMessageDeflate(grant));
 
 function payloadOf(frame: Buffer): Buffer {
   const lengthBytes = { 126: 2, 127: 8 }[frame.readUInt8(1) & 0x7f] ?? 0;
@@ -155,7 +142,11 @@ const bomb = compressed(Buffer.alloc(50_000_000));
 
 const violations: [string, Buffer[], DeflateGrant?][] = [
   ['compression that was not granted', [serverFrame(RSV1 | TEXT, compressed(Buffer.from('x')))]],
-  ['RSV1 on a control frame', [serverFrame(RSV1 | PING, '')], NOTHING],
+  ...[CLOSE, PING].map((opcode): [string, Buffer[], DeflateGrant] => [
+    `RSV1 on a control frame (${opcode})`,
+    [serverFrame(RSV1 | opcode, '')],
+    NOTHING,
+  ]),
   ['RSV1 on a continuation', [serverFrame(TEXT, 'a', false), serverFrame(RSV1, 'b')], NOTHING],
   ['RSV2', [serverFrame(0x20 | TEXT, 'x')], NOTHING],
   ['RSV3 beside RSV1', [serverFrame(0x50 | TEXT, 'x')], NOTHING],
