@@ -6,22 +6,13 @@ import type { GeneratorHost } from '../run/measurements/generator.ts';
 import { otherReceivers } from '../run/receivers/other-receivers.ts';
 import type { Sampler } from '../samplers/index.ts';
 import { liveFacts } from './live-facts.ts';
+import type { LiveFacts } from './terminal-line.ts';
 
-export interface LiveFigures {
+export interface LiveFigures extends Pick<LiveFacts, 'stage' | 'connections'> {
   run: string;
   scenario: string;
   /** Since the live view was opened. */
   seconds: number;
-  stage: string;
-  connections: {
-    now: number;
-    target: number;
-    /** Virtual users that failed, by cause. */
-    failed: Record<string, number>;
-    /** Connections that ended before their release, by reason. */
-    lost: Record<string, number>;
-    ratePerSec: number;
-  };
   broadcasts: {
     planned: number;
     sent: number;
@@ -60,86 +51,77 @@ interface LiveLoop {
   delayP99Ms: number;
 }
 
+/** @param hosts those that bring the load, if there are several */
+export function liveReader(conductor: Conductor, context: RunContext, hosts: () => GeneratorHost[] = () => []) {
+  const { measurements, sampler, ledger, control, link } = context;
+  const startedMs = performance.now();
+  const facts = liveFacts(conductor, context);
+  const own = ownLoop();
+  return {
+    /** Asks each worker for its event loop; workers that do not answer are left out. Never throws. */
+    async read(): Promise<LiveFigures> {
+      const workers = await control.stats().catch(() => []);
+      const { stage, connections, broadcasts } = facts();
+      const isCounted = ledger && !measurements.ownEvent;
+      return {
+        run: measurements.id,
+        scenario: measurements.scenario,
+        seconds: Math.round((performance.now() - startedMs) / 100) / 10,
+        stage,
+        connections,
+        broadcasts: {
+          planned: broadcasts.planned,
+          sent: broadcasts.sent,
+          expected: isCounted ? expectedOf(measurements) : null,
+          received: ledger ? broadcasts.received : null,
+          sentinelMs: sentinelMs(measurements),
+        },
+        layers: latestLayers(sampler),
+        system: sampler.samples.at(-1)?.system ?? {},
+        loops: [own.read(), ...workers.map(({ worker, eventLoop }) => loopOf(worker, eventLoop))],
+        hosts: hosts().map(({ host, lost = null, clock }) => {
+          const { connected: connections, loopLateMs } = link.statusOf(host);
+          return { name: host, lost, connections, loopLateMs, clockBoundMs: clock ? clock.boundUs / 1000 : null };
+        }),
+      };
+    },
+    close: own.close,
+  };
+}
+
+type Measurements = RunContext['measurements'];
+
+function expectedOf(measurements: Measurements): number {
+  return measurements.sent.reduce((sum, one) => sum + (otherReceivers(one, measurements) ?? 0), 0);
+}
+
+function sentinelMs({ sent, sentinel }: Measurements): number | null {
+  const last = sent.findLast(({ seq }) => sentinel?.receivedAtUs.has(seq));
+  return last ? ((sentinel?.receivedAtUs.get(last.seq) ?? 0) - last.intendedAtUs) / 1000 : null;
+}
+
 const RESOLUTION_MS = 10;
 
-export class LiveReader {
-  readonly #conductor: Conductor;
-  readonly #context: RunContext;
-  readonly #hosts: () => GeneratorHost[];
-  readonly #line: ReturnType<typeof liveFacts>;
-  readonly #startedMs = performance.now();
-  readonly #delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
-  #since = performance.eventLoopUtilization();
+function loopOf(name: string, { utilization, delayP99Ms }: Omit<LiveLoop, 'name'>): LiveLoop {
+  return { name, utilization, delayP99Ms };
+}
 
-  /** @param hosts those that bring the load, if there are several */
-  constructor(conductor: Conductor, context: RunContext, hosts: () => GeneratorHost[] = () => []) {
-    this.#conductor = conductor;
-    this.#hosts = hosts;
-    this.#context = context;
-    this.#line = liveFacts(conductor, context);
-    this.#delay.enable();
-  }
-
-  /** Asks each worker for its event loop; workers that do not answer are left out. Never throws. */
-  async read(): Promise<LiveFigures> {
-    const { measurements, sampler, ledger } = this.#context;
-    const loops = await this.#loops();
-    const { connected, target, failed, lost, ratePerSec, broadcasts } = this.#line();
-    const sample = sampler.samples.at(-1);
-    return {
-      run: measurements.id,
-      scenario: measurements.scenario,
-      seconds: Math.round((performance.now() - this.#startedMs) / 100) / 10,
-      stage: this.#conductor.stage,
-      connections: { now: connected, target, failed, lost, ratePerSec },
-      broadcasts: {
-        planned: broadcasts.planned,
-        sent: broadcasts.sent,
-        expected: ledger && !measurements.ownEvent ? this.#expected() : null,
-        received: ledger ? broadcasts.delivered : null,
-        sentinelMs: this.#sentinelMs(),
-      },
-      layers: latestLayers(sampler),
-      system: sample?.system ?? {},
-      loops,
-      hosts: this.#hosts().map((host) => this.#host(host)),
-    };
-  }
-
-  close(): void {
-    this.#delay.disable();
-  }
-
-  #expected(): number {
-    const { measurements } = this.#context;
-    return measurements.sent.reduce((sum, one) => sum + (otherReceivers(one, measurements) ?? 0), 0);
-  }
-
-  #sentinelMs(): number | null {
-    const { sent, sentinel } = this.#context.measurements;
-    const last = sent.findLast(({ seq }) => sentinel?.receivedAtUs.has(seq));
-    return last ? ((sentinel?.receivedAtUs.get(last.seq) ?? 0) - last.intendedAtUs) / 1000 : null;
-  }
-
-  #host({ host, lost, clock }: GeneratorHost): LiveHost {
-    const { connected, loopLateMs } = this.#context.link.statusOf(host);
-    const clockBoundMs = clock ? clock.boundUs / 1000 : null;
-    return { name: host, lost: lost ?? null, connections: connected, loopLateMs, clockBoundMs };
-  }
-
-  async #loops(): Promise<LiveLoop[]> {
-    const workers = await this.#context.control.stats().catch(() => []);
-    return [this.#ownLoop(), ...workers.map(({ worker, eventLoop }) => ({ name: worker, ...brief(eventLoop) }))];
-  }
-
-  #ownLoop(): LiveLoop {
-    const now = performance.eventLoopUtilization();
-    const { utilization } = performance.eventLoopUtilization(now, this.#since);
-    const delayP99Ms = Math.max(0, this.#delay.percentile(99) / 1e6 - RESOLUTION_MS);
-    this.#since = now;
-    this.#delay.reset();
-    return { name: 'conductor', utilization, delayP99Ms };
-  }
+/** Of this thread, since the last reading. */
+function ownLoop() {
+  const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  let since = performance.eventLoopUtilization();
+  delay.enable();
+  return {
+    read(): LiveLoop {
+      const now = performance.eventLoopUtilization();
+      const { utilization } = performance.eventLoopUtilization(now, since);
+      const delayP99Ms = Math.max(0, delay.percentile(99) / 1e6 - RESOLUTION_MS);
+      since = now;
+      delay.reset();
+      return { name: 'conductor', utilization, delayP99Ms };
+    },
+    close: () => delay.disable(),
+  };
 }
 
 /** PSS is not read for every sample; in between, it is derived. */
@@ -153,8 +135,4 @@ export function latestLayers({ layers, samples }: Pick<Sampler, 'layers' | 'samp
       return [[id, { title, ...sample, ...(pssBytes !== undefined && { pssBytes }) }]];
     }),
   );
-}
-
-function brief({ utilization, delayP99Ms }: { utilization: number; delayP99Ms: number }) {
-  return { utilization, delayP99Ms };
 }

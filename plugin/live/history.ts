@@ -1,16 +1,7 @@
 /** The history for the charts of a page that is opened late. It never grows beyond a few hundred KB. */
 import type { LiveFigures } from './figures.ts';
 
-/** One point of each chart. */
-interface LivePoint {
-  seconds: number;
-  connections: number;
-  ratePerSec: number;
-  /** Layer → PSS, or RSS without PSS. */
-  memoryBytes: Record<string, number>;
-  /** Loop → 99th percentile of its delay. */
-  loopDelayMs: Record<string, number>;
-}
+type LivePoint = ReturnType<typeof pointOf>;
 
 const MAX_POINTS = 1800;
 
@@ -29,16 +20,14 @@ export class LiveHistory {
   }
 }
 
-function pointOf({ seconds, connections, layers, loops }: LiveFigures): LivePoint {
-  const memory = Object.entries(layers).flatMap(([layer, { pssBytes, rssBytes }]) => {
+/** @returns one point of each chart; the memory of a layer is its PSS, or RSS without PSS */
+function pointOf({ seconds, connections: { now: connections, ratePerSec }, layers, loops }: LiveFigures) {
+  const memoryBytes = Object.entries(layers).flatMap(([layer, { pssBytes, rssBytes }]) => {
     const bytes = pssBytes ?? rssBytes;
     return bytes === undefined ? [] : [[layer, bytes] as const];
   });
   return {
-    seconds,
-    connections: connections.now,
-    ratePerSec: connections.ratePerSec,
-    memoryBytes: Object.fromEntries(memory),
+    ...{ seconds, connections, ratePerSec, memoryBytes: Object.fromEntries(memoryBytes) },
     loopDelayMs: Object.fromEntries(loops.map(({ name, delayP99Ms }) => [name, delayP99Ms])),
   };
 }

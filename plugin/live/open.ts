@@ -12,6 +12,6 @@ export async function openLiveView(
   hosts: (() => GeneratorHost[]) | undefined,
 ): Promise<LiveView | undefined> {
   if (port === undefined) return undefined;
-  const [{ LiveView }, { LiveReader }] = await Promise.all([import('./server.ts'), import('./figures.ts')]);
-  return LiveView.open({ port, reader: new LiveReader(conductor, context, hosts) });
+  const [{ LiveView }, { liveReader }] = await Promise.all([import('./server.ts'), import('./figures.ts')]);
+  return LiveView.open({ port, reader: liveReader(conductor, context, hosts) });
 }

@@ -7,65 +7,45 @@ export interface Series extends Metric {
   kind: 'gauge' | 'counter';
   /** In addition to `run` and `scenario`, which all series have. */
   labels: string[];
-  /** A value that is not known yet has no sample. */
-  read: (figures: LiveFigures) => Sample[];
-}
-
-interface Sample {
-  labels: Record<string, string>;
-  /** In the series' unit. */
-  value: number;
+  /** One value, or one for each set of labels, in the series' unit; one that is not known yet has no sample. */
+  read: (figures: LiveFigures) => Value | Sample[];
 }
 
 type Value = number | null | undefined;
+type Sample = [labels: Record<string, string>, value: Value];
 
 const PREFIX = 'socketio_capacity_';
 const SENTINEL_HELP = 'Latency of the latest broadcast at the reference receiver, from the intended send time';
+const EXPECTED_HELP = 'Members of the room, over all broadcasts';
 
 export const SERIES: Series[] = [
-  gauge('connections', 'connections', 'Connected now', ({ connections }) => sample(connections.now)),
-  gauge('connections_target', 'connections', 'Connections that the scenario asks for', ({ connections }) =>
-    sample(connections.target),
-  ),
-  gauge('connect_rate', 'connections/s', 'Connections made per second', ({ connections }) =>
-    sample(connections.ratePerSec),
-  ),
+  gauge('connections', 'connections', 'Connected now', ({ connections }) => connections.now),
+  gauge('connections_target', 'connections', 'Connections that the scenario asks for', (now) => now.connections.target),
+  gauge('connect_rate', 'connections/s', 'Connections made per second', ({ connections }) => connections.ratePerSec),
   counter('failed_total', 'virtual users', 'Virtual users that failed', byCause('failed'), ['cause']),
   counter('lost_total', 'connections', 'Connections that ended before their release', byCause('lost'), ['cause']),
-  gauge('stage', '–', 'Always 1; the label names the current stage', ({ stage }) => sample(1, { stage }), ['stage']),
-  counter('broadcasts_total', 'broadcasts', 'Broadcasts sent', ({ broadcasts }) => sample(broadcasts.sent)),
-  counter('receipts_total', 'receipts', 'Broadcasts received by all connections', ({ broadcasts }) =>
-    sample(broadcasts.received),
-  ),
-  counter('receipts_expected_total', 'receipts', 'Members of the room, over all broadcasts', ({ broadcasts }) =>
-    sample(broadcasts.expected),
-  ),
-  gauge('sentinel_latency_seconds', 'seconds', SENTINEL_HELP, ({ broadcasts }) =>
-    sample(broadcasts.sentinelMs, {}, 1000),
-  ),
+  gauge('stage', '–', 'Always 1; the label names the current stage', ({ stage }) => [[{ stage }, 1]], ['stage']),
+  counter('broadcasts_total', 'broadcasts', 'Broadcasts sent', ({ broadcasts }) => broadcasts.sent),
+  counter('receipts_total', 'receipts', 'Broadcasts received by all connections', (now) => now.broadcasts.received),
+  counter('receipts_expected_total', 'receipts', EXPECTED_HELP, ({ broadcasts }) => broadcasts.expected),
+  gauge('sentinel_latency_seconds', 'seconds', SENTINEL_HELP, ({ broadcasts }) => scaled(broadcasts.sentinelMs, 1000)),
   gauge('memory_bytes', 'bytes', 'Memory of a layer, by kind: rss, pss, used', memory, ['layer', 'kind']),
-  gauge(
-    'cpu_cores',
-    'cores',
-    'CPU of a layer, in cores',
-    ({ layers }) => Object.entries(layers).flatMap(([layer, { cpuPercent }]) => sample(cpuPercent, { layer }, 100)),
-    ['layer'],
-  ),
+  gauge('cpu_cores', 'cores', 'CPU of a layer, in cores', cpuCores, ['layer']),
   gauge('machine_cpu_ratio', '0 to 1', 'CPU of the whole machine, 0 to 1', ({ system }) =>
-    sample(system.cpuPercent, {}, 100),
+    scaled(system.cpuPercent, 100),
   ),
   gauge(
     'event_loop_utilization',
     '0 to 1',
     'Utilization of the event loop over the last second, 0 to 1',
-    ({ loops }) => loops.flatMap(({ name, utilization }) => sample(utilization, { loop: name })),
+    ({ loops }) => loops.map(({ name, utilization }) => [{ loop: name }, utilization]),
     ['loop'],
   ),
   gauge(
     'event_loop_delay_p99_seconds',
     'seconds',
     'Delay of the event loop over the last second, p99',
-    ({ loops }) => loops.flatMap(({ name, delayP99Ms }) => sample(delayP99Ms, { loop: name }, 1000)),
+    ({ loops }) => loops.map(({ name, delayP99Ms }) => [{ loop: name }, delayP99Ms / 1000]),
     ['loop'],
   ),
 ];
@@ -75,11 +55,13 @@ export async function renderMetrics(figures: LiveFigures): Promise<string> {
   const registry = new Registry();
   registry.setDefaultLabels({ run: figures.run, scenario: figures.scenario });
   for (const { name, kind, help, labels, read } of SERIES) {
-    const samples = read(figures);
+    const found = read(figures);
+    const samples = Array.isArray(found) ? found : [[{}, found] satisfies Sample];
+    const known = samples.flatMap(([labels, value]) => (typeof value === 'number' ? [{ labels, value }] : []));
     // A metric without samples would show as a zero.
-    if (samples.length === 0) continue;
+    if (known.length === 0) continue;
     const metric = new (kind === 'gauge' ? Gauge : Counter)({ name, help, labelNames: labels, registers: [registry] });
-    for (const { labels, value } of samples) metric.inc(labels, value);
+    for (const { labels, value } of known) metric.inc(labels, value);
   }
   return registry.metrics();
 }
@@ -88,18 +70,26 @@ export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
 function memory({ layers, system }: LiveFigures): Sample[] {
   return [
-    ...Object.entries(layers).flatMap(([layer, { rssBytes, pssBytes }]) => [
-      ...sample(rssBytes, { layer, kind: 'rss' }),
-      ...sample(pssBytes, { layer, kind: 'pss' }),
+    ...Object.entries(layers).flatMap(([layer, { rssBytes, pssBytes }]): Sample[] => [
+      [{ layer, kind: 'rss' }, rssBytes],
+      [{ layer, kind: 'pss' }, pssBytes],
     ]),
-    ...sample(system.usedBytes, { layer: 'system', kind: 'used' }),
+    [{ layer: 'system', kind: 'used' }, system.usedBytes],
   ];
+}
+
+function cpuCores({ layers }: LiveFigures): Sample[] {
+  return Object.entries(layers).map(([layer, { cpuPercent }]) => [{ layer }, scaled(cpuPercent, 100)]);
 }
 
 /** Zero of no cause, so that a rate begins at 0. */
 function byCause(key: 'failed' | 'lost') {
   return ({ connections }: LiveFigures): Sample[] =>
-    Object.entries({ '': 0, ...connections[key] }).flatMap(([cause, value]) => sample(value, { cause }));
+    Object.entries({ '': 0, ...connections[key] }).map(([cause, count]) => [{ cause }, count]);
+}
+
+function scaled(value: Value, divisor: number): Value {
+  return typeof value === 'number' ? value / divisor : value;
 }
 
 function gauge(name: string, unit: string, help: string, read: Series['read'], labels: string[] = []): Series {
@@ -108,8 +98,4 @@ function gauge(name: string, unit: string, help: string, read: Series['read'], l
 
 function counter(...args: Parameters<typeof gauge>): Series {
   return { ...gauge(...args), kind: 'counter' };
-}
-
-function sample(value: Value, labels: Record<string, string> = {}, divisor = 1): Sample[] {
-  return typeof value === 'number' ? [{ labels, value: value / divisor }] : [];
 }

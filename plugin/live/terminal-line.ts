@@ -1,5 +1,5 @@
 /** A status line on the terminal during the run. */
-import { breakdown, total } from '../../report/text/format.ts';
+import { breakdown, integer, total } from '../../report/text/format.ts';
 
 const REDRAW_MS = 250;
 const CLEAR_LINE = '\r\x1b[2K';
@@ -9,15 +9,17 @@ const LEAVING = ['disconnect', 'end of the run', 'done'];
 
 export interface LiveFacts {
   stage: string;
-  connected: number;
-  target: number;
-  /** Virtual users that failed, by cause. */
-  failed: Record<string, number>;
-  /** Connections that ended before their release, by reason. */
-  lost: Record<string, number>;
-  ratePerSec: number;
-  broadcasts: { sent: number; planned: number; delivered: number };
-  secondsLeft: number | undefined;
+  connections: {
+    now: number;
+    target: number;
+    /** Virtual users that failed, by cause. */
+    failed: Record<string, number>;
+    /** Connections that ended before their release, by reason. */
+    lost: Record<string, number>;
+    ratePerSec: number;
+  };
+  broadcasts: { planned: number; sent: number; received: number };
+  secondsLeft: number;
 }
 
 /**
@@ -26,13 +28,13 @@ export interface LiveFacts {
  */
 export class LiveLine {
   readonly #stream: NodeJS.WriteStream;
-  readonly #measurements: () => LiveFacts;
+  readonly #facts: () => LiveFacts;
   #timer: NodeJS.Timeout | undefined;
   #drawn = false;
 
-  constructor(stream: NodeJS.WriteStream, measurements: () => LiveFacts) {
+  constructor(stream: NodeJS.WriteStream, facts: () => LiveFacts) {
     this.#stream = stream;
-    this.#measurements = measurements;
+    this.#facts = facts;
   }
 
   start(): void {
@@ -54,31 +56,37 @@ export class LiveLine {
 
   #draw(): void {
     // A pseudo terminal without a size reports 0 columns.
-    const text = renderLive(this.#measurements()).slice(0, (this.#stream.columns || 80) - 1);
+    const text = renderLive(this.#facts()).slice(0, (this.#stream.columns || 80) - 1);
     this.#stream.write(`\n${CLEAR_LINE}${text}${UP}\r`);
     this.#drawn = true;
   }
 }
 
 /** @returns the line, without control characters */
-export function renderLive(facts: LiveFacts): string {
-  const { stage, connected, target, ratePerSec, broadcasts, secondsLeft } = facts;
-  const number = (value: number) => Math.round(value).toLocaleString('en-US');
-  const parts = [`  ${stage}`];
+export function renderLive({ stage, connections, broadcasts, secondsLeft }: LiveFacts): string {
+  const { now, target, failed, lost, ratePerSec } = connections;
+  const { planned, sent, received } = broadcasts;
+  const [failures, losses] = [total(failed), total(lost)];
   // Those of the warm-up are none of the target; that all are still there goes without saying.
-  const allStay = broadcasts.sent > 0 && connected === target;
-  if (LEAVING.includes(stage)) parts.push(...(connected > 0 ? [`${number(connected)} still connected`] : []));
-  else if (stage !== 'warm-up' && !allStay) parts.push(`${number(connected)} / ${number(target)} connected`);
-  const bad = [facts.failed, facts.lost];
-  const [failed = 0, lost = 0] = bad.map(total);
-  if (failed > 0) parts.push(`${number(failed)} failed`);
-  if (lost > 0) parts.push(`${number(lost)} lost`);
-  if (ratePerSec > 0) parts.push(`${number(ratePerSec)}/s`);
-  if (broadcasts.sent > 0) {
-    parts.push(`broadcast ${broadcasts.sent} of ${broadcasts.planned}, ${number(broadcasts.delivered)} delivered`);
-  }
-  // The plan knows nothing of a slow machine.
-  if (secondsLeft !== undefined && secondsLeft >= 1) parts.push(`about ${number(secondsLeft)} s left`);
-  // Last, where a narrow terminal may cut them off.
-  return [...parts, ...bad.map(breakdown).filter(Boolean)].join(' · ');
+  const isUntold = stage === 'warm-up' || (sent > 0 && now === target);
+  const isLeaving = LEAVING.includes(stage);
+  return [
+    `  ${stage}`,
+    isLeaving && now > 0 && `${rounded(now)} still connected`,
+    !isLeaving && !isUntold && `${rounded(now)} / ${rounded(target)} connected`,
+    failures > 0 && `${rounded(failures)} failed`,
+    losses > 0 && `${rounded(losses)} lost`,
+    ratePerSec > 0 && `${rounded(ratePerSec)}/s`,
+    sent > 0 && `broadcast ${sent} of ${planned}, ${rounded(received)} delivered`,
+    // The plan knows nothing of a slow machine.
+    secondsLeft >= 1 && `about ${rounded(secondsLeft)} s left`,
+    // Last, where a narrow terminal may cut them off.
+    ...[failed, lost].map(breakdown),
+  ]
+    .filter(Boolean)
+    .join(' · ');
+}
+
+function rounded(value: number): string {
+  return integer(Math.round(value));
 }

@@ -19,42 +19,23 @@ export const EXPECTATIONS: Expectation[] = [
     name: 'no connection fails',
     metrics: ['connections.failed', 'vusers.failed'],
     judge: ({ connections: { failed, failures, held, lost }, fault }) => {
-      // Those that were lost have failed, too, and have an expectation of their own where connections are to stay. Who loses a
-      // namespace of one that stays is not among them.
-      const gone = lostIn(failures);
-      const apart = held === null || fault || total(gone) > total(lost) ? {} : gone;
-      const others = Object.fromEntries(Object.entries(failures).filter(([cause]) => !Object.hasOwn(apart, cause)));
-      const count = failed - total(apart);
-      const or = total(lostIn(others)) > 0 ? ' or were lost' : '';
+      // Those that were lost have an expectation of their own where connections are to stay.
+      const others = held === null || fault ? failures : apartFromLost(failures, lost);
+      const or = Object.entries(others).some(([cause, count]) => isLoss(cause) && count > 0) ? ' or were lost' : '';
       // So have those that stay away after a planned fault.
-      return {
-        met: count <= staysAway(fault),
-        text: `${counted(count, 'connection')} failed${or}${reasons(others)}, ${staysAway(fault)} allowed`,
-      };
+      return atMost(staysAway(fault), failed - total(failures) + total(others), `failed${or}`, others);
     },
   },
   {
     name: 'no connection is lost',
     metrics: ['connections.lost', 'connections.held'],
-    judge: ({ connections: { held, lost }, fault }) => {
-      if (held === null) return null;
-      const count = total(lost);
-      const planned = staysAway(fault);
-      const text = `${counted(count, 'connection')} lost${reasons(lost)}, ${planned} allowed`;
-      return { met: count <= planned, text };
-    },
+    judge: ({ connections: { held, lost }, fault }) =>
+      held === null ? null : atMost(staysAway(fault), total(lost), 'lost', lost),
   },
   {
     name: 'every connection comes back from the planned fault',
     metrics: ['socketio.fault.not_back'],
-    judge: ({ fault }) => {
-      if (!fault) return null;
-      const count = staysAway(fault);
-      return {
-        met: count === 0,
-        text: `${counted(count, 'connection')} not back from the planned fault${reasons(fault.notBack)}, 0 allowed`,
-      };
-    },
+    judge: ({ fault }) => fault && atMost(0, staysAway(fault), 'not back from the planned fault', fault.notBack),
   },
   {
     name: 'every member receives every broadcast',
@@ -68,10 +49,8 @@ export const EXPECTATIONS: Expectation[] = [
       const { received, expected } = delivery;
       // What a planned fault costs is its result, and no failure.
       const planned = fault?.broadcasts?.lost ?? 0;
-      return {
-        met: received + planned >= expected,
-        text: `${percentOf(received, expected)} of the copies delivered, ${percentOf(expected - planned, expected)} expected`,
-      };
+      const text = `${percentOf(received, expected)} of the copies delivered, ${percentOf(expected - planned, expected)} expected`;
+      return { met: received + planned >= expected, text };
     },
   },
   {
@@ -79,10 +58,7 @@ export const EXPECTATIONS: Expectation[] = [
     metrics: ['socketio.delivery.duplicates'],
     judge: ({ delivery }) => {
       if (!delivery || delivery.coverage === null) return null;
-      return {
-        met: delivery.duplicates === 0,
-        text: `${counted(delivery.duplicates, 'duplicate')}, 0 allowed`,
-      };
+      return { met: delivery.duplicates === 0, text: `${counted(delivery.duplicates, 'duplicate')}, 0 allowed` };
     },
   },
   {
@@ -92,17 +68,21 @@ export const EXPECTATIONS: Expectation[] = [
       const asked = messages ? messages.sent - messages.unasked : 0;
       if (!messages || asked === 0) return null;
       const { acknowledged } = messages;
-      return {
-        met: acknowledged === asked,
-        text: `${percentOf(acknowledged, asked)} of messages acknowledged, 100 % expected`,
-      };
+      const text = `${percentOf(acknowledged, asked)} of messages acknowledged, 100 % expected`;
+      return { met: acknowledged === asked, text };
     },
   },
 ];
 
-/** A virtual user fails when its connection is lost. */
-function lostIn(failures: Record<string, number>): Record<string, number> {
-  return Object.fromEntries(Object.entries(failures).filter(([cause]) => cause.startsWith('disconnected_')));
+const isLoss = (cause: string) => cause.startsWith('disconnected_');
+
+/**
+ * A virtual user whose connection was lost has failed, too. Who loses a namespace of a connection that stays has lost none.
+ * @returns the failures without losses that `lost` has as well
+ */
+export function apartFromLost(failures: Record<string, number>, lost: Record<string, number>): Record<string, number> {
+  const others = Object.fromEntries(Object.entries(failures).filter(([cause]) => !isLoss(cause)));
+  return total(failures) - total(others) > total(lost) ? failures : others;
 }
 
 /** Connections that a planned fault has cost for good. */
@@ -110,7 +90,8 @@ function staysAway(fault: Result['fault']): number {
   return total(fault?.notBack ?? {});
 }
 
-function reasons(counts: Record<string, number>): string {
-  const text = breakdown(counts);
-  return text === '' ? '' : ` (${text})`;
+function atMost(allowed: number, count: number, what: string, causes: Record<string, number>) {
+  const found = breakdown(causes);
+  const text = `${counted(count, 'connection')} ${what}${found && ` (${found})`}, ${allowed} allowed`;
+  return { met: count <= allowed, text };
 }

@@ -7,12 +7,8 @@ import { Screen } from '../../helpers/screen.ts';
 
 const FACTS: LiveFacts = {
   stage: 'ramp',
-  connected: 1234,
-  target: 5000,
-  failed: {},
-  lost: {},
-  ratePerSec: 499.6,
-  broadcasts: { sent: 0, planned: 20, delivered: 0 },
+  connections: { now: 1234, target: 5000, failed: {}, lost: {}, ratePerSec: 499.6 },
+  broadcasts: { sent: 0, planned: 20, received: 0 },
   secondsLeft: 61.2,
 };
 
@@ -27,23 +23,32 @@ function liveOn(t: TestContext, columns = 100) {
 }
 
 describe('the live line', () => {
-  const sending = { stage: 'broadcasts', ratePerSec: 0, broadcasts: { sent: 3, planned: 20, delivered: 15_000 } };
-  const done = { ...sending, connected: 5000, secondsLeft: undefined };
-  const leaving = { stage: 'disconnect', ratePerSec: 0, secondsLeft: undefined };
-  const failing = {
-    ...{ failed: { ECONNREFUSED: 1, http_503: 1200 }, lost: { 'transport close': 3 } },
-    ...{ ratePerSec: 0, secondsLeft: undefined },
-  };
+  const facts = ({ connections, ...changes }: Partial<Omit<LiveFacts, 'connections'>> & { connections?: object }) => ({
+    ...{ ...FACTS, ...changes },
+    connections: { ...FACTS.connections, ...connections },
+  });
+  const still = { ratePerSec: 0 };
+  const sending = { stage: 'broadcasts', broadcasts: { sent: 3, planned: 20, received: 15_000 }, secondsLeft: 0 };
+  const leaving = (now: number) => ({ stage: 'disconnect', connections: { ...still, now }, secondsLeft: 0.9 });
+  const failing = { ...still, failed: { ECONNREFUSED: 1, http_503: 1200 }, lost: { 'transport close': 3 } };
   const RAMP = 'ramp · 1,234 / 5,000 connected';
   for (const [what, changes, line] of [
     ['connections, rate and time', {}, `${RAMP} · 500/s · about 61 s left`],
     ['no time that is over', { secondsLeft: -2 }, `${RAMP} · 500/s`],
-    ['broadcasts', done, 'broadcasts · broadcast 3 of 20, 15,000 delivered'],
-    ['who is to leave yet', { ...leaving, connected: 12 }, 'disconnect · 12 still connected'],
-    ['nobody who is gone as they should', { ...leaving, connected: 0 }, 'disconnect'],
-    ['what failed', failing, `${RAMP} · 1,201 failed · 3 lost · http_503 1,200, ECONNREFUSED 1 · transport close 3`],
+    [
+      'broadcasts',
+      { ...sending, connections: { ...still, now: 5000 } },
+      'broadcasts · broadcast 3 of 20, 15,000 delivered',
+    ],
+    ['who is to leave yet', leaving(12), 'disconnect · 12 still connected'],
+    ['nobody who is gone as they should', leaving(0), 'disconnect'],
+    [
+      'what failed',
+      { connections: failing, secondsLeft: 0 },
+      `${RAMP} · 1,201 failed · 3 lost · http_503 1,200, ECONNREFUSED 1 · transport close 3`,
+    ],
   ] as const) {
-    it(`tells ${what}`, () => assert.equal(renderLive({ ...FACTS, ...changes }), `  ${line}`));
+    it(`tells ${what}`, () => assert.equal(renderLive(facts(changes)), `  ${line}`));
   }
 
   it('is one line, below the cursor’s, however often it is drawn', (t) => {
