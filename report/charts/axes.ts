@@ -4,14 +4,14 @@ import { COLORS } from './palette.ts';
 const LABEL = { color: COLORS.muted, fontSize: 12 };
 
 /** @param name its unit, at the top of the axis */
-export function valueAxis(name: string, format?: (value: number) => string) {
+export function valueAxis(name: string) {
   return {
     type: 'value',
     name,
     nameTextStyle: { ...LABEL, align: 'left', padding: [0, 0, 2, -44] },
     nameGap: 10,
     splitNumber: 4,
-    axisLabel: { ...LABEL, ...(format && { formatter: format }) },
+    axisLabel: { ...LABEL, formatter: short },
     // At the left, also where the scale along the bottom begins below zero.
     axisLine: { show: false, onZero: false },
     axisTick: { show: false },

@@ -36,5 +36,3 @@ export interface Chart {
   /** For ECharts, for a drawing of that many pixels. */
   option(width: number): EChartsCoreOption;
 }
-
-export const LINE_WIDTH = 1.75;

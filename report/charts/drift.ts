@@ -4,7 +4,7 @@ import type { Result } from '../../protocol/result/result.ts';
 import { MB } from '../text/format.ts';
 import type { Chart } from './chart.ts';
 import { COLORS } from './palette.ts';
-import { type Curve, timeline } from './plot.ts';
+import { type Curve, type Point, pointsOf, timeline } from './plot.ts';
 
 type Moment = OverTimeResult['readings'][number];
 
@@ -15,29 +15,26 @@ const MAX_MARKS = 200;
 export function readingsOverTime({ memory: { overTime }, samples, stages }: Result): Chart | null {
   if (!overTime) return null;
   const { kind, peaks, readings } = overTime;
-  const points = (moments: Moment[], layer: string) =>
-    moments.flatMap(({ t, bytes }): [number, number][] => {
-      const value = bytes[layer];
-      return value === undefined ? [] : [[t, value / MB]];
-    });
+  const read = (moments: Moment[], layer: string) => pointsOf(moments, ({ t, bytes }) => [t, bytes[layer]], 1 / MB);
   const marked = (name: string, color: string, moments: Moment[], layer: string): Curve => {
     const dots = moments.length <= MAX_MARKS && { style: 'points' as const, symbolSize: 8 };
-    return { name, color, points: points(moments, layer), ...dots };
+    return { name, color, points: read(moments, layer), ...dots };
   };
-  const panel = (unit: string, layer: string, memory: [number, number][]) => ({
+  const panel = (unit: string, layer: string, points: Point[]) => ({
     unit,
     curves: [
-      { name: 'memory', color: COLORS.blue, points: memory },
+      { name: 'memory', color: COLORS.blue, points },
       marked('all connected', COLORS.purple, peaks, layer),
       marked(kind === 'waves' ? 'all have left' : 'reading', COLORS.orange, readings, layer),
     ],
   });
-  const rss = samples.flatMap((sample): [number, number][] => {
-    const { rssBytes } = (sample.worker ?? {}) as { rssBytes?: number };
-    return rssBytes === undefined ? [] : [[sample.t, rssBytes / MB]];
-  });
-  const heap = points([...peaks, ...readings], 'workerHeapUsed').sort(([a], [b]) => a - b);
-  const open = samples.map(({ t, connections }): [number, number] => [t, connections]);
+  const rss = pointsOf(
+    samples,
+    ({ t, worker }) => [t, (worker as { rssBytes?: number } | undefined)?.rssBytes],
+    1 / MB,
+  );
+  const heap = read([...peaks, ...readings], 'workerHeapUsed').sort(([a], [b]) => a - b);
+  const open = pointsOf(samples, ({ t, connections }) => [t, connections]);
   return timeline('Memory of the workers and connections over time', stages, [
     panel('MB RSS', 'workerRss', rss),
     panel('MB V8 heap', 'workerHeapUsed', heap),

@@ -2,18 +2,18 @@
 import type { Result } from '../../protocol/result/result.ts';
 import type { Chart } from './chart.ts';
 import { COLORS } from './palette.ts';
-import { timeline } from './plot.ts';
+import { type Point, pointsOf, timeline } from './plot.ts';
 
 /** @returns null where no connection dropped */
 export function connectionsBack({ fault }: Result): Chart | null {
   if (!fault || fault.dropped === 0) return null;
   const { curve, connections } = fault;
-  const over = (value: (step: (typeof curve)[number]) => number) =>
-    curve.map((step): [number, number] => [step.ms / 1000, value(step)]);
+  const over = (key: 'connected' | 'attempts' | 'returns', scale = 1) =>
+    pointsOf(curve, (step) => [step.ms / 1000, step[key]], scale);
   // Until it was over, so that the line does not end with the last return.
   const last = curve.at(-1)?.connected ?? connections;
-  const end: [number, number][] = fault.overMs === null ? [] : [[fault.overMs / 1000, last]];
-  const connected: [number, number][] = [[0, connections], ...over((step) => step.connected), ...end];
+  const end: Point[] = fault.overMs === null ? [] : [[fault.overMs / 1000, last]];
+  const connected: Point[] = [[0, connections], ...over('connected'), ...end];
   return timeline(
     'Connections after the fault',
     [],
@@ -22,8 +22,8 @@ export function connectionsBack({ fault }: Result): Chart | null {
       {
         unit: 'per second',
         curves: [
-          { name: 'Attempts to come back', color: COLORS.orange, points: over(({ attempts }) => attempts * 10) },
-          { name: 'Returns', color: COLORS.green, points: over(({ returns }) => returns * 10) },
+          { name: 'Attempts to come back', color: COLORS.orange, points: over('attempts', 10) },
+          { name: 'Returns', color: COLORS.green, points: over('returns', 10) },
         ],
       },
     ],

@@ -14,7 +14,7 @@ import { integer, MB } from '../text/format.ts';
 import { short } from './axes.ts';
 import type { Chart } from './chart.ts';
 import { layerStyle } from './palette.ts';
-import { type Curve, plot } from './plot.ts';
+import { type Curve, type Point, plot, pointsOf } from './plot.ts';
 
 /** Plateaus at rest, and of the workers also what they need in service. @returns null with fewer than two plateaus */
 export function memoryByConnections(result: Result): Chart | null {
@@ -33,11 +33,7 @@ export function memoryByConnections(result: Result): Chart | null {
       name: layerTitle(result, layer) + (collected ? ' at rest' : ''),
       color: layerStyle(result, layer).color,
       symbolSize: 8,
-      points: inOrder(
-        plateaus.flatMap(({ connections, [layer]: bytes }) =>
-          bytes === undefined ? [] : [{ x: connections, y: bytes }],
-        ),
-      ),
+      points: inOrder(pointsOf(plateaus, ({ connections, [layer]: bytes }) => [connections, bytes], 1 / MB)),
     }),
   );
   const workers = asCounted(result, mainWorkerLayer(result.memory.perConnectionBytes));
@@ -45,7 +41,7 @@ export function memoryByConnections(result: Result): Chart | null {
   const { color } = layerStyle(result, workers);
   const dashed: Curve = {
     ...{ name: `${layerTitle(result, workers)} in service`, color, dash: 'dashed' },
-    points: inOrder(needed),
+    points: inOrder(pointsOf(needed, ({ x, y }) => [x, y], 1 / MB)),
   };
   return plot({
     title: 'Memory against connections',
@@ -54,6 +50,6 @@ export function memoryByConnections(result: Result): Chart | null {
   });
 }
 
-function inOrder(points: { x: number; y: number }[]): [number, number][] {
-  return points.toSorted((a, b) => a.x - b.x).map(({ x, y }) => [x, y / MB]);
+function inOrder(points: Point[]): Point[] {
+  return points.toSorted(([a], [b]) => a - b);
 }

@@ -5,13 +5,13 @@ import { coreCount, usableCores } from '../figures/usable.ts';
 import { decimals, MB } from '../text/format.ts';
 import type { Chart } from './chart.ts';
 import { COLORS, layerStyle } from './palette.ts';
-import { type Curve, timeline } from './plot.ts';
+import { type Curve, type Point, pointsOf, timeline } from './plot.ts';
 
 type Sample = Result['samples'][number];
 
 export function connectionsOverTime({ samples, stages, connections }: Result): Chart | null {
   const { configuredRatePerSec: configured } = connections;
-  const points = samples.map(({ t, connections: count }): [number, number] => [t, count]);
+  const points = pointsOf(samples, ({ t, connections: count }) => [t, count]);
   return timeline('Connections, and new connections per second, over time', stages, [
     { unit: 'connections', curves: [{ name: 'Connections', color: COLORS.blue, points, style: 'area' }] },
     {
@@ -23,10 +23,10 @@ export function connectionsOverTime({ samples, stages, connections }: Result): C
 }
 
 /** Increase between neighbouring samples; a decrease counts as 0. */
-function rates(points: [number, number][]): [number, number][] {
-  return points.slice(1).flatMap(([t, count], index): [number, number][] => {
-    const [before, countBefore] = points[index] as [number, number];
-    return t > before ? [[t, Math.max(0, (count - countBefore) / (t - before))]] : [];
+function rates(points: Point[]): Point[] {
+  return pointsOf(points.slice(1), ([t, count], index) => {
+    const [before, countBefore] = points[index] as Point;
+    return [t, t > before ? Math.max(0, (count - countBefore) / (t - before)) : null];
   });
 }
 
@@ -35,8 +35,8 @@ export function connectTimeOverTime({ connections: { overTime }, stages }: Resul
   if (!overTime) return null;
   const { t, meanMs, slowestMs, failed, ended, intervalSeconds } = overTime;
   // A line must not cross the plateaus, in which nobody connects.
-  const times = (values: (number | null)[]) =>
-    values.map((value, index): [number, number] => [t[index] as number, value ?? Number.NaN]);
+  const times = (values: (number | null)[], scale = 1) =>
+    pointsOf(values, (value, index) => [t[index] as number, value ?? Number.NaN], scale);
   const rates = (counts: number[]) => times(counts.map((count) => count / intervalSeconds));
   const errors: Curve[] = [
     { name: 'Attempts that failed', color: COLORS.red, points: rates(failed), style: 'area' as const },
@@ -63,7 +63,7 @@ export function memoryOverTime(result: Result): Chart | null {
   const curves = (ofGenerator: boolean) =>
     cpuLayers(result)
       .filter(({ belongsTo }) => (belongsTo === 'generator') === ofGenerator)
-      .map(({ id }) => curve(result, id, key, (bytes) => bytes / MB));
+      .map(({ id }) => curve(result, id, key, 1 / MB));
   return timeline(`Memory (${kind}) by layer over time`, stages, [
     { unit: 'MB', curves: curves(false) },
     // It is not part of the deployment.
@@ -76,7 +76,7 @@ export function cpuOverTime(result: Result): Chart | null {
   const { cpuCount } = environment;
   const usable = usableCores(environment);
   const curves = cpuLayers(result).map(({ id }) =>
-    curve(result, id, 'cpuPercent', (percent) => (id === WHOLE_MACHINE ? percent * cpuCount : percent)),
+    curve(result, id, 'cpuPercent', id === WHOLE_MACHINE ? cpuCount : 1),
   );
   const mark = { value: 100 * usable, text: `all ${coreCount(usable)} cores` };
   return timeline('CPU by layer over time', stages, [
@@ -89,7 +89,7 @@ const LEAST_TAKEN = 1;
 
 /** What slows all layers, and is none of them. */
 function takenByOthers({ samples }: Result): Curve[] {
-  const of = (key: string) => pointsOf(samples, key, 'cpuPercent');
+  const of = (key: string) => pointsOf(samples, (sample) => [sample.t, number(sample, key, 'cpuPercent')]);
   const all: Curve[] = [
     { name: 'Other programs', color: COLORS.red, dash: 'dashed', points: of('others') },
     { name: 'Hypervisor (steal)', color: COLORS.red, dash: 'dotted', points: of('steal') },
@@ -97,16 +97,9 @@ function takenByOthers({ samples }: Result): Curve[] {
   return all.filter(({ points }) => points.some(([, percent]) => percent >= LEAST_TAKEN));
 }
 
-function curve(result: Result, layer: string, key: string, scale: (value: number) => number): Curve {
-  const points = pointsOf(result.samples, layer, key).map(([t, value]): [number, number] => [t, scale(value)]);
+function curve(result: Result, layer: string, key: string, scale: number): Curve {
+  const points = pointsOf(result.samples, (sample) => [sample.t, number(sample, layer, key)], scale);
   return { name: layerTitle(result, layer), ...layerStyle(result, layer), points };
-}
-
-function pointsOf(samples: Sample[], layer: string, key: string): [number, number][] {
-  return samples.flatMap((sample): [number, number][] => {
-    const value = number(sample, layer, key);
-    return value === null ? [] : [[sample.t, value]];
-  });
 }
 
 /** The keys of samples depend on the machine and the version. */

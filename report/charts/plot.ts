@@ -1,13 +1,15 @@
 /** Curves over one axis, in panels below each other: what all charts are, except for bars. */
 import type { Result } from '../../protocol/result/result.ts';
-import { bottomAxis, clock, clockTicks, short, valueAxis } from './axes.ts';
-import { type Chart, type LegendEntry, LINE_WIDTH } from './chart.ts';
+import { bottomAxis, clock, clockTicks, valueAxis } from './axes.ts';
+import type { Chart, LegendEntry, Readout } from './chart.ts';
 import { COLORS } from './palette.ts';
-import { readoutOf } from './readout.ts';
+
+/** The value is NaN where a curve has a gap. */
+export type Point = [x: number, value: number];
 
 export interface Curve extends LegendEntry {
-  /** [x, value], in the order of x; a gap is NaN. */
-  points: [number, number][];
+  /** In the order of x. */
+  points: Point[];
   /**
    * A line, unless it is one of these; `area` is filled down to zero. A `range` is lines with gaps between them: the curves
    * around it have its values.
@@ -48,6 +50,7 @@ interface Plot {
   readAt?: number[];
 }
 
+const LINE_WIDTH = 1.75;
 const PANEL_HEIGHT = 190;
 const SIDES = { left: 56, right: 24 };
 /** Room above for a unit, between panels, and below for labels. */
@@ -58,6 +61,10 @@ const [STAGE_NAMES, AXIS_NAME] = [22, 16];
 const LETTER_WIDTH = 6.2;
 /** Between two names. */
 const NAME_GAP = 8;
+/** Of a readout: more of them are closer together than a pointer can tell. */
+const MAX_READ = 300;
+/** Significant digits of a readout: what the text of a report has, too. */
+const DIGITS = 4;
 const BANDS: Record<string, string> = {
   plateau: COLORS.band,
   wave: COLORS.band,
@@ -86,7 +93,7 @@ export function plot({ title, x, panels, stages = [], readAt }: Plot): Chart | n
         return { ...axis, gridIndex, min: x.from, max: x.to, axisLabel: { ...axis.axisLabel, ...ticks } };
       }),
       yAxis: drawn.map(({ unit }, gridIndex) => {
-        const axis = valueAxis(unit, short);
+        const axis = valueAxis(unit);
         return { ...axis, gridIndex, ...(gridIndex === 0 && stages.length > 0 && { nameGap: 4 + STAGE_NAMES }) };
       }),
       series: drawn.flatMap(({ curves, mark }, index) =>
@@ -105,10 +112,22 @@ export function plot({ title, x, panels, stages = [], readAt }: Plot): Chart | n
   return {
     title,
     legend: drawn.some(({ curves }) => curves.length > 1) ? legendOf(drawn.flatMap(({ curves }) => curves)) : [],
-    readout: readoutOf({ ...SIDES, from: x.from, to: x.to }, readable, x.label, readAt),
+    readout: readoutOf(x, readable, readAt),
     height: top + drawn.length * (PANEL_HEIGHT + GAP) - GAP + FOOT + (x.name === '' ? 0 : AXIS_NAME),
     option,
   };
+}
+
+/** @returns the points that have a value */
+export function pointsOf<T>(
+  all: readonly T[],
+  of: (one: T, index: number) => [x: number, value: number | null | undefined],
+  scale = 1,
+): Point[] {
+  return all.flatMap((one, index): Point[] => {
+    const [x, value] = of(one, index);
+    return value == null ? [] : [[x, scale * value]];
+  });
 }
 
 /** Over the time of a run, from its beginning. */
@@ -169,4 +188,39 @@ function markLine({ value, text }: { value: number; text: string }) {
     lineStyle: { color: COLORS.muted, type: 'dashed', width: 1 },
     label: { formatter: text, position: 'insideEndBottom', color: COLORS.muted, fontSize: 11 },
   };
+}
+
+/**
+ * The values behind a chart. Curves have their nearest value at each point, if it is no further away than half of a step.
+ * @param readAt points on the axis; those of the curve with the most if not given
+ */
+export function readoutOf(
+  { from, to, label }: Pick<Axis, 'from' | 'to' | 'label'>,
+  curves: (Curve & { unit: string })[],
+  readAt?: number[],
+): Readout {
+  const densest = curves.reduce<Point[]>((most, { points }) => (points.length > most.length ? points : most), []);
+  const every = Math.ceil(densest.length / MAX_READ);
+  const xs = readAt ?? densest.flatMap(([x], index) => (index % every === 0 ? x : []));
+  const within = (to - from) / Math.max(1, densest.length / every) / 2;
+  const columns = xs
+    .map((x) => ({ x, values: curves.map(({ points }) => nearest(points, x, within)) }))
+    .filter(({ values }) => values.some((value) => value !== null));
+  return {
+    ...SIDES,
+    at: columns.map(({ x }) => Math.round(((x - from) / (to - from)) * 1e4) / 1e4),
+    labels: columns.map(({ x }) => label(x)),
+    series: curves.map(({ name, color, unit }, index) => ({
+      ...{ name, color, unit },
+      values: columns.map(({ values }) => values[index] ?? null),
+    })),
+  };
+}
+
+function nearest(points: Point[], x: number, within: number): number | null {
+  const away = ([at]: Point) => Math.abs(at - x);
+  const [first, ...others] = points;
+  const near = first && others.reduce((best, one) => (away(one) < away(best) ? one : best), first);
+  if (!near || away(near) > within || Number.isNaN(near[1])) return null;
+  return Math.abs(near[1]) >= 10 ** DIGITS ? Math.round(near[1]) : Number(near[1].toPrecision(DIGITS));
 }

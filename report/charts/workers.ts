@@ -4,18 +4,16 @@ import { median } from '../statistics/statistics.ts';
 import { MB } from '../text/format.ts';
 import type { Chart } from './chart.ts';
 import { COLORS, type Dash } from './palette.ts';
-import { type Curve, timeline } from './plot.ts';
+import { type Curve, type Point, pointsOf, timeline } from './plot.ts';
 
 const STYLE_COLORS = [COLORS.blue, COLORS.orange, COLORS.green, COLORS.purple];
 const STYLE_DASHES: Dash[] = ['solid', 'dashed', 'dotted'];
 /** With more workers, the extremes and the middle. */
 const MAX_CURVES = STYLE_COLORS.length * STYLE_DASHES.length;
 
-type Points = [number, number][];
-
 /** CPU, memory and event loop of each worker; null in results that do not have them. */
 export function workersOverTime({ workersOverTime: workers, stages, environment }: Result): Chart | null {
-  const of = (points: (worker: Result['workersOverTime'][number]) => Points) =>
+  const of = (points: (worker: Result['workersOverTime'][number]) => Point[]) =>
     curvesOf(workers.map((worker, index) => ({ name: worker.worker, index, points: points(worker) })));
   const cpu = of(({ process }) => (process ? zip(process.t, process.cpuPercent) : []));
   const memory = of(({ process }) => (process ? zip(process.t, process.rssBytes, 1 / MB) : []));
@@ -31,14 +29,11 @@ export function workersOverTime({ workersOverTime: workers, stages, environment 
   ]);
 }
 
-function zip(t: number[], values: (number | null)[], scale = 1): Points {
-  return t.flatMap((time, index): Points => {
-    const value = values[index] ?? null;
-    return value === null ? [] : [[time, scale * value]];
-  });
+function zip(t: number[], values: (number | null)[], scale = 1): Point[] {
+  return pointsOf(t, (time, index) => [time, values[index]], scale);
 }
 
-function curvesOf(workers: { name: string; index: number; points: Points }[]): Curve[] {
+function curvesOf(workers: { name: string; index: number; points: Point[] }[]): Curve[] {
   const known = workers.filter(({ points }) => points.length > 1);
   if (workers.length <= MAX_CURVES) {
     return known.map(({ name, index, points }) => {

@@ -8,8 +8,7 @@ import { connectionsBack } from '../../../report/charts/fault.ts';
 import { broadcastTimes, oneWayPercentiles } from '../../../report/charts/latency.ts';
 import { memoryByConnections } from '../../../report/charts/memory.ts';
 import { connectTimeOverTime, cpuOverTime, memoryOverTime } from '../../../report/charts/over-time.ts';
-import { timeline } from '../../../report/charts/plot.ts';
-import { readoutOf } from '../../../report/charts/readout.ts';
+import { readoutOf, timeline } from '../../../report/charts/plot.ts';
 import { workersOverTime } from '../../../report/charts/workers.ts';
 import { readResult } from '../../../report/read.ts';
 import { draw } from '../../../report/render/draw.ts';
@@ -148,7 +147,7 @@ describe('the values of a chart', () => {
   it('are those of the densest curve’s points, with the nearest of the others, and none in a gap', () => {
     const curve = (...points: [number, number][]) => ({ name: '', color: '', unit: '', points });
     const curves = [curve([0, 1], [5, Number.NaN], [10, 3.00004]), curve([10.5, 12345.6])];
-    const { at, labels, series } = readoutOf({ left: 0, right: 0, from: 0, to: 20 }, curves, (x) => `${x} s`);
+    const { at, labels, series } = readoutOf({ from: 0, to: 20, label: (x) => `${x} s` }, curves);
     const [first, second] = column(series, 'values') ?? [];
     assert.deepEqual({ at, labels }, { at: [0, 0.5], labels: ['0 s', '10 s'] });
     assert.deepEqual({ first, second }, { first: [1, 3], second: [null, 12346] });
