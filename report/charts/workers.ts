@@ -4,50 +4,45 @@ import { median } from '../statistics/statistics.ts';
 import { MB } from '../text/format.ts';
 import type { Chart } from './chart.ts';
 import { COLORS, type Dash } from './palette.ts';
-import { type Curve, type Point, pointsOf, timeline } from './plot.ts';
+import { type Curve, pointsOf, timeline } from './plot.ts';
 
 const STYLE_COLORS = [COLORS.blue, COLORS.orange, COLORS.green, COLORS.purple];
 const STYLE_DASHES: Dash[] = ['solid', 'dashed', 'dotted'];
 /** With more workers, the extremes and the middle. */
 const MAX_CURVES = STYLE_COLORS.length * STYLE_DASHES.length;
 
+type Values = (number | null)[];
+
 /** CPU, memory and event loop of each worker; null in results that do not have them. */
 export function workersOverTime({ workersOverTime: workers, stages, environment }: Result): Chart | null {
-  const of = (points: (worker: Result['workersOverTime'][number]) => Point[]) =>
-    curvesOf(workers.map((worker, index) => ({ name: worker.worker, index, points: points(worker) })));
-  const cpu = of(({ process }) => (process ? zip(process.t, process.cpuPercent) : []));
-  const memory = of(({ process }) => (process ? zip(process.t, process.rssBytes, 1 / MB) : []));
-  const late = of(({ eventLoop }) => (eventLoop ? zip(eventLoop.t, eventLoop.delayMaxMs) : []));
+  const of = (read: (worker: Result['workersOverTime'][number]) => [t?: number[], values?: Values], scale = 1) =>
+    curvesOf(
+      workers.map((worker) => {
+        const [t = [], values = []] = read(worker);
+        return { name: worker.worker, points: pointsOf(t, (time, index) => [time, values[index]], scale) };
+      }),
+    );
   return timeline('CPU, memory and event loop of each worker over time', stages, [
     {
       unit: '% of one core',
-      curves: cpu,
+      curves: of(({ process }) => [process?.t, process?.cpuPercent]),
       ...(environment.cpuCount > 1 && { mark: { value: 100, text: 'one core: all that a worker can use' } }),
     },
-    { unit: 'MB RSS', curves: memory },
-    { unit: 'ms event loop late, longest', curves: late },
+    { unit: 'MB RSS', curves: of(({ process }) => [process?.t, process?.rssBytes], 1 / MB) },
+    { unit: 'ms event loop late, longest', curves: of(({ eventLoop }) => [eventLoop?.t, eventLoop?.delayMaxMs]) },
   ]);
 }
 
-function zip(t: number[], values: (number | null)[], scale = 1): Point[] {
-  return pointsOf(t, (time, index) => [time, values[index]], scale);
-}
-
-function curvesOf(workers: { name: string; index: number; points: Point[] }[]): Curve[] {
-  const known = workers.filter(({ points }) => points.length > 1);
+/** One that has no curve leaves the styles of the others as they are. */
+function curvesOf(workers: Pick<Curve, 'name' | 'points'>[]): Curve[] {
   if (workers.length <= MAX_CURVES) {
-    return known.map(({ name, index, points }) => {
+    return workers.map((worker, index) => {
       const dash = STYLE_DASHES[Math.floor(index / STYLE_COLORS.length)] as Dash;
-      const color = STYLE_COLORS[index % STYLE_COLORS.length] as string;
-      return { name, color, points, ...(dash !== 'solid' && { dash }) };
+      return { ...worker, color: STYLE_COLORS[index % STYLE_COLORS.length] as string, dash };
     });
   }
-  const byTime = [
-    ...Map.groupBy(
-      known.flatMap(({ points }) => points),
-      ([t]) => Math.round(t),
-    ),
-  ].sort(([a], [b]) => a - b);
+  const known = workers.flatMap(({ points }) => (points.length > 1 ? points : []));
+  const byTime = [...Map.groupBy(known, ([t]) => Math.round(t))].sort(([a], [b]) => a - b);
   const curve = (name: string, color: string, value: (values: number[]) => number): Curve => ({
     name,
     color,
