@@ -3,7 +3,8 @@ import type { Result } from '../protocol/result/result.ts';
 import { FIGURES, type Figure, knownAt, titleOf, valueAt } from '../report/figures/figures.ts';
 import { comesAndGoes } from '../report/figures/held.ts';
 import { numberText, type QuantityName } from '../report/model/amount.ts';
-import { dataTable } from '../report/render/blocks.ts';
+import { grid } from '../report/model/document.ts';
+import { tableHtml } from '../report/render/blocks.ts';
 import type { Html } from '../report/render/markup.ts';
 import { spreadOf } from '../report/statistics/spread.ts';
 import { integer } from '../report/text/format.ts';
@@ -22,11 +23,7 @@ const FURTHER: Shown[] = [
   slope('redisUsedMemory', 'Redis'),
   slope('kernelSlab', 'Kernel, sockets of both sides,'),
   slope('systemHeld', 'Whole machine'),
-  {
-    path: 'cpu.redis.rampSecondsPerThousandConnects',
-    title: 'Redis CPU per 1,000 connects',
-    quantity: 'cpuSeconds',
-  },
+  { path: 'cpu.redis.rampSecondsPerThousandConnects', title: 'Redis CPU per 1,000 connects', quantity: 'cpuSeconds' },
   { path: 'cpu.redis.broadcastMicrosecondsPerMessage', title: 'Redis CPU per message', quantity: 'microseconds' },
   { path: 'machine.cpuIdlePercent.ramp', title: 'CPU of the machine idle, ramp', quantity: 'percent' },
   { path: 'machine.cpuIdlePercent.broadcasts', title: 'CPU of the machine idle, broadcasts', quantity: 'percent' },
@@ -44,15 +41,10 @@ export function figureTitle(path: string): string {
   return titleOf(shownFigure(path) as Figure);
 }
 
-/** @returns null where no run measured it */
-export function meanOf(results: Result[], path: string): number | null {
-  return spreadOf(valuesOf(results, path))?.mean ?? null;
-}
-
 /** @returns the mean, with the lowest and highest of several runs, or with the 95 % interval within runs where that is wider */
 export function figureCell(results: Result[], path: string): string {
   const { quantity } = shownFigure(path);
-  const spread = spreadOf(valuesOf(results, path));
+  const spread = spreadOf(results.flatMap((result) => knownAt(result, path) ?? []));
   if (!spread) return '–';
   const [mean = '', min, max] = [spread.mean, spread.min, spread.max].map((value) => numberText(quantity, value));
   const reaches = results.flatMap((result) => reachOf(result, path) ?? []);
@@ -72,10 +64,6 @@ function reachOf(result: Result, path: string): number | null {
   return typeof low95 === 'number' && typeof high95 === 'number' ? (high95 - low95) / 2 : null;
 }
 
-function valuesOf(results: Result[], path: string): number[] {
-  return results.flatMap((result) => knownAt(result, path) ?? []);
-}
-
 /** What a row asks, what a published study printed in each of its columns, and what a run of ours says. */
 export type Row = [question: string, printed: string[], ours: (result: Result) => string];
 
@@ -87,9 +75,9 @@ export function at(path: string, quantity: QuantityName): Row[2] {
   };
 }
 
-/** @returns a row that only our runs answer */
-export function figureRow(path: string, printed: string[] = []): Row {
-  return [figureTitle(path), printed, (result) => figureCell([result], path)];
+/** @param printed nothing of a row that only our runs answer */
+export function figureRow(path: string, printed: string[] = [], question = figureTitle(path)): Row {
+  return [question, printed, (result) => figureCell([result], path)];
 }
 
 /** A table of runs side by side. */
@@ -106,14 +94,11 @@ export function sideBySide({ title, published, rows }: SideBySide, columns: (num
     typeof column === 'number'
       ? (published[column] ?? '')
       : `us, ${comesAndGoes(column) ?? integer(column.connections.target)}: ${column.verdict.status}`;
-  return dataTable(
-    title,
-    ['', ...columns.map(heading)],
-    rows.map(([question, printed, ours]) => [
-      question,
-      ...columns.map((column) => (typeof column === 'number' ? (printed[column] ?? '–') : ours(column))),
-    ]),
-  );
+  const cells = rows.map(([question, printed, ours]) => [
+    question,
+    ...columns.map((column) => (typeof column === 'number' ? (printed[column] ?? '–') : ours(column))),
+  ]);
+  return tableHtml(grid(title, ['', ...columns.map(heading)], cells));
 }
 
 /** An empty line would end the HTML in Markdown. */

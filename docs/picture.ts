@@ -3,8 +3,7 @@
  * dark, into docs/public. CHROMIUM names the browser where it is not in the usual place.
  */
 import { fileURLToPath } from 'node:url';
-import { type Browser, chromium } from 'playwright-core';
-import type { Result } from '../protocol/result/result.ts';
+import { chromium } from 'playwright-core';
 import { readResult } from '../report/read.ts';
 import { renderHtml } from '../report/render/html.ts';
 import { runDocument } from '../report/sections/run-document.ts';
@@ -13,22 +12,19 @@ const FOLDER = fileURLToPath(new URL('public', import.meta.url));
 
 const [resultPath] = process.argv.slice(2);
 if (!resultPath) throw new Error('usage: node docs/picture.ts <result.json>');
-const result = readResult(resultPath);
+const html = renderHtml(runDocument(readResult(resultPath)));
 
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
   args: ['--no-sandbox', '--disable-gpu'],
 });
 try {
-  await pictureOfReport(browser, result, 'light');
-  await pictureOfReport(browser, result, 'dark');
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const viewport = { width: 1100, height: 1000 };
+    const page = await browser.newPage({ viewport, deviceScaleFactor: 1.5, colorScheme });
+    await page.setContent(html);
+    await page.screenshot({ path: `${FOLDER}/report-${colorScheme}.png` });
+  }
 } finally {
   await browser.close();
-}
-
-async function pictureOfReport(browser: Browser, result: Result, colorScheme: 'light' | 'dark'): Promise<void> {
-  const viewport = { width: 1100, height: 1000 };
-  const page = await browser.newPage({ viewport, deviceScaleFactor: 1.5, colorScheme });
-  await page.setContent(renderHtml(runDocument(result)));
-  await page.screenshot({ path: `${FOLDER}/report-${colorScheme}.png` });
 }

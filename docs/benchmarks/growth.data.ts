@@ -12,33 +12,27 @@ const CPU = ['rampSecondsPerThousandConnects', 'broadcastMicrosecondsPerMessage'
   ['worker', 'nginx', 'redis'].map((layer) => `cpu.${layer}.${key}`),
 );
 
+const FIGURES = [
+  ...['connections.achievedRatePerSec', 'machine.cpuIdlePercent.ramp', 'machine.cpuIdlePercent.broadcasts'],
+  ...[...MEMORY, ...CPU, 'connections.connectMs.p95', 'latency.completionMs.p50'],
+];
+
 const GROWTH: SideBySide = {
   title: 'Figures by number of connections',
   published: [],
   rows: [
     ['Processor', [], ({ environment }) => `${environment.cpu}, ${integer(environment.cpuCount)} cores`],
-    [
-      'Ping interval, s',
-      [],
-      (result) => optional(pingIntervalOf(result), (intervalMs) => decimals(intervalMs / 1000, 0)),
-    ],
+    ['Ping interval, s', [], (result) => optional(pingIntervalOf(result), (ms) => decimals(ms / 1000, 0))],
     ['Workers', [], ({ connections }) => integer(Object.keys(connections.perWorker).length)],
-    ...['connections.achievedRatePerSec', 'machine.cpuIdlePercent.ramp', 'machine.cpuIdlePercent.broadcasts'].map(
-      (path) => figureRow(path),
-    ),
-    ...[...MEMORY, ...CPU, 'connections.connectMs.p95', 'latency.completionMs.p50'].map((path) => figureRow(path)),
+    ...FIGURES.map((path) => figureRow(path)),
   ],
 };
 
-interface Growth {
-  /** HTML. */
-  table: string;
-}
+/** HTML. */
+export declare const data: { table: string };
 
-export declare const data: Growth;
+export default { watch: ['../reports/*/result.json'], load: () => growth(readReportsBySize()) };
 
-export default { watch: ['../reports/*/result.json'], load: (): Growth => growth(readReportsBySize()) };
-
-export function growth(reports: Report[]): Growth {
+export function growth(reports: Report[]): typeof data {
   return { table: inMarkdown(sideBySide(GROWTH, reports.map(({ result }) => result).filter(isUsable))) };
 }

@@ -16,16 +16,12 @@ const TLS: SideBySide = {
   ],
 };
 
-interface Tls {
-  /** HTML. */
-  table: string;
-}
+/** HTML. */
+export declare const data: { table: string };
 
-export declare const data: Tls;
+export default { watch: ['../reports/*/result.json'], load: () => tls(readReports()) };
 
-export default { watch: ['../reports/*/result.json'], load: (): Tls => tls(readReports()) };
-
-export function tls(reports: Report[]): Tls {
+export function tls(reports: Report[]): typeof data {
   const pairs = reports.flatMap((secure) => {
     if (secure.differences.join() !== 'TLS') return [];
     const plain = reports.find(({ size }) => `${size}-tls` === secure.size);

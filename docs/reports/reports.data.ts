@@ -8,17 +8,12 @@ const FIGURES = [
   ...['connections.achievedRatePerSec', 'memory.perConnection.bytes', 'delivery.coverage', 'latency.completionMs.p50'],
 ];
 
-interface Overview {
-  head: string[];
-  /** `size` names the page of the run. */
-  rows: { size: string; title: string; cells: string[] }[];
-}
-
-export declare const data: Overview;
+/** `size` names the page of the run. */
+export declare const data: { head: string[]; rows: { size: string; title: string; cells: string[] }[] };
 
 export default {
   watch: ['./*/result.json'],
-  load: (): Overview => ({
+  load: (): typeof data => ({
     head: ['Run', 'Verdict', ...FIGURES.map(figureTitle), 'Machine'],
     rows: readReports().map(({ size, title, result }) => {
       const { verdict, environment } = result;

@@ -10,12 +10,10 @@ export function blockHtml(block: Block, of = ''): HtmlValue {
   switch (block.kind) {
     case 'table':
       return tableBlock(block, of);
-    case 'chart':
-      return folding(
-        block.folded && block.chart !== null,
-        `Chart: ${block.chart?.title}`,
-        figure(block.chart, block.absent),
-      );
+    case 'chart': {
+      const { chart, absent, folded } = block;
+      return folding(folded && chart !== null, `Chart: ${chart?.title}`, figure(chart, absent));
+    }
     case 'lines':
       return linesHtml(block);
   }
@@ -56,30 +54,23 @@ function linesHtml({ style, lines }: Lines): HtmlValue {
 function tableBlock(table: Table, of: string): HtmlValue {
   const { title, folded, rows } = table;
   if (rows.length === 0) return null;
-  return folded
-    ? folding(true, `Table: ${title}`, tableHtml(table))
-    : html`${title !== of && html`<h3>${title}</h3>`}${tableHtml(table)}`;
-}
-
-export function tableHtml(table: Table): Html {
-  return dataTable(table.title, table.head, textCells(table));
+  const heading = !folded && title !== of && html`<h3>${title}</h3>`;
+  return folding(folded, `Table: ${title}`, html`${heading}${tableHtml(table)}`);
 }
 
 function folding(folded: boolean, title: string, content: HtmlValue): HtmlValue {
   return folded ? html`<details><summary>${title}</summary>${content}</details>` : content;
 }
 
-/**
- * @param caption accessible name of the table
- * @param head empty of a table without one
- * @param rows the first cell names the row; columns of mostly numbers are right-aligned
- */
-export function dataTable(caption: string, head: string[], rows: string[][]): Html {
+/** Columns of mostly numbers are right-aligned; the title is the accessible name. */
+export function tableHtml(table: Table): Html {
+  const { title, head } = table;
+  const rows = textCells(table);
   const kinds = alignments(rows).map((align) => (align === 'right' ? 'number' : 'text'));
   const titles = head.map(
     (cell, column) => html`<th scope="col" class="${kinds[column] ?? 'text'}">${coded(cell)}</th>`,
   );
-  return html`<div class="scroll" role="region" tabindex="0" aria-label="${caption}"><table>
+  return html`<div class="scroll" role="region" tabindex="0" aria-label="${title}"><table>
 ${titles.length > 0 && html`<thead><tr>${titles}</tr></thead>`}
 <tbody>${rows.map(
     ([name = '', ...cells]) =>
@@ -91,17 +82,12 @@ ${titles.length > 0 && html`<thead><tr>${titles}</tr></thead>`}
 </table></div>`;
 }
 
-const MARKS: [RegExp, string, string][] = [
-  [/^▲ /, 'better', '▲ '],
-  [/^▼ /, 'worse', '▼ '],
-];
-
 /** An answer has a colour besides its sign, which stays for readers who cannot see it. */
 function marked(cell: string): HtmlValue {
-  const mark = MARKS.find(([pattern]) => pattern.test(cell));
-  if (!mark) return coded(cell);
-  const [pattern, name, sign] = mark;
-  return html`<span class="${name}"><span aria-hidden="true">${sign}</span>${coded(cell.replace(pattern, ''))}</span>`;
+  const [, sign, answer] = /^([▲▼] )(.*)$/s.exec(cell) ?? [];
+  if (sign === undefined || answer === undefined) return coded(cell);
+  const kind = sign === '▲ ' ? 'better' : 'worse';
+  return html`<span class="${kind}"><span aria-hidden="true">${sign}</span>${coded(answer)}</span>`;
 }
 
 /** What stands between backticks is code. */

@@ -4,10 +4,12 @@
  * (all but one connection).
  */
 import type { Result } from '../../../protocol/result/result.ts';
-import { dataTable } from '../../../report/render/blocks.ts';
+import { pointsOf } from '../../../report/charts/plot.ts';
+import { grid } from '../../../report/model/document.ts';
+import { tableHtml } from '../../../report/render/blocks.ts';
 import { type Html, html } from '../../../report/render/markup.ts';
 import { decimals, integer, KB, kilobytes, megabytes, optional, percentOf } from '../../../report/text/format.ts';
-import { at, figureCell, figureRow, type Row, type SideBySide, sideBySide } from '../../figures.ts';
+import { at, figureRow, type Row, type SideBySide, sideBySide } from '../../figures.ts';
 
 const SIZES = [5000, 10_000, 20_000, 32_000];
 /** Its “theoretical max” is for workers of 2 GiB. */
@@ -24,11 +26,13 @@ const utilisation = (result: Result) =>
   optional(peakRss(result), (peak) => percentOf(peak, BUDGET_BYTES).replace(' %', ''));
 
 /** Characters of payload, of which the report's “data” consists. Its MB have a million bytes, its KB 1,024. */
-function payload(result: Result, times: (delivery: NonNullable<Result['delivery']>) => number): number | null {
-  const { bytes } = (result.environment.settings.broadcasts ?? {}) as { bytes?: number };
-  return result.delivery && bytes !== undefined ? bytes * times(result.delivery) : null;
+function payload(times: 'broadcasts' | 'received', text: (bytes: number, result: Result) => string): Row[2] {
+  return (result) => {
+    const { bytes } = (result.environment.settings.broadcasts ?? {}) as { bytes?: number };
+    return result.delivery && bytes !== undefined ? text(bytes * result.delivery[times], result) : '–';
+  };
 }
-const million = (bytes: number | null) => optional(bytes, (known) => decimals(known / 1e6, 2));
+const million = (bytes: number) => decimals(bytes / 1e6, 2);
 
 /** The same for all of its sizes. */
 const MACHINE: [name: string, printed: string, ours: (result: Result) => string][] = [
@@ -41,7 +45,7 @@ const MACHINE: [name: string, printed: string, ours: (result: Result) => string]
 
 function machineTable(results: Result[]): Html {
   const rows = MACHINE.map(([name, printed, ours]) => [name, printed, [...new Set(results.map(ours))].join('; ')]);
-  return dataTable('Hardware and limits', ['', 'the report', 'us'], rows);
+  return tableHtml(grid('Hardware and limits', ['', 'the report', 'us'], rows));
 }
 
 export const BENCHMARK_REPORT: SideBySide = {
@@ -63,11 +67,7 @@ export const BENCHMARK_REPORT: SideBySide = {
       ['59', '39', '28', '24'],
       (result) => optional(peakRss(result), (peak) => kilobytes(peak / result.connections.peak)),
     ],
-    [
-      'Slope, KB',
-      ['21.3', '15.3', '22.6', '19.4'],
-      (result) => figureCell([result], 'memory.perConnectionBytes.workerRss.slope'),
-    ],
+    figureRow('memory.perConnectionBytes.workerRss.slope', ['21.3', '15.3', '22.6', '19.4'], 'Slope, KB'),
     ['“Theoretical max”: 2 GiB × N ÷ peak', ['35,800', '53,973', '75,355', '87,881'], theoreticalMax],
     ['“Utilization”: N ÷ that, %', ['14', 'not stated', '26.5', '36.4'], utilisation],
     ['Broadcasts', ['120', '118', '55', '100'], at('delivery.broadcasts', 'count')],
@@ -78,24 +78,12 @@ export const BENCHMARK_REPORT: SideBySide = {
       ({ delivery }) => (delivery ? integer(delivery.expected - delivery.received) : '–'),
     ],
     ['Delivery as stated, %', ['100', '99.2', '98.2', '77.3'], at('delivery.coverage', 'share')],
-    [
-      'Payload sent, MB',
-      ['0.60', '0.60', 'not stated', 'not stated'],
-      (result) => million(payload(result, ({ broadcasts }) => broadcasts)),
-    ],
-    [
-      'Payload received, MB',
-      ['2,998.8', '5,998.2', 'not stated', 'not stated'],
-      (result) => million(payload(result, ({ received }) => received)),
-    ],
+    ['Payload sent, MB', ['0.60', '0.60', 'not stated', 'not stated'], payload('broadcasts', million)],
+    ['Payload received, MB', ['2,998.8', '5,998.2', 'not stated', 'not stated'], payload('received', million)],
     [
       'Payload per connection, KB',
       ['585.7', '585.76', '585.79', '452.56'],
-      (result) =>
-        optional(
-          payload(result, ({ received }) => received),
-          (bytes) => kilobytes(bytes / result.connections.peak),
-        ),
+      payload('received', (bytes, { connections }) => kilobytes(bytes / connections.peak)),
     ],
     figureRow('cpu.worker.rampSecondsPerThousandConnects', NOT_STATED),
     figureRow('cpu.worker.broadcastMicrosecondsPerMessage', NOT_STATED),
@@ -103,51 +91,30 @@ export const BENCHMARK_REPORT: SideBySide = {
   ],
 };
 
-/** RSS of its server by connections, MB; a table for each size. */
-const RSS: [connections: number, mb: string][][] = [
-  [
-    [0, '125.78'],
-    [1000, '136.36'],
-    [2500, '169.86'],
-    [4000, '210.86'],
-    [5000, '222.53'],
-  ],
-  [
-    [0, '201.55'],
-    [1000, '166.48'],
-    [2500, '175.50'],
-    [4000, '194.84'],
-    [5000, '211.38'],
-    [6500, '240.47'],
-    [8000, '293.30'],
-    [9500, '308.77'],
-    [10_000, '318.28'],
-  ],
-  [
-    [0, '87.30'],
-    [6000, '238.98'],
-    [10_309, '340.03'],
-    [15_000, '411.09'],
-    [20_000, '541.14'],
-  ],
-  [
-    [0, '125.50'],
-    [8000, '280.53'],
-    [12_000, '340.36'],
-    [15_000, '411.09'],
-    [20_000, '541.14'],
-    [29_677, '658.11'],
-    [32_000, '745.70'],
-  ],
+/** RSS of its server by connections, MB; a column for each size. */
+const RSS: [connections: number, ...mb: string[]][] = [
+  [0, '125.78', '201.55', '87.30', '125.50'],
+  [1000, '136.36', '166.48', '–', '–'],
+  [2500, '169.86', '175.50', '–', '–'],
+  [4000, '210.86', '194.84', '–', '–'],
+  [5000, '222.53', '211.38', '–', '–'],
+  [6000, '–', '–', '238.98', '–'],
+  [6500, '–', '240.47', '–', '–'],
+  [8000, '–', '293.30', '–', '280.53'],
+  [9500, '–', '308.77', '–', '–'],
+  [10_000, '–', '318.28', '–', '–'],
+  [10_309, '–', '–', '340.03', '–'],
+  [12_000, '–', '–', '–', '340.36'],
+  [15_000, '–', '–', '411.09', '411.09'],
+  [20_000, '–', '–', '541.14', '541.14'],
+  [29_677, '–', '–', '–', '658.11'],
+  [32_000, '–', '–', '–', '745.70'],
 ];
 
 /** @returns RSS of our workers; between two plateaus, on the straight line from one to the other */
 function rssAt({ memory }: Result, connections: number): string {
-  const read = memory.plateaus
-    .flatMap((plateau): [number, number][] =>
-      plateau.workerRss === undefined ? [] : [[plateau.connections, plateau.workerRss]],
-    )
-    .toSorted(([a], [b]) => a - b);
+  const all = pointsOf(memory.plateaus, (plateau) => [plateau.connections, plateau.workerRss]);
+  const read = all.toSorted(([a], [b]) => a - b);
   const above = read.find(([count]) => count >= connections);
   const below = read.findLast(([count]) => count <= connections);
   if (!above || !below) return '–';
@@ -158,14 +125,13 @@ function rssAt({ memory }: Result, connections: number): string {
 export const RSS_BY_CONNECTIONS: SideBySide = {
   title: 'RSS of the workers by connections, MB',
   published,
-  rows: [...new Set(RSS.flat().map(([connections]) => connections))]
-    .toSorted((a, b) => a - b)
-    .map((connections): Row => {
-      const printed = RSS.map((table) => table.find(([count]) => count === connections)?.[1] ?? '–');
-      const ours: Row[2] = (result) =>
-        printed[SIZES.indexOf(result.connections.target)] === '–' ? '–' : rssAt(result, connections);
-      return [integer(connections), printed, ours];
-    }),
+  rows: RSS.map(
+    ([connections, ...printed]): Row => [
+      integer(connections),
+      printed,
+      (result) => (printed[SIZES.indexOf(result.connections.target)] === '–' ? '–' : rssAt(result, connections)),
+    ],
+  ),
 };
 
 /** How many received each incomplete one of the ten samples that it shows of each size. */

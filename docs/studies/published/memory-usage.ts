@@ -2,7 +2,8 @@
 import type { Result } from '../../../protocol/result/result.ts';
 import { readingsOverTime } from '../../../report/charts/drift.ts';
 import { comesAndGoes } from '../../../report/figures/held.ts';
-import { dataTable, figure } from '../../../report/render/blocks.ts';
+import { grid } from '../../../report/model/document.ts';
+import { figure, tableHtml } from '../../../report/render/blocks.ts';
 import { type Html, html } from '../../../report/render/markup.ts';
 import { answerOf, pace } from '../../../report/sections/over-time.ts';
 import { decimals, optional, sizeOf } from '../../../report/text/format.ts';
@@ -45,7 +46,7 @@ export function byWebSocketServer({ runs }: MeasuredStudy): Html {
     return [...printed, version, figureCell(own, HEAP), figureCell(own, PSS)];
   });
   const head = ['', 'The page, 10,000', 'V8 heap, KB', 'us, 10,000', figureTitle(HEAP), figureTitle(PSS)];
-  return dataTable('Memory per connection of each WebSocket server', head, rows);
+  return tableHtml(grid('Memory per connection of each WebSocket server', head, rows));
 }
 
 const driftRow = (title: string, layer: string): Row => [

@@ -9,7 +9,7 @@ import { cellText } from '../../../report/model/amount.ts';
 import { figure } from '../../../report/render/blocks.ts';
 import { type Html, html } from '../../../report/render/markup.ts';
 import { decimals, integer, KB, kilobytes, megabytes, milliseconds, optional } from '../../../report/text/format.ts';
-import { at, figureCell, type SideBySide, sideBySide } from '../../figures.ts';
+import { at, figureCell, figureRow, type SideBySide, sideBySide } from '../../figures.ts';
 
 /** @returns a dash for a line that reports would not quote: as for noise of the rest of the machine */
 const slope = (layer: string) => (result: Result) => {
@@ -45,11 +45,7 @@ export const TECHRACERS: SideBySide = {
       ({ memory }) => optional(memory.perConnectionBytes.workerRss?.naive, kilobytes),
     ],
     ['KB per connection: Node, slope at rest', ['not measured'], slope('workerRss')],
-    [
-      'KB per connection: Redis',
-      ['39.9 (a difference)'],
-      (result) => figureCell([result], 'memory.perConnectionBytes.redisUsedMemory.slope'),
-    ],
+    figureRow('memory.perConnectionBytes.redisUsedMemory.slope', ['39.9 (a difference)'], 'KB per connection: Redis'),
     ['KB per connection: nginx', ['not measured'], slope('nginxPss')],
     ['KB per connection: sockets in the kernel, both ends', ['not measured'], slope('kernelSlab')],
     [
