@@ -10,6 +10,37 @@ import { readMeasuredStudies, studySummary } from '../studies/page.ts';
 /** Pages whose wide tables and charts need the space of the page's outline. */
 const WIDE = /^(reports|studies)\/|^benchmarks\.md$/;
 
+/** Group of the sidebar → title → address. */
+const PAGES = {
+  Guide: {
+    'Getting started': '/guide/getting-started',
+    'Your own server': '/guide/own-server',
+    'Writing scenarios': '/guide/writing-scenarios',
+    'Finding the maximum': '/guide/finding-the-maximum',
+    'Several hosts': '/guide/several-hosts',
+    'In CI': '/guide/ci',
+  },
+  Method: {
+    Overview: '/method',
+    Memory: '/method/memory',
+    Latency: '/method/latency',
+    Delivery: '/method/delivery',
+    Verdict: '/method/verdict',
+    'Comparing two results': '/method/comparing',
+    Calibration: '/calibration',
+  },
+  Reference: {
+    Steps: '/reference/steps',
+    Options: '/reference/options',
+    Metrics: '/reference/metrics',
+    'Errors and exit codes': '/reference/errors',
+    'Command line': '/reference/cli',
+    'Result document': '/reference/result',
+    Server: '/reference/server',
+  },
+  Results: { Reports: '/reports/', Studies: '/studies/', Benchmarks: '/benchmarks' },
+};
+
 export default defineConfig({
   title: 'socketio-capacity',
   description:
@@ -38,57 +69,15 @@ export default defineConfig({
   themeConfig: {
     search: { provider: 'local' },
     outline: [2, 3],
-    nav: [
-      { text: 'Guide', link: '/guide/getting-started' },
-      { text: 'Reports', link: '/reports/' },
-      { text: 'Studies', link: '/studies/' },
-      { text: 'Method', link: '/method' },
-      { text: 'Reference', link: '/reference/steps' },
-    ],
+    nav: linksOf({
+      Guide: '/guide/getting-started',
+      Reports: '/reports/',
+      Studies: '/studies/',
+      Method: '/method',
+      Reference: '/reference/steps',
+    }),
     sidebar: [
-      {
-        text: 'Guide',
-        items: [
-          { text: 'Getting started', link: '/guide/getting-started' },
-          { text: 'Your own server', link: '/guide/own-server' },
-          { text: 'Writing scenarios', link: '/guide/writing-scenarios' },
-          { text: 'Finding the maximum', link: '/guide/finding-the-maximum' },
-          { text: 'Several hosts', link: '/guide/several-hosts' },
-          { text: 'In CI', link: '/guide/ci' },
-        ],
-      },
-      {
-        text: 'Method',
-        items: [
-          { text: 'Overview', link: '/method' },
-          { text: 'Memory', link: '/method/memory' },
-          { text: 'Latency', link: '/method/latency' },
-          { text: 'Delivery', link: '/method/delivery' },
-          { text: 'Verdict', link: '/method/verdict' },
-          { text: 'Comparing two results', link: '/method/comparing' },
-          { text: 'Calibration', link: '/calibration' },
-        ],
-      },
-      {
-        text: 'Reference',
-        items: [
-          { text: 'Steps', link: '/reference/steps' },
-          { text: 'Options', link: '/reference/options' },
-          { text: 'Metrics', link: '/reference/metrics' },
-          { text: 'Errors and exit codes', link: '/reference/errors' },
-          { text: 'Command line', link: '/reference/cli' },
-          { text: 'Result document', link: '/reference/result' },
-          { text: 'Server', link: '/reference/server' },
-        ],
-      },
-      {
-        text: 'Results',
-        items: [
-          { text: 'Reports', link: '/reports/' },
-          { text: 'Studies', link: '/studies/' },
-          { text: 'Benchmarks', link: '/benchmarks' },
-        ],
-      },
+      ...Object.entries(PAGES).map(([text, pages]) => ({ text, items: linksOf(pages) })),
       {
         text: 'Reports',
         items: readReports().map(({ size, title }) => ({ text: title, link: `/reports/${size}` })),
@@ -102,3 +91,7 @@ export default defineConfig({
     ],
   },
 });
+
+function linksOf(pages: Record<string, string>): { text: string; link: string }[] {
+  return Object.entries(pages).map(([text, link]) => ({ text, link }));
+}

@@ -2,26 +2,19 @@
 import { z } from 'zod';
 
 /** The parts of a JSON Schema that the reference shows. `unit` is from zod's `meta`. */
-export interface Node {
-  $ref?: string;
-  $defs?: Record<string, Node>;
-  description?: string;
+export interface Node extends Pick<Schema, Plain> {
   unit?: string;
-  default?: unknown;
-  type?: string | string[];
-  const?: unknown;
-  enum?: unknown[];
-  format?: string;
-  minimum?: number;
-  maximum?: number;
-  exclusiveMinimum?: number;
+  $defs?: Record<string, Node>;
   properties?: Record<string, Node>;
-  required?: string[];
   additionalProperties?: Node | boolean;
   items?: Node;
   prefixItems?: Node[];
   anyOf?: Node[];
 }
+
+type Schema = z.core.JSONSchema.BaseSchema;
+type Plain = '$ref' | 'const' | 'default' | 'description' | 'enum' | 'format' | 'required' | 'type' | Range;
+type Range = 'minimum' | 'maximum' | 'exclusiveMinimum';
 
 interface Key {
   /** With `[]` for a list and `*` for any key. */
@@ -32,10 +25,8 @@ interface Key {
 }
 
 /** A row of a table: one key, or several that are described together. */
-export interface Described {
+interface Described extends Pick<Key, 'node' | 'isRequired'> {
   paths: string;
-  node: Node;
-  isRequired: boolean;
   text: string;
 }
 
