@@ -5,7 +5,7 @@
  * Text is plain; what stands between backticks is code. Renderers escape it.
  */
 import type { Chart } from '../charts/chart.ts';
-import { type Amount, amount } from './amount.ts';
+import { type Amount, amount, figureAndReason } from './amount.ts';
 import type { Term } from './terms.ts';
 
 export interface Document {
@@ -47,9 +47,25 @@ export function findingText({ text, doubts = [] }: Finding): string | null {
   return text === null || doubts.length === 0 ? text : `${text}; in doubt: ${doubts.join(', ')}`;
 }
 
-/** @returns what there is to say beside its figure */
-export function findingNote({ figure, doubts = [] }: Finding): string {
-  return [figure?.note, ...(doubts.length > 0 ? [`in doubt: ${doubts.join(', ')}`] : [])].filter(Boolean).join('; ');
+interface Headline {
+  name: string;
+  value: string | Amount;
+  text: string;
+  /** What there is to say beside it. */
+  note: string;
+}
+
+/** @returns the figures that people quote, four at most, and the sentences of findings without one */
+export function splitFindings({ findings }: Answer): { headlines: Headline[]; sentences: string[] } {
+  const headlines = findings.flatMap(({ figure, doubts = [] }): Headline[] => {
+    if (!figure) return [];
+    const { name, value } = figure;
+    const [text, reason] = typeof value === 'string' ? [value, ''] : figureAndReason(value);
+    const doubt = doubts.length > 0 && `in doubt: ${doubts.join(', ')}`;
+    return [{ name, value, text, note: [figure.note, doubt, reason].filter(Boolean).join('; ') }];
+  });
+  const sentences = findings.flatMap((one) => (one.figure ? [] : (findingText(one) ?? [])));
+  return { headlines: headlines.slice(0, 4), sentences };
 }
 
 export interface Section {

@@ -1,24 +1,62 @@
 /** A document as one self-contained HTML file to read, print and send. */
-import { figureAndReason } from '../model/amount.ts';
-import { type Answer, type Document, type Finding, findingNote, findingText, type Section } from '../model/document.ts';
+import { createHash } from 'node:crypto';
+import { type Answer, type Document, type Section, splitFindings } from '../model/document.ts';
 import { TERMS, type Term } from '../model/terms.ts';
 import { sentence } from '../text/format.ts';
 import { blockHtml, coded } from './blocks.ts';
-import { type Html, type HtmlValue, html } from './markup.ts';
-import { page } from './page.ts';
+import { type Html, type HtmlValue, html, trusted } from './markup.ts';
+import { READOUT_SCRIPT } from './readout-script.ts';
+import { STYLE } from './style.ts';
 
+/** Unfolds what an address leads to, and all tables for printing; reads out the values of charts. */
+const SCRIPT = `
+const reveal = () => {
+  const target = document.getElementById(location.hash.slice(1));
+  if (!target) return;
+  for (let one = target.querySelector('details.folded') || target.closest('details'); one; one = one.parentElement.closest('details')) one.open = true;
+  target.scrollIntoView();
+};
+addEventListener('hashchange', reveal);
+reveal();
+let folded = [];
+addEventListener('beforeprint', () => { folded = [...document.querySelectorAll('details:not([open])')]; for (const one of folded) one.open = true; });
+addEventListener('afterprint', () => { for (const one of folded) one.open = false; });
+${READOUT_SCRIPT}`;
+
+/** No other script can run, wherever it came from. */
+const SCRIPT_HASH = createHash('sha256').update(SCRIPT).digest('base64');
+
+/** It loads nothing from the network: style and script are inline, and a policy forbids the rest. */
 export function renderHtml(document: Document): string {
   const { title, subtitle, answer, sections } = document;
+  const heading = `${title} · socketio-capacity`;
   const terms = sections.flatMap((section) => section.terms ?? []);
   const shown = terms.length > 0 ? [...sections, DEFINITIONS] : sections;
-  return page({
-    title: `${title} · socketio-capacity`,
-    subtitle,
-    body: html`${answerHtml(answer)}
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="socketio-capacity">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-${SCRIPT_HASH}'; img-src data:">
+<link rel="icon" href="data:,">
+<title>${heading}</title>
+<style>${trusted(STYLE)}</style>
+</head>
+<body>
+<header>
+<h1>${heading}</h1><p>${subtitle}</p>
+</header>
+<main>
+${answerHtml(answer)}
 ${shown.length > 3 && html`<nav aria-label="Sections"><ul>${shown.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}</ul></nav>`}
 ${sectionsHtml(document)}
-${terms.length > 0 && sectionHtml(DEFINITIONS, definitions(terms))}`,
-  });
+${terms.length > 0 && sectionHtml(DEFINITIONS, definitions(terms))}
+</main>
+<script>${trusted(SCRIPT)}</script>
+</body>
+</html>
+`.markup;
 }
 
 /** @returns all sections, without the answer before them */
@@ -31,10 +69,12 @@ export function sectionsHtml({ sections }: Document): Html {
   )}`;
 }
 
-function answerHtml({ tone, title, lines, findings, measurement, reasons }: Answer): Html {
+type Headline = ReturnType<typeof splitFindings>['headlines'][number];
+
+function answerHtml(answer: Answer): Html {
+  const { tone, title, lines, measurement, reasons } = answer;
   const isSentence = title.length > 24;
-  const figures = findings.filter((one) => one.figure);
-  const others = findings.filter(({ figure }) => !figure).flatMap((one) => findingText(one) ?? []);
+  const { headlines, sentences } = splitFindings(answer);
   return html`<div class="answer ${tone}">
 <h2 class="${isSentence && 'sentence'}" id="answer">${coded(title)}</h2>
 ${lines.map((line) => html`<p>${coded(sentence(line))}</p>`)}
@@ -48,32 +88,30 @@ ${
   )}</ul>`
 }
 </div>
-${figures.length > 0 && html`<dl class="headline">${figures.slice(0, 4).map(tile)}</dl>`}
-${others.length > 0 && html`<ul class="findings">${others.map((text) => html`<li>${coded(sentence(text))}</li>`)}</ul>`}
+${headlines.length > 0 && html`<dl class="headline">${headlines.map(tile)}</dl>`}
+${sentences.length > 0 && html`<ul class="findings">${sentences.map((text) => html`<li>${coded(sentence(text))}</li>`)}</ul>`}
 `;
 }
 
 /** One of the figures that people quote. */
-function tile(finding: Finding): HtmlValue {
-  if (!finding.figure) return null;
-  const { name, value } = finding.figure;
-  const { number, unit, reason } = valueHtml(value);
+function tile(headline: Headline): Html {
+  const { name, note } = headline;
+  const [number, unit] = numberAndRest(headline);
   return html`<div><dt>${name}</dt>
 <dd class="value">${number} ${unit !== '' && html`<span class="unit">${unit}</span>`}</dd>
-<dd class="more">${coded([findingNote(finding), reason].filter(Boolean).join('; '))}</dd></div>
+<dd class="more">${coded(note)}</dd></div>
 `;
 }
 
 /** A number large, and what belongs to it small; a text in the place of a number small, too. */
-function valueHtml(value: NonNullable<Finding['figure']>['value']): { number: string; unit: string; reason?: string } {
-  if (typeof value === 'string') return { number: value, unit: '' };
-  const [figure, reason] = figureAndReason(value);
-  if (value.value === null && !value.interval) return { number: '', unit: figure };
-  const text = figure.replace(/^at least /, '≥ ');
-  const between = /^between (.*) and (\S+) (.*)$/.exec(text);
-  if (between) return { number: `${between[1]} to ${between[2]}`, unit: between[3] ?? '', reason };
-  const [, number = text, unit = ''] = /^(≥ \S+|\S+) ?(.*)$/.exec(text) ?? [];
-  return { number, unit };
+function numberAndRest({ value, text }: Headline): [number: string, rest: string] {
+  if (typeof value === 'string') return [text, ''];
+  if (value.value === null && !value.interval) return ['', text];
+  const figure = text.replace(/^at least /, '≥ ');
+  const [, low, high, of = ''] = /^between (.*) and (\S+) (.*)$/.exec(figure) ?? [];
+  if (high !== undefined) return [`${low} to ${high}`, of];
+  const [, number = figure, unit = ''] = /^(≥ \S+|\S+) ?(.*)$/.exec(figure) ?? [];
+  return [number, unit];
 }
 
 function sectionHtml({ id, title, lead, terms = [], folded }: Omit<Section, 'blocks'>, body: HtmlValue): Html {
@@ -96,12 +134,11 @@ function idOf(term: Term): string {
   return `def-${term.toLowerCase().replace(/\W+/g, '-')}`;
 }
 
-const DEFINITIONS: Omit<Section, 'blocks'> & { blocks: [] } = {
+const DEFINITIONS: Omit<Section, 'blocks'> = {
   id: 'definitions',
   title: 'Definitions',
   folded: true,
   lead: '`docs/method.md` in the repository has the full definitions, and the limits of each figure. KB and MB are 1,024 and 1,048,576 bytes.',
-  blocks: [],
 };
 
 function definitions(terms: Term[]): Html {

@@ -1,14 +1,5 @@
 /** A document as Markdown: for pull requests, summaries of CI jobs, and wikis. */
-import { figureAndReason } from '../model/amount.ts';
-import {
-  type Answer,
-  type Block,
-  type Document,
-  type Finding,
-  findingNote,
-  findingText,
-  type Section,
-} from '../model/document.ts';
+import { type Answer, type Block, type Document, type Section, splitFindings } from '../model/document.ts';
 import { type Align, alignments, textCells } from '../model/table-text.ts';
 import { sentence } from '../text/format.ts';
 
@@ -39,9 +30,9 @@ function firstLine({ title, lines, findings, measurement }: Answer): string {
 }
 
 function answerMarkdown(answer: Answer): string[] {
-  const { lines, findings, measurement, reasons } = answer;
-  const figures = findings.filter(({ figure }) => figure).slice(0, 4);
-  const others = findings.filter(({ figure }) => !figure).flatMap((one) => findingText(one) ?? []);
+  const { lines, measurement, reasons } = answer;
+  const { headlines, sentences } = splitFindings(answer);
+  const figures = headlines.map(({ name, text, note }) => [name, text, note]);
   return [
     firstLine(answer),
     measurement ? '' : bullets(lines.map(sentence)),
@@ -52,15 +43,9 @@ function answerMarkdown(answer: Answer): string[] {
           `- **${escapeMarkdown(code)}**: ${escapeMarkdown(message)}${fix === undefined ? '' : ` (fix: ${escapeMarkdown(fix)})`}`,
       )
       .join('\n'),
-    figures.length === 0 ? '' : markdownTable(['', 'Figure', ''], figures.map(figureRow), ['left', 'right', 'left']),
-    bullets(others.map(sentence)),
+    figures.length === 0 ? '' : markdownTable(['', 'Figure', ''], figures, ['left', 'right', 'left']),
+    bullets(sentences.map(sentence)),
   ];
-}
-
-function figureRow(finding: Finding): string[] {
-  const { name = '', value = '' } = finding.figure ?? {};
-  const [figure, reason] = typeof value === 'string' ? [value, ''] : figureAndReason(value);
-  return [name, figure, [findingNote(finding), reason].filter(Boolean).join('; ')];
 }
 
 function sectionMarkdown({ title, lead, blocks }: Section): string[] {
