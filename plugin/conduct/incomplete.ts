@@ -8,29 +8,22 @@ import { succeed, within } from '../run/wait.ts';
 
 const ANSWER_TIMEOUT_MS = 5000;
 
-export function stoppedIn(stage: Stage): Reason {
-  return {
-    code: 'RUN_INCOMPLETE',
-    message: `stopped by the user (stage: ${stage})`,
-    fix: 'let it run to its end, or shorten its phases',
-  };
-}
+/** What ended a run, and how it comes to its end. A result that is written while the run goes on says `killed`. */
+const ENDED = {
+  stopped: ['stopped by the user', 'let it run to its end, or shorten its phases'],
+  left: [
+    'the virtual users left before the end of the measurement',
+    'keep them connected until then: end the flow with `hold: true`',
+  ],
+  killed: [
+    'the run was killed, or is still in progress',
+    'wait for its end, or repeat it; `dmesg` shows whether the kernel killed it for its memory',
+  ],
+} as const;
 
-export function usersLeftIn(stage: Stage): Reason {
-  return {
-    code: 'RUN_INCOMPLETE',
-    message: `the virtual users left before the end of the measurement (stage: ${stage})`,
-    fix: 'keep them connected until then: end the flow with `hold: true`',
-  };
-}
-
-/** The reason in a result that is written while the run goes on. */
-export function killedIn(stage: Stage): Reason {
-  return {
-    code: 'RUN_INCOMPLETE',
-    message: `the run was killed, or is still in progress (stage: ${stage})`,
-    fix: 'wait for its end, or repeat it; `dmesg` shows whether the kernel killed it for its memory',
-  };
+export function endedIn(stage: Stage, how: keyof typeof ENDED): Reason {
+  const [what, fix] = ENDED[how];
+  return { code: 'RUN_INCOMPLETE', message: `${what} (stage: ${stage})`, fix };
 }
 
 export function failedIn(stage: Stage | undefined, error: unknown): Reason {

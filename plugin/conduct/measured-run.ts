@@ -23,8 +23,7 @@ import { openResources } from '../run/resources.ts';
 import { within } from '../run/wait.ts';
 import type { Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
-import type { Timeline } from './hosts/generator-hosts.ts';
-import { askForTheRest, failedIn, killedIn, stoppedIn, usersLeftIn, withCode } from './incomplete.ts';
+import { askForTheRest, endedIn, failedIn, withCode } from './incomplete.ts';
 import { log, logResult, openProgress, type Progress, type Terminal } from './terminal.ts';
 
 /** What conducts the run: Artillery's main thread, or the command `conduct`. */
@@ -67,14 +66,16 @@ interface PreparedRun {
 
 export class MeasuredRun {
   readonly #options: MeasuredRunOptions;
-  readonly #measurements: Measurements;
+  /** Whoever sees more of the run than its conductor adds it here. */
+  readonly measurements: Measurements;
+  /** What the result document stands for; 0 until `report` has written it. */
+  exitCode = 0;
   readonly #record: RunRecord;
   readonly #closers = new Closers((error) => console.error(describeError(error)));
   readonly #abort = new AbortController();
   #prepared: PreparedRun | undefined;
   #refused = false;
   #started = false;
-  #exitCode = 0;
   /** Phase events can arrive faster than they are handled, so they wait in a queue. */
   #queue: Promise<void> = Promise.resolve();
 
@@ -82,20 +83,15 @@ export class MeasuredRun {
   constructor(options: MeasuredRunOptions) {
     const { config, scriptPath, link } = options;
     this.#options = options;
-    this.#measurements = new Measurements(scenarioName(scriptPath ?? 'scenario'), config);
-    if (scriptPath !== undefined) this.#measurements.file = scenarioFile(scriptPath);
-    this.#record = new RunRecord(config.results, this.#measurements.id);
-    this.#measurements.id = this.#record.id;
-    this.#measurements.hosts = options.hosts?.();
+    this.measurements = new Measurements(scenarioName(scriptPath ?? 'scenario'), config);
+    if (scriptPath !== undefined) this.measurements.file = scenarioFile(scriptPath);
+    this.#record = new RunRecord(config.results, this.measurements.id);
+    this.measurements.id = this.#record.id;
+    this.measurements.hosts = options.hosts?.();
     this.#closers.add(() => link.close());
     link.onFailed = ({ code, message, fix }) => void this.#refuse(new CapacityError(code, message, fix));
     // Artillery creates the plugins before it is ready for a shutdown.
     void setImmediate().then(() => this.#prepare().catch((error) => this.#refuse(error)));
-  }
-
-  /** What the result document stands for; 0 until `report` has written it. */
-  get exitCode(): number {
-    return this.#exitCode;
   }
 
   /** The run's own folder. */
@@ -108,15 +104,9 @@ export class MeasuredRun {
     return this.#prepared && this.#result(this.#prepared);
   }
 
-  /** Stages so far, the last of which is going on; and when their time axis began. */
-  get timeline(): Timeline {
-    const { stages, samplesBeganAtUs } = this.#measurements;
-    return { stages, beganAtUs: samplesBeganAtUs };
-  }
-
   /** What somebody else than the conductor has noticed. */
   warn(reason: Reason): void {
-    this.#measurements.warnings.push(reason);
+    this.measurements.warnings.push(reason);
     this.#record.append('warning', { code: reason.code, message: reason.message });
   }
 
@@ -124,20 +114,6 @@ export class MeasuredRun {
   end(error: CapacityError): void {
     if (this.#started) this.#fail(error);
     else void this.#refuse(error);
-  }
-
-  /** Outcomes of Artillery's `ensure` checks. */
-  set thresholds(thresholds: Result['thresholds']) {
-    this.#measurements.thresholds = thresholds;
-  }
-
-  /** Arrivals that Artillery did not start, so far. */
-  get skippedUsers(): number {
-    return this.#measurements.skippedUsers;
-  }
-
-  set skippedUsers(users: number) {
-    this.#measurements.skippedUsers = users;
   }
 
   phaseStarted(index: number): void {
@@ -173,7 +149,7 @@ export class MeasuredRun {
       await this.#publish(prepared, this.#result(prepared));
     } catch (error) {
       console.error(describeError(error));
-      this.#exitCode = EXIT_CODES.invalid;
+      this.exitCode = EXIT_CODES.invalid;
     }
   }
 
@@ -185,14 +161,11 @@ export class MeasuredRun {
 
   async #prepare(): Promise<void> {
     const { script, config, link, surroundings } = this.#options;
-    const [measurements, record] = [this.#measurements, this.#record];
     await surroundings.admit();
     const { context, target, workers } = await openResources({
-      script,
-      config,
-      measurements,
-      record,
-      link,
+      ...this.#options,
+      measurements: this.measurements,
+      record: this.#record,
       closers: this.#closers,
       signal: this.#abort.signal,
       log: (text) => log(surroundings.terminal, text),
@@ -226,7 +199,7 @@ export class MeasuredRun {
     const { terminal, files = [] } = this.#options.surroundings;
     logResult(terminal, result, path, [...written, ...files]);
     for (const error of failed) console.error(describeError(error));
-    this.#exitCode = exitCodeOf(result);
+    this.exitCode = exitCodeOf(result);
     await view?.finish(written.includes('report.html') ? join(directory, 'report.html') : undefined);
   }
 
@@ -248,9 +221,9 @@ export class MeasuredRun {
   /** After the load has begun: keeps the measurements so far, and ends the run. */
   #fail(error: unknown): void {
     if (this.#abort.signal.aborted) return;
-    this.#measurements.aborted = failedIn(this.#prepared?.conductor.stage, error);
+    this.measurements.aborted = failedIn(this.#prepared?.conductor.stage, error);
     try {
-      this.#record.append('aborted', this.#measurements.aborted);
+      this.#record.append('aborted', this.measurements.aborted);
     } catch {
       // The disk may be the very reason for the abort; the report shows it.
     }
@@ -272,7 +245,7 @@ export class MeasuredRun {
   async #stop({ conductor, context }: PreparedRun, earlyStop: boolean): Promise<void> {
     const { measurements, population } = context;
     measurements.stoppedByUser = earlyStop && measurements.aborted === undefined;
-    measurements.aborted ??= earlyStop ? stoppedIn(conductor.stage) : usersLeftIn(conductor.stage);
+    measurements.aborted ??= endedIn(conductor.stage, earlyStop ? 'stopped' : 'left');
     measurements.peakConnections = Math.max(measurements.peakConnections, population.connections());
     this.#abort.abort();
     await within(this.#queue, STOP_TIMEOUT_MS);
@@ -282,11 +255,11 @@ export class MeasuredRun {
   /** Writes a result as if the run ended here, so that the measurements survive if the process is killed. */
   #save(): void {
     if (!this.#prepared || this.#prepared.conductor.stage === 'done') return;
-    const aborted = this.#measurements.aborted ?? killedIn(this.#prepared.conductor.stage);
-    this.#record.write(this.#result(this.#prepared, { ...this.#measurements, aborted }));
+    const aborted = this.measurements.aborted ?? endedIn(this.#prepared.conductor.stage, 'killed');
+    this.#record.write(this.#result(this.#prepared, { ...this.measurements, aborted }));
   }
 
-  #result({ environment, context }: PreparedRun, measurements = this.#measurements): Result {
+  #result({ environment, context }: PreparedRun, measurements = this.measurements): Result {
     measurements.hosts = this.#options.hosts?.();
     return assembleResult(measurements, this.#options.config, environment, context.sampler);
   }

@@ -1,5 +1,4 @@
 /** A measured run inside Artillery: its events in, metrics and exit code out. */
-
 import { join } from 'node:path';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
@@ -71,20 +70,21 @@ export class Run {
 
   #listen(events: ArtilleryEvents, lastPhase: number): void {
     const run = this.#run;
+    const { measurements } = run;
     let totals: ArtilleryStats | undefined;
     events.on('phaseStarted', ({ index }) => run.phaseStarted(index));
     events.on('phaseCompleted', ({ index }) => {
       if (index === lastPhase) run.phasesCompleted();
     });
     artillery().globalEvents.on('checks', (checks) => {
-      run.thresholds = thresholdsOf(checks, totals);
+      measurements.thresholds = thresholdsOf(checks, totals);
     });
     // Artillery's totals come only at the end, and a run that is stopped has none.
     events.on('stats', ({ counters }) => {
-      run.skippedUsers += counters['vusers.skipped'] ?? 0;
+      measurements.skippedUsers += counters['vusers.skipped'] ?? 0;
     });
     events.on('done', (stats) => {
-      run.skippedUsers = stats.counters['vusers.skipped'] ?? 0;
+      measurements.skippedUsers = stats.counters['vusers.skipped'] ?? 0;
       totals = stats;
       const { result } = run;
       if (!result) return;

@@ -36,8 +36,8 @@ export async function startHub(t: TestContext, hosts: number, lostAfterMs?: numb
     onRefused: (error) => refusals.push(error),
     onPhase: (index, stage) => told.push(`phase ${index} ${stage}`),
     onLost: (host, why) => told.push(`${host} lost: ${why}`),
-    onMachine: (host, row) => {
-      told.push(`row of ${host}`);
+    onMachine: ({ name }, row) => {
+      told.push(`row of ${name}`);
       rows.push(row);
     },
     onSkipped: (users) => users > 0 && told.push(`${users} skipped`),

@@ -163,7 +163,7 @@ function start(given: Script, variables: Record<string, unknown>[], lines: strin
     failed,
     folder,
     async reached(stage) {
-      const isReached = () => run.timeline.stages.at(-1)?.name === stage;
+      const isReached = () => run.measurements.stages.at(-1)?.name === stage;
       await Promise.race([ended, eventually(`stage ${stage}`, isReached, 2 * READING_TIMEOUT_MS)]);
       assert.ok(isReached(), `the run ended before stage ${stage}`);
     },

@@ -4,6 +4,7 @@ import { printable } from '../../../protocol/printable.ts';
 import { differences, type Inputs } from '../../script/inputs.ts';
 import { ENGINE } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
+import type { Host } from './host.ts';
 import type { Hello, Refusal } from './messages.ts';
 
 /** Differences that a refusal names. */
@@ -28,19 +29,22 @@ export function requireOwnEngine({ engine }: Pick<Settings, 'engine'>): void {
   throw new CapacityError('CONFIG_INVALID', message, `use engine ${ENGINE}`);
 }
 
-interface Known {
-  name: string;
-  hello: Hello;
-}
-
 /**
  * @param others hosts that are here already
+ * @param before the same host, if it was here before and has left: others answer for it by now
  * @param isOld it has been in another run, whose connections it may still hold
  */
-export function whyNotAdmitted(hello: Hello, expected: Expected, others: Known[], isOld = false): Refused | undefined {
+export function whyNotAdmitted(
+  hello: Hello,
+  expected: Expected,
+  others: Host[],
+  before: Host | undefined,
+  isOld: boolean,
+): Refused | undefined {
   const refused = (message: string, fix: string, endsRun = true): Refused => {
     return { code: 'HOSTS_DISAGREE', message, fix, endsRun };
   };
+  if (before) return refused(before.lost ?? 'it had left', 'see the output of Artillery on that host', false);
   if (isOld) return refused('it belongs to an earlier run', 'start Artillery there again', false);
   if (others.length >= expected.hosts) {
     const names = others.map(({ name }) => name).join(', ');
@@ -72,14 +76,8 @@ export function whyNotAdmitted(hello: Hello, expected: Expected, others: Known[]
   return undefined;
 }
 
-/** @returns why a host that was here before does not come in again: others answer for it by now */
-export function hasLeft({ lost }: { lost: string | undefined }): Refused {
-  const message = lost ?? 'it had left';
-  return { code: 'HOSTS_DISAGREE', message, fix: 'see the output of Artillery on that host', endsRun: false };
-}
-
 /** @returns why the shares of all hosts are not the scenario; undefined while some are missing */
-export function whyNotTogether(hosts: Known[], { hosts: count, arrivals }: Expected): CapacityError | undefined {
+export function whyNotTogether(hosts: Host[], { hosts: count, arrivals }: Expected): CapacityError | undefined {
   if (hosts.length < count) return undefined;
   const sums = arrivals.map((_, phase) => hosts.reduce((sum, { hello }) => sum + (hello.arrivals[phase] ?? 0), 0));
   const wrong = sums.findIndex((sum, phase) => sum !== arrivals[phase]);
@@ -92,17 +90,10 @@ export function whyNotTogether(hosts: Known[], { hosts: count, arrivals }: Expec
   );
 }
 
-/**
- * @param here hosts that are here
- * @param unfit those of them that did not get ready
- */
-export function hostsMissing(
-  here: readonly Known[],
-  unfit: readonly Known[],
-  { hosts }: Expected,
-  timeoutMs: number,
-): CapacityError {
-  const namesOf = (some: readonly Known[]) => some.map(({ name }) => name).join(', ');
+/** @param here hosts that are here, some of which may not have got ready */
+export function hostsMissing(here: readonly Host[], { hosts }: Expected, timeoutMs: number): CapacityError {
+  const namesOf = (some: readonly Host[]) => some.map(({ name }) => name).join(', ');
+  const unfit = here.filter(({ fits }) => !fits);
   const seconds = Math.round(timeoutMs / 1000);
   const message =
     here.length < hosts

@@ -2,7 +2,6 @@
  * A generator host of a run that is conducted elsewhere: relays between the engines here and the conductor, and tells how the
  * machine is. Points in time are converted here, and only here.
  */
-
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { withInstants } from '../../../protocol/clock/instants.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
@@ -12,14 +11,7 @@ import { LAYERS, MachineWatch, Sampler } from '../../samplers/index.ts';
 import { withCode } from '../incomplete.ts';
 import { ConductorLink } from './conductor-link.ts';
 import type { Join } from './join-line.ts';
-import {
-  type AgentMessage,
-  type Hello,
-  type HubMessage,
-  hubMessageSchema,
-  type Refusal,
-  SILENT_AFTER_MS,
-} from './messages.ts';
+import { type Hello, type HubMessage, hubMessageSchema, type Refusal, SILENT_AFTER_MS } from './messages.ts';
 
 const ROW_INTERVAL_MS = 1000;
 /** For the conductor to learn that somebody has stopped this host. */
@@ -34,13 +26,9 @@ interface AgentOptions {
   admit(): Promise<void>;
   /** The conductor wants Artillery to end here, or has gone. */
   onEnd(exitCode: number | undefined, why: CapacityError | string): void;
-  /** Printed for whoever looks at this host. */
-  onNote?(text: string): void;
   /** How long the conductor may be away. */
   silentAfterMs?: number;
 }
-
-type Link = ConductorLink<AgentMessage, HubMessage>;
 
 export class Agent {
   readonly #options: AgentOptions;
@@ -50,7 +38,7 @@ export class Agent {
   readonly #machine = new MachineWatch(async () => [process.pid]);
   readonly #sampler: Sampler;
   readonly #silentAfterMs: number;
-  #link: Link | undefined;
+  #link: ConductorLink | undefined;
   #timer: NodeJS.Timeout | undefined;
   /** Arrivals that Artillery has not started so far. */
   skippedUsers = 0;
@@ -69,12 +57,12 @@ export class Agent {
 
   /** Resolves when the conductor has taken this host. @throws CapacityError why it has not */
   async join(): Promise<void> {
-    const { join, hello, onNote, onEnd, admit } = this.#options;
-    const link: Link = await ConductorLink.open<AgentMessage, HubMessage>({
+    const { join, hello, onEnd, admit } = this.#options;
+    const link: ConductorLink = await ConductorLink.open({
       ...{ join, hello, silentAfterMs: this.#silentAfterMs },
       schema: hubMessageSchema,
       onMessage: (message) => this.#fromConductor(message),
-      onMalformed: (problem) => onNote?.(`Ignored an invalid message of the conductor: ${problem}`),
+      onMalformed: () => {},
       onLost: (refusal) => onEnd(undefined, conductorLost(join, this.#silentAfterMs, refusal)),
       signal: this.#abort.signal,
     });
@@ -128,7 +116,7 @@ export class Agent {
     else if (link) this.#options.carrier.send(withInstants(message.message, (atUs) => link.clock.toOurs(atUs)));
   }
 
-  #sendRow(link: Link): void {
+  #sendRow(link: ConductorLink): void {
     const busyPercent = this.#sampler.samples.at(-1)?.system?.cpuPercent;
     const { offsetUs, boundUs } = link.clock;
     link.send({

@@ -17,7 +17,6 @@ import type { Settings } from '../../script/settings.ts';
 import { MeasuredRun } from '../measured-run.ts';
 import { log, type Terminal } from '../terminal.ts';
 import { requireOwnEngine } from './admission.ts';
-import { GeneratorHosts } from './generator-hosts.ts';
 import { Hub } from './hub.ts';
 import { newSecret, readSecret } from './join-line.ts';
 import { Listener } from './listener.ts';
@@ -78,14 +77,13 @@ export async function conductHosts(options: ConductOptions): Promise<number> {
         log(terminal, `Host ${host} is lost: ${why}.`);
         run.warn(agentLost(host, why));
       },
-      onMachine: (host, row) => generators.add(host, row, run.timeline),
+      onMachine: ({ windows }, row) => windows.add(row, run.measurements),
       onSkipped: (users) => {
-        run.skippedUsers = users;
+        run.measurements.skippedUsers = users;
       },
     },
     lostAfterMs,
   );
-  const generators = new GeneratorHosts(() => hub.hosts);
   const admit = async () => {
     signal.throwIfAborted();
     const line = listener.joinLine(address);
@@ -99,7 +97,7 @@ export async function conductHosts(options: ConductOptions): Promise<number> {
     config,
     scriptPath: path,
     link: new EngineLink(hub, { hosts, awayMs: lostAfterMs }),
-    hosts: () => generators.measured(),
+    hosts: () => hub.hosts.map(({ measured }) => measured),
     surroundings: { terminal, artilleryVersion, admit, end: async (code) => over.resolve(code) },
   });
   // It can have come already.

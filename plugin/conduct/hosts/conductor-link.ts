@@ -10,7 +10,16 @@ import { CapacityError } from '../../../protocol/errors.ts';
 import { guardClient } from '../../../protocol/guard-client.ts';
 import { thisHost } from '../../../protocol/machine/host.ts';
 import { fingerprintOf, inUrl, type Join } from './join-line.ts';
-import { type Hello, JOIN_TIMEOUT_MS, type Refusal, refusalSchema, type Time, timeSchema } from './messages.ts';
+import {
+  type AgentMessage,
+  type Hello,
+  type HubMessage,
+  JOIN_TIMEOUT_MS,
+  type Refusal,
+  refusalSchema,
+  type Time,
+  timeSchema,
+} from './messages.ts';
 import { Stream, type StreamOptions, type StreamSocket } from './stream.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
@@ -21,7 +30,7 @@ const READING_INTERVAL_MS = 333;
 const READING_TIMEOUT_MS = 2000;
 const FLUSH_POLL_MS = 10;
 
-interface LinkOptions<Received> extends StreamOptions<Received> {
+interface LinkOptions extends StreamOptions<HubMessage> {
   join: Join;
   /** Tells the conductor who this is. */
   hello: Hello;
@@ -31,19 +40,19 @@ interface LinkOptions<Received> extends StreamOptions<Received> {
   signal: AbortSignal;
 }
 
-export class ConductorLink<Sent, Received> {
+export class ConductorLink {
   /** The conductor's. */
   readonly clock: ConvertingClock;
   readonly #socket: Socket;
-  readonly #stream: Stream<Sent, Received>;
+  readonly #stream: Stream<AgentMessage, HubMessage>;
   readonly #unfollow: () => void;
   #silentTimer: NodeJS.Timeout | undefined;
 
   private constructor(
     socket: Socket,
-    stream: Stream<Sent, Received>,
+    stream: Stream<AgentMessage, HubMessage>,
     clock: ClockLine,
-    { onLost, silentAfterMs }: LinkOptions<Received>,
+    { onLost, silentAfterMs }: LinkOptions,
   ) {
     this.#socket = socket;
     this.#stream = stream;
@@ -66,7 +75,7 @@ export class ConductorLink<Sent, Received> {
   }
 
   /** @throws CapacityError CONDUCTOR_UNREACHABLE, BAD_TOKEN, or why the conductor refuses this host; the signal's reason */
-  static async open<Sent, Received>(options: LinkOptions<Received>): Promise<ConductorLink<Sent, Received>> {
+  static async open(options: LinkOptions): Promise<ConductorLink> {
     const { join, hello, signal } = options;
     const ca = await untilReached(join, signal);
     let run: string | undefined;
@@ -84,7 +93,7 @@ export class ConductorLink<Sent, Received> {
     });
     guardClient(socket.io);
     // From the first moment on: the conductor may end the run while the clock is read.
-    const stream = new Stream<Sent, Received>(options);
+    const stream = new Stream<AgentMessage, HubMessage>(options);
     stream.attach(socket as unknown as StreamSocket);
     try {
       await connected(socket, options);
@@ -96,7 +105,7 @@ export class ConductorLink<Sent, Received> {
       }
       signal.throwIfAborted();
       if (!Number.isFinite(clock.boundUs)) throw new Error('its clock cannot be read');
-      return new ConductorLink<Sent, Received>(socket, stream, clock, options);
+      return new ConductorLink(socket, stream, clock, options);
     } catch (error) {
       socket.disconnect();
       signal.throwIfAborted();
@@ -104,7 +113,7 @@ export class ConductorLink<Sent, Received> {
     }
   }
 
-  send(message: Sent): void {
+  send(message: AgentMessage): void {
     this.#stream.send(message);
   }
 
@@ -172,10 +181,7 @@ function unreachable({ host, port }: Join, cause: unknown): CapacityError {
 }
 
 /** A refusal ends the attempts; a connection that fails is tried again, until the conductor has been silent for too long. */
-async function connected(
-  socket: Socket,
-  { silentAfterMs, signal }: Pick<LinkOptions<never>, 'silentAfterMs' | 'signal'>,
-): Promise<void> {
+async function connected(socket: Socket, { silentAfterMs, signal }: LinkOptions): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let last = new Error('it does not answer');
   const timer = setTimeout(() => reject(last), silentAfterMs);

@@ -1,8 +1,9 @@
 /** One host of a run, as the conductor sees it: what it has told, and its engines, for which others answer once it is gone. */
-
 import type { Socket } from 'socket.io';
 import { OWN_DISCONNECT } from '../../../protocol/connection.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.ts';
+import type { GeneratorHost } from '../../run/measurements/generator.ts';
+import { MachineWindows } from './machine-windows.ts';
 import type { AgentMessage, Hello, HubMessage, MachineRow } from './messages.ts';
 import { StandIn } from './stand-in.ts';
 import type { Stream } from './stream.ts';
@@ -23,6 +24,7 @@ export class Host {
   /** Why it is gone, if it should not be. */
   lost: string | undefined;
   clock: MachineRow['clock'] | undefined;
+  readonly windows = new MachineWindows();
   /** It can bring its share. */
   fits = false;
   /** Artillery has ended there, or nobody waits for it any more. */
@@ -39,6 +41,18 @@ export class Host {
     this.name = name;
     this.hello = hello;
     this.stream = stream;
+  }
+
+  /** For the result. */
+  get measured(): GeneratorHost {
+    const { name, hello, beganAtUs, lost, clock } = this;
+    const { cpuIdlePercent, shares } = this.windows;
+    const { cores, kernel } = hello;
+    return { host: name, cores, beganAtUs, lost, clock, arrivals: this.#arrivals, cpuIdlePercent, shares, kernel };
+  }
+
+  get #arrivals(): number {
+    return this.hello.arrivals.reduce((sum, count) => sum + count, 0);
   }
 
   get isAwaited(): boolean {
@@ -86,10 +100,9 @@ export class Host {
   leave(): EngineMessage[] {
     this.left = true;
     this.stopWaiting();
-    const arrivals = this.hello.arrivals.reduce((sum, count) => sum + count, 0);
     // Only the first one reports the share, so that sums stay right.
     return [...this.#engines.values()].flatMap((engine, index) =>
-      engine.takeOver(this.#reason, index === 0 ? arrivals : 0),
+      engine.takeOver(this.#reason, index === 0 ? this.#arrivals : 0),
     );
   }
 

@@ -7,7 +7,7 @@ import type { Socket } from 'socket.io';
 import { CapacityError } from '../../../protocol/errors.ts';
 import type { Carrier } from '../../../protocol/link/carrier.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.ts';
-import { type Expected, hasLeft, hostsMissing, whyNotAdmitted, whyNotTogether } from './admission.ts';
+import { type Expected, hostsMissing, whyNotAdmitted, whyNotTogether } from './admission.ts';
 import { Host } from './host.ts';
 import type { Listener } from './listener.ts';
 import {
@@ -31,7 +31,7 @@ export interface HubEvents {
   onPhase(index: number, stage: 'started' | 'completed'): void;
   /** The load has begun, and a host is gone. */
   onLost(host: string, why: string): void;
-  onMachine(host: string, row: MachineRow): void;
+  onMachine(host: Host, row: MachineRow): void;
   /** All hosts together, so far. */
   onSkipped(users: number): void;
 }
@@ -74,7 +74,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
    * @throws CapacityError HOSTS_MISSING, or the signal's reason
    */
   async joined(timeoutMs: number, signal: AbortSignal): Promise<void> {
-    const timer = setTimeout(() => this.#joined.reject(this.#missing(timeoutMs)), timeoutMs);
+    const timer = setTimeout(() => this.#joined.reject(hostsMissing(this.hosts, this.#expected, timeoutMs)), timeoutMs);
     const aborted = addAbortListener(signal, () => this.#joined.reject(signal.reason));
     try {
       await this.#joined.promise;
@@ -133,7 +133,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     if (known && !known.left) return undefined;
     const others = this.#all.filter(({ left }) => !left || this.#started);
     const isOld = run !== undefined && run !== this.#run;
-    const refusal = known ? hasLeft(known) : whyNotAdmitted(hello, this.#expected, others, isOld);
+    const refusal = whyNotAdmitted(hello, this.#expected, others, known, isOld);
     if (refusal === undefined) return undefined;
     this.#events.onNote(`Refused ${hello.host}: ${refusal.message}.`);
     if (refusal.endsRun && !this.#started) {
@@ -210,7 +210,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
       case 'machine':
         host.clock = message.row.clock;
         this.#skipped(host, message.row.skippedUsers);
-        this.#events.onMachine(host.name, message.row);
+        this.#events.onMachine(host, message.row);
         return;
       case 'bye':
         this.#skipped(host, message.skippedUsers);
@@ -277,10 +277,5 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
 
   get #isComplete(): boolean {
     return this.#known.size === this.#expected.hosts && this.#all.every(({ fits }) => fits);
-  }
-
-  #missing(timeoutMs: number): CapacityError {
-    const unfit = this.#all.filter(({ fits }) => !fits);
-    return hostsMissing(this.hosts, unfit, this.#expected, timeoutMs);
   }
 }

@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { GeneratorHosts } from '../../../plugin/conduct/hosts/generator-hosts.ts';
+import { MachineWindows } from '../../../plugin/conduct/hosts/machine-windows.ts';
 import { generatorHosts } from '../../../plugin/result/generators.ts';
 import { assertEach } from '../../helpers/columns.ts';
 import { measurements } from '../../helpers/measurements.ts';
 
 const BEGAN_US = 5_000_000;
-const HELLO = {
-  ...{ host: 'a', instance: 'i', kernel: 'k', version: '1', hosts: 1 },
-  ...{ inputs: {}, arrivals: [4, 0, 6], cores: 2 },
-};
-const HOST = { name: 'a', hello: HELLO, beganAtUs: undefined, lost: undefined, clock: undefined };
 const pressure = { cpu: 0.5, memory: 0, io: 0.25 };
 const USED = {
   seconds: 5,
@@ -34,19 +29,17 @@ function row(seconds: number, cpuIdlePercent: number) {
 
 test('each row counts in the window that it is of, also if it comes late; of several ramps, the least counts', () => {
   const stages = stagesAt(1, 3, 5, 7, 20);
-  const generators = new GeneratorHosts(() => [HOST]);
-  generators.add('a', row(0.5, 1), { stages: [], beganAtUs: undefined });
-  generators.add('a', row(1.5, 80), { stages: stages.slice(0, 1), beganAtUs: BEGAN_US });
+  const windows = new MachineWindows();
+  windows.add(row(0.5, 1), { stages: [], samplesBeganAtUs: undefined });
+  windows.add(row(1.5, 80), { stages: stages.slice(0, 1), samplesBeganAtUs: BEGAN_US });
   for (const late of [row(2.5, 60), row(4, 2), row(6, 50), row(8, 90), row(21, 30)])
-    generators.add('a', late, { stages, beganAtUs: BEGAN_US });
-  const [measured] = generators.measured();
-  assert.deepEqual(measured?.cpuIdlePercent, { ramp: 50, messages: 90, broadcasts: 30 });
-  assert.equal(measured?.arrivals, 10);
+    windows.add(late, { stages, samplesBeganAtUs: BEGAN_US });
+  assert.deepEqual(windows.cpuIdlePercent, { ramp: 50, messages: 90, broadcasts: 30 });
 });
 
 test('who else used its CPUs is the mean of each window; of several ramps, of that in which others took most', () => {
-  const timeline = { stages: stagesAt(0, 10, 20, 30, 30), beganAtUs: BEGAN_US };
-  const generators = new GeneratorHosts(() => [HOST]);
+  const run = { stages: stagesAt(0, 10, 20, 30, 30), samplesBeganAtUs: BEGAN_US };
+  const windows = new MachineWindows();
   for (const [at, seconds, othersCores, name] of [
     [5, 5, 0.1, 'tsc'],
     [15, 5, 1.9, 'between'],
@@ -55,9 +48,9 @@ test('who else used its CPUs is the mean of each window; of several ramps, of th
     [35, 5, 0.2, 'cp'],
   ] as const) {
     const shares = { ...USED, seconds, othersCores, programs: [{ name, cores: othersCores }] };
-    generators.add('a', { ...row(at, 50), shares }, timeline);
+    windows.add({ ...row(at, 50), shares }, run);
   }
-  const { ramp, broadcasts } = generators.measured()[0]?.shares ?? {};
+  const { ramp, broadcasts } = windows.shares;
   assert.ok(ramp && broadcasts);
   assert.ok(Math.abs((ramp.othersCores ?? 0) - 0.8) < 1e-9);
   assertEach(ramp.programs, ({ name, cores }) => `${name} ${cores}`, ['cp 0.6', 'tsc 0.2']);
