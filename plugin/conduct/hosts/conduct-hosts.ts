@@ -1,10 +1,9 @@
 /** A measured run in a process of its own, with the load of several hosts: owns listener, hosts, run and launch command. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { addAbortListener, once } from 'node:events';
+import { addAbortListener } from 'node:events';
 import { join } from 'node:path';
+import { execa, type ResultPromise } from 'execa';
 import { EXIT_CODES, STOPPED } from '../../../protocol/codes/exit-codes.ts';
 import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
-import { endChild } from '../../../protocol/end-child.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { ownRelease } from '../../../protocol/release.ts';
 import { EngineLink } from '../../run/link.ts';
@@ -61,7 +60,7 @@ export async function conductHosts(options: ConductOptions): Promise<number> {
   const terminal = ownTerminal();
   const over = Promise.withResolvers<number | undefined>();
   const completed = config.phases.length - 1;
-  let launched: ChildProcess | undefined;
+  let launched: ResultPromise | undefined;
   const arrivals = config.phases.map(arrivalsOf);
   const hub = new Hub(
     listener,
@@ -149,37 +148,33 @@ function thresholdsText(results: string): string {
   ].join('\n');
 }
 
-/** @throws CapacityError START_FAILED */
-function start([command = '', ...args]: string[], env: Record<string, string>): ChildProcess {
-  const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
-  // Reported by `launchFailed`.
-  child.on('error', () => {});
-  // However this process ends.
-  const kill = () => child.kill('SIGKILL');
-  process.once('exit', kill);
-  child.once('exit', () => process.off('exit', kill));
-  return child;
+/** Killed with this process, however that ends. */
+function start([command = '', ...args]: string[], env: Record<string, string>): ResultPromise {
+  return execa(command, args, { stdio: 'inherit', env, reject: false, killSignal: 'SIGKILL' });
 }
 
 /** A command that only starts the hosts may end at once, without an error. @returns aborts with START_FAILED if it fails */
-function launchFailed(child: ChildProcess, launch: string[]): AbortSignal {
+function launchFailed(child: ResultPromise, launch: string[]): AbortSignal {
   const failed = new AbortController();
-  const fail = (how: string) => {
+  child.then(({ exitCode, signal, originalMessage }) => {
+    if (exitCode === 0) return;
+    const how =
+      child.pid === undefined
+        ? `could not be started: ${originalMessage}`
+        : `ended with ${signal ?? `exit code ${exitCode}`}`;
     const message = `the command that starts the hosts (${launch.join(' ')}) ${how}`;
     failed.abort(new CapacityError('START_FAILED', message, 'see its output above'));
-  };
-  child.once('error', (error) => fail(`could not be started: ${error.message}`));
-  child.once('exit', (code, signal) => {
-    if (code !== 0) fail(`ended with ${signal ?? `exit code ${code}`}`);
   });
   return failed.signal;
 }
 
 /** It ends with its hosts, or is ended. */
-async function endLaunched(child: ChildProcess, patienceMs: number): Promise<void> {
-  if (child.pid === undefined) return;
-  if (child.exitCode === null && child.signalCode === null) await within(once(child, 'exit'), patienceMs);
-  await endChild(child, () => child.kill('SIGINT'), LAUNCH_GRACE_MS);
+async function endLaunched(child: ResultPromise, patienceMs: number): Promise<void> {
+  await within(child, patienceMs);
+  child.kill('SIGINT');
+  await within(child, LAUNCH_GRACE_MS);
+  child.kill();
+  await child;
 }
 
 function agentLost(host: string, why: string): Reason {
