@@ -20,15 +20,13 @@ export interface RunOptions {
   scriptPath?: string;
 }
 
-export class Run {
-  readonly #run: MeasuredRun;
-
+export class Run extends MeasuredRun {
   /** @throws CapacityError for invalid settings, with nothing left open */
   constructor(script: Script, events: ArtilleryEvents, { scriptPath }: RunOptions) {
     requireOpenFiles();
     const config = readSettings(script, STEPS, process.env);
     const terminal = artilleryTerminal();
-    this.#run = new MeasuredRun({
+    super({
       script,
       config,
       scriptPath,
@@ -41,7 +39,7 @@ export class Run {
         files: [ARTILLERY_LOG],
       },
     });
-    divertReporter(events, join(this.#run.directory, ARTILLERY_LOG));
+    divertReporter(events, join(this.directory, ARTILLERY_LOG));
     replacePhases(config.phases);
     handOver(config);
     // A third-party engine is measured with its own settings.
@@ -49,32 +47,21 @@ export class Run {
     this.#listen(events, config.phases.length - 1);
   }
 
-  /** @param earlyStop after Ctrl-C, or if the run has requested the end */
-  report(earlyStop: boolean): Promise<void> {
-    return this.#run.report(earlyStop);
-  }
-
-  /** Idempotent. */
-  close(): Promise<void> {
-    return this.#run.close();
-  }
-
   /** To be called after all plugins have reported, since others set the exit code, too. */
   setExitCode(earlyStop: boolean): void {
     const global = artillery();
-    const { exitCode } = this.#run;
+    const { exitCode } = this;
     // A stop has its own exit code. Invalid figures take precedence over thresholds, which are evaluated on them.
     if (earlyStop || exitCode === 0) return;
     if (exitCode === EXIT_CODES.invalid || !global.suggestedExitCode) global.suggestedExitCode = exitCode;
   }
 
   #listen(events: ArtilleryEvents, lastPhase: number): void {
-    const run = this.#run;
-    const { measurements } = run;
+    const { measurements } = this;
     let totals: ArtilleryStats | undefined;
-    events.on('phaseStarted', ({ index }) => run.phaseStarted(index));
+    events.on('phaseStarted', ({ index }) => this.phaseStarted(index));
     events.on('phaseCompleted', ({ index }) => {
-      if (index === lastPhase) run.phasesCompleted();
+      if (index === lastPhase) this.phasesCompleted();
     });
     artillery().globalEvents.on('checks', (checks) => {
       measurements.thresholds = thresholdsOf(checks, totals);
@@ -86,7 +73,7 @@ export class Run {
     events.on('done', (stats) => {
       measurements.skippedUsers = stats.counters['vusers.skipped'] ?? 0;
       totals = stats;
-      const { result } = run;
+      const { result } = this;
       if (!result) return;
       addMetrics(stats, result);
       events.emit('stats', asPeriod(stats, result));

@@ -1,9 +1,14 @@
 /** What the plugin changes in a worker's own script, before Artillery builds the engines from it. */
+import { openThreadCarrier } from '../../protocol/link/carrier.ts';
+import type { RunMessage } from '../../protocol/link/messages.ts';
 import { handedOver } from '../script/handed-over.ts';
 import { invalidSettings } from '../script/invalid-settings.ts';
 import { unfilledIn } from '../script/options/check-config.ts';
 import { ENGINE, type Script } from '../script/script.ts';
-import { runOnExternalEngine } from './external-engine.ts';
+
+/** Artillery includes this engine; it loads others if `config.engines` names them. */
+const BUILT_IN = 'socketio';
+const HOLD_FUNCTION = '__socketioCapacityHold';
 
 export function adjustWorkerScript(script: Script, testRunId: string): void {
   const { target, tls, engine, external } = handedOver();
@@ -16,4 +21,33 @@ export function adjustWorkerScript(script: Script, testRunId: string): void {
   // Even if a third-party engine drives the load, ours delays the arrivals until the baseline has been read.
   config.engines = { [ENGINE]: {}, ...config.engines };
   if (external) runOnExternalEngine(script, engine, testRunId);
+}
+
+/** The scenarios were written for our engine. They hold their connections until the run releases them. */
+function runOnExternalEngine(script: Script, engine: string, testRunId: string): void {
+  const { config } = script;
+  if (engine !== BUILT_IN) config.engines = { ...config.engines, [engine]: {} };
+  const released = releaseOf(testRunId);
+  // Only our engine has the step `hold`; a function that calls back late has the same effect on all engines.
+  const hold = (_context: unknown, _events: unknown, next: () => void) => void released.then(next);
+  config.processor = { ...(config.processor as object | undefined), [HOLD_FUNCTION]: hold };
+  for (const scenario of script.scenarios ?? []) {
+    scenario.engine = engine;
+    scenario.flow = scenario.flow?.map((step) => (isHold(step) ? { function: HOLD_FUNCTION } : step));
+  }
+}
+
+function isHold(step: unknown): boolean {
+  return typeof step === 'object' && step !== null && 'hold' in step;
+}
+
+function releaseOf(testRunId: string): Promise<void> {
+  const carrier = openThreadCarrier<never, RunMessage>(testRunId);
+  return new Promise((resolve) => {
+    carrier.onMessage = ({ type }) => {
+      if (type !== 'release' && type !== 'finish' && type !== 'close') return;
+      carrier.close();
+      resolve();
+    };
+  });
 }
