@@ -1,17 +1,22 @@
-/** `baseline save | check`: saves a result, and compares later ones with it, for CI. */
+/** `baseline save | check`: saves a result in `capacity-baseline.json`, and compares later ones with it, for CI. */
+import { existsSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { z } from 'zod';
+import { readJson } from '../../protocol/bounds.ts';
 import { CANNOT_TELL, EXIT_CODES, STOPPED } from '../../protocol/codes/exit-codes.ts';
+import { abridged, type BaselineFile, baselineFileSchema } from '../../protocol/documents/baseline.ts';
 import { CapacityError } from '../../protocol/errors.ts';
+import { formatProblems, problemsOf } from '../../protocol/problems.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { ownValue } from '../../protocol/sum-counts.ts';
 import { type Answer, type Comparison, compare, type RunSet } from '../../report/compare/compare.ts';
 import { comparisonDocument } from '../../report/compare/document.ts';
 import { type Headline, headlineOf } from '../../report/compare/text.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
 import { renderConsole } from '../../report/render/console.ts';
+import { replace } from '../run/record/replace.ts';
 import { readRunSet } from '../series/run-sets.ts';
-import { readBaseline, writeBaseline } from './baseline-file.ts';
-import { addHelp, LINE, parseOptions, printJson, screen, withJson } from './command.ts';
+import { addHelp, LINE, parseOptions, printJson, screen, withJson, writing } from './command.ts';
 import { repeat, timesSchema } from './repeat.ts';
 
 interface Options {
@@ -149,4 +154,48 @@ function verdictOf({ answer, text }: Headline, name: string, { results }: RunSet
     `CANNOT TELL whether it is worse than baseline "${name}": ${text}.`,
     ...(results.length === 1 ? [several] : []),
   ].join('\n');
+}
+
+/**
+ * @returns the results saved under that name
+ * @throws CapacityError BASELINE_MISSING, FILE_UNREADABLE
+ */
+function readBaseline(path: string, name: string): Result[] {
+  const baselines = existsSync(path) ? readFile(path).baselines : {};
+  const found = ownValue(baselines, name);
+  if (found) return found.results;
+  const names = Object.keys(baselines);
+  const known = names.length > 0 ? `; it has ${names.join(', ')}` : '';
+  throw new CapacityError(
+    'BASELINE_MISSING',
+    `${path} has no baseline "${name}"${known}`,
+    `npx socketio-capacity baseline save <result> --name ${name}`,
+  );
+}
+
+/**
+ * Leaves the other baselines in the file unchanged.
+ * @throws CapacityError FILE_UNREADABLE, FILE_UNWRITABLE
+ */
+function writeBaseline(path: string, name: string, results: Result[]): void {
+  const file: BaselineFile = existsSync(path) ? readFile(path) : { schemaVersion: 1, baselines: {} };
+  file.baselines[name] = { savedAt: new Date().toISOString(), results: results.map(abridged) };
+  const text = `${JSON.stringify(file, null, 1)}\n`;
+  writing(path, 'choose a file that you can write to: --file <path>', () => {
+    replace(path, (temporary) => writeFileSync(temporary, text));
+  });
+}
+
+function readFile(path: string): BaselineFile {
+  const fix = `correct it, or remove it and save the baseline again: npx socketio-capacity baseline save <result>`;
+  let content: unknown;
+  try {
+    content = readJson(path);
+  } catch (cause) {
+    throw new CapacityError('FILE_UNREADABLE', `${path} cannot be read`, fix, { cause });
+  }
+  const parsed = baselineFileSchema.safeParse(content);
+  if (parsed.success) return parsed.data;
+  const problems = formatProblems(problemsOf(parsed.error, []));
+  throw new CapacityError('FILE_UNREADABLE', `${path} is not a baseline file\n${problems}`, fix);
 }
