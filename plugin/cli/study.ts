@@ -29,11 +29,8 @@ export function addStudy(program: Command): void {
 }
 
 async function run(path: string, { results, json }: Options): Promise<void> {
-  // Loaded on demand, because they import the charts and the server's settings, which load slowly.
-  const [{ readStudyFile }, { studySeries }] = await Promise.all([
-    import('./study/study-file.ts'),
-    import('./study/runs.ts'),
-  ]);
+  // Loaded on demand, because it imports the charts and the server's settings, which load slowly.
+  const { readStudyFile, studySeries } = await import('./study/study-file.ts');
   const file = await readStudyFile(path);
   const series = studySeries(file, results);
   console.error(harmless(`${file.title || file.name}\n${file.plan.scenario}`));

@@ -1,18 +1,20 @@
-/** Reads a study's file. */
+/** A study: its file, and the runs that follow from it. */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { levelsSchema, type Plan, planSchema } from '../../../protocol/documents/study.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { formatProblems, type Problem, problemsOf } from '../../../protocol/problems.ts';
+import { studyDocument } from '../../../report/study/document.ts';
 import { combinationsOf } from '../../../report/study/summarize.ts';
 import { scenarioName } from '../../run/measurements/run-id.ts';
+import { type PlannedSeries, plannedSeries } from '../../series/planned.ts';
 import { parseYaml, scenarioHash } from '../scenario.ts';
-import { levelProblems, SCENARIO, SERVER } from './levels.ts';
+import { levelProblems, SCENARIO, SERVER, settingsOf } from './levels.ts';
 
 export interface StudyFile {
   /** The file's, without its ending. */
   name: string;
-  /** The first comment line. */
+  /** The first comment line; empty without one. */
   title: string;
   plan: Plan;
   /** The file's. */
@@ -45,7 +47,7 @@ export async function readStudyFile(path: string): Promise<StudyFile> {
   if (!plan || problems.length > 0) throw invalid(`${path} has mistakes\n${formatProblems(problems)}`, FIX);
   return {
     name: scenarioName(path),
-    title: titleOf(text),
+    title: /^# *(.*)$/m.exec(text)?.[1]?.trim() ?? '',
     plan,
     folder: dirname(path),
     scenario,
@@ -88,9 +90,21 @@ export function parsePlan(
   return { data: problems.length === 0 ? data : undefined, problems };
 }
 
-/** @returns the first comment line; empty without one */
-export function titleOf(text: string): string {
-  return /^# *(.*)$/m.exec(text)?.[1]?.trim() ?? '';
+/** @param results where it has its folder */
+export function studySeries(file: StudyFile, results: string): PlannedSeries {
+  const { plan, scenario, folder: cwd } = file;
+  return plannedSeries({
+    ...file,
+    kind: 'study',
+    folder: join(results, `study-${file.name}`),
+    endsWithFailure: false,
+    commandOf: (levels) => {
+      const server = plan.servers[String(levels.server)];
+      const path = levels.scenario === undefined ? scenario : join(cwd, String(levels.scenario));
+      return { scenario: path, args: [], ...settingsOf(levels), ...(server && { server: { ...server, cwd } }) };
+    },
+    reportOf: studyDocument,
+  });
 }
 
 function readText(path: string): string | undefined {

@@ -1,7 +1,7 @@
 /** A study of servers whose costs are known: one level helps only with another one, one fails, and Ctrl-C comes in the middle. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { studySeries } from '../../../plugin/cli/study/runs.ts';
+import { studySeries } from '../../../plugin/cli/study/study-file.ts';
 import { measuredRuns } from '../../../plugin/series/planned.ts';
 import { runSeries } from '../../../plugin/series/series.ts';
 import { renderMarkdown } from '../../../report/render/markdown.ts';
