@@ -7,7 +7,7 @@ import { questionOf } from '../../report/search/document.ts';
 import { endText } from '../series/progress.ts';
 import { makeSeries } from '../series/series.ts';
 import { addHelp, printJson, screen, withJson } from './command.ts';
-import type { SearchOptions } from './search/plan.ts';
+import type { SearchOptions } from './search/runs.ts';
 
 interface Options extends SearchOptions {
   results: string;
@@ -66,9 +66,9 @@ export function addSearch(program: Command): void {
 }
 
 async function run(path: string, { results, json, ...options }: Options): Promise<void> {
-  // Loaded on demand, because they import the charts and the engine's steps, which load slowly.
-  const [{ readTask }, { searchSeries }] = await Promise.all([import('./search/plan.ts'), import('./search/runs.ts')]);
-  const series = searchSeries(await readTask(path, options), results);
+  // Loaded on demand, because it imports the charts and the engine's steps, which load slowly.
+  const { searchSeries } = await import('./search/runs.ts');
+  const series = await searchSeries(path, options, results);
   console.error(questionOf(series.plan));
   const { document, runs } = await makeSeries(series);
   process.exitCode = exitCodeOf(document);

@@ -1,24 +1,49 @@
 /** The runs of a search: one level after the other, until the answer is known. */
 import { join } from 'node:path';
+import { z } from 'zod';
 import {
   type Search,
   type SearchEnd,
   type SearchPlan,
   type SearchRun,
   searchSchema,
+  VARIED,
 } from '../../../protocol/documents/search.ts';
 import { endingOf as endingOfRun } from '../../../protocol/documents/series.ts';
-import type { Result } from '../../../protocol/result/result.ts';
 import { amountText, answerOf, type SearchedRun } from '../../../report/search/answer.ts';
 import { OUTCOMES, searchDocument } from '../../../report/search/document.ts';
 import { judge } from '../../../report/search/judge.ts';
-import { nextStep, restAfter, runsLeft } from '../../../report/search/next.ts';
+import { NO_CEILING, nextStep, restAfter, runsLeft } from '../../../report/search/next.ts';
 import { sizingOf } from '../../../report/search/sizing.ts';
 import { type Diagnosis, diagnose } from '../../doctor/diagnosis.ts';
 import { readSituation } from '../../doctor/situation.ts';
+import { scenarioName } from '../../run/measurements/run-id.ts';
+import type { Script } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
 import type { MadeRun, Next, Series } from '../../series/series.ts';
-import type { SearchTask } from './plan.ts';
+import { badOption, parseOptions } from '../command.ts';
+import { parseConditions } from '../conditions.ts';
+import { merged } from '../overrides.ts';
+import { readScenario, scenarioHash, settingsOf } from '../scenario.ts';
+import { scaleOf } from './scale.ts';
+
+const number = (schema: z.ZodNumber) => z.coerce.number('expected a number').pipe(schema);
+const percent = number(z.number().nonnegative().lt(100)).transform((value) => value / 100);
+
+const optionsSchema = z.strictObject({
+  vary: z.enum(VARIED, `expected ${VARIED.join(', ')}`),
+  environment: z.string().optional(),
+  from: number(z.number().positive()).optional(),
+  to: number(z.number().positive()).optional(),
+  factor: number(z.number().gt(1)).default(2),
+  tolerance: percent.refine((share) => share > 0, 'expected more than 0').default(0.05),
+  repeat: number(z.number().int().nonnegative()).default(2),
+  rest: number(z.number().nonnegative()).default(30),
+  headroom: percent.default(0.3),
+});
+
+/** As typed. */
+export type SearchOptions = z.input<typeof optionsSchema> & { until?: string[] };
 
 type Tried = Pick<SearchRun, 'level' | 'purpose'>;
 
@@ -37,19 +62,43 @@ const WHY: Record<SearchRun['purpose'], string> = {
 };
 
 /**
- * @param results where it has its folder
+ * @param path of the scenario
+ * @param results where the search has its folder
  * @param diagnosed the limits of this machine for a run with these settings
+ * @throws CapacityError CONFIG_INVALID, and what readScenario and settingsOf throw
  */
-export function searchSeries(
-  { name, plan, scale, settingsAt }: SearchTask,
+export async function searchSeries(
+  path: string,
+  { until = [], ...given }: SearchOptions,
   results: string,
   diagnosed: (settings: Settings) => Promise<Diagnosis> = async (settings) => diagnose(await readSituation(settings)),
-): Series<Tried, End, Search> & { plan: SearchPlan } {
+): Promise<Series<Tried, End, Search> & { plan: SearchPlan }> {
+  const { conditions, problems } = parseConditions(until, '--until ');
+  const { vary, environment, from, to, rest, ...rules } = parseOptions(optionsSchema, given, 'search', problems);
+  const script = await readScenario(path, environment);
+  const settings = settingsOf(script);
+  const scale = scaleOf(settings, vary);
+  const first = scale.snap(from ?? Math.min(scale.own, to ?? NO_CEILING));
+  if (to !== undefined && first > to) throw badOption(`--to: the first level in this scenario is ${first}`, 'search');
+  const plan: SearchPlan = {
+    scenario: path,
+    scenarioHash: await scenarioHash(path),
+    environment: environment ?? null,
+    target: settings.target,
+    vary,
+    until: conditions,
+    from: first,
+    to: to ?? null,
+    restSeconds: rest,
+    ...rules,
+  };
+  const settingsAt = (level: number) =>
+    settingsOf(merged(script, scale.overrides(level)) as Script, { ...process.env, ...scale.env });
   const judged = (made: MadeRun<Tried>) => judgedRun(made, plan);
   return {
     plan,
     kind: 'search',
-    folder: join(results, name),
+    folder: join(results, `search-${scenarioName(path)}-${vary}`),
     schema: searchSchema,
     // The other rules can change, and the same runs answer to them.
     identityOf: ({ plan: { scenario, scenarioHash, environment, target, vary } }) => {
@@ -60,16 +109,18 @@ export function searchSeries(
     next: async (runs, earlier): Promise<Next<Tried, End>> => {
       const tried = runs.map((made) => judged(made).run);
       const fresh = tried.length - earlier;
-      const label = ({ level, purpose }: Tried) => amountText(level, plan.vary) + WHY[purpose];
       const restSeconds = restAfter(tried, plan.restSeconds);
-      const planned = (key: Tried) => ({ key, label: label(key), left: runsLeft(tried, plan), restSeconds });
+      const planned = (key: Tried) => {
+        const label = amountText(key.level, vary) + WHY[key.purpose];
+        return { key, label, left: runsLeft(tried, plan), restSeconds };
+      };
       const step = nextStep(tried, fresh, plan, scale.snap);
       if ('end' in step) return { end: { ...step, limit: null } };
       const { fits, highest, limits } = await diagnosed(settingsAt(step.level));
       if (fits || highest === null) return planned(step);
       const [lowest] = limits;
       const limit = lowest ? { name: lowest.name, max: highest, raise: lowest.raise ?? '' } : null;
-      const lower = plan.vary === 'connections' ? nextStep(tried, fresh, plan, scale.snap, highest) : undefined;
+      const lower = vary === 'connections' ? nextStep(tried, fresh, plan, scale.snap, highest) : undefined;
       if (lower && 'level' in lower && lower.level <= highest) return planned(lower);
       return { end: { end: 'doctor', limit } };
     },
@@ -86,7 +137,22 @@ export function searchSeries(
       return [OUTCOMES[outcome], ...(outcome === 'holds' ? [] : because.slice(0, 2))];
     },
 
-    documentOf: (startedAt, made, ended) => searchOf(plan, startedAt, made.map(judged), ended),
+    documentOf: (startedAt, made, ended) => {
+      const runs = made.map(judged);
+      const { end = null, limit = null } = ended ?? {};
+      const answer = answerOf(plan, runs, end, limit);
+      // The latest one: a server that has warmed up is what will be in service.
+      const held = runs.findLast(({ run }) => run.level === answer.held && run.outcome === 'holds')?.result;
+      return {
+        schemaVersion: 2,
+        plan,
+        startedAt,
+        runs: runs.map(({ run }) => run),
+        answer,
+        limit,
+        sizing: held && vary === 'connections' ? sizingOf(held, end === 'found', plan.headroom) : null,
+      };
+    },
 
     reportOf: searchDocument,
   };
@@ -100,24 +166,4 @@ function judgedRun({ run, result }: MadeRun<Tried>, plan: SearchPlan): SearchedR
       ? judge(result, plan, run.level)
       : { outcome: 'error' as const, blame: null, because: [because] };
   return { run: { ...run, ...judgement }, result };
-}
-
-function searchOf(plan: SearchPlan, startedAt: string, runs: SearchedRun[], ended: End | undefined): Search {
-  const { end = null, limit = null } = ended ?? {};
-  const answer = answerOf(plan, runs, end, limit);
-  const best = plan.vary === 'connections' ? resultAt(runs, answer.held) : undefined;
-  return {
-    schemaVersion: 2,
-    plan,
-    startedAt,
-    runs: runs.map(({ run }) => run),
-    answer,
-    limit,
-    sizing: best ? sizingOf(best, end === 'found', plan.headroom) : null,
-  };
-}
-
-/** The latest one: a server that has warmed up is what will be in service. */
-function resultAt(runs: SearchedRun[], held: number | null): Result | undefined {
-  return runs.findLast(({ run }) => run.level === held && run.outcome === 'holds')?.result;
 }

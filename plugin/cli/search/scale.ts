@@ -1,5 +1,4 @@
 /** A scenario at any level of what a search varies: which levels are possible, and how to tell a run. */
-
 import type { Varied } from '../../../protocol/documents/search.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { LEAST_BROADCASTS, LEAST_WINDOW_SECONDS } from '../../../report/search/keeping-up.ts';
@@ -9,7 +8,7 @@ import { PLUGIN } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
 import { merged } from '../overrides.ts';
 
-export interface Scale {
+interface Scale {
   /** The scenario's own level. */
   own: number;
   /** @returns the possible level that is nearest below, or the lowest one */

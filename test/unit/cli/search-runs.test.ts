@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
-import { readTask, type SearchOptions } from '../../../plugin/cli/search/plan.ts';
-import { searchSeries } from '../../../plugin/cli/search/runs.ts';
+import { type SearchOptions, searchSeries } from '../../../plugin/cli/search/runs.ts';
 import type { Diagnosis } from '../../../plugin/doctor/diagnosis.ts';
 import type { Phase } from '../../../plugin/script/load/phases.ts';
 import { runSeries } from '../../../plugin/series/series.ts';
@@ -58,8 +57,7 @@ function begin(t: TestContext, phases?: Phase[]) {
     const options: SearchOptions = { vary: 'connections', rest: '0', ...given };
     write('behaviour.json', { ...behaviour, vary: options.vary });
     const limits = [{ name: 'generatorFiles', max: highest, raise: 'ulimit -n 65536' }];
-    const task = await readTask(join(folder, 'tiny.yml'), options);
-    const series = searchSeries(task, folder, async ({ load }) => {
+    const series = await searchSeries(join(folder, 'tiny.yml'), options, folder, async ({ load }) => {
       const fits = highest === null || load.connectionsAtOnce <= highest;
       return { fits, highest, limits } as Diagnosis;
     });
