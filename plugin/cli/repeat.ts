@@ -90,13 +90,7 @@ export function addRepeat(program: Command): void {
 }
 
 async function run(scenario: string, other: string | undefined, rest: string[], given: object): Promise<void> {
-  const {
-    detect,
-    times = detect === undefined ? TIMES : MOST_TIMES,
-    results,
-    json,
-    vary,
-  } = parseOptions(optionsSchema, given, 'repeat');
+  const { detect, times, results, json, vary } = parseOptions(optionsSchema, given, 'repeat');
   // Artillery's only argument without a dash is the scenario, so the one after `--` is an option.
   const isOther = other !== undefined && !other.startsWith('-');
   const args = [...(other !== undefined && !isOther ? [other] : []), ...rest];
@@ -105,7 +99,8 @@ async function run(scenario: string, other: string | undefined, rest: string[], 
   if (detect !== undefined && Object.keys(varied).length === 0) {
     throw badOption('--detect: name another scenario, or --vary, to compare with', 'repeat');
   }
-  const asked = { scenario, vary: varied, times, detect, results, args };
+  const most = times ?? (detect === undefined ? TIMES : MOST_TIMES);
+  const asked = { scenario, vary: varied, times: most, detect, results, args };
   const { folder, study, runs, exitCode, report } = await repeat(asked);
   const comparison = comparisonOf(study.plan, runs);
   process.exitCode = exitCode;
@@ -115,7 +110,7 @@ async function run(scenario: string, other: string | undefined, rest: string[], 
   console.log(endText({ kind: 'repeat', folder }, renderConsole(report, screen())));
 }
 
-/** Undefined where nothing varies. */
+/** @returns undefined where nothing varies */
 function comparisonOf(plan: Plan, runs: MeasuredRun[]): Comparison | undefined {
   return questionsOf(plan, runs)[0]?.contexts[0]?.comparison;
 }
@@ -131,36 +126,18 @@ function isTold(comparison: Comparison, detect: number | undefined): boolean {
   return answer !== 'cannot-tell';
 }
 
-export interface RepeatOptions {
-  /** Path of the scenario; of the first one, if `vary` has several. */
-  scenario: string;
-  /** Environment variables, or scenarios. */
-  vary: Plan['vary'];
-  /** Runs of each combination. */
+/** `scenario` is the first one, if `vary` has several; `args` are further ones of `artillery run`. */
+interface RepeatOptions extends Pick<Plan, 'scenario' | 'vary' | 'detect'> {
   times: number;
-  /** Ends earlier if a change of that share would be seen. */
-  detect?: number | undefined;
-  /** Where to create the folder of the series. */
   results: string;
-  /** Further arguments of `artillery run`. */
   args: string[];
-}
-
-interface Repeated {
-  folder: string;
-  study: Study;
-  runs: MeasuredRun[];
-  isStopped: boolean;
-  exitCode: number;
-  /** As beside the study. */
-  report: Document;
 }
 
 /**
  * The first run that does not come to its end is the last one. A series whose runs were all refused leaves no folder.
  * @throws CapacityError NOT_INSTALLED, FILE_UNREADABLE, CONFIG_INVALID, FILE_UNWRITABLE
  */
-export async function repeat({ scenario, vary, times, detect, results, args }: RepeatOptions): Promise<Repeated> {
+export async function repeat({ scenario, vary, times, detect, results, args }: RepeatOptions) {
   // Without Artillery, no folder is made.
   artilleryScript();
   const plan: Plan = { scenario, vary, servers: {}, except: [], repeat: times, detect, seed: 1 };
@@ -181,15 +158,15 @@ export async function repeat({ scenario, vary, times, detect, results, args }: R
       return { scenario: String(path), args, overrides: {}, env };
     },
     reportOf,
-    ...(detect !== undefined && { isEnough: (made) => isEnough(plan, made, detect) }),
+    ...(detect !== undefined && {
+      isEnough: (made) => {
+        const comparison = comparisonOf(plan, made);
+        return comparison !== undefined && wouldSee(comparison, 1, detect);
+      },
+    }),
   });
   const { document: study, runs, isStopped } = await makeSeries(series);
   const exitCode = isStopped ? STOPPED : exitCodeOf(runs);
   if (study.runs.every(({ exitCode }) => exitCode === EXIT_CODES.refused)) rmSync(folder, { recursive: true });
   return { folder, study, runs: measuredRuns(runs), isStopped, exitCode, report: series.reportOf(study, runs) };
-}
-
-function isEnough(plan: Plan, runs: MeasuredRun[], share: number): boolean {
-  const comparison = comparisonOf(plan, runs);
-  return comparison !== undefined && wouldSee(comparison, 1, share);
 }
