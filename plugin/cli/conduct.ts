@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { STOPPED } from '../../protocol/codes/exit-codes.ts';
 import { conductHosts } from '../conduct/hosts/conduct-hosts.ts';
 import { ownAddress } from '../conduct/hosts/join-line.ts';
-import { requireOpenFiles } from '../doctor/preflight.ts';
+import { requireOpenFiles } from '../doctor/diagnosis.ts';
 import { resolveArtillery, untilStopped } from '../series/artillery.ts';
 import { addHelp, parseOptions } from './command.ts';
 import { readScenario, settingsOf } from './scenario.ts';

@@ -1,5 +1,6 @@
-/** Whether a run fits, the highest number of connections, and the lowest limit. */
+/** Whether a run can begin and fits, the highest number of connections, and the lowest limit. */
 import { CapacityError } from '../../protocol/errors.ts';
+import { openFileLimits } from '../../protocol/machine/open-files.ts';
 import { integer, spaced } from '../../report/text/format.ts';
 import type { Settings } from '../script/settings.ts';
 import { findLimits, type Limit } from './limits.ts';
@@ -64,4 +65,18 @@ export async function requireFit(settings: Settings, log: (text: string) => void
 export function tooMany(connections: number, { deployment: { kind } }: Pick<Situation, 'deployment'>): string {
   const count = `${integer(connections)} connections`;
   return kind === 'external' ? `this machine cannot generate ${count}` : `${count} do not fit`;
+}
+
+/** With fewer, Artillery, the fleet's processes and the stack do not start. */
+const MIN_OPEN_FILES = 512;
+
+/** @throws CapacityError LIMIT_TOO_LOW */
+export function requireOpenFiles(): void {
+  const { hard } = openFileLimits();
+  if (hard >= MIN_OPEN_FILES) return;
+  throw new CapacityError(
+    'LIMIT_TOO_LOW',
+    `a process can open only ${hard} files here, but a run needs at least ${MIN_OPEN_FILES}`,
+    'raise the limit: ulimit -n 20000',
+  );
 }
