@@ -35,7 +35,10 @@ export function openFolder(folder: string): () => void {
     // At most one retry for each process that has left its lock behind.
     while (!lock(path)) {
       const owner = ownerOf(path);
-      if (owner && isAlive(owner)) throw running(owner, folder);
+      if (owner && isAlive(owner)) {
+        const fix = 'wait until it ends, or choose another folder: --results <folder>';
+        throw new CapacityError('IN_USE', `process ${owner.pid} is making runs in ${folder}`, fix);
+      }
       rmSync(path, { force: true });
     }
   } catch (cause) {
@@ -89,12 +92,4 @@ function ownerOf(path: string): ProcessRef | undefined {
 function unwritable(folder: string, cause: unknown): CapacityError {
   const fix = 'choose a folder that you can write to: --results <folder>';
   return new CapacityError('FILE_UNWRITABLE', `cannot write to ${folder}`, fix, { cause });
-}
-
-function running({ pid }: ProcessRef, folder: string): CapacityError {
-  return new CapacityError(
-    'IN_USE',
-    `process ${pid} is making runs in ${folder}`,
-    'wait until it ends, or choose another folder: --results <folder>',
-  );
 }

@@ -12,14 +12,6 @@ export interface ServerCommand extends StudyServer {
   cwd: string;
 }
 
-export interface OwnServer {
-  pid: number;
-  /** It has ended, although nobody has stopped it. */
-  hasEnded(): boolean;
-  /** Stops it and everything that it has started. Idempotent. */
-  close(): Promise<void>;
-}
-
 interface StartOptions {
   /** Besides this process's own. */
   env: Record<string, string>;
@@ -33,13 +25,10 @@ const POLL_INTERVAL_MS = 50;
 const GRACE_MS = 10_000;
 
 /**
- * Resolves when it answers.
+ * Resolves when it answers. Its `close` stops everything that it has started, too, and may be called twice.
  * @throws CapacityError PORT_UNAVAILABLE, START_FAILED, or the signal's reason; nothing of it runs by then
  */
-export async function startOwnServer(
-  { command, ready, cwd }: ServerCommand,
-  { env, log, signal }: StartOptions,
-): Promise<OwnServer> {
+export async function startOwnServer({ command, ready, cwd }: ServerCommand, { env, log, signal }: StartOptions) {
   if (await answers(ready)) {
     const message = `something answers at ${ready} already, before its server was started`;
     throw new CapacityError('PORT_UNAVAILABLE', message, 'stop it, or choose another address for the server');

@@ -16,18 +16,9 @@ import { type EngineOptions, parseEngineOptions } from '../../script/options/eng
 import { readScenarios } from '../../script/scenarios.ts';
 import { ENGINE } from '../../script/script.ts';
 import { STEPS } from '../../virtual-user/steps/index.ts';
+import { badOption } from '../command.ts';
 import { drawnIn, type Emitted, ownRoom, type Told, toldTo } from './own-room.ts';
 import type { Starter } from './starter-scenario.ts';
-
-interface Listening {
-  heard: Heard;
-  /** What a client emitted, and the arguments of the acknowledgement. */
-  acknowledged: Message[];
-  /** The room that each id was sent to; undefined if the publisher sends no ids, or there is none. */
-  published: Map<string, string> | undefined;
-  /** What was tried as a room; undefined if no broadcast goes to one. */
-  told: Told[] | undefined;
-}
 
 /** A template that draws a value. */
 const DRAWS = /\{\{\s*\$random/;
@@ -126,24 +117,18 @@ function eventOf({ emit }: Starter['flow'][number]): string | undefined {
 }
 
 /** The connections play the flow, and a further one emits `publish` a few times. */
-async function listen(
-  { url, path, flow, publish }: Pick<Starter, 'url' | 'path' | 'flow' | 'publish'>,
-  seconds: number,
-): Promise<Listening> {
+async function listen({ url, path, flow, publish }: Starter, seconds: number) {
   const problems: Problem[] = [];
   const engines = { [ENGINE]: { ...(path !== undefined && { path }) } };
   const options = parseEngineOptions({ config: { target: url, engines } }, problems);
   problems.push(...readScenarios({ config: { target: url }, scenarios: [{ engine: ENGINE, flow }] }, STEPS).problems);
   if (!options || problems.length > 0) {
-    throw new CapacityError(
-      'CONFIG_INVALID',
-      formatProblems(problems).trimStart(),
-      'npx socketio-capacity init --help',
-    );
+    throw badOption(formatProblems(problems).trimStart(), 'init');
   }
   const clients = await clientsThat(flow, options);
   const { signal } = new AbortController();
   const opened: { close(): void }[] = [];
+  /** What a client emitted, and the arguments of the acknowledgement. */
   const acknowledged: Message[] = [];
   const heardBy = (list: Message[]) => (event: string, args: unknown[]) => {
     list.push({ event, args, receivedAtUs: monotonicUs() });
@@ -152,7 +137,9 @@ async function listen(
   let last: Message | undefined;
   let ending: string | undefined;
   let wanted = ASKED;
+  /** The room that each id was sent to; undefined if the publisher sends no ids, or there is none. */
   let published: Map<string, string> | undefined;
+  /** What was tried as a room; undefined if no broadcast goes to one. */
   let told: Told[] | undefined;
   const found = new AbortController();
   const open = async () => {
@@ -179,7 +166,7 @@ async function listen(
     // Whoever is refused now comes as the one before did.
     wanted = APART;
     const other = await open();
-    const heard = [one.messages, other.messages] as const;
+    const heard: Heard = [one.messages, other.messages];
     const ended = pause(seconds * 1000, signal);
     if (publish) {
       const options = { emit: publish, acknowledge: true, every: 0, count: 0, users: 1 };
