@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import { Agent } from '../../plugin/conduct/hosts/agent.ts';
 import { Hub, type HubEvents } from '../../plugin/conduct/hosts/hub.ts';
 import { type Join, newSecret, parseJoinLine } from '../../plugin/conduct/hosts/join-line.ts';
-import { Listener } from '../../plugin/conduct/hosts/listener.ts';
+import { type Listener, openListener } from '../../plugin/conduct/hosts/listener.ts';
 import type { Hello, MachineRow } from '../../plugin/conduct/hosts/messages.ts';
 import { EngineLink, NO_STATUS } from '../../plugin/run/link.ts';
 import type { CapacityError } from '../../protocol/errors.ts';
@@ -27,7 +27,7 @@ interface TestHub {
 }
 
 export async function startHub(t: TestContext, hosts: number, lostAfterMs?: number): Promise<TestHub> {
-  const listener = await Listener.open('127.0.0.1', 0, secret);
+  const listener = await openListener('127.0.0.1', 0, secret);
   const told: string[] = [];
   const rows: MachineRow[] = [];
   const refusals: CapacityError[] = [];

@@ -9,7 +9,7 @@ import type { Carrier } from '../../../protocol/link/carrier.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.ts';
 import { LAYERS, MachineWatch, Sampler } from '../../samplers/index.ts';
 import { withCode } from '../incomplete.ts';
-import { ConductorLink } from './conductor-link.ts';
+import { type ConductorLink, openConductorLink } from './conductor-link.ts';
 import type { Join } from './join-line.ts';
 import { type Hello, type HubMessage, hubMessageSchema, type Refusal, SILENT_AFTER_MS } from './messages.ts';
 
@@ -58,7 +58,7 @@ export class Agent {
   /** Resolves when the conductor has taken this host. @throws CapacityError why it has not */
   async join(): Promise<void> {
     const { join, hello, onEnd, admit } = this.#options;
-    const link: ConductorLink = await ConductorLink.open({
+    const link: ConductorLink = await openConductorLink({
       ...{ join, hello, silentAfterMs: this.#silentAfterMs },
       schema: hubMessageSchema,
       onMessage: (message) => this.#fromConductor(message),

@@ -18,7 +18,7 @@ import { log, type Terminal } from '../terminal.ts';
 import { requireOwnEngine } from './admission.ts';
 import { Hub } from './hub.ts';
 import { newSecret, readSecret } from './join-line.ts';
-import { Listener } from './listener.ts';
+import { openListener } from './listener.ts';
 import { JOIN_TIMEOUT_MS, SILENT_AFTER_MS } from './messages.ts';
 
 /** For Artillery to end on all hosts, when the run is over; then each ends by itself. */
@@ -56,7 +56,7 @@ export async function conductHosts(options: ConductOptions): Promise<number> {
   const { lostAfterMs = SILENT_AFTER_MS } = options;
   requireOwnEngine(config);
   const secret = options.secret === undefined ? await newSecret() : readSecret(options.secret);
-  const listener = await Listener.open(listen.host, listen.port, secret);
+  const listener = await openListener(listen.host, listen.port, secret);
   const terminal = ownTerminal();
   const over = Promise.withResolvers<number | undefined>();
   const completed = config.phases.length - 1;

@@ -40,96 +40,82 @@ interface LinkOptions extends StreamOptions<HubMessage> {
   signal: AbortSignal;
 }
 
-export class ConductorLink {
-  /** The conductor's. */
-  readonly clock: ConvertingClock;
-  readonly #socket: Socket;
-  readonly #stream: Stream<AgentMessage, HubMessage>;
-  readonly #unfollow: () => void;
-  #silentTimer: NodeJS.Timeout | undefined;
+export type ConductorLink = Awaited<ReturnType<typeof openConductorLink>>;
 
-  private constructor(
-    socket: Socket,
-    stream: Stream<AgentMessage, HubMessage>,
-    clock: ClockLine,
-    { onLost, silentAfterMs }: LinkOptions,
-  ) {
-    this.#socket = socket;
-    this.#stream = stream;
-    this.clock = new ConvertingClock(clock);
-    socket.on('connect', () => {
-      clearTimeout(this.#silentTimer);
-      stream.resend();
-    });
-    socket.on('connect_error', (error) => {
-      const refusal = refusalOf(error);
-      if (refusal) onLost(refusal);
-    });
-    const awaitBack = () => {
-      this.#silentTimer = setTimeout(() => onLost(), silentAfterMs);
-    };
-    socket.on('disconnect', awaitBack);
-    // While the clock was read.
-    if (!socket.connected) awaitBack();
-    this.#unfollow = followClock(clock, () => readClock(() => askTime(socket)), READING_INTERVAL_MS);
-  }
-
-  /** @throws CapacityError CONDUCTOR_UNREACHABLE, BAD_TOKEN, or why the conductor refuses this host; the signal's reason */
-  static async open(options: LinkOptions): Promise<ConductorLink> {
-    const { join, hello, signal } = options;
-    const ca = await untilReached(join, signal);
-    let run: string | undefined;
-    const socket = io(`https://${inUrl(join.host)}:${join.port}`, {
-      auth: (give) => give({ hello, run }),
-      extraHeaders: { authorization: `Bearer ${join.token}` },
-      transports: ['websocket'],
-      forceNew: true,
-      timeout: CONNECT_TIMEOUT_MS,
-      reconnectionDelay: 200,
-      reconnectionDelayMax: 1000,
-      ca,
-      // The certificate is its own authority, whatever name the conductor is reached by.
-      ...{ checkServerIdentity: () => undefined },
-    });
-    guardClient(socket.io);
-    // From the first moment on: the conductor may end the run while the clock is read.
-    const stream = new Stream<AgentMessage, HubMessage>(options);
-    stream.attach(socket as unknown as StreamSocket);
-    try {
-      await connected(socket, options);
-      const first = await askTime(socket);
-      run = first.run;
-      const clock = new ClockLine(first.kernel === thisHost().kernel);
-      for (let reading = 0; reading < FIRST_READINGS; reading++) {
-        await addReading(clock, () => readClock(() => askTime(socket)));
-      }
-      signal.throwIfAborted();
-      if (!Number.isFinite(clock.boundUs)) throw new Error('its clock cannot be read');
-      return new ConductorLink(socket, stream, clock, options);
-    } catch (error) {
-      socket.disconnect();
-      signal.throwIfAborted();
-      throw error instanceof CapacityError ? error : unreachable(join, error);
+/** @throws CapacityError CONDUCTOR_UNREACHABLE, BAD_TOKEN, or why the conductor refuses this host; the signal's reason */
+export async function openConductorLink(options: LinkOptions) {
+  const { join, hello, onLost, silentAfterMs, signal } = options;
+  const ca = await untilReached(join, signal);
+  let run: string | undefined;
+  const socket = io(`https://${inUrl(join.host)}:${join.port}`, {
+    auth: (give) => give({ hello, run }),
+    extraHeaders: { authorization: `Bearer ${join.token}` },
+    transports: ['websocket'],
+    forceNew: true,
+    timeout: CONNECT_TIMEOUT_MS,
+    reconnectionDelay: 200,
+    reconnectionDelayMax: 1000,
+    ca,
+    // The certificate is its own authority, whatever name the conductor is reached by.
+    ...{ checkServerIdentity: () => undefined },
+  });
+  guardClient(socket.io);
+  // From the first moment on: the conductor may end the run while the clock is read.
+  const stream = new Stream<AgentMessage, HubMessage>(options);
+  stream.attach(socket as unknown as StreamSocket);
+  const readings = async () => {
+    await connected(socket, options);
+    const first = await askTime(socket);
+    run = first.run;
+    const line = new ClockLine(first.kernel === thisHost().kernel);
+    for (let reading = 0; reading < FIRST_READINGS; reading++) {
+      await addReading(line, () => readClock(() => askTime(socket)));
     }
-  }
+    signal.throwIfAborted();
+    if (!Number.isFinite(line.boundUs)) throw new Error('its clock cannot be read');
+    return line;
+  };
+  const clock = await readings().catch((error) => {
+    socket.disconnect();
+    signal.throwIfAborted();
+    throw error instanceof CapacityError ? error : unreachable(join, error);
+  });
+  let silentTimer: NodeJS.Timeout | undefined;
+  const awaitBack = () => {
+    silentTimer = setTimeout(() => onLost(), silentAfterMs);
+  };
+  socket.on('connect', () => {
+    clearTimeout(silentTimer);
+    stream.resend();
+  });
+  socket.on('connect_error', (error) => {
+    const refusal = refusalOf(error);
+    if (refusal) onLost(refusal);
+  });
+  socket.on('disconnect', awaitBack);
+  // While the clock was read.
+  if (!socket.connected) awaitBack();
+  const unfollow = followClock(clock, () => readClock(() => askTime(socket)), READING_INTERVAL_MS);
+  return {
+    /** The conductor's. */
+    clock: new ConvertingClock(clock),
 
-  send(message: AgentMessage): void {
-    this.#stream.send(message);
-  }
+    send: (message: AgentMessage) => stream.send(message),
 
-  /** Resolves when all that was sent has arrived, or after `timeoutMs`. */
-  async flushed(timeoutMs: number): Promise<void> {
-    const deadlineMs = performance.now() + timeoutMs;
-    while (this.#stream.pending > 0 && performance.now() < deadlineMs) await delay(FLUSH_POLL_MS);
-  }
+    /** Resolves when all that was sent has arrived, or after `timeoutMs`. */
+    async flushed(timeoutMs: number): Promise<void> {
+      const deadlineMs = performance.now() + timeoutMs;
+      while (stream.pending > 0 && performance.now() < deadlineMs) await delay(FLUSH_POLL_MS);
+    },
 
-  /** Idempotent. */
-  close(): void {
-    this.#unfollow();
-    clearTimeout(this.#silentTimer);
-    this.#socket.removeAllListeners();
-    this.#socket.disconnect();
-  }
+    /** Idempotent. */
+    close(): void {
+      unfollow();
+      clearTimeout(silentTimer);
+      socket.removeAllListeners();
+      socket.disconnect();
+    },
+  };
 }
 
 /** Hosts may come up before the conductor. @returns its certificate */

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
 import type { Socket as ServerSocket } from 'socket.io';
 import { io } from 'socket.io-client';
-import { Listener } from '../../../plugin/conduct/hosts/listener.ts';
+import { openListener } from '../../../plugin/conduct/hosts/listener.ts';
 import { type AgentMessage, hubMessageSchema } from '../../../plugin/conduct/hosts/messages.ts';
 import { EngineLink, NO_STATUS } from '../../../plugin/run/link.ts';
 import type { EngineReport, RunMessage } from '../../../protocol/link/messages.ts';
@@ -136,7 +136,7 @@ it('a conductor lets a host say anything, and the run of the others goes on', as
 });
 
 it('a host lets its conductor say anything, passes on only what is a message, and goes on', async (t) => {
-  const listener = await Listener.open('127.0.0.1', 0, secret);
+  const listener = await openListener('127.0.0.1', 0, secret);
   const { promise: connected, resolve } = Promise.withResolvers<ServerSocket>();
   listener.serve(() => undefined, resolve);
   const { agent, ends, heard } = newAgent(t, joinOf(listener), {});

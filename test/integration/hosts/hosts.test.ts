@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
-import { Listener } from '../../../plugin/conduct/hosts/listener.ts';
+import { openListener } from '../../../plugin/conduct/hosts/listener.ts';
 import { newAgent, secret, startHub, twoHosts } from '../../helpers/hosts.ts';
 import { eventually } from '../../helpers/poll.ts';
 
@@ -56,7 +56,7 @@ describe('hosts that a run takes', () => {
 });
 
 it('a conductor ends although somebody is connected to it, and says nothing', async () => {
-  const listener = await Listener.open('127.0.0.1', 0, secret);
+  const listener = await openListener('127.0.0.1', 0, secret);
   const mute = connect({ port: listener.port, host: '127.0.0.1' });
   mute.on('error', () => {});
   await once(mute, 'connect');
