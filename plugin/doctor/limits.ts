@@ -111,7 +111,6 @@ function ofMachine(situation: Situation): LimitCheck[] {
 function ofWorkers(situation: Situation): LimitCheck[] {
   const { machine, deployment } = situation;
   const { ping } = deployment;
-  const perWorker = (n: number) => Math.ceil(n / workersAt(situation, n));
   return [
     {
       // With more, nothing would be left of the cores to connect or to broadcast with.
@@ -125,7 +124,7 @@ function ofWorkers(situation: Situation): LimitCheck[] {
     },
     {
       name: 'workerFiles',
-      needs: (n) => perWorker(n) + RESERVED_FILES,
+      needs: (n) => Math.ceil(n / (planFor(deployment, machine, n)?.workers ?? 1)) + RESERVED_FILES,
       has: () => machine.openFiles.hard,
       raise: (files, n) => restartStack(situation, n) ?? raiseFiles(machine, files),
     },
@@ -145,10 +144,6 @@ function nginxConnections(situation: Situation): LimitCheck {
     // A stack that a run starts is planned for the number. Only a very low open-file limit leaves no room for uneven hashing.
     raise: (_, n) => restartStack(situation, n) ?? raiseFiles(machine, 1024),
   };
-}
-
-function workersAt({ deployment, machine }: Situation, connections: number): number {
-  return planFor(deployment, machine, connections)?.workers ?? 1;
 }
 
 function raiseFiles({ openFiles }: Machine, needed: number): string {

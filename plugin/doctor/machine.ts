@@ -59,16 +59,16 @@ export async function readMachine(): Promise<Machine> {
   const memory = availableMemory(cgroup);
   const cpuQuota = lowestQuota(cgroup) ?? null;
   return {
-    openFiles: { ...openFileLimits(), ceiling: orNoLimit(sysctl('fs/nr_open')[0]) },
-    systemFiles: { max: orNoLimit(sysctl('fs/file-max')[0]), used: used ?? 0 },
+    openFiles: { ...openFileLimits(), ceiling: sysctl('fs/nr_open')[0] ?? Infinity },
+    systemFiles: { max: sysctl('fs/file-max')[0] ?? Infinity, used: used ?? 0 },
     ephemeralPorts: first !== undefined && last !== undefined ? { first, last } : IANA_PORTS,
     timeWaitReuse: (['none', 'all', 'loopback'] as const)[sysctl('net/ipv4/tcp_tw_reuse')[0] ?? 0] ?? 'none',
-    somaxconn: orNoLimit(sysctl('net/core/somaxconn')[0]),
+    somaxconn: sysctl('net/core/somaxconn')[0] ?? Infinity,
     conntrack,
     memoryAvailableBytes: memory.bytes,
     memoryLimitedBy: memory.limitedBy,
-    tcpMemoryBytes: orNoLimit(tcpPages) * PAGE_BYTES,
-    cores: Math.min(allowedCpus().length, cpuQuota ?? Number.POSITIVE_INFINITY),
+    tcpMemoryBytes: (tcpPages ?? Infinity) * PAGE_BYTES,
+    cores: Math.min(allowedCpus().length, cpuQuota ?? Infinity),
     cpuQuota,
     isRealTime: isRealTime(),
     // As Artillery 2.0.34 counts them.
@@ -124,10 +124,6 @@ function sysctl(name: string): number[] {
   } catch {
     return [];
   }
-}
-
-function orNoLimit(value: number | undefined): number {
-  return value ?? Number.POSITIVE_INFINITY;
 }
 
 /** @returns `2 cores`, or `0.5 cores (CPU quota of the container)` */

@@ -9,7 +9,6 @@ const INDENT = '  ';
 const TOOL = 'npm run setup, or PROFILE=embedded';
 const INSTALL: Record<Program, string> = { nginx: TOOL, 'redis-server': TOOL, pm2: 'npm install pm2' };
 
-/** @param width columns of the terminal */
 export function printDiagnosis(diagnosis: Diagnosis, situation: Situation, width: number): string {
   const { limits, warnings, bottleneck, missing } = diagnosis;
   const rows = limits.map(({ name, max, raise }) => [

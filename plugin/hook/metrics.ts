@@ -3,6 +3,7 @@ import type { Summary } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { valueAt } from '../../report/figures/figures.ts';
 import { whyNotQuoted } from '../../report/figures/quoted.ts';
+import { total } from '../../report/text/format.ts';
 import { runMetrics } from '../result/run-metrics.ts';
 import { LAYERS, type Layer } from '../samplers/index.ts';
 import type { ArtilleryStats } from './artillery.ts';
@@ -12,7 +13,11 @@ export function addMetrics(stats: ArtilleryStats, result: Result, layers: readon
   for (const { name, kind, path, unit } of runMetrics(layers)) {
     const value = isWithheld(result, path) ? null : valueAt(result, path);
     if (value === null || value === undefined) continue;
-    if (kind === 'counter') stats.counters[name] = counterOf(totalOf(value as Count), unit);
+    if (kind === 'counter')
+      stats.counters[name] = counterOf(
+        typeof value === 'number' ? value : total(value as Record<string, number>),
+        unit,
+      );
     else stats.summaries[name] = aggregationsOf(value as Summary);
   }
 }
@@ -38,12 +43,6 @@ function isWithheld(result: Result, path: string): boolean {
 /** A share is not rounded up to 1: one lost copy in a million must miss a threshold. */
 function counterOf(value: number, unit: string): number {
   return unit === '0 to 1' ? value : Math.round(value * 10_000) / 10_000;
-}
-
-type Count = number | Record<string, number>;
-
-function totalOf(count: Count): number {
-  return typeof count === 'number' ? count : Object.values(count).reduce((total, one) => total + one, 0);
 }
 
 /**

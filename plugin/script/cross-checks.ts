@@ -127,7 +127,11 @@ function faultRules({ engineOptions, flows, options }: Known): Rule[] {
     ],
     [option('fault'), overTime !== undefined, 'not with `overTime`, whose virtual users come and go by themselves'],
     [option('fault'), delivery !== undefined, 'not with `delivery`: its publishers would drop, too'],
-    [option('fault'), !overTime && !stay(flows), STAY],
+    [
+      option('fault'),
+      !overTime && !flows.every(({ holds }) => holds),
+      'its virtual users must stay: end the flow with `hold: true`',
+    ],
     [option('fault'), kind === 'command' && !command, 'needs a `kind`, or a `command`'],
     [option('fault', 'command'), kind !== 'command' && command !== undefined, 'only for the kind `command`'],
     [
@@ -172,11 +176,4 @@ function overTimeRules({ script, variables, flows }: Known): Rule[] {
 /** Artillery builds the engines that are named there for `before`, too. */
 function captures({ before }: Script): boolean {
   return JSON.stringify(before)?.includes('"capture"') ?? false;
-}
-
-const STAY = 'its virtual users must stay: end the flow with `hold: true`';
-
-/** Until the run releases them. */
-function stay(flows: Flow[]): boolean {
-  return flows.every(({ holds }) => holds);
 }

@@ -4,7 +4,6 @@
  */
 import type { TlsOptions } from '../../protocol/connection.ts';
 import { check, type Problem } from '../../protocol/problems.ts';
-import type { RoomPlan } from '../../protocol/rooms.ts';
 import { requireBounds } from './bounds.ts';
 import { type ConnectionTarget, connectionTargetOf } from './connection-target.ts';
 import { crossProblems } from './cross-checks.ts';
@@ -20,7 +19,7 @@ import type { DeliveryOptions } from './options/delivery-options.ts';
 import { type EngineOptions, parseEngineOptions, withKnownOptions } from './options/engine-options.ts';
 import { folderOf, readTlsFiles } from './options/files.ts';
 import { type Environment, optionsSchema, type PluginOptions } from './options/plugin-options.ts';
-import { readVariables, withVariables } from './options/variables.ts';
+import { type RunOptions, readVariables, withVariables } from './options/variables.ts';
 import type { WorkerSources } from './options/worker-sources.ts';
 import { readScenarios } from './scenarios.ts';
 import { ENGINE, PLUGIN, type Script } from './script.ts';
@@ -34,9 +33,7 @@ export interface Delivery extends DeliveryOptions {
   seconds: number;
 }
 
-export interface Settings extends Omit<PluginOptions, 'live' | 'workers' | 'delivery' | 'rooms' | 'control'> {
-  /** Where the broadcasts go; a single room is `room`. */
-  rooms: RoomPlan;
+export interface Settings extends Omit<RunOptions, 'workers' | 'delivery' | 'control'> {
   /** For a stack that the run starts. */
   workers: number | undefined;
   /** What tells of the memory and CPU of the workers, if not they themselves. */
@@ -56,8 +53,6 @@ export interface Settings extends Omit<PluginOptions, 'live' | 'workers' | 'deli
   redisUrl: string | undefined;
   /** For the Redis that a stack starts. */
   redisNodes: number | undefined;
-  /** Port of the live view, 0 for a free one; undefined for no view. */
-  livePort: number | undefined;
   /** Name of the Artillery engine that drives the load. */
   engine: string;
   /** Undefined if a third-party engine drives the load. */

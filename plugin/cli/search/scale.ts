@@ -2,6 +2,7 @@
 import type { Varied } from '../../../protocol/documents/search.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { LEAST_BROADCASTS, LEAST_WINDOW_SECONDS } from '../../../report/search/keeping-up.ts';
+import { sum } from '../../../report/statistics/statistics.ts';
 import { exactRamp } from '../../script/load/load-profile.ts';
 import { arrivalsOf, type Phase } from '../../script/load/phases.ts';
 import { PLUGIN } from '../../script/script.ts';
@@ -154,10 +155,6 @@ function phasesOf(phases: Phase[], arriving: number[], ratePerSec?: number): Pha
     if (arrivals === 0) return phase.pause === undefined ? { pause: phase.duration ?? 0 } : { pause: phase.pause };
     return exactRamp(arrivals, ratePerSec ?? arrivalsOf(phase) / (phase.duration ?? 1));
   });
-}
-
-function sum(numbers: number[]): number {
-  return numbers.reduce((total, one) => total + one, 0);
 }
 
 function invalid(message: string, fix: string): CapacityError {

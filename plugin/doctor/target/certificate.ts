@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { isIP } from 'node:net';
 import { connect, type PeerCertificate } from 'node:tls';
 import { lookupOf, speaksTls, tlsConnectOptions } from '../../../protocol/agent.ts';
+import { portOf } from '../../run/target/listeners.ts';
 import { limitTime } from '../../samplers/index.ts';
-import { check, type Finding, placeOf, portOf, type Subject, type TargetCheck, TIMEOUT_MS } from './target-check.ts';
+import { check, type Finding, placeOf, type Subject, type TargetCheck, TIMEOUT_MS } from './target-check.ts';
 
 const SOON_DAYS = 14;
 const DAY_MS = 86_400_000;
@@ -24,7 +25,7 @@ export async function checkCertificates({ connection, addresses }: Subject): Pro
       const examine = async () => {
         const socket = connect({
           host,
-          port: portOf(url),
+          port: portOf(connection.url),
           lookup: lookupOf(address) as never,
           ...tlsConnectOptions(tls),
           ...(servername !== undefined && { servername }),

@@ -3,6 +3,7 @@ import type { LookupAddress } from 'node:dns';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { wrap } from '../../../report/text/format.ts';
 import type { OwnClients } from '../../run/receivers/own-clients.ts';
+import { portOf } from '../../run/target/listeners.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import type { TargetCheckName } from '../checks.ts';
 import { wantedBy } from './protocol.ts';
@@ -56,7 +57,6 @@ export async function check(
 
 const STATUS_WIDTH = 8;
 
-/** @param width columns of the terminal */
 export function printCheck({ status, tried, found, fix }: TargetCheck, width: number): string {
   const indent = ' '.repeat(STATUS_WIDTH);
   return [
@@ -67,9 +67,5 @@ export function printCheck({ status, tried, found, fix }: TargetCheck, width: nu
 
 /** @returns `10.0.0.5:443` */
 export function placeOf(url: URL, { address, family }: LookupAddress): string {
-  return `${family === 6 ? `[${address}]` : address}:${portOf(url)}`;
-}
-
-export function portOf({ port, protocol }: URL): number {
-  return Number(port) || (/^(https|wss):$/.test(protocol) ? 443 : 80);
+  return `${family === 6 ? `[${address}]` : address}:${portOf(url.href)}`;
 }

@@ -25,6 +25,7 @@ export function withVariables({ live, ...options }: PluginOptions, variables: En
     overTime: overTime && { ...overTime, collect: variables.COLLECT ?? overTime.collect },
     hold: overTime ? 0 : (variables.HOLD ?? options.hold),
     broadcasts: { ...broadcasts, count: overTime ? 0 : (variables.BROADCASTS ?? broadcasts.count) },
+    // Where the broadcasts go; a single room is `room`.
     rooms: { name: options.room, ...rooms, count: variables.ROOMS ?? rooms.count },
     control: urls && { urls, token: CAPACITY_TOKEN ?? control?.token ?? '' },
     livePort: livePortOf(live, CAPACITY_LIVE),
@@ -33,7 +34,7 @@ export function withVariables({ live, ...options }: PluginOptions, variables: En
 
 export type RunOptions = ReturnType<typeof withVariables>;
 
-/** @returns undefined for no live view */
+/** @returns 0 for a free port; undefined for no live view */
 function livePortOf(option: PluginOptions['live'], variable: number | undefined): number | undefined {
   if (variable !== undefined) return variable === 0 ? undefined : variable === 1 ? 0 : variable;
   if (option === false) return undefined;
