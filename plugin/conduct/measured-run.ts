@@ -26,29 +26,22 @@ import type { Settings } from '../script/settings.ts';
 import { askForTheRest, endedIn, failedIn, withCode } from './incomplete.ts';
 import { log, logResult, openProgress, type Progress, type Terminal } from './terminal.ts';
 
-/** What conducts the run: Artillery's main thread, or the command `conduct`. */
-export interface Surroundings {
+interface MeasuredRunOptions {
+  script: Script;
+  config: Settings;
+  scriptPath: string | undefined;
+  /** To the engines; the run closes it. */
+  link: EngineLink;
+  /** What is known now of the hosts that bring the load; undefined if this one does. */
+  hosts?: () => GeneratorHost[];
   terminal: Terminal;
   artilleryVersion: string;
   /** Before anything is opened. @throws CapacityError that ends the run */
   admit(): Promise<void>;
   /** Ends the process in an orderly way, which calls `report` and `close`; to be called at most once. */
   end(exitCode: number): Promise<void>;
-  /** Files of its own in the run's folder. */
+  /** Files in the run's folder of whoever conducts it. */
   files?: string[];
-}
-
-export interface MeasuredRunOptions {
-  script: Script;
-  /** What `script` says. */
-  config: Settings;
-  /** Path of the scenario. */
-  scriptPath: string | undefined;
-  /** To the engines; the run closes it. */
-  link: EngineLink;
-  /** What is known now of the hosts that bring the load; undefined if this one does. */
-  hosts?: () => GeneratorHost[];
-  surroundings: Surroundings;
 }
 
 /** For the current measurement to notice that the run has been stopped. */
@@ -135,7 +128,7 @@ export class MeasuredRun {
     if (!prepared) {
       // What is still being opened has no error to report.
       this.#abort.abort();
-      log(this.#options.surroundings.terminal, 'Stopped before anything was measured.');
+      log(this.#options.terminal, 'Stopped before anything was measured.');
       this.#record.discard();
       return;
     }
@@ -160,25 +153,25 @@ export class MeasuredRun {
   }
 
   async #prepare(): Promise<void> {
-    const { script, config, link, surroundings } = this.#options;
-    await surroundings.admit();
+    const { script, config, link, terminal, artilleryVersion } = this.#options;
+    await this.#options.admit();
     const { context, target, workers } = await openResources({
       ...this.#options,
       measurements: this.measurements,
       record: this.#record,
       closers: this.#closers,
       signal: this.#abort.signal,
-      log: (text) => log(surroundings.terminal, text),
+      log: (text) => log(terminal, text),
     });
     const settings = settingsOf(script, config, target);
-    const environment = describeEnvironment(settings, workers, surroundings.artilleryVersion);
+    const environment = describeEnvironment(settings, workers, artilleryVersion);
     const conductor = new Conductor(context);
     const view = await openLiveView(config.livePort, conductor, context, this.#options.hosts);
     if (view) {
       this.#closers.add(() => view.close());
-      log(surroundings.terminal, `Live view: ${view.url}`);
+      log(terminal, `Live view: ${view.url}`);
     }
-    const live = openProgress(surroundings.terminal, liveFacts(conductor, context));
+    const live = openProgress(terminal, liveFacts(conductor, context));
     this.#prepared = { context, conductor, environment, live, view };
     conductor.onStage = () => this.#save();
     this.#closers.add(() => live?.close());
@@ -196,7 +189,7 @@ export class MeasuredRun {
     // Imported late: the chart library is large, and would take memory in every Artillery thread.
     const { writeReportFiles } = await import('../result/report-files.ts');
     const { written, failed } = writeReportFiles(result, directory);
-    const { terminal, files = [] } = this.#options.surroundings;
+    const { terminal, files = [] } = this.#options;
     logResult(terminal, result, path, [...written, ...files]);
     for (const error of failed) console.error(describeError(error));
     this.exitCode = exitCodeOf(result);
@@ -228,7 +221,7 @@ export class MeasuredRun {
       // The disk may be the very reason for the abort; the report shows it.
     }
     // Not awaited: the shutdown waits for the queue that this is part of.
-    void this.#options.surroundings.end(EXIT_CODES.invalid);
+    void this.#options.end(EXIT_CODES.invalid);
   }
 
   /** Before the load: prints the error, and ends the process. Leaves no files. */
@@ -238,7 +231,7 @@ export class MeasuredRun {
     await this.close();
     this.#record.discard();
     console.error(`\n${describeError(withCode(error))}\n`);
-    await this.#options.surroundings.end(EXIT_CODES.refused);
+    await this.#options.end(EXIT_CODES.refused);
   }
 
   /** Ends the current measurement, and collects what is known so far. */

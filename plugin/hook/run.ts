@@ -30,13 +30,11 @@ export class Run extends MeasuredRun {
       config,
       scriptPath,
       link: new EngineLink(openThreadCarrier(artillery().testRunId)),
-      surroundings: {
-        terminal,
-        artilleryVersion: artillery().version,
-        admit: () => requireFit(config, (text) => log(terminal, text)),
-        end: (exitCode) => artillery().shutdown({ earlyStop: true, exitCode }),
-        files: [ARTILLERY_LOG],
-      },
+      terminal,
+      artilleryVersion: artillery().version,
+      admit: () => requireFit(config, (text) => log(terminal, text)),
+      end: (exitCode) => artillery().shutdown({ earlyStop: true, exitCode }),
+      files: [ARTILLERY_LOG],
     });
     divertReporter(events, join(this.directory, ARTILLERY_LOG));
     replacePhases(config.phases);

@@ -88,14 +88,12 @@ function start(given: Script, variables: Record<string, unknown>[], lines: strin
     config,
     scriptPath: undefined,
     link: new EngineLink(openThreadCarrier(testRunId)),
-    surroundings: {
-      terminal: { quiet: false, print: note, beforeLine: () => {} },
-      artilleryVersion: 'none',
-      admit: async () => {},
-      end: async (exitCode) => {
-        endedWith = exitCode;
-        stop.abort();
-      },
+    terminal: { quiet: false, print: note, beforeLine: () => {} },
+    artilleryVersion: 'none',
+    admit: async () => {},
+    end: async (exitCode) => {
+      endedWith = exitCode;
+      stop.abort();
     },
   });
   const artillery = new EventEmitter();

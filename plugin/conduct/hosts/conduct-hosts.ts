@@ -97,7 +97,10 @@ export async function conductHosts(options: ConductOptions): Promise<number> {
     scriptPath: path,
     link: new EngineLink(hub, { hosts, awayMs: lostAfterMs }),
     hosts: () => hub.hosts.map(({ measured }) => measured),
-    surroundings: { terminal, artilleryVersion, admit, end: async (code) => over.resolve(code) },
+    terminal,
+    artilleryVersion,
+    admit,
+    end: async (code) => over.resolve(code),
   });
   // It can have come already.
   addAbortListener(signal, () => over.resolve(undefined));
