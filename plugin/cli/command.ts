@@ -31,7 +31,6 @@ export function helpOf(command: Command): HelpText {
   return HELP.get(command) ?? { examples: {}, exitCodes: {} };
 }
 
-/** Adds examples and exit codes to a command's `--help`. */
 export function addHelp(command: Command, { examples, exitCodes }: HelpText): Command {
   HELP.set(command, { examples, exitCodes });
   const shown = Object.entries(examples).map(([line, purpose]) => `  # ${purpose}\n  ${LINE} ${line}`);
@@ -45,7 +44,6 @@ export function addHelp(command: Command, { examples, exitCodes }: HelpText): Co
   });
 }
 
-/** `--json`, with the same description everywhere. */
 export function withJson(command: Command): Command {
   return command.option('--json', 'prints the result as JSON on standard output');
 }
@@ -93,7 +91,6 @@ export function printJson(value: unknown): void {
   console.log(JSON.stringify(value, null, 2).replace(/[\x7f-\x9f\u2028-\u202e]|#(?=#)/g, escaped));
 }
 
-/** @returns whether standard output shows colours, and its columns */
 export function screen(): { color: boolean; width: number } {
   const { isTTY, columns } = process.stdout;
   return { color: isTTY === true && !terminalSchema.parse(process.env).NO_COLOR, width: columns || 100 };

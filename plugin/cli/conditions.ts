@@ -1,5 +1,4 @@
 /** Reads conditions on a result, as they are typed. */
-
 import { COMPARISONS, type Condition, conditionSchema } from '../../protocol/documents/search.ts';
 import { didYouMean, type Problem } from '../../protocol/problems.ts';
 import { isNumericKey, numericKeys } from '../../report/conditions/keys.ts';

@@ -63,7 +63,6 @@ async function examine(path: string | undefined, options: Options): Promise<void
 /** A burst, and no load. */
 const MAX_BURST = 1000;
 
-/** @throws CapacityError CONFIG_INVALID */
 function parseBurst(text: string): number {
   const count = Number(text);
   if (Number.isInteger(count) && count >= 1 && count <= MAX_BURST) return count;

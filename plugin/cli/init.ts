@@ -133,7 +133,6 @@ async function init({ out, force, json, ...given }: Options): Promise<void> {
   console.log(`Wrote ${out}. Its comments explain what to do first; then run: ${next}`);
 }
 
-/** @throws CapacityError CONFIG_INVALID */
 function starterOf(answers: Answers): Starter & { listen: number } {
   const options = parseOptions(optionsSchema, answers, 'init');
   const { url, path, instrumented, publish, connections, listen } = options;

@@ -26,7 +26,6 @@ import { scenarioHash } from './scenario.ts';
 
 export const timesSchema = z.coerce.number('expected a number').int().min(2, 'expected 2 or more');
 
-/** `NAME=a,b` */
 export const varySchema = z.string().transform((text, context): Plan['vary'] => {
   const [, name, a, b] = /^(\w+)=([^,]*),([^,]*)$/.exec(text) ?? [];
   if (name !== undefined && a !== undefined && b !== undefined && a !== b) return { [name]: [a, b] };

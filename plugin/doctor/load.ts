@@ -1,5 +1,4 @@
 /** The load of a scenario on the machine and on the target. */
-
 import {
   type ClientKind,
   SOCKETS_LEFT_BEHIND,

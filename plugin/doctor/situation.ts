@@ -1,5 +1,4 @@
 /** Everything that the doctor examines: the machine, the load of the scenario, and the deployment. */
-
 import type { Settings } from '../script/settings.ts';
 import { type Deployment, readDeployment } from './deployment.ts';
 import { type Load, readLoad } from './load.ts';

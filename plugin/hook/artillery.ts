@@ -1,5 +1,4 @@
 /** The only place in the plugin that touches Artillery's global object and its untyped events. */
-
 import { setFlagsFromString } from 'node:v8';
 
 interface ArtilleryFlags {

@@ -2,7 +2,6 @@
  * The plugin that Artillery loads: in the main thread, where it controls the run, and once more in every worker thread,
  * where it only adjusts the script.
  */
-
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { readHost } from '../script/load/shares.ts';

@@ -6,14 +6,13 @@ import type { Script } from './script.ts';
 type Named = Pick<Metric, 'name' | 'kind'>;
 
 /** @returns its settings in the one of two places that counts, and the place; empty without any */
-export function ensureOf({ config }: Script): [at: Path, settings: Record<string, unknown>] {
+function ensureOf({ config }: Script): [at: Path, settings: Record<string, unknown>] {
   const [at, settings] = config.ensure
     ? [['config', 'ensure'], config.ensure]
     : [['config', 'plugins', 'ensure'], config.plugins?.ensure];
   return [at, typeof settings === 'object' && settings !== null ? (settings as Record<string, unknown>) : {}];
 }
 
-/** @returns whether the scenario has any thresholds */
 export function hasThresholds(script: Script): boolean {
   const isGiven = (value: unknown) => (Array.isArray(value) ? value.length > 0 : value !== null && value !== undefined);
   return Object.values(ensureOf(script)[1]).some(isGiven);

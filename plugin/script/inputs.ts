@@ -53,7 +53,6 @@ export function inputsOf(script: Script, env: NodeJS.ProcessEnv): Inputs {
   return Object.fromEntries([...digests, ...files]);
 }
 
-/** @returns names of what is not the same in both */
 export function differences(one: Inputs, other: Inputs): string[] {
   return [...new Set([...Object.keys(one), ...Object.keys(other)])].filter((name) => one[name] !== other[name]);
 }

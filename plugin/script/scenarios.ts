@@ -10,7 +10,7 @@ const FUNCTION_HOOKS = ['beforeScenario', 'afterScenario', 'beforeRequest', 'aft
 const STEPS_SECONDS = 10;
 const MAX_SHOWN_LENGTH = 60;
 
-export interface Scenarios {
+interface Scenarios {
   /** From the scenarios on our engine, or from all if a third-party engine drives the load. */
   flows: Flow[];
   /** In the scenarios on our engine. */

@@ -12,7 +12,7 @@ import type { RunCommand } from './run.ts';
 import type { MadeRun, Next, Series } from './series.ts';
 
 /** Which run of a plan: each block has every combination once. */
-export interface Place {
+interface Place {
   /** From 1. */
   block: number;
   levels: Levels;

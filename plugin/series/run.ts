@@ -14,7 +14,6 @@ import { PLUGIN } from '../script/script.ts';
 import { type ServerCommand, startOwnServer } from './own-server.ts';
 
 export interface RunCommand {
-  /** Path of the scenario. */
   scenario: string;
   /** Further arguments of `artillery run`. */
   args: string[];

@@ -74,7 +74,6 @@ export async function lookAt(starter: Starter, seconds: number) {
   };
 }
 
-/** What was found, in words. */
 function findingOf(messages: Message[], delivery: Paths | undefined, missing: string): string {
   const counts = Map.groupBy(messages, ({ event }) => event);
   const events = [...counts].slice(0, 10).map(([event, [first, ...others]]) => {

@@ -113,7 +113,6 @@ function commented(lines: string[]): string[] {
   return lines.map((line) => `# ${line}`.trimEnd());
 }
 
-/** @returns ramps of the same size, each followed by a pause */
 function rampsTo(connections: number): object[] {
   const connectedAt = (plateau: number) => Math.round((connections * plateau) / PLATEAUS);
   return Array.from({ length: PLATEAUS }, (_, index) => index + 1).flatMap((plateau) => [

@@ -90,7 +90,6 @@ export function parsePlan(
   return { data: problems.length === 0 ? data : undefined, problems };
 }
 
-/** @param results where it has its folder */
 export function studySeries(file: StudyFile, results: string): PlannedSeries {
   const { plan, scenario, folder: cwd } = file;
   return plannedSeries({

@@ -33,7 +33,6 @@ export function formatJoinLine({ host, port, token, fingerprint }: Join): string
   return `https://${inUrl(host)}:${port}#${token}.${fingerprint}`;
 }
 
-/** @returns undefined if it is none */
 export function parseJoinLine(line: string): Join | undefined {
   const [, host, port, token, fingerprint] = LINE.exec(line.trim()) ?? [];
   if (!host || !port || !token || !fingerprint) return undefined;

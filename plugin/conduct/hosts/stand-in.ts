@@ -6,7 +6,6 @@ import type { FleetSnapshot } from '../../../protocol/link/snapshot.ts';
 import type { FleetStatus } from '../../../protocol/link/status.ts';
 import { sumCounts } from '../../../protocol/sum-counts.ts';
 
-/** What is known of one engine. */
 export class StandIn {
   readonly #from: EngineMessage['from'];
   #status: FleetStatus | undefined;

@@ -15,7 +15,7 @@ const LONGER =
   'nginx: proxy_read_timeout and proxy_send_timeout; HAProxy: timeout tunnel, and for polling timeout client and server; cloud load balancers: the idle timeout';
 
 /** How a connection ended before it was to. Times in ms. */
-export interface Cut {
+interface Cut {
   /** As the client names it. */
   reason: string;
   ageMs: number;

@@ -59,12 +59,10 @@ function rampArrivals(duration: number, arrivalRate: number, rampTo: number): nu
   return arrivals;
 }
 
-/** @returns arrivals of all phases */
 export function totalArrivals(phases: Phase[]): number {
   return phases.reduce((total, phase) => total + arrivalsOf(phase), 0);
 }
 
-/** @returns seconds of all phases */
 export function totalSeconds(phases: Phase[]): number {
   return phases.reduce((total, { duration, pause }) => total + (pause ?? duration ?? 0), 0);
 }
