@@ -24,7 +24,7 @@ interface Scenarios {
  */
 export function readScenarios(script: Script, steps: StepTable): Scenarios {
   const scenarios = script.scenarios ?? [];
-  const reader = new ScenarioReader(steps, script.config.processor);
+  const reader = readerOf(steps, script.config.processor);
   const ours = scenarios.flatMap((scenario, index) =>
     usesOurEngine(scenario, script) ? [{ scenario, flow: reader.read(scenario, ['scenarios', index]) }] : [],
   );
@@ -32,7 +32,7 @@ export function readScenarios(script: Script, steps: StepTable): Scenarios {
   // Those that never come are no load.
   const coming = ours.filter(({ scenario }) => Number(scenario.weight) !== 0);
   if (ours.length > 0) return { flows: (coming.length > 0 ? coming : ours).map(({ flow }) => flow), problems };
-  const others = new ScenarioReader(steps, undefined);
+  const others = readerOf(steps, undefined);
   return { flows: scenarios.map((scenario) => others.read(scenario, [])), problems };
 }
 
@@ -46,21 +46,15 @@ function hookProblems(script: Script): Problem[] {
     }));
 }
 
-class ScenarioReader {
-  readonly problems: Problem[] = [];
-  readonly #steps: StepTable;
-  readonly #processor: Script['config']['processor'];
+function readerOf(steps: StepTable, processor: Script['config']['processor']) {
+  const problems: Problem[] = [];
+  const say = (at: Path, message: string) => void problems.push({ path: formatPath(at), message });
 
-  constructor(steps: StepTable, processor: Script['config']['processor']) {
-    this.#steps = steps;
-    this.#processor = processor;
-  }
-
-  read(scenario: Scenario, at: Path): Flow {
-    for (const hook of FUNCTION_HOOKS) this.#checkFunctions(scenario[hook], [...at, hook]);
-    const options = check(scenarioOptionsSchema, scenario.socketio ?? {}, [...at, 'socketio'], this.problems);
-    if (!Array.isArray(scenario.flow)) this.#say([...at, 'flow'], 'expected a list of steps');
-    const flow = this.#readSteps(scenario.flow, [...at, 'flow'], true);
+  function read(scenario: Scenario, at: Path): Flow {
+    for (const hook of FUNCTION_HOOKS) checkFunctions(scenario[hook], [...at, hook]);
+    const options = check(scenarioOptionsSchema, scenario.socketio ?? {}, [...at, 'socketio'], problems);
+    if (!Array.isArray(scenario.flow)) say([...at, 'flow'], 'expected a list of steps');
+    const flow = readSteps(scenario.flow, [...at, 'flow'], true);
     return {
       ...flow,
       staySeconds: flow.staySeconds + STEPS_SECONDS,
@@ -69,58 +63,53 @@ class ScenarioReader {
   }
 
   /** @param flattens lists among the steps, which YAML references bring in; Artillery flattens one level of them */
-  #readSteps(steps: unknown, at: Path, flattens: boolean): Flow {
-    if (!Array.isArray(steps)) return addFlows([]);
-    const read = steps.map((step, index) =>
-      flattens && Array.isArray(step)
-        ? this.#readSteps(step, [...at, index], false)
-        : this.#readStep(step, [...at, index]),
+  function readSteps(given: unknown, at: Path, flattens: boolean): Flow {
+    if (!Array.isArray(given)) return addFlows([]);
+    const flows = given.map((step, index) =>
+      flattens && Array.isArray(step) ? readSteps(step, [...at, index], false) : readStep(step, [...at, index]),
     );
-    return addFlows(read);
+    return addFlows(flows);
   }
 
-  #readStep(step: unknown, at: Path): Flow {
-    const kind = this.#steps[verbOf(step, this.#steps) ?? ''];
+  function readStep(step: unknown, at: Path): Flow {
+    const kind = steps[verbOf(step, steps) ?? ''];
     if (!kind) {
-      this.#say(at, this.#unknownStep(step));
+      say(at, unknownStep(step, steps));
       return addFlows([]);
     }
     const fields = step as Record<string, unknown>;
-    const spec = check(kind.schema, step, at, this.problems);
+    const spec = check(kind.schema, step, at, problems);
     const { childrenKey = '', functionKeys = [] } = kind;
-    const inside = this.#readSteps(fields[childrenKey], [...at, childrenKey], false);
-    for (const key of functionKeys) this.#checkFunctions(fields[key], [...at, key]);
+    const inside = readSteps(fields[childrenKey], [...at, childrenKey], false);
+    for (const key of functionKeys) checkFunctions(fields[key], [...at, key]);
     return spec === undefined ? addFlows([]) : flowOfStep(kind, spec, inside);
   }
 
-  #unknownStep(step: unknown): string {
-    const example = 'expected a step such as {think: 1}, not';
-    if (typeof step !== 'object' || step === null || Array.isArray(step)) {
-      return `${example} ${JSON.stringify(step)?.slice(0, MAX_SHOWN_LENGTH)}`;
-    }
-    const keys = Object.keys(step);
-    const verbs = keys.filter((key) => Object.hasOwn(this.#steps, key));
-    if (verbs.length > 1) return `a step cannot be both ${verbs.join(' and ')}: write a list item for each`;
-    const [key] = keys;
-    if (key === undefined) return `${example} {}`;
-    return `unknown step "${key}"${didYouMean(key, Object.keys(this.#steps))}`;
-  }
-
-  #checkFunctions(names: unknown, at: Path): void {
-    const processor = this.#processor;
+  function checkFunctions(names: unknown, at: Path): void {
     for (const name of [names ?? []].flat()) {
       if (typeof name !== 'string') continue;
-      if (processor === undefined) this.#say(at, `function "${name}" needs a config.processor`);
+      if (processor === undefined) say(at, `function "${name}" needs a config.processor`);
       if (typeof processor !== 'object') continue;
       const known = Object.keys(processor).filter((key) => typeof processor[key] === 'function');
-      if (!known.includes(name)) this.#say(at, `config.processor has no function "${name}"${didYouMean(name, known)}`);
+      if (!known.includes(name)) say(at, `config.processor has no function "${name}"${didYouMean(name, known)}`);
       else if (/\.sockets\b|\bsockets\b[^{}:]*\}\s*[=,)]/.test(String(processor[name]))) {
-        this.#say(at, `"${name}" uses context.sockets, but other processes hold them: receive events with \`waitFor\``);
+        say(at, `"${name}" uses context.sockets, but other processes hold them: receive events with \`waitFor\``);
       }
     }
   }
 
-  #say(at: Path, message: string): void {
-    this.problems.push({ path: formatPath(at), message });
+  return { problems, read };
+}
+
+function unknownStep(step: unknown, steps: StepTable): string {
+  const example = 'expected a step such as {think: 1}, not';
+  if (typeof step !== 'object' || step === null || Array.isArray(step)) {
+    return `${example} ${JSON.stringify(step)?.slice(0, MAX_SHOWN_LENGTH)}`;
   }
+  const keys = Object.keys(step);
+  const verbs = keys.filter((key) => Object.hasOwn(steps, key));
+  if (verbs.length > 1) return `a step cannot be both ${verbs.join(' and ')}: write a list item for each`;
+  const [key] = keys;
+  if (key === undefined) return `${example} {}`;
+  return `unknown step "${key}"${didYouMean(key, Object.keys(steps))}`;
 }
