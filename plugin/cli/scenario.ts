@@ -39,13 +39,10 @@ export async function parseYaml(text: string): Promise<unknown> {
 export async function readScenario(path: string, environment: string | undefined): Promise<Script> {
   const util = await artilleryUtil();
   const flags = { environment };
-  try {
-    const script = await parsed(path, util);
-    const merged = await util.checkConfig(script, path, flags);
+  return reading(path, async () => {
+    const merged = await util.checkConfig(await parsed(path, util), path, flags);
     return { ...(await util.resolveConfigTemplates(merged, flags, path, path)), _scriptPath: resolve(path) };
-  } catch (cause) {
-    throw cause instanceof CapacityError ? cause : unreadable(path, cause);
-  }
+  });
 }
 
 /** What reads it afterwards walks over all of it. */
@@ -88,19 +85,24 @@ export async function scenarioHash(...paths: string[]): Promise<string> {
   const util = await artilleryUtil();
   const hash = createHash('sha256');
   for (const path of paths) {
-    try {
+    await reading(path, async () => {
       await parsed(path, util);
       hash.update(readFileSync(path));
-    } catch (cause) {
-      throw cause instanceof CapacityError ? cause : unreadable(path, cause);
-    }
+    });
   }
   return hash.digest('hex');
 }
 
-function unreadable(path: string, cause: unknown): CapacityError {
-  const fix = 'name an Artillery scenario, as YAML';
-  return new CapacityError('FILE_UNREADABLE', `${path} cannot be read`, fix, { cause });
+/** @throws CapacityError FILE_UNREADABLE where `read` throws another error */
+async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (cause) {
+    if (cause instanceof CapacityError) throw cause;
+    throw new CapacityError('FILE_UNREADABLE', `${path} cannot be read`, 'name an Artillery scenario, as YAML', {
+      cause,
+    });
+  }
 }
 
 async function artilleryUtil(): Promise<ArtilleryUtil> {
