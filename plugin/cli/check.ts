@@ -1,6 +1,5 @@
 /** `check <run> [conditions...]`: whether a result meets thresholds, without Artillery's `ensure`. */
 import type { Command } from 'commander';
-import type { Condition } from '../../protocol/documents/search.ts';
 import { harmless } from '../../protocol/printable.ts';
 import { formatProblems } from '../../protocol/problems.ts';
 import { outcomeBy } from '../../report/answer/checked.ts';
@@ -32,7 +31,8 @@ export function addCheck(program: Command): void {
 }
 
 function check(run: string, texts: string[], { json }: { json?: boolean }): void {
-  const conditions = readConditions(texts);
+  const { conditions, problems } = parseConditions(texts);
+  if (problems.length > 0) throw badOption(`some conditions are wrong\n${formatProblems(problems)}`, 'check');
   const result = readResult(run);
   const outcome = conditions.length > 0 ? outcomeBy(conditions, result) : outcomeOf(result);
   const { status, reasons } = result.verdict;
@@ -45,11 +45,4 @@ function check(run: string, texts: string[], { json }: { json?: boolean }): void
   console.log(`\n${harmless(outcomeText(result, outcome))}`);
   const doubts = reasons.map(({ code }) => code).join(', ');
   console.log(harmless(`  Measurement: ${status}${doubts === '' ? '' : ` (${doubts})`}`));
-}
-
-/** @throws CapacityError CONFIG_INVALID with all mistakes */
-function readConditions(texts: string[]): Condition[] {
-  const { conditions, problems } = parseConditions(texts);
-  if (problems.length === 0) return conditions;
-  throw badOption(`some conditions are wrong\n${formatProblems(problems)}`, 'check');
 }

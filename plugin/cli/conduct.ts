@@ -54,16 +54,14 @@ async function conduct(path: string, launch: string[], given: object): Promise<v
   const script = await readScenario(path, environment);
   const config = settingsOf(script);
   await untilStopped(async (signal) => {
-    signal.addEventListener('abort', endAtNextStop);
+    signal.addEventListener('abort', () => {
+      // Whoever stops it twice does not want to wait for hosts that do not answer; they end by themselves.
+      for (const stop of ['SIGINT', 'SIGTERM']) process.once(stop, () => process.exit(STOPPED));
+    });
     const address = /^(0\.0\.0\.0|::)?$/.test(listen.host) ? ownAddress() : listen.host;
     const { version: artilleryVersion } = createRequire(import.meta.url)(resolveArtillery('artillery/package.json'));
     const run = { script, config, path, artilleryVersion, launch, signal };
     const exitCode = await conductHosts({ ...run, hosts, listen, address, secret });
     process.exitCode = signal.aborted ? STOPPED : exitCode;
   });
-}
-
-/** Whoever stops it twice does not want to wait for hosts that do not answer; they end by themselves. */
-function endAtNextStop(): void {
-  for (const stop of ['SIGINT', 'SIGTERM']) process.once(stop, () => process.exit(STOPPED));
 }

@@ -9,7 +9,6 @@ import { printCheck, type TargetCheck } from '../doctor/target/target-check.ts';
 import type { Warning } from '../doctor/warnings.ts';
 import { isMeasured } from '../script/names.ts';
 import { ENGINE, PLUGIN, type Script } from '../script/script.ts';
-import type { Settings } from '../script/settings.ts';
 import { untilStopped } from '../series/artillery.ts';
 import { addHelp, badOption, printJson, screen, withJson } from './command.ts';
 import { readScenario, settingsOf } from './scenario.ts';
@@ -48,7 +47,7 @@ export function addDoctor(program: Command): void {
 async function examine(path: string | undefined, options: Options): Promise<void> {
   requireOpenFiles();
   const { target, environment, burst, json } = options;
-  if (target !== undefined) return tryTarget(await scenarioFor(target, path, environment), burst, json);
+  if (target !== undefined) return tryTarget(target, path, options);
   if (burst !== undefined) throw badOption('--burst: name a target, too', 'doctor');
   if (path === undefined) throw badOption('name a scenario, or a URL by --target', 'doctor');
   const script = await readScenario(path, environment);
@@ -69,12 +68,9 @@ function parseBurst(text: string): number {
   throw badOption(`--burst: expected a number from 1 to ${MAX_BURST}`, 'doctor');
 }
 
-interface Tried {
-  settings: Settings;
-  script: Script;
-}
-
-async function tryTarget({ settings, script }: Tried, burst = 0, json = false): Promise<void> {
+async function tryTarget(where: string, path: string | undefined, options: Options): Promise<void> {
+  const { environment, burst = 0, json } = options;
+  const { settings, script } = await scenarioFor(where, path, environment);
   const { width } = screen();
   const onHold = (seconds: number) => console.error(`Holding one silent connection for ${Math.ceil(seconds)} s.`);
   const onCheck = json ? () => {} : (check: TargetCheck) => console.log(printCheck(check, width));
@@ -98,7 +94,7 @@ async function tryTarget({ settings, script }: Tried, burst = 0, json = false): 
  * @param where a URL, or the path of a scenario
  * @param path of the scenario, if `where` is a URL in place of its target
  */
-async function scenarioFor(where: string, path: string | undefined, environment: string | undefined): Promise<Tried> {
+async function scenarioFor(where: string, path: string | undefined, environment: string | undefined) {
   const isUrl = /^(https?|wss?):\/\//.test(where);
   if (!isUrl && path !== undefined) throw badOption('--target: with a scenario before it, a URL is expected', 'doctor');
   const scenario = isUrl ? path : where;

@@ -54,7 +54,8 @@ export function memoryBytes(situation: Situation, connections: number): number {
     (deployment.profile === 'full' ? PER_CONNECTION.nginx : 0) +
     PER_CONNECTION.generator[load.client] +
     compressionBytes(situation);
-  return Math.ceil(generatorStart(situation, connections) + stackStart(situation, connections) + connections * each);
+  const generator = PER_PROCESS.artillery + fleetSize(situation, connections) * PER_PROCESS.fleet;
+  return Math.ceil(generator + stackStart(situation, connections) + connections * each);
 }
 
 /** @returns cores that pings take of everything that a run would start here, while so many connections are idle */
@@ -70,10 +71,6 @@ function compressionBytes({ load }: Situation): number {
   if (!load.compression) return 0;
   const { worker, generator } = COMPRESSED_CONNECTION_BYTES;
   return generator + (load.local ? worker : 0);
-}
-
-function generatorStart(situation: Situation, connections: number): number {
-  return PER_PROCESS.artillery + fleetSize(situation, connections) * PER_PROCESS.fleet;
 }
 
 /** @returns its processes; none with an external engine */

@@ -1,13 +1,6 @@
 /** The only place in the plugin that touches Artillery's global object and its untyped events. */
 import { setFlagsFromString } from 'node:v8';
 
-interface ArtilleryFlags {
-  /** `local`, or where the load runs: `aws:lambda`, `az:aci`. */
-  platform?: string;
-  quiet?: boolean;
-  output?: string;
-}
-
 interface ShutdownOptions {
   earlyStop?: boolean;
   exitCode?: number;
@@ -17,7 +10,11 @@ interface ArtilleryGlobal {
   testRunId: string;
   version: string;
   suggestedExitCode: number;
-  testInfo: { flags: ArtilleryFlags; metadata: { testConfig: { phases: unknown[] } } };
+  testInfo: {
+    /** `platform`: `local`, or where the load runs, such as `aws:lambda` or `az:aci`. */
+    flags: { platform?: string; quiet?: boolean };
+    metadata: { testConfig: { phases: unknown[] } };
+  };
   globalEvents: {
     prependListener(event: string, listener: () => void): void;
     on(event: 'checks', listener: (checks: Check[]) => void): void;

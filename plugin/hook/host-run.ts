@@ -72,7 +72,14 @@ export class HostRun {
       onEnd: (exitCode, why) => this.#end(exitCode, why),
       ...(silentAfterMs !== undefined && { silentAfterMs }),
     });
-    this.#listen(events);
+    events.on('phaseStarted', ({ index }) => this.#agent.phase(index, 'started'));
+    events.on('phaseCompleted', ({ index }) => this.#agent.phase(index, 'completed'));
+    events.on('stats', ({ counters }) => {
+      this.#agent.skippedUsers += counters['vusers.skipped'] ?? 0;
+    });
+    events.on('done', ({ counters }) => {
+      this.#agent.skippedUsers = counters['vusers.skipped'] ?? 0;
+    });
     const { host, port } = line;
     log(
       `This host brings ${config.load.connections} connections; ${host}:${port} conducts the run and has its result.`,
@@ -93,18 +100,6 @@ export class HostRun {
   /** Idempotent. */
   close(): Promise<void> {
     return this.#agent.close();
-  }
-
-  #listen(events: ArtilleryEvents): void {
-    const agent = this.#agent;
-    events.on('phaseStarted', ({ index }) => agent.phase(index, 'started'));
-    events.on('phaseCompleted', ({ index }) => agent.phase(index, 'completed'));
-    events.on('stats', ({ counters }) => {
-      agent.skippedUsers += counters['vusers.skipped'] ?? 0;
-    });
-    events.on('done', ({ counters }) => {
-      agent.skippedUsers = counters['vusers.skipped'] ?? 0;
-    });
   }
 
   #end(exitCode: number | undefined, why: Error | string): void {

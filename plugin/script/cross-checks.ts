@@ -49,7 +49,8 @@ function engineRules({ script, variables, options, engine, external }: Known): R
     [option('rooms'), isOther && rooms.count > 1, ours],
     [
       ['config', 'engines'],
-      !isOther && captures(script) && script.config.engines?.[ENGINE] === undefined,
+      // Artillery builds the engines that are named there for `before`, too.
+      !isOther && script.config.engines?.[ENGINE] === undefined && JSON.stringify(script.before)?.includes('"capture"'),
       `write ${ENGINE}: {} there, so that the run's own clients get what \`before\` captures`,
     ],
     [option('delivery'), isOther && delivery !== undefined, ours],
@@ -171,9 +172,4 @@ function overTimeRules({ script, variables, flows }: Known): Rule[] {
       'its virtual users never leave; in place of `hold`, let them `think` for some seconds',
     ],
   ];
-}
-
-/** Artillery builds the engines that are named there for `before`, too. */
-function captures({ before }: Script): boolean {
-  return JSON.stringify(before)?.includes('"capture"') ?? false;
 }

@@ -44,10 +44,8 @@ export function levelProblems(name: string, levels: Level[], scenario: string, s
 /** @returns how to tell a run its levels; those of `server` and `scenario` are the study's own affair */
 export function settingsOf(levels: Levels): { env: Record<string, string>; overrides: object } {
   const entries = Object.entries(levels).filter(([name]) => name !== SERVER && name !== SCENARIO);
-  const [variables, options] = [
-    entries.filter(([name]) => isVariable(name)),
-    entries.filter(([name]) => !isVariable(name)),
-  ];
+  const variables = entries.filter(([name]) => isVariable(name));
+  const options = entries.filter(([name]) => !isVariable(name));
   return {
     env: Object.fromEntries(variables.map(([name, level]) => [name, String(level)])),
     overrides: options.reduce<object>((all, [name, level]) => {

@@ -10,7 +10,6 @@ const metricsSchema = z.strictObject({
 });
 
 const PROCESSES = ['pids', 'match', 'cgroup'] as const;
-type Named = Partial<Record<(typeof PROCESSES)[number], unknown>>;
 
 const processSources = z.strictObject({
   pids: z.array(z.int().positive()).min(1).optional().describe('its processes on this machine, and their children'),
@@ -31,13 +30,12 @@ const processSources = z.strictObject({
     .describe('pages of metrics in Prometheus’ format, one or a list; alone, or beside one of the above'),
 });
 
-const namesProcessesOnce = (sources: Named) => PROCESSES.filter((key) => sources[key] !== undefined).length <= 1;
-const isNotEmpty = (sources: object) => Object.keys(sources).length > 0;
-const ONE_OF = { error: 'give one of `pids`, `match` and `cgroup`' };
-
 export const workerSourcesSchema = processSources
-  .refine(namesProcessesOnce, ONE_OF)
-  .refine(isNotEmpty, { error: 'give `pids`, `match`, `cgroup` or `prometheus`' });
+  .refine(
+    (sources) => PROCESSES.filter((key) => sources[key] !== undefined).length <= 1,
+    'give one of `pids`, `match` and `cgroup`',
+  )
+  .refine((sources) => Object.keys(sources).length > 0, 'give `pids`, `match`, `cgroup` or `prometheus`');
 
 /** Parts of a deployment without a control port. */
 export const layersSchema = z.partialRecord(z.enum(LAYER_NAMES), workerSourcesSchema);
