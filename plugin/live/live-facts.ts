@@ -1,6 +1,6 @@
 /** Collects the figures of the live line. */
 import { apartFromLost } from '../../report/answer/expectations.ts';
-import { lostOf } from '../result/connections/connections.ts';
+import { lostOf } from '../result/connections.ts';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import { totalSeconds } from '../script/load/phases.ts';

@@ -1,7 +1,6 @@
 export { beginningOf, limitTime } from './answers.ts';
 export { workerMachines } from './control/worker-machines.ts';
 export { ControlClients, type EachControl } from './control/workers.ts';
-export { ifReadable } from './if-readable.ts';
 export { FURTHER_LAYERS, LAYERS, layersFor } from './layers/index.ts';
 export { describeLayers, type Layer } from './layers/layer.ts';
 export type { MachineTotals } from './machine/machine-time.ts';

@@ -3,12 +3,13 @@
  * workers, how much CPU the workers' machines had left, and who used that of this one.
  */
 import { cpus } from 'node:os';
+import { attempt } from '../../../protocol/attempt.ts';
 import type { CpuQuota, CpuReading, WorkerMachine, WorkerResources } from '../../../protocol/events.ts';
 import { readCgroup } from '../../../protocol/machine/cgroup.ts';
 import { readCpu } from '../../../protocol/machine/kernel.ts';
 import { allowedCpus } from '../../../protocol/machine/usable.ts';
 import type { MachineShares, Throttled } from '../../../protocol/result/machine.ts';
-import { ifReadable, type MachineTotals, sharesBetween } from '../../samplers/index.ts';
+import { type MachineTotals, sharesBetween } from '../../samplers/index.ts';
 import type { GeneratorWindow, ShareWindow } from '../measurements/generator.ts';
 import type { Measurements } from '../measurements/measurements.ts';
 
@@ -104,7 +105,7 @@ function readOwn(): OwnReading {
 function readAllowedCpu(): CpuReading | undefined {
   const allowed = allowedCpus();
   // A container can have a /proc/stat of its own, with other CPUs.
-  return allowed.length < cpus().length ? ifReadable(() => readCpu(allowed)) : undefined;
+  return allowed.length < cpus().length ? attempt(() => readCpu(allowed)) : undefined;
 }
 
 /** @returns of the quota that stopped it most often; undefined without a quota at both times */

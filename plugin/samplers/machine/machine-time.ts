@@ -4,9 +4,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { attempt } from '../../../protocol/attempt.ts';
 import { type PressureReading, readCpu, readPressure } from '../../../protocol/machine/kernel.ts';
 import { allowedCpus } from '../../../protocol/machine/usable.ts';
-import { ifReadable } from '../if-readable.ts';
 import { CpuIncrements } from '../processes/cpu-increments.ts';
 import type { ProcessStat } from '../processes/proc.ts';
 import {
@@ -142,7 +142,7 @@ function keyOf({ pid, startedAtUs }: ProcessStat): string {
 }
 
 function cpusIn(root: string): number {
-  const stat = ifReadable(() => readFileSync(join(root, 'proc/stat'), 'latin1'));
+  const stat = attempt(() => readFileSync(join(root, 'proc/stat'), 'latin1'));
   return stat?.match(/^cpu\d/gm)?.length ?? 0;
 }
 
@@ -158,7 +158,7 @@ const MAX_LENGTH = 40;
  */
 export function programName({ pid, name }: Pick<ProcessStat, 'pid' | 'name'>, root: string): string {
   if (!INTERPRETER.test(name)) return name.slice(0, MAX_LENGTH).trim();
-  const commandLine = ifReadable(() => readFileSync(join(root, `proc/${pid}/cmdline`), 'utf8')) ?? '';
+  const commandLine = attempt(() => readFileSync(join(root, `proc/${pid}/cmdline`), 'utf8')) ?? '';
   const [program = '', ...others] = commandLine.split('\0');
   const code = others.findIndex((one) => CODE.test(one));
   // What stands before the script are options of the interpreter; what stands behind it is nobody's business.

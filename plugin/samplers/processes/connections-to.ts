@@ -1,7 +1,7 @@
 /** Who uses a port of this machine, as the kernel lists its sockets: connections to it, and processes that listen on it. */
 import { readdirSync, readlinkSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { ifReadable } from '../if-readable.ts';
+import { attempt } from '../../../protocol/attempt.ts';
 import { readProcessTable, withDescendants } from './process-table.ts';
 
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
@@ -62,6 +62,6 @@ function portOf(end: string): number {
 
 /** @returns what its descriptors lead to; nothing of a process of another user, or one that has ended */
 function openIn(pid: number | 'self'): Set<string> {
-  const descriptors = ifReadable(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
-  return new Set(descriptors.flatMap((fd) => ifReadable(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? []));
+  const descriptors = attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
+  return new Set(descriptors.flatMap((fd) => attempt(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? []));
 }

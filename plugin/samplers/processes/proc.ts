@@ -6,9 +6,9 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pidusage from 'pidusage';
+import { attempt } from '../../../protocol/attempt.ts';
 import { PAGE_SIZE_BYTES, TICK_US } from '../../../protocol/machine/auxv.ts';
 import { parseSmapsRollup } from '../../../protocol/machine/kernel.ts';
-import { ifReadable } from '../if-readable.ts';
 
 export interface ProcessReading {
   rssBytes: number;
@@ -56,7 +56,7 @@ async function readProcess(pid: number, pss: boolean): Promise<ProcessReading | 
 
 /** Synchronous, because this file never blocks, and five trips to the thread pool cost more than the read. */
 export function statOf(pid: number, root = '/'): ProcessStat | undefined {
-  return ifReadable(() => parseStat(readFileSync(join(root, `proc/${pid}/stat`), 'latin1')));
+  return attempt(() => parseStat(readFileSync(join(root, `proc/${pid}/stat`), 'latin1')));
 }
 
 /** @returns undefined for a process that has ended */

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ifReadable } from '../if-readable.ts';
+import { attempt } from '../../../protocol/attempt.ts';
 import type { LayerPids } from './memory.ts';
 import { isAlive, livingStat, type ProcessStat, statOf } from './proc.ts';
 
@@ -72,7 +72,7 @@ async function childrenOf(roots: number[]): Promise<number[]> {
 }
 
 function pidsIn(root: string): number[] {
-  const names = ifReadable(() => readdirSync(join(root, 'proc'))) ?? [];
+  const names = attempt(() => readdirSync(join(root, 'proc'))) ?? [];
   return names.filter((name) => /^\d+$/.test(name)).map(Number);
 }
 

@@ -5,9 +5,9 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
+import { attempt } from '../../../protocol/attempt.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { limitsOfProcess } from '../../../protocol/machine/open-files.ts';
-import { ifReadable } from '../if-readable.ts';
 import { isAlive, type ProcessStat } from './proc.ts';
 import { MAX_AGE_MS, type ProcessTable, processTable, readProcessTable, withDescendants } from './process-table.ts';
 
@@ -84,7 +84,7 @@ export class ServerProcesses {
     for (const entry of this.#found) {
       if (this.#query.pids?.includes(entry.pid)) continue;
       const isOld = nowUs - entry.startedAtUs >= LONG_LIVED_US;
-      const executableOf = (pid: number) => ifReadable(() => readlinkSync(`/proc/${pid}/exe`));
+      const executableOf = (pid: number) => attempt(() => readlinkSync(`/proc/${pid}/exe`));
       const isCopy = executableOf(entry.pid) === executableOf(entry.parent);
       if (!isAlive(entry) || !(isOld || isCopy)) this.#watched.delete(entry.pid);
     }
@@ -168,15 +168,15 @@ function generator(table: ProcessTable): Set<number> {
 }
 
 function commandLine(pid: number): string {
-  const line = ifReadable(() => readFileSync(`/proc/${pid}/cmdline`, 'latin1')) ?? '';
+  const line = attempt(() => readFileSync(`/proc/${pid}/cmdline`, 'latin1')) ?? '';
   return line.replace(/[\s\0]+/g, ' ').trim();
 }
 
 /** Processes of the group and of those below it. */
 function inCgroup(cgroup: string): number[] {
   const folder = isAbsolute(cgroup) ? cgroup : join(CGROUPS, cgroup);
-  const own = ifReadable(() => readFileSync(join(folder, 'cgroup.procs'), 'latin1')) ?? '';
-  const entries = ifReadable(() => readdirSync(folder, { withFileTypes: true })) ?? [];
+  const own = attempt(() => readFileSync(join(folder, 'cgroup.procs'), 'latin1')) ?? '';
+  const entries = attempt(() => readdirSync(folder, { withFileTypes: true })) ?? [];
   const below = entries.filter((entry) => entry.isDirectory()).flatMap(({ name }) => inCgroup(join(folder, name)));
   return [...own.split('\n').filter(Boolean).map(Number), ...below];
 }
