@@ -187,7 +187,8 @@ function withinRun([result]: Result[], { path }: Figure): Estimate | null {
   const degrees = ofBroadcasts ? (result.latency.completionMs?.count ?? 0) - 1 : result.memory.plateaus.length - 2;
   if (typeof low95 !== 'number' || typeof high95 !== 'number' || degrees < 1) return null;
   const value = valueAt(result, path) as number;
-  const reach = ofBroadcasts ? Math.max(high95 - value, value - low95) : (high95 - low95) / 2;
+  // By the wider side: the interval of what cannot be less than nothing ends at zero.
+  const reach = Math.max(high95 - value, value - low95);
   return { value, error: reach / studentT(0.95, degrees), degrees };
 }
 

@@ -140,8 +140,9 @@ export function figureOf(result: Result, { path, quantity }: Figure): number | n
 /** @returns null where it was not measured, and of memory where a part is missing, or something spoils the line */
 export function knownAt(result: Result, path: string): number | null {
   const value = valueAt(result, path);
-  const { isAtLeast, doubt } = (valueAt(result, path.replace(/\.[^.]*$/, '')) ?? {}) as Partial<PerConnection & Slope>;
-  const isSpoiled = isAtLeast === true || (doubt !== undefined && doubt !== 'curved');
+  const cost = (valueAt(result, path.replace(/\.[^.]*$/, '')) ?? {}) as Partial<PerConnection & Slope>;
+  const { isAtLeast, parts = [] } = cost;
+  const isSpoiled = isAtLeast === true || [cost, ...parts].some(({ doubt = 'curved' }) => doubt !== 'curved');
   return typeof value !== 'number' || isSpoiled ? null : value;
 }
 

@@ -113,6 +113,8 @@ describe('the answer of a figure', () => {
       assert.equal(figure([setOf(run()), setOf(spoiled)], path).spreads[1], null, path);
       assert.equal(figure([setOf(run()), setOf(run(), spoiled)], path).spreads[1]?.runs, 1, path);
     }
+    const freed = run(({ memory }) => Object.assign(memory.perConnection?.parts[0] ?? {}, { doubt: 'freed' }));
+    assert.equal(figure([setOf(run()), setOf(freed)], cost).spreads[1], null, 'of a part');
     const curved = figure([setOf(run()), setOf(spoiled)], 'memory.perConnectionBytes.nginxPss.slope');
     assert.equal(curved.spreads[1]?.runs, 1);
   });
@@ -193,6 +195,15 @@ describe('the interval of a difference', () => {
     assert.ok(width(slopes, unsure, WORKER) > 2 * width(slopes, sure, WORKER));
     const repeats = latencies(49, 50, 51);
     assert.equal(width(latencyOfOne(50), repeats, ONE_WAY), width(latencies(50), repeats, ONE_WAY));
+  });
+
+  it('is not narrower where a cost that cannot be less than nothing ends at zero', () => {
+    const costOf = (bytes: number, low95: number) =>
+      setOf(run(({ memory }) => Object.assign(memory.perConnection ?? {}, { bytes, low95, high95: bytes + 8000 })));
+    const lowOf = (low95: number) =>
+      figure([costOf(100, low95), costOf(9000, 1000)], 'memory.perConnection.bytes').differences[0]?.low;
+    assert.equal(typeof lowOf(0), 'number');
+    assert.equal(lowOf(0), lowOf(-7900));
   });
 
   it('by the lines of single runs follows from their plateaus', () => {
