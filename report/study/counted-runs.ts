@@ -1,6 +1,6 @@
 /**
- * Which runs of a series count: of those that others disturbed, and which were repeated, the one that was disturbed least. One in
- * which the deployment failed counts before all others: it may crash in every other run, and not in the one that is made again.
+ * Which runs of a series count: of those that others disturbed, and which were repeated, the one that was disturbed least. Those in
+ * which the deployment failed count beside it: as many of all that were made say how often that happens.
  */
 import { definitionOf } from '../../protocol/codes/verdict-reasons.ts';
 import type { Levels } from '../../protocol/documents/study.ts';
@@ -17,12 +17,14 @@ interface PlacedRun {
 
 /** @returns the same runs in the same order; those that do not count have no result */
 export function countedRuns<Run extends PlacedRun>(runs: Run[]): Run[] {
-  const made = Map.groupBy(
-    runs.filter(({ result }) => result),
-    ({ block, levels }) => `${block} ${labelOf(levels)}`,
+  const [failed = [], others = []] = [true, false].map((has) =>
+    runs.filter(({ result }) => result && hasFailed(result) === has),
   );
-  const best = [...made.values()].map((all) => all.reduce((best, run) => (shareOf(run) <= shareOf(best) ? run : best)));
-  const counted = new Set(best);
+  const places = Map.groupBy(others, ({ block, levels }) => `${block} ${labelOf(levels)}`);
+  const best = [...places.values()].map((all) =>
+    all.reduce((best, run) => (shareOf(run) <= shareOf(best) ? run : best)),
+  );
+  const counted = new Set([...failed, ...best]);
   return runs.map((run) => (run.result && !counted.has(run) ? { ...run, result: undefined } : run));
 }
 
@@ -43,8 +45,6 @@ function hasFailed({ verdict, delivery, connections }: Result): boolean {
   );
 }
 
-/** One that the deployment failed in comes first. */
 function shareOf({ result }: PlacedRun): number {
-  if (result && hasFailed(result)) return -1;
   return (result && disturbanceOf(result)?.share) ?? 0;
 }
