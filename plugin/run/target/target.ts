@@ -25,6 +25,7 @@ import {
 import { sourcesByLayer } from '../../script/options/worker-sources.ts';
 import { ENGINE } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
+import { leaveSession } from '../receivers/refusal-words.ts';
 import { listenersOf, portOf } from './listeners.ts';
 
 export interface Target {
@@ -240,6 +241,7 @@ async function handshake(url: URL, path: string): Promise<string | undefined> {
   try {
     const response = await fetch(address, { signal: AbortSignal.timeout(HANDSHAKE_TIMEOUT_MS) });
     const body = await beginningOf(response.body ?? [], MAX_HANDSHAKE_BYTES);
+    await leaveSession(new URL(address), body);
     // A handshake, or the refusal of one: `{"code":…,"message":…}`.
     const mayBe = /^0\{"sid"|^\{"code":\d/.test(body) || [400, 401, 403, 429].includes(response.status);
     return mayBe ? undefined : `it answers HTTP ${response.status}`;

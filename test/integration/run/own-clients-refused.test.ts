@@ -1,5 +1,6 @@
 /** The run's own clients where a server, or a step of the flow, does not let them in. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
 import type { Server } from 'socket.io';
 import { come } from '../../../plugin/run/receivers/come.ts';
@@ -63,6 +64,16 @@ for (const [what, setUp, scenario, said] of REFUSALS) {
     await eventually('nothing stays open', () => io.engine.clientsCount === 0);
   });
 }
+
+test('asking by polling why a WebSocket was refused leaves no session behind', async (t) => {
+  const { url, io } = await startChat(t, undefined, {
+    allowRequest: ({ headers }, decide) => decide(null, headers.upgrade === undefined),
+  });
+  const asked = once(io.engine, 'connection');
+  await assert.rejects(connectOfficial(connectionTo(url), signal), { code: 'TARGET_UNREACHABLE' });
+  await asked;
+  await eventually('nothing stays open', () => io.engine.clientsCount === 0);
+});
 
 test('a query that no URL can have is refused like a header that HTTP has not', async () => {
   for (const wrong of [{ query: { user: '\ud800' } }, { headers: { user: 'a\r\nb: c' } }]) {
