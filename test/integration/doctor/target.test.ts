@@ -153,6 +153,11 @@ describe('doctor --target', { concurrency: true }, () => {
     );
     assert.match(rate?.found ?? '', /of 12 were let in .*: the rate is limited$/);
     assert.match(rate?.fix ?? '', /limit_req/);
+    // The last of its own places are not taken by a burst.
+    const { port } = await startNginx(t, app.port, UPGRADE);
+    const places = (await examine(`http://127.0.0.1:${port}`, {}, {}, 120)).by.burst;
+    assert.match(places?.found ?? '', /^\d+ of 120 were let in .*: their number is limited$/);
+    assert.match(places?.fix ?? '', /worker_connections/);
   });
 
   it('what waits behind a limit of HAProxy, by a burst', { skip: lacks('haproxy') }, async (t) => {
@@ -196,6 +201,9 @@ describe('doctor --target', { concurrency: true }, () => {
       io.use((_, next) => next(++asked > most + 3 ? new Error('too many in this hour') : undefined)),
     );
     assert.match(counts, /\(.*too many in this hour\); nor was one after all had left: the rate is limited$/);
+    asked = 0;
+    const some = await bouncer((io) => io.use((_, next) => next(++asked % 3 === 0 ? new Error('busy') : undefined)));
+    assert.match(some, /\(.*busy\); later, one by one, one was not, and the next one was: no limit shows$/);
     const ends = await bouncer((io, all) =>
       io.on('connection', () => void (all.length > most && setTimeout(() => all[0]?.disconnect(true), 300))),
     );
