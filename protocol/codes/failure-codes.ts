@@ -11,6 +11,8 @@ interface FailureDefinition extends Code {
   blame?: Extract<Blame, 'generator' | 'machine'>;
   /** A configured number: where nearly all failures have this code, the run met that limit and not what is measured. */
   isLimit?: true;
+  /** That number can be one of the rate. */
+  isRate?: true;
 }
 
 const BUG = { meaning: 'a bug', remedy: 'please report it with the folder of the run' };
@@ -67,6 +69,7 @@ const CODES = {
     meaning: 'a limit of the proxy or of the server, for connections or for new ones per second',
     remedy: "see the proxy's error log for `limit_conn`, `limit_req`, or unavailable upstreams",
     isLimit: true,
+    isRate: true,
   },
   http_504: {
     meaning: 'a worker did not answer the proxy in time',

@@ -8,6 +8,7 @@ import { decimals, total } from '../../../report/text/format.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { merged, sum } from '../sums.ts';
 import type { Check, Detail, Measured } from './check.ts';
+import { configuredLimit } from './limits.ts';
 
 type Counts = Record<string, number>;
 
@@ -27,7 +28,8 @@ export const connections: Check[] = [
   },
   {
     code: 'CONNECTIONS_FAILED',
-    find({ connections: { failures, failureExamples, target } }, measurements) {
+    find(result, measurements) {
+      const { failures, failureExamples, target } = result.connections;
       const failed = only(beforeStop(measurements, failures), (cause) => !cause.startsWith(LOST));
       if (total(failed) === 0) return undefined;
       const said = Object.keys(failed).flatMap((cause) => failureExamples[cause] ?? [])[0];
@@ -37,7 +39,7 @@ export const connections: Check[] = [
       return {
         message: `${total(failed)} of ${target} failed: ${listed(failed)}${first}`,
         // A limit has a reason of its own, with its remedy.
-        ...(known && !known.isLimit && { fix: known.remedy }),
+        ...(known && !configuredLimit(result) && { fix: known.remedy }),
       };
     },
   },

@@ -3,7 +3,7 @@
 import { failureOf } from '../../../protocol/codes/failure-codes.ts';
 import { fullProcess } from '../../../report/figures/limits.ts';
 import { sum } from '../sums.ts';
-import type { Check, Measured } from './check.ts';
+import type { Check, Detail, Measured } from './check.ts';
 
 /** Below this share of the target, failures are noise. */
 const MIN_SHARE = 0.01;
@@ -12,6 +12,8 @@ const ONE_CAUSE = 0.9;
 /** Who is refused by an overloaded server is one of many that wait long. */
 const MAX_FAST_MS = 1000;
 const TIMED_OUT = /^timeout_/;
+/** Nobody says why: a proxy that has no place left, or a process without files. */
+const CLOSED = /^(closed|ECONNRESET$)/;
 /** Two processes may well stop at about the same number by chance. */
 const MIN_PROCESSES = 3;
 const MIN_CONNECTIONS = 100;
@@ -21,16 +23,7 @@ const SAME = { connections: 1, share: 0.001 };
 export const limits: Check[] = [
   {
     code: 'LIMIT_REACHED',
-    find(result) {
-      const { target, failed, failures } = result.connections;
-      const [cause, count] = Object.entries(failures).toSorted(([, a], [, b]) => b - a)[0] ?? ['', 0];
-      const known = failureOf(cause);
-      if (!known?.isLimit || failed < target * MIN_SHARE || count < failed * ONE_CAUSE) return undefined;
-      const came = cameAfterRefusals(result);
-      const rate =
-        came >= target * MIN_SHARE ? `; ${came} came in after the first refusals, as with a limit of the rate` : '';
-      return { message: `${count} of ${failed} failed with ${cause}: ${known.meaning}${rate}`, fix: known.remedy };
-    },
+    find: configuredLimit,
   },
   {
     code: 'LIMIT_REACHED',
@@ -48,13 +41,25 @@ export const limits: Check[] = [
     code: 'LIMIT_REACHED',
     find(result) {
       const { target, failed, failures, connectMs } = result.connections;
-      const timedOut = sum(Object.entries(failures).map(([cause, count]) => (TIMED_OUT.test(cause) ? count : 0)));
-      const isMost = timedOut >= Math.max(target * MIN_SHARE, failed * ONE_CAUSE, 1);
+      const failedBy = (kind: RegExp) =>
+        sum(Object.entries(failures).map(([cause, count]) => (kind.test(cause) ? count : 0)));
+      const [waited, closed] = [failedBy(TIMED_OUT), failedBy(CLOSED)];
+      const isMost = waited + closed >= Math.max(target * MIN_SHARE, failed * ONE_CAUSE, 1);
       const isFast = connectMs !== null && connectMs.max < MAX_FAST_MS;
       if (!isMost || !isFast || !nobodyCameAfter(result) || fullProcess(result) !== undefined) return undefined;
+      const [became, fix] =
+        waited > closed
+          ? [
+              `${waited} waited until they timed out`,
+              'raise the limit that lets others wait: HAProxy `maxconn`, a listen queue, or one of the server itself',
+            ]
+          : [
+              `${closed} were closed during the setup`,
+              'raise the limit that ends others: `worker_connections` of nginx (two for each connection), open files, or one of the server itself',
+            ];
       return {
-        message: `${connectMs.count} connections were let in, within ${connectMs.max.toFixed(0)} ms at most, and nobody after them: ${timedOut} waited until they timed out`,
-        fix: 'raise the limit that lets others wait: HAProxy `maxconn`, a listen queue, or one of the server itself',
+        message: `${connectMs.count} connections were let in, within ${connectMs.max.toFixed(0)} ms at most, and nobody after them: ${became}`,
+        fix,
       };
     },
   },
@@ -76,6 +81,22 @@ export const limits: Check[] = [
   },
 ];
 
+/** @returns the limit that nearly all failures name by their code */
+export function configuredLimit(result: Measured): Detail | undefined {
+  const { target, failed, failures } = result.connections;
+  const [cause, count] = Object.entries(failures).toSorted(([, a], [, b]) => b - a)[0] ?? ['', 0];
+  const known = failureOf(cause);
+  if (!known?.isLimit || failed < target * MIN_SHARE || count < failed * ONE_CAUSE) return undefined;
+  const came = cameAfterRefusals(result);
+  // Of a number, each process of the generator has one of its own.
+  if (!known.isRate && known.blame === undefined && came > failed) return undefined;
+  const rate =
+    known.isRate && came >= target * MIN_SHARE
+      ? `; ${came} came in after the first refusals, as with a limit of the rate`
+      : '';
+  return { message: `${count} of ${failed} failed with ${cause}: ${known.meaning}${rate}`, fix: known.remedy };
+}
+
 /** @returns how many more were open at once than had come when the first failed; at least, where some had left by then */
 function cameAfterRefusals({ connections: { overTime, peak } }: Measured): number {
   const first = overTime?.failed.findIndex((count) => count > 0) ?? -1;
@@ -86,5 +107,7 @@ function cameAfterRefusals({ connections: { overTime, peak } }: Measured): numbe
 function nobodyCameAfter({ connections: { overTime, lost }, delivery }: Measured): boolean {
   if (!overTime || Object.keys(lost).length > 0 || delivery?.received === 0) return false;
   const last = overTime.opened.findLastIndex((count) => count > 0);
-  return overTime.failed.every((count, index) => count === 0 || index > last);
+  // In the interval of the last that came, others may have failed already.
+  const isAfter = (count: number, index: number) => count > 0 && index > last;
+  return overTime.failed.some(isAfter) && overTime.failed.every((count, index) => count === 0 || index >= last);
 }

@@ -21,14 +21,14 @@ describe('a limit behind failures', () => {
   const filesUsedUp: Change = ({ environment }) =>
     Object.assign(environment.limits, { serverOpenFiles: 299, serverOpenFilesLimit: 300 });
   /** By intervals, as connections of a run that time out after some. */
-  const waiting = (opened: number[], failed: number[], slowestMs = 12): Change =>
-    failing({ timeout_upgrade: 100 }, ({ connections }) => {
+  const waiting = (opened: number[], failed: number[], slowestMs = 12, cause = 'timeout_upgrade'): Change =>
+    failing({ [cause]: 100 }, ({ connections }) => {
       const none = opened.map(() => null);
       const overTime = { intervalSeconds: 1, t: opened, opened, failed, meanMs: none, slowestMs: none, ended: failed };
       Object.assign(connections, { overTime, connectMs: { ...summaryOf(4900, 4), max: slowestMs } });
     });
-  const refusedAt = (opened: number[]): Change =>
-    failing({ http_503: 100 }, ({ connections }) =>
+  const refusedAt = (opened: number[], cause = 'http_503'): Change =>
+    failing({ [cause]: 100 }, ({ connections }) =>
       Object.assign(connections, { overTime: { ...connections.overTime, opened, failed: opened.map(() => 33) } }),
     );
   it('of the number says nothing of a rate', () => {
@@ -47,6 +47,10 @@ describe('a limit behind failures', () => {
     ['is that of the server, whatever clients see', serverFull, LIMIT, '100 failed', '299', '300 files'],
     ['is one of the rate where others still come', refusedAt([1000, 2000, 1900]), LIMIT, '3900 came in after'],
     ['is one that lets others wait', waiting([4000, 900, 0, 0], [0, 0, 50, 50]), LIMIT, 4900, '12 ms', '100 waited'],
+    ['is one that closes others', waiting([4000, 900, 0], [0, 20, 80], 12, 'closed'), LIMIT, 4900, '100 were closed'],
+    ['is not seen in one interval', waiting([4900], [100], 12, 'ECONNRESET'), 'CONNECTIONS_FAILED'],
+    ['of the number is not one that most come after', refusedAt([1000, 2000, 1900], 'http_502'), 'CONNECTIONS_FAILED'],
+    ['of the generator is, whoever comes after', refusedAt([1000, 2000, 1900], 'EMFILE'), LIMIT],
     ['is not seen where some still come', waiting([4000, 0, 0, 900], [0, 50, 50, 0]), 'CONNECTIONS_FAILED'],
     ['is not seen where all wait', waiting([4000, 900, 0, 0], [0, 0, 50, 50], 9000), 'CONNECTIONS_FAILED'],
     ['is not seen in a few', failing({ http_502: 3 }), 'CONNECTIONS_FAILED', '3 of 5000'],
@@ -58,7 +62,8 @@ describe('a limit behind failures', () => {
 
 describe('what to do about failures', () => {
   const fixOf = (failures: Record<string, number>) => {
-    const { reasons } = verdictOf(set('connections', { failures }));
+    const failed = Object.values(failures).reduce((sum, count) => sum + count, 0);
+    const { reasons } = verdictOf(set('connections', { failures, failed }));
     return reasons.find(({ code }) => code === 'CONNECTIONS_FAILED')?.fix;
   };
 
