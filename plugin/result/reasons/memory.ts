@@ -27,12 +27,16 @@ export const memory: Check[] = [
   {
     code: 'PLATEAUS_UNUSABLE',
     notAfter: 'abort',
-    find(_, { plateaus, memory, overTime, fault }) {
+    find({ connections: { failed } }, { plateaus, memory, overTime, fault }) {
       // Their question is not what a connection costs, but what it leaves behind, or how it comes back.
       if (overTime || fault || !memory) return undefined;
       const different = new Set(plateaus.map(({ connections }) => connections));
       if (different.size === 0 || different.size >= MIN_PLATEAUS) return undefined;
-      return { message: `memory was read at ${[...different].join(' and ')} connections` };
+      return {
+        message: `memory was read at ${[...different].join(' and ')} connections`,
+        // There was a pause for each.
+        ...(failed > 0 && plateaus.length >= MIN_PLATEAUS && { fix: 'see why the others failed' }),
+      };
     },
   },
 ];

@@ -11,8 +11,9 @@ type Find = (
 ) => Detail | undefined;
 
 export const ownEvent: Check[] = [
-  check('DELIVERY_EVENT_MISSING', ({ event }, { received, unexpected, frames }) => {
-    if (received + unexpected > 0) return undefined;
+  check('DELIVERY_EVENT_MISSING', ({ event }, { received, unexpected, frames }, { sent, unsent }) => {
+    const isNoneSent = sent.length === 0 && unsent.length > 0;
+    if (received + unexpected > 0 || isNoneSent) return undefined;
     const others = frames ? `, and ${frames} copies that are not the run's` : '';
     return { message: `no copy of \`${event}\` arrived${others}` };
   }),

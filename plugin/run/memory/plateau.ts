@@ -34,8 +34,13 @@ export async function measurePlateau(
   const inService = await sampler.reading();
   const { layers, readings } = await atRest(when, () => population.connections() === connections);
   if (measurements.memory && readings.length === 0) {
-    const message = `connections changed from ${connections} to ${population.connections()} while memory was read`;
-    addWarning(context, 'PLATEAUS_UNUSABLE', message, 'make the pauses between the ramps longer');
+    const now = population.connections();
+    const message = `connections changed from ${connections} to ${now} while memory was read`;
+    const fix =
+      now < connections
+        ? 'see why connections ended; if their flow did, end it with `hold: true`'
+        : 'make the pauses between the ramps longer';
+    addWarning(context, 'PLATEAUS_UNUSABLE', message, fix);
     return;
   }
   measurements.absentLayers = sampler.absent();

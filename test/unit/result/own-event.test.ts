@@ -13,10 +13,12 @@ function ofOwnEvent(
   found: Partial<OwnEventMeasured> = {},
   receipts: Partial<ReceiptTotals> = {},
   changes: Partial<FrozenBroadcast>[] = [{}, {}],
+  unsent: ReturnType<typeof measurements>['unsent'] = [],
 ) {
   const seen = { published: 2, seen: 2, bytes: 60, latencyFrom: 'publisher' as const };
   const measured = measurements({
     ownEvent: { ...newOwnEvent('said', '$.0.id', 'run', true), ...seen, ...found },
+    unsent,
     sent: changes.map((_, index) => ({ ...sent(index + 1, 0), room: '', expected: null })),
     frozen: changes.map((change, index) => frozenBroadcast(index + 1, [1000, 2000, 3000], change)),
     snapshots: [snapshot({ receipts: { ...NO_RECEIPTS, received: 6, ...receipts } })],
@@ -42,6 +44,13 @@ test('copies of other ids are outside, and the columns add up', () => {
   assert.deepEqual([delivery.outside, delivery.neverOrdered, delivery.frames], [7, 0, 13]);
   assert.deepEqual(codes, []);
   assert.deepEqual(ofOwnEvent({}, { received: 7 }).codes, ['ACCOUNTS_MISMATCH']);
+});
+
+test('an event of which the run could send none is not missing', () => {
+  const nothing = { published: 0, seen: 0 };
+  const { codes } = ofOwnEvent(nothing, { received: 0 }, [], [{ seq: 1, intendedAtUs: 0, message: 'ended' }]);
+  assert.deepEqual(codes, [], 'broadcasts that were not sent are no reason of the event');
+  assert.deepEqual(ofOwnEvent(nothing, { received: 0 }, []).codes, ['DELIVERY_EVENT_MISSING']);
 });
 
 interface Case {
