@@ -65,7 +65,7 @@ export class Conductor {
     measurements.workersAtStart = workers.map(identityOf);
     measurements.redisStream = workers.find(({ stream }) => stream !== undefined)?.stream;
     if (others > 0) {
-      const message = `${others} connections existed before the run, and are in the baseline`;
+      const message = `connections that existed before the run, and are in the baseline: ${others}`;
       addWarning(this.#context, 'SERVER_NOT_IDLE', message, 'measure a server that has no other users');
     }
     await clocks.read();

@@ -1,10 +1,14 @@
 /** Socket.IO's own connect, as each virtual user makes it: with the scenario's transports, namespace and `auth`. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Socket } from 'socket.io-client';
+import { VERDICT_REASONS } from '../../../protocol/codes/verdict-reasons.ts';
 import { come } from '../../run/receivers/come.ts';
 import { Refused } from '../../run/receivers/official-client.ts';
 import { check, type Finding, type Subject, type TargetCheck } from './target-check.ts';
 
 /** Their requests reach a wrong worker by chance. */
 const POLLING_TRIES = 4;
+const UPGRADE_MS = 5000;
 
 /** @returns the check, and how a virtual user is connected, with what the flow has brought: that is what others have to try */
 export async function checkConnect({ connection, clients, signal }: Subject, hasControl: boolean) {
@@ -17,15 +21,31 @@ export async function checkConnect({ connection, clients, signal }: Subject, has
     try {
       const came = await come(clients.next(), signal);
       const found = `accepted after ${(performance.now() - startMs).toFixed(1)} ms`;
-      came.socket.disconnect();
       asUser = came.connection;
-      return { status: 'ok', found };
+      const isLeft = transports.length > 1 && (await staysOnPolling(came.socket));
+      came.socket.disconnect();
+      if (!isLeft) return { status: 'ok', found };
+      const { remedy } = VERDICT_REASONS.NOT_UPGRADED;
+      return { status: 'warning', found: `${found}, but it stayed on polling`, fix: remedy };
     } catch (error) {
       if (clients.areUsers || hasControl || !(error instanceof Refused)) throw error;
       return withoutScenario(error);
     }
   });
   return { connected, asUser };
+}
+
+/** A request for a WebSocket of a session can be refused where one of its own is not. */
+async function staysOnPolling({ io: { engine } }: Socket): Promise<boolean> {
+  const isPolling = () => engine.transport.name === 'polling';
+  if (isPolling()) {
+    const settled = (['upgrade', 'upgradeError', 'close'] as const).map(
+      (event) => new Promise<void>((resolve) => void engine.once(event, () => resolve())),
+    );
+    // It may have failed already.
+    await Promise.race([delay(UPGRADE_MS, undefined, { ref: false }), ...settled]);
+  }
+  return isPolling();
 }
 
 /** Only a virtual user has what such a server asks for. */

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ClockReading } from '../../../protocol/clock/clock-reading.ts';
 import type { WorkerStats } from '../../../protocol/events.ts';
 import { VERSION } from '../../../protocol/version.ts';
+import { counted } from '../../../report/text/format.ts';
 import { requireAllWorkers } from '../../run/target/require-workers.ts';
 import { ControlClients } from '../../samplers/index.ts';
 import type { ControlSettings } from '../../script/settings.ts';
@@ -57,7 +58,7 @@ export async function checkControls(
 
 function versionOf({ worker, instance, version, versions, connections }: WorkerStats): Finding {
   const { node, socketIo, adapter } = versions;
-  const found = `worker ${worker}, instance ${instance.slice(0, 8)}, with ${connections} connections: Node ${node}, Socket.IO ${socketIo}, adapter ${adapter}`;
+  const found = `worker ${worker}, instance ${instance.slice(0, 8)}, with ${counted(connections, 'connection')}: Node ${node}, Socket.IO ${socketIo}, adapter ${adapter}`;
   if (version === VERSION) return { status: 'ok', found: `${found}, version ${version}` };
   return {
     status: 'failed',

@@ -137,6 +137,19 @@ describe('doctor --target', { concurrency: true }, () => {
     }
   });
 
+  it('a session that polls and cannot change to a WebSocket, though one of its own is granted', async (t) => {
+    const { url, http } = await startChat(t, () => {}, QUICK);
+    const listeners = http.listeners('upgrade');
+    http.removeAllListeners('upgrade').on('upgrade', (request, socket, head) => {
+      if (/[?&]sid=/.test(request.url ?? '')) socket.destroy();
+      else for (const listener of listeners) listener(request, socket, head);
+    });
+    const { by } = await examine(url, {}, polling);
+    assert.deepEqual([failed(by), by.websocket?.status, by.connect?.status], [[], 'ok', 'warning'], JSON.stringify(by));
+    assert.match(by.connect?.found ?? '', /stayed on polling/);
+    assert.match(by.connect?.fix ?? '', /WebSocket/);
+  });
+
   it('limits of connections, and of their rate, by a burst', { skip: lacks('nginx') }, async (t) => {
     const app = await startWorker(t, AT_ONCE);
     const burst = async (http: string, location: string) => {
