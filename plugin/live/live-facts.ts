@@ -25,7 +25,8 @@ export function liveFacts(
   return () => {
     const { stage } = conductor;
     const now = population.connections();
-    const { failures, ended, received } = link.status;
+    // First copies of what is counted: an own event can have others.
+    const { failures, ended, reached } = link.status;
     const nowMs = performance.now();
     if (nowMs - last.atMs > RATE_WINDOW_MS) {
       ratePerSec = ((now - last.connections) * 1000) / (nowMs - last.atMs);
@@ -38,7 +39,7 @@ export function liveFacts(
         ...{ now, target: measurements.targetConnections, failed: apartFromLost(failures, lost), lost },
         ratePerSec: stage === 'ramp' ? ratePerSec : 0,
       },
-      broadcasts: { planned, sent: measurements.sent.length, received },
+      broadcasts: { planned, sent: measurements.sent.length, received: reached },
       secondsLeft: planSeconds - (nowMs - startedMs) / 1000,
     };
   };

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
 import { hasLiveTerminal } from '../../../plugin/conduct/terminal.ts';
+import { liveFacts } from '../../../plugin/live/live-facts.ts';
 import { type LiveFacts, LiveLine, renderLive } from '../../../plugin/live/terminal-line.ts';
+import type { Conductor } from '../../../plugin/run/conductor.ts';
+import { FakeRun } from '../../helpers/fake-run.ts';
 import { Screen } from '../../helpers/screen.ts';
 
 const FACTS: LiveFacts = {
@@ -88,4 +91,10 @@ describe('the live line', () => {
     assert.equal(hasLiveTerminal({}, { TERM: 'xterm' }), false);
     for (const env of [{ TERM: 'dumb' }, { CI: 'true' }]) assert.equal(hasLiveTerminal({ isTTY: true }, env), false);
   });
+});
+
+it('what connections get of the event beside the broadcasts is not delivered', () => {
+  const { context, status } = new FakeRun();
+  Object.assign(status, { received: 6440, reached: 3200 });
+  assert.equal(liveFacts({ stage: 'broadcasts' } as Conductor, context)().broadcasts.received, 3200);
 });
