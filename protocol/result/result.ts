@@ -64,7 +64,7 @@ export const resultSchema = object({
   ),
   latency: latencySchema.describe('[Latency](../method/latency.md) of broadcasts.'),
   memory: memorySchema.describe('[Memory](../method/memory.md) by layer.'),
-  cpu: cpuSchema.describe('By layer; 100 % is one core.'),
+  cpu: cpuSchema.describe('By layer; 100 % is one core. A figure that is not larger than its noise is null.'),
   redis: redisSchema
     .default(null)
     .describe(
