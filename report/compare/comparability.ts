@@ -56,7 +56,6 @@ function propertiesOf(result: Result, withServer: boolean): Map<string, string> 
   const { run, connections, latency, memory, environment } = result;
   const { cpu, cpuCount, memoryBytes, kernel, versions, limits, sysctls, settings } = environment;
   const found: Property[] = [
-    ['load', 'scenario', run.scenario],
     ['load', 'connections', connections.target],
     ['load', 'engine', run.engine],
     ['load', 'shares of the generator hosts', sharesOf(result)],
@@ -64,6 +63,8 @@ function propertiesOf(result: Result, withServer: boolean): Map<string, string> 
     ['load', 'transports', transportsOf(result) ?? 'unknown'],
     ['load', 'compression', compressionOf(result) === null ? 'unknown' : compressionOf(result) === 'on' ? 'on' : 'off'],
     ['load', 'garbage collected before memory is read', memory.collected],
+    // A file's name is no load: what it asks for is in the settings.
+    ['deployment', 'scenario', run.scenario],
     ['deployment', 'target', run.target],
     ['deployment', 'profile', run.profile],
     ['deployment', 'server', serverName(result) ?? 'not known'],

@@ -180,8 +180,7 @@ export function mismatchLines(mismatches: Mismatch[]): string[] {
   const lines = [...Map.groupBy(mismatches, ({ aspect }) => aspect)].map(
     ([aspect, all]) => `${ASPECTS[aspect]}: ${all.map(({ name }) => name).join(', ')}`,
   );
-  // Two files can bring the same load.
-  const differs = mismatches.some(({ aspect, name }) => aspect === 'load' && name !== 'scenario');
+  const differs = mismatches.some(({ aspect }) => aspect === 'load');
   return differs ? [OTHER_LOAD, ...lines] : lines;
 }
 

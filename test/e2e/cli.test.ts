@@ -188,6 +188,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     writeSeries(cwd, 'good', [50, 51, 49, 50]);
     writeRun(cwd, 'one');
     writeRun(cwd, 'same', ({ latency }) => Object.assign(latency.oneWayMs ?? {}, { p50: 50.5 }));
+    writeRun(cwd, 'renamed', ({ run }) => (run.scenario = 'another'));
     writeRun(cwd, 'slow', ({ latency }) => Object.assign(latency.oneWayMs ?? {}, { p50: 200 }));
     writeRun(cwd, 'half', ({ connections }) => Object.assign(connections, { failed: 400 }));
     writeRun(cwd, 'larger', ({ connections }) => (connections.target = 10_000));
@@ -197,6 +198,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
       ['save good', 0, /"main"/],
       ['save one --name single', 0, /"single"/],
       ['check same', 0, /No figure is worse/],
+      ['check renamed', 0, /No figure is worse/],
       ['check slow', 1, /One way p50\.$/],
       ['check larger', 2, /^BASELINE_NOT_COMPARABLE: [\s\S]* 5000, now 10000/],
       ['check broken', 4, /./],

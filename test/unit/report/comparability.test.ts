@@ -52,13 +52,13 @@ describe('what else differs', () => {
       generators.push(generatorHost('a', { share: 0.25 }), generatorHost('b', { share: 0.75 }));
     });
     assertEach(found, ({ aspect, name, values }) => [aspect, name, values[1]], [
-      ['load', 'scenario', 'other'],
       ['load', 'engine', 'other'],
       ['load', 'shares of the generator hosts', '2 hosts: 75.0, 25.0 %'],
       ['load', 'latency counts from', 'publisher'],
       ['load', 'transports', 'unknown'],
       ['load', 'compression', 'unknown'],
       ['load', 'garbage collected before memory is read', 'false'],
+      ['deployment', 'scenario', 'other'],
       ['deployment', 'profile', 'remote'],
       ['machine', 'cores', '64'],
       ['machine', 'memory', '4 GiB'],

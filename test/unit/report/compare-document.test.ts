@@ -93,7 +93,7 @@ describe('a comparison as a report', () => {
       environment.settings.phases = [{ name: 'ramp', duration: 2, arrivalRate: 125, rampTo: 125 }, { pause: 4 }];
     });
     const { answer: found, sections } = comparisonDocument(compare([one('1k'), other]));
-    const named = found.lines.filter((line) => /different load: scenario, connections, .*option29/.test(line));
+    const named = found.lines.filter((line) => /different load: connections, .*option29/.test(line));
     assert.equal(named.length, 1);
     assert.ok(found.lines.some((line) => /^The loads differ/.test(line)));
     const file = comparisonDocument(
