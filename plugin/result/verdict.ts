@@ -34,15 +34,15 @@ const CHECKS: Check[] = [
 /** @param result everything but the verdict */
 export function evaluate(measurements: Measurements, result: Measured): Result['verdict'] {
   const finalized = withoutOpen(measurements, result);
-  const { aborted, stoppedByUser } = measurements;
-  const found = CHECKS.flatMap(({ code, notAfter, find }): Reason[] => {
-    if ((notAfter === 'abort' && aborted) || (notAfter === 'stop' && stoppedByUser)) return [];
-    return [find(finalized, measurements) ?? []].flat().map((detail) => ({ code, ...detail }));
-  });
+  const found = reasonsBy(CHECKS, finalized, measurements);
   const all = [...abortion(measurements), ...measurements.warnings, ...found];
   const reasons = inCausalOrder([...all, ...causeOfLateness(finalized, all)]);
   const invalid = reasons.some(({ code }) => VERDICT_REASONS[code].invalidates.includes('run'));
   return { status: reasons.length === 0 ? 'VALID' : invalid ? 'INVALID' : 'SUSPECT', reasons };
+}
+
+export function reasonsBy(checks: Check[], ...run: Parameters<Check['find']>): Reason[] {
+  return checks.flatMap(({ code, find }) => find(...run).map((detail) => ({ code, ...detail })));
 }
 
 /** Why the run ended early, and what is not known for it. */

@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { accounts } from '../../plugin/result/reasons/accounts.ts';
-import type { Check, Measured } from '../../plugin/result/reasons/check.ts';
 import { copies } from '../../plugin/result/reasons/copies.ts';
 import { ownEvent } from '../../plugin/result/reasons/own-event.ts';
 import { times } from '../../plugin/result/reasons/times.ts';
-import { evaluate } from '../../plugin/result/verdict.ts';
+import { evaluate, reasonsBy } from '../../plugin/result/verdict.ts';
 import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
 import type { Reason, ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -31,20 +30,17 @@ export function verdictOf(change: Change = () => {}) {
   return { status, reasons, codes: reasons.map(({ code }) => code) };
 }
 
-/** What single checks find, without the rest of the verdict. */
-export function found(checks: Check[], result: Measured, measured: Measurements): Reason[] {
-  return checks.flatMap(({ code, find }) =>
-    [find(result, measured) ?? []].flat().map((detail) => ({ code, ...detail })),
-  );
-}
-
 /** What is found in the figures of delivery alone. */
 export function deliveryReasons(
   delivery: Result['delivery'],
   latency: Result['latency'],
   measured: Measurements,
 ): Reason[] {
-  return found([...ownEvent, ...copies, ...times, ...accounts], { ...perfectResult(), delivery, latency }, measured);
+  return reasonsBy(
+    [...ownEvent, ...copies, ...times, ...accounts],
+    { ...perfectResult(), delivery, latency },
+    measured,
+  );
 }
 
 /** The reasons that there are, none without a code, and numbers and names in the message of the first. */

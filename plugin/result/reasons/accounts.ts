@@ -3,7 +3,7 @@
 import { OWN_DISCONNECT } from '../../../protocol/connection.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { merged, sum } from '../sums.ts';
-import type { Check, Detail, Measured } from './check.ts';
+import { check, type Found, type Measured } from './check.ts';
 
 /** `all` is the sum of its parts. */
 interface Account {
@@ -90,17 +90,16 @@ const plannedFault: Identity = ({ fault }, { aborted }) => {
 
 const IDENTITIES = [receipts, frames, engines, hosts, repeatedMessages, plannedFault];
 
-export const accounts: Check[] = IDENTITIES.map((identity) => ({
-  code: 'ACCOUNTS_MISMATCH',
-  find: (...run) => mismatch(identity(...run)),
-}));
+export const accounts = IDENTITIES.map((identity) =>
+  check('ACCOUNTS_MISMATCH', (...run) => mismatch(identity(...run))),
+);
 
-function mismatch(all: Account[]): Detail | undefined {
+function mismatch(all: Account[]): Found {
   const [first, ...more] = all.filter((account) => account.all !== sumOf(account));
   if (!first) return undefined;
   const parts = Object.entries(first.parts).map(([name, count]) => `${name} ${count}`);
   const others = more.length > 0 ? `, and ${more.length} more such sums` : '';
-  return { message: `${first.what}: ${first.all} is not ${parts.join(' + ')} = ${sumOf(first)}${others}` };
+  return `${first.what}: ${first.all} is not ${parts.join(' + ')} = ${sumOf(first)}${others}`;
 }
 
 function sumOf({ parts }: Account): number {

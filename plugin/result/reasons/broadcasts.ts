@@ -5,7 +5,7 @@ import { STALL_FIX, stalledWorkers } from '../../../report/figures/stalls.ts';
 import { isDuring } from '../../run/fault/measure.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { sum } from '../sums.ts';
-import type { Check } from './check.ts';
+import { type Check, check } from './check.ts';
 
 /** As for messages and event loops: below, the figures hardly change. */
 const MIN_LATE_MS = 50;
@@ -15,78 +15,66 @@ const MIN_LATE_SHARE = 0.5;
 const MAX_LATE_SHARE = 0.1;
 
 export const broadcasts: Check[] = [
-  {
-    code: 'BROADCASTS_NOT_SENT',
-    find(_, { sent, unsent: all, fault, ownEvent }) {
-      // Those during a planned fault are part of what it costs.
-      const unsent = all.filter(({ intendedAtUs }) => !isDuring(fault, intendedAtUs ?? 0));
-      const [first] = unsent;
-      if (!first) return undefined;
+  check('BROADCASTS_NOT_SENT', (_, { sent, unsent: all, fault, ownEvent }) => {
+    // Those during a planned fault are part of what it costs.
+    const unsent = all.filter(({ intendedAtUs }) => !isDuring(fault, intendedAtUs ?? 0));
+    const [first] = unsent;
+    if (!first) return undefined;
+    return {
+      message: `${unsent.length} of ${sent.length + all.length} broadcasts were not sent; the first because: ${first.message}`,
+      ...(!ownEvent && { fix: 'see the worker logs' }),
+    };
+  }),
+  // Without a delay, only the server knows when a broadcast was to leave.
+  check('BROADCASTS_LATE', (result, { sent, fault, ownEvent, workersAtStart }) => {
+    const { sendDelayMs } = result.latency;
+    const all = howMany(sent);
+    if (!sendDelayMs || all < 2) return undefined;
+    const intervalMs = spanUs(sent.map(({ intendedAtUs }) => intendedAtUs)) / 1000 / (all - 1);
+    const limitMs = Math.max(MIN_LATE_MS, intervalMs * MIN_LATE_SHARE);
+    const late = sent.filter((one) => delayMs(one) > limitMs && !isDuring(fault, one.intendedAtUs));
+    if (howMany(late) <= Math.max(1, all * MAX_LATE_SHARE)) return undefined;
+    const worstMs = late.reduce((most, one) => Math.max(most, delayMs(one)), 0);
+    const which = `${howMany(late)} of ${all} broadcasts left more than ${limitMs.toFixed(0)} ms late`;
+    const [stalled] = stalledWorkers(result, ['broadcasts']);
+    if (stalled !== undefined) return { message: `${which}; ${stalled}`, fix: STALL_FIX };
+    const countedMs = workersAtStart.length > 1 && !ownEvent ? longestCountMs(late) : undefined;
+    if (countedMs !== undefined)
       return {
-        message: `${unsent.length} of ${sent.length + all.length} broadcasts were not sent; the first because: ${first.message}`,
-        ...(!ownEvent && { fix: 'see the worker logs' }),
+        message: `${which}, up to ${worstMs.toFixed(0)} ms: all were ordered in time, and it took up to ${countedMs.toFixed(0)} ms to count their members on all workers`,
+        fix: 'find what is slow between the workers: their adapter, such as Redis, the way to it, or their event loops',
       };
-    },
-  },
-  {
-    code: 'BROADCASTS_LATE',
-    // Without a delay, only the server knows when a broadcast was to leave.
-    find(result, { sent, fault, ownEvent, workersAtStart }) {
-      const { sendDelayMs } = result.latency;
-      const all = howMany(sent);
-      if (!sendDelayMs || all < 2) return undefined;
-      const intervalMs = spanUs(sent.map(({ intendedAtUs }) => intendedAtUs)) / 1000 / (all - 1);
-      const limitMs = Math.max(MIN_LATE_MS, intervalMs * MIN_LATE_SHARE);
-      const late = sent.filter((one) => delayMs(one) > limitMs && !isDuring(fault, one.intendedAtUs));
-      if (howMany(late) <= Math.max(1, all * MAX_LATE_SHARE)) return undefined;
-      const worstMs = late.reduce((most, one) => Math.max(most, delayMs(one)), 0);
-      const which = `${howMany(late)} of ${all} broadcasts left more than ${limitMs.toFixed(0)} ms late`;
-      const [stalled] = stalledWorkers(result, ['broadcasts']);
-      if (stalled !== undefined) return { message: `${which}; ${stalled}`, fix: STALL_FIX };
-      const countedMs = workersAtStart.length > 1 && !ownEvent ? longestCountMs(late) : undefined;
-      if (countedMs !== undefined)
-        return {
-          message: `${which}, up to ${worstMs.toFixed(0)} ms: all were ordered in time, and it took up to ${countedMs.toFixed(0)} ms to count their members on all workers`,
-          fix: 'find what is slow between the workers: their adapter, such as Redis, the way to it, or their event loops',
-        };
-      return {
-        message: `${which}, up to ${worstMs.toFixed(0)} ms, with one planned every ${Number(intervalMs.toPrecision(3))} ms`,
-        fix: `raise \`${ownEvent ? 'delivery.publish.every' : 'broadcasts.interval'}\`, or give workers and generator more CPU; latencies count from the planned times`,
-      };
-    },
-  },
-  {
-    code: 'NOBODY_JOINED',
-    find({ delivery, connections: { held } }) {
-      const { batches = [], source } = delivery ?? {};
-      // Where all were gone, that is named.
-      if (batches.length === 0 || batches.some(({ expected }) => expected > 0) || held === 0) return undefined;
-      return {
-        message: `${batches.length} broadcasts had no member, by what the server acknowledged before they were sent`,
-        ...(source === 'own event' && {
-          fix: 'let the flow emit the event that `delivery.join` names, and the server acknowledge it',
-        }),
-      };
-    },
-  },
-  {
-    code: 'MEMBERS_DISAGREE',
-    find({ delivery, connections }, { workersAtStart }) {
-      const { batches = [] } = delivery ?? {};
-      const disagreeing = membersDisagree(batches, connections);
-      const [first] = disagreeing;
-      if (!first) return undefined;
-      const more = isShort(first) ? 'fewer' : 'more';
-      const hasAgreed = first !== batches[0];
-      const since = hasAgreed ? ', and as many before' : '';
-      return {
-        message: `in ${disagreeing.length} of ${batches.length} broadcasts the server counted ${more} members than the generator: ${first.serverMembers} and ${first.expected} in broadcast ${first.seq}${since}`,
-        fix: isShort(first)
-          ? whyFewer(workersAtStart.length > 1, hasAgreed)
-          : 'others joined the room: give the run its own, which nothing else joins',
-      };
-    },
-  },
+    return {
+      message: `${which}, up to ${worstMs.toFixed(0)} ms, with one planned every ${Number(intervalMs.toPrecision(3))} ms`,
+      fix: `raise \`${ownEvent ? 'delivery.publish.every' : 'broadcasts.interval'}\`, or give workers and generator more CPU; latencies count from the planned times`,
+    };
+  }),
+  check('NOBODY_JOINED', ({ delivery, connections: { held } }) => {
+    const { batches = [], source } = delivery ?? {};
+    // Where all were gone, that is named.
+    if (batches.length === 0 || batches.some(({ expected }) => expected > 0) || held === 0) return undefined;
+    return {
+      message: `${batches.length} broadcasts had no member, by what the server acknowledged before they were sent`,
+      ...(source === 'own event' && {
+        fix: 'let the flow emit the event that `delivery.join` names, and the server acknowledge it',
+      }),
+    };
+  }),
+  check('MEMBERS_DISAGREE', ({ delivery, connections }, { workersAtStart }) => {
+    const { batches = [] } = delivery ?? {};
+    const disagreeing = membersDisagree(batches, connections);
+    const [first] = disagreeing;
+    if (!first) return undefined;
+    const more = isShort(first) ? 'fewer' : 'more';
+    const hasAgreed = first !== batches[0];
+    const since = hasAgreed ? ', and as many before' : '';
+    return {
+      message: `in ${disagreeing.length} of ${batches.length} broadcasts the server counted ${more} members than the generator: ${first.serverMembers} and ${first.expected} in broadcast ${first.seq}${since}`,
+      fix: isShort(first)
+        ? whyFewer(workersAtStart.length > 1, hasAgreed)
+        : 'others joined the room: give the run its own, which nothing else joins',
+    };
+  }),
 ];
 
 /** Workers that no adapter connects never agree, and one worker needs none. */

@@ -12,10 +12,30 @@ export interface Detail {
   fix?: string;
 }
 
+/** A message alone, where the catalogue's remedy is all that is known. */
+export type Found = string | Detail | undefined;
+
 export interface Check {
   code: ReasonCode;
-  /** Runs of which it would say what their end caused: any that ended early, or those that a user stopped. */
-  notAfter?: 'abort' | 'stop';
-  /** @returns nothing if all is well */
-  find(result: Measured, measurements: Measurements): Detail | Detail[] | undefined;
+  find(result: Measured, measurements: Measurements): Detail[];
+}
+
+/** @returns nothing if all is well */
+type Find = (result: Measured, measurements: Measurements) => Found | Found[];
+
+export function check(code: ReasonCode, find: Find): Check {
+  return checkUnless(undefined, code, find);
+}
+
+/** @param end of which it would say what it caused: any that is early, or that by a user */
+export function checkUnless(end: 'abort' | 'stop' | undefined, code: ReasonCode, find: Find): Check {
+  return {
+    code,
+    find: (result, measurements) => {
+      const { aborted, stoppedByUser } = measurements;
+      if ((end === 'abort' && aborted) || (end === 'stop' && stoppedByUser)) return [];
+      const found = [find(result, measurements)].flat();
+      return found.flatMap((one) => (typeof one === 'string' ? { message: one } : (one ?? [])));
+    },
+  };
 }

@@ -7,7 +7,7 @@ import { STALL_FIX, stalledWorkers } from '../../../report/figures/stalls.ts';
 import { decimals, total } from '../../../report/text/format.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { merged, sum } from '../sums.ts';
-import type { Check, Detail, Measured } from './check.ts';
+import { type Check, check, checkUnless, type Found, type Measured } from './check.ts';
 import { configuredLimit } from './limits.ts';
 
 type Counts = Record<string, number>;
@@ -18,86 +18,65 @@ const LOST = 'disconnected_';
 const RATE_TOLERANCE = 0.05;
 
 export const connections: Check[] = [
-  {
-    code: 'RUN_INCOMPLETE',
-    notAfter: 'abort',
-    find: ({ connections: { peak, target } }) =>
-      peak === 0
-        ? { message: `none of ${target} connections was made`, fix: 'see the causes in `connections.failures`' }
-        : undefined,
-  },
-  {
-    code: 'CONNECTIONS_FAILED',
-    find(result, measurements) {
-      const { failures, failureExamples, target } = result.connections;
-      const failed = only(beforeStop(measurements, failures), (cause) => !cause.startsWith(LOST));
-      if (total(failed) === 0) return undefined;
-      const said = Object.keys(failed).flatMap((cause) => failureExamples[cause] ?? [])[0];
-      const first = said === undefined ? '' : `; the first: ${said}`;
-      const [cause = ''] = Object.entries(failed).toSorted(([, a], [, b]) => b - a)[0] ?? [];
-      const known = failureOf(cause);
-      return {
-        message: `${total(failed)} of ${target} failed: ${listed(failed)}${first}`,
-        // A limit has a reason of its own, with its remedy.
-        ...(known && !configuredLimit(result) && { fix: known.remedy }),
-      };
-    },
-  },
-  { code: 'CONNECTIONS_DROPPED', find: lostConnections },
-  { code: 'CONNECTIONS_DROPPED', find: lostNamespaces },
-  { code: 'CONNECTIONS_DROPPED', find: returned },
-  {
-    // A connection that polls costs the server many times more.
-    code: 'NOT_UPGRADED',
-    find({ connections: { transports, opened } }) {
-      if (transports?.configured !== 'default' || transports.polling === 0) return undefined;
-      const { polling, upgradeFailures } = transports;
-      const causes = total(upgradeFailures) > 0 ? listed(upgradeFailures) : 'the server did not offer it';
-      return { message: `${polling} of ${opened} connections stayed on polling: ${causes}` };
-    },
-  },
-  {
-    code: 'USERS_SKIPPED',
-    find: ({ connections: { skipped } }) =>
-      skipped > 0 ? { message: `${skipped} virtual users were skipped` } : undefined,
-  },
-  {
-    code: 'MESSAGES_DISAGREE',
-    find: ({ connections: { unknownAcks } }) =>
-      unknownAcks > 0 ? { message: `${unknownAcks} acknowledgements match no message, or came twice` } : undefined,
-  },
-  {
-    code: 'RATE_NOT_REACHED',
-    // Its last ramp has no end.
-    notAfter: 'stop',
-    find(result) {
-      const { achievedRatePerSec: achieved, configuredRatePerSec: configured, asked, opened } = result.connections;
-      if (achieved === null || configured === null) return undefined;
-      // Those that failed have a reason of their own; had they opened like the others, the rate would be this.
-      const withFailed = opened > 0 ? (achieved * asked) / opened : achieved;
-      if (Math.max(achieved, withFailed) >= configured * (1 - RATE_TOLERANCE)) return undefined;
-      const rate = `${achieved.toFixed(1)} of ${Number(configured.toFixed(1))} connections/s`;
-      const [stalled] = stalledWorkers(result, ['ramp']);
-      return stalled === undefined ? { message: rate } : { message: `${rate}; ${stalled}`, fix: STALL_FIX };
-    },
-  },
-  {
-    // Where every virtual user is to stay, all that the scenario asks for must have been there together.
-    code: 'TARGET_NOT_REACHED',
-    notAfter: 'abort',
-    find({ connections: { peak, failed } }, { expectedAtOnce }) {
-      if (expectedAtOnce === null || peak === 0 || peak >= expectedAtOnce) return undefined;
-      return {
-        message: `only ${peak} of ${expectedAtOnce} connections were open at the same time; ${failed} failed or were lost`,
-        ...(peak + failed >= expectedAtOnce && {
-          fix: 'see `connections.failures`: those that failed are all that are missing',
-        }),
-      };
-    },
-  },
+  checkUnless('abort', 'RUN_INCOMPLETE', ({ connections: { peak, target } }) =>
+    peak === 0
+      ? { message: `none of ${target} connections was made`, fix: 'see the causes in `connections.failures`' }
+      : undefined,
+  ),
+  check('CONNECTIONS_FAILED', (result, measurements) => {
+    const { failures, failureExamples, target } = result.connections;
+    const failed = only(beforeStop(measurements, failures), (cause) => !cause.startsWith(LOST));
+    if (total(failed) === 0) return undefined;
+    const said = Object.keys(failed).flatMap((cause) => failureExamples[cause] ?? [])[0];
+    const first = said === undefined ? '' : `; the first: ${said}`;
+    const [cause = ''] = Object.entries(failed).toSorted(([, a], [, b]) => b - a)[0] ?? [];
+    const known = failureOf(cause);
+    return {
+      message: `${total(failed)} of ${target} failed: ${listed(failed)}${first}`,
+      // A limit has a reason of its own, with its remedy.
+      ...(known && !configuredLimit(result) && { fix: known.remedy }),
+    };
+  }),
+  check('CONNECTIONS_DROPPED', lostConnections),
+  check('CONNECTIONS_DROPPED', lostNamespaces),
+  check('CONNECTIONS_DROPPED', returned),
+  // A connection that polls costs the server many times more.
+  check('NOT_UPGRADED', ({ connections: { transports, opened } }) => {
+    if (transports?.configured !== 'default' || transports.polling === 0) return undefined;
+    const { polling, upgradeFailures } = transports;
+    const causes = total(upgradeFailures) > 0 ? listed(upgradeFailures) : 'the server did not offer it';
+    return `${polling} of ${opened} connections stayed on polling: ${causes}`;
+  }),
+  check('USERS_SKIPPED', ({ connections: { skipped } }) =>
+    skipped > 0 ? `${skipped} virtual users were skipped` : undefined,
+  ),
+  check('MESSAGES_DISAGREE', ({ connections: { unknownAcks } }) =>
+    unknownAcks > 0 ? `${unknownAcks} acknowledgements match no message, or came twice` : undefined,
+  ),
+  // Its last ramp has no end.
+  checkUnless('stop', 'RATE_NOT_REACHED', (result) => {
+    const { achievedRatePerSec: achieved, configuredRatePerSec: configured, asked, opened } = result.connections;
+    if (achieved === null || configured === null) return undefined;
+    // Those that failed have a reason of their own; had they opened like the others, the rate would be this.
+    const withFailed = opened > 0 ? (achieved * asked) / opened : achieved;
+    if (Math.max(achieved, withFailed) >= configured * (1 - RATE_TOLERANCE)) return undefined;
+    const rate = `${achieved.toFixed(1)} of ${Number(configured.toFixed(1))} connections/s`;
+    const [stalled] = stalledWorkers(result, ['ramp']);
+    return stalled === undefined ? rate : { message: `${rate}; ${stalled}`, fix: STALL_FIX };
+  }),
+  // Where every virtual user is to stay, all that the scenario asks for must have been there together.
+  checkUnless('abort', 'TARGET_NOT_REACHED', ({ connections: { peak, failed } }, { expectedAtOnce }) => {
+    if (expectedAtOnce === null || peak === 0 || peak >= expectedAtOnce) return undefined;
+    return {
+      message: `only ${peak} of ${expectedAtOnce} connections were open at the same time; ${failed} failed or were lost`,
+      ...(peak + failed >= expectedAtOnce && {
+        fix: 'see `connections.failures`: those that failed are all that are missing',
+      }),
+    };
+  }),
 ];
 
-function lostConnections(result: Measured, measurements: Measurements): Detail | undefined {
+function lostConnections(result: Measured, measurements: Measurements): Found {
   const { connections, stages, samples } = result;
   const { opened, held } = connections;
   const lost = beforeStop(measurements, connections.lost);
@@ -136,7 +115,7 @@ function commonAge({ snapshots, ramps }: Measurements): string | undefined {
 }
 
 /** Virtual users that lost a namespace of a connection that stays: the connection is not among the lost ones. */
-function lostNamespaces({ connections, fault }: Measured, measurements: Measurements): Detail | undefined {
+function lostNamespaces({ connections, fault }: Measured, measurements: Measurements): Found {
   const gone = only(beforeStop(measurements, connections.failures), (cause) => cause.startsWith(LOST));
   const more = total(gone) - total(beforeStop(measurements, connections.lost));
   // What a planned fault costs is in its own account.
@@ -147,7 +126,7 @@ function lostNamespaces({ connections, fault }: Measured, measurements: Measurem
   };
 }
 
-function returned({ connections: { reconnection }, fault }: Measured): Detail | undefined {
+function returned({ connections: { reconnection }, fault }: Measured): Found {
   if (!reconnection?.awayMs) return undefined;
   const { returned, recovered, awayMs } = reconnection;
   if (fault) {
@@ -161,9 +140,7 @@ function returned({ connections: { reconnection }, fault }: Measured): Detail | 
   const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
   const p99 = awayMs.p99 === null ? '' : `, 99 % within ${seconds(awayMs.p99)}`;
   const sessions = `the server restored the sessions of ${recovered}, and ${returned - recovered} have new ones`;
-  return {
-    message: `connections came back ${returned} times, after ${seconds(awayMs.p50)} (median${p99}, longest ${seconds(awayMs.max)}); ${sessions}`,
-  };
+  return `connections came back ${returned} times, after ${seconds(awayMs.p50)} (median${p99}, longest ${seconds(awayMs.max)}); ${sessions}`;
 }
 
 /** A stop by the user can end the processes of the fleet, and their connections with them. */

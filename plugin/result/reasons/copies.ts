@@ -1,6 +1,6 @@
 /** Frames with the broadcast event in columns that are to be empty. */
 import { sum } from '../sums.ts';
-import type { Check } from './check.ts';
+import { check } from './check.ts';
 
 type Column = 'duplicates' | 'late' | 'notMember' | 'neverOrdered' | 'unreadable' | 'wrongSize' | 'wrongContent';
 
@@ -37,13 +37,12 @@ const WRONG: { columns: Column[]; what: string; fix: string }[] = [
   },
 ];
 
-export const copies: Check[] = WRONG.map(({ columns, what, fix }) => ({
-  code: 'WRONG_COPIES',
-  find({ delivery }, { ownEvent }) {
+export const copies = WRONG.map(({ columns, what, fix }) =>
+  check('WRONG_COPIES', ({ delivery }, { ownEvent }) => {
     const count = delivery ? sum(columns.map((column) => delivery[column])) : 0;
     if (count === 0) return undefined;
     const isUnreadable = columns.includes('unreadable') && ownEvent;
     const example = isUnreadable ? `: nothing at ${ownEvent.idPath} in ${ownEvent.example ?? 'what is not JSON'}` : '';
     return { message: `${count} copies ${what}${example}`, fix };
-  },
-}));
+  }),
+);

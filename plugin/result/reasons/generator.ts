@@ -4,7 +4,7 @@ import { explainedBy } from '../../../report/figures/stalls.ts';
 import { isThrottled } from '../../../report/figures/throttled.ts';
 import { integer } from '../../../report/text/format.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import type { Check, Detail, Measured } from './check.ts';
+import { type Check, check, checkUnless, type Found, type Measured } from './check.ts';
 import { saturationIn } from './machine.ts';
 
 type Loop = Result['generator'][number];
@@ -17,64 +17,45 @@ const MAX_BEHIND_SHARE = 0.25;
 const MIN_STALL_SHARE = 0.5;
 
 export const generator: Check[] = [
-  {
-    code: 'FLEET_PROCESS_DIED',
-    // It reaches all processes of the generator.
-    notAfter: 'stop',
-    find: (_, measurements) => processes('died', measurements, ({ alive }) => !alive),
-  },
-  {
-    code: 'GENERATOR_SILENT',
-    notAfter: 'stop',
-    find: (_, measurements) => processes('did not answer', measurements, ({ alive, answers }) => alive && !answers),
-  },
-  {
-    code: 'GENERATOR_LATE',
-    find: (result) =>
-      (['ramp', 'messages', 'broadcasts'] as const).flatMap((window) => {
-        const queued = window === 'broadcasts' ? queue(result) : undefined;
-        return queued ?? lateLoop(result, window) ?? stallIn(result, window) ?? [];
-      }),
-  },
-  {
-    code: 'GENERATOR_LATE',
-    find: ({ messages }) =>
-      messages && messages.notSent.missed > 0
-        ? { message: `${messages.notSent.missed} of ${messages.due} messages were not sent in their period` }
-        : undefined,
-  },
-  {
-    code: 'GENERATOR_LATE',
-    find({ messages }) {
-      const lateMs = messages?.sendDelayMs?.p99 ?? 0;
-      return lateMs > MAX_DELAY_P99_MS
-        ? { message: `1 % of the messages left over ${integer(lateMs)} ms late` }
-        : undefined;
-    },
-  },
+  // It reaches all processes of the generator.
+  checkUnless('stop', 'FLEET_PROCESS_DIED', (_, measurements) =>
+    processes('died', measurements, ({ alive }) => !alive),
+  ),
+  checkUnless('stop', 'GENERATOR_SILENT', (_, measurements) =>
+    processes('did not answer', measurements, ({ alive, answers }) => alive && !answers),
+  ),
+  check('GENERATOR_LATE', (result) =>
+    (['ramp', 'messages', 'broadcasts'] as const).flatMap((window) => {
+      const queued = window === 'broadcasts' ? queue(result) : undefined;
+      return queued ?? lateLoop(result, window) ?? stallIn(result, window) ?? [];
+    }),
+  ),
+  check('GENERATOR_LATE', ({ messages }) =>
+    messages && messages.notSent.missed > 0
+      ? `${messages.notSent.missed} of ${messages.due} messages were not sent in their period`
+      : undefined,
+  ),
+  check('GENERATOR_LATE', ({ messages }) => {
+    const lateMs = messages?.sendDelayMs?.p99 ?? 0;
+    return lateMs > MAX_DELAY_P99_MS ? `1 % of the messages left over ${integer(lateMs)} ms late` : undefined;
+  }),
 ];
 
 type FleetProcess = Measurements['snapshots'][number]['processes'][number];
 
-function processes(
-  what: string,
-  { snapshots }: Measurements,
-  isMeant: (process: FleetProcess) => boolean,
-): Detail | undefined {
+function processes(what: string, { snapshots }: Measurements, isMeant: (process: FleetProcess) => boolean): Found {
   const pids = snapshots.flatMap(({ processes }) => processes.filter(isMeant).map(({ pid }) => pid));
   if (pids.length === 0) return undefined;
-  return { message: `${pids.length} fleet process${pids.length > 1 ? 'es' : ''} ${what} (pid ${pids.join(', ')})` };
+  return `${pids.length} fleet process${pids.length > 1 ? 'es' : ''} ${what} (pid ${pids.join(', ')})`;
 }
 
-function lateLoop({ generator }: Measured, window: Loop['window']): Detail | undefined {
+function lateLoop({ generator }: Measured, window: Loop['window']): Found {
   const [worst] = generator
     .filter((loop) => loop.window === window && loop.delayP99Ms > MAX_DELAY_P99_MS)
     .toSorted((a, b) => b.delayP99Ms - a.delayP99Ms);
   if (!worst) return undefined;
   const where = worst.host === undefined ? '' : ` on ${worst.host}`;
-  return {
-    message: `1 % of the timers of ${worst.part === 'fleet' ? 'fleet process' : 'Artillery worker'} ${worst.index}${where} were over ${integer(worst.delayP99Ms)} ms late during the ${window}`,
-  };
+  return `1 % of the timers of ${worst.part === 'fleet' ? 'fleet process' : 'Artillery worker'} ${worst.index}${where} were over ${integer(worst.delayP99Ms)} ms late during the ${window}`;
 }
 
 /** The fleet process that stood still longest: only the fleet receives, and takes the times. */
@@ -83,7 +64,7 @@ function longestStall({ generator }: Measured, window: Loop['window']): Loop | u
   return own.toSorted((a, b) => b.delayMaxMs - a.delayMaxMs)[0];
 }
 
-function stallIn(result: Measured, window: Loop['window']): Detail | undefined {
+function stallIn(result: Measured, window: Loop['window']): Found {
   const loop = longestStall(result, window);
   const explained = loop && explainedBy(result, window, loop.delayMaxMs);
   if (!explained) return undefined;
@@ -98,7 +79,7 @@ function stallIn(result: Measured, window: Loop['window']): Detail | undefined {
  * The worker serves the sentinel last, unless its fan-out is uneven: whoever is behind it waited after the server only
  * where the generator itself shows why.
  */
-function queue(result: Measured): Detail | undefined {
+function queue(result: Measured): Found {
   const { sentinelMs, behindSentinelMs } = result.latency;
   if (!sentinelMs || !behindSentinelMs) return undefined;
   // With fewer than 100 broadcasts the worst of them decides, as it does over the run's own p99.

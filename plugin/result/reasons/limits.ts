@@ -3,7 +3,7 @@
 import { failureOf } from '../../../protocol/codes/failure-codes.ts';
 import { fullProcess } from '../../../report/figures/limits.ts';
 import { sum } from '../sums.ts';
-import type { Check, Detail, Measured } from './check.ts';
+import { type Check, check, type Found, type Measured } from './check.ts';
 
 /** Below this share of the target, failures are noise. */
 const MIN_SHARE = 0.01;
@@ -21,68 +21,56 @@ const MIN_CONNECTIONS = 100;
 const SAME = { connections: 1, share: 0.001 };
 
 export const limits: Check[] = [
-  {
-    code: 'LIMIT_REACHED',
-    find: configuredLimit,
-  },
-  {
-    code: 'LIMIT_REACHED',
-    find(result) {
-      const { target, failed } = result.connections;
-      const full = fullProcess(result);
-      if (full === undefined || failed === 0 || failed < target * MIN_SHARE) return undefined;
-      return {
-        message: `${failed} failed, and ${full}`,
-        fix: 'raise the limit where the server is started: `ulimit -n 65536`, or LimitNOFILE of its systemd unit',
-      };
-    },
-  },
-  {
-    code: 'LIMIT_REACHED',
-    find(result) {
-      const { target, failed, failures, connectMs } = result.connections;
-      const failedBy = (kind: RegExp) =>
-        sum(Object.entries(failures).map(([cause, count]) => (kind.test(cause) ? count : 0)));
-      const [waited, closed] = [failedBy(TIMED_OUT), failedBy(CLOSED)];
-      const isMost = waited + closed >= Math.max(target * MIN_SHARE, failed * ONE_CAUSE, 1);
-      const isFast = connectMs !== null && connectMs.max < MAX_FAST_MS;
-      if (!isMost || !isFast || !nobodyCameAfter(result) || fullProcess(result) !== undefined) return undefined;
-      const [became, fix] =
-        waited > closed
-          ? [
-              `${waited} waited until they timed out`,
-              'raise the limit that lets others wait: HAProxy `maxconn`, a listen queue, or one of the server itself',
-            ]
-          : [
-              `${closed} were closed during the setup`,
-              'raise the limit that ends others: `worker_connections` of nginx (two for each connection), open files, or one of the server itself',
-            ];
-      return {
-        message: `${connectMs.count} connections were let in, within ${connectMs.max.toFixed(0)} ms at most, and nobody after them: ${became}`,
-        fix,
-      };
-    },
-  },
-  {
-    code: 'LIMIT_REACHED',
-    find({ connections: { target, peak } }, { snapshots, overTime }) {
-      // Those that come and go are never all there.
-      if (overTime) return undefined;
-      const held = snapshots.flatMap(({ processes }) => processes.map(({ connections }) => connections));
-      const [least, most] = [Math.min(...held), Math.max(...held)];
-      const same = most - least <= Math.max(SAME.connections, most * SAME.share);
-      const areMissing = target - peak >= target * MIN_SHARE;
-      if (!areMissing || held.length < MIN_PROCESSES || least < MIN_CONNECTIONS || !same) return undefined;
-      return {
-        message: `each of ${held.length} fleet processes stopped at ${most} connections: this is a limit of the generator, not the server's capacity`,
-        fix: 'find the limits of this machine: `npx socketio-capacity doctor <scenario>`',
-      };
-    },
-  },
+  check('LIMIT_REACHED', configuredLimit),
+  check('LIMIT_REACHED', (result) => {
+    const { target, failed } = result.connections;
+    const full = fullProcess(result);
+    if (full === undefined || failed === 0 || failed < target * MIN_SHARE) return undefined;
+    return {
+      message: `${failed} failed, and ${full}`,
+      fix: 'raise the limit where the server is started: `ulimit -n 65536`, or LimitNOFILE of its systemd unit',
+    };
+  }),
+  check('LIMIT_REACHED', (result) => {
+    const { target, failed, failures, connectMs } = result.connections;
+    const failedBy = (kind: RegExp) =>
+      sum(Object.entries(failures).map(([cause, count]) => (kind.test(cause) ? count : 0)));
+    const [waited, closed] = [failedBy(TIMED_OUT), failedBy(CLOSED)];
+    const isMost = waited + closed >= Math.max(target * MIN_SHARE, failed * ONE_CAUSE, 1);
+    const isFast = connectMs !== null && connectMs.max < MAX_FAST_MS;
+    if (!isMost || !isFast || !nobodyCameAfter(result) || fullProcess(result) !== undefined) return undefined;
+    const [became, fix] =
+      waited > closed
+        ? [
+            `${waited} waited until they timed out`,
+            'raise the limit that lets others wait: HAProxy `maxconn`, a listen queue, or one of the server itself',
+          ]
+        : [
+            `${closed} were closed during the setup`,
+            'raise the limit that ends others: `worker_connections` of nginx (two for each connection), open files, or one of the server itself',
+          ];
+    return {
+      message: `${connectMs.count} connections were let in, within ${connectMs.max.toFixed(0)} ms at most, and nobody after them: ${became}`,
+      fix,
+    };
+  }),
+  check('LIMIT_REACHED', ({ connections: { target, peak } }, { snapshots, overTime }) => {
+    // Those that come and go are never all there.
+    if (overTime) return undefined;
+    const held = snapshots.flatMap(({ processes }) => processes.map(({ connections }) => connections));
+    const [least, most] = [Math.min(...held), Math.max(...held)];
+    const same = most - least <= Math.max(SAME.connections, most * SAME.share);
+    const areMissing = target - peak >= target * MIN_SHARE;
+    if (!areMissing || held.length < MIN_PROCESSES || least < MIN_CONNECTIONS || !same) return undefined;
+    return {
+      message: `each of ${held.length} fleet processes stopped at ${most} connections: this is a limit of the generator, not the server's capacity`,
+      fix: 'find the limits of this machine: `npx socketio-capacity doctor <scenario>`',
+    };
+  }),
 ];
 
 /** @returns the limit that nearly all failures name by their code */
-export function configuredLimit(result: Measured): Detail | undefined {
+export function configuredLimit(result: Measured): Found {
   const { target, failed, failures } = result.connections;
   const [cause, count] = Object.entries(failures).toSorted(([, a], [, b]) => b - a)[0] ?? ['', 0];
   const known = failureOf(cause);

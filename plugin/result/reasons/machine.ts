@@ -1,5 +1,4 @@
 /** What the generator's machine did to the measurement: no CPU left, memory on a disk, samples that did not come. */
-
 import type { Reason, ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { disturbanceOf, longestWait, type Taken, takenByOthers } from '../../../report/figures/others.ts';
@@ -7,7 +6,7 @@ import { isThrottled, type Throttled, throttledShare } from '../../../report/fig
 import { decimals, integer, megabytes } from '../../../report/text/format.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { impossibleCpu } from '../cpu/cpu.ts';
-import type { Check, Detail, Measured } from './check.ts';
+import { type Check, check, type Detail, type Found, type Measured } from './check.ts';
 
 /**
  * On two cores that are busy for 90 % of the time, a thread waits about four times as long as it runs (M/M/2), and
@@ -29,27 +28,22 @@ const MAX_MISSED_SHARE = 0.05;
 const MAX_GAP_INTERVALS = 5;
 
 export const machine: Check[] = [
-  { code: 'MACHINE_SATURATED', find: saturation },
-  {
-    code: 'MACHINE_SATURATED',
-    find({ machine }) {
-      const message = worst(machine?.throttled ?? null);
-      return message === undefined
-        ? undefined
-        : { message, fix: 'raise the CPU limit of the container, or lower the load' };
-    },
-  },
-  {
-    code: 'WORKERS_THROTTLED',
-    find: ({ workers }) =>
-      workers.flatMap(({ worker, throttled }) => {
-        const found = worst(throttled);
-        return found === undefined ? [] : { message: `${worker}: ${found}` };
-      }),
-  },
-  { code: 'SWAPPING', find: swapping },
-  { code: 'READINGS_MISSING', find: samplerGaps },
-  { code: 'READINGS_MISSING', find: (_, measurements) => cpuThatCannotBe(measurements) },
+  check('MACHINE_SATURATED', saturation),
+  check('MACHINE_SATURATED', ({ machine }) => {
+    const message = worst(machine?.throttled ?? null);
+    return message === undefined
+      ? undefined
+      : { message, fix: 'raise the CPU limit of the container, or lower the load' };
+  }),
+  check('WORKERS_THROTTLED', ({ workers }) =>
+    workers.flatMap(({ worker, throttled }) => {
+      const found = worst(throttled);
+      return found === undefined ? [] : `${worker}: ${found}`;
+    }),
+  ),
+  check('SWAPPING', swapping),
+  check('READINGS_MISSING', samplerGaps),
+  check('READINGS_MISSING', (_, measurements) => cpuThatCannotBe(measurements)),
 ];
 
 type Window = Result['generator'][number]['window'];
@@ -70,7 +64,7 @@ export function saturationIn({ machine, generator }: Measured, window: Window): 
 }
 
 /** The saturated window in which least was idle. */
-function saturation(result: Measured): Detail | undefined {
+function saturation(result: Measured): Found {
   const saturated = (['ramp', 'messages', 'broadcasts'] as const).flatMap(
     (window) => saturationIn(result, window) ?? [],
   );
@@ -86,7 +80,7 @@ function saturation(result: Measured): Detail | undefined {
   const busiest = result.generators.find(({ cpu }) => cpu.idlePercent[worst.window] === worst.idlePercent);
   const where = busiest ? `generator host ${busiest.host}` : "the generator's machine";
   const idle = `only ${worst.idlePercent.toFixed(1)} % of ${where} was idle during the ${worst.window}${waiting}`;
-  return taken ? { ...byOthers(taken), message: `${taken.text}; ${idle}` } : { message: idle };
+  return taken ? { ...byOthers(taken), message: `${taken.text}; ${idle}` } : idle;
 }
 
 function byOthers({ text, programs }: Taken): Detail {
@@ -108,18 +102,16 @@ export function causeOfLateness(result: Measured, found: Reason[]): Reason[] {
   return [{ code: 'MACHINE_SATURATED', ...byOthers(taken) }];
 }
 
-function swapping(result: Measured): Detail | undefined {
+function swapping(result: Measured): Found {
   const { swappedInBytes: read, swappedOutBytes: written } = result.machine ?? {};
   const waited = longestWait(result, 'memory');
   if (waited && waited.share > MAX_MEMORY_WAIT_SHARE)
-    return {
-      message: `programs waited for memory for ${(100 * waited.share).toFixed(0)} % of the time ${waited.during}`,
-    };
+    return `programs waited for memory for ${(100 * waited.share).toFixed(0)} % of the time ${waited.during}`;
   if (Math.max(read ?? 0, written ?? 0) <= MAX_SWAPPED_BYTES) return undefined;
-  return { message: `the machine swapped out ${megabytes(written ?? 0)} MB and in ${megabytes(read ?? 0)} MB` };
+  return `the machine swapped out ${megabytes(written ?? 0)} MB and in ${megabytes(read ?? 0)} MB`;
 }
 
-function samplerGaps({ sampling, fault }: Measured): Detail | undefined {
+function samplerGaps({ sampling, fault }: Measured): Found {
   if (!sampling) return undefined;
   const { intervalMs, taken, missed, longestGapMs, failures } = sampling;
   const due = taken + missed;
@@ -133,16 +125,14 @@ function samplerGaps({ sampling, fault }: Measured): Detail | undefined {
     ...failing.map(([source, count]) => `${source} failed ${count} times`),
   ];
   if (seen.length === 0) return undefined;
-  return {
-    message: `${seen.join(', ')}: peaks may have been missed`,
-    fix:
-      failing.length > 0
-        ? `check that ${failing.map(([source]) => source).join(' and ')} still answers in time: a slow source delays all samples`
-        : 'give the generator more CPU',
-  };
+  const sources = failing.map(([source]) => source).join(' and ');
+  const fix = sources
+    ? `check that ${sources} still answers in time: a slow source delays all samples`
+    : 'give the generator more CPU';
+  return { message: `${seen.join(', ')}: peaks may have been missed`, fix };
 }
 
-function cpuThatCannotBe(measurements: Measurements): Detail | undefined {
+function cpuThatCannotBe(measurements: Measurements): Found {
   const [wrong] = impossibleCpu(measurements);
   if (!wrong) return undefined;
   const { layer, cpuSeconds, seconds, cores } = wrong;

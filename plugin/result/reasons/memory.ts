@@ -6,39 +6,32 @@ import type { Point } from '../../../report/statistics/statistics.ts';
 import { bendOf } from '../../../report/statistics/straightness.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { withoutBaseline } from '../memory/memory.ts';
-import type { Check, Detail } from './check.ts';
+import { type Check, check, checkUnless, type Found } from './check.ts';
 
 /** Two points always lie on a line. */
 const MIN_PLATEAUS = 3;
 
 /** A slope with a wide interval is left out, which casts no doubt on the others. */
 export const memory: Check[] = [
-  {
-    code: 'MEMORY_GROWS',
-    find({ memory: { perConnectionBytes } }) {
-      const layer = mainWorkerLayer(perConnectionBytes);
-      return perConnectionBytes[layer]?.doubt === 'grows'
-        ? { message: `${layer} grew while the number of connections did not; the interval allows for that growth` }
-        : undefined;
-    },
-  },
-  { code: 'MEMORY_NOT_LINEAR', find: ({ memory }) => bend(memory) },
-  { code: 'READINGS_MISSING', notAfter: 'abort', find: ({ memory }, measured) => missing(memory, measured) },
-  {
-    code: 'PLATEAUS_UNUSABLE',
-    notAfter: 'abort',
-    find({ connections: { failed } }, { plateaus, memory, overTime, fault }) {
-      // Their question is not what a connection costs, but what it leaves behind, or how it comes back.
-      if (overTime || fault || !memory) return undefined;
-      const different = new Set(plateaus.map(({ connections }) => connections));
-      if (different.size === 0 || different.size >= MIN_PLATEAUS) return undefined;
-      return {
-        message: `memory was read at ${[...different].join(' and ')} connections`,
-        // There was a pause for each.
-        ...(failed > 0 && plateaus.length >= MIN_PLATEAUS && { fix: 'see why the others failed' }),
-      };
-    },
-  },
+  check('MEMORY_GROWS', ({ memory: { perConnectionBytes } }) => {
+    const layer = mainWorkerLayer(perConnectionBytes);
+    return perConnectionBytes[layer]?.doubt === 'grows'
+      ? `${layer} grew while the number of connections did not; the interval allows for that growth`
+      : undefined;
+  }),
+  check('MEMORY_NOT_LINEAR', ({ memory }) => bend(memory)),
+  checkUnless('abort', 'READINGS_MISSING', ({ memory }, measured) => missing(memory, measured)),
+  checkUnless('abort', 'PLATEAUS_UNUSABLE', ({ connections: { failed } }, { plateaus, memory, overTime, fault }) => {
+    // Their question is not what a connection costs, but what it leaves behind, or how it comes back.
+    if (overTime || fault || !memory) return undefined;
+    const different = new Set(plateaus.map(({ connections }) => connections));
+    if (different.size === 0 || different.size >= MIN_PLATEAUS) return undefined;
+    return {
+      message: `memory was read at ${[...different].join(' and ')} connections`,
+      // There was a pause for each.
+      ...(failed > 0 && plateaus.length >= MIN_PLATEAUS && { fix: 'see why the others failed' }),
+    };
+  }),
 ];
 
 /** Share of a connection’s whole cost: less does not change the headline. */
@@ -46,7 +39,7 @@ const MIN_SHARE = 0.2;
 /** Pages that a process takes in steps bend a line that its heap does not: half-way along, they are off by as much. */
 const PAGES_BYTES = 1024 ** 2;
 
-function bend(memory: Result['memory']): Detail | undefined {
+function bend(memory: Result['memory']): Found {
   const bent = bentLayers(memory);
   const [worst] = bent.toSorted((a, b) => Math.abs(b.share) - Math.abs(a.share));
   if (worst) return notLinear(`${bent.map(({ layer }) => layer).join(', ')} at rest`, worst.share);
@@ -82,18 +75,16 @@ function shareOf(points: Point[]): number {
   return bendOf(points)?.share ?? 0;
 }
 
-function notLinear(what: string, share: number): Detail {
+function notLinear(what: string, share: number): Found {
   const percent = (100 * Math.abs(share)).toFixed(0);
-  return {
-    message: `${what}: the last connections cost ${share > 0 ? 'more' : 'less'} than the first ones, by ${percent} % of the average`,
-  };
+  return `${what}: the last connections cost ${share > 0 ? 'more' : 'less'} than the first ones, by ${percent} % of the average`;
 }
 
 /** A figure that some plateaus lack has no line, and would be missing from the report without a word. */
 function missing(
   { plateaus, inService, absent }: Result['memory'],
   { uncollected }: Pick<Measurements, 'uncollected'>,
-): Detail | undefined {
+): Found {
   const all = [lackingIn(plateaus, uncollected), lackingIn(inService?.plateaus ?? [], uncollected)];
   const lacking = [...new Set(all.flatMap(({ ids }) => ids))];
   if (lacking.length === 0) return undefined;

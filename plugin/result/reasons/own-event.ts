@@ -2,50 +2,44 @@
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { OwnEventMeasured } from '../../run/measurements/own-event.ts';
 import { idsOfOneReceiver, sameAudience } from '../delivery/audience.ts';
-import type { Check, Detail, Measured } from './check.ts';
+import { type Check, checkUnless, type Found, type Measured } from './check.ts';
 
-type Find = (
-  own: OwnEventMeasured,
-  delivery: NonNullable<Measured['delivery']>,
-  measurements: Measurements,
-) => Detail | undefined;
+type Find = (own: OwnEventMeasured, delivery: NonNullable<Measured['delivery']>, measurements: Measurements) => Found;
 
 export const ownEvent: Check[] = [
-  check('DELIVERY_EVENT_MISSING', ({ event }, { received, unexpected, frames }, { sent, unsent }) => {
+  checkOwn('DELIVERY_EVENT_MISSING', ({ event }, { received, unexpected, frames }, { sent, unsent }) => {
     const isNoneSent = sent.length === 0 && unsent.length > 0;
     if (received + unexpected > 0 || isNoneSent) return undefined;
     const others = frames ? `, and ${frames} copies that are not the run's` : '';
     return { message: `no copy of \`${event}\` arrived${others}` };
   }),
-  check('BROADCASTS_NOT_SENT', ({ published, seen, givesIds }, { received, unexpected }) => {
+  checkOwn('BROADCASTS_NOT_SENT', ({ published, seen, givesIds }, { received, unexpected }) => {
     if (received + unexpected === 0 || givesIds || seen >= published) return undefined;
     return {
       message: `${published - seen} of ${published} published messages never arrived anywhere, or share an id with another`,
       fix: "see the server log; let the ids be the run's own: `$id` in `publish.emit`",
     };
   }),
-  check('IDS_NOT_SHARED', ({ event, idPath }, { batches }, measurements) => {
+  checkOwn('IDS_NOT_SHARED', ({ event, idPath }, { batches }, measurements) => {
     const ids = idsOfOneReceiver(measurements, batches);
     return (
       ids && { message: `${ids.single} of ${ids.of} ids at ${idPath} of \`${event}\` came to one connection only` }
     );
   }),
-  check('AUDIENCE_DIFFERS', (_, { batches }, measurements) => {
+  checkOwn('AUDIENCE_DIFFERS', (_, { batches }, measurements) => {
     // Ids of copies say nothing of who got a broadcast.
     if (idsOfOneReceiver(measurements, batches)) return undefined;
     const broadcasts = sameAudience(measurements, batches);
     const [first] = broadcasts;
     if (!first) return undefined;
-    return {
-      message: `${broadcasts.length} of ${batches.length} broadcasts reached the same ${first.received} of ${first.expected} connections, and no others`,
-    };
+    return `${broadcasts.length} of ${batches.length} broadcasts reached the same ${first.received} of ${first.expected} connections, and no others`;
   }),
-  check('SENT_AT_UNUSABLE', ({ sentAtUnusable, untimed }) => {
+  checkOwn('SENT_AT_UNUSABLE', ({ sentAtUnusable, untimed }) => {
     if (sentAtUnusable === undefined) return undefined;
     const lost = untimed > 0 ? `, and ${untimed} broadcasts are in no latency` : '';
     return { message: `the times at \`delivery.sentAt\` are not used${lost}: ${sentAtUnusable}` };
   }),
-  check('IDS_NOT_COUNTED', ({ event, skipped, seen, published, idPath, idsBeside }) => {
+  checkOwn('IDS_NOT_COUNTED', ({ event, skipped, seen, published, idPath, idsBeside }) => {
     if (skipped > 0)
       return {
         message: `${skipped} of ${seen} broadcasts came while the ledger was full; their copies are in \`outside\``,
@@ -59,11 +53,8 @@ export const ownEvent: Check[] = [
 ];
 
 /** A check for runs that counted an event of the server's own until their end. */
-function check(code: Check['code'], find: Find): Check {
-  return {
-    code,
-    notAfter: 'abort',
-    find: ({ delivery }, measurements) =>
-      measurements.ownEvent && delivery ? find(measurements.ownEvent, delivery, measurements) : undefined,
-  };
+function checkOwn(code: Check['code'], find: Find): Check {
+  return checkUnless('abort', code, ({ delivery }, measurements) =>
+    measurements.ownEvent && delivery ? find(measurements.ownEvent, delivery, measurements) : undefined,
+  );
 }

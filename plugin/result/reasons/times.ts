@@ -2,86 +2,61 @@
 import { SAME_CLOCK_US } from '../../../protocol/clock/clock-line.ts';
 import { leastKnownWorker } from '../clocks.ts';
 import { clockBoundUs, leastKnownClock } from '../generators.ts';
-import type { Check } from './check.ts';
+import { type Check, check } from './check.ts';
 
 /** Latencies between two hosts may be off by this, or by this share of their median, if that is more. */
 const MAX_CLOCK_ERROR = { us: 1000, share: 0.1 };
 
 export const times: Check[] = [
-  {
-    // Whoever confirms another broadcast than the ordered one may not have sent it.
-    code: 'IMPOSSIBLE_REPORT',
-    find(_, { sent }) {
-      const wrong = sent.filter(({ confirmedAs }) => confirmedAs !== undefined);
-      const [first] = wrong;
-      if (!first) return undefined;
-      return {
-        message: `workers confirmed ${wrong.length} of ${sent.length} broadcasts as another one: ${first.worker} confirmed broadcast ${first.seq} as ${first.confirmedAs}`,
-      };
-    },
-  },
-  {
-    // With the errors of the publisher's clock and of the receiver's.
-    code: 'IMPOSSIBLE_REPORT',
-    find({ delivery, latency, generators }, { sent }) {
-      const { batches = [] } = delivery ?? {};
-      const hostBoundUs = clockBoundUs(leastKnownClock(generators));
-      const impossible = batches.filter(({ seq, earlyByMs }) => {
-        const clock = latency.clocks[sent.find((one) => one.seq === seq)?.via ?? -1];
-        return (earlyByMs ?? 0) * 1000 > SAME_CLOCK_US + hostBoundUs + (clock?.uncertaintyUs ?? 0);
-      });
-      const [worst] = impossible.toSorted((a, b) => (b.earlyByMs ?? 0) - (a.earlyByMs ?? 0));
-      if (!worst) return undefined;
-      return {
-        message: `${impossible.length} of ${batches.length} broadcasts arrived before they were sent: ${worst.early} copies of broadcast ${worst.seq} by up to ${(worst.earlyByMs ?? 0).toFixed(1)} ms`,
-      };
-    },
-  },
-  {
-    code: 'IMPOSSIBLE_REPORT',
-    find({ latency: { clocks } }, { sent }) {
-      const early = sent.flatMap(({ seq, via, sentAtUs, orderedAtUs = sentAtUs }) => {
-        const us = orderedAtUs - sentAtUs;
-        return us > SAME_CLOCK_US + (clocks[via]?.uncertaintyUs ?? Number.POSITIVE_INFINITY) ? { seq, us } : [];
-      });
-      const [worst] = early.toSorted((a, b) => b.us - a.us);
-      if (!worst) return undefined;
-      return {
-        message: `workers say that they sent ${early.length} of ${sent.length} broadcasts before the run had ordered them: broadcast ${worst.seq} by ${ms(worst.us)}`,
-      };
-    },
-  },
-  {
-    code: 'IMPOSSIBLE_REPORT',
-    find(_, { impossibleRoundTrips, roundTripsUs }) {
-      const [first] = impossibleRoundTrips;
-      if (!first) return undefined;
-      const all = impossibleRoundTrips.length + roundTripsUs.single.length + roundTripsUs.underLoad.length;
-      const reported = Number.isFinite(first.roundTripUs) ? ms(first.roundTripUs) : 'no number';
-      return {
-        message: `the server reported ${impossibleRoundTrips.length} of ${all} round trips wrong: that of broadcast ${first.echo.seq} as ${reported}, where the probe measured ${ms(first.leastUs)} to ${ms(first.mostUs)}`,
-      };
-    },
-  },
-  {
-    code: 'CLOCK_UNCERTAIN',
-    find({ latency, generators }) {
-      const { oneWayMs } = latency;
-      const worker = leastKnownWorker(latency);
-      const host = leastKnownClock(generators);
-      const errorUs = (worker?.uncertaintyUs ?? 0) + clockBoundUs(host);
-      const allowedUs = Math.max(MAX_CLOCK_ERROR.us, (oneWayMs?.p50 ?? 0) * 1000 * MAX_CLOCK_ERROR.share);
-      if (!oneWayMs || errorUs <= allowedUs) return undefined;
-      const jumped = worker && worker.jumpUs > 0 ? ` and jumped by up to ${ms(worker.jumpUs)}` : '';
-      const clocks = [
-        ...(worker ? [`the clock of ${worker.worker} is known to ± ${ms(worker.uncertaintyUs)}${jumped}`] : []),
-        ...(host ? [`the clock of generator host ${host.host} is known to ± ${ms(clockBoundUs(host))}`] : []),
-      ];
-      return {
-        message: `${clocks.join(', ')}: latencies, with a median of ${ms(oneWayMs.p50 * 1000)}, may be wrong by ${ms(errorUs)}`,
-      };
-    },
-  },
+  // Whoever confirms another broadcast than the ordered one may not have sent it.
+  check('IMPOSSIBLE_REPORT', (_, { sent }) => {
+    const wrong = sent.filter(({ confirmedAs }) => confirmedAs !== undefined);
+    const [first] = wrong;
+    if (!first) return undefined;
+    return `workers confirmed ${wrong.length} of ${sent.length} broadcasts as another one: ${first.worker} confirmed broadcast ${first.seq} as ${first.confirmedAs}`;
+  }),
+  // With the errors of the publisher's clock and of the receiver's.
+  check('IMPOSSIBLE_REPORT', ({ delivery, latency, generators }, { sent }) => {
+    const { batches = [] } = delivery ?? {};
+    const hostBoundUs = clockBoundUs(leastKnownClock(generators));
+    const impossible = batches.filter(({ seq, earlyByMs }) => {
+      const clock = latency.clocks[sent.find((one) => one.seq === seq)?.via ?? -1];
+      return (earlyByMs ?? 0) * 1000 > SAME_CLOCK_US + hostBoundUs + (clock?.uncertaintyUs ?? 0);
+    });
+    const [worst] = impossible.toSorted((a, b) => (b.earlyByMs ?? 0) - (a.earlyByMs ?? 0));
+    if (!worst) return undefined;
+    return `${impossible.length} of ${batches.length} broadcasts arrived before they were sent: ${worst.early} copies of broadcast ${worst.seq} by up to ${(worst.earlyByMs ?? 0).toFixed(1)} ms`;
+  }),
+  check('IMPOSSIBLE_REPORT', ({ latency: { clocks } }, { sent }) => {
+    const early = sent.flatMap(({ seq, via, sentAtUs, orderedAtUs = sentAtUs }) => {
+      const us = orderedAtUs - sentAtUs;
+      return us > SAME_CLOCK_US + (clocks[via]?.uncertaintyUs ?? Number.POSITIVE_INFINITY) ? { seq, us } : [];
+    });
+    const [worst] = early.toSorted((a, b) => b.us - a.us);
+    if (!worst) return undefined;
+    return `workers say that they sent ${early.length} of ${sent.length} broadcasts before the run had ordered them: broadcast ${worst.seq} by ${ms(worst.us)}`;
+  }),
+  check('IMPOSSIBLE_REPORT', (_, { impossibleRoundTrips, roundTripsUs }) => {
+    const [first] = impossibleRoundTrips;
+    if (!first) return undefined;
+    const all = impossibleRoundTrips.length + roundTripsUs.single.length + roundTripsUs.underLoad.length;
+    const reported = Number.isFinite(first.roundTripUs) ? ms(first.roundTripUs) : 'no number';
+    return `the server reported ${impossibleRoundTrips.length} of ${all} round trips wrong: that of broadcast ${first.echo.seq} as ${reported}, where the probe measured ${ms(first.leastUs)} to ${ms(first.mostUs)}`;
+  }),
+  check('CLOCK_UNCERTAIN', ({ latency, generators }) => {
+    const { oneWayMs } = latency;
+    const worker = leastKnownWorker(latency);
+    const host = leastKnownClock(generators);
+    const errorUs = (worker?.uncertaintyUs ?? 0) + clockBoundUs(host);
+    const allowedUs = Math.max(MAX_CLOCK_ERROR.us, (oneWayMs?.p50 ?? 0) * 1000 * MAX_CLOCK_ERROR.share);
+    if (!oneWayMs || errorUs <= allowedUs) return undefined;
+    const jumped = worker && worker.jumpUs > 0 ? ` and jumped by up to ${ms(worker.jumpUs)}` : '';
+    const clocks = [
+      ...(worker ? [`the clock of ${worker.worker} is known to ± ${ms(worker.uncertaintyUs)}${jumped}`] : []),
+      ...(host ? [`the clock of generator host ${host.host} is known to ± ${ms(clockBoundUs(host))}`] : []),
+    ];
+    return `${clocks.join(', ')}: latencies, with a median of ${ms(oneWayMs.p50 * 1000)}, may be wrong by ${ms(errorUs)}`;
+  }),
 ];
 
 function ms(us: number): string {

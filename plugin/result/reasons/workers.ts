@@ -2,40 +2,31 @@
 import { sumCounts } from '../../../protocol/sum-counts.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { isSameProcess } from '../../run/measurements/worker-identity.ts';
-import type { Check } from './check.ts';
+import { type Check, check } from './check.ts';
 
 export const workers: Check[] = [
-  {
-    code: 'WORKER_URLS_WRONG',
-    find(_, measurements) {
-      const unknown = Object.entries(unknownWorkers(measurements)).map(([worker, count]) => `${worker} ${count}`);
-      if (unknown.length === 0) return undefined;
-      return { message: `connections are on workers that are not in \`control.urls\`: ${unknown.join(', ')}` };
-    },
-  },
-  {
-    code: 'WORKER_URLS_WRONG',
-    find(_, measurements) {
-      const { elsewhere } = changedWorkers(measurements);
-      if (elsewhere.length === 0) return undefined;
-      return {
-        message: `control URLs led to other workers at the end than at the start: ${elsewhere.join(', ')}`,
-        fix: 'give the control URL of every worker itself; one of a load balancer leads to another worker after each reconnection',
-      };
-    },
-  },
-  {
-    code: 'DEPLOYMENT_CHANGED',
-    find(_, measurements) {
-      const { restarted } = changedWorkers(measurements);
-      if (restarted.length === 0) return undefined;
-      const unplanned = measurements.fault ? ', other than the planned fault has it' : '';
-      return {
-        message: `${restarted.join(', ')} restarted${unplanned}`,
-        fix: 'see the worker logs; the memory and counters from before the restart are lost',
-      };
-    },
-  },
+  check('WORKER_URLS_WRONG', (_, measurements) => {
+    const unknown = Object.entries(unknownWorkers(measurements)).map(([worker, count]) => `${worker} ${count}`);
+    if (unknown.length === 0) return undefined;
+    return { message: `connections are on workers that are not in \`control.urls\`: ${unknown.join(', ')}` };
+  }),
+  check('WORKER_URLS_WRONG', (_, measurements) => {
+    const { elsewhere } = changedWorkers(measurements);
+    if (elsewhere.length === 0) return undefined;
+    return {
+      message: `control URLs led to other workers at the end than at the start: ${elsewhere.join(', ')}`,
+      fix: 'give the control URL of every worker itself; one of a load balancer leads to another worker after each reconnection',
+    };
+  }),
+  check('DEPLOYMENT_CHANGED', (_, measurements) => {
+    const { restarted } = changedWorkers(measurements);
+    if (restarted.length === 0) return undefined;
+    const unplanned = measurements.fault ? ', other than the planned fault has it' : '';
+    return {
+      message: `${restarted.join(', ')} restarted${unplanned}`,
+      fix: 'see the worker logs; the memory and counters from before the restart are lost',
+    };
+  }),
 ];
 
 /**

@@ -7,13 +7,13 @@ import { Counts } from '../../../plugin/fleet/process/counts/counts.ts';
 import { connectionFigures } from '../../../plugin/result/connections.ts';
 import { serverDescription } from '../../../plugin/result/environment.ts';
 import { limits } from '../../../plugin/result/reasons/limits.ts';
+import { reasonsBy } from '../../../plugin/result/verdict.ts';
 import { FlowError } from '../../../plugin/virtual-user/flow-error.ts';
 import { countFailure, newTally } from '../../../plugin/virtual-user/tally.ts';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 import { sumCounts } from '../../../protocol/sum-counts.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
-import { found } from '../../helpers/verdict.ts';
 
 for (const name of ['constructor', 'toString', '__proto__']) {
   /** As `{name: count}`, also for `__proto__`, which an object literal would take for its prototype. */
@@ -57,7 +57,7 @@ for (const name of ['constructor', 'toString', '__proto__']) {
       const measured = measurements({ targetConnections: 2, snapshots });
       const connections = connectionFigures(measured);
       assertCounted(connections.perWorker, 2);
-      assert.deepEqual(found(limits, { ...perfectResult(), connections }, measured), []);
+      assert.deepEqual(reasonsBy(limits, { ...perfectResult(), connections }, measured), []);
     });
   });
 }
