@@ -3,6 +3,7 @@ import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 
 type Clocks = Result['latency']['clocks'];
+type Sides = Pick<Result['latency'], 'from' | 'clocks'>;
 
 /** A row for each worker, over the broadcasts, or over the whole run without any. Empty before the first reading. */
 export function clockRows({ clocks, sent, workersAtStart }: Measurements): Clocks {
@@ -21,19 +22,13 @@ export function clockRows({ clocks, sent, workersAtStart }: Measurements): Clock
 }
 
 /** @returns the worker whose clock is known least; undefined where no latency counts from a worker's clock */
-export function leastKnownWorker({
-  from,
-  clocks,
-}: Pick<Result['latency'], 'from' | 'clocks'>): Clocks[number] | undefined {
+export function leastKnownWorker({ from, clocks }: Sides): Clocks[number] | undefined {
   if (from !== 'server') return undefined;
   return clocks.toSorted((a, b) => b.uncertaintyUs - a.uncertaintyUs)[0];
 }
 
 /** @returns by how much a one-way latency may be wrong; 0 where all is on one clock */
-export function latencyErrorUs(
-  latency: Pick<Result['latency'], 'from' | 'clocks'>,
-  { hosts = [] }: Measurements,
-): number {
+export function latencyErrorUs(latency: Sides, { hosts = [] }: Measurements): number {
   const ofHostsUs = Math.max(0, ...hosts.map(({ clock }) => clock?.boundUs ?? 0));
   return (leastKnownWorker(latency)?.uncertaintyUs ?? 0) + ofHostsUs;
 }

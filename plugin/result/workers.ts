@@ -6,13 +6,8 @@ import type { Measurements } from '../run/measurements/measurements.ts';
 import { type Sampler, workerMachines } from '../samplers/index.ts';
 import { inWindows, throttledFigures } from './machine.ts';
 
-export function workerFigures({
-  workerResources,
-  exportedMachines,
-  throttled,
-  machineIdle,
-  machineSteal,
-}: Measurements): Pick<Result, 'workers' | 'workerMachines'> {
+export function workerFigures(measurements: Measurements): Pick<Result, 'workers' | 'workerMachines'> {
+  const { workerResources, exportedMachines, throttled, machineIdle, machineSteal } = measurements;
   const told = workerMachines(workerResources);
   // Who knows its machine names it in its own way: only one of them counts, so that no machine is there twice.
   const exported = [...exportedMachines.values()].map((machine) => ({ machine, workers: [{ machine }] }));

@@ -55,7 +55,7 @@ export function fullProcess({ workers, environment: { limits } }: Pick<Result, '
   return full && `${full.who} had ${integer(full.open ?? 0)} of at most ${integer(full.limit ?? 0)} files open`;
 }
 
-type Measured = Pick<Result, 'workers' | 'workerMachines' | 'environment'>;
+type Measured = Pick<Result, 'connections' | 'workers' | 'workerMachines' | 'environment'>;
 /** @returns connections at which a figure reaches that many bytes; null where it has no line */
 type Crossing = (figure: string, bytes: number) => number | null;
 interface Limits {
@@ -69,10 +69,7 @@ const UNTOLD = 'the workers do not report it';
 const NO_LINE = 'its memory has no line that can be quoted';
 
 /** Limits of a deployment on the generator's machine. */
-export function machineLimits(
-  { connections, environment }: Pick<Result, 'connections' | 'environment'>,
-  crossing: Crossing,
-): Limits {
+export function machineLimits({ connections, environment }: Measured, crossing: Crossing): Limits {
   const { openFilesHard, containerMemoryBytes = Number.POSITIVE_INFINITY } = environment.limits;
   const workers = Object.keys(connections.perWorker).length;
   return sorted([

@@ -55,17 +55,13 @@ export function takenByOthers(result: Machines): Taken | undefined {
   const during = `during the ${window}`;
   const used = (who: string, some: number) =>
     `${who} used ${decimals(some, 2)} of ${cores} cores${where && ` of ${where}`} ${during}`;
-  const texts = [
-    ...((othersCores ?? 0) >= MIN_SHARE * cores
-      ? [`${used('other programs', othersCores ?? 0)}${named && ` (${named})`}`]
-      : []),
-    ...(unseenCores >= MIN_SHARE * cores ? [used('programs outside of this container', unseenCores)] : []),
-    ...(stealCores >= MIN_SHARE * cores
-      ? [
-          `the hypervisor took ${decimals((100 * stealCores) / cores, 0)} % of the CPU of ${where || 'this machine'} ${during}`,
-        ]
-      : []),
+  const stolen = decimals((100 * stealCores) / cores, 0);
+  const all: [cores: number, text: string][] = [
+    [othersCores ?? 0, `${used('other programs', othersCores ?? 0)}${named && ` (${named})`}`],
+    [unseenCores, used('programs outside of this container', unseenCores)],
+    [stealCores, `the hypervisor took ${stolen} % of the CPU of ${where || 'this machine'} ${during}`],
   ];
+  const texts = all.flatMap(([some, text]) => (some >= MIN_SHARE * cores ? [text] : []));
   if (texts.length === 0) return undefined;
   return {
     share: worst.taken / cores,

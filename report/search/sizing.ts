@@ -93,15 +93,12 @@ function memoryOf(result: Result): Known<{ each: number; kept: number; base: num
     return { known: false, why: 'The run could not tell the memory per connection' };
   }
   const atZero: Record<string, number> = memory.plateaus.find(({ connections }) => connections === 0) ?? {};
-  const own = memory.layers.filter(
-    ({ unit, belongsTo, inSum }) => unit === 'bytes' && belongsTo !== 'generator' && inSum,
-  );
+  const own = memory.layers.filter((one) => one.unit === 'bytes' && one.belongsTo !== 'generator' && one.inSum);
   return { known: true, each: cost.inService, kept: cost.bytes, base: sum(own.map(({ id }) => atZero[id] ?? 0)) };
 }
 
-function cpuOf(
-  result: Result,
-): Known<{ /** For one connection. */ idleCores: number; pingIntervalMs: number; connectSeconds: number | null }> {
+/** @returns `idleCores` for one connection, and `connectSeconds` for a thousand */
+function cpuOf(result: Result): Known<{ idleCores: number; pingIntervalMs: number; connectSeconds: number | null }> {
   if (!sharesMachine(result)) {
     return { known: false, why: 'The deployment runs elsewhere, so the CPU of its machine is not known' };
   }

@@ -18,10 +18,7 @@ const MIN_LEFT_OUT = 0.1;
 const MIN_ALIKE = 0.5;
 
 /** @returns how many of the server's ids came to one connection only; undefined where most came to several */
-export function idsOfOneReceiver(
-  { ownEvent }: Pick<Measurements, 'ownEvent'>,
-  batches: Batch[],
-): { single: number; of: number } | undefined {
+export function idsOfOneReceiver({ ownEvent }: Measurements, batches: Batch[]) {
   // An id of the run is that of a broadcast, whoever gets it.
   if (!ownEvent || ownEvent.givesIds) return undefined;
   const several = batches.filter(({ expected }) => expected >= MIN_MEMBERS);
@@ -36,10 +33,7 @@ export function idsOfOneReceiver(
  * Copies that get lost one by one never leave out the same connections twice.
  * @returns the largest set of broadcasts that the same connections received; none where they differ
  */
-export function sameAudience(
-  { ownEvent, frozen }: Pick<Measurements, 'ownEvent' | 'frozen'>,
-  batches: Batch[],
-): Batch[] {
+export function sameAudience({ ownEvent, frozen }: Measurements, batches: Batch[]): Batch[] {
   if (!ownEvent) return [];
   const partial = batches.filter(
     ({ expected, received, lostConnected }) => received > 0 && lostConnected >= Math.max(2, MIN_LEFT_OUT * expected),

@@ -54,11 +54,7 @@ export function latencyFigures(measurements: Measurements): Result['latency'] {
 }
 
 /** What the sentinel saw, and how far the other receivers of its worker lagged behind it. */
-function sentinelFigures({
-  sentinel,
-  sent,
-  frozen,
-}: Measurements): Pick<Result['latency'], 'sentinelMs' | 'behindSentinelMs'> {
+function sentinelFigures({ sentinel, sent, frozen }: Measurements) {
   const pages = Map.groupBy(frozen, ({ seq }) => seq);
   const seen = sent.flatMap(({ seq, worker, intendedAtUs }): { latencyUs: number; behindUs?: number }[] => {
     const receivedAtUs = sentinel?.receivedAtUs.get(seq);

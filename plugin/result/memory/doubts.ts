@@ -5,7 +5,7 @@
 import type { Slope } from '../../../protocol/result/memory.ts';
 import type { Doubt } from '../../../report/statistics/straightness.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import type { LayerBytes } from '../../run/measurements/memory.ts';
+import type { LayerBytes, Plateau } from '../../run/measurements/memory.ts';
 
 /** As a share of what the connections seem to cost. */
 const MAX_SHARE = 0.2;
@@ -44,7 +44,7 @@ export function allowingFor<Line extends Omit<Slope, 'naive'>>(
   if (low95 === null || high95 === null || doubt === undefined || doubt === 'curved') return line;
   const { plateaus, afterBroadcasts, afterDisconnect } = measured;
   const connections = plateaus.at(-1)?.connections || 1;
-  const [busy, gone] = [afterBroadcasts, afterDisconnect].map((later) => courseOf({ plateaus }, later, [figure]));
+  const [busy, gone] = [afterBroadcasts, afterDisconnect].map((later) => courseOf(plateaus, later, [figure]));
   const others = [busy && busy.later - busy.before, gone && gone.full - gone.later].flatMap((bytes) =>
     bytes === undefined ? [] : bytes / connections,
   );
@@ -58,7 +58,7 @@ interface Course {
   later: number;
 }
 
-function courseOf({ plateaus }: Pick<Measured, 'plateaus'>, later: LayerBytes | undefined, figures: string[]) {
+function courseOf(plateaus: Plateau[], later: LayerBytes | undefined, figures: string[]) {
   const [before, full, then] = [plateaus[0]?.layers, plateaus.at(-1)?.layers, later].map((layers) =>
     figures.every((figure) => layers?.[figure] !== undefined)
       ? figures.reduce((sum, figure) => sum + (layers?.[figure] ?? 0), 0)
@@ -80,11 +80,11 @@ function isMuch(bytes: number, { before, full }: Course, share = MAX_SHARE, nois
 export function heldDoubt({ control, plateaus, afterBroadcasts, afterDisconnect }: Moments): Doubt | undefined {
   if (!control) return undefined;
   const isFreed = [EXACT, PROCESS].some((figures) => {
-    const course = courseOf({ plateaus }, afterBroadcasts, figures);
+    const course = courseOf(plateaus, afterBroadcasts, figures);
     return course && isMuch(course.full - course.later, course);
   });
   if (isFreed) return 'freed';
-  const course = courseOf({ plateaus }, afterDisconnect, EXACT);
+  const course = courseOf(plateaus, afterDisconnect, EXACT);
   return course && isMuch(course.later - course.before, course, MAX_KEPT_SHARE) ? 'kept' : undefined;
 }
 
@@ -101,7 +101,7 @@ export function steppedFigures(
   const { control, plateaus, afterBroadcasts, workersAtStart } = measured;
   if (!control) return [];
   const hasRisen = (figures: string[], noiseBytes: number) => {
-    const course = courseOf({ plateaus }, afterBroadcasts, figures);
+    const course = courseOf(plateaus, afterBroadcasts, figures);
     return course !== undefined && isMuch(course.later - course.full, course, MAX_SHARE, noiseBytes);
   };
   // The code of the broadcasts' way is compiled in each of them.
@@ -116,7 +116,7 @@ export function steppedFigures(
  */
 function fallenFigures({ plateaus, afterDisconnect }: Pick<Measured, 'plateaus' | 'afterDisconnect'>): string[] {
   return Object.keys(afterDisconnect ?? {}).filter((figure) => {
-    const course = courseOf({ plateaus }, afterDisconnect, [figure]);
+    const course = courseOf(plateaus, afterDisconnect, [figure]);
     return course && isMuch(course.before - course.later, course);
   });
 }

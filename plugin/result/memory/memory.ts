@@ -7,7 +7,7 @@ import { fitPlateaus, type PlateauPoint } from '../../../report/statistics/plate
 import { type Doubt, isCurved } from '../../../report/statistics/straightness.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory.ts';
-import { describeLayers, type Layer, type SampleRow, type Sampler } from '../../samplers/index.ts';
+import { describeLayers, type Layer, type Sampler } from '../../samplers/index.ts';
 import { unknownWorkers } from '../reasons/workers.ts';
 import { allowingFor, doubtsOf } from './doubts.ts';
 import { overTimeFigures } from './drift.ts';
@@ -25,7 +25,7 @@ export function memoryFigures(measurements: Measurements, sampled: Sampled): Mem
   const moments = [...(overTime?.peaks ?? []), ...(overTime?.readings.rows ?? [])].map(({ layers }) => layers);
   const readings = [...plateaus.flatMap(({ layers, inService }) => [layers, inService ?? {}]), ...moments];
   const last = [afterBroadcasts ?? {}, inServiceAfterBroadcasts ?? {}];
-  const peakBytes = peaksOf(measurements, sampled, [...readings, ...last], sampled.samples);
+  const peakBytes = peaksOf(measurements, sampled, [...readings, ...last]);
   const ofWorkers = (sampled.layers.find(({ id }) => id === 'worker')?.figures ?? []).map(({ id }) => id);
   const doubts = doubtsOf(measurements, ofWorkers, growingFigures(measurements, sampled));
   const perConnectionBytes: Record<string, Slope> = {};
@@ -63,8 +63,8 @@ function inServiceFigures(
   const { plateaus, inServiceAfterBroadcasts } = measurements;
   const readings = plateaus.map(({ inService }) => inService).filter((reading) => reading !== undefined);
   if (readings.length === 0 || readings.length < plateaus.length) return null;
-  const atWork = samplesAtWork(measurements, sampled);
-  const peakBytes = peaksOf(measurements, sampled, [inServiceAfterBroadcasts ?? {}], atWork);
+  const atWork = { ...sampled, samples: samplesAtWork(measurements, sampled) };
+  const peakBytes = peaksOf(measurements, atWork, [inServiceAfterBroadcasts ?? {}]);
   const before = plateaus.map(({ connections, inService }) => ({ connections, ...inService }));
   const inService = { peakBytes, plateaus: before };
   const atRest = plateaus.map(({ connections, layers }) => ({ connections, ...layers }));
@@ -124,12 +124,7 @@ function difference(after: LayerBytes, before: LayerBytes): LayerBytes {
 }
 
 /** The highest reading of each figure; for some, the time series has the peaks between the readings. */
-function peaksOf(
-  { sharedHost }: Pick<Measurements, 'sharedHost'>,
-  { layers }: Pick<Sampler, 'layers'>,
-  readings: LayerBytes[],
-  samples: SampleRow[],
-): LayerBytes {
+function peaksOf({ sharedHost }: Measurements, { layers, samples }: Sampled, readings: LayerBytes[]): LayerBytes {
   const peak: LayerBytes = {};
   const raise = (figure: string, bytes: number | undefined) => {
     if (bytes !== undefined) peak[figure] = Math.max(bytes, peak[figure] ?? bytes);

@@ -81,10 +81,7 @@ function notLinear(what: string, share: number): Found {
 }
 
 /** A figure that some plateaus lack has no line, and would be missing from the report without a word. */
-function missing(
-  { plateaus, inService, absent }: Result['memory'],
-  { uncollected }: Pick<Measurements, 'uncollected'>,
-): Found {
+function missing({ plateaus, inService, absent }: Result['memory'], { uncollected }: Measurements): Found {
   const all = [lackingIn(plateaus, uncollected), lackingIn(inService?.plateaus ?? [], uncollected)];
   const lacking = [...new Set(all.flatMap(({ ids }) => ids))];
   if (lacking.length === 0) return undefined;
