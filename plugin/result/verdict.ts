@@ -17,19 +17,10 @@ import { times } from './reasons/times.ts';
 import { workers } from './reasons/workers.ts';
 
 /** All that are made when the run is over, in any order: the catalogue has that of the reasons. */
-const CHECKS: Check[] = [
-  ...accounts,
-  ...machine,
-  ...generator,
-  ...workers,
-  ...limits,
-  ...connections,
-  ...broadcasts,
-  ...ownEvent,
-  ...copies,
-  ...times,
-  ...memory,
-];
+const CHECKS = [
+  ...[accounts, machine, generator, workers, limits, connections],
+  ...[broadcasts, ownEvent, copies, times, memory],
+].flat();
 
 /** @param result everything but the verdict */
 export function evaluate(measurements: Measurements, result: Measured): Result['verdict'] {

@@ -10,10 +10,10 @@ function copies(shift: number, normal: () => number): Cluster {
 }
 
 const single = (value: number): Cluster => [{ value, count: 1 }];
+const of = (count: number) => Array.from({ length: count }, (_, index) => single(index + 1));
 
 describe('intervals of clusters', () => {
   it('are those of the order statistics where every cluster is one value', () => {
-    const of = (count: number) => Array.from({ length: count }, (_, index) => single(index + 1));
     const ranks = (count: number, quantile: number) => clusterIntervals(of(count), [quantile])[0];
     // 96.9 %, 93.0 % (1 to 8: 99.2 %), 97.9 %, 94.3 % (40 to 61: 96.5 %), 96.1 %
     assert.deepEqual(ranks(6, 0.5), { low: 1, high: 6 });
@@ -27,35 +27,24 @@ describe('intervals of clusters', () => {
     const normal = normals(1);
     const drawn = Array.from({ length: 20 }, () => copies(0, normal));
     const [many] = clusterIntervals(drawn, [0.5]);
-    const [few] = clusterIntervals(
-      drawn.map((cluster) => cluster.slice(0, 1)),
-      [0.5],
-    );
+    const singles = drawn.map((cluster) => cluster.slice(0, 1));
+    const [few] = clusterIntervals(singles, [0.5]);
     assert.ok(many && few && many.high - many.low < (few.high - few.low) / 2);
   });
 
   it('do not become narrower with more copies of the same broadcasts', () => {
     const values = [10, 11, 12, 14, 17, 21, 26];
     const [one] = clusterIntervals(values.map(single), [0.5]);
-    const [many] = clusterIntervals(
-      values.map((value) => [{ value, count: 100_000 }]),
-      [0.5],
-    );
+    const repeated = values.map((value) => [{ value, count: 100_000 }]);
+    const [many] = clusterIntervals(repeated, [0.5]);
     assert.deepEqual(many, one);
   });
 
   it('are the same for the same values, in whatever order a cluster has them', () => {
     const normal = normals(1);
     const clusters = Array.from({ length: 8 }, () => copies(normal(), normal));
-    const interval = clusterIntervals(clusters, [0.5]);
-    assert.deepEqual(clusterIntervals(clusters, [0.5]), interval);
-    assert.deepEqual(
-      clusterIntervals(
-        clusters.map((cluster) => cluster.toReversed()),
-        [0.5],
-      ),
-      interval,
-    );
+    const reversed = clusters.map((cluster) => cluster.toReversed());
+    assert.deepEqual(clusterIntervals(reversed, [0.5]), clusterIntervals(clusters, [0.5]));
   });
 
   it('have no width where nothing varies', () => {
@@ -64,7 +53,6 @@ describe('intervals of clusters', () => {
   });
 
   it('are absent where all clusters may lie on one side by chance', () => {
-    const of = (count: number) => Array.from({ length: count }, (_, index) => single(index));
     const given = (count: number) => clusterIntervals(of(count), [0.5, 0.99]).map((interval) => interval !== null);
     assert.deepEqual(given(0), [false, false]);
     assert.deepEqual(given(5), [false, false]);

@@ -1,19 +1,18 @@
 /** The levels that a search tries, against simulated deployments. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { DEPLOYMENTS, RULES as SIMULATED, summarize } from '../../../bench/search.ts';
+import { DEPLOYMENTS, RULES, summarize } from '../../../bench/search.ts';
 import { bracket, outcomeOf, type Tried } from '../../../report/search/bracket.ts';
 import { NO_CEILING, nextStep, restAfter, runsLeft } from '../../../report/search/next.ts';
 import { assertEach, columns } from '../../helpers/columns.ts';
 
-const RULES = { from: 1000, to: null as number | null, factor: 2, tolerance: 0.05, repeat: 2 };
 const whole = (level: number) => Math.max(1, Math.floor(level));
 
 type Outcome = Tried['outcome'] | { blame: Tried['blame'] };
 
 interface Simulated {
   deployment(level: number, tries: number, runs: Tried[]): Outcome;
-  rules?: Partial<typeof RULES>;
+  rules?: { from?: number; to?: number };
   snap?: (level: number) => number;
   ceiling?: number;
   before?: Tried[];
@@ -82,10 +81,8 @@ describe('a search', () => {
     assert.equal(noisy.end, 'found');
     assert.ok((noisy.held ?? 0) <= 40_000 && (noisy.held ?? 0) > 38_000, String(noisy.held));
     assert.equal(noisy.heldRuns, 3);
-    assert.ok(
-      noisy.runs.some(({ level, outcome }) => outcome === 'holds' && level > 40_000),
-      'what held by luck is kept',
-    );
+    const lucky = noisy.runs.filter(({ level, outcome }) => outcome === 'holds' && level > 40_000);
+    assert.ok(lucky.length > 0, 'what held by luck is kept');
   });
 
   it('asks once more, and then stops, where the generator, its machine or the measurement is the limit', () => {
@@ -150,11 +147,8 @@ describe('a search', () => {
   });
 
   it('goes further up where levels are far apart, and finds single ones in between', () => {
-    const far = search({
-      deployment: () => 'holds',
-      rules: { to: 5000 },
-      snap: (level) => (level < 5000 ? 1000 : 5000),
-    });
+    const ends = (level: number) => (level < 5000 ? 1000 : 5000);
+    const far = search({ deployment: () => 'holds', rules: { to: 5000 }, snap: ends });
     assert.deepEqual([far.end, far.levels], ['highest', [1000, 5000, 5000, 5000]]);
     const { runs } = search({ deployment: breaksAbove(1000) }, 4);
     for (const only of [1500, 1625, 1375, 1750, 1250, 1875, 1938, 1125]) {
@@ -164,12 +158,9 @@ describe('a search', () => {
   });
 
   it('takes the answer that leads, once there are two if it is that a level breaks', () => {
-    const answers = [0, 1, 2, 3].map((held) =>
-      [0, 1, 2, 3].map(
-        (broke) => ({ held: 'h', broke: 'b', none: '-' })[outcomeOf({ level: 1, held, broke }) ?? 'none'],
-      ),
-    );
-    assert.equal(answers.map((row) => row.join('')).join(' '), '--bb h-bb hh-b hhh-');
+    const answer = (held: number, broke: number) => outcomeOf({ level: 1, held, broke })?.at(0) ?? '-';
+    const rows = [0, 1, 2, 3].map((held) => [0, 1, 2, 3].map((broke) => answer(held, broke)).join(''));
+    assert.deepEqual(rows, ['--bb', 'h-bb', 'hh-b', 'hhh-']);
   });
 
   it('believes no single run: a level breaks by two, and by most of them', () => {
@@ -207,12 +198,7 @@ describe('a search', () => {
     ]);
     assert.ok(rests.every((rest, index) => index < 6 || rest === (runs[index - 1]?.outcome === 'breaks' ? 120 : 0)));
     const broken = { level: 1000, purpose: 'step', outcome: 'breaks', blame: 'deployment' } as const;
-    const restsOfBroken = [0, 1, 2, 3, 6].map((count) =>
-      restAfter(
-        Array.from({ length: count }, () => broken),
-        30,
-      ),
-    );
+    const restsOfBroken = [0, 1, 2, 3, 6].map((count) => restAfter(Array<Tried>(count).fill(broken), 30));
     assert.deepEqual(restsOfBroken, [0, 30, 60, 120, 120]);
     assert.equal(restAfter([broken, { ...broken, outcome: 'holds' }, broken], 30), 30, 'something has held since');
   });
@@ -243,7 +229,6 @@ describe('a search', () => {
       assert.ok(offPercent <= 5, `${offPercent} %`);
       const times = repeat === undefined ? 1 : 2.5;
       assert.ok(runs <= 26 * times && most <= 42 * times, `${runs} runs, at most ${most}`);
-      assert.deepEqual(SIMULATED, RULES);
     });
   }
 
@@ -252,19 +237,15 @@ describe('a search', () => {
     // 1000 holds twice and 2000 breaks twice: six halvings of 1000 to less than 25, three controls, and a confirmation of each.
     const first = search({ deployment: breaksAbove(1000) }, 4).runs;
     const open = { level: 1500, purpose: 'bisect', outcome: 'breaks', blame: 'deployment' } as const;
-    assert.deepEqual(
-      [first, [...first, open], [open, open]].map((made) => runsLeft(made, RULES)),
-      [17, 16, undefined],
-    );
+    const lefts = [first, [...first, open], [open, open]].map((made) => runsLeft(made, RULES));
+    assert.deepEqual(lefts, [17, 16, undefined]);
     const { runs } = search({ deployment });
     const broken = runs.findIndex(({ purpose }) => purpose === 'bisect');
     assert.equal(runsLeft(runs.slice(0, broken - 1), RULES), undefined);
     for (let made = broken; made < runs.length; made++) {
       const left = runsLeft(runs.slice(0, made), RULES) ?? 0;
-      assert.ok(
-        left >= runs.length - made && left <= 2 * (runs.length - made) + 1,
-        `${left} after ${made} of ${runs.length}`,
-      );
+      const after = runs.length - made;
+      assert.ok(left >= after && left <= 2 * after + 1, `${left} after ${made} of ${runs.length}`);
     }
   });
 });

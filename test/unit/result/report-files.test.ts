@@ -1,19 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { it, type TestContext } from 'node:test';
+import { it } from 'node:test';
 import { REPORT_FILES, writeReportFiles } from '../../../plugin/result/report-files.ts';
 import { perfectResult } from '../../helpers/results.ts';
-
-function folder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'report-files-'));
-  t.after(() => rmSync(path, { recursive: true }));
-  return path;
-}
+import { tempFolder } from '../../helpers/temp-folder.ts';
 
 it('writes all report files, and nothing else', (t) => {
-  const directory = folder(t);
+  const directory = tempFolder(t);
   const { written, failed } = writeReportFiles(perfectResult(), directory);
   assert.deepEqual(failed, []);
   assert.deepEqual(readdirSync(directory).sort(), written.toSorted());
@@ -21,7 +15,7 @@ it('writes all report files, and nothing else', (t) => {
 });
 
 it('names a file that cannot be made, and writes the others', (t) => {
-  const directory = folder(t);
+  const directory = tempFolder(t);
   const broken = () => assert.fail('no chart');
   const { written, failed } = writeReportFiles(perfectResult(), directory, [
     ['broken.html', broken],
