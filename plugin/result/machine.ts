@@ -17,8 +17,9 @@ export function machineFigures(
   const swapped = sampler.swapped();
   const windows = windowsOf(machineShares);
   const here = {
-    ramp: leastIdle(cpu.ramps, cpuCount),
-    messages: leastIdle(cpu.messages, cpuCount),
+    // An average over all ramps would hide the last one, in which most is connected.
+    ramp: least(cpu.ramps.flatMap((ramp) => idlePercent(ramp, cpuCount) ?? [])),
+    messages: least(cpu.messages.flatMap((part) => idlePercent(part, cpuCount) ?? [])),
     broadcasts: idlePercent(wholeWindow(cpu.broadcasts), cpuCount),
     // Where a cpuset or an affinity leaves some CPUs only, the others are of no use.
     ...machineIdle.get(GENERATOR),
@@ -43,11 +44,8 @@ function windowsOf(shares: Measurements['machineShares']): NonNullable<OfMachine
 
 /** The host of the run brings no load itself. */
 function leastOf(hosts: GeneratorHost[]): OfMachine['cpuIdlePercent'] {
-  const least = (window: GeneratorWindow) => {
-    const percents = hosts.flatMap(({ cpuIdlePercent }) => cpuIdlePercent[window] ?? []);
-    return percents.length > 0 ? Math.min(...percents) : null;
-  };
-  return { ramp: least('ramp'), messages: least('messages'), broadcasts: least('broadcasts') };
+  const of = (window: GeneratorWindow) => least(hosts.flatMap(({ cpuIdlePercent }) => cpuIdlePercent[window] ?? []));
+  return { ramp: of('ramp'), messages: of('messages'), broadcasts: of('broadcasts') };
 }
 
 /** @returns null without a quota */
@@ -60,9 +58,7 @@ export function inWindows<T>(known: Partial<Record<GeneratorWindow, T>> = {}): R
   return { ramp: null, messages: null, broadcasts: null, ...known };
 }
 
-/** An average over all ramps would hide the last one, in which most is connected. */
-function leastIdle(ramps: CpuWindow[], cpuCount: number): number | null {
-  const percents = ramps.flatMap((ramp) => idlePercent(ramp, cpuCount) ?? []);
+function least(percents: number[]): number | null {
   return percents.length > 0 ? Math.min(...percents) : null;
 }
 

@@ -2,25 +2,21 @@
 import type { Interval } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { decimals } from '../text/format.ts';
+import { heldOf } from './held.ts';
 import { sharesMachine } from './place.ts';
 
 /** A cost that is known, or why it is not. */
 export type Known<T> = ({ known: true } & T) | { known: false; why: string };
 
-export interface IdleCost {
+interface IdleCost {
   /** Share of a core that one connection takes. */
   cores: number;
   interval: NonNullable<Interval>;
   pingIntervalMs: number;
 }
 
-type Measured = Pick<
-  Result,
-  'run' | 'connections' | 'messages' | 'memory' | 'cpu' | 'absent' | 'stages' | 'environment' | 'workers'
->;
-
 /** Unknown unless each connection was pinged in the hold: pings come in waves, and a part of a cycle has any share of them. */
-export function idleCostOf(result: Measured): Known<IdleCost> {
+export function idleCostOf(result: Omit<Result, 'outcome' | 'verdict' | 'capacity'>): Known<IdleCost> {
   const unknown = (why: string) => ({ known: false as const, why });
   if (result.absent.cpu !== undefined) return unknown(`CPU was not measured: ${result.absent.cpu}`);
   if (!sharesMachine(result) && result.workers.length === 0)
@@ -28,14 +24,17 @@ export function idleCostOf(result: Measured): Known<IdleCost> {
   if (result.messages) return unknown('connections send messages all the time, so none of them is idle');
   const pingIntervalMs = pingIntervalOf(result);
   if (pingIntervalMs === null) return unknown('the server does not report its ping interval');
-  const seconds = idleSeconds(result);
+  // How long connections were held before the broadcasts.
+  const hold = result.stages.findIndex(({ name }) => name === 'hold');
+  const [begin, end] = [result.stages[hold], result.stages[hold + 1]];
+  const seconds = begin && end ? end.t - begin.t : 0;
   if (seconds < pingIntervalMs / 1000) {
     const cycle = decimals(pingIntervalMs / 1000, 0);
     return unknown(
       `the hold of ${decimals(seconds, 0)} s is shorter than the ${cycle} s in which each connection is pinged once`,
     );
   }
-  const held = result.connections.held ?? result.connections.peak;
+  const held = heldOf(result.connections);
   const figures = deploymentCpu(result);
   const worker = result.cpu.worker?.idleConnectionsPercent ?? null;
   if (held === 0 || worker === null) return unknown('it does not exceed its noise: use a longer `hold`');
@@ -64,11 +63,4 @@ export function deploymentCpu(result: Pick<Result, 'memory' | 'cpu'>): Result['c
 export function pingIntervalOf({ environment }: Pick<Result, 'environment'>): number | null {
   const intervalMs = Number(environment.server?.options.pingInterval);
   return intervalMs > 0 ? intervalMs : null;
-}
-
-/** @returns how long connections were held before the broadcasts; 0 where the result does not say */
-function idleSeconds({ stages }: Pick<Result, 'stages'>): number {
-  const index = stages.findIndex(({ name }) => name === 'hold');
-  const [begin, end] = [stages[index], stages[index + 1]];
-  return begin && end ? end.t - begin.t : 0;
 }

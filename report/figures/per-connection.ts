@@ -6,7 +6,7 @@ import { PROXIES } from '../../protocol/named-layers.ts';
 import type { PerConnection, Slope } from '../../protocol/result/memory.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { sum } from '../statistics/statistics.ts';
-import { type Doubt, isNarrow, MAX_HALF_WIDTH_SHARE, whyNot } from '../statistics/straightness.ts';
+import { isNarrow, MAX_HALF_WIDTH_SHARE, whyNot } from '../statistics/straightness.ts';
 import { mainWorkerLayer } from './layers.ts';
 
 type Measured = Pick<Result, 'memory' | 'run' | 'connections'>;
@@ -34,7 +34,6 @@ interface Source {
   /** Share of its bytes that belongs to the deployment. */
   share: number;
   slope: Slope;
-  doubt: Doubt | undefined;
   /** Layer in service: pages, with garbage and buffers. */
   needed: string;
 }
@@ -43,10 +42,12 @@ interface Source {
 export function perConnectionOf({ memory, run, connections }: Measured): PerConnection | null {
   const sources = [workers(memory), proxy(memory), kernel(memory, run)].filter((source) => source !== undefined);
   if (sources[0]?.title !== 'workers') return null;
-  const known = sources.filter(({ doubt }) => doubt === undefined).map((source) => partOf(source, memory));
-  const { parts, noisy } = withoutNoise(known);
+  // The intervals of parts with other doubts already allow for them.
+  const known = sources.filter(({ slope }) => slope.doubt !== 'miscounted');
+  const miscounted = sources.filter(({ slope }) => slope.doubt === 'miscounted');
+  const { parts, noisy } = withoutNoise(known.map((source) => partOf(source, memory)));
   const without: PerConnection['without'] = [
-    ...sources.flatMap(({ title, doubt }) => (doubt === undefined ? [] : [{ title, doubt }])),
+    ...miscounted.map(({ title }) => ({ title, doubt: 'miscounted' as const })),
     ...noisy.map(({ title }) => ({ title, doubt: 'noisy' as const })),
   ];
   const isAtLeast = without.length > 0;
@@ -83,17 +84,15 @@ function workers({ perConnectionBytes, collected }: Result['memory']): Source | 
   const growsBeside = pages?.doubt === 'grows' && kept?.doubt === undefined;
   const isBeyond = hasBusyChild || growsBeside || (pages?.low95 && kept && pages.low95 > MAX_BEYOND_V8 * kept.slope);
   if (collected && kept && !isBeyond) {
-    return { ...common, layer: 'workerKept', slope: kept, doubt: spoiling(kept) };
+    return { ...common, layer: 'workerKept', slope: kept };
   }
-  return pages && { ...common, layer, slope: pages, doubt: spoiling(pages) };
+  return pages && { ...common, layer, slope: pages };
 }
 
 function proxy({ perConnectionBytes }: Result['memory']): Source | undefined {
   const layer = PROXY_LAYERS.find((id) => id in perConnectionBytes);
   const slope = perConnectionBytes[layer ?? ''];
-  return layer !== undefined && slope
-    ? { title: 'proxy', layer, share: 1, slope, doubt: spoiling(slope), needed: layer }
-    : undefined;
+  return layer !== undefined && slope ? { title: 'proxy', layer, share: 1, slope, needed: layer } : undefined;
 }
 
 /** Undefined where it is not known which sockets belong to the deployment. */
@@ -101,12 +100,7 @@ function kernel({ perConnectionBytes }: Result['memory'], { profile }: Result['r
   const [layer, slope] = ['kernelSlab', perConnectionBytes.kernelSlab];
   if (profile === 'remote' || !slope) return undefined;
   const { all, ofDeployment } = SOCKETS[profile];
-  return { title: 'kernel', layer, share: ofDeployment / all, slope, doubt: spoiling(slope), needed: layer };
-}
-
-/** The intervals of the others already allow for them. */
-function spoiling({ doubt }: Slope): Doubt | undefined {
-  return doubt === 'miscounted' ? doubt : undefined;
+  return { title: 'kernel', layer, share: ofDeployment / all, slope, needed: layer };
 }
 
 function partOf({ title, layer, share, slope, needed }: Source, { inService }: Result['memory']): Part {
