@@ -254,6 +254,10 @@ describe('the machine', () => {
     ['whose programs waited for memory', waiting(0.3), 'SWAPPING', '30 %', 'ramp'],
     ['whose programs waited for memory now and then', waiting(0.1)],
   ]);
+
+  it('names only those who took something', () => {
+    assert.doesNotMatch(verdictOf(others(1.05, 0)).reasons[0]?.message ?? '', /hypervisor|container/);
+  });
 });
 
 describe('samples', () => {
