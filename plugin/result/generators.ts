@@ -47,7 +47,7 @@ export function generatorHosts(measurements: Measurements): Result['generators']
 function sharesOf(
   { hosts = [], workerResources, cpu }: Measurements,
   { shares, kernel }: GeneratorHost,
-): Generators[number]['others'] {
+): Result['generators'][number]['others'] {
   const twins =
     hosts.filter((one) => one.kernel === kernel).length +
     workerResources.filter(({ machine }) => machine.kernel === kernel).length;
@@ -74,15 +74,4 @@ function oneWay({ frozen }: Measurements, { host }: GeneratorHost): Result['gene
   const latency = merged(own.flatMap(({ latencyUs }) => [latencyUs.local, latencyUs.cross]));
   const broadcasts = new Set(own.filter(({ received }) => received > 0).map(({ seq }) => seq));
   return summaryMs(latency, broadcasts.size);
-}
-
-type Generators = Result['generators'];
-
-/** @returns the host whose clock is known least; undefined without several hosts */
-export function leastKnownClock(generators: Generators): Generators[number] | undefined {
-  return generators.toSorted((a, b) => clockBoundUs(b) - clockBoundUs(a))[0];
-}
-
-export function clockBoundUs(host: Generators[number] | undefined): number {
-  return (host?.clock?.boundMs ?? 0) * 1000;
 }

@@ -2,6 +2,7 @@
 import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements, RedisMeasured } from '../run/measurements/measurements.ts';
 import type { SampleRow } from '../samplers/index.ts';
+import { sum } from './sums.ts';
 
 /**
  * @param received copies by clients, by the ledger; undefined without one
@@ -49,8 +50,6 @@ function ofNode({ node, inBytes, outBytes, usedMemoryBytes, rssBytes, channels, 
 
 /** @returns null if a node does not tell */
 function total(nodes: Node[], figure: Exclude<keyof Node, 'node' | 'version' | 'streamEntries'>): number | null {
-  return nodes.reduce<number | null>(
-    (sum, { [figure]: value }) => (sum === null || value === null ? null : sum + value),
-    0,
-  );
+  const values = nodes.map(({ [figure]: value }) => value).filter((value) => value !== null);
+  return values.length < nodes.length ? null : sum(values);
 }

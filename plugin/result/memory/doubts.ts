@@ -1,16 +1,19 @@
 /**
  * Memory of which a line through the plateaus would say something else than what the connections cost: it was freed or kept
- * although they stayed or left, or it was taken later than they came.
+ * although they stayed or left, or it was taken later than they came. The plateaus come one after the other, so a leak in time would be
+ * taken for the cost of connections, too.
  */
 import type { Slope } from '../../../protocol/result/memory.ts';
+import { fitLine } from '../../../report/statistics/statistics.ts';
 import type { Doubt } from '../../../report/statistics/straightness.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory.ts';
+import type { LayerSample, Sampler } from '../../samplers/index.ts';
 
 /** As a share of what the connections seem to cost. */
 const MAX_SHARE = 0.2;
 const MAX_KEPT_SHARE = 0.6;
-/** Readings of an idle deployment differ by as much. */
+/** Readings of an idle deployment differ by as much, as the memory of a sound process moves on its own. */
 const NOISE_BYTES = 1024 ** 2;
 
 /** What a collection leaves, to the byte; of freed memory, the process itself keeps pages. */
@@ -18,6 +21,7 @@ const EXACT = ['workerHeapUsed', 'workerExternal'];
 const PROCESS = ['workerRss'];
 
 type Moments = Pick<Measurements, 'control' | 'plateaus' | 'afterBroadcasts' | 'afterDisconnect'>;
+type Growing = Omit<Moments, 'afterDisconnect'> & Pick<Measurements, 'stages'>;
 type Measured = Moments & Pick<Measurements, 'workersAtStart' | 'fallingAtBaseline'>;
 
 /** @returns by figure; what is known later replaces what was before */
@@ -119,4 +123,44 @@ function fallenFigures({ plateaus, afterDisconnect }: Pick<Measured, 'plateaus' 
     const course = courseOf(plateaus, afterDisconnect, [figure]);
     return course && isMuch(course.before - course.later, course);
   });
+}
+
+/**
+ * A figure grows if it rises in the samples of the idle time, and a collection after the broadcasts does not take this back:
+ * garbage rises, too. The slower of the two rates counts, from the first plateau to the last.
+ * @returns figures; none without idle time or broadcasts, which leave nothing to compare
+ */
+export function growingFigures(measured: Growing, { layers, samples }: Pick<Sampler, 'layers' | 'samples'>): string[] {
+  const { control, stages, plateaus, afterBroadcasts } = measured;
+  const at = (name: string) => stages.find((stage) => stage.name === name)?.t;
+  const [baseline, hold, broadcasts] = [at('baseline'), at('hold'), at('broadcasts')];
+  const end = stages.find(({ name }) => name === 'disconnect' || name === 'end of the run')?.t;
+  const [first, last] = [plateaus[0], plateaus.at(-1)];
+  const growing: string[] = [];
+  if (baseline === undefined || hold === undefined || broadcasts === undefined || end === undefined) return growing;
+  // Garbage that nobody collects looks the same.
+  if (!control || !first || !last || !afterBroadcasts) return growing;
+  const idle = samples.filter(({ t }) => t >= hold && t < broadcasts);
+  for (const { id, figures } of layers) {
+    for (const { id: figure, sampleKey } of figures) {
+      const [before, full, after] = [first.layers[figure], last.layers[figure], afterBroadcasts[figure]];
+      if (sampleKey === undefined || before === undefined || full === undefined || after === undefined) continue;
+      const line = fitLine(
+        idle.flatMap(({ t, [id]: sample }) => {
+          const y = sampled(sample, sampleKey);
+          return y === undefined ? [] : [{ x: t, y }];
+        }),
+      );
+      if (!line?.low95 || line.low95 <= 0) continue;
+      const bytesPerSecond = Math.min(line.slope, (after - full) / (end - hold));
+      const share = (bytesPerSecond * (hold - baseline)) / Math.max(1, full - before);
+      if (share > MAX_SHARE && after - full > NOISE_BYTES) growing.push(figure);
+    }
+  }
+  return growing;
+}
+
+/** @returns what the sample has of the figure; PSS that was not read, as derived from RSS */
+export function sampled(sample: LayerSample | undefined, sampleKey: string): number | undefined {
+  return sample?.[sampleKey] ?? (sampleKey === 'pssBytes' ? sample?.derivedPssBytes : undefined);
 }

@@ -9,9 +9,8 @@ import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory.ts';
 import { describeLayers, type Layer, type Sampler } from '../../samplers/index.ts';
 import { unknownWorkers } from '../reasons/workers.ts';
-import { allowingFor, doubtsOf } from './doubts.ts';
+import { allowingFor, doubtsOf, growingFigures, sampled } from './doubts.ts';
 import { overTimeFigures } from './drift.ts';
-import { growingFigures, sampled } from './growth.ts';
 
 type Sampled = Pick<Sampler, 'layers' | 'samples'>;
 type Memory = Result['memory'];

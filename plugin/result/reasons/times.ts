@@ -1,8 +1,7 @@
 /** What the server reports must fit to what the run measured itself, and the clocks between them must be known. */
 import { SAME_CLOCK_US } from '../../../protocol/clock/clock-line.ts';
 import { leastKnownWorker } from '../clocks.ts';
-import { clockBoundUs, leastKnownClock } from '../generators.ts';
-import { type Check, check } from './check.ts';
+import { type Check, check, type Measured } from './check.ts';
 
 /** Latencies between two hosts may be off by this, or by this share of their median, if that is more. */
 const MAX_CLOCK_ERROR = { us: 1000, share: 0.1 };
@@ -61,4 +60,13 @@ export const times: Check[] = [
 
 function ms(us: number): string {
   return `${(us / 1000).toFixed(1)} ms`;
+}
+
+/** Undefined without several hosts. */
+function leastKnownClock(generators: Measured['generators']): Measured['generators'][number] | undefined {
+  return generators.toSorted((a, b) => clockBoundUs(b) - clockBoundUs(a))[0];
+}
+
+function clockBoundUs(host: Measured['generators'][number] | undefined): number {
+  return (host?.clock?.boundMs ?? 0) * 1000;
 }

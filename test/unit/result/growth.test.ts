@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { allowingFor, heldDoubt, steppedFigures } from '../../../plugin/result/memory/doubts.ts';
-import { growingFigures } from '../../../plugin/result/memory/growth.ts';
+import { allowingFor, growingFigures, heldDoubt, steppedFigures } from '../../../plugin/result/memory/doubts.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import type { SampleRow } from '../../../plugin/samplers/index.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
