@@ -5,8 +5,8 @@ import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { VERDICT_REASONS } from '../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { TOKEN } from '../helpers/app.ts';
-import { startInProcess } from '../helpers/in-process-run.ts';
-import { quickScript, reasonsOfServer } from '../helpers/run.ts';
+import { inProcessScript, startInProcess } from '../helpers/in-process-run.ts';
+import { reasonsOfServer } from '../helpers/run.ts';
 import { connections } from '../helpers/zoo/connections.ts';
 import { copies } from '../helpers/zoo/copies.ts';
 import { BROADCASTS, COLUMNS, CONNECTIONS, COPIES, COUNTS, type Member } from '../helpers/zoo/member.ts';
@@ -21,10 +21,9 @@ const sum = (values: number[]) => values.reduce((total, value) => total + value,
 
 function scriptOf({ config, options, workers, room = 'capacity', step }: Member, zoo: ZooServer) {
   const { url, controlUrl } = zoo;
-  const ramp = { duration: 1, arrivalRate: CONNECTIONS / 2, rampTo: CONNECTIONS / 2 };
   const flow = [{ emit: ['join_room', { clientKey: room }] }, ...(step ? [step] : []), { hold: true }];
-  return quickScript(
-    { target: url, phases: [ramp, { pause: 0.1 }, ramp, { pause: 0.1 }], ...config },
+  return inProcessScript(
+    { target: url, ...config },
     {
       ...(workers ? { workers: workers(zoo) } : { control: { urls: [controlUrl], token: TOKEN } }),
       warmUp: 0,
@@ -35,6 +34,7 @@ function scriptOf({ config, options, workers, room = 'capacity', step }: Member,
     },
     {},
     flow,
+    CONNECTIONS / 2,
   );
 }
 

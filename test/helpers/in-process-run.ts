@@ -21,7 +21,7 @@ import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { eventually } from './poll.ts';
-import { assertGood } from './run.ts';
+import { assertGood, quickScript } from './run.ts';
 import { helpers } from './virtual-user.ts';
 
 interface EndedRun {
@@ -53,6 +53,13 @@ console.error = (...parts) => {
 
 /** The server is part of this process, in which other runs go on. */
 const MEMORY_OF_ALL_RUNS: ReasonCode[] = ['MEMORY_GROWS', 'MEMORY_NOT_LINEAR'];
+
+/** As `quickScript`, with pauses that end when memory has been read. @param users of each of the two ramps */
+export function inProcessScript(config: object, options: object, engineOptions = {}, flow?: object[], users = 5) {
+  const ramp = { duration: 1, arrivalRate: users, rampTo: users };
+  const phases = [ramp, { pause: 0.1 }, ramp, { pause: 0.1 }];
+  return quickScript({ phases, ...config }, options, engineOptions, flow);
+}
 
 /** @returns what a successful run leaves, as `goodResult` */
 export async function goodInProcess(script: Script): Promise<EndedRun> {

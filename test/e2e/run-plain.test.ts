@@ -1,18 +1,18 @@
 /** Servers into which nothing was put. */
 import assert from 'node:assert/strict';
 import { existsSync, rmSync } from 'node:fs';
-import { EXIT_CODES } from '../../../protocol/codes/exit-codes.ts';
-import { judge } from '../../../report/search/judge.ts';
-import { goodInProcess, startInProcess } from '../../helpers/in-process-run.ts';
-import { startPlainServer } from '../../helpers/plain-server.ts';
-import { type Cases, script } from './case.ts';
+import { describe, it } from 'node:test';
+import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import { judge } from '../../report/search/judge.ts';
+import { goodInProcess, inProcessScript as script, startInProcess } from '../helpers/in-process-run.ts';
+import { startPlainServer } from '../helpers/plain-server.ts';
 
 const HELLO = [{ emit: ['hello', 'server'], acknowledge: { match: { value: 'hello, server' } } }, { hold: true }];
 /** What the server keeps for each connection. */
 const KEPT_BYTES = 2 ** 20;
 
-export const plain: Cases = {
-  'measures connections and generator without a control port, and nothing else': async (t) => {
+describe('a run on a server of somebody else’s', { concurrency: 3 }, () => {
+  it('measures connections and generator without a control port, and nothing else', async (t) => {
     const { url } = await startPlainServer(t);
     const { result, output, page } = await goodInProcess(script({ target: url }, {}, {}, HELLO));
     const { run, connections, generator, delivery, absent, memory } = result;
@@ -23,9 +23,9 @@ export const plain: Cases = {
     assert.deepEqual([delivery, absent.memory], [null, 'that takes the option `workers`, or `instrument(io)`']);
     assert.equal(memory.perConnectionBytes.workerRss, undefined);
     for (const text of [output, page]) assert.match(text, /option .*delivery.*instrument\(io\)/s);
-  },
+  });
 
-  'measures RSS per connection by process ids, as it was': async (t) => {
+  it('measures RSS per connection by process ids, as it was', async (t) => {
     const { url, pid } = await startPlainServer(t);
     const ramp = { duration: 1, arrivalRate: 50, rampTo: 50 };
     const phases = [ramp, { pause: 2 }, ramp, { pause: 2 }, ramp, { pause: 2 }];
@@ -45,9 +45,9 @@ export const plain: Cases = {
     assert.ok(absent.delivery);
     const kilobytes = (slope / 1024).toLocaleString('en-US', { maximumFractionDigits: 1 });
     for (const text of [output, page]) assert.ok(text.includes(kilobytes), `${kilobytes} KB in\n${output}`);
-  },
+  });
 
-  'adds up the metrics of two servers, and says whose figures they are': async (t) => {
+  it('adds up the metrics of two servers, and says whose figures they are', async (t) => {
     const [one, other] = await Promise.all([startPlainServer(t), startPlainServer(t)]);
     const prometheus = [one, other].map(({ url }) => ({ url: `${url}/metrics` }));
     const own = script({ target: one.url }, { warmUp: 0, workers: { prometheus } }, {}, HELLO);
@@ -58,9 +58,9 @@ export const plain: Cases = {
     // Each process of Node alone takes more than half of that.
     assert.ok(first > 60 * 2 ** 20, String(first));
     assert.ok((memory.plateaus.at(-1)?.workerRss ?? 0) >= first + 8 * KEPT_BYTES);
-  },
+  });
 
-  'is INVALID when the server dies': async (t) => {
+  it('is INVALID when the server dies', async (t) => {
     const { url, pid } = await startPlainServer(t);
     const run = startInProcess(script({ target: url }, { hold: 3, workers: { pids: [pid] } }, {}, HELLO));
     await run.reached('hold');
@@ -68,9 +68,9 @@ export const plain: Cases = {
     const { exitCode, result, output } = await run.ended;
     assert.equal(exitCode, EXIT_CODES.invalid, output);
     assert.ok(result.verdict.reasons.some(({ code }) => code === 'DEPLOYMENT_CHANGED'));
-  },
+  });
 
-  'says so when its results folder is removed, and makes no new one': async (t) => {
+  it('says so when its results folder is removed, and makes no new one', async (t) => {
     const { url } = await startPlainServer(t);
     const run = startInProcess(script({ target: url }, { hold: 3 }, {}, HELLO));
     await run.reached('hold');
@@ -79,9 +79,9 @@ export const plain: Cases = {
     assert.equal(exitCode, EXIT_CODES.invalid, output);
     assert.match(output, /FILE_UNWRITABLE: .*\n {2}cause: ENOENT.*\n {2}fix: /);
     assert.equal(existsSync(run.folder), false);
-  },
+  });
 
-  'falls behind at a rate that the server does not keep up with, although all copies arrive': async (t) => {
+  it('falls behind at a rate that the server does not keep up with, although all copies arrive', async (t) => {
     // 50 broadcasts per second, whose time is stamped when their turn has come.
     const { url } = await startPlainServer(t, { workMs: 20 });
     // A shorter window tells nothing on a busy machine.
@@ -93,5 +93,5 @@ export const plain: Cases = {
     ).ended;
     assert.deepEqual([result.delivery?.broadcasts, result.delivery?.coverage], [count, 1], output);
     assert.notEqual(judge(result, { until: [], vary: 'broadcastsPerSec' }, perSec).outcome, 'holds', output);
-  },
-};
+  });
+});
