@@ -2,28 +2,22 @@ import { type EventEmitter, once } from 'node:events';
 import { pino } from 'pino';
 import { io as connect, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
 import { CONTROL_NAMESPACE, type ControlReply } from '../../protocol/events.ts';
-import { type App, createApp } from '../../server/app.ts';
+import { createApp } from '../../server/app.ts';
 import { parseConfig } from '../../server/config.ts';
 import type { Cleaner } from './raw-listen.ts';
 
 export const TOKEN = 'token-of-the-tests';
 
-export interface TestApp extends App {
-  port: number;
-  controlPort: number;
-  url: string;
-  controlUrl: string;
-  /** For the option `control`. */
-  control: { urls: string[]; token: string };
-}
+export type TestApp = Awaited<ReturnType<typeof startApp>>;
 
 /** Starts one of our workers on free ports, until the test ends. `environment` is that of its process. */
-export async function startApp(t: Cleaner, environment: Record<string, string> = {}): Promise<TestApp> {
+export async function startApp(t: Cleaner, environment: Record<string, string> = {}) {
   const config = parseConfig({ CAPACITY_TOKEN: TOKEN, CAPACITY_DRAIN_MS: '500', ...environment });
   const app = await createApp(config, pino({ level: 'silent' }));
   const { port, controlPort } = await app.start();
   t.after(() => app.close());
   const controlUrl = `http://127.0.0.1:${controlPort}`;
+  /** The option. */
   const control = { urls: [controlUrl], token: TOKEN };
   return { ...app, port, controlPort, url: `http://127.0.0.1:${port}`, controlUrl, control };
 }

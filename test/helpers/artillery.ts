@@ -6,16 +6,8 @@ import { execa } from 'execa';
 
 const artillery = join(dirname(createRequire(import.meta.url).resolve('artillery/package.json')), 'bin/run');
 
-interface ArtilleryRun {
-  exitCode: number | undefined;
-  /** Standard output and error, interleaved. */
-  output: string;
-  counters: Record<string, number>;
-  summaries: Record<string, { count: number; max: number; mean: number }>;
-}
-
 /** Runs `artillery run` on the script, in a new directory with `files` beside it. */
-export async function runArtillery(script: object, files: Record<string, string> = {}): Promise<ArtilleryRun> {
+export async function runArtillery(script: object, files: Record<string, string> = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'artillery-test-'));
   try {
     const report = join(directory, 'report.json');
@@ -27,7 +19,9 @@ export async function runArtillery(script: object, files: Record<string, string>
       ...{ cwd: directory, env, all: true, reject: false },
     });
     const { aggregate = {} } = JSON.parse(await readFile(report, 'utf8').catch(() => '{}'));
-    return { exitCode, output, counters: aggregate.counters ?? {}, summaries: aggregate.summaries ?? {} };
+    const counters: Record<string, number> = aggregate.counters ?? {};
+    const summaries: Record<string, { count: number; max: number; mean: number }> = aggregate.summaries ?? {};
+    return { exitCode, output, counters, summaries };
   } finally {
     await rm(directory, { recursive: true, force: true });
   }

@@ -50,16 +50,8 @@ export async function openPage(
   return { page, complaints };
 }
 
-interface ChartOnPage {
-  name: string | null;
-  /** What is painted in a colour of the palette. */
-  marks: number;
-  width: number;
-  height: number;
-}
-
-/** Those that are seen. */
-export function chartsOf(page: Page): Promise<ChartOnPage[]> {
+/** Those that are seen, each with its marks: what is painted in a colour of the palette. */
+export function chartsOf(page: Page) {
   return page.locator('.chart:visible').evaluateAll((all) =>
     all.map((chart) => {
       const painted = [...chart.querySelectorAll('path, polygon, polyline, circle, rect')].filter((mark) =>

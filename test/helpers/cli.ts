@@ -1,6 +1,6 @@
 /** `npx socketio-capacity`, as users and CI jobs type it. */
 import { join } from 'node:path';
-import { format } from 'node:util';
+import { format, stripVTControlCharacters } from 'node:util';
 import type { Command } from 'commander';
 import { execa } from 'execa';
 import { createProgram, runProgram } from '../../plugin/cli/program.ts';
@@ -63,13 +63,13 @@ export async function cliOnTerminal(cwd: string, answers: Answer[], ...args: str
   child.stdout.on('data', (data) => {
     seen += data;
     const [question, typed] = left[0] ?? [];
-    if (!question?.test(stripped(seen))) return;
+    if (!question?.test(stripVTControlCharacters(seen))) return;
     left.shift();
     seen = '';
     child.stdin.write(typed === END_OF_INPUT ? typed : `${typed}\r`);
   });
   const { exitCode, stdout } = await child;
-  return { code: exitCode, shown: stripped(stdout), left };
+  return { code: exitCode, shown: stripVTControlCharacters(stdout), left };
 }
 
 /** Ctrl-D, in place of an answer. */
@@ -77,9 +77,3 @@ export const END_OF_INPUT = '\x04';
 
 /** Ctrl-U, before an answer in place of the last one. */
 export const CLEAR_LINE = '\x15';
-
-/** Without what moves the cursor. */
-function stripped(output: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what it takes away
-  return output.replace(/\x1b\[[0-9;?]*[A-Za-z]/g, '');
-}

@@ -26,25 +26,7 @@ export interface HostsOptions {
   awayMs?: number;
 }
 
-interface HostStart {
-  env?: Record<string, string>;
-  /** Where it reaches the conductor, if not directly. */
-  port?: number;
-}
-
-export interface HostsRun extends HostProcess {
-  app: TestApp;
-  /** Where the conductor listens. */
-  port: number;
-  host(index: number, start?: HostStart): HostProcess;
-  result(): Result | undefined;
-  /** How its drains ended, as the record has it. */
-  drains(): { complete: boolean; outstanding: number }[];
-  /** Waits until the conductor has entered the stage, or has ended. */
-  reached(stage: string): Promise<void>;
-  /** Waits until so many broadcasts are out, or the conductor has ended. */
-  sent(count: number): Promise<void>;
-}
+export type HostsRun = Awaited<ReturnType<typeof conductHosts>>;
 
 function scenario(app: TestApp, { hosts, options }: HostsOptions): object {
   const rate = (USERS / 2) * hosts;
@@ -56,7 +38,7 @@ function scenario(app: TestApp, { hosts, options }: HostsOptions): object {
 }
 
 /** A server, a conductor that waits for its hosts, and how to start these. All of it ends with the test. */
-export async function conductHosts(t: TestContext, options: HostsOptions): Promise<HostsRun> {
+export async function conductHosts(t: TestContext, options: HostsOptions) {
   const { hosts, awayMs, env: own = {} } = options;
   const place = await prepare(t, options);
   const listen = ['--hosts', String(hosts), '--listen', '127.0.0.1:0'];
@@ -75,8 +57,10 @@ export async function conductHosts(t: TestContext, options: HostsOptions): Promi
   return {
     ...run,
     ...place,
+    /** Where the conductor listens. */
     port,
-    host: (index, { env = {}, port: via = port } = {}) => {
+    /** @param env of the host @param port where it reaches the conductor, if not directly */
+    host: (index: number, { env = {}, port: via = port }: { env?: Record<string, string>; port?: number } = {}) => {
       const limit = awayMs === undefined ? [] : [String(awayMs)];
       return start(t, [HOST, place.file, ...limit], place.folder, {
         CAPACITY_CONDUCTOR: joinLine.replace(`:${port}#`, `:${via}#`),
@@ -85,8 +69,11 @@ export async function conductHosts(t: TestContext, options: HostsOptions): Promi
         ...env,
       });
     },
-    reached: (stage) => whileRunning(`stage ${stage}`, () => place.result()?.stages.some(({ name }) => name === stage)),
-    sent: (count) => whileRunning(`${count} broadcasts`, () => place.sent() >= count),
+    /** Waits until the conductor has entered the stage, or has ended. */
+    reached: (stage: string) =>
+      whileRunning(`stage ${stage}`, () => place.result()?.stages.some(({ name }) => name === stage)),
+    /** Waits until so many broadcasts are out, or the conductor has ended. */
+    sent: (count: number) => whileRunning(`${count} broadcasts`, () => place.sent() >= count),
   };
 }
 
@@ -109,7 +96,8 @@ async function prepare(t: TestContext, options: HostsOptions) {
   const lines = (type: string) => record().filter((line) => line.includes(`"type":"${type}"`));
   return {
     ...{ app, folder, file },
-    drains: () => lines('drained').map((line) => JSON.parse(line)),
+    /** How its drains ended, as the record has it. */
+    drains: () => lines('drained').map((line): { complete: boolean; outstanding: number } => JSON.parse(line)),
     sent: () => lines('broadcast').length,
     result: () => latestResult(results),
   };

@@ -6,13 +6,6 @@ import { eventually } from './poll.ts';
 const V1 = '/sys/fs/cgroup/cpu';
 const V2 = '/sys/fs/cgroup';
 
-interface CpuGroup {
-  /** Shell command by which a process enters. */
-  enter: string;
-  /** @param cores that the quota is worth from now on */
-  allow(cores: number): void;
-}
-
 /** @returns why no group can be made here; false if one can */
 export function whyNoCpuGroup(): string | false {
   try {
@@ -26,7 +19,7 @@ export function whyNoCpuGroup(): string | false {
 }
 
 /** It is gone after the test, with all processes that are still in it. */
-export function cpuGroup(t: { after(cleanUp: () => Promise<void>): void }, cores: number): CpuGroup {
+export function cpuGroup(t: { after(cleanUp: () => Promise<void>): void }, cores: number) {
   const name = `capacity-test-${process.pid}-${Date.now()}`;
   const group = make(name);
   group.allow(cores);
@@ -51,11 +44,13 @@ function kill(pid: number): void {
   }
 }
 
-function make(name: string): CpuGroup {
+function make(name: string) {
   mkdirSync(folder(name));
   return {
+    /** Shell command by which a process enters. */
     enter: `echo $$ > ${join(folder(name), 'cgroup.procs')}`,
-    allow: (cores) => {
+    /** @param cores that the quota is worth from now on */
+    allow: (cores: number) => {
       const quotaUs = Math.round(cores * 100_000);
       if (isV1()) writeFileSync(join(folder(name), 'cpu.cfs_quota_us'), String(quotaUs));
       else writeFileSync(join(folder(name), 'cpu.max'), `${quotaUs} 100000`);

@@ -49,20 +49,12 @@ export function frameReader(maxBytes = 1024 ** 2, deflate?: PerMessageDeflate, m
   return { decoder, budget, messages, feed };
 }
 
-/** A wire without a socket. */
-interface FakeWire {
-  /** For a `ConnectionPool`. */
-  dial: ConnectionPool['dial'];
-  /** Everything the client has written. */
-  sent: Buffer[];
-  /** `open` until the client ends or destroys the wire. */
-  wire: { state: 'open' | 'ended' | 'destroyed'; unsentBytes: number };
-}
-
-export function fakeWire(): FakeWire {
+/** A wire without a socket: how a `ConnectionPool` dials it, and all that the client has written. */
+export function fakeWire() {
   const sent: Buffer[] = [];
-  const wire: FakeWire['wire'] = { state: 'open', unsentBytes: 0 };
-  const dial: FakeWire['dial'] = (listener) => ({
+  /** `open` until the client ends or destroys it. */
+  const wire: { state: 'open' | 'ended' | 'destroyed'; unsentBytes: number } = { state: 'open', unsentBytes: 0 };
+  const dial: ConnectionPool['dial'] = (listener) => ({
     listener,
     get writableLength() {
       return wire.unsentBytes;
@@ -88,26 +80,16 @@ export function upgradeAnswer(request: Buffer | undefined): Buffer {
   );
 }
 
-export interface FakeConnection {
-  connection: SocketIoConnection;
-  sink: RecordingSink;
-  sent: FakeWire['sent'];
-  wire: FakeWire['wire'];
-  /** The server's answer that fits this connection's key. */
-  upgrade: Buffer;
-  feed(bytes: Buffer): void;
-  /** Of its process. */
-  buffers: BufferBudget;
-}
+export type FakeConnection = ReturnType<typeof fakeConnection>;
 
-/** A connection that has sent its upgrade request. */
+/** A connection that has sent its upgrade request, and the answer that fits its key. */
 export function fakeConnection(
   namespaces = ['/'],
   options: Partial<ClientOptions> = {},
   sink = new RecordingSink(),
   codec?: PacketCodec,
   plan?: EventPlan,
-): FakeConnection {
+) {
   const { dial, sent, wire } = fakeWire();
   const clients = new LightClients(dial, codec, plan);
   const connection = clients.create(0, clientOptions(options), sink) as SocketIoConnection;

@@ -20,17 +20,11 @@ export interface Faults {
   kick?: number;
 }
 
-export interface FaultyServer {
-  url: string;
-  /** @returns `sentAtUs` of the broadcast */
-  broadcast(seq: number, faults?: Faults): number;
-  members(): number;
-  close(): Promise<void>;
-}
+export type FaultyServer = Awaited<ReturnType<typeof startFaultyServer>>;
 
 const ROOM = 'capacity';
 
-export async function startFaultyServer(): Promise<FaultyServer> {
+export async function startFaultyServer() {
   const members: Socket[] = [];
   const ends: (() => unknown)[] = [];
   const { io, url } = await startChat({ after: (end) => ends.push(end) });
@@ -48,7 +42,9 @@ export async function startFaultyServer(): Promise<FaultyServer> {
   return {
     url,
     members: () => members.length,
-    broadcast(seq, { drop = 0, duplicate = 0, late = 0, lateMs = 0, reorder = 0, outsiders = 0, kick = 0 } = {}) {
+    /** @returns `sentAtUs` of the broadcast */
+    broadcast(seq: number, faults: Faults = {}) {
+      const { drop = 0, duplicate = 0, late = 0, lateMs = 0, reorder = 0, outsiders = 0, kick = 0 } = faults;
       const message = { seq, sentAtUs: monotonicUs(), worker: 'w0', data: 'x'.repeat(1000) };
       const send = (socket: Socket) => socket.emit(EVENTS.broadcast, message);
       const overdue = heldBack;

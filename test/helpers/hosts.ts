@@ -17,17 +17,9 @@ export const secret = await newSecret();
 type Closer = () => Promise<void>;
 const agentsOf = new WeakMap<TestContext, Closer[]>();
 
-interface TestHub {
-  hub: Hub;
-  join: Join;
-  /** What the hub told, in words. */
-  told: string[];
-  rows: MachineRow[];
-  refusals: CapacityError[];
-}
-
-export async function startHub(t: TestContext, hosts: number, lostAfterMs?: number): Promise<TestHub> {
+export async function startHub(t: TestContext, hosts: number, lostAfterMs?: number) {
   const listener = await openListener('127.0.0.1', 0, secret);
+  /** In words. */
   const told: string[] = [];
   const rows: MachineRow[] = [];
   const refusals: CapacityError[] = [];
@@ -68,17 +60,6 @@ export function helloOf(hello: Partial<Hello>): Hello {
   };
 }
 
-interface TestAgent {
-  agent: Agent;
-  /** Of the carrier to its engines. */
-  runId: string;
-  /** What the conductor wanted or what happened, when the host is to end. */
-  ends: (CapacityError | string)[];
-  heard: RunMessage[];
-  /** Of an engine. */
-  say(report: EngineReport): void;
-}
-
 /** Ends with the hub of the test. @param answer of the engine */
 export function newAgent(
   t: TestContext,
@@ -86,7 +67,7 @@ export function newAgent(
   hello: Partial<Hello>,
   answer: (message: RunMessage) => EngineReport | undefined = () => undefined,
   silentAfterMs?: number,
-): TestAgent {
+) {
   const runId = randomUUID();
   const engine: Carrier<EngineMessage, RunMessage> = openThreadCarrier(runId);
   const say = (report: EngineReport) => engine.send({ from: { host: 'kernel', engine: '1' }, ...report });
@@ -97,7 +78,8 @@ export function newAgent(
     const report = answer(message);
     if (report) say(report);
   };
-  const ends: TestAgent['ends'] = [];
+  /** What the conductor wanted or what happened, when the host is to end. */
+  const ends: (CapacityError | string)[] = [];
   const agent = new Agent({
     join,
     hello: helloOf(hello),
@@ -150,7 +132,7 @@ export async function twoHosts(
   const [first, second] = ['a', 'b'].map((host, index) => {
     const join = { ...test.join, port: ports[index] as number };
     return newAgent(t, join, { host, hosts: 2 }, engineOf(5), silentAfterMs);
-  }) as [TestAgent, TestAgent];
+  }) as [ReturnType<typeof newAgent>, ReturnType<typeof newAgent>];
   const never = new AbortController().signal;
   const joined = test.hub.joined(5000, never);
   await Promise.all([first, second].map(({ agent }) => agent.join()));

@@ -1,14 +1,8 @@
 /** What Redis' own MONITOR sees, and what the commands that it shows take on the wire. */
 import { createClient } from 'redis';
 
-export interface RedisObserver {
-  /** Of all clients since the start: arguments as bytes. */
-  commands: Buffer[][];
-  close(): void;
-}
-
-/** @returns when it sees all commands that follow */
-export async function monitorRedis(url: string): Promise<RedisObserver> {
+/** @returns when it sees all commands that follow, of all clients: arguments as bytes */
+export async function monitorRedis(url: string) {
   const client = createClient({ url, socket: { reconnectStrategy: false } });
   client.on('error', () => {});
   await client.connect();

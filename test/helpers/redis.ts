@@ -7,20 +7,16 @@ import { startProcess } from './process.ts';
 import type { Cleaner } from './raw-listen.ts';
 import { tempFolder } from './temp-folder.ts';
 
-export interface TestRedis {
-  url: string;
-  port: number;
-  /** Stops it at once. Idempotent. */
-  close(): Promise<void>;
-}
+export type TestRedis = Awaited<ReturnType<typeof startRedis>>;
 
 /** Starts a Redis server, without persistence, until the test ends. @param port default: a free one @param options of its command line */
-export async function startRedis(t: Cleaner, port?: number, options: string[] = []): Promise<TestRedis> {
+export async function startRedis(t: Cleaner, port?: number, options: string[] = []) {
   const chosen = port ?? (await freePort());
   const { said, kill, ended } = startProcess(t, 'redis-server', [
     ...['--port', `${chosen}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', '/tmp', ...options],
   ]);
   await said(/Ready to accept connections/);
+  /** At once. */
   const close = async () => {
     kill();
     await ended;
@@ -28,27 +24,21 @@ export async function startRedis(t: Cleaner, port?: number, options: string[] = 
   return { url: `redis://127.0.0.1:${chosen}`, port: chosen, close };
 }
 
-export interface TestRedisCluster {
-  /** Of one node, with the password of all. */
-  url: string;
-  nodes: StackState['redisNodes'];
-  /** Ends all nodes, or one. */
-  stop(node?: number): Promise<void>;
-  /** All nodes run afterwards; those that had ended are empty. */
-  start(): Promise<void>;
-}
+export type TestRedisCluster = Awaited<ReturnType<typeof startRedisCluster>>;
 
-/** Starts a Redis Cluster of three nodes, as a stack does, until the test ends. */
-export async function startRedisCluster(t: Cleaner): Promise<TestRedisCluster> {
+/** Starts a Redis Cluster of three nodes, as a stack does, until the test ends. @returns the URL of one, with the password of all */
+export async function startRedisCluster(t: Cleaner) {
   const dir = tempFolder(t);
   const state = { redisNodes: [], startTimes: {}, logDir: dir } as unknown as StackState;
   const running = () => refsOf(state, pidsOfRedis(state)).filter(isAlive);
+  /** All nodes, or one. */
   const stop = async (node?: number) => {
     const pids = node === undefined ? pidsOfRedis(state) : [state.redisNodes[node]?.pid];
     await terminate(refsOf(state, pids), 2000);
   };
   t.after(() => stop());
   await startOwnRedis(requireTool('redis-server'), 3, dir, state, () => {});
+  /** All nodes run afterwards; those that had ended are empty. */
   const start = async () => {
     if (running().length === state.redisNodes.length) return;
     await stop();

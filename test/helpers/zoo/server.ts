@@ -47,12 +47,7 @@ export interface Habits {
   metrics?(clients: number): string | undefined;
 }
 
-export interface ZooServer {
-  url: string;
-  controlUrl: string;
-  /** Connections of the load, in the order of their arrival, while they last. */
-  load: Socket[];
-}
+export type ZooServer = Awaited<ReturnType<typeof startZooServer>>;
 
 export const WORKER = 'w0';
 /** Before any virtual user, the run connects its probe, asks for compression, and connects its reference receiver. */
@@ -61,7 +56,7 @@ const BYTES = { base: 50_000_000, perConnection: 20_000 };
 const IDLE_LOOP = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0 };
 
 /** Ends with the test. */
-export async function startZooServer(t: Cleaner, habits: Habits = {}): Promise<ZooServer> {
+export async function startZooServer(t: Cleaner, habits: Habits = {}) {
   const http = createServer((request, response) => {
     if (request.url !== '/metrics') return;
     const text = habits.metrics?.(io.engine.clientsCount);
@@ -77,6 +72,7 @@ export async function startZooServer(t: Cleaner, habits: Habits = {}): Promise<Z
       void admitted.then((is) => answer(null, is !== false));
     },
   });
+  /** In the order of their arrival, while they last. */
   const load: Socket[] = [];
   let connected = 0;
   let batches = 0;
