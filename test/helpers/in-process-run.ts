@@ -24,23 +24,7 @@ import { eventually } from './poll.ts';
 import { assertGood, quickScript } from './run.ts';
 import { helpers } from './virtual-user.ts';
 
-interface EndedRun {
-  result: Result;
-  exitCode: number;
-  output: string;
-  /** report.html. */
-  page: string;
-}
-
-export interface InProcessRun {
-  /** Waits until this stage is going on. */
-  reached(stage: Stage): Promise<void>;
-  ended: Promise<EndedRun>;
-  /** In place of `ended`: it leaves no result. */
-  failed: Promise<{ exitCode: number; output: string }>;
-  /** Of its results. */
-  folder: string;
-}
+export type InProcessRun = ReturnType<typeof startInProcess>;
 
 /** What each run has printed: they go on side by side. */
 const printed = new AsyncLocalStorage<string[]>();
@@ -62,7 +46,7 @@ export function inProcessScript(config: object, options: object, engineOptions =
 }
 
 /** @returns what a successful run leaves, as `goodResult` */
-export async function goodInProcess(script: Script): Promise<EndedRun> {
+export async function goodInProcess(script: Script) {
   const ended = await startInProcess(script).ended;
   assertGood(ended.result, ended.exitCode, ended.output, MEMORY_OF_ALL_RUNS);
   return ended;
@@ -76,12 +60,12 @@ const READING_TIMEOUT_MS = 60_000;
  * Its pauses last until memory has been read, however busy the machine is.
  * @param variables of each virtual user, in the order of their arrival, over and over again
  */
-export function startInProcess(given: Script, variables: Record<string, unknown>[] = [{}]): InProcessRun {
+export function startInProcess(given: Script, variables: Record<string, unknown>[] = [{}]) {
   const lines: string[] = [];
   return printed.run(lines, () => start(given, variables, lines));
 }
 
-function start(given: Script, variables: Record<string, unknown>[], lines: string[]): InProcessRun {
+function start(given: Script, variables: Record<string, unknown>[], lines: string[]) {
   // As from a file.
   const script: Script = JSON.parse(JSON.stringify(given));
   const folder = mkdtempSync(join(tmpdir(), 'run-'));
@@ -118,7 +102,7 @@ function start(given: Script, variables: Record<string, unknown>[], lines: strin
       await Promise.race([engine.init().then(playPhases), once(stop.signal, 'abort')]);
       await run.report(stop.signal.aborted);
       assert.ok(run.result, lines.join('\n'));
-      const result = resultSchema.parse(JSON.parse(read('result.json')));
+      const result: Result = resultSchema.parse(JSON.parse(read('result.json')));
       assert.ok(existsSync(join(folder, 'latest', 'report.html')), lines.join('\n'));
       return { result, exitCode: run.exitCode, output: lines.join('\n'), page: read('report.html') };
     } finally {
@@ -158,6 +142,7 @@ function start(given: Script, variables: Record<string, unknown>[], lines: strin
 
   const ended = whole();
   ended.catch(() => {});
+  /** In place of `ended`: it leaves no result. */
   const failed = ended.then(
     () => assert.fail(`it has a result:\n${lines.join('\n')}`),
     () => ({ exitCode: endedWith, output: lines.join('\n') }),
@@ -166,8 +151,10 @@ function start(given: Script, variables: Record<string, unknown>[], lines: strin
   return {
     ended,
     failed,
+    /** Of its results. */
     folder,
-    async reached(stage) {
+    /** Waits until this stage is going on. */
+    async reached(stage: Stage) {
       const isReached = () => run.measurements.stages.at(-1)?.name === stage;
       await Promise.race([ended, eventually(`stage ${stage}`, isReached, 2 * READING_TIMEOUT_MS)]);
       assert.ok(isReached(), `the run ended before stage ${stage}`);

@@ -1,5 +1,5 @@
 /** Processes that a test starts, and that end with it. */
-import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -10,18 +10,7 @@ import type { Cleaner } from './raw-listen.ts';
 
 export const WORKER = fileURLToPath(new URL('../../server/main.ts', import.meta.url));
 
-export interface StartedProcess {
-  child: ChildProcess;
-  pid: number;
-  /** Standard output and error so far, interleaved. */
-  output(): string;
-  /** Waits until it has said that, or has ended. */
-  said(what: RegExp): Promise<RegExpExecArray>;
-  /** Exit code, when all of its processes that share its output have ended. */
-  ended: Promise<number | null>;
-  /** Where it is `detached`, its process group. */
-  kill(signal?: NodeJS.Signals): void;
-}
+export type StartedProcess = ReturnType<typeof startProcess>;
 
 /** Of a host of its own: `kill` ends all that it has started, too, at once, as if the host had lost its power. */
 export interface HostProcess extends StartedProcess {
@@ -29,16 +18,19 @@ export interface HostProcess extends StartedProcess {
   running(): string[];
 }
 
-export function startProcess(t: Cleaner, command: string, args: string[], options: SpawnOptions = {}): StartedProcess {
+export function startProcess(t: Cleaner, command: string, args: string[], options: SpawnOptions = {}) {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
   const pid = child.pid ?? 0;
+  /** Of both streams, interleaved. */
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (data) => {
       output += data;
     });
   }
+  /** Exit code, when all of its processes that share its output have ended. */
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
+  /** Waits until it has said that, or has ended. */
   const said = async (what: RegExp) => {
     for (;;) {
       const found = what.exec(output);
@@ -47,6 +39,7 @@ export function startProcess(t: Cleaner, command: string, args: string[], option
       await Promise.race([once(child.stdout as Readable, 'data'), once(child.stderr as Readable, 'data'), over]);
     }
   };
+  /** Where it is `detached`, its process group. */
   const kill = (signal: NodeJS.Signals = 'SIGKILL') => signalNow(options.detached ? -pid : pid, signal);
   const exited = once(child, 'exit');
   t.after(async () => {

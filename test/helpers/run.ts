@@ -9,9 +9,9 @@ import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { outcomeOf } from '../../report/answer/outcome.ts';
 import { PORT_RANGE } from '../../server/stack/ports.ts';
-import { readState, type StackState } from '../../server/stack/state/state.ts';
+import { readState } from '../../server/stack/state/state.ts';
 import { eventually } from './poll.ts';
-import { processes, type StartedProcess, startProcess } from './process.ts';
+import { processes, startProcess } from './process.ts';
 import type { Cleaner } from './raw-listen.ts';
 import { tempStateDir } from './stack.ts';
 
@@ -33,20 +33,7 @@ interface RunOptions {
   terminal?: boolean;
 }
 
-export interface StartedRun extends StartedProcess {
-  /** Results are in its folder `results`. */
-  directory: string;
-  stateDir: string;
-  /** Ctrl-C: everything in the terminal's process group gets it. */
-  interrupt(): void;
-  /** The newest result, as far as it has been written. */
-  result(): Result | undefined;
-  stack(): StackState | undefined;
-  /** Waits until result.json reports that this stage is over, or in progress. */
-  reached(stage: string): Promise<void>;
-  /** Waits until record.ndjson has a line of this type. */
-  noted(type: string): Promise<void>;
-}
+export type StartedRun = ReturnType<typeof startRun>;
 
 const FLOW: object[] = [{ emit: ['join_room', { clientKey: 'capacity' }] }, { hold: true }];
 
@@ -75,11 +62,11 @@ export function quickScript(config: object = {}, options: object = {}, engineOpt
   };
 }
 
-/** What the test leaves running ends after it. */
+/** What the test leaves running ends after it. @returns also its `directory`, with results in its folder `results` */
 export function startRun(
   t: Cleaner,
   { script, env = {}, args = [], artillery = ownArtillery, before = ':', terminal = false }: RunOptions,
-): StartedRun {
+) {
   const stateDir = tempStateDir(t);
   const directory = join(dirname(stateDir), 'run');
   mkdirSync(directory);
@@ -111,13 +98,16 @@ export function startRun(
   return {
     ...run,
     ...{ directory, stateDir, result },
+    /** Ctrl-C: everything in the terminal's process group gets it. */
     interrupt: () => run.kill('SIGINT'),
     stack: () => {
       const state = readState(stateDir);
       return typeof state === 'object' ? state : undefined;
     },
-    reached: (stage) => whileRunning(`stage ${stage}`, isAt(stage)),
-    noted: (type) => whileRunning(`a note of type ${type}`, () => record().includes(`"type":"${type}"`)),
+    /** Waits until result.json reports that this stage is over, or in progress. */
+    reached: (stage: string) => whileRunning(`stage ${stage}`, isAt(stage)),
+    /** Waits until record.ndjson has a line of this type. */
+    noted: (type: string) => whileRunning(`a note of type ${type}`, () => record().includes(`"type":"${type}"`)),
   };
 }
 
