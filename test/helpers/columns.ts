@@ -1,7 +1,6 @@
 /** Columns of tables, to compare what matters of all rows. */
 import assert from 'node:assert/strict';
 
-/** @returns the values of one key */
 export function column<Row, Key extends keyof Row>(rows: readonly Row[], key: Key): Row[Key][];
 export function column<Row, Key extends keyof Row>(rows: readonly Row[] | undefined, key: Key): Row[Key][] | undefined;
 export function column<Row, Key extends keyof Row>(rows: readonly Row[] | undefined, key: Key): Row[Key][] | undefined {

@@ -90,14 +90,12 @@ export async function prepared(t: TestContext, options: object, change: Change):
   return conducted;
 }
 
-/** A whole run to which something happens before it begins. */
 export async function fromTheStart(t: TestContext, options: object, change: Change): Promise<ConductedRun> {
   const conducted = await prepared(t, options, change);
   await conducted.load();
   return conducted;
 }
 
-/** A whole run to which something happens after its baseline. */
 export async function afterTheBaseline(t: TestContext, options: object, change: Change): Promise<ConductedRun> {
   const conducted = await prepared(t, options, () => {});
   change(conducted.run, conducted);
@@ -105,7 +103,6 @@ export async function afterTheBaseline(t: TestContext, options: object, change: 
   return conducted;
 }
 
-/** A whole run to which something happens when all have connected. */
 export async function atFullTarget(t: TestContext, options: object, change: Change): Promise<ConductedRun> {
   const conducted = await prepared(t, options, () => {});
   await conducted.load(() => change(conducted.run, conducted));

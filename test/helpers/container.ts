@@ -8,6 +8,7 @@ import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, join, posix } from 'node:path';
 import { type Copy, DockerfileParser } from 'dockerfile-ast';
 import { execa, type ResultPromise } from 'execa';
+import { findTool } from '../../server/stack/tools.ts';
 import { ROOT } from './pages.ts';
 
 /** Why there can be no containers here; false if there can. */
@@ -71,7 +72,6 @@ function newStage(folder: string, name: string): Stage {
   return { name, root, workdir: '/', env: {}, user: '0:0' };
 }
 
-/** @param base folder that the sources of COPY are in */
 async function take(stage: Stage, keyword: string, args: string, base: string): Promise<void> {
   if (keyword === 'WORKDIR') {
     stage.workdir = posix.resolve(stage.workdir, args);
@@ -120,8 +120,7 @@ async function copyContext(context: string, ignoreFile: string): Promise<void> {
 
 /** @returns the path of npm's start script, which must be below /usr */
 function npmOnThisMachine(): string {
-  const folder = (process.env.PATH ?? '').split(':').find((one) => existsSync(join(one, 'npm')));
-  return realpathSync(join(folder ?? '/usr/bin', 'npm'));
+  return realpathSync(findTool('npm') as string);
 }
 
 interface EnterOptions {

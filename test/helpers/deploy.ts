@@ -32,12 +32,10 @@ export function composeServices(file: string): Record<string, Service> {
   return servicesIn(readDeployed(file));
 }
 
-/** @param text of a Compose file */
 export function servicesIn(text: string): Record<string, Service> {
   return parse(text, { merge: true }).services;
 }
 
-/** @returns the Compose file that the guide to several hosts shows */
 export function guideCompose(): string {
   const blocks = codeBlocks(page('docs/guide/several-hosts.md'), 'yaml');
   const found = blocks.find((block) => block.startsWith('# compose.yml'));

@@ -81,7 +81,6 @@ export class FakeFleet {
 }
 
 export class FakeConnection implements FleetConnection {
-  /** That it has entered. */
   readonly rooms: string[][] = [];
   readonly #fleet: FakeFleet;
   readonly #listeners = new Set<{ key: string; listener: (args: unknown[]) => void }>();
@@ -151,7 +150,6 @@ export class FakeConnection implements FleetConnection {
     this.namespaces = [];
   }
 
-  /** An event from the server. */
   deliver(namespace: string, event: string, ...args: unknown[]): void {
     for (const { key, listener } of [...this.#listeners]) if (key === `${namespace} ${event}`) listener(args);
   }

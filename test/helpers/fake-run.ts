@@ -38,9 +38,7 @@ export class FakeRun {
   /** Of w0 and w1. */
   collections = [0, 0];
   readonly #lost = { engines: new Set<string>(), reached: 0 };
-  /** Connections that have ended. */
   left = 0;
-  /** What the engines report. */
   readonly status: FleetStatus = { ...NO_STATUS };
   /** What was asked of the parts that can be asked, in order: `gc`, `snapshots`, `tell release`, … */
   readonly asked: string[] = [];

@@ -71,7 +71,6 @@ export function fakeWire() {
   return { dial, sent, wire };
 }
 
-/** @returns the answer that fits the request's key */
 export function upgradeAnswer(request: Buffer | undefined): Buffer {
   const key = /Sec-WebSocket-Key: (.*)\r\n/.exec(String(request))?.[1] ?? '';
   const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');

@@ -7,7 +7,6 @@ import { startChat } from './chat-server.ts';
 /** How many of the room's members each fault affects, per broadcast. Different faults affect different members. */
 export interface Faults {
   drop?: number;
-  /** Sent twice. */
   duplicate?: number;
   /** Sent after `lateMs`. */
   late?: number;

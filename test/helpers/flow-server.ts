@@ -22,10 +22,6 @@ export async function startFlowServer(t: Cleaner, path = '/socket.io/'): Promise
     onRequest: (request, response) => void serve(request, response, issue),
   });
   io.on('connection', (socket) => listenIn(io, socket));
-  io.of('/personal').on('connection', (socket) => {
-    socket.on('echo', (text) => socket.emit('echoed', text));
-    socket.on('who', (_nothing, answer: Answer) => answer({ name: 'Ada' }));
-  });
   io.of('/secured').on('connection', (socket) => {
     socket.on('login', ({ name, password }) => name === password && socket.emit('welcome', { token: issue() }));
     socket.on('enter', (room: string, answer?: Answer) => {

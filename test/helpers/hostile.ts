@@ -112,7 +112,6 @@ export class RawClient {
     await Promise.race([new Promise((resolve) => this.#ws.once('pong', resolve)), this.#closed]);
   }
 
-  /** Reads nothing of what the server sends. */
   deafen(): void {
     this.#ws.pause();
   }

@@ -51,7 +51,6 @@ export function joinOf(listener: Listener): Join {
   return parseJoinLine(listener.joinLine('127.0.0.1')) as Join;
 }
 
-/** Of a new host. */
 export function helloOf(hello: Partial<Hello>): Hello {
   return {
     ...{ host: 'a', instance: randomUUID(), kernel: 'another', version: '1', hosts: 1 },

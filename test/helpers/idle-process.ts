@@ -37,7 +37,6 @@ export class IdleProcess {
     t.after(() => this.state.close());
   }
 
-  /** The newest. */
   get client(): IdleClient {
     return this.clients.at(-1) as IdleClient;
   }
@@ -56,7 +55,6 @@ export class IdleProcess {
     this.state.reports.onOpen(client, namespace, `${worker}-a`, isFirst ? TIMINGS : undefined, isRecovered);
   }
 
-  /** A connection that is open. */
   open(id: number, ...namespaces: string[]): void {
     for (const namespace of namespaces) {
       this.run({ op: 'open', id, requestId: id, namespace });

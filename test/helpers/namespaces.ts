@@ -27,7 +27,6 @@ export interface NamespaceHost {
   address: string;
   /** Changes its network: `ip` with these arguments. */
   ip(...args: string[]): void;
-  /** Output of both streams comes to `output`. */
   start(command: string[], env?: Record<string, string>): HostProcess;
 }
 

@@ -38,7 +38,6 @@ interface Locked {
   dependencies?: Record<string, string>;
 }
 
-/** @returns what npm has installed, by name */
 function lockedIn(project: string): Map<string, Locked> {
   const { packages } = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8'));
   const entries = Object.entries(packages as Record<string, Locked>).filter(([path]) => path !== '');
@@ -81,7 +80,6 @@ export function place(project: string, name: string): void {
   }
 }
 
-/** @returns names of the packages that a file's code imports */
 export function packagesOf(path: string): string[] {
   return specifiersOf(path, readFileSync(path, 'utf8'))
     .filter((specifier) => !specifier.startsWith('.') && !specifier.startsWith('node:'))

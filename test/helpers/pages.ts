@@ -46,7 +46,6 @@ function isRule(line = ''): boolean {
   return /^\|[-:| ]+\|$/.test(line);
 }
 
-/** @returns the text in backticks */
 export function codes(text = ''): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map((code) => code[1] as string);
 }
@@ -65,7 +64,6 @@ export function plain(text: string): string {
   return shown.charAt(0).toLowerCase() + shown.slice(1);
 }
 
-/** @returns the contents of the fenced blocks of that language */
 export function codeBlocks(markdown: string, language: string): string[] {
   return [...markdown.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)]
     .filter(([, found]) => found === language)

@@ -15,7 +15,6 @@ export function uniforms(seed: number): () => number {
   return () => (random(2 ** 32) + 0.5) / 2 ** 32;
 }
 
-/** @returns standard normal numbers */
 export function normals(seed: number): () => number {
   const uniform = uniforms(seed);
   return () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());

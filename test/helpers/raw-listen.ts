@@ -19,7 +19,6 @@ export async function listen(t: Cleaner, server: Server, host = '127.0.0.1'): Pr
   return (server.address() as AddressInfo).port;
 }
 
-/** @returns the URL of an HTTP server */
 export async function urlOf(t: Cleaner, server: Server): Promise<string> {
   return `http://127.0.0.1:${await listen(t, server)}`;
 }

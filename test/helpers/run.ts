@@ -172,7 +172,6 @@ export async function goodResult(run: StartedRun): Promise<Result> {
   return result;
 }
 
-/** @param excused as for `reasonsOfServer` */
 export function assertGood(result: Result, exitCode: number | null, output: string, excused?: ReasonCode[]): void {
   assert.deepEqual(reasonsOfServer(result, [], excused), [], output);
   assert.equal(outcomeOf(result).status, 'PASSED', output);

@@ -16,7 +16,6 @@ export const WORKER = { worker: 'w0', pid: 10, instance: 'a' };
 
 export type Change = (result: Result, measured: Measurements) => unknown;
 
-/** Changes in one part of a result. */
 export const set =
   (part: keyof Result, changes: object) =>
   (result: Result): unknown =>

@@ -54,7 +54,6 @@ export class VirtualTime {
     }
   }
 
-  /** Lets that much time pass. */
   async pass(ms: number): Promise<void> {
     await this.until(new Promise((resolve) => setTimeout(resolve, ms)));
   }
