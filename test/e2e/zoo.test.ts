@@ -5,19 +5,18 @@ import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { VERDICT_REASONS } from '../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { TOKEN } from '../helpers/app.ts';
+import { assertFoots, sum } from '../helpers/foots.ts';
 import { inProcessScript, startInProcess } from '../helpers/in-process-run.ts';
 import { reasonsOfServer } from '../helpers/run.ts';
 import { connections } from '../helpers/zoo/connections.ts';
 import { copies } from '../helpers/zoo/copies.ts';
-import { BROADCASTS, COLUMNS, CONNECTIONS, COPIES, COUNTS, type Member } from '../helpers/zoo/member.ts';
+import { BROADCASTS, CONNECTIONS, COPIES, COUNTS, type Member } from '../helpers/zoo/member.ts';
 import { messages } from '../helpers/zoo/messages.ts';
 import { startZooServer, type ZooServer } from '../helpers/zoo/server.ts';
 import { workers } from '../helpers/zoo/workers.ts';
 
 /** Runs mostly wait. */
 const TOGETHER = 8;
-
-const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
 
 function scriptOf({ config, options, workers, room = 'capacity', step }: Member, zoo: ZooServer) {
   const { url, controlUrl } = zoo;
@@ -36,24 +35,6 @@ function scriptOf({ config, options, workers, room = 'capacity', step }: Member,
     flow,
     CONNECTIONS / 2,
   );
-}
-
-/** Whatever the server does. */
-function assertIdentities({ connections, delivery, messages }: Result): void {
-  const { asked, opened, held, lost, failures } = connections;
-  const failed = Object.entries(failures).filter(([cause]) => !cause.startsWith('disconnected_'));
-  assert.equal(asked, opened + sum(failed.map(([, count]) => count)), 'asked = opened + failed');
-  assert.equal(opened, (held ?? 0) + sum(Object.values(lost)), 'opened = alive + lost');
-  if (messages) {
-    const { due, sent, notSent, unasked, acknowledged, unansweredConnected, unansweredDisconnected } = messages;
-    assert.equal(due, sent + notSent.missed + notSent.disconnected, 'due = sent + not sent');
-    assert.equal(sent, unasked + acknowledged + unansweredConnected + unansweredDisconnected, 'sent = answered or not');
-  }
-  if (!delivery) return;
-  assert.equal(delivery.frames, sum(COLUMNS.map((column) => delivery[column])), 'every frame is in one column');
-  for (const { seq, expected, received, lostConnected, lostDisconnected } of delivery.batches) {
-    assert.equal(expected, received + lostConnected + lostDisconnected, `broadcast ${seq}`);
-  }
 }
 
 function unanswered({ messages }: Result): number {
@@ -92,7 +73,7 @@ function testMember(member: Member): void {
     const run = startInProcess(scriptOf(member, zoo), member.variables);
     await member.during?.(run, zoo);
     const { result, exitCode, output } = await run.ended;
-    assertIdentities(result);
+    assertFoots(result);
     assertFigures(member, result);
     assert.deepEqual(reasonsOfServer(result, member.reasons, []), member.reasons.toSorted(), output);
     const { status } = result.verdict;

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { Result } from '../../protocol/result/result.ts';
 import { startApp, type TestApp } from './app.ts';
 import { CLI } from './cli.ts';
 import { eventually } from './poll.ts';
@@ -116,18 +115,4 @@ function start(t: TestContext, args: string[], folder: string, own: Record<strin
 export async function assertNothingLeft({ app }: { app: TestApp }, processes: HostProcess[]): Promise<void> {
   await eventually('the end of all processes', () => processes.every(({ running }) => running().length === 0));
   await eventually('the end of all connections', () => app.io.engine.clientsCount === 0);
-}
-
-/** Every sum of the result is that of its parts, over hosts, broadcasts and ends. */
-export function assertFoots(result: Result, why: string): void {
-  const { connections, generators, delivery } = result;
-  const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
-  assert.equal(connections.opened, (connections.held ?? 0) + sum(Object.values(connections.lost)), why);
-  assert.equal(sum(generators.map((host) => host.connections)), connections.opened, why);
-  assert.equal(sum(generators.map((host) => host.held)), connections.held, why);
-  assert.equal(connections.asked, connections.opened + sum(generators.map((host) => host.failed)), why);
-  for (const batch of delivery?.batches ?? []) {
-    assert.equal(batch.expected, batch.received + batch.lostConnected + batch.lostDisconnected, why);
-    assert.equal(batch.serverMembers, batch.expected, why);
-  }
 }

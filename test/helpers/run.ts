@@ -10,6 +10,7 @@ import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { outcomeOf } from '../../report/answer/outcome.ts';
 import { PORT_RANGE } from '../../server/stack/ports.ts';
 import { readState } from '../../server/stack/state/state.ts';
+import { assertFoots } from './foots.ts';
 import { eventually } from './poll.ts';
 import { processes, startProcess } from './process.ts';
 import type { Cleaner } from './raw-listen.ts';
@@ -163,16 +164,18 @@ export function hasAllPlateaus({ verdict }: Result): boolean {
   return !verdict.reasons.some(({ code }) => TOO_SLOW_TO_READ.some((one) => one === code));
 }
 
-/** @returns the result of a successful run: its verdict is VALID, or would be on an otherwise idle machine */
+/** @returns the result of a successful run: its verdict is VALID, or would be on an otherwise idle machine, and no process is left */
 export async function goodResult(run: StartedRun): Promise<Result> {
   const exitCode = await run.ended;
   const result = run.result();
   assert.ok(result, run.output());
   assertGood(result, exitCode, run.output());
+  assert.deepEqual(strays(run), []);
   return result;
 }
 
 export function assertGood(result: Result, exitCode: number | null, output: string, excused?: ReasonCode[]): void {
+  assertFoots(result, output);
   assert.deepEqual(reasonsOfServer(result, [], excused), [], output);
   assert.equal(outcomeOf(result).status, 'PASSED', output);
   assert.equal(exitCode, result.verdict.status === 'VALID' ? 0 : EXIT_CODES.suspect, output);

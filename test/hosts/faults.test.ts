@@ -5,7 +5,6 @@ import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { column, columns } from '../helpers/columns.ts';
 import {
-  assertFoots,
   assertNothingLeft,
   conductHosts,
   type HostsOptions,
@@ -13,6 +12,7 @@ import {
   USERS,
 } from '../helpers/conducted-hosts.ts';
 import { CuttableLink } from '../helpers/cuttable-link.ts';
+import { assertFoots } from '../helpers/foots.ts';
 import { eventually } from '../helpers/poll.ts';
 import type { HostProcess } from '../helpers/process.ts';
 import { reasonsOfServer } from '../helpers/run.ts';

@@ -2,6 +2,7 @@
 
 import type { ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../../protocol/result/result.ts';
+import { COLUMNS } from '../foots.ts';
 import type { InProcessRun } from '../in-process-run.ts';
 import type { Habits, ZooServer } from './server.ts';
 
@@ -31,21 +32,6 @@ export interface Member {
   /** Further figures of the result. */
   check?: (result: Result) => void;
 }
-
-type Delivery = NonNullable<Result['delivery']>;
-
-/** Columns that each frame is in once. */
-export const COLUMNS = [
-  'received',
-  'duplicates',
-  'unexpected',
-  'notMember',
-  'wrongSize',
-  'wrongContent',
-  'late',
-  'neverOrdered',
-  'unreadable',
-] as const satisfies (keyof Delivery)[];
 
 /** The other counts. */
 const MARKS = ['expected', 'lostConnected', 'lostDisconnected', 'reordered', 'early', 'frames'] as const;

@@ -1,0 +1,43 @@
+/** What holds of every result, whatever the server does. */
+import assert from 'node:assert/strict';
+import type { Result } from '../../protocol/result/result.ts';
+
+/** Columns that each frame is in once. */
+export const COLUMNS = [
+  'received',
+  'duplicates',
+  'unexpected',
+  'notMember',
+  'wrongSize',
+  'wrongContent',
+  'late',
+  'neverOrdered',
+  'unreadable',
+] as const satisfies (keyof NonNullable<Result['delivery']>)[];
+
+export const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
+
+/** Every sum is that of its parts, over connections, messages, broadcasts and hosts. */
+export function assertFoots({ connections, delivery, messages, generators }: Result, why?: string): void {
+  const { asked, opened, held, lost, failures } = connections;
+  const failed = Object.entries(failures).filter(([cause]) => !cause.startsWith('disconnected_'));
+  const failedOfHosts = generators.map((host) => host.failed);
+  const notOpened = generators.length > 0 ? failedOfHosts : failed.map(([, count]) => count);
+  assert.equal(asked, opened + sum(notOpened), why ?? 'asked = opened + failed');
+  if (held !== null) assert.equal(opened, held + sum(Object.values(lost)), why ?? 'opened = held + lost');
+  if (generators.length > 0) {
+    assert.equal(sum(generators.map((host) => host.connections)), opened, why);
+    assert.equal(sum(generators.map((host) => host.held)), held, why);
+  }
+  if (messages) {
+    const { due, sent, notSent, unasked, acknowledged, unansweredConnected, unansweredDisconnected } = messages;
+    assert.equal(due, sent + notSent.missed + notSent.disconnected, 'due = sent + not sent');
+    assert.equal(sent, unasked + acknowledged + unansweredConnected + unansweredDisconnected, 'sent = answered or not');
+  }
+  if (delivery?.source === 'contract') {
+    assert.equal(delivery.frames, sum(COLUMNS.map((column) => delivery[column])), 'every frame is in one column');
+  }
+  for (const { seq, expected, received, lostConnected, lostDisconnected } of delivery?.batches ?? []) {
+    assert.equal(expected, received + lostConnected + lostDisconnected, why ?? `broadcast ${seq}`);
+  }
+}
