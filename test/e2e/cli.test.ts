@@ -44,12 +44,6 @@ function writeSeries(parent: string, name: string, p50s: number[], vary: Study['
 }
 
 describe('npx socketio-capacity', { concurrency: 2 }, () => {
-  /** Runs a command in a folder that has these results. */
-  async function exit(cwd: string, ...args: string[]) {
-    const { code, stdout, stderr } = await cli(cwd, ...args);
-    return { code, said: stdout + stderr };
-  }
-
   for (const [args, code, says = /./] of [
     ['--help', 0],
     ['baseline check --help', 0],
@@ -63,7 +57,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     ['report nowhere', 2],
   ] as [string, number, RegExp?][]) {
     it(`"${args}" ends with ${code}`, async (t) => {
-      const found = await exit(tempFolder(t), ...args.split(' ').filter(Boolean));
+      const found = await cli(tempFolder(t), ...args.split(' ').filter(Boolean));
       assert.equal(found.code, code);
       assert.match(found.said, says);
     });
@@ -105,7 +99,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     const { status, thresholds, verdict } = JSON.parse((await cli(cwd, 'check', ...missed, '--json')).stdout);
     assert.deepEqual([status, verdict.status], ['FAILED', 'SUSPECT']);
     assertEach(thresholds as { met: boolean }[], ({ met }) => met, [false, true]);
-    const { said } = await exit(cwd, 'check', 'good', 'coverage > 1', 'latency');
+    const { said } = await cli(cwd, 'check', 'good', 'coverage > 1', 'latency');
     assert.match(said, /CONFIG_INVALID[\s\S]*delivery\.coverage[\s\S]*"latency"/);
   });
 
@@ -113,7 +107,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     const cwd = tempFolder(t);
     writeSeries(cwd, 'before', [50, 51, 49]);
     writeSeries(cwd, 'after', [90, 91, 89]);
-    const { code, said } = await exit(cwd, 'compare', 'before', 'after/repeat.json');
+    const { code, said } = await cli(cwd, 'compare', 'before', 'after/repeat.json');
     assert.equal(code, 0, said);
     assert.match(said, /^B against A: worse in One way p50\n/);
     assert.equal(said.includes('\u001b'), false);
@@ -138,7 +132,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
       ['compare third both:C', 2, /^CONFIG_INVALID: /],
       ['compare third', 2, /^CONFIG_INVALID: /],
     ] as const) {
-      const found = await exit(cwd, ...args.split(' '));
+      const found = await cli(cwd, ...args.split(' '));
       assert.equal(found.code, code, args);
       assert.match(found.said, said);
     }
@@ -163,7 +157,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
         ['compare', 'sound'],
         ['baseline', 'check'],
       ]) {
-        const { code, said } = await exit(cwd, ...command, dying);
+        const { code, said } = await cli(cwd, ...command, dying);
         assert.equal(code, 1, `${dying}: ${said}`);
         assert.match(said, /^B against A: worse in Usable runs/);
       }
@@ -175,7 +169,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     writeRun(cwd, 'a');
     writeRun(cwd, 'b', ({ environment }) => (environment.cpu = 'another processor'));
     writeRun(cwd, 'c', ({ verdict }) => (verdict.status = 'INVALID'));
-    const { code, said } = await exit(cwd, 'compare', 'a', 'b/result.json', 'c');
+    const { code, said } = await cli(cwd, 'compare', 'a', 'b/result.json', 'c');
     assert.equal(code, 5);
     assert.match(
       said,
@@ -208,7 +202,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
       ['check one --name single', 5, /inconclusive/],
       ['check half --name single', 1, /worse in Connections failed/],
     ] as const) {
-      const found = await exit(cwd, 'baseline', ...args.split(' '));
+      const found = await cli(cwd, 'baseline', ...args.split(' '));
       assert.equal(found.code, code, `${args}\n${found.said}`);
       assert.match(found.said, said);
     }
@@ -233,10 +227,10 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     const cwd = tempFolder(t);
     writeRun(cwd, 'run');
     writeFileSync(join(cwd, 'capacity-baseline.json'), '{"schemaVersion": 1, "baselines": {"main": {"results": []}}}');
-    const { said } = await exit(cwd, 'baseline', 'check', 'run');
+    const { said } = await cli(cwd, 'baseline', 'check', 'run');
     assert.match(said, /^FILE_UNREADABLE: capacity-baseline\.json .*\n {2}baselines\.main\.savedAt: /);
     mkdirSync(join(cwd, 'series'));
     writeFileSync(join(cwd, 'series/repeat.json'), '{');
-    assert.match((await exit(cwd, 'compare', 'run', 'series')).said, /^FILE_UNREADABLE: series\/repeat\.json/);
+    assert.match((await cli(cwd, 'compare', 'run', 'series')).said, /^FILE_UNREADABLE: series\/repeat\.json/);
   });
 });

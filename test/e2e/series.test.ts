@@ -12,7 +12,7 @@ import { CLI } from '../helpers/cli.ts';
 import { columns } from '../helpers/columns.ts';
 import { startPlainServer } from '../helpers/plain-server.ts';
 import { eventually } from '../helpers/poll.ts';
-import { quickScript } from '../helpers/run.ts';
+import { hasReached, latestResult, quickScript } from '../helpers/run.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
 const LIMIT_MS = 180_000;
@@ -116,8 +116,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     };
 
     const stopped = start(['study', 'own.yml'], { HOLD: '60' });
-    const latest = join(cwd, folder, 'runs/latest/result.json');
-    const holds = () => existsSync(latest) && /\(stage: hold\)"/.test(readFileSync(latest, 'utf8'));
+    const holds = () => hasReached(latestResult(join(cwd, folder, 'runs')), 'hold');
     await eventually('the hold of the run with the chat', holds, LIMIT_MS / 2);
     process.kill(-(stopped.pid as number), 'SIGINT');
     const { exitCode: stoppedCode, all: stoppedOutput } = await stopped;

@@ -35,7 +35,8 @@ async function runHere(cwd: string, args: string[]) {
   capture(program);
   try {
     await runProgram(program, args);
-    return { code: process.exitCode, stdout: out.join('').trimEnd(), stderr: err.join('').trimEnd() };
+    const [stdout, stderr] = [out.join('').trimEnd(), err.join('').trimEnd()];
+    return { code: process.exitCode, stdout, stderr, said: stdout + stderr };
   } finally {
     process.chdir(before.cwd);
     process.exitCode = before.exitCode;

@@ -1,5 +1,4 @@
 /** Whole runs over several hosts on this machine, without Artillery: conductor and hosts are process groups of their own. */
-import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -7,7 +6,7 @@ import { startApp, type TestApp } from './app.ts';
 import { CLI } from './cli.ts';
 import { eventually } from './poll.ts';
 import { type HostProcess, processes, startProcess } from './process.ts';
-import { latestResult, quickScript } from './run.ts';
+import { hasReached, latestResult, quickScript } from './run.ts';
 import { tempFolder } from './temp-folder.ts';
 
 const CONDUCTOR = join(import.meta.dirname, '../fixtures/conductor.ts');
@@ -49,10 +48,7 @@ export async function conductHosts(t: TestContext, options: HostsOptions) {
   const [, joinLine = ''] = await run.said(/CAPACITY_CONDUCTOR='([^']+)'/);
   const port = Number(/:(\d+)#/.exec(joinLine)?.[1]);
   const whileRunning = (what: string, happened: () => boolean | undefined) =>
-    eventually(what, () => run.child.exitCode !== null || happened(), 120_000).then(
-      () => {},
-      (error) => assert.fail(`${error.message}\n${run.output()}`),
-    );
+    eventually(what, () => run.child.exitCode !== null || happened(), 120_000, run.output);
   return {
     ...run,
     ...place,
@@ -69,8 +65,7 @@ export async function conductHosts(t: TestContext, options: HostsOptions) {
       });
     },
     /** Waits until the conductor has entered the stage, or has ended. */
-    reached: (stage: string) =>
-      whileRunning(`stage ${stage}`, () => place.result()?.stages.some(({ name }) => name === stage)),
+    reached: (stage: string) => whileRunning(`stage ${stage}`, () => hasReached(place.result(), stage)),
     /** Waits until so many broadcasts are out, or the conductor has ended. */
     sent: (count: number) => whileRunning(`${count} broadcasts`, () => place.sent() >= count),
   };

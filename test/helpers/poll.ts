@@ -3,18 +3,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /**
  * Polls until it returns something truthy.
+ * @param context what else an error is to say
  * @throws Error after `timeoutMs`, naming what was waited for
  */
 export async function eventually<T>(
   what: string,
   look: () => T | Promise<T>,
   timeoutMs = 60_000,
+  context = () => '',
 ): Promise<NonNullable<T>> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     const value = await look();
     if (value) return value;
-    if (performance.now() > deadline) throw new Error(`did not happen within ${timeoutMs} ms: ${what}`);
+    if (performance.now() > deadline) throw new Error(`did not happen within ${timeoutMs} ms: ${what}\n${context()}`);
     await delay(20);
   }
 }

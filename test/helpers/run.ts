@@ -94,8 +94,6 @@ export function startRun(
     await eventually(what, () => isOver || happened(), LIMIT_MS);
     if (isOver) throw new Error(`the run ended before ${what}:\n${run.output()}`);
   };
-  const isAt = (stage: string) => () =>
-    result()?.verdict.reasons.some(({ message }) => message.endsWith(`(stage: ${stage})`));
   return {
     ...run,
     ...{ directory, stateDir, result },
@@ -106,7 +104,7 @@ export function startRun(
       return typeof state === 'object' ? state : undefined;
     },
     /** Waits until result.json reports that this stage is over, or in progress. */
-    reached: (stage: string) => whileRunning(`stage ${stage}`, isAt(stage)),
+    reached: (stage: string) => whileRunning(`stage ${stage}`, () => hasReached(result(), stage)),
     /** Waits until record.ndjson has a line of this type. */
     noted: (type: string) => whileRunning(`a note of type ${type}`, () => record().includes(`"type":"${type}"`)),
   };
@@ -116,6 +114,11 @@ export function startRun(
 export function latestResult(folder: string): Result | undefined {
   const path = join(folder, 'latest/result.json');
   return existsSync(path) ? resultSchema.parse(JSON.parse(readFileSync(path, 'utf8'))) : undefined;
+}
+
+/** @returns whether the stage is over, or in progress */
+export function hasReached(result: Result | undefined, stage: string): boolean | undefined {
+  return result?.stages.some(({ name }) => name === stage);
 }
 
 /** Reasons that can make a run SUSPECT only because other tests use the machine at the same time. */

@@ -70,7 +70,7 @@ async function afterLoss({ run, hosts, outputs }: TwoHosts, also: ReasonCode[] =
 
 interface Loss {
   options: object;
-  when(two: TwoHosts): Promise<void>;
+  when(two: TwoHosts): Promise<unknown>;
   lose(two: TwoHosts): void;
   also?: ReasonCode[];
   /** Its connections: so many to so many. */

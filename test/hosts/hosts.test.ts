@@ -82,11 +82,7 @@ async function deployment(t: TestContext) {
   const outputs = () => [conductor, ...hosts].map(({ output }) => output()).join('\n---\n');
   /** @returns exit codes */
   const ends = async (processes: HostProcess[]) => {
-    await eventually('the end', () => processes.every(({ child }) => child.exitCode !== null), LIMIT_MS).catch(
-      (error) => {
-        throw new Error(`${error.message}; stages: ${JSON.stringify(result()?.stages)}\n${outputs()}`);
-      },
-    );
+    await eventually('the end', () => processes.every(({ child }) => child.exitCode !== null), LIMIT_MS, outputs);
     return Promise.all(processes.map(({ ended }) => ended));
   };
   return { conductor, hosts, result, outputs, ends };

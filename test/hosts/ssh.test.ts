@@ -8,7 +8,7 @@ import { columns } from '../helpers/columns.ts';
 import { NamespaceNetwork, startWorker } from '../helpers/namespaces.ts';
 import { codeBlocks, page, ROOT } from '../helpers/pages.ts';
 import { eventually } from '../helpers/poll.ts';
-import { latestResult, quickScript, reasonsOfServer } from '../helpers/run.ts';
+import { hasReached, latestResult, quickScript, reasonsOfServer } from '../helpers/run.ts';
 import { SshHosts, whyNoSshHosts } from '../helpers/ssh-hosts.ts';
 
 const LIMIT_MS = 60_000;
@@ -64,17 +64,17 @@ async function typed(t: TestContext, names: string[]) {
     terminal,
     result,
     ended: async () => {
-      await eventually('the end', isOver, LIMIT_MS).catch((error) =>
-        assert.fail(`${error.message}\n${terminal.output()}`),
-      );
+      await eventually('the end', isOver, LIMIT_MS, terminal.output);
       return terminal.ended;
     },
-    reached: (stage: string) =>
-      eventually(`stage ${stage}`, () => isOver() || result()?.stages.some(({ name }) => name === stage), LIMIT_MS),
+    reached: (stage: string) => eventually(`stage ${stage}`, () => isOver() || hasReached(result(), stage), LIMIT_MS),
     /** Only the sshd that was there before. */
     nothingLeft: () =>
-      eventually('the end of all processes', () => hosts.every(({ sshd }) => sshd.running().length === 1)).catch(() =>
-        assert.fail(hosts.flatMap(({ sshd }) => sshd.running()).join('\n')),
+      eventually(
+        'the end of all processes',
+        () => hosts.every(({ sshd }) => sshd.running().length === 1),
+        LIMIT_MS,
+        () => hosts.flatMap(({ sshd }) => sshd.running()).join('\n'),
       ),
   };
 }
