@@ -138,13 +138,9 @@ describe('instrument in a project', () => {
   };
   const oldest = { node: '18.2.0', socketIo: '4.6.0' };
 
-  it('installs two libraries and their dependencies', () => {
-    const expected = ['@opentelemetry/api', 'bintrees', 'prom-client', 'tdigest', 'zod'];
-    assert.deepEqual(packages.dependencyTree(project(INSTRUMENT), INSTRUMENT), expected);
-  });
-
-  it('names the oldest Node and Socket.IO that it is tested with', async () => {
-    const { engines, peerDependencies } = manifestOf(INSTRUMENT);
+  it('needs two libraries, and names the oldest Node and Socket.IO that it is tested with', () => {
+    const { dependencies, engines, peerDependencies } = manifestOf(INSTRUMENT);
+    assert.deepEqual(Object.keys(dependencies).sort(), ['prom-client', 'zod']);
     assert.equal(engines.node, `>=${oldest.node}`);
     assert.equal(peerDependencies['socket.io'], `^${oldest.socketIo}`);
   });

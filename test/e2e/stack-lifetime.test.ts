@@ -41,6 +41,16 @@ async function startedBy(owner: ChildProcess): Promise<StackState> {
   return state;
 }
 
+/** A stack whose owner was killed, and has ended. @param before what else happens to the stack */
+async function leftBy(t: TestContext, options: StackOptions, before = (_state: StackState) => {}) {
+  const owner = startOwner(t, options);
+  const state = await startedBy(owner);
+  before(state);
+  owner.kill('SIGKILL');
+  await once(owner, 'exit');
+  return state;
+}
+
 test('a stack ends when its owner is killed', async (t) => {
   const stateDir = tempStateDir(t, 'a "b" c');
   const home = join(stateDir, '../home');
@@ -67,12 +77,9 @@ test('an owner that is killed during the start leaves nothing behind', async (t)
 
 test('the next run waits until the stack of the last one has ended; embedded, without nginx and Redis', async (t) => {
   const stateDir = tempStateDir(t);
-  const owner = startOwner(t, embedded(stateDir));
-  const old = await startedBy(owner);
+  const old = await leftBy(t, embedded(stateDir));
   assert.deepEqual([old.profile, old.nginxPid, old.redisNodes, old.redisUrl], ['embedded', undefined, [], undefined]);
   assert.equal(old.workers.length, 1);
-  owner.kill('SIGKILL');
-  await once(owner, 'exit');
   const stack = await startStack(embedded(stateDir));
   assert.deepEqual(living(old), []);
   assert.notEqual(stack.state.token, old.token);
@@ -83,11 +90,7 @@ test('the next run waits until the stack of the last one has ended; embedded, wi
 
 test('keeper and owner that are killed together leave a stack, which the next run at its port ends', async (t) => {
   const stateDir = tempStateDir(t);
-  const owner = startOwner(t, full(stateDir));
-  const old = await startedBy(owner);
-  process.kill(old.keeperPid as number, 'SIGKILL');
-  owner.kill('SIGKILL');
-  await once(owner, 'exit');
+  const old = await leftBy(t, full(stateDir), ({ keeperPid }) => process.kill(keeperPid as number, 'SIGKILL'));
   assert.ok(living(old).length > 3, 'nginx, Redis, PM2 and a worker');
   setVariable(t, 'SOCKETIO_CAPACITY_HOME', stateDir);
   const settings = { ...hookConfig({}, { target: old.target }), profile: 'embedded' as const };
@@ -105,10 +108,7 @@ test('keeper and owner that are killed together leave a stack, which the next ru
 
 test('a persistent stack outlives its starter; stale, it is cleaned up with its orphans, but for a pid that another process has', async (t) => {
   const stateDir = tempStateDir(t);
-  const owner = startOwner(t, { ...full(stateDir), persistent: true });
-  const state = await startedBy(owner);
-  owner.kill('SIGKILL');
-  await once(owner, 'exit');
+  const state = await leftBy(t, { ...full(stateDir), persistent: true });
   assert.equal(state.ownerPid, undefined);
   assert.equal((await findStack(stateDir)).status, 'up');
   const response = await fetch(`${state.target}/socket.io/?EIO=4&transport=polling`);

@@ -15,22 +15,20 @@ import { ROOT } from './pages.ts';
 export const NO_CONTAINERS =
   process.platform === 'linux' && process.getuid?.() === 0 ? false : 'mount namespaces need Linux and root';
 
-export interface Image {
+interface Stage {
+  name: string;
   root: string;
   workdir: string;
   env: Record<string, string>;
   user: string;
-  /** Removes all stages. */
-  remove(): void;
 }
 
-interface Stage extends Omit<Image, 'remove'> {
-  name: string;
-}
+export type Image = Awaited<ReturnType<typeof buildImage>>;
 
 /** @throws Error with the output of a step that fails, or of an instruction that this does not know */
-export async function buildImage(dockerfile: string): Promise<Image> {
+export async function buildImage(dockerfile: string) {
   const folder = mkdtempSync(join(tmpdir(), 'image-'));
+  /** All stages. */
   const remove = () => rmSync(folder, { recursive: true, force: true });
   try {
     return { ...(await lastStage(folder, dockerfile)), remove };
@@ -135,7 +133,7 @@ interface EnterOptions {
  * @returns the process, which never rejects; its `all` is the output. Ending it ends everything that it has started
  */
 export function enter(
-  image: Omit<Image, 'remove'>,
+  image: Stage,
   command: string[],
   options: EnterOptions = {},
 ): ResultPromise<{ all: true; reject: false; extendEnv: false }> {

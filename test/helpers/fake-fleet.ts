@@ -5,6 +5,7 @@ import { FleetError } from '../../plugin/fleet/fleet-error.ts';
 import { mergeSnapshots } from '../../plugin/fleet/merge.ts';
 import type { ListenMode, OpenOptions } from '../../plugin/fleet/messages.ts';
 import type { FleetConnection, Opened, Watcher } from '../../plugin/fleet/remote-connection.ts';
+import { NO_STATUS } from '../../plugin/run/link.ts';
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 
@@ -41,18 +42,7 @@ export class FakeFleet {
 
   status() {
     const connected = this.connections.filter((connection) => connection.namespaces.length > 0).length;
-    return {
-      connecting: 0,
-      connected,
-      upgrading: 0,
-      away: 0,
-      joining: 0,
-      joined: 0,
-      received: 0,
-      reached: 0,
-      loopLateMs: 0,
-      ended: {},
-    };
+    return { ...NO_STATUS, connected };
   }
 
   async reset(): Promise<void> {

@@ -33,35 +33,11 @@ export async function install(project: string, ...specs: string[]): Promise<void
   await execa('npm', ['install', '--prefer-offline', ...QUIET, ...specs], { cwd: project, env, extendEnv: false });
 }
 
-interface Locked {
-  hasInstallScript?: boolean;
-  dependencies?: Record<string, string>;
-}
-
-function lockedIn(project: string): Map<string, Locked> {
-  const { packages } = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8'));
-  const entries = Object.entries(packages as Record<string, Locked>).filter(([path]) => path !== '');
-  return new Map(entries.map(([path, locked]) => [path.slice('node_modules/'.length), locked]));
-}
-
-/** @returns names of the packages that run a script when they are installed, which could download anything */
+/** @returns paths of the packages that run a script when they are installed, which could download anything */
 export function withInstallScripts(project: string): string[] {
-  return [...lockedIn(project)].filter(([, { hasInstallScript }]) => hasInstallScript).map(([name]) => name);
-}
-
-/** @returns names of all direct and indirect dependencies, sorted, without peers */
-export function dependencyTree(project: string, name: string): string[] {
-  const locked = lockedIn(project);
-  const found = new Set<string>();
-  const visit = (from: string) => {
-    for (const dependency of Object.keys(locked.get(from)?.dependencies ?? {})) {
-      if (found.has(dependency)) continue;
-      found.add(dependency);
-      visit(dependency);
-    }
-  };
-  visit(name);
-  return [...found].sort();
+  const { packages } = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8'));
+  const entries = Object.entries<{ hasInstallScript?: boolean }>(packages);
+  return entries.filter(([, { hasInstallScript }]) => hasInstallScript).map(([path]) => path);
 }
 
 /**
