@@ -19,6 +19,7 @@ import { renderJunit } from '../../report/render/junit.ts';
 import { renderMarkdown } from '../../report/render/markdown.ts';
 import { runDocument } from '../../report/sections/run-document.ts';
 import { ROOT } from '../helpers/pages.ts';
+import { textOfPage } from '../helpers/report-text.ts';
 
 const PUBLISHED = globSync('docs/{reports/*/result.json,studies/*/runs/*.json}', { cwd: ROOT });
 /** Drawing takes a second: pages are checked of the reports, and the other forms of all. */
@@ -38,7 +39,6 @@ function costsIn(text: string): Set<string> {
   return new Set(COSTS.flatMap((pattern) => [...text.matchAll(pattern)].map(([, cost]) => String(cost))));
 }
 
-const textOfPage = (html: string) => html.replace(/<(style|script|svg)\b.*?<\/\1>/gs, '').replace(/<[^>]*>/g, '');
 const amountOf = (cell: Table['rows'][number][number] | undefined) => (typeof cell === 'object' ? cell : null);
 
 /** @returns what the report says of the result that contradicts the result, or itself */

@@ -23,10 +23,10 @@ export function reportMarkdown(result: Result): string {
   return renderSummary(runDocument(result), ['thresholds']);
 }
 
-/** Text of a page, without its tags, style and script. */
+/** Text of a page, without its tags, style, script and drawings. */
 export function textOfPage(markup: string): string {
   return markup
-    .replace(/<(style|script)>[\s\S]*?<\/\1>/g, '')
+    .replace(/<(style|script|svg)\b.*?<\/\1>/gs, '')
     .replace(/<[^>]*>/g, ' ')
     .replace(/\s+/g, ' ');
 }

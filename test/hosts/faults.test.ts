@@ -133,12 +133,6 @@ describe('a host', { concurrency: 4 }, () => {
       opened: [1, USERS / 2],
       delivery: [3, 3, 0, 0],
     },
-    'killed while all is held loses all it had, and is no receiver of what is sent after it': {
-      options: { hold: 1 },
-      when: ({ run }) => run.reached('hold'),
-      lose: ({ hosts }) => hosts[1].kill(),
-      delivery: [3, 3, 0, 0],
-    },
     'killed in the drain loses all that was sent to it, since nobody knows what it got': {
       options: { drain: { ...DEADLINE, quiet: 1 } },
       when: ({ run }) => run.reached('drain'),
