@@ -30,10 +30,15 @@ interface Refusal {
   /** What the message names. */
   names?: RegExp[];
   script: object;
+  env?: Record<string, string>;
+  args?: string[];
+  before?: string;
 }
 
+type Refusals = Record<string, (t: TestContext) => Promise<Refusal>>;
+
 /** The run itself says so. What the parts of it say, their own tests have. */
-const HERE: Record<string, (t: TestContext) => Promise<Refusal>> = {
+const HERE: Refusals = {
   'the target answers 502': async (t) => ({
     ...{ code: 'TARGET_UNREACHABLE', names: [/http_502/, /workers behind/] },
     script: ownServer(await answering(t, 502)),
@@ -57,14 +62,8 @@ const HERE: Record<string, (t: TestContext) => Promise<Refusal>> = {
   }),
 };
 
-interface WholeRefusal extends Refusal {
-  env?: Record<string, string>;
-  args?: string[];
-  before?: string;
-}
-
 /** Depends on Artillery, on the process, or on what may be left. */
-const WHOLE: Record<string, (t: TestContext) => Promise<WholeRefusal>> = {
+const WHOLE: Refusals = {
   'options, phases, environment, engine and steps have mistakes': async () => {
     const phases = [{ duration: '2x', arrivalRate: 1 }, { duration: 2 }, { duration: 1, arrivalRate: 0.5 }];
     const options = { brodcasts: 1, drain: { quite: 1 }, hold: 'long' };

@@ -23,12 +23,7 @@ export function whyNoNamespaces(): string | false {
   }
 }
 
-export interface NamespaceHost {
-  address: string;
-  /** Changes its network: `ip` with these arguments. */
-  ip(...args: string[]): void;
-  start(command: string[], env?: Record<string, string>): HostProcess;
-}
+export type NamespaceHost = ReturnType<NamespaceNetwork['host']>;
 
 export class NamespaceNetwork {
   readonly #prefix = `cap${randomUUID().slice(0, 6)}`;
@@ -46,7 +41,7 @@ export class NamespaceNetwork {
   }
 
   /** @param aheadSeconds of its monotonic clock against this machine's */
-  host(name: string, aheadSeconds: number): NamespaceHost {
+  host(name: string, aheadSeconds: number) {
     const number = this.#namespaces.length;
     const address = `10.99.0.${number}`;
     const namespace = this.#add(name);
@@ -65,8 +60,9 @@ export class NamespaceNetwork {
     ];
     return {
       address,
-      ip: (...args) => ip('-n', namespace, ...args),
-      start: (command, env = {}) => this.#start([...enter, ...command], env),
+      /** Changes its network. */
+      ip: (...args: string[]) => ip('-n', namespace, ...args),
+      start: (command: string[], env: Record<string, string> = {}) => this.#start([...enter, ...command], env),
     };
   }
 

@@ -4,13 +4,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { column, columns } from '../helpers/columns.ts';
-import {
-  assertNothingLeft,
-  conductHosts,
-  type HostsOptions,
-  type HostsRun,
-  USERS,
-} from '../helpers/conducted-hosts.ts';
+import { assertNothingLeft, conductHosts, type HostsOptions, USERS } from '../helpers/conducted-hosts.ts';
 import { CuttableLink } from '../helpers/cuttable-link.ts';
 import { assertFoots } from '../helpers/foots.ts';
 import { eventually } from '../helpers/poll.ts';
@@ -22,18 +16,13 @@ const AWAY_MS = 2000;
 const DEADLINE = { quiet: 0.3, deadline: 60 };
 const INVALID = 4;
 
-interface TwoHosts {
-  run: HostsRun;
-  hosts: [HostProcess, HostProcess];
-  /** Between the second one and the conductor. */
-  link: CuttableLink;
-  outputs(): string;
-}
+type TwoHosts = Awaited<ReturnType<typeof twoHosts>>;
 
-async function twoHosts(t: TestContext, options: Omit<HostsOptions, 'hosts'>): Promise<TwoHosts> {
+async function twoHosts(t: TestContext, options: Omit<HostsOptions, 'hosts'>) {
   const run = await conductHosts(t, { hosts: 2, ...options });
+  /** Between the second one and the conductor. */
   const link = await CuttableLink.open(t, run.port);
-  const hosts: TwoHosts['hosts'] = [run.host(0), run.host(1, { port: link.port })];
+  const hosts: [HostProcess, HostProcess] = [run.host(0), run.host(1, { port: link.port })];
   const outputs = () => [run, ...hosts].map(({ output }) => output()).join('\n---\n');
   return { run, hosts, link, outputs };
 }
