@@ -1,7 +1,7 @@
 /** `npx socketio-capacity compare | baseline`, as a user or a CI job types them, on results that are there already. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { REPORT_FILES } from '../../plugin/result/report-files.ts';
 import type { Levels, Study } from '../../protocol/documents/study.ts';
@@ -10,9 +10,10 @@ import type { Comparison } from '../../report/compare/compare.ts';
 import { cli } from '../helpers/cli.ts';
 import { assertEach } from '../helpers/columns.ts';
 import { perfectResult } from '../helpers/results.ts';
+import { measuredStudy } from '../helpers/studies.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
-function writeRun(parent: string, name: string, change: (result: Result) => void = () => {}): void {
+function writeRun(parent: string, name: string, change: (result: Result) => unknown = () => {}): void {
   const result = perfectResult();
   change(result);
   mkdirSync(join(parent, name), { recursive: true });
@@ -21,26 +22,19 @@ function writeRun(parent: string, name: string, change: (result: Result) => void
 
 /** Repeats whose one-way p50 is what is given; those of several settings take turns. */
 function writeSeries(parent: string, name: string, p50s: number[], vary: Study['plan']['vary'] = {}): void {
-  const [[key = '', values = []] = []] = Object.entries(vary);
-  const sides = Math.max(1, values.length);
-  const levelsOf = (index: number): Levels => (key === '' ? {} : { [key]: values[index % sides] as string });
-  const series: Study = {
-    ...{ schemaVersion: 2, name, title: '', scenarioHash: '', startedAt: '', planned: p50s.length },
-    plan: { scenario: '5k.yml', vary, servers: {}, except: [], repeat: p50s.length / sides, seed: 1 },
-    runs: p50s.map((_, index) => ({
-      ...{ number: index + 1, startedAt: '', seconds: 1, exitCode: 0, status: 'VALID', problem: null },
-      ...{ result: `run-${index}/result.json`, block: Math.floor(index / sides) + 1, levels: levelsOf(index) },
-    })),
-    combinations: [],
-    differences: [],
-  };
-  mkdirSync(join(parent, name));
-  writeFileSync(join(parent, name, 'repeat.json'), JSON.stringify(series));
-  for (const [index, p50] of p50s.entries()) {
-    writeRun(join(parent, name), `run-${index}`, (result) => {
-      Object.assign(result.latency.oneWayMs ?? {}, { p50 });
-    });
+  const [[key = '', values = ['']] = []] = Object.entries(vary);
+  const { length: sides } = values;
+  const runs = p50s.map((p50, index) => {
+    const result = perfectResult();
+    Object.assign(result.latency.oneWayMs ?? {}, { p50 });
+    const levels: Levels = key === '' ? {} : { [key]: values[index % sides] as string };
+    return { levels, result };
+  });
+  const { study } = measuredStudy(name, { scenario: '5k.yml', vary, repeat: p50s.length / sides }, runs);
+  for (const [index, { result }] of study.runs.entries()) {
+    writeRun(join(parent, name), dirname(result ?? ''), (written) => Object.assign(written, runs[index]?.result));
   }
+  writeFileSync(join(parent, name, 'repeat.json'), JSON.stringify(study));
 }
 
 describe('npx socketio-capacity', { concurrency: 2 }, () => {
@@ -147,7 +141,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
       const series: Study = JSON.parse(readFileSync(path, 'utf8'));
       for (const run of series.runs.slice(alive)) {
         if (name.endsWith('crashed')) Object.assign(run, { exitCode: 11, result: null, status: null });
-        else writeRun(cwd, join(name, `run-${run.number - 1}`), ({ verdict }) => (verdict.status = 'INVALID'));
+        else writeRun(join(cwd, name), dirname(run.result ?? ''), ({ verdict }) => (verdict.status = 'INVALID'));
       }
       writeFileSync(path, JSON.stringify(series));
     }
