@@ -1,13 +1,13 @@
 /** Servers that others write: each from test/fixtures/neighbours, in a process of its own. */
-import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { buildSync } from 'esbuild';
+import { transformSync } from 'esbuild';
 import { eventually } from './poll.ts';
 import { startProcess } from './process.ts';
 import type { Cleaner } from './raw-listen.ts';
 import { freePort } from './redis.ts';
+import { missingTools } from './tools.ts';
 
 const FIXTURES = fileURLToPath(new URL('../fixtures/neighbours/', import.meta.url));
 
@@ -76,8 +76,8 @@ export async function startNeighbour(t: Cleaner, neighbour: Neighbour, env: Reco
 /** A proxy in front of two servers, with an address for each way to choose between them. */
 interface Proxy {
   name: string;
-  /** Why it cannot run here; undefined if it can. */
-  missing: string | undefined;
+  /** Why it cannot run here; false if it can. */
+  missing: string | false;
   /** Those that keep a session at its server. */
   sticky: string[];
   /** @param addresses by way */
@@ -87,13 +87,13 @@ interface Proxy {
 export const PROXIES: Proxy[] = [
   {
     name: 'HAProxy',
-    missing: missing('haproxy', '-v'),
+    missing: missingTools('haproxy'),
     sticky: ['BY_SESSION', 'BY_COOKIE'],
     command: () => ['haproxy', '-db', '-f', join(FIXTURES, 'haproxy.cfg')],
   },
   {
     name: 'Traefik',
-    missing: missing('traefik', 'version'),
+    missing: missingTools('traefik'),
     sticky: ['BY_COOKIE', 'BY_SOURCE'],
     command: (addresses) => [
       'traefik',
@@ -103,10 +103,6 @@ export const PROXIES: Proxy[] = [
     ],
   },
 ];
-
-function missing(program: string, ...args: string[]): string | undefined {
-  return spawnSync(program, args).error ? `${program} is not installed` : undefined;
-}
 
 /** Ends with the test. @returns its URLs: those that keep a session at its server, and the one that does not */
 export async function startProxy(t: Cleaner, proxy: Proxy, servers: [string, string]) {
@@ -134,14 +130,8 @@ const placed = (file: string) => file.replace(/\.ts$/, '.mjs');
 /** Node does not run decorators. */
 function compiled(path: string): string {
   const tsconfigRaw = { compilerOptions: { experimentalDecorators: true } };
-  const { outputFiles } = buildSync({
-    entryPoints: [path],
-    format: 'esm',
-    write: false,
-    target: 'es2022',
-    tsconfigRaw,
-  });
-  return outputFiles[0]?.text ?? '';
+  const text = readFileSync(path, 'utf8');
+  return transformSync(text, { loader: 'ts', format: 'esm', target: 'es2022', tsconfigRaw }).code;
 }
 
 async function answers(name: string, url: string): Promise<void> {
