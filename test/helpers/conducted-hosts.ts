@@ -24,8 +24,6 @@ export interface HostsOptions {
   awayMs?: number;
 }
 
-export type HostsRun = Awaited<ReturnType<typeof conductHosts>>;
-
 function scenario(app: TestApp, { hosts, options }: HostsOptions): object {
   const rate = (USERS / 2) * hosts;
   const ramp = { duration: 1, arrivalRate: rate, rampTo: rate };
