@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Result } from '../../protocol/result/result.ts';
+import { findTool } from '../../server/stack/tools.ts';
+import { assertAsObserved, observeSockets } from '../helpers/observed-sockets.ts';
 import { goodResult, quickScript, startRun } from '../helpers/run.ts';
 
 /** Broadcasts. */
@@ -109,6 +111,7 @@ describe('a run through the stack', { concurrency: 2 }, () => {
   it('with a planned crash of a worker, whose cost is in the result, and no doubt in the verdict', async (t) => {
     const script = faultScript(CONNECTIONS, { count: 30, interval: 0.2 }, { kind: 'kill-worker', at: 1.1 });
     const run = startRun(t, { script });
+    const looks = findTool('ss') ? observeSockets(t, new URL(script.config.target).port) : [];
     const { fault, connections, delivery } = await goodResult(run);
     assert.ok(fault && delivery, run.output());
     assert.deepEqual([fault.kind, fault.replaced, fault.connections], ['kill-worker', ['w0'], CONNECTIONS]);
@@ -119,6 +122,7 @@ describe('a run through the stack', { concurrency: 2 }, () => {
     const { p50, all } = fault.backMs;
     // Not before the first attempt, of which a half is random.
     assert.ok(p50 !== null && all !== null && p50 >= 250 && p50 <= all && all < 5000, JSON.stringify(fault.backMs));
+    if (looks.length > 0) assertAsObserved(looks, fault);
     assert.equal(Math.min(...fault.curve.map(({ connected }) => connected)), CONNECTIONS - 30);
     assert.equal(fault.curve.at(-1)?.connected, CONNECTIONS);
     assert.equal(fault.perWorker.before.w0, 30);
