@@ -18,10 +18,7 @@ const STATUS_INTERVAL_MS = 250;
 const NO_FLEET = { ...mergeSnapshots([]), ...new Accounts().read() };
 
 /** What an engine needs of a fleet. */
-export type FleetLike = Pick<
-  Fleet,
-  'connection' | 'reset' | 'status' | 'snapshot' | 'freeze' | 'sight' | 'messages' | 'fault' | 'close'
->;
+export type FleetLike = Pick<Fleet, keyof Fleet>;
 
 /** What the engine reports on; undefined if no scenario of the script runs on it. */
 interface Reported {

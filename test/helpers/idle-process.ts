@@ -3,6 +3,7 @@ import type { TestContext } from 'node:test';
 import { type Client, NO_SESSIONS, type RecoverableSession } from '../../plugin/fleet/client/client.ts';
 import type { FleetAnswer, FleetSettings } from '../../plugin/fleet/messages.ts';
 import type { Pacer } from '../../plugin/fleet/pacer.ts';
+import type { ConnectionCommand } from '../../plugin/fleet/process/connections/connection-commands.ts';
 import type { CreateClient } from '../../plugin/fleet/process/parts.ts';
 import { ProcessState } from '../../plugin/fleet/process/process-state.ts';
 import { fleetSettings } from './fleet.ts';
@@ -41,8 +42,8 @@ export class IdleProcess {
     return this.clients.at(-1) as IdleClient;
   }
 
-  run(...commands: Parameters<ProcessState['run']>[0][]): void {
-    for (const command of commands) this.state.run(command);
+  run(...commands: ConnectionCommand[]): void {
+    for (const command of commands) this.state.commands.run(command);
   }
 
   /** Connections that wait to leave do so now. */

@@ -51,7 +51,7 @@ else close(); // The parent was killed while the client was still being loaded.
 
 function obey(command: FleetCommand): void {
   if (command.op === 'exit') close();
-  else if (command.op !== 'ask') state.run(command);
+  else if (command.op !== 'ask') state.commands.run(command);
   else {
     const { requestId, question, given } = command;
     if (question !== 'reset') answer({ op: 'answer', requestId, answer: state[question](given as never) });

@@ -9,7 +9,7 @@ import type { FleetAnswer, FleetStart, ProcessQuestions, ProcessSnapshot, SightO
 import { Pacer } from '../pacer.ts';
 import { Acknowledgements } from './acknowledgements.ts';
 import { ClientReports } from './connections/client-reports.ts';
-import { type ConnectionCommand, ConnectionCommands } from './connections/connection-commands.ts';
+import { ConnectionCommands } from './connections/connection-commands.ts';
 import { HeldConnections } from './connections/held-connections.ts';
 import { Connecting } from './counts/connecting.ts';
 import { Counts } from './counts/counts.ts';
@@ -28,11 +28,11 @@ export class ProcessState implements Omit<ProcessQuestions, 'reset'> {
   readonly ledger: Ledger;
   readonly acknowledgements: Acknowledgements;
   readonly held: HeldConnections;
+  readonly commands: ConnectionCommands;
   /** Where clients report. */
   readonly reports: ClientReports;
   readonly #parts: Parts;
   readonly #index: number;
-  readonly #commands: ConnectionCommands;
   readonly #eventLoop = new EventLoopWatch();
 
   /** @param firstId of the connections that count from now on */
@@ -59,16 +59,11 @@ export class ProcessState implements Omit<ProcessQuestions, 'reset'> {
       connecting: new Connecting(monotonicUs()),
     };
     this.held = new HeldConnections(this.#parts, {
-      attempt: (connection) => this.#commands.attempt(connection),
-      send: (connection, command) => this.#commands.send(connection, command),
+      attempt: (connection) => this.commands.attempt(connection),
+      send: (connection, command) => this.commands.send(connection, command),
     });
-    this.reports = new ClientReports(this.#parts, this.held, (command) => this.#commands.emit(command));
-    this.#commands = new ConnectionCommands(this.#parts, this.held, this.reports);
-  }
-
-  /** Runs a command for one connection, when its time has come. */
-  run(command: ConnectionCommand): void {
-    this.#commands.run(command);
+    this.reports = new ClientReports(this.#parts, this.held, (command) => this.commands.emit(command));
+    this.commands = new ConnectionCommands(this.#parts, this.held, this.reports);
   }
 
   freeze(broadcasts: FreezeOrder[]): FrozenBroadcast[] {
@@ -110,7 +105,7 @@ export class ProcessState implements Omit<ProcessQuestions, 'reset'> {
     const { connecting, connected, upgrading } = this.counts;
     const { received, reached } = this.ledger;
     const { joining, joined } = this.acknowledgements;
-    const { away } = this.held.returns;
+    const { away } = this.held.returns.counts;
     return { op: 'status', connecting, connected, upgrading, away, joining, joined, received, reached };
   }
 

@@ -12,7 +12,7 @@ const HOME: Home = { namespaces: [], joins: [], away: undefined };
 
 class Bench {
   readonly table = new Map<number, Connection>();
-  readonly returns = { recovered: 2 };
+  readonly returns = { counts: { recovered: 2 } };
   readonly account: FaultAccount;
 
   constructor(connections: number) {
@@ -51,7 +51,7 @@ test('each connection has one fate, however often it drops', () => {
   bench.set(3, { home: HOME });
   bench.drop(6, false);
   bench.table.delete(5);
-  bench.returns.recovered = 3;
+  bench.returns.counts.recovered = 3;
   const { drops, attempts, returns, ...counts } = bench.account.read();
   const notBack = { 'still away': 2, 'gave up': 1, 'io client disconnect': 1, 'transport close': 1 };
   const fates = { connections: 8, stayed: 1, dropped: 7, back: 2, recovered: 1, notBack };

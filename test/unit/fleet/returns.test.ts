@@ -73,7 +73,7 @@ for (const isRecovered of [true, false]) {
     bench.joinedOn('w0');
     bench.drop();
     const { acknowledgements, held } = bench.state;
-    assert.deepEqual([acknowledgements.joined, held.returns.away], [0, 1]);
+    assert.deepEqual([acknowledgements.joined, held.returns.counts.away], [0, 1]);
     await bench.time.pass(1020);
     assert.equal(bench.client.slot, 0, 'what comes before the answer belongs to the session');
     bench.accept('/', true, { isRecovered });

@@ -134,10 +134,6 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
     return this.lastMessages().map((message) => encodeMessages([message], this.deflate));
   }
 
-  protected override onUpgraded(): void {
-    this.attempt?.reached('open');
-  }
-
   protected override onText(bytes: Buffer, start: number, end: number): void {
     if (this.sessionId === '') {
       this.#onHandshake(bytes, start, end);

@@ -21,10 +21,10 @@ const UNANSWERED: Failure = {
 
 export type Purpose = 'poll' | 'post';
 
+/** Learns of all connections of the session. */
+export type WireWatcher = Pick<WireListener, 'onTcpOpen' | 'onWireOpen'>;
+
 export interface HttpListener {
-  /** As in `WireListener`, of any of the session's connections. */
-  onTcpOpen(): void;
-  onWireOpen(tlsResumed: boolean): void;
   /** The answer to a request; its body is valid only during the call. */
   onAnswer(purpose: Purpose, answer: Answer): void;
   onRequestFailed(failure: Failure): void;
@@ -38,6 +38,7 @@ export class HttpConnection implements WireListener {
   /** No longer usable. */
   isGone = false;
   readonly #listener: HttpListener;
+  readonly #watcher: WireWatcher;
   readonly #shared: ConnectionPool;
   readonly #destination: Destination;
   readonly #options: ClientOptions;
@@ -50,8 +51,15 @@ export class HttpConnection implements WireListener {
   #answered = 0;
   #error: NodeJS.ErrnoException | undefined = undefined;
 
-  constructor(listener: HttpListener, shared: ConnectionPool, destination: Destination, options: ClientOptions) {
+  constructor(
+    listener: HttpListener,
+    watcher: WireWatcher,
+    shared: ConnectionPool,
+    destination: Destination,
+    options: ClientOptions,
+  ) {
     this.#listener = listener;
+    this.#watcher = watcher;
     this.#shared = shared;
     this.#destination = destination;
     this.#options = options;
@@ -82,12 +90,12 @@ export class HttpConnection implements WireListener {
   }
 
   onTcpOpen(): void {
-    this.#listener.onTcpOpen();
+    this.#watcher.onTcpOpen();
   }
 
   onWireOpen(tlsResumed: boolean): void {
     this.#isConnected = true;
-    this.#listener.onWireOpen(tlsResumed);
+    this.#watcher.onWireOpen(tlsResumed);
     if (this.#request !== undefined) this.#write(this.#request.bytes);
   }
 

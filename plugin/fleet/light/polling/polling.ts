@@ -9,12 +9,12 @@ import { type Answer, refusalOf } from '../http/answer.ts';
 import type { ConnectionPool } from '../pool.ts';
 import { MAX_UNSENT_BYTES } from '../sockets/wire.ts';
 import { CookieJar } from './cookies.ts';
-import { HttpConnection, type HttpListener, type Purpose } from './http-connection.ts';
+import { HttpConnection, type HttpListener, type Purpose, type WireWatcher } from './http-connection.ts';
 import { countFitting, decodePayload, type EngineIoPacket, encodePayload, type PacketHandler } from './payload.ts';
 import { encodeRequest, type PollingPlan, planProbe } from './polling-plan.ts';
 import { Probe, type ProbeListener } from './probe.ts';
 
-export interface PollingListener extends PacketHandler, Omit<HttpListener, 'onAnswer' | 'onRequestFailed'> {
+export interface PollingListener extends PacketHandler, WireWatcher, Pick<HttpListener, 'onReadError' | 'onOverflow'> {
   onPollingFailed(failure: Failure): void;
   /** The close packet has arrived, or cannot. */
   onWireClosed(): void;
@@ -137,14 +137,6 @@ export class Polling implements HttpListener, ProbeListener {
     this.#probe = undefined;
   }
 
-  onTcpOpen(): void {
-    this.#listener.onTcpOpen();
-  }
-
-  onWireOpen(tlsResumed: boolean): void {
-    this.#listener.onWireOpen(tlsResumed);
-  }
-
   onOverflow(reason: string): void {
     if (this.#state !== 'closed') this.#listener.onOverflow(reason);
   }
@@ -243,7 +235,7 @@ export class Polling implements HttpListener, ProbeListener {
     }
     if (gone) this.#connections = this.#connections.filter(({ isGone }) => !isGone);
     if (idle === undefined) {
-      idle = new HttpConnection(this, this.#shared, this.#plan, this.#options);
+      idle = new HttpConnection(this, this.#listener, this.#shared, this.#plan, this.#options);
       this.#connections = [...this.#connections, idle];
     }
     return idle;

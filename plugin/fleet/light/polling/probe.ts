@@ -36,7 +36,6 @@ export class Probe extends WebSocketConnection {
   }
 
   protected override onUpgraded(): void {
-    this.attempt?.reached('open');
     this.write(PING);
   }
 
@@ -55,5 +54,4 @@ export class Probe extends WebSocketConnection {
 
   /** It is never open: until it is taken over, every end is a failed attempt. */
   protected override onClosed(): void {}
-  protected override onLeft(): void {}
 }

@@ -1,6 +1,5 @@
 /** The highest layer of a light connection: Socket.IO 5 over Engine.IO, with namespaces, events and acknowledgements. */
 
-import { OWN_DISCONNECT } from '../../../../protocol/connection.ts';
 import type { ConnectTimings } from '../../client/client.ts';
 import { reportCopy } from '../../client/counted-event.ts';
 import { type Failure, SOCKET_IO_2 } from '../../client/failure.ts';
@@ -72,10 +71,6 @@ export class SocketIoConnection extends SocketIoReader {
 
   protected override onClosed(reason: string): void {
     this.sink.onClosed(this, reason, undefined);
-  }
-
-  protected override onLeft(): void {
-    this.sink.onClosed(this, OWN_DISCONNECT, undefined);
   }
 
   protected override onOverdue(): void {

@@ -3,7 +3,7 @@
 import { Socket } from 'node:net';
 import type { ClientOptions } from '../../client/client.ts';
 import type { Destination } from '../websocket/handshake.ts';
-import { dialHandle, hasTcpHandles } from './tcp-handle.ts';
+import { hasTcpHandles, TcpHandle } from './tcp-handle.ts';
 import { tlsContextOf } from './tls-context.ts';
 import { dialTlsHandle } from './tls-handle.ts';
 import type { Wire, WireListener } from './wire.ts';
@@ -29,7 +29,7 @@ function dialPlain(listener: WireListener, destination: Destination, options: Cl
   if (!hasTcpHandles || !destination.areAddresses) return dialSocket(listener, destination, options);
   const { host, port } = destination.endpoint;
   const { localAddress, localPort } = options;
-  return dialHandle(listener, { host, port, localAddress, localPort });
+  return new TcpHandle(listener, { host, port, localAddress, localPort });
 }
 
 function dialSocket(listener: WireListener, destination: Destination, options: ClientOptions): Wire {

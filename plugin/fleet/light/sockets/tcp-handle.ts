@@ -60,6 +60,7 @@ const MAX_PORT_TRIES = 100;
 /** Memory of a write that waits, beside its bytes: 566 measured with 200,000 pongs. */
 const WAITING_WRITE_BYTES = 570;
 export const bindings = load();
+const internals = bindings as Bindings;
 
 /** Whether this version of Node still has these internals, as every version of the past ten years has. */
 export const hasTcpHandles = bindings !== undefined;
@@ -93,23 +94,17 @@ interface Destination {
   localPort: (() => number) | undefined;
 }
 
-/** @throws Error with the system's code, such as `EADDRINUSE` or `EMFILE`, for what fails at once */
-export function dialHandle(listener: WireListener, destination: Destination): Wire {
-  if (!bindings) throw new Error('this Node has no TCP handles');
-  return new TcpHandle(bindings, listener, destination);
-}
-
 /** Reused as long as writes complete at once, as nearly all do. */
 let spareWrite: WriteRequest | undefined;
 
-class TcpHandle implements Wire {
-  readonly #bindings: Bindings;
+/** Only where `hasTcpHandles` says so. */
+export class TcpHandle implements Wire {
   #handle: Handle;
   listener: WireListener | undefined;
   writableLength = 0;
 
-  constructor(bindings: Bindings, listener: WireListener, destination: Destination) {
-    this.#bindings = bindings;
+  /** @throws Error with the system's code, such as `EADDRINUSE` or `EMFILE`, for what fails at once */
+  constructor(listener: WireListener, destination: Destination) {
     this.listener = listener;
     this.#handle = this.#newHandle();
     const failed = this.#connect(destination, 0);
@@ -119,7 +114,7 @@ class TcpHandle implements Wire {
   }
 
   #newHandle(): Handle {
-    const handle = new this.#bindings.TCP(this.#bindings.socketType);
+    const handle = new internals.TCP(internals.socketType);
     handle.wire = this;
     handle.setNoDelay(true);
     return handle;
@@ -135,7 +130,7 @@ class TcpHandle implements Wire {
         : handle.bind(localAddress, ownPort, 0);
       if (bound !== 0) return this.#failed(bound, `bind ${localAddress}:${ownPort}`, destination, tries);
     }
-    const request = Object.assign(new this.#bindings.TCPConnectWrap(), { wire: this, destination, tries });
+    const request = Object.assign(new internals.TCPConnectWrap(), { wire: this, destination, tries });
     request.oncomplete = onConnected;
     const status = isIPv6(host) ? handle.connect6(request, host, port) : handle.connect(request, host, port);
     return status === 0 ? undefined : this.#failed(status, `connect ${host}:${port}`, destination, tries);
@@ -177,11 +172,11 @@ class TcpHandle implements Wire {
 
   write(bytes: Uint8Array): void {
     if (this.listener === undefined) return;
-    const request = spareWrite ?? new this.#bindings.WriteWrap();
+    const request = spareWrite ?? new internals.WriteWrap();
     spareWrite = undefined;
     request.oncomplete = onWritten;
     const status = this.#handle.writeBuffer(request, bytes);
-    if (status === 0 && this.#bindings.streamBaseState[this.#bindings.kLastWriteWasAsync] !== 0) {
+    if (status === 0 && internals.streamBaseState[internals.kLastWriteWasAsync] !== 0) {
       request.bytes = bytes;
       request.wire = this;
       this.writableLength += bytes.length + WAITING_WRITE_BYTES;
@@ -196,7 +191,7 @@ class TcpHandle implements Wire {
   end(bytes?: Uint8Array): void {
     if (this.listener === undefined) return;
     if (bytes) this.write(bytes);
-    const request = new this.#bindings.ShutdownWrap();
+    const request = new internals.ShutdownWrap();
     request.oncomplete = ignore;
     this.#handle.shutdown(request);
   }
@@ -227,7 +222,7 @@ function onConnected(this: Request, status: ErrorNumber): void {
 }
 
 function onRead(this: Handle): void {
-  if (bindings) this.wire.read(bindings.streamBaseState[bindings.kReadBytesOrError] ?? 0);
+  this.wire.read(internals.streamBaseState[internals.kReadBytesOrError] ?? 0);
 }
 
 function onWritten(this: Request, status: ErrorNumber): void {

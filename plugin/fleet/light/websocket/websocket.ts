@@ -5,7 +5,7 @@
  */
 
 import { monotonicUs } from '../../../../protocol/clock/clock.ts';
-import { MAX_PAYLOAD_BYTES } from '../../../../protocol/connection.ts';
+import { MAX_PAYLOAD_BYTES, OWN_DISCONNECT } from '../../../../protocol/connection.ts';
 import type { ClientOptions } from '../../client/client.ts';
 import { type Failure, networkFailure } from '../../client/failure.ts';
 import { Attempt } from '../attempt.ts';
@@ -45,17 +45,16 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
 
   /** Where to connect to, and what to ask for. @throws TypeError, with Node's code, for an impossible URL or header */
   protected abstract plan(): UpgradePlan;
-  /** The server has agreed to WebSocket. Call `opened()`, or have `attempt` reach the next stage. */
-  protected abstract onUpgraded(): void;
   /** A whole message; the bytes are valid only during the call. @throws ProtocolError */
   protected abstract onText(bytes: Buffer, start: number, end: number): void;
   protected abstract onBinary(bytes: Buffer, start: number, end: number): void;
   /** The attempt ended before `opened()`. */
   protected abstract onFailed(failure: Failure): void;
-  /** An open connection ended, and not because of `close()`: `transport close`, `transport error`, … */
+  /** An open connection ended: `transport close`, `transport error`, … or, because of `close()`, `io client disconnect`. */
   protected abstract onClosed(reason: string): void;
-  /** The end that `close()` asked for. */
-  protected abstract onLeft(): void;
+
+  /** The server has agreed to WebSocket. */
+  protected onUpgraded(): void {}
 
   /** A layer above has called `setDeadline()` on an open connection, and the deadline has passed. */
   protected onOverdue(): void {}
@@ -84,7 +83,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     this.attempt = undefined;
   }
 
-  /** Ends it with a close frame; `onLeft` follows. Before it is open this is a failed attempt, `closed`. */
+  /** Ends it with a close frame; `onClosed` follows. Before it is open this is a failed attempt, `closed`. */
   close(): void {
     if (this.state === 'connecting') {
       process.nextTick(() => this.fail({ cause: 'closed', message: 'closed by the client before it was open' }));
@@ -132,7 +131,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     }
     this.destroy();
     if (state === 'open') this.onClosed('transport close');
-    else if (state === 'closing') this.onLeft();
+    else if (state === 'closing') this.onClosed(OWN_DISCONNECT);
   }
 
   onDeadline(): void {
@@ -168,6 +167,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     if (answer.head.status !== 101) throw new ProtocolError(refusalOf(answer), 'transport error');
     const grant = grantIn(answer.head, offersCompression);
     if (grant !== undefined) this.#frames.deflate = new PerMessageDeflate(grant);
+    this.attempt?.reached('open');
     this.onUpgraded();
     this.#decode(answer.body, answer.start, answer.end);
   }
@@ -240,8 +240,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     // Reported later: the caller is in the middle of changing its state.
     process.nextTick(() => {
       if (state === 'connecting') this.onFailed({ cause: 'buffers_full', message: reason });
-      else if (state === 'open') this.onClosed(reason);
-      else this.onLeft();
+      else this.onClosed(state === 'open' ? reason : OWN_DISCONNECT);
     });
   }
 

@@ -15,7 +15,7 @@ import type { Connection } from './connection.ts';
 interface Looked {
   find(id: number): Connection | undefined;
   /** @property recovered sessions that the server has restored so far */
-  returns: { readonly recovered: number };
+  returns: { counts: { readonly recovered: number } };
 }
 
 /** What became of a connection that has dropped since the fault. */
@@ -48,7 +48,7 @@ export class FaultAccount {
     this.#atUs = atUs;
     this.#open = new Set(Array.from(open, ({ id }) => id));
     this.#all = all;
-    this.#recoveredBefore = all.returns.recovered;
+    this.#recoveredBefore = all.returns.counts.recovered;
     [this.#drops, this.#attempts, this.#returns] = [new Series(atUs), new Series(atUs), new Series(atUs)];
   }
 
@@ -102,7 +102,7 @@ export class FaultAccount {
       ...counts,
       dropped: this.#fates.size,
       notBack,
-      recovered: this.#all.returns.recovered - this.#recoveredBefore,
+      recovered: this.#all.returns.counts.recovered - this.#recoveredBefore,
       backUs: encodeHistogram(backUs),
       drops: this.#drops.snapshot(),
       attempts: this.#attempts.snapshot(),

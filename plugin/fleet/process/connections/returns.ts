@@ -31,7 +31,8 @@ export class Returns {
   readonly #calls: ReturnsCalls;
   #isClosed = false;
   readonly #awayUs = createHistogram();
-  readonly #counts = { dropped: 0, away: 0, returned: 0, recovered: 0, gaveUp: 0, left: 0, retries: 0 };
+  /** `away`: now; all others so far. */
+  readonly counts = { dropped: 0, away: 0, returned: 0, recovered: 0, gaveUp: 0, left: 0, retries: 0 };
 
   constructor(parts: Parts, held: Slots, calls: ReturnsCalls) {
     this.#parts = parts;
@@ -39,26 +40,16 @@ export class Returns {
     this.#calls = calls;
   }
 
-  /** Connections that are to come back now. */
-  get away(): number {
-    return this.#counts.away;
-  }
-
-  /** Sessions that the server has restored so far. */
-  get recovered(): number {
-    return this.#counts.recovered;
-  }
-
   snapshot(): ReturnCounts {
-    return { ...this.#counts, awayUs: encodeHistogram(this.#awayUs) };
+    return { ...this.counts, awayUs: encodeHistogram(this.#awayUs) };
   }
 
   /** An open connection has dropped. @returns whether it is to come back */
   begin(connection: Connection, { slot, sessions }: Client, reason: string): boolean {
     const { home } = connection;
     if (!home || reason === SENT_AWAY) return false;
-    this.#counts.dropped++;
-    this.#counts.away++;
+    this.counts.dropped++;
+    this.counts.away++;
     home.away = {
       ...{ reason, slot, sessions, sinceUs: monotonicUs(), attempts: 0, waiting: home.namespaces },
       ...{ isBack: false, restored: [] },
@@ -80,8 +71,8 @@ export class Returns {
   cancel({ home }: Connection): void {
     if (!home?.away) return;
     if (!home.away.isBack) {
-      this.#counts.away--;
-      this.#counts.left++;
+      this.counts.away--;
+      this.counts.left++;
     }
     home.away = undefined;
   }
@@ -89,8 +80,8 @@ export class Returns {
   /** The transport is open again, and its first namespace. */
   isBack(away: Absence): void {
     away.isBack = true;
-    this.#counts.away--;
-    this.#counts.returned++;
+    this.counts.away--;
+    this.counts.returned++;
     recordUs(this.#awayUs, monotonicUs() - away.sinceUs);
   }
 
@@ -119,8 +110,8 @@ export class Returns {
   }
 
   #giveUp(connection: Connection, { reason, attempts }: Absence): void {
-    this.#counts.away--;
-    this.#counts.gaveUp++;
+    this.counts.away--;
+    this.counts.gaveUp++;
     if (connection.home) connection.home.away = undefined;
     this.#report(connection, undefined, reason, Math.max(0, attempts - 1));
   }
@@ -129,7 +120,7 @@ export class Returns {
   #try(connection: Connection, away: Absence): void {
     if (this.#isClosed || connection.home?.away !== away || connection.closeRequestId !== undefined) return;
     away.attempts++;
-    if (away.attempts > 1) this.#counts.retries++;
+    if (away.attempts > 1) this.counts.retries++;
     this.#calls.attempt(connection);
   }
 
@@ -141,7 +132,7 @@ export class Returns {
     // A namespace without events has no offset, so its session is never restored.
     const counting = home.joins.length > 0 ? home.joins.map(({ namespace }) => namespace) : home.namespaces;
     if (away.restored.length > 0 && counting.every((namespace) => away.restored.includes(namespace))) {
-      this.#counts.recovered++;
+      this.counts.recovered++;
       this.#parts.acknowledgements.recovered(client, connection);
       return;
     }

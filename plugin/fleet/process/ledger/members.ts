@@ -20,12 +20,8 @@ export class Members {
   readonly #workers = new Map<number, string>();
   /** Slot → joins that the server has not answered. */
   #joining: Uint8Array = new Uint8Array(64);
-  #slots = 0;
-
   /** Connections that a broadcast's row has room for. */
-  get slots(): number {
-    return this.#slots;
-  }
+  slots = 0;
 
   /** @returns of each member that the room ever had, when it joined */
   of(room: string): ReadonlyMap<number, number> | undefined {
@@ -78,7 +74,7 @@ export class Members {
     const members = getOrAdd(this.#joinedAtUs, room, () => new Map<number, number>());
     if (!members.has(slot)) members.set(slot, atUs);
     this.#workers.set(slot, worker);
-    this.#slots = Math.max(this.#slots, slot + 1);
+    this.slots = Math.max(this.slots, slot + 1);
   }
 
   /** The connection has ended; it stays in the rows of the broadcasts sent before. */
