@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { deflateRawSync } from 'node:zlib';
 import { BUFFERED_BYTES } from '../../../../plugin/fleet/light/buffer-budget.ts';
 import { MAX_UNSENT_BYTES } from '../../../../plugin/fleet/light/sockets/wire.ts';
-import { assertEach, column } from '../../../helpers/columns.ts';
+import { column } from '../../../helpers/columns.ts';
 import {
   BINARY,
   CONNECT_PACKET,
@@ -16,33 +16,6 @@ import {
   TEXT,
   text,
 } from '../../../helpers/fake-wire.ts';
-
-const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
-
-test('handshakes and answers that cannot be converted', () => {
-  const objects = '{"valueOf":1,"toString":1}';
-  const cases: [string, Buffer[]][] = [
-    ['not_engineio', [text(`0{"sid":"a","pingInterval":${objects},"pingTimeout":1}`)]],
-    ['not_engineio', [text(`0{"sid":"${'a'.repeat(10_000)}","pingInterval":1,"pingTimeout":1}`)]],
-    ['unreadable_data', [text(OPEN_PACKET), text(`44{"message":${objects}}`)]],
-    ['not_socketio', [text(OPEN_PACKET), text(`44{"message":${nested(5000)}}`)]],
-    ['message_too_large', [text(OPEN_PACKET), serverFrame(TEXT, '4'.repeat(101))]],
-  ];
-  for (const [cause, frames] of cases) {
-    const maxPayloadBytes = cause === 'message_too_large' ? 100 : 1e6;
-    const { sink, upgrade, feed, wire } = fakeConnection(['/'], { maxPayloadBytes });
-    feed(Buffer.concat([upgrade, ...frames]));
-    assertEach(sink.reports, (report) => report.on === 'failed' && report.cause, [cause]);
-    assert.equal(wire.state, 'destroyed');
-  }
-});
-
-test('data that is nested too deeply for anybody to copy', () => {
-  const { connection, sink, feed } = openConnection();
-  connection.interest = new Set(['wanted']);
-  feed(text(`42["wanted",${nested(100_000)}]`));
-  assert.deepEqual(sink.reports, [{ on: 'closed', reason: 'parse error', namespace: undefined }]);
-});
 
 test('a message over the limit, at once, in fragments or compressed', () => {
   const head = Buffer.from([0x82, 127, 0, 0, 0, 0, 0x06, 0, 0, 0]);

@@ -34,11 +34,20 @@ const NO_HANDSHAKE = [
   ...['0{"sid":"","pingInterval":1,"pingTimeout":1}', '0{"sid":"a","pingInterval":-5,"pingTimeout":5}'],
 ];
 const opened = text(OPEN_PACKET);
+const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
+/** What cannot be converted to a number or a text. */
+const OBJECTS = '{"valueOf":1,"toString":1}';
+const MAX_PAYLOAD_BYTES = 20_000;
 const STOPS: [cause: string, ...frames: Buffer[]][] = [
   ['not_websocket', Buffer.from([0xff, 0xff])],
   ...NO_HANDSHAKE.map((packet): [string, Buffer] => ['not_engineio', text(packet)]),
   ['not_engineio', serverFrame(BINARY, OPEN_PACKET)],
   ['not_engineio', serverFrame(TEXT, Buffer.concat([Buffer.from('0{"sid":"'), Buffer.of(0xff), Buffer.from('"}')]))],
+  ['not_engineio', text(`0{"sid":"a","pingInterval":${OBJECTS},"pingTimeout":1}`)],
+  ['not_engineio', text(`0{"sid":"${'a'.repeat(10_000)}","pingInterval":1,"pingTimeout":1}`)],
+  ['unreadable_data', opened, text(`44{"message":${OBJECTS}}`)],
+  ['not_socketio', opened, text(`44{"message":${nested(5000)}}`)],
+  ['message_too_large', opened, text('4'.repeat(MAX_PAYLOAD_BYTES + 1))],
   ['not_socketio', opened, text('4hello')],
   ['not_socketio', opened, text('40')],
   ['not_socketio', opened, serverFrame(BINARY, 'x')],
@@ -47,8 +56,9 @@ const STOPS: [cause: string, ...frames: Buffer[]][] = [
   ['closed', opened, text('1')],
 ];
 for (const [cause, ...frames] of STOPS) {
-  test(`what stops an attempt is named by the layer that broke: ${cause} for ${JSON.stringify(Buffer.concat(frames).toString('latin1'))}`, () => {
-    const { sink, wire, upgrade, feed } = fakeConnection();
+  const sent = JSON.stringify(Buffer.concat(frames).toString('latin1')).slice(0, 200);
+  test(`what stops an attempt is named by the layer that broke: ${cause} for ${sent}`, () => {
+    const { sink, wire, upgrade, feed } = fakeConnection(['/'], { maxPayloadBytes: MAX_PAYLOAD_BYTES });
     feed(Buffer.concat([upgrade, ...frames]));
     assertEach(sink.reports, (report) => report.on === 'failed' && report.cause, [cause]);
     assert.equal(wire.state, 'destroyed');
@@ -93,11 +103,14 @@ const ENDS: [reason: string, bytes: Buffer, closeCode?: number][] = [
     text(packet),
   ]),
   ['parse error', serverFrame(1, Buffer.from([0x34, 0x33, 0x31, 0xff]))],
+  // Too deep for anybody to copy.
+  ['parse error', text(`42["wanted",${nested(100_000)}]`)],
 ];
 for (const [reason, bytes, code] of ENDS) {
-  test(`an open connection ends after ${JSON.stringify(bytes.toString('latin1'))}: ${reason}, close code ${code}`, () => {
+  const sent = JSON.stringify(bytes.toString('latin1')).slice(0, 200);
+  test(`an open connection ends after ${sent}: ${reason}, close code ${code}`, () => {
     const { sink, sent, wire, feed, connection } = openConnection();
-    connection.interest = new Set(['connect']);
+    connection.interest = new Set(['connect', 'wanted']);
     feed(bytes);
     connection.onWireClosed();
     const [{ opcode, payload } = {}] = clientFrames(sent);
