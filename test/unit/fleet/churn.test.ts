@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Series } from '../../../plugin/fleet/process/counts/over-time.ts';
-import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { addSeries } from '../../../protocol/link/add-up.ts';
 import { IdleProcess } from '../../helpers/idle-process.ts';
 
@@ -27,14 +26,6 @@ it('are members only while they last, and strangers once they have left', (t) =>
   }
   assert.equal(acknowledgements.joined, 0);
   assert.equal(ledger.members.of(ROOM), undefined);
-});
-
-it('stay in the ledger of a run with broadcasts, whose rows have them', () => {
-  const ledger = new Ledger({ count: 1, bytes: undefined });
-  ledger.members.joined(0, ROOM, 'w0', 100);
-  ledger.members.left(0, 2000);
-  const { expected, lostDisconnected } = ledger.freeze({ seq: 1, room: ROOM, sentAtUs: 1000, intendedAtUs: 1000 });
-  assert.deepEqual([expected, lostDisconnected], [1, 1]);
 });
 
 it('are counted in intervals that become longer, and none is lost', () => {

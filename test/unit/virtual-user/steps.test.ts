@@ -39,14 +39,6 @@ describe('connect', () => {
     assert.equal(bench.histograms['socketio.connect_time']?.length, 3);
   });
 
-  it('fails with the cause as the code', async () => {
-    const bench = new Bench();
-    bench.fleet.failures.push('http_502');
-    const { error, errors } = await bench.play([{ connect: true }, { emit: ['never'] }]);
-    assert.deepEqual([error?.code, errors], ['http_502', ['http_502']]);
-    assert.deepEqual([bench.engine.tally.failures, bench.fleet.sent], [{ http_502: 1 }, []]);
-  });
-
   it('puts the path of the target before the namespaces', async () => {
     const bench = new Bench({}, {}, TENANT);
     const namespaces = opened(bench);
@@ -141,13 +133,6 @@ describe('emit', () => {
 });
 
 describe('waitFor', () => {
-  it('takes an event that came between two steps', async () => {
-    const bench = new Bench();
-    bench.fleet.onOpen = (connection, namespace) => connection.deliver(namespace, 'welcome', { id: 4 });
-    const waitFor = { event: 'welcome', capture: { json: '$.id', as: 'id' } };
-    assert.equal((await bench.passes([{ connect: true }, { think: 0.005 }, { waitFor }])).id, 4);
-  });
-
   it('passes over events that do not match', async () => {
     const bench = new Bench();
     bench.fleet.onEmit = (connection, namespace) => {

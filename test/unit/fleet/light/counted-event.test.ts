@@ -142,14 +142,6 @@ test('the number and payload of a broadcast, in any namespace, in any order, and
   assertEach(copies, ([id, , hasSize, checksum]) => [id, hasSize, checksum], expected);
 });
 
-test('what has no number is no broadcast', () => {
-  for (const other of ['["broadcast"]', '["broadcast",{"seq":"1","data":"abcd"}]', '["broadcast",7]']) {
-    const { send, sink, copies } = noting();
-    send(`2${other}`);
-    assert.deepEqual([copies, sink.all('unreadable').length], [[], 1], other);
-  }
-});
-
 const PLACEHOLDER = { _placeholder: true, num: 0 };
 const PAYLOAD = Buffer.from([0, 255, 10, 13]);
 const attached = (seq: number, id = '') => text(`451-${id}${broadcast(seq, PLACEHOLDER)}`);
