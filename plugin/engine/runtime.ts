@@ -7,21 +7,12 @@ interface ArtilleryGlobal {
   suggestedExitCode?: number;
 }
 
-export interface Runtime {
-  testRunId: string;
-  engineId: string;
-  /** False in the main thread, where Artillery builds all engines once more for its `before` and `after` hooks. */
-  isWorker: boolean;
-  warn(message: string): void;
-  /** Ends the whole run with this message and exit code 1. */
-  abort(message: string): void;
-  /** Lets the run go on to its end, which has exit code 1. */
-  fail(message: string): void;
-}
+export type Runtime = ReturnType<typeof artilleryRuntime>;
 
-export function artilleryRuntime(): Runtime {
+export function artilleryRuntime() {
   const artillery = (globalThis as { artillery?: ArtilleryGlobal }).artillery ?? {};
   const workerId = process.env.LOCAL_WORKER_ID;
+  /** Lets the run go on to its end, which has exit code 1. */
   const fail = (message: string) => {
     // A worker's console reaches the terminal through the main thread, which may be gone before it gets to it.
     writeSync(2, `${message}\n`);
@@ -31,10 +22,12 @@ export function artilleryRuntime(): Runtime {
   return {
     testRunId: artillery.testRunId ?? 'unknown',
     engineId: workerId ?? 'main',
+    /** False in the main thread, where Artillery builds all engines once more for its `before` and `after` hooks. */
     isWorker: workerId !== undefined,
-    warn: (message) => console.error(harmless(message)),
+    warn: (message: string): void => console.error(harmless(message)),
     fail,
-    abort: (message) => {
+    /** Ends the whole run with this message and exit code 1. */
+    abort: (message: string) => {
       fail(message);
       // An engine cannot end a run. An exception ends only this worker, and Artillery then waits for it for ever; the
       // signal makes the main thread shut down in an orderly way.

@@ -50,7 +50,7 @@ export class FleetProcess {
   readonly #child: ChildProcess;
   readonly #answerTimeoutMs: number;
   readonly #pending = new Map<number, Pending>();
-  readonly #outbox = new Outbox<FleetCommand>(FLUSH_DELAY_MS, (batch) => this.#post(batch));
+  readonly outbox = new Outbox<FleetCommand>(FLUSH_DELAY_MS, (batch) => this.#post(batch));
   /** Those that the process knows, and what they are called there. */
   readonly #messages = new Map<RepeatedMessage, number>();
   #nextRequest = READY + 1;
@@ -77,14 +77,9 @@ export class FleetProcess {
     return this.#child.pid ?? 0;
   }
 
-  /** A batch is waiting, so that a further command would share its message. */
-  get isGathering(): boolean {
-    return this.#outbox.isGathering;
-  }
-
   /** Sends in order. @param canWait lets the command wait some milliseconds for others to share its message */
   send(command: FleetCommand, canWait = false): void {
-    this.#outbox.add(command, canWait);
+    this.outbox.add(command, canWait);
   }
 
   /** The message itself goes to the process once, before the first connection that sends it. */

@@ -77,7 +77,7 @@ export class Fleet {
   /** Picks the process with the fewest connections, and sends it a whole batch, whose commands then share a message. */
   #nextProcess(): FleetProcess {
     const current = this.#filling;
-    if (current?.alive && current.isGathering && this.#inBatch < BATCH_SIZE) {
+    if (current?.alive && current.outbox.isGathering && this.#inBatch < BATCH_SIZE) {
       this.#inBatch++;
       return current;
     }

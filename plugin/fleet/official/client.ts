@@ -78,7 +78,8 @@ export class OfficialClient implements Client {
 
   connect(namespace: string): void {
     if (this.#state === 'gone' || this.#connected.has(namespace) || this.#pending.has(namespace)) return;
-    this.#setTimer();
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#onTimeout(), this.#options.connectTimeoutMs);
     try {
       const manager = this.#manager ?? this.#start();
       const socket = manager.socket(namespace, { auth: this.#options.auth });
@@ -98,7 +99,11 @@ export class OfficialClient implements Client {
     const socket = this.#connected.get(namespace);
     if (socket === undefined || this.#state !== 'open') return;
     if (ackId === undefined) socket.emit(event, ...args);
-    else socket.emit(event, ...args, (...answer: unknown[]) => this.#onAck(namespace, ackId, answer));
+    else {
+      socket.emit(event, ...args, (...answer: unknown[]) => {
+        if (this.#state !== 'gone') this.#sink.onAck(this, namespace, ackId, answer);
+      });
+    }
   }
 
   repeat({ namespace, event, args }: RepeatedMessage, ackId?: number): boolean {
@@ -231,10 +236,6 @@ export class OfficialClient implements Client {
     if (answer && acknowledge && this.#state === 'open') answer(...acknowledge);
   }
 
-  #onAck(namespace: string, ackId: number, args: unknown[]): void {
-    if (this.#state !== 'gone') this.#sink.onAck(this, namespace, ackId, args);
-  }
-
   /** What the server sent made the library throw. */
   #onUnreadable({ message }: Error): void {
     if (this.#state === 'connecting') this.#fail({ cause: 'unreadable_data', message });
@@ -281,10 +282,5 @@ export class OfficialClient implements Client {
   #settle(namespace: string): void {
     this.#pending.delete(namespace);
     if (this.#pending.size === 0) clearTimeout(this.#timer);
-  }
-
-  #setTimer(): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#onTimeout(), this.#options.connectTimeoutMs);
   }
 }

@@ -52,15 +52,7 @@ interface ChecksSpec {
   capture?: Spec | Spec[];
 }
 
-export interface Checks {
-  matches(args: unknown[], user: VirtualUser): boolean;
-  /** Stores the captured values in the virtual user's variables. @throws FlowError `failed_capture` */
-  capture(args: unknown[], user: VirtualUser): void;
-  /** Matches and captures. @throws FlowError `failed_match`, `failed_capture` */
-  verify(args: unknown[], user: VirtualUser): void;
-}
-
-export function compileChecks(spec: ChecksSpec, build: Build): Checks {
+export function compileChecks(spec: ChecksSpec, build: Build) {
   const { helpers } = build.shared;
   const matchSpecs = [spec.match ?? []].flat();
   const captureSpecs = [spec.capture ?? []].flat();
@@ -82,12 +74,13 @@ export function compileChecks(spec: ChecksSpec, build: Build): Checks {
     return outcome;
   }
 
-  const checks: Checks = {
-    matches: (args, user) =>
+  const checks = {
+    matches: (args: unknown[], user: VirtualUser): boolean =>
       matchSpecs.every((one) =>
         Object.values(evaluate('match', one, args, user).matches).every(({ success }) => success === true),
       ),
-    capture(args, user) {
+    /** Stores the captured values in the virtual user's variables. @throws FlowError `failed_capture` */
+    capture(args: unknown[], user: VirtualUser): void {
       for (const one of captureSpecs) {
         for (const [name, { value, failed }] of Object.entries(evaluate('capture', one, args, user).captures)) {
           if (failed) throw new FlowError('failed_capture', `nothing to capture as ${name}`);
@@ -95,7 +88,8 @@ export function compileChecks(spec: ChecksSpec, build: Build): Checks {
         }
       }
     },
-    verify(args, user) {
+    /** Matches and captures. @throws FlowError `failed_match`, `failed_capture` */
+    verify(args: unknown[], user: VirtualUser): void {
       if (!checks.matches(args, user)) throw new FlowError('failed_match', `got ${JSON.stringify(args)}`);
       checks.capture(args, user);
     },
