@@ -1,6 +1,6 @@
 /** A light connection without a network: the test plays the server, byte by byte. */
 import { createHash } from 'node:crypto';
-import type { ClientOptions } from '../../plugin/fleet/client/client.ts';
+import type { ClientOptions, RecoverableSession } from '../../plugin/fleet/client/client.ts';
 import type { EventPlan } from '../../plugin/fleet/client/counted-event.ts';
 import { BufferBudget } from '../../plugin/fleet/light/buffer-budget.ts';
 import { LightClients } from '../../plugin/fleet/light/clients.ts';
@@ -50,7 +50,7 @@ export function frameReader(maxBytes = 1024 ** 2, deflate?: PerMessageDeflate, m
 }
 
 /** A wire without a socket: how a `ConnectionPool` dials it, and all that the client has written. */
-export function fakeWire() {
+function fakeWire() {
   const sent: Buffer[] = [];
   /** `open` until the client ends or destroys it. */
   const wire: { state: 'open' | 'ended' | 'destroyed'; unsentBytes: number } = { state: 'open', unsentBytes: 0 };
@@ -85,13 +85,12 @@ export type FakeConnection = ReturnType<typeof fakeConnection>;
 export function fakeConnection(
   namespaces = ['/'],
   options: Partial<ClientOptions> = {},
-  sink = new RecordingSink(),
-  codec?: PacketCodec,
-  plan?: EventPlan,
+  { codec, plan, sessions }: { codec?: PacketCodec; plan?: EventPlan; sessions?: readonly RecoverableSession[] } = {},
 ) {
+  const sink = new RecordingSink();
   const { dial, sent, wire } = fakeWire();
   const clients = new LightClients(dial, codec, plan);
-  const connection = clients.create(0, clientOptions(options), sink) as SocketIoConnection;
+  const connection = clients.create(0, clientOptions(options), sink, sessions) as SocketIoConnection;
   for (const namespace of namespaces) connection.connect(namespace);
   connection.onWireOpen(false);
   const feed = (bytes: Buffer) => connection.feed(bytes, 0, bytes.length);
@@ -100,7 +99,7 @@ export function fakeConnection(
 
 /** A connection whose namespace `/` is connected. Its reports so far are forgotten. */
 export function openConnection(options: Partial<ClientOptions> = {}, plan?: EventPlan): FakeConnection {
-  const fake = fakeConnection(['/'], options, undefined, undefined, plan);
+  const fake = fakeConnection(['/'], options, plan && { plan });
   fake.feed(Buffer.concat([fake.upgrade, text(OPEN_PACKET), text(CONNECT_PACKET)]));
   fake.sink.reports.length = 0;
   fake.sent.length = 0;

@@ -2,13 +2,10 @@
  * One Socket.IO connection as the fleet sees it. Two clients implement this interface: `light/`, which costs a few KB,
  * and `official/`, which is socket.io-client. Both make one attempt; the engine decides on retries.
  */
-
 import type { ConnectionOptions } from '../../../protocol/connection.ts';
 import type { TransportCounts } from '../../../protocol/link/snapshot.ts';
 import type { Failure } from './failure.ts';
 import type { RepeatedMessage } from './repeated-message.ts';
-
-export type { TlsOptions } from '../../../protocol/connection.ts';
 
 export interface ClientOptions extends ConnectionOptions {
   /** Keep what a server with connection state recovery needs to restore the session. */
@@ -61,42 +58,42 @@ export interface Copy {
  * Receives the reports of all clients of a process. They share one object, so that a client needs no closures of its own.
  * No method may throw; any of them may close the client.
  */
-export interface ClientSink<C = Client> {
+export interface ClientSink {
   /**
    * A namespace is connected. `sessionId` is the Engine.IO session id. Timings only for the first namespace.
    * @param isRecovered the server has restored the session, and sent what was missed
    */
   onOpen(
-    client: C,
+    client: Client,
     namespace: string,
     sessionId: string,
     timings: ConnectTimings | undefined,
     isRecovered: boolean,
   ): void;
   /** The server refused a namespace, which ends that namespace only. `data` is the CONNECT_ERROR payload. */
-  onRefused(client: C, namespace: string, message: string, data: unknown): void;
+  onRefused(client: Client, namespace: string, message: string, data: unknown): void;
   /** The attempt failed before any namespace was connected. */
-  onFailed(client: C, failure: Failure): void;
+  onFailed(client: Client, failure: Failure): void;
   /** A polling connection goes on over WebSocket. @param tookUs since the Engine.IO handshake */
-  onUpgraded(client: C, tookUs: number): void;
+  onUpgraded(client: Client, tookUs: number): void;
   /** It stays on polling, although the server has offered WebSocket. */
-  onUpgradeFailed(client: C, failure: Failure): void;
+  onUpgradeFailed(client: Client, failure: Failure): void;
   /** A copy of the counted event. @param id a number, if it is the wire contract's broadcast */
-  onCopy(client: C, id: string | number, receivedAtUs: number, copy: Copy): void;
+  onCopy(client: Client, id: string | number, receivedAtUs: number, copy: Copy): void;
   /** The counted event without an id. @param example what arrived; undefined if that is no JSON */
-  onUnreadable(client: C, example?: string): void;
+  onUnreadable(client: Client, example?: string): void;
   /** An event whose name is in `client.interest`. */
-  onEvent(client: C, namespace: string, event: string, args: unknown[]): void;
+  onEvent(client: Client, namespace: string, event: string, args: unknown[]): void;
   /** As the server sent it: nothing may have been sent with this id. */
-  onAck(client: C, namespace: string, ackId: number, args: unknown[]): void;
+  onAck(client: Client, namespace: string, ackId: number, args: unknown[]): void;
   /** An acknowledgement that the client itself knows to be of nothing that was sent. */
-  onUnknownAck(client: C): void;
+  onUnknownAck(client: Client): void;
   /**
    * An open connection ended. `reason` is Socket.IO's: `io server disconnect`, `io client disconnect`,
    * `ping timeout`, `transport close`, `transport error`, `parse error`. If `namespace` is set, the server ended only that
    * namespace, with a DISCONNECT packet.
    */
-  onClosed(client: C, reason: string, namespace: string | undefined): void;
+  onClosed(client: Client, reason: string, namespace: string | undefined): void;
 }
 
 export interface Client {

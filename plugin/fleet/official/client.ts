@@ -52,11 +52,6 @@ export class OfficialClient implements Client {
   readonly #connected = new Map<string, Socket>();
   readonly #pending = new Map<string, Socket>();
 
-  /**
-   * @param slot dense number: the ledger's index, never reused
-   * @param counted the event that the ledger counts
-   * @param former sessions of the client before, which the server may restore
-   */
   constructor(
     slot: number,
     options: ClientOptions,

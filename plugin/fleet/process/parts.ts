@@ -9,6 +9,7 @@ import type { Ledger } from './ledger/ledger.ts';
 import type { Sightings } from './ledger/sightings.ts';
 import type { RepeatedMessages } from './messages/repeated-messages.ts';
 
+/** @param sessions of the client before, which the server may restore */
 export type CreateClient = (
   slot: number,
   options: ClientOptions,

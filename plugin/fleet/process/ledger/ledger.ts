@@ -9,9 +9,8 @@
 import type { FreezeOrder, FrozenBroadcast, ReceiptTotals } from '../../../../protocol/link/ledger.ts';
 import type { Copy } from '../../client/client.ts';
 import type { BroadcastPlan } from '../../messages.ts';
-import { grown } from '../grown.ts';
 import { accountOf, type BroadcastRow } from './broadcast-account.ts';
-import { Members } from './members.ts';
+import { grown, Members } from './members.ts';
 
 /** A row is memory: without a plan, numbers up to here may have one. */
 const UNPLANNED: BroadcastPlan = { count: 10_000, bytes: undefined };

@@ -1,7 +1,6 @@
 /** Which connections are members of which room, from when to when. */
 import { crc32 } from 'node:zlib';
 import { getOrAdd } from '../../../../protocol/get-or-add.ts';
-import { grown } from '../grown.ts';
 
 export interface Absence {
   fromUs: number;
@@ -101,4 +100,11 @@ export class Members {
     this.#workers.set(slot, worker);
     return true;
   }
+}
+
+/** @returns a copy with room for at least so many slots, and for twice as many as before */
+export function grown<A extends Uint32Array | Uint8Array>(values: A, slots: number): A {
+  const larger = new (values.constructor as new (length: number) => A)(Math.max(slots, values.length * 2));
+  larger.set(values);
+  return larger;
 }

@@ -127,8 +127,7 @@ export class RepeatedMessages {
   }
 
   #stop(): void {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
+    this.close();
     for (const { senders } of this.#series.values()) for (const sender of senders) this.#remove(sender);
   }
 

@@ -2,14 +2,13 @@ import { test } from 'node:test';
 import { assertEach } from '../../../helpers/columns.ts';
 import { BINARY, fakeConnection, OPEN_PACKET, serverFrame, text } from '../../../helpers/fake-wire.ts';
 import { jsonCodec } from '../../../helpers/json-codec.ts';
-import { RecordingSink } from '../../../helpers/recording-sink.ts';
 
 for (const [what, frame] of [
   ['text', text('42["broadcast",{"seq":1,"sentAtUs":1,"worker":"w"}]')],
   ['what the codec cannot decode', serverFrame(BINARY, '{broken')],
 ] as const) {
   test(`${what} ends the connection`, () => {
-    const { sink, upgrade, feed } = fakeConnection(['/'], {}, new RecordingSink(), jsonCodec);
+    const { sink, upgrade, feed } = fakeConnection(['/'], {}, { codec: jsonCodec });
     const accepted = jsonCodec.encode({ type: 0, nsp: '/', data: { sid: 's' } })[0] as Uint8Array;
     feed(Buffer.concat([upgrade, text(OPEN_PACKET), serverFrame(BINARY, accepted), frame]));
     assertEach(sink.reports, (report) => (report.on === 'closed' ? report.reason : report.on), ['open', 'parse error']);

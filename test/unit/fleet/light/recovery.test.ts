@@ -1,26 +1,17 @@
 /** What a light connection sends to have its session restored: the same as socket.io-client. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LightClients } from '../../../../plugin/fleet/light/clients.ts';
 import type { SocketIoConnection } from '../../../../plugin/fleet/light/socket-io/socket-io.ts';
-import { clientFrames, fakeWire, OPEN_PACKET, text, upgradeAnswer } from '../../../helpers/fake-wire.ts';
-import { clientOptions, RecordingSink } from '../../../helpers/recording-sink.ts';
+import { clientFrames, fakeConnection, OPEN_PACKET, text } from '../../../helpers/fake-wire.ts';
 
 /** A connection that has sent its CONNECT packets, those of `before` with their sessions. */
 function connected(namespaces: string[], before?: SocketIoConnection, keepsSessions = true) {
-  const { dial, sent } = fakeWire();
-  const clients = new LightClients(dial);
-  const options = clientOptions({ keepsSessions, auth: { token: 1 } });
-  const connection = clients.create(0, options, new RecordingSink(), before?.sessions) as SocketIoConnection;
-  for (const namespace of namespaces) connection.connect(namespace);
-  connection.onWireOpen(false);
-  const feed = (...frames: Buffer[]) => {
-    const bytes = Buffer.concat(frames);
-    connection.feed(bytes, 0, bytes.length);
-  };
-  feed(upgradeAnswer(sent.shift()), text(OPEN_PACKET));
-  const connects = clientFrames(sent).map(({ payload }) => payload);
-  return { connection, feed, connects };
+  const options = { keepsSessions, auth: { token: 1 } };
+  const fake = fakeConnection(namespaces, options, before && { sessions: before.sessions });
+  const feed = (...frames: Buffer[]) => fake.feed(Buffer.concat(frames));
+  feed(fake.upgrade, text(OPEN_PACKET));
+  const connects = clientFrames(fake.sent.slice(1)).map(({ payload }) => payload);
+  return { connection: fake.connection, feed, connects };
 }
 
 test('asks for its session with its private id and the offset of its last event, before its own payload', () => {
