@@ -49,11 +49,28 @@ export function frameReader(maxBytes = 1024 ** 2, deflate?: PerMessageDeflate, m
   return { decoder, budget, messages, feed };
 }
 
-/** A wire without a socket: how a `ConnectionPool` dials it, and all that the client has written. */
-function fakeWire() {
+/** @returns the answer that fits the request's key */
+export function upgradeAnswer(request: Buffer | undefined): Buffer {
+  const key = /Sec-WebSocket-Key: (.*)\r\n/.exec(String(request))?.[1] ?? '';
+  const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
+  return Buffer.from(
+    `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+  );
+}
+
+export type FakeConnection = ReturnType<typeof fakeConnection>;
+
+/** A connection that has sent its upgrade request, on a wire without a socket. */
+export function fakeConnection(
+  namespaces = ['/'],
+  options: Partial<ClientOptions> = {},
+  { codec, plan, sessions }: { codec?: PacketCodec; plan?: EventPlan; sessions?: readonly RecoverableSession[] } = {},
+) {
+  const sink = new RecordingSink();
+  /** Everything the client has written. */
   const sent: Buffer[] = [];
   /** `open` until the client ends or destroys it. */
-  const wire: { state: 'open' | 'ended' | 'destroyed'; unsentBytes: number } = { state: 'open', unsentBytes: 0 };
+  const wire = { state: 'open' as 'open' | 'ended' | 'destroyed', unsentBytes: 0 };
   const dial: ConnectionPool['dial'] = (listener) => ({
     listener,
     get writableLength() {
@@ -68,27 +85,6 @@ function fakeWire() {
       wire.state = 'destroyed';
     },
   });
-  return { dial, sent, wire };
-}
-
-export function upgradeAnswer(request: Buffer | undefined): Buffer {
-  const key = /Sec-WebSocket-Key: (.*)\r\n/.exec(String(request))?.[1] ?? '';
-  const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
-  return Buffer.from(
-    `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
-  );
-}
-
-export type FakeConnection = ReturnType<typeof fakeConnection>;
-
-/** A connection that has sent its upgrade request, and the answer that fits its key. */
-export function fakeConnection(
-  namespaces = ['/'],
-  options: Partial<ClientOptions> = {},
-  { codec, plan, sessions }: { codec?: PacketCodec; plan?: EventPlan; sessions?: readonly RecoverableSession[] } = {},
-) {
-  const sink = new RecordingSink();
-  const { dial, sent, wire } = fakeWire();
   const clients = new LightClients(dial, codec, plan);
   const connection = clients.create(0, clientOptions(options), sink, sessions) as SocketIoConnection;
   for (const namespace of namespaces) connection.connect(namespace);
