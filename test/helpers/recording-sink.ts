@@ -1,14 +1,6 @@
 /** A ClientSink that records every report, and lets a test wait for one. */
 import { EventEmitter, once } from 'node:events';
-import type {
-  Client,
-  ClientOptions,
-  ClientSink,
-  ConnectTimings,
-  Copy,
-  TransportState,
-} from '../../plugin/fleet/client/client.ts';
-import type { Failure } from '../../plugin/fleet/client/failure.ts';
+import type { ClientOptions, ClientSink, ConnectTimings, TransportState } from '../../plugin/fleet/client/client.ts';
 
 export type Report =
   | { on: 'open'; namespace: string; sessionId: string; timings: ConnectTimings | undefined }
@@ -40,39 +32,21 @@ export class RecordingSink implements ClientSink {
     return this.reports.filter((report): report is Extract<Report, { on: K }> => report.on === on);
   }
 
-  onOpen(_client: Client, namespace: string, sessionId: string, timings: ConnectTimings | undefined): void {
+  onOpen: ClientSink['onOpen'] = (_, namespace, sessionId, timings) =>
     this.#add({ on: 'open', namespace, sessionId, timings });
-  }
-  onUpgraded({ transport }: Client, tookUs: number): void {
-    this.#add({ on: 'upgraded', transport, tookUs });
-  }
-  onUpgradeFailed(_client: Client, { cause, message }: Failure): void {
+  onUpgraded: ClientSink['onUpgraded'] = ({ transport }, tookUs) => this.#add({ on: 'upgraded', transport, tookUs });
+  onUpgradeFailed: ClientSink['onUpgradeFailed'] = (_, { cause, message }) =>
     this.#add({ on: 'upgrade failed', cause, message });
-  }
-  onRefused(_client: Client, namespace: string, message: string, data: unknown): void {
+  onRefused: ClientSink['onRefused'] = (_, namespace, message, data) =>
     this.#add({ on: 'refused', namespace, message, data });
-  }
-  onFailed(_client: Client, { cause, message }: Failure): void {
-    this.#add({ on: 'failed', cause, message });
-  }
-  onCopy(_client: Client, id: string | number, receivedAtUs: number, copy: Copy): void {
+  onFailed: ClientSink['onFailed'] = (_, { cause, message }) => this.#add({ on: 'failed', cause, message });
+  onCopy: ClientSink['onCopy'] = (_, id, receivedAtUs, copy) =>
     this.#add({ on: 'copy', id, sentAt: copy.sentAt(), receivedAtUs });
-  }
-  onUnreadable(_client: Client, example?: string): void {
-    this.#add({ on: 'unreadable', example });
-  }
-  onEvent(_client: Client, namespace: string, event: string, args: unknown[]): void {
-    this.#add({ on: 'event', namespace, event, args });
-  }
-  onAck(_client: Client, namespace: string, ackId: number, args: unknown[]): void {
-    this.#add({ on: 'ack', namespace, ackId, args });
-  }
-  onUnknownAck(): void {
-    this.#add({ on: 'unknown ack' });
-  }
-  onClosed(_client: Client, reason: string, namespace: string | undefined): void {
-    this.#add({ on: 'closed', reason, namespace });
-  }
+  onUnreadable: ClientSink['onUnreadable'] = (_, example) => this.#add({ on: 'unreadable', example });
+  onEvent: ClientSink['onEvent'] = (_, namespace, event, args) => this.#add({ on: 'event', namespace, event, args });
+  onAck: ClientSink['onAck'] = (_, namespace, ackId, args) => this.#add({ on: 'ack', namespace, ackId, args });
+  onUnknownAck: ClientSink['onUnknownAck'] = () => this.#add({ on: 'unknown ack' });
+  onClosed: ClientSink['onClosed'] = (_, reason, namespace) => this.#add({ on: 'closed', reason, namespace });
 
   #add(report: Report): void {
     this.reports.push(report);
