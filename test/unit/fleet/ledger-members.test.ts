@@ -94,7 +94,9 @@ interface Times {
 }
 
 const AT_THE_VERY_MOMENT: [what: string, times: Times, columns: object][] = [
+  ['stays and gets nothing', {}, { expected: 1, received: 0, lostConnected: 1 }],
   ['joins when it is sent', { joined: 1000 }, { expected: 0 }],
+  ['joins when it has been sent, and receives it', { joined: 1001, received: 1100 }, { expected: 0, unexpected: 1 }],
   ['joins when it is ordered', { joined: 900 }, { expected: 1, justJoined: 1 }],
   ['leaves when it is ordered', { left: 900 }, { expected: 0, justLeft: 1 }],
   ['leaves when it is sent', { left: 1000 }, { expected: 1, lostDisconnected: 1 }],
@@ -114,7 +116,7 @@ const AT_THE_VERY_MOMENT: [what: string, times: Times, columns: object][] = [
   ],
   ['went away later', { left: 1200, back: 1300, received: 1100 }, { missed: 0, received: 1, justJoined: 0 }],
   ['receives it when it is sent', { received: 1000 }, { received: 1, early: 0, earlyByUs: 0 }],
-  ['receives it before', { received: 999 }, { received: 1, early: 1, earlyByUs: 1 }],
+  ['receives it before', { received: 999 }, { received: 1, early: 1, earlyByUs: 1, firstUs: 0 }],
 ];
 
 for (const [what, times, columns] of AT_THE_VERY_MOMENT) {
