@@ -19,8 +19,7 @@ import { runId, scenarioName } from '../run/measurements/run-id.ts';
 import { artilleryScript } from '../series/artillery.ts';
 import { newSeriesFolder } from '../series/folder.ts';
 import { exitCodeOf, measuredRuns, plannedSeries } from '../series/planned.ts';
-import { endText } from '../series/progress.ts';
-import { makeSeries } from '../series/series.ts';
+import { endText, makeSeries } from '../series/series.ts';
 import { addHelp, badOption, parseOptions, printJson, RUN_CODES, screen, withJson } from './command.ts';
 import { scenarioHash } from './scenario.ts';
 

@@ -4,8 +4,7 @@ import { EXIT_CODES, STOPPED } from '../../protocol/codes/exit-codes.ts';
 import type { Search, SearchEnd } from '../../protocol/documents/search.ts';
 import { renderConsole } from '../../report/render/console.ts';
 import { questionOf } from '../../report/search/document.ts';
-import { endText } from '../series/progress.ts';
-import { makeSeries } from '../series/series.ts';
+import { endText, makeSeries } from '../series/series.ts';
 import { addHelp, printJson, screen, withJson } from './command.ts';
 import type { SearchOptions } from './search/runs.ts';
 

@@ -4,8 +4,7 @@ import { STOPPED } from '../../protocol/codes/exit-codes.ts';
 import { harmless } from '../../protocol/printable.ts';
 import { renderSummary } from '../../report/render/console.ts';
 import { exitCodeOf } from '../series/planned.ts';
-import { endText } from '../series/progress.ts';
-import { makeSeries } from '../series/series.ts';
+import { endText, makeSeries } from '../series/series.ts';
 import { addHelp, printJson, RUN_CODES, screen, withJson } from './command.ts';
 
 interface Options {

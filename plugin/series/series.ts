@@ -5,19 +5,19 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
-import type { SeriesRun } from '../../protocol/documents/series.ts';
+import { endingOf, type SeriesRun } from '../../protocol/documents/series.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { harmless } from '../../protocol/printable.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Document as Report } from '../../report/model/document.ts';
 import { readResult } from '../../report/read.ts';
 import { renderMarkdown } from '../../report/render/markdown.ts';
-import { durationText } from '../../report/text/format.ts';
+import { counted, durationText } from '../../report/text/format.ts';
+import { logTail } from '../../server/stack/logs.ts';
 import { pause } from '../run/wait.ts';
 import { artilleryScript, untilStopped } from './artillery.ts';
 import { openFolder, readDocument, writeDocuments } from './folder.ts';
-import { beginText, endLines } from './progress.ts';
-import { makeRun, type RunCommand, type Surroundings } from './run.ts';
+import { errorIn, makeRun, type RunCommand, type Surroundings } from './run.ts';
 
 /** A run that was started, with its result if it left one. `Key` says which one it is, such as its level. */
 export interface MadeRun<Key> {
@@ -168,4 +168,46 @@ function changesOf(before: Record<string, unknown>, after: Record<string, unknow
     const [was, is] = [before, after].map((one) => JSON.stringify(one[key]) ?? 'not there');
     return was === is ? [] : [`${key}: was ${was}, is ${is}`];
   });
+}
+
+/** @returns `Run 3: TLS=on; 4 runs left, about 6 min` */
+function beginText(
+  number: number,
+  label: string,
+  left: number | undefined,
+  runs: { run: Pick<SeriesRun, 'exitCode' | 'seconds'> }[],
+): string {
+  if (left === undefined) return `Run ${number}: ${label}`;
+  // Later runs can take longer, those at higher levels for example.
+  const { seconds } = runs.findLast(({ run }) => endingOf(run.exitCode) === 'measured')?.run ?? {};
+  const time = seconds === undefined ? '' : `, about ${durationText(left * seconds)}`;
+  return `Run ${number}: ${label}; ${counted(left, 'run')} left${time}`;
+}
+
+/**
+ * @param outcome of a run that was measured, and details
+ * @param folder of the series
+ */
+function endLines({ number, exitCode, seconds }: SeriesRun, outcome: string[], folder: string): string[] {
+  const ending = endingOf(exitCode);
+  const log = join(folder, 'logs', `${number}.log`);
+  const [what, ...details] =
+    ending === 'measured' ? outcome : ending === 'stopped' ? [ending] : [ending, ...failureIn(log)];
+  return [`  ${what} after ${durationText(seconds)}`, ...details.map((line) => `    ${line}`)];
+}
+
+/** @param shown of its report @returns what a series prints at its end */
+export function endText({ kind, folder }: { kind: string; folder: string }, shown: string): string {
+  return [
+    '',
+    shown,
+    '',
+    `Series: ${join(folder, `${kind}.json`)}`,
+    `  and beside it ${kind}.md, ${kind}.html, runs/ and the output of each run in logs/`,
+  ].join('\n');
+}
+
+function failureIn(log: string): string[] {
+  const error = errorIn(log);
+  return error.length > 0 ? error : [`${log} ends with:`, logTail(log, 5)];
 }
