@@ -1,8 +1,61 @@
-/** Everything that the doctor examines: the machine, the load of the scenario, and the deployment. */
+/** Everything that the doctor examines: the machine, the load of the scenario on it and on the target, and the deployment. */
+import {
+  type ClientKind,
+  SOCKETS_LEFT_BEHIND,
+  SOCKETS_PER_CONNECTION,
+  transportsName,
+} from '../../protocol/connection.ts';
+import { isLoopback } from '../../protocol/machine/loopback.ts';
 import type { Settings } from '../script/settings.ts';
 import { type Deployment, readDeployment } from './deployment.ts';
-import { type Load, readLoad } from './load.ts';
 import { type Machine, readMachine } from './machine.ts';
+
+export interface Load {
+  target: string;
+  /** At the same time; an upper estimate if virtual users leave by themselves. */
+  connections: number;
+  /** Connections in all for each of these: 1 unless virtual users come and go. */
+  turnover: number;
+  /** New connections per second during the ramps; null without arrivals. */
+  ratePerSec: number | null;
+  /** Virtual users leave by themselves, where the run would read what held connections cost. */
+  leaves: boolean;
+  /** Null when the run sends none. */
+  broadcasts: { bytes: number; intervalSeconds: number } | null;
+  /** `external`: a third-party engine, which keeps its connections inside Artillery. */
+  client: ClientKind | 'external';
+  /** The connections offer permessage-deflate. */
+  compression: boolean;
+  /** The target is on this machine. */
+  local: boolean;
+  /** TCP connections of each connection. */
+  sockets: number;
+  /** TCP connections that each connection ends before the load is over; their source ports remain in TIME_WAIT. */
+  socketsLeft: number;
+  /** Source addresses from the scenario. */
+  localAddresses: string[];
+}
+
+export function readLoad({ target, load, broadcasts, connection, engineOptions, overTime }: Settings): Load {
+  const { count, bytes, interval } = broadcasts;
+  const transports = transportsName(connection.transports);
+  const { opening, leaving } = SOCKETS_LEFT_BEHIND[transports];
+  const client = engineOptions?.client ?? 'external';
+  return {
+    target,
+    connections: load.connectionsAtOnce,
+    turnover: load.connectionsAtOnce > 0 ? load.connections / load.connectionsAtOnce : 1,
+    ratePerSec: load.ratePerSec,
+    leaves: !load.stays && overTime === undefined,
+    broadcasts: count > 0 ? { bytes, intervalSeconds: interval } : null,
+    client,
+    compression: connection.compression ?? false,
+    local: isLoopback(new URL(target).hostname),
+    sockets: SOCKETS_PER_CONNECTION[transports],
+    socketsLeft: client === 'light' ? opening + (load.stays ? 0 : leaving) : 0,
+    localAddresses: engineOptions?.localAddresses ?? [],
+  };
+}
 
 export interface Situation {
   machine: Machine;

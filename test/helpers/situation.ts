@@ -1,7 +1,6 @@
 import type { Deployment } from '../../plugin/doctor/deployment.ts';
-import type { Load } from '../../plugin/doctor/load.ts';
 import type { Machine } from '../../plugin/doctor/machine.ts';
-import type { Situation } from '../../plugin/doctor/situation.ts';
+import type { Load, Situation } from '../../plugin/doctor/situation.ts';
 
 interface Changes {
   machine?: Partial<Machine>;
