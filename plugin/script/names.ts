@@ -4,7 +4,7 @@
  */
 import { didYouMean, formatPath, type Path, type Problem } from '../../protocol/problems.ts';
 import { hasThresholds } from './ensure.ts';
-import { ENGINE, PLUGIN, type Script } from './script.ts';
+import { ENGINE, FUNCTION_HOOKS, PLUGIN, type Script } from './script.ts';
 
 /** Those below a name, also of each element of a list; null where anything may be there. */
 interface Names {
@@ -15,7 +15,7 @@ const named = (...names: string[]): Names => Object.fromEntries(names.map((name)
 
 const FLOW: Names = {
   ...named('name', 'engine', 'flow', 'weight', 'socketio', 'expect'),
-  ...named('beforeScenario', 'afterScenario', 'beforeRequest', 'afterResponse', 'onError'),
+  ...named(...FUNCTION_HOOKS),
 };
 const DEFAULTS: Names = { ...named('headers', 'cookie', 'strictCapture'), think: named('jitter') };
 const ENSURE: Names = {

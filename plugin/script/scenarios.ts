@@ -3,9 +3,8 @@ import { check, didYouMean, formatPath, type Path, type Problem } from '../../pr
 import { addFlows, type Flow, flowOfStep, type StepTable, verbOf } from './load/flow.ts';
 import { fixedOptions, scenarioOptionsSchema } from './options/connect-options.ts';
 import { withHints } from './options/hints.ts';
-import { ENGINE, type Scenario, type Script, usesOurEngine } from './script.ts';
+import { ENGINE, FUNCTION_HOOKS, type Scenario, type Script, usesOurEngine } from './script.ts';
 
-const FUNCTION_HOOKS = ['beforeScenario', 'afterScenario', 'beforeRequest', 'afterResponse', 'onError'] as const;
 /** Allowance for all steps that do not wait. */
 const STEPS_SECONDS = 10;
 const MAX_SHOWN_LENGTH = 60;

@@ -28,34 +28,27 @@ export interface Script {
   _environment?: string;
 }
 
+type PhaseKey = 'duration' | 'pause' | 'arrivalRate' | 'rampTo' | 'arrivalCount' | 'maxVusers';
+
 /** As written by the user; in a worker, that worker's share of it. */
-export interface ScriptPhase {
-  duration?: number | string;
-  pause?: number | string;
-  arrivalRate?: number | string;
-  rampTo?: number | string;
-  arrivalCount?: number | string;
-  maxVusers?: number | string;
+export interface ScriptPhase extends Partial<Record<PhaseKey, number | string>> {
   /** In a worker only. */
   totalWorkers?: number;
   /** Number of the worker, from 1. */
   worker?: number;
 }
 
-export interface Scenario {
+/** Keys of a scenario that name functions of the processor; the last three, for its HTTP requests. */
+export const FUNCTION_HOOKS = ['beforeScenario', 'afterScenario', 'beforeRequest', 'afterResponse', 'onError'] as const;
+
+export interface Scenario extends Partial<Record<(typeof FUNCTION_HOOKS)[number], string | string[]>> {
   name?: string;
   engine?: string;
   /** Share of the arrivals; a text can be a template. */
   weight?: number | string;
   flow?: unknown[];
-  beforeScenario?: string | string[];
-  afterScenario?: string | string[];
   /** Connection options of this scenario's virtual users. */
   socketio?: unknown;
-  /** Called for the scenario's HTTP requests. */
-  beforeRequest?: string | string[];
-  afterResponse?: string | string[];
-  onError?: string | string[];
 }
 
 /** @returns whether the scenario runs on our engine */

@@ -3,7 +3,7 @@ import { formatJsonPath } from '../../../protocol/json-path.ts';
 import { isLoopback } from '../../../protocol/machine/loopback.ts';
 import type { Paths } from '../../run/own-event/find-paths.ts';
 import type { ListeningProcesses } from '../../run/target/listeners.ts';
-import { exactRamp } from '../../script/load/load-profile.ts';
+import { exactRamp } from '../../script/load/phases.ts';
 import type { Emission } from '../../script/options/delivery-options.ts';
 import { ENGINE, PLUGIN } from '../../script/script.ts';
 import { typed } from '../command.ts';

@@ -1,8 +1,7 @@
 /** The load of a scenario: how many connections, at which rate, and how many at the same time. */
 import type { ScriptPhase } from '../script.ts';
 import type { Flow, Repeated } from './flow.ts';
-import { configuredRatePerSec } from './load-profile.ts';
-import { arrivalsOf, mostArrivalsOf, type Phase, phasesOfShare, totalArrivals } from './phases.ts';
+import { arrivalsOf, mostArrivalsOf, type Phase, phasesOfShare, totalArrivals, totalSeconds } from './phases.ts';
 
 export interface Load {
   /** All connections of the scenario: one for each virtual user. */
@@ -71,4 +70,10 @@ export function loadOf(phases: Phase[], flows: Flow[]): Load {
     ratePerSec: configuredRatePerSec(phases),
     messages: flows.flatMap(({ repeated }) => repeated),
   };
+}
+
+/** @returns connections per second while connections are being opened; null if there are none */
+export function configuredRatePerSec(phases: Phase[]): number | null {
+  const seconds = totalSeconds(phases.filter((phase) => arrivalsOf(phase) > 0));
+  return seconds > 0 ? totalArrivals(phases) / seconds : null;
 }

@@ -4,8 +4,7 @@ import { problemsOf } from '../../../protocol/problems.ts';
 import { invalidSettings } from '../invalid-settings.ts';
 import { hostSchema } from '../options/plugin-options.ts';
 import { withoutEmpty } from '../options/variables.ts';
-import { exactRamp } from './load-profile.ts';
-import { arrivalsOf, type Phase } from './phases.ts';
+import { arrivalsOf, exactRamp, type Phase } from './phases.ts';
 
 export interface Share {
   hosts: number;

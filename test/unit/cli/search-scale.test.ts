@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { scaleOf } from '../../../plugin/cli/search/scale.ts';
-import { exactRamp } from '../../../plugin/script/load/load-profile.ts';
-import { arrivalsOf, type Phase, totalArrivals } from '../../../plugin/script/load/phases.ts';
+import { arrivalsOf, exactRamp, type Phase, totalArrivals } from '../../../plugin/script/load/phases.ts';
 import { readSettings } from '../../../plugin/script/settings.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 import type { Varied } from '../../../protocol/documents/search.ts';

@@ -1,11 +1,12 @@
 /** Phases: their arrivals, at another rate, and among several hosts. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { configuredRatePerSec, resizedPhases } from '../../../plugin/script/load/load-profile.ts';
+import { configuredRatePerSec } from '../../../plugin/script/load/load.ts';
 import {
   arrivalsOf,
   type Phase,
   phasesSchema,
+  resizedPhases,
   totalArrivals,
   totalSeconds,
 } from '../../../plugin/script/load/phases.ts';
