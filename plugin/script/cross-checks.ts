@@ -4,8 +4,7 @@ import { isLoopback } from '../../protocol/machine/loopback.ts';
 import { formatPath, type Path, type Problem } from '../../protocol/problems.ts';
 import type { Flow } from './load/flow.ts';
 import type { EngineOptions } from './options/engine-options.ts';
-import type { Environment } from './options/plugin-options.ts';
-import type { RunOptions } from './options/variables.ts';
+import type { Environment, RunOptions } from './options/plugin-options.ts';
 import { ENGINE, PLUGIN, type Script } from './script.ts';
 
 /** Settings that have no mistakes of their own. */

@@ -17,8 +17,14 @@ import { checkConfig } from './options/check-config.ts';
 import type { DeliveryOptions } from './options/delivery-options.ts';
 import { type EngineOptions, parseEngineOptions, withKnownOptions } from './options/engine-options.ts';
 import { folderOf, readTlsFiles } from './options/files.ts';
-import { type Environment, optionsSchema, type PluginOptions } from './options/plugin-options.ts';
-import { type RunOptions, readVariables, withVariables } from './options/variables.ts';
+import {
+  type Environment,
+  optionsSchema,
+  type PluginOptions,
+  type RunOptions,
+  readVariables,
+  withVariables,
+} from './options/plugin-options.ts';
 import type { WorkerSources } from './options/worker-sources.ts';
 import { readScenarios } from './scenarios.ts';
 import { ENGINE, PLUGIN, type Script } from './script.ts';

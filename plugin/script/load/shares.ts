@@ -2,8 +2,7 @@
 import { CapacityError } from '../../../protocol/errors.ts';
 import { problemsOf } from '../../../protocol/problems.ts';
 import { invalidSettings } from '../invalid-settings.ts';
-import { hostSchema } from '../options/plugin-options.ts';
-import { withoutEmpty } from '../options/variables.ts';
+import { hostSchema, withoutEmpty } from '../options/plugin-options.ts';
 import { arrivalsOf, exactRamp, type Phase } from './phases.ts';
 
 export interface Share {
