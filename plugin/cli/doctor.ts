@@ -1,8 +1,7 @@
 /** `doctor`: whether this machine and stack can hold the connections of a scenario; with `--target`, whether the target can be measured. */
 import type { Command } from 'commander';
 import { EXIT_CODES, STOPPED } from '../../protocol/codes/exit-codes.ts';
-import { diagnose, requireOpenFiles } from '../doctor/diagnosis.ts';
-import { printDiagnosis } from '../doctor/print.ts';
+import { diagnose, printDiagnosis, requireOpenFiles } from '../doctor/diagnosis.ts';
 import { readSituation } from '../doctor/situation.ts';
 import { examineTarget } from '../doctor/target/examine.ts';
 import { printCheck, type TargetCheck } from '../doctor/target/target-check.ts';

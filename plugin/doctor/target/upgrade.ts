@@ -10,8 +10,7 @@ import { printable } from '../../../protocol/printable.ts';
 import { come } from '../../run/receivers/come.ts';
 import type { OwnClient } from '../../run/receivers/own-clients.ts';
 import { beginningOf, limitTime } from '../../samplers/index.ts';
-import { HTTP2, wantedBy } from './protocol.ts';
-import { check, placeOf, type Subject, type TargetCheck, TIMEOUT_MS } from './target-check.ts';
+import { check, HTTP2, placeOf, type Subject, type TargetCheck, TIMEOUT_MS, wantedBy } from './target-check.ts';
 
 const MAX_BODY_LENGTH = 200;
 const NGINX =

@@ -1,8 +1,7 @@
 /** What `doctor` ends with. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { diagnose } from '../../../plugin/doctor/diagnosis.ts';
-import { printDiagnosis } from '../../../plugin/doctor/print.ts';
+import { diagnose, printDiagnosis } from '../../../plugin/doctor/diagnosis.ts';
 import { remote, situation } from '../../helpers/situation.ts';
 
 const few = { machine: { openFiles: { soft: 600, hard: 600, ceiling: 600 } } };
