@@ -1,7 +1,12 @@
+/** What the plugin does where it does not conduct: on the user's machine, and in the threads that bring the load. */
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { it } from 'node:test';
 import { Plugin } from '../../../plugin/hook/plugin.ts';
+import { adjustWorkerScript } from '../../../plugin/hook/worker-script.ts';
+import { handOver } from '../../../plugin/script/handed-over.ts';
+import { ENGINE } from '../../../plugin/script/script.ts';
+import { hookConfig } from '../../helpers/measurements.ts';
 
 for (const platform of ['az:aci', 'aws:lambda']) {
   it(`leaves everything to the hosts of the load where Artillery runs it on ${platform}`, (t) => {
@@ -22,3 +27,12 @@ for (const platform of ['az:aci', 'aws:lambda']) {
     assert.match(logged.join(), new RegExp(`runs on ${platform}`));
   });
 }
+
+it('what a template of the engine’s options left empty ends the run before any load', () => {
+  handOver(hookConfig());
+  const script = (options: object) => ({ config: { engines: { [ENGINE]: options } }, scenarios: [] });
+  for (const options of [{ auth: undefined }, { auth: { token: undefined } }, { headers: { a: 'Bearer undefined' } }]) {
+    assert.throws(() => adjustWorkerScript(script(options), 'run'), /template has no value.*`connect`/);
+  }
+  adjustWorkerScript(script({ auth: { token: 'x' } }), 'run');
+});

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { it, type TestContext } from 'node:test';
-import { requireSameEngine } from '../../../plugin/hook/same-engine.ts';
+import { requireSameEngine } from '../../../plugin/hook/plugin.ts';
 import { ownRelease } from '../../../protocol/release.ts';
 import { VERSION } from '../../../protocol/version.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
