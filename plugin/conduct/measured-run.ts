@@ -115,7 +115,11 @@ export class MeasuredRun {
 
   /** The last phase is over. */
   phasesCompleted(): void {
-    this.#then((prepared) => this.#finale(prepared));
+    this.#then(async ({ conductor, live }) => {
+      await conductor.finale();
+      live?.close();
+      this.#options.link.tell({ type: 'finish' });
+    });
   }
 
   /**
@@ -194,12 +198,6 @@ export class MeasuredRun {
     for (const error of failed) console.error(describeError(error));
     this.exitCode = exitCodeOf(result);
     await view?.finish(written.includes('report.html') ? join(directory, 'report.html') : undefined);
-  }
-
-  async #finale({ conductor, live }: PreparedRun): Promise<void> {
-    await conductor.finale();
-    live?.close();
-    this.#options.link.tell({ type: 'finish' });
   }
 
   /** Handles the events of the phases one after the other; an error ends the run. */
