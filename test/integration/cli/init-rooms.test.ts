@@ -2,20 +2,12 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import type { Server } from 'socket.io';
-import { startChat } from '../../helpers/chat-server.ts';
-import { cli } from '../../helpers/cli.ts';
-import { SECONDS, written } from '../../helpers/init.ts';
-import { tempFolder } from '../../helpers/temp-folder.ts';
+import { good } from '../../helpers/init.ts';
 
 const POST = '["post", {"board": "$room", "id": "$id"}]';
 
-async function init(t: TestContext, setUp: (io: Server) => void, ...args: string[]) {
-  const server = await startChat(t, setUp);
-  const cwd = tempFolder(t);
-  const answer = await cli(cwd, 'init', '--url', server.url, '--listen', SECONDS, '--publish', POST, ...args);
-  assert.equal(answer.code, 0, answer.stderr);
-  return { ...answer, ...(await written(cwd)) };
-}
+const posting = (t: TestContext, setUp: (io: Server) => void, ...args: string[]) =>
+  good(t, setUp, '--publish', POST, ...args);
 
 /** @param join of a client @returns the room, and what the acknowledgement says */
 function boards(join: (...args: never[]) => { room: string; answer?: unknown }) {
@@ -50,7 +42,7 @@ const CASES: Record<string, { emit: unknown[]; join: Parameters<typeof boards>[0
 
 for (const [name, { emit, join, client }] of Object.entries(CASES)) {
   it(`counts what goes to a room, where ${name}`, async (t) => {
-    const { flow, settings } = await init(t, boards(join), '--namespace', '/a', '--emit', JSON.stringify(emit));
+    const { flow, settings } = await posting(t, boards(join), '--namespace', '/a', '--emit', JSON.stringify(emit));
     assert.deepEqual(flow?.[1], { emit, namespace: '/a', acknowledge: true });
     assert.equal(flow?.length, 3);
     const { event, id, join: joins, audience } = settings?.delivery ?? {};
@@ -78,7 +70,7 @@ it('counts what goes to a user whose id a login captured, and tries no other roo
   };
   const login = { post: { url: '/login', capture: { json: '$.user.id', as: 'userId' } } };
   const auth = ['--auth', '{"user": "{{ userId }}"}'];
-  const { flow, settings } = await init(t, messenger, '--login', JSON.stringify(login), ...auth);
+  const { flow, settings } = await posting(t, messenger, '--login', JSON.stringify(login), ...auth);
   assert.equal(flow?.length, 3, 'no step learns what the login brings');
   assert.deepEqual(settings?.delivery?.audience, { event: ['0', 'for'], client: 'userId' });
   assert.ok(posts < 6, `${posts} posts`);
@@ -107,7 +99,7 @@ it('logs in by an event whose answer names the namespace', async (t) => {
     '--auth',
     '{"key": "{{ key }}"}',
   ];
-  const { flow, settings } = await init(t, tenants, ...options, '--publish', '["post", {"id": "$id"}]');
+  const { flow, settings } = await posting(t, tenants, ...options, '--publish', '["post", {"id": "$id"}]');
   assert.deepEqual(flow, [login, { connect }, { hold: true }]);
   assert.deepEqual([settings?.delivery?.event, settings?.delivery?.id], ['posted', ['0', 'id']]);
 });
@@ -135,7 +127,7 @@ it('keeps the connection on which a user has logged in, as socket.io-client does
     [['--namespace', '/team', '--emit', '["join"]'], [{ emit: ['join'], namespace: '/team' }]],
   ] as const) {
     const post = ['--publish', '["post", {"id": "$id"}]'];
-    const { flow, settings } = await init(t, members, '--login', JSON.stringify(login), ...options, ...post);
+    const { flow, settings } = await posting(t, members, '--login', JSON.stringify(login), ...options, ...post);
     assert.deepEqual(flow, [login, ...others, { hold: true }]);
     assert.equal(settings?.delivery?.event, 'posted');
     assert.equal(joined.splice(0).length, 3, 'one connection for each of the three clients');
@@ -145,7 +137,7 @@ it('keeps the connection on which a user has logged in, as socket.io-client does
 it('gives the room of a join that nobody acknowledges a variable, which takes several', async (t) => {
   const silent = boards((_user: unknown, { board }: { board: number }) => ({ room: String(board) }));
   const emit = ['join', 'ann', { board: 7 }];
-  const { flow, settings, variables } = await init(t, silent, '--namespace', '/a', '--emit', JSON.stringify(emit));
+  const { flow, settings, variables } = await posting(t, silent, '--namespace', '/a', '--emit', JSON.stringify(emit));
   assert.deepEqual(variables, { room: [7] });
   assert.deepEqual(flow?.[1], { emit: ['join', 'ann', { board: '{{ room }}' }], namespace: '/a' });
   const { event, id, join, audience } = settings?.delivery ?? {};
@@ -155,7 +147,7 @@ it('gives the room of a join that nobody acknowledges a variable, which takes se
 
 it('says what is missing where nothing names the room', async (t) => {
   const hidden = boards(() => ({ room: 'hall' }));
-  const { stdout, settings } = await init(t, hidden, '--namespace', '/a', '--emit', '["join", "news"]');
+  const { stdout, settings } = await posting(t, hidden, '--namespace', '/a', '--emit', '["join", "news"]');
   assert.equal(settings?.delivery, undefined);
   assert.match(stdout, /an event of --emit must name the room/);
 });

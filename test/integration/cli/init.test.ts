@@ -5,33 +5,13 @@ import { it, type TestContext } from 'node:test';
 import type { Namespace, Server } from 'socket.io';
 import { startChat } from '../../helpers/chat-server.ts';
 import { cli } from '../../helpers/cli.ts';
-import { SECONDS, written } from '../../helpers/init.ts';
-import { eventually } from '../../helpers/poll.ts';
+import { good, init, SECONDS, written } from '../../helpers/init.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
-
-type SetUp = (io: Server) => void;
 
 /** @returns `--auth '{"token": …}'` */
 function optionsOf(connect: object): string[] {
   const typed = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
   return Object.entries(connect).flatMap(([name, value]) => [`--${name}`, typed(value)]);
-}
-
-/** @param args of `init`, beside the URL */
-async function init(t: TestContext, given: SetUp | { setUp: SetUp; path: string }, ...args: string[]) {
-  const { setUp, ...options } = typeof given === 'function' ? { setUp: given } : given;
-  const server = await startChat(t, setUp, options);
-  const cwd = tempFolder(t);
-  const answer = await cli(cwd, 'init', '--url', server.url, '--listen', SECONDS, ...args);
-  await eventually('it has left', () => server.io.engine.clientsCount === 0);
-  return { ...answer, ...(await written(cwd)) };
-}
-
-/** It has written a scenario. */
-async function good(...given: Parameters<typeof init>) {
-  const answer = await init(...given);
-  assert.equal(answer.code, 0, answer.stdout + answer.stderr);
-  return answer;
 }
 
 function everyTick(t: TestContext, send: (n: number) => void): void {
