@@ -47,12 +47,6 @@ describe('hosts that a run takes', () => {
     await eventually('the refusal', () => refusals.length > 0);
     assert.deepEqual([refusals[0]?.code, /^a is gone/.test(refusals[0]?.message ?? '')], ['HOSTS_MISSING', true]);
   });
-
-  it('end when their conductor is silent', async (t) => {
-    const { first, second, hub } = await twoHosts(t);
-    hub.end(4, 'over');
-    await eventually('the end', () => [first, second].every(({ ends }) => ends.includes('over')));
-  });
 });
 
 it('a conductor ends although somebody is connected to it, and says nothing', async () => {

@@ -136,10 +136,13 @@ it('scenarios vary like settings, each with its own text', async (t) => {
   await assert.rejects(readStudyFile(join(folder, 'wrong.yml')), /vary\.scenario\[1\]: there is no file .*c\.yml/);
 });
 
-it('a run starts the server that it names, in the folder of the file', () => {
+it('a run starts the server that it names, in the folder of the file; the study goes on after one that failed', async () => {
   const plan = { ...PLAN, servers: { chat }, except: [], seed: 1 };
   const file: StudyFile = { name: 'tls', title: '', plan, folder: '/f', scenario: '1k.yml', scenarioHash: 'abc' };
-  const { commandOf } = studySeries(file, 'results');
+  const { commandOf, next } = studySeries(file, 'results');
   const { env, server } = commandOf({ block: 1, levels: { TLS: 'on', server: 'chat' } });
   assert.deepEqual([env, server], [{ TLS: 'on' }, { ...chat, cwd: '/f' }]);
+  const ended = { number: 1, startedAt: '', seconds: 1, exitCode: 2, result: null, status: null, problem: 'refused' };
+  const failed = { run: { ...ended, block: 1, levels: { TLS: 'on' } }, result: undefined };
+  assert.ok('key' in (await next([failed], 0)));
 });

@@ -7,20 +7,13 @@ import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 
 describe('load', () => {
   const ramp = { duration: 10, arrivalRate: 100, rampTo: 100 };
-  const hold = [{ connect: true }, { hold: true }];
-  const loadOf = (config: object, flow: unknown[] = hold) => {
+  const loadOf = (config: object) => {
     const script = {
       config: { target: 'http://localhost:8080', phases: [ramp], ...config },
-      scenarios: [{ engine: 'socketio-capacity', flow }],
+      scenarios: [{ engine: 'socketio-capacity', flow: [{ connect: true }, { hold: true }] }],
     };
     return readLoad(readSettings(script, STEPS, {}));
   };
-
-  it('is all arrivals of a flow that holds, and those at once of one that leaves', () => {
-    assert.equal(loadOf({}).connections, 1000);
-    const soak = [{ duration: 3600, arrivalRate: 100 }];
-    assert.equal(loadOf({ phases: soak }, [{ think: 5 }]).connections, 1500);
-  });
 
   it('is no more than maxVusers lets in', () => {
     const limited = { duration: 4000, arrivalRate: 500, maxVusers: 50 };
