@@ -91,5 +91,5 @@ export function requireSameEngine(artillery = artilleryFolder()): void {
   const { version } = createRequire(manifest)(manifest);
   const release = releaseOf(root, version);
   if (release === ownRelease()) return;
-  throw versionsDiffer({ name: `the engine in ${folder}`, release }, { name: PLUGIN_PACKAGE, release: ownRelease() });
+  throw versionsDiffer(`the engine in ${folder}`, release, PLUGIN_PACKAGE);
 }

@@ -26,7 +26,7 @@ export function handOver(settings: Settings): void {
 export function handedOver(): Settings {
   const { release = 'an older one', settings } = (getEnvironmentData(KEY) ?? {}) as unknown as Partial<HandedOver>;
   if (settings && release === ownRelease()) return settings;
-  throw versionsDiffer({ name: PLUGIN_PACKAGE, release }, { name: ENGINE_PACKAGE, release: ownRelease() });
+  throw versionsDiffer(PLUGIN_PACKAGE, release, ENGINE_PACKAGE);
 }
 
 /** Key of the script's own `before`, which Artillery plays in its main thread and whose variables it gives to its workers. */
@@ -48,15 +48,11 @@ export function variablesOfBefore(): Record<string, unknown> {
   return JSON.parse((getEnvironmentData(BEFORE) as string | undefined) ?? '{}');
 }
 
-interface Build {
-  name: string;
-  release: string;
-}
-
-export function versionsDiffer(one: Build, other: Build): CapacityError {
+/** @param own name of what is of this release */
+export function versionsDiffer(name: string, release: string, own: string): CapacityError {
   return new CapacityError(
     'VERSIONS_DIFFER',
-    `${one.name} is ${one.release}, and ${other.name} is ${other.release}`,
+    `${name} is ${release}, and ${own} is ${ownRelease()}`,
     'install both from one release, beside artillery, or run both from one checkout',
   );
 }
