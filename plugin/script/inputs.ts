@@ -2,9 +2,10 @@
  * Everything that a scenario reads, each with a digest of its contents: two hosts bring one load only if all of it is the
  * same on both. What only the host that conducts the run needs is left out, and so is where the files are.
  */
-import { createHash, type Hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
+import { attempt } from '../../protocol/attempt.ts';
 import { folderOf } from './options/files.ts';
 import { environmentSchema } from './options/plugin-options.ts';
 import { PLUGIN, type Script } from './script.ts';
@@ -102,23 +103,19 @@ function withImports(paths: string[], known = new Map<string, string>()): Map<st
 
 /** In parts: rows of CSV can be more than a text can hold. */
 function digestOfFile(path: string): string {
-  const hash = createHash('sha256');
+  const digest = createHash('sha256');
   const part = Buffer.allocUnsafe(PART_BYTES);
   const file = openSync(path, 'r');
   try {
-    for (let size = readSync(file, part); size > 0; size = readSync(file, part)) hash.update(part.subarray(0, size));
+    for (let size = readSync(file, part); size > 0; size = readSync(file, part)) digest.update(part.subarray(0, size));
   } finally {
     closeSync(file);
   }
-  return shortened(hash);
+  return digest.digest('hex').slice(0, DIGEST_LENGTH);
 }
 
 function isFile(path: string): boolean {
-  try {
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
+  return attempt(() => statSync(path).isFile()) ?? false;
 }
 
 function stringsIn(value: unknown): string[] {
@@ -127,9 +124,5 @@ function stringsIn(value: unknown): string[] {
 }
 
 function digestOf(content: string): string {
-  return shortened(createHash('sha256').update(content));
-}
-
-function shortened(hash: Hash): string {
-  return hash.digest('hex').slice(0, DIGEST_LENGTH);
+  return hash('sha256', content).slice(0, DIGEST_LENGTH);
 }

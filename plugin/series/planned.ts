@@ -1,5 +1,5 @@
 /** A series whose runs are all known before the first: every combination of levels so many times, for `study` and `repeat`. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { worstExitCode } from '../../protocol/codes/exit-codes.ts';
 import { endingOf } from '../../protocol/documents/series.ts';
 import { type Levels, type Plan, type Study, studySchema } from '../../protocol/documents/study.ts';
@@ -137,8 +137,9 @@ export function orderOf(plan: Plan): Place[] {
   const combinations = combinationsOf(plan);
   return Array.from({ length: repeat }, (_, index) => index).flatMap((index) => {
     const pair = Math.floor(index / 2);
+    // By digests: as good as random, and the same for the same plan.
     const drawn = combinations
-      .map((levels) => ({ levels, lot: lotOf(`${seed}:${pair}:${labelOf(levels)}`) }))
+      .map((levels) => ({ levels, lot: hash('sha256', `${seed}:${pair}:${labelOf(levels)}`) }))
       .sort((a, b) => (a.lot < b.lot ? -1 : 1))
       .map(({ levels }) => ({ block: index + 1, levels }));
     return index % 2 === 0 ? drawn : drawn.reverse();
@@ -147,9 +148,4 @@ export function orderOf(plan: Plan): Place[] {
 
 function isAt(place: Place, { block, levels }: Place): boolean {
   return place.block === block && labelOf(place.levels) === labelOf(levels);
-}
-
-/** As good as random, and the same for the same ticket. */
-function lotOf(ticket: string): string {
-  return createHash('sha256').update(ticket).digest('hex');
 }
