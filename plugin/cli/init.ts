@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { z } from 'zod';
+import { attempt } from '../../protocol/attempt.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { listeningProcesses } from '../run/target/listeners.ts';
 import { namespaceSchema } from '../script/options/connect-options.ts';
@@ -18,12 +19,9 @@ const CONTROL_PORT = 3200;
 /** JSON: one value, or several with commas between them. */
 const jsonList = (example: string) =>
   z.string().transform((text, context): unknown[] => {
-    try {
-      return JSON.parse(`[${text}]`) as unknown[];
-    } catch {
-      context.addIssue({ code: 'custom', message: `expected JSON: ${example}` });
-      return z.NEVER;
-    }
+    const list: unknown[] | undefined = attempt(() => JSON.parse(`[${text}]`));
+    if (!list) context.addIssue({ code: 'custom', message: `expected JSON: ${example}` });
+    return list ?? z.NEVER;
   });
 const jsonObject = <T extends z.ZodType>(value: T, example: string) =>
   jsonList(example)

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
+import { attempt } from '../../protocol/attempt.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { runMetrics } from '../result/run-metrics.ts';
 import { requireBounds } from '../script/bounds.ts';
@@ -68,12 +69,7 @@ function canEvaluate(expression: string): boolean {
   const { compileExpression } = createRequire(resolveArtillery('artillery/util'))('filtrex') as {
     compileExpression(expression: string): unknown;
   };
-  try {
-    compileExpression(expression);
-    return true;
-  } catch {
-    return false;
-  }
+  return attempt(() => compileExpression(expression)) !== undefined;
 }
 
 /**

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { cpus } from 'node:os';
+import { attempt } from '../../protocol/attempt.ts';
 import { readCgroup } from '../../protocol/machine/cgroup.ts';
 import { openFileLimits } from '../../protocol/machine/open-files.ts';
 import { allowedCpus, availableMemory, lowestQuota } from '../../protocol/machine/usable.ts';
@@ -109,21 +110,14 @@ function readConntrack(): Machine['conntrack'] {
 
 /** By the 41st field of its status: SCHED_FIFO or SCHED_RR. */
 function isRealTime(): boolean {
-  try {
-    const stat = readFileSync('/proc/self/stat', 'latin1');
-    return ['1', '2'].includes(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[38] ?? '');
-  } catch {
-    return false;
-  }
+  const stat = attempt(() => readFileSync('/proc/self/stat', 'latin1')) ?? '';
+  return ['1', '2'].includes(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[38] ?? '');
 }
 
 /** @returns its numbers; none where there is no such setting */
 function sysctl(name: string): number[] {
-  try {
-    return readFileSync(`/proc/sys/${name}`, 'utf8').trim().split(/\s+/).map(Number);
-  } catch {
-    return [];
-  }
+  const text = attempt(() => readFileSync(`/proc/sys/${name}`, 'utf8'));
+  return text?.trim().split(/\s+/).map(Number) ?? [];
 }
 
 /** @returns `2 cores`, or `0.5 cores (CPU quota of the container)` */

@@ -5,6 +5,7 @@
 import { appendFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { format, stripVTControlCharacters } from 'node:util';
+import { attempt } from '../../protocol/attempt.ts';
 import { makeFolder } from '../../protocol/make-folder.ts';
 import { type ArtilleryEvents, artillery } from './artillery.ts';
 
@@ -49,8 +50,8 @@ export function divertReporter(events: ArtilleryEvents, path: string): void {
 
 /** A full disk is reported when the result is written. */
 function keep(path: string, text: string): void {
-  try {
+  attempt(() => {
     makeFolder(dirname(path));
     appendFileSync(path, `${text}\n`);
-  } catch {}
+  });
 }

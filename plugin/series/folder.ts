@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
+import { attempt } from '../../protocol/attempt.ts';
 import { readJson } from '../../protocol/bounds.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { makeFolder } from '../../protocol/make-folder.ts';
@@ -34,7 +35,8 @@ export function openFolder(folder: string): () => void {
     for (const inner of ['runs', 'logs']) makeFolder(join(folder, inner));
     // At most one retry for each process that has left its lock behind.
     while (!lock(path)) {
-      const owner = ownerOf(path);
+      // It can be written in part, or gone by now.
+      const owner: ProcessRef | undefined = attempt(() => JSON.parse(readFileSync(path, 'utf8')));
       if (owner && isAlive(owner)) {
         const fix = 'wait until it ends, or choose another folder: --results <folder>';
         throw new CapacityError('IN_USE', `process ${owner.pid} is making runs in ${folder}`, fix);
@@ -77,15 +79,6 @@ function lock(path: string): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw error;
-  }
-}
-
-/** @returns undefined if it was not written completely, or is gone by now */
-function ownerOf(path: string): ProcessRef | undefined {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8'));
-  } catch {
-    return undefined;
   }
 }
 

@@ -1,6 +1,7 @@
 /** A server of the user's own that is started for a run, and stopped after it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa, type ResultPromise } from 'execa';
+import { attempt } from '../../protocol/attempt.ts';
 import type { StudyServer } from '../../protocol/documents/study.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { logTail } from '../../server/stack/logs.ts';
@@ -79,11 +80,8 @@ function descendantsOf(pid: number): number[] {
 }
 
 function signalGroup(pid: number | undefined, name: NodeJS.Signals): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, name);
-  } catch {
-    // It has no members any more.
-  }
+  // It may have no members any more.
+  if (pid !== undefined) attempt(() => process.kill(-pid, name));
 }
 
 async function answers(ready: StudyServer['ready']): Promise<boolean> {

@@ -1,6 +1,7 @@
 /** A study: its file, and the runs that follow from it. */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { attempt } from '../../../protocol/attempt.ts';
 import { levelsSchema, type Plan, planSchema } from '../../../protocol/documents/study.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { formatProblems, type Problem, problemsOf } from '../../../protocol/problems.ts';
@@ -107,11 +108,7 @@ export function studySeries(file: StudyFile, results: string): PlannedSeries {
 }
 
 function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
+  return attempt(() => readFileSync(path, 'utf8'));
 }
 
 function invalid(message: string, fix: string, cause?: unknown): CapacityError {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
+import { attempt } from '../../../protocol/attempt.ts';
 import type { TlsOptions } from '../../../protocol/connection.ts';
 import { formatPath, type Path, type Problem } from '../../../protocol/problems.ts';
 import type { Script } from '../script.ts';
@@ -45,11 +46,8 @@ export function readTlsFiles(tls: TlsOptions, folder: string, at: Path, problems
 export function findParser(name: string, folder: string, at: Path, problems: Problem[]): string | undefined {
   const module = PARSERS[name] ?? name;
   for (const from of [resolve(folder, 'scenario.yml'), import.meta.filename]) {
-    try {
-      return createRequire(from).resolve(module);
-    } catch {
-      // not from there
-    }
+    const found = attempt(() => createRequire(from).resolve(module));
+    if (found !== undefined) return found;
   }
   const message = `no parser "${module}": install it beside the scenario (npm install ${module}), or write ./<file>`;
   problems.push({ path: formatPath(at), message });

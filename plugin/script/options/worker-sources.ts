@@ -1,5 +1,6 @@
 /** What tells of a part of the deployment: its processes here, or pages of metrics. */
 import { z } from 'zod';
+import { attempt } from '../../../protocol/attempt.ts';
 import { LAYER_NAMES } from '../../../protocol/named-layers.ts';
 
 const metricsSchema = z.strictObject({
@@ -16,7 +17,7 @@ const processSources = z.strictObject({
   match: z
     .string()
     .min(1)
-    .refine(isRegex, 'expected a regular expression')
+    .refine((text) => attempt(() => new RegExp(text)), 'expected a regular expression')
     .optional()
     .describe('or a regular expression for their command lines'),
   cgroup: z
@@ -51,12 +52,4 @@ interface Sources {
 /** @returns by layer, what tells of its memory and CPU */
 export function sourcesByLayer({ workerSources, layers }: Sources): Record<string, ProcessSources> {
   return { ...layers, ...(workerSources && { worker: workerSources }) } as Record<string, ProcessSources>;
-}
-
-function isRegex(text: string): boolean {
-  try {
-    return Boolean(new RegExp(text));
-  } catch {
-    return false;
-  }
 }
