@@ -4,6 +4,7 @@ import { execa, type ResultPromise } from 'execa';
 import { attempt } from '../../protocol/attempt.ts';
 import type { StudyServer } from '../../protocol/documents/study.ts';
 import { CapacityError } from '../../protocol/errors.ts';
+import { onlyOnce } from '../../protocol/only-once.ts';
 import { logTail } from '../../server/stack/logs.ts';
 import { listens } from '../../server/stack/ports.ts';
 import { childrenOf, processRef, terminate } from '../../server/stack/state/processes.ts';
@@ -44,11 +45,7 @@ export async function startOwnServer({ command, ready, cwd }: ServerCommand, { e
   });
   const killGroup = () => signalGroup(child.pid, 'SIGKILL');
   process.once('exit', killGroup);
-  let closing: Promise<void> | undefined;
-  const close = () => {
-    closing ??= stop(child).finally(() => process.off('exit', killGroup));
-    return closing;
-  };
+  const close = onlyOnce(() => stop(child).finally(() => process.off('exit', killGroup)));
   try {
     const deadline = performance.now() + READY_TIMEOUT_MS;
     while (!(await answers(ready))) {

@@ -9,6 +9,7 @@ import { ConvertingClock } from '../../../protocol/clock/converting-clock.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { guardClient } from '../../../protocol/guard-client.ts';
 import { thisHost } from '../../../protocol/machine/host.ts';
+import { within } from '../../../protocol/within.ts';
 import { fingerprintOf, inUrl, type Join } from './join-line.ts';
 import {
   type AgentMessage,
@@ -168,20 +169,18 @@ function unreachable({ host, port }: Join, cause: unknown): CapacityError {
 
 /** A refusal ends the attempts; a connection that fails is tried again, until the conductor has been silent for too long. */
 async function connected(socket: Socket, { silentAfterMs, signal }: LinkOptions): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const { promise, resolve, reject } = Promise.withResolvers<true>();
   let last = new Error('it does not answer');
-  const timer = setTimeout(() => reject(last), silentAfterMs);
   const aborted = addAbortListener(signal, () => reject(signal.reason));
-  socket.once('connect', resolve);
+  socket.once('connect', () => resolve(true));
   socket.on('connect_error', (error) => {
     last = error;
     const refusal = refusalOf(error);
     if (refusal) reject(new CapacityError(refusal.code, refusal.message, refusal.fix));
   });
   try {
-    await promise;
+    if (!(await within(promise, silentAfterMs))) throw last;
   } finally {
-    clearTimeout(timer);
     aborted[Symbol.dispose]();
   }
 }

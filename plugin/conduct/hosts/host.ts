@@ -1,6 +1,7 @@
 /** One host of a run, as the conductor sees it: what it has told, and its engines, for which others answer once it is gone. */
 import type { Socket } from 'socket.io';
 import { OWN_DISCONNECT } from '../../../protocol/connection.ts';
+import { getOrAdd } from '../../../protocol/get-or-add.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.ts';
 import type { GeneratorHost } from '../../run/measurements/generator.ts';
 import { MachineWindows } from './machine-windows.ts';
@@ -74,13 +75,8 @@ export class Host {
    */
   named({ from, ...report }: EngineMessage): EngineMessage | undefined {
     const named = { host: this.name, engine: from.engine };
-    let engine = this.#engines.get(from.engine);
-    if (!engine) {
-      if (this.#engines.size >= MAX_ENGINES) return undefined;
-      engine = new StandIn(named);
-      this.#engines.set(from.engine, engine);
-    }
-    engine.noteReport(report);
+    if (this.#engines.size >= MAX_ENGINES && !this.#engines.has(from.engine)) return undefined;
+    getOrAdd(this.#engines, from.engine, () => new StandIn(named)).noteReport(report);
     if (report.type === 'began')
       this.beganAtUs = Math.min(report.beganAtUs, this.beganAtUs ?? Number.POSITIVE_INFINITY);
     return { from: named, ...report };

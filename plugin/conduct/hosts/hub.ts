@@ -7,6 +7,7 @@ import type { Socket } from 'socket.io';
 import { CapacityError } from '../../../protocol/errors.ts';
 import type { Carrier } from '../../../protocol/link/carrier.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.ts';
+import { within } from '../../../protocol/within.ts';
 import { type Expected, hostsMissing, whyNotAdmitted, whyNotTogether } from './admission.ts';
 import { Host } from './host.ts';
 import type { Listener } from './listener.ts';
@@ -43,7 +44,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
   readonly #events: HubEvents;
   readonly #lostAfterMs: number;
   readonly #known = new Map<string, Host>();
-  readonly #joined = Promise.withResolvers<void>();
+  readonly #joined = Promise.withResolvers<true>();
   readonly #left = Promise.withResolvers<void>();
   /** Highest index that has begun anywhere. */
   #phase = -1;
@@ -74,12 +75,11 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
    * @throws CapacityError HOSTS_MISSING, or the signal's reason
    */
   async joined(timeoutMs: number, signal: AbortSignal): Promise<void> {
-    const timer = setTimeout(() => this.#joined.reject(hostsMissing(this.hosts, this.#expected, timeoutMs)), timeoutMs);
     const aborted = addAbortListener(signal, () => this.#joined.reject(signal.reason));
     try {
-      await this.#joined.promise;
+      const isJoined = await within(this.#joined.promise, timeoutMs);
+      if (!isJoined) throw hostsMissing(this.hosts, this.#expected, timeoutMs);
     } finally {
-      clearTimeout(timer);
       aborted[Symbol.dispose]();
     }
   }
@@ -199,7 +199,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
         return;
       case 'fits':
         host.fits = true;
-        if (this.#isComplete) this.#joined.resolve();
+        if (this.#isComplete) this.#joined.resolve(true);
         return;
       case 'refused':
         this.#fail(new CapacityError(message.code, `${host.name}: ${message.message}`, message.fix));
