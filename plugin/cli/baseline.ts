@@ -23,9 +23,7 @@ interface Options {
   name: string;
   file: string;
   json?: boolean;
-}
-
-interface SaveOptions extends Options {
+  /** Of `save`. */
   repeat?: string;
 }
 
@@ -75,7 +73,7 @@ export function addBaseline(program: Command): void {
   });
 }
 
-async function save(path: string, { repeat: times, ...options }: SaveOptions): Promise<void> {
+async function save(path: string, { repeat: times, ...options }: Options): Promise<void> {
   if (times === undefined) return saveResults(readRunSet(path).results, path, options);
   const count = parseOptions(z.object({ repeat: timesSchema }), { repeat: times }, 'baseline save').repeat;
   const asked = { scenario: path, vary: {}, times: count, results: 'results', args: [] };

@@ -24,7 +24,7 @@ import { within } from '../run/wait.ts';
 import type { Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
 import { askForTheRest, endedIn, failedIn, withCode } from './incomplete.ts';
-import { log, logResult, openProgress, type Progress, type Terminal } from './terminal.ts';
+import { log, logResult, openProgress, type Terminal } from './terminal.ts';
 
 interface MeasuredRunOptions {
   script: Script;
@@ -53,7 +53,7 @@ interface PreparedRun {
   context: RunContext;
   conductor: Conductor;
   environment: Result['environment'];
-  live: Progress | undefined;
+  live: ReturnType<typeof openProgress>;
   view: LiveView | undefined;
 }
 

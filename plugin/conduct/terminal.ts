@@ -47,13 +47,8 @@ export function logResult(terminal: Terminal, result: Result, path: string, file
   else terminal.print(`\n${renderRun(document, options)}\n`);
 }
 
-/** Something that goes on until it is closed. Idempotent. */
-export interface Progress {
-  close(): void;
-}
-
-/** In place on a terminal, and a line now and then elsewhere. @returns undefined with `--quiet` */
-export function openProgress(terminal: Terminal, facts: () => LiveFacts): Progress | undefined {
+/** In place on a terminal, and a line now and then elsewhere. @returns what ends it; undefined with `--quiet` */
+export function openProgress(terminal: Terminal, facts: () => LiveFacts): Pick<LiveLine, 'close'> | undefined {
   if (terminal.quiet) return undefined;
   if (!hasLiveTerminal(process.stderr, process.env)) {
     const timer = setInterval(() => log(terminal, renderLive(facts())), PROGRESS_MS);

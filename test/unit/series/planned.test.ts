@@ -50,15 +50,8 @@ function begin(t: TestContext, body: string, vary: Plan['vary'], changes: Partia
   const { folder, artillery, write } = fakeArtillery(t, body);
   const plan = { ...PLAN, vary, repeat: 2 };
   const series = plannedSeries({
-    ...{
-      kind: 'repeat',
-      folder: `${folder}/runs`,
-      name: 'runs',
-      title: '',
-      plan,
-      scenarioHash: 'abc',
-      endsWithFailure: true,
-    },
+    ...{ kind: 'repeat', folder: `${folder}/runs`, name: 'runs', title: '' },
+    ...{ plan, scenarioHash: 'abc', endsWithFailure: true },
     commandOf: ({ RATE }: Levels) => ({ scenario: '1k.yml', args: [], overrides: {}, env: { RATE: `${RATE}` } }),
     reportOf: studyDocument,
     ...changes,
