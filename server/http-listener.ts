@@ -5,10 +5,9 @@ import type { Socket } from 'node:net';
 import { onlyOnce } from '../protocol/only-once.ts';
 import type { Guard } from './guard.ts';
 import { listen } from './listen.ts';
-import { watchSockets } from './open-sockets.ts';
-import { watchStrangers } from './strangers.ts';
+import { watchConnections } from './strangers.ts';
 
-export interface HttpListenerOptions {
+interface HttpListenerOptions {
   /** 0 chooses a free one. */
   port: number;
   host: string;
@@ -50,13 +49,12 @@ export async function openHttp(
     }
   };
   http.on('request', guard.wrap('http', serve));
-  const endSockets = watchSockets(http);
-  const admit = watchStrangers(http);
+  const connections = watchConnections(http);
   const chosen = await listen(http, port, host, purpose);
   const close = onlyOnce(() => {
     const closed = new Promise<void>((resolve) => http.close(() => resolve()));
-    endSockets();
+    connections.end();
     return closed;
   });
-  return { http, port: chosen, admit, close };
+  return { http, port: chosen, admit: connections.admit, close };
 }

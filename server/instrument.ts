@@ -14,7 +14,7 @@ import { answerMembers, countMembers } from './contract/members.ts';
 import { openControlPort } from './control/control-port.ts';
 import { describeServer, type Tuned } from './control/describe-server.ts';
 import { countRooms } from './control/metrics.ts';
-import { OwnFigures } from './control/own-figures.ts';
+import { ownFigures } from './control/own-figures.ts';
 import { versionsOf } from './control/versions.ts';
 import { defaultWorker, portSchema, roomsSchema, tlsSchema, tokenSchema, workerSchema } from './schemas.ts';
 import type { AnyServer } from './types.ts';
@@ -83,7 +83,7 @@ export async function instrumentServer(
   const main = io.of('/');
   const departures = new Departures();
   let accepted = 0;
-  const own = new OwnFigures(worker, {
+  const own = ownFigures(worker, {
     connections: () => io.engine.clientsCount,
     accepted: () => accepted,
     rooms: () => countRooms(io),

@@ -5,21 +5,33 @@ import type { Server, Socket } from 'node:net';
 const MAX_STRANGERS = 64;
 const STRANGER_MS = 10_000;
 
+interface Connections {
+  /** To be called with each that has shown the token. */
+  admit(socket: Socket): void;
+  /**
+   * Ends all, also those that `closeAllConnections` of Node's HTTPS server does not know yet, for which closing would wait two
+   * minutes.
+   */
+  end(): void;
+}
+
 /**
  * Ends connections of strangers after their time, and the oldest of them when there are too many.
- * @returns to be called with each that has shown the token
+ * @param server to be watched from its start
  */
-export function watchStrangers(server: Server): (socket: Socket) => void {
+export function watchConnections(server: Server): Connections {
+  const open = new Set<Socket>();
   const strangers = new Map<string, Socket>();
   // TLS wraps a connection's socket in another one.
   const placeOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
   server.on('connection', (socket: Socket) => {
     const place = placeOf(socket);
-    const end = () => strangers.delete(place) && socket.destroy();
-    const timer = setTimeout(end, STRANGER_MS);
+    const timer = setTimeout(() => strangers.delete(place) && socket.destroy(), STRANGER_MS);
+    open.add(socket);
     strangers.set(place, socket);
     socket.once('close', () => {
       clearTimeout(timer);
+      open.delete(socket);
       if (strangers.get(place) === socket) strangers.delete(place);
     });
     const [oldest] = strangers.values();
@@ -28,5 +40,12 @@ export function watchStrangers(server: Server): (socket: Socket) => void {
       oldest.destroy();
     }
   });
-  return (socket) => strangers.delete(placeOf(socket));
+  return {
+    admit(socket) {
+      strangers.delete(placeOf(socket));
+    },
+    end() {
+      for (const socket of open) socket.destroy();
+    },
+  };
 }

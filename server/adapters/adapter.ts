@@ -5,7 +5,7 @@ import type { Server } from 'socket.io';
 import type { z } from 'zod';
 
 /** An entry of `ADAPTERS`. */
-export interface AdapterKind {
+export interface AdapterKind<E extends z.ZodObject = z.ZodObject> {
   /** For the reference: its package, and how a broadcast travels. */
   help: string;
   /** Whether its workers form one cluster: they count each other's room members and receive each other's broadcasts. */
@@ -13,7 +13,7 @@ export interface AdapterKind {
   /** Whether it can restore the session of a connection that has dropped (`connectionStateRecovery`). */
   recovers: boolean;
   /** The environment variables that it reads. They are parsed, and required, only if the adapter is chosen. */
-  environment: z.ZodObject;
+  environment: E;
   /**
    * Connects, and makes the server use the adapter. Imports the adapter's packages dynamically, so that workers with
    * another adapter do not keep them in memory.
@@ -21,10 +21,10 @@ export interface AdapterKind {
    * @returns when the server's subscriptions are active
    * @throws CapacityError when it cannot connect; everything is closed by then
    */
-  connect(io: Server, settings: Record<string, unknown>, log: Logger): Promise<ConnectedAdapter>;
+  connect(io: Server, settings: z.output<E>, log: Logger): Promise<ConnectedAdapter>;
 }
 
-export interface ConnectedAdapter {
+interface ConnectedAdapter {
   /** As results show it. */
   nameAndVersion: string;
   /** Key of the Redis stream that it writes to. */
@@ -36,13 +36,7 @@ export interface ConnectedAdapter {
 }
 
 /** Gives `connect` the type of the settings that `environment` parses. */
-export function defineAdapter<E extends z.ZodObject>(kind: {
-  help: string;
-  clustered: boolean;
-  recovers: boolean;
-  environment: E;
-  connect(io: Server, settings: z.output<E>, log: Logger): Promise<ConnectedAdapter>;
-}): AdapterKind {
+export function defineAdapter<E extends z.ZodObject>(kind: AdapterKind<E>): AdapterKind {
   return kind;
 }
 

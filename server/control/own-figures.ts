@@ -1,10 +1,10 @@
 /** What a worker counts and measures of itself, whatever kind of server it has. */
 import { BatchWindow } from '../contract/batch-window.ts';
 import { Guard } from '../guard.ts';
-import { createMetrics, type Metrics } from './metrics.ts';
+import { createMetrics } from './metrics.ts';
 import { CollectionCount, EventLoopWindow } from './worker-stats.ts';
 
-export interface Counts {
+interface Counts {
   /** Now. */
   connections(): number;
   /** Since the start. */
@@ -12,23 +12,15 @@ export interface Counts {
   rooms(): number;
 }
 
-export class OwnFigures {
-  readonly worker: string;
-  readonly counts: Counts;
-  readonly eventLoop = new EventLoopWindow();
-  readonly collections = new CollectionCount();
-  readonly batches = new BatchWindow();
-  readonly metrics: Metrics;
-  readonly guard: Guard;
+export type OwnFigures = ReturnType<typeof ownFigures>;
 
-  constructor(worker: string, counts: Counts) {
-    this.worker = worker;
-    this.counts = counts;
-    this.metrics = createMetrics(counts, worker, this.eventLoop);
-    this.guard = new Guard(this.metrics.countMalformed);
-  }
-
-  close(): void {
-    for (const one of [this.eventLoop, this.collections, this.batches]) one.close();
-  }
+export function ownFigures(worker: string, counts: Counts) {
+  const eventLoop = new EventLoopWindow();
+  const [collections, batches] = [new CollectionCount(), new BatchWindow()];
+  const metrics = createMetrics(counts, worker, eventLoop);
+  const guard = new Guard(metrics.countMalformed);
+  const close = () => {
+    for (const one of [eventLoop, collections, batches]) one.close();
+  };
+  return { worker, counts, eventLoop, collections, batches, metrics, guard, close };
 }

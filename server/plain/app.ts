@@ -9,32 +9,32 @@ import { type Logger, pino } from 'pino';
 import type { WebSocket } from 'ws';
 import { onlyOnce } from '../../protocol/only-once.ts';
 import { within } from '../../protocol/within.ts';
+import type { App } from '../app.ts';
 import type { ServerConfig } from '../config.ts';
 import { openControlPort } from '../control/control-port.ts';
 import { nodeFlags } from '../control/describe-server.ts';
-import { OwnFigures } from '../control/own-figures.ts';
+import { ownFigures } from '../control/own-figures.ts';
 import { bundled, bundledWs } from '../control/versions.ts';
 import { listen } from '../listen.ts';
 import { tuningOptions } from '../tunings.ts';
 import { PlainContract } from './contract.ts';
-import { pingInTurn } from './ping.ts';
 
 /** Engine.IO's own. */
 const MAX_PAYLOAD_BYTES = 1e6;
 
 /** Engine.IO's packet types, as far as they are used. */
 const OPEN = '0';
+const PING = '2';
 const MESSAGE = '4';
 
-export interface PlainApp {
-  /** @throws CapacityError PORT_UNAVAILABLE; everything is closed by then */
-  start(): Promise<{ port: number; controlPort: number }>;
-  /** Accepts no more connections, waits up to `drainMs` for those that are open to close, ends the rest. Idempotent. */
-  close(): Promise<void>;
-}
+/** Of the timer for pings. */
+const STEP_MS = 100;
 
 /** Opens nothing yet. A worker by itself: broadcasts reach its own members. */
-export function createPlainApp(config: ServerConfig, log: Logger = pino({ level: config.logLevel })): PlainApp {
+export function createPlainApp(
+  config: ServerConfig,
+  log: Logger = pino({ level: config.logLevel }),
+): Pick<App, 'start' | 'close'> {
   const { worker, pingIntervalMs, pingTimeoutMs } = config;
   const { WebSocketServer } = bundled();
   const http = createServer((_request, response) => response.writeHead(404).end('This is a WebSocket server.\n'));
@@ -44,7 +44,7 @@ export function createPlainApp(config: ServerConfig, log: Logger = pino({ level:
   wss.on('connection', () => {
     accepted++;
   });
-  const own = new OwnFigures(worker, {
+  const own = ownFigures(worker, {
     connections: () => wss.clients.size,
     accepted: () => accepted,
     rooms: () => contract.rooms.size,
@@ -119,4 +119,31 @@ function describe({ pingIntervalMs, pingTimeoutMs, tunings }: ServerConfig) {
     nodeFlags: nodeFlags(process.execArgv, process.env.NODE_OPTIONS).join(' ') || 'none',
   };
   return { versions, server: { kind: 'plain' as const, tunings: {}, options } };
+}
+
+/**
+ * Engine.IO's ping for connections of which nothing is kept: one timer goes round all of them once in an interval.
+ * @param clients in the order in which they have come; those that come during a round belong to it
+ * @returns a function that stops the timer
+ */
+function pingInTurn(clients: Set<WebSocket>, intervalMs: number): () => void {
+  const steps = Math.max(1, Math.floor(intervalMs / STEP_MS));
+  let step = 0;
+  let pinged = 0;
+  let round = clients.values();
+  const timer = setInterval(() => {
+    step++;
+    // Evenly over the round, as Socket.IO's timers are over connections that came evenly.
+    while (pinged < (clients.size * step) / steps) {
+      const { value: ws, done } = round.next();
+      if (done) break;
+      ws.send(PING);
+      pinged++;
+    }
+    if (step < steps) return;
+    step = 0;
+    pinged = 0;
+    round = clients.values();
+  }, intervalMs / steps).unref();
+  return () => clearInterval(timer);
 }

@@ -12,8 +12,7 @@ import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { thisHost } from '../../../protocol/machine/host.ts';
 import { bearerOf, tokenCheck } from '../../../server/control/token.ts';
 import { listen } from '../../../server/listen.ts';
-import { watchSockets } from '../../../server/open-sockets.ts';
-import { watchStrangers } from '../../../server/strangers.ts';
+import { watchConnections } from '../../../server/strangers.ts';
 import { fingerprintOf, formatJoinLine, type Secret } from './join-line.ts';
 import type { Refusal, Time } from './messages.ts';
 
@@ -34,10 +33,9 @@ export async function openListener(host: string, port: number, { token, certific
   /** Tells this run from others with the same secret: their hosts have no place in it. */
   const run = randomUUID();
   const https = createServer({ cert: certificate, key });
-  const endSockets = watchSockets(https);
+  const connections = watchConnections(https);
   await listen(https, port, host, 'port of the conductor');
   const isToken = tokenCheck(token);
-  const admit = watchStrangers(https);
   const io = new Server(https, {
     transports: ['websocket'],
     serveClient: false,
@@ -45,7 +43,7 @@ export async function openListener(host: string, port: number, { token, certific
     ...PING,
     allowRequest: (request, decide) => {
       const isHost = isToken(bearerOf(request));
-      if (isHost) admit(request.socket);
+      if (isHost) connections.admit(request.socket);
       decide(isHost ? undefined : 'the token is not that of this run', isHost);
     },
   });
@@ -83,7 +81,7 @@ export async function openListener(host: string, port: number, { token, certific
       const gone = Promise.all(Object.values(clients).map((client) => once(client, 'close')));
       await Promise.race([gone, delay(FAREWELL_TIMEOUT_MS, undefined, { ref: false })]);
       const closed = io.close();
-      endSockets();
+      connections.end();
       await closed;
     },
   };
