@@ -3,7 +3,7 @@ import { CapacityError } from '../../protocol/errors.ts';
 import type { StackFault } from '../../protocol/fault.ts';
 import { isRetiring } from './nginx.ts';
 import { reloadWorkers } from './pm2.ts';
-import { redisParts, restartOwnRedis } from './redis/own-redis.ts';
+import { redisParts, restartOwnRedis } from './redis.ts';
 import { waitFor } from './server-process.ts';
 import { childrenOf, isAlive, type ProcessRef, waitUntilGone } from './state/processes.ts';
 import { pidsOfRedis, recordNginxWorkers, refOf, refsOf, type StackState } from './state/state.ts';

@@ -7,7 +7,7 @@ import { attempt } from '../../protocol/attempt.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { type CertificateFiles, makeCertificate } from './certificate.ts';
 import type { Plan } from './plan.ts';
-import { startServer } from './server-process.ts';
+import { isWell, startServer } from './server-process.ts';
 import type { ProcessRef } from './state/processes.ts';
 
 /** The configuration of the proxy, with names in double braces. */
@@ -133,7 +133,7 @@ export async function startNginx(options: NginxOptions): Promise<ProcessRef> {
     args,
     logFile: join(options.logDir, 'nginx.log'),
     fix: FIX,
-    answers: () => answers(statusUrl(options.statusPort)),
+    answers: () => isWell(statusUrl(options.statusPort)),
   });
 }
 
@@ -145,14 +145,6 @@ export function isRetiring(pid: number): boolean {
 
 export function statusUrl(port: number): string {
   return `http://127.0.0.1:${port}/status`;
-}
-
-async function answers(url: string): Promise<boolean> {
-  try {
-    return (await fetch(url, { signal: AbortSignal.timeout(1_000) })).ok;
-  } catch {
-    return false;
-  }
 }
 
 /** How often the workers of a stack ping. */

@@ -41,6 +41,14 @@ export async function startServer({
   throw new CapacityError('START_FAILED', `${name} did not start:\n${logTail(logFile)}`, fix);
 }
 
+/** @returns whether the server at the URL answers that all is well */
+export async function isWell(url: string): Promise<boolean> {
+  return fetch(url, { signal: AbortSignal.timeout(2_000) }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
+
 /** @returns whether it came true in time */
 export async function waitFor(isTrue: () => boolean | Promise<boolean>, timeoutMs: number): Promise<boolean> {
   const deadline = performance.now() + timeoutMs;

@@ -34,26 +34,6 @@ const KEEPER = join(import.meta.dirname, `keeper${extname(import.meta.filename)}
 /** How long a keeper can take to end: PM2's workers have 15 s to close their connections. */
 const KEEPER_GRACE_MS = 60_000;
 
-export interface Stack {
-  /** As of the start or the last `refresh()`. */
-  readonly state: StackState;
-  /**
-   * Current pids and restarts. Cheap while no process died; otherwise PM2 is queried, which takes about half a second.
-   */
-  refresh(): Promise<StackState>;
-  /**
-   * @returns by part (`PM2`, and `nginx` with its workers but those that it has replaced), the processes as they run now; empty
-   *   for a part that has ended. A part that was replaced or reloaded has other processes than before
-   */
-  identities(): Record<string, string>;
-  /** @returns how often PM2 has restarted each worker since the start of the stack. Takes about half a second */
-  restarts(): Promise<Record<string, number>>;
-  /** Does to the stack what the run plans; resolves when that is done. @throws CapacityError as `causeFault` */
-  fault(fault: StackFault): Promise<void>;
-  /** Takes it down and waits until it has ended. Idempotent. @throws CapacityError `STACK_STUCK` */
-  close(): Promise<void>;
-}
-
 type FoundStack =
   | { status: 'up'; stack: Stack }
   /** Another process is starting it or taking it down. */
@@ -71,7 +51,7 @@ type FoundStack =
 export async function startStack(options: StackOptions, signal?: AbortSignal): Promise<Stack> {
   await clearStateDir(options.stateDir);
   signal?.throwIfAborted();
-  return new RunningStack(options.stateDir, await startKeeper(options, signal));
+  return new Stack(options.stateDir, await startKeeper(options, signal));
 }
 
 /** Finds the stack whose state is in this folder, whichever process started it. */
@@ -88,8 +68,8 @@ export async function findStack(stateDir: string): Promise<FoundStack> {
     return { status: 'busy', phase, keeperPid: state.keeperPid };
   }
   const reason = whyStale(state, ownerGone);
-  if (reason) return { status: 'stale', reason, clean: () => new RunningStack(stateDir, state).close() };
-  return { status: 'up', stack: new RunningStack(stateDir, state) };
+  if (reason) return { status: 'stale', reason, clean: () => new Stack(stateDir, state).close() };
+  return { status: 'up', stack: new Stack(stateDir, state) };
 }
 
 function whyStale(state: StackState, ownerGone: boolean): string | undefined {
@@ -129,7 +109,8 @@ async function clearStateDir(stateDir: string): Promise<void> {
   );
 }
 
-class RunningStack implements Stack {
+export class Stack {
+  /** As of the start or the last `refresh()`. */
   readonly state: StackState;
   readonly #stateDir: string;
   #isClosing = false;
@@ -139,6 +120,7 @@ class RunningStack implements Stack {
     this.state = state;
   }
 
+  /** Current pids and restarts. Cheap while no process died; otherwise PM2 is queried, which takes about half a second. */
   async refresh(): Promise<StackState> {
     const { state } = this;
     const watched = [...state.workers.map((worker) => worker.pid), ...state.nginxWorkerPids];
@@ -149,16 +131,22 @@ class RunningStack implements Stack {
     return state;
   }
 
+  /** @returns how often PM2 has restarted each worker since the start of the stack. Takes about half a second */
   async restarts(): Promise<Record<string, number>> {
     const workers = await listWorkers(this.state.pm2Home);
     return Object.fromEntries(workers.map(({ id, restarts }) => [id, restarts]));
   }
 
+  /** Does to the stack what the run plans; resolves when that is done. @throws CapacityError as `causeFault` */
   async fault(fault: StackFault): Promise<void> {
     await this.refresh();
     await causeFault(fault, this.#stateDir, this.state, () => this.#save());
   }
 
+  /**
+   * @returns by part (`PM2`, and `nginx` with its workers but those that it has replaced), the processes as they run now; empty
+   *   for a part that has ended. A part that was replaced or reloaded has other processes than before
+   */
   identities(): Record<string, string> {
     const { pm2Home, nginxPid } = this.state;
     const pm2 = { PM2: identityOf([daemonPid(pm2Home)]) };
@@ -166,6 +154,7 @@ class RunningStack implements Stack {
     return { ...pm2, nginx: identityOf([nginxPid, ...childrenOf(nginxPid).filter((pid) => !isRetiring(pid))]) };
   }
 
+  /** Takes it down and waits until it has ended. Idempotent. @throws CapacityError `STACK_STUCK` */
   readonly close = onlyOnce(async () => {
     this.#isClosing = true;
     const keeper = refOf(this.state, this.state.keeperPid);

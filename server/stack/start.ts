@@ -7,10 +7,9 @@ import { pingOf, proxyTimeoutSeconds, startNginx, statusUrl } from './nginx.ts';
 import { planStack, readMachine } from './plan.ts';
 import { daemonPid, type Pm2Worker, requirePm2, startWorkers } from './pm2.ts';
 import { assertFree, freePorts } from './ports.ts';
-import { startOwnRedis } from './redis/own-redis.ts';
-import { assertRedisAnswers } from './redis/redis.ts';
+import { assertRedisAnswers, startOwnRedis } from './redis.ts';
 import { serverNode } from './server-node.ts';
-import { waitFor } from './server-process.ts';
+import { isWell, waitFor } from './server-process.ts';
 import { processRef } from './state/processes.ts';
 import {
   claimState,
@@ -158,12 +157,7 @@ async function assertHealthy(worker: Pm2Worker, state: StackState): Promise<void
   // A worker that was already restarted will fail again.
   if (worker.status === 'online' && worker.restarts === 0) {
     problem = `does not answer ${controlUrl}/healthz`;
-    const isHealthy = () =>
-      fetch(`${controlUrl}/healthz`, { signal: AbortSignal.timeout(2_000) }).then(
-        ({ ok }) => ok,
-        () => false,
-      );
-    if (await waitFor(isHealthy, HEALTH_TIMEOUT_MS)) return;
+    if (await waitFor(() => isWell(`${controlUrl}/healthz`), HEALTH_TIMEOUT_MS)) return;
   }
   throw new CapacityError(
     'START_FAILED',

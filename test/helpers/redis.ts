@@ -1,5 +1,5 @@
 import { freePorts } from '../../server/stack/ports.ts';
-import { restartOwnRedis, startOwnRedis } from '../../server/stack/redis/own-redis.ts';
+import { restartOwnRedis, startOwnRedis } from '../../server/stack/redis.ts';
 import { isAlive, terminate } from '../../server/stack/state/processes.ts';
 import { pidsOfRedis, refsOf, type StackState } from '../../server/stack/state/state.ts';
 import { requireTool } from '../../server/stack/tools.ts';
