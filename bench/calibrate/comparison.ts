@@ -1,7 +1,6 @@
 /** One row of the calibration: the true value, what the product measured, and whether the error is within the bound. */
+import { z } from 'zod';
 import { decimals, integer } from '../../report/text/format.ts';
-
-export type Unit = 'ms' | 'bytes' | '1/s' | 'count' | '%' | 's' | 'µs';
 
 /** Allowed error of a measurement: the larger of the two. */
 export interface Bound {
@@ -11,25 +10,30 @@ export interface Bound {
   share?: number;
 }
 
-export interface Comparison {
-  what: string;
-  unit: Unit;
-  truth: number;
-  measured: number;
+/** A missing figure is infinite, which JSON cannot say. */
+const numberSchema = z
+  .number()
+  .nullable()
+  .transform((value) => value ?? Number.POSITIVE_INFINITY);
+
+const comparisonSchema = z.object({
+  what: z.string(),
+  unit: z.enum(['ms', 'bytes', '1/s', 'count', '%', 's', 'µs']),
+  truth: numberSchema,
+  measured: numberSchema,
   /** As printed. */
-  bound: string;
-  ok: boolean;
-}
+  bound: z.string(),
+  ok: z.boolean(),
+});
+export type Comparison = z.output<typeof comparisonSchema>;
+export type Unit = Comparison['unit'];
 
 const AT_MOST = 'at most';
 const EXACT = 'exact';
 
 /** Rows that belong together, and their explanation. */
-export interface Section {
-  title: string;
-  text: string;
-  rows: Comparison[];
-}
+export const sectionSchema = z.object({ title: z.string(), text: z.string(), rows: z.array(comparisonSchema) });
+export type Section = z.output<typeof sectionSchema>;
 
 export function near(what: string, unit: Unit, truth: number, measured: number, bound: Bound): Comparison {
   const { absolute = 0, share = 0 } = bound;

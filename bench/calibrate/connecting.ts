@@ -11,9 +11,9 @@ import { atMost, type Bound, type Comparison, exactly, known, near, type Section
 import { pin } from './cores.ts';
 import { distributed } from './distribution.ts';
 import { type KnownProcess, startKnown } from './known-process.ts';
-import type { Refusal, SlowHandshakeConfig, SlowHandshakeStarted, SlowHandshakeTruth } from './slow-handshake.ts';
+import type { Refusal, SlowHandshakeConfig, SlowHandshakeTruth } from './slow-handshake.ts';
 
-type SlowServer = KnownProcess<SlowHandshakeStarted, SlowHandshakeTruth>;
+type SlowServer = KnownProcess<{ url: string }, SlowHandshakeTruth>;
 type Openings = Pick<FleetSnapshot, 'openings'>;
 
 /** The server cannot record the delay of connections that wait for its garbage collection. */

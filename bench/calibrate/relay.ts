@@ -15,10 +15,6 @@ export interface RelayConfig {
   upMs: number;
 }
 
-export interface RelayStarted {
-  url: string;
-}
-
 export interface RelayTruth {
   /** How long after its `sentAtUs` each copy of a broadcast was forwarded. */
   downUs: number[];
@@ -31,7 +27,7 @@ const ECHO_MIN_BYTES = 1000;
 
 const nothing = (): RelayTruth => ({ downUs: [], upUs: [] });
 
-await serve(nothing, async (config: RelayConfig, truth): Promise<RelayStarted> => {
+await serve(nothing, async (config: RelayConfig, truth): Promise<{ url: string }> => {
   const { toHost = '127.0.0.1', toPort, host = '127.0.0.1', port = 0, downMs, upMs } = config;
   const relay = createServer({ noDelay: true }, (client) => {
     const server = connect({ port: toPort, host: toHost, noDelay: true });

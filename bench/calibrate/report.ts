@@ -7,41 +7,19 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { decimals } from '../../report/text/format.ts';
 import { type Machine, machineLines } from '../machine.ts';
-import { type Section, summary } from './comparison.ts';
+import { type Section, sectionSchema, summary } from './comparison.ts';
 
 export const PAGE = join('docs', 'calibration.md');
 export const DATA = join('docs', 'calibration.json');
-
-/** A missing figure is infinite, which JSON cannot say. */
-const numberSchema = z
-  .number()
-  .nullable()
-  .transform((value) => value ?? Number.POSITIVE_INFINITY);
 
 const documentSchema = z.object({
   /** Lines on machine and versions. */
   machine: z.string(),
   versions: z.string(),
-  sections: z.array(
-    z.object({
-      title: z.string(),
-      text: z.string(),
-      rows: z.array(
-        z.object({
-          what: z.string(),
-          unit: z.enum(['ms', 'bytes', '1/s', 'count', '%', 's', 'µs']),
-          truth: numberSchema,
-          measured: numberSchema,
-          bound: z.string(),
-          ok: z.boolean(),
-        }),
-      ),
-      /** When, at which commit and load, and where, if not on the machine of the document. */
-      measured: z.string(),
-    }),
-  ),
+  /** Measured when, at which commit and load, and where, if not on the machine of the document. */
+  sections: z.array(sectionSchema.extend({ measured: z.string() })),
 });
-export type Calibration = z.infer<typeof documentSchema>;
+type Calibration = z.infer<typeof documentSchema>;
 
 /** When a section was measured. */
 export interface Measured {

@@ -8,7 +8,7 @@ import { type Bound, type Comparison, known, near, type Section } from './compar
 import { pin } from './cores.ts';
 import { distributionOf } from './distribution.ts';
 import { type KnownProcess, startKnown } from './known-process.ts';
-import type { RelayConfig, RelayStarted, RelayTruth } from './relay.ts';
+import type { RelayConfig, RelayTruth } from './relay.ts';
 import { broadcast, join, pinApart, ROOM, type Setup, withSetup } from './setup.ts';
 
 interface RoundTripSize {
@@ -19,7 +19,7 @@ interface RoundTripSize {
 }
 
 type Link = Pick<RelayConfig, 'downMs' | 'upMs'>;
-type Relay = KnownProcess<RelayStarted, RelayTruth>;
+type Relay = KnownProcess<{ url: string }, RelayTruth>;
 
 const INTERVAL_MS = 250;
 const ANSWER_TIMEOUT_MS = 5000;

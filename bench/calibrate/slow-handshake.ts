@@ -17,10 +17,6 @@ export interface SlowHandshakeConfig {
   refusals: (Refusal | null)[];
 }
 
-export interface SlowHandshakeStarted {
-  url: string;
-}
-
 export interface SlowHandshakeTruth {
   /** How long each accepted connection waited for each stage's reply. */
   stagesUs: { upgrade: number[]; open: number[]; namespace: number[] };
@@ -29,7 +25,7 @@ export interface SlowHandshakeTruth {
   refused: Partial<Record<Refusal, number>>;
 }
 
-await serve(nothing, async ({ delaysMs, refusals }: SlowHandshakeConfig, truth): Promise<SlowHandshakeStarted> => {
+await serve(nothing, async ({ delaysMs, refusals }: SlowHandshakeConfig, truth): Promise<{ url: string }> => {
   const http = createServer();
   const webSockets = new WebSocketServer({ noServer: true });
   let connections = 0;

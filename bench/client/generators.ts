@@ -104,17 +104,21 @@ function pollingFirst(name: string) {
 
 async function startProgram(program: Program): Promise<Started> {
   await readyOrKilled(program, /^ready$/);
-  return {
-    tree: program.tree,
-    ramp: async () => program.send('go'),
-    finish: async () => {
-      await program.line(/^joined$/);
-      await program.end();
-      const { received } = JSON.parse(await program.line(/^\{"joined":/));
-      return received;
-    },
-    close: () => program.kill(),
+  const finish = async () => {
+    await program.line(/^joined$/);
+    await program.end();
+    return receivedBy(program);
   };
+  return startedBy(program, finish, { ramp: async () => program.send('go') });
+}
+
+/** By default, it starts its ramp by itself. */
+function startedBy(program: Program, finish: Started['finish'], parts: Partial<Started> = {}): Started {
+  return { tree: program.tree, ramp: async () => {}, finish, close: () => program.kill(), ...parts };
+}
+
+async function receivedBy(program: Program): Promise<number> {
+  return JSON.parse(await program.line(/^\{"joined":/)).received;
 }
 
 /** In flat ramps, as Artillery spins a core for all others. */
@@ -144,10 +148,11 @@ async function startCapacity(load: Load, worker: Worker, folder: string): Promis
   };
   // With the plugin, Artillery's own messages go to a file.
   const program = await startArtillery(load, folder, script, /· 0 \//);
-  return artilleryStarted(program, async () => {
+  return startedBy(program, async () => {
     await program.end();
     const { delivery, verdict } = JSON.parse(readFileSync(join(results, 'latest', 'result.json'), 'utf8'));
     if (delivery?.coverage !== 1) throw new Error(`coverage ${delivery?.coverage}: ${JSON.stringify(verdict)}`);
+    return undefined;
   });
 }
 
@@ -161,7 +166,10 @@ function startExternal(engine: string) {
       },
       scenarios: [{ engine, flow: [{ emit: externalEmit(engine) }, { think: HOLD_SECONDS + 60 }] }],
     });
-    return artilleryStarted(program, () => program.kill());
+    return startedBy(program, async () => {
+      await program.kill();
+      return undefined;
+    });
   };
 }
 
@@ -201,19 +209,6 @@ async function startArtillery(
   return program;
 }
 
-function artilleryStarted(program: Program, end: () => Promise<void>): Started {
-  return {
-    tree: program.tree,
-    // It starts by itself.
-    ramp: async () => {},
-    finish: async () => {
-      await end();
-      return undefined;
-    },
-    close: () => program.kill(),
-  };
-}
-
 async function startK6(load: Load): Promise<Started> {
   const program = new Program(
     'k6',
@@ -226,17 +221,11 @@ async function startK6(load: Load): Promise<Started> {
   await readyOrKilled(program, /\bstart\b/);
   const startBytes = program.tree.pssBytes();
   await readyOrKilled(program, /\bready\b/);
-  return {
-    tree: program.tree,
-    startBytes,
-    ramp: async () => {},
-    finish: async () => {
-      program.interrupt();
-      const { received } = JSON.parse(await program.line(/^\{"joined":/));
-      return received;
-    },
-    close: () => program.kill(),
+  const finish = () => {
+    program.interrupt();
+    return receivedBy(program);
   };
+  return startedBy(program, finish, { startBytes });
 }
 
 function startLocust(load: Load, _worker: Worker, folder: string): Promise<Started> {
