@@ -97,7 +97,7 @@ export async function instrumentServer(
   io.engine.on('connection_error', onHandshakeError);
   const measuredRooms = rooms === 'any' ? undefined : new MeasuredRooms(main, rooms);
   const undo = [
-    serveContract(main, worker, metrics, measuredRooms, own.batches, guard),
+    serveContract(main, own, measuredRooms),
     answerMembers(main, guard),
     () => io.engine.off('connection_error', onHandshakeError),
     () => io.engine.off('connection', onAccepted),

@@ -43,14 +43,18 @@ const TUNINGS = {
     help: 'discards the HTTP request that opened the connection: no headers, URL or query in `socket.handshake`',
     byDefault: true,
     inSocketIo: false,
-    connection: dropRequest,
+    connection: (connection) => {
+      connection.request = null;
+    },
   },
   dropHandshake: {
     variable: 'CAPACITY_DROP_HANDSHAKE',
     help: 'discards the handshake data after the middlewares: event handlers find no `socket.handshake`',
     byDefault: true,
     inSocketIo: false,
-    socket: dropHandshake,
+    socket: (socket) => {
+      (socket as { handshake: unknown }).handshake = undefined;
+    },
   },
   dropListeners: {
     variable: 'CAPACITY_DROP_LISTENERS',
@@ -124,14 +128,6 @@ export function applyTunings(io: Server, on: Tunings): () => void {
 
 export function entries(): [TuningName, Tuning][] {
   return Object.entries(TUNINGS) as [TuningName, Tuning][];
-}
-
-function dropRequest(connection: EngineConnection): void {
-  connection.request = null;
-}
-
-function dropHandshake(socket: Socket): void {
-  (socket as { handshake: unknown }).handshake = undefined;
 }
 
 function dropListeners({ transport }: EngineConnection): void {

@@ -11,10 +11,8 @@ import {
   type Joined,
   type Refusal,
 } from '../../protocol/events.ts';
-import type { Metrics } from '../control/metrics.ts';
-import type { Guard } from '../guard.ts';
+import type { OwnFigures } from '../control/own-figures.ts';
 import type { AnyNamespace, AnySocket } from '../types.ts';
-import type { BatchWindow } from './batch-window.ts';
 import type { Departures } from './departures.ts';
 import type { MeasuredRooms } from './measured-rooms.ts';
 import { countMembers, localMembers } from './members.ts';
@@ -33,16 +31,12 @@ const MAX_UNREAD = 1000;
  * Adds the contract's handlers to every connection of the namespace. All connections share the same functions,
  * which receive the connection as `this`. What clients send is anything: the guard keeps what that may cause from the server.
  * @param rooms which rooms they may join; undefined for any
- * @param batches is told of every batch of events that is handled here
  * @returns a function that removes them
  */
 export function serveContract(
   namespace: AnyNamespace,
-  worker: string,
-  metrics: Metrics,
+  { worker, metrics, batches, guard }: OwnFigures,
   rooms: MeasuredRooms | undefined,
-  batches: Pick<BatchWindow, 'add' | 'leave'>,
-  guard: Guard,
 ): () => void {
   /** Session ids. */
   const probes = new Set<string>();

@@ -9,7 +9,6 @@ import { openHttp } from '../http-listener.ts';
 import { type ControlRequests, serveControl } from './control.ts';
 import { EventLoopHistory } from './event-loop-history.ts';
 import { serveHttp } from './http.ts';
-import { currentValue } from './metrics.ts';
 import type { OwnFigures } from './own-figures.ts';
 import { bearerOf, tokenCheck } from './token.ts';
 import { InMemoryAdapter } from './versions.ts';
@@ -60,16 +59,18 @@ export async function openControlPort(options: ControlPortOptions): Promise<{ po
     }),
   });
   const history = new EventLoopHistory();
+  let broadcasts = 0;
   const requests: ControlRequests = {
     broadcast: async (order) => {
       const sent = await options.publish(order);
+      broadcasts++;
       metrics.broadcasts.inc();
       return sent;
     },
     members: async (room) => ({ worker, members: await options.members(room) }),
     servers: async () => ({ worker, servers: await options.servers() }),
     gc: () => ({ worker, ...collectGarbage() }),
-    stats: async () => ({
+    stats: () => ({
       worker,
       instance,
       version: VERSION,
@@ -79,7 +80,7 @@ export async function openControlPort(options: ControlPortOptions): Promise<{ po
       connections: counts.connections(),
       accepted: counts.accepted(),
       rooms: counts.rooms(),
-      broadcasts: await currentValue(metrics.broadcasts),
+      broadcasts,
       eventLoop: eventLoop.next(),
       ...options.describe(),
     }),

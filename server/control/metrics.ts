@@ -126,11 +126,6 @@ function configurationOf({ name, help, labels }: Series, registry: Registry) {
   return { name, help, labelNames: labels, registers: [registry] };
 }
 
-/** @returns the value of a counter without labels */
-export async function currentValue(counter: Counter): Promise<number> {
-  return (await counter.get()).values[0]?.value ?? 0;
-}
-
 /** @returns the number of rooms, without the one that Socket.IO creates for each socket */
 export function countRooms(io: AnyServer): number {
   const { rooms, sids } = io.of('/').adapter;

@@ -12,6 +12,7 @@ import { attempt } from '../../protocol/attempt.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { logTail } from './logs.ts';
 import { type ProcessRef, processRef } from './state/processes.ts';
+import type { StackState } from './state/state.ts';
 
 const ECOSYSTEM = join(import.meta.dirname, '../../ecosystem.config.js');
 
@@ -37,56 +38,45 @@ export function requirePm2(): string {
   }
 }
 
-/** What ecosystem.config.js reads. */
-export interface WorkerSettings {
-  workers: { port: number; controlPort: number }[];
-  token: string;
-  redisUrl: string | undefined;
-  compression: boolean;
-  logDir: string;
-  /** Path of the Node that runs them. */
-  node: string;
-}
-
-export interface Pm2Worker {
-  id: string;
-  /** 0 while there is no process. */
-  pid: number;
-  restarts: number;
-  /** As PM2 names it: `online`, `launching`, `waiting restart`, `errored`, … */
-  status: string;
-}
-
 /**
- * Starts the daemon and all workers; resolves when each has reported that it is ready, or failed to.
+ * Starts the daemon and all workers of the state; resolves when each has reported that it is ready, or failed to.
+ * @param node path of the Node that runs them
  * @throws CapacityError `START_FAILED`
  */
-export async function startWorkers(pm2Home: string, settings: WorkerSettings): Promise<Pm2Worker[]> {
+export async function startWorkers(
+  { pm2Home, workers, token, redisUrl, logDir }: StackState,
+  node: string,
+  compression = false,
+): Promise<Pm2Worker[]> {
   // PM2 would sample the host every 30 s, which would show in the measurements.
   writeFileSync(join(pm2Home, 'module_conf.json'), JSON.stringify({ pm2: { sysmonit: 'false' } }));
   await pm2(pm2Home, ['start', ECOSYSTEM], {
-    STACK_PORTS: settings.workers.map((worker) => worker.port).join(),
-    STACK_CONTROL_PORTS: settings.workers.map((worker) => worker.controlPort).join(),
-    STACK_TOKEN: settings.token,
-    STACK_REDIS_URL: settings.redisUrl,
-    STACK_LOG_DIR: settings.logDir,
-    STACK_NODE: settings.node,
+    // What ecosystem.config.js reads.
+    STACK_PORTS: workers.map(({ port }) => port).join(),
+    STACK_CONTROL_PORTS: workers.map(({ controlUrl }) => new URL(controlUrl).port).join(),
+    STACK_TOKEN: token,
+    STACK_REDIS_URL: redisUrl,
+    STACK_LOG_DIR: logDir,
+    STACK_NODE: node,
     // Workers have another working directory.
     ...(process.env.CAPACITY_MODULES && { CAPACITY_MODULES: resolve(process.env.CAPACITY_MODULES) }),
-    CAPACITY_PER_MESSAGE_DEFLATE: process.env.CAPACITY_PER_MESSAGE_DEFLATE ?? (settings.compression ? 'on' : undefined),
+    CAPACITY_PER_MESSAGE_DEFLATE: process.env.CAPACITY_PER_MESSAGE_DEFLATE ?? (compression ? 'on' : undefined),
     // The user's Redis can serve other programs, too; the prefix keeps our rooms apart from theirs.
     CAPACITY_REDIS_PREFIX: process.env.CAPACITY_REDIS_PREFIX ?? `capacity-${randomBytes(6).toString('hex')}`,
   });
   return listWorkers(pm2Home);
 }
 
-const listSchema = z.array(
-  z.object({
+const workerSchema = z
+  .object({
     name: z.string(),
-    pid: z.number().optional(),
+    /** 0 while there is no process. */
+    pid: z.number().default(0),
+    /** The status as PM2 names it: `online`, `launching`, `waiting restart`, `errored`, … */
     pm2_env: z.object({ status: z.string(), restart_time: z.number() }),
-  }),
-);
+  })
+  .transform(({ name: id, pid, pm2_env: { status, restart_time: restarts } }) => ({ id, pid, restarts, status }));
+export type Pm2Worker = z.infer<typeof workerSchema>;
 
 /**
  * @returns none without a daemon: PM2's command line would start another one, wait for it, and leave it behind
@@ -95,12 +85,7 @@ const listSchema = z.array(
 export async function listWorkers(pm2Home: string): Promise<Pm2Worker[]> {
   if (processRef(daemonPid(pm2Home)) === undefined) return [];
   const output = await pm2(pm2Home, ['jlist'], {});
-  return listSchema.parse(JSON.parse(output.slice(output.indexOf('[')))).map(({ name, pid, pm2_env }) => ({
-    id: name,
-    pid: pid ?? 0,
-    restarts: pm2_env.restart_time,
-    status: pm2_env.status,
-  }));
+  return z.array(workerSchema).parse(JSON.parse(output.slice(output.indexOf('['))));
 }
 
 /** As a deploy does, with PM2's own parallelism. @throws CapacityError `START_FAILED` */

@@ -107,14 +107,7 @@ export async function bringUp(
   }
 
   signal.throwIfAborted();
-  const started = await startWorkers(state.pm2Home, {
-    workers: workers.map((worker) => ({ port: worker.port, controlPort: Number(new URL(worker.controlUrl).port) })),
-    token: state.token,
-    redisUrl: state.redisUrl,
-    compression: options.compression ?? false,
-    logDir,
-    node,
-  });
+  const started = await startWorkers(state, node, options.compression);
   state.pm2Pid = remember(state, processRef(daemonPid(state.pm2Home)));
   recordWorkers(state, started);
   writeState(stateDir, state);

@@ -5,7 +5,7 @@ import { Server, type ServerOptions } from 'socket.io';
 import { CapacityError } from '../../protocol/errors.ts';
 import { onlyOnce } from '../../protocol/only-once.ts';
 import { importOptional } from '../optional-packages.ts';
-import type { Attach, AttachedServer } from './attach.ts';
+import type { Attach } from './attach.ts';
 
 /** npm has µWebSockets.js only as uws-pack, which contains the same binaries. */
 const PACKAGE = 'uws-pack@20.0.8';
@@ -39,10 +39,7 @@ export const attachToUws: Attach = async (options, modules) => {
   const compression = options.perMessageDeflate ? { compression: uws.SHARED_COMPRESSOR } : {};
   io.attachApp(app, compression as Partial<ServerOptions>);
   app.any('/*', (response) => response.writeStatus('404 Not Found').end('This is a Socket.IO server.\n'));
-  return attached(io, app, uws, `uWebSockets.js (uws-pack ${version})`);
-};
 
-function attached(io: Server, app: UwsApp, uws: Uws, nameAndVersion: string): AttachedServer {
   let token: ListenSocket | undefined;
   // It may be closed once.
   const cut = onlyOnce(() => app.close());
@@ -74,5 +71,5 @@ function attached(io: Server, app: UwsApp, uws: Uws, nameAndVersion: string): At
     cut();
   });
 
-  return { io, nameAndVersion, listen, close, cut };
-}
+  return { io, nameAndVersion: `uWebSockets.js (uws-pack ${version})`, listen, close, cut };
+};
