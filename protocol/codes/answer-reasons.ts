@@ -1,6 +1,6 @@
 /** The reasons that doubt one answer of a run, for `verdict-reasons.ts`: broadcasts and messages, memory, and bugs. */
 import type { Blame } from '../documents/search.ts';
-import type { Code } from './code.ts';
+import type { Code } from './error-codes.ts';
 
 /** What a run answers. */
 export type Answer = 'connections' | 'memory' | 'delivery' | 'latency' | 'cpu';

@@ -2,7 +2,14 @@
  * All codes of `CapacityError`, one for each thing that a person does about it. People look them up and scripts match them: a
  * code keeps its meaning from version to version. docs/reference/errors.md is made from them: npm run docs:reference
  */
-import type { Code } from './code.ts';
+
+/** What every catalogue of codes says of each code, in Markdown that has backticks only. */
+export interface Code {
+  /** What is the case, with its threshold. */
+  meaning: string;
+  /** What a person does about it. */
+  remedy: string;
+}
 
 const CODES = {
   // Settings

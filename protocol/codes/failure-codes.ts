@@ -4,7 +4,7 @@
  * docs/reference/errors.md is made from them: npm run docs:reference
  */
 import type { Blame } from '../documents/search.ts';
-import type { Code } from './code.ts';
+import type { Code } from './error-codes.ts';
 
 interface FailureDefinition extends Code {
   /** Whose limit it shows, if not the deployment's. */
