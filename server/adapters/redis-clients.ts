@@ -26,112 +26,102 @@ export const redisEnvironment = z.object({
 
 export type AnyRedisClient = RedisClientType | RedisClusterType;
 
-export class RedisClients {
-  errors = 0;
-  readonly #url: string;
-  readonly #log: Logger;
-  readonly #library: typeof import('redis');
-  readonly #clients: AnyRedisClient[] = [];
-  /** Those that the adapter has asked for before it was connected. */
-  readonly #subscriptions: Promise<unknown>[] = [];
-  #isCluster = false;
-  #started = false;
-
-  private constructor(url: string, log: Logger, library: typeof import('redis')) {
-    this.#url = url;
-    this.#log = log;
-    this.#library = library;
-  }
-
-  /**
-   * Connects what `use` adds, and waits for the subscriptions that the adapter begins in it. A connection that is lost later
-   * is logged, counted and restored.
-   * @throws CapacityError REDIS_UNREACHABLE, REDIS_REFUSES; everything is closed by then
-   */
-  static async connect(url: string, log: Logger, use: (clients: RedisClients) => Promise<void>): Promise<RedisClients> {
-    const library = await import('redis');
-    const clients = new RedisClients(url, log, library);
-    try {
-      clients.#isCluster = await clients.#leadsToCluster();
-      await use(clients);
-      await Promise.all(clients.#subscriptions);
-      clients.#started = true;
-    } catch (cause) {
-      await clients.close();
-      throw cause instanceof library.ErrorReply && clients.#subscriptions.length > 0
-        ? refuses(url, cause)
-        : unreachable(url, cause);
-    }
-    return clients;
-  }
-
+export interface RedisClients {
   /** A late publication is worthless, so it fails at once while Redis is unavailable. */
-  publisher(): Promise<AnyRedisClient> {
-    return this.#open({ disableOfflineQueue: true });
-  }
-
+  publisher(): Promise<AnyRedisClient>;
   /** Subscriptions wait until Redis is back. */
-  subscriber(): Promise<AnyRedisClient> {
-    return this.#open({});
-  }
-
+  subscriber(): Promise<AnyRedisClient>;
+  errors(): number;
   /** To be called after `io.close()`. Idempotent. */
-  readonly close = onlyOnce(async () => {
-    await Promise.all(this.#clients.map(closeClient));
-  });
+  close(): Promise<void>;
+}
 
-  async #open(options: { disableOfflineQueue?: boolean }): Promise<AnyRedisClient> {
+/**
+ * Connects what `use` adds, and waits for the subscriptions that the adapter begins in it. A connection that is lost later
+ * is logged, counted and restored.
+ * @throws CapacityError REDIS_UNREACHABLE, REDIS_REFUSES; everything is closed by then
+ */
+export async function connectRedis(
+  url: string,
+  log: Logger,
+  use: (clients: RedisClients) => Promise<void>,
+): Promise<RedisClients> {
+  const library = await import('redis');
+  const opened: AnyRedisClient[] = [];
+  /** Those that the adapter has asked for before it was connected. */
+  const subscriptions: Promise<unknown>[] = [];
+  let [errors, isCluster, started] = [0, false, false];
+
+  const onError = (error: Error): void => {
+    errors++;
+    if (started) log.error({ cause: error.message }, 'redis');
+  };
+
+  async function open(options: { disableOfflineQueue?: boolean }): Promise<AnyRedisClient> {
     const reconnectStrategy = (retries: number) =>
-      this.#started && Math.min(RECONNECT_MAX_MS, 50 * 2 ** retries) * (0.5 + Math.random() / 2);
+      started && Math.min(RECONNECT_MAX_MS, 50 * 2 ** retries) * (0.5 + Math.random() / 2);
     const socket = { connectTimeout: CONNECT_TIMEOUT_MS, reconnectStrategy };
-    const client = this.#isCluster
-      ? this.#library.createCluster({
-          rootNodes: [{ url: this.#url }],
-          defaults: ofEachNode(this.#url, socket, options),
-        })
-      : this.#library.createClient({ url: this.#url, socket, ...options });
-    this.#clients.push(client as AnyRedisClient);
-    client.on('error', this.#onError);
-    client.on('node-error', this.#onError);
-    this.#watch(client);
+    const client = isCluster
+      ? library.createCluster({ rootNodes: [{ url }], defaults: ofEachNode(url, socket, options) })
+      : library.createClient({ url, socket, ...options });
+    opened.push(client as AnyRedisClient);
+    client.on('error', onError);
+    client.on('node-error', onError);
+    watch(client);
     await client.connect();
     return client as AnyRedisClient;
   }
 
-  /** A Redis that is no node of a cluster, and proxies that hide one, answer with an error. */
-  async #leadsToCluster(): Promise<boolean> {
-    const socket = { connectTimeout: CONNECT_TIMEOUT_MS, reconnectStrategy: false as const };
-    const client = this.#library.createClient({ url: this.#url, socket });
-    client.on('error', () => {});
-    try {
-      await client.connect();
-      await client.sendCommand(['CLUSTER', 'INFO']);
-      return true;
-    } catch (error) {
-      if (client.isReady && error instanceof this.#library.ErrorReply) return false;
-      throw error;
-    } finally {
-      client.destroy();
-    }
-  }
-
-  readonly #onError = (error: Error): void => {
-    this.errors++;
-    if (this.#started) this.#log.error({ cause: error.message }, 'redis');
-  };
-
   /** The adapters ignore the promises of `UNWATCHED`, also those of subscriptions: a rejection would end the process. */
-  #watch(client: object): void {
+  function watch(client: object): void {
     // The client itself, behind the one that its factory returns: a cluster subscribes again by itself, too.
     const methods = Object.getPrototypeOf(client) as Record<string, (...args: unknown[]) => Promise<unknown>>;
     for (const name of UNWATCHED) {
       const method = methods[name]?.bind(methods);
       methods[name] = (...args) => {
         const answer = method?.(...args) ?? Promise.resolve();
-        if (!this.#started && /subscribe$/i.test(name)) this.#subscriptions.push(answer);
-        return answer.catch(this.#onError);
+        if (!started && /subscribe$/i.test(name)) subscriptions.push(answer);
+        return answer.catch(onError);
       };
     }
+  }
+
+  const clients: RedisClients = {
+    publisher: () => open({ disableOfflineQueue: true }),
+    subscriber: () => open({}),
+    errors: () => errors,
+    close: onlyOnce(async () => {
+      await Promise.all(opened.map(closeClient));
+    }),
+  };
+  try {
+    isCluster = await leadsToCluster(url, library);
+    await use(clients);
+    await Promise.all(subscriptions);
+    started = true;
+  } catch (cause) {
+    await clients.close();
+    throw cause instanceof library.ErrorReply && subscriptions.length > 0
+      ? refuses(url, cause)
+      : unreachable(url, cause);
+  }
+  return clients;
+}
+
+/** A Redis that is no node of a cluster, and proxies that hide one, answer with an error. */
+async function leadsToCluster(url: string, { createClient, ErrorReply }: typeof import('redis')): Promise<boolean> {
+  const socket = { connectTimeout: CONNECT_TIMEOUT_MS, reconnectStrategy: false as const };
+  const client = createClient({ url, socket });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    await client.sendCommand(['CLUSTER', 'INFO']);
+    return true;
+  } catch (error) {
+    if (client.isReady && error instanceof ErrorReply) return false;
+    throw error;
+  } finally {
+    client.destroy();
   }
 }
 
@@ -175,18 +165,13 @@ async function closeConnection(client: Connection): Promise<void> {
 }
 
 function unreachable(url: string, cause: unknown): CapacityError {
-  return new CapacityError('REDIS_UNREACHABLE', `no Redis server answers at ${withoutPassword(url)}`, undefined, {
-    cause,
-  });
+  const message = `no Redis server answers at ${withoutPassword(url)}`;
+  return new CapacityError('REDIS_UNREACHABLE', message, undefined, { cause });
 }
 
 function refuses(url: string, cause: Error): CapacityError {
-  return new CapacityError(
-    'REDIS_REFUSES',
-    `the Redis at ${withoutPassword(url)} refuses what the adapter subscribes to: ${cause.message}`,
-    undefined,
-    { cause },
-  );
+  const message = `the Redis at ${withoutPassword(url)} refuses what the adapter subscribes to: ${cause.message}`;
+  return new CapacityError('REDIS_REFUSES', message, undefined, { cause });
 }
 
 function withoutPassword(url: string): string {

@@ -1,6 +1,6 @@
 /** `@socket.io/redis-streams-adapter`: broadcasts go through a stream, which every worker reads from where it was. */
 import { defineAdapter, packageOf } from './adapter.ts';
-import { type AnyRedisClient, RedisClients, redisEnvironment } from './redis-clients.ts';
+import { type AnyRedisClient, connectRedis, redisEnvironment } from './redis-clients.ts';
 
 export const redisStreams = defineAdapter({
   help: '`@socket.io/redis-streams-adapter`: to all workers, in a stream of 10,000 entries; can restore sessions',
@@ -14,7 +14,7 @@ export const redisStreams = defineAdapter({
   async connect(io, { REDIS_URL: url, CAPACITY_REDIS_PREFIX: prefix }, log) {
     const { createAdapter } = await import('@socket.io/redis-streams-adapter');
     let stopReading = () => {};
-    const clients = await RedisClients.connect(url, log, async (redis) => {
+    const clients = await connectRedis(url, log, async (redis) => {
       const [pub, reader, sub] = await Promise.all([redis.publisher(), redis.subscriber(), redis.subscriber()]);
       const reads = readyOnFirstRead(reader);
       // A graceful close would wait for a reply, for which the adapter asks Redis to wait for seconds.
@@ -30,7 +30,7 @@ export const redisStreams = defineAdapter({
       return clients.close();
     };
     const nameAndVersion = packageOf('@socket.io/redis-streams-adapter');
-    return { nameAndVersion, stream: prefix, errors: () => clients.errors, close };
+    return { nameAndVersion, stream: prefix, errors: clients.errors, close };
   },
 });
 

@@ -3,7 +3,7 @@
  * channel for all rooms, or to another one for each of its rooms.
  */
 import { type AdapterKind, defineAdapter, packageOf } from './adapter.ts';
-import { type AnyRedisClient, RedisClients, redisEnvironment } from './redis-clients.ts';
+import { type AnyRedisClient, connectRedis, redisEnvironment } from './redis-clients.ts';
 
 type Library = typeof import('@socket.io/redis-adapter');
 type Create = (
@@ -21,11 +21,10 @@ function publishAndSubscribe(help: string, name: string, create: Create): Adapte
     /** While Redis is away, broadcasts stay on their worker. @throws CapacityError REDIS_UNREACHABLE */
     async connect(io, { REDIS_URL: url, CAPACITY_REDIS_PREFIX: prefix }, log) {
       const library = await import('@socket.io/redis-adapter');
-      const clients = await RedisClients.connect(url, log, async (redis) => {
+      const { errors, close } = await connectRedis(url, log, async (redis) => {
         io.adapter(create(library, await Promise.all([redis.publisher(), redis.subscriber()]), prefix));
       });
-      const nameAndVersion = packageOf('@socket.io/redis-adapter') + name;
-      return { nameAndVersion, errors: () => clients.errors, close: () => clients.close() };
+      return { nameAndVersion: packageOf('@socket.io/redis-adapter') + name, errors, close };
     },
   });
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { EventEmitter } from 'node:events';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import type { Socket } from 'socket.io';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { Broadcast, BroadcastSent } from '../../../protocol/events.ts';
@@ -10,13 +10,8 @@ import { ask, connectClient, connectControl, onceOf, startApp, TOKEN } from '../
 import { rawWebSocket } from '../../helpers/raw-websocket.ts';
 import { freePort } from '../../helpers/redis.ts';
 
-async function setUp(t: TestContext, environment?: Record<string, string>) {
-  const app = await startApp(t, environment);
-  return app;
-}
-
 test('join_room takes a room or {clientKey}, and answers with the members', async (t) => {
-  const app = await setUp(t, { CAPACITY_WORKER: 'w3' });
+  const app = await startApp(t, { CAPACITY_WORKER: 'w3' });
   const [one, two] = await Promise.all([connectClient(app.url), connectClient(app.url)]);
   assert.deepEqual(await one.emitWithAck('join_room', 'blue'), { room: 'blue', worker: 'w3', members: 1 });
   assert.deepEqual(await two.emitWithAck('join_room', { clientKey: 'blue' }), {
@@ -27,7 +22,7 @@ test('join_room takes a room or {clientKey}, and answers with the members', asyn
 });
 
 test('messages that violate the contract are refused and counted, and affect no other client', async (t) => {
-  const app = await setUp(t);
+  const app = await startApp(t);
   const client = await connectClient(app.url);
   for (const bad of [undefined, null, 7, '', 'x'.repeat(257), {}, { clientKey: 7 }, ['room'], true]) {
     const answer = await client.emitWithAck('join_room', ...(bad === undefined ? [] : [bad]));
@@ -44,7 +39,7 @@ test('messages that violate the contract are refused and counted, and affect no 
 });
 
 test("an echo of another host's worker, whose clock is ahead, is timed like any other", async (t) => {
-  const app = await setUp(t);
+  const app = await startApp(t);
   const client = await connectClient(app.url);
   t.after(() => client.disconnect());
   const { roundTripUs } = await client.emitWithAck('broadcast_echo', { seq: 1, sentAtUs: monotonicUs() + 60e6 });
@@ -52,7 +47,7 @@ test("an echo of another host's worker, whose clock is ahead, is timed like any 
 });
 
 test('a broadcast reaches the room and nobody else, with seq and sentAtUs first in the JSON', async (t) => {
-  const app = await setUp(t);
+  const app = await startApp(t);
   const control = await connectControl(app.controlPort);
   const [member, stranger] = await Promise.all([connectClient(app.url), connectClient(app.url)]);
   await member.emitWithAck('join_room', 'blue');
@@ -79,8 +74,8 @@ test('a broadcast reaches the room and nobody else, with seq and sentAtUs first 
 });
 
 test('each tuning can be switched', async (t) => {
-  const tuned = await setUp(t);
-  const plain = await setUp(t, {
+  const tuned = await startApp(t);
+  const plain = await startApp(t, {
     CAPACITY_DROP_REQUEST: 'off',
     CAPACITY_DROP_HANDSHAKE: 'off',
     CAPACITY_DROP_LISTENERS: 'off',
@@ -119,7 +114,7 @@ test('each tuning can be switched', async (t) => {
 });
 
 test('a taken port is a clear error, and nothing stays open', async (t) => {
-  const first = await setUp(t);
+  const first = await startApp(t);
   const controlPort = await freePort();
   const config = parseConfig({
     CAPACITY_TOKEN: TOKEN,

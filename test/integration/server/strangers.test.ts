@@ -9,10 +9,6 @@ import { ask, connectControl, startApp } from '../../helpers/app.ts';
 
 const METRICS = 'GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
-async function setUp(t: TestContext): Promise<number> {
-  return (await startApp(t)).controlPort;
-}
-
 function open(t: TestContext, port: number) {
   const socket = connect(port, '127.0.0.1').on('error', () => {});
   t.after(() => socket.destroy());
@@ -20,14 +16,14 @@ function open(t: TestContext, port: number) {
 }
 
 test('requests in one piece get no more than one answer', { timeout: 20_000 }, async (t) => {
-  const socket = open(t, await setUp(t));
+  const socket = open(t, (await startApp(t)).controlPort);
   socket.write(METRICS.repeat(1000));
   const answers = await text(socket).catch(() => '');
   assert.ok(answers.split('HTTP/1.1').length <= 2, `${answers.length} bytes`);
 });
 
 test('a WebSocket needs the token, also one that says nothing by it', { timeout: 20_000 }, async (t) => {
-  const port = await setUp(t);
+  const { controlPort: port } = await startApp(t);
   for (const given of [undefined, 'Bearer', 'Bearer another-token-than', 'Bearer token-of-the-tests-']) {
     const headers = given === undefined ? {} : { authorization: given };
     const ws = new WebSocket(`ws://127.0.0.1:${port}/socket.io/?EIO=4&transport=websocket`, { headers });
@@ -37,7 +33,7 @@ test('a WebSocket needs the token, also one that says nothing by it', { timeout:
 });
 
 test('many connections that say nothing leave room for the run', { timeout: 20_000 }, async (t) => {
-  const port = await setUp(t);
+  const { controlPort: port } = await startApp(t);
   const strangers = Array.from({ length: 150 }, () => open(t, port));
   await Promise.all(strangers.map((socket) => once(socket, 'connect')));
   const control = await connectControl(port);

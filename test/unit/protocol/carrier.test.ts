@@ -1,71 +1,65 @@
-/** The contract of a carrier, held by every one there is. */
+/** The contract of a carrier. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { type Carrier, openThreadCarrier } from '../../../protocol/link/carrier.ts';
+import { openThreadCarrier } from '../../../protocol/link/carrier.ts';
 import { eventually } from '../../helpers/poll.ts';
 
-type Open = (runId: string) => Carrier<unknown, unknown>;
-
-const CARRIERS: Record<string, Open> = { 'between threads': openThreadCarrier };
-
-function opened(t: TestContext, open: Open, runId: string) {
-  const carrier = open(runId);
+function opened(t: TestContext, runId: string) {
+  const carrier = openThreadCarrier<unknown, unknown>(runId);
   const heard: unknown[] = [];
   carrier.onMessage = (message) => heard.push(message);
   t.after(() => carrier.close());
   return { carrier, heard };
 }
 
-for (const [name, open] of Object.entries(CARRIERS)) {
-  describe(`a carrier ${name}`, () => {
-    it('delivers every message to all others, whole and in order, and not to its sender', async (t) => {
-      const runId = randomUUID();
-      const [run, first, second] = [1, 2, 3].map(() => opened(t, open, runId));
-      assert.ok(run && first && second);
-      const messages = Array.from({ length: 50 }, (_, index) => ({
-        index,
-        failure: undefined,
-        nested: { list: [1, 2] },
-      }));
-      for (const message of messages) run.carrier.send(message);
-      await eventually('all messages', () => first.heard.length === 50 && second.heard.length === 50);
-      assert.deepEqual(first.heard, messages);
-      assert.deepEqual(second.heard, messages);
-      first.carrier.send('answer');
-      await eventually('the answer', () => run.heard.length === 1);
-      assert.deepEqual(run.heard, ['answer']);
-      assert.equal(first.heard.length, 50);
-    });
-
-    it('keeps runs apart', async (t) => {
-      const [one, other] = [opened(t, open, randomUUID()), opened(t, open, randomUUID())];
-      const peer = opened(t, open, randomUUID());
-      one.carrier.send(1);
-      other.carrier.send(2);
-      // What another run sends would be there before what is sent to ourselves by a third.
-      const own = randomUUID();
-      const [a, b] = [opened(t, open, own), opened(t, open, own)];
-      a.carrier.send('mine');
-      await eventually('its own message', () => b.heard.length === 1);
-      assert.deepEqual([one.heard, other.heard, peer.heard, a.heard], [[], [], [], []]);
-    });
-
-    it('delivers nothing once it is closed, however often', async (t) => {
-      const runId = randomUUID();
-      const [closed, witness, sender] = [1, 2, 3].map(() => opened(t, open, runId));
-      assert.ok(closed && witness && sender);
-      closed.carrier.close();
-      closed.carrier.close();
-      closed.carrier.send('too late');
-      sender.carrier.send('last');
-      await eventually('the last message', () => witness.heard.length > 0);
-      assert.deepEqual(witness.heard, ['last']);
-      assert.deepEqual(closed.heard, []);
-    });
+describe('a carrier between threads', () => {
+  it('delivers every message to all others, whole and in order, and not to its sender', async (t) => {
+    const runId = randomUUID();
+    const [run, first, second] = [1, 2, 3].map(() => opened(t, runId));
+    assert.ok(run && first && second);
+    const messages = Array.from({ length: 50 }, (_, index) => ({
+      index,
+      failure: undefined,
+      nested: { list: [1, 2] },
+    }));
+    for (const message of messages) run.carrier.send(message);
+    await eventually('all messages', () => first.heard.length === 50 && second.heard.length === 50);
+    assert.deepEqual(first.heard, messages);
+    assert.deepEqual(second.heard, messages);
+    first.carrier.send('answer');
+    await eventually('the answer', () => run.heard.length === 1);
+    assert.deepEqual(run.heard, ['answer']);
+    assert.equal(first.heard.length, 50);
   });
-}
+
+  it('keeps runs apart', async (t) => {
+    const [one, other] = [opened(t, randomUUID()), opened(t, randomUUID())];
+    const peer = opened(t, randomUUID());
+    one.carrier.send(1);
+    other.carrier.send(2);
+    // What another run sends would be there before what is sent to ourselves by a third.
+    const own = randomUUID();
+    const [a, b] = [opened(t, own), opened(t, own)];
+    a.carrier.send('mine');
+    await eventually('its own message', () => b.heard.length === 1);
+    assert.deepEqual([one.heard, other.heard, peer.heard, a.heard], [[], [], [], []]);
+  });
+
+  it('delivers nothing once it is closed, however often', async (t) => {
+    const runId = randomUUID();
+    const [closed, witness, sender] = [1, 2, 3].map(() => opened(t, runId));
+    assert.ok(closed && witness && sender);
+    closed.carrier.close();
+    closed.carrier.close();
+    closed.carrier.send('too late');
+    sender.carrier.send('last');
+    await eventually('the last message', () => witness.heard.length > 0);
+    assert.deepEqual(witness.heard, ['last']);
+    assert.deepEqual(closed.heard, []);
+  });
+});
 
 it('the carrier between threads reaches another thread, and keeps no process running', async () => {
   const runId = randomUUID();

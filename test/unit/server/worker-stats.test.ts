@@ -41,14 +41,7 @@ test('the history of the event loop has one row a second from the request that b
   const { seconds, delayP99Ms, delayMaxMs } = history.next(false);
   assert.deepEqual([seconds.length, delayP99Ms.length, delayMaxMs.length], [3, 3, 3]);
   t.mock.timers.tick(3000);
-  assert.deepEqual(history.next(false).seconds, []);
-});
-
-test('the history of the event loop stays short, however long the run is', (t) => {
-  t.mock.timers.enable({ apis: ['setInterval'] });
-  const history = new EventLoopHistory();
-  t.after(() => history.close());
-  history.next(true);
+  assert.deepEqual(history.next(true).seconds, []);
   t.mock.timers.tick(1_000_000);
-  assert.ok(history.next(false).seconds.length <= 200);
+  assert.ok(history.next(false).seconds.length <= 200, 'however long the run is');
 });

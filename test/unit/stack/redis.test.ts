@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { createClient } from 'redis';
 import { freePorts } from '../../../server/stack/ports.ts';
 import { askRedis, newRedisUrl, slotsOf, startRedis } from '../../../server/stack/redis.ts';
 import { terminate } from '../../../server/stack/state/processes.ts';
@@ -22,16 +21,7 @@ async function started(t: TestContext) {
   return { dir, url, port };
 }
 
-async function ping(url: string): Promise<string> {
-  const client = createClient({ url, socket: { reconnectStrategy: false } });
-  client.on('error', () => {});
-  try {
-    await client.connect();
-    return await client.ping();
-  } finally {
-    if (client.isOpen) client.destroy();
-  }
-}
+const ping = (url: string) => askRedis(url, ['PING']);
 
 suite('Redis', { skip: findTool('redis-server') ? false : 'redis-server is not installed' }, () => {
   test('answers only with its password', async (t) => {
