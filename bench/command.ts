@@ -11,6 +11,19 @@ export interface Command<O> {
   signal: AbortSignal;
 }
 
+/** The options of a bench that measures in rounds. @param names of what it can measure */
+export function roundsOptions(names: string[]) {
+  return {
+    repeat: z.coerce.number().int().positive().default(1),
+    only: z
+      .string()
+      .transform((list) => list.split(','))
+      .pipe(z.array(z.enum(names)))
+      .optional(),
+    publish: z.boolean().default(false),
+  };
+}
+
 interface Definition<S extends z.ZodObject> {
   usage: string;
   /** An option takes a value, unless the schema has a boolean. */

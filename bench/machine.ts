@@ -38,7 +38,6 @@ export function firstLine(program: string, args: string[]): string | undefined {
   return output?.split('\n')[0]?.trim();
 }
 
-/** Markdown lines. */
 export function machineLines({ cpu, cores, memoryGiB, kernel, versions, gitCommit }: Machine): string[] {
   return [
     `- Machine: ${cpu}, ${cores} cores, ${memoryGiB} GiB of memory, ${kernel}`,

@@ -1,5 +1,6 @@
 /** CPU time and memory of a process with all its descendants, from /proc (Linux). */
 import { readdirSync, readFileSync } from 'node:fs';
+import { readProcessTable, withDescendants } from '../plugin/samplers/processes/process-table.ts';
 import { attempt } from '../protocol/attempt.ts';
 import { parseSmapsRollup } from '../protocol/machine/kernel.ts';
 
@@ -14,16 +15,8 @@ export class ProcessTree {
 
   /** Root first. A process whose ancestors have ended is not found. */
   pids(): number[] {
-    const parents = new Map<number, number>();
-    for (const name of readdirSync('/proc')) {
-      const pid = Number(name);
-      // After the command's name, in parentheses: state, parent.
-      const stat = pid > 0 ? attempt(() => readFileSync(`/proc/${pid}/stat`, 'latin1')) : undefined;
-      if (stat) parents.set(pid, Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]));
-    }
-    const found = parents.has(this.rootPid) ? [this.rootPid] : [];
-    for (const parent of found) for (const [pid, parentOfPid] of parents) if (parentOfPid === parent) found.push(pid);
-    return found;
+    const table = readProcessTable();
+    return table.has(this.rootPid) ? [...withDescendants([this.rootPid], table)] : [];
   }
 
   /** User and system time of all threads since their start, in microseconds; the scheduler counts in nanoseconds. */

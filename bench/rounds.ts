@@ -32,7 +32,6 @@ export interface Rounds<M> {
   measure(variant: string, round: number): Promise<M>;
   /** Processes that belong to it without being its descendants. */
   pids?: number[];
-  /** What the table shows of several rounds. */
   spread?: string;
 }
 
@@ -138,7 +137,6 @@ export function withSpread(values: number[], text: (value: number) => string): s
   return min === max ? text(middle) : `${text(middle)} (${text(min)}–${text(max)})`;
 }
 
-/** @throws Error if the page has no such section */
 export function withSection(page: string, name: string, text: string): string {
   const [opening, closing] = [`<!-- bench:${name} -->`, `<!-- /bench:${name} -->`];
   const [begin, end] = [page.indexOf(opening), page.indexOf(closing)];

@@ -22,7 +22,6 @@ interface Simulated {
   holds: (limit: number) => (level: number, time: Time, random: () => number) => boolean;
   /** The right answers, if there is another than the limit. @param seconds that the search took */
   edges?: (limit: number, seconds: number) => number[];
-  /** In place of the default. */
   repeat?: number;
 }
 
@@ -132,7 +131,6 @@ function simulate(name: keyof typeof DEPLOYMENTS, seed: number): Searched {
   }
 }
 
-/** @returns a row of the table */
 export function summarize(name: string, searches: number) {
   const found = Array.from({ length: searches }, (_, seed) => simulate(name, seed + 1));
   const runs = found.map(({ runs }) => runs).sort((a, b) => a - b);

@@ -31,22 +31,18 @@ export function check<S extends z.ZodType>(
   return data;
 }
 
+/** What schemas of any kind are made of. */
+type Parts = Record<'innerType' | 'element' | 'in' | 'valueType', unknown> & {
+  shape?: object;
+  options?: unknown[];
+  items?: unknown[];
+};
+
 /** @returns the keys that the schema accepts, at all depths */
 function keysIn(schema: z.ZodType): Known[] {
-  const {
-    shape,
-    innerType,
-    element,
-    in: input,
-    options,
-    items,
-    valueType,
-  } = schema.def as never as Record<string, unknown>;
-  const same = [innerType, element, input, ...((options ?? []) as unknown[]), ...((items ?? []) as unknown[])];
-  const below = Object.entries({
-    ...(shape as object | undefined),
-    ...(valueType !== undefined && { '*': valueType }),
-  });
+  const { shape = {}, valueType, options = [], items = [], ...def } = schema.def as never as Parts;
+  const same = [def.innerType, def.element, def.in, ...options, ...items];
+  const below = Object.entries({ ...shape, ...(valueType !== undefined && { '*': valueType }) });
   const isSchema = (one: unknown) => one instanceof z.ZodType;
   return [
     ...below.flatMap(([key, value]) => [

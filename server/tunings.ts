@@ -88,7 +88,6 @@ const TUNINGS = {
 } satisfies Record<string, Tuning>;
 
 export type TuningName = keyof typeof TUNINGS;
-/** Which tunings are on. */
 export type Tunings = Record<TuningName, boolean>;
 
 /** @returns which of the chosen tunings are on: one that does not apply to the WebSocket server is off */

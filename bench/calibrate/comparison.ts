@@ -21,7 +21,6 @@ const comparisonSchema = z.object({
   unit: z.enum(['ms', 'bytes', '1/s', 'count', '%', 's', 'µs']),
   truth: numberSchema,
   measured: numberSchema,
-  /** As printed. */
   bound: z.string(),
   ok: z.boolean(),
 });
@@ -64,7 +63,6 @@ export function known(value: number | null | undefined): number {
 
 export const TABLE_HEAD = ['what', 'true value', 'measured', 'error', 'bound', 'ok'];
 
-/** Cells for `TABLE_HEAD`. */
 export function cells({ what, unit, truth, measured, bound, ok }: Comparison): string[] {
   const error = bound === AT_MOST ? '–' : errorText(truth, measured, unit);
   return [what, inUnit(truth, unit), inUnit(measured, unit), error, bound, ok ? 'yes' : 'NO'];
@@ -83,7 +81,6 @@ export function summary(rows: Comparison[]): string[][] {
   });
 }
 
-/** What misses its bound is worst. */
 function badness({ truth, measured, bound, ok }: Comparison): number {
   if (!ok) return Number.POSITIVE_INFINITY;
   return bound === AT_MOST ? measured - truth : Math.abs(measured - truth);

@@ -9,7 +9,6 @@ import { type Comparison, exactly, type Section } from './comparison.ts';
 
 interface DeliverySize {
   members: number;
-  /** How many members each fault affects. */
   victims: number;
   processes: number;
 }

@@ -12,7 +12,6 @@ import { instrument } from '../../server/instrument.ts';
 import { serve } from './known-process.ts';
 
 export interface KnownServerConfig {
-  /** Token of the control namespace. */
   token: string;
   /** Kept for each connection: a Buffer outside of V8's heap, or an array of doubles in it. */
   keep?: { kind: 'buffer' | 'heap'; bytes: number };
@@ -47,7 +46,6 @@ export interface KnownServerStarted {
 /** A copy passed to its receiver's socket. */
 export interface Copy {
   seq: number;
-  /** Worker of the receiver. */
   worker: string;
   publisher: string;
   /** Time since the broadcast's `sentAtUs`. */

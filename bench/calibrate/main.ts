@@ -122,7 +122,6 @@ async function main(): Promise<void> {
   }
 }
 
-/** Repeats the measurement if a bound was missed; the last attempt counts. */
 async function measured(name: Part): Promise<{ section: Section; attempts: number }> {
   for (let attempts = 1; ; attempts++) {
     const section = await PARTS[name]();

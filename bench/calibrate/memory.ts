@@ -11,7 +11,6 @@ interface MemorySize {
   plateaus: number;
   kinds: Kind[];
   kilobytes: number[];
-  /** Number of warm-ups before the first plateau. */
   warmUps: number;
   bound: Bound;
 }

@@ -13,7 +13,6 @@ export const PAGE = join('docs', 'calibration.md');
 export const DATA = join('docs', 'calibration.json');
 
 const documentSchema = z.object({
-  /** Lines on machine and versions. */
   machine: z.string(),
   versions: z.string(),
   /** Measured when, at which commit and load, and where, if not on the machine of the document. */
@@ -21,7 +20,6 @@ const documentSchema = z.object({
 });
 type Calibration = z.infer<typeof documentSchema>;
 
-/** When a section was measured. */
 export interface Measured {
   date: string;
   commit: string;

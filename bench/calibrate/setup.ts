@@ -35,7 +35,6 @@ export interface Setup {
   fleet: Fleet;
 }
 
-/** What a known server does, and keeps. */
 export type ServerPlan = Omit<KnownServerConfig, 'token'>;
 type KnownServer = KnownProcess<KnownServerStarted, KnownServerTruth>;
 

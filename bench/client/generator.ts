@@ -24,7 +24,6 @@ const END_TIMEOUT_MS = 30_000;
 
 interface Tool {
   command: string;
-  /** Arguments that print its version. */
   version: string[];
   install: string;
 }
@@ -37,7 +36,6 @@ export function versionOf({ command, version }: Tool): string | undefined {
 
 export interface Generator {
   name: string;
-  /** In the table. */
   label: string;
   /** A program that npm does not install. */
   tool?: Tool;
@@ -47,7 +45,6 @@ export interface Generator {
   start(load: Load, worker: Worker, folder: string): Promise<Started>;
 }
 
-/** A child process whose output is read line by line. */
 export class Program {
   readonly tree: ProcessTree;
   readonly #child: ChildProcess;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { integer } from '../../report/text/format.ts';
-import { type Command, runCommand } from '../command.ts';
+import { type Command, roundsOptions, runCommand } from '../command.ts';
 import { runRounds } from '../rounds.ts';
 import { startWorker } from '../worker.ts';
 import { columns, FLOOR, type Pair } from './columns.ts';
@@ -20,14 +20,8 @@ const optionsSchema = z
   .object({
     connections: z.coerce.number().int().min(1000).default(5000),
     rate: z.coerce.number().int().min(100).default(1000),
-    repeat: z.coerce.number().int().positive().default(1),
-    only: z
-      .string()
-      .transform((list) => list.split(','))
-      .pipe(z.array(z.enum(names)))
-      .optional(),
     tls: z.boolean().default(false),
-    publish: z.boolean().default(false),
+    ...roundsOptions(names),
   })
   .refine(({ connections, rate }) => connections % rate === 0, {
     path: ['connections'],

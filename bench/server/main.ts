@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { median } from '../../report/statistics/statistics.ts';
 import { decimals, integer } from '../../report/text/format.ts';
 import { entries, type TuningName } from '../../server/tunings.ts';
-import { type Command, runCommand } from '../command.ts';
+import { type Command, roundsOptions, runCommand } from '../command.ts';
 import { type Column, figure, runRounds, valuesOf } from '../rounds.ts';
 import { type Measured, measure, type Setting } from './measure.ts';
 
@@ -60,13 +60,7 @@ const COLUMNS: Column<Measured>[] = [
 
 const optionsSchema = z.object({
   connections: z.coerce.number().int().min(400).multipleOf(4).default(4000),
-  repeat: z.coerce.number().int().positive().default(1),
-  only: z
-    .string()
-    .transform((list) => list.split(','))
-    .pipe(z.array(z.enum(Object.keys(SETTINGS))))
-    .optional(),
-  publish: z.boolean().default(false),
+  ...roundsOptions(Object.keys(SETTINGS)),
 });
 
 await runCommand({

@@ -10,10 +10,8 @@ import { startFleet } from '../client/generators.ts';
 import { until } from '../wait.ts';
 import { type BroadcastPlan, PING_INTERVAL_MS, startWorker, type Worker } from '../worker.ts';
 
-/** How to start a worker. */
 export interface Setting {
   environment: Record<string, string>;
-  /** For Node. */
   flags: string[];
 }
 
@@ -24,7 +22,6 @@ export interface Measured {
   cpuPerMessageUs: number;
   /** CPU of an idle connection, from one ping to the next. */
   cpuPerPingUs: number;
-  /** How well a line fits the RSS. */
   rssR2: number;
   plateaus: { connections: number; rssBytes: number; heapUsedBytes: number }[];
 }

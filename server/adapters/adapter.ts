@@ -42,7 +42,6 @@ export function defineAdapter<E extends z.ZodObject>(kind: AdapterKind<E>): Adap
 
 const require = createRequire(import.meta.url);
 
-/** @returns name and version of an installed package */
 export function packageOf(name: string): string {
   return `${name} ${require(`${name}/package.json`).version}`;
 }

@@ -13,7 +13,6 @@ const CONNECT_TIMEOUT_MS = 3000;
 const RECONNECT_MAX_MS = 2000;
 const CLOSE_TIMEOUT_MS = 1000;
 
-/** The environment variables of all adapters that use Redis. */
 export const redisEnvironment = z.object({
   REDIS_URL: z
     .url({ protocol: /^rediss?$/, error: 'must be redis://host:port or rediss://host:port' })

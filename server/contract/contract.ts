@@ -38,7 +38,6 @@ export function serveContract(
   { worker, metrics, batches, guard }: OwnFigures,
   rooms: MeasuredRooms | undefined,
 ): () => void {
-  /** Session ids. */
   const probes = new Set<string>();
 
   async function onJoinRoom(this: AnySocket, ...args: unknown[]): Promise<void> {

@@ -12,7 +12,6 @@ const echoSchema = z.object({
   sentAtUs: z.number().nonnegative().max(Number.MAX_SAFE_INTEGER),
 });
 
-/** What a client is told that sends something else. */
 export const WANTED = {
   room: `expected a room or {clientKey: room}, with at most ${MAX_ROOM_LENGTH} characters`,
   echo: 'expected {seq, sentAtUs, data} as received',

@@ -19,7 +19,6 @@ export type ControlRequests = {
 };
 
 const room = z.string().min(1);
-/** The arguments of each request, by its name. */
 export const REQUEST_ARGUMENTS = {
   broadcast: z
     .tuple([

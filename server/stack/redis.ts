@@ -156,7 +156,6 @@ function failed(cause: Error): never {
   );
 }
 
-/** A Redis of ours that is yet to be started. */
 interface RedisToStart {
   /** With port and password. */
   url: string;

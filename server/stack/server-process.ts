@@ -9,11 +9,9 @@ const POLL_MS = 25;
 
 interface ServerProcess {
   name: string;
-  /** Path of the program. */
   program: string;
   args: string[];
   logFile: string;
-  /** What to do if it does not start. */
   fix: string;
   answers(): Promise<boolean>;
   /** Called as soon as the process exists. */

@@ -11,7 +11,6 @@ import { findTool, searchDirs, type Tool } from './tools.ts';
 const TOOLS: Tool[] = ['nginx', 'redis-server'];
 
 export interface SetupSystem {
-  /** Folders in which programs are searched. */
   dirs: string[];
   isRoot: boolean;
   /** The file that Debian's packages run before they start a service. */

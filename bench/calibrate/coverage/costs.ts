@@ -61,7 +61,6 @@ export async function costIntervals(): Promise<Section> {
   };
 }
 
-/** The true values are the means of all repeats. */
 async function ofCosts(): Promise<Comparison[]> {
   const runs = await manyRuns(REPEATS, SERVER);
   const twinRuns = await manyRuns(TWINS, TWIN);

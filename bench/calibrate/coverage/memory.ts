@@ -62,7 +62,6 @@ interface Plateaus {
   readings: number;
 }
 
-/** @returns intervals of the slope */
 function slopesOf({ repeats, ...plan }: Plateaus, uniform: () => number): Covering[] {
   return Array.from({ length: repeats }, () => {
     const line = fitPlateaus(drawn(plan, uniform));

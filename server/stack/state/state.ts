@@ -17,14 +17,11 @@ const stackStateSchema = z.strictObject({
   profile: z.enum(['full', 'embedded']),
   /** Where clients connect: nginx, or the worker itself when embedded. */
   target: z.url(),
-  /** Token of all workers' control namespaces. */
   token: z.string(),
-  /** Connections it was planned for. */
   connections: z.number().int(),
   workers: z.array(
     z.strictObject({
       id: z.string(),
-      /** Socket.IO port on 127.0.0.1. */
       port: z.number().int(),
       /** `/capacity` namespace, `/metrics` and `/healthz`. */
       controlUrl: z.url(),
