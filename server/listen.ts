@@ -17,20 +17,18 @@ export async function listen(server: Server, port: number, host: string, purpose
     await once(server, 'listening');
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE') {
-      throw new CapacityError(
-        'PORT_UNAVAILABLE',
-        `${purpose}: ${host || '*'}:${port} is in use by another program`,
-        `free the port or choose another; \`ss -ltnp 'sport = :${port}'\` shows the program`,
-        { cause },
-      );
-    }
-    throw new CapacityError(
-      'PORT_UNAVAILABLE',
-      `${purpose}: cannot listen on ${host || '*'}:${port}: ${message}`,
-      'choose an address of this machine, and a port on which this user can listen',
-      { cause },
-    );
+    const place = `${host || '*'}:${port}`;
+    const [problem, fix] =
+      code === 'EADDRINUSE'
+        ? [
+            `${place} is in use by another program`,
+            `free the port or choose another; \`ss -ltnp 'sport = :${port}'\` shows the program`,
+          ]
+        : [
+            `cannot listen on ${place}: ${message}`,
+            'choose an address of this machine, and a port on which this user can listen',
+          ];
+    throw new CapacityError('PORT_UNAVAILABLE', `${purpose}: ${problem}`, fix, { cause });
   }
   return (server.address() as AddressInfo).port;
 }

@@ -42,15 +42,10 @@ async function byWorker(size: LatencySize): Promise<Comparison[]> {
   ]);
   const local = copies.filter(({ worker, publisher }) => worker === publisher);
   const cross = copies.filter(({ worker, publisher }) => worker !== publisher);
+  const [localP99, crossP99] = ['oneWayLocal', 'oneWayCrossWorker'].map((key) => p99OfCopies(figures, [key]));
   return [
-    ...rows("the publisher's worker, 10 ms", local, figures.localMs, p99OfCopies(figures, ['oneWayLocal']), size.bound),
-    ...rows(
-      'the other worker, 100 ms',
-      cross,
-      figures.crossWorkerMs,
-      p99OfCopies(figures, ['oneWayCrossWorker']),
-      size.bound,
-    ),
+    ...rows("the publisher's worker, 10 ms", local, figures.localMs, known(localP99), size.bound),
+    ...rows('the other worker, 100 ms', cross, figures.crossWorkerMs, known(crossP99), size.bound),
   ];
 }
 
@@ -67,13 +62,9 @@ async function measure({ receivers, broadcasts }: LatencySize, delaysMs: [number
 }
 
 function rows(what: string, copies: Copy[], measured: Summary | null, p99: number, bound: Bound): Comparison[] {
+  const afterUs = copies.map((copy) => copy.afterUs);
   return [
     exactly(`${what}: receipts`, copies.length, known(measured?.count)),
-    ...distributed(
-      what,
-      copies.map(({ afterUs }) => afterUs),
-      measured && { ...measured, p99 },
-      bound,
-    ),
+    ...distributed(what, afterUs, measured && { ...measured, p99 }, bound),
   ];
 }

@@ -9,7 +9,7 @@ import { pin } from './cores.ts';
 import { distributionOf } from './distribution.ts';
 import { type KnownProcess, startKnown } from './known-process.ts';
 import type { RelayConfig, RelayTruth } from './relay.ts';
-import { broadcast, join, pinApart, ROOM, type Setup, withSetup } from './setup.ts';
+import { broadcast, join, never, pinApart, ROOM, type Setup, withSetup } from './setup.ts';
 
 interface RoundTripSize {
   receivers: number;
@@ -60,7 +60,7 @@ async function measure(setup: Setup, relay: Relay, size: RoundTripSize, link: Li
     const trips: number[] = [];
     probe.onRoundTrip = ({ roundTripUs }) => void trips.push(roundTripUs);
     const measurements = await broadcast(setup, { count, intervalMs: INTERVAL_MS, receipts: count * receivers });
-    await until(() => trips.length >= count, ANSWER_TIMEOUT_MS, new AbortController().signal);
+    await until(() => trips.length >= count, ANSWER_TIMEOUT_MS, never);
     measurements.roundTripsUs.underLoad = trips;
     return rows(link, await relay.truth(), latencyFigures(measurements), bound);
   } finally {
@@ -85,7 +85,7 @@ function rows(
 }
 
 async function connectProbe(target: string): Promise<Probe> {
-  const probe = await Probe.connect({ connection: connectionTo(target) }, new AbortController().signal);
+  const probe = await Probe.connect({ connection: connectionTo(target) }, never);
   // As in a run; it marks this connection as no receiver.
   await probe.join(`${ROOM}:single`);
   await probe.join(ROOM);

@@ -20,7 +20,7 @@ const WARM_UP_TOGETHER = 10;
 /** Batches. */
 const COLLECT_EVERY = 5;
 const DRAIN_TIMEOUT_MS = 15_000;
-const never = new AbortController().signal;
+export const never = new AbortController().signal;
 
 /** The server gets the first core, the fleet the second. */
 export async function pinApart({ server, fleet }: Setup): Promise<void> {
@@ -125,17 +125,10 @@ export async function broadcast(
 }
 
 export function emptyMeasurements(): Measurements {
-  const load = {
-    connections: 0,
-    connectionsAtOnce: 0,
-    stays: false,
-    ratePerSec: null,
-    messages: [],
-  };
   return new Measurements('calibration', {
     engine: 'socketio-capacity',
     target: '',
-    load,
+    load: { connections: 0, connectionsAtOnce: 0, stays: false, ratePerSec: null, messages: [] },
     rooms: { name: ROOM, count: 1, perConnection: 1, order: 'turn', seed: 1 },
     connection: { transports: ['websocket'] },
   });

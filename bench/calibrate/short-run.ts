@@ -10,7 +10,7 @@ import { until } from '../../plugin/run/wait.ts';
 import { mark, Windows, windowSince } from '../../plugin/run/windows/cpu.ts';
 import { measureIdle } from '../../plugin/run/windows/idle.ts';
 import type { Sampler } from '../../plugin/samplers/index.ts';
-import { broadcast, emptyMeasurements, join, type Setup, samplerOf, warmUp } from './setup.ts';
+import { broadcast, emptyMeasurements, join, never, type Setup, samplerOf, warmUp } from './setup.ts';
 
 interface ShortRunSize {
   /** In equal ramps, between plateaus. */
@@ -58,7 +58,7 @@ export async function shortRun(setup: Setup, size: ShortRunSize): Promise<ShortR
       await join(fleet, more);
       joined += more;
       // The fleet's own count arrives a little later than its answers.
-      await until(() => population.connections() === joined, COUNT_TIMEOUT_MS, new AbortController().signal);
+      await until(() => population.connections() === joined, COUNT_TIMEOUT_MS, never);
       const made = joined - begin.connections;
       measurements.cpu.ramps.push(await windowSince({ sampler }, begin, made));
       stage('plateau');
@@ -66,8 +66,14 @@ export async function shortRun(setup: Setup, size: ShortRunSize): Promise<ShortR
     }
     measurements.peakConnections = population.connections();
     stage('hold');
-    const signal = new AbortController().signal;
-    await measureIdle({ sampler, population, control, config: { hold: size.holdSeconds }, measurements, signal });
+    await measureIdle({
+      sampler,
+      population,
+      control,
+      config: { hold: size.holdSeconds },
+      measurements,
+      signal: never,
+    });
     stage('broadcasts');
     const { received } = fleet.status();
     const windows = new Windows({ sampler, population }, () => fleet.status().received - received);

@@ -6,7 +6,7 @@ import { until } from '../../plugin/run/wait.ts';
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import { connectionTo } from '../../test/helpers/connection.ts';
 import { atMost, type Bound, type Comparison, known, near, type Section } from './comparison.ts';
-import { broadcast, join, ROOM, type Setup, withSetup } from './setup.ts';
+import { broadcast, join, never, ROOM, type Setup, withSetup } from './setup.ts';
 
 interface StallSize {
   receivers: number;
@@ -25,7 +25,6 @@ export async function stall(size: StallSize): Promise<Section> {
 }
 
 type Who = 'the generator' | 'the server';
-const never = new AbortController().signal;
 const ANSWER_TIMEOUT_MS = 10_000;
 /** Before the broadcast is due: on a busy machine, a timer is late by less. */
 const LEAD_MS = 100;

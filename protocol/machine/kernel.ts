@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { attempt } from '../attempt.ts';
 import type { CpuReading } from '../control-replies.ts';
+import { sumCounts } from '../sum-counts.ts';
 import { PAGE_SIZE_BYTES, TICK_US } from './auxv.ts';
 
 export interface MemoryReading {
@@ -18,12 +19,6 @@ export interface MemoryReading {
    */
   heldBytes: number;
   pageTablesBytes: number;
-}
-
-/** Since boot. */
-export interface SwapReading {
-  inBytes: number;
-  outBytes: number;
 }
 
 /**
@@ -49,34 +44,24 @@ export function readMemory(): MemoryReading {
  */
 export function readCpu(cpus?: number[], root = '/'): CpuReading {
   const stat = proc('stat', root);
-  return cpus ? sumOf(cpus.map((cpu) => parseCpu(stat, `cpu${cpu}`))) : parseCpu(stat);
+  return cpus ? (sumCounts(cpus.map((cpu) => parseCpu(stat, `cpu${cpu}`))) as CpuReading) : parseCpu(stat);
 }
 
-function sumOf(readings: CpuReading[]): CpuReading {
-  const total = (key: keyof CpuReading) => readings.reduce((sum, reading) => sum + reading[key], 0);
-  return {
-    busyUs: total('busyUs'),
-    idleUs: total('idleUs'),
-    stealUs: total('stealUs'),
-    interruptUs: total('interruptUs'),
-  };
-}
+export type PressureReading = NonNullable<ReturnType<typeof readPressure>>;
 
-/** Since boot: how long at least one process waited for a CPU, for memory, or for a disk (PSI). */
-export interface PressureReading {
-  cpuUs: number;
-  memoryUs: number;
-  ioUs: number;
-}
-
-/** @returns undefined if the kernel does not report it */
-export function readPressure(root = '/'): PressureReading | undefined {
+/**
+ * @returns since boot: how long at least one process waited for a CPU, for memory, or for a disk (PSI); undefined if the kernel
+ *   does not report it
+ */
+export function readPressure(root = '/') {
   const us = (what: string) =>
     Number(line(proc(`pressure/${what}`, root), /^some .*\btotal=(\d+)$/m, `/proc/pressure/${what} has no total`));
   return attempt(() => ({ cpuUs: us('cpu'), memoryUs: us('memory'), ioUs: us('io') }));
 }
 
-/** @returns undefined if the kernel does not report it */
+export type SwapReading = ReturnType<typeof parseVmstat>;
+
+/** @returns since boot; undefined if the kernel does not report it */
 export function readSwap(): SwapReading | undefined {
   return attempt(() => parseVmstat(proc('vmstat')));
 }
@@ -117,7 +102,7 @@ export function parseMeminfo(text: string): MemoryReading {
 }
 
 /** Compressed swap in memory (zswap) counts like swap on a disk: in both cases a process waits for its pages. */
-export function parseVmstat(text: string): SwapReading {
+export function parseVmstat(text: string) {
   const bytes = (direction: 'in' | 'out') => {
     line(text, new RegExp(`^(pswp${direction}) `, 'm'), `/proc/vmstat has no pswp${direction}`);
     const pages = [...text.matchAll(new RegExp(`^[pz]swp${direction} (\\d+)$`, 'gm'))].map((match) => Number(match[1]));

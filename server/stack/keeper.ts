@@ -5,6 +5,7 @@
  *
  * Owner to keeper: the options, once. Keeper to owner: `KeeperAnswer`, once.
  */
+import { once } from 'node:events';
 import { attempt } from '../../protocol/attempt.ts';
 import { ERROR_CODES, type ErrorCode } from '../../protocol/codes/error-codes.ts';
 import { CapacityError, describeError, startRefused } from '../../protocol/errors.ts';
@@ -49,7 +50,11 @@ async function keep(options: StackOptions): Promise<void> {
     });
     if (options.persistent) claimed = undefined;
     await answer({ state });
-    if (!options.persistent) await aborted(leaving.signal);
+    if (!options.persistent && !leaving.signal.aborted) {
+      // A closed pipe does not keep the process running; this timer does, until it is told to leave.
+      setInterval(() => {}, 2 ** 30);
+      await once(leaving.signal, 'abort');
+    }
   } catch (error) {
     if (!leaving.signal.aborted) await answer({ error: failureOf(error) });
     process.exitCode = 1;
@@ -69,16 +74,6 @@ function answer(message: KeeperAnswer): Promise<void> {
   return new Promise((resolve) => {
     if (!process.connected) return resolve();
     process.send?.(message, () => resolve());
-  });
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-    // A closed pipe does not keep the process running; this timer does.
-    const alive = setInterval(() => {}, 2 ** 30);
-    signal.addEventListener('abort', () => clearInterval(alive), { once: true });
   });
 }
 

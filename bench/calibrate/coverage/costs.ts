@@ -78,12 +78,9 @@ async function ofCosts(): Promise<Comparison[]> {
     ...cpu.flatMap(([what, key, unit, more]) => {
       const truth = mean(runs.map(({ cpu }) => cpu[key]));
       const twin = twinRuns.map(({ cpu }) => cpu[key] ?? 0);
+      const intervals = runs.map(({ cpu }) => covering(cpu.intervals?.[key]));
       return [
-        covers(
-          what,
-          truth,
-          runs.map(({ cpu }) => covering(cpu.intervals?.[key])),
-        ),
+        covers(what, truth, intervals),
         near(`${what}, more than a twin`, unit, more, truth - mean(twin), CPU_BOUND),
       ];
     }),

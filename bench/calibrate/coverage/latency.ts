@@ -50,17 +50,11 @@ async function ofServer(): Promise<Comparison[]> {
     const oneWay = distributionOf(copies.map(({ afterUs }) => afterUs / 1000));
     const completion = distributionOf([...lastOf(copies).values()].map((us) => us / 1000));
     const what = `${BROADCASTS} broadcasts of a server`;
+    const latencies = figures.map(({ oneWayMs }) => covering(oneWayMs.p50));
+    const completions = figures.map(({ completionMs }) => covering(completionMs.p50));
     return [
-      covers(
-        `${what}: latency, p50`,
-        oneWay.p50,
-        figures.map(({ oneWayMs }) => covering(oneWayMs.p50)),
-      ),
-      covers(
-        `${what}: completion, p50`,
-        completion.p50,
-        figures.map(({ completionMs }) => covering(completionMs.p50)),
-      ),
+      covers(`${what}: latency, p50`, oneWay.p50, latencies),
+      covers(`${what}: completion, p50`, completion.p50, completions),
     ];
   });
 }
