@@ -6,28 +6,21 @@ import { cpus, release, type as systemType, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import { attempt } from '../protocol/attempt.ts';
 
-export interface Machine {
-  cpu: string;
-  cores: number;
-  memoryGiB: number;
-  kernel: string;
-  versions: Record<string, string>;
-  gitCommit: string | null;
-}
+export type Machine = ReturnType<typeof describeMachine>;
 
 const require = createRequire(import.meta.url);
 
 /** @param packages whose installed versions matter */
-export function describeMachine(packages: string[]): Machine {
+export function describeMachine(packages: string[]) {
   return {
     cpu: cpus()[0]?.model.trim() ?? 'unknown',
     cores: cpus().length,
     memoryGiB: Math.round(totalmem() / 1024 ** 3),
     kernel: `${systemType()} ${release()}`,
-    versions: {
-      node: process.version,
-      ...Object.fromEntries(packages.map((name) => [name, versionOf(name)])),
-    },
+    versions: Object.fromEntries([
+      ['node', process.version],
+      ...packages.map((name) => [name, versionOf(name)]),
+    ]) as Record<string, string>,
     gitCommit: firstLine('git', ['rev-parse', 'HEAD']) ?? null,
   };
 }

@@ -4,7 +4,6 @@ import http from 'node:http';
 import https from 'node:https';
 import type { TlsOptions } from './connection.ts';
 
-/** Key and certificates. */
 export function secureContextOptions({ ca, cert, key }: TlsOptions): Pick<TlsOptions, 'ca' | 'cert' | 'key'> {
   return { ca, cert, key };
 }

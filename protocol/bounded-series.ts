@@ -18,7 +18,6 @@ export class BoundedSeries<Row> {
     this.#merge = merge;
   }
 
-  /** Rows that have been added. */
   get added(): number {
     return this.#added;
   }

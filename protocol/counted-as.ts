@@ -39,7 +39,6 @@ export function countedAs({ id, ...where }: OwnBroadcast): string {
   return `${MARK}${place.length}${MARK}${place}${id}`;
 }
 
-/** @returns where it goes */
 export function placeOfCounted(counted: string): string {
   if (!counted.startsWith(MARK)) return AUDIENCE;
   const start = counted.indexOf(MARK, 1) + 1;

@@ -46,19 +46,16 @@ export function plannedMembers(plan: RoomPlan, connections: number): number[] {
   return members;
 }
 
-/** Where one broadcast goes. */
-export interface Destination {
-  /** By index. */
-  room: number;
-  /** The worker that publishes it, by index. */
-  via: number;
-}
-
 /**
  * The workers take turns, and each room's publishers do, too, so that no worker's members are always local.
  * @param broadcast from 0
+ * @returns its room, and the worker that publishes it, by index
  */
-export function destinationOf({ count, order, seed }: RoomPlan, broadcast: number, workers: number): Destination {
+export function destinationOf(
+  { count, order, seed }: RoomPlan,
+  broadcast: number,
+  workers: number,
+): { room: number; via: number } {
   const turn = broadcast % count;
   const room = order === 'turn' ? turn : scrambled(scrambled(seed) + broadcast + 1) % count;
   return { room, via: (turn + Math.floor(broadcast / count)) % workers };

@@ -1,6 +1,6 @@
 /** The server under test: Socket.IO with the wire contract, as a worker of a deployment or on its own. */
 import { type Logger, pino } from 'pino';
-import type { Server, ServerOptions } from 'socket.io';
+import type { Server } from 'socket.io';
 import { onlyOnce } from '../protocol/only-once.ts';
 import { within } from '../protocol/within.ts';
 import { ADAPTERS } from './adapters/index.ts';
@@ -29,12 +29,13 @@ export interface App {
 /** Opens nothing yet. @throws CapacityError NOT_INSTALLED */
 export async function createApp(config: ServerConfig, log: Logger = pino({ level: config.logLevel })): Promise<App> {
   const tunings = tuningsInForce(config.tunings, config.websockets);
+  const { recoverySeconds } = config;
   const options = {
     serveClient: false,
     transports: config.transports,
     pingInterval: config.pingIntervalMs,
     pingTimeout: config.pingTimeoutMs,
-    ...recoveryOptions(config),
+    ...(recoverySeconds > 0 && { connectionStateRecovery: { maxDisconnectionDuration: recoverySeconds * 1000 } }),
     ...tuningOptions(tunings),
   };
   const server = await WEBSOCKETS[config.websockets](options, config.modules);
@@ -80,11 +81,6 @@ export async function createApp(config: ServerConfig, log: Logger = pino({ level
   });
 
   return { io, start, close };
-}
-
-function recoveryOptions({ recoverySeconds }: ServerConfig): Partial<ServerOptions> {
-  if (recoverySeconds === 0) return {};
-  return { connectionStateRecovery: { maxDisconnectionDuration: recoverySeconds * 1000 } };
 }
 
 /**

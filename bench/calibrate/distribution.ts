@@ -3,15 +3,8 @@ import { decodeHistogram, mergeHistograms } from '../../protocol/histogram.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type Bound, type Comparison, known, near } from './comparison.ts';
 
-interface Distribution {
-  count: number;
-  p50: number;
-  p99: number;
-  max: number;
-}
-
 /** @returns the smallest value that at least this share of all values does not exceed; NaN without values */
-export function distributionOf(values: number[]): Distribution {
+export function distributionOf(values: number[]) {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
   return { count: sorted.length, p50: at(0.5), p99: at(0.99), max: at(1) };

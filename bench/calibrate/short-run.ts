@@ -4,12 +4,10 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { beginsPart } from '../../plugin/run/broadcasts/window.ts';
-import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
 import { readAtRest } from '../../plugin/run/memory/readings.ts';
 import { until } from '../../plugin/run/wait.ts';
 import { mark, Windows, windowSince } from '../../plugin/run/windows/cpu.ts';
 import { measureIdle } from '../../plugin/run/windows/idle.ts';
-import type { Sampler } from '../../plugin/samplers/index.ts';
 import { broadcast, emptyMeasurements, join, never, type Setup, samplerOf, warmUp } from './setup.ts';
 
 interface ShortRunSize {
@@ -23,15 +21,10 @@ interface ShortRunSize {
   drainMs: number;
 }
 
-export interface ShortRun {
-  measurements: Measurements;
-  sampled: Pick<Sampler, 'layers' | 'samples'>;
-}
-
 const COUNT_TIMEOUT_MS = 10_000;
 
 /** The connections stay. */
-export async function shortRun(setup: Setup, size: ShortRunSize): Promise<ShortRun> {
+export async function shortRun(setup: Setup, size: ShortRunSize) {
   const { control, fleet } = setup;
   await warmUp(setup, size.warmUps);
   const measurements = emptyMeasurements();

@@ -1,6 +1,6 @@
 /** A generator under measurement: started as a process, ready before its ramp, ended by the bench. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { firstLine } from '../machine.ts';
 import { ProcessTree } from '../processes.ts';
@@ -50,18 +50,19 @@ export class Program {
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
   readonly #lines: string[] = [];
-  readonly #waiting = new Set<() => void>();
+  /** `change`: a line has come, or it has ended. */
+  readonly #events = new EventEmitter();
 
   constructor(command: string, args: string[], env: NodeJS.ProcessEnv = process.env, cwd?: string) {
     this.#child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], env, cwd });
     this.#exited = new Promise((resolve) => this.#child.once('close', resolve));
-    this.#exited.then(() => this.#wake());
+    this.#exited.then(() => this.#events.emit('change'));
     this.#child.once('error', (error) => this.#lines.push(error.message));
     this.tree = new ProcessTree(this.#child.pid ?? -1);
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       createInterface({ input: stream as NodeJS.ReadableStream }).on('line', (line) => {
         this.#lines.push(line);
-        this.#wake();
+        this.#events.emit('change');
       });
     }
     // It can end before a line is sent to it, which is reported as its end.
@@ -70,13 +71,12 @@ export class Program {
 
   /** @throws Error with its last output, if it ends or the time is up first */
   async line(pattern: RegExp, timeoutMs = READY_TIMEOUT_MS): Promise<string> {
-    const deadline = AbortSignal.timeout(timeoutMs);
-    const timeUp = once(deadline, 'abort');
+    const signal = AbortSignal.timeout(timeoutMs);
     for (;;) {
       const found = this.#lines.find((line) => pattern.test(line));
       if (found !== undefined) return found;
-      if (this.hasEnded || deadline.aborted) throw new Error(`${pattern} did not appear. ${this.tail()}`);
-      await Promise.race([timeUp, new Promise<void>((resolve) => this.#waiting.add(resolve))]);
+      if (this.hasEnded || signal.aborted) throw new Error(`${pattern} did not appear. ${this.tail()}`);
+      await once(this.#events, 'change', { signal }).catch(() => {});
     }
   }
 
@@ -107,10 +107,5 @@ export class Program {
 
   tail(): string {
     return `Its last output: ${this.#lines.slice(-12).join('\n  ')}`;
-  }
-
-  #wake(): void {
-    for (const wake of this.#waiting) wake();
-    this.#waiting.clear();
   }
 }

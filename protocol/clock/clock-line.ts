@@ -77,7 +77,6 @@ export class ClockLine {
     return this.#lines.length > 0 && this.#lines.flat().every(({ uncertaintyUs }) => uncertaintyUs === 0);
   }
 
-  /** Converts a time of our clock to the other's. */
   toTheirs(ourUs: number): number {
     return ourUs + this.offsetAt(ourUs);
   }

@@ -18,7 +18,6 @@ export class ConvertingClock {
     return Math.max(this.#appliedBoundUs, this.#line.boundUs);
   }
 
-  /** How far the other clock is ahead now. */
   get offsetUs(): number {
     return this.#line.offsetAt(Number.POSITIVE_INFINITY);
   }

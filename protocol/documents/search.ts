@@ -5,7 +5,6 @@ import { seriesRunSchema } from './series.ts';
 
 const positive = z.number().positive();
 
-/** What a search can vary. */
 export const VARIED = ['connections', 'rate', 'broadcastsPerSec', 'bytes'] as const;
 
 export const COMPARISONS = ['<=', '>=', '<', '>', '='] as const;
@@ -18,7 +17,6 @@ export const conditionSchema = z.strictObject({
 });
 
 const planSchema = z.strictObject({
-  /** Path of the scenario. */
   scenario: z.string().min(1),
   /** SHA-256 of the scenario's text. */
   scenarioHash: z.string(),
@@ -62,7 +60,6 @@ const runSchema = seriesRunSchema.extend({
   because: z.array(z.string()),
 });
 
-/** Why a search ended. */
 const endSchema = z.enum([
   /** The answer is known to the tolerance. */
   'found',
@@ -91,7 +88,6 @@ const wallSchema = z.strictObject({
 const sizingSchema = z.strictObject({
   /** Nothing broke, or not for the number of connections: fewer machines may do. */
   atMost: z.boolean(),
-  /** What stops one machine. */
   walls: z.array(wallSchema),
   /** The lowest one, after the headroom. */
   decides: wallSchema.shape.name,

@@ -56,7 +56,6 @@ export const fleetSnapshotSchema = z.object({
   accounts: connectionAccountsSchema,
   /** Event loop of the Artillery worker thread. */
   engineLoop: eventLoopHealthSchema,
-  /** Currently connected. */
   connected: count,
   /** Virtual users or connections that failed for good, by cause. */
   failures: counts,

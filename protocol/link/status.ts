@@ -6,7 +6,6 @@ export const fleetStatusSchema = z.object({
   /** Virtual users that have started. */
   started: count,
   connecting: count,
-  /** Currently connected. */
   connected: count,
   /** Current members of a room, as acknowledged. */
   joined: count,

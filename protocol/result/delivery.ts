@@ -25,7 +25,6 @@ const receiptShape = {
 export type ReceiptCount = keyof typeof receiptShape;
 /** The counts that add up over fleet processes and broadcasts. */
 export const RECEIPT_COUNTS = Object.keys(receiptShape) as ReceiptCount[];
-/** All columns empty. */
 export const NO_COPIES = Object.fromEntries(RECEIPT_COUNTS.map((key) => [key, 0])) as Record<ReceiptCount, number>;
 
 const latency = z.number().nullable();

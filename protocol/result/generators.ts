@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { windowPercents, windowSharesSchema } from './machine.ts';
 import { count, object, rowsOf, summary } from './parts.ts';
 
-/** Empty if the host of the run brought the load itself. */
 export const generatorsSchema = rowsOf({
   host: z.string().describe('its name, and its index if it has one'),
   cores: count.describe('its CPU cores'),

@@ -109,7 +109,6 @@ export const machineSchema = objectOrNull({
   swappedOutBytes: count.nullable().describe('written to swap, likewise'),
 });
 
-/** How complete the time series below is. */
 export const samplingSchema = objectOrNull({
   intervalMs: z.number().describe('time between two rows'),
   taken: count.describe('rows'),

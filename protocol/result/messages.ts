@@ -13,7 +13,6 @@ const workerSchema = object({
   queueMs: object({ p50: z.number(), p99: z.number(), max: z.number() }).describe('delay of the worker’s event loop'),
 });
 
-/** Null where the flows have no such step, and in results of older versions. */
 export const messagesSchema = objectOrNull({
   steps: rowsOf({
     event: z.string(),

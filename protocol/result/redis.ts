@@ -13,7 +13,6 @@ const nodeSchema = object({
   shardChannels: count.nullable().describe('sharded channels with subscribers; null before Redis 7.0'),
 });
 
-/** Null without Redis, without broadcasts, or if it did not answer before and after them. */
 export const redisSchema = object({
   version: z.string().describe('the Redis server’s'),
   inBytes: count.describe('received for the broadcasts'),

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { throttledSchema, windowPercents } from './machine.ts';
 import { count, object, rowsOf } from './parts.ts';
 
-/** Empty where no worker tells. */
 export const workersSchema = rowsOf({
   worker: z.string().describe('its name'),
   machine: count.describe('its place in `workerMachines`, from 0'),

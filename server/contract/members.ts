@@ -25,18 +25,12 @@ export function answerMembers(namespace: AnyNamespace, guard: Guard): () => void
   };
 }
 
-export interface Members {
-  /** On all workers. */
-  members: number;
-  /** How many other workers have any of them. */
-  otherWorkers: number;
-}
-
 /**
  * Sums room sizes: each worker sends one number, however large the room is.
+ * @returns members on all workers, and how many other workers have any of them
  * @throws CapacityError REQUEST_FAILED when a worker did not answer or the adapter's broker is gone
  */
-export async function countMembers(namespace: AnyNamespace, room: string): Promise<Members> {
+export async function countMembers(namespace: AnyNamespace, room: string) {
   try {
     // The in-memory adapter counts one server, itself, and does not support serverSideEmit.
     if ((await namespace.adapter.serverCount()) <= 1)

@@ -58,12 +58,10 @@ export interface Metrics {
   joins: Counter;
   broadcasts: Counter;
   echoRoundTripSeconds: Histogram;
-  /** For a `Guard`. */
   countMalformed(event: string): void;
   countHandshakeError(reason: string): void;
 }
 
-/** @param counts what the server has at the moment */
 export function createMetrics(
   counts: { connections(): number; rooms(): number },
   worker: string,
@@ -121,7 +119,6 @@ function counter(name: string, unit: string, help: string, labels: string[] = []
   return { name, kind: 'counter', unit, help, labels };
 }
 
-/** For prom-client's constructors. */
 function configurationOf({ name, help, labels }: Series, registry: Registry) {
   return { name, help, labelNames: labels, registers: [registry] };
 }
@@ -134,7 +131,6 @@ export function countRooms(io: AnyServer): number {
   return rooms.size - ownRooms;
 }
 
-/** Adds the adapter's error count to a registry. */
 export function countAdapterErrors(registry: Registry, errors: () => number): void {
   new Counter({
     ...configurationOf(SERIES.adapterErrors, registry),

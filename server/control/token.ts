@@ -2,7 +2,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-/** @returns whether what a client gave is the token */
 export function tokenCheck(token: string): (given: unknown) => boolean {
   const expected = digest(token);
   // Its length is no secret; a text of any other length is not even hashed.

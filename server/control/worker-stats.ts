@@ -43,7 +43,6 @@ export class EventLoopWindow {
     this.#delay.enable();
   }
 
-  /** @returns the current window so far */
   read(): WorkerStats['eventLoop'] {
     return {
       utilization: performance.eventLoopUtilization(this.#since).utilization,

@@ -27,7 +27,6 @@ const OPEN = '0';
 const PING = '2';
 const MESSAGE = '4';
 
-/** Of the timer for pings. */
 const STEP_MS = 100;
 
 /** Opens nothing yet. A worker by itself: broadcasts reach its own members. */

@@ -20,7 +20,6 @@ const ACK = 3;
 /** A client that has not read as many bytes of answers gets no more. */
 const MAX_UNREAD_BYTES = 2 ** 18;
 
-/** Events that it answers. */
 const KNOWN = new Set<unknown>([EVENTS.joinRoom, EVENTS.broadcastEcho]);
 
 export class PlainContract {

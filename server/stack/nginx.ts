@@ -15,7 +15,6 @@ export const TEMPLATE = join(import.meta.dirname, '../../nginx/nginx.conf.templa
 const FIX = 'Correct what the lines above, which are nginx’s own, report; nginx/README.md explains each setting.';
 
 export interface NginxOptions {
-  /** Path of the program. */
   nginx: string;
   port: number;
   statusPort: number;
@@ -50,7 +49,6 @@ export function render(template: string, values: Record<string, string | number>
   return text;
 }
 
-/** The values of nginx.conf.template for one stack. */
 export function templateValues(
   options: NginxOptions,
   certificate: CertificateFiles | undefined,

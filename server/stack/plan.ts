@@ -11,17 +11,6 @@ export interface Machine {
   manyLoopbackAddresses: boolean;
 }
 
-export interface Plan {
-  workers: number;
-  nginx: {
-    workers: number;
-    connectionsPerWorker: number;
-    openFilesPerWorker: number;
-    /** Addresses from which it connects to each worker. */
-    sourceAddresses: number;
-  };
-}
-
 export interface PlanRequest {
   connections: number;
   profile: 'full' | 'embedded';
@@ -47,8 +36,10 @@ const PORTS_OF_ONE_ADDRESS = 16_384;
 /** One for the client, one for the worker. */
 const FILES_PER_PROXIED_CONNECTION = 2;
 
+export type Plan = ReturnType<typeof planStack>;
+
 /** @throws CapacityError `LIMIT_TOO_LOW` when one embedded worker cannot hold the target */
-export function planStack(request: PlanRequest, machine: Machine): Plan {
+export function planStack(request: PlanRequest, machine: Machine) {
   const { connections, profile } = request;
   const usableFiles = Math.max(1, machine.openFilesMax - RESERVED_FILES);
   const ports = machine.manyLoopbackAddresses ? Number.POSITIVE_INFINITY : PORTS_OF_ONE_ADDRESS;
@@ -81,6 +72,7 @@ export function planStack(request: PlanRequest, machine: Machine): Plan {
       workers: nginxWorkers,
       connectionsPerWorker,
       openFilesPerWorker: Math.min(machine.openFilesMax, connectionsPerWorker + RESERVED_FILES),
+      /** From which it connects to each worker. */
       sourceAddresses: machine.manyLoopbackAddresses
         ? Math.max(1, Math.ceil(connections / workers / CONNECTIONS_PER_ADDRESS))
         : 1,
