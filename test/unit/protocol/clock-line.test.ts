@@ -11,11 +11,18 @@ const reading = (seconds: number, offsetUs: number, uncertaintyUs: number) => {
   return { atUs: seconds * SECOND, offsetUs: AHEAD + offsetUs, uncertaintyUs };
 };
 
+/** @returns the line, with the readings added */
+function add(
+  line: ClockLine,
+  ...readings: (readonly [seconds: number, offsetUs: number, uncertaintyUs?: number])[]
+): ClockLine {
+  for (const [seconds, offsetUs, uncertaintyUs = 50] of readings) line.add(reading(seconds, offsetUs, uncertaintyUs));
+  return line;
+}
+
 describe('the line of another clock', () => {
   it('keeps the quickest reading of each ten seconds, and runs straight between them and beyond', () => {
-    const line = new ClockLine(false);
-    for (const one of [reading(1, 900, 900), reading(5, 100, 50), reading(8, 700, 700)]) line.add(one);
-    line.add(reading(15, 300, 40));
+    const line = add(new ClockLine(false), [1, 900, 900], [5, 100, 50], [8, 700, 700], [15, 300, 40]);
     assert.equal(line.offsetAt(5 * SECOND), AHEAD + 100);
     assert.equal(line.offsetAt(10 * SECOND), AHEAD + 200);
     assert.deepEqual([line.offsetAt(0), line.offsetAt(20 * SECOND)], [AHEAD, AHEAD + 400]);
@@ -28,7 +35,7 @@ describe('the line of another clock', () => {
     const line = new ClockLine(false);
     line.add(reading(1, 0, 10));
     line.separate();
-    for (const one of [reading(2, 500, 300), reading(2.1, 44, 200)]) line.add(one);
+    add(line, [2, 500, 300], [2.1, 44, 200]);
     line.separate();
     line.add(reading(3, 80, 10));
     assert.equal(line.offsetAt(2.1 * SECOND), AHEAD + 44);
@@ -50,13 +57,7 @@ describe('the line of another clock', () => {
   it('takes the quickest of an interval in which all are slow, once that has lasted for a while', () => {
     const line = new ClockLine(false);
     line.add(reading(1, 0, 50));
-    for (const [seconds, offset, uncertainty] of [
-      [11, 3000, 4000],
-      [13, 1000, 2000],
-      [16, 3000, 4000],
-    ] as const) {
-      line.add(reading(seconds, offset, uncertainty));
-    }
+    add(line, [11, 3000, 4000], [13, 1000, 2000], [16, 3000, 4000]);
     assert.equal(line.offsetAt(13 * SECOND), AHEAD + 1000);
     line.add(reading(21, 700, 2500));
     line.add(reading(31, 0, 50));
@@ -64,8 +65,7 @@ describe('the line of another clock', () => {
   });
 
   it('ignores a reading that is older than the last one', () => {
-    const line = new ClockLine(false);
-    for (const one of [reading(2, 0, 50), reading(1, 700, 10)]) line.add(one);
+    const line = add(new ClockLine(false), [2, 0, 50], [1, 700, 10]);
     assert.deepEqual([line.offsetAt(SECOND), line.boundUs], [AHEAD, 50]);
     line.add(reading(2, 40, 10));
     assert.deepEqual([line.offsetAt(SECOND), line.boundUs], [AHEAD + 40, 10], 'one of the same time counts');
@@ -83,15 +83,7 @@ describe('the line of another clock', () => {
   });
 
   it('is known less well by as much as it bends', () => {
-    const line = new ClockLine(false);
-    for (const [seconds, offset] of [
-      [5, 0],
-      [15, 100],
-      [25, 500],
-      [35, 600],
-    ] as const) {
-      line.add(reading(seconds, offset, 50));
-    }
+    const line = add(new ClockLine(false), [5, 0], [15, 100], [25, 500], [35, 600]);
     assertEach([10, 20, 30], (seconds) => line.boundAt(seconds * SECOND), [50 + 300, 50 + 300, 50 + 300]);
     line.add(reading(45, 700, 50));
     assertEach([24, 25, 30], (seconds) => line.boundAt(seconds * SECOND), [50 + 300, 50, 50], 'it goes on straight');
@@ -141,13 +133,12 @@ describe('the line of another clock', () => {
 
   for (const [what, second, at, isNear] of [
     // By then, it can have drifted by 500 us.
-    ['a slow one tells nothing', reading(2, 0, 50 + 500), 1.5, true],
-    ['one that narrows from below does', reading(2, 300, 300), 1.5, false],
-    ['one that narrows from above does', reading(2, -300, 300), 1.5, false],
+    ['a slow one tells nothing', [2, 0, 50 + 500], 1.5, true],
+    ['one that narrows from below does', [2, 300, 300], 1.5, false],
+    ['one that narrows from above does', [2, -300, 300], 1.5, false],
   ] as const) {
     it(`may have jumped since the last reading that told where it was: ${what}`, () => {
-      const line = new ClockLine(false);
-      for (const one of [reading(1, 0, 50), second, reading(3, 90_000, 50)]) line.add(one);
+      const line = add(new ClockLine(false), [1, 0], second, [3, 90_000]);
       assert.equal(line.jumpUs(at * SECOND, at * SECOND) > 0, isNear);
       assert.ok(line.jumpUs(2.5 * SECOND, 2.5 * SECOND) > 0);
     });
@@ -155,25 +146,14 @@ describe('the line of another clock', () => {
 
   it('has jumped where errors and drift leave no other way', () => {
     const jumps = (offsetUs: number) => {
-      const line = new ClockLine(false);
-      for (const one of [reading(1, 0, 50), reading(2, offsetUs, 50)]) line.add(one);
+      const line = add(new ClockLine(false), [1, 0, 50], [2, offsetUs, 50]);
       return line.jumpUs() > 0;
     };
     assertEach([600, -600, 601, -601], jumps, [false, false, true, true]);
   });
 
   it('can jump again', () => {
-    const line = new ClockLine(false);
-    for (const [seconds, offset] of [
-      [1, 0],
-      [2, 0],
-      [3, 80_000],
-      [4, 80_000],
-      [5, 0],
-      [6, 0],
-    ] as const) {
-      line.add(reading(seconds, offset, 50));
-    }
+    const line = add(new ClockLine(false), [1, 0], [2, 0], [3, 80_000], [4, 80_000], [5, 0], [6, 0]);
     assertEach([1, 4, 6], (seconds) => line.offsetAt(seconds * SECOND) - AHEAD, [0, 80_000, 0]);
     assert.ok(line.jumpUs() > 160_000);
   });
