@@ -11,23 +11,10 @@ import { applyTunings, describeTunings, tuningOptions, tuningsInForce } from './
 import type { AttachedServer } from './websockets/attach.ts';
 import { WEBSOCKETS } from './websockets/index.ts';
 
-export interface App {
-  io: Server;
-  /**
-   * Connects the adapter, then listens.
-   * @throws CapacityError PORT_UNAVAILABLE, or the adapter's error; everything is closed by then
-   */
-  start(): Promise<{ port: number; controlPort: number }>;
-  /**
-   * Stops accepting connections, notifies the clients, waits up to `drainMs` for their connections to close, and
-   * terminates the rest.
-   * Idempotent.
-   */
-  close(): Promise<void>;
-}
+export type App = Awaited<ReturnType<typeof createApp>>;
 
 /** Opens nothing yet. @throws CapacityError NOT_INSTALLED */
-export async function createApp(config: ServerConfig, log: Logger = pino({ level: config.logLevel })): Promise<App> {
+export async function createApp(config: ServerConfig, log: Logger = pino({ level: config.logLevel })) {
   const tunings = tuningsInForce(config.tunings, config.websockets);
   const { recoverySeconds } = config;
   const options = {
@@ -45,6 +32,10 @@ export async function createApp(config: ServerConfig, log: Logger = pino({ level
   /** Newest last. */
   const opened: { close(): void | Promise<void> }[] = [{ close: applyTunings(io, tunings) }];
 
+  /**
+   * Connects the adapter, then listens.
+   * @throws CapacityError PORT_UNAVAILABLE, or the adapter's error; everything is closed by then
+   */
   async function start() {
     try {
       const adapter = await ADAPTERS[config.adapter.name].connect(io, config.adapter.settings, log);
@@ -75,6 +66,10 @@ export async function createApp(config: ServerConfig, log: Logger = pino({ level
     }
   }
 
+  /**
+   * Stops accepting connections, notifies the clients, waits up to `drainMs` for their connections to close, and
+   * terminates the rest. Idempotent.
+   */
   const close = onlyOnce(async () => {
     await drain(server, config.drainMs, log);
     for (const owned of opened.reverse()) await owned.close();

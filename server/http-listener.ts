@@ -1,5 +1,5 @@
 /** An HTTP server of ours: who has not given a token takes little of the process that it is in, and not for long. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { onlyOnce } from '../protocol/only-once.ts';
@@ -17,14 +17,7 @@ interface HttpListenerOptions {
   purpose: string;
 }
 
-export interface HttpListener {
-  http: Server;
-  port: number;
-  /** To be called with the socket of each request that has shown the token. */
-  admit(socket: Socket): void;
-  /** Also ends connections that have not said anything yet. Idempotent. */
-  close(): Promise<void>;
-}
+export type HttpListener = Awaited<ReturnType<typeof openHttp>>;
 
 /**
  * @param answer may throw, or reject: the request is answered with 500 then
@@ -34,7 +27,7 @@ export async function openHttp(
   { port, host, tls, purpose }: HttpListenerOptions,
   guard: Guard,
   answer: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>,
-): Promise<HttpListener> {
+) {
   const http = tls ? createTlsServer(tls) : createServer();
   // Node answers all requests at once that come in one piece, hundreds of them.
   http.maxRequestsPerSocket = 1;
@@ -51,6 +44,7 @@ export async function openHttp(
   http.on('request', guard.wrap('http', serve));
   const connections = watchConnections(http);
   const chosen = await listen(http, port, host, purpose);
+  /** Also ends connections that have not said anything yet. Idempotent. */
   const close = onlyOnce(() => {
     const closed = new Promise<void>((resolve) => http.close(() => resolve()));
     connections.end();

@@ -5,21 +5,11 @@ import type { Server, Socket } from 'node:net';
 const MAX_STRANGERS = 64;
 const STRANGER_MS = 10_000;
 
-interface Connections {
-  /** To be called with each that has shown the token. */
-  admit(socket: Socket): void;
-  /**
-   * Ends all, also those that `closeAllConnections` of Node's HTTPS server does not know yet, for which closing would wait two
-   * minutes.
-   */
-  end(): void;
-}
-
 /**
  * Ends connections of strangers after their time, and the oldest of them when there are too many.
  * @param server to be watched from its start
  */
-export function watchConnections(server: Server): Connections {
+export function watchConnections(server: Server) {
   const open = new Set<Socket>();
   const strangers = new Map<string, Socket>();
   // TLS wraps a connection's socket in another one.
@@ -41,10 +31,12 @@ export function watchConnections(server: Server): Connections {
     }
   });
   return {
-    admit(socket) {
+    /** To be called with each that has shown the token. */
+    admit(socket: Socket): void {
       strangers.delete(placeOf(socket));
     },
-    end() {
+    /** Ends all, also those that Node's HTTPS server does not know yet, for which its closing would wait two minutes. */
+    end(): void {
       for (const socket of open) socket.destroy();
     },
   };

@@ -9,16 +9,7 @@ import { type BroadcastPlan, PING_INTERVAL_MS, type Worker } from '../worker.ts'
 import { type Generator, type Started, versionOf } from './generator.ts';
 import type { Load } from './programs/program.ts';
 
-export interface Measured {
-  cpuPerConnectionUs: number;
-  cpuPerMessageUs: number;
-  /** Proportional set size. */
-  memoryPerConnectionBytes: number;
-  rampSeconds: number;
-  /** CPU of the held, idle connections, in percent of one core; each was pinged once. */
-  idlePercent: number;
-  messages: number;
-}
+export type Measured = Awaited<ReturnType<typeof measureStarted>>;
 
 /** Before the ramp, for a runtime's work after its start. */
 const WARM_MS = 2000;
@@ -66,7 +57,7 @@ async function measureStarted(
   { connections }: Load,
   plan: BroadcastPlan,
   signal: AbortSignal,
-): Promise<Measured> {
+) {
   const { tree } = started;
   await delay(WARM_MS, undefined, { signal });
   const beforeBytes = started.startBytes ?? tree.pssBytes();
@@ -103,8 +94,10 @@ async function measureStarted(
   return {
     cpuPerConnectionUs: rampCpuUs / connections,
     cpuPerMessageUs: (cpuUs - idleCores * windowUs) / messages,
+    /** Proportional set size. */
     memoryPerConnectionBytes: (pssBytes - beforeBytes) / connections,
     rampSeconds,
+    /** CPU of the held, idle connections, in percent of one core; each was pinged once. */
     idlePercent: idleCores * 100,
     messages,
   };

@@ -15,16 +15,8 @@ export interface Setting {
   flags: string[];
 }
 
-export interface Measured {
-  rssPerConnectionBytes: number;
-  heapPerConnectionBytes: number;
-  cpuPerConnectionUs: number;
-  cpuPerMessageUs: number;
-  /** CPU of an idle connection, from one ping to the next. */
-  cpuPerPingUs: number;
-  rssR2: number;
-  plateaus: { connections: number; rssBytes: number; heapUsedBytes: number }[];
-}
+export type Measured = Awaited<ReturnType<typeof measure>>;
+type Plateau = Pick<WorkerStats, 'connections' | 'rssBytes' | 'heapUsedBytes'>;
 
 const PLATEAUS = 4;
 const RATE_PER_SEC = 500;
@@ -37,12 +29,7 @@ const TIMEOUT_MS = 60_000;
 /** A collection can leave work for the next one, such as releasing the memory pages that it has emptied. */
 const COLLECTIONS = 3;
 
-export async function measure(
-  setting: Setting,
-  connections: number,
-  plan: BroadcastPlan,
-  signal: AbortSignal,
-): Promise<Measured> {
+export async function measure(setting: Setting, connections: number, plan: BroadcastPlan, signal: AbortSignal) {
   const worker = await startWorker(setting.environment, setting.flags);
   const held: Started[] = [];
   try {
@@ -65,6 +52,7 @@ export async function measure(
       rssR2: rss.r2,
       cpuPerConnectionUs: rampCpuUs / connections,
       cpuPerMessageUs: (broadcastsUs - idleUs) / (plan.count * connections),
+      /** CPU of an idle connection, from one ping to the next. */
       cpuPerPingUs: idleUs / connections,
       plateaus,
     };
@@ -88,7 +76,7 @@ async function ramp(worker: Worker, connections: number, held: Started[], signal
   return cpuUs(await worker.stats()) - cpuUs(before);
 }
 
-async function plateau(worker: Worker, signal: AbortSignal): Promise<Measured['plateaus'][number]> {
+async function plateau(worker: Worker, signal: AbortSignal): Promise<Plateau> {
   await delay(SETTLE_MS, undefined, { signal });
   for (let collection = 0; collection < COLLECTIONS; collection++) await worker.gc();
   const { connections, rssBytes, heapUsedBytes } = await worker.stats();
@@ -111,7 +99,7 @@ async function windowsCpuUs(
   return { idleUs: afterIdle - atStart, broadcastsUs: cpuUs(await worker.stats()) - afterIdle };
 }
 
-function lineOf(plateaus: Measured['plateaus'], layer: 'rssBytes' | 'heapUsedBytes'): { slope: number; r2: number } {
+function lineOf(plateaus: Plateau[], layer: 'rssBytes' | 'heapUsedBytes'): { slope: number; r2: number } {
   const line = fitLine(plateaus.map((one) => ({ x: one.connections, y: one[layer] })));
   if (line === null) throw new Error('the plateaus do not differ');
   return line;

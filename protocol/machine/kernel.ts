@@ -10,16 +10,7 @@ import type { CpuReading } from '../control-replies.ts';
 import { sumCounts } from '../sum-counts.ts';
 import { PAGE_SIZE_BYTES, TICK_US } from './auxv.ts';
 
-export interface MemoryReading {
-  /** Memory that is not available: neither free nor in caches that the kernel can drop. */
-  usedBytes: number;
-  /**
-   * Neither free nor file cache. MemAvailable counts all reclaimable slabs as available, although these include the
-   * inodes of live sockets, which the kernel cannot reclaim.
-   */
-  heldBytes: number;
-  pageTablesBytes: number;
-}
+export type MemoryReading = ReturnType<typeof parseMeminfo>;
 
 /**
  * @returns bytes of socket buffers, in whole pages
@@ -91,11 +82,16 @@ export function parseSlabinfo(text: string): number {
   return pages * PAGE_SIZE_BYTES;
 }
 
-export function parseMeminfo(text: string): MemoryReading {
+export function parseMeminfo(text: string) {
   const bytes = (key: string) =>
     Number(line(text, new RegExp(`^${key}:\\s+(\\d+) kB$`, 'm'), `/proc/meminfo has no ${key}`)) * 1024;
   return {
+    /** Memory that is not available: neither free nor in caches that the kernel can drop. */
     usedBytes: bytes('MemTotal') - bytes('MemAvailable'),
+    /**
+     * Neither free nor file cache. MemAvailable counts all reclaimable slabs as available, although these include the
+     * inodes of live sockets, which the kernel cannot reclaim.
+     */
     heldBytes: bytes('MemTotal') - bytes('MemFree') - bytes('Buffers') - bytes('Cached'),
     pageTablesBytes: bytes('PageTables'),
   };

@@ -53,20 +53,13 @@ const HANDSHAKE_ERRORS = new Set([
   'Unsupported protocol version',
 ]);
 
-export interface Metrics {
-  registry: Registry;
-  joins: Counter;
-  broadcasts: Counter;
-  echoRoundTripSeconds: Histogram;
-  countMalformed(event: string): void;
-  countHandshakeError(reason: string): void;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 export function createMetrics(
   counts: { connections(): number; rooms(): number },
   worker: string,
   eventLoop: EventLoopWindow,
-): Metrics {
+) {
   const registry = new Registry();
   registry.setDefaultLabels({ worker });
   const registered = (series: Series) => configurationOf(series, registry);
@@ -101,8 +94,9 @@ export function createMetrics(
     joins,
     broadcasts,
     echoRoundTripSeconds,
-    countMalformed: (event) => malformed.inc({ event }),
-    countHandshakeError: (reason) => handshakeErrors.inc({ reason: HANDSHAKE_ERRORS.has(reason) ? reason : 'other' }),
+    countMalformed: (event: string) => malformed.inc({ event }),
+    countHandshakeError: (reason: string) =>
+      handshakeErrors.inc({ reason: HANDSHAKE_ERRORS.has(reason) ? reason : 'other' }),
   };
 }
 

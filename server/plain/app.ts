@@ -9,7 +9,6 @@ import { type Logger, pino } from 'pino';
 import type { WebSocket } from 'ws';
 import { onlyOnce } from '../../protocol/only-once.ts';
 import { within } from '../../protocol/within.ts';
-import type { App } from '../app.ts';
 import type { ServerConfig } from '../config.ts';
 import { openControlPort } from '../control/control-port.ts';
 import { nodeFlags } from '../control/describe-server.ts';
@@ -30,10 +29,7 @@ const MESSAGE = '4';
 const STEP_MS = 100;
 
 /** Opens nothing yet. A worker by itself: broadcasts reach its own members. */
-export function createPlainApp(
-  config: ServerConfig,
-  log: Logger = pino({ level: config.logLevel }),
-): Pick<App, 'start' | 'close'> {
+export function createPlainApp(config: ServerConfig, log: Logger = pino({ level: config.logLevel })) {
   const { worker, pingIntervalMs, pingTimeoutMs } = config;
   const { WebSocketServer } = bundled();
   const http = createServer((_request, response) => response.writeHead(404).end('This is a WebSocket server.\n'));
