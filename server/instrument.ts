@@ -134,9 +134,6 @@ export async function instrumentServer(
 function parseOptions(options: InstrumentOptions): z.output<typeof optionsSchema> {
   const parsed = optionsSchema.safeParse(options);
   if (parsed.success) return parsed.data;
-  throw new CapacityError(
-    'CONFIG_INVALID',
-    `instrument(io, options): ${z.prettifyError(parsed.error)}`,
-    'correct the options',
-  );
+  const message = `instrument(io, options): ${z.prettifyError(parsed.error)}`;
+  throw new CapacityError('CONFIG_INVALID', message, 'correct the options');
 }

@@ -8,8 +8,8 @@ export type Answer = 'connections' | 'memory' | 'delivery' | 'latency' | 'cpu';
 export interface Definition extends Code {
   /** Answers whose figures are not to be used. `run`: none is, and the verdict is INVALID; with any other it is SUSPECT. */
   invalidates: readonly (Answer | 'run')[];
-  /** Whose limit it shows. */
-  blame: Blame;
+  /** Whose limit it shows, if not the deployment's. */
+  blame?: Blame;
   /** Reasons that say nothing new beside this one: the verdict leaves them out. */
   causes?: readonly string[];
 }
@@ -26,13 +26,11 @@ export const ANSWER_REASONS = {
     meaning: 'the server counted more or fewer members of the room than the generator',
     remedy: 'connect all workers with one adapter, and give the run its own room',
     invalidates: ['run'],
-    blame: 'deployment',
   },
   DELIVERY_EVENT_MISSING: {
     meaning: 'no copy of the event that `delivery` names arrived',
     remedy: 'check the event’s name, and what a client must do to get it',
     invalidates: ['run'],
-    blame: 'deployment',
   },
   IDS_NOT_SHARED: {
     meaning: 'nearly all ids at `delivery.id` reached one connection only: they tell copies apart, not broadcasts',
@@ -63,20 +61,17 @@ export const ANSWER_REASONS = {
     meaning: 'broadcasts that the run asked for did not leave the server, or nobody received them',
     remedy: 'see the logs of server and proxy, and their time-outs',
     invalidates: [],
-    blame: 'deployment',
   },
   BROADCASTS_LATE: {
     meaning: 'more than a tenth of the broadcasts left late, by over 50 ms and half of their interval',
     remedy: 'raise the interval of the broadcasts, or give workers and generator more CPU',
     invalidates: ['latency'],
-    blame: 'deployment',
   },
   WRONG_COPIES: {
     meaning:
       'copies came twice, too late, to non-members, changed, unreadable, or of broadcasts that the run did not order',
     remedy: 'give the run its own room and event; find what repeats, delays or changes messages on the way',
     invalidates: ['delivery'],
-    blame: 'deployment',
   },
   MESSAGES_DISAGREE: {
     meaning: 'the server handled or acknowledged messages that no connection sent, or some of them twice',
@@ -88,7 +83,6 @@ export const ANSWER_REASONS = {
     meaning: 'the probe or the reference receiver lost its connection or got no answer',
     remedy: 'see the logs of the workers',
     invalidates: ['latency'],
-    blame: 'deployment',
   },
   CLOCK_UNCERTAIN: {
     meaning: 'the clocks of other hosts may be wrong by more than 1 ms and a tenth of the median latency',

@@ -1,4 +1,5 @@
 /** All reasons for a verdict other than VALID. docs/reference/errors.md is made from them: npm run docs:reference */
+import type { Blame } from '../documents/search.ts';
 import { ANSWER_REASONS, type Definition } from './answer-reasons.ts';
 
 /** A code for each thing that a person does about it. Causes come before what they cause, as in the verdict. */
@@ -64,13 +65,11 @@ const REASONS = {
     meaning: "a worker's container used up its CPU quota in more than 5 % of the periods",
     remedy: 'raise the CPU limit of that container',
     invalidates: [],
-    blame: 'deployment',
   },
   DEPLOYMENT_CHANGED: {
     meaning: 'a worker, the proxy, Redis or PM2 restarted or stopped during the run, other than planned',
     remedy: 'see its log, and leave the deployment alone during a run',
     invalidates: ['run'],
-    blame: 'deployment',
     causes: ['READINGS_MISSING'],
   },
   RUN_INCOMPLETE: {
@@ -78,7 +77,6 @@ const REASONS = {
       'no connection was made, or the run ended early: somebody stopped it, a measurement failed, or its virtual users left',
     remedy: 'let the run come to its end, and end the flow with `hold: true`',
     invalidates: ['run'],
-    blame: 'deployment',
   },
   WORKER_URLS_WRONG: {
     meaning: 'the control URLs or the pages of metrics do not lead to every worker exactly once, or repeat old figures',
@@ -91,7 +89,6 @@ const REASONS = {
     meaning: 'the workers count more or fewer connections than the generator holds',
     remedy: 'measure a server without other users, and list every worker in `control.urls`',
     invalidates: ['run'],
-    blame: 'deployment',
   },
   SERVER_NOT_IDLE: {
     meaning: 'at a reading without connections, the server had others, or its memory still fell after 20 s',
@@ -106,43 +103,36 @@ const REASONS = {
       '1 % of the connections or more failed at a configured limit, or all generator processes stopped at the same number',
     remedy: 'raise the limit that the message names',
     invalidates: ['connections'],
-    blame: 'deployment',
   },
   CLIENTS_REFUSED: {
     meaning: 'the server refused the run’s own clients, so what they measure is missing',
     remedy: 'name a scenario that the server accepts in the option `clients`',
     invalidates: [],
-    blame: 'deployment',
   },
   CONNECTIONS_FAILED: {
     meaning: 'connections or virtual users failed',
     remedy: 'see the causes in `connections.failures`, and the log of the server',
     invalidates: [],
-    blame: 'deployment',
   },
   CONNECTIONS_DROPPED: {
     meaning: 'connections or namespaces ended before the run released them, even if they came back',
     remedy: 'see the logs of the workers and of the proxy at that time',
     invalidates: [],
-    blame: 'deployment',
   },
   NOT_UPGRADED: {
     meaning: 'connections that begin with polling did not upgrade to WebSocket',
     remedy: 'let proxy and server accept WebSocket, and route all requests of a session to the same worker',
     invalidates: [],
-    blame: 'deployment',
   },
   RATE_NOT_REACHED: {
     meaning: 'the run made less than 95 % of the configured connections per second',
     remedy: 'lower `RATE`, or give the machine more cores',
     invalidates: [],
-    blame: 'deployment',
   },
   TARGET_NOT_REACHED: {
     meaning: 'not all virtual users were connected at the same time, or some had not joined 30 s after a ramp',
     remedy: 'see `connections.failures`; lower `RATE`; let every flow join, and end with `hold: true`',
     invalidates: [],
-    blame: 'deployment',
   },
 
   ...ANSWER_REASONS,
@@ -151,13 +141,16 @@ const REASONS = {
 export type ReasonCode = keyof typeof REASONS;
 
 interface ReasonDefinition extends Definition {
+  blame: Blame;
   causes?: readonly ReasonCode[];
 }
 
-export const VERDICT_REASONS: Record<ReasonCode, ReasonDefinition> = REASONS;
-
 /** In causal order. */
 export const REASON_CODES = Object.keys(REASONS) as ReasonCode[];
+
+export const VERDICT_REASONS = Object.fromEntries(
+  Object.entries<Definition>(REASONS).map(([code, reason]) => [code, { blame: 'deployment', ...reason }]),
+) as Record<ReasonCode, ReasonDefinition>;
 
 /** As in the result document, whose schema accepts any code, for documents of other versions. */
 export interface Reason {

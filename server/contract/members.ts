@@ -43,11 +43,8 @@ export async function countMembers(namespace: AnyNamespace, room: string) {
       otherWorkers: others.filter((members) => members > 0).length,
     };
   } catch (cause) {
-    throw new CapacityError(
-      'REQUEST_FAILED',
-      `cannot count the members of room ${JSON.stringify(room)} on all workers: ${(cause as Error).message}`,
-      'check that all workers run, are instrumented, and reach the server of their adapter, such as Redis',
-      { cause },
-    );
+    const message = `cannot count the members of room ${JSON.stringify(room)} on all workers: ${(cause as Error).message}`;
+    const fix = 'check that all workers run, are instrumented, and reach the server of their adapter, such as Redis';
+    throw new CapacityError('REQUEST_FAILED', message, fix, { cause });
   }
 }

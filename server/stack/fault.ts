@@ -64,11 +64,8 @@ async function reloadNginx(state: StackState, save: () => void): Promise<void> {
     return now.some((pid) => !before.has(pid)) && now.every((pid) => !before.has(pid) || isRetiring(pid));
   };
   if (!(await waitFor(isDone, RELOAD_TIMEOUT_MS))) {
-    throw new CapacityError(
-      'START_FAILED',
-      'nginx was told to reload, and did not replace its worker processes.',
-      SEE_LOG,
-    );
+    const message = 'nginx was told to reload, and did not replace its worker processes.';
+    throw new CapacityError('START_FAILED', message, SEE_LOG);
   }
   recordNginxWorkers(state);
   save();

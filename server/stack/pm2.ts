@@ -29,12 +29,8 @@ export function requirePm2(): string {
   try {
     return createRequire(import.meta.url).resolve('pm2/bin/pm2');
   } catch (cause) {
-    throw new CapacityError(
-      'NOT_INSTALLED',
-      'pm2, which runs the Socket.IO workers of the stack, is not installed.',
-      'npm install pm2',
-      { cause },
-    );
+    const message = 'pm2, which runs the Socket.IO workers of the stack, is not installed.';
+    throw new CapacityError('NOT_INSTALLED', message, 'npm install pm2', { cause });
   }
 }
 
@@ -139,11 +135,8 @@ async function pm2(pm2Home: string, args: string[], env: Record<string, string |
     },
   });
   if (!failed) return stdout;
-  throw new CapacityError(
-    'START_FAILED',
-    `pm2 ${args[0]} failed:\n${all || logTail(join(pm2Home, 'pm2.log'))}`,
-    'Correct what the lines above, which are PM2’s own, report.',
-  );
+  const message = `pm2 ${args[0]} failed:\n${all || logTail(join(pm2Home, 'pm2.log'))}`;
+  throw new CapacityError('START_FAILED', message, 'Correct what the lines above, which are PM2’s own, report.');
 }
 
 /**

@@ -20,11 +20,8 @@ export async function freePorts(count: number): Promise<number[]> {
     if (await isFree(port)) ports.add(port);
   }
   if (ports.size === count) return [...ports];
-  throw new CapacityError(
-    'PORT_UNAVAILABLE',
-    `No ${count} free ports between ${PORT_RANGE.low} and ${PORT_RANGE.high} on 127.0.0.1.`,
-    'Stop programs that listen there; ss -ltnp lists them.',
-  );
+  const message = `No ${count} free ports between ${PORT_RANGE.low} and ${PORT_RANGE.high} on 127.0.0.1.`;
+  throw new CapacityError('PORT_UNAVAILABLE', message, 'Stop programs that listen there; ss -ltnp lists them.');
 }
 
 /** @throws CapacityError `PORT_UNAVAILABLE` */
