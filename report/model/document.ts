@@ -144,6 +144,6 @@ export function lines(style: Lines['style'], all: (string | null | false | undef
 }
 
 /** A section of which the run knows nothing. */
-export function absentSection(id: string, title: string, reason: string): Section {
-  return { id, title, blocks: [lines('absent', [`Not measured: ${reason}.`])] };
+export function absentSection(id: string, title: string, reason: string, findings: Finding[] = []): Section {
+  return { id, title, findings, blocks: [lines('absent', [`Not measured: ${reason}.`])] };
 }

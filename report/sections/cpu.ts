@@ -3,8 +3,9 @@ import { MIN_BROADCAST_PARTS } from '../../protocol/result/machine.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { cpuOverTime } from '../charts/over-time.ts';
 import { inOrder, layerTitle } from '../figures/layers.ts';
-import { amount, numberText, type QuantityName, withUnit } from '../model/amount.ts';
+import { amount, numberText, type QuantityName } from '../model/amount.ts';
 import { drawing, type Finding, grid, lines, type Section } from '../model/document.ts';
+import { optional } from '../text/format.ts';
 import { NO_SAMPLES } from './parts.ts';
 
 type Cost = Exclude<keyof Result['cpu'][string], 'intervals'>;
@@ -29,15 +30,13 @@ export function cpu(result: Result): Section {
     blocks: [
       lines('absent', [absent.cpu !== undefined && `The server’s CPU was not measured: ${absent.cpu}.`]),
       drawing(cpuOverTime(result), NO_SAMPLES),
-      ...(rows.length > 0
-        ? [grid('CPU cost by layer', ['Layer', ...columns.map(([title]) => title)], rows, true)]
-        : []),
+      grid('CPU cost by layer', ['Layer', ...columns.map(([title]) => title)], rows, true),
       lines('note', [whyNoInterval(result)]),
     ],
   };
 }
 
-/** The title of a column, its figure, and what that is. */
+/** The title of a column, which begins with its unit; its figure, and what that is. */
 function columnsOf({ messages }: Result): [string, Cost, QuantityName][] {
   return [
     ['s per 1,000 connects', 'rampSecondsPerThousandConnects', 'cpuSeconds'],
@@ -50,23 +49,17 @@ function columnsOf({ messages }: Result): [string, Cost, QuantityName][] {
 }
 
 /** Layers without a figure that is more than its error have none here. */
-function finding({ cpu: layers, absent, messages }: Result): Finding[] {
+function finding(result: Result): Finding[] {
+  const { cpu: layers, absent, messages } = result;
   if (absent.cpu !== undefined) return [];
-  const figures: [Cost, QuantityName, string][] = [
-    ['rampSecondsPerThousandConnects', 'cpuSeconds', 'per 1,000 connects'],
-    messages
-      ? ['clientMicrosecondsPerMessage', 'microseconds', 'per client message']
-      : ['broadcastMicrosecondsPerMessage', 'microseconds', 'per copy'],
-  ];
-  const known = figures.filter(([key]) => layers.worker?.[key] != null);
-  const ofWorkers = known.map(([key, quantity, per]) => `${withUnit(quantity, layers.worker?.[key] ?? 0)} ${per}`);
-  const ofProxy = known.map(([key, quantity]) => {
-    const value = layers.nginx?.[key] ?? null;
-    return value === null ? '–' : numberText(quantity, value);
-  });
+  const asked = columnsOf(result).toSpliced(messages ? 2 : 1, 1);
+  const known = asked.filter(([, key]) => layers.worker?.[key] != null);
   if (known.length === 0) return [];
-  const isProxyKnown = ofProxy.some((text) => text !== '–');
-  const proxy = isProxyKnown ? ` (proxy: ${ofProxy.join(', ')})` : '';
+  const of = (layer: string) =>
+    known.map(([, key, quantity]) => optional(layers[layer]?.[key], (value) => numberText(quantity, value)));
+  const ofWorkers = of('worker').map((text, index) => `${text} ${known[index]?.[0]}`);
+  const isProxyKnown = known.some(([, key]) => layers.nginx?.[key] != null);
+  const proxy = isProxyKnown ? ` (proxy: ${of('nginx').join(', ')})` : '';
   return [{ text: `worker CPU: ${ofWorkers.join(', ')}${proxy}` }];
 }
 

@@ -2,36 +2,27 @@
 import type { Batch } from '../../protocol/result/delivery.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { missesSome } from '../figures/held.ts';
-import { amount, numberText, share } from '../model/amount.ts';
-import {
-  absentSection,
-  count,
-  type Fact,
-  type Finding,
-  facts,
-  grid,
-  lines,
-  type Section,
-  type Table,
-} from '../model/document.ts';
+import { amount, numberText, share, withUnit } from '../model/amount.ts';
+import { absentSection, count, type Fact, type Finding, facts, grid, lines, type Section } from '../model/document.ts';
 import { batchName } from '../model/names.ts';
 import { counted, integer, percentOf } from '../text/format.ts';
-import { hasBroadcasts, whyNoDelivery } from './parts.ts';
-import { redis } from './redis.ts';
+import { hasBroadcasts, known, unknownFigure } from './parts.ts';
 
-const ID = 'delivery';
-const TITLE = 'Delivery';
 type Delivery = NonNullable<Result['delivery']>;
 
 /** Null where nothing was to be broadcast. */
 export function delivery(result: Result): Section | null {
-  const { delivery: found } = result;
+  const { delivery: found, absent } = result;
   if (!hasBroadcasts(result)) return null;
-  if (found === null) return { ...absentSection(ID, TITLE, whyNoDelivery(result)), findings: absentFinding(result) };
+  if (found === null) {
+    // In results of versions that did not give the reason, only an external engine left delivery out.
+    const why = absent.delivery ?? 'this engine does not report which broadcasts arrive';
+    return absentSection('delivery', 'Delivery', why, unknownFigure(result, 'Delivered', 'share', why));
+  }
   const isWhole = found.expected > 0 && found.received === found.expected;
   return {
-    id: ID,
-    title: TITLE,
+    id: 'delivery',
+    title: 'Delivery',
     lead: 'Whether every member of the room received every broadcast, by the generator’s own ledger.',
     terms: ['Expected copies', 'Ledger', 'Delivered'],
     findings: finding(result, found),
@@ -39,15 +30,9 @@ export function delivery(result: Result): Section | null {
       lines('text', [found.expected === 0 && 'Not measured: no copy was expected.', sourceNote(found)]),
       facts('Copies of all broadcasts', counts(found), isWhole),
       imperfect(found.batches),
-      ...redis(result),
+      redisFacts(result),
     ],
   };
-}
-
-/** Where messages were sent instead, the delivery of broadcasts is no question. */
-function absentFinding(result: Result): Finding[] {
-  if (result.messages) return [];
-  return [{ text: null, figure: { name: 'Delivered', value: amount('share', null), note: whyNoDelivery(result) } }];
 }
 
 function finding({ connections }: Result, found: Delivery): Finding[] {
@@ -146,7 +131,7 @@ function sourceNote({ source, event, publisher }: Delivery): string | null {
 }
 
 /** Broadcasts that everybody got once need no row. */
-function imperfect(batches: Batch[]): Table {
+function imperfect(batches: Batch[]) {
   const columns: [title: string, keyof Batch][] = [
     ['Expected', 'expected'],
     ['Received', 'received'],
@@ -166,4 +151,22 @@ function imperfect(batches: Batch[]): Table {
 function isPerfect({ serverMembers, expected, received, duplicates, reordered, unexpected }: Batch): boolean {
   const agreed = serverMembers === null || serverMembers === expected;
   return expected > 0 && received === expected && duplicates + reordered + unexpected === 0 && agreed;
+}
+
+/** What the adapter's Redis did for the broadcasts. */
+function redisFacts({ redis }: Result) {
+  const { nodes, usedMemoryBeforeBytes: before = null, forNobody } = redis ?? {};
+  return facts(
+    'Redis',
+    [
+      known('Sent', 'bytes', redis?.outBytesPerCopy, 'per copy'),
+      known('CPU', 'microseconds', redis?.cpuMicrosecondsPerCopy, 'per copy'),
+      known('Memory', 'size', redis?.usedMemoryBytes, before === null ? '' : `before: ${withUnit('size', before)}`),
+      known('Output waiting', 'size', redis?.outputBufferPeakBytes, 'at most, read once a second'),
+      // Sharded channels each have one node, so a single room loads only that one.
+      known('Busiest node', 'share', redis?.busiestNodeShare, `of what ${nodes?.length ?? 1} nodes sent`),
+      known('For nobody', 'count', forNobody || null, 'broadcasts without members on other workers'),
+    ],
+    true,
+  );
 }

@@ -1,10 +1,11 @@
 /** Whether the load generator kept up, or added its own queue. */
 import type { Result } from '../../protocol/result/result.ts';
 import { longestWait, takenByOthers } from '../figures/others.ts';
-import { amount, type QuantityName, share, withUnit } from '../model/amount.ts';
-import { type Fact, type Finding, facts, grid, lines, type Section, type Table } from '../model/document.ts';
+import { amount, share, withUnit } from '../model/amount.ts';
+import { type Finding, facts, grid, lines, type Section, type Table } from '../model/document.ts';
 import { blamesOf } from '../search/blame.ts';
 import { breakdown, decimals, integer } from '../text/format.ts';
+import { known } from './parts.ts';
 
 const PARTS = { fleet: 'Fleet process', artillery: 'Artillery worker' };
 
@@ -115,17 +116,15 @@ function leastIdle(percents: Record<string, number | null>): number | null {
 function machine(result: Result): Table {
   const { machine: found } = result;
   const { cpuIdlePercent: idle, swappedInBytes = null, swappedOutBytes = null } = found ?? {};
-  const row = (name: string, quantity: QuantityName, value: number | null = null): Fact | false =>
-    value !== null && [name, amount(quantity, value)];
   return facts('The generator’s machine', [
-    row('Idle CPU during the ramp', 'percent', idle?.ramp),
-    row('Idle CPU during the messages', 'percent', idle?.messages),
-    row('Idle CPU during the broadcasts', 'percent', idle?.broadcasts),
-    row('Time in which programs waited for a CPU', 'share', longestWait(result, 'cpu')?.share),
-    row('– for memory', 'share', longestWait(result, 'memory')?.share),
-    row('– for a disk', 'share', longestWait(result, 'io')?.share),
-    row('Swapped in', 'size', swappedInBytes),
-    row('Swapped out', 'size', swappedOutBytes),
+    known('Idle CPU during the ramp', 'percent', idle?.ramp),
+    known('Idle CPU during the messages', 'percent', idle?.messages),
+    known('Idle CPU during the broadcasts', 'percent', idle?.broadcasts),
+    known('Time in which programs waited for a CPU', 'share', longestWait(result, 'cpu')?.share),
+    known('– for memory', 'share', longestWait(result, 'memory')?.share),
+    known('– for a disk', 'share', longestWait(result, 'io')?.share),
+    known('Swapped in', 'size', swappedInBytes),
+    known('Swapped out', 'size', swappedOutBytes),
   ]);
 }
 

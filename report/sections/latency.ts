@@ -6,11 +6,11 @@ import { amount, numberText, withUnit } from '../model/amount.ts';
 import { absentSection, drawing, type Finding, lines, type Section } from '../model/document.ts';
 import { carriedBy, tailOf } from '../model/names.ts';
 import { counted, integer } from '../text/format.ts';
-import { hasBroadcasts, summaries } from './parts.ts';
+import { hasBroadcasts, summaries, unknownFigure } from './parts.ts';
 
 type Latency = Result['latency'];
 
-const TITLE = 'Latency';
+const ARRIVED = ['Copies arrived within', 'milliseconds'] as const;
 const NONE = 'Not measured: no broadcast was received.';
 
 /** What latencies count from, after "arrived within 12 ms". */
@@ -33,12 +33,11 @@ export function latency(result: Result): Section | null {
   if (!hasBroadcasts(result)) return null;
   const { absent, delivery } = result;
   const times = carried(result);
-  if (absent.latency !== undefined) {
-    return { ...absentSection('latency', TITLE, absent.latency), findings: absentFinding(result, absent.latency) };
-  }
+  const why = absent.latency;
+  if (why !== undefined) return absentSection('latency', 'Latency', why, unknownFigure(result, ...ARRIVED, why));
   return {
     id: 'latency',
-    title: TITLE,
+    title: 'Latency',
     lead: 'How long copies took from the intended send until they arrived, and how long until everybody had one.',
     terms: ['Latency of a copy', 'Last receiver', 'Send delay', 'Reference receiver', 'Round trip ÷ 2'],
     findings: [...finding(result, times), ...acrossWorkers(times)],
@@ -73,14 +72,8 @@ function carried({ latency: times, delivery }: Result): Latency {
   return { ...times, ...Object.fromEntries(carriedTimes) };
 }
 
-/** Where messages were sent instead, the latency of broadcasts is no question. */
-function absentFinding(result: Result, why: string): Finding[] {
-  if (result.messages) return [];
-  return [{ text: null, figure: { name: 'Copies arrived within', value: amount('milliseconds', null), note: why } }];
-}
-
 function finding(result: Result, { from, oneWayMs, completionMs }: Latency): Finding[] {
-  if (!oneWayMs) return absentFinding(result, 'no broadcast arrived, or this engine keeps no ledger');
+  if (!oneWayMs) return unknownFigure(result, ...ARRIVED, 'no broadcast arrived, or this engine keeps no ledger');
   const { share, ms } = tailOf(oneWayMs);
   const half = share === 'half' ? '' : `, half within ${withUnit('milliseconds', oneWayMs.p50)}`;
   const everybody = completionMs

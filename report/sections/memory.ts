@@ -30,20 +30,18 @@ import { DOUBT_TEXTS, whyNot } from '../statistics/straightness.ts';
 import { integer } from '../text/format.ts';
 import { NO_SAMPLES } from './parts.ts';
 
-const TITLE = 'Memory';
-
 export function memory(result: Result): Section {
   const { memory: found, absent, verdict } = result;
   const cost = absent.memory === undefined ? found.perConnection : null;
   const findings = finding(result, cost);
-  if (absent.memory !== undefined) return { ...absentSection('memory', TITLE, absent.memory), findings };
+  if (absent.memory !== undefined) return absentSection('memory', 'Memory', absent.memory, findings);
   const trusted = verdict.status !== 'INVALID';
   const read = found.collected
     ? 'Read at rest in every plateau, after a garbage collection.'
     : 'Read without a forced garbage collection, so it includes garbage.';
   return {
     id: 'memory',
-    title: TITLE,
+    title: 'Memory',
     lead: `${read} The cost of a connection is what one more adds.`,
     terms: ['Memory per connection', 'At rest', 'In service', 'Layers', 'Residual'],
     findings,

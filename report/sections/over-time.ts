@@ -11,7 +11,6 @@ import { NO_SAMPLES } from './parts.ts';
 
 const TITLE = 'Memory over time';
 const UNKNOWN = 'not known: that takes three readings';
-/** Memory of the process counts shared pages in full: those that others share move PSS, too. */
 /** What a worker keeps, without the pages that its allocators hold in reserve. */
 const KEPT = ['workerHeapUsed', 'workerExternal'];
 const ANSWERING = ['workerRss', 'workerWorkingSet', ...KEPT];

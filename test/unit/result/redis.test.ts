@@ -4,8 +4,9 @@ import { redisFigures } from '../../../plugin/result/redis.ts';
 import type { SampleRow } from '../../../plugin/samplers/index.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { textCells } from '../../../report/model/table-text.ts';
-import { redis as redisTables } from '../../../report/sections/redis.ts';
+import { delivery } from '../../../report/sections/delivery.ts';
 import { measurements, sent } from '../../helpers/measurements.ts';
+import { perfectResult } from '../../helpers/results.ts';
 
 const version = '7.0.15';
 const seen = {
@@ -23,8 +24,8 @@ const to = (...workers: (number | undefined)[]) =>
   }));
 /** @returns the cells of a row, by its name */
 const rowOf = (redis: Result['redis'], name: string) =>
-  redisTables({ redis })
-    .flatMap((table) => (table.kind === 'table' ? textCells(table) : []))
+  delivery({ ...perfectResult(), redis })
+    ?.blocks.flatMap((table) => (table.kind === 'table' && table.title === 'Redis' ? textCells(table) : []))
     .find(([first]) => first === name);
 
 test('bytes for each copy, and broadcasts that no other worker had a member for', () => {
@@ -69,5 +70,5 @@ test('what is not known is null', () => {
     const unknown = [inBytesPerCopy, outBytesPerCopy, cpuMicrosecondsPerCopy, outputBufferPeakBytes, forNobody];
     assert.deepEqual(unknown, [null, null, null, null, null]);
   }
-  assert.deepEqual(redisTables({ redis: null }), []);
+  assert.equal(rowOf(null, 'Sent'), undefined);
 });
