@@ -57,25 +57,22 @@ export function renderAnswer(document: Pick<Document, 'answer'>, options: Consol
 function answer({ tone, title, lines, findings, measurement, reasons }: Answer, options: ConsoleOptions): string[] {
   const { width } = options;
   const styles: Style = tone === 'plain' ? 'bold' : (['bold', COLORS[tone]] as Style);
+  const wrapped = (line: string) => wrap(INDENT + line, width, `${INDENT}${INDENT}`);
   const headline = measurement ? [[title, lines.join('; ')].filter(Boolean).join(': ')] : [title, ...lines];
   const [first = '', ...rest] = headline;
   return [
     ...reasons.flatMap(({ code, message, fix }) => [
       ...wrap(`${code}: ${message}`, width, INDENT),
-      ...(fix === undefined ? [] : wrap(`${INDENT}fix: ${fix}`, width, `${INDENT}${INDENT}`)),
+      ...(fix === undefined ? [] : wrapped(`fix: ${fix}`)),
     ]),
     ...(reasons.length > 0 ? [''] : []),
     ...wrap(first, width, INDENT).map((line) => paint(options, styles, line)),
-    ...rest.flatMap((line) => wrap(INDENT + line, width, `${INDENT}${INDENT}`)),
-    ...findings.flatMap((one) => wrap(INDENT + (findingText(one) ?? ''), width, `${INDENT}${INDENT}`)).filter(isText),
+    ...rest.flatMap(wrapped),
+    ...findings.flatMap((one) => findingText(one) ?? []).flatMap(wrapped),
     ...(measurement
       ? [`Measurement: ${paint(options, STATUS_COLORS[measurement.status], measurement.status)}, ${measurement.text}`]
       : []),
   ];
-}
-
-function isText(line: string): boolean {
-  return line.trim() !== '';
 }
 
 function sections(document: Document, options: ConsoleOptions, maxRows: number): string[] {

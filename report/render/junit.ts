@@ -19,31 +19,31 @@ export function renderJunit(result: Result): string {
   const cases = [verdictCase(result), ...outcomeCases(result)];
   const count = (kind: string) => String(cases.filter(({ problem }) => problem?.kind === kind).length);
   const seconds = (Date.parse(run.endedAt) - Date.parse(run.startedAt)) / 1000;
-  const suite = create({ version: '1.0', encoding: 'UTF-8', invalidCharReplacement: '' })
-    .ele('testsuites')
-    .ele('testsuite', {
-      name: `socketio-capacity: ${run.scenario}`,
-      tests: String(cases.length),
-      failures: count('failure'),
-      errors: count('error'),
-      skipped: count('skipped'),
-      time: seconds.toFixed(3),
-      timestamp: run.startedAt,
-    });
-  const properties = suite.ele('properties');
   const facts = { run: run.id, target: run.target, profile: run.profile, engine: run.engine };
   const absent = Object.entries(result.absent).map(([section, reason]) => [`not measured: ${section}`, reason]);
   const figures = runDocument(result).answer.findings.flatMap(({ figure }) => {
     return figure ? [[figure.name, typeof figure.value === 'string' ? figure.value : amountText(figure.value)]] : [];
   });
-  for (const [name, value] of [...Object.entries(facts), ...figures, ...absent]) {
-    properties.ele('property', { name, value });
-  }
-  for (const { className, name, problem } of cases) {
-    const element = suite.ele('testcase', { classname: className, name, time: '0' });
-    if (problem) element.ele(problem.kind, { message: problem.message }).txt(problem.details ?? '');
-  }
-  return harmless(suite.end({ prettyPrint: true }));
+  const suite = {
+    '@name': `socketio-capacity: ${run.scenario}`,
+    '@tests': String(cases.length),
+    '@failures': count('failure'),
+    '@errors': count('error'),
+    '@skipped': count('skipped'),
+    '@time': seconds.toFixed(3),
+    '@timestamp': run.startedAt,
+    properties: {
+      property: [...Object.entries(facts), ...figures, ...absent].map(([name, value]) => ({
+        ...{ '@name': name, '@value': value },
+      })),
+    },
+    testcase: cases.map(({ className, name, problem }) => ({
+      ...{ '@classname': className, '@name': name, '@time': '0' },
+      ...(problem && { [problem.kind]: { '@message': problem.message, '#': problem.details ?? '' } }),
+    })),
+  };
+  const options = { version: '1.0', encoding: 'UTF-8', invalidCharReplacement: '' } as const;
+  return harmless(create(options, { testsuites: { testsuite: suite } }).end({ prettyPrint: true }));
 }
 
 function verdictCase({ run, verdict: { status, reasons } }: Result): Case {

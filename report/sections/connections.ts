@@ -21,7 +21,7 @@ export function connections(result: Result): Section {
       'Connect time',
       'Stages',
       'Failures and disconnects',
-      ...(isMixed(result.connections) ? ['Transports' as const] : []),
+      ...(byTransport(result.connections).length > 0 ? ['Transports' as const] : []),
       ...(compression?.asked ? ['Compression' as const] : []),
     ],
     findings: findings(result),
@@ -47,7 +47,9 @@ function findings(result: Result): Finding[] {
   const passing = comesAndGoes(result);
   const [server, clients] = [serverName(result), clientsOf(result)];
   const seconds = absent.delivery === undefined || passing !== null ? null : heldSeconds(result);
-  const all = made.held === null ? `at most ${counted(held, 'connection')} at the same time` : heldText(held, target);
+  // A user can open several.
+  const kept = held < target ? `${integer(held)} of ${counted(target, 'connection')}` : counted(held, 'connection');
+  const all = made.held === null ? `at most ${counted(held, 'connection')} at the same time` : `${kept} held`;
   const who = [server, clients].filter(Boolean).join('; ');
   const text = `${passing ?? all}${seconds === null ? '' : ` for ${integer(seconds)} s`}${who && ` (${who})`}`;
   const of = passing ?? (held >= target ? 'the full target' : `of a target of ${integer(target)}`);
@@ -61,13 +63,6 @@ function findings(result: Result): Finding[] {
   return [{ text, figure: { name, value: amount('count', held), note } }, ...examples.slice(0, 2)];
 }
 
-/** @returns `1,000 connections held`, or of how many; a user can open several */
-function heldText(held: number, target: number): string {
-  return held >= target
-    ? `${counted(held, 'connection')} held`
-    : `${integer(held)} of ${counted(target, 'connection')} held`;
-}
-
 /** The most frequent first. */
 function causes(title: string, counts: Record<string, number>, examples: Record<string, string> = {}): Table {
   const rows = Object.entries(counts).toSorted(([, a], [, b]) => b - a);
@@ -78,12 +73,12 @@ function causes(title: string, counts: Record<string, number>, examples: Record<
 }
 
 function counts({ connections: made }: Result): Table {
-  const { transports, compression, reconnection, tlsHandshakes } = made;
+  const { compression, tlsHandshakes } = made;
   return facts(
     'Connections in numbers',
     [
       count('Target', made.target),
-      ...(transports && isMixed(made) ? byTransport(transports) : []),
+      ...byTransport(made),
       compression?.asked === true && count('Compressed', compression.granted),
       count('Held', made.held),
       count('Peak', made.peak),
@@ -92,7 +87,7 @@ function counts({ connections: made }: Result): Table {
       made.skipped > 0 && count('Skipped', made.skipped, 'arrivals beyond maxVusers'),
       count('Retries', made.retries),
       count('Disconnects', total(made.disconnects)),
-      ...(reconnection?.dropped ? dropped(reconnection) : []),
+      ...dropped(made),
       ['Rate, configured', amount('perSecond', made.configuredRatePerSec)],
       ['Rate, achieved', amount('perSecond', made.achievedRatePerSec)],
       ['Ramps, in total', amount('seconds', made.rampSeconds)],
@@ -103,16 +98,11 @@ function counts({ connections: made }: Result): Table {
   );
 }
 
-/** Not by the number of those that opened, which older results do not have. */
-function isMixed({ transports }: Result['connections']): boolean {
-  if (!transports) return false;
-  const { upgraded, polling, upgradeFailures } = transports;
-  return upgraded + polling + total(upgradeFailures) > 0;
-}
-
-/** Where not all of them were WebSockets from the start. */
-function byTransport(transports: NonNullable<Result['connections']['transports']>): Fact[] {
+/** Where not all of them were WebSockets from the start; older results do not have the number of those that opened. */
+function byTransport({ transports }: Result['connections']): Fact[] {
+  if (!transports) return [];
   const { websocket, upgraded, polling, upgradeFailures } = transports;
+  if (upgraded + polling + total(upgradeFailures) === 0) return [];
   return [
     count('Began with WebSocket', websocket),
     count('Upgraded from polling', upgraded),
@@ -122,15 +112,16 @@ function byTransport(transports: NonNullable<Result['connections']['transports']
 }
 
 /** What happened to connections that dropped. */
-function dropped(found: NonNullable<Result['connections']['reconnection']>): Fact[] {
-  const { awayMs } = found;
+function dropped({ reconnection }: Result['connections']): Fact[] {
+  if (!reconnection?.dropped) return [];
+  const { awayMs, returned, recovered } = reconnection;
   const longest = awayMs ? `median; longest ${withUnit('milliseconds', awayMs.max)}` : '';
   return [
-    count('Dropped', found.dropped),
-    count('Returned', found.returned, `${integer(found.recovered)} of them with a restored session`),
+    count('Dropped', reconnection.dropped),
+    count('Returned', returned, `${integer(recovered)} of them with a restored session`),
     ['Returned after', amount('milliseconds', awayMs?.p50), longest],
-    count('Gave up', found.gaveUp),
-    count('Closed while away', found.left),
-    count('Still away at the end', found.away),
+    count('Gave up', reconnection.gaveUp),
+    count('Closed while away', reconnection.left),
+    count('Still away at the end', reconnection.away),
   ];
 }

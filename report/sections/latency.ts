@@ -101,10 +101,8 @@ function acrossWorkers({ localMs, crossWorkerMs }: Latency): Finding[] {
   return [{ text: `the adapter took at least ${withUnit('milliseconds', leastMs)} to reach other workers` }];
 }
 
-function notes(
-  { delivery }: Result,
-  { from, oneWayMs, completionMs, intervals, slowFirst, clocks }: Latency,
-): (string | null)[] {
+function notes({ delivery }: Result, times: Latency) {
+  const { from, oneWayMs, completionMs, intervals, slowFirst, clocks } = times;
   if (!oneWayMs || !completionMs) return [];
   const known: [string, Interval | undefined][] = [
     ['half of the copies', intervals?.oneWayMs.p50],
@@ -119,13 +117,11 @@ function notes(
   const broadcasts = delivery?.broadcasts ?? completionMs.count;
   return [
     FROM_NOTES[from],
-    ranges.length > 0 ? `95 % intervals over ${counted(completionMs.count, 'broadcast')}: ${ranges.join(', ')}.` : null,
-    oneWayMs.p999 === null
-      ? `–: too few broadcasts for this percentile (${integer(broadcasts)}; p90 needs 10, p95 20, p99 100, p99.9 1,000).`
-      : null,
-    slowFirst
-      ? `The first broadcast took ${ms(slowFirst.lastMs)} to reach everybody, the others ${ms(slowFirst.othersP50Ms)} (median; at most ${ms(slowFirst.othersMaxMs)}). All figures include it.`
-      : null,
+    ranges.length > 0 && `95 % intervals over ${counted(completionMs.count, 'broadcast')}: ${ranges.join(', ')}.`,
+    oneWayMs.p999 === null &&
+      `–: too few broadcasts for this percentile (${integer(broadcasts)}; p90 needs 10, p95 20, p99 100, p99.9 1,000).`,
+    slowFirst &&
+      `The first broadcast took ${ms(slowFirst.lastMs)} to reach everybody, the others ${ms(slowFirst.othersP50Ms)} (median; at most ${ms(slowFirst.othersMaxMs)}). All figures include it.`,
     ...clockNotes(clocks),
   ];
 }

@@ -15,17 +15,7 @@ import {
 } from '../figures/layers.ts';
 import { isTold } from '../figures/per-connection.ts';
 import { amount, withUnit } from '../model/amount.ts';
-import {
-  absentSection,
-  type Block,
-  type Cell,
-  drawing,
-  type Finding,
-  grid,
-  lines,
-  type Section,
-  type Table,
-} from '../model/document.ts';
+import { absentSection, type Cell, drawing, type Finding, grid, lines, type Section } from '../model/document.ts';
 import { DOUBT_TEXTS, whyNot } from '../statistics/straightness.ts';
 import { integer } from '../text/format.ts';
 import { NO_SAMPLES } from './parts.ts';
@@ -36,6 +26,7 @@ export function memory(result: Result): Section {
   const findings = finding(result, cost);
   if (absent.memory !== undefined) return absentSection('memory', 'Memory', absent.memory, findings);
   const trusted = verdict.status !== 'INVALID';
+  const unread = titlesBy(result, Object.keys(found.absent), found.absent);
   const read = found.collected
     ? 'Read at rest in every plateau, after a garbage collection.'
     : 'Read without a forced garbage collection, so it includes garbage.';
@@ -52,7 +43,10 @@ export function memory(result: Result): Section {
         : [lines('absent', ['No cost of a connection, because this measurement cannot be trusted.'])]),
       plateaus(result),
       drawing(memoryOverTime(result), NO_SAMPLES, true),
-      lines('note', absentLayers(result)),
+      lines(
+        'note',
+        unread.map(([reason, titles]) => `Not measured: ${titles} (${reason}).`),
+      ),
     ],
   };
 }
@@ -64,10 +58,8 @@ function finding(result: Result, cost: PerConnection | null): Finding[] {
   const name = 'Memory per connection';
   if (cost) {
     const value = costAmount(cost);
-    const needed =
-      isTold(cost) &&
-      cost.inService !== null &&
-      `${withUnit('kilobytes', cost.inService)} in service, with garbage and buffers`;
+    const inService = isTold(cost) && cost.inService !== null && withUnit('kilobytes', cost.inService);
+    const needed = inService && `${inService} in service, with garbage and buffers`;
     const note = [costNote(cost, found.collected), needed].filter(Boolean).join('; ');
     return [{ text: costText(cost, found.collected), figure: { name, value, note } }];
   }
@@ -77,9 +69,8 @@ function finding(result: Result, cost: PerConnection | null): Finding[] {
 }
 
 /** The parts of the headline, which add up to it. */
-function split({ memory: { collected }, run }: Result, cost: PerConnection): Block[] {
+function split({ memory: { collected }, run }: Result, cost: PerConnection) {
   const { parts, without } = cost;
-  const together = costAmount(cost);
   const isKnown = isTold(cost);
   const needed = (bytes: number | null) => amount('kilobytes', isKnown ? bytes : null);
   const rows: Cell[][] = parts.map((part) => [
@@ -89,14 +80,11 @@ function split({ memory: { collected }, run }: Result, cost: PerConnection): Blo
   ]);
   const unknown = without.map(({ title, doubt }): Cell[] => [`${title} not known: ${DOUBT_TEXTS[doubt]}`, '–', '–']);
   const head = ['KB per connection', collected ? 'Kept' : 'As read', 'In service'];
+  const together = ['together', costAmount(cost), needed(cost.inService)];
   const sockets = run.profile === 'full' ? 'three of the four' : 'one of the two';
   const hasKernel = parts.some(({ title }) => title === 'kernel');
   return [
-    grid('What a connection costs this deployment', head, [
-      ...rows,
-      ...unknown,
-      ['together', together, needed(cost.inService)],
-    ]),
+    grid('What a connection costs this deployment', head, [...rows, ...unknown, together]),
     lines('note', [
       parts.some(({ layer }) => layer === 'workerKept') &&
         'The workers’ part is what V8 keeps. Their pages (PSS) rise by less while connections fill room that the warm-up has left.',
@@ -107,10 +95,11 @@ function split({ memory: { collected }, run }: Result, cost: PerConnection): Blo
 }
 
 /** The rows of proxy and kernel are their parts of the headline: of the kernel, the deployment's. */
-function byLayer(result: Result, cost: PerConnection | null): Block[] {
+function byLayer(result: Result, cost: PerConnection | null) {
   const { perConnectionBytes, inService, residualBytes, collected } = result.memory;
   const head = ['KB per connection', collected ? 'At rest' : 'As read', 'In service', 'Residual, MB'];
-  const layers = slopeLayers(result).filter((id) => !isOfGenerator(result, id));
+  const ofGenerator = result.memory.layers.flatMap(({ id, belongsTo }) => (belongsTo === 'generator' ? id : []));
+  const layers = slopeLayers(result).filter((id) => !ofGenerator.includes(id));
   const rows = withoutDoubles(result, layers).map((layer) => {
     const part = cost?.parts.find((one) => one.title !== 'workers' && one.layer === layer);
     const read = perConnectionBytes[layer] as Slope;
@@ -130,7 +119,7 @@ function byLayer(result: Result, cost: PerConnection | null): Block[] {
   });
   return [
     grid('Memory per connection of each layer', head, rows, true),
-    lines('note', [...doubts, ...workerSources(result).map((source) => `Source of ${source}.`)]),
+    lines('note', [...doubts, ...workerSources(result)]),
   ];
 }
 
@@ -138,10 +127,6 @@ function byLayer(result: Result, cost: PerConnection | null): Block[] {
 function withoutDoubles(result: Result, ids: string[]): string[] {
   const pages = ids.filter((id) => !id.endsWith('Rss') || !ids.includes(id.replace(/Rss$/, 'Pss')));
   return pages.map((id) => asCounted(result, id));
-}
-
-function isOfGenerator({ memory: { layers } }: Result, id: string): boolean {
-  return layers.find((layer) => layer.id === id)?.belongsTo === 'generator';
 }
 
 /** A wide interval is the answer itself. */
@@ -152,36 +137,27 @@ function slopeOf(line: Omit<Slope, 'naive' | 'r2'>): Cell {
   return amount('kilobytes', null, { low95: Math.max(0, low95), high95: Math.max(0, high95) });
 }
 
-/** @returns whose the workers' figures are, where nobody can ask them: `Workers RSS: /proc of its processes` */
+/** @returns each text with the layers that have it: `[reason, 'Workers PSS, nginx PSS']` */
+function titlesBy(result: Result, layers: string[], texts: Record<string, string>): [text: string, titles: string][] {
+  const groups = Map.groupBy(layers, (layer) => texts[layer] as string);
+  return [...groups].map(([text, all]) => [text, all.map((layer) => layerTitle(result, layer)).join(', ')]);
+}
+
+/** @returns whose the workers' figures are, where nobody can ask them */
 function workerSources(result: Result): string[] {
   const { collected, sources } = result.memory;
   const own = inOrder(result, Object.keys(sources)).filter((layer) => !collected && familyOf(layer) === 'worker');
-  return [...Map.groupBy(own, (layer) => sources[layer] as string)].map(
-    ([source, layers]) => `${layers.map((layer) => layerTitle(result, layer)).join(', ')}: ${source}`,
-  );
+  return titlesBy(result, own, sources).map(([source, titles]) => `Source of ${titles}: ${source}.`);
 }
 
-function plateaus(result: Result): Table {
+function plateaus(result: Result) {
   const { plateaus: found } = result.memory;
   const keys = new Set(found.flatMap((plateau) => Object.keys(plateau)));
-  const read = withoutDoubles(
-    result,
-    [...keys].filter((key) => key !== 'connections' && !isNothing(result.memory, key)),
-  );
-  return grid(
-    'Memory at each plateau',
-    ['Connections, MB', ...found.map(({ connections }) => integer(connections))],
-    inOrder(result, read).map((layer) => [
-      layerTitle(result, layer),
-      ...found.map((plateau) => amount('megabytes', plateau[layer])),
-    ]),
-    true,
-  );
-}
-
-function absentLayers(result: Result): string[] {
-  const byReason = [...Map.groupBy(Object.entries(result.memory.absent), ([, reason]) => reason)];
-  return byReason.map(
-    ([reason, layers]) => `Not measured: ${layers.map(([layer]) => layerTitle(result, layer)).join(', ')} (${reason}).`,
-  );
+  const read = [...keys].filter((key) => key !== 'connections' && !isNothing(result.memory, key));
+  const rows = inOrder(result, withoutDoubles(result, read)).map((layer) => [
+    layerTitle(result, layer),
+    ...found.map((plateau) => amount('megabytes', plateau[layer])),
+  ]);
+  const head = ['Connections, MB', ...found.map(({ connections }) => integer(connections))];
+  return grid('Memory at each plateau', head, rows, true);
 }

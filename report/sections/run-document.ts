@@ -50,6 +50,8 @@ export function runDocument(result: Result): Document {
   };
 }
 
+const TONES: Record<number, Tone> = { 0: 'good', [EXIT_CODES.suspect]: 'doubt' };
+
 const MEASUREMENT = {
   VALID: 'no check raised a doubt',
   SUSPECT: 'there are reasons to doubt these figures',
@@ -66,19 +68,13 @@ function answerOf(result: Result, sections: Section[]): Answer {
     );
   });
   return {
-    tone: toneOf(result),
+    tone: TONES[exitCodeOf(result)] ?? 'bad',
     title: outcomeTitle(result, outcome),
     lines: outcome.thresholds.filter(isMissed).map(({ text }) => text),
     findings: status === 'INVALID' ? [] : [...findings, ...notMeasured(result)],
     measurement: { status, text: MEASUREMENT[status] },
     reasons: reasons.map(({ code, message, fix = definitionOf(code)?.remedy }) => ({ code, message, fix })),
   };
-}
-
-function toneOf(result: Result): Tone {
-  const code = exitCodeOf(result);
-  if (code === EXIT_CODES.suspect) return 'doubt';
-  return code === 0 ? 'good' : 'bad';
 }
 
 /** Sections that are missing, by reason. */
