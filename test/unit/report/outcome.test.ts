@@ -175,40 +175,45 @@ describe('the outcome', () => {
 });
 
 describe('the outcome by conditions that are given afterwards', () => {
-  const by = (result: Result, key: string, value: number) => outcomeBy([{ key, comparison: '<=', value }], result);
-
   const P99 = 'latency.oneWayMs.p99';
   const SLOPE = 'memory.perConnectionBytes.workerPss';
+  const measured = ({ latency }: Result) => Object.assign(latency.oneWayMs ?? {}, { p99: 500.0000001 });
+  const unmeasured = set('latency', { oneWayMs: null });
+  const doubted = ({ memory }: Result) => Object.assign(memory.perConnectionBytes.workerPss ?? {}, { low95: -1 });
 
-  it('says what was found, and never rounds it to the limit that it misses', () => {
-    const result = perfectResult();
-    Object.assign(result.latency.oneWayMs as object, { p99: 500.0000001 });
-    const { status, thresholds } = by(result, P99, 500);
-    assert.equal(status, 'FAILED');
-    assertNames(thresholds[0]?.text, [P99, 500.0000001, '<= 500']);
-    assertNames(by(result, P99, 501).thresholds[0]?.text, [500]);
-  });
+  /** What the run found, a bound of a figure, and what the answer says; it is passed where that has no words. */
+  const CASES: [what: string, change: (result: Result) => unknown, key: string, most: number, ...says: RegExp[]][] = [
+    [
+      'says what was found, never as the limit that it misses',
+      measured,
+      P99,
+      500,
+      / is 500\.0000001, threshold <= 500$/,
+    ],
+    ['rounds what is no limit', measured, P99, 501],
+    ['misses a bound of what was not measured', unmeasured, P99, 500, /not known/],
+    ['meets a bound of a slope', () => {}, `${SLOPE}.slope`, 1e6],
+    ['misses a bound of a slope that may not be quoted', doubted, `${SLOPE}.slope`, 1e6, /may not be quoted/],
+    ['and of its interval', doubted, `${SLOPE}.high95`, 1e6, /may not be quoted/],
+    ['meets that of a slope without a doubt', doubted, 'memory.perConnectionBytes.workerRss.slope', 1e6],
+  ];
+  for (const [what, change, key, value, says] of CASES) {
+    it(what, () => {
+      const result = perfectResult();
+      change(result);
+      const { status, thresholds } = outcomeBy([{ key, comparison: '<=', value }], result);
+      const [{ text = '', ...one } = {}] = thresholds;
+      assert.equal(status, says ? 'FAILED' : 'PASSED');
+      assert.deepEqual(one, { name: `${key} <= ${value}`, met: !says, strict: true });
+      assert.match(text, says ?? / is [\d.]+, threshold <= \d+$/);
+      assert.ok(text.startsWith(key));
+    });
+  }
 
-  it('misses a threshold on what was not measured, and knows nothing of an INVALID run', () => {
+  it('is not known of an INVALID run', () => {
     const result = perfectResult();
-    result.latency.oneWayMs = null;
-    const { status, thresholds } = by(result, P99, 500);
-    assert.equal(status, 'FAILED');
-    const [{ text = '', ...one } = {}] = thresholds;
-    assert.deepEqual(one, { name: `${P99} <= 500`, met: false, strict: true });
-    assert.match(text, /not known/);
     result.verdict.status = 'INVALID';
-    assert.deepEqual(by(result, 'connections.failed', 0), { status: 'UNKNOWN', thresholds: [] });
-  });
-
-  it('misses a threshold on a slope that may not be quoted', () => {
-    const result = perfectResult();
-    assert.equal(by(result, `${SLOPE}.slope`, 1e6).status, 'PASSED');
-    Object.assign(result.memory.perConnectionBytes.workerPss as object, { low95: -1 });
-    const { status, thresholds } = by(result, `${SLOPE}.slope`, 1e6);
-    assert.equal(status, 'FAILED');
-    assert.match(thresholds[0]?.text ?? '', /may not be quoted/);
-    assert.equal(by(result, `${SLOPE}.high95`, 1e6).status, 'FAILED');
-    assert.equal(by(result, 'memory.perConnectionBytes.workerRss.slope', 1e6).status, 'PASSED', 'has no doubt');
+    const outcome = outcomeBy([{ key: 'connections.failed', comparison: '<=', value: 0 }], result);
+    assert.deepEqual(outcome, { status: 'UNKNOWN', thresholds: [] });
   });
 });
