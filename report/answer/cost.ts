@@ -1,7 +1,7 @@
 /** The headline of a run in words: what a connection keeps of this deployment's memory. */
 import type { PerConnection } from '../../protocol/result/memory.ts';
 import { isTold } from '../figures/per-connection.ts';
-import { type Amount, amount, amountText, numberText, unknown, withUnit } from '../model/amount.ts';
+import { type Amount, amount, amountText, numberText, withUnit } from '../model/amount.ts';
 import { DOUBT_TEXTS } from '../statistics/straightness.ts';
 import { integer } from '../text/format.ts';
 
@@ -13,18 +13,19 @@ const GARBAGE = {
 /** @returns the figure; its interval where that is wide, with what would narrow it; a bound where a part of it is not known */
 export function costAmount(cost: PerConnection): Amount {
   const { bytes, low95, high95, isAtLeast, parts, without, wouldTell } = cost;
-  if (bytes === null) return unknown('kilobytes', `not known: ${DOUBT_TEXTS[without[0]?.doubt ?? 'miscounted']}`);
+  const spoilt = DOUBT_TEXTS[without[0]?.doubt ?? 'miscounted'];
+  if (bytes === null) return { ...amount('kilobytes', null), why: `not known: ${spoilt}` };
   const interval = low95 === null || high95 === null ? undefined : { low95, high95 };
   // What is missing comes on top, so there is no upper end.
   if (isAtLeast) return { ...amount('kilobytes', isTold(cost) ? bytes : low95), isAtLeast: true };
   if (isTold(cost)) return amount('kilobytes', bytes, interval);
+  const between = amount('kilobytes', null, interval);
   const [doubt] = parts.flatMap((part) => part.doubt ?? []);
-  if (doubt) return { ...amount('kilobytes', null, interval), why: DOUBT_TEXTS[doubt] };
-  if (wouldTell === null) return { ...amount('kilobytes', null, interval), ...GARBAGE };
+  if (doubt) return { ...between, why: DOUBT_TEXTS[doubt] };
+  if (wouldTell === null) return { ...between, ...GARBAGE };
   const halfWidth = withUnit('kilobytes', wouldTell.halfWidthBytes);
   const next = `${integer(wouldTell.connections)} connections would narrow it to about ± ${halfWidth}`;
-  const why = 'too few connections to tell';
-  return { ...amount('kilobytes', null, interval), why, next };
+  return { ...between, why: 'too few connections to tell', next };
 }
 
 /** @returns what belongs beside the figure: `workers 8.5, proxy 13.7, kernel 10.9; garbage included`; empty where nothing does */

@@ -51,11 +51,6 @@ export function amount(quantity: QuantityName, value: number | null | undefined,
   return { quantity, value: value ?? null, ...(interval && { interval }) };
 }
 
-/** @param why it is not known @param next what would help */
-export function unknown(quantity: QuantityName, why: string, next?: string): Amount {
-  return { quantity, value: null, why, ...(next !== undefined && { next }) };
-}
-
 /** Nothing was expected: no share. */
 export function share(part: number, whole: number): Amount {
   return amount('share', whole === 0 ? null : part / whole);

@@ -61,12 +61,10 @@ function headline(fault: Fault): string {
 
 function finding(fault: Fault): Finding {
   const { dropped, backMs } = fault;
-  const text = headline(fault);
-  if (dropped === 0) {
-    return { text, figure: { name: 'Dropped by the fault', value: amount('count', 0), note: text } };
-  }
+  const note = headline(fault);
   const value = backMs.all === null ? 'never' : amount('seconds', backMs.all / 1000);
-  return { text, figure: { name: 'All back after', value, note: text } };
+  const nobody = { name: 'Dropped by the fault', value: amount('count', 0), note };
+  return { text: note, figure: dropped === 0 ? nobody : { name: 'All back after', value, note } };
 }
 
 function rows(result: Result, fault: Fault): (Fact | false)[] {
@@ -114,12 +112,9 @@ function notes({ environment }: Result, fault: Fault): string[] {
   const over = overMs === null ? '' : ` After ${seconds(overMs)} everything was as before.`;
   const what = replaced.length > 0 ? replaced.join(', ') : 'no part of the deployment';
   const recovers = environment.server?.options.connectionStateRecovery;
-  const sessions =
-    recovers === undefined
-      ? ''
-      : recovers === 'false'
-        ? ' The server keeps no sessions (connection state recovery is off).'
-        : ' The server keeps the sessions of those that dropped (connection state recovery).';
+  const kept = recovers === 'false' ? 'no sessions' : 'the sessions of those that dropped';
+  const of = recovers === 'false' ? 'connection state recovery is off' : 'connection state recovery';
+  const sessions = recovers === undefined ? '' : ` The server keeps ${kept} (${of}).`;
   const jitter = backoff.jitter === 0 ? 'no jitter' : `${decimals(100 * backoff.jitter, 0)} % of it random`;
   const workers = Object.keys({ ...perWorker.before, ...perWorker.after }).toSorted((a, b) =>
     a.localeCompare(b, 'en', { numeric: true }),

@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { type Amount, amount, amountText, cellText, share, unknown } from '../../../report/model/amount.ts';
+import { type Amount, amount, amountText, cellText, share } from '../../../report/model/amount.ts';
 
 const KB = 1024;
 
-const wide = { ...unknown('kilobytes', 'too few', '2,000 would tell'), interval: { low95: 0, high95: 137 * KB } };
+const few = { ...amount('kilobytes', null), why: 'too few', next: 'try more' };
+const wide = { ...few, interval: { low95: 0, high95: 137 * KB } };
 
 const CASES: [what: Amount, sentence: string, cell: string][] = [
   [amount('kilobytes', 12.1 * KB), '12.1 KB', '12.1'],
   [amount('kilobytes', 100 * KB, { low95: 96 * KB, high95: 104 * KB }), '100.0 KB ± 4 %', '100.0 ± 4 %'],
   [amount('kilobytes', 100 * KB, { low95: 99.6 * KB, high95: 100.4 * KB }), '100.0 KB ± 0.4 %', '100.0 ± 0.4 %'],
   [amount('kilobytes', null, { low95: 0, high95: 137 * KB }), 'between 0.0 and 137.0 KB (95 %)', '0.0 to 137.0'],
-  [wide, 'too few, between 0.0 and 137.0 KB (95 %); 2,000 would tell', '0.0 to 137.0'],
+  [wide, 'too few, between 0.0 and 137.0 KB (95 %); try more', '0.0 to 137.0'],
   [{ ...amount('kilobytes', 12.1 * KB), isAtLeast: true }, 'at least 12.1 KB', '≥ 12.1'],
-  [unknown('kilobytes', 'too few', 'try more'), 'too few; try more', '–'],
+  [few, 'too few; try more', '–'],
   [amount('milliseconds', undefined), 'not measured', '–'],
   [amount('milliseconds', 0.0123), '0.012 ms', '0.012'],
   [amount('milliseconds', 9.876), '9.88 ms', '9.88'],
