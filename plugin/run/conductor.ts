@@ -36,11 +36,11 @@ const LEAVE_TIMEOUT_MS_PER_CONNECTION = 1;
 const NUMBER_AGE_MS = 1000;
 
 export class Conductor {
+  stage: Stage = 'warm-up';
   /** Called at each change of `stage`. */
   onStage: () => void = () => {};
   /** The virtual users may leave: everything that needs them is done, or they come and go anyway. */
   released: boolean;
-  #stage: Stage = 'warm-up';
   readonly #context: RunContext;
   readonly #checkpoints: Checkpoints;
   readonly #arrivals: Arrivals = { count: 0, mayBeSkipped: false };
@@ -52,10 +52,6 @@ export class Conductor {
     this.#context = context;
     this.released = context.config.overTime !== undefined;
     this.#checkpoints = new Checkpoints(context);
-  }
-
-  get stage(): Stage {
-    return this.#stage;
   }
 
   /** Warm-up, baseline at zero connections, then the probe's round trips with nobody else there. */
@@ -226,7 +222,7 @@ export class Conductor {
   }
 
   #enter(stage: Stage): void {
-    this.#stage = stage;
+    this.stage = stage;
     const { measurements, sampler } = this.#context;
     measurements.stages.push({ name: stage, t: sampler.seconds() });
     this.onStage();

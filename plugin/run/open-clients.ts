@@ -19,17 +19,16 @@ type Opening = Pick<RunContext, 'measurements' | 'record' | 'signal'> & {
   log: (text: string) => void;
 };
 
-interface OpenedProbe {
-  probe: RunContext['probe'];
-  refusal?: Refused;
-}
-
 /**
  * The first client of the run: the probe, where somebody publishes. Otherwise it leaves again; the target is to be a Socket.IO
  * server before any load comes.
  * @throws CapacityError TARGET_UNREACHABLE; a server that refuses this client is measured without it
  */
-export async function openProbe(clients: OwnClients, target: Target, signal: AbortSignal): Promise<OpenedProbe> {
+export async function openProbe(
+  clients: OwnClients,
+  target: Target,
+  signal: AbortSignal,
+): Promise<{ probe: RunContext['probe']; refusal?: Refused }> {
   try {
     if (target.control) return { probe: await Probe.connect(clients.next(), signal) };
     const { socket } = await come(clients.next(), signal);

@@ -14,7 +14,7 @@ import type { Layer } from './layers/layer.ts';
 import type { MachineWatch } from './machine/machine-watch.ts';
 import { type LayerPids, SharedPages } from './processes/memory.ts';
 import { type ProcessOverTime, ProcessSeries } from './processes/over-time.ts';
-import { type ProcessReading, readProcesses } from './processes/proc.ts';
+import { readProcesses } from './processes/proc.ts';
 import type { PrometheusReading } from './prometheus/page.ts';
 import { type Reading, takeReading } from './reading.ts';
 import { type LayerSample, mergeRows, type SampleRow } from './sample-row.ts';
@@ -37,13 +37,6 @@ export interface SamplerSources extends Readers {
 
 type Pages = NonNullable<Readers['prometheus']>[string];
 type SamplerHealth = NonNullable<Result['sampling']>;
-
-interface Living {
-  pids: LayerPids;
-  processes: Map<number, ProcessReading>;
-  /** When they were read. */
-  atMs: number;
-}
 
 /** The share of time that reading PSS can take: the larger the processes, the less often it is read. */
 const PSS_SHARE = 0.002;
@@ -248,13 +241,13 @@ export class Sampler {
   }
 
   /** A process that ends while it is read is looked for once more: one that a worker has started may end at any time. */
-  async #living(pss: boolean): Promise<Living> {
+  async #living(pss: boolean) {
     const first = await this.#readAll(pss);
     const isComplete = Object.values(first.pids).every((some) => some.every((pid) => first.processes.has(pid)));
     return isComplete ? first : this.#readAll(pss);
   }
 
-  async #readAll(pss: boolean): Promise<Living> {
+  async #readAll(pss: boolean) {
     const pids = await this.#pids();
     const atMs = performance.now();
     const processes = await readProcesses(Object.values(pids).flat(), { pss });

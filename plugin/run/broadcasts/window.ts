@@ -40,7 +40,9 @@ export async function measureBroadcasts(
   const { received: receivedBefore } = link.status;
   const reachedBefore = link.reached;
   const delivered = () =>
-    ledger ? link.status.received - receivedBefore : sum(measurements.sent.map(({ expected }) => expected ?? 0));
+    ledger
+      ? link.status.received - receivedBefore
+      : measurements.sent.reduce((total, { expected }) => total + (expected ?? 0), 0);
   const windows = new Windows(context, delivered);
   const published = publish(
     control,
@@ -183,8 +185,4 @@ export const BROADCAST_PARTS = 10;
 export function beginsPart(index: number, count: number): boolean {
   const size = Math.max(1, Math.floor(count / BROADCAST_PARTS));
   return index > 0 && index % size === 0 && index + size <= count;
-}
-
-function sum(values: number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

@@ -18,8 +18,8 @@ export class SamePages {
   look(first: TargetReading[], second: TargetReading[]): [string, string][] {
     const found: [string, string][] = [];
     for (const [index, a] of first.entries()) {
-      for (const [offset, b] of first.slice(index + 1).entries()) {
-        const other = index + 1 + offset;
+      for (const [other, b] of first.entries()) {
+        if (other <= index) continue;
         const readings = [a, b, second[index], second[other]].map((target) => target?.reading);
         // A page that does not answer tells nothing.
         if (readings.includes(undefined)) continue;
@@ -39,12 +39,8 @@ function isOneProcess([a1, b1, a2, b2]: Reading[]): boolean {
   const names = Object.keys(a1.figures) as (keyof Reading['figures'])[];
   if (names.length !== Object.keys(b1.figures).length) return false;
   return names.every((name) => {
-    const [a, b, laterA, laterB] = [a1, b1, a2, b2].map(({ figures }) => figures[name] ?? Number.NaN) as [
-      number,
-      number,
-      number,
-      number,
-    ];
+    const of = ({ figures }: Reading) => figures[name] ?? Number.NaN;
+    const [a, b, laterA, laterB] = [of(a1), of(b1), of(a2), of(b2)];
     // What only rises was never more at the first look than at the second one, by either name.
     if (/cpu/i.test(name)) return Math.max(a, b) <= Math.min(laterA, laterB);
     if (!/rss|workingSet/.test(name)) return true;

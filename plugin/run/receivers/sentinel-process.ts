@@ -43,10 +43,7 @@ function answer(one: SentinelAnswer): void {
 }
 
 function fail(error: Error): void {
-  const { code, message, fix } = error instanceof CapacityError ? error : unexpected(error);
+  const unexpected = () => new CapacityError('TARGET_UNREACHABLE', error.message, "check the target's URL and path");
+  const { code, message, fix } = error instanceof CapacityError ? error : unexpected();
   answer({ op: 'failed', code, message, fix });
-}
-
-function unexpected(cause: Error): CapacityError {
-  return new CapacityError('TARGET_UNREACHABLE', cause.message, "check the target's URL and path", { cause });
 }

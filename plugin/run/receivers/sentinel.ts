@@ -111,8 +111,10 @@ export class Sentinel {
     } else if (answer.op === 'left') {
       this.#left(answer.atUs);
     } else {
-      if (answer.op === 'joined') this.#receipts = receiptsOf(answer);
-      else this.connected = true;
+      if (answer.op === 'joined') {
+        const { worker, atUs: joinedAtUs } = answer;
+        this.#receipts = { worker, joinedAtUs, leftAtUs: undefined, receivedAtUs: new Map() };
+      } else this.connected = true;
       this.#asked.resolve();
     }
   }
@@ -121,10 +123,6 @@ export class Sentinel {
     this.connected = false;
     if (this.#receipts && !this.#closing) this.#receipts.leftAtUs ??= atUs;
   }
-}
-
-function receiptsOf({ worker, atUs }: { worker: string; atUs: number }): SentinelReceipts {
-  return { worker, joinedAtUs: atUs, leftAtUs: undefined, receivedAtUs: new Map() };
 }
 
 /** @returns whether the server counted it among the room's members when it sent at that time */

@@ -127,8 +127,8 @@ function ofStack(stack: Stack, close: () => Promise<void>): Target {
       const now = await stack.refresh();
       return {
         worker: now.workers.map(({ pid }) => pid).filter((pid) => pid > 0),
-        pm2: present(now.pm2Pid),
-        nginx: [...present(now.nginxPid), ...now.nginxWorkerPids],
+        pm2: [now.pm2Pid ?? []].flat(),
+        nginx: [now.nginxPid ?? [], now.nginxWorkerPids].flat(),
         redis: now.redisNodes.map(({ pid }) => pid),
       };
     },
@@ -252,10 +252,6 @@ async function handshake(url: URL, path: string): Promise<string | undefined> {
     if ((error as Error).name === 'TimeoutError') return `it did not answer within ${HANDSHAKE_TIMEOUT_MS / 1000} s`;
     return 'it does not speak HTTP';
   }
-}
-
-function present(pid: number | undefined): number[] {
-  return pid === undefined ? [] : [pid];
 }
 
 /** @throws CapacityError IN_USE or STACK_RUNNING, where the stack that is up is not the one to be measured now */

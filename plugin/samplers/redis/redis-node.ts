@@ -163,10 +163,7 @@ function toReading(info: Map<string, string>, subscribers: string): NodeReading 
   };
 }
 
-function toTraffic(
-  info: Map<string, string>,
-  own: { inBytes: number; outBytes: number },
-): Omit<RedisTraffic, 'node' | 'streamEntries'> {
+function toTraffic(info: Map<string, string>, own: { inBytes: number; outBytes: number }) {
   return {
     version: info.get('redis_version') ?? '',
     inBytes: figure(info, 'total_net_input_bytes') - own.inBytes,
