@@ -1,6 +1,7 @@
 /** A planned fault, from before it until everything is as it should be again. */
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { isStackFault } from '../../../protocol/fault.ts';
+import { partsReplacedBy } from '../../../server/stack/fault.ts';
 import type { FaultOptions } from '../../script/options/fault-options.ts';
 import type { Checkpoints } from '../checkpoints/checkpoints.ts';
 import { addWarning, type RunContext } from '../context.ts';
@@ -104,7 +105,7 @@ async function whatWasReplaced(
   restartsBefore: Record<string, number> | undefined,
 ): Promise<void> {
   const { stack } = context.target;
-  const planned = isStackFault(kind) ? (stack?.partsReplacedBy(kind) ?? []) : [];
+  const planned = stack && isStackFault(kind) ? partsReplacedBy(kind, stack.state) : [];
   // What a command of the user's is to replace is the user's affair.
   const isPlanned = (part: string) => kind === 'command' || planned.includes(part);
   const { before, after } = measured.workers;

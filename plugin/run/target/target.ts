@@ -2,10 +2,8 @@
 import { speaksTls } from '../../../protocol/agent.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import type { WorkerStats } from '../../../protocol/events.ts';
-import type { StackFault } from '../../../protocol/fault.ts';
 import { thisHost } from '../../../protocol/machine/host.ts';
 import { isLoopback } from '../../../protocol/machine/loopback.ts';
-import { partsReplacedBy, whyNot } from '../../../server/stack/fault.ts';
 import { listens } from '../../../server/stack/ports.ts';
 import {
   defaultStateDir,
@@ -47,19 +45,11 @@ export interface Target {
   /** Connections to its port on this machine but those of this process, where only that tells of others; undefined if unknown. */
   connections?(): Promise<number | undefined>;
   /** Undefined for a server of the user's own, to which a run does nothing but by the user's command. */
-  stack: FaultyStack | undefined;
+  stack: Pick<Stack, 'fault' | 'restarts' | 'state'> | undefined;
   /** The processes of the workers are known to run on this machine; otherwise only they themselves can tell. */
   isHere: boolean;
   /** Takes down what the run started, and nothing else. Idempotent. */
   close(): Promise<void>;
-}
-
-/** What planned faults need of a stack. */
-export interface FaultyStack extends Pick<Stack, 'fault' | 'restarts'> {
-  /** @returns why it cannot suffer the fault; undefined if it can */
-  whyNot(fault: StackFault): string | undefined;
-  /** @returns names of its parts: workers, `nginx`, `Redis` */
-  partsReplacedBy(fault: StackFault): string[];
 }
 
 const HANDSHAKE_TIMEOUT_MS = 3000;
@@ -134,12 +124,7 @@ function ofStack(stack: Stack, close: () => Promise<void>): Target {
     },
     unlayered: async () => [],
     identities: () => stack.identities(),
-    stack: {
-      fault: (fault) => stack.fault(fault),
-      restarts: () => stack.restarts(),
-      whyNot: (fault) => whyNot(fault, stack.state),
-      partsReplacedBy: (fault) => partsReplacedBy(fault, stack.state),
-    },
+    stack,
     isHere: true,
     close,
   };

@@ -43,12 +43,13 @@ interface ControlOptions {
  */
 export class ControlClients {
   readonly #workers: ControlClient[];
+  readonly #urls: string[];
+  readonly #look: LookupAll | undefined;
 
-  readonly #addresses: () => Promise<Record<string, string>>;
-
-  private constructor(workers: ControlClient[], addresses: () => Promise<Record<string, string>>) {
+  private constructor(workers: ControlClient[], urls: string[], { look }: ControlOptions) {
     this.#workers = workers;
-    this.#addresses = addresses;
+    this.#urls = urls;
+    this.#look = look;
   }
 
   /**
@@ -57,7 +58,7 @@ export class ControlClients {
    */
   static async connect(urls: string[], token: string, options: ControlOptions = {}): Promise<ControlClients> {
     const workers = await openEach(urls, token, options);
-    const clients = new ControlClients(workers, () => addressesByPart(urls, options));
+    const clients = new ControlClients(workers, urls, options);
     try {
       await Promise.all(clients.#workers.map((worker) => worker.connected));
       return clients;
@@ -75,7 +76,7 @@ export class ControlClients {
     const workers = await openEach(urls, token, options);
     return Promise.all(
       workers.map(async (worker) => {
-        const control = new ControlClients([worker], async () => ({}));
+        const control = new ControlClients([worker], [], options);
         try {
           await worker.connected;
           return { url: worker.url, control };
@@ -132,9 +133,18 @@ export class ControlClients {
     }
   }
 
-  /** @returns of each name among the URLs, its addresses now: others than before belong to other workers. Never rejects */
-  addresses(): Promise<Record<string, string>> {
-    return this.#addresses();
+  /**
+   * @returns of each name among the URLs, its addresses now: others than before belong to other workers. Without names that cannot
+   *   be looked up, and without those that are addresses themselves. Never rejects
+   */
+  async addresses(): Promise<Record<string, string>> {
+    const found = await Promise.all(
+      this.#urls.map(async (url) => {
+        const addresses = await addressesOf(url, this.#look);
+        return [`the workers at ${new URL(url).hostname}`, addresses.map(({ address }) => address).join(', ')] as const;
+      }),
+    );
+    return Object.fromEntries(found.filter(([, addresses]) => addresses !== ''));
   }
 
   /** @param via index of the worker that asks all others @returns members of the room */
@@ -254,15 +264,4 @@ class ControlClient {
 async function openEach(urls: string[], token: string, options: ControlOptions): Promise<ControlClient[]> {
   const places = await Promise.all(urls.map((url) => placesOf(url, options.look)));
   return places.flat().map((place) => new ControlClient(place, token, options));
-}
-
-/** Without names that cannot be looked up now, and without those that are addresses themselves. */
-async function addressesByPart(urls: string[], { look }: ControlOptions): Promise<Record<string, string>> {
-  const found = await Promise.all(
-    urls.map(async (url) => {
-      const addresses = await addressesOf(url, look);
-      return [`the workers at ${new URL(url).hostname}`, addresses.map(({ address }) => address).join(', ')] as const;
-    }),
-  );
-  return Object.fromEntries(found.filter(([, addresses]) => addresses !== ''));
 }

@@ -6,15 +6,12 @@ import type { RunContext } from '../../../plugin/run/context.ts';
 import { measureFault } from '../../../plugin/run/fault/measure.ts';
 import type { FaultMeasured } from '../../../plugin/run/measurements/fault.ts';
 import type { StackFault } from '../../../protocol/fault.ts';
+import type { StackState } from '../../../server/stack/stack.ts';
 import { FakeRun, workerStats } from '../../helpers/fake-run.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
-const PARTS: Record<StackFault, string[]> = {
-  'kill-worker': ['w0'],
-  'reload-workers': ['w0', 'w1'],
-  'reload-nginx': ['nginx'],
-  'restart-redis': ['Redis'],
-};
+/** Of two workers, nginx and Redis. */
+const state = { workers: [{ id: 'w0' }, { id: 'w1' }], nginxPid: 7, redisNodes: [{ pid: 8 }] } as StackState;
 
 class Deployment {
   readonly pids: Record<string, number> = { w0: 1, w1: 2 };
@@ -42,8 +39,7 @@ async function suffer(t: TestContext, kind: StackFault, happens: Happens) {
       stack: {
         fault: async () => happens(deployment, run),
         restarts: async () => ({ ...deployment.restarts }),
-        whyNot: () => undefined,
-        partsReplacedBy: (kind) => PARTS[kind],
+        state,
       },
     },
   } satisfies Partial<RunContext>);
