@@ -5,11 +5,12 @@
  */
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { placeOfCounted, readPlace } from '../../../protocol/counted-as.ts';
+import type { Sighting } from '../../../protocol/link/sightings.ts';
 import { AUDIENCE } from '../../../protocol/rooms.ts';
 import type { Delivery } from '../../script/settings.ts';
 import type { RunContext } from '../context.ts';
 import type { Published } from '../receivers/publishers.ts';
-import { allSeen, type Broadcast, LatencyBasis, type Seen } from './orders.ts';
+import { allSeen, type Broadcast, LatencyBasis } from './orders.ts';
 import { Rows } from './rows.ts';
 
 /** Share of the room for rows that broadcasts take which could be finalized. */
@@ -110,14 +111,14 @@ export class Finalizer {
     return this.#context.publishers?.givesIds ?? false;
   }
 
-  async #ask(watch: boolean): Promise<{ seen: Seen[]; filled: number }> {
+  async #ask(watch: boolean): Promise<{ seen: Sighting[]; filled: number }> {
     const sightings = await this.#context.link.sight(watch, this.#outside.splice(0));
     this.#others = sightings.flatMap(({ others = [] }) => others);
     this.example ??= sightings.find(({ example }) => example !== undefined)?.example;
     return { seen: allSeen(sightings), filled: Math.max(0, ...sightings.map((one) => one.filled)) };
   }
 
-  #isOfRun({ id, firstAtUs }: Seen): boolean {
+  #isOfRun({ id, firstAtUs }: Sighting): boolean {
     if (this.#givesIds) return this.#published.has(id);
     return firstAtUs >= this.#beganAtUs && firstAtUs <= this.#endedAtUs;
   }
@@ -129,7 +130,7 @@ export class Finalizer {
     return readPlace(place).room === AUDIENCE ? Math.min(members, this.#context.population.connections()) : members;
   }
 
-  #noteCopies(ofRun: Seen[]): void {
+  #noteCopies(ofRun: Sighting[]): void {
     const nowUs = this.#nowUs();
     const before = this.#copies;
     this.#copies = new Map(
@@ -141,14 +142,14 @@ export class Finalizer {
   }
 
   /** Finalizes the oldest that need no more time, as many as take up too much room. */
-  async #makeRoom(seen: Seen[], filled: number): Promise<void> {
+  async #makeRoom(seen: Sighting[], filled: number): Promise<void> {
     const tooMany = Math.ceil(seen.length * (1 - KEPT_SHARE / filled));
     const ripe = seen.filter((one) => this.#isRipe(one)).slice(0, tooMany);
     this.#outside.push(...ripe.filter((one) => !this.#isOfRun(one)).map(({ id }) => id));
     await this.#finalize(this.#countedOf(ripe.filter((one) => this.#isOfRun(one))));
   }
 
-  #isRipe({ id, firstAtUs }: Seen): boolean {
+  #isRipe({ id, firstAtUs }: Sighting): boolean {
     const { config } = this.#context;
     const nowUs = this.#nowUs();
     if (nowUs - (this.#published.get(id)?.emittedAtUs ?? firstAtUs) >= config.drain.deadline * 1e6) return true;
@@ -158,7 +159,7 @@ export class Finalizer {
   }
 
   /** Those that have a row in every process that has seen them; the others are outside. */
-  #countedOf(ofRun: Seen[]): Broadcast[] {
+  #countedOf(ofRun: Sighting[]): Broadcast[] {
     const broadcasts: Broadcast[] = [];
     for (const one of ofRun) {
       this.seen++;
@@ -176,7 +177,7 @@ export class Finalizer {
   }
 
   /** Who is a member at the first receipt anywhere is to receive it. */
-  #numbered(one: Seen): Broadcast {
+  #numbered(one: Sighting): Broadcast {
     return { seq: ++this.#lastNumber, id: one.id, cutUs: one.firstAtUs, intendedAtUs: one.firstAtUs, seen: one };
   }
 
@@ -192,7 +193,7 @@ export class Finalizer {
 /** Who is a member at the emit is to receive it. */
 function broadcastOf(
   { seq, countedAs: id, emittedAtUs, intendedAtUs, sentAt }: Published,
-  seen: Seen | undefined,
+  seen: Sighting | undefined,
 ): Broadcast {
   return { seq, id, cutUs: emittedAtUs, intendedAtUs, seen, own: sentAt };
 }

@@ -1,35 +1,21 @@
 /** From what the fleet processes have seen of broadcasts to what the ledgers finalize: from when on they are timed. */
 import { placeOfCounted } from '../../../protocol/counted-as.ts';
 import type { FreezeOrder } from '../../../protocol/link/ledger.ts';
-import type { Sightings } from '../../../protocol/link/sightings.ts';
+import type { Sighting, Sightings } from '../../../protocol/link/sightings.ts';
 import type { LatencyFrom } from '../../../protocol/result/latency.ts';
 import { measureEpochOffsetUs, type Stamped, sentTimes } from './sent-times.ts';
 
-/** A broadcast of the server's own event, as all processes together have seen it. Times on CLOCK_MONOTONIC. */
-export interface Seen {
-  id: string;
-  /** Over all processes. */
-  firstAtUs: number;
-  sentAt: string | number | undefined;
-  bytes: number;
-  /** First copies so far. */
-  reached: number;
-  /** In the ledger of every process that has seen it. */
-  counted: boolean;
-}
-
-/** @returns in the order of their first receipts */
-export function allSeen(sightings: Sightings[]): Seen[] {
-  const byId = new Map<string, Seen>();
-  for (const { ids } of sightings) {
-    for (const { id, firstAtUs, sentAt, bytes, reached, counted } of ids) {
-      const known = byId.get(id);
-      if (!known) byId.set(id, { id, firstAtUs, sentAt, bytes, reached, counted });
-      else {
-        if (firstAtUs < known.firstAtUs) Object.assign(known, { firstAtUs, sentAt: sentAt ?? known.sentAt });
-        known.reached += reached;
-        known.counted &&= counted;
-      }
+/** @returns what all processes together have seen, in the order of the first receipts anywhere; counted where all count it */
+export function allSeen(sightings: Sightings[]): Sighting[] {
+  const byId = new Map<string, Sighting>();
+  for (const one of sightings.flatMap(({ ids }) => ids)) {
+    const known = byId.get(one.id);
+    if (!known) byId.set(one.id, { ...one });
+    else {
+      const { firstAtUs, sentAt = known.sentAt } = one;
+      if (firstAtUs < known.firstAtUs) Object.assign(known, { firstAtUs, sentAt });
+      known.reached += one.reached;
+      known.counted &&= one.counted;
     }
   }
   return [...byId.values()].sort((a, b) => a.firstAtUs - b.firstAtUs);
@@ -43,7 +29,7 @@ export interface Broadcast {
   cutUs: number;
   intendedAtUs: number;
   /** Undefined if nobody has got it. */
-  seen: Seen | undefined;
+  seen: Sighting | undefined;
   /** The time that the run's publisher wrote into it. */
   own?: number;
 }

@@ -6,7 +6,7 @@ export interface Stamped {
   /** On CLOCK_MONOTONIC. */
   firstAtUs: number;
   /** As the server writes it; undefined where nothing stood at the path. */
-  sentAt: string | number | undefined;
+  sentAt?: string | number | undefined;
   /** When a publisher of the run provoked it, where that is known: no server sends it before. */
   emittedAtUs?: number;
 }

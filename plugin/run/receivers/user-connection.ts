@@ -1,5 +1,4 @@
 /** What the fleet is to the virtual users of a load: makes the connections of one client of the run, by `socket.io-client`. */
-import type { Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { CapacityError } from '../../../protocol/errors.ts';
 import type { RepeatedMessage } from '../../fleet/client/repeated-message.ts';
@@ -8,17 +7,10 @@ import type { Emission, ListenMode, OpenOptions } from '../../fleet/messages.ts'
 import type { FleetConnection, Opened, Watcher } from '../../fleet/remote-connection.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { connectOfficial, type Listeners } from './official-client.ts';
+import type { Came } from './own-clients.ts';
 
 /** One of a client's namespaces. */
-interface Carried {
-  socket: Socket;
-  /** As it was made. */
-  connection: ConnectionTarget;
-  /** What it joined by. */
-  joined?: unknown[];
-  /** That it is in. */
-  rooms?: string[];
-}
+type Carried = Omit<Came, 'learned'>;
 
 interface Wanted {
   namespace: string;
