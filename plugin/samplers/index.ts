@@ -8,7 +8,6 @@ export { MachineWatch } from './machine/machine-watch.ts';
 export { meanShares, sharesBetween } from './machine/shares.ts';
 export { connectionsTo, listenersOn } from './processes/connections-to.ts';
 export { type LayerPids, processMemory } from './processes/memory.ts';
-export type { ProcessOverTime } from './processes/over-time.ts';
 export { readProcesses } from './processes/proc.ts';
 export { withChildren } from './processes/process-table.ts';
 export { type FullestProcess, fullestOf, queryFor, ServerProcesses } from './processes/server-processes.ts';

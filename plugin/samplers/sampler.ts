@@ -13,7 +13,7 @@ import { LAYERS } from './layers/index.ts';
 import type { Layer } from './layers/layer.ts';
 import type { MachineWatch } from './machine/machine-watch.ts';
 import { type LayerPids, SharedPages } from './processes/memory.ts';
-import { type ProcessOverTime, ProcessSeries } from './processes/over-time.ts';
+import { ProcessSeries } from './processes/over-time.ts';
 import { readProcesses } from './processes/proc.ts';
 import type { PrometheusReading } from './prometheus/page.ts';
 import { type Reading, takeReading } from './reading.ts';
@@ -81,7 +81,7 @@ export class Sampler {
   }
 
   /** Each worker's process on this machine over time. */
-  workers(): ProcessOverTime[] {
+  workers(): ReturnType<ProcessSeries['read']> {
     return this.#workers.read();
   }
 

@@ -2,15 +2,6 @@
 import { BoundedSeries } from '../../../protocol/bounded-series.ts';
 import type { ProcessReading } from './proc.ts';
 
-export interface ProcessOverTime {
-  pid: number;
-  /** Seconds since the start of the time series. */
-  t: number[];
-  rssBytes: number[];
-  /** Percent of one core since the value before; null for the first. */
-  cpuPercent: (number | null)[];
-}
-
 interface Row {
   t: number;
   processes: ReadonlyMap<number, { rssBytes: number; cpuUs: number }>;
@@ -32,8 +23,8 @@ export class ProcessSeries {
     this.#rows.add({ t, processes: new Map(processes) });
   }
 
-  /** The first of them, if there are many. */
-  read(): ProcessOverTime[] {
+  /** @returns of the first of them, if there are many: seconds `t`, and percent of one core since the value before, null at first */
+  read() {
     const { rows } = this.#rows;
     const pids = [...new Set(rows.flatMap(({ processes }) => [...processes.keys()]))].slice(0, MAX_PROCESSES);
     return pids.map((pid) => {
