@@ -1,7 +1,6 @@
 /** Opens what a run measures with, in the order in which a mistake is reported best: the target before everything else. */
 import { totalmem } from 'node:os';
 import { SOCKETS_PER_CONNECTION } from '../../protocol/connection.ts';
-import type { WorkerStats } from '../../protocol/events.ts';
 import { readCgroup } from '../../protocol/machine/cgroup.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
 import { lowestLimit } from '../../protocol/machine/usable.ts';
@@ -49,18 +48,11 @@ interface ResourceOptions {
   log: (text: string) => void;
 }
 
-/** What a run has open, and what it found there. */
-interface RunResources {
-  context: RunContext;
-  target: Target;
-  workers: WorkerStats[];
-}
-
 /**
  * @returns everything that measures, and where; `closers` close it all
  * @throws CapacityError of whatever cannot be opened, or the signal's reason
  */
-export async function openResources(options: ResourceOptions): Promise<RunResources> {
+export async function openResources(options: ResourceOptions) {
   const { measurements, record, link, closers, signal, log } = options;
   const tcpConnections = options.config.load.connectionsAtOnce * SOCKETS_PER_CONNECTION[measurements.transports];
   const opening = openTarget(options.config, tcpConnections, log, signal);
@@ -137,7 +129,8 @@ export async function openResources(options: ResourceOptions): Promise<RunResour
     exported: async () => (await metrics.worker?.machines()) ?? [],
   });
   const measuring = { link, control, sampler, resources, ...receivers, ...parts };
-  return { context: { config, measurements, record, ...measuring, ledger, clocks, holds, signal }, target, workers };
+  const context: RunContext = { config, measurements, record, ...measuring, ledger, clocks, holds, signal };
+  return { context, target, workers };
 }
 
 /** A load of clients that never have a WebSocket, or of another engine, has nothing to do with it. */

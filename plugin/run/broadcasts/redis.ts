@@ -2,33 +2,13 @@
  * What the broadcasts meant for the adapter's Redis. The workers count the members before each broadcast, through the same
  * Redis: what such a count costs is measured before, and taken off.
  */
-import type { RedisTraffic } from '../../samplers/redis/redis.ts';
 import type { RunContext } from '../context.ts';
 import type { RedisMeasured } from '../measurements/measurements.ts';
 
 /** For each worker. */
 const COUNTS = 5;
 
-/** What one Redis, or one node of a cluster, does for one request. */
-interface Cost {
-  inBytes: number;
-  outBytes: number;
-  cpuUs: number;
-}
-
-interface NodeMark {
-  begin: RedisTraffic;
-  /** What one count of the members costs. */
-  count: Cost;
-  /** What it costs to read the traffic, whose bytes the reader itself takes off. */
-  readingCpuUs: number;
-}
-
-export interface RedisMark {
-  /** Each node, or the one Redis. */
-  nodes: NodeMark[];
-  beganAtMs: number;
-}
+type RedisMark = NonNullable<Awaited<ReturnType<typeof markRedis>>>;
 
 /** Measures the CPU that Redis uses while connections are held, by which that of the broadcasts is reduced. */
 export async function withRedisCpu(
@@ -45,8 +25,12 @@ export async function withRedisCpu(
   if (used.every((cpuUs) => cpuUs >= 0)) measurements.redisIdleCpuUsPerSec = sum(used) / seconds;
 }
 
-/** To be called just before the broadcasts. @returns undefined if there is no Redis, or it does not answer */
-export async function markRedis({ redis, control, measurements }: RunContext): Promise<RedisMark | undefined> {
+/**
+ * To be called just before the broadcasts.
+ * @returns of each node, or the one Redis: what one count of the members costs, and CPU of reading the traffic, whose bytes the
+ *   reader itself takes off; undefined if there is no Redis, or it does not answer
+ */
+export async function markRedis({ redis, control, measurements }: RunContext) {
   const { workersAtStart, redisStream: stream, receiversRoom } = measurements;
   const first = await redis?.traffic(stream);
   const before = first && (await redis?.traffic(stream));
@@ -60,10 +44,10 @@ export async function markRedis({ redis, control, measurements }: RunContext): P
   }
   const begin = await redis.traffic(stream);
   if (!begin) return undefined;
-  const nodes = begin.map((now, node): NodeMark => {
+  const nodes = begin.map((now, node) => {
     const [one, two] = [first[node] ?? now, before[node] ?? now];
     const readingCpuUs = Math.max(0, two.cpuUs - one.cpuUs);
-    const count: Cost = {
+    const count = {
       inBytes: (now.inBytes - two.inBytes) / counts,
       outBytes: (now.outBytes - two.outBytes) / counts,
       cpuUs: Math.max(0, now.cpuUs - two.cpuUs - readingCpuUs) / counts,

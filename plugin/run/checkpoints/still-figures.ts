@@ -25,24 +25,17 @@ const WATCHED: Watched[] = [
   { what: 'V8 heap', of: ({ heapUsedBytes }) => heapUsedBytes, connections: 400 },
 ];
 
-interface Still {
-  what: string;
-  targets: TargetReading[];
-  /** Since so many. */
-  connections: number;
-}
-
 export class StillFigures {
   /** By figure and a target's place in the options: the value, and the connections when it last moved. */
   readonly #moved = new Map<string, { value: number | string; connections: number }>();
 
-  /** @returns the first figure that stands still, and where; undefined if there is none */
-  look(targets: TargetReading[], connections: number): Still | undefined {
+  /** @returns the first figure that stands still, where, and since how many connections; undefined if there is none */
+  look(targets: TargetReading[], connections: number) {
     const all = WATCHED.map((watched) => this.#lookAt(watched, targets, connections));
     return all.find((one) => one !== undefined);
   }
 
-  #lookAt(watched: Watched, targets: TargetReading[], connections: number): Still | undefined {
+  #lookAt(watched: Watched, targets: TargetReading[], connections: number) {
     const still: { target: TargetReading; since: number }[] = [];
     for (const [index, target] of targets.entries()) {
       const value = target.reading && watched.of(target.reading.figures, targets.length);

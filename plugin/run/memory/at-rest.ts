@@ -1,7 +1,7 @@
 /** Memory at rest as a run takes it: what is not at rest is named, and has no figure. */
 import { addWarning, type RunContext } from '../context.ts';
 import type { LayerBytes } from '../measurements/memory.ts';
-import { type AtRest, FALL_LIMIT_MS, type Fall, readAtRest, readSettled } from './readings.ts';
+import { type AtRest, FALL_LIMIT_MS, readAtRest, readSettled } from './readings.ts';
 
 const MB = 1024 ** 2;
 
@@ -64,7 +64,7 @@ function collectedOnly(context: RunContext, { layers, uncollected }: AtRest, whe
   return without(layers, measurements.uncollected);
 }
 
-function describe({ title, bytes }: Fall): string {
+function describe({ title, bytes }: { title: string; bytes: number }): string {
   return `${title} (by ${(bytes / MB).toFixed(1)} MB since the reading before)`;
 }
 

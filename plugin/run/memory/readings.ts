@@ -28,13 +28,6 @@ export interface AtRest {
   uncollected: string[];
 }
 
-/** A layer of the deployment that is lower than at the reading before. */
-export interface Fall {
-  layer: string;
-  title: string;
-  bytes: number;
-}
-
 /**
  * Each reading makes garbage in the workers that are asked, hundreds of kilobytes of it, so each has a collection of its own.
  * @param isSame whether the connections are still those of the first reading: later ones do not count
@@ -62,11 +55,7 @@ export async function readAtRest(
  * Reads until the memory of the deployment no longer falls: some of it is freed late, or only by a further collection.
  * @returns the last reading, and what still fell in it when time was up
  */
-export async function readSettled(
-  control: Control,
-  sampler: Pick<Sampler, 'reading' | 'layers'>,
-  signal: AbortSignal,
-): Promise<AtRest & { falls: Fall[] }> {
+export async function readSettled(control: Control, sampler: Pick<Sampler, 'reading' | 'layers'>, signal: AbortSignal) {
   const deadlineMs = performance.now() + FALL_LIMIT_MS;
   let before = await readAtRest(control, sampler, { count: 1 });
   for (;;) {
@@ -86,8 +75,8 @@ function withoutCollection(before: WorkerStats[], after: WorkerStats[]): string[
   });
 }
 
-/** By RSS: PSS falls whenever another process starts that shares pages with the deployment. */
-function fallsOf(before: LayerBytes, now: LayerBytes, layers: Sampler['layers']): Fall[] {
+/** Layers of the deployment that are lower than at the reading before, by RSS: PSS falls whenever another process starts that shares pages with the deployment. */
+function fallsOf(before: LayerBytes, now: LayerBytes, layers: Sampler['layers']) {
   const deployment = layers.filter(({ belongsTo }) => belongsTo === 'deployment');
   return deployment.flatMap(({ id, title, figures }) => {
     const rss = figures.find(({ sampleKey }) => sampleKey === 'rssBytes')?.id ?? '';

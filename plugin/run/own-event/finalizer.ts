@@ -16,15 +16,6 @@ import { Rows } from './rows.ts';
 /** Share of the room for rows that broadcasts take which could be finalized. */
 const KEPT_SHARE = 0.25;
 
-/** Broadcasts that are not finalized. */
-export interface Open {
-  broadcasts: number;
-  /** Copies of them, if nothing is lost. */
-  expected: number;
-  /** First copies of them. */
-  reached: number;
-}
-
 type Needs = Pick<RunContext, 'config' | 'link' | 'population' | 'publishers' | 'record'>;
 
 export class Finalizer {
@@ -87,8 +78,11 @@ export class Finalizer {
     this.#endedAtUs = atUs;
   }
 
-  /** Asks what has arrived, and makes room if there is little. */
-  async look(): Promise<Open> {
+  /**
+   * Asks what has arrived, and makes room if there is little.
+   * @returns broadcasts that are not finalized, their copies if nothing is lost, and their first copies so far
+   */
+  async look() {
     const { seen, filled } = await this.#ask(true);
     const ofRun = seen.filter((one) => this.#isOfRun(one));
     this.#noteCopies(ofRun);

@@ -54,16 +54,10 @@ function meet(one: Came, other: Came, audience: Audience | undefined): boolean {
   return audience === undefined || roomsOf(one, audience).some((room) => roomsOf(other, audience).includes(room));
 }
 
-interface Attempt {
-  publishers: Publishers;
-  by: Came;
-  room: string;
-}
-
 async function listen(
   listener: Socket,
   delivery: Delivery,
-  attempt: Attempt | undefined,
+  attempt: { publishers: Publishers; by: Came; room: string } | undefined,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const { event, id: path, sentAt } = delivery;

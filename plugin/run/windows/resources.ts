@@ -17,11 +17,7 @@ import type { Measurements } from '../measurements/measurements.ts';
 export const GENERATOR = '';
 
 /** The generator's. */
-interface OwnReading {
-  quotas: CpuQuota[];
-  /** The CPUs that it may run on, if these are not all. */
-  cpu: CpuReading | undefined;
-}
+type OwnReading = ReturnType<typeof readOwn>;
 
 interface Reading {
   own: OwnReading;
@@ -98,10 +94,11 @@ export class ResourceWindows {
   }
 }
 
-function readOwn(): OwnReading {
+function readOwn() {
   return { quotas: readCgroup().cpu, cpu: readAllowedCpu() };
 }
 
+/** The CPUs that it may run on, if these are not all. */
 function readAllowedCpu(): CpuReading | undefined {
   const allowed = allowedCpus();
   // A container can have a /proc/stat of its own, with other CPUs.

@@ -10,14 +10,6 @@ const [ESTABLISHED, LISTEN] = ['01', '0A'];
 /** Programs that listen for containers: the process that answers is another, in a container. */
 const FOR_CONTAINERS = /^(docker-proxy|rootlessport|slirp4netns|pasta)/;
 
-interface KernelSocket {
-  local: string;
-  remote: string;
-  state: string;
-  /** As in a process's descriptors. */
-  link: string;
-}
-
 /** Length of an address and port: for IPv6, so much is the IPv4 address in it, as which one end of a connection may be listed. */
 const END_LENGTH = '0100007F:0BB8'.length;
 
@@ -44,8 +36,8 @@ export async function listenersOn(port: number): Promise<number[] | undefined> {
   return found.length === 0 || forContainers ? undefined : found;
 }
 
-/** `sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode`. */
-async function socketsIn(tables: string[]): Promise<KernelSocket[] | undefined> {
+/** With a `link` as in a process's descriptors. `sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode`. */
+async function socketsIn(tables: string[]) {
   const texts = await Promise.all(tables.map((table) => readFile(table, 'latin1').catch(() => undefined)));
   const known = texts.filter((text) => text !== undefined);
   if (known.length === 0) return undefined;
