@@ -1,6 +1,6 @@
 /** An event of the server's own, counted in place of the contract's broadcasts. */
 import type { LatencyFrom } from '../../../protocol/result/latency.ts';
-import type { EachBroadcast } from '../own-event/rows.ts';
+import type { Rows } from '../own-event/rows.ts';
 
 export interface OwnEventMeasured {
   event: string;
@@ -22,7 +22,7 @@ export interface OwnEventMeasured {
   /** Whose payload has no usable time, although latency counts from those of others. */
   untimed: number;
   /** What no row tells, as rows may stand for several broadcasts; undefined until they are finalized. */
-  each: EachBroadcast | undefined;
+  each: Rows['each'] | undefined;
   /** A copy without an id. */
   example: string | undefined;
   /** Where copies have further ids, which are not counted. */

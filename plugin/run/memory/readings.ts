@@ -20,24 +20,19 @@ const NOISE = { bytes: 1024 ** 2, share: 0.005 };
 
 type Control = Pick<ControlClients, 'gc' | 'stats'>;
 
-export interface AtRest {
-  /** Means of the readings. */
-  layers: LayerBytes;
-  readings: LayerBytes[];
-  /** Workers that confirmed the collection, although they did not make any. */
-  uncollected: string[];
-}
+export type AtRest = Awaited<ReturnType<typeof readAtRest>>;
 
 /**
  * Each reading makes garbage in the workers that are asked, hundreds of kilobytes of it, so each has a collection of its own.
  * @param isSame whether the connections are still those of the first reading: later ones do not count
- * @returns bytes per layer, after forced collections in every worker
+ * @returns bytes per layer after forced collections in every worker, and their means as `layers`; and `uncollected`, workers that
+ *   confirmed a collection without making any
  */
 export async function readAtRest(
   control: Control,
   sampler: Pick<Sampler, 'reading'>,
   { count = READINGS, isSame = () => true }: { count?: number; isSame?: (() => boolean) | undefined } = {},
-): Promise<AtRest> {
+) {
   const before = await control.stats();
   const readings: LayerBytes[] = [];
   const endMs = performance.now() + LONGEST_MS;

@@ -2,13 +2,7 @@
  * The finalized broadcasts of an own event, in limited memory however many there are: in a long run, a row stands for
  * several broadcasts that follow each other. Sums, histograms and times of completion lose nothing by that.
  */
-import {
-  createHistogram,
-  decodeHistogram,
-  encodeHistogram,
-  type Histogram,
-  recordUs,
-} from '../../../protocol/histogram.ts';
+import { createHistogram, decodeHistogram, encodeHistogram, recordUs } from '../../../protocol/histogram.ts';
 import { emptyRow, type FreezeOrder, type FrozenBroadcast } from '../../../protocol/link/ledger.ts';
 import { RECEIPT_COUNTS } from '../../../protocol/result/delivery.ts';
 import { AUDIENCE } from '../../../protocol/rooms.ts';
@@ -23,14 +17,9 @@ interface Row {
   frozen: FrozenBroadcast;
 }
 
-/** Every broadcast counts once. */
-export interface EachBroadcast {
-  completionUs: Histogram;
-  sendDelayUs: Histogram;
-}
-
 export class Rows {
-  readonly each: EachBroadcast = { completionUs: createHistogram(), sendDelayUs: createHistogram() };
+  /** Every broadcast counts once. */
+  readonly each = { completionUs: createHistogram(), sendDelayUs: createHistogram() };
   readonly #maxRows: number;
   #rows: Row[] = [];
   /** Broadcasts per row. */

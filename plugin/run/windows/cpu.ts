@@ -1,22 +1,17 @@
 /** Windows of the run in which CPU is measured. */
 import type { Sampler } from '../../samplers/index.ts';
-import type { CpuWindow, LayerCpu } from '../measurements/windows.ts';
+import type { CpuWindow } from '../measurements/windows.ts';
 import type { Population } from '../population.ts';
 
 /** Where a window began. */
-export interface Mark {
-  cpu: LayerCpu;
-  connections: number;
-  /** Reading takes time, on a busy machine much of it: the CPU was used until some moment between these two. */
-  askedAtMs: number;
-  atMs: number;
-}
+export type Mark = Awaited<ReturnType<typeof mark>>;
 
 /** What reads CPU time, and counts the connections. */
 export type WindowContext = { sampler: Pick<Sampler, 'cpu'>; population: Pick<Population, 'connections'> };
 
-export async function mark({ sampler, population }: WindowContext): Promise<Mark> {
+export async function mark({ sampler, population }: WindowContext) {
   const connections = population.connections();
+  // Reading takes time, on a busy machine much of it: the CPU was used until some moment between these two.
   const askedAtMs = performance.now();
   return { cpu: await sampler.cpu(), connections, askedAtMs, atMs: performance.now() };
 }

@@ -92,15 +92,10 @@ export class ServerProcesses {
 }
 
 /** Which is nearest to its limit of open files: a server at that limit refuses connections without a word. */
-export interface FullestProcess {
-  pid: number;
-  openFiles: number;
-  /** The soft one, at which the kernel refuses. */
-  limit: number;
-}
+export type FullestProcess = NonNullable<Awaited<ReturnType<typeof fullestOf>>>;
 
-/** @returns undefined where none tells, as those of other users, or none has a limit */
-export async function fullestOf(pids: number[]): Promise<FullestProcess | undefined> {
+/** @returns with the soft limit, at which the kernel refuses; undefined where none tells, as those of other users, or none has a limit */
+export async function fullestOf(pids: number[]) {
   // A cluster's primary process may be the only one that listens.
   const all = pids.length > 0 ? [...withDescendants(pids, readProcessTable())] : [];
   const found = await Promise.all(

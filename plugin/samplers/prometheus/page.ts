@@ -2,20 +2,8 @@
 
 import parse from 'parse-prometheus-text-format';
 import { CapacityError } from '../../../protocol/errors.ts';
-import type { WorkerMachine } from '../../../protocol/events.ts';
 import { LARGEST_FIGURE } from '../../../protocol/link/bounds.ts';
-import {
-  figuresOf,
-  isWanted,
-  MEMORY,
-  METRICS,
-  type PageValues,
-  type PrometheusFigure,
-  type Sample,
-  STARTED,
-  valuesIn,
-  withoutExporter,
-} from './figures.ts';
+import { figuresOf, isWanted, MEMORY, METRICS, type Sample, STARTED, valuesIn, withoutExporter } from './figures.ts';
 import { machineOf } from './machine.ts';
 
 export interface PrometheusQuery {
@@ -24,17 +12,8 @@ export interface PrometheusQuery {
   labels: Record<string, string>;
 }
 
-export interface PrometheusReading {
-  figures: Partial<Record<PrometheusFigure, number>>;
-  /** Another one after a process has started anew, come or gone. */
-  identity: string;
-}
-
-export interface PageReading extends PrometheusReading {
-  values: PageValues;
-  /** The host, by node_exporter. */
-  machine: WorkerMachine | undefined;
-}
+export type PageReading = ReturnType<typeof readPage>;
+export type PrometheusReading = Pick<PageReading, 'figures' | 'identity'>;
 
 /** cAdvisor reads a container every 10 to 15 s and gives the time of it: older figures are of another state. */
 const MAX_AGE_MS = 20_000;
@@ -79,7 +58,7 @@ export class PageLines {
 }
 
 /** Only wanted lines are parsed. @throws Error for old figures, and for values that cannot be */
-export function readPage(text: string, query: PrometheusQuery): PageReading {
+export function readPage(text: string, query: PrometheusQuery) {
   const samples = samplesOf(samplesIn(text), query);
   const broken = samples.find(({ value }) => !(value >= 0 && value <= LARGEST_FIGURE));
   if (broken) throw new Error(`${broken.name} has an impossible value: ${broken.value}`);
@@ -91,7 +70,9 @@ export function readPage(text: string, query: PrometheusQuery): PageReading {
   return {
     values,
     figures: figuresOf([values]),
+    /** The host, by node_exporter. */
     machine: machineOf(samples, query.url),
+    /** Another one after a process has started anew, come or gone. */
     identity: JSON.stringify(starts.sort()),
   };
 }

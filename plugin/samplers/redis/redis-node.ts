@@ -3,16 +3,7 @@ import { createClient, ErrorReply } from 'redis';
 import { LARGEST_FIGURE } from '../../../protocol/link/bounds.ts';
 import { Late, within } from '../answers.ts';
 
-export interface NodeReading {
-  /** Another one after each start, and when it becomes a replica. */
-  runId: string;
-  usedMemoryBytes: number;
-  rssBytes: number;
-  /** Output buffers of subscribed connections: grow when a worker falls behind. */
-  pubSubOutputBytes: number;
-  /** All memory of subscribed connections, output buffers included. */
-  pubSubTotalBytes: number;
-}
+export type NodeReading = ReturnType<typeof toReading>;
 
 export interface RedisTraffic {
   /** `host:port` */
@@ -148,17 +139,20 @@ export class RedisNode {
 }
 
 /** @param subscribers as `CLIENT LIST` has them, one a line */
-function toReading(info: Map<string, string>, subscribers: string): NodeReading {
+function toReading(info: Map<string, string>, subscribers: string) {
   const total = (field: string) =>
     [...subscribers.matchAll(new RegExp(` ${field}=(\\d+)`, 'g'))].reduce(
       (sum, [, value]) => sum + figureOf(value, field),
       0,
     );
   return {
+    /** Another one after each start, and when it becomes a replica. */
     runId: `${info.get('run_id')} ${info.get('role')}`,
     usedMemoryBytes: figure(info, 'used_memory'),
     rssBytes: figure(info, 'used_memory_rss'),
+    /** Output buffers of subscribed connections: grow when a worker falls behind. */
     pubSubOutputBytes: total('omem'),
+    /** All memory of subscribed connections, output buffers included. */
     pubSubTotalBytes: total('tot-mem'),
   };
 }

@@ -4,11 +4,7 @@ import { type NodeReading, RedisNode, type RedisTraffic } from './redis-node.ts'
 
 export type { RedisTraffic } from './redis-node.ts';
 
-/** Sums over all nodes. */
-export interface RedisReading extends Omit<NodeReading, 'runId'> {
-  /** By part of the deployment, what another start of it changes. */
-  runIds: Record<string, string>;
-}
+export type RedisReading = NonNullable<Awaited<ReturnType<RedisReader['read']>>>;
 
 export class RedisReader {
   /** Readings that failed; `lastFailure` is the reason of the last one. */
@@ -36,14 +32,15 @@ export class RedisReader {
     await Promise.all(this.#nodes.map((node) => node.ready()));
   }
 
-  /** @returns undefined, and counts a failure, if one of the nodes does not answer. Never throws. */
-  async read(): Promise<RedisReading | undefined> {
+  /** @returns sums over all nodes; undefined, and counts a failure, if one of them does not answer. Never throws. */
+  async read() {
     const readings = await this.#ofAll((node) => node.read());
     if (!readings) return undefined;
     const total = (figure: Exclude<keyof NodeReading, 'runId'>) =>
       readings.reduce((sum, reading) => sum + reading[figure], 0);
     const part = (index: number) => redisPart(this.#isCluster ? this.#nodes[index]?.address : undefined);
     return {
+      /** By part of the deployment, what another start of it changes. */
       runIds: Object.fromEntries(readings.map(({ runId }, index) => [part(index), runId])),
       usedMemoryBytes: total('usedMemoryBytes'),
       rssBytes: total('rssBytes'),
