@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BoundedSeries } from '../../protocol/bounded-series.ts';
+import { getOrAdd } from '../../protocol/get-or-add.ts';
 import { readSwap, type SwapReading } from '../../protocol/machine/kernel.ts';
 import type { MachineShares } from '../../protocol/result/machine.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -222,8 +223,7 @@ export class Sampler {
 
   /** One that takes longer than a row is not asked for another time meanwhile. */
   async #pageInTime(layer: string, pages: Pages): Promise<PrometheusReading> {
-    const reading = this.#pages.get(layer) ?? pages.read().finally(() => this.#pages.delete(layer));
-    this.#pages.set(layer, reading);
+    const reading = getOrAdd(this.#pages, layer, () => pages.read().finally(() => this.#pages.delete(layer)));
     try {
       return await within(reading, this.#intervalMs * PAGE_SHARE);
     } catch (error) {

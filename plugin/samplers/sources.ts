@@ -3,6 +3,7 @@
 import { readCgroup } from '../../protocol/machine/cgroup.ts';
 import { readCpu, readMemory, readSlabBytes, readTcpBytes } from '../../protocol/machine/kernel.ts';
 import { lowestLimit } from '../../protocol/machine/usable.ts';
+import { onlyOnce } from '../../protocol/only-once.ts';
 import type { ControlClients } from './control/workers.ts';
 import { type LayerPids, NotInRun, processMemory } from './processes/memory.ts';
 import type { ProcessReading } from './processes/proc.ts';
@@ -29,7 +30,9 @@ export function openSources(
   processes: Map<number, ProcessReading>,
   { redis, workers, prometheus = {} }: Readers,
 ) {
-  const pages = Object.fromEntries(Object.entries(prometheus).map(([layer, one]) => [layer, once(() => one.read())]));
+  const pages = Object.fromEntries(
+    Object.entries(prometheus).map(([layer, one]) => [layer, onlyOnce(() => one.read())]),
+  );
   const controlled = () => {
     if (workers) return workers;
     throw new NotInRun('no control connection to the workers');
@@ -37,13 +40,13 @@ export function openSources(
   return {
     /** Sums over the processes of a layer. */
     processes: async (layer: string) => processMemory(pids[layer], processes),
-    redis: once(async () => {
+    redis: onlyOnce(async () => {
       const reading = await redis?.read();
       if (reading) return reading;
       throw redis ? new Error(`Redis did not answer: ${redis.lastFailure}`) : new NotInRun('no Redis in this run');
     }),
-    workers: once(async () => controlled().stats()),
-    resources: once(async () => controlled().resources()),
+    workers: onlyOnce(async () => controlled().stats()),
+    resources: onlyOnce(async () => controlled().resources()),
     /** What the pages of metrics of a layer have. */
     prometheus: async (layer: string) => {
       const read = pages[layer];
@@ -52,24 +55,16 @@ export function openSources(
     },
     /** The generator's machine. */
     kernel: {
-      tcpBytes: once(async () => readTcpBytes()),
-      slabBytes: once(async () => readSlabBytes()),
-      memory: once(async () => readMemory()),
+      tcpBytes: onlyOnce(async () => readTcpBytes()),
+      slabBytes: onlyOnce(async () => readSlabBytes()),
+      memory: onlyOnce(async () => readMemory()),
       /** The control group with the lowest limit. */
-      containerBytes: once(async () => {
+      containerBytes: onlyOnce(async () => {
         const limit = lowestLimit(readCgroup().memory, Number.POSITIVE_INFINITY);
         if (!limit) throw new NotInRun('no memory limit of a container');
         return limit.used;
       }),
-      cpu: once(async () => readCpu()),
+      cpu: onlyOnce(async () => readCpu()),
     },
-  };
-}
-
-function once<T>(read: () => Promise<T>): () => Promise<T> {
-  let answer: Promise<T> | undefined;
-  return () => {
-    answer ??= read();
-    return answer;
   };
 }

@@ -1,6 +1,7 @@
 /** The run record: one JSON line per fact, written as it happens, so that a killed run leaves what it had measured. */
 import { appendFileSync, lstatSync, rmdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { attempt } from '../../../protocol/attempt.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { formatProblems, problemsOf } from '../../../protocol/problems.ts';
 import { type Result, resultSchema } from '../../../protocol/result/result.ts';
@@ -40,11 +41,8 @@ export class RunRecord {
     try {
       appendFileSync(path, line);
     } catch (cause) {
-      try {
-        truncateSync(path, this.#recordBytes);
-      } catch {
-        // It has gone with its folder.
-      }
+      // It may have gone with its folder.
+      attempt(() => truncateSync(path, this.#recordBytes));
       throw unwritable(path, cause);
     }
     this.#recordBytes += Buffer.byteLength(line);
@@ -78,11 +76,8 @@ export class RunRecord {
   /** A run that was refused before it measured anything leaves no folder. */
   discard(): void {
     rmSync(this.directory, { recursive: true, force: true });
-    try {
-      rmdirSync(this.#results);
-    } catch {
-      // Other runs have left their results there.
-    }
+    // Other runs may have left their results there.
+    attempt(() => rmdirSync(this.#results));
   }
 
   #replace(name: string, content: object): string {

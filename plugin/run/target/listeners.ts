@@ -1,6 +1,7 @@
 /** Processes that listen on the target, on this machine. */
 import { speaksTls } from '../../../protocol/agent.ts';
 import { isLoopback } from '../../../protocol/machine/loopback.ts';
+import { onlyOnce } from '../../../protocol/only-once.ts';
 import { listenersOn, queryFor } from '../../samplers/index.ts';
 import { isTemplate } from '../../script/is-template.ts';
 
@@ -13,12 +14,8 @@ export type ListeningProcesses = { match: string } | { pids: number[] };
  * @returns none if the target is elsewhere; undefined if they are not known
  */
 export function listenersOf(url: string): () => Promise<number[] | undefined> {
-  let pids: Promise<number[] | undefined> | undefined;
-  return async () => {
-    if (!isLoopback(new URL(url).hostname)) return [];
-    pids ??= listenersOn(portOf(url));
-    return pids;
-  };
+  const pids = onlyOnce(() => listenersOn(portOf(url)));
+  return async () => (isLoopback(new URL(url).hostname) ? pids() : []);
 }
 
 /** @returns the server's processes, by what survives a restart if they have it; undefined if nothing, or a proxy, listens here */
