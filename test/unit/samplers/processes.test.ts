@@ -1,11 +1,13 @@
-/** Memory and CPU of layers from readings of their processes. */
+/** Memory and CPU of layers from readings of their processes, and rows of them beside pages of metrics that are slow. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, test } from 'node:test';
+import { Sampler } from '../../../plugin/samplers/index.ts';
 import { CpuIncrements } from '../../../plugin/samplers/processes/cpu-increments.ts';
 import { processMemory, SharedPages } from '../../../plugin/samplers/processes/memory.ts';
 import { ProcessSeries } from '../../../plugin/samplers/processes/over-time.ts';
 import type { ProcessReading } from '../../../plugin/samplers/processes/proc.ts';
 import { mergeRows, type SampleRow } from '../../../plugin/samplers/sample-row.ts';
+import { VirtualTime } from '../../helpers/virtual-time.ts';
 
 /** By pid. */
 type Seen = Record<number, Partial<ProcessReading>>;
@@ -132,4 +134,39 @@ describe('the series of processes', () => {
     assert.equal(Math.max(...rssBytes), 9999);
     assert.deepEqual([...new Set(cpuPercent)], [null, 25]);
   });
+});
+
+test('rows go on without a page that is slow, which is asked for once and counts as failing', async (t) => {
+  const time = new VirtualTime(t);
+  let asked = 0;
+  let answer = () => {};
+  const page = {
+    failures: 0,
+    read: () => {
+      asked++;
+      return new Promise<{ figures: { rssBytes: number }; identity: string }>((resolve) => {
+        answer = () => resolve({ figures: { rssBytes: 7 }, identity: 'a' });
+      });
+    },
+  };
+  const sampler = new Sampler({
+    prometheus: { worker: page },
+    pids: () => ({}),
+    connections: () => 0,
+  });
+  t.after(async () => {
+    answer();
+    await sampler.close();
+  });
+  sampler.start();
+  await time.pass(5500);
+  const { missed, failures } = sampler.health();
+  assert.ok(sampler.samples.length >= 3, `${sampler.samples.length} rows`);
+  assert.equal(asked, 1);
+  assert.equal(missed, 0);
+  assert.ok((failures.prometheus ?? 0) >= 3, JSON.stringify(failures));
+  assert.ok(sampler.samples.every(({ worker }) => worker?.rssBytes === undefined));
+  answer();
+  await time.pass(2000);
+  assert.equal(sampler.samples.at(-1)?.worker?.rssBytes ?? sampler.samples.at(-2)?.worker?.rssBytes, 7);
 });
