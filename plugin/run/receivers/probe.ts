@@ -25,15 +25,8 @@ export interface Echo {
 
 /** Where nobody publishes, or the server lets none in: no connection, and nothing to echo. */
 export function noProbe(): Omit<Probe, 'close'> {
-  return {
-    join: async () => {},
-    worker: '',
-    onRoundTrip: () => {},
-    connected: false,
-    // It is no member of any room.
-    leftAtUs: 0,
-    receivedAtUs: undefined,
-  };
+  const isNoMember = { connected: false, leftAtUs: 0, receivedAtUs: undefined };
+  return { worker: '', join: async () => {}, onRoundTrip: () => {}, ...isNoMember };
 }
 
 export class Probe {

@@ -4,7 +4,10 @@ import type { Settings } from '../../script/settings.ts';
 
 export type Control = Omit<ControlClients, 'time'>;
 
-/** For a server without control ports. */
+const nobody = async (): Promise<never> => {
+  throw new Error('no control port');
+};
+
 export const NO_CONTROL: Control = {
   size: 0,
   stats: async () => [],
@@ -13,16 +16,12 @@ export const NO_CONTROL: Control = {
   batches: async () => [],
   eventLoops: async () => [],
   gc: async () => {},
-  clock: async () => {
-    throw new Error('no control port');
-  },
+  clock: nobody,
   members: async () => 0,
   servers: async () => undefined,
   addresses: async () => ({}),
   reachable: (via) => via,
-  broadcast: async () => {
-    throw new Error('no control port');
-  },
+  broadcast: nobody,
   close: () => {},
 };
 
