@@ -12,8 +12,10 @@ export async function listen(t: Cleaner, server: Server, host = '127.0.0.1'): Pr
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => {})));
   t.after(() => {
-    server.close();
+    // What listens to the end of a socket belongs to this test: in the next one, timers can be others.
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     for (const socket of sockets) socket.destroy();
+    return closed;
   });
   await once(server.listen(0, host), 'listening');
   return (server.address() as AddressInfo).port;
