@@ -119,7 +119,8 @@ describe('a host', { concurrency: 4 }, () => {
       lose: ({ hosts }) => hosts[1].child.kill('SIGKILL'),
       // The plateau waits for it, until the next ramp begins.
       also: ['PLATEAUS_UNUSABLE'],
-      opened: [1, USERS / 2],
+      // On a busy machine, it dies before it has told of any.
+      opened: [0, USERS / 2],
       delivery: [3, 3, 0, 0],
     },
     'killed in the drain loses all that was sent to it, since nobody knows what it got': {
