@@ -11,11 +11,13 @@ export interface Cleaner {
 export async function listen(t: Cleaner, server: Server, host = '127.0.0.1'): Promise<number> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => {})));
-  t.after(() => {
+  t.after(async () => {
+    server.close();
     // What listens to the end of a socket belongs to this test: in the next one, timers can be others.
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    for (const socket of sockets) socket.destroy();
-    return closed;
+    const open = [...sockets].filter(({ closed }) => !closed);
+    const closed = open.map((socket) => new Promise<void>((resolve) => socket.once('close', () => resolve())));
+    for (const socket of open) socket.destroy();
+    await Promise.all(closed);
   });
   await once(server.listen(0, host), 'listening');
   return (server.address() as AddressInfo).port;
