@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, it, test } from 'node:test';
 import { MachineWatch, sharesBetween } from '../../../plugin/samplers/index.ts';
-import { readByPs, readProcesses } from '../../../plugin/samplers/processes/proc.ts';
+import { readByPs, readProcesses, statOf } from '../../../plugin/samplers/processes/proc.ts';
+import { readProcessTable } from '../../../plugin/samplers/processes/process-table.ts';
 import { readCpu, readMemory, readSlabBytes, readSwap, readTcpBytes } from '../../../protocol/machine/kernel.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { startProcess } from '../../helpers/process.ts';
@@ -42,6 +43,15 @@ test('a dead process, pid 0 and nonsense are missing; the others are there', asy
   const pids = [process.pid, short.pid as number, 0, -1, 2 ** 30, process.pid];
   assert.deepEqual([...(await readProcesses(pids, { pss: true })).keys()], [process.pid]);
   assert.equal((await readProcesses([], { pss: true })).size, 0);
+});
+
+test('a process that has ended is gone, also while nobody asks for its exit code', linux, async (t) => {
+  // The shell becomes a program that knows nothing of the shell's child.
+  const parent = startProcess(t, '/bin/sh', ['-c', 'sleep 0 & echo "child $!"; exec sleep 60']);
+  const [, pid = ''] = await parent.said(/child (\d+)/);
+  await eventually('it is a zombie', () => statOf(Number(pid))?.isZombie);
+  assert.equal((await readProcesses([Number(pid)], { pss: false })).size, 0);
+  assert.equal(readProcessTable().has(Number(pid)), false);
 });
 
 test('the way through ps agrees with /proc', linux, async (t) => {

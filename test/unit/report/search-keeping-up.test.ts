@@ -142,6 +142,10 @@ describe('a deployment that keeps up', () => {
     result.stages = [{ name: 'hold', t: 60 }];
     result.samples = [62, 64].map((t) => ({ t, connections: 100, worker: { cpuPercent: 98 } }));
     assert.deepEqual(evidenceOf(result), ['worker CPU was at 98 % of its core (stage `hold`)']);
+    const samples = result.samples;
+    result.samples = samples.slice(1);
+    assert.deepEqual(evidenceOf(result), [], 'a single sample can be a collection');
+    result.samples = samples;
     result.messages = null;
     assert.deepEqual(evidenceOf(result), [], 'an idle hold is no load');
   });
