@@ -130,7 +130,9 @@ describe('a run through the stack', { concurrency: 2 }, () => {
     const { broadcasts } = fault;
     assert.ok(broadcasts && broadcasts.sent > 0);
     assert.equal(broadcasts.due, broadcasts.received + broadcasts.missed);
-    assert.ok(broadcasts.missed >= 30 && broadcasts.missed <= 30 * (broadcasts.sent + 1), JSON.stringify(broadcasts));
+    // One of them, at least: or it is the one that the dying worker was to send.
+    const { missed, notSent, sent } = broadcasts;
+    assert.ok(missed + 30 * notSent >= 30 && missed <= 30 * (sent + 1), JSON.stringify(broadcasts));
     assert.equal(delivery.batches.at(-1)?.received, CONNECTIONS);
     assert.match(run.output(), /a worker killed: 30 of 60 connections dropped, all back after/);
     assert.match(
