@@ -107,37 +107,35 @@ describe('a run through the stack', { concurrency: 2 }, () => {
     assert.equal(delivery.lostConnected, missed);
     assert.equal(delivery.batches.at(-1)?.received, connections);
   });
+});
 
-  it('with a planned crash of a worker, whose cost is in the result, and no doubt in the verdict', async (t) => {
-    const script = faultScript(CONNECTIONS, { count: 30, interval: 0.2 }, { kind: 'kill-worker', at: 1.1 });
-    const run = startRun(t, { script });
-    const looks = findTool('ss') ? observeSockets(t, new URL(script.config.target).port) : [];
-    const { fault, connections, delivery } = await goodResult(run);
-    assert.ok(fault && delivery, run.output());
-    assert.deepEqual([fault.kind, fault.replaced, fault.connections], ['kill-worker', ['w0'], CONNECTIONS]);
-    // nginx has spread them over both workers; those of the other one notice nothing.
-    assert.deepEqual([fault.stayed, fault.dropped, fault.back, fault.notBack], [30, 30, 30, {}]);
-    assert.deepEqual([fault.drops, fault.returns], [30, 30]);
-    assert.equal(connections.held, CONNECTIONS);
-    const { p50, all } = fault.backMs;
-    // Not before the first attempt, of which a half is random.
-    assert.ok(p50 !== null && all !== null && p50 >= 250 && p50 <= all && all < 5000, JSON.stringify(fault.backMs));
-    if (looks.length > 0) assertAsObserved(looks, fault);
-    assert.equal(Math.min(...fault.curve.map(({ connected }) => connected)), CONNECTIONS - 30);
-    assert.equal(fault.curve.at(-1)?.connected, CONNECTIONS);
-    assert.equal(fault.perWorker.before.w0, 30);
-    // The broadcasts while they were away: whoever was no member then missed it.
-    const { broadcasts } = fault;
-    assert.ok(broadcasts && broadcasts.sent > 0);
-    assert.equal(broadcasts.due, broadcasts.received + broadcasts.missed);
-    // One of them, at least: or it is the one that the dying worker was to send.
-    const { missed, notSent, sent } = broadcasts;
-    assert.ok(missed + 30 * notSent >= 30 && missed <= 30 * (sent + 1), JSON.stringify(broadcasts));
-    assert.equal(delivery.batches.at(-1)?.received, CONNECTIONS);
-    assert.match(run.output(), /a worker killed: 30 of 60 connections dropped, all back after/);
-    assert.match(
-      readFileSync(join(run.directory, 'results/latest/report.html'), 'utf8'),
-      /Connections after the fault/,
-    );
-  });
+// By itself: times are compared with those of an observer.
+it('a run with a planned crash of a worker, whose cost is in the result, and no doubt in the verdict', async (t) => {
+  const script = faultScript(CONNECTIONS, { count: 30, interval: 0.2 }, { kind: 'kill-worker', at: 1.1 });
+  const run = startRun(t, { script });
+  const looks = findTool('ss') ? observeSockets(t, new URL(script.config.target).port) : [];
+  const { fault, connections, delivery } = await goodResult(run);
+  assert.ok(fault && delivery, run.output());
+  assert.deepEqual([fault.kind, fault.replaced, fault.connections], ['kill-worker', ['w0'], CONNECTIONS]);
+  // nginx has spread them over both workers; those of the other one notice nothing.
+  assert.deepEqual([fault.stayed, fault.dropped, fault.back, fault.notBack], [30, 30, 30, {}]);
+  assert.deepEqual([fault.drops, fault.returns], [30, 30]);
+  assert.equal(connections.held, CONNECTIONS);
+  const { p50, all } = fault.backMs;
+  // Not before the first attempt, of which a half is random.
+  assert.ok(p50 !== null && all !== null && p50 >= 250 && p50 <= all && all < 5000, JSON.stringify(fault.backMs));
+  if (looks.length > 0) assertAsObserved(looks, fault);
+  assert.equal(Math.min(...fault.curve.map(({ connected }) => connected)), CONNECTIONS - 30);
+  assert.equal(fault.curve.at(-1)?.connected, CONNECTIONS);
+  assert.equal(fault.perWorker.before.w0, 30);
+  // The broadcasts while they were away: whoever was no member then missed it.
+  const { broadcasts } = fault;
+  assert.ok(broadcasts && broadcasts.sent > 0);
+  assert.equal(broadcasts.due, broadcasts.received + broadcasts.missed);
+  // One of them, at least: or it is the one that the dying worker was to send.
+  const { missed, notSent, sent } = broadcasts;
+  assert.ok(missed + 30 * notSent >= 30 && missed <= 30 * (sent + 1), JSON.stringify(broadcasts));
+  assert.equal(delivery.batches.at(-1)?.received, CONNECTIONS);
+  assert.match(run.output(), /a worker killed: 30 of 60 connections dropped, all back after/);
+  assert.match(readFileSync(join(run.directory, 'results/latest/report.html'), 'utf8'), /Connections after the fault/);
 });
