@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { cpus, release, type as systemType, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
-import { attempt } from '../protocol/attempt.ts';
+import { attempt } from '../protocol/helpers/attempt.ts';
 
 export type Machine = ReturnType<typeof describeMachine>;
 

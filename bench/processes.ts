@@ -1,7 +1,7 @@
 /** CPU time and memory of a process with all its descendants, from /proc (Linux). */
 import { readdirSync, readFileSync } from 'node:fs';
 import { readProcessTable, withDescendants } from '../plugin/samplers/processes/process-table.ts';
-import { attempt } from '../protocol/attempt.ts';
+import { attempt } from '../protocol/helpers/attempt.ts';
 import { parseSmapsRollup } from '../protocol/machine/kernel.ts';
 
 export class ProcessTree {

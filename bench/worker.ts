@@ -3,9 +3,9 @@ import { fork } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ControlClients } from '../plugin/samplers/control/workers.ts';
-import { endChild } from '../protocol/end-child.ts';
 import type { WorkerStats } from '../protocol/events.ts';
-import { onlyOnce } from '../protocol/only-once.ts';
+import { endChild } from '../protocol/helpers/end-child.ts';
+import { onlyOnce } from '../protocol/helpers/only-once.ts';
 import { freePorts } from '../server/stack/ports.ts';
 import { firstMessage } from './wait.ts';
 

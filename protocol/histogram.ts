@@ -10,7 +10,7 @@ import {
   type Histogram as HdrHistogram,
   type JsHistogram,
 } from 'hdr-histogram-js';
-import { attempt } from './attempt.ts';
+import { attempt } from './helpers/attempt.ts';
 import type { Summary } from './result/parts.ts';
 
 export type Histogram = HdrHistogram;

@@ -1,6 +1,6 @@
 /** The JSON paths of options: `$.0.id`, `$[0].id`, `$[0]["message id"]`, `$.0.*.id`, from the list of an event's arguments. */
 
-import { attempt } from './attempt.ts';
+import { attempt } from './helpers/attempt.ts';
 
 /** What each step names: a key, the index in a list, or `*`: all there are. */
 export type JsonPath = readonly string[];

@@ -6,7 +6,7 @@ import { Registry } from 'prom-client';
 import type { Server } from 'socket.io';
 import { z } from 'zod';
 import { CapacityError } from '../protocol/errors.ts';
-import { onlyOnce } from '../protocol/only-once.ts';
+import { onlyOnce } from '../protocol/helpers/only-once.ts';
 import { publish, serveContract } from './contract/contract.ts';
 import { Departures } from './contract/departures.ts';
 import { MeasuredRooms } from './contract/measured-rooms.ts';

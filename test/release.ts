@@ -8,7 +8,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { execa } from 'execa';
-import { endChild } from '../protocol/end-child.ts';
+import { endChild } from '../protocol/helpers/end-child.ts';
 import { VERSION } from '../protocol/version.ts';
 import { listens } from '../server/stack/ports.ts';
 import { ENGINE, HOOK, INSTRUMENT, packAll } from './helpers/packages.ts';

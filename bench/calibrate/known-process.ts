@@ -5,8 +5,8 @@
 import { fork, type Serializable } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { endChild } from '../../protocol/end-child.ts';
-import { onlyOnce } from '../../protocol/only-once.ts';
+import { endChild } from '../../protocol/helpers/end-child.ts';
+import { onlyOnce } from '../../protocol/helpers/only-once.ts';
 import { firstMessage } from '../wait.ts';
 
 const CLOSE_TIMEOUT_MS = 5000;

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { describeError } from '../../protocol/errors.ts';
-import { makeFolder } from '../../protocol/make-folder.ts';
+import { makeFolder } from '../../protocol/helpers/make-folder.ts';
 import { readResult } from '../../report/read.ts';
 import { renderRun } from '../../report/render/console.ts';
 import { runDocument } from '../../report/sections/run-document.ts';

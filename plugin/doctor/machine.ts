@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { cpus } from 'node:os';
-import { attempt } from '../../protocol/attempt.ts';
+import { attempt } from '../../protocol/helpers/attempt.ts';
 import { readCgroup } from '../../protocol/machine/cgroup.ts';
 import { openFileLimits } from '../../protocol/machine/open-files.ts';
 import { allowedCpus, availableMemory, lowestQuota } from '../../protocol/machine/usable.ts';

@@ -3,8 +3,8 @@
  * connections, so that engine and fleet have compiled their code before the first of those.
  */
 import { EVENTS, type JoinRoom } from '../../protocol/events.ts';
+import { mapLimit } from '../../protocol/helpers/map-limit.ts';
 import type { WarmUpOrder } from '../../protocol/link/messages.ts';
-import { mapLimit } from '../../protocol/map-limit.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { FleetConnection } from '../fleet/remote-connection.ts';
 import { toFlowError } from '../virtual-user/flow-error.ts';

@@ -4,9 +4,9 @@
  * asked = pending + failed + opened, and opened = alive + ended.
  */
 import { OWN_DISCONNECT } from '../../protocol/connection.ts';
+import { addOwn } from '../../protocol/helpers/sum-counts.ts';
 import { createHistogram, encodeHistogram, type Histogram, recordUs } from '../../protocol/histogram.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
-import { addOwn } from '../../protocol/sum-counts.ts';
 
 /** The state of one connection; one that comes back goes from `ended` to `alive` again. */
 export interface Account {

@@ -1,6 +1,6 @@
 /** A connection that a fleet process holds, as the engine sees it: its calls become commands, its reports arrive here. */
 import { OWN_DISCONNECT } from '../../protocol/connection.ts';
-import { getOrAdd } from '../../protocol/get-or-add.ts';
+import { getOrAdd } from '../../protocol/helpers/get-or-add.ts';
 import type { Account, Accounts } from './accounts.ts';
 import type { RepeatedMessage } from './client/repeated-message.ts';
 import { FleetError } from './fleet-error.ts';

@@ -5,8 +5,8 @@
 import { appendFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { format, stripVTControlCharacters } from 'node:util';
-import { attempt } from '../../protocol/attempt.ts';
-import { makeFolder } from '../../protocol/make-folder.ts';
+import { attempt } from '../../protocol/helpers/attempt.ts';
+import { makeFolder } from '../../protocol/helpers/make-folder.ts';
 import { type ArtilleryEvents, artillery } from './artillery.ts';
 
 export const ARTILLERY_LOG = 'artillery.log';

@@ -1,6 +1,6 @@
 /** The thresholds of Artillery's plugin `ensure`, as it evaluated them. */
+import { ownValue } from '../../protocol/helpers/sum-counts.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { ownValue } from '../../protocol/sum-counts.ts';
 import { METRIC_UNITS } from '../result/run-metrics.ts';
 import { metricsIn } from '../script/ensure.ts';
 import type { ArtilleryStats, Check } from './artillery.ts';

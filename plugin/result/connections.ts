@@ -1,10 +1,10 @@
 /** How the connections were made: how many, how fast, how long each took. */
 import { CONNECT_STAGES, OWN_DISCONNECT } from '../../protocol/connection.ts';
+import { sumCounts } from '../../protocol/helpers/sum-counts.ts';
 import { summaryMs } from '../../protocol/histogram.ts';
 import { addConnecting } from '../../protocol/link/add-up.ts';
 import type { FleetSnapshot, ReturnCounts } from '../../protocol/link/snapshot.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { sumCounts } from '../../protocol/sum-counts.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import { connectionsPerWorker } from '../run/measurements/per-worker.ts';
 import type { Ramp } from '../run/measurements/windows.ts';

@@ -3,8 +3,8 @@
  * are merged, so that the series never outgrows the memory.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BoundedSeries } from '../../protocol/bounded-series.ts';
-import { getOrAdd } from '../../protocol/get-or-add.ts';
+import { BoundedSeries } from '../../protocol/helpers/bounded-series.ts';
+import { getOrAdd } from '../../protocol/helpers/get-or-add.ts';
 import { readSwap, type SwapReading } from '../../protocol/machine/kernel.ts';
 import type { MachineShares } from '../../protocol/result/machine.ts';
 import type { Result } from '../../protocol/result/result.ts';

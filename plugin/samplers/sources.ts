@@ -1,9 +1,9 @@
 /** The sources of layers: processes, Redis, the workers' own statistics, the kernel. */
 
+import { onlyOnce } from '../../protocol/helpers/only-once.ts';
 import { readCgroup } from '../../protocol/machine/cgroup.ts';
 import { readCpu, readMemory, readSlabBytes, readTcpBytes } from '../../protocol/machine/kernel.ts';
 import { lowestLimit } from '../../protocol/machine/usable.ts';
-import { onlyOnce } from '../../protocol/only-once.ts';
 import type { ControlClients } from './control/workers.ts';
 import { type LayerPids, NotInRun, processMemory } from './processes/memory.ts';
 import type { ProcessReading } from './processes/proc.ts';

@@ -5,7 +5,7 @@
 import { createHash, hash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
-import { attempt } from '../../protocol/attempt.ts';
+import { attempt } from '../../protocol/helpers/attempt.ts';
 import { folderOf } from './options/files.ts';
 import { environmentSchema } from './options/plugin-options.ts';
 import { PLUGIN, type Script } from './script.ts';

@@ -2,10 +2,10 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
-import { attempt } from '../../protocol/attempt.ts';
 import { readJson } from '../../protocol/bounds.ts';
 import { CapacityError } from '../../protocol/errors.ts';
-import { makeFolder } from '../../protocol/make-folder.ts';
+import { attempt } from '../../protocol/helpers/attempt.ts';
+import { makeFolder } from '../../protocol/helpers/make-folder.ts';
 import { isAlive, type ProcessRef, processRef } from '../../server/stack/state/processes.ts';
 import { newFolder } from '../run/record/new-folder.ts';
 import { replace } from '../run/record/replace.ts';

@@ -1,10 +1,10 @@
 /** A server of the user's own that is started for a run, and stopped after it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa, type ResultPromise } from 'execa';
-import { attempt } from '../../protocol/attempt.ts';
 import type { StudyServer } from '../../protocol/documents/study.ts';
 import { CapacityError } from '../../protocol/errors.ts';
-import { onlyOnce } from '../../protocol/only-once.ts';
+import { attempt } from '../../protocol/helpers/attempt.ts';
+import { onlyOnce } from '../../protocol/helpers/only-once.ts';
 import { logTail } from '../../server/stack/logs.ts';
 import { listens } from '../../server/stack/ports.ts';
 import { childrenOf, processRef, terminate } from '../../server/stack/state/processes.ts';

@@ -1,6 +1,6 @@
 /** Counts of what the engine, not the fleet, decides on: virtual users, retries, failures. */
+import { addOwn, ownValue, setOwn } from '../../protocol/helpers/sum-counts.ts';
 import { printable } from '../../protocol/printable.ts';
-import { addOwn, ownValue, setOwn } from '../../protocol/sum-counts.ts';
 import { FleetError } from '../fleet/fleet-error.ts';
 import type { FlowError } from './flow-error.ts';
 import type { Meter } from './meter.ts';

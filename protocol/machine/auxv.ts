@@ -4,7 +4,7 @@
  * Node 22 has; the fallbacks are the values of x86-64.
  */
 import { readFileSync } from 'node:fs';
-import { attempt } from '../attempt.ts';
+import { attempt } from '../helpers/attempt.ts';
 
 const AT_PAGESZ = 6n;
 const AT_CLKTCK = 17n;

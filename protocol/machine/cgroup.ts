@@ -4,8 +4,8 @@
  */
 import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { attempt } from '../attempt.ts';
 import type { Cgroup, CpuQuota } from '../control-replies.ts';
+import { attempt } from '../helpers/attempt.ts';
 
 type Controller = 'cpu' | 'memory' | 'pids';
 

@@ -1,8 +1,8 @@
 /** Where a process runs. Comparing those of generator and workers shows what they share. */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { attempt } from '../attempt.ts';
 import type { Host } from '../control-replies.ts';
+import { attempt } from '../helpers/attempt.ts';
 
 export function thisHost(): Host {
   return {

@@ -5,9 +5,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { attempt } from '../attempt.ts';
 import type { CpuReading } from '../control-replies.ts';
-import { sumCounts } from '../sum-counts.ts';
+import { attempt } from '../helpers/attempt.ts';
+import { sumCounts } from '../helpers/sum-counts.ts';
 import { PAGE_SIZE_BYTES, TICK_US } from './auxv.ts';
 
 export type MemoryReading = ReturnType<typeof parseMeminfo>;

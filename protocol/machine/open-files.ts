@@ -1,7 +1,7 @@
 /** How many files a process can open; every connection counts against this limit. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { attempt } from '../attempt.ts';
+import { attempt } from '../helpers/attempt.ts';
 
 /** Infinite if there is no limit. */
 interface OpenFileLimits {

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { cpus, freemem } from 'node:os';
 import { join } from 'node:path';
-import { attempt } from '../attempt.ts';
 import type { Cgroup } from '../control-replies.ts';
+import { attempt } from '../helpers/attempt.ts';
 import { readCgroup } from './cgroup.ts';
 
 /** @returns CPUs that it may run on: all, or those of its cpuset or affinity */

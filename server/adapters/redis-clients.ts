@@ -6,8 +6,8 @@ import type { Logger } from 'pino';
 import type { RedisClientType, RedisClusterType } from 'redis';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
-import { onlyOnce } from '../../protocol/only-once.ts';
-import { within } from '../../protocol/within.ts';
+import { onlyOnce } from '../../protocol/helpers/only-once.ts';
+import { within } from '../../protocol/helpers/within.ts';
 
 const CONNECT_TIMEOUT_MS = 3000;
 const RECONNECT_MAX_MS = 2000;

@@ -1,7 +1,7 @@
 /** How many members a room has, on this worker and on all of them. */
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
-import { within } from '../../protocol/within.ts';
+import { within } from '../../protocol/helpers/within.ts';
 import type { Guard } from '../guard.ts';
 import type { AnyNamespace } from '../types.ts';
 

@@ -1,6 +1,6 @@
 /** The event loop of a worker, second by second, while a run has it recorded: it costs nothing at other times. */
-import { BoundedSeries } from '../../protocol/bounded-series.ts';
 import type { WorkerEventLoop } from '../../protocol/events.ts';
+import { BoundedSeries } from '../../protocol/helpers/bounded-series.ts';
 import { EventLoopWindow } from './worker-stats.ts';
 
 const INTERVAL_MS = 1000;

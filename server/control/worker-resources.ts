@@ -1,8 +1,8 @@
 /** What a worker may use and has in use, and its machine: asked for rarely, since it takes some milliseconds. */
 import { readdir, readFile } from 'node:fs/promises';
 import { cpus, hostname, totalmem } from 'node:os';
-import { attempt } from '../../protocol/attempt.ts';
 import type { WorkerMachine, WorkerResources } from '../../protocol/events.ts';
+import { attempt } from '../../protocol/helpers/attempt.ts';
 import { readCgroup } from '../../protocol/machine/cgroup.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
 import { parseSmapsRollup, readCpu, readMemory, readTcpBytes } from '../../protocol/machine/kernel.ts';

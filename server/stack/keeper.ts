@@ -6,9 +6,9 @@
  * Owner to keeper: the options, once. Keeper to owner: `KeeperAnswer`, once.
  */
 import { once } from 'node:events';
-import { attempt } from '../../protocol/attempt.ts';
 import { ERROR_CODES, type ErrorCode } from '../../protocol/codes/error-codes.ts';
 import { CapacityError, describeError, startRefused } from '../../protocol/errors.ts';
+import { attempt } from '../../protocol/helpers/attempt.ts';
 import { bringUp, type StackOptions } from './start.ts';
 import { readState, type StackState } from './state/state.ts';
 import { takeDown } from './takedown.ts';

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import { extname, join } from 'node:path';
 import { CapacityError, startRefused } from '../../protocol/errors.ts';
 import type { StackFault } from '../../protocol/fault.ts';
-import { onlyOnce } from '../../protocol/only-once.ts';
+import { onlyOnce } from '../../protocol/helpers/only-once.ts';
 import { causeFault } from './fault.ts';
 import type { KeeperAnswer } from './keeper.ts';
 import { isRetiring } from './nginx.ts';

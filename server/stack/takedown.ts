@@ -1,8 +1,8 @@
 /** Takes a stack down: only the processes that its state names, and only the files that a stack creates. */
 import { rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { attempt } from '../../protocol/attempt.ts';
 import { CapacityError } from '../../protocol/errors.ts';
+import { attempt } from '../../protocol/helpers/attempt.ts';
 import { pm2Processes, stopPm2 } from './pm2.ts';
 import { terminate } from './state/processes.ts';
 import { lives, pidsOfRedis, refsOf, STATE_FILE, type StackState, writeState } from './state/state.ts';

@@ -1,7 +1,7 @@
 /** Node's HTTP server in front: it serves polling, and hands upgraded connections to Engine.IO's `wsEngine`. */
 import { createServer } from 'node:http';
 import { Server, type ServerOptions } from 'socket.io';
-import { onlyOnce } from '../../protocol/only-once.ts';
+import { onlyOnce } from '../../protocol/helpers/only-once.ts';
 import { listen } from '../listen.ts';
 import type { AttachedServer } from './attach.ts';
 

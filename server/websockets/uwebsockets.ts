@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { Server, type ServerOptions } from 'socket.io';
 import { CapacityError } from '../../protocol/errors.ts';
-import { onlyOnce } from '../../protocol/only-once.ts';
+import { onlyOnce } from '../../protocol/helpers/only-once.ts';
 import { importOptional } from '../optional-packages.ts';
 import type { Attach } from './attach.ts';
 

@@ -2,7 +2,7 @@
 import { cpuFigures } from '../../../plugin/result/cpu/cpu.ts';
 import { memoryFigures } from '../../../plugin/result/memory/memory.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
-import { mapLimit } from '../../../protocol/map-limit.ts';
+import { mapLimit } from '../../../protocol/helpers/map-limit.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { type Comparison, known, near, type Section, type Unit } from '../comparison.ts';
 import { type ServerPlan, type Setup, withSetup } from '../setup.ts';

@@ -1,9 +1,9 @@
 /** A study: its file, and the runs that follow from it. */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { attempt } from '../../../protocol/attempt.ts';
 import { levelsSchema, type Plan, planSchema } from '../../../protocol/documents/study.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
+import { attempt } from '../../../protocol/helpers/attempt.ts';
 import { formatProblems, type Problem, problemsOf } from '../../../protocol/problems.ts';
 import { studyDocument } from '../../../report/study/document.ts';
 import { combinationsOf } from '../../../report/study/summarize.ts';

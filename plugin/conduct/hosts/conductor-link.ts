@@ -8,8 +8,8 @@ import { addReading, followClock, readClock } from '../../../protocol/clock/cloc
 import { ConvertingClock } from '../../../protocol/clock/converting-clock.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { guardClient } from '../../../protocol/guard-client.ts';
+import { within } from '../../../protocol/helpers/within.ts';
 import { thisHost } from '../../../protocol/machine/host.ts';
-import { within } from '../../../protocol/within.ts';
 import { fingerprintOf, inUrl, type Join } from './join-line.ts';
 import {
   type AgentMessage,

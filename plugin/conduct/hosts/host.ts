@@ -1,7 +1,7 @@
 /** One host of a run, as the conductor sees it: what it has told, and its engines, for which others answer once it is gone. */
 import type { Socket } from 'socket.io';
 import { OWN_DISCONNECT } from '../../../protocol/connection.ts';
-import { getOrAdd } from '../../../protocol/get-or-add.ts';
+import { getOrAdd } from '../../../protocol/helpers/get-or-add.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.ts';
 import type { GeneratorHost } from '../../run/measurements/generator.ts';
 import { MachineWindows } from './machine-windows.ts';

@@ -5,9 +5,9 @@
 import { addAbortListener } from 'node:events';
 import type { Socket } from 'socket.io';
 import { CapacityError } from '../../../protocol/errors.ts';
+import { within } from '../../../protocol/helpers/within.ts';
 import type { Carrier } from '../../../protocol/link/carrier.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.ts';
-import { within } from '../../../protocol/within.ts';
 import { type Expected, hostsMissing, whyNotAdmitted, whyNotTogether } from './admission.ts';
 import { Host } from './host.ts';
 import type { Listener } from './listener.ts';

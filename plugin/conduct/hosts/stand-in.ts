@@ -1,10 +1,10 @@
 /** Answers for the engines of a host that has gone, with what was last known of them: nobody waits for them, and sums stay sums. */
+import { sumCounts } from '../../../protocol/helpers/sum-counts.ts';
 import { NO_MESSAGES } from '../../../protocol/link/client-messages.ts';
 import { emptyRow, type FreezeOrder, type FrozenBroadcast } from '../../../protocol/link/ledger.ts';
 import type { EngineMessage, EngineReport, RunMessage } from '../../../protocol/link/messages.ts';
 import type { FleetSnapshot } from '../../../protocol/link/snapshot.ts';
 import type { FleetStatus } from '../../../protocol/link/status.ts';
-import { sumCounts } from '../../../protocol/sum-counts.ts';
 
 export class StandIn {
   readonly #from: EngineMessage['from'];

@@ -5,7 +5,7 @@
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { placeOf } from '../../../protocol/counted-as.ts';
 import { EVENTS, type Joined, type JoinRoom, type Refusal } from '../../../protocol/events.ts';
-import { getOrAdd } from '../../../protocol/get-or-add.ts';
+import { getOrAdd } from '../../../protocol/helpers/get-or-add.ts';
 import { valuesAt } from '../../../protocol/json-path.ts';
 import { AUDIENCE } from '../../../protocol/rooms.ts';
 import type { Client } from '../client/client.ts';

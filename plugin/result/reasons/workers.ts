@@ -1,5 +1,5 @@
 /** The workers are those that the run began with, and all of them are known. */
-import { sumCounts } from '../../../protocol/sum-counts.ts';
+import { sumCounts } from '../../../protocol/helpers/sum-counts.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { isSameProcess } from '../../run/measurements/worker-identity.ts';
 import { type Check, check } from './check.ts';

@@ -1,5 +1,5 @@
 /** Memory of the layers, at moments of a run. */
-import type { BoundedSeries } from '../../../protocol/bounded-series.ts';
+import type { BoundedSeries } from '../../../protocol/helpers/bounded-series.ts';
 
 /** Layer → bytes. */
 export type LayerBytes = Record<string, number>;

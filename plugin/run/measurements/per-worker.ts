@@ -1,5 +1,5 @@
 /** How many connections each worker holds now, as far as that is known of all of them. */
-import { sumCounts } from '../../../protocol/sum-counts.ts';
+import { sumCounts } from '../../../protocol/helpers/sum-counts.ts';
 import type { EngineSnapshot } from '../link.ts';
 import type { Measurements } from './measurements.ts';
 

@@ -1,5 +1,5 @@
 /** Memory over time: of each wave its peak and what is left after it; or reading after reading while connections come and go. */
-import { BoundedSeries } from '../../../protocol/bounded-series.ts';
+import { BoundedSeries } from '../../../protocol/helpers/bounded-series.ts';
 import type { OverTime } from '../../script/options/plugin-options.ts';
 import type { Checkpoints } from '../checkpoints/checkpoints.ts';
 import { addWarning, type RunContext } from '../context.ts';

@@ -7,8 +7,8 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { ErrorCode } from '../../../protocol/codes/error-codes.ts';
-import { endChild } from '../../../protocol/end-child.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
+import { endChild } from '../../../protocol/helpers/end-child.ts';
 import type { OwnClient } from './own-clients.ts';
 
 /** To the sentinel's process. */

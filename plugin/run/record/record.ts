@@ -1,8 +1,8 @@
 /** The run record: one JSON line per fact, written as it happens, so that a killed run leaves what it had measured. */
 import { appendFileSync, lstatSync, rmdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { attempt } from '../../../protocol/attempt.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
+import { attempt } from '../../../protocol/helpers/attempt.ts';
 import { formatProblems, problemsOf } from '../../../protocol/problems.ts';
 import { type Result, resultSchema } from '../../../protocol/result/result.ts';
 import { newFolder } from './new-folder.ts';

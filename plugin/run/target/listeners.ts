@@ -1,7 +1,7 @@
 /** Processes that listen on the target, on this machine. */
 import { speaksTls } from '../../../protocol/agent.ts';
+import { onlyOnce } from '../../../protocol/helpers/only-once.ts';
 import { isLoopback } from '../../../protocol/machine/loopback.ts';
-import { onlyOnce } from '../../../protocol/only-once.ts';
 import { listenersOn, queryFor } from '../../samplers/index.ts';
 import { isTemplate } from '../../script/is-template.ts';
 

@@ -3,8 +3,8 @@
  * workers, how much CPU the workers' machines had left, and who used that of this one.
  */
 import { cpus } from 'node:os';
-import { attempt } from '../../../protocol/attempt.ts';
 import type { CpuQuota, CpuReading, WorkerMachine, WorkerResources } from '../../../protocol/events.ts';
+import { attempt } from '../../../protocol/helpers/attempt.ts';
 import { readCgroup } from '../../../protocol/machine/cgroup.ts';
 import { readCpu } from '../../../protocol/machine/kernel.ts';
 import { allowedCpus } from '../../../protocol/machine/usable.ts';

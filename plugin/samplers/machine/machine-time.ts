@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { attempt } from '../../../protocol/attempt.ts';
+import { attempt } from '../../../protocol/helpers/attempt.ts';
 import { type PressureReading, readCpu, readPressure } from '../../../protocol/machine/kernel.ts';
 import { allowedCpus } from '../../../protocol/machine/usable.ts';
 import { CpuIncrements } from '../processes/cpu-increments.ts';

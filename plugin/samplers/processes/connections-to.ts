@@ -1,7 +1,7 @@
 /** Who uses a port of this machine, as the kernel lists its sockets: connections to it, and processes that listen on it. */
 import { readdirSync, readlinkSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { attempt } from '../../../protocol/attempt.ts';
+import { attempt } from '../../../protocol/helpers/attempt.ts';
 import { readProcessTable, withDescendants } from './process-table.ts';
 
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];

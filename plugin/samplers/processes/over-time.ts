@@ -1,5 +1,5 @@
 /** Memory and CPU time of each process of a layer over time. */
-import { BoundedSeries } from '../../../protocol/bounded-series.ts';
+import { BoundedSeries } from '../../../protocol/helpers/bounded-series.ts';
 import type { ProcessReading } from './proc.ts';
 
 interface Row {

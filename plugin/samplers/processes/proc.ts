@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pidusage from 'pidusage';
-import { attempt } from '../../../protocol/attempt.ts';
+import { attempt } from '../../../protocol/helpers/attempt.ts';
 import { PAGE_SIZE_BYTES, TICK_US } from '../../../protocol/machine/auxv.ts';
 import { parseSmapsRollup } from '../../../protocol/machine/kernel.ts';
 

@@ -5,8 +5,8 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
-import { attempt } from '../../../protocol/attempt.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
+import { attempt } from '../../../protocol/helpers/attempt.ts';
 import { limitsOfProcess } from '../../../protocol/machine/open-files.ts';
 import { isAlive, type ProcessStat } from './proc.ts';
 import { MAX_AGE_MS, type ProcessTable, processTable, readProcessTable, withDescendants } from './process-table.ts';

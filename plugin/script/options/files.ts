@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
-import { attempt } from '../../../protocol/attempt.ts';
 import type { TlsOptions } from '../../../protocol/connection.ts';
+import { attempt } from '../../../protocol/helpers/attempt.ts';
 import { formatPath, type Path, type Problem } from '../../../protocol/problems.ts';
 import type { Script } from '../script.ts';
 

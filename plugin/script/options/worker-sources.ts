@@ -1,6 +1,6 @@
 /** What tells of a part of the deployment: its processes here, or pages of metrics. */
 import { z } from 'zod';
-import { attempt } from '../../../protocol/attempt.ts';
+import { attempt } from '../../../protocol/helpers/attempt.ts';
 import { LAYER_NAMES } from '../../../protocol/named-layers.ts';
 
 const metricsSchema = z.strictObject({

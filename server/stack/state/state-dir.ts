@@ -7,9 +7,9 @@ import { lstatSync, type Stats } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { attempt } from '../../../protocol/attempt.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
-import { makeFolder } from '../../../protocol/make-folder.ts';
+import { attempt } from '../../../protocol/helpers/attempt.ts';
+import { makeFolder } from '../../../protocol/helpers/make-folder.ts';
 
 /** What a stack creates in the folder, besides its state file; nothing else in it is ever touched. */
 export const STATE_FOLDERS = ['pm2', 'nginx', 'redis', 'logs'] as const;

@@ -5,7 +5,7 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { attempt } from '../../../protocol/attempt.ts';
+import { attempt } from '../../../protocol/helpers/attempt.ts';
 import { childrenOf, isAlive, type ProcessRef, processRef } from './processes.ts';
 import { isTrusted } from './state-dir.ts';
 

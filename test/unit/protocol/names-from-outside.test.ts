@@ -11,7 +11,7 @@ import { reasonsBy } from '../../../plugin/result/verdict.ts';
 import { FlowError } from '../../../plugin/virtual-user/flow-error.ts';
 import { countFailure, newTally } from '../../../plugin/virtual-user/tally.ts';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
-import { sumCounts } from '../../../protocol/sum-counts.ts';
+import { sumCounts } from '../../../protocol/helpers/sum-counts.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
 

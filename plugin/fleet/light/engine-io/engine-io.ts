@@ -2,7 +2,7 @@
  * The middle layer of a light connection: Engine.IO 4 with its handshake, pings and messages. Its transport is WebSocket,
  * the layer below, or HTTP long-polling, from which it can change to WebSocket, as socket.io-client does.
  */
-import { getOrAdd } from '../../../../protocol/get-or-add.ts';
+import { getOrAdd } from '../../../../protocol/helpers/get-or-add.ts';
 import type { ClientOptions, TransportState } from '../../client/client.ts';
 import type { Failure } from '../../client/failure.ts';
 import { Attempt } from '../attempt.ts';

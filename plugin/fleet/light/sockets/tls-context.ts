@@ -2,7 +2,7 @@
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
 import { secureContextOptions } from '../../../../protocol/agent.ts';
 import type { TlsOptions } from '../../../../protocol/connection.ts';
-import { getOrAdd } from '../../../../protocol/get-or-add.ts';
+import { getOrAdd } from '../../../../protocol/helpers/get-or-add.ts';
 
 /** What servers without post-quantum cryptography choose, of all that Node offers. */
 const CLASSICAL_GROUP = 'X25519';

@@ -1,6 +1,6 @@
 /** What clients report of their connections: answers to the engine, entries in the ledger, and counts. */
 import { monotonicUs } from '../../../../protocol/clock/clock.ts';
-import { addOwn } from '../../../../protocol/sum-counts.ts';
+import { addOwn } from '../../../../protocol/helpers/sum-counts.ts';
 import type { Client, ClientSink, ConnectTimings, Copy } from '../../client/client.ts';
 import type { Failure } from '../../client/failure.ts';
 import { FIRST_REPEATED_ACK_ID } from '../../client/repeated-message.ts';

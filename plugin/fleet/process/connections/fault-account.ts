@@ -5,9 +5,9 @@
 
 import { monotonicUs } from '../../../../protocol/clock/clock.ts';
 import { OWN_DISCONNECT } from '../../../../protocol/connection.ts';
+import { addOwn } from '../../../../protocol/helpers/sum-counts.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/histogram.ts';
 import type { FaultCounts } from '../../../../protocol/link/fault.ts';
-import { addOwn } from '../../../../protocol/sum-counts.ts';
 import { Series } from '../counts/over-time.ts';
 import type { Connection } from './connection.ts';
 

@@ -1,5 +1,5 @@
 /** The connections that a fleet process holds, found by the engine's id or by the slot of their client; and how one of them ends. */
-import { getOrAdd } from '../../../../protocol/get-or-add.ts';
+import { getOrAdd } from '../../../../protocol/helpers/get-or-add.ts';
 import type { Client } from '../../client/client.ts';
 import type { Failure } from '../../client/failure.ts';
 import type { Parts } from '../parts.ts';

@@ -1,5 +1,5 @@
 /** What a fleet process counts of its connections, since its start or its last reset. */
-import { addOwn } from '../../../../protocol/sum-counts.ts';
+import { addOwn } from '../../../../protocol/helpers/sum-counts.ts';
 import type { Client, TransportState } from '../../client/client.ts';
 import type { Connection } from '../connections/connection.ts';
 

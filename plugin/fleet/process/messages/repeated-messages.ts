@@ -3,7 +3,7 @@
  * alone: a message costs no virtual user anything, and nothing about a single one leaves the process.
  */
 import { monotonicUs } from '../../../../protocol/clock/clock.ts';
-import { getOrAdd } from '../../../../protocol/get-or-add.ts';
+import { getOrAdd } from '../../../../protocol/helpers/get-or-add.ts';
 import type { MessageCounts, MessageStage, MessageTotals } from '../../../../protocol/link/client-messages.ts';
 import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/repeated-message.ts';
 import { SendWheel } from './send-wheel.ts';
