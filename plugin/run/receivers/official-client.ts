@@ -155,7 +155,8 @@ async function unreachable(connection: ConnectionTarget, error: ClientError): Pr
   if (words !== undefined) return new Refused(target, printable(words, MAX_REASON_LENGTH));
   const fixes = new Map(
     Object.entries({
-      ECONNREFUSED: 'start the server; or remove `control`, so that a run against this machine starts its own stack',
+      ECONNREFUSED:
+        'start the server, or correct the target; a run starts a stack of its own only where no `control` is named',
       http_404: `check that it is a Socket.IO server, and that its path is ${path} (config.engines.socketio-capacity.path)`,
       ECONNRESET: HANGS_UP,
       'socket hang up': HANGS_UP,
