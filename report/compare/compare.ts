@@ -145,15 +145,20 @@ const OF_THE_LOAD =
 
 /** What a study varies. */
 const NUMBERS = new Set(['connections.peak', 'connections.held']);
+const RATE = 'connections.achievedRatePerSec';
 
 /**
  * With different numbers of connections, only costs and losses per connection are compared. A study asks for the rest, too, but
- * never takes the number of connections for a figure.
+ * never takes the number of connections for a figure. Nobody is faster because more connections per second were asked for.
  */
 function comparableFigures(sets: Result[][], isStudy: boolean): ReturnType<typeof measuredFigures> {
-  const isOneLoad = new Set(sets.flat().map(({ connections }) => connections.target)).size === 1;
+  const isOne = (key: 'target' | 'configuredRatePerSec') =>
+    new Set(sets.flat().map(({ connections }) => connections[key])).size === 1;
+  const [isOneLoad, isOneRate] = [isOne('target'), isOne('configuredRatePerSec')];
   const isOfLoad = (path: string) => (isStudy ? NUMBERS.has(path) : OF_THE_LOAD.test(path));
-  return measuredFigures(sets).filter(({ figure }) => isOneLoad || !isOfLoad(figure.path));
+  return measuredFigures(sets).filter(
+    ({ figure: { path } }) => (isOneLoad || !isOfLoad(path)) && (isOneRate || path !== RATE),
+  );
 }
 
 type Apart = { estimate: Estimate; noise: 'repeats' | 'study' | 'fit' | 'broadcasts' } | null;

@@ -68,7 +68,7 @@ function differenceText(figure: ComparedFigure, { value, share, low, high }: Dif
   const half = low === null || high === null ? 0 : (high - low) / 2;
   const reference = Math.abs(figure.spreads[0]?.mean ?? 0);
   const isRelative = !isCounted(figure) && share !== null && reference > 0;
-  const text = (difference: number) => (isRelative ? percent(difference / reference) : plain(figure, difference));
+  const text = (difference: number) => (isRelative ? percentText(difference / reference) : plain(figure, difference));
   const margin = half > 0 ? ` ± ${text(half)}` : '';
   return `${value > 0 ? '+' : ''}${text(value)}${margin}${isRelative ? ' %' : ''}`;
 }
@@ -86,7 +86,7 @@ function plain({ quantity }: ComparedFigure, value: number): string {
   return quantity === 'share' ? `${decimals(100 * value, 2)} pp` : numberText(quantity, value);
 }
 
-function percent(share: number): string {
+export function percentText(share: number): string {
   return decimals(100 * share, Math.abs(share) < 0.0995 ? 1 : 0);
 }
 

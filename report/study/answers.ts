@@ -1,11 +1,13 @@
 /** What a study found: for each level, the figures that differ from the first level's by more than the noise. */
 import type { Level } from '../../protocol/documents/study.ts';
-import { headlineOf } from '../compare/text.ts';
+import { headlineOf, percentText } from '../compare/text.ts';
 import { isCounted } from '../figures/figures.ts';
 import { decimals } from '../text/format.ts';
 import type { Context, Question } from './summarize.ts';
 
 const FIGURES_SHOWN = 4;
+/** What every run answers, so that a study says it of each level, whether it changed or not. */
+const ASKED = ['connections.held', 'delivery.coverage', 'memory.perConnection.bytes'];
 
 interface Change {
   title: string;
@@ -30,7 +32,9 @@ export function answersOf({ name, levels, contexts }: Question): string[] {
       ...changesText(having, level),
       ...[...unsure].map(([text, { length }]) => text + atSome(length, having.length)),
     ];
-    return [`${levelName(name, level)} instead of ${reference}: ${found.join('; ') || 'no difference seen'}`];
+    const same = sameText(having, level);
+    const answer = [...(found.length > 0 ? found : ['no difference seen']), ...same].join('; ');
+    return [`${levelName(name, level)} instead of ${reference}: ${answer}`];
   });
 }
 
@@ -62,6 +66,26 @@ function changesText(contexts: Context[], level: Level): string[] {
   const named = all.slice(0, FIGURES_SHOWN).map((change) => changeText(change, contexts.length));
   const rest = all.length > named.length ? [`${all.length - named.length} more`] : [];
   return named.length === 0 ? [] : [[...named, ...rest].join(', ')];
+}
+
+/** @returns `the same: Delivered, Memory per connection (within 2 %)`, where no setting of the other names changes them */
+function sameText(contexts: Context[], level: Level): string[] {
+  const same = ASKED.flatMap((path) => {
+    const found = contexts.flatMap(({ levels, comparison }) =>
+      comparison.figures
+        .filter((figure) => figure.path === path)
+        .map((figure) => ({ ...figure, difference: figure.differences[levels.indexOf(level) - 1] })),
+    );
+    const [figure] = found;
+    const isSame = found.every(({ difference }) => difference?.answer === 'no-difference');
+    if (!figure || !isSame || found.length < contexts.length) return [];
+    const shares = found.map(({ spreads, difference }) => {
+      const farthest = Math.max(...[difference?.low, difference?.high].map((end) => Math.abs(end ?? 0)));
+      return farthest / Math.abs(spreads[0]?.mean || 1);
+    });
+    return [isCounted(figure) ? figure.title : `${figure.title} (within ${percentText(Math.max(...shares))} %)`];
+  });
+  return same.length === 0 ? [] : [`the same: ${same.join(', ')}`];
 }
 
 /** @returns `nginx PSS per connection +12 to +14 %`, and at how many settings of the others, unless at all */

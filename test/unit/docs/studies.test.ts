@@ -49,6 +49,17 @@ describe('the answer of a study', () => {
     });
   }
 
+  it('says of delivery and memory that they are the same, and how closely, unless they changed', () => {
+    const same = / the same: .*Delivered, Memory per connection \(within \d[\d.]* %\)$/;
+    for (const study of [transports(1), transports(3)]) assert.match(answers(study).join(), same);
+    const dearer = transports(1);
+    for (const { levels, result } of dearer.runs) {
+      const cost = result?.memory.perConnection;
+      if (cost?.bytes && levels.TRANSPORTS === 'polling') cost.bytes *= 2;
+    }
+    assert.match(answers(dearer).join(), /: Memory per connection 2\.0 times; the same: .*Delivered$/);
+  });
+
   it('calls a level by its word, or with its setting', () => {
     assert.equal(levelName('CAPACITY_ADAPTER', 'redis'), 'redis');
     assert.deepEqual([levelName('TLS', 'on'), levelName('broadcasts.binary', true)], ['TLS=on', 'binary=true']);

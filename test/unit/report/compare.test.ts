@@ -237,6 +237,16 @@ it('the number of connections is a figure only where as many were asked for', ()
   assert.deepEqual(of(differing, new Map()), [false, true, true]);
 });
 
+it('the rate is a figure only where the same one was asked for', () => {
+  const asked = (rate: number) => setOf(run((result) => (result.connections.configuredRatePerSec = rate)));
+  const isCompared = (sets: RunSet[]) =>
+    [undefined, new Map()].map((ofStudy) =>
+      compare(sets, ofStudy).figures.some(({ path }) => path === 'connections.achievedRatePerSec'),
+    );
+  assert.deepEqual(isCompared([asked(500), asked(500)]), [true, true]);
+  assert.deepEqual(isCompared([asked(500), asked(315)]), [false, false]);
+});
+
 it('a share of nothing is no share', () => {
   assert.deepEqual(figure([rates(0), rates(5)], 'connections.achievedRatePerSec').differences[0]?.share, null);
 });
