@@ -21,13 +21,14 @@ export function checkBurst({ clients, signal }: Subject, connections: number): P
   return check('burst', `${connections} connections at once`, async () => {
     const held: Socket[] = [];
     const failures: Error[] = [];
-    let ended = 0;
+    // Of those at once, and of those one by one.
+    const ended = { first: 0, later: 0 };
     let isLeaving = false;
-    const open = async () => {
+    const open = async (when: keyof typeof ended) => {
       try {
         const { socket } = await come(clients.nextPassing(), signal);
         held.push(socket);
-        socket.once('disconnect', () => (ended += isLeaving ? 0 : 1));
+        socket.once('disconnect', () => (ended[when] += isLeaving ? 0 : 1));
         return true;
       } catch (error) {
         signal.throwIfAborted();
@@ -43,20 +44,21 @@ export function checkBurst({ clients, signal }: Subject, connections: number): P
       // What the other checks had open is not counted among these.
       await delay(REST_MS, undefined, { signal });
       const beganMs = performance.now();
-      await Promise.all(Array.from({ length: connections }, open));
+      await Promise.all(Array.from({ length: connections }, () => open('first')));
       // Whoever lets them wait for each other limits the rate, too, and refuses nobody.
       const seconds = decimals((performance.now() - beganMs) / 1000, 1);
       const refused = failures.length;
       const [said = ''] = failures.map(({ message }) => message);
       const found = () =>
-        `${connections - refused} of ${connections} were let in${ended > 0 ? `, and ${ended} of them ended` : ''}${refused > 0 ? ` (${said})` : ''}`;
+        `${connections - refused} of ${connections} were let in${ended.first > 0 ? `, and ${ended.first} of them ended` : ''}${refused > 0 ? ` (${said})` : ''}`;
       const because = (why: string, fix: string): Finding => ({ status: 'failed', found: found() + why, fix });
       const restAndOpen = async () => {
         await delay(REST_MS, undefined, { signal });
-        return open();
+        return open('later');
       };
       await delay(REST_MS, undefined, { signal });
-      if (refused + ended === 0) return { status: 'ok', found: `all were let in within ${seconds} s, and stayed` };
+      if (refused + ended.first === 0)
+        return { status: 'ok', found: `all were let in within ${seconds} s, and stayed` };
       if (refused > 0) {
         const sure = Math.ceil((SURE * connections) / refused);
         const tries = Math.min(TRIES.most, Math.max(TRIES.least, sure, Math.ceil(held.length * LEFT_SHARE)));
@@ -64,9 +66,9 @@ export function checkBurst({ clients, signal }: Subject, connections: number): P
         while (later < tries && (await restAndOpen())) later++;
         const areAllIn = later === tries;
         // Those that ended have made room for as many.
-        const isEnough = later > ended && later >= sure;
+        const isEnough = later > ended.first + ended.later && later >= sure;
         if (areAllIn && isEnough) return because('; later, one by one, all were: the rate is limited', RATE);
-        if (ended === 0 && (areAllIn || (await restAndOpen()))) {
+        if (ended.first + ended.later === 0 && (areAllIn || (await restAndOpen()))) {
           const some = areAllIn ? `all of ${later} were` : 'one was not, and the next one was';
           return because(`; later, one by one, ${some}: no limit shows`, NO_LIMIT);
         }
