@@ -52,9 +52,9 @@ function certify(notAfterDate = new Date(Date.now() + 1e10)) {
 }
 
 const QUICK = { pingInterval: 500, pingTimeout: 200 };
-/** Patient enough for clients of a process that many tests share. */
+/** Patient enough for many clients of a process that all tests share. */
 const PATIENT = { pingInterval: 500, pingTimeout: 3000 };
-const BURSTS = { CAPACITY_PING_INTERVAL_MS: '500', CAPACITY_PING_TIMEOUT_MS: '3000' };
+const PATIENT_WORKER = { CAPACITY_PING_INTERVAL_MS: '500', CAPACITY_PING_TIMEOUT_MS: '3000' };
 const AT_ONCE = { CAPACITY_PING_INTERVAL_MS: '500', CAPACITY_PING_TIMEOUT_MS: '200' };
 
 const SHORT = /of about 2 s is shorter than the ping cycle of 3\.0 s/;
@@ -154,7 +154,7 @@ describe('doctor --target', { concurrency: true }, () => {
   });
 
   it('limits of connections, and of their rate, by a burst', { skip: lacks('nginx') }, async (t) => {
-    const app = await startWorker(t, BURSTS);
+    const app = await startWorker(t, PATIENT_WORKER);
     const burst = async (http: string, location: string) => {
       const { port } = await startNginx(t, app.port, `${UPGRADE} ${location}`, http);
       return (await examine(`http://127.0.0.1:${port}`, {}, {}, 12)).by.burst;
@@ -177,7 +177,7 @@ describe('doctor --target', { concurrency: true }, () => {
   });
 
   it('what waits behind a limit of HAProxy, by a burst', { skip: lacks('haproxy') }, async (t) => {
-    const app = await startWorker(t, BURSTS);
+    const app = await startWorker(t, PATIENT_WORKER);
     const burst = async (haproxy: object, connections = 12) =>
       (await examine(`http://127.0.0.1:${await startHaproxy(t, app.port, haproxy)}`, {}, {}, connections)).by.burst;
     const [frontend, server, sessions] = await Promise.all([
@@ -224,6 +224,18 @@ describe('doctor --target', { concurrency: true }, () => {
       io.on('connection', () => void (all.length > most && setTimeout(() => all[0]?.disconnect(true), 300))),
     );
     assert.match(ends, /^12 of 12 were let in, and \d+ of them ended: their number is limited$/);
+    // Whoever is let in after one was refused ends, too, and is none of the 12.
+    let isFull = false;
+    const both = await bouncer((io, all) => {
+      const endSoon = () => void (isFull && setTimeout(() => io.disconnectSockets(true), 300));
+      io.use((_, next) => {
+        isFull ||= all.length >= most;
+        endSoon();
+        next(all.length >= most ? new Error('too many of your address') : undefined);
+      });
+    });
+    const [letIn = 0, ended = 0] = (both.match(/^(\d+) of 12 .* (\d+) of them/) ?? []).slice(1).map(Number);
+    assert.ok(ended > 0 && ended <= letIn, both);
   });
 
   it('two workers that no adapter connects', async (t) => {
