@@ -6,6 +6,7 @@ export class CuttableLink {
   readonly #server: Server;
   #toPort: number;
   readonly #sockets = new Set<Socket>();
+  readonly #ahead = new Set<Socket>();
   #answersLeft = Number.POSITIVE_INFINITY;
   #state: 'whole' | 'cut' | 'dropped' = 'whole';
 
@@ -14,6 +15,8 @@ export class CuttableLink {
     this.#server = createServer({ noDelay: true }, (client) => {
       if (this.#state === 'dropped') return client.resetAndDestroy();
       const server = connect({ port: this.#toPort, host: '127.0.0.1', noDelay: true });
+      this.#ahead.add(server);
+      server.on('close', () => this.#ahead.delete(server));
       this.#forward(client, server);
       this.#forward(server, client);
       server.on('data', () => --this.#answersLeft === 0 && this.drop());
@@ -39,6 +42,11 @@ export class CuttableLink {
   cut(): void {
     this.#state = 'cut';
     for (const socket of this.#sockets) socket.pause();
+  }
+
+  /** Nothing comes back any more on the connections that there are. */
+  cutAnswers(): void {
+    for (const socket of this.#ahead) socket.pause();
   }
 
   /** Both sides are told, and no new connection is made. */

@@ -44,7 +44,7 @@ async function liveFigures(output: string): Promise<LiveFigures> {
 }
 
 // They mostly wait.
-describe('a run over several hosts', { concurrency: 4 }, () => {
+describe('a run over several hosts', { concurrency: 2 }, () => {
   it('has one result, equal in all counts to that of one host, with a row for each', async (t) => {
     const options = { hosts: 3, options: { broadcasts: { count: 10, interval: 0.2 } } };
     const alone = await runAlone(t, options);

@@ -31,20 +31,20 @@ export function requireOwnEngine({ engine }: Pick<Settings, 'engine'>): void {
 
 /**
  * @param others hosts that are here already
- * @param before the same host, if it was here before and has left: others answer for it by now
+ * @param lost why the same host, which was here before, was given up: others answer for it by now
  * @param isOld it has been in another run, whose connections it may still hold
  */
 export function whyNotAdmitted(
   hello: Hello,
   expected: Expected,
   others: Host[],
-  before: Host | undefined,
+  lost: string | undefined,
   isOld: boolean,
 ): Refused | undefined {
   const refused = (message: string, fix: string, endsRun = true): Refused => {
     return { code: 'HOSTS_DISAGREE', message, fix, endsRun };
   };
-  if (before) return refused(before.lost ?? 'it had left', 'see the output of Artillery on that host', false);
+  if (lost !== undefined) return refused(lost, 'see the output of Artillery on that host', false);
   if (isOld) return refused('it belongs to an earlier run', 'start Artillery there again', false);
   if (others.length >= expected.hosts) {
     const names = others.map(({ name }) => name).join(', ');

@@ -130,10 +130,11 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     const { hello, run } = auth.data;
     socket.data = hello;
     const known = this.#known.get(hello.instance);
-    if (known && !known.left) return undefined;
+    // Also one that has said goodbye, and has not heard that it came.
+    if (known && known.lost === undefined) return undefined;
     const others = this.#all.filter(({ left }) => !left || this.#started);
     const isOld = run !== undefined && run !== this.#run;
-    const refusal = whyNotAdmitted(hello, this.#expected, others, known, isOld);
+    const refusal = whyNotAdmitted(hello, this.#expected, others, known?.lost, isOld);
     if (refusal === undefined) return undefined;
     this.#events.onNote(`Refused ${hello.host}: ${refusal.message}.`);
     if (refusal.endsRun && !this.#started) {
