@@ -7,12 +7,13 @@ import { CapacityError } from '../../protocol/errors.ts';
 import { attempt } from '../../protocol/helpers/attempt.ts';
 import { type CertificateFiles, makeCertificate } from './certificate.ts';
 import type { Plan } from './plan.ts';
-import { isWell, startServer } from './server-process.ts';
-import type { ProcessRef } from './state/processes.ts';
+import { isWell, startServer, waitFor } from './server-process.ts';
+import { childrenOf, type ProcessRef } from './state/processes.ts';
 
 /** The configuration of the proxy, with names in double braces. */
 export const TEMPLATE = join(import.meta.dirname, '../../nginx/nginx.conf.template');
 const FIX = 'Correct what the lines above, which are nginx’s own, report; nginx/README.md explains each setting.';
+const ALL_STARTED_TIMEOUT_MS = 2000;
 
 export interface NginxOptions {
   nginx: string;
@@ -108,7 +109,7 @@ function server(port: number): string {
 }
 
 /**
- * Renders, checks (`nginx -t`) and starts; resolves when nginx answers.
+ * Renders, checks (`nginx -t`) and starts; resolves when nginx answers, with all of its workers.
  * @throws CapacityError `START_FAILED`
  */
 export async function startNginx(options: NginxOptions): Promise<ProcessRef> {
@@ -125,7 +126,7 @@ export async function startNginx(options: NginxOptions): Promise<ProcessRef> {
     throw new CapacityError('START_FAILED', message, FIX);
   }
 
-  return startServer({
+  const master = await startServer({
     name: 'nginx',
     program: options.nginx,
     args,
@@ -133,6 +134,9 @@ export async function startNginx(options: NginxOptions): Promise<ProcessRef> {
     fix: FIX,
     answers: () => isWell(statusUrl(options.statusPort)),
   });
+  // It answers as soon as one of its workers does.
+  await waitFor(() => childrenOf(master.pid).length >= options.plan.workers, ALL_STARTED_TIMEOUT_MS);
+  return master;
 }
 
 /** @returns whether it is a worker that a reload has replaced, and that only waits for its last connections to end */

@@ -120,14 +120,17 @@ export class Stack {
     this.state = state;
   }
 
-  /** Current pids and restarts. Cheap while no process died; otherwise PM2 is queried, which takes about half a second. */
+  /** Current pids and restarts. Cheap while no worker died; otherwise PM2 is queried, which takes about half a second. */
   async refresh(): Promise<StackState> {
     const { state } = this;
-    const watched = [...state.workers.map((worker) => worker.pid), ...state.nginxWorkerPids];
-    if (this.#isClosing || watched.every((pid) => lives(state, pid))) return state;
-    recordWorkers(state, await listWorkers(state.pm2Home));
-    recordNginxWorkers(state);
-    this.#save();
+    if (this.#isClosing) return state;
+    // It answers before it has started all of them, and forks others when one dies.
+    let hasChanged = recordNginxWorkers(state);
+    if (!state.workers.every(({ pid }) => lives(state, pid))) {
+      recordWorkers(state, await listWorkers(state.pm2Home));
+      hasChanged = true;
+    }
+    if (hasChanged) this.#save();
     return state;
   }
 

@@ -112,11 +112,17 @@ export function remember(state: StackState, ref: ProcessRef | undefined): number
   return ref?.pid;
 }
 
-/** Records nginx's workers, which outlive a killed master and keep the port. */
-export function recordNginxWorkers(state: StackState): void {
-  state.nginxWorkerPids = childrenOf(state.nginxPid ?? 0)
-    .map((pid) => remember(state, processRef(pid)))
-    .filter((pid) => pid !== undefined);
+/**
+ * Records nginx's workers, also those that have outlived a killed master and keep the port.
+ * @returns whether there are others than before
+ */
+export function recordNginxWorkers(state: StackState): boolean {
+  const before = state.nginxWorkerPids;
+  const orphans = refsOf(state, before).filter(isAlive);
+  const children = childrenOf(state.nginxPid ?? 0).flatMap((pid) => processRef(pid) ?? []);
+  const refs = new Map([...orphans, ...children].map((ref) => [ref.pid, ref]));
+  state.nginxWorkerPids = [...refs.values()].map((ref) => remember(state, ref) as number);
+  return state.nginxWorkerPids.join() !== before.join();
 }
 
 /** @returns the process as it was when the state was written */
