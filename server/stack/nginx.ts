@@ -7,13 +7,12 @@ import { CapacityError } from '../../protocol/errors.ts';
 import { attempt } from '../../protocol/helpers/attempt.ts';
 import { type CertificateFiles, makeCertificate } from './certificate.ts';
 import type { Plan } from './plan.ts';
-import { isWell, startServer, waitFor } from './server-process.ts';
+import { isWell, startServer } from './server-process.ts';
 import { childrenOf, type ProcessRef } from './state/processes.ts';
 
 /** The configuration of the proxy, with names in double braces. */
 export const TEMPLATE = join(import.meta.dirname, '../../nginx/nginx.conf.template');
 const FIX = 'Correct what the lines above, which are nginx’s own, report; nginx/README.md explains each setting.';
-const ALL_STARTED_TIMEOUT_MS = 2000;
 
 export interface NginxOptions {
   nginx: string;
@@ -126,17 +125,19 @@ export async function startNginx(options: NginxOptions): Promise<ProcessRef> {
     throw new CapacityError('START_FAILED', message, FIX);
   }
 
-  const master = await startServer({
+  return startServer({
     name: 'nginx',
     program: options.nginx,
     args,
     logFile: join(options.logDir, 'nginx.log'),
     fix: FIX,
-    answers: () => isWell(statusUrl(options.statusPort)),
+    answers: async ({ pid }) => {
+      if (!(await isWell(statusUrl(options.statusPort)))) return false;
+      // One of its workers has answered: where none is seen, the system does not tell.
+      const count = childrenOf(pid).length;
+      return count === 0 || count >= options.plan.workers;
+    },
   });
-  // It answers as soon as one of its workers does.
-  await waitFor(() => childrenOf(master.pid).length >= options.plan.workers, ALL_STARTED_TIMEOUT_MS);
-  return master;
 }
 
 /** @returns whether it is a worker that a reload has replaced, and that only waits for its last connections to end */

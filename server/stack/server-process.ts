@@ -13,7 +13,7 @@ interface ServerProcess {
   args: string[];
   logFile: string;
   fix: string;
-  answers(): Promise<boolean>;
+  answers(process: ProcessRef): Promise<boolean>;
   /** Called as soon as the process exists. */
   onStart?: ((process: ProcessRef) => void) | undefined;
 }
@@ -31,7 +31,7 @@ export async function startServer({
   server.onStart?.(started);
   let answers = false;
   await waitFor(async () => {
-    answers = await server.answers();
+    answers = await server.answers(started);
     return answers || !isAlive(started);
   }, START_TIMEOUT_MS);
   if (answers && isAlive(started)) return started;

@@ -43,7 +43,7 @@ async function liveFigures(output: string): Promise<LiveFigures> {
   throw new Error(`the page has no figures: ${text}`);
 }
 
-// They mostly wait.
+// They mostly wait, but each starts several processes.
 describe('a run over several hosts', { concurrency: 2 }, () => {
   it('has one result, equal in all counts to that of one host, with a row for each', async (t) => {
     const options = { hosts: 3, options: { broadcasts: { count: 10, interval: 0.2 } } };

@@ -30,6 +30,7 @@ export class Host {
   fits = false;
   /** Artillery has ended there, or nobody waits for it any more. */
   left = false;
+  hasSaidGoodbye = false;
   /** Highest phase that has ended there. */
   completed = -1;
   skippedUsers = 0;

@@ -131,7 +131,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     socket.data = hello;
     const known = this.#known.get(hello.instance);
     // Also one that has said goodbye, and has not heard that it came.
-    if (known && known.lost === undefined) return undefined;
+    if (known && (known.lost === undefined || known.hasSaidGoodbye)) return undefined;
     const others = this.#all.filter(({ left }) => !left || this.#started);
     const isOld = run !== undefined && run !== this.#run;
     const refusal = whyNotAdmitted(hello, this.#expected, others, known?.lost, isOld);
@@ -214,6 +214,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
         this.#events.onMachine(host, message.row);
         return;
       case 'bye':
+        host.hasSaidGoodbye = true;
         this.#skipped(host, message.skippedUsers);
         if (message.stopped) this.#lose(host, 'somebody stopped Artillery there');
         else this.#leave(host);

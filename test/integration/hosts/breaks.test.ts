@@ -50,16 +50,18 @@ describe('a connection that breaks', { concurrency: true }, () => {
     assert.ok(!told.some((text) => text.includes('lost')));
   });
 
-  it('after its host has said goodbye, and before that is answered: the host still ends as one that has done its work', async (t) => {
-    const { hub, wire, told, second } = await loaded(t, 5000);
-    wire.cutAnswers();
-    const left = second.agent.bye(false);
-    await eventually('the goodbye', () => hub.hosts[1]?.left);
-    wire.drop();
-    wire.mend();
-    await left;
-    assert.deepEqual([second.ends, told.filter((text) => text.includes('lost'))], [[], []]);
-  });
+  for (const isStopped of [false, true]) {
+    it(`after its host has said goodbye (stopped: ${isStopped}), and before it hears that this came: it ends without an error`, async (t) => {
+      const { hub, wire, told, second } = await loaded(t, 5000);
+      wire.cutAnswers();
+      const left = second.agent.bye(isStopped);
+      await eventually('the goodbye', () => hub.hosts[1]?.left);
+      wire.drop();
+      wire.mend();
+      await left;
+      assert.deepEqual([second.ends, told.some((text) => text.includes('lost'))], [[], isStopped]);
+    });
+  }
 
   it('while the conductor ends the run: the host learns why, as soon as it is back', async (t) => {
     const { hub, wire, first, second } = await loaded(t, 5000);
