@@ -1,0 +1,58 @@
+/** Credentials that a text shows by their form: in URLs, assignments, headers and keys. */
+import { isSecretName } from './secret-names.ts';
+
+/** What stands for a secret wherever text is shown. */
+export const MASK = '***';
+
+/** A template, an ellipsis of an example, or a value that is masked already. */
+const SHOWN = /^["']?(\{\{[^{}]*\}\}|…|\*\*\*|\$\{?\w+\}?)?["']?$/;
+const TEMPLATE = String.raw`\{\{[^{}]*\}\}`;
+
+const PRIVATE_KEY = /-----BEGIN ([A-Z ]*PRIVATE KEY)-----[\s\S]*?(-----END [A-Z ]*-----|$)/g;
+const JSON_WEB_TOKEN = /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g;
+/** The last `@` before the path ends the user info. */
+const USER_INFO = /\b([a-z][a-z\d+.-]{0,30}:\/\/)[^\s/"'<>]+@/gi;
+const QUERY_VALUE = new RegExp(String.raw`([?&](?:amp;)?[\w.~%[\]-]+)=((?:${TEMPLATE}|[^&\s"'<>#])+)`, 'g');
+const BARE_QUERY = /\b([a-z][a-z\d+.-]{0,30}:\/\/[^\s?"'<>]{0,500}\?)([^=&\s"'<>#]+)(?=[&\s"'<>#]|$)/gi;
+const FRAGMENT_VALUE = /(#[\w-]+)=([^&\s"'<>]+)/g;
+
+const JSON_MEMBER = /(["'])([\w.-]+)\1(\s*:\s*)("(?:[^"\\]|\\.)*"|'[^']*'|\{[^{}]*\}|\[[^[\]]*\]|[^\s,{}[\]"']+)/g;
+const ASSIGNMENT = /(?<![\w.-])([\w.-]+)=("[^"]*"|'[^']*'|[^\s&;,"']+)/g;
+const SCHEME = /\b(bearer|basic|digest|negotiate)\s+([\w.~+/=-]+)/gi;
+const HEADER = /(?<![\w-])((?:proxy-)?authorization|(?:set-)?cookie|x-[\w-]+)(\s*:\s*)([^"'\r\n]+)/gi;
+
+/** Masks user info and query values of URLs, private keys, and JSON web tokens: these are credentials in any text. */
+export function maskUrls(text: string): string {
+  return text
+    .replace(PRIVATE_KEY, `-----BEGIN $1----- ${MASK}`)
+    .replace(JSON_WEB_TOKEN, MASK)
+    .replace(USER_INFO, `$1${MASK}@`)
+    .replace(QUERY_VALUE, (_, name, value) => `${name}=${maskValue(value)}`)
+    .replace(BARE_QUERY, (_, url, value) => `${url}${maskValue(value)}`)
+    .replace(FRAGMENT_VALUE, (whole, name, value) => (isSecretName(name) ? `${name}=${maskValue(value)}` : whole));
+}
+
+/** Masks, besides what `maskUrls` does, values that stand beside a secret name, for text that somebody else wrote. */
+export function maskText(text: string): string {
+  return maskUrls(text)
+    .replace(HEADER, (whole, name, colon, value) => (isSecretName(name) ? `${name}${colon}${maskValue(value)}` : whole))
+    .replace(JSON_MEMBER, (whole, quote, name, colon, value) =>
+      isSecretName(name) ? `${quote}${name}${quote}${colon}${maskQuoted(value)}` : whole,
+    )
+    .replace(ASSIGNMENT, (whole, name, value) => (isSecretName(name) ? `${name}=${maskValue(value)}` : whole))
+    .replace(SCHEME, (whole, scheme, value) => (isToken(value) ? `${scheme} ${MASK}` : whole));
+}
+
+function maskValue(value: string): string {
+  return SHOWN.test(value.trim()) ? value : MASK;
+}
+
+function maskQuoted(value: string): string {
+  const [quote = ''] = value;
+  return SHOWN.test(value) ? value : /["']/.test(quote) ? `${quote}${MASK}${quote}` : MASK;
+}
+
+/** "Basic authentication" has a word where credentials would be. */
+function isToken(value: string): boolean {
+  return value.length >= 6 && /\d|[A-Z].*[a-z]|=$/.test(value);
+}
