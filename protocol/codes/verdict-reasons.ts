@@ -67,7 +67,8 @@ const REASONS = {
     invalidates: [],
   },
   DEPLOYMENT_CHANGED: {
-    meaning: 'a worker, the proxy, Redis or PM2 restarted or stopped during the run, other than planned',
+    meaning:
+      'a worker, the proxy, Redis or PM2 restarted or stopped during the run, other than planned; counters that only grow show it, too',
     remedy: 'see its log, and leave the deployment alone during a run',
     invalidates: ['run'],
     causes: ['READINGS_MISSING'],

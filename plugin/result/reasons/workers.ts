@@ -1,7 +1,7 @@
 /** The workers are those that the run began with, and all of them are known. */
 import { sumCounts } from '../../../protocol/helpers/sum-counts.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import { isSameProcess } from '../../run/measurements/worker-identity.ts';
+import { changesBetween } from '../../run/measurements/worker-identity.ts';
 import { type Check, check } from './check.ts';
 
 export const workers: Check[] = [
@@ -23,7 +23,7 @@ export const workers: Check[] = [
     if (restarted.length === 0) return undefined;
     const unplanned = measurements.fault ? ', other than the planned fault has it' : '';
     return {
-      message: `${restarted.join(', ')} restarted${unplanned}`,
+      message: `${restarted.map(([worker, evidence]) => `${worker} restarted (${evidence})`).join(', ')}${unplanned}`,
       fix: 'see the worker logs; the memory and counters from before the restart are lost',
     };
   }),
@@ -41,21 +41,15 @@ export function unknownWorkers({ workersAtStart, snapshots }: Measurements): Rec
 
 /**
  * The workers are in the order of the control URLs; names can be the same.
- * @returns of those that changed other than as planned, who restarted, and of control URLs from which worker to which
+ * @returns changes other than planned: restarted workers with the evidence, and control URLs that led to another worker
  */
-function changedWorkers({ workersAtStart, workersAtEnd, fault }: Measurements) {
+function changedWorkers({ workersAtStart, workersAtEnd, restarts, fault }: Measurements) {
   const { before, after } = fault?.workers ?? { before: workersAtEnd, after: [] };
-  const names = new Set(fault?.restarted);
-  const elsewhere: string[] = [];
-  const compare = (earlier: typeof before, later: typeof before) => {
-    for (const [index, one] of later.entries()) {
-      if (isSameProcess(earlier[index], one)) continue;
-      const wasThere = earlier.some((other) => isSameProcess(other, one));
-      if (wasThere) elsewhere.push(`that of ${earlier[index]?.worker ?? 'none'} to ${one.worker}`);
-      else names.add(one.worker);
-    }
+  const first = changesBetween(workersAtStart, before);
+  const second = changesBetween(after, after.length > 0 ? workersAtEnd : []);
+  const besideFault = (fault?.restarted ?? []).map((worker) => [worker, 'during the planned fault'] as const);
+  return {
+    restarted: [...new Map([...besideFault, ...second.restarted, ...first.restarted, ...restarts])],
+    elsewhere: [...first.elsewhere, ...second.elsewhere],
   };
-  compare(workersAtStart, before);
-  if (after.length > 0) compare(after, workersAtEnd);
-  return { restarted: [...names], elsewhere };
 }

@@ -5,18 +5,20 @@
 import type { WorkerStats } from '../../../protocol/events.ts';
 import { addWarning, type RunContext } from '../context.ts';
 import type { EngineSnapshot } from '../link.ts';
-import { identityOf } from '../measurements/worker-identity.ts';
+import { identityOf, type WorkerIdentity } from '../measurements/worker-identity.ts';
 import { succeed } from '../wait.ts';
 import { BusyWorkers, KernelCounts } from './kernel-counts.ts';
 import { MetricsPages } from './metrics-pages.ts';
 import { Check, WarningsOnce } from './warnings.ts';
 import { WorkerCounts } from './worker-counts.ts';
+import { WorkerRestarts } from './worker-restarts.ts';
 
 /** For a worker that died to be restarted, so that the result can name it. */
 const RESTART_TIMEOUT_MS = 5000;
 
 export class Checkpoints extends Check {
   readonly #counts: WorkerCounts;
+  readonly #restarts: WorkerRestarts;
   readonly #kernel: KernelCounts;
   readonly #busy: BusyWorkers;
   readonly #metrics: MetricsPages;
@@ -28,6 +30,7 @@ export class Checkpoints extends Check {
     // Whoever counts the same connections need not say twice that a count is wrong.
     const ofCounts = new WarningsOnce(context);
     this.#counts = new WorkerCounts(context, ofCounts);
+    this.#restarts = new WorkerRestarts(context);
     this.#kernel = new KernelCounts(context, ofCounts);
     this.#busy = new BusyWorkers(context, ofCounts);
     this.#metrics = new MetricsPages(context);
@@ -36,6 +39,7 @@ export class Checkpoints extends Check {
   /** Before the load. @returns the workers, and how many connections are not the run's own */
   async begin(): Promise<{ workers: WorkerStats[]; others: number }> {
     const workers = await this.context.control.stats();
+    this.#restarts.begin(workers.map(identityOf));
     this.#parts = await this.context.deployment();
     await this.#busy.check('before the load');
     const others = Math.max(this.#counts.begin(workers), await this.#kernel.begin());
@@ -46,7 +50,7 @@ export class Checkpoints extends Check {
   /** @param when as in "at 1000 connections" */
   async check(when: string): Promise<void> {
     if (this.context.signal.aborted) return;
-    await this.#counts.check(when);
+    this.#restarts.check(await this.#counts.check(when));
     await this.#kernel.check(when);
     await this.#busy.check(when);
     await this.#metrics.check(when);
@@ -92,9 +96,11 @@ export class Checkpoints extends Check {
   /**
    * After a planned fault: what it was to replace is from now on as it is now.
    * @param isPlanned of a part of the deployment
+   * @param workers as they are now
    * @returns parts that were replaced as planned
    */
-  async settle(isPlanned: (part: string) => boolean, when: string): Promise<string[]> {
+  async settle(isPlanned: (part: string) => boolean, workers: WorkerIdentity[], when: string): Promise<string[]> {
+    this.#restarts.begin(workers);
     const now = await this.context.deployment();
     const replaced = this.#changed(now).filter(isPlanned);
     for (const part of replaced) this.#parts[part] = now[part] as string;

@@ -34,10 +34,12 @@ export class WorkerCounts extends Check {
     return this.#others;
   }
 
-  async check(when: string): Promise<void> {
+  /** @returns the workers' statistics */
+  async check(when: string): Promise<WorkerStats[]> {
     this.#counted = await this.#agreement(when);
     this.#checkStrangers(this.#counted, when);
     this.#checkAge(this.#counted, when);
+    return this.#counted;
   }
 
   /** @returns the workers' statistics when both sides agree, or the last ones */

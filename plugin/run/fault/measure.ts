@@ -110,7 +110,7 @@ async function whatWasReplaced(
   const isPlanned = (part: string) => kind === 'command' || planned.includes(part);
   const { before, after } = measured.workers;
   const changed = after.filter((worker, index) => !isSameProcess(before[index], worker)).map(({ worker }) => worker);
-  const parts = await checkpoints.settle(isPlanned, 'after the planned fault');
+  const parts = await checkpoints.settle(isPlanned, after, 'after the planned fault');
   measured.replaced = [...changed.filter(isPlanned), ...parts];
   const missing = planned.filter((part) => !measured.replaced.includes(part));
   if (missing.length > 0 && measured.tookMs !== undefined) {

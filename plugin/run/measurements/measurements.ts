@@ -168,6 +168,8 @@ export class Measurements {
   /** Joins name other workers than those that count the connections. */
   misnamed = false;
   workersAtStart: WorkerIdentity[] = [];
+  /** Worker → evidence of its restart between two standstills. */
+  readonly restarts = new Map<string, string>();
   workersAtEnd: WorkerIdentity[] = [];
   /** Outcomes of Artillery's `ensure` checks. */
   thresholds: Result['thresholds'] = [];

@@ -1,12 +1,85 @@
-/** By which process a worker is known, so that a new one is noticed. */
+/**
+ * The process behind a worker's name, and the evidence that another process has taken its place. A restarted worker can have the
+ * name, the process id (1 in a container) and even the instance of the one before, so everything that only grows is compared, too.
+ */
 import type { WorkerStats } from '../../../protocol/events.ts';
 
-export type WorkerIdentity = Pick<WorkerStats, 'worker' | 'pid' | 'instance'>;
+export interface WorkerIdentity extends Pick<WorkerStats, 'worker' | 'pid' | 'instance'> {
+  /** Missing where only names were read. */
+  life?: Life;
+}
 
-export function identityOf({ worker, pid, instance }: WorkerStats): WorkerIdentity {
-  return { worker, pid, instance };
+interface Life {
+  /** When the statistics arrived, on the clock of `performance`. */
+  readAtMs: number;
+  uptimeSeconds: number;
+  totals: Record<keyof typeof TOTALS, number>;
+}
+
+/** Counters that no living process lowers. */
+const TOTALS = {
+  accepted: 'accepted connections',
+  broadcasts: 'broadcasts',
+  collections: 'garbage collections',
+  cpuUs: 'microseconds of CPU',
+};
+
+/** Some servers round their uptime to seconds. */
+const ROUNDING_SECONDS = 1;
+/** An answer can be this much older than its arrival: control requests time out after it. */
+const DELAY_SECONDS = 5;
+/** CPU time is counted in ticks of 10 ms. */
+const TICK_US = 10_000;
+
+export function identityOf(stats: WorkerStats): WorkerIdentity {
+  const { worker, pid, instance, uptimeSeconds, accepted, broadcasts, collections } = stats;
+  const totals = { accepted, broadcasts, collections, cpuUs: stats.cpuUserUs + stats.cpuSystemUs };
+  return { worker, pid, instance, life: { readAtMs: performance.now(), uptimeSeconds, totals } };
 }
 
 export function isSameProcess(before: WorkerIdentity | undefined, now: WorkerIdentity): boolean {
-  return before?.instance === now.instance;
+  return before !== undefined && restartEvidence(before, now) === undefined;
+}
+
+/** @returns what shows that `now` is another process than `before`; undefined if nothing does */
+export function restartEvidence(before: WorkerIdentity, now: WorkerIdentity): string | undefined {
+  if (before.pid !== now.pid) return `process ${before.pid} became ${now.pid}`;
+  if (before.instance !== now.instance) return `process ${now.pid} started again`;
+  return before.life && now.life && evidenceOf(before.life, now.life);
+}
+
+function evidenceOf(before: Life, now: Life): string | undefined {
+  const elapsedSeconds = (now.readAtMs - before.readAtMs) / 1000;
+  const [wasUp, isUp] = [before.uptimeSeconds, now.uptimeSeconds];
+  if (isUp < wasUp - ROUNDING_SECONDS) return `its uptime fell from ${seconds(wasUp)} to ${seconds(isUp)}`;
+  // A copy of old statistics has the same uptime; the counts of workers report that.
+  if (isUp > wasUp && isUp < elapsedSeconds - DELAY_SECONDS)
+    return `its uptime was ${seconds(isUp)} when it had been known for ${seconds(elapsedSeconds)}`;
+  for (const key of Object.keys(TOTALS) as (keyof typeof TOTALS)[]) {
+    const [earlier, later] = [before.totals[key], now.totals[key]];
+    if (later < earlier - (key === 'cpuUs' ? TICK_US : 0)) return `its ${TOTALS[key]} fell from ${earlier} to ${later}`;
+  }
+  return undefined;
+}
+
+/**
+ * @param earlier and later in the order of the control URLs
+ * @returns restarted workers with the evidence, and the control URLs that led to another worker, as "that of w0 to w1"
+ */
+export function changesBetween(earlier: WorkerIdentity[], later: WorkerIdentity[]) {
+  const restarted = new Map<string, string>();
+  const elsewhere: string[] = [];
+  for (const [index, now] of later.entries()) {
+    const before = earlier[index];
+    const evidence = before ? restartEvidence(before, now) : 'it was not there before';
+    if (evidence === undefined) continue;
+    if (earlier.some((other) => isSameProcess(other, now)))
+      elsewhere.push(`that of ${before?.worker ?? 'none'} to ${now.worker}`);
+    else restarted.set(now.worker, evidence);
+  }
+  return { restarted, elsewhere };
+}
+
+function seconds(value: number): string {
+  return `${Math.round(value)} s`;
 }

@@ -1,10 +1,13 @@
 /** Whether the same process answers at a URL each time: behind one port, several can take turns, and each has its own figures. */
+import { type Counters, hasFallen } from './page-counters.ts';
 
 export interface Answer {
   /** Which process it is, as far as the page tells. */
   identity: string;
   /** A counter: a process never has less than before. */
   cpuSeconds: number | undefined;
+  /** What else only grows in a process. */
+  counters: Counters;
   /** That it can use: fewer seconds of CPU per second than that. Infinite for many processes. */
   maxCores: number;
   /** On the clock of `performance`. */
@@ -23,7 +26,7 @@ export class AnsweringProcess {
   alternates = false;
   /** It used more CPU than a process can, again and again: its unit is another. */
   impossible = false;
-  /** How often the page showed a new process only by a CPU time that went back: part of its identity. */
+  /** How often the page showed a new process only by counters that fell: part of its identity. */
   startedAnew = 0;
   #impossibleRises = 0;
   #last: Answer | undefined;
@@ -56,7 +59,8 @@ export class AnsweringProcess {
 }
 
 function isOther(before: Answer, now: Answer): boolean {
-  return now.identity !== before.identity || (now.cpuSeconds ?? 0) < (before.cpuSeconds ?? 0);
+  if (now.identity !== before.identity || hasFallen(before.counters, now.counters)) return true;
+  return (now.cpuSeconds ?? 0) < (before.cpuSeconds ?? 0);
 }
 
 function isBack(before: Answer, between: Answer, now: Answer): boolean {

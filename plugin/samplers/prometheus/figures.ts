@@ -48,7 +48,7 @@ export const STARTED = [
 ];
 
 /** Whose page it is: an exporter's page tells of others, so that what it has of its own process is no figure of a layer. */
-const EXPORTER = /exporter_build_info$|^cadvisor_version_info$/;
+export const EXPORTER = /exporter_build_info$|^cadvisor_version_info$/;
 const OWN_PROCESS = /^(process|nodejs)_/;
 
 /** One sample of a page. */

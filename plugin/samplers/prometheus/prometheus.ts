@@ -11,6 +11,7 @@ import {
   requireFigures,
   WRONG_UNIT,
 } from './page.ts';
+import { countersIn } from './page-counters.ts';
 
 /** From the request to the end of the page. */
 const TIMEOUT_MS = 2000;
@@ -85,9 +86,16 @@ export class PrometheusReader {
   }
 
   async #answer(): Promise<PageReading & Answer> {
-    const reading = readPage(await this.#scrape(), this.#query);
+    const text = await this.#scrape();
+    const reading = readPage(text, this.#query);
     const maxCores = OWN_CPU in reading.values ? MAX_CORES : Number.POSITIVE_INFINITY;
-    return { ...reading, cpuSeconds: reading.figures.cpuSeconds, maxCores, atMs: performance.now() };
+    return {
+      ...reading,
+      cpuSeconds: reading.figures.cpuSeconds,
+      counters: countersIn(text),
+      maxCores,
+      atMs: performance.now(),
+    };
   }
 
   async #scrape(): Promise<string> {

@@ -106,6 +106,30 @@ export const workers: Member[] = [
     check: assertNoMemory,
   },
   {
+    name: 'restarts with the same instance and process id',
+    habits: () => {
+      let before: WorkerStats | undefined;
+      return {
+        stats: (truth) => {
+          if (truth.connections <= HALF + 1) return truth;
+          before ??= truth;
+          const { uptimeSeconds, accepted } = before;
+          return {
+            ...truth,
+            uptimeSeconds: truth.uptimeSeconds - uptimeSeconds,
+            accepted: truth.accepted - accepted,
+          };
+        },
+      };
+    },
+    reasons: ['DEPLOYMENT_CHANGED'],
+    check: ({ verdict }) => {
+      assert.equal(verdict.status, 'INVALID');
+      const found = verdict.reasons.find(({ code }) => code === 'DEPLOYMENT_CHANGED');
+      assertNames(found?.message, [`${WORKER} restarted (its uptime fell from`]);
+    },
+  },
+  {
     name: 'repeats its first statistics',
     habits: () => {
       let first: WorkerStats | undefined;

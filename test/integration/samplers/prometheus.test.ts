@@ -66,6 +66,10 @@ describe("a server's metrics", () => {
     const cases = [
       ['process_start_time_seconds 1000', 'process_start_time_seconds 2000'],
       ['process_cpu_seconds_total 10', 'process_cpu_seconds_total 0.5'],
+      [
+        '# TYPE chat_messages_total counter\nchat_messages_total 900',
+        '# TYPE chat_messages_total counter\nchat_messages_total 2',
+      ],
       ['redis_instance_info{run_id="a"} 1', 'redis_instance_info{run_id="b"} 1'],
     ];
     for (const [before, after] of cases) {

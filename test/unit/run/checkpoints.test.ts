@@ -66,6 +66,19 @@ describe('after the baseline', () => {
   ]);
 });
 
+it('names a worker that restarts and later counts more than the process before', async (t) => {
+  let standstill = 0;
+  const uptimes = [100, 110, 4, 300];
+  const conducted = new ConductedRun(t);
+  counting((_, index) => (index === 1 ? { uptimeSeconds: uptimes[standstill] } : {}))(conducted.run);
+  const checkpoints = new Checkpoints(conducted.run.context);
+  await checkpoints.begin();
+  for (standstill = 1; standstill < uptimes.length; standstill++)
+    await conducted.time.until(checkpoints.check('at rest'));
+  const found = [...conducted.run.measurements.restarts];
+  assert.deepEqual(found, [['w1', 'its uptime fell from 110 s to 4 s']]);
+});
+
 describe('at full target', () => {
   const endProbe: Change = (run) => {
     const { probe, control } = run.context;

@@ -1,0 +1,31 @@
+/** Counters on a page that a server writes about itself. They fall only if another process writes the page. */
+import { EXPORTER } from './figures.ts';
+
+export type Counters = Record<string, number>;
+
+/** More would only cost time: a new process begins all of them at zero. */
+const MAX_COUNTERS = 100;
+const COUNTER = /^# TYPE ([\w:]+) counter\s*$/;
+const SAMPLE = /^([\w:]+)(\{[^}]*\})? +([\d.eE+]+)(?: |$)/;
+const OF_PROCESS = /^(process|nodejs)_/;
+
+/** @returns by name and labels; nothing on the page of an exporter, whose own restart is none of the server */
+export function countersIn(text: string): Counters {
+  const names = new Set<string>();
+  const found: Counters = {};
+  let isOfProcess = false;
+  for (const line of text.split('\n')) {
+    const declared = COUNTER.exec(line)?.[1];
+    if (declared !== undefined) names.add(declared).add(`${declared}_total`);
+    const [, name = '', labels = '', value] = SAMPLE.exec(line) ?? [];
+    if (EXPORTER.test(name)) return {};
+    isOfProcess ||= OF_PROCESS.test(name);
+    if (names.size > 0 && names.has(name) && Object.keys(found).length < MAX_COUNTERS)
+      found[name + labels] = Number(value);
+  }
+  return isOfProcess ? found : {};
+}
+
+export function hasFallen(before: Counters, now: Counters): boolean {
+  return Object.entries(before).some(([key, value]) => (now[key] ?? value) < value);
+}
