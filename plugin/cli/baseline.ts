@@ -3,13 +3,13 @@ import { existsSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { readJson } from '../../protocol/bounds.ts';
-import { CANNOT_TELL, EXIT_CODES, STOPPED } from '../../protocol/codes/exit-codes.ts';
+import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
 import { abridged, type BaselineFile, baselineFileSchema } from '../../protocol/documents/baseline.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { ownValue } from '../../protocol/helpers/sum-counts.ts';
 import { formatProblems, problemsOf } from '../../protocol/problems.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { type Answer, type Comparison, compare, type RunSet } from '../../report/compare/compare.ts';
+import { type Comparison, compare, type RunSet } from '../../report/compare/compare.ts';
 import { comparisonDocument } from '../../report/compare/document.ts';
 import { type Headline, headlineOf } from '../../report/compare/text.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
@@ -78,7 +78,7 @@ async function save(path: string, { repeat: times, ...options }: Options): Promi
   const count = parseOptions(z.object({ repeat: timesSchema }), { repeat: times }, 'baseline save').repeat;
   const asked = { scenario: path, vary: {}, times: count, results: 'results', args: [] };
   const { folder, runs, isStopped } = await repeat(asked);
-  if (isStopped) process.exitCode = STOPPED;
+  if (isStopped) process.exitCode = exitCodeOf('stopped');
   else {
     const results = runs.flatMap(({ result }) => result ?? []);
     saveResults(results, folder, options, count);
@@ -116,7 +116,7 @@ function check(path: string, { name, file, json }: Options): void {
   const headline = headlineOf(comparison, 1);
   // Several that leave no figures are worse; a single one proves nothing.
   const told = usable || headline.answer === 'worse';
-  process.exitCode = told ? (EXIT_CODE_OF[headline.answer] ?? 0) : EXIT_CODES.invalid;
+  process.exitCode = exitCodeOf(told ? headline : { verdict: 'INVALID', outcome: 'UNKNOWN' });
   if (json) {
     printJson({ answer: headline.answer, worse: worse.map(({ path: figure }) => figure), ...comparison });
     return;
@@ -127,11 +127,6 @@ function check(path: string, { name, file, json }: Options): void {
     : 'INVALID: the figures cannot be trusted, so they were not checked.';
   console.log(`\n${verdict}`);
 }
-
-const EXIT_CODE_OF: Partial<Record<Answer, number>> = {
-  worse: EXIT_CODES.worse,
-  'cannot-tell': CANNOT_TELL,
-};
 
 /** @throws CapacityError BASELINE_NOT_COMPARABLE */
 function requireSameConditions({ mismatches }: Comparison): void {

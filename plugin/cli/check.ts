@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { harmless } from '../../protocol/printable.ts';
 import { formatProblems } from '../../protocol/problems.ts';
 import { outcomeBy } from '../../report/answer/checked.ts';
-import { exitCodeOf, outcomeOf, outcomeText } from '../../report/answer/outcome.ts';
+import { exitCodeOfResult, outcomeOf, outcomeText } from '../../report/answer/outcome.ts';
 import { readResult } from '../../report/read.ts';
 import { addHelp, badOption, printJson, withJson } from './command.ts';
 import { parseConditions } from './conditions.ts';
@@ -36,7 +36,7 @@ function check(run: string, texts: string[], { json }: { json?: boolean }): void
   const result = readResult(run);
   const outcome = conditions.length > 0 ? outcomeBy(conditions, result) : outcomeOf(result);
   const { status, reasons } = result.verdict;
-  process.exitCode = exitCodeOf(result, outcome);
+  process.exitCode = exitCodeOfResult(result, outcome);
   if (json) {
     printJson({ run: result.run.id, ...outcome, verdict: result.verdict });
     return;

@@ -1,6 +1,6 @@
 /** `compare A B [...]`: which figures are better or worse beyond the noise. */
 import type { Command } from 'commander';
-import { CANNOT_TELL, EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
 import { compare, USABLE_RUNS } from '../../report/compare/compare.ts';
 import { comparisonDocument } from '../../report/compare/document.ts';
 import { headlineOf } from '../../report/compare/text.ts';
@@ -35,10 +35,10 @@ function show(reference: string, others: string[], { json }: { json?: boolean })
   if (sets.length < 2) throw badOption(`name something to compare ${reference} with`, 'compare');
   const comparison = compare(sets);
   const usable = comparison.figures.find(({ path }) => path === USABLE_RUNS);
-  if (usable?.differences.some(({ answer }) => answer === 'worse')) process.exitCode = EXIT_CODES.worse;
-  else if (sets.slice(1).some((_, index) => headlineOf(comparison, index + 1).answer === 'cannot-tell')) {
-    process.exitCode = CANNOT_TELL;
-  }
+  const isWorse = usable?.differences.some(({ answer }) => answer === 'worse');
+  const answers = sets.slice(1).map((_, index) => headlineOf(comparison, index + 1).answer);
+  const answer = isWorse ? 'worse' : answers.includes('cannot-tell') ? 'cannot-tell' : 'no-difference';
+  process.exitCode = exitCodeOf({ answer });
   if (json) printJson(comparison);
   else console.log(renderConsole(comparisonDocument(comparison), screen()));
 }

@@ -39,7 +39,8 @@ export function addConduct(program: Command): void {
       'conduct --hosts 2 scenarios/10k.yml -- ./start-hosts.sh': 'the command gets the line as CAPACITY_CONDUCTOR',
     },
     exitCodes: {
-      0: 'the measurement is VALID',
+      0: 'every threshold is met, and the measurement is VALID',
+      1: 'a threshold is missed',
       2: 'refused: nothing was measured',
       3: 'the measurement is SUSPECT',
       4: 'the measurement is INVALID',
@@ -62,6 +63,6 @@ async function conduct(path: string, launch: string[], given: object): Promise<v
     const { version: artilleryVersion } = createRequire(import.meta.url)(resolveArtillery('artillery/package.json'));
     const run = { script, config, path, artilleryVersion, launch, signal };
     const exitCode = await conductHosts({ ...run, hosts, listen, address, secret });
-    process.exitCode = signal.aborted ? STOPPED : exitCode;
+    process.exitCode = exitCode;
   });
 }

@@ -1,4 +1,5 @@
 /** What `npx socketio-capacity` runs. */
+import { runAsProcess } from './own-process.ts';
 import { createProgram, runProgram } from './program.ts';
 
 // `| head` reads no further. What the command has opened is closed as usual, and its exit code is what it would have been.
@@ -8,4 +9,4 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
-await runProgram(createProgram());
+await runAsProcess(() => runProgram(createProgram()));

@@ -6,7 +6,7 @@ import { rmSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { CANNOT_TELL, EXIT_CODES, STOPPED } from '../../protocol/codes/exit-codes.ts';
+import { EXIT_CODES, exitCodeOf } from '../../protocol/codes/exit-codes.ts';
 import type { Plan, Study } from '../../protocol/documents/study.ts';
 import type { Comparison } from '../../report/compare/compare.ts';
 import { wouldSee } from '../../report/compare/detectable.ts';
@@ -18,7 +18,7 @@ import { type MeasuredRun, questionsOf } from '../../report/study/summarize.ts';
 import { runId, scenarioName } from '../run/measurements/run-id.ts';
 import { artilleryScript } from '../series/artillery.ts';
 import { newSeriesFolder } from '../series/folder.ts';
-import { exitCodeOf, measuredRuns, plannedSeries } from '../series/planned.ts';
+import { exitCodeOfRuns, measuredRuns, plannedSeries } from '../series/planned.ts';
 import { endText, makeSeries } from '../series/series.ts';
 import { addHelp, badOption, parseOptions, printJson, RUN_CODES, screen, withJson } from './command.ts';
 import { scenarioHash } from './scenario.ts';
@@ -102,7 +102,9 @@ async function run(scenario: string, other: string | undefined, rest: string[], 
   const { folder, study, runs, exitCode, report } = await repeat(asked);
   const comparison = comparisonOf(study.plan, runs);
   process.exitCode = exitCode;
-  if (process.exitCode === 0 && comparison && !isTold(comparison, detect)) process.exitCode = CANNOT_TELL;
+  if (exitCode === 0 && comparison && !isTold(comparison, detect)) {
+    process.exitCode = exitCodeOf({ answer: 'cannot-tell' });
+  }
   if (json) return printJson(study);
   if (runs.every(({ result }) => result === undefined)) return;
   console.log(endText({ kind: 'repeat', folder }, renderConsole(report, screen())));
@@ -164,7 +166,7 @@ export async function repeat({ scenario, vary, times, detect, results, args }: R
     }),
   });
   const { document: study, runs, isStopped } = await makeSeries(series);
-  const exitCode = isStopped ? STOPPED : exitCodeOf(runs);
+  const exitCode = isStopped ? exitCodeOf('stopped') : exitCodeOfRuns(runs);
   if (study.runs.every(({ exitCode }) => exitCode === EXIT_CODES.refused)) rmSync(folder, { recursive: true });
   return { folder, study, runs: measuredRuns(runs), isStopped, exitCode, report: series.reportOf(study, runs) };
 }

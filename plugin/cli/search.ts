@@ -1,7 +1,7 @@
 /** `search <scenario>`: the highest level that a deployment holds. */
 import type { Command } from 'commander';
-import { EXIT_CODES, STOPPED } from '../../protocol/codes/exit-codes.ts';
-import type { Search, SearchEnd } from '../../protocol/documents/search.ts';
+import { exitCodeOf, worstExitCode } from '../../protocol/codes/exit-codes.ts';
+import type { Search } from '../../protocol/documents/search.ts';
 import { renderConsole } from '../../report/render/console.ts';
 import { questionOf } from '../../report/search/document.ts';
 import { endText, makeSeries } from '../series/series.ts';
@@ -12,18 +12,6 @@ interface Options extends SearchOptions {
   results: string;
   json?: boolean;
 }
-
-/** Exit codes of a search that was not stopped; an error has that of its run. */
-const CODES: Record<Exclude<SearchEnd, 'error'>, number> = {
-  found: 0,
-  highest: 0,
-  none: EXIT_CODES.worse,
-  recovery: EXIT_CODES.worse,
-  doctor: EXIT_CODES.suspect,
-  generator: EXIT_CODES.suspect,
-  machine: EXIT_CODES.suspect,
-  measurement: EXIT_CODES.suspect,
-};
 
 export function addSearch(program: Command): void {
   const command = program
@@ -70,12 +58,12 @@ async function run(path: string, { results, json, ...options }: Options): Promis
   const series = await searchSeries(path, options, results);
   console.error(questionOf(series.plan));
   const { document, runs } = await makeSeries(series);
-  process.exitCode = exitCodeOf(document);
+  process.exitCode = exitCodeOfSearch(document);
   if (json) printJson(document);
   else console.log(endText(series, renderConsole(series.reportOf(document, runs), screen())));
 }
 
-function exitCodeOf({ answer: { end }, runs }: Search): number {
-  if (end === null) return STOPPED;
-  return end === 'error' ? (runs.at(-1)?.exitCode ?? EXIT_CODES.refused) : CODES[end];
+function exitCodeOfSearch({ answer: { end }, runs }: Search): number {
+  if (end === 'error') return worstExitCode(runs.slice(-1).map(({ exitCode }) => exitCode));
+  return exitCodeOf(end === null ? 'stopped' : { search: end });
 }

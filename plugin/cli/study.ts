@@ -1,9 +1,9 @@
 /** `study <file>`: what changes when a setting changes. */
 import type { Command } from 'commander';
-import { STOPPED } from '../../protocol/codes/exit-codes.ts';
+import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
 import { harmless } from '../../protocol/printable.ts';
 import { renderSummary } from '../../report/render/console.ts';
-import { exitCodeOf } from '../series/planned.ts';
+import { exitCodeOfRuns } from '../series/planned.ts';
 import { endText, makeSeries } from '../series/series.ts';
 import { addHelp, printJson, RUN_CODES, screen, withJson } from './command.ts';
 
@@ -34,7 +34,7 @@ async function run(path: string, { results, json }: Options): Promise<void> {
   const series = studySeries(file, results);
   console.error(harmless(`${file.title || file.name}\n${file.plan.scenario}`));
   const { document, runs, isStopped } = await makeSeries(series);
-  process.exitCode = isStopped ? STOPPED : exitCodeOf(runs);
+  process.exitCode = isStopped ? exitCodeOf('stopped') : exitCodeOfRuns(runs);
   if (json) printJson(document);
   else console.log(endText(series, renderSummary(series.reportOf(document, runs), ['missing', 'doubts'], screen())));
 }

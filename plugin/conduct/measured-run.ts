@@ -1,11 +1,11 @@
 /** One measured run, from its settings to its result, files and exit code: owns everything that it opens. */
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import { type Ended, exitCodeOf } from '../../protocol/codes/exit-codes.ts';
 import type { Reason } from '../../protocol/codes/verdict-reasons.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { exitCodeOf } from '../../report/answer/outcome.ts';
+import { outcomeOf } from '../../report/answer/outcome.ts';
 import { liveFacts } from '../live/live-facts.ts';
 import { openLiveView } from '../live/open.ts';
 import type { LiveView } from '../live/server.ts';
@@ -61,8 +61,7 @@ export class MeasuredRun {
   readonly #options: MeasuredRunOptions;
   /** Whoever sees more of the run than its conductor adds it here. */
   readonly measurements: Measurements;
-  /** What the result document stands for; 0 until `report` has written it. */
-  exitCode = 0;
+  #ended: Ended = 'failed';
   readonly #record: RunRecord;
   readonly #closers = new Closers((error) => console.error(describeError(error)));
   readonly #abort = new AbortController();
@@ -85,6 +84,16 @@ export class MeasuredRun {
     link.onFailed = ({ code, message, fix }) => void this.#refuse(new CapacityError(code, message, fix));
     // Artillery creates the plugins before it is ready for a shutdown.
     void setImmediate().then(() => this.#prepare().catch((error) => this.#refuse(error)));
+  }
+
+  /** Of a run that has not ended, that of one without a result. */
+  get exitCode(): number {
+    return exitCodeOf(this.#ended);
+  }
+
+  /** Whether `report` has written a result. */
+  get hasResult(): boolean {
+    return typeof this.#ended === 'object';
   }
 
   /** The run's own folder. */
@@ -132,7 +141,8 @@ export class MeasuredRun {
     if (!prepared) {
       // What is still being opened has no error to report.
       this.#abort.abort();
-      log(this.#options.terminal, 'Stopped before anything was measured.');
+      this.#ended = earlyStop ? 'stopped' : 'refused';
+      log(this.#options.terminal, `${earlyStop ? 'Stopped' : 'Over'} before anything was measured.`);
       this.#record.discard();
       return;
     }
@@ -146,7 +156,6 @@ export class MeasuredRun {
       await this.#publish(prepared, this.#result(prepared));
     } catch (error) {
       console.error(describeError(error));
-      this.exitCode = EXIT_CODES.invalid;
     }
   }
 
@@ -196,7 +205,7 @@ export class MeasuredRun {
     const { terminal, files = [] } = this.#options;
     logResult(terminal, result, path, [...written, ...files]);
     for (const error of failed) console.error(describeError(error));
-    this.exitCode = exitCodeOf(result);
+    this.#ended = { verdict: result.verdict.status, outcome: outcomeOf(result).status };
     await view?.finish(written.includes('report.html') ? join(directory, 'report.html') : undefined);
   }
 
@@ -219,17 +228,18 @@ export class MeasuredRun {
       // The disk may be the very reason for the abort; the report shows it.
     }
     // Not awaited: the shutdown waits for the queue that this is part of.
-    void this.#options.end(EXIT_CODES.invalid);
+    void this.#options.end(exitCodeOf('failed'));
   }
 
   /** Before the load: prints the error, and ends the process. Leaves no files. */
   async #refuse(error: unknown): Promise<void> {
     if (this.#refused || this.#abort.signal.aborted) return;
     this.#refused = true;
+    this.#ended = 'refused';
     await this.close();
     this.#record.discard();
     console.error(`\n${describeError(withCode(error))}\n`);
-    await this.#options.end(EXIT_CODES.refused);
+    await this.#options.end(this.exitCode);
   }
 
   /** Ends the current measurement, and collects what is known so far. */

@@ -1,7 +1,7 @@
 /** The only place in the plugin that touches Artillery's global object and its untyped events. */
 import { setFlagsFromString } from 'node:v8';
 
-interface ShutdownOptions {
+export interface ShutdownOptions {
   earlyStop?: boolean;
   exitCode?: number;
 }
@@ -9,7 +9,8 @@ interface ShutdownOptions {
 interface ArtilleryGlobal {
   testRunId: string;
   version: string;
-  suggestedExitCode: number;
+  /** Undefined or 0 where nothing has set it. */
+  suggestedExitCode?: number;
   testInfo: {
     /** `platform`: `local`, or where the load runs, such as `aws:lambda` or `az:aci`. */
     flags: { platform?: string; quiet?: boolean };

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
@@ -20,7 +20,14 @@ import type { Share } from '../script/load/shares.ts';
 import type { Script } from '../script/script.ts';
 import { readSettings } from '../script/settings.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
-import { type ArtilleryEvents, artillery, disableThresholds, replacePhases, tuneWorkerHeaps } from './artillery.ts';
+import {
+  type ArtilleryEvents,
+  artillery,
+  disableThresholds,
+  replacePhases,
+  type ShutdownOptions,
+  tuneWorkerHeaps,
+} from './artillery.ts';
 import { divertReporter } from './reporter.ts';
 
 /** Only the conductor speaks with the workers' control ports. */
@@ -38,7 +45,8 @@ export class HostRun {
   readonly #agent: Agent;
   /** The conductor wants the end, and needs no farewell. */
   #ended = false;
-  #exitCode: number | undefined;
+  /** This host's own: the verdict is the conductor's. Undefined once this host takes part. */
+  #exitCode: number | undefined = exitCodeOf('refused');
 
   /** @throws CapacityError for invalid settings, with nothing left open */
   constructor(script: Script, events: ArtilleryEvents, { conductor, share, silentAfterMs }: HostRunOptions) {
@@ -85,7 +93,7 @@ export class HostRun {
       `This host brings ${config.load.connections} connections; ${host}:${port} conducts the run and has its result.`,
     );
     // Artillery creates the plugins before it is ready for a shutdown.
-    void setImmediate().then(() => this.#agent.join().catch((error) => this.#end(EXIT_CODES.refused, error as Error)));
+    void setImmediate().then(() => this.#join().catch((error) => this.#end(exitCodeOf('refused'), error as Error)));
   }
 
   /** @param earlyStop after Ctrl-C, or if the conductor has requested the end */
@@ -93,8 +101,10 @@ export class HostRun {
     if (!this.#ended) await this.#agent.bye(earlyStop);
   }
 
-  setExitCode(): void {
-    if (this.#exitCode) artillery().suggestedExitCode = this.#exitCode;
+  setExitCode({ earlyStop, exitCode }: ShutdownOptions): void {
+    // Ctrl-C has its own exit code.
+    const own = earlyStop ? exitCode : this.#exitCode;
+    if (own) artillery().suggestedExitCode = own;
   }
 
   /** Idempotent. */
@@ -102,10 +112,15 @@ export class HostRun {
     return this.#agent.close();
   }
 
+  async #join(): Promise<void> {
+    await this.#agent.join();
+    if (!this.#ended) this.#exitCode = undefined;
+  }
+
   #end(exitCode: number | undefined, why: Error | string): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#exitCode = exitCode ?? EXIT_CODES.invalid;
+    this.#exitCode = exitCode ?? exitCodeOf('failed');
     if (typeof why === 'string') log(why);
     else console.error(`\n${describeError(why)}\n`);
     void artillery().shutdown({ earlyStop: true, exitCode: this.#exitCode });

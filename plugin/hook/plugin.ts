@@ -43,7 +43,7 @@ export class Plugin {
       artillery().ext({
         ext: 'onShutdown',
         method: async (event) => {
-          run.setExitCode(event.earlyStop === true);
+          run.setExitCode(event);
           await run.close();
         },
       });

@@ -1,6 +1,6 @@
 /** A measured run inside Artillery: its events in, metrics and exit code out. */
 import { join } from 'node:path';
-import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import { worstExitCode } from '../../protocol/codes/exit-codes.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import { MeasuredRun } from '../conduct/measured-run.ts';
 import { log, type Terminal } from '../conduct/terminal.ts';
@@ -10,7 +10,14 @@ import { handOver } from '../script/handed-over.ts';
 import type { Script } from '../script/script.ts';
 import { readSettings } from '../script/settings.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
-import { type ArtilleryEvents, type ArtilleryStats, artillery, replacePhases, tuneWorkerHeaps } from './artillery.ts';
+import {
+  type ArtilleryEvents,
+  type ArtilleryStats,
+  artillery,
+  replacePhases,
+  type ShutdownOptions,
+  tuneWorkerHeaps,
+} from './artillery.ts';
 import { addMetrics, asPeriod } from './metrics.ts';
 import { ARTILLERY_LOG, divertReporter } from './reporter.ts';
 import { thresholdsOf } from './thresholds.ts';
@@ -45,12 +52,11 @@ export class Run extends MeasuredRun {
   }
 
   /** To be called after all plugins have reported, since others set the exit code, too. */
-  setExitCode(earlyStop: boolean): void {
+  setExitCode({ earlyStop, exitCode = 0 }: ShutdownOptions): void {
     const global = artillery();
-    const { exitCode } = this;
-    // A stop has its own exit code. Invalid figures take precedence over thresholds, which are evaluated on them.
-    if (earlyStop || exitCode === 0) return;
-    if (exitCode === EXIT_CODES.invalid || !global.suggestedExitCode) global.suggestedExitCode = exitCode;
+    // A stop has its own exit code.
+    const own = earlyStop ? exitCode : this.exitCode;
+    global.suggestedExitCode = worstExitCode([global.suggestedExitCode ?? 0, own]);
   }
 
   #listen(events: ArtilleryEvents, lastPhase: number): void {

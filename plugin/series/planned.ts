@@ -109,7 +109,7 @@ function placed({ run, result }: MadeRun<Place>) {
 }
 
 /** @returns the worst of the runs that decide */
-export function exitCodeOf(runs: MadeRun<Place>[]): number {
+export function exitCodeOfRuns(runs: MadeRun<Place>[]): number {
   return worstExitCode(deciding(runs).map(({ run }) => run.exitCode));
 }
 

@@ -3,7 +3,7 @@ import { appendFileSync, globSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { ERROR_CODES } from '../../protocol/codes/error-codes.ts';
-import { EXIT_CODES, STOPPED } from '../../protocol/codes/exit-codes.ts';
+import { exitCodeOf, STOPPED } from '../../protocol/codes/exit-codes.ts';
 import { endingOf, type SeriesRun } from '../../protocol/documents/series.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -56,10 +56,12 @@ export async function makeRun(
     if (!signal.aborted) {
       if (!(error instanceof CapacityError)) throw error;
       appendFileSync(log, `\n${describeError(error)}\n`);
-      exitCode = EXIT_CODES.refused;
+      exitCode = exitCodeOf('refused');
     }
   }
   const result = path === undefined ? undefined : readResult(join(folder, path));
+  // Such as a scenario without the plugin: Artillery's exit code says nothing of a measurement.
+  if (!result && endingOf(exitCode) === 'measured') exitCode = exitCodeOf('refused');
   const seconds = (performance.now() - startedMs) / 1000;
   const status = result?.verdict.status ?? null;
   const problem = problemOf(exitCode, result, log);

@@ -27,13 +27,55 @@ export const STOPPED = 130;
 /** `stack status`. */
 export const NOT_UP = 3;
 
-/** `compare` and `baseline check`: nothing to tell the noise by. */
+/** `compare` and `baseline check`: inconclusive. */
 export const CANNOT_TELL = 5;
 
-const FROM_BEST_TO_WORST: number[] = [0, EXIT_CODES.suspect, EXIT_CODES.worse, EXIT_CODES.invalid, EXIT_CODES.refused];
+/** Why a run has no result: refused before its load, stopped by the user, or ended without writing one. */
+type NoResult = 'refused' | 'stopped' | 'failed';
 
-/** The worst exit code of several runs; an unknown one, such as a crash's, is the worst of all. */
+/** How a run, a comparison or a search ended. */
+export type Ended =
+  | NoResult
+  | { verdict: 'VALID' | 'SUSPECT' | 'INVALID'; outcome: 'PASSED' | 'FAILED' | 'UNKNOWN' }
+  | { answer: 'better' | 'no-difference' | 'worse' | 'cannot-tell' }
+  | { search: keyof typeof OF_SEARCH };
+
+const { worse, refused, suspect, invalid } = EXIT_CODES;
+
+const WITHOUT_RESULT: Record<NoResult, number> = { refused, stopped: STOPPED, failed: invalid };
+
+const OF_RESULT = {
+  VALID: { PASSED: 0, FAILED: worse, UNKNOWN: invalid },
+  SUSPECT: { PASSED: suspect, FAILED: worse, UNKNOWN: invalid },
+  INVALID: { PASSED: invalid, FAILED: invalid, UNKNOWN: invalid },
+};
+
+const OF_ANSWER = { better: 0, 'no-difference': 0, worse, 'cannot-tell': CANNOT_TELL };
+
+/** A search whose last run has no result has that run's exit code. */
+const OF_SEARCH = {
+  found: 0,
+  highest: 0,
+  none: worse,
+  recovery: worse,
+  doctor: suspect,
+  generator: suspect,
+  machine: suspect,
+  measurement: suspect,
+};
+
+/** Returns the exit code for every way to end. Only a measurement that shows success has 0. */
+export function exitCodeOf(ended: Ended): number {
+  if (typeof ended === 'string') return WITHOUT_RESULT[ended];
+  if ('answer' in ended) return OF_ANSWER[ended.answer];
+  return 'search' in ended ? OF_SEARCH[ended.search] : OF_RESULT[ended.verdict][ended.outcome];
+}
+
+const FROM_BEST_TO_WORST: number[] = [0, suspect, worse, invalid, refused];
+
+/** Returns the worst exit code of several runs. An unknown code, such as that of a crash, is the worst; no run is refused. */
 export function worstExitCode(codes: number[]): number {
   const rank = (code: number) => (FROM_BEST_TO_WORST.includes(code) ? FROM_BEST_TO_WORST.indexOf(code) : Infinity);
-  return codes.reduce((worst, code) => (rank(code) > rank(worst) ? code : worst), 0);
+  const [first = refused, ...others] = codes;
+  return others.reduce((worst, code) => (rank(code) > rank(worst) ? code : worst), first);
 }

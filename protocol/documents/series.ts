@@ -9,7 +9,7 @@ export const seriesRunSchema = z.strictObject({
   number: z.number().int().positive(),
   startedAt: z.string(),
   seconds: z.number().nonnegative(),
-  /** What `artillery run` exited with; `endingOf` tells what it means. */
+  /** Exit code of `artillery run`, or that of a refused run if it left no result; `endingOf` gives its meaning. */
   exitCode: z.number().int(),
   /** Path of its result.json, relative to the folder of this file; null if the run left none. */
   result: z.string().nullable(),

@@ -1,5 +1,5 @@
 /** Whether the deployment did what was asked of it: the thresholds of the scenario, and what everybody expects. */
-import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
 import type { Outcome } from '../../protocol/result/outcome.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { EXPECTATIONS } from './expectations.ts';
@@ -75,9 +75,7 @@ export function isMissed({ met, strict }: Outcome['thresholds'][number]): boolea
   return strict && !met;
 }
 
-/** What `artillery run` exits with: an untrustworthy measurement weighs more than a missed threshold, and that more than a doubt. */
-export function exitCodeOf(result: Result, outcome = outcomeOf(result)): number {
-  if (result.verdict.status === 'INVALID') return EXIT_CODES.invalid;
-  if (outcome.status === 'FAILED') return EXIT_CODES.worse;
-  return result.verdict.status === 'SUSPECT' ? EXIT_CODES.suspect : 0;
+/** Returns the exit code of a run with this result. INVALID precedes a missed threshold, and that precedes SUSPECT. */
+export function exitCodeOfResult(result: Result, outcome = outcomeOf(result)): number {
+  return exitCodeOf({ verdict: result.verdict.status, outcome: outcome.status });
 }

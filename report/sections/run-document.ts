@@ -4,7 +4,7 @@ import type { Answer as Answers } from '../../protocol/codes/answer-reasons.ts';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { definitionOf } from '../../protocol/codes/verdict-reasons.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { exitCodeOf, isMissed, outcomeOf, outcomeTitle } from '../answer/outcome.ts';
+import { exitCodeOfResult, isMissed, outcomeOf, outcomeTitle } from '../answer/outcome.ts';
 import type { Answer, Document, Finding, Section, Tone } from '../model/document.ts';
 import { capacity } from './capacity.ts';
 import { connections } from './connections.ts';
@@ -68,7 +68,7 @@ function answerOf(result: Result, sections: Section[]): Answer {
     );
   });
   return {
-    tone: TONES[exitCodeOf(result)] ?? 'bad',
+    tone: TONES[exitCodeOfResult(result, outcome)] ?? 'bad',
     title: outcomeTitle(result, outcome),
     lines: outcome.thresholds.filter(isMissed).map(({ text }) => text),
     findings: status === 'INVALID' ? [] : [...findings, ...notMeasured(result)],

@@ -6,7 +6,7 @@ import { reportPage } from '../../docs/reports/page.ts';
 import { readReports } from '../../docs/reports/reports.ts';
 import { readMeasuredStudies, studyPage } from '../../docs/studies/page.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { exitCodeOf } from '../../report/answer/outcome.ts';
+import { exitCodeOfResult } from '../../report/answer/outcome.ts';
 import { limitName } from '../../report/figures/limits.ts';
 import { perConnectionOf } from '../../report/figures/per-connection.ts';
 import { amount, amountText } from '../../report/model/amount.ts';
@@ -88,7 +88,7 @@ function contradictionsIn(document: Document, result: Result, drawn = true): str
   return Object.entries({
     'a rule of another report': forms.some((text) => FOREIGN.test(text)),
     'two costs of a connection': !memory.overTime && costsIn(forms.join('\n')).size > 1,
-    'passed, with another exit code': exitCodeOf(result) !== 0 && /^Passed/.test(answer.title),
+    'passed, with another exit code': exitCodeOfResult(result) !== 0 && /^Passed/.test(answer.title),
     'delivered to everybody, but for some':
       delivery?.received !== delivery?.expected && said.some((text) => /^all .* delivered to everybody/.test(text)),
     'a cost that nobody asked for': !isAsked && headline !== undefined,

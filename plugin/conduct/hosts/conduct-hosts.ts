@@ -2,7 +2,7 @@
 import { addAbortListener } from 'node:events';
 import { join } from 'node:path';
 import { execa, type ResultPromise } from 'execa';
-import { EXIT_CODES, STOPPED } from '../../../protocol/codes/exit-codes.ts';
+import { exitCodeOf } from '../../../protocol/codes/exit-codes.ts';
 import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { ownRelease } from '../../../protocol/release.ts';
@@ -58,7 +58,7 @@ export async function conductHosts(options: ConductOptions): Promise<number> {
   const secret = options.secret === undefined ? await newSecret() : readSecret(options.secret);
   const listener = await openListener(listen.host, listen.port, secret);
   const terminal = ownTerminal();
-  const over = Promise.withResolvers<number | undefined>();
+  const over = Promise.withResolvers<'left' | 'ended' | 'stopped'>();
   const completed = config.phases.length - 1;
   let launched: ResultPromise | undefined;
   const arrivals = config.phases.map(arrivalsOf);
@@ -100,26 +100,27 @@ export async function conductHosts(options: ConductOptions): Promise<number> {
     terminal,
     artilleryVersion,
     admit,
-    end: async (code) => over.resolve(code),
+    end: async () => over.resolve('ended'),
   });
   // It can have come already.
-  addAbortListener(signal, () => over.resolve(undefined));
-  hub.left().then(() => over.resolve(0), over.reject);
-  const asked = await over.promise;
-  const endsEarly = asked !== 0;
+  addAbortListener(signal, () => over.resolve('stopped'));
+  hub.left().then(() => over.resolve('left'), over.reject);
+  const how = await over.promise;
   // The virtual users have left when the residual is still being measured.
-  await run.report(endsEarly);
-  const hasResult = asked !== EXIT_CODES.refused && run.result !== undefined;
-  if (hasResult && hasThresholds(script)) terminal.print(thresholdsText(config.results));
-  const why = endsEarly ? 'The conductor has ended the run; see its output.' : 'The run is over.';
+  await run.report(how !== 'left');
+  if (run.hasResult && hasThresholds(script)) terminal.print(thresholdsText(config.results));
+  // Hosts that leave before the load refuse the run, too.
+  const isWhole = how === 'left' && run.hasResult;
+  const exitCode = how === 'stopped' ? exitCodeOf('stopped') : run.exitCode;
+  const why = isWhole ? 'The run is over.' : 'The conductor has ended the run; see its output.';
   // Before the engines close: without their connections, Artillery would end on the hosts as if all were well.
-  hub.end(asked || STOPPED, why);
+  hub.end(isWhole ? exitCodeOf('stopped') : exitCode, why);
   await run.close();
   await within(hub.left(), END_TIMEOUT_MS);
   hub.stop();
   await listener.close();
   if (launched) await endLaunched(launched, signal.aborted ? 0 : LAUNCH_GRACE_MS);
-  return run.exitCode || asked || 0;
+  return exitCode;
 }
 
 function ownTerminal(): Terminal {

@@ -4,8 +4,14 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import type { Agent } from '../../../plugin/conduct/hosts/agent.ts';
 import { conductHosts } from '../../../plugin/conduct/hosts/conduct-hosts.ts';
+import { type Join, parseJoinLine } from '../../../plugin/conduct/hosts/join-line.ts';
+import { inputsOf } from '../../../plugin/script/inputs.ts';
+import { arrivalsOf } from '../../../plugin/script/load/phases.ts';
+import { ownRelease } from '../../../protocol/release.ts';
 import { CLI } from '../../helpers/cli.ts';
+import { newAgent } from '../../helpers/hosts.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { startProcess } from '../../helpers/process.ts';
@@ -19,11 +25,12 @@ function conductor(t: TestContext, hosts: number) {
   t.mock.method(console, 'error', (text: string) => printed.push(text));
   const stop = new AbortController();
   const results = tempFolder(t);
+  const config = hookConfig({ results }, {});
   const run = () =>
     conductHosts({
       ...{
         script: { config: {} },
-        config: hookConfig({ results }, {}),
+        config,
         path: 'a.yml',
         artilleryVersion: 'none',
         hosts,
@@ -32,7 +39,16 @@ function conductor(t: TestContext, hosts: number) {
       signal: stop.signal,
     });
   const line = () => /CAPACITY_CONDUCTOR='([^']+)'/.exec(printed.join('\n'))?.[1];
-  return { run, stop: () => stop.abort(), printed, line, results };
+  /** A host that is taken. */
+  const host = async () => {
+    const joinLine = parseJoinLine((await eventually('the line', line)) ?? '') as Join;
+    const inputs = inputsOf({ config: {} }, process.env);
+    const hello = { version: ownRelease(), inputs, arrivals: config.phases.map(arrivalsOf), hosts };
+    const { agent } = newAgent(t, joinLine, hello);
+    await agent.join();
+    return agent;
+  };
+  return { run, stop: () => stop.abort(), printed, line, results, host };
 }
 
 type Test = ReturnType<typeof conductor>;
@@ -56,9 +72,27 @@ for (const [moment, act] of Object.entries(MOMENTS)) {
     if (moment === 'before it begins') test.stop();
     const ended = test.run();
     await act(test);
-    await ended;
+    assert.equal(await ended, 130);
     assert.doesNotMatch(test.printed.join('\n'), /UNEXPECTED|report it/);
     assert.equal(existsSync(test.results), false);
+  });
+}
+
+const LEAVING: Record<string, (agent: Agent) => Promise<void>> = {
+  'is stopped by Ctrl-C': (agent) => agent.bye(true),
+  'is killed': (agent) => agent.close(),
+};
+
+for (const [how, leave] of Object.entries(LEAVING)) {
+  it(`is refused, with exit code 2, if a host ${how} before the others have joined`, async (t) => {
+    const { run, host, printed, results } = conductor(t, 2);
+    const ended = run();
+    const agent = await host();
+    await leave(agent);
+    assert.equal(await ended, 2);
+    await agent.close();
+    assert.match(printed.join('\n'), /HOSTS_MISSING: .* is gone/);
+    assert.equal(existsSync(results), false);
   });
 }
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { EXIT_CODES } from '../../../protocol/codes/exit-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { outcomeBy } from '../../../report/answer/checked.ts';
-import { exitCodeOf, judge, outcomeOf, outcomeText } from '../../../report/answer/outcome.ts';
+import { exitCodeOfResult, judge, outcomeOf, outcomeText } from '../../../report/answer/outcome.ts';
 import { renderConsole } from '../../../report/render/console.ts';
 import { renderHtml } from '../../../report/render/html.ts';
 import { renderJunit } from '../../../report/render/junit.ts';
@@ -57,7 +57,7 @@ describe('the outcome', () => {
   it('is passed where everything arrived, and names what was met', () => {
     const { status, thresholds } = outcomeOf(perfectResult());
     assert.deepEqual([status, thresholds.length, thresholds.every(({ met }) => met)], ['PASSED', 4, true]);
-    assert.deepEqual([outcomeText(perfectResult()), exitCodeOf(perfectResult())], ['Passed', 0]);
+    assert.deepEqual([outcomeText(perfectResult()), exitCodeOfResult(perfectResult())], ['Passed', 0]);
   });
 
   /** What happened in a VALID run, and what the failure names; it is passed without. */
@@ -101,7 +101,7 @@ describe('the outcome', () => {
       const [text, isPassed] = [outcomeText(result), details.length === 0];
       assert.match(text, isPassed ? /^Passed$/ : /^Failed: /);
       assertNames(text, details);
-      assert.equal(exitCodeOf(result), isPassed ? 0 : EXIT_CODES.worse);
+      assert.equal(exitCodeOfResult(result), isPassed ? 0 : EXIT_CODES.worse);
     });
   }
 
@@ -163,14 +163,14 @@ describe('the outcome', () => {
       one.verdict = { status: 'INVALID', reasons: [] };
     });
     assert.deepEqual(result.outcome, { status: 'UNKNOWN', thresholds: [] });
-    assert.equal(exitCodeOf(result), EXIT_CODES.invalid);
+    assert.equal(exitCodeOfResult(result), EXIT_CODES.invalid);
     assert.doesNotMatch(outcomeText(result), /Passed|Failed/);
   });
 
   it('weighs more than a doubt', () => {
     const doubtful = set('verdict', { status: 'SUSPECT' });
-    assert.equal(exitCodeOf(changed(doubtful)), EXIT_CODES.suspect);
-    assert.equal(exitCodeOf(changed((result) => [doubtful(result), halfDelivered(result)])), EXIT_CODES.worse);
+    assert.equal(exitCodeOfResult(changed(doubtful)), EXIT_CODES.suspect);
+    assert.equal(exitCodeOfResult(changed((result) => [doubtful(result), halfDelivered(result)])), EXIT_CODES.worse);
   });
 });
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';
-import { exitCodeOf, orderOf, type PlannedOptions, plannedSeries } from '../../../plugin/series/planned.ts';
+import { exitCodeOfRuns, orderOf, type PlannedOptions, plannedSeries } from '../../../plugin/series/planned.ts';
 import { runSeries } from '../../../plugin/series/series.ts';
 import type { Levels, Plan } from '../../../protocol/documents/study.ts';
 import { studyDocument } from '../../../report/study/document.ts';
@@ -60,7 +60,7 @@ function begin(t: TestContext, body: string, vary: Plan['vary'], changes: Partia
     const made = await runSeries(series, { artillery, signal: new AbortController().signal, say: () => {} });
     const page = readFileSync(`${folder}/runs/${changes.kind ?? 'repeat'}.html`, 'utf8');
     const said = series.reportOf(made.document, made.runs).answer.lines.join('\n');
-    return { ...made.document, page, said, exitCode: exitCodeOf(made.runs) };
+    return { ...made.document, page, said, exitCode: exitCodeOfRuns(made.runs) };
   };
   return { plan, run, write };
 }

@@ -20,6 +20,7 @@ if (END === 'refused') {
   process.exit(2);
 }
 if (END === 'crashed') process.exit(11);
+if (END === 'without a result') process.exit(0);
 leave((result) => { if (END === 'INVALID') result.verdict = { status: END, reasons: [{ code: 'WRONG_COPIES', message: 'late' }] }; });
 if (END === 'waits') wait();
 `;
@@ -120,6 +121,12 @@ it('records what keeps a run from being started as its end', async (t) => {
   const [only] = (await run(list('VALID'), { commandOf })).document.runs;
   assert.deepEqual([only?.exitCode, only?.problem], [2, 'NOT_INSTALLED: no eiows (exit code 2)']);
   assert.match(read('logs/1.log'), /fix: npm install eiows/);
+});
+
+it('a run that leaves no result is refused, although Artillery had exit code 0', async (t) => {
+  const { run } = begin(t);
+  const [only] = (await run(list('without a result'))).document.runs;
+  assert.deepEqual([only?.exitCode, only?.problem], [2, 'no result (exit code 2)']);
 });
 
 it('ends the run under way when it is stopped, and resumes after it', async (t) => {

@@ -1,0 +1,31 @@
+/** How the process of a command ends where the command itself does not. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { execa } from 'execa';
+import { ROOT } from '../../helpers/pages.ts';
+
+const MODULE = pathToFileURL(join(ROOT, 'plugin/cli/own-process.ts')).href;
+
+function run(command: string) {
+  const code = `import { runAsProcess } from '${MODULE}'; await runAsProcess(async () => { ${command} });`;
+  return execa(process.execPath, ['--input-type=module', '-e', code], { reject: false });
+}
+
+it('a command that waits for what can no longer happen ends with exit code 4, and reports it', async () => {
+  const { exitCode, stderr } = await run('await new Promise(() => {});');
+  assert.equal(exitCode, 4);
+  assert.match(stderr, /^UNEXPECTED: the command waits for something that can no longer happen$/m);
+});
+
+it('an uncaught error has exit code 4, not that of a missed threshold', async () => {
+  const inCallback = await run("setImmediate(() => { throw new Error('broken'); }); await new Promise(() => {});");
+  assert.deepEqual([inCallback.exitCode, /Error: broken\n +at /.test(inCallback.stderr)], [4, true]);
+  const rejected = await run("throw new Error('broken');");
+  assert.deepEqual([rejected.exitCode, /Error: broken\n +at /.test(rejected.stderr)], [4, true]);
+});
+
+it('a command that is done keeps its exit code', async () => {
+  assert.deepEqual([(await run('process.exitCode = 3;')).exitCode, (await run('')).exitCode], [3, 0]);
+});
