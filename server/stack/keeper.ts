@@ -3,7 +3,8 @@
  * whatever way. It notices by the IPC pipe, which the kernel closes with the owner, even after SIGKILL. Start and stop
  * happen in this one process, so that no stack is taken down while another process still starts it.
  *
- * Owner to keeper: the options, once. Keeper to owner: `KeeperAnswer`, once.
+ * Owner to keeper: the options, once. Keeper to owner: `KeeperAnswer`, which is an error once what was started has ended, or
+ * cannot be ended.
  */
 import { once } from 'node:events';
 import { ERROR_CODES, type ErrorCode } from '../../protocol/codes/error-codes.ts';
@@ -43,12 +44,14 @@ process.once('message', (options) => {
 
 async function keep(options: StackOptions): Promise<void> {
   let claimed: StackState | undefined;
+  let failure: unknown;
   try {
     const owner = { ownerPid: options.persistent ? undefined : process.ppid, keeperPid: process.pid };
     const state = await bringUp(options, owner, leaving.signal, (state) => {
       claimed = state;
     });
-    if (options.persistent) claimed = undefined;
+    // Nobody knows of a stack whose starter has ended before the answer.
+    if (options.persistent && process.connected && !leaving.signal.aborted) claimed = undefined;
     await answer({ state });
     if (!options.persistent && !leaving.signal.aborted) {
       // A closed pipe does not keep the process running; this timer does, until it is told to leave.
@@ -56,11 +59,14 @@ async function keep(options: StackOptions): Promise<void> {
       await once(leaving.signal, 'abort');
     }
   } catch (error) {
-    if (!leaving.signal.aborted) await answer({ error: failureOf(error) });
+    if (!leaving.signal.aborted) failure = error;
     process.exitCode = 1;
-  } finally {
-    if (claimed) await takeDown(options.stateDir, latest(options.stateDir, claimed));
   }
+  const state = claimed && latest(options.stateDir, claimed);
+  const stuck = state && (await takeDown(options.stateDir, state).then(() => undefined, failureOf));
+  // Only now, so that the answer also has what could not be ended.
+  if (failure !== undefined) await answer({ error: withStuck(failureOf(failure), stuck) });
+  else if (stuck) await answer({ error: stuck });
 }
 
 /** A run records in the state which processes it has replaced. */
@@ -75,6 +81,11 @@ function answer(message: KeeperAnswer): Promise<void> {
     if (!process.connected) return resolve();
     process.send?.(message, () => resolve());
   });
+}
+
+function withStuck(failure: Failure, stuck: Failure | undefined): Failure {
+  if (!stuck) return failure;
+  return { ...failure, message: `${failure.message}\n${stuck.message}`, fix: `${failure.fix} Then: ${stuck.fix}` };
 }
 
 function failureOf(error: unknown): Failure {

@@ -109,9 +109,10 @@ function server(port: number): string {
 
 /**
  * Renders, checks (`nginx -t`) and starts; resolves when nginx answers, with all of its workers.
+ * @param onStart called with the master in the turn in which it begins to exist
  * @throws CapacityError `START_FAILED`
  */
-export async function startNginx(options: NginxOptions): Promise<ProcessRef> {
+export async function startNginx(options: NginxOptions, onStart?: (master: ProcessRef) => void): Promise<ProcessRef> {
   mkdirSync(options.dir, { recursive: true, mode: 0o700 });
   const configFile = join(options.dir, 'nginx.conf');
   const certificate = options.tls ? await makeCertificate(options.dir) : undefined;
@@ -129,8 +130,10 @@ export async function startNginx(options: NginxOptions): Promise<ProcessRef> {
     name: 'nginx',
     program: options.nginx,
     args,
+    dir: options.dir,
     logFile: join(options.logDir, 'nginx.log'),
     fix: FIX,
+    onStart,
     answers: async ({ pid }) => {
       if (!(await isWell(statusUrl(options.statusPort)))) return false;
       // One of its workers has answered: where none is seen, the system does not tell.

@@ -196,6 +196,7 @@ export async function startRedis(
     name: 'redis-server',
     program: redisServer,
     args: [configFile],
+    dir,
     logFile,
     fix: 'Correct what the lines above, from its own log, report.',
     answers: () =>

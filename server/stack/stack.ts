@@ -11,7 +11,8 @@ import { onlyOnce } from '../../protocol/helpers/only-once.ts';
 import { causeFault } from './fault.ts';
 import type { KeeperAnswer } from './keeper.ts';
 import { isRetiring } from './nginx.ts';
-import { daemonPid, listWorkers } from './pm2.ts';
+import { listWorkers } from './pm2.ts';
+import { daemonPid } from './pm2-daemon.ts';
 import { recordWorkers, type StackOptions } from './start.ts';
 import { childrenOf, processRef, terminate, waitUntilGone } from './state/processes.ts';
 import {
@@ -23,7 +24,7 @@ import {
   type StackState,
   writeState,
 } from './state/state.ts';
-import { removeFiles, takeDown } from './takedown.ts';
+import { endUnnamed, takeDown } from './takedown.ts';
 
 export type { StackOptions } from './start.ts';
 export type { StackState, WorkerState } from './state/state.ts';
@@ -45,8 +46,8 @@ type FoundStack =
 /**
  * Starts a stack and waits until every part of it answers. A stale one in the same folder is cleaned up first.
  * @throws CapacityError `NOT_INSTALLED`, `LIMIT_TOO_LOW`, `PORT_UNAVAILABLE`,
- *   `STACK_RUNNING`, `STATE_DIR_…`, `START_FAILED`, or the signal's reason;
- *   nothing of the stack is left by then
+ *   `STACK_RUNNING`, `STATE_DIR_…`, `START_FAILED`, or the signal's reason; nothing of the stack is left by then,
+ *   unless the error says which processes do not end (alone: `STACK_STUCK`)
  */
 export async function startStack(options: StackOptions, signal?: AbortSignal): Promise<Stack> {
   await clearStateDir(options.stateDir);
@@ -59,8 +60,8 @@ export async function findStack(stateDir: string): Promise<FoundStack> {
   const state = readState(stateDir);
   if (state === undefined) return { status: 'down' };
   if (state === 'unreadable') {
-    const reason = 'its state file is damaged or from another version, so its processes are unknown';
-    return { status: 'stale', reason, clean: async () => removeFiles(stateDir) };
+    const reason = 'its state file is damaged or from another version';
+    return { status: 'stale', reason, clean: () => endUnnamed(stateDir) };
   }
   const ownerGone = state.ownerPid !== undefined && !lives(state, state.ownerPid);
   if (state.keeperPid !== undefined && lives(state, state.keeperPid) && (state.phase !== 'up' || ownerGone)) {
@@ -210,10 +211,11 @@ async function startKeeper(options: StackOptions, signal: AbortSignal | undefine
   }
   // The keeper takes down what it started before it ends.
   await closed;
-  signal?.throwIfAborted();
-  if (!answer)
+  const error = (answer && 'error' in answer ? answer : undefined)?.error;
+  if (error?.code !== 'STACK_STUCK') signal?.throwIfAborted();
+  if (!error)
     throw startRefused(notStarted) ?? new CapacityError('UNEXPECTED', `The stack did not start:\n${complaint}`);
-  const { code, message, fix, cause } = (answer as Extract<KeeperAnswer, { error: unknown }>).error;
+  const { code, message, fix, cause } = error;
   throw new CapacityError(code, message, fix, cause ? { cause: new Error(cause) } : undefined);
 }
 

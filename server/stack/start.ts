@@ -5,12 +5,13 @@ import { CapacityError } from '../../protocol/errors.ts';
 import { logTail } from './logs.ts';
 import { pingOf, proxyTimeoutSeconds, startNginx, statusUrl } from './nginx.ts';
 import { planStack, readMachine } from './plan.ts';
-import { daemonPid, type Pm2Worker, requirePm2, startWorkers } from './pm2.ts';
+import { type Pm2Worker, startWorkers } from './pm2.ts';
+import { requirePm2 } from './pm2-command.ts';
 import { assertFree, freePorts } from './ports.ts';
 import { assertRedisAnswers, startOwnRedis } from './redis.ts';
 import { serverNode } from './server-node.ts';
 import { isWell, waitFor } from './server-process.ts';
-import { processRef } from './state/processes.ts';
+import { type ProcessRef, processRef } from './state/processes.ts';
 import {
   claimState,
   recordNginxWorkers,
@@ -47,7 +48,7 @@ const HEALTH_TIMEOUT_MS = 15_000;
 
 /**
  * @param owner pids to record in the state; both are absent in that of a persistent stack
- * @param signal stops between two steps
+ * @param signal stops between two steps, and the start of the workers
  * @param onClaim called once the state file is claimed; from then on the caller has to take the stack down
  * @throws CapacityError; the state names what was started until then
  */
@@ -107,8 +108,11 @@ export async function bringUp(
   }
 
   signal.throwIfAborted();
-  const started = await startWorkers(state, node, options.compression);
-  state.pm2Pid = remember(state, processRef(daemonPid(state.pm2Home)));
+  const recordDaemon = (daemon: ProcessRef) => {
+    state.pm2Pid = remember(state, daemon);
+    writeState(stateDir, state);
+  };
+  const started = await startWorkers(state, { node, compression: options.compression, signal }, recordDaemon);
   recordWorkers(state, started);
   writeState(stateDir, state);
   await Promise.all(started.map((worker) => assertHealthy(worker, state)));
@@ -118,8 +122,10 @@ export async function bringUp(
     const dir = join(stateDir, 'nginx');
     const timeoutSeconds = proxyTimeoutSeconds(pingOf(process.env));
     const options = { nginx, port, statusPort, tls, timeoutSeconds, plan: plan.nginx, workers, dir, logDir };
-    const master = await startNginx(options);
-    state.nginxPid = remember(state, master);
+    await startNginx(options, (master) => {
+      state.nginxPid = remember(state, master);
+      writeState(stateDir, state);
+    });
     recordNginxWorkers(state);
     state.nginxStatusUrl = statusUrl(statusPort);
   }

@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openTarget } from '../../plugin/run/target/target.ts';
 import { findStack, type StackOptions, startStack } from '../../server/stack/stack.ts';
-import { terminate } from '../../server/stack/state/processes.ts';
+import { markedProcesses } from '../../server/stack/state/marks.ts';
+import { childrenOf, processRef, terminate } from '../../server/stack/state/processes.ts';
 import { readState, type StackState, writeState } from '../../server/stack/state/state.ts';
 import { hookConfig } from '../helpers/measurements.ts';
 import { eventually } from '../helpers/poll.ts';
@@ -17,6 +18,8 @@ import { listen } from '../helpers/raw-listen.ts';
 import { living, processesOf, tempStateDir } from '../helpers/stack.ts';
 
 const OWNER = join(import.meta.dirname, '../fixtures/stack-owner.ts');
+
+const FAILING_PM2 = join(import.meta.dirname, '../fixtures/failing-pm2.cjs');
 
 const embedded = (stateDir: string): StackOptions => ({ profile: 'embedded', port: 0, connections: 10, stateDir });
 const full = (stateDir: string): StackOptions => ({ ...embedded(stateDir), profile: 'full', workers: 1 });
@@ -133,9 +136,10 @@ test('a persistent stack outlives its starter; stale, it is cleaned up with its 
   await found.clean();
   assert.doesNotThrow(() => process.kill(pid, 0));
   assert.equal(bystander.exitCode ?? bystander.signalCode, null);
-  // The test's own: the state no longer named it.
-  process.kill(redisPid, 'SIGTERM');
-  await eventually('end of the rest', () => living(state).length === 0);
+  await eventually(
+    'end of the rest, also of the Redis that the state no longer names',
+    () => living(state).length === 0,
+  );
   assert.equal(existsSync(stateDir), false);
 });
 
@@ -175,13 +179,48 @@ test('a worker that cannot start is reported with the end of its log, and nothin
   assert.deepEqual(daemonsOf(join(stateDir, 'pm2')), []);
 });
 
-test('a damaged state file is stale, and is removed', async (t) => {
+const STEPS: Record<string, (state: StackState) => unknown> = {
+  'the state file exists': () => true,
+  'Redis exists': ({ redisNodes }) => redisNodes.length > 0,
+  'PM2’s daemon exists': ({ pm2Pid }) => pm2Pid,
+  'a worker exists': ({ pm2Pid = 0 }) => childrenOf(pm2Pid).length > 0,
+  'nginx exists': ({ nginxPid }) => nginxPid,
+};
+for (const [step, isReached] of Object.entries(STEPS)) {
+  test(`a start that is stopped once ${step} leaves no process and no file`, async (t) => {
+    const stateDir = tempStateDir(t);
+    const stop = new AbortController();
+    const started = startStack(full(stateDir), stop.signal).then((stack) => stack.close());
+    await eventually(step, () => {
+      const state = readState(stateDir);
+      return typeof state === 'object' && isReached(state);
+    });
+    stop.abort(new Error('stopped'));
+    await assert.rejects(started, /stopped/);
+    assert.deepEqual(markedProcesses(stateDir), []);
+    assert.equal(existsSync(stateDir), false);
+  });
+}
+
+test('a start that fails while PM2’s daemon is still starting leaves no process', async (t) => {
   const stateDir = tempStateDir(t);
-  mkdirSync(stateDir);
+  const pm2Home = join(stateDir, 'pm2');
+  setVariable(t, 'NODE_OPTIONS', `--require=${FAILING_PM2}`);
+  await assert.rejects(startStack(embedded(stateDir)), { code: 'START_FAILED' });
+  const left = processesWithHome(pm2Home);
+  t.after(() => terminate(left, 1000));
+  assert.deepEqual(left, []);
+  assert.equal(existsSync(stateDir), false);
+});
+
+test('a damaged state file is stale; what runs of its stack is ended before it is removed', async (t) => {
+  const stateDir = tempStateDir(t);
+  const state = await leftBy(t, { ...full(stateDir), persistent: true });
   writeFileSync(join(stateDir, 'state.json'), '{"version": 1');
   const found = await findStack(stateDir);
   assert.ok(found.status === 'stale');
   await found.clean();
+  assert.deepEqual(living(state), []);
   assert.equal((await findStack(stateDir)).status, 'down');
 });
 
@@ -192,6 +231,13 @@ function setVariable(t: TestContext, name: string, value: string): void {
     if (before === undefined) delete process.env[name];
     else process.env[name] = before;
   });
+}
+
+/** Also before PM2 has given them their names. */
+function processesWithHome(pm2Home: string) {
+  return processes()
+    .filter(({ environment }) => environment.includes(`PM2_HOME=${pm2Home}`))
+    .flatMap(({ pid }) => processRef(pid) ?? []);
 }
 
 const daemonsOf = (pm2Home: string) => processes().filter(({ command }) => command.includes(pm2Home));

@@ -2,7 +2,7 @@
  * Processes that outlive their parent. A pid alone does not identify one, because the system reuses it: a process is
  * identified by pid and start time, and is never signalled unless both still match and it runs as this user.
  */
-import { execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, type StdioOptions, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { attempt } from '../../../protocol/helpers/attempt.ts';
@@ -65,22 +65,41 @@ export function childrenOf(pid: number): number[] {
   return (list ?? '').trim().split(/\s+/).filter(Boolean).map(Number);
 }
 
+interface DetachedProcess {
+  command: string;
+  args: string[];
+  /** Working directory. */
+  cwd: string;
+  /** Receives its stdout and stderr. */
+  logFile: string;
+  env?: NodeJS.ProcessEnv;
+  /** Adds an IPC channel, which the caller disconnects. */
+  ipc?: boolean;
+  /** Called in the turn in which the process begins to exist. */
+  onStart(ref: ProcessRef): void;
+}
+
 /**
  * Starts a process in its own session, so that neither Ctrl-C nor the end of this process affects it.
- * @param logFile receives its stdout and stderr
  * @throws when it cannot be started
  */
-export async function spawnDetached(command: string, args: string[], logFile: string): Promise<ProcessRef> {
+export async function spawnDetached({ command, args, cwd, logFile, env, ipc, onStart }: DetachedProcess): Promise<{
+  child: ChildProcess;
+  ref: ProcessRef;
+}> {
   const log = openSync(logFile, 'a', 0o600);
-  const child = spawn(command, args, { detached: true, stdio: ['ignore', log, log] });
+  const stdio: StdioOptions = ['ignore', log, log, ...(ipc ? (['ipc'] as const) : [])];
+  const child = spawn(command, args, { detached: true, stdio, cwd, ...(env && { env }) });
   closeSync(log);
+  const { pid } = child;
+  const ref = pid === undefined ? undefined : { pid, startTime: startTimeOf(pid) ?? 'ended' };
+  if (ref) onStart(ref);
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);
     child.once('error', reject);
   });
   child.unref();
-  const pid = child.pid as number;
-  return { pid, startTime: startTimeOf(pid) ?? 'ended' };
+  return { child, ref: ref as ProcessRef };
 }
 
 /** Waits until all have ended. @returns those that still run after `timeoutMs` */
