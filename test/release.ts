@@ -11,7 +11,7 @@ import { execa } from 'execa';
 import { endChild } from '../protocol/helpers/end-child.ts';
 import { VERSION } from '../protocol/version.ts';
 import { listens } from '../server/stack/ports.ts';
-import { ENGINE, HOOK, INSTRUMENT, packAll } from './helpers/packages.ts';
+import { ENGINE, HOOK, INSTRUMENT, pack } from './helpers/packages.ts';
 import { codeBlocks, page, ROOT } from './helpers/pages.ts';
 import { eventually } from './helpers/poll.ts';
 
@@ -82,7 +82,7 @@ async function requireCommit(): Promise<void> {
 let packed = '';
 try {
   await requireCommit();
-  const all = await packAll();
+  const all = await pack();
   packed = all.folder;
   for (const [name, readme] of Object.entries(READMES)) await follow(name, readme, Object.values(all.tarballs));
   const manifest = readFileSync(join(folder, HOOK, `node_modules/${HOOK}/package.json`), 'utf8');

@@ -1,15 +1,10 @@
 /** The npm packages as users get them: packed, installed into empty projects, and run there. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
 import { execa } from 'execa';
-import type { WorkerStats } from '../../protocol/events.ts';
-import { ask, connectControl, TOKEN } from '../helpers/app.ts';
 import * as packages from '../helpers/packages.ts';
-import { ROOT } from '../helpers/pages.ts';
 import { goodResult, quickScript, startRun } from '../helpers/run.ts';
 import { tempStateDir } from '../helpers/stack.ts';
 
@@ -21,7 +16,7 @@ const installed = (name: string) => join(project(name), 'node_modules', name);
 const manifestOf = (name: string) => JSON.parse(readFileSync(join(installed(name), 'package.json'), 'utf8'));
 
 before(async () => {
-  ({ folder, tarballs } = await packages.packAll());
+  ({ folder, tarballs } = await packages.pack());
   for (const [name, tarball] of Object.entries(tarballs)) {
     // The plugin depends on the engine, which only a registry could bring by itself.
     await packages.install(project(name), ...(name === HOOK ? [tarballs[ENGINE] as string] : []), tarball);
@@ -119,85 +114,5 @@ describe('the plugin in a project', () => {
     const { connections, delivery } = await goodResult(run);
     assert.deepEqual([connections.peak, delivery?.coverage], [10, 1]);
     assert.doesNotMatch(run.output(), /warning/i);
-  });
-});
-
-describe('instrument in a project', () => {
-  const serving = `
-    const io = new Server(createServer().listen(0, '127.0.0.1'));
-    instrument(io, { token: '${TOKEN}', worker: 'w0' }).then(({ controlPort }) => console.log(controlPort));`;
-  const servers = {
-    'server.mjs': `
-      import { createServer } from 'node:http';
-      import { Server } from 'socket.io';
-      import { instrument } from '${INSTRUMENT}'; ${serving}`,
-    'server.cjs': `
-      const { createServer } = require('node:http');
-      const { Server } = require('socket.io');
-      const { instrument } = require('${INSTRUMENT}'); ${serving}`,
-  };
-  const oldest = { node: '18.2.0', socketIo: '4.6.0' };
-
-  it('needs two libraries, and names the oldest Node and Socket.IO that it is tested with', () => {
-    const { dependencies, engines, peerDependencies } = manifestOf(INSTRUMENT);
-    assert.deepEqual(Object.keys(dependencies).sort(), ['prom-client', 'zod']);
-    assert.equal(engines.node, `>=${oldest.node}`);
-    assert.equal(peerDependencies['socket.io'], `^${oldest.socketIo}`);
-  });
-
-  for (const age of ['newest', 'oldest'] as const) {
-    describe(`with the ${age} Node and Socket.IO`, () => {
-      const home = () => (age === 'newest' ? project(INSTRUMENT) : join(folder, 'oldest'));
-      const node = () => (age === 'newest' ? process.execPath : join(home(), 'node_modules/.bin/node'));
-      before(async () => {
-        const old = [`node@${oldest.node}`, `socket.io@${oldest.socketIo}`];
-        if (age === 'oldest') await packages.install(home(), tarballs[INSTRUMENT] as string, ...old);
-      });
-
-      for (const [file, code] of Object.entries(servers)) {
-        it(`works in ${file}`, async (t) => {
-          writeFileSync(join(home(), file), code);
-          const server = execa(node(), [file], { cwd: home(), reject: false });
-          const ended = server.then(({ stderr }) => Promise.reject(new Error(stderr)));
-          t.after(async () => {
-            server.kill();
-            await ended.catch(() => {});
-          });
-          const [line] = await Promise.race([once(createInterface(server.stdout), 'line'), ended]);
-          const health = await fetch(`http://127.0.0.1:${line}/healthz`);
-          assert.deepEqual(await health.json(), { status: 'ok', worker: 'w0' });
-          const control = await connectControl(Number(line));
-          t.after(() => control.disconnect());
-          assert.ok((await ask<{ durationMs: number }>(control, 'gc')).durationMs > 0);
-          const { versions } = await ask<WorkerStats>(control, 'stats');
-          if (age === 'oldest') assert.partialDeepStrictEqual(versions, oldest);
-          else assert.equal(versions.node, process.versions.node);
-          assert.match(versions.webSocketEngine, /^ws \d/);
-        });
-      }
-    });
-  }
-
-  it('has types for import and require', async () => {
-    const code = `
-      import { createServer } from 'node:http';
-      import { Server } from 'socket.io';
-      import { type Instrumentation, type InstrumentOptions, instrument } from '${INSTRUMENT}';
-      const io = new Server<{ hello: (name: string) => void }>(createServer());
-      const options: InstrumentOptions = { token: '${TOKEN}', controlPort: process.env.PORT };
-      export const done: Promise<Instrumentation> = instrument(io, options);
-      done.then(({ controlPort, registry, close }) => [controlPort.toFixed(), registry.metrics(), close()]);
-      // @ts-expect-error a token is text
-      instrument(io, { token: 1 });`;
-    const files = ['types.mts', 'types.cts'];
-    for (const file of files) writeFileSync(join(project(INSTRUMENT), file), code);
-    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-    const options = ['--noEmit', '--strict', '--target', 'es2022', '--types', 'node', '--module', 'node16'];
-    const { all } = await execa(process.execPath, [tsc, ...options, ...files], {
-      cwd: project(INSTRUMENT),
-      all: true,
-      reject: false,
-    });
-    assert.equal(all, '');
   });
 });

@@ -13,13 +13,14 @@ const PACKAGES = [ENGINE, HOOK, INSTRUMENT];
 
 const QUIET = ['--no-audit', '--no-fund', '--loglevel=error'];
 
-/** Packs all three. @returns the path of each one's tarball, in a folder for the caller to remove */
-export async function packAll(): Promise<{ folder: string; tarballs: Record<string, string> }> {
+/** Packs all three, or those named. @returns the path of each one's tarball, in a folder for the caller to remove */
+export async function pack(names = PACKAGES): Promise<{ folder: string; tarballs: Record<string, string> }> {
   const folder = mkdtempSync(join(tmpdir(), 'packages-'));
-  await execa('npm', ['pack', '--workspaces', '--pack-destination', folder, ...QUIET], { cwd: ROOT });
+  const workspaces = names.flatMap((name) => ['--workspace', name]);
+  await execa('npm', ['pack', ...workspaces, '--pack-destination', folder, ...QUIET], { cwd: ROOT });
   const files = readdirSync(folder);
   const tarball = (name: string) => join(folder, files.find((file) => file.startsWith(`${name}-`)) ?? 'missing');
-  return { folder, tarballs: Object.fromEntries(PACKAGES.map((name) => [name, tarball(name)])) };
+  return { folder, tarballs: Object.fromEntries(names.map((name) => [name, tarball(name)])) };
 }
 
 /** `npm install` as a user types it, in a new folder or one that has been installed into. */
@@ -32,6 +33,26 @@ export async function install(project: string, ...specs: string[]): Promise<void
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !excluded.test(name)));
   await execa('npm', ['install', '--prefer-offline', ...QUIET, ...specs], { cwd: project, env, extendEnv: false });
 }
+
+export const NO_REGISTRY = 'the npm registry cannot be reached, and its cache lacks this version of Node';
+
+/**
+ * @param version as npm's package `node` has it; also `20` for the newest of its line
+ * @returns the program: that of this process if it is of this version, or one that npm installs in `project`; undefined
+ *   without a registry, except in CI
+ */
+export async function nodeOf(version: string, project: string): Promise<string | undefined> {
+  if (`${process.versions.node}.`.startsWith(`${version}.`)) return process.execPath;
+  try {
+    await install(project, `node@${version}`, '--fetch-retries=1');
+  } catch (error) {
+    if (!process.env.CI && UNREACHABLE.test(String(error))) return undefined;
+    throw error;
+  }
+  return join(project, 'node_modules/.bin/node');
+}
+
+const UNREACHABLE = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ENOTCACHED/;
 
 /** @returns paths of the packages that run a script when they are installed, which could download anything */
 export function withInstallScripts(project: string): string[] {
