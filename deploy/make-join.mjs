@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import {
   fingerprintOf,
   formatJoinLine,
+  newSecret,
 } from './node_modules/artillery-plugin-socketio-capacity/dist/plugin/conduct/hosts/join-line.js';
-import { newSecret } from './node_modules/artillery-plugin-socketio-capacity/dist/plugin/conduct/hosts/secret.js';
 
 const [folder = '', address = ''] = process.argv.slice(2);
 const [host, port] = address.split(':');
