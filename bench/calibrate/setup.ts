@@ -111,12 +111,13 @@ export async function broadcast(
   const unsent = ({ message }: UnsentBroadcast) => {
     throw new Error(message);
   };
-  await publish(
+  const orders = await publish(
     control,
     schedule,
     { beforeSend: plan.beforeSend, onSent: (one) => sent.push(one), onFailed: unsent },
     never,
   );
+  await orders.settled();
   await until(() => fleet.status().received - before >= plan.receipts, DRAIN_TIMEOUT_MS, never);
   measurements.frozen = await fleet.freeze(
     sent.map(({ seq, worker, sentAtUs, intendedAtUs }) => ({ seq, room: ROOM, worker, sentAtUs, intendedAtUs })),

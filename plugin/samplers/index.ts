@@ -1,4 +1,5 @@
 export { beginningOf, limitTime } from './answers.ts';
+export { UnansweredRequest } from './control/errors.ts';
 export { workerMachines } from './control/worker-machines.ts';
 export { ControlClients, type EachControl } from './control/workers.ts';
 export { FURTHER_LAYERS, LAYERS, layersFor } from './layers/index.ts';

@@ -62,6 +62,16 @@ export const ANSWER_REASONS = {
     remedy: 'see the logs of server and proxy, and their time-outs',
     invalidates: [],
   },
+  BROADCASTS_UNCONFIRMED: {
+    meaning: 'a worker confirmed no send of broadcasts, and no copy of them came: whether they were sent is unknown',
+    remedy: 'see the worker logs at that time; raise `drain.deadline` if a worker only needs longer',
+    invalidates: ['delivery', 'latency'],
+  },
+  TAIL_CUT: {
+    meaning: 'copies still came when the drain ended: latencies are lower bounds, and lost copies may only be late',
+    remedy: 'raise `drain.deadline`, or the interval of the broadcasts: the server cannot keep up with it',
+    invalidates: ['delivery', 'latency'],
+  },
   BROADCASTS_LATE: {
     meaning: 'more than a tenth of the broadcasts left late, by over 50 ms and half of their interval',
     remedy: 'raise the interval of the broadcasts, or give workers and generator more CPU',

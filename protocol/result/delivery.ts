@@ -38,7 +38,7 @@ const batchSchema = object({
   serverMembers: count.nullable().describe('members by the server’s own count, just before sending'),
   ...receiptShape,
   t: orNull(time),
-  sendDelayMs: z.number().describe('actual less intended send time'),
+  sendDelayMs: z.number().nullable().describe('actual less intended send time; null if no worker confirmed it'),
   firstMs: latency.describe('latency of the first receiver'),
   p50Ms: latency.describe('median receiver; null with a single one'),
   p99Ms: latency.describe('99th percentile; null with fewer than 100 receivers'),
@@ -61,6 +61,12 @@ export const deliverySchema = object({
   payloadBytes: count.describe('length of one broadcast; for an own event, the mean length of its JSON'),
   binary: z.boolean().default(false).describe('the payload was sent as an attachment'),
   broadcasts: count.describe('broadcasts sent'),
+  unconfirmed: count
+    .default(0)
+    .describe('broadcasts that no worker confirmed, but copies of which came; part of `broadcasts`'),
+  unknown: count
+    .default(0)
+    .describe('broadcasts that no worker confirmed, and no copy of which came: whether they were sent is unknown'),
   ...receiptShape,
   late: count.describe('receipts after the ledger was finalized'),
   unreadable: count.default(0).describe('frames with the event whose payload cannot be read'),

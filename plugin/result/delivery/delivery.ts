@@ -25,12 +25,14 @@ export function deliveryFigures(
   config: Settings,
 ): NonNullable<Result['delivery']> {
   const receipts = totals(batches);
-  const { ownEvent, frozen } = measurements;
+  const { ownEvent, frozen, sent, unknown } = measurements;
   const areBroadcasts = idsOfOneReceiver(measurements, batches) === undefined;
   const counted = (key: keyof ReceiptTotals) => sum(measurements.snapshots.map((snapshot) => snapshot.receipts[key]));
   return {
     ...sourceOf(measurements, config),
     broadcasts: sum(batches.map((batch) => batch.broadcasts)),
+    unconfirmed: sent.filter((one) => one.unconfirmed).length,
+    unknown: unknown.length,
     ...receipts,
     late: counted('late'),
     unreadable: counted('unreadable'),
@@ -89,7 +91,7 @@ export function batchRows(measurements: Measurements): Batch[] {
         justLeft: counts.justLeft + own.before,
         // On the time axis of the samples.
         t: beganAtUs === undefined ? null : Math.round((intendedAtUs - beganAtUs) / 1000) / 1000,
-        sendDelayMs: (sentAtUs - intendedAtUs) / 1000,
+        sendDelayMs: one.unconfirmed ? null : (sentAtUs - intendedAtUs) / 1000,
         firstMs: reached.length > 0 ? Math.min(...reached.map(({ firstUs }) => firstUs)) / 1000 : null,
         p50Ms: percentileMs(all, 50, reached),
         p99Ms: percentileMs(all, 99, reached),

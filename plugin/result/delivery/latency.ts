@@ -14,6 +14,7 @@ export function latencyFigures(measurements: Measurements): Result['latency'] {
   // Nobody knows which worker holds a connection, and the server does not say when it meant to send.
   const isPlaced = whyNotPlaced(measurements) === undefined;
   const known = { workers: ownEvent === undefined && isPlaced, schedule: ownEvent?.publisher !== 'server' };
+  const confirmed = sent.filter(({ unconfirmed }) => !unconfirmed);
   const local = merged(frozen.map(({ latencyUs }) => latencyUs.local));
   const cross = merged(frozen.map(({ latencyUs }) => latencyUs.cross));
   const oneWay = mergeHistograms([local, cross]);
@@ -36,7 +37,7 @@ export function latencyFigures(measurements: Measurements): Result['latency'] {
     sendDelayMs: known.schedule
       ? each
         ? summaryMs(each.sendDelayUs, each.sendDelayUs.totalCount)
-        : summaryOfEach(sent.map(({ sentAtUs, intendedAtUs }) => sentAtUs - intendedAtUs))
+        : summaryOfEach(confirmed.map(({ sentAtUs, intendedAtUs }) => sentAtUs - intendedAtUs))
       : null,
     ...sentinelFigures(measurements),
     roundTripHalfMs: {

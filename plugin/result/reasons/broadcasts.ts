@@ -2,10 +2,11 @@
 import type { Batch } from '../../../protocol/result/delivery.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { STALL_FIX, stalledWorkers } from '../../../report/figures/stalls.ts';
+import { integer } from '../../../report/text/format.ts';
 import { isDuring } from '../../run/fault/measure.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { sum } from '../sums.ts';
-import { type Check, check } from './check.ts';
+import { type Check, check, checkUnless } from './check.ts';
 
 /** As for messages and event loops: below, the figures hardly change. */
 const MIN_LATE_MS = 50;
@@ -15,15 +16,33 @@ const MIN_LATE_SHARE = 0.5;
 const MAX_LATE_SHARE = 0.1;
 
 export const broadcasts: Check[] = [
-  check('BROADCASTS_NOT_SENT', (_, { sent, unsent: all, fault, ownEvent }) => {
+  check('BROADCASTS_NOT_SENT', (_, { sent, unsent: all, unknown, fault, ownEvent }) => {
     // Those during a planned fault are part of what it costs.
     const unsent = all.filter(({ intendedAtUs }) => !isDuring(fault, intendedAtUs ?? 0));
     const [first] = unsent;
     if (!first) return undefined;
     return {
-      message: `${unsent.length} of ${sent.length + all.length} broadcasts were not sent; the first because: ${first.message}`,
+      message: `${unsent.length} of ${sent.length + all.length + unknown.length} broadcasts were not sent; the first because: ${first.message}`,
       ...(!ownEvent && { fix: 'see the worker logs' }),
     };
+  }),
+  // A run that ends early does not wait for confirmations.
+  checkUnless('abort', 'BROADCASTS_UNCONFIRMED', (_, { sent, unsent, unknown: all, fault }) => {
+    const unknown = all.filter(({ intendedAtUs }) => !isDuring(fault, intendedAtUs));
+    const [first] = unknown;
+    if (!first) return undefined;
+    const which = `${unknown.length} of ${sent.length + unsent.length + all.length} broadcasts`;
+    return `${which} were not confirmed, and no copy of them came; the first because: ${first.message}`;
+  }),
+  checkUnless('abort', 'TAIL_CUT', (_, { tailCut }) => {
+    if (!tailCut) return undefined;
+    const { copies, unconfirmed, seconds } = tailCut;
+    const missing = [
+      ...(copies > 0 ? [`about ${integer(copies)} copies`] : []),
+      ...(unconfirmed > 0 ? [`the confirmations of ${unconfirmed} broadcasts`] : []),
+    ];
+    const without = missing.length > 0 ? ` without ${missing.join(' and ')}` : '';
+    return `copies still came when the drain ended after ${seconds.toFixed(0)} s${without}: latencies are lower bounds, and what counts as lost may only be late`;
   }),
   // Without a delay, only the server knows when a broadcast was to leave.
   check('BROADCASTS_LATE', (result, { sent, fault, ownEvent, workersAtStart }) => {
@@ -32,7 +51,7 @@ export const broadcasts: Check[] = [
     if (!sendDelayMs || all < 2) return undefined;
     const intervalMs = spanUs(sent.map(({ intendedAtUs }) => intendedAtUs)) / 1000 / (all - 1);
     const limitMs = Math.max(MIN_LATE_MS, intervalMs * MIN_LATE_SHARE);
-    const late = sent.filter((one) => delayMs(one) > limitMs && !isDuring(fault, one.intendedAtUs));
+    const late = sent.filter((one) => !one.unconfirmed && delayMs(one) > limitMs && !isDuring(fault, one.intendedAtUs));
     if (howMany(late) <= Math.max(1, all * MAX_LATE_SHARE)) return undefined;
     const worstMs = late.reduce((most, one) => Math.max(most, delayMs(one)), 0);
     const which = `${howMany(late)} of ${all} broadcasts left more than ${limitMs.toFixed(0)} ms late`;

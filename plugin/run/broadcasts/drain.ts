@@ -1,39 +1,73 @@
 /**
- * The wait for the last receipts. It ends early only when nothing is outstanding: a copy that takes longer than its
- * neighbours is late, not lost.
+ * The wait for the last confirmations and receipts. It ends early only when nothing is outstanding: a copy that takes longer
+ * than its neighbours is late, not lost. A backlog of the server may last longer than the broadcasts themselves.
  */
 import type { RunContext } from '../context.ts';
 import { otherReceivers } from '../receivers/other-receivers.ts';
 import { until } from '../wait.ts';
+import type { Orders } from './publish.ts';
 
-/** @param reachedBefore first copies before the first broadcast, by engine */
-export async function drain(context: RunContext, reachedBefore: RunContext['link']['reached']): Promise<void> {
+/** A backlog is waited for while it gets shorter, for as many deadlines. */
+export const MOST_DEADLINES = 10;
+/** Quiet times that must pass where only copies are missing of broadcasts that may not have been sent. */
+const QUIETS_OF_DOUBT = 5;
+
+/**
+ * Resolves with `measurements.tailCut` set if copies still came at the end.
+ * @param orders of the broadcasts, some of which may not be confirmed yet
+ * @param reachedBefore first copies before the first broadcast, by engine
+ */
+export async function drain(
+  context: RunContext,
+  orders: Pick<Orders, 'open' | 'unanswered'>,
+  reachedBefore: RunContext['link']['reached'],
+): Promise<void> {
   const { config, link, measurements, ledger, record, signal } = context;
   const { quiet, deadline } = config.drain;
-  const receivedNow = () => (ledger ? link.status.received : measurements.roundTripsUs.underLoad.length);
-  const outstanding = () =>
-    ledger
-      ? expectedCopies(context) - reachedSince(reachedBefore, link.reached)
-      : measurements.sent.length - measurements.roundTripsUs.underLoad.length;
-  let received = receivedNow();
-  let lastMs = performance.now();
+  const { underLoad } = measurements.roundTripsUs;
+  const receivedNow = () => (ledger ? link.status.received : underLoad.length);
+  const reachedNow = () => (ledger ? reachedSince(reachedBefore, link.reached) : underLoad.length);
+  const outstanding = (unconfirmed: number) =>
+    (ledger ? expectedCopies(context, unconfirmed) : measurements.sent.length + unconfirmed) - reachedNow();
+  const quietSince = new Since();
+  const progressSince = new Since();
+  const beganMs = performance.now();
   const isDone = () => {
-    const now = receivedNow();
-    if (now !== received) lastMs = performance.now();
-    received = now;
-    // Unexpected copies, such as duplicates, can still arrive.
+    const quietMs = quietSince.same(receivedNow());
     // A connection that comes back may get what it missed.
-    return outstanding() <= 0 && link.status.away === 0 && performance.now() - lastMs >= quiet * 1000;
+    if (orders.open > 0 || outstanding(0) > 0 || link.status.away > 0) return false;
+    // Unexpected copies, such as duplicates, can still arrive.
+    return quietMs >= quiet * 1000 * (outstanding(orders.unanswered) > 0 ? QUIETS_OF_DOUBT : 1);
   };
-  const complete = await until(isDone, deadline * 1000, signal);
-  record.append('drained', { complete, outstanding: outstanding() });
+  const isOver = () => {
+    const stillMs = progressSince.same(`${reachedNow()} ${measurements.sent.length}`);
+    return isDone() || stillMs > deadline * 1000;
+  };
+  const ended = await until(isOver, MOST_DEADLINES * deadline * 1000, signal);
+  const missing = Math.max(0, outstanding(orders.open));
+  const seconds = (performance.now() - beganMs) / 1000;
+  if (!ended && !signal.aborted) measurements.tailCut = { copies: missing, unconfirmed: orders.open, seconds };
+  record.append('drained', { complete: isDone(), outstanding: missing });
+}
+
+/** Time since a value last changed. */
+export class Since {
+  #value: number | string | undefined;
+  #atMs = 0;
+
+  /** @returns milliseconds */
+  same(value: number | string): number {
+    if (value !== this.#value) [this.#value, this.#atMs] = [value, performance.now()];
+    return performance.now() - this.#atMs;
+  }
 }
 
 /**
  * As the workers counted the members; where nobody did, as many as before. What was sent to a host that is gone is
  * accounted for as lost: then no broadcast has more receivers than there are members on the other hosts.
+ * @param unconfirmed broadcasts that are taken to have as many members as the last one
  */
-function expectedCopies({ measurements, link }: RunContext): number {
+function expectedCopies({ measurements, link }: RunContext, unconfirmed: number): number {
   const most = link.gone.size > 0 ? link.status.joined : Number.POSITIVE_INFINITY;
   let members = 0;
   let copies = 0;
@@ -41,7 +75,7 @@ function expectedCopies({ measurements, link }: RunContext): number {
     members = otherReceivers(one, measurements) ?? members;
     copies += Math.min(members, most);
   }
-  return copies;
+  return copies + unconfirmed * Math.min(members, most);
 }
 
 function reachedSince(before: RunContext['link']['reached'], now: RunContext['link']['reached']): number {

@@ -13,9 +13,10 @@ export function ordersOf(sent: SentBroadcast[], beganAtUs: number): FreezeOrder[
   let previousAtUs = beganAtUs;
   return sent
     .toSorted((a, b) => a.seq - b.seq)
-    .map(({ seq, room, worker, sentAtUs, intendedAtUs, orderedAtUs, expected }) => {
+    .map(({ seq, room, worker, sentAtUs, intendedAtUs, orderedAtUs, expected, latencyFromAtUs }) => {
       const order = {
         ...{ seq, room, worker, sentAtUs, intendedAtUs, previousAtUs },
+        ...(latencyFromAtUs !== undefined && { latencyFromAtUs }),
         ...(orderedAtUs !== undefined && { orderedAtUs }),
       };
       if (expected !== null && orderedAtUs !== undefined) previousAtUs = orderedAtUs;

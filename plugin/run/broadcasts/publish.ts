@@ -2,7 +2,7 @@
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { ClockLine } from '../../../protocol/clock/clock-line.ts';
 import type { BroadcastSent } from '../../../protocol/events.ts';
-import type { ControlClients } from '../../samplers/control/workers.ts';
+import { type ControlClients, UnansweredRequest } from '../../samplers/index.ts';
 import { pause } from '../wait.ts';
 
 /** `sentAtUs` and `intendedAtUs` are on our clock. */
@@ -22,13 +22,20 @@ export interface SentBroadcast extends Omit<BroadcastSent, 'expected'> {
   via: number;
   /** The number by which its worker confirmed it, where that is another one. */
   confirmedAs?: number;
+  /** No worker confirmed it; copies show that it was sent. Its `sentAtUs` is the time of the order. */
+  unconfirmed?: true;
   /** That follow each other, and that this one stands for; by default one. */
   broadcasts?: number;
 }
 
-/** No worker has confirmed it. */
+/** A broadcast that no worker sent: the worker could not be asked, or refused. */
 export interface UnsentBroadcast extends Pick<SentBroadcast, 'seq' | 'room' | 'via' | 'intendedAtUs'> {
   message: string;
+}
+
+/** A broadcast that was ordered and not confirmed: it may have been sent. */
+export interface UnconfirmedBroadcast extends UnsentBroadcast {
+  orderedAtUs: number;
 }
 
 interface Schedule {
@@ -54,51 +61,113 @@ interface PublishEvents {
 const ORDER_AHEAD_MS = 200;
 /** From the call of `publish` to the first intended send time. */
 export const LEAD_MS = 2 * ORDER_AHEAD_MS;
+/** Longer than any run waits: an overloaded worker sends and confirms broadcasts late. */
+const CONFIRM_TIMEOUT_MS = 24 * 3_600_000;
 
-/** @returns when the last one is confirmed or given up */
+/** Broadcasts that workers were asked to send, until their confirmations. */
+export class Orders {
+  /** Orders that the worker may still confirm, by `seq`. */
+  readonly #open = new Map<number, Omit<UnconfirmedBroadcast, 'message'>>();
+  readonly #unanswered: UnconfirmedBroadcast[] = [];
+  readonly #answers: Promise<void>[] = [];
+  #closed = false;
+
+  /** All orders so far, whatever became of them. */
+  get count(): number {
+    return this.#answers.length;
+  }
+
+  /** Orders whose confirmation may still come. */
+  get open(): number {
+    return this.#open.size;
+  }
+
+  /** Orders that may have been carried out and that no confirmation will come for, such as after a lost connection. */
+  get unanswered(): number {
+    return this.#unanswered.length;
+  }
+
+  /** Resolves when every order so far is confirmed, refused or unanswered. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#answers);
+  }
+
+  add(
+    order: Omit<UnconfirmedBroadcast, 'message'>,
+    confirmation: Promise<BroadcastSent>,
+    onConfirmed: (sent: BroadcastSent) => void,
+    onFailed: PublishEvents['onFailed'],
+  ): void {
+    this.#open.set(order.seq, order);
+    const answered = (report: () => void) => {
+      if (this.#closed) return;
+      this.#open.delete(order.seq);
+      report();
+    };
+    const answer = confirmation.then(
+      (sent) => answered(() => onConfirmed(sent)),
+      (error: Error) =>
+        answered(() => {
+          const { orderedAtUs, ...rest } = order;
+          const { message } = error;
+          if (error instanceof UnansweredRequest) this.#unanswered.push({ ...order, message });
+          else onFailed({ ...rest, message });
+        }),
+    );
+    this.#answers.push(answer);
+  }
+
+  /** Ignores later confirmations. Idempotent. @returns the orders without confirmation */
+  close(): UnconfirmedBroadcast[] {
+    this.#closed = true;
+    const nowUs = monotonicUs();
+    const open = [...this.#open.values()].map((order) => {
+      const seconds = ((nowUs - order.intendedAtUs) / 1e6).toFixed(1);
+      return { ...order, message: `no confirmation within ${seconds} s` };
+    });
+    return [...open, ...this.#unanswered].sort((a, b) => a.seq - b.seq);
+  }
+}
+
+/**
+ * Resolves when the last broadcast is due. Confirmations may come later: a worker with a backlog sends late.
+ * @returns the orders, of which the caller waits for as many as it needs, and which it closes
+ */
 export async function publish(
   control: Pick<ControlClients, 'broadcast' | 'reachable'>,
   { to, intervalMs, bytes, binary, clocks = [], isUnsteady = () => false }: Schedule,
   { beforeSend, onSent, onFailed }: PublishEvents,
   signal: AbortSignal,
-): Promise<void> {
-  const underWay: Promise<void>[] = [];
+): Promise<Orders> {
+  const orders = new Orders();
   const startUs = monotonicUs() + LEAD_MS * 1000;
+  let beginning: Promise<void> | undefined;
   for (const [index, { room, via: planned }] of to.entries()) {
-    if (signal.aborted) break;
     const seq = index + 1;
     const intendedAtUs = startUs + index * intervalMs * 1000;
     const waitMs = (intendedAtUs - monotonicUs()) / 1000 - ORDER_AHEAD_MS;
     await pause(waitMs, signal);
-    if (signal.aborted) break;
+    if (signal.aborted) return orders;
     if (beforeSend) {
       const quietMs = (intendedAtUs - monotonicUs()) / 1000 - Math.min(ORDER_AHEAD_MS, intervalMs / 2);
-      underWay.push(pause(quietMs, signal).then(() => beforeSend(index)));
+      beginning = pause(quietMs, signal).then(() => beforeSend(index));
     }
     const unsteady = isUnsteady();
     const via = unsteady ? control.reachable(planned) : planned;
     const atUs = clocks[via]?.toTheirs(intendedAtUs) ?? intendedAtUs;
     const order = { room, bytes, ...(binary && { binary }), seq, atUs, ...(unsteady && { count: false as const }) };
     const orderedAtUs = monotonicUs();
-    const sending = control.broadcast(order, via).then(
-      (sent) => {
-        const { sentAtUs: stampedAtUs, seq: confirmedAs } = sent;
-        const wrong = confirmedAs === seq ? {} : { confirmedAs };
-        onSent({
-          ...sent,
-          ...wrong,
-          seq,
-          room,
-          sentAtUs: clocks[via]?.toOurs(stampedAtUs) ?? stampedAtUs,
-          stampedAtUs,
-          via,
-          intendedAtUs,
-          orderedAtUs,
-        });
-      },
-      ({ message }) => onFailed({ seq, message, room, via, intendedAtUs }),
-    );
-    underWay.push(sending);
+    const confirmed = (sent: BroadcastSent) => {
+      const { sentAtUs: stampedAtUs, seq: confirmedAs } = sent;
+      const wrong = confirmedAs === seq ? {} : { confirmedAs };
+      const sentAtUs = clocks[via]?.toOurs(stampedAtUs) ?? stampedAtUs;
+      onSent({ ...sent, ...wrong, seq, room, sentAtUs, stampedAtUs, via, intendedAtUs, orderedAtUs });
+    };
+    const sending = control.broadcast(order, via, CONFIRM_TIMEOUT_MS);
+    orders.add({ seq, room, via, intendedAtUs, orderedAtUs }, sending, confirmed, onFailed);
   }
-  await Promise.all(underWay);
+  await beginning;
+  const lastAtUs = startUs + (to.length - 1) * intervalMs * 1000;
+  await pause((lastAtUs - monotonicUs()) / 1000, signal);
+  return orders;
 }

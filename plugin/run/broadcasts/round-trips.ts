@@ -74,15 +74,17 @@ export async function measureSingleRoundTrips(context: RunContext): Promise<void
   probe.onRoundTrip = (echo) => noteEcho(context, 'single', to[echo.seq - 1]?.via ?? 0, echo);
   const answered = () => trips.length + measurements.impossibleRoundTrips.length + measurements.jumpedRoundTrips;
   const unsent: string[] = [];
-  await publish(
+  const orders = await publish(
     control,
     { to, intervalMs: INTERVAL_MS, bytes, binary, clocks: clocks.lines },
     { onSent: () => {}, onFailed: ({ message }) => unsent.push(message) },
     signal,
   );
-  await until(() => answered() + unsent.length >= count, ANSWER_TIMEOUT_MS, signal);
+  const missing = () => count - answered() - unsent.length;
+  await until(() => missing() <= 0 || missing() === orders.unanswered, ANSWER_TIMEOUT_MS, signal);
+  const [unconfirmed] = orders.close();
   if (answered() < count && !signal.aborted) {
-    const why = unsent[0] ?? 'not answered';
+    const why = unsent[0] ?? unconfirmed?.message ?? `no acknowledgement within ${ANSWER_TIMEOUT_MS / 1000} s`;
     const message = `${count - answered()} of ${count} unloaded round trips are missing: ${why}`;
     addWarning(context, 'PROBE_INCOMPLETE', message, ROUND_TRIPS_FIX);
   }

@@ -1,16 +1,21 @@
 /** The broadcasts at full target: published, drained, and their ledger finalized. */
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import type { FrozenBroadcast } from '../../../protocol/link/ledger.ts';
 import { destinationOf, roomName } from '../../../protocol/rooms.ts';
 import { addWarning, type RunContext } from '../context.ts';
 import { isDuring, isOn } from '../fault/measure.ts';
 import { measureAfterBroadcasts } from '../memory/at-rest.ts';
+import { within } from '../wait.ts';
 import { Windows } from '../windows/cpu.ts';
 import { noteGenerator, resetGenerator } from '../windows/generator-loops.ts';
 import { drain } from './drain.ts';
 import { ordersOf, withLostMembers } from './ledger.ts';
-import { LEAD_MS, publish } from './publish.ts';
+import { LEAD_MS, publish, type SentBroadcast, type UnconfirmedBroadcast } from './publish.ts';
 import { markRedis, redisSince } from './redis.ts';
 import { judgeAgain, noteEcho, ROUND_TRIPS_FIX } from './round-trips.ts';
+
+/** A run that is stopped waits so long for confirmations. */
+const STOP_TIMEOUT_MS = 1000;
 
 /**
  * @param onDrain called when the last broadcast is out
@@ -71,47 +76,58 @@ export async function measureBroadcasts(
     },
     signal,
   );
-  await Promise.all([published, meanwhile(LEAD_MS)]);
+  const [orders] = await Promise.all([published, meanwhile(LEAD_MS)]);
   onDrain();
-  await drain(context, reachedBefore);
+  await drain(context, orders, reachedBefore);
+  if (signal.aborted) await within(orders.settled(), STOP_TIMEOUT_MS);
+  const unconfirmed = orders.close();
   const broadcastWindows = await windows.end();
-  const { sent, unsent, fault } = measurements;
+  const { fault } = measurements;
   // What it costs to come back is in the CPU time and in Redis's traffic, too.
   if (!fault) measurements.cpu.broadcasts = broadcastWindows;
-  if (redisBegin && !fault) measurements.redis = await redisSince(context, redisBegin, sent.length + unsent.length);
+  if (redisBegin && !fault) measurements.redis = await redisSince(context, redisBegin, orders.count);
   await noteGenerator(context, 'broadcasts');
   await settleClocks(context);
   checkSentinel(context);
   checkProbe(context, answered);
-  if (ledger) {
-    measurements.frozen = withLostMembers(await link.freeze(ordersOf(measurements.sent, beganAtUs)), measurements);
-    await findUnconfirmed(context);
-  }
+  const sent = measurements.sent.concat(unconfirmed.map((one) => assumedSent(one, measurements)));
+  const rows = ledger ? await link.freeze(ordersOf(sent, beganAtUs)) : [];
+  measurements.frozen = withLostMembers(rows, measurements);
+  settleUnconfirmed(context, unconfirmed, answered);
   // The processes that a fault replaces have other memory than those before.
   if (!fault) await measureAfterBroadcasts(context);
 }
 
-/** A worker that dies can have sent a broadcast without confirming it: whoever received it proves that. */
-async function findUnconfirmed({ measurements, link }: RunContext): Promise<void> {
-  const { fault, unsent, workersAtStart } = measurements;
-  // Also one that was due before the fault: a worker of a busy machine is late.
-  const doubtful = unsent.filter(({ intendedAtUs }) => intendedAtUs !== undefined);
-  if (!fault || doubtful.length === 0) return;
-  const orders = doubtful.map(({ seq, room = '', intendedAtUs: sentAtUs = 0 }) => ({
-    ...{ seq, room, sentAtUs },
-    intendedAtUs: sentAtUs,
-  }));
-  const rows = Map.groupBy(await link.freeze(orders), ({ seq }) => seq);
-  for (const one of doubtful) {
-    const found = rows.get(one.seq) ?? [];
-    if (!found.some(({ received, unexpected, notMember }) => received + unexpected + notMember > 0)) continue;
-    measurements.unsent.splice(measurements.unsent.indexOf(one), 1);
-    measurements.frozen.push(...found);
-    const { seq, room = '', via = 0, intendedAtUs = 0 } = one;
-    const worker = workersAtStart[via]?.worker ?? '';
-    const at = { sentAtUs: intendedAtUs, stampedAtUs: intendedAtUs, intendedAtUs };
-    measurements.sent.push({ seq, room, via, worker, expected: null, ...at });
-  }
+/** What a broadcast is taken for that no worker confirmed: members at its order are to receive it at its intended time. */
+function assumedSent(
+  { seq, room, via, intendedAtUs, orderedAtUs }: UnconfirmedBroadcast,
+  { workersAtStart }: RunContext['measurements'],
+): SentBroadcast {
+  const times = { sentAtUs: orderedAtUs, stampedAtUs: orderedAtUs, orderedAtUs, intendedAtUs };
+  const worker = workersAtStart[via]?.worker ?? '';
+  return { seq, room, via, worker, expected: null, ...times, latencyFromAtUs: intendedAtUs, unconfirmed: true };
+}
+
+/** Copies show that an unconfirmed broadcast was sent. Without any, whether it was sent remains unknown. */
+function settleUnconfirmed(
+  { measurements, record }: RunContext,
+  unconfirmed: UnconfirmedBroadcast[],
+  echoed: ReadonlySet<number>,
+): void {
+  const { sentinel, frozen } = measurements;
+  const rows = Map.groupBy(frozen, ({ seq }) => seq);
+  const isSeen = ({ seq }: UnconfirmedBroadcast) =>
+    (rows.get(seq) ?? []).some(hasCopies) || sentinel?.receivedAtUs.has(seq) || echoed.has(seq);
+  const [seen, unseen] = [unconfirmed.filter(isSeen), unconfirmed.filter((one) => !isSeen(one))];
+  measurements.sent.push(...seen.map((one) => assumedSent(one, measurements)));
+  measurements.unknown.push(...unseen);
+  const unknown = new Set(unseen.map(({ seq }) => seq));
+  measurements.frozen = frozen.filter(({ seq }) => !unknown.has(seq));
+  for (const one of unconfirmed) record.append('unconfirmed', { ...one, seen: !unknown.has(one.seq) });
+}
+
+function hasCopies({ received, unexpected, notMember, wrongSize, wrongContent }: FrozenBroadcast): boolean {
+  return received + unexpected + notMember + wrongSize + wrongContent > 0;
 }
 
 /** It joins last, so that its worker serves it last: see `sentinel.ts`. */

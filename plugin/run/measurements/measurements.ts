@@ -10,7 +10,7 @@ import type { FullestProcess } from '../../samplers/index.ts';
 import type { RedisTraffic } from '../../samplers/redis/redis.ts';
 import type { Repeated } from '../../script/load/flow.ts';
 import type { Settings } from '../../script/settings.ts';
-import type { SentBroadcast, UnsentBroadcast } from '../broadcasts/publish.ts';
+import type { SentBroadcast, UnconfirmedBroadcast, UnsentBroadcast } from '../broadcasts/publish.ts';
 import type { EngineSnapshot, HostedRow } from '../link.ts';
 import type { Echo } from '../receivers/probe.ts';
 import type { SentinelReceipts } from '../receivers/sentinel.ts';
@@ -116,6 +116,10 @@ export class Measurements {
   sent: SentBroadcast[] = [];
   /** Broadcasts that no worker sent, and why. */
   unsent: (Pick<UnsentBroadcast, 'seq' | 'message'> & Partial<UnsentBroadcast>)[] = [];
+  /** Broadcasts that no worker confirmed, and no copy of which came: whether they were sent is unknown. */
+  unknown: UnconfirmedBroadcast[] = [];
+  /** Set if the drain ended while copies still came: what was missing then, and how long the drain took. */
+  tailCut: { copies: number; unconfirmed: number; seconds: number } | undefined;
   frozen: HostedRow[] = [];
   /** If the scenario plans one, and it has come. */
   fault: FaultMeasured | undefined;

@@ -1,7 +1,7 @@
 /**
  * Finalizes broadcasts of an own event. In a short run that is done at the end, as finalizing a row of 10,000 connections
  * takes its process some milliseconds. When a quarter of the room for rows is taken, the oldest broadcasts that are
- * complete, or that have had all the time of the drain, are finalized at once, so that a run of hours has room for all.
+ * complete, or that have got no copy for the deadline of the drain, are finalized at once, so that a run of hours has room for all.
  */
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { placeOfCounted, readPlace } from '../../../protocol/counted-as.ts';
@@ -73,9 +73,9 @@ export class Finalizer {
     if (this.#givesIds) this.#published.set(one.countedAs, one);
   }
 
-  /** Broadcasts that begin later are none of the run's. */
+  /** Broadcasts that begin later are none of the run's. The first call counts. */
   end(atUs: number): void {
-    this.#endedAtUs = atUs;
+    this.#endedAtUs = Math.min(this.#endedAtUs, atUs);
   }
 
   /**
@@ -146,8 +146,9 @@ export class Finalizer {
   #isRipe({ id, firstAtUs }: Sighting): boolean {
     const { config } = this.#context;
     const nowUs = this.#nowUs();
-    if (nowUs - (this.#published.get(id)?.emittedAtUs ?? firstAtUs) >= config.drain.deadline * 1e6) return true;
     const copies = this.#copies.get(id);
+    const stillSinceUs = copies?.sinceUs ?? firstAtUs;
+    if (nowUs - stillSinceUs >= config.drain.deadline * 1e6) return true;
     const isComplete = copies !== undefined && copies.reached >= this.#membersOf(id);
     return isComplete && nowUs - copies.sinceUs >= config.drain.quiet * 1e6;
   }

@@ -5,6 +5,7 @@ import { CapacityError } from '../../../protocol/errors.ts';
 import { formatJsonPath, type JsonPath } from '../../../protocol/json-path.ts';
 import type { Sightings } from '../../../protocol/link/sightings.ts';
 import type { Delivery } from '../../script/settings.ts';
+import { MOST_DEADLINES, Since } from '../broadcasts/drain.ts';
 import { BROADCAST_PARTS, beginsPart } from '../broadcasts/window.ts';
 import type { RunContext } from '../context.ts';
 import type { OwnEventMeasured } from '../measurements/own-event.ts';
@@ -23,7 +24,7 @@ const MAX_ROOMS = 1000;
 
 /** @param onDrain called when the last broadcast is out */
 export async function measureOwnEvent(context: RunContext, delivery: Delivery, onDrain: () => void): Promise<void> {
-  const { config, link, measurements, publishers, signal } = context;
+  const { link, measurements, publishers, signal } = context;
   await resetGenerator(context);
   const { received: receivedBefore } = link.status;
   const windows = new Windows(context, () => link.status.received - receivedBefore);
@@ -35,9 +36,11 @@ export async function measureOwnEvent(context: RunContext, delivery: Delivery, o
     await listen(delivery, windows, signal);
     return 0;
   });
-  finalizer.end(monotonicUs() + (publishers ? config.drain.deadline * 1e6 : 0));
+  // Copies of what the publishers sent may come as late as the drain allows.
+  if (!publishers) finalizer.end(monotonicUs());
   onDrain();
   await drain(context, finalizer, published);
+  finalizer.end(monotonicUs());
   measurements.cpu.broadcasts = await windows.end();
   await noteGenerator(context, 'broadcasts');
   await finish(context, finalizer, published);
@@ -118,18 +121,30 @@ async function listen({ seconds }: Delivery, windows: Windows, signal: AbortSign
   }
 }
 
-/** Ends early only when every connection has got every broadcast, and nothing else has come for a while. */
+/**
+ * Ends early only when every connection has got every broadcast, and nothing else has come for a while. A backlog is waited for
+ * while copies come. A server that broadcasts all the time is never quiet: then the deadline counts from when all had come.
+ */
 async function drain(context: RunContext, finalizer: Finalizer, published: number): Promise<void> {
-  const { config, signal } = context;
-  let last = { reached: -1, atMs: performance.now() };
-  const isDone = async () => {
+  const { config, measurements, signal } = context;
+  const [quietMs, deadlineMs] = [config.drain.quiet * 1000, config.drain.deadline * 1000];
+  const reachedSince = new Since();
+  const beganMs = performance.now();
+  let completeAtMs = Number.POSITIVE_INFINITY;
+  let missing = 0;
+  const isOver = async () => {
     const { broadcasts, expected, reached } = await finalizer.look();
-    if (reached !== last.reached) last = { reached, atMs: performance.now() };
+    const stillMs = reachedSince.same(reached);
+    missing = Number.isFinite(expected) ? Math.max(0, expected - reached) : 0;
     // With ids of the server's, those of the publishers' broadcasts are among them.
     const isComplete = broadcasts >= published - finalizer.seen && reached >= expected;
-    return isComplete && performance.now() - last.atMs >= config.drain.quiet * 1000;
+    if (!isComplete) return stillMs > deadlineMs;
+    completeAtMs = Math.min(completeAtMs, performance.now());
+    return stillMs >= quietMs || performance.now() - completeAtMs > deadlineMs;
   };
-  await until(isDone, config.drain.deadline * 1000, signal, POLL_MS);
+  const ended = await until(isOver, MOST_DEADLINES * deadlineMs, signal, POLL_MS);
+  const seconds = (performance.now() - beganMs) / 1000;
+  if (!ended && !signal.aborted) measurements.tailCut = { copies: missing, unconfirmed: 0, seconds };
 }
 
 async function finish({ measurements, record }: RunContext, finalizer: Finalizer, published: number): Promise<void> {

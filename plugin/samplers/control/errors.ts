@@ -15,6 +15,9 @@ const CERTIFICATE_PROBLEM = /CERT|ISSUER|ALTNAME|VERIFY/;
 const TRUST =
   "name the certificate of its authority in the plugin's control.tls.ca (or NODE_EXTRA_CA_CERTS=/path/ca.pem), and the name that it is for in control.tls.servername";
 
+/** The request was sent and no valid answer came: whether the worker carried it out is unknown. */
+export class UnansweredRequest extends CapacityError {}
+
 /** @param error of socket.io-client */
 export function connectError(url: string, error: Error & { type?: string; description?: unknown }): CapacityError {
   // Transport errors have a type, a refusal by the server has none; 'timeout' is socket.io-client's own error.

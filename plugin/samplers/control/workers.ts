@@ -16,7 +16,7 @@ import {
   type WorkerStats,
 } from '../../../protocol/events.ts';
 import { guardClient } from '../../../protocol/guard-client.ts';
-import { connectError, unreachable } from './errors.ts';
+import { connectError, UnansweredRequest, unreachable } from './errors.ts';
 import { addressesOf, type ControlPlace, type LookupAll, placesOf } from './places.ts';
 import { replyTo } from './replies.ts';
 
@@ -38,8 +38,9 @@ interface ControlOptions {
 }
 
 /**
- * All requests reject with a CapacityError that names the worker: SOURCE_UNREACHABLE when its connection is down,
- * CONTROL_TIMEOUT when it does not answer, or the code of its own refusal. A lost connection reconnects in the background.
+ * All requests reject with a CapacityError that names the worker: SOURCE_UNREACHABLE when its connection is down, an
+ * UnansweredRequest when the request left and no valid answer came, or the code of the worker's own refusal. A lost connection
+ * reconnects in the background.
  */
 export class ControlClients {
   readonly #workers: ControlClient[];
@@ -160,8 +161,8 @@ export class ControlClients {
   }
 
   /** @param via index of the worker that publishes */
-  async broadcast(order: BroadcastOrder, via: number): Promise<BroadcastSent> {
-    return this.#worker(via).request('broadcast', [order]);
+  async broadcast(order: BroadcastOrder, via: number, timeoutMs?: number): Promise<BroadcastSent> {
+    return this.#worker(via).request('broadcast', [order], timeoutMs);
   }
 
   /** One round trip. @param via index of the worker @returns its clock */
@@ -239,15 +240,18 @@ class ControlClient {
       answer = await this.#socket.timeout(timeoutMs).emitWithAck(event, ...args);
     } catch {
       // socket.io-client rejects in the same way for a timeout and for a lost connection.
-      if (!this.#socket.connected) throw unreachable(this.url, `connection lost during \`${event}\``);
-      throw new CapacityError(
+      if (!this.#socket.connected) {
+        const { code, message, fix } = unreachable(this.url, `connection lost during \`${event}\``);
+        throw new UnansweredRequest(code, message, fix);
+      }
+      throw new UnansweredRequest(
         'CONTROL_TIMEOUT',
         `worker ${this.url} did not answer \`${event}\` within ${timeoutMs} ms`,
       );
     }
     const reply = replyTo(event, answer);
     if (reply === undefined) {
-      throw new CapacityError(
+      throw new UnansweredRequest(
         'VERSIONS_DIFFER',
         `worker ${this.url} answered \`${event}\` with something else than a reply`,
       );

@@ -73,8 +73,12 @@ export const optionsSchema = z.strictObject({
   singleRoundTrips: whole.default(20).describe('round trips with nobody else connected'),
   drain: z
     .strictObject({
-      quiet: seconds.default(1).describe('seconds without a receipt'),
-      deadline: z.number().positive().default(15).describe('seconds after the last broadcast, in any case'),
+      quiet: seconds.default(1).describe('seconds without a receipt, once none is missing'),
+      deadline: z
+        .number()
+        .positive()
+        .default(15)
+        .describe('seconds without progress while some are missing; ten times as long in all'),
     })
     .prefault({})
     .describe('when the run closes the ledger of the broadcasts'),

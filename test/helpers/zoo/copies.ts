@@ -1,5 +1,6 @@
 /** Servers that send something other than one whole copy to each member in time. */
 import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
 import { BROADCASTS, CONNECTIONS, COPIES, type Member } from './member.ts';
 import { type Habits, sendTo } from './server.ts';
 
@@ -25,7 +26,46 @@ function sendAfterFinalizing(count: number): Habits {
 
 const SPREAD_MS = 400;
 const AHEAD_US = 1_000_000;
+/** Needs longer for a broadcast than the interval, and confirms the last ones later than any control request may take. */
+const TOO_SLOW = { needsMs: 160, broadcasts: { count: 120, interval: 0.1 } };
+
+function oneAfterTheOther(): Habits {
+  let turn: Promise<unknown> = Promise.resolve();
+  return {
+    count(_, members) {
+      const counted = turn.then(() => delay(TOO_SLOW.needsMs)).then(members);
+      turn = counted;
+      return counted;
+    },
+  };
+}
+
 export const copies: Member[] = [
+  {
+    name: 'needs longer for each broadcast than the interval, and delivers all of them',
+    habits: oneAfterTheOther,
+    options: { broadcasts: TOO_SLOW.broadcasts, drain: { quiet: 0.1 } },
+    reasons: ['BROADCASTS_LATE'],
+    delivery: {
+      expected: CONNECTIONS * TOO_SLOW.broadcasts.count,
+      received: CONNECTIONS * TOO_SLOW.broadcasts.count,
+      frames: CONNECTIONS * TOO_SLOW.broadcasts.count,
+    },
+    check({ latency, delivery }) {
+      const behindMs = TOO_SLOW.needsMs - TOO_SLOW.broadcasts.interval * 1000;
+      const medianMs = (behindMs * TOO_SLOW.broadcasts.count) / 2;
+      assert.ok((latency.oneWayMs?.p50 ?? 0) > medianMs * 0.95, `${latency.oneWayMs?.p50} ms`);
+      assert.deepEqual([delivery?.broadcasts, delivery?.unconfirmed, delivery?.unknown], [120, 0, 0]);
+    },
+  },
+  {
+    name: 'neither sends nor refuses a broadcast',
+    habits: () => ({ count: (seq, members) => (seq === 2 ? new Promise(() => {}) : Promise.resolve(members())) }),
+    options: { drain: { quiet: 0.1, deadline: 1 } },
+    reasons: ['BROADCASTS_UNCONFIRMED'],
+    delivery: { expected: COPIES - CONNECTIONS, received: COPIES - CONNECTIONS, frames: COPIES - CONNECTIONS },
+    check: ({ delivery }) => assert.deepEqual([delivery?.broadcasts, delivery?.unknown], [BROADCASTS - 1, 1]),
+  },
   {
     name: 'sends eight copies before their broadcast is ordered',
     habits: () => ({

@@ -96,7 +96,7 @@ const BUSY_MS = 2000;
 function leastErrorMs(batches: Batch[], copies: Copy[]): number {
   const errorsMs = batches.map(({ seq, firstMs, sendDelayMs }) => {
     const truthUs = Math.min(...copies.filter((copy) => copy.seq === seq).map(({ afterUs }) => afterUs));
-    return (firstMs ?? Number.NaN) - Math.max(0, sendDelayMs) - truthUs / 1000;
+    return (firstMs ?? Number.NaN) - Math.max(0, sendDelayMs ?? 0) - truthUs / 1000;
   });
   return Math.min(...errorsMs);
 }
@@ -117,7 +117,9 @@ describe('latencies of a worker', () => {
       assert.ok(Math.abs(clock.offsetUs - aheadUs) <= clock.uncertaintyUs, `${clock.offsetUs} us`);
       const boundMs = 1 + clock.uncertaintyUs / 1000;
       assert.ok(Math.abs(leastErrorMs(batches, copies)) < boundMs);
-      assert.ok(batches.every(({ sendDelayMs }) => sendDelayMs > -boundMs && sendDelayMs < BUSY_MS));
+      assert.ok(
+        batches.every(({ sendDelayMs }) => sendDelayMs !== null && sendDelayMs > -boundMs && sendDelayMs < BUSY_MS),
+      );
       // The probe's copy waits like all others, and comes back at once.
       assert.equal(measurements.roundTripsUs.underLoad.length, BROADCASTS);
       assert.ok(measurements.roundTripsUs.underLoad.every((us) => us >= DELAY_MS * 1000 && us < BUSY_MS * 1000));

@@ -216,6 +216,22 @@ describe('broadcasts', () => {
     f.unsent.push({ seq: 2, message: 'no worker' }, { seq: 3, message: 'later' });
     f.sent.push(sent(1, 5));
   };
+  const unknown: Change = (_, f) => {
+    const times = { intendedAtUs: 1000, orderedAtUs: 900 };
+    f.unknown.push({ seq: 2, message: 'no confirmation within 15.0 s', room: 'capacity', via: 0, ...times });
+    f.sent.push(sent(1, 5), sent(3, 5));
+  };
+  const stoppedUnknown: Change = (r, f) => {
+    unknown(r, f);
+    f.aborted = { code: 'RUN_INCOMPLETE', message: 'stopped' };
+  };
+  const unconfirmed: Change = (_, f) => {
+    const late = { ...sent(2, 5), unconfirmed: true as const, expected: null, sentAtUs: 9e9 };
+    f.sent.push(sent(1, 5), late, { ...late, seq: 3 }, sent(4, 5));
+  };
+  const cut: Change = (_, f) => {
+    f.tailCut = { copies: 1200, unconfirmed: 3, seconds: 150 };
+  };
   const severalInNone: Change = (r) => {
     for (const one of r.delivery?.batches.slice(0, 3) ?? []) Object.assign(one, { received: 1 });
   };
@@ -237,6 +253,16 @@ describe('broadcasts', () => {
     ['without a ledger', (r) => (r.delivery = null)],
     ['to nobody, one of them', nobodyAt(1)],
     ['to nobody, all of them', nobodyAt(12), 'NOBODY_JOINED', 12],
+    [
+      'that nobody confirmed, and no copy of which came',
+      unknown,
+      'BROADCASTS_UNCONFIRMED',
+      '1 of 3',
+      'no confirmation',
+    ],
+    ['of a stopped run, which awaits no confirmation', stoppedUnknown, 'RUN_INCOMPLETE'],
+    ['that nobody confirmed, and copies of which came', unconfirmed],
+    ['whose copies still came when the drain ended', cut, 'TAIL_CUT', '1,200 copies', '3 broadcasts', '150 s'],
     ['that arrived before they were sent', early, 'IMPOSSIBLE_REPORT', '2 of 12', '5 copies', '9.0 ms'],
     ['that arrived a little before, by clocks that are known as badly', littleEarly],
     ['with too long a round trip', roundTrip(8000), 'IMPOSSIBLE_REPORT', '1 of 4', '8.0 ms', '2.0 ms'],

@@ -45,18 +45,22 @@ it('begin with a broadcast of the publishers', async (t) => {
   assertEach(parts, (part) => part, [[10, 4], ...Array(4).fill([10, 2])]);
 });
 
-/** Of one broadcast, that the server sent by itself: when its last copy comes, after all broadcasts, and how long the drain is. */
-const DRAINS: [what: string, lastCopyMs: number, drainSeconds: number][] = [
-  ['as long as nothing else comes for a while, where all have come', 0, 3],
-  ['as long after the last copy', 4000, 7],
-  ['up to its deadline, where a copy never comes', Number.POSITIVE_INFINITY, 12],
+/** @returns copies after that time, of which the last one of ten comes then */
+const lastAt = (lastMs: number) => (ms: number) => (ms < lastMs ? 9 : 10);
+
+/** Copies of one broadcast that the server sent by itself, by milliseconds after the window; and how long the drain is. */
+const DRAINS: [what: string, reachedAt: (ms: number) => number, drainSeconds: number][] = [
+  ['as long as nothing else comes for a while, where all have come', lastAt(0), 3],
+  ['as long after the last copy', lastAt(4000), 7],
+  ['up to its deadline, where a copy never comes', lastAt(Number.POSITIVE_INFINITY), 12],
+  ['longer than its deadline, while copies come', (ms) => Math.min(10, Math.max(0, Math.floor(ms / 4000))), 43],
 ];
-for (const [what, lastCopyMs, drainSeconds] of DRAINS) {
+for (const [what, reachedAt, drainSeconds] of DRAINS) {
   it(`the last one has the drain: ${what}`, async (t) => {
     const broadcasting: Happens = ({ context }, time) => {
       const firstAtUs = monotonicUs() + 1;
       context.link.sight = async () => {
-        const reached = time.nowMs < 10_000 + lastCopyMs ? 9 : 10;
+        const reached = reachedAt(time.nowMs - 10_000);
         const seen = { id: 'a', firstAtUs, sentAt: undefined, bytes: 5, reached, counted: true };
         return [{ ids: [seen], filled: 0, example: undefined }] as never;
       };

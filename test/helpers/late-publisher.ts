@@ -1,0 +1,52 @@
+/** A server of a fake run that sends one broadcast after the other, and confirms late or never. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { UnansweredRequest } from '../../plugin/samplers/index.ts';
+import { monotonicUs } from '../../protocol/clock/clock.ts';
+import type { BroadcastWindow } from './broadcast-window.ts';
+import { frozenBroadcast } from './measurements.ts';
+
+export interface Publisher {
+  /** Time for one broadcast; the next one waits for that long. */
+  needsMs: number;
+  /** Broadcast during which the connection to the worker ends. */
+  loses?: number;
+  /** Whether the worker still sends that one. Default: true. */
+  sendsLost?: boolean;
+}
+
+/** As a control client without a longer one. */
+const CONTROL_TIMEOUT_MS = 5000;
+
+/** Replaces the workers and the ledger: rows have the copies that came until they are frozen, with their true latencies. */
+export function publisherOf({ context, run }: BroadcastWindow, { needsMs, loses, sendsLost = true }: Publisher): void {
+  const sentAtUs = new Map<number, number>();
+  let turn: Promise<unknown> = Promise.resolve();
+  const send = async (seq: number, atUs: number) => {
+    await wait(Math.max(0, atUs - monotonicUs()) / 1000);
+    await wait(needsMs);
+    if (seq === loses && !sendsLost) return;
+    sentAtUs.set(seq, monotonicUs());
+    run.status.received += run.status.joined;
+    run.status.reached += run.status.joined;
+  };
+  context.control.broadcast = async (order, via, timeoutMs = CONTROL_TIMEOUT_MS) => {
+    const { seq, atUs = 0 } = order;
+    const done = turn.then(() => send(seq, atUs));
+    turn = done;
+    if (seq === loses) throw new UnansweredRequest('SOURCE_UNREACHABLE', 'connection lost during `broadcast`');
+    let isLate = false;
+    // A timer of 24 hours keeps nothing waiting here.
+    const late = timeoutMs > 3_600_000 ? new Promise<never>(() => {}) : wait(timeoutMs).then(() => (isLate = true));
+    await Promise.race([done, late]);
+    if (isLate) throw new UnansweredRequest('CONTROL_TIMEOUT', `no answer within ${timeoutMs} ms`);
+    const sent = { seq, worker: `w${via}`, expected: run.status.joined + 1 };
+    return { ...sent, sentAtUs: sentAtUs.get(seq) ?? 0 };
+  };
+  context.link.freeze = async (orders) =>
+    orders.map(({ seq, sentAtUs: fromUs, intendedAtUs, latencyFromAtUs }) => {
+      const atUs = sentAtUs.get(seq);
+      if (atUs === undefined) return frozenBroadcast(seq, [], { expected: run.status.joined, lostConnected: 10 });
+      const us = atUs - (latencyFromAtUs ?? Math.min(fromUs, intendedAtUs));
+      return frozenBroadcast(seq, Array<number>(run.status.joined).fill(us));
+    });
+}

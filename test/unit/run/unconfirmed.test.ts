@@ -1,0 +1,102 @@
+/** Broadcasts whose confirmation is late or never comes: the copies decide whether they were sent. */
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
+import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
+import { BroadcastWindow } from '../../helpers/broadcast-window.ts';
+import { column } from '../../helpers/columns.ts';
+import { type Publisher, publisherOf } from '../../helpers/late-publisher.ts';
+
+const MEMBERS = 10;
+const TOO_FAST = { broadcasts: { count: 120, interval: 0.1 }, drain: { quiet: 1, deadline: 15 } };
+
+async function measure(t: TestContext, options: object, publisher: Publisher) {
+  const window = new BroadcastWindow(t, options);
+  publisherOf(window, publisher);
+  const measured = await window.measure();
+  const delivery = deliveryFigures(measured, batchRows(measured), window.context.config);
+  return { window, measured, delivery, latency: latencyFigures(measured) };
+}
+
+describe('a server that needs longer for a broadcast than the interval', () => {
+  it('has all of its broadcasts and latencies counted, however late it confirms', async (t) => {
+    const { measured, delivery, latency } = await measure(t, TOO_FAST, { needsMs: 160 });
+    assert.deepEqual([measured.sent.length, measured.unsent, measured.unknown], [120, [], []]);
+    assert.deepEqual([delivery.unconfirmed, delivery.unknown, delivery.neverOrdered], [0, 0, 0]);
+    assert.equal(delivery.received, 120 * MEMBERS);
+    // The n-th broadcast leaves n times 60 ms late, and in steps of 10 ms of the test's time.
+    const p50 = latency.oneWayMs?.p50 ?? 0;
+    assert.ok(p50 > 3500 && p50 < 4500, `${p50} ms`);
+    assert.ok((latency.oneWayMs?.max ?? 0) > 6500, `${latency.oneWayMs?.max} ms`);
+    assert.equal(measured.tailCut, undefined);
+  });
+
+  it('has its backlog waited for while it gets shorter, although that takes longer than the deadline', async (t) => {
+    const options = { ...TOO_FAST, drain: { quiet: 1, deadline: 2 } };
+    const { window, delivery } = await measure(t, options, { needsMs: 160 });
+    assert.equal(delivery.received, 120 * MEMBERS);
+    assert.ok(window.drainSeconds > 7, `${window.drainSeconds} s`);
+  });
+
+  it('is waited for ten deadlines at most: then the tail is cut, and what is missing is not lost', async (t) => {
+    const options = { ...TOO_FAST, drain: { quiet: 0.5, deadline: 1 } };
+    const { window, measured } = await measure(t, options, { needsMs: 400 });
+    assert.ok(window.drainSeconds > 10 && window.drainSeconds < 11, `${window.drainSeconds} s`);
+    const { tailCut, sent, unknown } = measured;
+    assert.equal(sent.length + unknown.length, 120);
+    assert.equal(tailCut?.unconfirmed, unknown.length);
+    assert.ok(unknown.length > 50, `${unknown.length}`);
+  });
+});
+
+describe('a broadcast whose confirmation does not come', () => {
+  it('was sent if copies of it came: its latency counts from the intended time', async (t) => {
+    const { measured, delivery } = await measure(t, {}, { needsMs: 40, loses: 2 });
+    assert.deepEqual(column(measured.sent, 'seq').toSorted(), [1, 2, 3, 4]);
+    assert.deepEqual([measured.unsent, measured.unknown], [[], []]);
+    assert.deepEqual([delivery.unconfirmed, delivery.unknown], [1, 0]);
+    const rows = batchRows(measured);
+    assert.deepEqual(column(rows, 'received'), Array(4).fill(MEMBERS));
+    assert.deepEqual(rows[1]?.sendDelayMs, null);
+    assert.ok((rows[1]?.p50Ms ?? 0) >= 40 && (rows[1]?.p50Ms ?? 0) < 60, `${rows[1]?.p50Ms} ms`);
+    assert.equal(rows[1]?.early, 0);
+  });
+
+  it('is neither sent nor unsent nor lost if no copy of it came', async (t) => {
+    const { measured, delivery } = await measure(t, {}, { needsMs: 40, loses: 2, sendsLost: false });
+    assert.deepEqual(column(measured.sent, 'seq'), [1, 3, 4]);
+    assert.deepEqual([column(measured.unknown, 'seq'), measured.unsent], [[2], []]);
+    assert.deepEqual([delivery.unknown, delivery.expected, delivery.lostConnected], [1, 3 * MEMBERS, 0]);
+  });
+
+  it('was sent if the reference receiver alone has a copy', async (t) => {
+    const window = new BroadcastWindow(t);
+    publisherOf(window, { needsMs: 40, loses: 2, sendsLost: false });
+    const receivedAtUs = new Map([1, 2, 3, 4].map((seq) => [seq, 1]));
+    const sentinel = { worker: 'w0', joinedAtUs: 1, leftAtUs: undefined, receivedAtUs };
+    window.context.sentinel = { connected: true, join: async () => sentinel };
+    const { sent, unknown } = await window.measure();
+    assert.deepEqual([column(sent, 'seq').toSorted(), unknown], [[1, 2, 3, 4], []]);
+  });
+
+  it('delays the drain until it is quiet for a while, and not to the deadline', async (t) => {
+    const options = { drain: { quiet: 1, deadline: 60 } };
+    const { window } = await measure(t, options, { needsMs: 0, loses: 4, sendsLost: false });
+    assert.ok(window.drainSeconds >= 4.5 && window.drainSeconds < 6, `${window.drainSeconds} s`);
+  });
+
+  it('is waited for while its worker may still confirm it', async (t) => {
+    const window = new BroadcastWindow(t);
+    const { control } = window.context;
+    const { broadcast } = control;
+    control.broadcast = async (order, via) => {
+      const sent = await broadcast(order, via);
+      if (order.seq === 4) await wait(4000);
+      return sent;
+    };
+    const { sent } = await window.measure();
+    assert.equal(sent.length, 4);
+    assert.ok(window.drainSeconds >= 4, `${window.drainSeconds} s`);
+  });
+});
