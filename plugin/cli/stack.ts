@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { NOT_UP } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { table } from '../../report/text/table.ts';
+import { describeMissing, requiredProfile } from '../../server/stack/profile.ts';
 import { defaultStateDir, findStack, type StackState, startStack } from '../../server/stack/stack.ts';
 import { environmentSchema } from '../script/options/plugin-options.ts';
 import { addHelp, parseOptions, printJson, withJson } from './command.ts';
@@ -13,7 +14,7 @@ const optionsSchema = z
     connections: z.coerce.number().int().min(1),
     workers: z.coerce.number().int().min(1).max(256).optional(),
     port: z.coerce.number().int().min(0).max(65_535),
-    profile: z.enum(['full', 'embedded']),
+    profile: z.enum(['full', 'embedded']).optional(),
     tls: z.boolean().default(false),
     redisNodes: environmentSchema.shape.REDIS_NODES,
     redisUrl: z.string().optional(),
@@ -22,7 +23,7 @@ const optionsSchema = z
     path: ['tls'],
     error: 'needs nginx, which the embedded profile does not have',
   })
-  .refine(({ profile, redisNodes = 1, redisUrl }) => redisNodes === 1 || (profile === 'full' && !redisUrl), {
+  .refine(({ profile, redisNodes = 1, redisUrl }) => redisNodes === 1 || (profile !== 'embedded' && !redisUrl), {
     path: ['redisNodes'],
     error: 'only for the Redis that the full profile starts without REDIS_URL',
   });
@@ -42,7 +43,10 @@ export function addStack(program: Command): void {
     .option('--connections <n>', 'connections to plan for; determines workers and nginx’s limits', '10000')
     .option('--workers <n>', 'Socket.IO workers (default: chosen by cores and open-file limit)')
     .option('--port <n>', 'port of the target; 0 for a free one', '8080')
-    .option('--profile <name>', 'full, or embedded (one worker, no nginx, no Redis)', 'full')
+    .option(
+      '--profile <name>',
+      'full, or embedded: one worker, no nginx, no Redis (default: full, or embedded if those are not installed)',
+    )
     .option('--tls', 'clients speak TLS with nginx')
     .addOption(
       new Option('--redis-nodes <n>', 'nodes of the Redis that it starts: 1, or those of a Redis Cluster').env(
@@ -74,7 +78,9 @@ export function addStack(program: Command): void {
 async function up({ json, ...given }: Output & Record<string, unknown>): Promise<void> {
   const options = parseOptions(optionsSchema, { ...given, redisUrl: process.env.REDIS_URL || undefined }, 'stack up');
   const stateDir = defaultStateDir();
-  const { state } = await startStack({ ...options, stateDir, persistent: true });
+  const profile =
+    options.profile ?? requiredProfile({ ...options, adapter: process.env.CAPACITY_ADAPTER || undefined });
+  const { state } = await startStack({ ...options, profile, stateDir, persistent: true });
   if (json) return printJson(publicState(state));
   console.log(describe(state));
   console.log('\nTo stop it: npx socketio-capacity stack down');
@@ -106,7 +112,7 @@ async function status({ json }: Output): Promise<void> {
 }
 
 function describe(state: StackState): string {
-  const { profile, target, workers, redisNodes, logDir, startedAt, ownerPid } = state;
+  const { profile, missing, target, workers, redisNodes, logDir, startedAt, ownerPid } = state;
   const { redisUrl } = publicState(state);
   const processes = [
     ...(state.nginxPid ? [['nginx', state.nginxPid, target, '']] : []),
@@ -117,6 +123,7 @@ function describe(state: StackState): string {
   ].map((row) => row.map(String));
   return [
     `profile   ${profile}${profile === 'embedded' ? ' (one worker, in-memory adapter, no nginx, no Redis)' : ''}`,
+    ...(missing ? [`          because ${describeMissing(missing)}`] : []),
     `target    ${target}`,
     `control   ${workers.map(({ controlUrl }) => controlUrl).join(' ')}`,
     `logs      ${logDir}`,

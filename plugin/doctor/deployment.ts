@@ -1,9 +1,8 @@
 /** The deployment behind the target, running or yet to be started, as far as this machine knows. */
-import { isLoopback } from '../../protocol/machine/loopback.ts';
 import { type Ping, pingOf } from '../../server/stack/nginx.ts';
 import { type Plan, planStack, wholeCores } from '../../server/stack/plan.ts';
-import { listens } from '../../server/stack/ports.ts';
 import { defaultStateDir, findStack } from '../../server/stack/stack.ts';
+import { whichDeployment } from '../run/target/which-deployment.ts';
 import type { Settings } from '../script/settings.ts';
 import type { Machine } from './machine.ts';
 
@@ -14,6 +13,8 @@ export interface Deployment {
   profile: 'full' | 'embedded' | null;
   /** Socket.IO workers; null if their number depends on the target. */
   workers: number | null;
+  /** Programs whose absence makes the profile `embedded`. */
+  missing: readonly string[];
   /** Connections for which the stack that is up was planned. */
   plannedFor: number | null;
   /** Which of these a run would start. */
@@ -27,23 +28,26 @@ export interface Deployment {
   ping: Ping;
 }
 
+/** @throws CapacityError as `whichDeployment` */
 export async function readDeployment(config: Settings): Promise<Deployment> {
-  const nothing = { ping: pingOf(process.env), starts: { nginx: false, redis: 0, pm2: false }, plannedFor: null };
-  const external: Deployment = { ...nothing, kind: 'external', profile: null, workers: null };
-  const { origin, hostname, port } = new URL(config.target);
-  if (config.control || !isLoopback(hostname)) return external;
-  const found = await findStack(defaultStateDir());
-  if (found.status === 'up' && found.stack.state.target === origin) {
-    const { profile, workers, connections } = found.stack.state;
+  const nothing = {
+    ...{ ping: pingOf(process.env), starts: { nginx: false, redis: 0, pm2: false } },
+    ...{ plannedFor: null, missing: [] },
+  };
+  const which = await whichDeployment(config, await findStack(defaultStateDir()));
+  if (which.kind === 'own') return { ...nothing, kind: 'external', profile: null, workers: null };
+  if (which.kind === 'up') {
+    const { profile, workers, connections } = which.stack.state;
     return { ...nothing, kind: 'up', profile, workers: workers.length, plannedFor: connections };
   }
-  if (await listens(hostname, Number(port) || 80)) return external;
-  const { profile, workers = null, redisUrl, redisNodes = 1 } = config;
+  const { profile, missing } = which;
+  const { workers = null, redisUrl, redisNodes = 1 } = config;
   const full = profile === 'full';
   return {
     ...nothing,
     kind: 'planned',
     profile,
+    missing,
     workers: full ? workers : 1,
     starts: { nginx: full, redis: full && redisUrl === undefined ? redisNodes : 0, pm2: true },
   };

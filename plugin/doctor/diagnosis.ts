@@ -3,6 +3,7 @@ import { CapacityError } from '../../protocol/errors.ts';
 import { openFileLimits } from '../../protocol/machine/open-files.ts';
 import { decimals, integer, sentence, spaced, wrap } from '../../report/text/format.ts';
 import { table } from '../../report/text/table.ts';
+import { describeMissing } from '../../server/stack/profile.ts';
 import type { Settings } from '../script/settings.ts';
 import { findLimits, type Limit } from './limits.ts';
 import { coresText, type Program } from './machine.ts';
@@ -83,7 +84,7 @@ export function requireOpenFiles(): void {
 }
 
 const INDENT = '  ';
-const TOOL = 'npm run setup, or PROFILE=embedded';
+const TOOL = 'npm run setup';
 const INSTALL: Record<Program, string> = { nginx: TOOL, 'redis-server': TOOL, pm2: 'npm install pm2' };
 
 export function printDiagnosis(diagnosis: Diagnosis, situation: Situation, width: number): string {
@@ -114,11 +115,15 @@ function describe({ load, deployment, machine }: Situation): string {
   const rate = load.ratePerSec === null ? '' : ` at ${decimals(load.ratePerSec, 0)}/s`;
   const client = { light: 'light client', official: 'official client', external: 'third-party engine' }[load.client];
   const behind = {
-    planned: `a stack that the run starts (${deployment.profile})`,
+    planned: `a stack that the run starts (${plannedProfile(deployment)})`,
     up: `the stack that is up (${deployment.profile})`,
     external: 'an external server',
   }[deployment.kind];
   return `${integer(load.connections)} connections${rate} to ${load.target}, ${behind}; ${client}, ${coresText(machine)}`;
+}
+
+function plannedProfile({ profile, missing }: Situation['deployment']): string {
+  return missing.length > 0 ? `${profile}, because ${describeMissing(missing)}` : `${profile}`;
 }
 
 /** Only the generator's side is known of a server that is not ours. */

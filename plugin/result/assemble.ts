@@ -43,6 +43,7 @@ export function assembleResult(
       endedAt: new Date().toISOString(),
       target: measurements.target,
       profile: measurements.profile,
+      missing: [...measurements.missing],
       engine: measurements.engine,
       complete: measurements.aborted === undefined && measurements.stages.at(-1)?.name === 'done',
     },

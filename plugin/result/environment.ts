@@ -100,7 +100,16 @@ export function settingsOf(
   settings: Settings,
   { profile, url, redisUrl }: Target,
 ): Record<string, unknown> {
-  const { control, rooms, redisUrl: _, livePort: __, connection: ___, engineOptions: ____, ...others } = settings;
+  const {
+    control,
+    rooms,
+    redisUrl: _,
+    livePort: __,
+    connection: ___,
+    engineOptions: ____,
+    stack: _____,
+    ...others
+  } = settings;
   const options = Object.entries(script.config.engines?.[ENGINE] ?? {});
   return {
     ...others,

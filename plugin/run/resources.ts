@@ -60,7 +60,8 @@ export async function openResources(options: ResourceOptions) {
   const target = await opening;
   const settings = target.control ? options.config : withoutControl(options.config);
   requireFault(settings.fault, target);
-  Object.assign(measurements, { target: target.url, profile: target.profile, control: target.control !== undefined });
+  const { url, profile, missing } = target;
+  Object.assign(measurements, { target: url, profile, missing, control: target.control !== undefined });
   // Engines begin when Artillery has played it.
   if (options.script.before) await link.ready(signal);
   const clients = await OwnClients.open(settings, options.script, target.url);

@@ -1,6 +1,5 @@
 /** Settings that are right each by itself, but not together. */
 import { isStackFault } from '../../protocol/fault.ts';
-import { isLoopback } from '../../protocol/machine/loopback.ts';
 import { formatPath, type Path, type Problem } from '../../protocol/problems.ts';
 import type { Flow } from './load/flow.ts';
 import type { EngineOptions } from './options/engine-options.ts';
@@ -18,6 +17,8 @@ interface Known {
   external: boolean;
   flows: Flow[];
   engineOptions: EngineOptions;
+  /** The scenario measures the bundled deployment. */
+  hasStack: boolean;
 }
 
 type Rule = [at: Path, isWrong: boolean | undefined, message: string];
@@ -28,6 +29,7 @@ export function crossProblems(known: Known): Problem[] {
   return rules.flatMap(([at, isWrong, message]) => (isWrong ? [{ path: formatPath(at), message }] : []));
 }
 
+const NO_STACK = `write config.plugins.${PLUGIN}.stack: {} to measure that`;
 const option = (...path: string[]): Path => ['config', 'plugins', PLUGIN, ...path];
 const variable = (name: keyof Environment): Path => ['environment variable', name];
 
@@ -63,22 +65,33 @@ function engineRules({ script, variables, options, engine, external }: Known): R
   ];
 }
 
-/** What only the stack that a run starts can obey. */
-function stackRules({ variables, options, engineOptions }: Known): Rule[] {
-  const { TLS = false, REDIS_NODES = 1, REDIS_URL } = variables;
-  const { control, profile, fault, workers } = options;
+/** Settings that only the bundled deployment can obey. */
+function stackRules({ variables, options, hasStack }: Known): Rule[] {
+  const { TLS = false, REDIS_NODES = 1, REDIS_URL, PROFILE, STACK_PORT } = variables;
+  const { control, profile, fault, workers, stack } = options;
   const isOwn = control !== undefined || typeof workers === 'object';
   const isEmbedded = profile === 'embedded';
-  const isStack = !isOwn && !isEmbedded && isLoopback(new URL(engineOptions.connection.url).hostname);
-  const ofStack = 'only for the stack that a run starts, with nginx and a Redis of its own';
+  const isFull = hasStack && !isEmbedded;
+  const onlyStack = `only for the bundled deployment: ${
+    stack ? `without TARGET, and with its address, http://127.0.0.1:${stack.port}, as config.target` : NO_STACK
+  }`;
+  const onlyFull = `${isEmbedded ? 'only with nginx and Redis: not with the profile `embedded`' : onlyStack}; for a server of your own, `;
   const kind = fault?.kind ?? 'command';
   return [
-    [variable('TLS'), TLS && !isStack, `${ofStack}; for a server of your own, write an https:// target`],
-    [variable('REDIS_NODES'), REDIS_NODES > 1 && (!isStack || REDIS_URL !== undefined), ofStack],
+    [variable('STACK_PORT'), STACK_PORT !== undefined && !hasStack, onlyStack],
+    [variable('PROFILE'), PROFILE !== undefined && !hasStack, onlyStack],
+    [option('profile'), profile !== undefined && PROFILE === undefined && !stack, onlyStack],
+    [option('workers'), typeof workers === 'number' && !stack, onlyStack],
+    [variable('TLS'), TLS && !isFull, `${onlyFull}write an https:// target`],
+    [
+      variable('REDIS_NODES'),
+      REDIS_NODES > 1 && (!isFull || REDIS_URL !== undefined),
+      `${onlyFull}leave it out, as with REDIS_URL`,
+    ],
     [
       option('fault', 'kind'),
-      isStackFault(kind) && (isOwn || (isEmbedded && ['reload-nginx', 'restart-redis'].includes(kind))),
-      `${ofStack}; for a server of your own, write the \`command\` that does it`,
+      isStackFault(kind) && (isOwn || !stack || (isEmbedded && ['reload-nginx', 'restart-redis'].includes(kind))),
+      `${onlyFull}write the \`command\` that does it`,
     ],
     [
       option('fault', 'kind'),

@@ -28,6 +28,7 @@ import {
 import type { WorkerSources } from './options/worker-sources.ts';
 import { readScenarios } from './scenarios.ts';
 import { ENGINE, PLUGIN, type Script } from './script.ts';
+import { stackTargetOf } from './stack-target.ts';
 
 /** In this environment the pack's scenarios run on a third-party Socket.IO engine for Artillery. */
 const EXTERNAL_ENVIRONMENT = 'stock';
@@ -38,13 +39,15 @@ export interface Delivery extends DeliveryOptions {
   seconds: number;
 }
 
-export interface Settings extends Omit<RunOptions, 'workers' | 'delivery' | 'control'> {
-  /** For a stack that the run starts. */
+export interface Settings extends Omit<RunOptions, 'workers' | 'delivery' | 'control' | 'stack'> {
+  /** Port of the bundled deployment; undefined for a server of the user's own. */
+  stack: { port: number } | undefined;
+  /** Of the bundled deployment. */
   workers: number | undefined;
   /** What tells of the memory and CPU of the workers, if not they themselves. */
   workerSources: WorkerSources | undefined;
   target: string;
-  /** The run's own stack speaks TLS, with a certificate that nobody else vouches for. */
+  /** The bundled deployment speaks TLS, with a certificate that nobody else vouches for. */
   tls: boolean;
   /** In seconds, at the rate in `RATE` if it is set. */
   phases: Phase[];
@@ -102,8 +105,8 @@ export function readSettings(
   const scenarios = readScenarios(script, steps);
   if (ours) problems.push(...scenarios.problems);
   const { flows } = scenarios;
-  const named = variables.TARGET ?? config.target;
-  const target = tls ? String(named).replace(/^(http|ws):/, '$1s:') : named;
+  const stack = given && stackTargetOf(config.target, given, variables);
+  const target = stack?.url ?? variables.TARGET ?? config.target;
   const engineOptions = parseEngineOptions(ours ? script : withKnownOptions(script), problems, {
     ...{ target, transports, compression },
     ownTls: tls,
@@ -113,7 +116,8 @@ export function readSettings(
   const at = ['config', 'plugins', PLUGIN, 'control', 'tls'];
   const controlTls = { ...sharedTls, ...readTlsFiles(given?.control?.tls ?? {}, folderOf(script), at, problems) };
   if (options && engineOptions && problems.length === 0) {
-    problems.push(...crossProblems({ script, options, variables, ...driver, flows, engineOptions }));
+    const hasStack = stack !== undefined;
+    problems.push(...crossProblems({ script, options, variables, ...driver, flows, engineOptions, hasStack }));
   }
   if (problems.length > 0 || !options || !written || !engineOptions || !target) throw invalidSettings(problems);
   const { workers, control, ...others } = options;
@@ -125,6 +129,7 @@ export function readSettings(
     ...others,
     ...driver,
     share,
+    stack: stack && { port: stack.port },
     workers: typeof workers === 'number' ? workers : undefined,
     workerSources: typeof workers === 'object' ? workers : undefined,
     target,

@@ -30,6 +30,10 @@ export const resultSchema = object({
     profile: z
       .enum(['full', 'embedded', 'remote'])
       .describe('a stack with nginx, PM2 and Redis; one worker alone; or your own server'),
+    missing: z
+      .array(z.string())
+      .default([])
+      .describe('programs that are not installed, which is why the profile is `embedded`; empty if it was chosen'),
     engine: z.string().describe('Artillery engine that drove the load'),
     complete: z.boolean().describe('false if the run ended early'),
   }),

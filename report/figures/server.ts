@@ -2,6 +2,7 @@
 import type { Result } from '../../protocol/result/result.ts';
 
 type Environment = Pick<Result, 'environment'>;
+type Run = { run: Pick<Result['run'], 'profile' | 'missing'> };
 
 const KINDS = {
   tuned: 'bundled server, tuned',
@@ -13,6 +14,13 @@ const KINDS = {
 /** @returns for headlines; null if unknown, as in results of older versions */
 export function serverName({ environment: { server } }: Environment): string | null {
   return server && KINDS[server.kind];
+}
+
+/** @returns `one worker, no proxy`, with the reason unless the user chose it; null for other deployments */
+export function embeddedName({ run: { profile, missing } }: Run): string | null {
+  if (profile !== 'embedded') return null;
+  const reason = missing.length === 0 ? '' : `: ${missing.join(' and ')} not installed`;
+  return `one worker, no proxy${reason}`;
 }
 
 /** @returns what is known of it, by name: tunings first */

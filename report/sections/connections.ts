@@ -2,7 +2,7 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { connectionsOverTime, connectTimeOverTime } from '../charts/over-time.ts';
 import { comesAndGoes, heldOf, heldSeconds } from '../figures/held.ts';
-import { serverName } from '../figures/server.ts';
+import { embeddedName, serverName } from '../figures/server.ts';
 import { clientsOf } from '../figures/transports.ts';
 import { amount, withUnit } from '../model/amount.ts';
 import { count, drawing, type Fact, type Finding, facts, type Section, type Table } from '../model/document.ts';
@@ -45,7 +45,8 @@ function findings(result: Result): Finding[] {
   const { target, achievedRatePerSec: rate, failureExamples } = made;
   const held = heldOf(made);
   const passing = comesAndGoes(result);
-  const [server, clients] = [serverName(result), clientsOf(result)];
+  const server = [serverName(result), embeddedName(result)].filter(Boolean).join(', ');
+  const clients = clientsOf(result);
   const seconds = absent.delivery === undefined || passing !== null ? null : heldSeconds(result);
   // A user can open several.
   const kept = held < target ? `${integer(held)} of ${counted(target, 'connection')}` : counted(held, 'connection');

@@ -1,7 +1,7 @@
 /** The environment and every setting: what is needed to repeat the measurement. */
 import type { Result } from '../../protocol/result/result.ts';
 import { ownServer } from '../figures/place.ts';
-import { serverName, serverProperties } from '../figures/server.ts';
+import { embeddedName, serverName, serverProperties } from '../figures/server.ts';
 import { settingLines } from '../figures/settings.ts';
 import { coreCount } from '../figures/usable.ts';
 import { facts, type Section } from '../model/document.ts';
@@ -51,5 +51,5 @@ export function environment(result: Result): Section {
 /** @returns `nginx, PM2 and Redis` */
 export function profileOf(run: Result['run']): string {
   if (run.profile === 'remote') return ownServer(run);
-  return run.profile === 'full' ? 'nginx, PM2 and Redis' : 'embedded: workers with the in-memory adapter, no proxy';
+  return embeddedName({ run }) ?? 'nginx, PM2 and Redis';
 }

@@ -37,7 +37,7 @@ export function runDocument(result: Result): Document {
     environment(result),
   ].filter((section) => section !== null);
   return {
-    title: run.scenario,
+    title: run.profile === 'embedded' ? `${run.scenario}, embedded` : run.scenario,
     subtitle: [
       ...(run.complete ? [] : ['INCOMPLETE: the run ended early']),
       profileOf(run),

@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { CapacityError } from '../../protocol/errors.ts';
+import { describeListeners } from '../../protocol/machine/port-listeners.ts';
 
 const LISTEN_TIMEOUT_MS = 2000;
 
@@ -24,17 +25,26 @@ export async function freePorts(count: number): Promise<number[]> {
   throw new CapacityError('PORT_UNAVAILABLE', message, 'Stop programs that listen there; ss -ltnp lists them.');
 }
 
-/** @throws CapacityError `PORT_UNAVAILABLE` */
-export async function assertFree(port: number): Promise<void> {
-  if (await isFree(port)) return;
+/**
+ * Checks that the stack can listen on this port of 127.0.0.1, and that nothing else answers there.
+ * @param fix alternatives to stopping the other program
+ * @throws CapacityError `PORT_UNAVAILABLE` with the name of the program that listens there
+ */
+export async function assertFree(port: number, fix: string): Promise<void> {
+  const problem = await listenProblem(port);
+  if (problem === 'EACCES') {
+    throw new CapacityError('PORT_UNAVAILABLE', `this user may not listen on port ${port} of 127.0.0.1`, fix);
+  }
+  // A published port of a container can answer where a listener would still be allowed.
+  if (problem === undefined && !(await listens('127.0.0.1', port))) return;
   throw new CapacityError(
     'PORT_UNAVAILABLE',
-    `Cannot listen on port ${port} of 127.0.0.1: another process uses it, or it requires root.`,
-    `Stop that process (ss -ltnp 'sport = :${port}' names it), or choose another port: npx socketio-capacity stack up --port 8081`,
+    `port ${port} of 127.0.0.1, on which the bundled deployment would listen, is taken by ${await describeListeners(port)}`,
+    `stop that program, ${fix}`,
   );
 }
 
-/** Whether something accepts connections there already: then it is the user's, and the stack would be in its way. */
+/** @returns whether a program accepts connections there */
 export function listens(hostname: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const host = hostname.replace(/^\[|\]$/g, '');
@@ -51,14 +61,19 @@ export function listens(hostname: string, port: number): Promise<boolean> {
 }
 
 async function isFree(port: number): Promise<boolean> {
+  return (await listenProblem(port)) === undefined;
+}
+
+/** @returns the error code of an attempt to listen on 127.0.0.1; undefined if it succeeds */
+async function listenProblem(port: number): Promise<string | undefined> {
   const server = createServer();
   try {
     const listening = once(server, 'listening');
     server.listen(port, '127.0.0.1');
     await listening;
-    return true;
-  } catch {
-    return false;
+    return undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? 'unknown';
   } finally {
     server.close();
   }

@@ -1,14 +1,12 @@
 /**
- * `npm run setup`: finds or installs nginx and redis-server. Exit codes: 0 both are installed; 4 they are not and
- * cannot be installed from here.
+ * `npm run setup`: finds or installs nginx and redis-server. Without them, it reports what is missing and succeeds all the
+ * same, because runs then use the embedded profile.
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { execa } from 'execa';
-import { findTool, searchDirs, type Tool } from './tools.ts';
-
-/** On Debian and Ubuntu, package, program and service have the same name. */
-const TOOLS: Tool[] = ['nginx', 'redis-server'];
+import { describeMissing } from './profile.ts';
+import { findTool, searchDirs, TOOLS, type Tool } from './tools.ts';
 
 export interface SetupSystem {
   dirs: string[];
@@ -18,37 +16,40 @@ export interface SetupSystem {
   print(line: string): void;
 }
 
-/** Finds or installs both programs; prints one line for each. @returns the exit code */
-export async function setup(system: SetupSystem): Promise<0 | 4> {
+/** Finds or installs both programs; prints one line for each. @returns those that are missing in the end */
+export async function setup(system: SetupSystem): Promise<Tool[]> {
   const missing: Tool[] = [];
   for (const tool of TOOLS) {
     const path = findTool(tool, system.dirs);
     if (path) system.print(`${tool} found: ${path}`);
     else missing.push(tool);
   }
-  if (missing.length === 0) return 0;
+  if (missing.length === 0) return [];
 
   const aptGet = findTool('apt-get', system.dirs);
   if (!aptGet || !system.isRoot) {
-    system.print(
-      `Missing: ${missing.join(' and ')}. Install ${missing.length > 1 ? 'them' : 'it'} (as root: apt-get install ${missing.join(' ')}; macOS: brew install nginx redis) and run this again; or use one worker without a proxy: PROFILE=embedded npx artillery run scenarios/1k.yml`,
-    );
-    return 4;
+    reportMissing(missing, system);
+    return missing;
   }
   system.print(`Installing ${missing.join(' and ')} with apt-get; their system services are not started.`);
   try {
     await install(aptGet, missing, system);
   } catch (error) {
     system.print(`apt-get failed: ${(error as Error).message}`);
-    return 4;
   }
   const stillMissing = missing.filter((tool) => !findTool(tool, system.dirs));
   for (const tool of missing) {
     const path = findTool(tool, system.dirs);
     if (path) system.print(`${tool} installed: ${path}`);
-    else system.print(`${tool} is still missing after apt-get install.`);
   }
-  return stillMissing.length === 0 ? 0 : 4;
+  if (stillMissing.length > 0) reportMissing(stillMissing, system);
+  return stillMissing;
+}
+
+function reportMissing(missing: Tool[], { print }: SetupSystem): void {
+  print(
+    `${describeMissing(missing)}. Without ${missing.length > 1 ? 'them' : 'it'}, runs use the embedded profile: one worker, no proxy. For the whole bundled deployment, install ${missing.length > 1 ? 'them' : 'it'} (as root: apt-get install ${missing.join(' ')}; macOS: brew install nginx redis).`,
+  );
 }
 
 async function install(aptGet: string, tools: Tool[], system: SetupSystem): Promise<void> {
@@ -96,7 +97,7 @@ async function disable(tools: Tool[], { dirs }: SetupSystem): Promise<void> {
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  process.exitCode = await setup({
+  await setup({
     dirs: searchDirs(),
     isRoot: process.getuid?.() === 0,
     policyFile: '/usr/sbin/policy-rc.d',

@@ -1,5 +1,6 @@
 /** Brings a stack up, process by process, and records each in the state before the next one starts. */
 import { randomBytes } from 'node:crypto';
+import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
 import { logTail } from './logs.ts';
@@ -8,6 +9,7 @@ import { planStack, readMachine } from './plan.ts';
 import { type Pm2Worker, startWorkers } from './pm2.ts';
 import { requirePm2 } from './pm2-command.ts';
 import { assertFree, freePorts } from './ports.ts';
+import { chooseProfile, type Profile } from './profile.ts';
 import { assertRedisAnswers, startOwnRedis } from './redis.ts';
 import { serverNode } from './server-node.ts';
 import { isWell, waitFor } from './server-process.ts';
@@ -24,7 +26,8 @@ import { prepareStateDir } from './state/state-dir.ts';
 import { requireTool } from './tools.ts';
 
 export interface StackOptions {
-  profile: 'full' | 'embedded';
+  /** Undefined: `full`, or `embedded` where nginx or redis-server is missing. */
+  profile?: Profile | undefined;
   /** Where clients connect, on 127.0.0.1; 0 takes any free port. */
   port: number;
   /** nginx terminates TLS, with a certificate of its own. Not available when embedded. */
@@ -44,6 +47,8 @@ export interface StackOptions {
   persistent?: boolean;
 }
 
+/** Identifies the code whose processes a stack has. */
+export const CHECKOUT = realpathSync(join(import.meta.dirname, '../..'));
 const HEALTH_TIMEOUT_MS = 15_000;
 
 /**
@@ -58,13 +63,14 @@ export async function bringUp(
   signal: AbortSignal,
   onClaim: (state: StackState) => void,
 ): Promise<StackState> {
-  const { profile, stateDir, connections, tls = false } = options;
+  const { stateDir, connections, tls = false } = options;
+  const { profile, missing } = chooseProfile(options.profile);
   const plan = planStack({ connections, profile, workers: options.workers }, await readMachine());
   requirePm2();
   const node = serverNode();
   const nginx = profile === 'full' ? requireTool('nginx') : undefined;
   const redisServer = profile === 'full' && !options.redisUrl ? requireTool('redis-server') : undefined;
-  if (options.port) await assertFree(options.port);
+  if (options.port) await assertFree(options.port, 'or choose another port: stack up --port 8081, STACK_PORT=8081');
   prepareStateDir(stateDir);
   const logDir = join(stateDir, 'logs');
 
@@ -81,6 +87,8 @@ export async function bringUp(
     version: 1,
     phase: 'starting',
     profile,
+    ...(missing.length > 0 && { missing }),
+    checkout: CHECKOUT,
     target: `${tls ? 'https' : 'http'}://127.0.0.1:${port}`,
     token: randomBytes(24).toString('base64url'),
     connections,

@@ -3,7 +3,9 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
 
-export type Tool = 'nginx' | 'redis-server';
+/** On Debian and Ubuntu, package, program and service have the same name. */
+export const TOOLS = ['nginx', 'redis-server'] as const;
+export type Tool = (typeof TOOLS)[number];
 
 /** PATH, and folders of servers that are often missing from a user's PATH. */
 export function searchDirs(): string[] {
@@ -32,6 +34,6 @@ export function requireTool(tool: Tool, dirs = searchDirs()): string {
   throw new CapacityError(
     'NOT_INSTALLED',
     `${tool} is not installed.`,
-    `Install it (npm run setup, or: apt-get install ${tool}), or run without nginx and Redis: PROFILE=embedded`,
+    `Install it (npm run setup, or: apt-get install ${tool}), or leave out what needs it: the embedded profile has one worker, no nginx and no Redis`,
   );
 }

@@ -45,7 +45,7 @@ describe('npx socketio-capacity doctor', { concurrency: 2 }, () => {
 
 it('a run refuses what the doctor does not pass, with the same numbers, and starts nothing', async (t) => {
   const phases = [{ duration: 4, arrivalRate: 250, rampTo: 250 }];
-  const script = quickScript({ target: 'http://127.0.0.1:18080', phases }, { profile: 'embedded' });
+  const script = quickScript({ phases }, { profile: 'embedded' });
   const run = startRun(t, { script, before: 'ulimit -n 600' });
   const { code, stdout } = await doctor('ulimit -n 600', [join(run.directory, 'quick.yml'), '--json']);
   const { highest, bottleneck } = JSON.parse(stdout) as Diagnosis;

@@ -7,23 +7,17 @@ import { goodResult, hasAllPlateaus, quickScript, startRun } from '../helpers/ru
 describe('environment stock', { concurrency: 2 }, () => {
   for (const engine of ['socketio', 'socketio-v3']) {
     it(`measures the server under engine ${engine}, without a ledger, and reports that`, async (t) => {
-      const script = quickScript({
-        plugins: {
-          'socketio-capacity': {
-            profile: 'embedded',
-            singleRoundTrips: 2,
-            hold: 30,
-            broadcasts: { count: 100, interval: 0.2 },
-            drain: { quiet: 0.3 },
+      const script = quickScript(
+        {
+          ensure: {
+            thresholds: [{ 'connections.failed': 1 }],
+            conditions: [{ expression: 'socketio.delivery.coverage >= 1', strict: true }],
           },
-          ensure: {},
+          environments: { stock: { ensure: { conditions: null } } },
         },
-        ensure: {
-          thresholds: [{ 'connections.failed': 1 }],
-          conditions: [{ expression: 'socketio.delivery.coverage >= 1', strict: true }],
-        },
-        environments: { stock: { ensure: { conditions: null } } },
-      });
+        { profile: 'embedded', hold: 30, broadcasts: { count: 100, interval: 0.2 } },
+      );
+      Object.assign(script.config.plugins, { ensure: {} });
       const run = startRun(t, {
         script,
         args: ['-e', 'stock'],

@@ -96,7 +96,8 @@ test('keeper and owner that are killed together leave a stack, which the next ru
   const old = await leftBy(t, full(stateDir), ({ keeperPid }) => process.kill(keeperPid as number, 'SIGKILL'));
   assert.ok(living(old).length > 3, 'nginx, Redis, PM2 and a worker');
   setVariable(t, 'SOCKETIO_CAPACITY_HOME', stateDir);
-  const settings = { ...hookConfig({}, { target: old.target }), profile: 'embedded' as const };
+  const stack = { port: Number(new URL(old.target).port) };
+  const settings = hookConfig({ stack, profile: 'embedded' }, { target: old.target });
   const said: string[] = [];
   const target = await openTarget(settings, 10, (text) => said.push(text), new AbortController().signal);
   assert.deepEqual([target.profile, target.url], ['embedded', old.target], 'not the old one, as somebody else’s');
@@ -159,7 +160,8 @@ test('a state folder that is removed while the stack is up costs no process its 
 test('a taken port is reported before anything starts', async (t) => {
   const stateDir = tempStateDir(t);
   const port = await listen(t, createServer());
-  await assert.rejects(startStack({ ...embedded(stateDir), port }), { code: 'PORT_UNAVAILABLE' });
+  const message = new RegExp(`pid ${process.pid}`);
+  await assert.rejects(startStack({ ...embedded(stateDir), port }), { code: 'PORT_UNAVAILABLE', message });
   assert.equal(existsSync(stateDir), false);
 });
 

@@ -12,6 +12,7 @@ import { createHistogram, encodeHistogram, recordUs } from '../../protocol/histo
 import type { MessageTimes, MessageTotals } from '../../protocol/link/client-messages.ts';
 import { emptyRow, type FrozenBroadcast, type ReceiptTotals } from '../../protocol/link/ledger.ts';
 
+/** @param options also `stack`, unless `config` names a target, or they name a server of the user's own */
 export function hookConfig(
   options: object = {},
   config: object = {},
@@ -23,7 +24,7 @@ export function hookConfig(
     config: {
       target: 'http://127.0.0.1:8080',
       phases: [{ duration: 2, arrivalRate: 5, rampTo: 5 }],
-      plugins: { 'socketio-capacity': options },
+      plugins: { 'socketio-capacity': { ...('target' in config ? {} : { stack: {} }), ...options } },
       ...config,
     },
     scenarios: [{ engine: 'socketio-capacity', flow: [{ hold: true }] }],

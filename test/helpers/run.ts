@@ -38,16 +38,25 @@ export type StartedRun = ReturnType<typeof startRun>;
 
 const FLOW: object[] = [{ emit: ['join_room', { clientKey: 'capacity' }] }, { hold: true }];
 
-/** 10 connections in two ramps and little of everything: about 10 s, and the stack's start. */
-export function quickScript(config: object = {}, options: object = {}, engineOptions: object = {}, flow = FLOW) {
+/**
+ * 10 connections in two ramps and little of everything: about 10 s, and the stack's start.
+ * @param config without a target, the script measures the bundled deployment, on a port of its own as files run side by side
+ */
+export function quickScript(
+  config: { target?: string; [key: string]: unknown } = {},
+  options: object = {},
+  engineOptions: object = {},
+  flow = FLOW,
+) {
   const ramp = { duration: 1, arrivalRate: 5, rampTo: 5 };
+  const port = randomInt(PORT_RANGE.low, PORT_RANGE.high);
   return {
     config: {
-      // Its own, as files run side by side, and the stack of a run listens there.
-      target: `http://127.0.0.1:${randomInt(PORT_RANGE.low, PORT_RANGE.high)}`,
+      target: `http://127.0.0.1:${port}`,
       engines: { 'socketio-capacity': engineOptions },
       plugins: {
         'socketio-capacity': {
+          ...(config.target === undefined && { stack: { port } }),
           warmUp: 20,
           singleRoundTrips: 2,
           hold: 0.2,

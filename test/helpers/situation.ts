@@ -49,6 +49,7 @@ export function situation({ machine, load, deployment }: Changes = {}): Situatio
       profile: 'full',
       workers: null,
       plannedFor: null,
+      missing: [],
       starts: { nginx: true, redis: 1, pm2: true },
       ping: { intervalMs: 25_000, timeoutMs: 20_000 },
       ...deployment,

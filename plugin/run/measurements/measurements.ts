@@ -62,6 +62,8 @@ export class Measurements {
   serverCompresses: boolean | null = null;
   target: string;
   profile: 'full' | 'embedded' | 'remote' = 'remote';
+  /** Programs whose absence made the profile `embedded`. */
+  missing: readonly string[] = [];
   /** The workers have control ports: they publish, collect their garbage, and report about themselves. */
   control = true;
   /** Something tells of the workers' memory. */

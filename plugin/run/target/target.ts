@@ -1,10 +1,10 @@
-/** What is measured: our own stack that is already up, one that this run starts, or the user's own server. */
+/** The deployment that a run measures, opened: a stack that is up, one that this run starts, or the user's own server. */
 import { speaksTls } from '../../../protocol/agent.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import type { WorkerStats } from '../../../protocol/events.ts';
 import { thisHost } from '../../../protocol/machine/host.ts';
 import { isLoopback } from '../../../protocol/machine/loopback.ts';
-import { listens } from '../../../server/stack/ports.ts';
+import { describeMissing } from '../../../server/stack/profile.ts';
 import {
   defaultStateDir,
   findLivingStack,
@@ -13,7 +13,6 @@ import {
   startStack,
 } from '../../../server/stack/stack.ts';
 import {
-  beginningOf,
   connectionsTo,
   type FullestProcess,
   fullestOf,
@@ -23,12 +22,14 @@ import {
 import { sourcesByLayer } from '../../script/options/worker-sources.ts';
 import { ENGINE } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
-import { leaveSession } from '../receivers/refusal-words.ts';
 import { listenersOf, portOf } from './listeners.ts';
+import { type PlannedDeployment, whichDeployment } from './which-deployment.ts';
 
 export interface Target {
   url: string;
   profile: 'full' | 'embedded' | 'remote';
+  /** Programs whose absence made the profile `embedded`. */
+  missing: readonly string[];
   /** How to ask the workers; undefined where nobody may. */
   control: Settings['control'];
   redisUrl: string | undefined;
@@ -52,14 +53,11 @@ export interface Target {
   close(): Promise<void>;
 }
 
-const HANDSHAKE_TIMEOUT_MS = 3000;
-const MAX_HANDSHAKE_BYTES = 1000;
-
 /**
  * @param connections over TCP that the scenario asks for: decides how large a stack is started
  * @param log gets a line for the user about whatever takes a while
  * @param signal ends the start of a stack; what was started until then is gone when this rejects
- * @throws CapacityError of the stack; PORT_UNAVAILABLE, CONTROL_MISSING, PROCESS_NOT_FOUND or IN_USE
+ * @throws CapacityError of the stack; CONTROL_MISSING, PROCESS_NOT_FOUND or IN_USE
  */
 export async function openTarget(
   config: Settings,
@@ -67,50 +65,46 @@ export async function openTarget(
   log: (text: string) => void,
   signal: AbortSignal,
 ): Promise<Target> {
-  const url = new URL(config.target);
   const stateDir = defaultStateDir();
   // Whoever is killed leaves a stack that listens and takes memory, whatever is measured now.
   const found = await findLivingStack(stateDir, (reason) =>
     log(`Cleaning up a stack left by a killed run (${reason}).`),
   );
-  if (config.control) {
+  const which = await whichDeployment(config, found);
+  if (which.kind === 'up') {
+    const { state } = which.stack;
+    requireFree(config, state);
+    log(`Using the stack that is up at ${state.target}; it stays up.`);
+    return ofStack(which.stack, async () => {});
+  }
+  if (which.kind === 'own') {
+    if (!config.control) return fromOutside(config, log);
     logTokenInClear(config.control.urls, log);
     return ownServer(config);
   }
-  // Both are of a server of the user's own.
-  if (config.delivery || config.workerSources || config.layers) return fromOutside(config, log);
-  // A stack is on this machine, and its certificate is checked by nobody.
-  if (!isLoopback(url.hostname) || speaksTls(url) !== config.tls) return fromOutside(config, log);
-  const port = Number(url.port) || 80;
-  if (found.status === 'up' && Number(new URL(found.stack.state.target).port) === port) {
-    requireFree(config, found.stack.state);
-    log(`Using the stack that is up at ${url.origin}; it stays up.`);
-    return ofStack(found.stack, async () => {});
-  }
-  if (await listens(url.hostname, port)) {
-    const answer = await handshake(url, config.connection.path);
-    if (answer !== undefined) throw taken(port, answer);
-    return fromOutside(config, log);
-  }
-  const { profile, tls, workers, redisUrl, redisNodes } = config;
+  const { port, profile, missing } = which;
+  const { tls, workers, redisUrl, redisNodes } = config;
   const { compression } = config.connection;
-  log(describeStart(config));
-  const redis = { redisUrl, redisNodes };
-  const stack = await startStack({ profile, port, tls, compression, connections, workers, ...redis, stateDir }, signal);
+  log(describeStart(config, which));
+  const options = { port, tls, compression, connections, workers, redisUrl, redisNodes, stateDir };
+  const stack = await startStack({ ...options, profile: missing.length > 0 ? undefined : profile }, signal);
   return ofStack(stack, () => stack.close());
 }
 
-function describeStart({ profile, redisUrl, redisNodes = 1, tls }: Settings): string {
-  if (profile === 'embedded') return 'Starting one Socket.IO worker with the in-memory adapter (profile: embedded).';
+function describeStart({ redisUrl, redisNodes = 1, tls }: Settings, { profile, missing }: PlannedDeployment): string {
+  const embedded = 'one Socket.IO worker with the in-memory adapter, without a proxy (profile: embedded)';
+  if (missing.length > 0) return `Starting ${embedded}, because ${describeMissing(missing)}.`;
+  if (profile === 'embedded') return `Starting ${embedded}.`;
   const redis = redisNodes > 1 ? `a Redis Cluster of ${redisNodes} nodes, ` : 'Redis, ';
   return `Starting ${redisUrl ? '' : redis}PM2 workers and nginx${tls ? ', which speaks TLS' : ''}.`;
 }
 
 function ofStack(stack: Stack, close: () => Promise<void>): Target {
-  const { target, profile, workers, token, redisUrl } = stack.state;
+  const { target, profile, missing = [], workers, token, redisUrl } = stack.state;
   return {
     url: target,
     profile,
+    missing,
     control: { urls: workers.map(({ controlUrl }) => controlUrl), token, tls: {} },
     redisUrl,
     pids: async () => {
@@ -157,6 +151,7 @@ function ownServer(config: Settings): Target {
   return {
     url,
     profile: 'remote',
+    missing: [],
     control,
     redisUrl,
     // A sum over only some of them would be too low.
@@ -207,36 +202,6 @@ function logTokenInClear(urls: string[], log: (text: string) => void): void {
     `Warning: the control token crosses the network unencrypted, to ${hosts}. Who reads it can publish to the server's clients. ` +
       'Give `instrument(io)` the option `tls`, and the run https:// control URLs; or use a tunnel.',
   );
-}
-
-function taken(port: number, answer: string): CapacityError {
-  return new CapacityError(
-    'PORT_UNAVAILABLE',
-    `port ${port} is taken by a program that is not a Socket.IO server: ${answer}`,
-    `stop it (ss -ltnp 'sport = :${port}' names it), or measure on another port: TARGET=http://127.0.0.1:8081`,
-  );
-}
-
-/**
- * @returns undefined from a Socket.IO server, or one that may be: it asks for what only a virtual user brings. Else what it
- * does instead of an Engine.IO handshake
- */
-async function handshake(url: URL, path: string): Promise<string | undefined> {
-  const address = `${url.origin.replace(/^ws/, 'http')}${path}?EIO=4&transport=polling`;
-  try {
-    const response = await fetch(address, { signal: AbortSignal.timeout(HANDSHAKE_TIMEOUT_MS) });
-    const body = await beginningOf(response.body ?? [], MAX_HANDSHAKE_BYTES);
-    await leaveSession(new URL(address), body);
-    // A handshake, or the refusal of one: `{"code":…,"message":…}`.
-    const mayBe = /^0\{"sid"|^\{"code":\d/.test(body) || [400, 401, 403, 429].includes(response.status);
-    return mayBe ? undefined : `it answers HTTP ${response.status}`;
-  } catch (error) {
-    const { code } = ((error as Error).cause ?? {}) as { code?: string };
-    // It hangs up on strangers.
-    if (code === 'UND_ERR_SOCKET' || code === 'ECONNRESET') return undefined;
-    if ((error as Error).name === 'TimeoutError') return `it did not answer within ${HANDSHAKE_TIMEOUT_MS / 1000} s`;
-    return 'it does not speak HTTP';
-  }
 }
 
 /** @throws CapacityError IN_USE or STACK_RUNNING, where the stack that is up is not the one to be measured now */

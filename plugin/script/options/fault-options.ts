@@ -3,10 +3,7 @@ import { z } from 'zod';
 import { FAULT_KINDS } from '../../../protocol/fault.ts';
 
 export const faultSchema = z.strictObject({
-  kind: z
-    .enum(FAULT_KINDS)
-    .default('command')
-    .describe('what happens; the first four need a stack that the run starts'),
+  kind: z.enum(FAULT_KINDS).default('command').describe('what happens; the first four need the bundled deployment'),
   command: z
     .array(z.string())
     .min(1)

@@ -82,11 +82,16 @@ export const optionsSchema = z.strictObject({
     })
     .prefault({})
     .describe('when the run closes the ledger of the broadcasts'),
-  /**
-   * Where the workers' control namespace listens, and how it speaks TLS where that is not as the load does. If set, the target is a server of your own: a run then never starts a
-   * stack, and a target that refuses connections is an error. Otherwise, if nothing listens on a target on this machine,
-   * the run starts a stack for its duration; a running stack is found by its state file.
-   */
+  stack: z
+    .strictObject({
+      port: positive
+        .max(MAX_PORT)
+        .default(8080)
+        .describe('its port on 127.0.0.1; any other target is a server of your own'),
+    })
+    .optional()
+    .describe('measures the [bundled deployment](../guide/getting-started.md#the-stack), which the run starts'),
+  /** Where the workers' control namespace listens. If set, the target is a server of the user's own. */
   control: z
     .strictObject({
       urls: z.array(z.url()).min(1).describe('`http://host:port` of each worker; a name stands for all its addresses'),
@@ -95,11 +100,15 @@ export const optionsSchema = z.strictObject({
     })
     .optional()
     .describe('the control ports of [your own server](../guide/own-server.md)'),
-  profile: profile.default('full').describe('stack that the run starts: nginx, PM2 and Redis; or one worker alone'),
+  profile: profile
+    .optional()
+    .describe(
+      'bundled deployment: nginx, PM2 and Redis; or one worker alone. Default: `full`, or `embedded` if nginx or Redis is not installed',
+    ),
   workers: z
     .union([positive, workerSourcesSchema])
     .optional()
-    .describe('number of workers of the stack; or where to read memory and CPU of your own server'),
+    .describe('number of workers of the bundled deployment; or where to read memory and CPU of your own server'),
   layers: layersSchema
     .optional()
     .describe(`the same for parts of your own deployment: ${LAYER_NAMES.map((name) => `\`${name}\``).join(', ')}`),
@@ -115,7 +124,8 @@ export const environmentSchema = z.object({
   TARGET: z
     .url({ protocol: /^(https?|wss?)$/ })
     .optional()
-    .describe('in place of `config.target`'),
+    .describe('in place of `config.target`: a server of your own'),
+  STACK_PORT: written.min(1).max(MAX_PORT).optional().describe('in place of `stack.port`'),
   RATE: written.positive().optional().describe('connections per second; each phase keeps its number of connections'),
   HOLD: z.coerce.number().nonnegative().optional().describe('in place of `hold`'),
   BROADCASTS: written.nonnegative().optional().describe('in place of `broadcasts.count`'),
@@ -132,8 +142,8 @@ export const environmentSchema = z.object({
     .transform((name): readonly Transport[] => TRANSPORTS[name])
     .optional()
     .describe('in place of the engine’s `transports`; `default` is polling, then WebSocket'),
-  COMPRESSION: onOff.describe('in place of the engine’s `compression`, and for the stack that the run starts'),
-  TLS: onOff.describe('`on`: the stack that the run starts speaks TLS'),
+  COMPRESSION: onOff.describe('in place of the engine’s `compression`, and for the bundled deployment'),
+  TLS: onOff.describe('`on`: the bundled deployment speaks TLS'),
   REDIS_URL: z
     .url({ protocol: /^rediss?$/ })
     .optional()

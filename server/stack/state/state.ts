@@ -6,6 +6,7 @@ import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { z } from 'zod';
 import { attempt } from '../../../protocol/helpers/attempt.ts';
+import { TOOLS } from '../tools.ts';
 import { childrenOf, isAlive, type ProcessRef, processRef } from './processes.ts';
 import { isTrusted } from './state-dir.ts';
 
@@ -15,6 +16,10 @@ const stackStateSchema = z.strictObject({
   version: z.literal(1),
   phase: z.enum(['starting', 'up', 'stopping']),
   profile: z.enum(['full', 'embedded']),
+  /** Programs whose absence made the profile `embedded`; absent if the user chose it. */
+  missing: z.array(z.enum(TOOLS)).optional(),
+  /** Folder of the code that started it; absent in a state that an older version wrote. */
+  checkout: z.string().optional(),
   /** Where clients connect: nginx, or the worker itself when embedded. */
   target: z.url(),
   token: z.string(),

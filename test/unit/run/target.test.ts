@@ -1,10 +1,6 @@
 /** What a run asks of its target before any load: whose processes they are, which workers, what they take. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { Server } from 'socket.io';
 import { requireAllWorkers, requireFittingPayload } from '../../../plugin/run/target/require-workers.ts';
 import { openTarget } from '../../../plugin/run/target/target.ts';
 import type { Settings } from '../../../plugin/script/settings.ts';
@@ -20,6 +16,7 @@ const worker = (pid: number, host = here) => ({ pid, host }) as WorkerStats;
 
 const open = (config: Settings, log: (text: string) => void = () => {}) =>
   openTarget(config, 10, log, new AbortController().signal);
+const NEITHER = { control: undefined, stack: undefined };
 const controlled = (urls: string[]) => hookConfig({ control: { urls, token: 'token-of-the-tests' } });
 
 for (const [what, workers, pids] of [
@@ -50,18 +47,12 @@ test('a token that crosses the network unencrypted is reported, once for all its
   assert.equal((await warnings('http://127.attacker.example')).length, 1);
 });
 
-test('somebody else’s Socket.IO server is measured from outside, at its own path, too', async (t) => {
-  const http = createServer((_request, response) => response.writeHead(404).end());
-  const io = new Server(http, { path: '/realtime/', serveClient: false });
-  t.after(() => io.close());
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
-  const target = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
-  const at = (path: string) => open(hookConfig({}, { target, engines: { 'socketio-capacity': { path } } }));
-  const { control, profile, url } = await at('/realtime/');
-  assert.deepEqual({ control, profile, url }, { control: undefined, profile: 'remote', url: target });
-  await assert.rejects(at('/socket.io/'), { code: 'PORT_UNAVAILABLE' });
-});
+for (const target of ['http://localhost:3000', 'http://127.0.0.5:3999']) {
+  test(`starts nothing for a scenario of the user’s own at ${target}, where nobody listens`, async () => {
+    const { profile, url, control, stack } = await open(hookConfig({}, { target }));
+    assert.deepEqual({ profile, url, control, stack }, { profile: 'remote', url: target, ...NEITHER });
+  });
+}
 
 test('a server elsewhere needs no control port, unless an external engine drives the load', async () => {
   const config = hookConfig({}, { target: 'https://staging.example.com' });

@@ -23,17 +23,43 @@ describe('settings of a run', () => {
   });
 
   it('give way to the environment; an empty variable is none', () => {
-    const env = { TARGET: 'ws://10.0.0.1:81', HOLD: '0', BROADCASTS: '3', PROFILE: 'embedded', RATE: '', ROOMS: '3' };
+    const env = { TARGET: 'ws://10.0.0.1:81', HOLD: '0', BROADCASTS: '3', RATE: '', ROOMS: '3' };
     const options = { hold: 5, broadcasts: { bytes: 10 }, rooms: { count: 5 } };
     assert.partialDeepStrictEqual(hookConfig(options, {}, env), {
-      ...{ target: 'ws://10.0.0.1:81', hold: 0, profile: 'embedded', phases: [RAMP] },
+      ...{ target: 'ws://10.0.0.1:81', hold: 0, stack: undefined, phases: [RAMP] },
       ...{ broadcasts: { count: 3, bytes: 10 }, rooms: { count: 3 } },
     });
     assert.deepEqual(hookConfig({}, {}, { RATE: '2' }).phases, [{ duration: 5, arrivalRate: 2, rampTo: 2 }]);
     assert.equal(hookConfig({}, {}, { REDIS_NODES: '3' }).redisNodes, 3);
   });
 
-  it('speak TLS with a stack of the run', () => {
+  it('are of the bundled deployment only if the scenario says so and its target is that address', () => {
+    const portOf = (options: object, config: object = {}, env: NodeJS.ProcessEnv = {}) =>
+      hookConfig(options, { target: 'http://127.0.0.1:8080', ...config }, env).stack?.port;
+    const stack = {};
+    assert.equal(portOf({ stack }), 8080);
+    assert.equal(portOf({ stack: { port: 9000 } }, { target: 'ws://127.0.0.1:9000/chat' }), 9000);
+    assert.equal(portOf({}), undefined);
+    for (const target of [
+      'http://localhost:3000',
+      'http://127.0.0.5:8080',
+      'http://[::1]:8080',
+      'https://127.0.0.1:8080',
+    ])
+      assert.equal(portOf({ stack }, { target }), undefined, target);
+    for (const TARGET of ['http://127.0.0.5:3999', 'http://127.0.0.1:8080'])
+      assert.equal(portOf({ stack }, {}, { TARGET }), undefined, TARGET);
+    for (const own of [{ control: CONTROL }, { workers: { pids: [1] } }, { layers: { nginx: { match: 'nginx' } } }])
+      assert.equal(portOf({ stack, ...own }), undefined, Object.keys(own).join());
+    const moved = hookConfig({}, {}, { STACK_PORT: '9001', PROFILE: 'embedded' });
+    assert.partialDeepStrictEqual(moved, {
+      target: 'http://127.0.0.1:9001',
+      stack: { port: 9001 },
+      profile: 'embedded',
+    });
+  });
+
+  it('speak TLS with the bundled deployment', () => {
     const target = 'https://127.0.0.1:8080';
     const connection = { url: target, tls: { rejectUnauthorized: false } };
     assert.partialDeepStrictEqual(hookConfig({}, {}, { TLS: 'on' }), { target, connection });

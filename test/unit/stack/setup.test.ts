@@ -38,21 +38,21 @@ function system(t: TestContext, programs: Record<string, string> = {}, isRoot = 
 suite('setup', () => {
   test('reports what it finds, one line each, and installs nothing', async (t) => {
     const there = system(t, BOTH);
-    assert.equal(await setup(there), 0);
+    assert.deepEqual(await setup(there), []);
     assert.deepEqual([there.lines.length, there.calls()], [2, []]);
   });
 
   test('installs what is missing, without letting services start', async (t) => {
     const systemctl = 'echo "systemctl $*" >> "$(dirname "$0")/calls"';
     const { calls, ...missing } = system(t, { nginx: TOOL, systemctl });
-    assert.equal(await setup(missing), 0);
+    assert.deepEqual(await setup(missing), []);
     assert.deepEqual(calls(), [
       'update free update -q',
       'install quiet install -y -q --no-install-recommends redis-server',
       'systemctl disable redis-server',
     ]);
     assert.equal(existsSync(missing.policyFile), false, 'the ban is lifted again');
-    assert.equal(await setup(missing), 0);
+    assert.deepEqual(await setup(missing), []);
     assert.equal(calls().length, 3, 'a second time does nothing');
   });
 
@@ -66,7 +66,7 @@ suite('setup', () => {
   ] as const) {
     test(what, async (t) => {
       const { calls, ...missing } = system(t, { [POLICY]: policy });
-      assert.equal(await setup(missing), 0);
+      assert.deepEqual(await setup(missing), []);
       assert.match(calls()[1] ?? '', /^install quiet/);
       assert.equal(existsSync(missing.policyFile), isKept);
     });
@@ -87,15 +87,19 @@ suite('setup', () => {
     });
   }
 
-  test('without root, installs nothing', async (t) => {
+  test('without root, installs nothing, reports what is missing and what runs do instead, and succeeds', async (t) => {
     const { calls, ...missing } = system(t, {}, false);
-    assert.deepEqual([await setup(missing), calls()], [4, []]);
+    assert.deepEqual([await setup(missing), calls()], [['nginx', 'redis-server'], []]);
+    assert.match(
+      missing.lines.join(),
+      /^nginx and redis-server are not installed\. .*embedded profile: one worker, no proxy/,
+    );
   });
 
   test('a failure of apt-get is reported', async (t) => {
     const failing = system(t, { 'apt-get': 'echo "E: no network" >&2; exit 100' });
-    assert.equal(await setup(failing), 4);
-    assert.match(failing.lines.join('\n'), /E: no network/);
+    assert.deepEqual(await setup(failing), ['nginx', 'redis-server']);
+    assert.match(failing.lines.join('\n'), /E: no network[\s\S]*embedded profile/);
   });
 
   test('a missing tool is an error', (t) => {

@@ -1,0 +1,81 @@
+/** Which deployment a run measures: decided by its settings and the state file of a stack, never by a port that is free. */
+import { speaksTls } from '../../../protocol/agent.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
+import { assertFree } from '../../../server/stack/ports.ts';
+import { chooseProfile, type Profile, requiredProfile } from '../../../server/stack/profile.ts';
+import type { findStack, Stack, StackState } from '../../../server/stack/stack.ts';
+import { CHECKOUT } from '../../../server/stack/start.ts';
+import type { Settings } from '../../script/settings.ts';
+
+export type WhichDeployment =
+  /** A server of the user's own. */
+  | { kind: 'own' }
+  /** The stack of this checkout that is up at the target. */
+  | { kind: 'up'; stack: Stack }
+  | PlannedDeployment;
+
+/** The bundled deployment, which the run starts. */
+export interface PlannedDeployment {
+  kind: 'planned';
+  port: number;
+  profile: Profile;
+  /** Programs whose absence made the profile `embedded`. */
+  missing: readonly string[];
+}
+
+type FoundStack = Awaited<ReturnType<typeof findStack>>;
+
+/**
+ * @param found the stack in the state folder
+ * @throws CapacityError if the scenario is to measure the bundled deployment: PORT_UNAVAILABLE if another program has its port,
+ *   STACK_RUNNING if a stack is up at another one
+ */
+export async function whichDeployment(settings: Settings, found: FoundStack): Promise<WhichDeployment> {
+  const { stack, control, delivery, workerSources, layers } = settings;
+  if (control || delivery || workerSources || layers) return { kind: 'own' };
+  const state = found.status === 'up' && isOfThisCheckout(found.stack.state) ? found.stack.state : undefined;
+  if (found.status === 'up' && state && isAtTarget(state, settings)) return { kind: 'up', stack: found.stack };
+  if (!stack) return { kind: 'own' };
+  if (found.status === 'up') requireNoOther(found.stack.state, stack.port);
+  // A stack that ends, or that a killed run has left, still listens.
+  if (found.status === 'up' || found.status === 'down') await assertFree(stack.port, alternatives(stack.port));
+  return { kind: 'planned', port: stack.port, ...chooseProfile(settings.profile ?? neededProfile(settings)) };
+}
+
+/** A planned fault can need nginx or Redis, too. */
+function neededProfile(settings: Settings): Profile | undefined {
+  const { fault } = settings;
+  if (fault?.kind === 'reload-nginx' || fault?.kind === 'restart-redis') return 'full';
+  return requiredProfile({ ...settings, adapter: process.env.CAPACITY_ADAPTER || undefined });
+}
+
+/** State files of older versions do not name a checkout. */
+function isOfThisCheckout({ checkout = CHECKOUT }: StackState): boolean {
+  return checkout === CHECKOUT;
+}
+
+/** @throws CapacityError, as the state folder has room for a single stack */
+function requireNoOther({ target, checkout }: StackState, port: number): void {
+  const down = 'take it down: npx socketio-capacity stack down';
+  const itsPort = Number(new URL(target).port);
+  if (itsPort !== port) {
+    throw new CapacityError('STACK_RUNNING', `a stack is up at ${target}`, `use it: STACK_PORT=${itsPort}; or ${down}`);
+  }
+  throw new CapacityError(
+    'PORT_UNAVAILABLE',
+    `port ${port} of 127.0.0.1 is taken by the stack of another checkout, ${checkout}`,
+    `${down}; ${alternatives(port)}`,
+  );
+}
+
+/** A stack listens on 127.0.0.1. With `stack`, another protocol there is a mistake to report; else it is another server. */
+function isAtTarget({ target }: StackState, { stack, target: wanted }: Settings): boolean {
+  const [its, url] = [new URL(target), new URL(wanted)];
+  if (stack) return Number(its.port) === stack.port;
+  const isSameHost = url.hostname === its.hostname || url.hostname === 'localhost';
+  return isSameHost && url.port === its.port && speaksTls(url) === speaksTls(its);
+}
+
+function alternatives(port: number): string {
+  return `or measure it as a server of your own: TARGET=http://127.0.0.1:${port}; or let the bundled deployment listen elsewhere: STACK_PORT=${port + 1}`;
+}
