@@ -1,4 +1,4 @@
-import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
+import { type FailureCode, slug } from '../../protocol/codes/failure-codes.ts';
 
 /** Ends one virtual user's flow. The code becomes a metric's name, `errors.<code>`. */
 export class FlowError extends Error {
@@ -29,9 +29,4 @@ export function afterRefusal(refusal: string, error: unknown): FlowError {
 /** @param reason of Socket.IO's */
 export function lossOf(reason: string): FlowError {
   return new FlowError(`disconnected_${slug(reason)}`, `the connection was lost: ${reason}`);
-}
-
-/** Socket.IO's reasons as part of a metric's name: `transport close` → `transport_close`. */
-export function slug(reason: string): string {
-  return reason.toLowerCase().replace(/[^a-z0-9]+/g, '_');
 }

@@ -2,11 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
+import { slug } from '../../protocol/codes/failure-codes.ts';
 import { retryDelayMs } from '../fleet/backoff.ts';
 import type { Emission, OpenOptions } from '../fleet/messages.ts';
 import type { FleetConnection, Return, Watcher } from '../fleet/remote-connection.ts';
 import { openOptions } from './connection-changes.ts';
-import { FlowError, lossOf, slug, toFlowError } from './flow-error.ts';
+import { FlowError, lossOf, toFlowError } from './flow-error.ts';
 import { type AwaitedEvent, isSame, Mailbox } from './mailbox.ts';
 import type { Shared } from './shared.ts';
 import { countFailure, keepExample } from './tally.ts';

@@ -9,7 +9,7 @@ import type { Code } from './error-codes.ts';
 interface FailureDefinition extends Code {
   /** Whose limit it shows, if not the deployment's. */
   blame?: Extract<Blame, 'generator' | 'machine'>;
-  /** A configured number: where nearly all failures have this code, the run met that limit and not what is measured. */
+  /** A configured number of the deployment: where nearly all failures have this code, the run met that limit and not what is measured. */
   isLimit?: true;
   /** That number can be one of the rate. */
   isRate?: true;
@@ -23,19 +23,21 @@ const CODES = {
     meaning: 'the generator process may open no more files',
     remedy: 'raise the limit: `ulimit -n 65536`',
     blame: 'generator',
-    isLimit: true,
   },
   ENFILE: {
     meaning: "the generator's machine may open no more files",
     remedy: 'raise the limit: `sysctl fs.file-max`',
     blame: 'machine',
-    isLimit: true,
   },
   EADDRNOTAVAIL: {
     meaning: 'the generator has no free port towards the target',
     remedy: 'add source addresses with `localAddresses`, or widen `net.ipv4.ip_local_port_range`',
     blame: 'generator',
-    isLimit: true,
+  },
+  EADDRINUSE: {
+    meaning: 'the generator has no free port on this source address',
+    remedy: 'add source addresses with `localAddresses`, or widen `net.ipv4.ip_local_port_range`',
+    blame: 'generator',
   },
   ENOMEM: {
     meaning: "the kernel of the generator's machine has no memory left",
@@ -179,6 +181,11 @@ const CODES = {
     remedy: 'see `dmesg` for out-of-memory kills',
     blame: 'generator',
   },
+  disconnected_agent_lost: {
+    meaning: 'the generator host that held the connection was lost',
+    remedy: 'see the output of Artillery on that host, and `dmesg`',
+    blame: 'generator',
+  },
   'disconnected_<reason>': {
     meaning:
       'the connection ended, for a reason of Socket.IO (`transport_close`, `ping_timeout`, …) or `message_too_large`',
@@ -224,6 +231,21 @@ type Expanded<Name extends string> = Name extends `${infer Start}<${string}>` ? 
 export type FailureCode = Expanded<keyof typeof CODES>;
 
 export const FAILURE_CODES: Record<string, FailureDefinition> = CODES;
+
+/**
+ * Returns the definition of a failure or an end that the generator or its machine caused: it shows nothing of the deployment.
+ * @param cause a code of a failure, or Socket.IO's reason of an end
+ */
+export function generatorFaultOf(cause: string): FailureDefinition | undefined {
+  const reason = slug(cause).replace(/^disconnected_/, '');
+  const definition = failureOf(cause) ?? failureOf(reason) ?? failureOf(`disconnected_${reason}`);
+  return definition?.blame && definition;
+}
+
+/** Returns a reason of Socket.IO as part of a code: `transport close` → `transport_close`. */
+export function slug(reason: string): string {
+  return reason.toLowerCase().replace(/[^a-z0-9]+/g, '_');
+}
 
 /** @param code as in a result @returns the definition; undefined of what is only in a family, or unknown */
 export function failureOf(code: string): FailureDefinition | undefined {

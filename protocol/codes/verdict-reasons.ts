@@ -41,9 +41,16 @@ const REASONS = {
     blame: 'generator',
   },
   FLEET_PROCESS_DIED: {
-    meaning: 'a fleet process of the generator died: its connections count as lost',
+    meaning: 'a fleet process of the generator died: what its connections would have shown is unknown',
     remedy: 'see `dmesg` for out-of-memory kills, and give the generator more memory',
-    invalidates: ['connections', 'delivery'],
+    invalidates: ['run'],
+    blame: 'generator',
+  },
+  GENERATOR_FAILED: {
+    meaning:
+      'connections failed or ended because of the generator: it was out of files, ports or memory, or a part of it died',
+    remedy: 'see the causes in `connections.failures` and `connections.lost`',
+    invalidates: ['run'],
     blame: 'generator',
   },
   GENERATOR_LATE: {

@@ -41,7 +41,7 @@ async function afterLoss({ run, hosts, outputs }: TwoHosts, also: ReasonCode[] =
   const { reasons } = result.verdict;
   assert.ok(column(reasons, 'code').includes('GENERATOR_SILENT'), outputs());
   // Nothing but the loss and what follows from it.
-  const follow = ['GENERATOR_SILENT', 'CONNECTIONS_DROPPED', 'CONNECTIONS_FAILED', 'TARGET_NOT_REACHED', ...also];
+  const follow = ['GENERATOR_SILENT', 'GENERATOR_FAILED', 'TARGET_NOT_REACHED', ...also];
   assert.ok(
     reasonsOfServer(result).every((code) => follow.includes(code)),
     outputs(),

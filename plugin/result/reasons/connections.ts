@@ -7,13 +7,10 @@ import { STALL_FIX, stalledWorkers } from '../../../report/figures/stalls.ts';
 import { decimals, total } from '../../../report/text/format.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { merged, sum } from '../sums.ts';
+import { byFrequency, listed, lossesAmong, ofDeployment, only, withoutLosses } from './causes.ts';
 import { type Check, check, checkUnless, type Found, type Measured } from './check.ts';
 import { configuredLimit } from './limits.ts';
 
-type Counts = Record<string, number>;
-
-/** Failures that are the end of a connection which had been open. */
-const LOST = 'disconnected_';
 /** The achieved rate can be this much below the configured one. */
 const RATE_TOLERANCE = 0.05;
 
@@ -23,13 +20,13 @@ export const connections: Check[] = [
       ? { message: `none of ${target} connections was made`, fix: 'see the causes in `connections.failures`' }
       : undefined,
   ),
-  check('CONNECTIONS_FAILED', (result, measurements) => {
+  check('CONNECTIONS_FAILED', (result) => {
     const { failures, failureExamples, target } = result.connections;
-    const failed = only(beforeStop(measurements, failures), (cause) => !cause.startsWith(LOST));
+    const failed = ofDeployment(withoutLosses(failures));
     if (total(failed) === 0) return undefined;
     const said = Object.keys(failed).flatMap((cause) => failureExamples[cause] ?? [])[0];
     const first = said === undefined ? '' : `; the first: ${said}`;
-    const [cause = ''] = Object.entries(failed).toSorted(([, a], [, b]) => b - a)[0] ?? [];
+    const [[cause] = ['']] = byFrequency(failed);
     const known = failureOf(cause);
     return {
       message: `${total(failed)} of ${target} failed: ${listed(failed)}${first}`,
@@ -79,7 +76,7 @@ export const connections: Check[] = [
 function lostConnections(result: Measured, measurements: Measurements): Found {
   const { connections, stages, samples } = result;
   const { opened, held } = connections;
-  const lost = beforeStop(measurements, connections.lost);
+  const lost = ofDeployment(connections.lost);
   // What a virtual user closes itself is not lost.
   const asPlanned = total(only(result.fault?.notBack ?? {}, (cause) => cause !== OWN_DISCONNECT));
   if (total(lost) <= asPlanned) return undefined;
@@ -115,9 +112,9 @@ function commonAge({ snapshots, ramps }: Measurements): string | undefined {
 }
 
 /** Virtual users that lost a namespace of a connection that stays: the connection is not among the lost ones. */
-function lostNamespaces({ connections, fault }: Measured, measurements: Measurements): Found {
-  const gone = only(beforeStop(measurements, connections.failures), (cause) => cause.startsWith(LOST));
-  const more = total(gone) - total(beforeStop(measurements, connections.lost));
+function lostNamespaces({ connections, fault }: Measured): Found {
+  const gone = ofDeployment(lossesAmong(connections.failures));
+  const more = total(gone) - total(ofDeployment(connections.lost));
   // What a planned fault costs is in its own account.
   if (more <= 0 || fault) return undefined;
   return {
@@ -143,11 +140,6 @@ function returned({ connections: { reconnection }, fault }: Measured): Found {
   return `connections came back ${returned} times, after ${seconds(awayMs.p50)} (median${p99}, longest ${seconds(awayMs.max)}); ${sessions}`;
 }
 
-/** A stop by the user can end the processes of the fleet, and their connections with them. */
-function beforeStop({ stoppedByUser }: Measurements, counts: Counts): Counts {
-  return stoppedByUser ? only(counts, (cause) => !/^(disconnected_)?fleet[ _]/.test(cause)) : counts;
-}
-
 /** @returns the sample before which most connections had gone, until they were released */
 function steepestFall(stages: Result['stages'], samples: Result['samples']): { t: number; stage: string } | undefined {
   const releasedAt = stages.find(({ name }) => name === 'disconnect')?.t ?? Number.POSITIVE_INFINITY;
@@ -156,15 +148,4 @@ function steepestFall(stages: Result['stages'], samples: Result['samples']): { t
   const steepest = falls.toSorted((a, b) => b.by - a.by)[0];
   if (steepest === undefined || steepest.by <= 0) return undefined;
   return { t: steepest.t, stage: stages.findLast(({ t }) => t <= steepest.t)?.name ?? 'ramp' };
-}
-
-function only(counts: Counts, isMeant: (cause: string) => boolean): Counts {
-  return Object.fromEntries(Object.entries(counts).filter(([cause]) => isMeant(cause)));
-}
-
-function listed(counts: Counts): string {
-  return Object.entries(counts)
-    .toSorted(([, a], [, b]) => b - a)
-    .map(([cause, count]) => `${cause} ${count}`)
-    .join(', ');
 }

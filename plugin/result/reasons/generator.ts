@@ -1,9 +1,12 @@
 /** The load generator itself: what it was late by is in every time that it measured. */
+import { generatorFaultOf } from '../../../protocol/codes/failure-codes.ts';
+import { sumCounts } from '../../../protocol/helpers/sum-counts.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { explainedBy } from '../../../report/figures/stalls.ts';
 import { isThrottled } from '../../../report/figures/throttled.ts';
-import { integer } from '../../../report/text/format.ts';
+import { integer, total } from '../../../report/text/format.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
+import { byFrequency, listed, ofGenerator, withoutLosses } from './causes.ts';
 import { type Check, check, checkUnless, type Found, type Measured } from './check.ts';
 import { saturationIn } from './machine.ts';
 
@@ -24,6 +27,14 @@ export const generator: Check[] = [
   checkUnless('stop', 'GENERATOR_SILENT', (_, measurements) =>
     processes('did not answer', measurements, ({ alive, answers }) => alive && !answers),
   ),
+  check('GENERATOR_FAILED', ({ connections: { failures, lost } }, { stoppedByUser }) => {
+    const own = ofGenerator(sumCounts([withoutLosses(failures), lost]), stoppedByUser);
+    const [[most] = ['']] = byFrequency(own);
+    const fault = generatorFaultOf(most);
+    if (!fault) return undefined;
+    const message = `${total(own)} connections failed or were lost because of the generator: ${listed(own)}`;
+    return { message: `${message}; ${most}: ${fault.meaning}`, fix: fault.remedy };
+  }),
   check('GENERATOR_LATE', (result) =>
     (['ramp', 'messages', 'broadcasts'] as const).flatMap((window) => {
       const queued = window === 'broadcasts' ? queue(result) : undefined;

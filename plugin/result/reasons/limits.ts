@@ -76,8 +76,7 @@ export function configuredLimit(result: Measured): Found {
   const known = failureOf(cause);
   if (!known?.isLimit || failed < target * MIN_SHARE || count < failed * ONE_CAUSE) return undefined;
   const came = cameAfterRefusals(result);
-  // Of a number, each process of the generator has one of its own.
-  if (!known.isRate && known.blame === undefined && came > failed) return undefined;
+  if (!known.isRate && came > failed) return undefined;
   const rate =
     known.isRate && came >= target * MIN_SHARE
       ? `; ${came} came in after the first refusals, as with a limit of the rate`

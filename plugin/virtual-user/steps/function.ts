@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
-import { FlowError, slug } from '../flow-error.ts';
+import { type FailureCode, slug } from '../../../protocol/codes/failure-codes.ts';
+import { FlowError } from '../flow-error.ts';
 import type { Shared } from '../shared.ts';
 import type { Step } from '../virtual-user.ts';
 import { defineStep } from './step.ts';

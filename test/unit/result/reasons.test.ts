@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { workerFigures } from '../../../plugin/result/workers.ts';
 import { failureOf } from '../../../protocol/codes/failure-codes.ts';
 import { type ReasonCode, VERDICT_REASONS } from '../../../protocol/codes/verdict-reasons.ts';
+import { assertEach } from '../../helpers/columns.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';
 import { summaryOf } from '../../helpers/message-figures.ts';
 import { generatorHost } from '../../helpers/results.ts';
@@ -41,8 +42,6 @@ describe('a limit behind failures', () => {
   const LIMIT: ReasonCode[] = ['LIMIT_REACHED', 'CONNECTIONS_FAILED'];
 
   testCases([
-    ['is that of open files', failing({ timeout_open: 5, EMFILE: 95 }), LIMIT, '95 of 100', 'EMFILE'],
-    ['is that of ports', failing({ EADDRNOTAVAIL: 95, timeout_open: 5 }), LIMIT, '95 of 100', 'EADDRNOTAVAIL'],
     ['is that of a proxy', failing({ http_502: 95, timeout_open: 5 }), LIMIT, '95 of 100', 'http_502'],
     ['is that of the server, whatever clients see', serverFull, LIMIT, '100 failed', '299', '300 files'],
     ['is one of the rate where others still come', refusedAt([1000, 2000, 1900]), LIMIT, '3900 came in after'],
@@ -50,7 +49,6 @@ describe('a limit behind failures', () => {
     ['is one that closes others', waiting([4000, 900, 0], [0, 20, 80], 12, 'closed'), LIMIT, 4900, '100 were closed'],
     ['is not seen in one interval', waiting([4900], [100], 12, 'ECONNRESET'), 'CONNECTIONS_FAILED'],
     ['of the number is not one that most come after', refusedAt([1000, 2000, 1900], 'http_502'), 'CONNECTIONS_FAILED'],
-    ['of the generator is, whoever comes after', refusedAt([1000, 2000, 1900], 'EMFILE'), LIMIT],
     ['is not seen where some still come', waiting([4000, 0, 0, 900], [0, 50, 50, 0]), 'CONNECTIONS_FAILED'],
     ['is not seen where all wait', waiting([4000, 900, 0, 0], [0, 0, 50, 50], 9000), 'CONNECTIONS_FAILED'],
     ['is not seen in a few', failing({ http_502: 3 }), 'CONNECTIONS_FAILED', '3 of 5000'],
@@ -132,6 +130,48 @@ describe('the generator', () => {
     ['with one that died after a stop', processes(dead, true)],
     ['with one that does not answer after a stop', processes(silent, true)],
   ]);
+
+  const ofConnections = (failures: Record<string, number>, lost = {}, stoppedByUser = false): Change => {
+    const failed = Object.values(failures).reduce((sum, count) => sum + count, 0);
+    return (result, measured) => {
+      set('connections', { failures, failed, lost })(result);
+      Object.assign(measured, { stoppedByUser });
+    };
+  };
+  const died = { disconnected_fleet_process_died: 7, fleet_dead: 3 };
+  const lost = { 'fleet process died': 7 };
+
+  testCases([
+    ['out of open files', ofConnections({ EMFILE: 1 }), 'GENERATOR_FAILED', 'EMFILE 1', 'open no more files'],
+    ['out of ports', ofConnections({ EADDRNOTAVAIL: 95 }), 'GENERATOR_FAILED', 'EADDRNOTAVAIL 95', 'no free port'],
+    [
+      'with connections of a dead process',
+      ofConnections(died, lost),
+      'GENERATOR_FAILED',
+      '10 connections',
+      'fleet_dead 3',
+    ],
+    ['with connections of a dead process after a stop', ofConnections({ fleet_dead: 3 }, lost, true)],
+    ['with connections of a lost host', ofConnections({}, { 'agent lost': 9 }), 'GENERATOR_FAILED', 'agent lost 9'],
+    [
+      'out of open files beside a server that refuses',
+      ofConnections({ EMFILE: 95, http_500: 2 }),
+      ['GENERATOR_FAILED', 'CONNECTIONS_FAILED'],
+      'EMFILE 95',
+    ],
+  ]);
+
+  it('makes the outcome unknown, whatever the deployment did in the same run', () => {
+    const causes: Record<string, number>[] = [
+      { EMFILE: 1 },
+      { fleet_dead: 1 },
+      { EADDRINUSE: 1, http_500: 50 },
+      { buffers_full: 1 },
+    ];
+    assertEach(causes, (one) => verdictOf(ofConnections(one)).status, Array(causes.length).fill('INVALID'));
+    const lostOnes = [lost, { 'agent lost': 1 }, { 'buffers full': 1 }];
+    assertEach(lostOnes, (one) => verdictOf(ofConnections({}, one)).status, Array(lostOnes.length).fill('INVALID'));
+  });
 
   it('is late in the window of its loop only', () => {
     assert.doesNotMatch(verdictOf(late(51)).reasons[0]?.message ?? '', /;/);
