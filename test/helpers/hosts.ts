@@ -17,8 +17,8 @@ export const secret = await newSecret();
 type Closer = () => Promise<void>;
 const agentsOf = new WeakMap<TestContext, Closer[]>();
 
-export async function startHub(t: TestContext, hosts: number, lostAfterMs?: number) {
-  const listener = await openListener('127.0.0.1', 0, secret);
+export async function startHub(t: TestContext, hosts: number, lostAfterMs?: number, own = secret) {
+  const listener = await openListener('127.0.0.1', 0, own);
   /** In words. */
   const told: string[] = [];
   const rows: MachineRow[] = [];

@@ -17,9 +17,10 @@ import { MeasuredRun } from '../measured-run.ts';
 import { log, type Terminal } from '../terminal.ts';
 import { requireOwnEngine } from './admission.ts';
 import { Hub } from './hub.ts';
-import { newSecret, readSecret } from './join-line.ts';
+import { newSecret } from './join-line.ts';
 import { openListener } from './listener.ts';
 import { JOIN_TIMEOUT_MS, SILENT_AFTER_MS } from './messages.ts';
+import { readSecret } from './secret-folder.ts';
 
 /** For Artillery to end on all hosts, when the run is over; then each ends by itself. */
 const END_TIMEOUT_MS = 20_000;

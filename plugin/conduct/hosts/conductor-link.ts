@@ -1,7 +1,6 @@
 /** A host's connection to the conductor: pinned, with the token, and back again after a break; and the conductor's clock. */
-import { addAbortListener, once } from 'node:events';
+import { addAbortListener } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { connect } from 'node:tls';
 import { io, type Socket } from 'socket.io-client';
 import { ClockLine } from '../../../protocol/clock/clock-line.ts';
 import { addReading, followClock, readClock } from '../../../protocol/clock/clock-reading.ts';
@@ -10,7 +9,7 @@ import { CapacityError } from '../../../protocol/errors.ts';
 import { guardClient } from '../../../protocol/guard-client.ts';
 import { within } from '../../../protocol/helpers/within.ts';
 import { thisHost } from '../../../protocol/machine/host.ts';
-import { fingerprintOf, inUrl, type Join } from './join-line.ts';
+import { inUrl, type Join } from './join-line.ts';
 import {
   type AgentMessage,
   type Hello,
@@ -21,9 +20,9 @@ import {
   type Time,
   timeSchema,
 } from './messages.ts';
+import { CONNECT_TIMEOUT_MS, connectPinned, PinnedAgent } from './pinned-connection.ts';
 import { Stream, type StreamOptions, type StreamSocket } from './stream.ts';
 
-const CONNECT_TIMEOUT_MS = 5000;
 const RETRY_MS = 1000;
 /** Before the load, several at once; then all the time. */
 const FIRST_READINGS = 16;
@@ -46,7 +45,7 @@ export type ConductorLink = Awaited<ReturnType<typeof openConductorLink>>;
 /** @throws CapacityError CONDUCTOR_UNREACHABLE, BAD_TOKEN, or why the conductor refuses this host; the signal's reason */
 export async function openConductorLink(options: LinkOptions) {
   const { join, hello, onLost, silentAfterMs, signal } = options;
-  const ca = await untilReached(join, signal);
+  await untilReached(join, signal);
   let run: string | undefined;
   const socket = io(`https://${inUrl(join.host)}:${join.port}`, {
     auth: (give) => give({ hello, run }),
@@ -56,9 +55,7 @@ export async function openConductorLink(options: LinkOptions) {
     timeout: CONNECT_TIMEOUT_MS,
     reconnectionDelay: 200,
     reconnectionDelayMax: 1000,
-    ca,
-    // The certificate is its own authority, whatever name the conductor is reached by.
-    ...{ checkServerIdentity: () => undefined },
+    agent: new PinnedAgent(join) as never,
   });
   guardClient(socket.io);
   // From the first moment on: the conductor may end the run while the clock is read.
@@ -119,42 +116,19 @@ export async function openConductorLink(options: LinkOptions) {
   };
 }
 
-/** Hosts may come up before the conductor. @returns its certificate */
-async function untilReached(join: Join, signal: AbortSignal): Promise<string> {
+/** Waits for a conductor that starts after its hosts. */
+async function untilReached(join: Join, signal: AbortSignal): Promise<void> {
   const deadlineMs = performance.now() + JOIN_TIMEOUT_MS;
   for (;;) {
     signal.throwIfAborted();
     try {
-      return await pinnedCertificate(join);
+      (await connectPinned(join)).destroy();
+      return;
     } catch (cause) {
       if (cause instanceof CapacityError) throw cause;
       if (performance.now() > deadlineMs) throw unreachable(join, cause);
       await delay(RETRY_MS, undefined, { signal });
     }
-  }
-}
-
-/**
- * Makes sure that whoever listens has the certificate of the join line, before the token is sent.
- * @returns the certificate as PEM, the only authority that connections to this conductor are to trust
- * @throws CapacityError BAD_TOKEN if it is another one; Error if nobody answers
- */
-async function pinnedCertificate({ host, port, fingerprint }: Join): Promise<string> {
-  const socket = connect({ host, port, rejectUnauthorized: false });
-  const late = new Error(`no answer within ${CONNECT_TIMEOUT_MS / 1000} s`);
-  const timer = setTimeout(() => socket.destroy(late), CONNECT_TIMEOUT_MS);
-  try {
-    await once(socket, 'secureConnect');
-    const certificate = socket.getPeerX509Certificate();
-    if (certificate && fingerprintOf(certificate.raw) === fingerprint) return certificate.toString();
-    throw new CapacityError(
-      'BAD_TOKEN',
-      `${host}:${port} has another certificate than the one in CAPACITY_CONDUCTOR`,
-      'set CAPACITY_CONDUCTOR to the line that this run’s conductor has printed; does something between the hosts break TLS open?',
-    );
-  } finally {
-    clearTimeout(timer);
-    socket.destroy();
   }
 }
 
@@ -174,7 +148,7 @@ async function connected(socket: Socket, { silentAfterMs, signal }: LinkOptions)
   const aborted = addAbortListener(signal, () => reject(signal.reason));
   socket.once('connect', () => resolve(true));
   socket.on('connect_error', (error) => {
-    last = error;
+    last = causeOf(error);
     const refusal = refusalOf(error);
     if (refusal) reject(new CapacityError(refusal.code, refusal.message, refusal.fix));
   });
@@ -185,12 +159,20 @@ async function connected(socket: Socket, { silentAfterMs, signal }: LinkOptions)
   }
 }
 
-/** @returns why the conductor does not take this host; undefined if it could not be asked */
-function refusalOf({ data, description }: Error & { data?: unknown; description?: unknown }): Refusal | undefined {
-  const refusal = refusalSchema.safeParse(data);
+/** Returns the error of the connection itself, which socket.io-client calls `websocket error`. */
+function causeOf(error: Error & { description?: unknown }): Error {
+  const { error: cause } = (error.description ?? {}) as { error?: unknown };
+  return cause instanceof Error ? cause : error;
+}
+
+/** Returns why another attempt is useless: the conductor does not take this host, or is another one; undefined if it may help. */
+function refusalOf(error: Error & { data?: unknown }): Refusal | undefined {
+  const refusal = refusalSchema.safeParse(error.data);
   if (refusal.success) return refusal.data;
+  const cause = causeOf(error);
+  if (cause instanceof CapacityError) return { code: cause.code, message: cause.message, fix: cause.fix };
   // Without the token there is no WebSocket, and HTTP's status is all that the conductor says.
-  const { message = '' } = (description ?? {}) as { message?: string };
+  const { message } = cause;
   if (!/\b400\b/.test(message)) return undefined;
   const { message: wrong, fix } = new CapacityError('BAD_TOKEN', 'the token is not that of this run');
   return { code: 'BAD_TOKEN', message: wrong, fix };

@@ -3,10 +3,7 @@
  * certificate are made for one run, or read from a folder where several processes have to agree on them.
  */
 import { randomBytes, X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
-import { join } from 'node:path';
-import { CapacityError } from '../../../protocol/errors.ts';
 import { selfSigned } from '../../../server/stack/certificate.ts';
 
 /** Where the conductor listens, and what proves both sides to each other. */
@@ -26,7 +23,7 @@ export interface Secret {
 }
 
 /** Without a dot, so that the line can be split. */
-const TOKEN = /^[\w-]{16,}$/;
+export const TOKEN = /^[\w-]{16,}$/;
 const LINE = /^https:\/\/(\[[\da-fA-F:]+\]|[^:/#[\]]+):(\d+)#([\w-]{16,})\.([\da-f]{64})$/;
 
 export function formatJoinLine({ host, port, token, fingerprint }: Join): string {
@@ -61,25 +58,4 @@ export function ownAddress(interfaces = networkInterfaces()): string {
 
 export async function newSecret(): Promise<Secret> {
   return { token: randomBytes(24).toString('base64url'), ...(await selfSigned('socketio-capacity conductor', [])) };
-}
-
-/**
- * @param folder with `token`, `tls.crt` and `tls.key`, as Kubernetes mounts a Secret
- * @throws CapacityError CONFIG_INVALID
- */
-export function readSecret(folder: string): Secret {
-  try {
-    const read = (name: string) => readFileSync(join(folder, name), 'utf8').trim();
-    const secret = { token: read('token'), certificate: read('tls.crt'), key: read('tls.key') };
-    if (!TOKEN.test(secret.token)) throw new Error('token: expected at least 16 letters, digits, - or _');
-    fingerprintOf(secret.certificate);
-    return secret;
-  } catch (cause) {
-    throw new CapacityError(
-      'CONFIG_INVALID',
-      `${folder} is not the secret of a conductor: ${(cause as Error).message}`,
-      'give it the files token, tls.crt and tls.key (PEM)',
-      { cause },
-    );
-  }
 }

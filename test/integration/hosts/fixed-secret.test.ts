@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { it } from 'node:test';
-import { fingerprintOf, parseJoinLine, readSecret } from '../../../plugin/conduct/hosts/join-line.ts';
+import { fingerprintOf, parseJoinLine } from '../../../plugin/conduct/hosts/join-line.ts';
+import { readSecret } from '../../../plugin/conduct/hosts/secret-folder.ts';
 import { codeBlocks, page } from '../../helpers/pages.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 import { missingTools } from '../../helpers/tools.ts';
