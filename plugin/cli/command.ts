@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
 import { formatProblems, type Problem, problemsOf } from '../../protocol/problems.ts';
+import { unwritable } from '../../protocol/unwritable.ts';
 import { terminalSchema } from '../script/options/plugin-options.ts';
 
 interface HelpText {
@@ -76,7 +77,7 @@ export function writing(path: string, fix: string, write: () => void): void {
   try {
     write();
   } catch (cause) {
-    throw new CapacityError('FILE_UNWRITABLE', `${path} cannot be written`, fix, { cause });
+    throw unwritable(path, cause, fix);
   }
 }
 

@@ -19,6 +19,7 @@ import type { GeneratorHost } from '../run/measurements/generator.ts';
 import { Measurements } from '../run/measurements/measurements.ts';
 import { scenarioFile, scenarioName } from '../run/measurements/run-id.ts';
 import { RunRecord } from '../run/record/record.ts';
+import type { RunFiles } from '../run/record/run-files.ts';
 import { openResources } from '../run/resources.ts';
 import { within } from '../run/wait.ts';
 import type { Script } from '../script/script.ts';
@@ -80,6 +81,7 @@ export class MeasuredRun {
     this.#record = new RunRecord(config.results, this.measurements.id);
     this.measurements.id = this.#record.id;
     this.measurements.hosts = options.hosts?.();
+    this.#record.files.onFailed = (error) => this.end(error);
     this.#closers.add(() => link.close());
     link.onFailed = ({ code, message, fix }) => void this.#refuse(new CapacityError(code, message, fix));
     // Artillery creates the plugins before it is ready for a shutdown.
@@ -96,9 +98,9 @@ export class MeasuredRun {
     return typeof this.#ended === 'object';
   }
 
-  /** The run's own folder. */
-  get directory(): string {
-    return this.#record.directory;
+  /** Writes into the run's own folder. */
+  get files(): RunFiles {
+    return this.#record.files;
   }
 
   /** The result as it is now; undefined before the target has answered. */
@@ -137,6 +139,8 @@ export class MeasuredRun {
    */
   async report(earlyStop: boolean): Promise<void> {
     const prepared = this.#prepared;
+    // From here on, what cannot be written is printed at the end.
+    this.files.onFailed = () => {};
     if (this.#refused) return;
     if (!prepared) {
       // What is still being opened has no error to report.
@@ -204,8 +208,10 @@ export class MeasuredRun {
     const { written, failed } = writeReportFiles(result, directory);
     const { terminal, files = [] } = this.#options;
     logResult(terminal, result, path, [...written, ...files]);
-    for (const error of failed) console.error(describeError(error));
-    this.#ended = { verdict: result.verdict.status, outcome: outcomeOf(result).status };
+    // A full disk fails all of them: the first one tells why.
+    const failure = this.files.failure ?? failed[0];
+    if (failure) console.error(describeError(failure));
+    this.#ended = failure ? 'failed' : { verdict: result.verdict.status, outcome: outcomeOf(result).status };
     await view?.finish(written.includes('report.html') ? join(directory, 'report.html') : undefined);
   }
 
@@ -222,18 +228,18 @@ export class MeasuredRun {
   #fail(error: unknown): void {
     if (this.#abort.signal.aborted) return;
     this.measurements.aborted = failedIn(this.#prepared?.conductor.stage, error);
-    try {
-      this.#record.append('aborted', this.measurements.aborted);
-    } catch {
-      // The disk may be the very reason for the abort; the report shows it.
-    }
+    this.#record.append('aborted', this.measurements.aborted);
     // Not awaited: the shutdown waits for the queue that this is part of.
     void this.#options.end(exitCodeOf('failed'));
   }
 
   /** Before the load: prints the error, and ends the process. Leaves no files. */
   async #refuse(error: unknown): Promise<void> {
-    if (this.#refused || this.#abort.signal.aborted) return;
+    if (this.#refused || this.#abort.signal.aborted) {
+      // Also after Ctrl-C: nothing else would ever end these processes.
+      if (error instanceof CapacityError && error.code === 'STACK_STUCK') console.error(describeError(error));
+      return;
+    }
     this.#refused = true;
     this.#ended = 'refused';
     await this.close();

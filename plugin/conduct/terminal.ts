@@ -31,17 +31,18 @@ export function log({ quiet, print }: Terminal, text: string): void {
 }
 
 /**
- * @param path of result.json
+ * @param path of result.json; undefined if it could not be written
  * @param files beside it
  */
-export function logResult(terminal: Terminal, result: Result, path: string, files: string[]): void {
+export function logResult(terminal: Terminal, result: Result, path: string | undefined, files: string[]): void {
   const { isTTY, columns } = process.stdout;
   const color = isTTY === true && !terminalSchema.parse(process.env).NO_COLOR;
   const document = runDocument(result);
   const options = {
     color,
     width: columns || USUAL_COLUMNS,
-    files: `Result: ${path}, and beside it ${files.join(', ')}`,
+    files:
+      path === undefined ? 'result.json could not be written' : `Result: ${path}, and beside it ${files.join(', ')}`,
   };
   if (terminal.quiet) console.log(renderAnswer(document, options));
   else terminal.print(`\n${renderRun(document, options)}\n`);

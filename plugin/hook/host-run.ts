@@ -1,10 +1,11 @@
 /** Artillery as one of several generator hosts: brings its share of the phases, and is conducted from elsewhere. */
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
-import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
+import { attempt } from '../../protocol/helpers/attempt.ts';
+import { makeFolder } from '../../protocol/helpers/make-folder.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
 import { harmless } from '../../protocol/printable.ts';
@@ -13,6 +14,7 @@ import { requireOwnEngine } from '../conduct/hosts/admission.ts';
 import { Agent } from '../conduct/hosts/agent.ts';
 import { parseJoinLine } from '../conduct/hosts/join-line.ts';
 import { requireFit, requireOpenFiles } from '../doctor/diagnosis.ts';
+import { RunFiles } from '../run/record/run-files.ts';
 import { handOver } from '../script/handed-over.ts';
 import { inputsOf } from '../script/inputs.ts';
 import { arrivalsOf } from '../script/load/phases.ts';
@@ -56,7 +58,10 @@ export class HostRun {
     const config = readSettings(script, STEPS, { CAPACITY_TOKEN: NO_TOKEN, ...process.env }, share);
     requireOwnEngine(config);
     // The conductor has the figures of all hosts; these are only for whoever looks at this one.
-    divertReporter(events, join(config.results, `artillery-${hostname()}.log`));
+    attempt(() => makeFolder(config.results));
+    const files = new RunFiles(config.results);
+    files.onFailed = (error) => console.error(describeError(error));
+    divertReporter(events, files, `artillery-${hostname()}.log`);
     replacePhases(config.phases);
     handOver(config);
     tuneWorkerHeaps();

@@ -2,11 +2,8 @@
  * Artillery's reporter prints a hundred lines of metrics for the dozen of an answer. They go to a file beside the result,
  * together with the lines of `ensure`, whose thresholds the answer has; what anything else logs is still printed.
  */
-import { appendFileSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { format, stripVTControlCharacters } from 'node:util';
-import { attempt } from '../../protocol/helpers/attempt.ts';
-import { makeFolder } from '../../protocol/helpers/make-folder.ts';
+import type { RunFiles } from '../run/record/run-files.ts';
 import { type ArtilleryEvents, artillery } from './artillery.ts';
 
 export const ARTILLERY_LOG = 'artillery.log';
@@ -17,9 +14,9 @@ const REPORTED = /^\s*(Phase (started|completed): |Checks:)/;
 /**
  * Artillery calls plugins just before its reporter, in the same turn of the event loop (2.0.34). If another version does
  * otherwise, its lines are on the screen.
- * @param path of the file; its folder need not exist
+ * @param name of the file, among `files`
  */
-export function divertReporter(events: ArtilleryEvents, path: string): void {
+export function divertReporter(events: ArtilleryEvents, files: RunFiles, name: string): void {
   const { globalEvents } = artillery();
   const printers = globalEvents.listeners('log');
   let reporting = false;
@@ -43,15 +40,7 @@ export function divertReporter(events: ArtilleryEvents, path: string): void {
   globalEvents.on('log', (options, ...args) => {
     const text = stripVTControlCharacters(format(...args));
     const isCheck = checks > 0 && checks-- > 0;
-    if (isCheck || reporting || REPORTED.test(text)) keep(path, text);
+    if (isCheck || reporting || REPORTED.test(text)) files.append(name, `${text}\n`);
     else for (const print of printers) print(options, ...args);
-  });
-}
-
-/** A full disk is reported when the result is written. */
-function keep(path: string, text: string): void {
-  attempt(() => {
-    makeFolder(dirname(path));
-    appendFileSync(path, `${text}\n`);
   });
 }

@@ -1,5 +1,4 @@
 /** A measured run inside Artillery: its events in, metrics and exit code out. */
-import { join } from 'node:path';
 import { worstExitCode } from '../../protocol/codes/exit-codes.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import { MeasuredRun } from '../conduct/measured-run.ts';
@@ -43,7 +42,7 @@ export class Run extends MeasuredRun {
       end: (exitCode) => artillery().shutdown({ earlyStop: true, exitCode }),
       files: [ARTILLERY_LOG],
     });
-    divertReporter(events, join(this.directory, ARTILLERY_LOG));
+    divertReporter(events, this.files, ARTILLERY_LOG);
     replacePhases(config.phases);
     handOver(config);
     // A third-party engine is measured with its own settings.

@@ -1,8 +1,9 @@
 /** What people and machines read beside result.json. Each file is made from the result document alone. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CapacityError } from '../../protocol/errors.ts';
+import type { CapacityError } from '../../protocol/errors.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { unwritable } from '../../protocol/unwritable.ts';
 import { renderSamplesCsv } from '../../report/render/csv.ts';
 import { renderHtml } from '../../report/render/html.ts';
 import { renderJunit } from '../../report/render/junit.ts';
@@ -46,8 +47,8 @@ export function writeReportFiles(
       replace(join(directory, name), (temporary) => writeFileSync(temporary, render(result)));
       written.push(name);
     } catch (cause) {
-      const fix = 'remove the cause, then recreate the files from result.json: npx socketio-capacity report <run>';
-      failed.push(new CapacityError('FILE_UNWRITABLE', `${name} could not be written`, fix, { cause }));
+      const again = 'recreate the files from result.json elsewhere: npx socketio-capacity report <run>';
+      failed.push(unwritable(join(directory, name), cause, again));
     }
   }
   return { written, failed };

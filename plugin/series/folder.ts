@@ -6,11 +6,13 @@ import { readJson } from '../../protocol/bounds.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { attempt } from '../../protocol/helpers/attempt.ts';
 import { makeFolder } from '../../protocol/helpers/make-folder.ts';
+import { unwritable } from '../../protocol/unwritable.ts';
 import { isAlive, type ProcessRef, processRef } from '../../server/stack/state/processes.ts';
 import { newFolder } from '../run/record/new-folder.ts';
 import { replace } from '../run/record/replace.ts';
 
 const LOCK = 'lock.json';
+export const OTHER_FOLDER = 'choose a folder that you can write to: --results <folder>';
 
 /**
  * @returns the path of a folder that nobody else has
@@ -20,7 +22,7 @@ export function newSeriesFolder(results: string, name: string): string {
   try {
     return newFolder(results, name);
   } catch (cause) {
-    throw unwritable(join(results, name), cause);
+    throw unwritable(join(results, name), cause, OTHER_FOLDER);
   }
 }
 
@@ -44,9 +46,10 @@ export function openFolder(folder: string): () => void {
       rmSync(path, { force: true });
     }
   } catch (cause) {
-    throw cause instanceof CapacityError ? cause : unwritable(folder, cause);
+    throw cause instanceof CapacityError ? cause : unwritable(path, cause, OTHER_FOLDER);
   }
-  return () => rmSync(path, { force: true });
+  // On a disk that has become read-only, the next process sees that this one has ended.
+  return () => void attempt(() => rmSync(path, { force: true }));
 }
 
 /**
@@ -64,10 +67,23 @@ export function readDocument<T>(folder: string, name: string, schema: z.ZodType<
   }
 }
 
-/** @param texts by file name; each is replaced as a whole */
+/**
+ * @param texts by file name; each is replaced as a whole
+ * @throws CapacityError FILE_UNWRITABLE
+ */
 export function writeDocuments(folder: string, texts: Record<string, string>): void {
   for (const [name, text] of Object.entries(texts)) {
-    replace(join(folder, name), (temporary) => writeFileSync(temporary, text));
+    const path = join(folder, name);
+    writing(path, () => replace(path, (temporary) => writeFileSync(temporary, text)));
+  }
+}
+
+/** @throws CapacityError FILE_UNWRITABLE where `work` throws */
+export function writing(path: string, work: () => void): void {
+  try {
+    work();
+  } catch (cause) {
+    throw unwritable(path, cause, OTHER_FOLDER);
   }
 }
 
@@ -80,9 +96,4 @@ function lock(path: string): boolean {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw error;
   }
-}
-
-function unwritable(folder: string, cause: unknown): CapacityError {
-  const fix = 'choose a folder that you can write to: --results <folder>';
-  return new CapacityError('FILE_UNWRITABLE', `cannot write to ${folder}`, fix, { cause });
 }

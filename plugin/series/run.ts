@@ -7,10 +7,12 @@ import { exitCodeOf, STOPPED } from '../../protocol/codes/exit-codes.ts';
 import { endingOf, type SeriesRun } from '../../protocol/documents/series.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { isWriteError, unwritable } from '../../protocol/unwritable.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
 import { readResult } from '../../report/read.ts';
 import { endOf } from '../../server/stack/logs.ts';
 import { PLUGIN } from '../script/script.ts';
+import { OTHER_FOLDER, writing } from './folder.ts';
 import { type ServerCommand, startOwnServer } from './own-server.ts';
 
 export interface RunCommand {
@@ -46,7 +48,7 @@ export async function makeRun(
 ): Promise<{ run: SeriesRun; result: Result | undefined }> {
   const { folder, signal } = surroundings;
   const log = join(folder, 'logs', `${number}.log`);
-  writeFileSync(log, '');
+  writing(log, () => writeFileSync(log, ''));
   const startedAt = new Date().toISOString();
   const startedMs = performance.now();
   let [exitCode, path]: [number, string | undefined] = [STOPPED, undefined];
@@ -55,7 +57,7 @@ export async function makeRun(
   } catch (error) {
     if (!signal.aborted) {
       if (!(error instanceof CapacityError)) throw error;
-      appendFileSync(log, `\n${describeError(error)}\n`);
+      writing(log, () => appendFileSync(log, `\n${describeError(error)}\n`));
       exitCode = exitCodeOf('refused');
     }
   }
@@ -138,8 +140,9 @@ async function runArtillery(
   // On Ctrl-C, the terminal sends the signal to Artillery as well, which acts on the first one only.
   const stop = () => child.kill('SIGINT');
   signal.addEventListener('abort', stop);
-  const { exitCode = KILLED } = await child;
+  const { exitCode = KILLED, cause } = await child;
   signal.removeEventListener('abort', stop);
+  if (isWriteError(cause)) throw unwritable(log, cause, OTHER_FOLDER);
   return [exitCode, resultsIn(folder).find((path) => !before.includes(path))];
 }
 

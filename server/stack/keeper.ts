@@ -10,8 +10,10 @@ import { once } from 'node:events';
 import { ERROR_CODES, type ErrorCode } from '../../protocol/codes/error-codes.ts';
 import { CapacityError, describeError, startRefused } from '../../protocol/errors.ts';
 import { attempt } from '../../protocol/helpers/attempt.ts';
+import { isWriteError } from '../../protocol/unwritable.ts';
 import { bringUp, type StackOptions } from './start.ts';
 import { readState, type StackState } from './state/state.ts';
+import { stateUnwritable } from './state/state-dir.ts';
 import { takeDown } from './takedown.ts';
 
 export type KeeperAnswer = { state: StackState } | { error: Failure };
@@ -43,6 +45,7 @@ process.once('message', (options) => {
 });
 
 async function keep(options: StackOptions): Promise<void> {
+  const toFailure = (error: unknown) => failureOf(error, options.stateDir);
   let claimed: StackState | undefined;
   let failure: unknown;
   try {
@@ -63,9 +66,9 @@ async function keep(options: StackOptions): Promise<void> {
     process.exitCode = 1;
   }
   const state = claimed && latest(options.stateDir, claimed);
-  const stuck = state && (await takeDown(options.stateDir, state).then(() => undefined, failureOf));
+  const stuck = state && (await takeDown(options.stateDir, state).then(() => undefined, toFailure));
   // Only now, so that the answer also has what could not be ended.
-  if (failure !== undefined) await answer({ error: withStuck(failureOf(failure), stuck) });
+  if (failure !== undefined) await answer({ error: withStuck(toFailure(failure), stuck) });
   else if (stuck) await answer({ error: stuck });
 }
 
@@ -88,8 +91,9 @@ function withStuck(failure: Failure, stuck: Failure | undefined): Failure {
   return { ...failure, message: `${failure.message}\n${stuck.message}`, fix: `${failure.fix} Then: ${stuck.fix}` };
 }
 
-function failureOf(error: unknown): Failure {
-  const known = error instanceof CapacityError ? error : startRefused(error);
+function failureOf(error: unknown, stateDir: string): Failure {
+  const refused = startRefused(error) ?? (isWriteError(error) ? stateUnwritable(stateDir, error) : undefined);
+  const known = error instanceof CapacityError ? error : refused;
   if (known) {
     const { code, message, fix, cause } = known;
     return { code, message, fix, ...(cause instanceof Error && { cause: cause.message }) };

@@ -7,6 +7,7 @@ import type { Socket } from 'node:net';
 import { extname, join } from 'node:path';
 import { CapacityError, startRefused } from '../../protocol/errors.ts';
 import type { StackFault } from '../../protocol/fault.ts';
+import { attempt } from '../../protocol/helpers/attempt.ts';
 import { onlyOnce } from '../../protocol/helpers/only-once.ts';
 import { causeFault } from './fault.ts';
 import type { KeeperAnswer } from './keeper.ts';
@@ -167,8 +168,9 @@ export class Stack {
     if (this.#isCurrent()) await takeDown(this.#stateDir, this.state);
   });
 
+  /** A full disk does not end what goes on: the marks of processes still lead to those that the file lacks. */
   #save(): void {
-    if (this.#isCurrent()) writeState(this.#stateDir, this.state);
+    if (this.#isCurrent()) attempt(() => writeState(this.#stateDir, this.state));
   }
 
   #isCurrent(): boolean {

@@ -15,6 +15,7 @@ import { hookConfig } from '../helpers/measurements.ts';
 import { eventually } from '../helpers/poll.ts';
 import { processes } from '../helpers/process.ts';
 import { listen } from '../helpers/raw-listen.ts';
+import { mountSmallDisk, NO_MOUNTS, type SmallDisk } from '../helpers/small-disk.ts';
 import { living, processesOf, tempStateDir } from '../helpers/stack.ts';
 
 const OWNER = join(import.meta.dirname, '../fixtures/stack-owner.ts');
@@ -203,6 +204,32 @@ for (const [step, isReached] of Object.entries(STEPS)) {
     assert.equal(existsSync(stateDir), false);
   });
 }
+
+for (const [what, spoil] of Object.entries({
+  'has no room': (disk: SmallDisk) => disk.fill(),
+  'is read-only': (disk: SmallDisk) => disk.makeReadOnly(),
+})) {
+  test(`a state folder that ${what} is reported before anything starts`, { skip: NO_MOUNTS }, async (t) => {
+    const disk = mountSmallDisk(t);
+    spoil(disk);
+    const stateDir = join(disk.folder, 's');
+    const message = /^The state folder \S+ cannot be (created|written to)\.$/;
+    await assert.rejects(startStack(full(stateDir)), { code: 'STATE_DIR_UNUSABLE', message });
+    assert.deepEqual(markedProcesses(stateDir), []);
+  });
+}
+
+test('a stack whose disk becomes full goes on, and goes down without a rest', { skip: NO_MOUNTS }, async (t) => {
+  const disk = mountSmallDisk(t);
+  const stateDir = join(disk.folder, 's');
+  const stack = await startStack(full(stateDir));
+  disk.fill();
+  process.kill(stack.state.workers[0]?.pid ?? 0, 'SIGKILL');
+  await eventually('another worker', async () => (await stack.refresh()).workers[0]?.restarts);
+  await stack.close();
+  assert.deepEqual(markedProcesses(stateDir), []);
+  assert.equal(existsSync(stateDir), false);
+});
 
 test('a start that fails while PM2’s daemon is still starting leaves no process', async (t) => {
   const stateDir = tempStateDir(t);

@@ -1,101 +1,94 @@
 /** The run record: one JSON line per fact, written as it happens, so that a killed run leaves what it had measured. */
-import { appendFileSync, lstatSync, rmdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { lstatSync, rmdirSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { attempt } from '../../../protocol/helpers/attempt.ts';
 import { formatProblems, problemsOf } from '../../../protocol/problems.ts';
 import { type Result, resultSchema } from '../../../protocol/result/result.ts';
+import { requireRoom, unwritable } from '../../../protocol/unwritable.ts';
 import { newFolder } from './new-folder.ts';
 import { replace } from './replace.ts';
+import { OTHER_RESULTS, RunFiles } from './run-files.ts';
+
+/** Result, record and report files of a run of 32,000 connections take 2 MB. */
+const ROOM_BYTES = 4 * 2 ** 20;
 
 export class RunRecord {
-  readonly directory: string;
+  /** Everything else that the run writes into its folder goes there, too. */
+  readonly files: RunFiles;
   readonly #results: string;
   readonly #latest: string;
-  #recordBytes = 0;
 
   /**
    * @param name of the run's folder; a number is added where another run of the same second has it
-   * @throws CapacityError FILE_UNWRITABLE
+   * @throws CapacityError FILE_UNWRITABLE if the folder cannot be made, or has no room for a result; nothing is left then
    */
   constructor(results: string, name: string) {
     this.#results = results;
     this.#latest = join(results, 'latest');
+    let directory: string | undefined;
     try {
       requireLink(this.#latest);
-      this.directory = newFolder(results, name);
+      directory = newFolder(results, name);
+      requireRoom(directory, ROOM_BYTES);
+      this.files = new RunFiles(directory);
     } catch (cause) {
+      if (directory !== undefined) remove(directory, results);
       if (cause instanceof CapacityError) throw cause;
-      throw new CapacityError('FILE_UNWRITABLE', `cannot create ${join(results, name)}`, OTHER_FOLDER, { cause });
+      const path = join(results, name);
+      throw unwritable(path, cause, OTHER_RESULTS, directory === undefined ? `cannot create ${path}` : undefined);
     }
+  }
+
+  /** The run's own folder. */
+  get directory(): string {
+    return this.files.directory;
   }
 
   get id(): string {
     return basename(this.directory);
   }
 
-  /** @throws CapacityError FILE_UNWRITABLE; what could be written of the line is taken back */
   append(type: string, fact: object): void {
-    const line = `${JSON.stringify({ at: new Date().toISOString(), type, ...fact })}\n`;
-    const path = join(this.directory, 'record.ndjson');
-    try {
-      appendFileSync(path, line);
-    } catch (cause) {
-      // It may have gone with its folder.
-      attempt(() => truncateSync(path, this.#recordBytes));
-      throw unwritable(path, cause);
-    }
-    this.#recordBytes += Buffer.byteLength(line);
+    this.files.append('record.ndjson', `${JSON.stringify({ at: new Date().toISOString(), type, ...fact })}\n`);
   }
 
   /**
    * Writes result.json, checked against its schema, and points `latest` to this run. It may be written again as the run
    * goes on.
-   * @returns its path
-   * @throws CapacityError FILE_UNWRITABLE; UNEXPECTED, with what was measured kept beside the record
+   * @returns its path; undefined if it could not be written
+   * @throws CapacityError UNEXPECTED, with what was measured kept beside the record
    */
-  write(result: Result): string {
+  write(result: Result): string | undefined {
     const checked = resultSchema.safeParse(result);
     if (!checked.success) {
-      const kept = this.#replace('result.unsound.json', result);
+      const kept = this.files.replace('result.unsound.json', textOf(result));
       throw new CapacityError(
         'UNEXPECTED',
         `the result contains impossible figures, which is a bug\n${formatProblems(problemsOf(checked.error, []))}`,
-        `please report it with ${kept}, which has everything that was measured`,
+        `please report it with ${kept ?? join(this.directory, 'record.ndjson')}, which has what was measured`,
       );
     }
-    const path = this.#replace('result.json', checked.data);
-    try {
-      replace(this.#latest, (temporary) => symlinkSync(this.id, temporary));
-    } catch (cause) {
-      throw unwritable(this.#latest, cause);
-    }
+    const path = this.files.replace('result.json', textOf(checked.data));
+    if (path === undefined) return undefined;
+    this.files.write(this.#latest, () => replace(this.#latest, (temporary) => symlinkSync(this.id, temporary)));
     return path;
   }
 
   /** A run that was refused before it measured anything leaves no folder. */
   discard(): void {
-    rmSync(this.directory, { recursive: true, force: true });
-    // Other runs may have left their results there.
-    attempt(() => rmdirSync(this.#results));
-  }
-
-  #replace(name: string, content: object): string {
-    const path = join(this.directory, name);
-    try {
-      replace(path, (temporary) => writeFileSync(temporary, `${JSON.stringify(content, null, 1)}\n`));
-    } catch (cause) {
-      throw unwritable(path, cause);
-    }
-    return path;
+    remove(this.directory, this.#results);
   }
 }
 
-const OTHER_FOLDER = 'set config.plugins.socketio-capacity.results to a folder that you may write to';
+function textOf(content: object): string {
+  return `${JSON.stringify(content, null, 1)}\n`;
+}
 
-function unwritable(path: string, cause: unknown): CapacityError {
-  const fix = `make room on its disk, and leave its folder alone while a run goes on; or ${OTHER_FOLDER}`;
-  return new CapacityError('FILE_UNWRITABLE', `cannot write ${path}`, fix, { cause });
+function remove(directory: string, results: string): void {
+  attempt(() => rmSync(directory, { recursive: true, force: true }));
+  // Other runs may have left their results there.
+  attempt(() => rmdirSync(results));
 }
 
 /** Anything else in its place would be replaced by a link, without asking. */
@@ -104,6 +97,6 @@ function requireLink(latest: string): void {
   throw new CapacityError(
     'FILE_UNWRITABLE',
     `${latest} is a file or a folder, where a run keeps the link to its results`,
-    `move it away, or ${OTHER_FOLDER}`,
+    `move it away, or ${OTHER_RESULTS}`,
   );
 }

@@ -10,10 +10,13 @@ import { z } from 'zod';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { attempt } from '../../../protocol/helpers/attempt.ts';
 import { makeFolder } from '../../../protocol/helpers/make-folder.ts';
+import { requireRoom, unwritable } from '../../../protocol/unwritable.ts';
 
 /** What a stack creates in the folder, besides its state file; nothing else in it is ever touched. */
 export const STATE_FOLDERS = ['pm2', 'nginx', 'redis', 'logs'] as const;
 
+/** For the files of PM2, nginx and Redis, and the first lines of their logs. */
+const ROOM_BYTES = 2 ** 20;
 const WRITABLE_BY_OTHERS = 0o022;
 /** A Unix socket's path has at most 104 bytes on macOS, 108 on Linux, including a terminating zero byte. */
 const SOCKET_PATH_MAX_BYTES = 103;
@@ -64,11 +67,21 @@ export function prepareStateDir(stateDir: string): void {
     try {
       makeFolder(folder, 0o700);
     } catch (cause) {
-      const fix = 'Make room on its disk, or name one that you may write to: SOCKETIO_CAPACITY_HOME=/path/to/folder';
-      throw new CapacityError('STATE_DIR_UNUSABLE', `The state folder ${folder} cannot be created.`, fix, { cause });
+      throw stateUnwritable(folder, cause, 'cannot be created');
     }
     isTrusted(folder);
   }
+  try {
+    requireRoom(stateDir, ROOM_BYTES);
+  } catch (cause) {
+    throw stateUnwritable(stateDir, cause);
+  }
+}
+
+export function stateUnwritable(folder: string, cause: unknown, what = 'cannot be written to'): CapacityError {
+  const elsewhere = 'name a folder that you may write to: SOCKETIO_CAPACITY_HOME=/path/to/folder';
+  const message = `The state folder ${folder} ${what}.`;
+  return unwritable(join(folder, 'file'), cause, elsewhere, message, 'STATE_DIR_UNUSABLE');
 }
 
 function whyUnsafe(stat: Stats): string | undefined {

@@ -1,0 +1,63 @@
+/**
+ * Writes the files of a run. A run writes in callbacks and timers, where nobody would catch an error. So nothing here throws: the
+ * first file that cannot be written is reported once, to the owner of the run, who ends it.
+ */
+import { appendFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CapacityError } from '../../../protocol/errors.ts';
+import { attempt } from '../../../protocol/helpers/attempt.ts';
+import { unwritable } from '../../../protocol/unwritable.ts';
+import { replace } from './replace.ts';
+
+export const OTHER_RESULTS = 'set config.plugins.socketio-capacity.results to a folder that you may write to';
+
+export class RunFiles {
+  readonly directory: string;
+  /** Called with the first failure. */
+  onFailed: (error: CapacityError) => void = () => {};
+  #failure: CapacityError | undefined;
+  /** Of files that were appended to, by name. */
+  readonly #sizesBytes = new Map<string, number>();
+
+  /** @param directory need not exist yet */
+  constructor(directory: string) {
+    this.directory = directory;
+  }
+
+  /** The first file that could not be written: FILE_UNWRITABLE. */
+  get failure(): CapacityError | undefined {
+    return this.#failure;
+  }
+
+  /** @returns false if it failed; what could be written of the text is taken back */
+  append(name: string, text: string): boolean {
+    const path = join(this.directory, name);
+    const sizeBytes = this.#sizesBytes.get(name) ?? attempt(() => statSync(path).size) ?? 0;
+    const isWritten = this.write(path, () => appendFileSync(path, text));
+    // The file may have gone with its folder.
+    if (!isWritten) attempt(() => truncateSync(path, sizeBytes));
+    this.#sizesBytes.set(name, isWritten ? sizeBytes + Buffer.byteLength(text) : sizeBytes);
+    return isWritten;
+  }
+
+  /** Replaces the file as a whole. @returns its path; undefined if that failed */
+  replace(name: string, text: string): string | undefined {
+    const path = join(this.directory, name);
+    const isWritten = this.write(path, () => replace(path, (temporary) => writeFileSync(temporary, text)));
+    return isWritten ? path : undefined;
+  }
+
+  /** @returns false if it threw */
+  write(path: string, work: () => void): boolean {
+    try {
+      work();
+      return true;
+    } catch (cause) {
+      if (!this.#failure) {
+        this.#failure = unwritable(path, cause, OTHER_RESULTS);
+        this.onFailed(this.#failure);
+      }
+      return false;
+    }
+  }
+}

@@ -1,0 +1,40 @@
+/** Disks of a few megabytes, for tests that run as root on Linux. */
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, mkdtempSync, rmdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { attempt } from '../../protocol/helpers/attempt.ts';
+import type { Cleaner } from './raw-listen.ts';
+
+/** False, or why this machine mounts none. */
+export const NO_MOUNTS = mountable() ? false : 'mounts need root on Linux';
+
+export interface SmallDisk {
+  folder: string;
+  /** Leaves no room. */
+  fill(): void;
+  makeReadOnly(): void;
+}
+
+export function mountSmallDisk(t: Cleaner, size = '8m'): SmallDisk {
+  const folder = mkdtempSync(join(tmpdir(), 'disk-'));
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder]);
+  t.after(() => {
+    execFileSync('umount', ['-l', folder]);
+    rmdirSync(folder);
+  });
+  const ballast = join(folder, 'ballast');
+  return {
+    folder,
+    fill: () => {
+      const hasRoom = () => attempt(() => appendFileSync(ballast, Buffer.alloc(4096, 1)) === undefined) ?? false;
+      while (hasRoom());
+    },
+    makeReadOnly: () => void execFileSync('mount', ['-o', 'remount,ro', folder]),
+  };
+}
+
+function mountable(): boolean {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return false;
+  return attempt(() => execFileSync('unshare', ['-m', 'true'])) !== undefined;
+}
