@@ -16,6 +16,7 @@ import { describeServer, type Tuned } from './control/describe-server.ts';
 import { countRooms } from './control/metrics.ts';
 import { ownFigures } from './control/own-figures.ts';
 import { versionsOf } from './control/versions.ts';
+import { boundPackets, MAX_ARGUMENTS } from './packet-bounds.ts';
 import { defaultWorker, portSchema, roomsSchema, tlsSchema, tokenSchema, workerSchema } from './schemas.ts';
 import type { AnyServer } from './types.ts';
 
@@ -33,6 +34,8 @@ export interface InstrumentOptions {
   controlHost?: string | undefined;
   /** Private key and certificate, as PEM: the control port then speaks HTTPS. */
   tls?: { key: string | Buffer; cert: string | Buffer } | undefined;
+  /** Arguments of one packet that a client may send; the connection of one with more is closed. Default: 1000. */
+  maxArguments?: number | undefined;
   /** This process's name in all reports: lower-case letters and digits. Default: host name and process id, as `web1p4711`. */
   worker?: string | undefined;
 }
@@ -44,6 +47,7 @@ export const optionsSchema = z.strictObject({
   controlPort: portSchema.default(0),
   controlHost: z.string().min(1).default('127.0.0.1'),
   tls: tlsSchema.optional(),
+  maxArguments: z.number().int().min(10).max(10_000).default(MAX_ARGUMENTS),
   worker: workerSchema.default(defaultWorker),
 } satisfies Record<keyof InstrumentOptions, z.ZodType>);
 
@@ -75,7 +79,7 @@ export async function instrumentServer(
   options: InstrumentOptions,
   included?: { tuned: Tuned; webSocketEngine: string; adapter: string; stream: string | undefined },
 ): Promise<Instrumentation> {
-  const { token, rooms, controlPort, controlHost, tls, worker } = parseOptions(options);
+  const { token, rooms, controlPort, controlHost, tls, maxArguments, worker } = parseOptions(options);
   if (!token) return { controlPort: 0, registry: new Registry(), close: async () => {} };
   if (!io.engine) {
     throw new CapacityError('NOT_ATTACHED', 'the Socket.IO server is not attached to an HTTP server yet');
@@ -96,7 +100,13 @@ export async function instrumentServer(
   io.engine.on('connection', onAccepted);
   io.engine.on('connection_error', onHandshakeError);
   const measuredRooms = rooms === 'any' ? undefined : new MeasuredRooms(main, rooms);
+  const onRefused: Parameters<typeof boundPackets>[2] = (event, problem) => {
+    guard.malformed(event);
+    if (event === 'packet') metrics.countClosed('packet');
+    guard.complain(`refused ${problem}`);
+  };
   const undo = [
+    boundPackets(io, maxArguments, onRefused),
     serveContract(main, own, measuredRooms),
     answerMembers(main, guard),
     () => io.engine.off('connection_error', onHandshakeError),

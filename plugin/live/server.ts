@@ -67,7 +67,7 @@ export class LiveView {
   /** @throws CapacityError PORT_UNAVAILABLE */
   static async open(options: LiveViewOptions): Promise<LiveView> {
     const view = new LiveView(options);
-    const guard = new Guard(() => {});
+    const guard = new Guard({ malformed: () => {} });
     const place = { port: options.port, host: HOST, tls: undefined, purpose: 'live view' };
     try {
       view.#listener = await openHttp(place, guard, (request, response) => view.#answer(request, response));

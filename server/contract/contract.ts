@@ -56,7 +56,7 @@ export function serveContract(
       ack?.({ room, worker, members: localMembers(namespace, room) });
     } catch (error) {
       const { message, fix } = error as Partial<CapacityError>;
-      refuse(EVENTS.joinRoom, ack, { error: String(message), code: 'JOIN_REFUSED', fix });
+      refuse(this, EVENTS.joinRoom, ack, { error: String(message), code: 'JOIN_REFUSED', fix });
     }
   }
 
@@ -65,9 +65,9 @@ export function serveContract(
     const echo = echoOf(args[0]);
     const ack = ackOf<EchoTimed>(this, args);
     if (echo === undefined) {
-      refuse(EVENTS.broadcastEcho, ack, { error: WANTED.echo });
+      refuse(this, EVENTS.broadcastEcho, ack, { error: WANTED.echo });
     } else if (!probes.has(this.id) && probes.size >= MAX_PROBES) {
-      refuse(EVENTS.broadcastEcho, ack, { error: `this worker has ${MAX_PROBES} probes already` });
+      refuse(this, EVENTS.broadcastEcho, ack, { error: `this worker has ${MAX_PROBES} probes already` });
     } else {
       if (!probes.has(this.id)) {
         probes.add(this.id);
@@ -92,9 +92,9 @@ export function serveContract(
     batches.add(events, performance.now() - beganMs);
   }
 
-  function refuse(event: string, ack: Ack<never>, refusal: Refusal): void {
-    guard.malformed(event);
+  function refuse(sender: AnySocket, event: string, ack: Ack<never>, refusal: Refusal): void {
     ack?.(refusal);
+    guard.malformed(event, sender);
   }
 
   const handlers = [

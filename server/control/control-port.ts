@@ -6,6 +6,7 @@ import type { BroadcastOrder, BroadcastSent, WorkerStats } from '../../protocol/
 import { thisHost } from '../../protocol/machine/host.ts';
 import { VERSION } from '../../protocol/version.ts';
 import { openHttp } from '../http-listener.ts';
+import { boundPackets, MAX_ARGUMENTS } from '../packet-bounds.ts';
 import { type ControlRequests, serveControl } from './control.ts';
 import { EventLoopHistory } from './event-loop-history.ts';
 import { serveHttp } from './http.ts';
@@ -58,6 +59,7 @@ export async function openControlPort(options: ControlPortOptions): Promise<{ po
       decide(undefined, isOurs);
     }),
   });
+  boundPackets(controlIo, MAX_ARGUMENTS, () => guard.malformed('control packet'));
   const history = new EventLoopHistory();
   let broadcasts = 0;
   const requests: ControlRequests = {

@@ -1,5 +1,5 @@
 /** The control namespace, for holders of the token: publish, count members, collect garbage, statistics, clock. */
-import type { Server } from 'socket.io';
+import type { Server, Socket } from 'socket.io';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
 import {
@@ -46,25 +46,35 @@ export const REQUEST_ARGUMENTS = {
 
 /** Serves the requests in the control namespace of `controlIo`. One without a reply function is malformed. */
 export function serveControl(controlIo: Server, requests: ControlRequests, guard: Guard): void {
-  const onRequest = guard.wrap('control', async (event: string, ...args: unknown[]) => {
+  const onRequest = guard.wrap('control', async function (this: Socket, event: string, ...args: unknown[]) {
     const reply = args.pop();
-    if (typeof reply === 'function') reply(await answer(requests, event, args));
-    else guard.malformed(`control ${Object.hasOwn(REQUEST_ARGUMENTS, event) ? event : 'unknown'}`);
+    const request = requestOf(event, args);
+    if (typeof reply !== 'function' || 'malformed' in request) {
+      guard.malformed(`control ${Object.hasOwn(REQUEST_ARGUMENTS, event) ? event : 'unknown'}`, this);
+    }
+    if (typeof reply === 'function')
+      reply('malformed' in request ? request.malformed : await answer(requests, request));
   });
   // A catch-all, so that unknown requests are answered, too.
   controlIo.of(CONTROL_NAMESPACE).on('connection', (socket) => socket.onAny(onRequest));
 }
 
-async function answer(requests: ControlRequests, event: string, args: unknown[]): Promise<ControlReply<unknown>> {
+type Parsed = { name: ControlRequest; args: unknown[] };
+
+function requestOf(event: string, args: unknown[]): Parsed | { malformed: ControlReply<never> } {
   if (!Object.hasOwn(REQUEST_ARGUMENTS, event)) {
-    return { ok: false, code: 'VERSIONS_DIFFER', message: `there is no control request "${event}"` };
+    return { malformed: { ok: false, code: 'VERSIONS_DIFFER', message: `there is no control request "${event}"` } };
   }
   const name = event as ControlRequest;
   const parsed = REQUEST_ARGUMENTS[name].safeParse(args);
-  if (!parsed.success) return { ok: false, code: 'REQUEST_FAILED', message: z.prettifyError(parsed.error) };
+  if (parsed.success) return { name, args: parsed.data };
+  return { malformed: { ok: false, code: 'REQUEST_FAILED', message: z.prettifyError(parsed.error) } };
+}
+
+async function answer(requests: ControlRequests, { name, args }: Parsed): Promise<ControlReply<unknown>> {
   try {
     const request = requests[name] as (...args: unknown[]) => unknown;
-    return { ok: true, value: await request(...parsed.data) };
+    return { ok: true, value: await request(...args) };
   } catch (error) {
     const code = error instanceof CapacityError ? error.code : 'REQUEST_FAILED';
     return { ok: false, code, message: (error as Error).message };

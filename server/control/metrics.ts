@@ -33,6 +33,9 @@ export const SERIES = {
   malformed: counter('capacity_malformed_total', 'messages', 'Messages refused because they violate the contract', [
     'event',
   ]),
+  closed: counter('capacity_closed_connections_total', 'connections', 'Connections closed for what they sent', [
+    'reason',
+  ]),
   handshakeErrors: counter('capacity_handshake_errors_total', 'connections', 'Connections that Engine.IO refused', [
     'reason',
   ]),
@@ -88,6 +91,7 @@ export function createMetrics(
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   });
   const malformed = new Counter(registered(SERIES.malformed));
+  const closed = new Counter(registered(SERIES.closed));
   const handshakeErrors = new Counter(registered(SERIES.handshakeErrors));
   return {
     registry,
@@ -95,6 +99,7 @@ export function createMetrics(
     broadcasts,
     echoRoundTripSeconds,
     countMalformed: (event: string) => malformed.inc({ event }),
+    countClosed: (reason: 'malformed' | 'packet' = 'malformed') => closed.inc({ reason }),
     countHandshakeError: (reason: string) =>
       handshakeErrors.inc({ reason: HANDSHAKE_ERRORS.has(reason) ? reason : 'other' }),
   };

@@ -18,7 +18,7 @@ export function ownFigures(worker: string, counts: Counts) {
   const eventLoop = new EventLoopWindow();
   const [collections, batches] = [new CollectionCount(), new BatchWindow()];
   const metrics = createMetrics(counts, worker, eventLoop);
-  const guard = new Guard(metrics.countMalformed);
+  const guard = new Guard({ malformed: metrics.countMalformed, closed: metrics.countClosed });
   const close = () => {
     for (const one of [eventLoop, collections, batches]) one.close();
   };

@@ -44,7 +44,7 @@ export function createPlainApp(config: ServerConfig, log: Logger = pino({ level:
     accepted: () => accepted,
     rooms: () => contract.rooms.size,
   });
-  const contract = new PlainContract(worker, own.metrics);
+  const contract = new PlainContract(own);
   const opened: { close(): void | Promise<void> }[] = [own, { close: pingInTurn(wss.clients, pingIntervalMs) }];
 
   function onMessage(this: WebSocket, data: Buffer, isBinary: boolean): void {

@@ -6,7 +6,7 @@ import { type Broadcast, type BroadcastOrder, type BroadcastSent, EVENTS } from 
 import { Departures } from '../contract/departures.ts';
 import { echoOf, roomOf, WANTED } from '../contract/messages.ts';
 import { payload } from '../contract/payload.ts';
-import type { Metrics } from '../control/metrics.ts';
+import type { OwnFigures } from '../control/own-figures.ts';
 import { bundled } from '../control/versions.ts';
 
 /** Engine.IO's packet type of a message. */
@@ -26,18 +26,22 @@ export class PlainContract {
   /** Members by name. */
   readonly rooms = new Map<string, Set<WebSocket>>();
   readonly #worker: string;
-  readonly #metrics: Metrics;
+  readonly #metrics: OwnFigures['metrics'];
+  readonly #guard: OwnFigures['guard'];
   readonly #departures = new Departures();
   readonly #parser = bundled();
   readonly #encoder = new this.#parser.Encoder();
 
-  constructor(worker: string, metrics: Metrics) {
+  constructor({ worker, metrics, guard }: Pick<OwnFigures, 'worker' | 'metrics' | 'guard'>) {
     this.#worker = worker;
     this.#metrics = metrics;
+    this.#guard = guard;
   }
 
   /** @param text a packet of Socket.IO's. One that cannot be read ends the connection, as in Socket.IO. */
   receive(from: WebSocket, text: string): void {
+    // `ws` goes on reading what had arrived before the connection was closed.
+    if (from.readyState !== from.OPEN) return;
     // One for each packet: it would wait for attachments of this one, and take the next one, of any client, for a mistake.
     const decoder = new this.#parser.Decoder();
     let packet: Packet | undefined;
@@ -49,7 +53,7 @@ export class PlainContract {
       if (packet === undefined) throw new Error('attachments are a part of Socket.IO, which this server does without');
       this.#handle(from, packet);
     } catch {
-      this.#metrics.countMalformed('packet');
+      this.#guard.malformed('packet', from);
       from.close();
     }
   }
@@ -84,7 +88,7 @@ export class PlainContract {
     } else if (packet.type === EVENT) {
       const [event, argument] = packet.data;
       const answer = this.#answer(from, event, argument);
-      if ('error' in answer) this.#metrics.countMalformed(KNOWN.has(event) ? event : 'unknown');
+      if ('error' in answer) this.#guard.malformed(KNOWN.has(event) ? event : 'unknown', from);
       if (packet.id !== undefined && from.bufferedAmount < MAX_UNREAD_BYTES)
         from.send(this.#encode({ ...packet, type: ACK, data: [answer] }));
     }

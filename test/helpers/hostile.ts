@@ -64,13 +64,14 @@ function closed(emitter: EventEmitter): Promise<unknown> {
 /** A WebSocket that speaks Engine.IO by hand. */
 export class RawClient {
   readonly #ws: WebSocket;
-  readonly #closed: Promise<unknown>;
+  /** Resolves when the connection is closed, by whichever side. */
+  readonly closed: Promise<unknown>;
   /** Of all acknowledgements and answers, how many have come. */
   answers = 0;
 
   private constructor(ws: WebSocket) {
     this.#ws = ws;
-    this.#closed = closed(ws);
+    this.closed = closed(ws);
     ws.on('message', (data) => {
       const text = String(data);
       if (text === '2') ws.send('3');
@@ -88,7 +89,7 @@ export class RawClient {
     await once(ws, 'open');
     const connected = new Promise<void>((resolve) => {
       ws.on('message', (data) => /^4[04]/.test(String(data)) && resolve());
-      client.#closed.then(() => resolve());
+      client.closed.then(() => resolve());
     });
     ws.send(connectPacket);
     await connected;
@@ -102,14 +103,14 @@ export class RawClient {
   /** Resolves when all has gone to the network, or the server has closed the connection. */
   async sent(): Promise<void> {
     const flushed = new Promise<void>((resolve) => this.#ws.send('3', () => resolve()));
-    await Promise.race([flushed, this.#closed]);
+    await Promise.race([flushed, this.closed]);
   }
 
   /** Resolves when the server has read what was sent before, or has closed the connection. */
   async read(): Promise<void> {
     if (this.#ws.readyState !== WebSocket.OPEN) return;
     this.#ws.ping();
-    await Promise.race([new Promise((resolve) => this.#ws.once('pong', resolve)), this.#closed]);
+    await Promise.race([new Promise((resolve) => this.#ws.once('pong', resolve)), this.closed]);
   }
 
   deafen(): void {
@@ -119,7 +120,7 @@ export class RawClient {
   async close(): Promise<void> {
     if (this.#ws.isPaused) this.#ws.terminate();
     this.#ws.close();
-    await this.#closed;
+    await this.closed;
   }
 }
 

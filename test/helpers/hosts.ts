@@ -19,12 +19,13 @@ const agentsOf = new WeakMap<TestContext, Closer[]>();
 
 export async function startHub(t: TestContext, hosts: number, lostAfterMs?: number, own = secret) {
   const listener = await openListener('127.0.0.1', 0, own);
+  const notes: string[] = [];
   /** In words. */
   const told: string[] = [];
   const rows: MachineRow[] = [];
   const refusals: CapacityError[] = [];
   const events: HubEvents = {
-    onNote: () => {},
+    onNote: (text) => notes.push(text),
     onRefused: (error) => refusals.push(error),
     onPhase: (index, stage) => told.push(`phase ${index} ${stage}`),
     onLost: (host, why) => told.push(`${host} lost: ${why}`),
@@ -44,7 +45,7 @@ export async function startHub(t: TestContext, hosts: number, lostAfterMs?: numb
     await Promise.all(closers.map((close) => close()));
     await listener.close();
   });
-  return { hub, join: joinOf(listener), told, rows, refusals };
+  return { hub, join: joinOf(listener), notes, told, rows, refusals };
 }
 
 export function joinOf(listener: Listener): Join {

@@ -52,6 +52,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
   #started = false;
   #ending = false;
   #isOpen = true;
+  #hasRefusedPacket = false;
 
   constructor(listener: Listener, expected: Expected, events: HubEvents, lostAfterMs = SILENT_AFTER_MS) {
     this.#run = listener.run;
@@ -62,6 +63,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     listener.serve(
       (socket) => this.#refuse(socket),
       (socket) => this.#connected(socket),
+      (problem) => this.#refusedPacket(problem),
     );
   }
 
@@ -190,6 +192,12 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
   #garbled(host: Host, problem: string): void {
     if (!host.garbled) this.#events.onNote(`Ignored an invalid message of host ${host.name}: ${problem}`);
     host.garbled = true;
+  }
+
+  /** The host connects again: one that goes on sending such packets is reported once. */
+  #refusedPacket(problem: string): void {
+    if (!this.#hasRefusedPacket) this.#events.onNote(`Closed the connection of a host, which sent ${problem}.`);
+    this.#hasRefusedPacket = true;
   }
 
   #receive(host: Host, message: AgentMessage): void {

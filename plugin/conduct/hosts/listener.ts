@@ -12,6 +12,7 @@ import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { thisHost } from '../../../protocol/machine/host.ts';
 import { bearerOf, tokenCheck } from '../../../server/control/token.ts';
 import { listen } from '../../../server/listen.ts';
+import { boundPackets, MAX_ARGUMENTS } from '../../../server/packet-bounds.ts';
 import { watchConnections } from '../../../server/strangers.ts';
 import { fingerprintOf, formatJoinLine, type Secret } from './join-line.ts';
 import type { Refusal, Time } from './messages.ts';
@@ -60,8 +61,14 @@ export async function openListener(host: string, port: number, { token, certific
     /**
      * To be called once. Every host can read this one's clock: `time`.
      * @param refuse whether a host, which has the token, may not come in now
+     * @param onRefused gets why the connection of a host was closed
      */
-    serve(refuse: (socket: Socket) => Refusal | undefined, onHost: (socket: Socket) => void): void {
+    serve(
+      refuse: (socket: Socket) => Refusal | undefined,
+      onHost: (socket: Socket) => void,
+      onRefused: (problem: string) => void,
+    ): void {
+      boundPackets(io, MAX_ARGUMENTS, (_event, problem) => onRefused(problem));
       io.use((socket, next) => {
         const refusal = refuse(socket);
         next(refusal && Object.assign(new Error(refusal.message), { data: refusal }));

@@ -161,7 +161,7 @@ export async function startZooServer(t: Cleaner, habits: Habits = {}) {
     eventLoop: () => ({ worker: WORKER, seconds: [], delayP99Ms: [], delayMaxMs: [] }),
     time: () => ({ monotonicUs: monotonicUs() }),
   };
-  serveControl(controlIo, requests, new Guard(() => {}));
+  serveControl(controlIo, requests, new Guard({ malformed: () => {} }));
   const [url, controlUrl] = [await urlOf(t, http), await urlOf(t, controlHttp)];
   t.after(() => void Promise.all([io.close(), controlIo.close()]));
   return { url, controlUrl, load };

@@ -138,7 +138,7 @@ it('a conductor lets a host say anything, and the run of the others goes on', as
 it('a host lets its conductor say anything, passes on only what is a message, and goes on', async (t) => {
   const listener = await openListener('127.0.0.1', 0, secret);
   const { promise: connected, resolve } = Promise.withResolvers<ServerSocket>();
-  listener.serve(() => undefined, resolve);
+  listener.serve(() => undefined, resolve, assert.fail);
   const { agent, ends, heard } = newAgent(t, joinOf(listener), {});
   t.after(async () => {
     await agent.close();
@@ -161,6 +161,20 @@ it('a host lets its conductor say anything, passes on only what is a message, an
   assert.ok(!heard.some((one) => 'broadcasts' in one && one.broadcasts.some(({ seq }) => !Number.isInteger(seq))));
   write(JSON.stringify(end));
   await eventually('the end', () => ends.some((why) => why === 'x'));
+});
+
+it('a conductor closes the connection of a host that sends more arguments than can be dispatched, and lives', async (t) => {
+  const { hub, join, notes } = await startHub(t, 1);
+  const bad = io(`https://127.0.0.1:${join.port}`, {
+    ...{ transports: ['websocket'], ...INSECURE, forceNew: true, reconnection: false },
+    ...{ auth: { hello: helloOf({}) }, extraHeaders: { authorization: `Bearer ${join.token}` } },
+  });
+  t.after(() => bad.disconnect());
+  await once(bad as never, 'connect');
+  bad.emit('message', ...Array(100_000).fill(1));
+  await once(bad as never, 'disconnect');
+  assert.equal(notes.filter((note) => /sent a packet with 100001 arguments; at most 1000/.test(note)).length, 1);
+  assert.equal(hub.hosts.length, 1);
 });
 
 describe('whoever has no token', () => {

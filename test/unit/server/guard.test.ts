@@ -6,7 +6,7 @@ import { assertEach } from '../../helpers/columns.ts';
 it('a fault ends in the guard, whenever it comes, and is counted; the log gets one line a minute', async (t) => {
   const lines = t.mock.method(console, 'error', () => {}).mock;
   const counted: string[] = [];
-  const guard = new Guard((event) => counted.push(event));
+  const guard = new Guard({ malformed: (event) => counted.push(event) });
   const faults: (() => unknown)[] = [
     () => {
       throw new Error('two\nlines \u001b[2J');
@@ -30,7 +30,7 @@ it('a fault ends in the guard, whenever it comes, and is counted; the log gets o
 
 it('a handler gets what it is called with', () => {
   const calls: unknown[] = [];
-  const guard = new Guard(() => assert.fail());
+  const guard = new Guard({ malformed: () => assert.fail() });
   function handler(this: string, ...args: number[]) {
     calls.push([String(this), ...args]);
   }

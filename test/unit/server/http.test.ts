@@ -22,7 +22,12 @@ async function ask(localAddress: string, headers: Record<string, string>): Promi
     end: () => {},
   };
   const request = { url: '/metrics', headers, socket: { localAddress } } as unknown as IncomingMessage;
-  const parts = { worker: 'w0', registry: new Registry(), isToken: tokenCheck(TOKEN), guard: new Guard(() => {}) };
+  const parts = {
+    worker: 'w0',
+    registry: new Registry(),
+    isToken: tokenCheck(TOKEN),
+    guard: new Guard({ malformed: () => {} }),
+  };
   await serveHttp(request, response as unknown as ServerResponse, parts);
   return answered;
 }

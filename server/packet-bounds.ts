@@ -1,0 +1,103 @@
+/**
+ * Bounds what a packet may hold before Socket.IO dispatches it. Socket.IO hands each element of a packet to the listeners as an
+ * argument of its own: some ten thousand of them overflow the stack outside of any handler, which ends the process.
+ */
+import type { AnyServer } from './types.ts';
+
+/** Elements of a packet, its event's name included, and attachments. */
+export const MAX_ARGUMENTS = 1000;
+
+/** The packet type with which no client may begin: Socket.IO closes the connection. */
+const CONNECT_ERROR = 4;
+
+interface Packet {
+  type: number;
+  data?: unknown;
+  attachments?: number;
+}
+
+/** That of any parser; `decodeString` is Socket.IO's own. */
+interface Decoder {
+  on(event: 'decoded', listener: (packet: Packet) => void): unknown;
+  decodeString?(text: string): Packet;
+}
+
+interface Parser {
+  Decoder: new () => Decoder;
+}
+
+interface NamespacePrivates {
+  _onServerSideEmit(args: unknown[]): void;
+}
+
+interface ServerPrivates {
+  _parser: Parser;
+  _nsps: Map<string, NamespacePrivates>;
+}
+
+type OnRefused = (event: 'packet' | 'server_side_emit', problem: string) => void;
+
+/**
+ * Closes each connection that sends a larger packet, and drops larger messages of other servers, in all namespaces. Takes no memory
+ * per connection. Connections that are open already keep what they have.
+ * @param max elements of a packet, and attachments
+ * @returns a function that undoes it
+ */
+export function boundPackets(io: AnyServer, max: number, onRefused: OnRefused): () => void {
+  const server = io as unknown as ServerPrivates;
+  const original = server._parser;
+  const bounded = Object.create(original, { Decoder: { value: boundedDecoder(original.Decoder, max, onRefused) } });
+  server._parser = bounded;
+  const undo: (() => void)[] = [];
+  const boundNamespace = (namespace: unknown) => {
+    const target = namespace as NamespacePrivates;
+    const receive = target._onServerSideEmit;
+    const onServerSideEmit = (args: unknown[]) => {
+      if (args.length <= max) receive.call(target, args);
+      else onRefused('server_side_emit', tooMany(args.length, 'arguments', max));
+    };
+    target._onServerSideEmit = onServerSideEmit;
+    undo.push(() => {
+      if (target._onServerSideEmit === onServerSideEmit) target._onServerSideEmit = receive;
+    });
+  };
+  for (const namespace of server._nsps.values()) boundNamespace(namespace);
+  io.on('new_namespace', boundNamespace);
+  return () => {
+    if (server._parser === bounded) server._parser = original;
+    io.off('new_namespace', boundNamespace);
+    for (const step of undo) step();
+  };
+}
+
+function boundedDecoder(Original: Parser['Decoder'], max: number, onRefused: OnRefused): Parser['Decoder'] {
+  /** Nothing is thrown here: a parser of the user's own may emit at any time. */
+  function inspect(packet: Packet): void {
+    const { data } = packet;
+    if (!Array.isArray(data) || data.length <= max) return;
+    packet.type = CONNECT_ERROR;
+    packet.data = undefined;
+    onRefused('packet', tooMany(data.length, 'arguments', max));
+  }
+  return class extends Original {
+    constructor() {
+      super();
+      // Before Socket.IO's own listener.
+      this.on('decoded', inspect);
+    }
+
+    /** Socket.IO catches what this throws, and closes the connection. */
+    override decodeString(text: string): Packet {
+      const packet = (super.decodeString as (text: string) => Packet)(text);
+      const { attachments = 0 } = packet;
+      if (attachments <= max) return packet;
+      const problem = tooMany(attachments, 'attachments', max);
+      onRefused('packet', problem);
+      throw new Error(problem);
+    }
+  };
+}
+
+function tooMany(count: number, what: string, max: number): string {
+  return `a packet with ${count} ${what}; at most ${max} are allowed`;
+}

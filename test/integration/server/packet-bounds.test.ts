@@ -1,0 +1,216 @@
+/** What a client can put into one packet, and how often it may send what nobody can read. */
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import { describe, it, type TestContext } from 'node:test';
+import { pino } from 'pino';
+import type { Namespace } from 'socket.io';
+import { ClusterAdapter } from 'socket.io-adapter';
+import type { Socket as Client } from 'socket.io-client';
+import * as msgpack from 'socket.io-msgpack-parser';
+import type { CapacityError } from '../../../protocol/errors.ts';
+import { parseConfig } from '../../../server/config.ts';
+import { MAX_MALFORMED } from '../../../server/guard.ts';
+import { type InstrumentOptions, instrument } from '../../../server/instrument.ts';
+import { MAX_ARGUMENTS } from '../../../server/packet-bounds.ts';
+import { createPlainApp } from '../../../server/plain/app.ts';
+import { WEBSOCKETS } from '../../../server/websockets/index.ts';
+import { connectClient, connectControl, onceOf, startApp, TOKEN } from '../../helpers/app.ts';
+import { startChat } from '../../helpers/chat-server.ts';
+import { RawClient } from '../../helpers/hostile.ts';
+
+/** Enough to overflow the stack in Socket.IO's own dispatch. */
+const MANY = 100_000;
+const list = (count: number, first = '"x"') => `[${[first, ...Array(count - 1).fill(1)].join()}]`;
+
+interface Target {
+  port: number;
+  controlPort: number;
+}
+
+async function startInstrumented(t: TestContext, options: InstrumentOptions = {}, parser?: unknown): Promise<Target> {
+  const { io, url } = await startChat(t, () => {}, { ...(parser !== undefined && { parser }) });
+  const { controlPort, close } = await instrument(io, { token: TOKEN, worker: 'w0', ...options });
+  t.after(close);
+  io.on('connection', (socket) => {
+    socket.onAny(() => {});
+    socket.on('count', (...args: unknown[]) => (args.at(-1) as (count: number) => void)(args.length - 1));
+  });
+  io.of('/other').on('connection', (socket) => socket.emit('question', () => {}));
+  return { port: Number(new URL(url).port), controlPort };
+}
+
+async function startPlain(t: TestContext): Promise<Target> {
+  const given = { CAPACITY_TOKEN: TOKEN, CAPACITY_WEBSOCKETS: 'plain-ws', CAPACITY_DRAIN_MS: '200' };
+  const app = createPlainApp(parseConfig(given), pino({ level: 'silent' }));
+  t.after(() => app.close());
+  return app.start();
+}
+
+const { CAPACITY_MODULES = '' } = process.env;
+
+interface Kind {
+  start: (t: TestContext) => Promise<Target>;
+  skip?: string | undefined;
+}
+
+const KINDS: Record<string, Kind> = { 'a server with instrument(io)': { start: startInstrumented } };
+for (const [name, attach] of Object.entries(WEBSOCKETS)) {
+  const skip = await attach({}, CAPACITY_MODULES || undefined).then(
+    ({ close }) => close().then(() => undefined),
+    ({ message }: CapacityError) => message,
+  );
+  const start = (t: TestContext) => startApp(t, { CAPACITY_WEBSOCKETS: name, CAPACITY_MODULES });
+  KINDS[`a worker of ours on ${name}`] = { start, skip };
+}
+
+async function metricsOf({ controlPort }: Target): Promise<string> {
+  return (await fetch(`http://127.0.0.1:${controlPort}/metrics`)).text();
+}
+
+async function countOf(target: Target, series: string): Promise<number> {
+  const line = (await metricsOf(target)).split('\n').find((one) => one.startsWith(series.replace('}', ',')));
+  return Number(line?.split(' ')[1] ?? 0);
+}
+
+/** Resolves when the server has closed the connection. */
+async function assertCloses(target: Target, packets: (string | Buffer)[], connectPacket?: string): Promise<void> {
+  const client = await RawClient.connect(target.port, connectPacket);
+  client.send(packets);
+  await client.closed;
+}
+
+for (const [name, { start, skip }] of Object.entries(KINDS)) {
+  describe(name, { skip: skip ?? false }, () => {
+    it('closes a connection that sends more arguments than Socket.IO can dispatch, and lives', async (t) => {
+      t.mock.method(console, 'error', () => {});
+      const target = await start(t);
+      await assertCloses(target, [`42${list(MANY)}`]);
+      await assertCloses(target, [`420${list(MANY)}`]);
+      await assertCloses(target, [`430${list(MANY, '1')}`]);
+      await assertCloses(target, [`451-${list(MANY, '"x",{"_placeholder":true,"num":0}')}`, Buffer.alloc(1)]);
+      assert.equal(await countOf(target, 'capacity_closed_connections_total{reason="packet"}'), 4);
+      assert.equal(await countOf(target, 'capacity_malformed_total{event="packet"}'), 4);
+      const client = await connectClient(`http://127.0.0.1:${target.port}`);
+      t.after(() => client.disconnect());
+      assert.equal((await client.emitWithAck('join_room', 'capacity')).worker, 'w0');
+    });
+
+    it('closes a connection after 100 malformed joins, and does no more work for it', async (t) => {
+      t.mock.method(console, 'error', () => {});
+      const target = await start(t);
+      await assertCloses(target, Array(50_000).fill('42["join_room",{"clientKey":7}]'));
+      await assertCloses(target, Array(50_000).fill('420["broadcast_echo",{}]'));
+      assert.equal(await countOf(target, 'capacity_closed_connections_total{reason="malformed"}'), 2);
+      for (const event of ['join_room', 'broadcast_echo'])
+        assert.equal(await countOf(target, `capacity_malformed_total{event="${event}"}`), MAX_MALFORMED);
+    });
+  });
+}
+
+it('a plain worker lives with any number of arguments, and closes a connection after 100 malformed messages', async (t) => {
+  t.mock.method(console, 'error', () => {});
+  const target = await startPlain(t);
+  await assertCloses(target, [`42${list(MANY)}`, ...Array(50_000).fill('42["join_room",{"clientKey":7}]')]);
+  assert.equal(await countOf(target, 'capacity_closed_connections_total{reason="malformed"}'), 1);
+  assert.equal(await countOf(target, 'capacity_malformed_total{event="join_room"}'), MAX_MALFORMED - 1);
+});
+
+describe('instrument(io)', () => {
+  it('bounds all namespaces, acknowledgements among them', async (t) => {
+    t.mock.method(console, 'error', () => {});
+    const target = await startInstrumented(t);
+    await assertCloses(target, [`42/other,${list(MANY)}`], '40/other,');
+    await assertCloses(target, [`43/other,0${list(MANY, '1')}`], '40/other,');
+  });
+
+  it('bounds packets of another parser', async (t) => {
+    t.mock.method(console, 'error', () => {});
+    const target = await startInstrumented(t, {}, msgpack);
+    const client = await connectClient(`http://127.0.0.1:${target.port}`, { parser: msgpack });
+    t.after(() => client.disconnect());
+    client.emit('x', ...Array(MAX_ARGUMENTS).fill(1));
+    await onceOf(client, 'disconnect');
+  });
+
+  it('lets through as many arguments as `maxArguments` says, the name of the event included', async (t) => {
+    t.mock.method(console, 'error', () => {});
+    for (const maxArguments of [undefined, 20]) {
+      const target = await startInstrumented(t, { maxArguments });
+      const client = await connectClient(`http://127.0.0.1:${target.port}`);
+      t.after(() => client.disconnect());
+      const most = (maxArguments ?? MAX_ARGUMENTS) - 1;
+      assert.equal(await client.emitWithAck('count', ...Array(most).fill(1)), most);
+      client.emit('count', ...Array(most + 1).fill(1));
+      await onceOf(client, 'disconnect');
+    }
+    await assert.rejects(startInstrumented(t, { maxArguments: 1e6 }), { code: 'CONFIG_INVALID' });
+  });
+
+  it('drops a message of another server with too many arguments, and counts it', async (t) => {
+    t.mock.method(console, 'error', () => {});
+    const adapter = busAdapter() as never;
+    const [{ io: first }, { io: second }] = [
+      await startChat(t, () => {}, { adapter }),
+      await startChat(t, () => {}, { adapter }),
+    ];
+    const { controlPort, close } = await instrument(second, { token: TOKEN, worker: 'w0' });
+    t.after(close);
+    const got: number[] = [];
+    second.of('/later').on('x', (...args: unknown[]) => got.push(args.length));
+    first.of('/later').serverSideEmit('x', ...Array(MANY).fill(1));
+    first.of('/later').serverSideEmit('x', 1, 2);
+    assert.deepEqual(got, [2]);
+    assert.equal(await countOf({ port: 0, controlPort }, 'capacity_malformed_total{event="server_side_emit"}'), 1);
+  });
+
+  it('leaves the parser of the server as it was when it is closed', async (t) => {
+    const { io } = await startChat(t, () => {});
+    const parser = (io as unknown as { _parser: unknown })._parser;
+    const { close } = await instrument(io, { token: TOKEN });
+    assert.notEqual((io as unknown as { _parser: unknown })._parser, parser);
+    await close();
+    assert.equal((io as unknown as { _parser: unknown })._parser, parser);
+  });
+});
+
+describe('the control port', () => {
+  it('closes the connection of a holder of the token that sends too many arguments, or 100 malformed requests', async (t) => {
+    t.mock.method(console, 'error', () => {});
+    const target = await startApp(t);
+    const closes = async (send: (control: Client) => void) => {
+      const control = await connectControl(target.controlPort);
+      const closed = onceOf(control, 'disconnect');
+      send(control);
+      await closed;
+      control.disconnect();
+    };
+    await closes((control) => control.emit('time', ...Array(MANY).fill(1)));
+    for (const [request, ...args] of [['members', 7], ['unknown'], ['time']] as [string, ...unknown[]][]) {
+      await closes((control) => {
+        for (let times = 0; times < MAX_MALFORMED; times++)
+          if (request === 'time') control.emit(request);
+          else control.emit(request, ...args, () => {});
+      });
+    }
+    assert.equal(await countOf(target, 'capacity_closed_connections_total{reason="malformed"}'), 3);
+  });
+});
+
+/** @returns the adapter of servers that reach each other within this process */
+function busAdapter() {
+  const bus = new EventEmitter();
+  return class extends ClusterAdapter {
+    constructor(namespace: Namespace) {
+      super(namespace);
+      bus.on('message', (message) => this.onMessage(message));
+    }
+    override async serverCount() {
+      return 2;
+    }
+    override async doPublish(message: Parameters<ClusterAdapter['onMessage']>[0]) {
+      bus.emit('message', message);
+      return '';
+    }
+    override async doPublishResponse() {}
+  };
+}
