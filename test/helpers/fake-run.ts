@@ -12,6 +12,7 @@ import { WorkerClocks } from '../../plugin/run/target/clocks.ts';
 import { LAYERS } from '../../plugin/samplers/layers/index.ts';
 import type { Script } from '../../plugin/script/script.ts';
 import { monotonicUs } from '../../protocol/clock/clock.ts';
+import { OWN_DISCONNECT } from '../../protocol/connection.ts';
 import type { BroadcastOrder, WorkerStats } from '../../protocol/events.ts';
 import type { MessageCounts, MessageStage } from '../../protocol/link/client-messages.ts';
 import type { FleetStatus } from '../../protocol/link/status.ts';
@@ -113,6 +114,7 @@ export class FakeRun {
   /** Connections that end, closed by their virtual users. */
   leave(count: number): void {
     this.left += count;
+    this.status.ended = { [OWN_DISCONNECT]: this.left };
     this.#hold(-count);
   }
 
@@ -150,8 +152,8 @@ export class FakeRun {
       snapshots: async () => {
         this.asked.push('snapshots');
         const { started, connected } = this.status;
-        const ended: Record<string, number> = this.left === 0 ? {} : { 'io client disconnect': this.left };
-        const accounts = { asked: started, pending: 0, alive: connected, failed: {}, ended, returned: 0 };
+        const { ended } = this.status;
+        const accounts = { asked: started, pending: 0, alive: connected, failed: {}, ended: { ...ended }, returned: 0 };
         const receipts = { ...NO_RECEIPTS, received: this.status.received };
         const transports = { websocket: connected, upgraded: 0, polling: 0 };
         return [snapshot({ connected, transports, accounts, receipts })];

@@ -38,13 +38,13 @@ export class Checkpoints extends Check {
 
   /** Before the load. @returns the workers, and how many connections are not the run's own */
   async begin(): Promise<{ workers: WorkerStats[]; others: number }> {
-    const workers = await this.context.control.stats();
+    const { workers, others } = await this.#counts.begin();
     this.#restarts.begin(workers.map(identityOf));
     this.#parts = await this.context.deployment();
     await this.#busy.check('before the load');
-    const others = Math.max(this.#counts.begin(workers), await this.#kernel.begin());
+    const othersAtPort = await this.#kernel.begin();
     await this.#metrics.begin();
-    return { workers, others };
+    return { workers, others: Math.max(others, othersAtPort) };
   }
 
   /** @param when as in "at 1000 connections" */

@@ -3,6 +3,7 @@
  * the server's processes, and only the run uses its port.
  */
 import { until } from '../wait.ts';
+import { ownCounts, stoodStill } from './still.ts';
 import { Check } from './warnings.ts';
 
 /** Connections that may be missing among the open files, because other files close meanwhile. */
@@ -29,8 +30,11 @@ export class KernelCounts extends Check {
     const { signal } = this.context;
     let found: { message: string; fix: string } | undefined;
     const isSettled = async () => {
-      found = (await this.#missingSockets()) ?? (await this.#strangers());
-      return found === undefined || this.warnings.has('WORKERS_DISAGREE');
+      if (this.warnings.has('WORKERS_DISAGREE')) return true;
+      const before = ownCounts(this.context);
+      const differs = (await this.#missingSockets()) ?? (await this.#strangers());
+      found = differs && (await stoodStill(this.context, before)) ? differs : undefined;
+      return differs === undefined;
     };
     await until(isSettled, AGREE_TIMEOUT_MS, signal, POLL_MS);
     if (found && !signal.aborted) this.warnings.warn('WORKERS_DISAGREE', `${when}, ${found.message}`, found.fix);
@@ -88,9 +92,10 @@ export class BusyWorkers extends Check {
 
   async check(when: string): Promise<void> {
     const { sampler, population } = this.context;
+    // Connections that come while the CPU time is read are not in it.
+    const connections = population.connections();
     const { worker: cpuUs } = await sampler.cpu();
     if (cpuUs === undefined) return;
-    const connections = population.connections();
     const moved = this.#moved;
     if (moved?.cpuUs !== cpuUs) this.#moved = { cpuUs, connections };
     else if (Math.abs(connections - moved.connections) >= MIN_CONNECTIONS) {

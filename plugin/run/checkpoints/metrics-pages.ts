@@ -13,7 +13,9 @@ export class MetricsPages extends Check {
   }
 
   async check(when: string): Promise<void> {
-    const stopped = this.#still.look(await this.#read(when), this.context.population.connections());
+    // Connections that come while the pages are read are not on them.
+    const connectionsBefore = this.context.population.connections();
+    const stopped = this.#still.look(await this.#read(when), connectionsBefore);
     if (!stopped) return;
     const { what, targets, connections } = stopped;
     const message = `${when}, ${urlsOf(targets)} had the same ${what} as at ${connections}`;

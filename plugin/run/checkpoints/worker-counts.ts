@@ -2,9 +2,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { WorkerStats } from '../../../protocol/events.ts';
 import { ownValue, sumCounts } from '../../../protocol/helpers/sum-counts.ts';
-import type { RunContext } from '../context.ts';
 import type { EngineSnapshot } from '../link.ts';
 import { connectionsOf } from '../population.ts';
+import { until } from '../wait.ts';
+import { ownConnections, ownCounts, STATUS_AGE_MS, stoodStill, totalOf } from './still.ts';
 import { Check } from './warnings.ts';
 
 /** A worker can notice the end of a connection a little later than the generator. */
@@ -17,27 +18,54 @@ const POLL_MS = 200;
 /** Statistics read this long apart differ, even if a worker rounds its uptime to seconds. */
 const STALE_AFTER_MS = 2000;
 
+interface Comparison {
+  workers: WorkerStats[];
+  /** Connections of the generator at that time. */
+  held: number;
+  atMs: number;
+}
+
+interface Explanation {
+  /** What the run's own counts add. */
+  seen: string;
+  fix: string;
+}
+
 export class WorkerCounts extends Check {
   /** Connections that existed before the run; they have their own reason, SERVER_NOT_IDLE. */
   #others = 0;
   /** At the last standstill: connections that the workers had accepted so far, and what the run had begun. */
   #accepted: { count: number; begun: string } | undefined;
+  /** At the first standstill, after the warm-up. */
+  #first: { count: number; own: number } | undefined;
   /** At the last standstill. */
   #counted: WorkerStats[] = [];
   /** To tell whether a worker repeats old statistics, which describe the past. */
   #uptimes = { workers: [] as WorkerStats[], readAtMs: 0 };
 
-  /** @returns how many connections are not the run's own */
-  begin(workers: WorkerStats[]): number {
+  /**
+   * Waits for connections to go that may be the run's own, such as those of its checks.
+   * @returns the workers, and how many of their connections are not the run's own
+   */
+  async begin(): Promise<{ workers: WorkerStats[]; others: number }> {
+    const { control, signal } = this.context;
+    let workers: WorkerStats[] = [];
+    let others = 0;
+    const areNone = async () => {
+      workers = await control.stats();
+      others = Math.max(0, connectionsOf(workers) - ownConnections(this.context));
+      return others === 0;
+    };
+    await until(areNone, AGREE_TIMEOUT_MS, signal, POLL_MS);
     this.#uptimes = { workers, readAtMs: performance.now() };
-    this.#others = Math.max(0, connectionsOf(workers) - ownConnections(this.context));
-    return this.#others;
+    this.#others = others;
+    return { workers, others };
   }
 
   /** @returns the workers' statistics */
   async check(when: string): Promise<WorkerStats[]> {
     this.#counted = await this.#agreement(when);
-    this.#checkStrangers(this.#counted, when);
+    await this.#checkStrangers(this.#counted, when);
     this.#checkAge(this.#counted, when);
     return this.#counted;
   }
@@ -48,6 +76,7 @@ export class WorkerCounts extends Check {
     const beganMs = performance.now();
     let steady = { held: population.connections(), sinceMs: beganMs, isLate: false };
     let nearest = { apart: Number.POSITIVE_INFINITY, sinceMs: beganMs };
+    let compared: Comparison[] = [];
     for (;;) {
       const workers = await control.stats();
       const counted = connectionsOf(workers) - this.#others - ownConnections(this.context);
@@ -65,8 +94,11 @@ export class WorkerCounts extends Check {
       if (moved || apart < nearest.apart) nearest = { apart, sinceMs: nowMs };
       const steadyMs = nowMs - steady.sinceMs;
       steady.isLate = steadyMs > AGREE_TIMEOUT_MS;
+      // The latest comparison that no connection disturbed which the generator has begun meanwhile.
+      const still = compared.findLast(({ atMs }) => atMs <= nowMs - STATUS_AGE_MS);
+      compared = [...compared.filter(({ atMs }) => atMs >= (still?.atMs ?? 0)), { workers, held, atMs: nowMs }];
       if (isLate || nowMs - nearest.sinceMs > AGREE_TIMEOUT_MS || steadyMs > NEARER_TIMEOUT_MS) {
-        this.#disagreement(workers, held, when);
+        if (still) await this.#disagreement(still, when);
         return workers;
       }
       // Virtual users that come and go all the time never stand still, and cannot be counted at one moment.
@@ -75,14 +107,16 @@ export class WorkerCounts extends Check {
     }
   }
 
-  #disagreement(workers: WorkerStats[], held: number, when: string): void {
+  async #disagreement({ workers, held }: Comparison, when: string): Promise<void> {
     const all = connectionsOf(workers);
-    // Since they last agreed, they have accepted nobody: what they count too many are some of ours that have ended.
-    const isNoneNew = this.#accepted?.count === acceptedBy(workers);
     const own = ownConnections(this.context);
     const counted = all - this.#others - own;
-    if (isNoneNew && counted > held) {
-      const message = `${when}, the workers still count ${counted - held} connections that ended without their knowledge`;
+    const surplus = counted - held;
+    const ended = this.#ended();
+    // Since they last agreed, they have accepted nobody: what they count too many may be some of ours that have ended.
+    const isNoneNew = this.#accepted?.count === acceptedBy(workers);
+    if (isNoneNew && surplus > 0 && ended >= surplus) {
+      const message = `${when}, the workers still count ${surplus} connections that ended without their knowledge`;
       this.warnings.warn('PLATEAUS_UNUSABLE', message, UNNOTICED);
       return;
     }
@@ -92,24 +126,65 @@ export class WorkerCounts extends Check {
       counted < 0
         ? `${all} connections in all, fewer than the ${own} of the run itself${before}`
         : `${counted} connections`;
-    const fix =
-      counted > held
-        ? 'measure a server that has no other users'
-        : 'name every worker in `control.urls`; a worker that is missing there holds connections that nobody measures';
-    this.warnings.warn('WORKERS_DISAGREE', `${when}, the workers count ${connections}, the generator ${held}`, fix);
+    const said = `${when}, the workers count ${connections}, the generator ${held}`;
+    const { seen, fix } = surplus > 0 ? this.#whyMore(workers, ended) : await this.#whyFewer();
+    this.warnings.warn('WORKERS_DISAGREE', `${said}${seen}`, fix);
+  }
+
+  /** What the run's own counts leave of the causes of too high a count. */
+  #whyMore(workers: WorkerStats[], ended: number): Explanation {
+    const { link } = this.context;
+    const first = this.#first;
+    const made = first && link.status.connected + ended + Math.max(0, ownConnections(this.context) - first.own);
+    const accepted = first && acceptedBy(workers) - first.count;
+    const isFromOthers = made === undefined || accepted === undefined || accepted > made;
+    if (isFromOthers) return { seen: '', fix: 'measure a server that has no other users' };
+    const ends = ended > 0 ? `only ${ended}` : 'none';
+    return {
+      seen: `; ${ends} of the run's connections ended, and the workers accepted no others`,
+      fix: 'find what the server counts as a connection: the count itself is wrong',
+    };
+  }
+
+  /** An adapter that counts the servers would know of a worker that the run does not. */
+  async #whyFewer(): Promise<Explanation> {
+    const { control } = this.context;
+    const servers = control.size > 1 ? await control.servers().catch(() => undefined) : undefined;
+    if (servers !== undefined && servers <= control.size) {
+      return {
+        seen: `; the adapter counts ${servers} servers, and the run controls all of them`,
+        fix: 'find which connections the workers do not count: see their logs',
+      };
+    }
+    return {
+      seen: '',
+      fix: 'name every worker in `control.urls`; a worker that is missing there holds connections that nobody measures',
+    };
+  }
+
+  /** Connections that ended by the run's own counts, and attempts without an answer, which the server may have accepted later. */
+  #ended(): number {
+    const { link, measurements, probe } = this.context;
+    const { ended, failed } = link.status;
+    const receivers = [probe.leftAtUs, measurements.sentinel?.leftAtUs].filter(Boolean).length;
+    return totalOf(ended) + failed + receivers;
   }
 
   /** Where the run has begun no connection since the last standstill, the workers have accepted none; others may have gone again. */
-  #checkStrangers(workers: WorkerStats[], when: string): void {
-    const { started, connected, away } = this.context.link.status;
+  async #checkStrangers(workers: WorkerStats[], when: string): Promise<void> {
+    const { failed } = this.context.link.status;
     const before = this.#accepted;
     const count = acceptedBy(workers);
-    const begun = JSON.stringify([started, connected, away, ownConnections(this.context)]);
+    const begun = ownCounts(this.context);
     this.#accepted = { count, begun };
+    this.#first ??= { count, own: ownConnections(this.context) };
     const strangers = count - (before?.count ?? count);
-    // Those of an external engine, and those that come back, are not counted as begun.
-    const isKnown = this.context.config.engineOptions?.reconnection === undefined && this.context.ledger;
-    if (strangers <= 0 || before?.begun !== begun || !isKnown) return;
+    // Those of an external engine, those that come back, and repeated attempts are not counted as begun.
+    const { reconnection, retry } = this.context.config.engineOptions ?? {};
+    const isKnown = reconnection === undefined && retry === undefined && this.context.ledger;
+    // An attempt that timed out may be accepted later.
+    if (strangers <= failed || before?.begun !== begun || !isKnown) return;
+    if (!(await stoodStill(this.context, begun))) return;
     const message = `until ${when.replace(/^at /, '')}, the workers accepted ${strangers} connections that the generator did not make`;
     this.warnings.warn('WORKERS_DISAGREE', message, 'measure a server that has no other users');
   }
@@ -159,12 +234,4 @@ const UNNOTICED =
 
 function acceptedBy(workers: WorkerStats[]): number {
   return workers.reduce((total, { accepted }) => total + accepted, 0);
-}
-
-/**
- * Connections of the run itself that workers count: the probe's, the sentinel's and the publishers'. Control connections are not
- * among those that workers count.
- */
-function ownConnections({ probe, sentinel, publishers }: RunContext): number {
-  return [probe, sentinel].filter((one) => one?.connected).length + (publishers?.connected ?? 0);
 }

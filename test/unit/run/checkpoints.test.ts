@@ -1,6 +1,6 @@
 /** What a standstill shows: the workers' counts, their statistics and the parts of the deployment. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts';
 import { BusyWorkers } from '../../../plugin/run/checkpoints/kernel-counts.ts';
@@ -15,6 +15,7 @@ import {
   testWarnings,
 } from '../../helpers/conducted-run.ts';
 import type { FakeRun } from '../../helpers/fake-run.ts';
+import { assertNames } from '../../helpers/verdict.ts';
 
 type Change = (run: FakeRun) => void;
 
@@ -102,6 +103,103 @@ describe('at full target', () => {
     ['an engine leaves requests unanswered', ({ context }) => (context.link.unanswered = 1), 'GENERATOR_SILENT'],
     ['the probe’s connection ends, and is no longer one of the run', endProbe, 'PROBE_INCOMPLETE', '3 of 3'],
   ]);
+});
+
+describe('counts of different origins', () => {
+  /** @param read what a count says; the next ramp begins while it is read, and is known to the run a little later */
+  const duringRamp = async (t: TestContext, change: (run: FakeRun, extra: () => number) => void) => {
+    const { run, time } = new ConductedRun(t);
+    let extra = 0;
+    change(run, () => extra);
+    const checkpoints = new Checkpoints(run.context);
+    await time.until(checkpoints.begin());
+    run.arrive(10);
+    await time.until(checkpoints.check('at 10 connections'));
+    assert.deepEqual(run.codes, []);
+    // The server has ten more, of which the run hears after half a second.
+    extra = 10;
+    setTimeout(() => {
+      run.arrive(10);
+      extra = 0;
+    }, 500);
+    await time.until(checkpoints.check('at 10 connections'));
+    return run.codes;
+  };
+
+  it('are not compared while the next ramp runs: connections at the port', async (t) => {
+    const codes = await duringRamp(t, ({ context, status }, extra) => {
+      context.target.connections = async () => 2 + status.connected + extra();
+    });
+    assert.deepEqual(codes, []);
+  });
+
+  it('are not compared while the next ramp runs: connections that the workers accepted', async (t) => {
+    const codes = await duringRamp(t, (run, extra) => {
+      counting((one, index) => (index === 1 ? { accepted: one.accepted + extra() } : {}))(run);
+    });
+    assert.deepEqual(codes, []);
+  });
+
+  it('take an attempt that timed out for one that the server may accept later', async (t) => {
+    const { run, time } = new ConductedRun(t);
+    run.arrive(10);
+    run.status.failed = 2;
+    const checkpoints = new Checkpoints(run.context);
+    await time.until(checkpoints.check('at 10 connections'));
+    run.strangers = 2;
+    await time.until(checkpoints.check('at 10 connections'));
+    assert.deepEqual(run.codes, []);
+  });
+});
+
+describe('too high a count of the workers', () => {
+  const counted = async (t: TestContext, arrange: (run: FakeRun) => void) => {
+    const { run, time } = new ConductedRun(t);
+    const checkpoints = new Checkpoints(run.context);
+    await time.until(checkpoints.check('at 0 connections'));
+    run.arrive(200);
+    await time.until(checkpoints.check('at 200 connections'));
+    arrange(run);
+    await time.until(checkpoints.check('after the broadcasts'));
+    const [warning] = run.measurements.warnings;
+    return { ...warning, codes: run.codes };
+  };
+
+  it('is no connection that ended unnoticed where none of the run ended', async (t) => {
+    const { codes, message = '', fix } = await counted(t, (run) => (run.others = 6));
+    assert.deepEqual(codes, ['WORKERS_DISAGREE']);
+    assertNames(message, ['count 206', 'generator 200', "none of the run's connections ended", 'accepted no others']);
+    assert.doesNotMatch(`${message} ${fix}`, /firewall|other users/);
+  });
+
+  it('is not explained by fewer ends than it is too high', async (t) => {
+    const { codes, message } = await counted(t, (run) => {
+      run.leave(2);
+      run.others = 6;
+    });
+    assert.deepEqual(codes, ['WORKERS_DISAGREE']);
+    assertNames(message, ['count 204', 'generator 198', 'only 2']);
+  });
+
+  it('may be of other users where the workers accepted more than the run made', async (t) => {
+    const { codes, fix = '' } = await counted(t, (run) => {
+      run.others = 6;
+      run.strangers = 6;
+    });
+    assert.deepEqual(codes, ['WORKERS_DISAGREE']);
+    assert.match(fix, /no other users/);
+  });
+});
+
+it('too low a count is not due to an unknown worker where the adapter counts all servers', async (t) => {
+  const { run, time } = new ConductedRun(t);
+  run.arrive(10);
+  run.others = -3;
+  await time.until(new Checkpoints(run.context).check('at 10 connections'));
+  const [{ code, message, fix = '' } = { code: '', message: '' }] = run.measurements.warnings;
+  assert.equal(code, 'WORKERS_DISAGREE');
+  assertNames(message, ['adapter counts 2 servers']);
+  assert.doesNotMatch(fix, /control\.urls/);
 });
 
 describe('a standstill at which the workers', () => {
