@@ -3,6 +3,7 @@
  * each connection and sends each receiver its copy of a broadcast after a known delay. It records the actual time:
  * timers fire late, and that delay is part of the truth, not an error of the measurement.
  */
+import { createSecretKey, type KeyObject } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Server, type Socket } from 'socket.io';
@@ -13,8 +14,8 @@ import { serve } from './known-process.ts';
 
 export interface KnownServerConfig {
   token: string;
-  /** Kept for each connection: a Buffer outside of V8's heap, or an array of doubles in it. */
-  keep?: { kind: 'buffer' | 'heap'; bytes: number };
+  /** Kept for each connection. */
+  keep?: { kind: KeptKind; bytes: number };
   /** For each simulated worker, the shortest and longest delay of a copy. One entry: one worker, `w0`. */
   delaysMs?: [number, number][];
   /** Mean of a further delay of all copies of a broadcast; drawn for each broadcast, exponentially distributed. */
@@ -38,6 +39,9 @@ export interface KnownServerConfig {
 /** A character too many, for so many members; or other characters, for all but the first, which gets its copy first. */
 export type Wrong = { size: number } | { content: true };
 
+/** A Buffer outside of V8's heap, an array of doubles in it, or native memory that V8 does not count. */
+export type KeptKind = 'buffer' | 'heap' | 'native';
+
 export interface KnownServerStarted {
   url: string;
   controlUrl: string;
@@ -59,6 +63,9 @@ export interface KnownServerTruth {
 
 /** Adjacent members of the room get very different delays; all together cover the range evenly. */
 const GOLDEN_RATIO = 0.618033988749895;
+
+const KEPT: Record<KeptKind, (bytes: number) => unknown> = { buffer: bufferOf, heap: doublesOf, native: keyOf };
+let keySource: Buffer | undefined;
 
 const SPEND_EVERY_MS = 10;
 
@@ -86,7 +93,7 @@ await serve(nothing, async (config: KnownServerConfig, truth): Promise<KnownServ
   io.on('connection', (socket) => {
     burn(connectCpuUs);
     if (garbageBytes > 0) doublesOf(garbageBytes);
-    if (keep) socket.data.kept = keep.kind === 'buffer' ? bufferOf(keep.bytes) : doublesOf(keep.bytes);
+    if (keep) socket.data.kept = KEPT[keep.kind](keep.bytes);
     socket.on(EVENTS.joinRoom, (asked: JoinRoom, ack?: (answer: object) => void) => {
       const room = typeof asked === 'string' ? asked : asked.clientKey;
       const worker = workerOf.get(socket.id) ?? `w${workerOf.size % delaysMs.length}`;
@@ -176,6 +183,12 @@ function spend(usPerSec: () => number): void {
 /** Writes to every memory page: untouched ones cost nothing. */
 function bufferOf(bytes: number): Buffer {
   return Buffer.alloc(bytes, 1);
+}
+
+/** OpenSSL allocates a key's bytes by malloc, which V8 does not count. All copies have one source, so no garbage remains. */
+function keyOf(bytes: number): KeyObject {
+  keySource ??= Buffer.alloc(bytes, 1);
+  return createSecretKey(keySource);
 }
 
 /** V8 keeps doubles unboxed, eight bytes each. */

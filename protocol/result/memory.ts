@@ -21,6 +21,7 @@ const partSchema = object({
   low95: z.number().nullable().describe('lower end of its 95 % interval'),
   high95: z.number().nullable().describe('upper end'),
   doubt: z.enum(DOUBTS).optional().describe('why its layer is in doubt; the interval allows for it'),
+  native: z.number().optional().describe('of `bytes`: what the workers’ RSS shows beyond what V8 counts'),
   inService: z.number().nullable().describe('at the peak, with garbage and buffers; null if not measured'),
 });
 

@@ -8,15 +8,14 @@ import type { Result } from '../../protocol/result/result.ts';
 import { sum } from '../statistics/statistics.ts';
 import { isNarrow, MAX_HALF_WIDTH_SHARE, whyNot } from '../statistics/straightness.ts';
 import { mainWorkerLayer } from './layers.ts';
+import { withNative } from './native-memory.ts';
 
 type Measured = Pick<Result, 'memory' | 'run' | 'connections'>;
 type Part = PerConnection['parts'][number];
 
 /** Sockets of a connection on a machine that has both ends, and how many of them are the deployment's. */
 const SOCKETS = { full: { all: 4, ofDeployment: 3 }, embedded: { all: 2, ofDeployment: 1 } };
-/** What V8 counts is exact, but not all: processes that surely hold more than this, as a share, count instead. */
-const MAX_BEYOND_V8 = 1.25;
-/** And so they do where processes that they started keep a part of each connection: more than this, as a share. */
+/** Child processes that keep more than this share of a connection make the pages of all processes count. */
 const LEAST_OF_CHILDREN = 0.05;
 
 /** By RSS: PSS also changes whenever another process comes or goes that shares pages, such as another nginx on the machine. */
@@ -34,13 +33,15 @@ interface Source {
   /** Share of its bytes that belongs to the deployment. */
   share: number;
   slope: Slope;
+  /** Bytes of the slope that V8 does not count. */
+  native?: number;
   /** Layer in service: pages, with garbage and buffers. */
   needed: string;
 }
 
 /** @returns null where the workers' memory was not read at several numbers of connections */
 export function perConnectionOf({ memory, run, connections }: Measured): PerConnection | null {
-  const sources = [workers(memory), proxy(memory), kernel(memory, run)].filter((source) => source !== undefined);
+  const sources = [workers(memory, connections.peak), proxy(memory), kernel(memory, run)].filter((source) => source !== undefined);
   if (sources[0]?.title !== 'workers') return null;
   // The intervals of parts with other doubts already allow for them.
   const known = sources.filter(({ slope }) => slope.doubt !== 'miscounted');
@@ -73,7 +74,7 @@ export function isTold(cost: PerConnection): cost is PerConnection & { bytes: nu
   return bytes !== null && (low95 === null || high95 === null || isNarrow(bytes, high95 - low95));
 }
 
-function workers({ perConnectionBytes, collected }: Result['memory']): Source | undefined {
+function workers({ perConnectionBytes, collected }: Result['memory'], peak: number): Source | undefined {
   const layer = perConnectionBytes.workerRss ? 'workerRss' : mainWorkerLayer(perConnectionBytes);
   const [pages, kept] = [perConnectionBytes[layer], perConnectionBytes.workerKept];
   const common = { title: 'workers', share: 1, needed: layer } as const;
@@ -82,9 +83,9 @@ function workers({ perConnectionBytes, collected }: Result['memory']): Source | 
   const hasBusyChild =
     children && kept && whyNot(children) === undefined && children.slope > LEAST_OF_CHILDREN * kept.slope;
   const growsBeside = pages?.doubt === 'grows' && kept?.doubt === undefined;
-  const isBeyond = hasBusyChild || growsBeside || (pages?.low95 && kept && pages.low95 > MAX_BEYOND_V8 * kept.slope);
-  if (collected && kept && !isBeyond) {
-    return { ...common, layer: 'workerKept', slope: kept };
+  if (collected && kept && !hasBusyChild && !growsBeside) {
+    const { slope, native } = withNative(kept, pages, peak);
+    return { ...common, layer: 'workerKept', slope, native };
   }
   return pages && { ...common, layer, slope: pages };
 }
@@ -103,7 +104,7 @@ function kernel({ perConnectionBytes }: Result['memory'], { profile }: Result['r
   return { title: 'kernel', layer, share: ofDeployment / all, slope, needed: layer };
 }
 
-function partOf({ title, layer, share, slope, needed }: Source, { inService }: Result['memory']): Part {
+function partOf({ title, layer, share, slope, needed, native = 0 }: Source, { inService }: Result['memory']): Part {
   const inUse = inService?.perConnectionBytes[needed];
   const { low95, high95, doubt } = slope;
   return {
@@ -111,6 +112,7 @@ function partOf({ title, layer, share, slope, needed }: Source, { inService }: R
     low95: low95 === null ? null : share * low95,
     high95: high95 === null ? null : share * high95,
     ...(doubt !== undefined && doubt !== 'curved' && { doubt }),
+    ...(native > 0 && { native }),
     // One observation, with garbage that comes and goes: it is never less than what is kept.
     inService: inUse && inUse.doubt === undefined ? share * Math.max(inUse.slope, slope.slope) : null,
   };

@@ -82,12 +82,14 @@ function split({ memory: { collected }, run }: Result, cost: PerConnection) {
   const head = ['KB per connection', collected ? 'Kept' : 'As read', 'In service'];
   const together = ['together', costAmount(cost), needed(cost.inService)];
   const sockets = run.profile === 'full' ? 'three of the four' : 'one of the two';
+  const workers = parts.find(({ layer }) => layer === 'workerKept');
+  const native = isKnown && workers?.native;
   const hasKernel = parts.some(({ title }) => title === 'kernel');
   return [
     grid('What a connection costs this deployment', head, [...rows, ...unknown, together]),
     lines('note', [
-      parts.some(({ layer }) => layer === 'workerKept') &&
-        'The workers’ part is what V8 keeps. Their pages (PSS) rise by less while connections fill room that the warm-up has left.',
+      workers &&
+        `The workers’ part is what V8 counts${native ? `, and ${withUnit('kilobytes', native)} of native memory that RSS shows beyond it` : ''}. Its interval also covers RSS. Pages (PSS) rise by less while connections fill room that the warm-up has left.`,
       hasKernel &&
         `The kernel’s part has ${sockets} sockets of a connection: the other one is the generator’s, on the same machine.`,
     ]),

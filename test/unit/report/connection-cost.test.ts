@@ -104,7 +104,6 @@ describe('what a connection costs the deployment', () => {
     collected?: boolean,
   ][] = [
     ['of what V8 counts', 14_000, 'workerKept'],
-    ['of pages, where processes surely hold more', 9_000, 'workerRss'],
     ['of what V8 counts, where they may hold more', 9_000, 'workerKept', heavy],
     ['of pages, with garbage that nobody collects', 14_000, 'workerRss', {}, false],
     ['of pages, with a child that surely keeps a part', 14_000, 'workerRss', child(1400)],
@@ -119,6 +118,14 @@ describe('what a connection costs the deployment', () => {
       assert.equal(costOf(result).parts[0]?.layer, layer);
     });
   }
+
+  it('includes native memory of the workers that only RSS shows', () => {
+    const kept = { slope: 9000, low95: 8900, high95: 9100, r2: 1, naive: 0 };
+    const cost = costOf(withKernel((slopes) => Object.assign(slopes, { workerKept: kept })));
+    const { bytes = 0, native = 0, low95, high95 } = cost.parts[0] ?? {};
+    assert.ok(Math.abs(bytes - 16_000) < 10 && Math.abs(native - 7000) < 10, `${bytes}, of it ${native}`);
+    assert.ok((low95 ?? 0) > 9100 && high95 === 16_320);
+  });
 
   it('needs no known amount in service where what was read in service is in doubt', () => {
     const result = withKernel();

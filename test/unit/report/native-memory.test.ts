@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Slope } from '../../../protocol/result/memory.ts';
+import { withNative } from '../../../report/figures/native-memory.ts';
+
+const KB = 1024;
+
+/** In KB per connection. */
+const line = (slope: number, low: number, high: number, doubt?: Slope['doubt']): Slope => ({
+  ...{ slope: slope * KB, low95: low * KB, high95: high * KB, r2: 1, naive: 0 },
+  ...(doubt !== undefined && { doubt }),
+});
+
+/** @returns the figure, its interval and the native memory, in KB */
+function combined(kept: Slope, pages: Slope | undefined, connections = 1000): number[] {
+  const { slope, native } = withNative(kept, pages, connections);
+  return [slope.slope, slope.low95 ?? 0, slope.high95 ?? 0, native].map((bytes) => Math.round((10 * bytes) / KB) / 10);
+}
+
+describe('memory per connection from V8 and RSS', () => {
+  it('includes 4 KB of malloc per connection that V8 does not count', () => {
+    // The true value is 16.5 KB.
+    const [bytes = 0, low = 0, high = 0, native] = combined(line(12.7, 11.7, 13.8), line(16.2, 15.1, 17.2));
+    assert.ok(low <= 16.5 && 16.5 <= high, `${low} to ${high}`);
+    assert.ok(low <= 16.2 && 16.2 <= high, 'contains what RSS shows');
+    assert.deepEqual([bytes, native], [16.1, 3.4]);
+  });
+
+  it('is RSS where its interval is narrow', () => {
+    assert.deepEqual(combined(line(11.6, 11.5, 11.7), line(17.2, 17, 17.4), 4000), [17.2, 15.5, 17.4, 5.6]);
+  });
+
+  it('is V8’s count where the noise of RSS hides the rest, with an interval over both', () => {
+    assert.deepEqual(combined(line(12.3, 12.2, 12.4), line(14, 8, 20)), [12.3, 12.2, 20, 0]);
+  });
+
+  it('keeps V8’s lower end where RSS exceeds it by pages that are taken once', () => {
+    assert.deepEqual(combined(line(12.3, 12.2, 12.4), line(13.8, 13.7, 13.9)).slice(1, 3), [12.2, 13.9]);
+  });
+
+  it('is V8’s count where connections reuse free pages', () => {
+    assert.deepEqual(combined(line(12.3, 12.2, 12.4), line(6, 5, 7)), [12.3, 12.2, 12.4, 0]);
+  });
+
+  for (const pages of [undefined, line(30, 29, 31, 'freed'), { ...line(30, 0, 0), low95: null, high95: null }]) {
+    it(`is V8’s count if RSS has ${pages?.doubt ?? (pages ? 'no interval' : 'no slope')}`, () => {
+      assert.deepEqual(combined(line(12.3, 12.2, 12.4), pages), [12.3, 12.2, 12.4, 0]);
+    });
+  }
+});
