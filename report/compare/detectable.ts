@@ -1,6 +1,6 @@
 /** What a comparison would have seen: of each figure that decides, by the noise of its own runs. */
 import { accuracyOf } from '../figures/figures.ts';
-import { decimals } from '../text/format.ts';
+import { shareText } from '../text/relative.ts';
 import type { Comparison } from './compare.ts';
 
 /** With fewer runs of a side, their deviation may be small by chance. */
@@ -39,5 +39,5 @@ export function wouldSee({ sets, figures }: Comparison, index: number, share: nu
 export function detectableText(comparison: Comparison, index: number): string | undefined {
   const known = detectableOf(comparison, index).filter(({ share }) => Number.isFinite(share));
   if (known.length === 0) return undefined;
-  return `would have shown a change of ${known.map(({ title, share }) => `${decimals(100 * share, 0)} % in ${title}`).join(', ')}`;
+  return `would have shown a change of ${known.map(({ title, share }) => `${shareText(share)} in ${title}`).join(', ')}`;
 }

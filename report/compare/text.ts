@@ -4,6 +4,7 @@ import { isCounted, titleOf } from '../figures/figures.ts';
 import { type Amount, amount, numberText } from '../model/amount.ts';
 import { type Cell, grid, type Table } from '../model/document.ts';
 import { counted, decimals } from '../text/format.ts';
+import { isRelative, shareText } from '../text/relative.ts';
 import type { Mismatch } from './comparability.ts';
 import { type ComparedFigure, type ComparedSet, type Comparison, USABLE_RUNS } from './compare.ts';
 
@@ -62,15 +63,15 @@ function rankOf({ differences }: ComparedFigure, index: number): number {
   return { better: 3, worse: 3, 'no-difference': 2, 'cannot-tell': 1 }[answer];
 }
 
-/** Relative, except for counts and where the reference is zero; with half of its interval. */
+/** Relative, except for counts and where the reference is near zero; with half of its interval. */
 function differenceText(figure: ComparedFigure, { value, share, low, high }: Difference): string {
   if (value === null) return '–';
   const half = low === null || high === null ? 0 : (high - low) / 2;
   const reference = Math.abs(figure.spreads[0]?.mean ?? 0);
-  const isRelative = !isCounted(figure) && share !== null && reference > 0;
-  const text = (difference: number) => (isRelative ? percentText(difference / reference) : plain(figure, difference));
+  const inPercent = !isCounted(figure) && share !== null && isRelative(reference, value, half);
+  const text = (difference: number) => (inPercent ? percentText(difference / reference) : plain(figure, difference));
   const margin = half > 0 ? ` ± ${text(half)}` : '';
-  return `${value > 0 ? '+' : ''}${text(value)}${margin}${isRelative ? ' %' : ''}`;
+  return `${value > 0 ? '+' : ''}${text(value)}${margin}${inPercent ? ' %' : ''}`;
 }
 
 /** Where no difference is seen, the smallest change that four of five such comparisons would see. */
@@ -78,7 +79,7 @@ function detectableText({ spreads }: ComparedFigure, { answer, detectable }: Dif
   const reference = Math.abs(spreads[0]?.mean ?? 0);
   if (answer !== 'no-difference' || detectable === null || reference === 0) return '';
   const share = detectable / reference;
-  return share < 1 ? `± ${decimals(100 * share, 0)} %` : `${decimals(1 + share, 0)} times as much`;
+  return share < 1 ? `± ${shareText(share)}` : shareText(share);
 }
 
 /** A difference between shares is in percentage points, not in percent. */

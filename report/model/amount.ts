@@ -4,6 +4,7 @@
  */
 import type { Interval } from '../../protocol/result/parts.ts';
 import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf, sizeOf } from '../text/format.ts';
+import { isRelative } from '../text/relative.ts';
 
 interface Quantity {
   /** Empty where the text has it, or where there is none. */
@@ -77,7 +78,8 @@ export function withUnit(name: QuantityName, value: number): string {
  * why it is not known
  */
 export function amountText({ quantity, value, interval, isAtLeast, why, next }: Amount): string {
-  if (value !== null) return `${isAtLeast ? 'at least ' : ''}${withUnit(quantity, value)}${margin(value, interval)}`;
+  if (value !== null)
+    return `${isAtLeast ? 'at least ' : ''}${withUnit(quantity, value)}${margin(quantity, value, interval)}`;
   const range =
     interval && `between ${numberText(quantity, interval.low95)} and ${withUnit(quantity, interval.high95)} (95 %)`;
   const known = [why, range].filter(Boolean).join(', ') || 'not measured';
@@ -98,15 +100,17 @@ export function figureAndReason(what: Amount): [figure: string, reason: string] 
  */
 export function cellText({ quantity, value, interval, isAtLeast }: Amount, bare: boolean): string {
   const text = bare ? numberText : withUnit;
-  if (value !== null) return `${isAtLeast ? '≥ ' : ''}${text(quantity, value)}${margin(value, interval)}`;
+  if (value !== null) return `${isAtLeast ? '≥ ' : ''}${text(quantity, value)}${margin(quantity, value, interval)}`;
   if (!interval) return '–';
   const [low, high] = [numberText(quantity, interval.low95), numberText(quantity, interval.high95)];
   return low === high ? text(quantity, interval.high95) : `${low} to ${text(quantity, interval.high95)}`;
 }
 
-/** Half of the interval, in percent of the value; nothing where that is not known. */
-function margin(value: number, interval: Interval | undefined): string {
-  if (!interval || value === 0) return '';
-  const percent = (100 * (interval.high95 - value)) / Math.abs(value);
+/** Distance to the upper end of the interval, in percent of the value, or in its unit where the value is near zero. */
+function margin(name: QuantityName, value: number, interval: Interval | undefined): string {
+  if (!interval) return '';
+  const above = interval.high95 - value;
+  if (!isRelative(value, above)) return above === 0 ? '' : ` ± ${withUnit(name, above)}`;
+  const percent = (100 * above) / Math.abs(value);
   return ` ± ${percent < 0.95 ? decimals(percent, 1) : integer(percent)} %`;
 }

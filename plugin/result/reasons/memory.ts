@@ -2,8 +2,10 @@
 import type { Result } from '../../../protocol/result/result.ts';
 import { inServicePoints } from '../../../report/figures/in-service.ts';
 import { mainWorkerLayer } from '../../../report/figures/layers.ts';
-import type { Point } from '../../../report/statistics/statistics.ts';
+import { withUnit } from '../../../report/model/amount.ts';
+import { fitLine, type Point } from '../../../report/statistics/statistics.ts';
 import { bendOf } from '../../../report/statistics/straightness.ts';
+import { isRelative } from '../../../report/text/relative.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { withoutBaseline } from '../memory/memory.ts';
 import { type Check, check, checkUnless, type Found } from './check.ts';
@@ -42,11 +44,11 @@ const PAGES_BYTES = 1024 ** 2;
 function bend(memory: Result['memory']): Found {
   const bent = bentLayers(memory);
   const [worst] = bent.toSorted((a, b) => Math.abs(b.share) - Math.abs(a.share));
-  if (worst) return notLinear(`${bent.map(({ layer }) => layer).join(', ')} at rest`, worst.share);
+  if (worst) return notLinear(`${bent.map(({ layer }) => layer).join(', ')} at rest`, worst.points);
   const { perConnectionBytes, inService, plateaus } = memory;
   const layer = mainWorkerLayer(perConnectionBytes);
   if (inService?.perConnectionBytes[layer]?.doubt !== 'curved') return undefined;
-  return notLinear(`${layer} in service`, shareOf(inServicePoints({ plateaus, inService }, layer)));
+  return notLinear(`${layer} in service`, inServicePoints({ plateaus, inService }, layer));
 }
 
 /** Layers of the deployment, and parts of the headline. */
@@ -67,7 +69,7 @@ function bentLayers({ layers, perConnection, perConnectionBytes, plateaus }: Res
     // How far a parabola is off half-way between its ends.
     const offBytes = (bytes * (Math.max(...xs) - Math.min(...xs))) / 8;
     const matters = layer === quoted || (bytes > MIN_SHARE * whole && offBytes > PAGES_BYTES);
-    return matters ? [{ layer, share }] : [];
+    return matters ? [{ layer, share, points }] : [];
   });
 }
 
@@ -75,9 +77,12 @@ function shareOf(points: Point[]): number {
   return bendOf(points)?.share ?? 0;
 }
 
-function notLinear(what: string, share: number): Found {
-  const percent = (100 * Math.abs(share)).toFixed(0);
-  return `${what}: the last connections cost ${share > 0 ? 'more' : 'less'} than the first ones, by ${percent} % of the average`;
+function notLinear(what: string, points: Point[]): Found {
+  const share = shareOf(points);
+  const each = fitLine(points)?.slope ?? 0;
+  const bytes = Math.abs(share * each);
+  const size = isRelative(each, bytes) ? `${(100 * Math.abs(share)).toFixed(0)} % of the average` : withUnit('kilobytes', bytes);
+  return `${what}: the last connections cost ${share > 0 ? 'more' : 'less'} than the first ones, by ${size}`;
 }
 
 /** A figure that some plateaus lack has no line, and would be missing from the report without a word. */

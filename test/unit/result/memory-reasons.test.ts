@@ -10,6 +10,12 @@ const bendWorkers: Change = ({ memory }) => {
   }
 };
 
+/** Costs that nearly cancel out: the average is small against the bend. */
+const bendAroundNothing: Change = (r, f) => {
+  bendWorkers(r, f);
+  for (const plateau of r.memory.plateaus) plateau.workerRss = 1e8 + plateau.connections * (plateau.connections - 6000);
+};
+
 const bend =
   (layer: string, scale: number): Change =>
   ({ memory }) => {
@@ -81,6 +87,7 @@ describe('memory', () => {
     ['whose slope is only wide', doubted('wide')],
     ['that is no line in service', bendInService, 'MEMORY_NOT_LINEAR', 'workerPss in service', 'more', '100 %'],
     ['of which the last connections take less', bendDown, 'MEMORY_NOT_LINEAR', 'less'],
+    ['of which the average is near zero', bendAroundNothing, 'MEMORY_NOT_LINEAR', 'more', 'KB'],
     ['at two, of a run over time', plateausAt([0, 10], { overTime: { collected: true } })],
     ['at two, before a planned fault', plateausAt([0, 10], { fault: { restarted: [] } })],
     ['at three numbers of connections', plateausAt([0, 10, 20])],

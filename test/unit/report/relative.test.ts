@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { amount, amountText } from '../../../report/model/amount.ts';
+import { isRelative, shareText } from '../../../report/text/relative.ts';
+
+it('gives no percentage of a value that is near zero', () => {
+  assert.equal(isRelative(100, 61, -90), true);
+  assert.equal(isRelative(10, 61), false);
+  assert.equal(isRelative(0, 0), false);
+  assert.equal(shareText(0.094), '9 %');
+  assert.equal(shareText(46.91), '48 times as much');
+});
+
+it('gives the margin of a value near zero in its unit', () => {
+  const margin = (value: number) => amountText(amount('kilobytes', value, { low95: 0, high95: 10_240 }));
+  assert.equal(margin(102.4), '0.1 KB ± 9.9 KB');
+  assert.equal(margin(0), '0.0 KB ± 10.0 KB');
+  assert.equal(margin(9216), '9.0 KB ± 11 %');
+});
