@@ -102,9 +102,15 @@ export const ANSWER_REASONS = {
   },
 
   // Memory
-  READINGS_MISSING: {
+  READINGS_IMPOSSIBLE: {
     meaning:
-      'more than 5 % of the samples of memory or CPU, or five in a row, are missing, or a source gave an impossible CPU time',
+      'a source reported memory or CPU that cannot be true, such as memory that did not change while connections arrived: these figures are left out',
+    remedy: 'let the source report the measured process, live, in bytes and seconds',
+    invalidates: ['memory', 'cpu'],
+    blame: 'measurement',
+  },
+  READINGS_MISSING: {
+    meaning: 'more than 5 % of the samples of memory or CPU, or five in a row, are missing',
     remedy: 'let the source answer during the whole run, and give the generator enough CPU to read it',
     invalidates: ['memory', 'cpu'],
     blame: 'measurement',

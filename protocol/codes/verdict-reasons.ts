@@ -33,6 +33,7 @@ const REASONS = {
     remedy: 'run `swapoff -a`, add memory, or use fewer connections',
     invalidates: ['memory', 'latency'],
     blame: 'machine',
+    causes: ['READINGS_IMPOSSIBLE'],
   },
   GENERATOR_SILENT: {
     meaning: 'a generator host, a worker of Artillery or a fleet process stopped answering',
@@ -78,7 +79,7 @@ const REASONS = {
       'a worker, the proxy, Redis or PM2 restarted or stopped during the run, other than planned; counters that only grow show it, too',
     remedy: 'see its log, and leave the deployment alone during a run',
     invalidates: ['run'],
-    causes: ['READINGS_MISSING'],
+    causes: ['READINGS_MISSING', 'READINGS_IMPOSSIBLE'],
   },
   RUN_INCOMPLETE: {
     meaning:
@@ -91,7 +92,7 @@ const REASONS = {
     remedy: 'list every worker once, by an address of its own without a cache in between, and give each its own name',
     invalidates: ['run'],
     blame: 'measurement',
-    causes: ['WORKERS_DISAGREE', 'READINGS_MISSING', 'COLLECTION_MISSING', 'PLATEAUS_UNUSABLE'],
+    causes: ['WORKERS_DISAGREE', 'READINGS_MISSING', 'READINGS_IMPOSSIBLE', 'COLLECTION_MISSING', 'PLATEAUS_UNUSABLE'],
   },
   WORKERS_DISAGREE: {
     meaning: 'the workers count more or fewer connections than the generator holds',

@@ -41,7 +41,9 @@ interface Source {
 
 /** @returns null where the workers' memory was not read at several numbers of connections */
 export function perConnectionOf({ memory, run, connections }: Measured): PerConnection | null {
-  const sources = [workers(memory, connections.peak), proxy(memory), kernel(memory, run)].filter((source) => source !== undefined);
+  const sources = [workers(memory, connections.peak), proxy(memory), kernel(memory, run)].filter(
+    (source) => source !== undefined,
+  );
   if (sources[0]?.title !== 'workers') return null;
   // The intervals of parts with other doubts already allow for them.
   const known = sources.filter(({ slope }) => slope.doubt !== 'miscounted');
@@ -87,7 +89,14 @@ function workers({ perConnectionBytes, collected }: Result['memory'], peak: numb
     const { slope, native } = withNative(kept, pages, peak);
     return { ...common, layer: 'workerKept', slope, native };
   }
-  return pages && { ...common, layer, slope: pages };
+  if (!pages) return undefined;
+  return { ...common, layer, slope: collected ? pages : withHeap(pages, perConnectionBytes.workerHeapUsed) };
+}
+
+/** RSS of a process that nobody collects can grow by less than the heap in it, which uses free pages: the interval has both. */
+function withHeap(pages: Slope, heap: Slope | undefined): Slope {
+  if (!heap || pages.high95 === null || heap.high95 === null || heap.slope <= pages.slope) return pages;
+  return { ...pages, high95: Math.max(pages.high95, heap.high95) };
 }
 
 function proxy({ perConnectionBytes }: Result['memory']): Source | undefined {

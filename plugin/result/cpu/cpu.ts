@@ -1,13 +1,14 @@
 /** CPU that connections and messages cost, without what the same time costs anyway. */
-import { cpus } from 'node:os';
 import { MIN_BROADCAST_PARTS } from '../../../protocol/result/machine.ts';
 import type { Interval } from '../../../protocol/result/parts.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { studentT } from '../../../report/statistics/student.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { CpuWindow } from '../../run/measurements/windows.ts';
-import { LAYERS, type Layer } from '../../samplers/index.ts';
+import type { Layer } from '../../samplers/index.ts';
+import { impossibleCpu } from '../invariants/cpu.ts';
 import { sum } from '../sums.ts';
+import { inOrder } from './windows.ts';
 
 type Cpu = Result['cpu'][string];
 
@@ -35,7 +36,7 @@ interface Background {
 /** @returns of layers whose CPU time can be */
 export function cpuFigures(measurements: Measurements, layers: readonly Layer[]): Result['cpu'] {
   const { sharedHost, cpu } = measurements;
-  const wrong = impossibleCpu(measurements).map(({ layer }) => layer);
+  const wrong = impossibleCpu(measurements).flatMap(({ figures }) => figures);
   const seen = new Set(
     inOrder(cpu)
       .flatMap((window) => Object.keys(window.cpuUs))
@@ -44,42 +45,6 @@ export function cpuFigures(measurements: Measurements, layers: readonly Layer[])
   // If the workers run on another machine, this one is only the generator's.
   const own = layers.filter(({ id, belongsTo }) => seen.has(id) && (sharedHost || belongsTo !== 'machine'));
   return Object.fromEntries(own.map(({ id }) => [id, layerFigures(id, cpu)]));
-}
-
-/** Readings of the CPU are in ticks, and of some servers only once a second. */
-const MARGIN = { share: 0.1, seconds: 1 };
-
-interface Impossible {
-  layer: string;
-  cpuSeconds: number;
-  seconds: number;
-  cores: number;
-}
-
-/** The kernel itself tells theirs; what ended children had used comes in one step, however long ago they used it. */
-const READ_FROM_KERNEL = LAYERS.filter(({ belongsTo }) => belongsTo === 'generator').map(({ id }) => id);
-
-/** @returns layers that report more CPU than their machines have, each with the window in which it is most obvious */
-export function impossibleCpu({ sharedHost, cpu, workerResources }: Measurements): Impossible[] {
-  const machines = new Map(workerResources.map(({ machine }) => [machine.kernel, machine.cores]));
-  const elsewhere = machines.size === 0 ? Number.POSITIVE_INFINITY : sum([...machines.values()]);
-  const cores = sharedHost ? cpus().length : elsewhere;
-  const found = new Map<string, Impossible>();
-  for (const { secondsAtMost: seconds, cpuUs } of inOrder(cpu)) {
-    for (const [layer, us] of Object.entries(cpuUs)) {
-      const cpuSeconds = us / 1e6;
-      const before = found.get(layer);
-      if (READ_FROM_KERNEL.includes(layer)) continue;
-      if (cpuSeconds <= cores * seconds * (1 + MARGIN.share) + MARGIN.seconds) continue;
-      if (!before || cpuSeconds / seconds > before.cpuSeconds / before.seconds)
-        found.set(layer, { layer, cpuSeconds, seconds, cores });
-    }
-  }
-  return [...found.values()];
-}
-
-function inOrder({ unloaded, ramps, idle, messages, broadcasts }: Measurements['cpu']): CpuWindow[] {
-  return [...unloaded, ...ramps, ...idle, ...messages, ...broadcasts];
 }
 
 function layerFigures(layer: string, measured: Measurements['cpu']): Cpu {

@@ -7,33 +7,41 @@ import { fitPlateaus, type PlateauPoint } from '../../../report/statistics/plate
 import { type Doubt, isCurved } from '../../../report/statistics/straightness.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory.ts';
+import { without } from '../../run/memory/at-rest.ts';
 import { describeLayers, type Layer, type Sampler } from '../../samplers/index.ts';
+import { possibleMemory } from '../invariants/invariants.ts';
 import { unknownWorkers } from '../reasons/workers.ts';
 import { allowingFor, doubtsOf, growingFigures, sampled } from './doubts.ts';
 import { overTimeFigures } from './drift.ts';
+import { allowingForGarbage } from './garbage.ts';
 
-type Sampled = Pick<Sampler, 'layers' | 'samples'>;
+type Sampled = Pick<Sampler, 'layers' | 'samples'> & Partial<Pick<Sampler, 'workers'>>;
 type Memory = Result['memory'];
 
 const UNCOLLECTED = 'at rest: a worker did not make a garbage collection that it had confirmed';
 
-export function memoryFigures(measurements: Measurements, sampled: Sampled): Memory {
+export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
+  const { possible: measurements, absent: impossible } = possibleMemory(given);
   const { plateaus, afterBroadcasts, inServiceAfterBroadcasts, afterDisconnect, overTime } = measurements;
   const { peakConnections, control, absentLayers, uncollected } = measurements;
   const baseline = plateaus[0]?.layers ?? {};
   const moments = [...(overTime?.peaks ?? []), ...(overTime?.readings.rows ?? [])].map(({ layers }) => layers);
   const readings = [...plateaus.flatMap(({ layers, inService }) => [layers, inService ?? {}]), ...moments];
   const last = [afterBroadcasts ?? {}, inServiceAfterBroadcasts ?? {}];
-  const peakBytes = peaksOf(measurements, sampled, [...readings, ...last]);
+  const peakBytes = without(peaksOf(measurements, sampled, [...readings, ...last]), Object.keys(impossible));
   const ofWorkers = (sampled.layers.find(({ id }) => id === 'worker')?.figures ?? []).map(({ id }) => id);
   const doubts = doubtsOf(measurements, ofWorkers, growingFigures(measurements, sampled));
+  const processes = Math.max(1, sampled.workers?.().length ?? 0);
   const perConnectionBytes: Record<string, Slope> = {};
   for (const layer of inAll(plateaus.map(({ layers }) => layers))) {
     const rise = (peakBytes[layer] ?? 0) - (baseline[layer] ?? 0);
     const naive = peakConnections > 0 ? rise / peakConnections : 0;
     const points = withoutBaseline(plateaus).map((plateau) => pointOf(plateau, layer));
     const slope = slopeOf(points, doubts.get(layer));
-    if (slope) perConnectionBytes[layer] = { ...allowingFor(slope, measurements, layer), naive };
+    if (!slope) continue;
+    const line = allowingFor(slope, measurements, layer);
+    const isCollected = control || !ofWorkers.includes(layer);
+    perConnectionBytes[layer] = { ...(isCollected ? line : allowingForGarbage(line, points, processes)), naive };
   }
   return {
     layers: describeLayers(sampled.layers),
@@ -49,7 +57,11 @@ export function memoryFigures(measurements: Measurements, sampled: Sampled): Mem
     plateaus: plateaus.map(({ connections, layers: bytes }) => ({ connections, ...bytes })),
     overTime: overTimeFigures(measurements),
     sources: measurements.origins,
-    absent: { ...absentLayers, ...Object.fromEntries(uncollected.map((figure) => [figure, UNCOLLECTED])) },
+    absent: {
+      ...absentLayers,
+      ...Object.fromEntries(uncollected.map((figure) => [figure, UNCOLLECTED])),
+      ...impossible,
+    },
   };
 }
 

@@ -4,8 +4,7 @@ import type { Result } from '../../../protocol/result/result.ts';
 import { disturbanceOf, longestWait, type Taken, takenByOthers } from '../../../report/figures/others.ts';
 import { isThrottled, type Throttled, throttledShare } from '../../../report/figures/throttled.ts';
 import { decimals, integer, megabytes } from '../../../report/text/format.ts';
-import type { Measurements } from '../../run/measurements/measurements.ts';
-import { impossibleCpu } from '../cpu/cpu.ts';
+import { violationsOf } from '../invariants/invariants.ts';
 import { type Check, check, type Detail, type Found, type Measured } from './check.ts';
 
 /**
@@ -43,7 +42,12 @@ export const machine: Check[] = [
   ),
   check('SWAPPING', swapping),
   check('READINGS_MISSING', samplerGaps),
-  check('READINGS_MISSING', (_, measurements) => cpuThatCannotBe(measurements)),
+  check('READINGS_IMPOSSIBLE', (_, measurements) =>
+    violationsOf(measurements).map(({ figures, message, fix }) => ({
+      message: `${message}, which is impossible: ${figures.join(', ')} left out`,
+      fix,
+    })),
+  ),
 ];
 
 type Window = Result['generator'][number]['window'];
@@ -130,16 +134,6 @@ function samplerGaps({ sampling, fault }: Measured): Found {
     ? `check that ${sources} still answers in time: a slow source delays all samples`
     : 'give the generator more CPU';
   return { message: `${seen.join(', ')}: peaks may have been missed`, fix };
-}
-
-function cpuThatCannotBe(measurements: Measurements): Found {
-  const [wrong] = impossibleCpu(measurements);
-  if (!wrong) return undefined;
-  const { layer, cpuSeconds, seconds, cores } = wrong;
-  return {
-    message: `${layer} reported ${decimals(cpuSeconds, 1)} s of CPU within ${decimals(seconds, 1)} s on ${cores} cores, which is impossible: its CPU is left out`,
-    fix: 'let its metrics give CPU time in seconds, and control ports in microseconds',
-  };
 }
 
 /** @returns `743 of 1,969 periods throttled during the ramp: its container may use 0.12 cores`; undefined if that is rare */

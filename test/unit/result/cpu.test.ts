@@ -1,7 +1,8 @@
 /** CPU of known costs before a known background, and how sure the figures are. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { cpuFigures, impossibleCpu } from '../../../plugin/result/cpu/cpu.ts';
+import { cpuFigures } from '../../../plugin/result/cpu/cpu.ts';
+import { impossibleCpu } from '../../../plugin/result/invariants/cpu.ts';
 import { machineFigures } from '../../../plugin/result/machine.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import type { CpuWindow } from '../../../plugin/run/measurements/windows.ts';
@@ -180,7 +181,9 @@ describe('CPU that cannot be', () => {
   it('is left out, with the reason: two workers of one machine have its cores once', () => {
     const wrong = of(1_193e6);
     assert.deepEqual(cpuFigures(wrong, LAYERS), {});
-    assert.deepEqual(impossibleCpu(wrong), [{ layer: 'worker', cpuSeconds: 1193, seconds: 10, cores: 2 }]);
+    const [found] = impossibleCpu(wrong);
+    assert.deepEqual(found?.figures, ['worker']);
+    assert.equal(found?.message, 'worker reported 1,193.0 s of CPU within 10.0 s on 2 cores');
     assert.equal(impossibleCpu(of(40e6)).length, 1);
   });
 

@@ -1,0 +1,75 @@
+/**
+ * Physical invariants of memory and CPU that sources report. A page of metrics can be stale, in another unit, or of another process.
+ * They are checked before any line is fitted: a figure that breaks one is absent from the result, with its reason.
+ */
+import type { Measurements } from '../../run/measurements/measurements.ts';
+import type { LayerBytes, Plateau } from '../../run/measurements/memory.ts';
+import { impossibleCpu } from './cpu.ts';
+import { exceedsRss, growsMoreThanRss, isFrozen, isNegative, isTooSmall, type MemoryRun } from './memory.ts';
+import type { Violation } from './violation.ts';
+
+/** In this order: figures that break one are no longer there for the next ones, so each has one reason. */
+const MEMORY = [isNegative, isTooSmall, isFrozen, exceedsRss, growsMoreThanRss];
+
+type Measured = Pick<
+  Measurements,
+  'plateaus' | 'control' | 'workersAtStart' | 'sharedHost' | 'cpu' | 'workerResources'
+>;
+
+/** @returns what breaks an invariant, of memory and CPU */
+export function violationsOf(measured: Measured): Violation[] {
+  return [...impossibleMemory(measured), ...impossibleCpu(measured)];
+}
+
+function impossibleMemory(measured: Measured): Violation[] {
+  const found: Violation[] = [];
+  for (const breaks of MEMORY) {
+    const broken = new Set(found.flatMap(({ figures }) => figures));
+    found.push(...breaks(memoryRun(measured, broken)));
+  }
+  return found;
+}
+
+/** @returns the measurements without memory that breaks an invariant, and the reason of each missing figure */
+export function possibleMemory(measured: Measurements): { possible: Measurements; absent: Record<string, string> } {
+  const broken = impossibleMemory(measured);
+  if (broken.length === 0) return { possible: measured, absent: {} };
+  const absent = Object.fromEntries(
+    broken.flatMap(({ figures, message }) => figures.map((figure) => [figure, message])),
+  );
+  const clean = (layers: LayerBytes) => pick(layers, (figure) => !(figure in absent));
+  const cleanIf = (layers: LayerBytes | undefined) => layers && clean(layers);
+  const { plateaus, afterBroadcasts, inServiceAfterBroadcasts, afterDisconnect, overTime } = measured;
+  const possible = {
+    ...measured,
+    plateaus: plateaus.map(
+      ({ readings, inService, ...plateau }): Plateau => ({
+        ...plateau,
+        layers: clean(plateau.layers),
+        ...(readings && { readings: readings.map(clean) }),
+        ...(inService && { inService: clean(inService) }),
+      }),
+    ),
+    afterBroadcasts: cleanIf(afterBroadcasts),
+    inServiceAfterBroadcasts: cleanIf(inServiceAfterBroadcasts),
+    afterDisconnect: cleanIf(afterDisconnect),
+  };
+  for (const { layers } of [...(overTime?.peaks ?? []), ...(overTime?.readings.rows ?? [])]) {
+    for (const figure of Object.keys(absent)) delete layers[figure];
+  }
+  return { possible, absent };
+}
+
+function memoryRun({ plateaus, control, workersAtStart }: Measured, broken: Set<string>): MemoryRun {
+  const clean = (layers: LayerBytes) => pick(layers, (figure) => !broken.has(figure));
+  const rows = plateaus.map(({ connections, layers, readings = [], inService }) => ({
+    connections,
+    atRest: clean(layers),
+    all: [...(readings.length > 0 ? readings : [layers]), ...(inService ? [inService] : [])].map(clean),
+  }));
+  return { rows, collected: control, processes: Math.max(1, workersAtStart.length) };
+}
+
+function pick(layers: LayerBytes, isWanted: (figure: string) => boolean): LayerBytes {
+  return Object.fromEntries(Object.entries(layers).filter(([figure]) => isWanted(figure)));
+}

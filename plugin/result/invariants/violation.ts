@@ -1,0 +1,8 @@
+/** Figures that break a physical invariant. */
+export interface Violation {
+  /** Ids of memory figures, such as `workerRss`; or of layers, for CPU. */
+  figures: string[];
+  /** What was reported, with its value. */
+  message: string;
+  fix: string;
+}

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { allowingForGarbage } from '../../../plugin/result/memory/garbage.ts';
+import { memoryFigures } from '../../../plugin/result/memory/memory.ts';
+import { LAYERS } from '../../../plugin/samplers/index.ts';
+import { measurements } from '../../helpers/measurements.ts';
+
+const KB = 1024;
+const MB = KB * KB;
+/** Kept by each connection of the measured server, as forced collections show. */
+const TRUE_BYTES = 13.1 * KB;
+
+const line = (low: number, high: number) => ({
+  ...{ slope: ((low + high) / 2) * KB, low95: low * KB, high95: high * KB, r2: 1 },
+});
+const upTo = (connections: number) => [0, connections / 2, connections].map((x) => ({ x, y: 0 }));
+
+describe('the interval of memory whose garbage is not collected', () => {
+  for (const [low, high, connections] of [
+    [0, 2.4, 100],
+    [1.2, 8.9, 200],
+    [20, 36, 400],
+  ] as const) {
+    it(`contains the true value where noise alone gives ${low} to ${high} KB at ${connections} connections`, () => {
+      const { low95, high95 } = allowingForGarbage(line(low, high), upTo(connections), 1);
+      assert.ok((low95 ?? 0) <= TRUE_BYTES && TRUE_BYTES <= (high95 ?? 0), `${low95} to ${high95}`);
+    });
+  }
+
+  it('is that of the noise where connections are many', () => {
+    const { low95, high95 } = allowingForGarbage(line(12, 14), upTo(100_000), 1);
+    assert.deepEqual([Math.round((low95 ?? 0) / KB), Math.round((high95 ?? 0) / KB)], [12, 14]);
+  });
+
+  it('allows for each process', () => {
+    const { high95 } = allowingForGarbage(line(12, 14), upTo(4096), 4);
+    assert.equal(high95, 14 * KB + (4 * 4 * MB) / 4096);
+  });
+
+  it('is wider for the workers’ RSS, and not for their proxy', () => {
+    const plateaus = [0, 100, 200].map((connections) => ({
+      connections,
+      layers: {
+        workerRss: 80 * MB + connections * 2000 + (connections % 200),
+        nginxRss: 9 * MB + connections * 2000 + (connections % 200),
+      },
+    }));
+    const widths = [true, false].map((control) => {
+      const measured = measurements({ control, plateaus, peakConnections: 200 });
+      const { workerRss, nginxRss } = memoryFigures(measured, { layers: LAYERS, samples: [] }).perConnectionBytes;
+      return [workerRss?.high95 ?? 0, nginxRss?.high95 ?? 0];
+    });
+    assert.ok((widths[1]?.[0] ?? 0) - (widths[0]?.[0] ?? 0) > 20 * KB);
+    assert.equal(widths[1]?.[1], widths[0]?.[1]);
+  });
+});

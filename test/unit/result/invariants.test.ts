@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { violationsOf } from '../../../plugin/result/invariants/invariants.ts';
+import { memoryFigures } from '../../../plugin/result/memory/memory.ts';
+import type { LayerBytes } from '../../../plugin/run/measurements/memory.ts';
+import { LAYERS } from '../../../plugin/samplers/index.ts';
+import { costText } from '../../../report/answer/cost.ts';
+import { perConnectionOf } from '../../../report/figures/per-connection.ts';
+import { measurements } from '../../helpers/measurements.ts';
+import { perfectResult } from '../../helpers/results.ts';
+import { testCases } from '../../helpers/verdict.ts';
+
+const MB = 1024 ** 2;
+const CONNECTIONS = [0, 200, 400, 600, 800];
+
+/** A Node server of 80 MB whose connections take 13 KB of its heap each. The memory of a collection varies by some KB. */
+const honest = (n: number): LayerBytes => ({
+  workerRss: 80 * MB + 14_000 * n + (n % 7) * 4096,
+  workerPss: 70 * MB + 14_000 * n + (n % 7) * 4096,
+  workerHeapUsed: 20 * MB + 13_000 * n + (n % 5) * 1000,
+  workerExternal: 2 * MB,
+  workerKept: 22 * MB + 13_000 * n + (n % 5) * 1000,
+});
+
+const run = (at: (n: number) => LayerBytes, control = true) =>
+  measurements({
+    control,
+    peakConnections: 800,
+    plateaus: CONNECTIONS.map((connections) => {
+      const layers = at(connections);
+      return { connections, layers, readings: [layers, layers], inService: layers };
+    }),
+  });
+
+const changed = (change: (n: number) => LayerBytes) => (n: number) => ({ ...honest(n), ...change(n) });
+const only = (figure: string, at: (n: number) => number) => (n: number) => ({ [figure]: at(n) });
+
+/** What a source reports; the figures that are left out, and what the reason says. */
+const CASES: [what: string, at: (n: number) => LayerBytes, figures: string[], text: RegExp][] = [
+  [
+    'RSS that never changes',
+    changed(() => ({ workerRss: 80 * MB })),
+    ['workerRss'],
+    /workerRss was 83,886,080 bytes in all 15 readings, from 0 to 800 connections/,
+  ],
+  [
+    'RSS that changes by less than any connection takes',
+    only('workerRss', (n) => 80 * MB + n),
+    ['workerRss'],
+    /moved by 800 bytes only/,
+  ],
+  ['RSS of 119 KB', only('workerRss', (n) => 119_000 + n), ['workerRss'], /119,000 bytes.* at least 0.5 MB/],
+  [
+    'RSS of a Node server in kilobytes',
+    changed((n) => ({ workerRss: 1e6 + 1400 * n })),
+    ['workerRss'],
+    /1 Node processes have at least 20.0 MB/,
+  ],
+  [
+    'a heap that stands still while connections arrive',
+    changed((n) => ({ workerHeapUsed: 20 * MB, workerKept: 22 * MB + n })),
+    ['workerHeapUsed', 'workerKept'],
+    /workerHeapUsed was 20,971,520 bytes/,
+  ],
+  [
+    'RSS that grows by less than the heap in it',
+    changed((n) => ({ workerRss: 80 * MB + 5000 * n })),
+    ['workerHeapUsed', 'workerKept', 'workerRss', 'workerPss'],
+    /workerHeapUsed grew by 9.9 MB, and workerRss, which contains it, by 3.8 MB/,
+  ],
+  [
+    'a heap that is larger than its process',
+    changed((n) => ({ workerHeapUsed: 100 * MB + 13_000 * n })),
+    ['workerHeapUsed', 'workerKept', 'workerRss', 'workerPss'],
+    /workerHeapUsed was 100.0 MB, and workerRss, which contains it, 80.0 MB/,
+  ],
+  [
+    'PSS above RSS',
+    changed((n) => ({ nginxRss: 9 * MB + n, nginxPss: 90 * MB + n })),
+    ['nginxPss', 'nginxRss'],
+    /nginxPss was 90.0 MB/,
+  ],
+  ['negative memory', changed((n) => ({ redisUsedMemory: -5 * n })), ['redisUsedMemory'], /was -4,000 bytes/],
+];
+
+describe('memory that cannot be true', () => {
+  for (const [what, at, figures, text] of CASES) {
+    it(`leaves out ${what}, with one reason`, () => {
+      const measured = run(at);
+      const found = violationsOf(measured);
+      assert.equal(found.length, 1, JSON.stringify(found));
+      assert.match(found[0]?.message ?? '', text);
+      const memory = memoryFigures(measured, { layers: LAYERS, samples: [] });
+      for (const figure of figures) {
+        const shown = [memory.perConnectionBytes, memory.peakBytes, ...memory.plateaus].some((one) => figure in one);
+        assert.ok(!shown, `${figure} is left out`);
+        assert.match(memory.absent[figure] ?? '', text);
+      }
+    });
+  }
+
+  it('has no headline from RSS that never changes', () => {
+    const result = perfectResult();
+    const measured = run(
+      only('workerRss', () => 80 * MB),
+      false,
+    );
+    result.memory = memoryFigures(measured, { layers: LAYERS, samples: [] });
+    const cost = perConnectionOf(result);
+    assert.equal(cost, null, cost ? costText(cost, false) : '');
+  });
+
+  it('accepts an honest server, with and without collections', () => {
+    for (const control of [true, false]) assert.deepEqual(violationsOf(run(honest, control)), []);
+  });
+
+  it('accepts a page that is renewed rarely, as long as it changes', () => {
+    const stale = (n: number) => honest(n - (n % 400));
+    assert.deepEqual(violationsOf(run(stale, false)), []);
+  });
+
+  it('accepts a small process that is not Node', () => {
+    assert.deepEqual(violationsOf(run(only('workerRss', (n) => 2 * MB + 3000 * n))), []);
+  });
+
+  it('accepts RSS that does not grow because collected pages were free before', () => {
+    assert.deepEqual(violationsOf(run(changed((n) => ({ workerRss: 80 * MB + 10_000 * n })))), []);
+  });
+
+  testCases([
+    [
+      'in the verdict',
+      (_, measured) => Object.assign(measured, run(only('workerRss', () => 80 * MB))),
+      'READINGS_IMPOSSIBLE',
+      'workerRss',
+    ],
+  ]);
+});
