@@ -13,7 +13,7 @@ const MEMORY = [isNegative, isTooSmall, isFrozen, exceedsRss, growsMoreThanRss];
 
 type Measured = Pick<
   Measurements,
-  'plateaus' | 'control' | 'workersAtStart' | 'sharedHost' | 'cpu' | 'workerResources'
+  'plateaus' | 'overTime' | 'control' | 'workersAtStart' | 'sharedHost' | 'cpu' | 'workerResources'
 >;
 
 /** @returns what breaks an invariant, of memory and CPU */
@@ -30,7 +30,7 @@ function impossibleMemory(measured: Measured): Violation[] {
   return found;
 }
 
-/** @returns the measurements without memory that breaks an invariant, and the reason of each missing figure */
+/** @returns the measurements, their readings over time excepted, without memory that breaks an invariant; and why each figure is missing */
 export function possibleMemory(measured: Measurements): { possible: Measurements; absent: Record<string, string> } {
   const broken = impossibleMemory(measured);
   if (broken.length === 0) return { possible: measured, absent: {} };
@@ -39,7 +39,7 @@ export function possibleMemory(measured: Measurements): { possible: Measurements
   );
   const clean = (layers: LayerBytes) => pick(layers, (figure) => !(figure in absent));
   const cleanIf = (layers: LayerBytes | undefined) => layers && clean(layers);
-  const { plateaus, afterBroadcasts, inServiceAfterBroadcasts, afterDisconnect, overTime } = measured;
+  const { plateaus, afterBroadcasts, inServiceAfterBroadcasts, afterDisconnect } = measured;
   const possible = {
     ...measured,
     plateaus: plateaus.map(
@@ -54,19 +54,18 @@ export function possibleMemory(measured: Measurements): { possible: Measurements
     inServiceAfterBroadcasts: cleanIf(inServiceAfterBroadcasts),
     afterDisconnect: cleanIf(afterDisconnect),
   };
-  for (const { layers } of [...(overTime?.peaks ?? []), ...(overTime?.readings.rows ?? [])]) {
-    for (const figure of Object.keys(absent)) delete layers[figure];
-  }
   return { possible, absent };
 }
 
-function memoryRun({ plateaus, control, workersAtStart }: Measured, broken: Set<string>): MemoryRun {
+function memoryRun({ plateaus, overTime, control, workersAtStart }: Measured, broken: Set<string>): MemoryRun {
   const clean = (layers: LayerBytes) => pick(layers, (figure) => !broken.has(figure));
   const rows = plateaus.map(({ connections, layers, readings = [], inService }) => ({
     connections,
     atRest: clean(layers),
     all: [...(readings.length > 0 ? readings : [layers]), ...(inService ? [inService] : [])].map(clean),
   }));
+  const moments = [...(overTime?.peaks ?? []), ...(overTime?.readings.rows ?? [])];
+  rows.push(...moments.map(({ connections, layers }) => ({ connections, atRest: {}, all: [clean(layers)] })));
   return { rows, collected: control, processes: Math.max(1, workersAtStart.length) };
 }
 

@@ -4,7 +4,7 @@ import type { LayerBytes } from '../../run/measurements/memory.ts';
 import type { Violation } from './violation.ts';
 
 export interface MemoryRun {
-  /** For each plateau: the means at rest, and all single readings, also those in service. */
+  /** Plateaus: the means at rest, and all single readings, also those in service. Moments of a run over time have no means. */
   rows: { connections: number; atRest: LayerBytes; all: LayerBytes[] }[];
   /** The run collected the garbage before each reading at rest. */
   collected: boolean;

@@ -6,6 +6,7 @@ import type { Drift, OverTimeResult } from '../../../protocol/result/over-time.t
 import { fitPlateaus } from '../../../report/statistics/plateaus.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { MomentReading } from '../../run/measurements/memory.ts';
+import { without } from '../../run/memory/at-rest.ts';
 
 export interface DriftPoint {
   t: number;
@@ -91,13 +92,16 @@ function span(points: DriftPoint[]): { gone: number; seconds: number; bytes: num
   return { gone: last.gone - first.gone, seconds: last.t - first.t, bytes: last.bytes - first.bytes };
 }
 
-export function overTimeFigures({
-  overTime,
-  uncollected,
-}: Pick<Measurements, 'overTime' | 'uncollected'>): OverTimeResult | null {
+/** @param impossible figures that cannot be true, which the result leaves out */
+export function overTimeFigures(
+  { overTime, uncollected }: Pick<Measurements, 'overTime' | 'uncollected'>,
+  impossible: string[] = [],
+): OverTimeResult | null {
   if (!overTime) return null;
-  const { kind, collected, peaks } = overTime;
-  const readings = overTime.readings.rows;
+  const { kind, collected } = overTime;
+  const possible = (moments: MomentReading[]) =>
+    moments.map(({ layers, ...moment }) => ({ ...moment, layers: without(layers, impossible) }));
+  const [peaks, readings] = [possible(overTime.peaks), possible(overTime.readings.rows)];
   const used = afterWarmUp(peaks, readings);
   const first = used[0]?.layers ?? {};
   const layers = Object.keys(first).filter(

@@ -81,7 +81,9 @@ function notLinear(what: string, points: Point[]): Found {
   const share = shareOf(points);
   const each = fitLine(points)?.slope ?? 0;
   const bytes = Math.abs(share * each);
-  const size = isRelative(each, bytes) ? `${(100 * Math.abs(share)).toFixed(0)} % of the average` : withUnit('kilobytes', bytes);
+  const size = isRelative(each, bytes)
+    ? `${(100 * Math.abs(share)).toFixed(0)} % of the average`
+    : withUnit('kilobytes', bytes);
   return `${what}: the last connections cost ${share > 0 ? 'more' : 'less'} than the first ones, by ${size}`;
 }
 

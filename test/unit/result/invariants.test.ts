@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { violationsOf } from '../../../plugin/result/invariants/invariants.ts';
 import { memoryFigures } from '../../../plugin/result/memory/memory.ts';
 import type { LayerBytes } from '../../../plugin/run/measurements/memory.ts';
+import { newOverTime } from '../../../plugin/run/memory/over-time.ts';
 import { LAYERS } from '../../../plugin/samplers/index.ts';
 import { costText } from '../../../report/answer/cost.ts';
 import { perConnectionOf } from '../../../report/figures/per-connection.ts';
@@ -108,6 +109,24 @@ describe('memory that cannot be true', () => {
     result.memory = memoryFigures(measured, { layers: LAYERS, samples: [] });
     const cost = perConnectionOf(result);
     assert.equal(cost, null, cost ? costText(cost, false) : '');
+  });
+
+  it('finds no leak and no absence of one in RSS that never changes over waves', () => {
+    const overTime = newOverTime({ collect: false }, true);
+    const at = (t: number, connections: number, gone: number) => ({
+      t,
+      connections,
+      gone,
+      layers: { workerRss: 80 * MB },
+    });
+    for (let wave = 0; wave < 5; wave++) {
+      overTime.peaks.push(at(wave, 100, 100 * wave));
+      overTime.readings.add(at(wave + 0.5, 0, 100 * wave + 100));
+    }
+    const measured = measurements({ overTime, plateaus: [{ connections: 0, layers: { workerRss: 80 * MB } }] });
+    const memory = memoryFigures(measured, { layers: LAYERS, samples: [] });
+    assert.deepEqual(memory.overTime?.drift, {});
+    assert.match(memory.absent.workerRss ?? '', /from 0 to 100 connections/);
   });
 
   it('accepts an honest server, with and without collections', () => {

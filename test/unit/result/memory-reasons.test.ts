@@ -1,5 +1,6 @@
 /** Reasons that doubt the memory of a run. */
 import { describe } from 'node:test';
+import { newOverTime } from '../../../plugin/run/memory/over-time.ts';
 import { type Change, testCases } from '../../helpers/verdict.ts';
 
 /** Connections that cost three times as much at the end as at the beginning. */
@@ -88,7 +89,7 @@ describe('memory', () => {
     ['that is no line in service', bendInService, 'MEMORY_NOT_LINEAR', 'workerPss in service', 'more', '100 %'],
     ['of which the last connections take less', bendDown, 'MEMORY_NOT_LINEAR', 'less'],
     ['of which the average is near zero', bendAroundNothing, 'MEMORY_NOT_LINEAR', 'more', 'KB'],
-    ['at two, of a run over time', plateausAt([0, 10], { overTime: { collected: true } })],
+    ['at two, of a run over time', plateausAt([0, 10], { overTime: newOverTime({ collect: true }, true) })],
     ['at two, before a planned fault', plateausAt([0, 10], { fault: { restarted: [] } })],
     ['at three numbers of connections', plateausAt([0, 10, 20])],
     ['at two', plateausAt([0, 10, 10]), 'PLATEAUS_UNUSABLE', 0, 10],

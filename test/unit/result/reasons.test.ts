@@ -1,7 +1,9 @@
 /** What decides between several candidates, and what is left out where nothing was measured. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { workerFigures } from '../../../plugin/result/workers.ts';
+import { newOverTime } from '../../../plugin/run/memory/over-time.ts';
 import { failureOf } from '../../../protocol/codes/failure-codes.ts';
 import { type ReasonCode, VERDICT_REASONS } from '../../../protocol/codes/verdict-reasons.ts';
 import { assertEach } from '../../helpers/columns.ts';
@@ -90,7 +92,7 @@ describe('fleet processes that stop at numbers that are', () => {
 
   const comingAndGoing: Change = (r, f) => {
     stopAt(5000, 1200, 1200, 1200)(r, f);
-    Object.assign(f, { overTime: { collected: true } });
+    Object.assign(f, { overTime: newOverTime({ collect: true }, true) });
   };
 
   testCases([
