@@ -11,6 +11,7 @@ import { delivery } from '../../../bench/calibrate/delivery.ts';
 import { hogs } from '../../../bench/calibrate/hogs.ts';
 import { latency } from '../../../bench/calibrate/latency.ts';
 import { memory } from '../../../bench/calibrate/memory.ts';
+import { nativeMemory } from '../../../bench/calibrate/native-memory.ts';
 import { payloads } from '../../../bench/calibrate/payloads.ts';
 import { roundTrip } from '../../../bench/calibrate/round-trip.ts';
 import { stall } from '../../../bench/calibrate/stall.ts';
@@ -39,6 +40,17 @@ describe('calibration', { concurrency: 3 }, () => {
   it('memory: a Buffer of 16 KB per connection is found', async (t) => {
     const size = { connections: 160, plateaus: 3, kilobytes: [16], warmUps: 0 };
     await assertKept(t, () => memory({ ...size, kinds: ['buffer'], bound: { share: 0.06 } }));
+  });
+
+  it('memory: 8 KB of native memory per connection are in the interval, and so is a server that is not collected', async (t) => {
+    const size = {
+      connections: 400,
+      plateaus: 4,
+      kilobytes: [8],
+      untouched: [100],
+      repeats: { native: 1, untouched: 1 },
+    };
+    await assertKept(t, () => nativeMemory(size));
   });
 
   it('latency: by worker', async (t) => {
