@@ -40,7 +40,7 @@ type Refusals = Record<string, (t: TestContext) => Promise<Refusal>>;
 /** The run itself says so. What the parts of it say, their own tests have. */
 const HERE: Refusals = {
   'the target answers 502': async (t) => ({
-    ...{ code: 'TARGET_UNREACHABLE', names: [/http_502/, /workers behind/] },
+    ...{ code: 'TARGET_UNREACHABLE', names: [/HTTP 502/, /workers behind/] },
     script: ownServer(await answering(t, 502)),
   }),
   'the target accepts connections and does not respond': async (t) => ({
@@ -91,9 +91,20 @@ const WHOLE: Refusals = {
     script: quickScript({ target: app.url }),
     env: { CAPACITY_CONTROL: app.controlUrl },
   }),
+  'nobody listens at the target of a scenario of the user’s own, on a port that is free': async () => {
+    const target = await nobody();
+    const names = [new RegExp(`ECONNREFUSED at ${new URL(target).host}\\n.*start your server`)];
+    return { code: 'TARGET_UNREACHABLE', names, script: quickScript({ target }) };
+  },
+  'another program has the port of the bundled deployment': async (t) => {
+    const target = await answering(t, 200);
+    const { port } = new URL(target);
+    const names = [new RegExp(`port ${port} .*pid ${process.pid}\\)\\n.*TARGET=${target};`)];
+    return { code: 'PORT_UNAVAILABLE', names, script: quickScript({ target }, { stack: { port: Number(port) } }) };
+  },
   'nobody listens at the target of the environment': async () => {
     const TARGET = await nobody();
-    const names = [new RegExp(`${new URL(TARGET).host}: ECONNREFUSED`)];
+    const names = [new RegExp(`ECONNREFUSED at ${new URL(TARGET).host}\\n.*start your server`)];
     return { code: 'TARGET_UNREACHABLE', names, script: ownServer('http://127.0.0.1:1'), env: { TARGET } };
   },
   'an external engine drives the load, and no worker is known that counts its connections': async () => ({

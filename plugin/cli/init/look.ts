@@ -191,7 +191,14 @@ async function listen({ url, path, flow, publish }: Starter, seconds: number) {
   } catch (error) {
     if (!(error instanceof CapacityError) || error.code !== 'TARGET_UNREACHABLE') throw error;
     const words = last ? `. It sent ${printable(said([last.event, ...last.args]), MAX_FINDING_LENGTH)}` : '';
-    throw new CapacityError(error.code, error.message + words, error instanceof Refused ? wanted : MISSED);
+    throw new CapacityError(
+      error.code,
+      error.message + words,
+      error instanceof Refused
+        ? wanted
+        : `${error.fix};
+  ${MISSED}`,
+    );
   } finally {
     for (const one of opened) one.close();
   }
@@ -206,7 +213,7 @@ const ASKED = [
 ].join('\n  ');
 const APART = `the client before it was let in: give each a user of its own, as --auth '{"username": "{{ $uuid }}"}';
   ${UNSEEN}, and add a payload of users`;
-const MISSED = `correct --url or --path, or give what it asks for (--auth, --headers, --login); ${UNSEEN}`;
+const MISSED = `or correct --url or --path, or give what it asks for (--auth, --headers, --login); ${UNSEEN}`;
 
 /** They come by the flow of the scenario to be. */
 function clientsThat(flow: Starter['flow'], engineOptions: EngineOptions): Promise<OwnClients> {

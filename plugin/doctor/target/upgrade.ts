@@ -9,13 +9,11 @@ import { agentTo, speaksTls } from '../../../protocol/agent.ts';
 import { printable } from '../../../protocol/printable.ts';
 import { come } from '../../run/receivers/come.ts';
 import type { OwnClient } from '../../run/receivers/own-clients.ts';
+import { recognize, type Seen } from '../../run/receivers/what-answers.ts';
 import { beginningOf, limitTime } from '../../samplers/index.ts';
-import { check, HTTP2, placeOf, type Subject, type TargetCheck, TIMEOUT_MS, wantedBy } from './target-check.ts';
+import { check, placeOf, type Subject, type TargetCheck, TIMEOUT_MS } from './target-check.ts';
 
 const MAX_BODY_LENGTH = 200;
-const NGINX =
-  'let the proxy pass the upgrade on; in nginx: proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";';
-
 /** A login may be good for one handshake: each is a user of its own, and only of one that is refused is the answer read. */
 export async function checkUpgrades({ connection, clients, addresses, signal }: Subject): Promise<TargetCheck[]> {
   if (!connection.transports.includes('websocket')) return [];
@@ -26,16 +24,11 @@ export async function checkUpgrades({ connection, clients, addresses, signal }: 
         if (clients.areUsers && (await letsIn(clients.nextPassing(), address, signal))) {
           return { status: 'ok', found: 'granted to a virtual user' };
         }
-        const response = await ask(connection, url, address);
-        const { server } = response.headers;
-        const by = server === undefined ? '' : `, by ${printable(String(server), 40)}`;
-        if (response.statusCode === 101) return { status: 'ok', found: `granted${by}` };
-        const [found, fix] = refusal(
-          response.statusCode ?? 0,
-          await beginningOf(response, MAX_BODY_LENGTH),
-          connection.path,
-        );
-        return { status: 'failed', found: `${found}${by}`, fix };
+        const seen = await ask(connection, url, address).catch((error: unknown) => ({ error }));
+        const answer = recognize({ asked: 'websocket', url: url.origin, path: connection.path, ...seen });
+        if (answer) return { status: 'failed', found: answer.found, fix: answer.fix };
+        const { server } = seen as Partial<Seen>;
+        return { status: 'ok', found: `granted${server === undefined ? '' : `, by ${printable(String(server), 40)}`}` };
       }),
     ),
   );
@@ -49,12 +42,12 @@ async function letsIn(client: OwnClient, address: LookupAddress, signal: AbortSi
   return socket !== undefined;
 }
 
-/** @returns the answer, with status 101 if the upgrade was granted */
+/** @returns what was seen, with status 101 if the upgrade was granted */
 async function ask(
   { path, query, headers, tls, localAddress }: Subject['connection'],
   url: URL,
   address: LookupAddress,
-): Promise<IncomingMessage> {
+): Promise<Pick<Seen, 'status' | 'location' | 'server' | 'body'>> {
   const search = new URLSearchParams({ ...query, EIO: '4', transport: 'websocket' });
   const { request } = speaksTls(url) ? https : http;
   const asking = request(new URL(`${path}?${search}`, url), {
@@ -72,34 +65,7 @@ async function ask(
   const answer = await Promise.race([once(asking, 'upgrade'), once(asking, 'response')]);
   const [response, socket] = answer as [IncomingMessage, Socket | undefined];
   socket?.destroy();
-  return response;
-}
-
-/** @returns what was found, and how to mend it */
-export function refusal(status: number, body: string, path: string): [found: string, fix: string] {
-  // Engine.IO's answer to a request for WebSocket that does not ask for an upgrade.
-  if (status === 400 && /"code":3\b/.test(body)) {
-    return ['the server got the request without its Upgrade header: a proxy in between has removed it', NGINX];
-  }
-  if (status === 400 && /"code":0\b/.test(body)) {
-    const fix = 'add it to `transports` of the server, or measure with TRANSPORTS=polling';
-    return ['the server does not offer WebSocket', fix];
-  }
-  const wanted = wantedBy(body);
-  // HTTP Version Not Supported.
-  if (status === 505) return HTTP2;
-  if (wanted) return wanted;
-  // The title of a page.
-  const said = printable(
-    /^\s*</.test(body) ? (/<title>(.*?)<\/title>/is.exec(body)?.[1] ?? '') : body,
-    MAX_BODY_LENGTH,
-  );
-  const found = `HTTP ${status}${said === '' ? '' : `: ${said}`}`;
-  const engine = 'config.engines.socketio-capacity';
-  if (status === 404) return [found, `is the path ${path}? Name another in ${engine}.path, or route it in the proxy`];
-  if (status === 401 || status === 403) {
-    return [found, `give it what it asks for, in \`headers\` or \`query\` of ${engine}; or allow it in the proxy`];
-  }
-  if (status >= 502) return [found, 'the proxy reaches no worker: see its log, and those of the workers'];
-  return [found, `see the log of the proxy; ${NGINX}`];
+  const { location, server } = response.headers;
+  const body = socket ? '' : await beginningOf(response, MAX_BODY_LENGTH);
+  return { status: response.statusCode, location, server, body };
 }

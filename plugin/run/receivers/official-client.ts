@@ -10,7 +10,8 @@ import { failureOf } from '../../fleet/official/failure.ts';
 import { checkOptions, managerOptions } from '../../fleet/official/manager-options.ts';
 import { nameOf } from '../../fleet/server-name.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
-import { refusalWords } from './refusal-words.ts';
+import { lookAt } from './look-at-target.ts';
+import { recognize, type Seen } from './what-answers.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Characters of what the server says when it refuses. */
@@ -47,7 +48,7 @@ export async function connectOfficial(
   try {
     checkOptions(connection);
   } catch (error) {
-    throw await unreachable(connection, error as Error);
+    throw notConnected(url, (error as Error).message);
   }
   const origin = new URL(url.replace(/^ws/, 'http')).origin;
   const manager = carrier ?? guardClient(new Manager(origin, managerOptions(connection)), { inspect: requireShallow });
@@ -65,11 +66,11 @@ export async function connectOfficial(
     if (onOpen && !carrier) manager.engine.once('handshake', (open) => onOpen(open as unknown as PingCycle));
   });
   // Thrown for a query that no URL can have.
-  const failure = await connecting.catch((error: ClientError) => error);
+  const failure = await connecting.catch((error: Error) => notConnected(url, error.message));
   if (!failure) return socket;
   socket.disconnect();
   signal.throwIfAborted();
-  throw await unreachable(connection, failure);
+  throw failure instanceof CapacityError ? failure : await unreachable(connection, failure);
 }
 
 /** The server refused a connection of the run's own clients, or a step of the flow that leads to it failed. */
@@ -147,34 +148,30 @@ const STICKY =
   'a polling session must stay with the worker that opened it: make the proxy route by session (sticky sessions), or use `transports: [websocket]`';
 
 async function unreachable(connection: ConnectionTarget, error: ClientError): Promise<CapacityError> {
-  const { url: target, path } = connection;
+  const { url: target } = connection;
   // Only a refusal by the server has the key `data`, even if its value is undefined.
   if ('data' in error) return refused(target, error);
   const { code, said } = causeOf(error);
-  const words = UNTOLD.test(code) && !STRAYED.test(said) ? await refusalWords(connection) : undefined;
-  if (words !== undefined) return new Refused(target, printable(words, MAX_REASON_LENGTH));
-  const fixes = new Map(
-    Object.entries({
-      ECONNREFUSED:
-        'start the server, or correct the target; a run starts a stack of its own only where no `control` is named',
-      http_404: `check that it is a Socket.IO server, and that its path is ${path} (config.engines.socketio-capacity.path)`,
-      ECONNRESET: HANGS_UP,
-      'socket hang up': HANGS_UP,
-      [NO_ANSWER]:
-        'a program accepts connections there but does not answer: check that it is a Socket.IO server, and not blocked',
-      http_502:
-        'the proxy answers, but the workers behind it do not: see their logs (`npx socketio-capacity stack status` names the folder)',
-    }),
-  );
-  return new CapacityError(
-    'TARGET_UNREACHABLE',
-    `no Socket.IO connection to ${target}: ${said}`,
-    STRAYED.test(said) ? STICKY : fixes.get(code),
-  );
+  const failed = (found: string, fix?: string) => notConnected(target, found, fix);
+  if (STRAYED.test(said)) return failed(said, STICKY);
+  const status = Number(/^http_(50[234])$/.exec(code)?.[1]);
+  // Another request would tell no more, and count for a limit of connections.
+  const seen: Seen = status ? { asked: 'websocket', ...connection, status } : await lookAt(connection);
+  const answer = recognize(seen);
+  if (!answer) return failed(`${said}, although it answers Engine.IO’s handshake by polling`, LATER);
+  if (!answer.isRefusal) return failed(code === NO_ANSWER ? `${said}: ${answer.found}` : answer.found, answer.fix);
+  if (!UNTOLD.test(code)) return failed(said, answer.fix);
+  // A page says nothing in words.
+  const words = seen.body?.trimStart().startsWith('<') ? '' : seen.body;
+  return new Refused(target, printable(`${seen.status} ${words}`, MAX_REASON_LENGTH));
 }
 
-const HANGS_UP =
-  'check that it is a Socket.IO 4 server, its path and its certificate. If it closes connections that do not log in: the run’s own clients play the first scenario; the option `clients` names another';
+function notConnected(target: string, found: string, fix?: string): CapacityError {
+  return new CapacityError('TARGET_UNREACHABLE', `no Socket.IO connection to ${target}: ${found}`, fix);
+}
+
+const LATER =
+  'check the namespace and the WebSocket: a proxy must pass the upgrade on, and a middleware must call next(); to measure clients that poll first, `transports: [polling, websocket]` or TRANSPORTS=default';
 
 function refused(target: string, { message, data }: Error & { data?: unknown }): Refused {
   const said = data === undefined ? message : `${message} ${JSON.stringify(data)}`;

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { checkUpgrades } from '../../../plugin/doctor/target/upgrade.ts';
-import { refusalWords } from '../../../plugin/run/receivers/refusal-words.ts';
+import { lookAt } from '../../../plugin/run/receivers/look-at-target.ts';
 import { connectionTargetOf } from '../../../plugin/script/connection-target.ts';
 import { parseEngineOptions } from '../../../plugin/script/options/engine-options.ts';
 import { listen } from '../../helpers/raw-listen.ts';
@@ -25,18 +25,27 @@ async function setUp(t: TestContext, begins: string, goesOn: string) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const addresses = [{ address: '127.0.0.1', family: 4 }];
   const subject = { connection, addresses, signal: t.signal, clients: {} as never };
-  const asked = { words: refusalWords(connection), upgrade: checkUpgrades(subject) };
+  const asked = { words: lookAt(connection), upgrade: checkUpgrades(subject) };
   for (let drops = 0; drops < 20; drops++) await once(server, 'drop');
   t.mock.timers.tick(LONGEST_MS);
-  return { words: await asked.words, upgrade: (await asked.upgrade)[0]?.found };
+  const { status, body, error } = await asked.words;
+  return {
+    words: body ?? (error as { code?: string }).code,
+    status,
+    upgrade: (await asked.upgrade)[0]?.found.replace(/ from 127.*/, ''),
+  };
 }
 
 test('headers without an end', { timeout: 20_000 }, async (t) => {
-  assert.deepEqual(await setUp(t, HEAD, 'x: y\r\n'), { words: undefined, upgrade: 'ETIMEDOUT' });
+  assert.deepEqual(await setUp(t, HEAD, 'x: y\r\n'), {
+    ...{ words: 'ETIMEDOUT', status: undefined },
+    upgrade: 'no answer',
+  });
 });
 
 test('a body without an end', { timeout: 20_000 }, async (t) => {
-  const { words, upgrade } = await setUp(t, `${HEAD}\r\nwho are you?`, '.');
-  assert.match(words ?? '', /^403 who are you\?/);
+  const { words, status, upgrade } = await setUp(t, `${HEAD}\r\nwho are you?`, '.');
+  assert.equal(status, 403);
+  assert.match(words ?? '', /^who are you\?/);
   assert.match(upgrade ?? '', /^HTTP 403: who are you\?/);
 });

@@ -4,7 +4,6 @@ import { test } from 'node:test';
 import { judge } from '../../../plugin/doctor/target/certificate.ts';
 import { clockOf } from '../../../plugin/doctor/target/controls.ts';
 import { explain } from '../../../plugin/doctor/target/idle.ts';
-import { refusal } from '../../../plugin/doctor/target/upgrade.ts';
 
 const certificate = {
   valid_from: 'Jan  1 00:00:00 2026 GMT',
@@ -21,18 +20,6 @@ test('a certificate that is about to expire, has an unknown authority, or is not
   assert.deepEqual([soon.status, /2026-01-31: 3 days/.test(soon.found)], ['warning', true]);
   assert.match(judged('SELF_SIGNED_CERT_IN_CHAIN', '2026-01-02').fix ?? '', /\{ca: authority\.pem\}/);
   assert.equal(judged('CERT_HAS_EXPIRED', '2026-03-01', false).status, 'warning');
-});
-
-test('why there is no WebSocket', () => {
-  for (const [status, body, fix] of [
-    [400, '{"code":3,"message":"Bad request"}', /proxy_set_header Upgrade \$http_upgrade/],
-    [400, '{"code":0,"message":"Transport unknown"}', /TRANSPORTS=polling/],
-    [404, '<html>nginx</html>', /\/chat\//],
-    [502, '', /no worker/],
-    [403, 'Forbidden', /`headers`/],
-  ] as const)
-    assert.match(refusal(status, body, '/chat/')[1], fix);
-  assert.equal(refusal(404, '<html>nginx</html>', '/')[0], 'HTTP 404');
 });
 
 test('what cut a silent connection', () => {

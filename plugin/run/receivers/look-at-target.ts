@@ -1,0 +1,77 @@
+/**
+ * Asks a target for an Engine.IO session by polling, where a client could not connect. A refused WebSocket tells little: `ws`
+ * keeps the body of the answer to itself, and a middleware of Engine.IO that refuses a WebSocket ends by hanging up.
+ */
+import { once } from 'node:events';
+import http, { type IncomingMessage, type RequestOptions } from 'node:http';
+import https from 'node:https';
+import { connect } from 'node:tls';
+import { agentTo, speaksTls } from '../../../protocol/agent.ts';
+import { beginningOf, limitTime } from '../../samplers/index.ts';
+import type { ConnectionTarget } from '../../script/connection-target.ts';
+import { portOf } from '../target/listeners.ts';
+import type { Seen } from './what-answers.ts';
+
+const TIMEOUT_MS = 5000;
+const MAX_BODY_LENGTH = 1000;
+
+/** @returns what was seen; never rejects */
+export async function lookAt({
+  url: target,
+  path,
+  query,
+  headers,
+  tls,
+  localAddress,
+}: ConnectionTarget): Promise<Seen> {
+  const url = new URL(target.replace(/^ws/, 'http'));
+  const about = { asked: 'polling', url: url.origin, path } as const;
+  try {
+    const search = new URLSearchParams({ ...query, EIO: '4', transport: 'polling' });
+    const address = new URL(`${path}?${search}`, url);
+    const options = { headers, agent: agentTo(url, tls, { localAddress }) };
+    const { get } = speaksTls(url) ? https : http;
+    const request = get(address, options);
+    limitTime(request, TIMEOUT_MS);
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    const body = await beginningOf(response, MAX_BODY_LENGTH);
+    await leaveSession(address, body, options);
+    const { statusCode: status, headers: answered } = response;
+    return { ...about, status, location: answered.location, server: answered.server, body };
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    const hasTls = code === 'ECONNRESET' && !speaksTls(url) && (await acceptsTls(url));
+    return { ...about, error, hasTls };
+  }
+}
+
+/** A TLS server of Node's closes a connection that speaks plain HTTP, without a word. */
+async function acceptsTls(url: URL): Promise<boolean> {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const socket = connect({ host, port: portOf(url.href), rejectUnauthorized: false });
+  limitTime(socket, TIMEOUT_MS);
+  const accepted = await once(socket, 'secureConnect').then(
+    () => true,
+    () => false,
+  );
+  socket.destroy();
+  return accepted;
+}
+
+/**
+ * Ends the session that a request by polling has opened, if it has: the server would count it as a connection until a ping of it
+ * is overdue. Never rejects.
+ */
+async function leaveSession(address: URL, answer: string, options: RequestOptions): Promise<void> {
+  const [, sid] = /^0\{"sid":"([^"]+)"/.exec(answer) ?? [];
+  if (sid === undefined) return;
+  const own = new URL(address);
+  own.searchParams.set('sid', sid);
+  const { request: begin } = speaksTls(own) ? https : http;
+  const request = begin(own, { ...options, method: 'POST' });
+  limitTime(request, TIMEOUT_MS);
+  // The packet `close`.
+  request.end('1');
+  const [response] = (await once(request, 'response').catch(() => [])) as [IncomingMessage?];
+  response?.resume();
+}

@@ -1,0 +1,187 @@
+/** Names the program at a target by its answer to an Engine.IO handshake, and what to set. The only place that judges it. */
+import { speaksTls } from '../../../protocol/agent.ts';
+import { printable } from '../../../protocol/printable.ts';
+
+/** What a target did with one request. */
+export interface Seen {
+  /** The request was a GET of the polling transport, or one that asks for a WebSocket. */
+  asked: 'polling' | 'websocket';
+  /** URL of the target, without Engine.IO's path. */
+  url: string;
+  path: string;
+  /** HTTP status; undefined if no answer came. */
+  status?: number | undefined;
+  /** HTTP headers. */
+  location?: string | undefined;
+  server?: string | string[] | undefined;
+  /** Beginning of the answer's body. */
+  body?: string;
+  /** What ended the request, where no answer came. */
+  error?: unknown;
+  /** A TLS handshake succeeded where an `http:` request got no answer. */
+  hasTls?: boolean;
+}
+
+export interface Answer {
+  found: string;
+  fix: string;
+  /** The server may be a Socket.IO server that wants something of its clients, such as a login. */
+  isRefusal?: boolean;
+}
+
+interface WireError {
+  code?: string;
+  message?: string;
+  rawPacket?: Buffer;
+}
+
+const ENGINE = 'config.engines.socketio-capacity';
+const SET_PATH = `set the server's own path: \`path\` in ${ENGINE}, or \`init --path\``;
+const NOT_SOCKETIO = 'correct the host or port of the target; only Socket.IO 3 and 4 can be measured';
+const MAX_SAID = 200;
+const REFUSALS = [400, 401, 403, 429];
+/** Payload with the handshake of Engine.IO 3, as text and as bytes. */
+const ENGINE_IO_3 = /^(\d+:|[\0-\t]+[\xff\ufffd])0\{"sid"/;
+export const NGINX =
+  'let the proxy pass the upgrade on; in nginx: proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";';
+
+const TLS: Answer = { found: 'it speaks TLS', fix: 'correct the target: https://' };
+const NO_TLS: Answer = { found: 'it speaks no TLS', fix: 'correct the target: http://' };
+const HTTP2: Answer = {
+  found: 'it speaks HTTP/2 only, and Socket.IO’s clients open WebSockets over HTTP/1.1',
+  fix: 'let the proxy accept HTTP/1.1, too (ALPN http/1.1)',
+};
+const CERTIFICATE: Answer = {
+  found: 'the server asks for a client certificate',
+  fix: `name one that it trusts: ${ENGINE}: { tls: { cert: client.pem, key: client-key.pem } }`,
+};
+
+/** Words of OpenSSL's alerts, of Node's codes, and of answers that proxies give; the first match counts. */
+const BY_WORDS: [RegExp, Answer][] = [
+  [/ALPN|NO[_ ]APPLICATION[_ ]PROTOCOL/i, HTTP2],
+  [/CERTIFICATE[_ ]REQUIRED|No required SSL certificate/i, CERTIFICATE],
+  [
+    /ALERT[_ ](UNKNOWN[_ ]CA|(BAD|UNSUPPORTED)[_ ]CERTIFICATE|CERTIFICATE[_ ])|SSL certificate error/i,
+    { found: 'the server refuses the client certificate', fix: CERTIFICATE.fix },
+  ],
+  [
+    /HANDSHAKE[_ ]FAILURE/i,
+    {
+      found: 'it ended the TLS handshake: it asks for a client certificate, or shares no cipher',
+      fix: CERTIFICATE.fix,
+    },
+  ],
+  [/HTTP request (was sent )?to (an )?HTTPS|plain HTTP to an SSL/i, TLS],
+  [/WRONG[_ ]VERSION[_ ]NUMBER|PACKET[_ ]LENGTH[_ ]TOO[_ ]LONG/i, NO_TLS],
+];
+/** First bytes of an answer that is not HTTP/1.1: a TLS alert, an HTTP/2 frame of settings. */
+const BY_BYTES: [at: number, byte: number, Answer][] = [
+  [0, 0x15, TLS],
+  [3, 0x04, HTTP2],
+];
+
+/** @param said text of an answer, or what was thrown @returns undefined if it says nothing about TLS or HTTP/2 */
+export function answerBy(said: unknown): Answer | undefined {
+  const { code = '', message = '', rawPacket } = (said ?? {}) as WireError;
+  const text = typeof said === 'string' ? said : `${code} ${message}`;
+  const byBytes = code.startsWith('HPE_') && BY_BYTES.find(([at, byte]) => rawPacket?.[at] === byte);
+  return byBytes ? byBytes[2] : BY_WORDS.find(([words]) => words.test(text))?.[1];
+}
+
+/** @returns undefined if it answers as an Engine.IO 4 server does */
+export function recognize(seen: Seen): Answer | undefined {
+  const { asked, status, server, body = '' } = seen;
+  if (status === undefined) return withoutAnswer(seen);
+  if (asked === 'websocket' ? status === 101 : status === 200 && /^0\{"sid"/.test(body)) return undefined;
+  const by = server === undefined ? '' : `, by ${printable(String(server), 40)}`;
+  const answer = ofEngineIo(seen) ?? (status === 505 ? HTTP2 : undefined) ?? answerBy(body) ?? ofStatus(seen, status);
+  return { ...answer, found: `${answer.found}${by}` };
+}
+
+function withoutAnswer({ url, error, hasTls }: Seen): Answer {
+  const { host, hostname } = new URL(url);
+  const { code = '', message = '', rawPacket } = (error ?? {}) as WireError;
+  const known = hasTls ? TLS : answerBy(error);
+  if (known) return known;
+  if (/CERT|SELF_SIGNED|UNABLE_TO_/.test(code)) {
+    const fix = `name its authority: ${ENGINE}: { tls: { ca: authority.pem } }`;
+    return { found: `the certificate of ${host} is not trusted (${code})`, fix };
+  }
+  if (code === 'ECONNREFUSED')
+    return { found: `ECONNREFUSED at ${host}`, fix: 'start your server, or correct the target' };
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    const found = `the name ${hostname} has no address (${code})`;
+    return { found, fix: "correct the target's host name, or the DNS of this machine" };
+  }
+  if (code === 'EHOSTUNREACH' || code === 'ENETUNREACH')
+    return { found: `${code} at ${host}`, fix: 'let this machine reach it: routes, firewall, VPN' };
+  if (code === 'ETIMEDOUT') {
+    const fix = `it is blocked, or a firewall drops the packets, or it is not an HTTP server: ${NOT_SOCKETIO}`;
+    return { found: `no answer from ${host}`, fix };
+  }
+  if (code.startsWith('HPE_')) {
+    const bytes = printable(rawPacket?.toString('latin1', 0, MAX_SAID) ?? message, MAX_SAID);
+    return { found: `a program that does not speak HTTP answers at ${host}: ${bytes}`, fix: NOT_SOCKETIO };
+  }
+  return {
+    found: `${host} closed the connection without an answer (${code || message})`,
+    fix: `check that it is a Socket.IO server; ${SET_PATH}; if it closes connections that do not log in, the option \`clients\` names the scenario that the run’s own clients play`,
+  };
+}
+
+/** Answers of Engine.IO servers that refuse the request, or speak another version. */
+function ofEngineIo({ asked, status, body = '' }: Seen): Answer | undefined {
+  if (ENGINE_IO_3.test(body)) {
+    const fix = 'upgrade it: only Socket.IO 3 and 4 can be measured';
+    return { found: 'a server of Socket.IO 1 or 2 (Engine.IO 3) answers', fix };
+  }
+  if (asked === 'polling' || status !== 400) return undefined;
+  if (/"code":3\b/.test(body))
+    return {
+      found: 'the server got the request without its Upgrade header: a proxy in between has removed it',
+      fix: NGINX,
+    };
+  if (/"code":0\b/.test(body)) {
+    const fix = 'add it to `transports` of the server, or measure with TRANSPORTS=polling';
+    return { found: 'the server does not offer WebSocket', fix };
+  }
+  return undefined;
+}
+
+function ofStatus(seen: Seen, status: number): Answer {
+  const { asked, path, body = '', location } = seen;
+  // Of a page, its title.
+  const isPage = /^\s*</.test(body);
+  const said = printable(isPage ? (/<title>(.*?)<\/title>/is.exec(body)?.[1] ?? '') : body, MAX_SAID);
+  const words = said === '' ? '' : `: ${said}`;
+  const found = `HTTP ${status}${words}`;
+  if (status === 404) return { found: `HTTP 404 at ${path}${words}`, fix: `${SET_PATH}; or route it in the proxy` };
+  if (status === 426)
+    return { found: 'HTTP 426: a plain WebSocket server, not Socket.IO', fix: `${SET_PATH}; or ${NOT_SOCKETIO}` };
+  if (location !== undefined && status >= 300 && status < 400) return redirected(seen, status, location);
+  if (REFUSALS.includes(status)) {
+    const fix = `give it what it asks for, in \`headers\` or \`query\` of ${ENGINE}; or allow it in the proxy`;
+    return { found, fix: status === 400 && asked === 'websocket' ? NGINX : fix, isRefusal: true };
+  }
+  if (status >= 502 && status <= 504) {
+    const fix = 'the proxy answers, but the workers behind it do not: see its log, and those of the workers';
+    return { found, fix };
+  }
+  if (status < 300) {
+    const what = isPage ? 'a web page' : /^\s*[{[]/.test(body) ? 'JSON' : 'a text';
+    return {
+      found: `HTTP ${status} at ${path} with ${what}, not Engine.IO’s handshake${words}`,
+      fix: `${SET_PATH}; or ${NOT_SOCKETIO}`,
+    };
+  }
+  return { found, fix: asked === 'websocket' ? `see the log of the proxy; ${NGINX}` : 'see the log of the server' };
+}
+
+function redirected({ url, path }: Seen, status: number, location: string): Answer {
+  const found = `HTTP ${status}: it redirects to ${printable(location, MAX_SAID)}`;
+  const to = URL.canParse(location, `${url}${path}`) ? new URL(location, `${url}${path}`) : undefined;
+  if (!to) return { found, fix: 'correct the target' };
+  const isElsewhere = to.host !== new URL(url).host || speaksTls(to) !== speaksTls(url);
+  if (isElsewhere) return { found, fix: `correct the target: ${printable(to.origin, MAX_SAID)}` };
+  return { found, fix: `${SET_PATH}: ${printable(to.pathname, MAX_SAID)}; or log in first, if that is a login page` };
+}

@@ -1,0 +1,127 @@
+/** What a run says of a target that is no Socket.IO server: what answered, and what to set. The doctor says the same. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { WebSocketServer } from 'ws';
+import { checkUpgrades } from '../../../plugin/doctor/target/upgrade.ts';
+import { connectOfficial } from '../../../plugin/run/receivers/official-client.ts';
+import { answerBy, recognize } from '../../../plugin/run/receivers/what-answers.ts';
+import type { CapacityError } from '../../../protocol/errors.ts';
+import { startChat } from '../../helpers/chat-server.ts';
+import { hookConfig } from '../../helpers/measurements.ts';
+import { PEM } from '../../helpers/pem.ts';
+import { type Cleaner, listen, rawServer, urlOf } from '../../helpers/raw-listen.ts';
+import { freePort } from '../../helpers/redis.ts';
+
+type Start = (t: Cleaner) => Promise<string>;
+
+const http =
+  (answer: RequestListener): Start =>
+  (t) =>
+    urlOf(t, createServer(answer));
+const saying = (status: number, body = '', headers = {}) =>
+  http((_request, response) => response.writeHead(status, headers).end(body));
+const raw =
+  (reply?: string): Start =>
+  (t) =>
+    rawServer(t, (socket) => (reply === undefined ? socket.destroy() : socket.end(reply)));
+
+const PAGE = '<html><title>My shop</title>';
+const OLD_HANDSHAKE = '96:0{"sid":"abc","upgrades":["websocket"],"pingInterval":25000,"pingTimeout":5000}2:40';
+
+/** What is at the target; what the run says of it, and what to set. */
+const CASES: [what: string, start: Start, found: RegExp, fix: RegExp][] = [
+  ['nothing', async () => `http://127.0.0.1:${await freePort()}`, /ECONNREFUSED at 127\.0\.0\.1:\d+$/, /^start your/],
+  ['another path', saying(404, 'Cannot GET'), /HTTP 404 at \/socket\.io\/: Cannot GET/, /`path`.*--path/],
+  ['a plain WebSocket server', saying(426, 'Upgrade Required'), /426.*plain WebSocket.*not Socket\.IO/, /Socket\.IO 3/],
+  ['a web page', saying(200, PAGE), /HTTP 200 .*web page.*My shop/, /`path`/],
+  ['another JSON API', saying(200, '{"ok":true}'), /HTTP 200 .*JSON.*\{"ok":true\}/, /`path`/],
+  [
+    'a redirect to https',
+    saying(308, '', { location: 'https://a.example/x' }),
+    /308.*redirects/,
+    /https:\/\/a\.example$/,
+  ],
+  ['a redirect to a path', saying(302, '', { location: '/login' }), /302.*redirects to \/login/, /log in first/],
+  ['Socket.IO 2', saying(200, OLD_HANDSHAKE), /Socket\.IO 1 or 2/, /upgrade it/],
+  ['a proxy without a server', saying(502), /HTTP 502/, /workers behind/],
+  ['an error of the server', saying(500, 'oops'), /HTTP 500: oops/, /log of the server/],
+  ['a program that hangs up', raw(), /closed the connection without an answer/, /Socket\.IO server/],
+  ['a program of another protocol', raw('SSH-2.0-OpenSSH_9\r\n'), /does not speak HTTP.*SSH-2\.0/, /host or port/],
+  ['nginx that expects TLS', saying(400, 'The plain HTTP request was sent to HTTPS port'), /speaks TLS/, /https:\/\/$/],
+];
+
+const connectionOf = (target: string) => hookConfig({}, { target }).connection;
+
+async function refusalBy(target: string): Promise<CapacityError> {
+  const connecting = connectOfficial(connectionOf(target), new AbortController().signal);
+  return connecting.then(
+    () => assert.fail('it connected'),
+    (error: CapacityError) => error,
+  );
+}
+
+for (const [what, start, found, fix] of CASES) {
+  test(`a run names ${what} at its target, and what to set`, async (t) => {
+    const target = await start(t);
+    const error = await refusalBy(target);
+    assert.equal(error.code, 'TARGET_UNREACHABLE');
+    assert.match(error.message, found);
+    assert.match(error.fix, fix);
+    assert.doesNotMatch(error.fix, /stop it|stop that/);
+  });
+}
+
+test('the other protocol than the URL’s is named, in both directions', async (t) => {
+  const secure = await listen(
+    t,
+    createSecureServer(PEM, (_request, response) => response.end()),
+  );
+  const withoutTls = await refusalBy(`http://127.0.0.1:${secure}`);
+  assert.match(`${withoutTls.message} ${withoutTls.fix}`, /speaks TLS.*https:\/\//);
+  const plain = await saying(200)(t);
+  const withTls = await refusalBy(plain.replace('http:', 'https:'));
+  assert.match(`${withTls.message} ${withTls.fix}`, /speaks no TLS.*http:\/\//);
+});
+
+test('a server that wants a login is a refusal, after which the run goes on', async (t) => {
+  for (const status of [401, 403]) {
+    const error = await refusalBy(await saying(status, 'who are you?')(t));
+    assert.equal(error.constructor.name, 'Refused');
+    assert.match(error.message, new RegExp(`${status} who are you\\?`));
+  }
+});
+
+test('a real `ws` server, and a Socket.IO server that takes no WebSocket', async (t) => {
+  const plain = new WebSocketServer({ host: '127.0.0.1', port: 0 });
+  t.after(() => plain.close());
+  await once(plain, 'listening');
+  const error = await refusalBy(`http://127.0.0.1:${(plain.address() as AddressInfo).port}`);
+  assert.match(error.message, /426: a plain WebSocket server, not Socket\.IO$/);
+  const chat = await startChat(t, () => {}, { transports: ['polling'] });
+  const polls = await refusalBy(chat.url);
+  assert.match(`${polls.message} ${polls.fix}`, /answers Engine\.IO’s handshake by polling.*TRANSPORTS=default/);
+});
+
+test('the doctor’s WebSocket check judges answers by the same words', async (t) => {
+  const target = await saying(404, 'no such route')(t);
+  const addresses = [{ address: '127.0.0.1', family: 4 }];
+  const clients = { areUsers: false } as never;
+  const [found] = await checkUpgrades({ connection: connectionOf(target), addresses, clients, signal: t.signal });
+  assert.match(found?.found ?? '', /^HTTP 404 at \/socket\.io\/: no such route/);
+  assert.match(found?.fix ?? '', /--path/);
+  const about = { asked: 'websocket', url: 'http://a', path: '/chat/' } as const;
+  for (const [status, body, fix] of [
+    [400, '{"code":3,"message":"Bad request"}', /proxy_set_header Upgrade \$http_upgrade/],
+    [400, '{"code":0,"message":"Transport unknown"}', /TRANSPORTS=polling/],
+    [502, '', /workers behind/],
+    [403, 'Forbidden', /`headers`/],
+    [505, '', /HTTP\/1\.1/],
+  ] as const)
+    assert.match(recognize({ ...about, status, body })?.fix ?? '', fix);
+  assert.equal(recognize({ ...about, status: 101 }), undefined);
+  assert.equal(answerBy(new Error('nothing of the kind')), undefined);
+});
