@@ -69,6 +69,14 @@ describe('the ending of a run', () => {
         ...[/kept up: .*4\.50 ms .*48 % idle$/m, /^Measurement: VALID/m],
       ],
     ],
+    [
+      'says that nginx and Redis were missing',
+      set('run', { profile: 'embedded', missing: ['nginx', 'redis-server'] }),
+      [
+        /^\S+, embedded · one worker, no proxy: nginx and redis-server not installed · /,
+        /held \(bundled server, tuned, one worker, no proxy: nginx and redis-server not installed; /,
+      ],
+    ],
     ['names the server', withServer('untuned'), [/\(bundled server, untuned; /]],
     ['names no server that nobody knows', set('environment', { server: null }), [/held \(WebSocket-only clients\)/]],
     ['knows the user’s own server here', ofServer({ target: 'http://localhost:3000' }), [/own server on this/]],
