@@ -54,6 +54,7 @@ export function assembleResult(
     latency: latencyFigures(measurements),
     memory: doubtMiscounted(memoryFigures(measurements, sampler), measurements),
     cpu: cpuFigures(measurements, sampler.layers),
+    processes: measurements.processes,
     redis: redisFigures(measurements, delivery?.received, sampler.samples),
     generator: generatorFigures(measurements),
     generators: generatorHosts(measurements),

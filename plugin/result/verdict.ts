@@ -13,13 +13,14 @@ import { limits } from './reasons/limits.ts';
 import { causeOfLateness, machine } from './reasons/machine.ts';
 import { memory } from './reasons/memory.ts';
 import { ownEvent } from './reasons/own-event.ts';
+import { processes } from './reasons/processes.ts';
 import { times } from './reasons/times.ts';
 import { workers } from './reasons/workers.ts';
 
 /** All that are made when the run is over, in any order: the catalogue has that of the reasons. */
 const CHECKS = [
   ...[accounts, machine, generator, workers, limits, connections],
-  ...[broadcasts, ownEvent, copies, times, memory],
+  ...[broadcasts, ownEvent, copies, times, memory, processes],
 ].flat();
 
 /** @param result everything but the verdict */

@@ -38,6 +38,8 @@ export interface RunContext {
   population: Omit<Population, 'close'>;
   /** What identifies each part of the deployment: process ids, and Redis's id of its run. Unknown parts are missing. */
   deployment(): Promise<Record<string, string>>;
+  /** Notes which processes are measured now. Where nothing can name them, it is missing. */
+  noteProcesses?(): Promise<void>;
   target: Pick<Target, 'openFiles' | 'fullest' | 'connections' | 'stack'>;
   /** The adapter's Redis, if the run knows it. */
   redis: Pick<RedisReader, 'read' | 'traffic' | 'lastFailure'> | undefined;

@@ -4,6 +4,7 @@ import { SOCKETS_PER_CONNECTION } from '../../protocol/connection.ts';
 import { readCgroup } from '../../protocol/machine/cgroup.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
 import { lowestLimit } from '../../protocol/machine/usable.ts';
+import { processesLine } from '../../protocol/result/processes.ts';
 import {
   ControlClients,
   FURTHER_LAYERS,
@@ -105,6 +106,13 @@ export async function openResources(options: ResourceOptions) {
   measurements.sharedHost = target.isHere || (here.length > 0 && here.every(Boolean));
   measurements.memory = target.control !== undefined || config.workerSources !== undefined;
   const pids = async () => ({ ...(await withChildren(await target.pids(workers))), ...generator });
+  const noteProcesses = async () => {
+    const known = measurements.processes;
+    measurements.processes = (await target.processes?.(await target.pids(workers), known)) ?? null;
+  };
+  await noteProcesses();
+  const line = target.profile === 'remote' && measurements.processes && processesLine(measurements.processes);
+  if (line) log(`${line[0]?.toUpperCase()}${line.slice(1)}.`);
   const machine = new MachineWatch(async () => {
     const [ofLayers, others] = await Promise.all([pids(), target.unlayered(workers)]);
     return others && [process.pid, ...others, ...Object.values(ofLayers).flat()];
@@ -129,7 +137,7 @@ export async function openResources(options: ResourceOptions) {
     machine: () => machine.totals(),
     exported: async () => (await metrics.worker?.machines()) ?? [],
   });
-  const measuring = { link, control, sampler, resources, ...receivers, ...parts };
+  const measuring = { link, control, sampler, resources, ...receivers, ...parts, noteProcesses };
   const context: RunContext = { config, measurements, record, ...measuring, ledger, clocks, holds, signal };
   return { context, target, workers };
 }

@@ -115,6 +115,12 @@ export const ANSWER_REASONS = {
     invalidates: ['memory', 'cpu'],
     blame: 'measurement',
   },
+  PROCESS_APART: {
+    meaning: 'a process in the workers’ figures held no connection while others did, and its memory grew',
+    remedy: 'name the processes of the server alone in the option `workers`',
+    invalidates: ['memory', 'cpu'],
+    blame: 'measurement',
+  },
   COLLECTION_MISSING: {
     meaning: 'a worker confirmed a garbage collection but made none, so there is no memory at rest',
     remedy: 'let the control URL lead to this worker only, and update its `instrument(io)`',

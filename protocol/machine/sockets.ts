@@ -28,7 +28,12 @@ export async function listSockets(tables = TABLES): Promise<KernelSocket[] | und
   const texts = await Promise.all(tables.map((table) => readFile(table, 'latin1').catch(() => undefined)));
   const known = texts.filter((text) => text !== undefined);
   if (known.length === 0) return undefined;
-  return known.flatMap((text) => text.trim().split('\n').slice(1)).map(parseRow);
+  return known.flatMap(parseSockets);
+}
+
+/** @param text of a table of the kernel, such as /proc/net/tcp */
+export function parseSockets(text: string): KernelSocket[] {
+  return text.trim().split('\n').slice(1).map(parseRow);
 }
 
 /** Row: `sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode`. */
@@ -53,4 +58,10 @@ export function portOfEnd(end: string): number {
 export function descriptorsOf(pid: number | 'self'): Set<string> {
   const descriptors = attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
   return new Set(descriptors.flatMap((fd) => attempt(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? []));
+}
+
+/** @returns whether the process holds one of the sockets; ends at the first one, since a server has many */
+export function holdsOneOf(pid: number, links: ReadonlySet<string>): boolean {
+  const descriptors = attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
+  return descriptors.some((fd) => links.has(attempt(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? ''));
 }

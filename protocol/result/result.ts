@@ -14,6 +14,7 @@ import { memorySchema } from './memory.ts';
 import { messagesSchema } from './messages.ts';
 import { outcomeSchema } from './outcome.ts';
 import { byName, count, object, objectOrNull, orNull, reasonSchema, rowsOf, time } from './parts.ts';
+import { processesSchema } from './processes.ts';
 import { redisSchema } from './redis.ts';
 import { serverSchema } from './server.ts';
 import { workerMachinesSchema, workersOverTimeSchema, workersSchema } from './workers.ts';
@@ -69,6 +70,9 @@ export const resultSchema = object({
   latency: latencySchema.describe('[Latency](../method/latency.md) of broadcasts.'),
   memory: memorySchema.describe('[Memory](../method/memory.md) by layer.'),
   cpu: cpuSchema.describe('By layer; 100 % is one core. A figure that is not larger than its noise is null.'),
+  processes: processesSchema.describe(
+    'The [processes](../method/memory.md#which-processes) of this machine whose memory and CPU the figures are.',
+  ),
   redis: redisSchema
     .default(null)
     .describe(

@@ -17,6 +17,7 @@ import { latency } from './latency.ts';
 import { memory } from './memory.ts';
 import { messages } from './messages.ts';
 import { overTime } from './over-time.ts';
+import { processes } from './processes.ts';
 import { thresholds } from './thresholds.ts';
 import { workers } from './workers.ts';
 
@@ -33,6 +34,7 @@ export function runDocument(result: Result): Document {
     thresholds(result),
     capacity(result),
     workers(result),
+    processes(result),
     generator(result),
     environment(result),
   ].filter((section) => section !== null);

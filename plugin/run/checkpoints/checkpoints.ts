@@ -65,6 +65,7 @@ export class Checkpoints extends Check {
   async end(): Promise<EngineSnapshot[]> {
     if (!this.context.signal.aborted) await this.#checkRedis('at the end');
     await this.check('after the broadcasts');
+    await this.context.noteProcesses?.();
     const snapshots = await this.context.link.snapshots();
     this.#counts.checkEach(snapshots);
     this.#checkEngines();

@@ -4,6 +4,7 @@ import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
 import { type TransportsName, transportsName } from '../../../protocol/connection.ts';
 import type { WorkerBatches, WorkerEventLoop, WorkerMachine, WorkerResources } from '../../../protocol/events.ts';
 import type { MachineShares } from '../../../protocol/result/machine.ts';
+import type { MeasuredProcesses } from '../../../protocol/result/processes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { roomName } from '../../../protocol/rooms.ts';
 import type { FullestProcess } from '../../samplers/index.ts';
@@ -173,6 +174,8 @@ export class Measurements {
   jumpedRoundTrips = 0;
   /** Joins name other workers than those that count the connections. */
   misnamed = false;
+  /** Processes whose memory and CPU the figures are; null before they are known. */
+  processes: MeasuredProcesses | null = null;
   workersAtStart: WorkerIdentity[] = [];
   /** Worker → evidence of its restart between two standstills. */
   readonly restarts = new Map<string, string>();

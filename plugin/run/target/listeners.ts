@@ -1,4 +1,5 @@
 /** Processes that listen on the target, on this machine. */
+import { hostname as machineName, networkInterfaces } from 'node:os';
 import { speaksTls } from '../../../protocol/agent.ts';
 import { onlyOnce } from '../../../protocol/helpers/only-once.ts';
 import { isLoopback } from '../../../protocol/machine/loopback.ts';
@@ -15,7 +16,7 @@ export type ListeningProcesses = { match: string } | { pids: number[] };
  */
 export function listenersOf(url: string): () => Promise<number[] | undefined> {
   const pids = onlyOnce(() => listenersOn(portOf(url)));
-  return async () => (isLoopback(new URL(url).hostname) ? pids() : []);
+  return async () => (isThisMachine(url) ? pids() : []);
 }
 
 /** @returns the server's processes, by what survives a restart if they have it; undefined if nothing, or a proxy, listens here */
@@ -23,6 +24,14 @@ export async function listeningProcesses(url: string): Promise<ListeningProcesse
   const query = queryFor((await listenersOf(url)()) ?? []);
   // Artillery would fill it in.
   return isTemplate(query) ? undefined : query;
+}
+
+/** @returns whether the URL names a loopback address, or an address or the name of this machine */
+export function isThisMachine(url: string): boolean {
+  const { hostname } = new URL(url);
+  const bare = hostname.replace(/^\[|\]$/g, '');
+  const addresses = Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address));
+  return isLoopback(hostname) || addresses.includes(bare) || bare === machineName();
 }
 
 export function portOf(url: string): number {

@@ -2,8 +2,10 @@
 import { speaksTls } from '../../../protocol/agent.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import type { WorkerStats } from '../../../protocol/events.ts';
+import { onlyOnce } from '../../../protocol/helpers/only-once.ts';
 import { thisHost } from '../../../protocol/machine/host.ts';
 import { isLoopback } from '../../../protocol/machine/loopback.ts';
+import type { MeasuredProcesses } from '../../../protocol/result/processes.ts';
 import { describeMissing } from '../../../server/stack/profile.ts';
 import {
   defaultStateDir,
@@ -17,12 +19,15 @@ import {
   type FullestProcess,
   fullestOf,
   type LayerPids,
+  type Listening,
   ServerProcesses,
+  whoListens,
 } from '../../samplers/index.ts';
 import { sourcesByLayer } from '../../script/options/worker-sources.ts';
 import { ENGINE } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
-import { listenersOf, portOf } from './listeners.ts';
+import { isThisMachine, listenersOf, portOf } from './listeners.ts';
+import { describeProcesses } from './measured-processes.ts';
 import { type PlannedDeployment, whichDeployment } from './which-deployment.ts';
 
 export interface Target {
@@ -37,6 +42,8 @@ export interface Target {
   pids(workers: WorkerStats[]): Promise<LayerPids>;
   /** Further processes of the deployment on this machine; undefined if there may be unknown ones. */
   unlayered(workers: WorkerStats[]): Promise<number[] | undefined>;
+  /** Names the processes of the deployment on this machine; the caller gives those of each layer, and what was known before. */
+  processes?(pids: LayerPids, known: MeasuredProcesses | null): Promise<MeasuredProcesses>;
   /** Processes of each part of the deployment that is known, as `Stack.identities`. */
   identities(): Record<string, string>;
   /** Files and sockets that its processes have open, where only that tells of their connections; undefined if unknown. */
@@ -52,6 +59,8 @@ export interface Target {
   /** Takes down what the run started, and nothing else. Idempotent. */
   close(): Promise<void>;
 }
+
+const ELSEWHERE: Listening = { unseen: 'the target is on another machine' };
 
 /**
  * @param connections over TCP that the scenario asks for: decides how large a stack is started
@@ -101,6 +110,7 @@ function describeStart({ redisUrl, redisNodes = 1, tls }: Settings, { profile, m
 
 function ofStack(stack: Stack, close: () => Promise<void>): Target {
   const { target, profile, missing = [], workers, token, redisUrl } = stack.state;
+  const listening = onlyOnce(() => whoListens(portOf(target)));
   return {
     url: target,
     profile,
@@ -117,6 +127,8 @@ function ofStack(stack: Stack, close: () => Promise<void>): Target {
       };
     },
     unlayered: async () => [],
+    processes: async (pids, known) =>
+      describeProcesses(pids, { port: portOf(target), listening: await listening() }, [], known),
     identities: () => stack.identities(),
     stack,
     isHere: true,
@@ -128,7 +140,7 @@ function ofStack(stack: Stack, close: () => Promise<void>): Target {
  * Somebody's Socket.IO server into which nothing was put: it is measured from outside.
  * @throws CapacityError CONTROL_MISSING with an external engine: nobody would count the connections
  */
-function fromOutside(config: Settings, log: (text: string) => void): Target {
+function fromOutside(config: Settings, log: (text: string) => void): Promise<Target> {
   if (config.engine !== ENGINE) {
     throw new CapacityError(
       'CONTROL_MISSING',
@@ -142,9 +154,11 @@ function fromOutside(config: Settings, log: (text: string) => void): Target {
 }
 
 /** @throws CapacityError PROCESS_NOT_FOUND */
-function ownServer(config: Settings): Target {
+async function ownServer(config: Settings): Promise<Target> {
   const { target: url, control, redisUrl } = config;
-  const { worker: processes, ...others } = processesOf(config);
+  const port = isThisMachine(url) ? portOf(url) : undefined;
+  const listening = port === undefined ? ELSEWHERE : await whoListens(port);
+  const { worker: processes, ...others } = processesOf(config, port, listening);
   const listeners = listenersOf(url);
   const here = thisHost();
   const isHere = ({ host }: WorkerStats) => host.kernel === here.kernel && host.pidNamespace === here.pidNamespace;
@@ -166,14 +180,17 @@ function ownServer(config: Settings): Target {
         !processes && workers.some((worker) => worker.host.kernel === here.kernel && !isHere(worker));
       return hidesWorkers ? undefined : listeners();
     },
+    processes: (pids, known) => {
+      const outsiders = [processes, ...Object.values(others)].flatMap((one) => one?.outsiders() ?? []);
+      return describeProcesses(pids, { port, listening }, outsiders, known);
+    },
     identities: () => ({
       ...(processes && { "the server's processes": processes.identity() }),
       ...Object.fromEntries(Object.entries(others).map(([layer, one]) => [layer, one.identity()])),
     }),
     openFiles: async () => (control ? undefined : processes?.openFiles()),
     fullest: async () => (control ? undefined : fullestOf((await processes?.pids()) ?? (await listeners()) ?? [])),
-    connections: async () =>
-      control || !processes || !isLoopback(new URL(url).hostname) ? undefined : connectionsTo(portOf(url)),
+    connections: async () => (control || !processes || port === undefined ? undefined : connectionsTo(port)),
     stack: undefined,
     isHere: processes !== undefined,
     close: async () => {},
@@ -181,12 +198,18 @@ function ownServer(config: Settings): Target {
 }
 
 /** By layer, the processes that the settings name. @throws CapacityError PROCESS_NOT_FOUND */
-function processesOf(config: Settings): Record<string, ServerProcesses> {
+function processesOf(
+  config: Settings,
+  port: number | undefined,
+  listening: Listening,
+): Record<string, ServerProcesses> {
   const named = Object.entries(sourcesByLayer(config)).filter(([, { pids, match, cgroup }]) => pids ?? match ?? cgroup);
   return Object.fromEntries(
     named.map(([layer, query]) => [
       layer,
-      new ServerProcesses(query, layer === 'worker' ? 'workers' : `layers.${layer}`),
+      layer === 'worker'
+        ? new ServerProcesses(query, { port, listening })
+        : new ServerProcesses(query, { option: `layers.${layer}` }),
     ]),
   );
 }

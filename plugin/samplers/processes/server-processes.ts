@@ -2,63 +2,98 @@
  * The processes of a server that says nothing of itself, found in /proc: by their ids, their command lines or their control
  * group. What they have started belongs to them.
  */
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readlinkSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { isAbsolute, join } from 'node:path';
-import { CapacityError } from '../../../protocol/errors.ts';
 import { attempt } from '../../../protocol/helpers/attempt.ts';
 import { limitsOfProcess } from '../../../protocol/machine/open-files.ts';
+import { shownCommand } from './command-line.ts';
+import { type Listening, ListeningPorts } from './listeners.ts';
+import { lookAlikes, type Member, programOf, replacedBy, roleOf } from './membership.ts';
 import { isAlive, type ProcessStat } from './proc.ts';
+import { notFound, type ProcessQuery, rootsOf, treesOf } from './process-query.ts';
 import { MAX_AGE_MS, type ProcessTable, processTable, readProcessTable, withDescendants } from './process-table.ts';
 
-export interface ProcessQuery {
-  pids?: number[] | undefined;
-  /** Regular expression for command lines. */
-  match?: string | undefined;
-  cgroup?: string | undefined;
+export interface Outsider {
+  pid: number;
+  command: string;
+  /** TCP ports on which it listens; undefined where that cannot be seen. */
+  ports: number[] | undefined;
+  why: string;
 }
 
-type Entry = Pick<ProcessStat, 'pid' | 'parent' | 'startedAtUs'>;
+interface ServerProcessOptions {
+  /** Name of the settings that have the query. Default: `workers`. */
+  option?: string;
+  /** Port of the target, for processes that hold the connections of the load. */
+  port?: number | undefined;
+  /** Its listeners. Default: unknown. */
+  listening?: Listening;
+  /** Age at which the list of processes is read again. */
+  maxAgeMs?: number;
+}
 
 /** A process of that age was not started for a moment. */
 const LONG_LIVED_US = 10e6;
-const CGROUPS = '/sys/fs/cgroup';
+const MAX_OUTSIDERS = 50;
+/** At one process, for its ports. */
+const MAX_LOOKS = 3;
+const CANNOT_TELL: Listening = { unseen: 'the port of the target is not known' };
 
 export class ServerProcesses {
   readonly #query: ProcessQuery;
+  readonly #listening: Listening;
+  readonly #port: number | undefined;
+  readonly #maxAgeMs: number;
+  readonly #members = new Map<number, Member>();
+  /** Members that have ended, and whose place nobody has taken. */
+  #ended: Member[] = [];
+  readonly #outsiders = new Map<string, { outsider: Outsider; isFromStart: boolean; looks: number }>();
   /** Pid → start time: of those that are the server, since they were there from the start. */
-  #watched: Map<number, number>;
-  #isFirst = true;
-  #found: Entry[];
+  #watched: Map<number, number> | undefined;
   #foundAtMs = performance.now();
 
   /**
-   * @param option the name of the settings that have the query
    * @throws CapacityError PROCESS_NOT_FOUND if there is none, or one of the ids is of no process
    */
-  constructor(query: ProcessQuery, option = 'workers') {
+  constructor(query: ProcessQuery, { option = 'workers', ...options }: ServerProcessOptions = {}) {
+    const { port, listening = CANNOT_TELL, maxAgeMs = MAX_AGE_MS } = options;
     this.#query = query;
+    this.#port = port;
+    this.#listening = listening;
+    this.#maxAgeMs = maxAgeMs;
     const table = readProcessTable();
-    this.#found = find(query, table);
+    const roots = rootsOf(query, table);
     const dead = (query.pids ?? []).filter((pid) => !table.has(pid));
-    if (dead.length > 0 || this.#found.length === 0) throw notFound(query, option, dead, table.size);
-    this.#watched = new Map(this.#found.map(({ pid, startedAtUs }) => [pid, startedAtUs]));
+    if (dead.length > 0 || roots.length === 0) throw notFound(query, option, dead, table.size);
+    const others = query.match === undefined ? [] : lookAlikes(roots, listening, table);
+    this.#addTrees(
+      roots.filter((pid) => !others.includes(pid)),
+      table,
+    );
+    const ports = new ListeningPorts();
+    for (const member of this.#members.values()) member.ports = ports.of(member.pid);
+    const why = `neither listens on port ${port} nor belongs to a process that does`;
+    for (const stat of others.flatMap((pid) => table.get(pid) ?? []))
+      this.#leaveOut(memberOf(stat, ports.of(stat.pid)), why);
   }
 
   /** @returns ids of the processes that are there now, and those named by id in any case: a sum must not lose one */
   async pids(): Promise<number[]> {
-    if (performance.now() - this.#foundAtMs > MAX_AGE_MS) {
+    if (performance.now() - this.#foundAtMs >= this.#maxAgeMs) {
       this.#foundAtMs = performance.now();
-      this.#found = find(this.#query, await processTable(MAX_AGE_MS));
+      this.#refresh(await processTable(this.#maxAgeMs));
     }
-    const living = this.#found.filter(isAlive).map(({ pid }) => pid);
-    return [...new Set([...(this.#query.pids ?? []), ...living])];
+    return [...new Set([...(this.#query.pids ?? []), ...this.#living()])];
+  }
+
+  /** @returns processes that the query finds, and that are not the server's: they are in no figure */
+  outsiders(): Outsider[] {
+    return [...this.#outsiders.values()].map(({ outsider }) => outsider);
   }
 
   /** @returns another text as soon as one of the server's processes has ended. To be called once when the run begins */
   identity(): string {
-    if (this.#isFirst) this.#forgetHelpers();
-    this.#isFirst = false;
+    this.#watched ??= this.#withoutHelpers();
     return [...this.#watched]
       .filter(([pid, startedAtUs]) => isAlive({ pid, startedAtUs }))
       .map(([pid]) => pid)
@@ -78,17 +113,81 @@ export class ServerProcesses {
     return counts.includes(undefined) ? undefined : counts.reduce((sum: number, count) => sum + (count ?? 0), 0);
   }
 
-  /** A process that the server starts for a moment, such as one that resizes an image, is none that restarts. */
-  #forgetHelpers(): void {
-    const nowUs = Number(process.hrtime.bigint() / 1000n);
-    for (const entry of this.#found) {
-      if (this.#query.pids?.includes(entry.pid)) continue;
-      const isOld = nowUs - entry.startedAtUs >= LONG_LIVED_US;
-      const executableOf = (pid: number) => attempt(() => readlinkSync(`/proc/${pid}/exe`));
-      const isCopy = executableOf(entry.pid) === executableOf(entry.parent);
-      if (!isAlive(entry) || !(isOld || isCopy)) this.#watched.delete(entry.pid);
+  /** @param table can be a few seconds old */
+  #refresh(table: ProcessTable): void {
+    this.#noteEnded();
+    this.#addTrees(this.#living(), table);
+    for (const pid of rootsOf(this.#query, table)) {
+      const stat = table.get(pid);
+      if (!stat || this.#members.has(pid)) continue;
+      const known = this.#outsiders.get(keyOf(stat));
+      if (known?.isFromStart) continue;
+      // A process can listen a little later than it starts. The kernel's list of sockets is long during a run.
+      const looks = (known?.looks ?? 0) + 1;
+      const ports = looks > MAX_LOOKS ? known?.outsider.ports : new ListeningPorts().of(pid);
+      const found = memberOf(stat, ports);
+      if (this.#joins(found, table)) {
+        this.#outsiders.delete(keyOf(stat));
+        this.#members.set(pid, found);
+        this.#addTrees([pid], table);
+      } else this.#leaveOut(found, 'began during the run, and no measured process started it', looks);
     }
   }
+
+  /** A child of a member is not kept: what takes its place is a child of that member, too. */
+  #noteEnded(): void {
+    const ended = [...this.#members.values()].filter((member) => !isAlive(member));
+    this.#ended.push(...ended.filter(({ parent }) => !this.#members.has(parent)));
+    for (const { pid } of ended) this.#members.delete(pid);
+  }
+
+  #addTrees(roots: number[], table: ProcessTable): void {
+    for (const pid of treesOf(roots, table)) {
+      const stat = table.get(pid);
+      if (stat && !this.#members.has(pid) && isAlive(stat)) this.#members.set(pid, memberOf(stat, undefined));
+    }
+  }
+
+  #joins(found: Member, table: ProcessTable): boolean {
+    if (this.#port !== undefined && found.ports?.includes(this.#port)) return true;
+    if (roleOf(found.pid, this.#listening, table) === 'started by a listener') return true;
+    const replaced = replacedBy(found, this.#ended, this.#members.size > 0);
+    if (!replaced) return false;
+    this.#ended = this.#ended.filter((one) => one !== replaced);
+    return true;
+  }
+
+  #living(): number[] {
+    return [...this.#members.values()].filter(isAlive).map(({ pid }) => pid);
+  }
+
+  #leaveOut(found: Member, why: string, looks?: number): void {
+    const key = keyOf(found);
+    if (this.#outsiders.size >= MAX_OUTSIDERS && !this.#outsiders.has(key)) return;
+    const { pid, ports } = found;
+    const outsider = { pid, command: shownCommand(pid), ports, why };
+    this.#outsiders.set(key, { outsider, isFromStart: looks === undefined, looks: looks ?? 0 });
+  }
+
+  /** A process that the server starts for a moment, such as one that resizes an image, is none that restarts. */
+  #withoutHelpers(): Map<number, number> {
+    const nowUs = Number(process.hrtime.bigint() / 1000n);
+    const executableOf = (pid: number) => attempt(() => readlinkSync(`/proc/${pid}/exe`));
+    const kept = [...this.#members.values()].filter((member) => {
+      if (this.#query.pids?.includes(member.pid)) return true;
+      const isOld = nowUs - member.startedAtUs >= LONG_LIVED_US;
+      return isAlive(member) && (isOld || executableOf(member.pid) === executableOf(member.parent));
+    });
+    return new Map(kept.map(({ pid, startedAtUs }) => [pid, startedAtUs]));
+  }
+}
+
+function memberOf({ pid, parent, startedAtUs }: ProcessStat, ports: number[] | undefined): Member {
+  return { pid, parent, startedAtUs, ports, program: programOf(pid) };
+}
+
+function keyOf({ pid, startedAtUs }: Pick<Member, 'pid' | 'startedAtUs'>): string {
+  return `${pid} ${startedAtUs}`;
 }
 
 /** Which is nearest to its limit of open files: a server at that limit refuses connections without a word. */
@@ -106,92 +205,4 @@ export async function fullestOf(pids: number[]) {
     }),
   );
   return found.flat().toSorted((a, b) => b.openFiles / b.limit - a.openFiles / a.limit)[0];
-}
-
-/** Their figures are not those of the server behind them. */
-const PROXY = /^(nginx|haproxy|traefik|envoy|caddy|httpd|apache2)/;
-const MAX_WORDS = 4;
-
-/**
- * How the option `workers` names the server of which these processes listen: by the beginning of their command line, up to the
- * script, if no other process has the same; what stands behind it can be secret.
- * @returns undefined for none, and for a proxy
- */
-export function queryFor(pids: number[]): { match: string } | { pids: number[] } | undefined {
-  const table = readProcessTable();
-  const [first] = pids;
-  if (first === undefined || pids.some((pid) => PROXY.test(table.get(pid)?.name ?? ''))) return undefined;
-  const words = commandLine(first).split(' ');
-  const script = words.findIndex((word, index) => index > 0 && !word.startsWith('-'));
-  if (script < 0 || script >= MAX_WORDS) return { pids };
-  const match = `^${words
-    .slice(0, script + 1)
-    .join(' ')
-    .replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}( |$)`;
-  const meant = find({ pids }, table).map(({ pid }) => pid);
-  return find({ match }, table)
-    .map(({ pid }) => pid)
-    .join() === meant.join()
-    ? { match }
-    : { pids };
-}
-
-function find(query: ProcessQuery, table: ProcessTable): Entry[] {
-  const roots = query.cgroup === undefined ? matching(query, table) : inCgroup(query.cgroup);
-  const found = withDescendants(
-    roots.filter((pid) => table.has(pid)),
-    table,
-  );
-  // What has started the server can have started the generator, too.
-  for (const pid of withDescendants([process.pid], table)) found.delete(pid);
-  return [...found].sort((a, b) => a - b).flatMap((pid) => table.get(pid) ?? []);
-}
-
-function matching({ pids, match }: ProcessQuery, table: ProcessTable): number[] {
-  if (match === undefined) return pids ?? [];
-  const pattern = new RegExp(match);
-  const own = generator(table);
-  return [...table.keys()].filter((pid) => !own.has(pid) && pattern.test(commandLine(pid)));
-}
-
-/** This process, what started it and what it has started: their command lines name the scenario, perhaps like the server. */
-function generator(table: ProcessTable): Set<number> {
-  const own = withDescendants([process.pid], table);
-  for (let pid = table.get(process.pid)?.parent; pid !== undefined && pid > 1; pid = table.get(pid)?.parent)
-    own.add(pid);
-  return own;
-}
-
-function commandLine(pid: number): string {
-  const line = attempt(() => readFileSync(`/proc/${pid}/cmdline`, 'latin1')) ?? '';
-  return line.replace(/[\s\0]+/g, ' ').trim();
-}
-
-/** Processes of the group and of those below it. */
-function inCgroup(cgroup: string): number[] {
-  const folder = isAbsolute(cgroup) ? cgroup : join(CGROUPS, cgroup);
-  const own = attempt(() => readFileSync(join(folder, 'cgroup.procs'), 'latin1')) ?? '';
-  const entries = attempt(() => readdirSync(folder, { withFileTypes: true })) ?? [];
-  const below = entries.filter((entry) => entry.isDirectory()).flatMap(({ name }) => inCgroup(join(folder, name)));
-  return [...own.split('\n').filter(Boolean).map(Number), ...below];
-}
-
-function notFound({ pids, match, cgroup }: ProcessQuery, option: string, dead: number[], seen: number): CapacityError {
-  if (process.platform !== 'linux') {
-    const fix = `use ${option}.prometheus, or instrument(io)`;
-    return new CapacityError('PROCESS_NOT_FOUND', 'processes are found in /proc, which only Linux has', fix);
-  }
-  const [what, fix] =
-    pids !== undefined
-      ? [`there is no process ${dead.join(', ')}`, `correct ${option}.pids: ps -eo pid,args lists processes`]
-      : match !== undefined
-        ? [
-            `no command line matches /${match}/, of ${seen} processes that are not the generator's own`,
-            `correct ${option}.match: ps -eo pid,args lists the command lines`,
-          ]
-        : [
-            `${isAbsolute(cgroup ?? '') ? cgroup : join(CGROUPS, cgroup ?? '')} is not a control group with processes`,
-            `correct ${option}.cgroup: cat /proc/<pid>/cgroup names the group of a process`,
-          ];
-  return new CapacityError('PROCESS_NOT_FOUND', what, fix);
 }

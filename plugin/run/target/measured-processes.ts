@@ -1,0 +1,78 @@
+/** Names the processes whose memory and CPU a run charges to the deployment. */
+import type { MeasuredProcesses } from '../../../protocol/result/processes.ts';
+import {
+  holdersOf,
+  type LayerPids,
+  type Listening,
+  ListeningPorts,
+  type Outsider,
+  type ProcessTable,
+  readProcessTable,
+  roleOf,
+  shownCommand,
+  withDescendants,
+} from '../../samplers/index.ts';
+
+const MAX_MEASURED = 100;
+
+export interface TargetPort {
+  /** Undefined if the target is on another machine. */
+  port: number | undefined;
+  listening: Listening;
+}
+
+/**
+ * @param known what an earlier call returned: whose open files were read then, are not read again; processes that have ended
+ *   meanwhile stay in the list
+ */
+export async function describeProcesses(
+  { workerChildren: _, ...layers }: LayerPids,
+  { port, listening }: TargetPort,
+  outsiders: Outsider[],
+  known: MeasuredProcesses | null,
+): Promise<MeasuredProcesses> {
+  const table = readProcessTable();
+  const all = Object.entries(layers).flatMap(([layer, pids]) => pids.map((pid) => ({ layer, pid })));
+  const living = all.filter(({ pid }) => table.has(pid));
+  const shown = living.slice(0, MAX_MEASURED);
+  const holders =
+    port === undefined
+      ? undefined
+      : await holdersOf(
+          shown.map(({ pid }) => pid),
+          port,
+        );
+  const ports = new ListeningPorts();
+  const related = holders && holders.size > 0 ? relatives(holders, table) : undefined;
+  const measured = shown.map(({ layer, pid }) => {
+    const before = known?.measured.find((one) => one.layer === layer && one.pid === pid);
+    const {
+      command,
+      role,
+      ports: listed,
+    } = before ?? {
+      command: shownCommand(pid),
+      role: roleOf(pid, listening, table),
+      ports: ports.of(pid) ?? null,
+    };
+    return { layer, pid, command, ports: listed, role, holds: related?.has(pid) ?? null };
+  });
+  const pids = new Set(measured.map(({ pid }) => pid));
+  const ended = known?.measured.filter(({ pid }) => !pids.has(pid)) ?? [];
+  return {
+    port: port ?? null,
+    unseen: 'unseen' in listening ? listening.unseen : null,
+    measured: [...measured, ...ended].slice(0, MAX_MEASURED),
+    omitted: Math.max(0, living.length - MAX_MEASURED),
+    notCounted: outsiders.map((one) => ({ ...one, ports: one.ports ?? null })),
+  };
+}
+
+/** @returns the processes, those that they have started, and those that have started them */
+function relatives(pids: Set<number>, table: ProcessTable): Set<number> {
+  const found = withDescendants(pids, table);
+  for (const pid of pids) {
+    for (let one = table.get(pid)?.parent; one !== undefined && one > 0; one = table.get(one)?.parent) found.add(one);
+  }
+  return found;
+}

@@ -1,0 +1,66 @@
+/** Processes of this machine that listen on TCP ports, as far as this process can see them. */
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { attempt } from '../../../protocol/helpers/attempt.ts';
+import { descriptorsOf, LISTEN, listSockets, parseSockets, portOfEnd } from '../../../protocol/machine/sockets.ts';
+import { readProcessTable, withDescendants } from './process-table.ts';
+
+/** Who listens on a port, or why that cannot be seen. What cannot be seen may still be there. */
+export type Listening = { pids: number[] } | { unseen: string };
+
+/** Programs that listen for containers: the process that answers is another, in a container. */
+const FOR_CONTAINERS = /^(docker-proxy|rootlessport|slirp4netns|pasta)/;
+/** It opens sockets for services, and is the ancestor of every process. */
+const INIT = 1;
+
+/** @returns none of the generator's own processes */
+export async function whoListens(port: number): Promise<Listening> {
+  const sockets = await listSockets();
+  if (!sockets) return { unseen: 'only Linux lists the sockets of processes' };
+  const links = sockets
+    .filter(({ local, state }) => state === LISTEN && portOfEnd(local) === port)
+    .map(({ link }) => link);
+  if (links.length === 0) return { unseen: `no process of this network namespace listens on port ${port}` };
+  const table = readProcessTable();
+  const own = withDescendants([process.pid], table);
+  const owners = [...table.keys()].map((pid) => ({ pid, links: descriptorsOf(pid) }));
+  const isOwned = (link: string) => owners.some((one) => one.links.has(link));
+  if (!links.every(isOwned)) return { unseen: `the listener on port ${port} belongs to another user or a container` };
+  const found = owners.filter((one) => !own.has(one.pid) && links.some((link) => one.links.has(link)));
+  const pids = found.map(({ pid }) => pid);
+  const forContainers = pids.find((pid) => FOR_CONTAINERS.test(table.get(pid)?.name ?? ''));
+  if (forContainers !== undefined)
+    return { unseen: `${table.get(forContainers)?.name} listens on port ${port} for a container` };
+  if (pids.length === 0) return { unseen: `the generator itself listens on port ${port}` };
+  return { pids: pids.length > 1 ? pids.filter((pid) => pid !== INIT) : pids };
+}
+
+/** @returns ids of the processes that listen on it; undefined if they cannot be seen */
+export async function listenersOn(port: number): Promise<number[] | undefined> {
+  const listening = await whoListens(port);
+  return 'pids' in listening ? listening.pids : undefined;
+}
+
+/** TCP ports on which each process listens, in its own network namespace. */
+export class ListeningPorts {
+  readonly #byNamespace = new Map<string, Map<string, number>>();
+
+  /** @returns sorted; undefined where its open files are not readable, as those of another user */
+  of(pid: number): number[] | undefined {
+    if (attempt(() => readdirSync(`/proc/${pid}/fd`)) === undefined) return undefined;
+    const ports = this.#portsIn(pid);
+    const found = [...descriptorsOf(pid)].flatMap((link) => ports.get(link) ?? []);
+    return [...new Set(found)].sort((a, b) => a - b);
+  }
+
+  /** @returns port by socket */
+  #portsIn(pid: number): Map<string, number> {
+    const namespace = attempt(() => readlinkSync(`/proc/${pid}/ns/net`)) ?? '';
+    const known = this.#byNamespace.get(namespace);
+    if (known) return known;
+    const texts = ['tcp', 'tcp6'].map((table) => attempt(() => readFileSync(`/proc/${pid}/net/${table}`, 'latin1')));
+    const sockets = texts.flatMap((text) => parseSockets(text ?? '')).filter(({ state }) => state === LISTEN);
+    const ports = new Map(sockets.map(({ link, local }) => [link, portOfEnd(local)]));
+    this.#byNamespace.set(namespace, ports);
+    return ports;
+  }
+}

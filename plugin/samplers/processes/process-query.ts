@@ -1,0 +1,92 @@
+/** How settings name the processes of a layer: by ids, by a pattern of command lines, or by a control group. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import { CapacityError } from '../../../protocol/errors.ts';
+import { attempt } from '../../../protocol/helpers/attempt.ts';
+import { commandLine, programWords } from './command-line.ts';
+import { type ProcessTable, readProcessTable, withDescendants } from './process-table.ts';
+
+export interface ProcessQuery {
+  pids?: number[] | undefined;
+  /** Regular expression for command lines. */
+  match?: string | undefined;
+  cgroup?: string | undefined;
+}
+
+/** Programs whose figures are not those of the server behind them. */
+export const PROXY = /^(nginx|haproxy|traefik|envoy|caddy|httpd|apache2)/;
+const CGROUPS = '/sys/fs/cgroup';
+
+/** @returns living processes that the query names, without what they have started */
+export function rootsOf(query: ProcessQuery, table: ProcessTable): number[] {
+  const roots = query.cgroup === undefined ? matching(query, table) : inCgroup(query.cgroup);
+  const own = withDescendants([process.pid], table);
+  return roots.filter((pid) => table.has(pid) && !own.has(pid));
+}
+
+/** @returns the roots and what they have started, sorted; nothing of the generator, which the server's parent can have started, too */
+export function treesOf(roots: number[], table: ProcessTable): number[] {
+  const own = withDescendants([process.pid], table);
+  return [...withDescendants(roots, table)].filter((pid) => !own.has(pid)).sort((a, b) => a - b);
+}
+
+/**
+ * How the option `workers` names the server of which these processes listen: by the beginning of their command line, up to the
+ * script, if no other process has the same; what stands behind it can be secret.
+ * @returns undefined for none, and for a proxy
+ */
+export function queryFor(pids: number[]): { match: string } | { pids: number[] } | undefined {
+  const table = readProcessTable();
+  const [first] = pids;
+  if (first === undefined || pids.some((pid) => PROXY.test(table.get(pid)?.name ?? ''))) return undefined;
+  const words = programWords(first);
+  if (words === undefined) return { pids };
+  const match = `^${words.join(' ').replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}( |$)`;
+  const found = treesOf(rootsOf({ match }, table), table);
+  return found.join() === treesOf(pids, table).join() ? { match } : { pids };
+}
+
+function matching({ pids, match }: ProcessQuery, table: ProcessTable): number[] {
+  if (match === undefined) return pids ?? [];
+  const pattern = new RegExp(match);
+  const own = generator(table);
+  return [...table.keys()].filter((pid) => !own.has(pid) && pattern.test(commandLine(pid)));
+}
+
+/** This process, what started it and what it has started: their command lines name the scenario, perhaps like the server. */
+function generator(table: ProcessTable): Set<number> {
+  const own = withDescendants([process.pid], table);
+  for (let pid = table.get(process.pid)?.parent; pid !== undefined && pid > 1; pid = table.get(pid)?.parent)
+    own.add(pid);
+  return own;
+}
+
+/** Processes of the group and of those below it. */
+function inCgroup(cgroup: string): number[] {
+  const folder = isAbsolute(cgroup) ? cgroup : join(CGROUPS, cgroup);
+  const own = attempt(() => readFileSync(join(folder, 'cgroup.procs'), 'latin1')) ?? '';
+  const entries = attempt(() => readdirSync(folder, { withFileTypes: true })) ?? [];
+  const below = entries.filter((entry) => entry.isDirectory()).flatMap(({ name }) => inCgroup(join(folder, name)));
+  return [...own.split('\n').filter(Boolean).map(Number), ...below];
+}
+
+export function notFound(query: ProcessQuery, option: string, dead: number[], seen: number): CapacityError {
+  const { pids, match, cgroup } = query;
+  if (process.platform !== 'linux') {
+    const fix = `use ${option}.prometheus, or instrument(io)`;
+    return new CapacityError('PROCESS_NOT_FOUND', 'processes are found in /proc, which only Linux has', fix);
+  }
+  const [what, fix] =
+    pids !== undefined
+      ? [`there is no process ${dead.join(', ')}`, `correct ${option}.pids: ps -eo pid,args lists processes`]
+      : match !== undefined
+        ? [
+            `no command line matches /${match}/, of ${seen} processes that are not the generator's own`,
+            `correct ${option}.match: ps -eo pid,args lists the command lines`,
+          ]
+        : [
+            `${isAbsolute(cgroup ?? '') ? cgroup : join(CGROUPS, cgroup ?? '')} is not a control group with processes`,
+            `correct ${option}.cgroup: cat /proc/<pid>/cgroup names the group of a process`,
+          ];
+  return new CapacityError('PROCESS_NOT_FOUND', what, fix);
+}

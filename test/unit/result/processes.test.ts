@@ -1,0 +1,61 @@
+/** Processes whose memory is charged to the server. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { MeasuredProcesses } from '../../../protocol/result/processes.ts';
+import { processesLine } from '../../../protocol/result/processes.ts';
+import { runDocument } from '../../../report/sections/run-document.ts';
+import { perfectResult } from '../../helpers/results.ts';
+import { type Change, testCases } from '../../helpers/verdict.ts';
+
+const MB = 1024 ** 2;
+type Row = MeasuredProcesses['measured'][number];
+
+function row(pid: number, changes: Partial<Row> = {}): Row {
+  return { layer: 'worker', pid, command: 'node index.js', ports: [3000], role: 'listens', holds: true, ...changes };
+}
+
+function found(...measured: Row[]): MeasuredProcesses {
+  return { port: 3000, unseen: null, measured, omitted: 0, notCounted: [] };
+}
+
+/** @param grewMb of the second of two processes; the first one grows by 20 MB */
+const charged =
+  (grewMb: number, second: Partial<Row>): Change =>
+  (result) => {
+    result.processes = found(row(20), row(21, { ports: [4000], role: 'apart', ...second }));
+    result.workersOverTime = [20, grewMb].map((mb, index) => ({
+      worker: `process ${20 + index}`,
+      process: { t: [0, 1], rssBytes: [50 * MB, (50 + mb) * MB], cpuPercent: [null, 1] },
+      eventLoop: null,
+    }));
+  };
+
+describe('a measured process', () => {
+  testCases([
+    ['grows without connections', charged(40, { holds: false }), 'PROCESS_APART', 21, 'port 4000', '40.0 MB'],
+    ['has no connections and hardly grows', charged(1, { holds: false })],
+    ['holds connections', charged(40, { holds: true })],
+    ['holds nobody knows what', charged(40, { holds: null })],
+    ['of the proxy grows without connections', charged(40, { holds: false, layer: 'nginx' })],
+  ]);
+});
+
+it('names the first processes with their ports, how many more there are, and those that are not counted', () => {
+  const notCounted = [{ pid: 9, command: 'node index.js', ports: null, why: 'began during the run' }];
+  const all = { ...found(row(1), row(2), row(3, { ports: [] }), row(4)), omitted: 2, notCounted };
+  const line =
+    'measured: 1 node index.js (port 3000), 2 node index.js (port 3000), 3 node index.js, 3 more; not counted: 9 node index.js';
+  assert.equal(processesLine(all), line);
+  assert.equal(processesLine(found()), undefined);
+});
+
+it('a report on a server of the user’s own says whose memory and CPU it has, once, and lists them', () => {
+  const result = perfectResult();
+  result.run.profile = 'remote';
+  result.processes = found(row(4711));
+  const { answer, sections } = runDocument(result);
+  const texts = answer.findings.flatMap(({ text }) => text ?? []);
+  assert.equal(texts.filter((text) => text === 'measured: 4711 node index.js (port 3000)').length, 1);
+  const section = sections.find(({ id }) => id === 'processes');
+  assert.match(JSON.stringify(section?.blocks), /4711.*node index\.js.*3000.*listens/);
+});
