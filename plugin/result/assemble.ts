@@ -15,6 +15,7 @@ import { messageFigures } from './delivery/messages.ts';
 import { faultFigures } from './fault.ts';
 import { generatorFigures, generatorHosts } from './generators.ts';
 import { machineFigures } from './machine.ts';
+import { machineBalance } from './memory/machine-balance.ts';
 import { doubtMiscounted, memoryFigures } from './memory/memory.ts';
 import { redisFigures } from './redis.ts';
 import { evaluate } from './verdict.ts';
@@ -68,6 +69,7 @@ export function assembleResult(
     environment: { ...environment, limits: { ...environment.limits, ...limitsOfServer } },
   };
   measured.memory.perConnection = perConnectionOf(measured);
+  measured.memory.balance = machineBalance(measurements, sampler);
   const result = { ...measured, capacity: computeCapacity(measured, config.memoryBudgetBytes) };
   const judged = { ...result, verdict: evaluate(measurements, { ...result, outcome: null }) };
   return { ...judged, outcome: judge(judged) };

@@ -15,12 +15,13 @@ import { memory } from './reasons/memory.ts';
 import { ownEvent } from './reasons/own-event.ts';
 import { processes } from './reasons/processes.ts';
 import { times } from './reasons/times.ts';
+import { unexplained } from './reasons/unexplained.ts';
 import { workers } from './reasons/workers.ts';
 
 /** All that are made when the run is over, in any order: the catalogue has that of the reasons. */
 const CHECKS = [
   ...[accounts, machine, generator, workers, limits, connections],
-  ...[broadcasts, ownEvent, copies, times, memory, processes],
+  ...[broadcasts, ownEvent, copies, times, memory, processes, unexplained],
 ].flat();
 
 /** @param result everything but the verdict */

@@ -26,6 +26,7 @@ import type { RunContext } from './context.ts';
 import { requireFault } from './fault/cause.ts';
 import type { EngineLink } from './link.ts';
 import type { Measurements } from './measurements/measurements.ts';
+import { programsBeside } from './memory/other-programs.ts';
 import { openDelivery, openProbe, openSentinel, withoutClients } from './open-clients.ts';
 import { FleetPopulation, ServerPopulation } from './population.ts';
 import { grantsCompression } from './receivers/compression-offer.ts';
@@ -113,6 +114,8 @@ export async function openResources(options: ResourceOptions) {
   await noteProcesses();
   const line = target.profile === 'remote' && measurements.processes && processesLine(measurements.processes);
   if (line) log(`${line[0]?.toUpperCase()}${line.slice(1)}.`);
+  const isBalanced = measurements.sharedHost && !measurements.hosts && measurements.engine === ENGINE;
+  const otherPrograms = isBalanced ? async () => programsBeside(Object.values(await pids()).flat()) : undefined;
   const machine = new MachineWatch(async () => {
     const [ofLayers, others] = await Promise.all([pids(), target.unlayered(workers)]);
     return others && [process.pid, ...others, ...Object.values(ofLayers).flat()];
@@ -137,7 +140,7 @@ export async function openResources(options: ResourceOptions) {
     machine: () => machine.totals(),
     exported: async () => (await metrics.worker?.machines()) ?? [],
   });
-  const measuring = { link, control, sampler, resources, ...receivers, ...parts, noteProcesses };
+  const measuring = { link, control, sampler, resources, ...receivers, ...parts, noteProcesses, otherPrograms };
   const context: RunContext = { config, measurements, record, ...measuring, ledger, clocks, holds, signal };
   return { context, target, workers };
 }

@@ -121,6 +121,12 @@ export const ANSWER_REASONS = {
     invalidates: ['memory', 'cpu'],
     blame: 'measurement',
   },
+  MEMORY_UNEXPLAINED: {
+    meaning: 'programs of the machine took more memory with each connection than the measured processes did',
+    remedy: 'name all parts of the deployment in `workers` and `layers`, and let other programs rest',
+    invalidates: ['memory'],
+    blame: 'measurement',
+  },
   COLLECTION_MISSING: {
     meaning: 'a worker confirmed a garbage collection but made none, so there is no memory at rest',
     remedy: 'let the control URL lead to this worker only, and update its `instrument(io)`',

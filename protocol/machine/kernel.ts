@@ -90,9 +90,12 @@ export function parseMeminfo(text: string) {
     usedBytes: bytes('MemTotal') - bytes('MemAvailable'),
     /**
      * Neither free nor file cache. MemAvailable counts all reclaimable slabs as available, although these include the
-     * inodes of live sockets, which the kernel cannot reclaim.
+     * inodes of live sockets, which the kernel cannot reclaim. The kernel counts shared memory as file cache, but cannot drop it.
      */
-    heldBytes: bytes('MemTotal') - bytes('MemFree') - bytes('Buffers') - bytes('Cached'),
+    heldBytes: bytes('MemTotal') - bytes('MemFree') - bytes('Buffers') - bytes('Cached') + bytes('Shmem'),
+    /** Memory of all programs that is no copy of a file: the sum of what their PSS has, and files in memory (/dev/shm, tmpfs). */
+    programsBytes: bytes('AnonPages') + bytes('Shmem'),
+    sharedBytes: bytes('Shmem'),
     pageTablesBytes: bytes('PageTables'),
   };
 }

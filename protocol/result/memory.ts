@@ -79,6 +79,20 @@ export const memorySchema = object({
     unexplainedPerConnectionBytes: z.number(),
     unexplainedShare: z.number().nullable(),
   }).describe('slopes of the layers in `parts`, added up, that of the whole machine (`systemHeld`), and the rest'),
+  balance: objectOrNull({
+    machineBytes: z.number().describe('slope of `systemPrograms`'),
+    measuredBytes: z.number().describe('slope of all measured processes, the generator’s included'),
+    unexplainedBytes: z.number().describe('slope of the difference'),
+    low95: z.number().nullable().describe('lower end of its 95 % interval; null with fewer than three plateaus'),
+    high95: z.number().nullable().describe('upper end'),
+    sharedBytes: z.number().nullable().describe('slope of shared memory (/dev/shm, tmpfs): `systemShared`'),
+    isSignificant: z.boolean().describe('more than error, and than 10 % of what the measured processes take'),
+    programs: rowsOf({
+      pid: count.describe('its process id'),
+      command: z.string().describe('its command line, without credentials'),
+      grewBytes: z.number().describe('how much its RSS grew from the baseline to the last plateau'),
+    }).describe('processes that no layer includes, those that grew most'),
+  }).describe('memory per connection that the machine’s programs took beyond the measured ones; null where not known'),
   peakBytes: layers.describe('highest reading, by layer'),
   residualBytes: layers.describe('after all have left, less the baseline, by layer'),
   plateaus: z

@@ -42,6 +42,7 @@ export function memory(result: Result): Section {
         ? [...(cost ? split(result, cost) : []), ...byLayer(result, cost)]
         : [lines('absent', ['No cost of a connection, because this measurement cannot be trusted.'])]),
       plateaus(result),
+      lines('note', [balanceText(found.balance)]),
       drawing(memoryOverTime(result), NO_SAMPLES, true),
       lines(
         'note',
@@ -66,6 +67,16 @@ function finding(result: Result, cost: PerConnection | null): Finding[] {
   const layer = mainWorkerLayer(found.perConnectionBytes);
   const why = absent.memory ?? found.absent[layer] ?? 'that takes readings at two or more numbers of connections';
   return [{ text: null, figure: { name, value: amount('kilobytes', null), note: why } }];
+}
+
+/** @returns what the machine's programs took beyond the measured processes; null if that is not known */
+function balanceText(balance: Result['memory']['balance']): string | null {
+  if (balance === null || balance.low95 === null || balance.high95 === null) return null;
+  const { low95, high95, isSignificant } = balance;
+  const interval = `between ${withUnit('kilobytes', low95)} and ${withUnit('kilobytes', high95)} per connection`;
+  return isSignificant
+    ? `Programs of this machine took ${interval} beyond the measured processes.`
+    : `Beyond the measured processes, programs of this machine took nothing that exceeds the error (${interval}).`;
 }
 
 /** The parts of the headline, which add up to it. */

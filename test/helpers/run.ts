@@ -137,6 +137,7 @@ const BUSY_MACHINE = new Set([
   'RATE_NOT_REACHED',
   'READINGS_MISSING',
   'BROADCASTS_LATE',
+  'MEMORY_UNEXPLAINED',
   // Of other hosts: every answer about their time waited for a CPU.
   'CLOCK_UNCERTAIN',
 ]);

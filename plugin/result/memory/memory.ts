@@ -51,6 +51,8 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
     perConnection: null,
     inService: inServiceFigures(measurements, sampled, doubts),
     sum: memorySum(perConnectionBytes, sampled.layers),
+    // It needs what other programs took.
+    balance: null,
     peakBytes,
     // What garbage is there by then would look like something that connections have left.
     residualBytes: afterDisconnect && control ? difference(afterDisconnect, baseline) : {},

@@ -17,7 +17,7 @@ import type { Echo } from '../receivers/probe.ts';
 import type { SentinelReceipts } from '../receivers/sentinel.ts';
 import type { FaultMeasured } from './fault.ts';
 import type { GeneratorHost, GeneratorLoop, GeneratorWindow, ShareWindow, ThrottledWindows } from './generator.ts';
-import type { LayerBytes, OverTimeMeasured, Plateau } from './memory.ts';
+import type { LayerBytes, OtherProgram, OverTimeMeasured, Plateau } from './memory.ts';
 import type { OwnEventMeasured } from './own-event.ts';
 import { runId } from './run-id.ts';
 import type { CpuWindow, Ramp } from './windows.ts';
@@ -174,6 +174,8 @@ export class Measurements {
   jumpedRoundTrips = 0;
   /** Joins name other workers than those that count the connections. */
   misnamed = false;
+  /** Processes that no layer includes: at the first and at the last plateau. */
+  otherPrograms: { first: OtherProgram[]; last: OtherProgram[] } | null = null;
   /** Processes whose memory and CPU the figures are; null before they are known. */
   processes: MeasuredProcesses | null = null;
   workersAtStart: WorkerIdentity[] = [];

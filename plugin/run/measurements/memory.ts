@@ -31,3 +31,11 @@ export interface OverTimeMeasured {
   /** When all of a wave had left; or one after the other, while virtual users come and go. */
   readings: BoundedSeries<MomentReading>;
 }
+
+/** A process of this machine that no layer includes. */
+export interface OtherProgram {
+  pid: number;
+  startedAtUs: number;
+  command: string;
+  rssBytes: number;
+}

@@ -6,6 +6,7 @@
 import type { Checkpoints } from '../checkpoints/checkpoints.ts';
 import { addWarning, type RunContext } from '../context.ts';
 import { measureAtRest, measureSettled, without } from './at-rest.ts';
+import { noteOtherPrograms } from './other-programs.ts';
 import type { AtRest } from './readings.ts';
 
 /** Before the load. What is freed only after it would make the connections look cheaper. */
@@ -46,6 +47,7 @@ export async function measurePlateau(
   measurements.absentLayers = sampler.absent();
   measurements.origins = sampler.origins();
   measurements.plateaus.push({ connections, layers, readings, inService });
+  await noteOtherPrograms(context);
   record.append('plateau', { connections, layers, readings, inService });
 }
 

@@ -54,6 +54,16 @@ export const system: Layer = {
       main: true,
       from: [{ source: '/proc/meminfo', read: async ({ kernel }) => (await kernel.memory()).heldBytes }],
     },
+    {
+      id: 'systemPrograms',
+      title: 'All programs of the machine',
+      from: [{ source: '/proc/meminfo', read: async ({ kernel }) => (await kernel.memory()).programsBytes }],
+    },
+    {
+      id: 'systemShared',
+      title: 'Shared memory of the machine',
+      from: [{ source: '/proc/meminfo', read: async ({ kernel }) => (await kernel.memory()).sharedBytes }],
+    },
   ],
   sample: async ({ kernel }) => ({ usedBytes: (await kernel.memory()).usedBytes }),
 };

@@ -19,7 +19,7 @@ const FIGURES: [belongsTo: string, keys: string][] = [
   ['deployment', 'pm2Pss+, pm2Rss'],
   ['machine', 'kernelSlab+, kernelTcp+ = kernel_tcp, kernelPageTables+'],
   ['generator', 'fleetPss+, fleetRss, artilleryPss+, artilleryRss'],
-  ['machine', 'systemUsed = system, systemHeld'],
+  ['machine', 'systemUsed = system, systemHeld, systemPrograms, systemShared'],
 ];
 
 describe('the table of layers', () => {

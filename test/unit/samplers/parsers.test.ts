@@ -63,9 +63,12 @@ test('meminfo', () => {
     'Buffers: 50',
     'Cached: 250',
     'PageTables:  7',
+    'AnonPages: 120',
+    'Shmem: 40',
   ];
   const figures = kernel.parseMeminfo(rows.map((row) => `${row} kB\n`).join(''));
-  assert.deepEqual(figures, { usedBytes: 350 * 1024, heldBytes: 400 * 1024, pageTablesBytes: 7168 });
+  const expected = { usedBytes: 350, heldBytes: 440, programsBytes: 160, sharedBytes: 40, pageTablesBytes: 7 };
+  assert.deepEqual(figures, Object.fromEntries(Object.entries(expected).map(([key, kb]) => [key, kb * 1024])));
   assert.throws(() => kernel.parseMeminfo('MemTotal: 1 kB\n'), /MemAvailable/);
 });
 
