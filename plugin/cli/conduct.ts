@@ -1,5 +1,6 @@
 /** `conduct --hosts <n> <scenario> [-- command]`: one measured run whose load comes from several hosts. */
 import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { STOPPED } from '../../protocol/codes/exit-codes.ts';
@@ -60,8 +61,9 @@ async function conduct(path: string, launch: string[], given: object): Promise<v
       for (const stop of ['SIGINT', 'SIGTERM']) process.once(stop, () => process.exit(STOPPED));
     });
     const address = /^(0\.0\.0\.0|::)?$/.test(listen.host) ? ownAddress() : listen.host;
-    const { version: artilleryVersion } = createRequire(import.meta.url)(resolveArtillery('artillery/package.json'));
-    const run = { script, config, path, artilleryVersion, launch, signal };
+    const manifest = resolveArtillery('artillery/package.json');
+    const { version: artilleryVersion } = createRequire(import.meta.url)(manifest);
+    const run = { script, config, path, artilleryVersion, artillery: dirname(manifest), launch, signal };
     const exitCode = await conductHosts({ ...run, hosts, listen, address, secret });
     process.exitCode = exitCode;
   });

@@ -41,6 +41,8 @@ interface MeasuredRunOptions {
   admit(): Promise<void>;
   /** Ends the process in an orderly way, which calls `report` and `close`; to be called at most once. */
   end(exitCode: number): Promise<void>;
+  /** Evaluates the thresholds of a run that has come to its end, where Artillery does not. */
+  evaluate?: ((result: Result) => Result['thresholds']) | undefined;
   /** Files in the run's folder of whoever conducts it. */
   files?: string[];
 }
@@ -157,6 +159,8 @@ export class MeasuredRun {
       prepared.live?.close();
       // Artillery calls `beforeExit` of all plugins at once; after this turn `ensure` has evaluated its thresholds.
       await setImmediate();
+      const { evaluate } = this.#options;
+      if (evaluate && !earlyStop) this.measurements.thresholds = evaluate(this.#result(prepared));
       await this.#publish(prepared, this.#result(prepared));
     } catch (error) {
       console.error(describeError(error));

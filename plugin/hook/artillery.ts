@@ -1,5 +1,6 @@
 /** The only place in the plugin that touches Artillery's global object and its untyped events. */
 import { setFlagsFromString } from 'node:v8';
+import type { ArtilleryStats, Check } from '../result/artillery-stats.ts';
 
 export interface ShutdownOptions {
   earlyStop?: boolean;
@@ -29,23 +30,6 @@ interface ArtilleryGlobal {
 }
 
 type LogListener = (options: object, ...args: unknown[]) => void;
-
-/** How the plugin `ensure` evaluated one threshold or condition. */
-export interface Check {
-  /** The expression; its result is 1 if it holds. */
-  original: string;
-  result: unknown;
-  strict: boolean;
-  /** The expression, with a quoted hash in place of each metric that the run has; some kinds of thresholds have none. */
-  hashed?: string;
-}
-
-/** Metrics of a period or of the whole run; additions appear on Artillery's console and in its report. */
-export interface ArtilleryStats {
-  counters: Record<string, number>;
-  rates: Record<string, number>;
-  summaries: Record<string, Record<string, number>>;
-}
 
 export interface ArtilleryEvents {
   on(event: 'phaseStarted' | 'phaseCompleted', listener: (phase: { index: number }) => void): void;

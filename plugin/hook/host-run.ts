@@ -12,6 +12,7 @@ import { harmless } from '../../protocol/printable.ts';
 import { ownRelease } from '../../protocol/release.ts';
 import { requireOwnEngine } from '../conduct/hosts/admission.ts';
 import { Agent } from '../conduct/hosts/agent.ts';
+import { totalsOf } from '../conduct/hosts/host-totals.ts';
 import { parseJoinLine } from '../conduct/hosts/join-line.ts';
 import { requireFit, requireOpenFiles } from '../doctor/diagnosis.ts';
 import { RunFiles } from '../run/record/run-files.ts';
@@ -65,7 +66,7 @@ export class HostRun {
     replacePhases(config.phases);
     handOver(config);
     tuneWorkerHeaps();
-    // The figures of the whole run are elsewhere, so all of them would be missed.
+    // The conductor has the figures of the whole run, and evaluates them.
     disableThresholds();
     this.#agent = new Agent({
       join: line,
@@ -90,8 +91,9 @@ export class HostRun {
     events.on('stats', ({ counters }) => {
       this.#agent.skippedUsers += counters['vusers.skipped'] ?? 0;
     });
-    events.on('done', ({ counters }) => {
-      this.#agent.skippedUsers = counters['vusers.skipped'] ?? 0;
+    events.on('done', (stats) => {
+      this.#agent.skippedUsers = stats.counters['vusers.skipped'] ?? 0;
+      this.#agent.totals = totalsOf(stats);
     });
     const { host, port } = line;
     log(

@@ -4,22 +4,16 @@ import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import { MeasuredRun } from '../conduct/measured-run.ts';
 import { log, type Terminal } from '../conduct/terminal.ts';
 import { requireFit, requireOpenFiles } from '../doctor/diagnosis.ts';
+import { addMetrics, asPeriod } from '../result/artillery-metrics.ts';
+import type { ArtilleryStats } from '../result/artillery-stats.ts';
+import { thresholdsOf } from '../result/evaluated-thresholds.ts';
 import { EngineLink } from '../run/link.ts';
 import { handOver } from '../script/handed-over.ts';
 import type { Script } from '../script/script.ts';
 import { readSettings } from '../script/settings.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
-import {
-  type ArtilleryEvents,
-  type ArtilleryStats,
-  artillery,
-  replacePhases,
-  type ShutdownOptions,
-  tuneWorkerHeaps,
-} from './artillery.ts';
-import { addMetrics, asPeriod } from './metrics.ts';
+import { type ArtilleryEvents, artillery, replacePhases, type ShutdownOptions, tuneWorkerHeaps } from './artillery.ts';
 import { ARTILLERY_LOG, divertReporter } from './reporter.ts';
-import { thresholdsOf } from './thresholds.ts';
 
 export interface RunOptions {
   scriptPath?: string;

@@ -6,7 +6,7 @@ import type { Script } from './script.ts';
 type Named = Pick<Metric, 'name' | 'kind'>;
 
 /** @returns its settings in the one of two places that counts, and the place; empty without any */
-function ensureOf({ config }: Script): [at: Path, settings: Record<string, unknown>] {
+export function ensureOf({ config }: Script): [at: Path, settings: Record<string, unknown>] {
   const [at, settings] = config.ensure
     ? [['config', 'ensure'], config.ensure]
     : [['config', 'plugins', 'ensure'], config.plugins?.ensure];
@@ -24,6 +24,32 @@ const METRIC = /(?<![\w./-])[a-z_][\w-]*(?:\.[\w-]+)+/gi;
 /** @returns the metrics in an expression, each once */
 export function metricsIn(expression: string): string[] {
   return [...new Set(expression.match(METRIC))];
+}
+
+/** Artillery's plugin `apdex` computes these at the end of a host, out of that host's figures alone. */
+const OF_ONE_HOST = /(?<![\w.])(apdex|ranking)(?![\w.])/;
+
+/** Returns thresholds on values that no host sends to a conductor. */
+export function unknownToHosts(script: Script): Problem[] {
+  const [at] = ensureOf(script);
+  return expressionsIn(script).flatMap(([path, expression]) => {
+    const [value] = OF_ONE_HOST.exec(expression) ?? [];
+    if (value === undefined) return [];
+    return [
+      { path: formatPath([...at, ...path]), message: `\`${value}\` is known of each host, but not of all together` },
+    ];
+  });
+}
+
+/** Returns the expressions with their places below `ensure`. */
+function expressionsIn(script: Script): (readonly [Path, string])[] {
+  const [, { thresholds, conditions }] = ensureOf(script);
+  return [
+    ...listed(thresholds).map((one, index) => [['thresholds', index], String(Object.keys(one)[0] ?? '')] as const),
+    ...listed(conditions).map(
+      (one, index) => [['conditions', index, 'expression'], String(one.expression ?? '')] as const,
+    ),
+  ];
 }
 
 /** What a summary has, in Artillery's spelling. */
@@ -49,15 +75,10 @@ export function thresholdProblems(
   const known = [...namesOf(metrics), ...OF_USERS];
   const problems: Problem[] = [];
   const say = (path: Path, message: string) => problems.push({ path: formatPath([...at, ...path]), message });
-  const expressions = [
-    ...listed(thresholds).map((one, index) => [['thresholds', index], Object.keys(one)[0]] as const),
-    ...listed(conditions).map((one, index) => [['conditions', index, 'expression'], one.expression] as const),
-  ];
   for (const [name, value] of Object.entries({ thresholds, conditions })) {
     if (value !== undefined && value !== null && !Array.isArray(value)) say([name], 'expected a list');
   }
-  for (const [path, expression] of expressions) {
-    const text = String(expression ?? '');
+  for (const [path, text] of expressionsIn(script)) {
     const operator = Object.keys(OPERATORS).find((wrong) => text.includes(wrong));
     if (operator !== undefined) say(path, `unknown operator ${operator}, did you mean "${OPERATORS[operator]}"?`);
     else if (!canEvaluate(asNumbers(text, known)))

@@ -14,22 +14,25 @@ const HOST = join(import.meta.dirname, '../fixtures/generator-host.ts');
 /** Of each host, half of them in each of two ramps. */
 export const USERS = 20;
 
+const USUAL = { thresholds: [{ 'connections.failed': 1 }] };
+
 export interface HostsOptions {
   hosts: number;
   /** Of the plugin. */
   options?: object;
+  /** Thresholds in place of the usual one. */
+  ensure?: object;
   /** Of the conductor. */
   env?: Record<string, string>;
   /** How long a host, or the conductor, may be away; by default as in a real run. */
   awayMs?: number;
 }
 
-function scenario(app: TestApp, { hosts, options }: HostsOptions): object {
+function scenario(app: TestApp, { hosts, options, ensure = USUAL }: HostsOptions): object {
   const rate = (USERS / 2) * hosts;
   const ramp = { duration: 1, arrivalRate: rate, rampTo: rate };
   const own = { control: app.control, drain: { quiet: 0.3, deadline: 3 }, ...options };
   const { config, scenarios } = quickScript({ target: app.url, phases: [ramp, { pause: 2 }, ramp, { pause: 2 }] }, own);
-  const ensure = { thresholds: [{ 'connections.failed': 1 }] };
   return { config: { ...config, plugins: { ...config.plugins, ensure: {} }, ensure }, scenarios };
 }
 

@@ -71,7 +71,20 @@ describe('a run over several hosts', { concurrency: 2 }, () => {
     assert.equal(new Set(result.generator.map(({ host }) => host)).size, 3);
     assert.deepEqual(exitCodes.slice(1), [0, 0, 0], outputs);
     assert.ok(['VALID', 'SUSPECT'].includes(result.verdict.status), outputs);
-    assert.match(run.output(), /`ensure` were not evaluated.*\n +npx socketio-capacity check \S*results\/latest "/);
+    const [threshold] = result.thresholds;
+    assert.deepEqual([threshold?.expression, threshold?.met], ['connections.failed < 1', true]);
+    await assertNothingLeft(run, [run, ...hosts]);
+  });
+
+  it('that misses a threshold of `ensure` has exit code 1', async (t) => {
+    const missed = `vusers.created < ${2 * USERS}`;
+    const ensure = { conditions: [{ expression: missed }, { expression: `connections.peak == ${2 * USERS}` }] };
+    const run = await conductHosts(t, { hosts: 2, ensure });
+    const hosts = [0, 1].map((index) => run.host(index));
+    assert.equal(await run.ended, 1, run.output());
+    const { thresholds, outcome } = run.result() ?? assert.fail(run.output());
+    assertEach(thresholds, ({ met }) => met, [false, true]);
+    assert.equal(outcome?.status, 'FAILED');
     await assertNothingLeft(run, [run, ...hosts]);
   });
 

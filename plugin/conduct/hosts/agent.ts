@@ -10,6 +10,7 @@ import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.
 import { LAYERS, MachineWatch, Sampler } from '../../samplers/index.ts';
 import { withCode } from '../incomplete.ts';
 import { type ConductorLink, openConductorLink } from './conductor-link.ts';
+import type { HostTotals } from './host-totals.ts';
 import type { Join } from './join-line.ts';
 import { type Hello, type HubMessage, hubMessageSchema, type Refusal, SILENT_AFTER_MS } from './messages.ts';
 
@@ -42,6 +43,8 @@ export class Agent {
   #timer: NodeJS.Timeout | undefined;
   /** Arrivals that Artillery has not started so far. */
   skippedUsers = 0;
+  /** Artillery's own metrics, once it is done. */
+  totals: HostTotals | undefined;
 
   constructor(options: AgentOptions) {
     this.#options = options;
@@ -89,7 +92,7 @@ export class Agent {
   async bye(stopped: boolean): Promise<void> {
     if (!this.#link) return;
     this.#sendRow(this.#link);
-    this.#link.send({ type: 'bye', stopped, skippedUsers: this.skippedUsers });
+    this.#link.send({ type: 'bye', stopped, skippedUsers: this.skippedUsers, totals: this.totals });
     await this.#link.flushed(stopped ? STOP_TIMEOUT_MS : this.#silentAfterMs);
   }
 

@@ -1,6 +1,5 @@
 /** A measured run in a process of its own, with the load of several hosts: owns listener, hosts, run and launch command. */
 import { addAbortListener } from 'node:events';
-import { join } from 'node:path';
 import { execa, type ResultPromise } from 'execa';
 import { exitCodeOf } from '../../../protocol/codes/exit-codes.ts';
 import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
@@ -8,7 +7,6 @@ import { CapacityError } from '../../../protocol/errors.ts';
 import { ownRelease } from '../../../protocol/release.ts';
 import { EngineLink } from '../../run/link.ts';
 import { within } from '../../run/wait.ts';
-import { hasThresholds } from '../../script/ensure.ts';
 import { inputsOf } from '../../script/inputs.ts';
 import { arrivalsOf } from '../../script/load/phases.ts';
 import type { Script } from '../../script/script.ts';
@@ -16,6 +14,7 @@ import type { Settings } from '../../script/settings.ts';
 import { MeasuredRun } from '../measured-run.ts';
 import { log, type Terminal } from '../terminal.ts';
 import { requireOwnEngine } from './admission.ts';
+import { openEvaluation } from './ensure-evaluation.ts';
 import { Hub } from './hub.ts';
 import { newSecret } from './join-line.ts';
 import { openListener } from './listener.ts';
@@ -33,6 +32,8 @@ interface ConductOptions {
   /** Where the scenario is. */
   path: string;
   artilleryVersion: string;
+  /** Folder of Artillery's package. */
+  artillery: string;
   hosts: number;
   listen: { host: string; port: number };
   /** By which the hosts reach this one. */
@@ -56,6 +57,7 @@ export async function conductHosts(options: ConductOptions): Promise<number> {
   const { script, config, path, artilleryVersion, hosts, listen, address, launch, signal } = options;
   const { lostAfterMs = SILENT_AFTER_MS } = options;
   requireOwnEngine(config);
+  const evaluate = await openEvaluation(script, options.artillery);
   const secret = options.secret === undefined ? await newSecret() : readSecret(options.secret);
   const listener = await openListener(listen.host, listen.port, secret);
   const terminal = ownTerminal();
@@ -100,6 +102,13 @@ export async function conductHosts(options: ConductOptions): Promise<number> {
     hosts: () => hub.hosts.map(({ measured }) => measured),
     terminal,
     artilleryVersion,
+    evaluate:
+      evaluate &&
+      ((result) =>
+        evaluate(
+          result,
+          hub.hosts.map(({ totals }) => totals),
+        )),
     admit,
     end: async () => over.resolve('ended'),
   });
@@ -109,7 +118,6 @@ export async function conductHosts(options: ConductOptions): Promise<number> {
   const how = await over.promise;
   // The virtual users have left when the residual is still being measured.
   await run.report(how !== 'left');
-  if (run.hasResult && hasThresholds(script)) terminal.print(thresholdsText(config.results));
   // Hosts that leave before the load refuse the run, too.
   const isWhole = how === 'left' && run.hasResult;
   const exitCode = how === 'stopped' ? exitCodeOf('stopped') : run.exitCode;
@@ -142,14 +150,6 @@ function joinText(line: string, hosts: number): string {
     `On each of ${hosts} host${hosts === 1 ? '' : 's'}, with the same scenario:`,
     `  ${variables} npx artillery run …`,
     'Whoever has this line can take part in the run: treat it like a password.',
-  ].join('\n');
-}
-
-/** Artillery's plugin knows only its own host's figures. */
-function thresholdsText(results: string): string {
-  return [
-    'The thresholds of `ensure` were not evaluated, because no host knows the figures of the whole run. Check them with',
-    `  npx socketio-capacity check ${join(results, 'latest')} "delivery.coverage = 1" "connections.failed < 1"`,
   ].join('\n');
 }
 

@@ -4,6 +4,7 @@ import { OWN_DISCONNECT } from '../../../protocol/connection.ts';
 import { getOrAdd } from '../../../protocol/helpers/get-or-add.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.ts';
 import type { GeneratorHost } from '../../run/measurements/generator.ts';
+import type { HostTotals } from './host-totals.ts';
 import { MachineWindows } from './machine-windows.ts';
 import type { AgentMessage, Hello, HubMessage, MachineRow } from './messages.ts';
 import { StandIn } from './stand-in.ts';
@@ -34,6 +35,8 @@ export class Host {
   /** Highest phase that has ended there. */
   completed = -1;
   skippedUsers = 0;
+  /** Artillery's own metrics there, once it has ended. */
+  totals: HostTotals | undefined;
   /** It has sent an invalid message. */
   garbled = false;
   readonly #engines = new Map<string, StandIn>();

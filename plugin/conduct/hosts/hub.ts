@@ -223,6 +223,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
         return;
       case 'bye':
         host.hasSaidGoodbye = true;
+        host.totals = message.totals;
         this.#skipped(host, message.skippedUsers);
         if (message.stopped) this.#lose(host, 'somebody stopped Artillery there');
         else this.#leave(host);

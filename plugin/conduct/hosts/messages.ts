@@ -8,6 +8,7 @@ import { byName, count, index, instant, name, sentence } from '../../../protocol
 import { engineMessageSchema, failureSchema, runMessageSchema } from '../../../protocol/link/messages.ts';
 import { printable } from '../../../protocol/printable.ts';
 import { machineSharesSchema } from '../../../protocol/result/machine.ts';
+import { hostTotalsSchema } from './host-totals.ts';
 
 /**
  * How long the connection between a host and its conductor may be away. Both sides give up after the same time: nobody would
@@ -81,7 +82,13 @@ export const agentMessageSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('phase'), index, stage: z.enum(['started', 'completed']) }),
   z.object({ type: z.literal('machine'), row: machineRowSchema }),
   /** Artillery is about to end here: its virtual users have left, or somebody has stopped it. */
-  z.object({ type: z.literal('bye'), stopped: z.boolean(), skippedUsers: count }),
+  z.object({
+    type: z.literal('bye'),
+    stopped: z.boolean(),
+    skippedUsers: count,
+    /** Artillery's own metrics; missing where Artillery was stopped. */
+    totals: hostTotalsSchema.optional(),
+  }),
 ]);
 export type AgentMessage = z.infer<typeof agentMessageSchema>;
 

@@ -33,6 +33,7 @@ function conductor(t: TestContext, hosts: number) {
         config,
         path: 'a.yml',
         artilleryVersion: 'none',
+        artillery: '',
         hosts,
       },
       ...{ listen: { host: '127.0.0.1', port: 0 }, address: '127.0.0.1', secret: undefined, launch: [] },

@@ -1,8 +1,8 @@
 /** A layer that is nothing but an entry of the table is in everything that measures and shows layers. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { addMetrics } from '../../../plugin/hook/metrics.ts';
 import { latestLayers } from '../../../plugin/live/figures.ts';
+import { addMetrics } from '../../../plugin/result/artillery-metrics.ts';
 import { cpuFigures } from '../../../plugin/result/cpu/cpu.ts';
 import { memoryFigures } from '../../../plugin/result/memory/memory.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';

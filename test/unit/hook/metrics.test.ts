@@ -1,7 +1,7 @@
 /** `ensure` replaces metric names in expressions textually, one after the other: none may be the beginning of a later one. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { addMetrics } from '../../../plugin/hook/metrics.ts';
+import { addMetrics } from '../../../plugin/result/artillery-metrics.ts';
 import { runMetrics } from '../../../plugin/result/run-metrics.ts';
 import { METRICS } from '../../../plugin/virtual-user/metrics.ts';
 import type { Result } from '../../../protocol/result/result.ts';

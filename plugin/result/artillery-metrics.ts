@@ -4,9 +4,9 @@ import type { Result } from '../../protocol/result/result.ts';
 import { valueAt } from '../../report/figures/figures.ts';
 import { whyNotQuoted } from '../../report/figures/quoted.ts';
 import { total } from '../../report/text/format.ts';
-import { runMetrics } from '../result/run-metrics.ts';
 import { LAYERS, type Layer } from '../samplers/index.ts';
-import type { ArtilleryStats } from './artillery.ts';
+import type { ArtilleryStats } from './artillery-stats.ts';
+import { runMetrics } from './run-metrics.ts';
 
 /** Adds the run's figures to Artillery's own, except for those that were not measured, or may not be quoted. */
 export function addMetrics(stats: ArtilleryStats, result: Result, layers: readonly Layer[] = LAYERS): void {

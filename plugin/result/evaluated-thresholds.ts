@@ -1,9 +1,9 @@
 /** The thresholds of Artillery's plugin `ensure`, as it evaluated them. */
 import { ownValue } from '../../protocol/helpers/sum-counts.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { METRIC_UNITS } from '../result/run-metrics.ts';
 import { metricsIn } from '../script/ensure.ts';
-import type { ArtilleryStats, Check } from './artillery.ts';
+import type { ArtilleryStats, Check } from './artillery-stats.ts';
+import { METRIC_UNITS } from './run-metrics.ts';
 
 /** @param stats of the whole run, on which they were evaluated; undefined where the run ended without */
 export function thresholdsOf(checks: Check[], stats: ArtilleryStats | undefined): Result['thresholds'] {

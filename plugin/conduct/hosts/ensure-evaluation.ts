@@ -1,0 +1,62 @@
+/** The thresholds of `ensure` for the load of several hosts: Artillery's plugin evaluates them, on the metrics of all hosts together. */
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { CapacityError } from '../../../protocol/errors.ts';
+import { formatProblems } from '../../../protocol/problems.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { addMetrics } from '../../result/artillery-metrics.ts';
+import type { ArtilleryStats, Check } from '../../result/artillery-stats.ts';
+import { thresholdsOf } from '../../result/evaluated-thresholds.ts';
+import { ensureOf, hasThresholds, unknownToHosts } from '../../script/ensure.ts';
+import type { Script } from '../../script/script.ts';
+import { type HostTotals, openMerge } from './host-totals.ts';
+
+/** Where Artillery has the plugin (2.0.34). */
+const PLUGIN = 'dist/builtin-packages/artillery-plugin-ensure/dist/plugin.js';
+
+interface EnsurePlugin {
+  statsToVars(data: { report: ArtilleryStats }): object;
+  runChecks(settings: object, variables: object): Check[];
+}
+
+/** @param hosts totals of each; undefined of a host that ended without */
+export type Evaluate = (result: Result, hosts: readonly (HostTotals | undefined)[]) => Result['thresholds'];
+
+/**
+ * Loads what the evaluation needs.
+ * @param artillery folder of the package
+ * @returns undefined for a scenario without thresholds
+ * @throws CapacityError CONFIG_INVALID for what several hosts cannot evaluate; NOT_INSTALLED if Artillery's plugin cannot be loaded
+ */
+export async function openEvaluation(script: Script, artillery: string): Promise<Evaluate | undefined> {
+  if (!hasThresholds(script) || process.env.ARTILLERY_DISABLE_ENSURE !== undefined) return undefined;
+  const problems = unknownToHosts(script);
+  if (problems.length > 0) {
+    const message = `several hosts cannot evaluate these thresholds\n${formatProblems(problems)}`;
+    throw new CapacityError('CONFIG_INVALID', message, 'use the metrics of the run instead: docs/reference/metrics.md');
+  }
+  const [, settings] = ensureOf(script);
+  const { plugin, merge } = await load(artillery);
+  return (result, hosts) => {
+    // A part of the sum is not the sum: without a host's totals, Artillery's own metrics are missing.
+    const known = hosts.flatMap((totals) => totals ?? []);
+    const stats = merge(known.length === hosts.length ? known : []);
+    addMetrics(stats, result);
+    const checks = plugin.runChecks(settings, plugin.statsToVars({ report: stats }));
+    return thresholdsOf(checks, stats);
+  };
+}
+
+async function load(artillery: string) {
+  try {
+    const { Plugin } = await import(pathToFileURL(join(artillery, PLUGIN)).href);
+    const plugin = Plugin as EnsurePlugin;
+    // It logs each evaluation.
+    Object.assign(globalThis, { artillery: { ...Reflect.get(globalThis, 'artillery'), log: () => {} } });
+    plugin.runChecks({}, plugin.statsToVars({ report: { counters: {}, rates: {}, summaries: {} } }));
+    return { plugin, merge: await openMerge(artillery) };
+  } catch (cause) {
+    const message = `the plugin \`ensure\` of Artillery in ${artillery} cannot be used`;
+    throw new CapacityError('NOT_INSTALLED', message, 'install Artillery 2.0.34 beside the plugin', { cause });
+  }
+}

@@ -1,0 +1,76 @@
+/** Artillery's own metrics of one host, as the host sends them at its end, and the sums and distributions over all hosts. */
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { z } from 'zod';
+import { attempt } from '../../../protocol/helpers/attempt.ts';
+import { sumCounts } from '../../../protocol/helpers/sum-counts.ts';
+import { byName, counts, name } from '../../../protocol/link/bounds.ts';
+import type { ArtilleryStats } from '../../result/artillery-stats.ts';
+
+/** A DDSketch has about 16 KB. */
+const MAX_SKETCH_LENGTH = 2 ** 17;
+const sketch = z.base64().max(MAX_SKETCH_LENGTH);
+
+export const hostTotalsSchema = z.object({
+  counters: counts,
+  rates: counts,
+  /** DDSketch of each metric that is a distribution. */
+  sketches: byName(sketch),
+});
+export type HostTotals = z.infer<typeof hostTotalsSchema>;
+
+/** Returns what can be sent: metrics can have any name, and any plugin can set them. */
+export function totalsOf({ counters, rates, histograms = {} }: ArtilleryStats): HostTotals {
+  const encoded = Object.entries(histograms).map(([key, value]) => {
+    const bytes = attempt(() => value.toProto());
+    return [key, bytes && Buffer.from(bytes).toString('base64')];
+  });
+  return {
+    counters: entriesOf(counts, counters),
+    rates: entriesOf(counts, rates),
+    sketches: entriesOf(byName(sketch), Object.fromEntries(encoded)),
+  };
+}
+
+function entriesOf<T>(schema: z.ZodType<Record<string, T>>, given: Record<string, unknown> = {}): Record<string, T> {
+  const valid = Object.entries(given).filter(([key, value]) => {
+    return name.safeParse(key).success && schema.safeParse({ [key]: value }).success;
+  });
+  return Object.fromEntries(valid) as Record<string, T>;
+}
+
+interface Sketch {
+  merge(other: Sketch): void;
+}
+
+interface Libraries {
+  DDSketch: { fromProto(bytes: Uint8Array): Sketch };
+  summarizeHistogram(sketch: Sketch): Record<string, number>;
+}
+
+export type MergeTotals = (hosts: readonly HostTotals[]) => ArtilleryStats;
+
+/**
+ * Loads Artillery's own code for distributions.
+ * @param artillery folder of the package
+ */
+export async function openMerge(artillery: string): Promise<MergeTotals> {
+  const { DDSketch } = createRequire(join(artillery, 'package.json'))('@artilleryio/sketches-js') as Libraries;
+  const ssms = pathToFileURL(join(artillery, 'dist/lib/core/ssms.js')).href;
+  const { summarizeHistogram } = (await import(ssms)) as Libraries;
+  return (hosts) => {
+    const merged = new Map<string, Sketch>();
+    for (const [key, text] of hosts.flatMap(({ sketches }) => Object.entries(sketches))) {
+      const one = DDSketch.fromProto(Buffer.from(text, 'base64'));
+      const before = merged.get(key);
+      if (before) before.merge(one);
+      else merged.set(key, one);
+    }
+    return {
+      counters: sumCounts(hosts.map(({ counters }) => counters)),
+      rates: sumCounts(hosts.map(({ rates }) => rates)),
+      summaries: Object.fromEntries([...merged].map(([key, one]) => [key, summarizeHistogram(one)])),
+    };
+  };
+}

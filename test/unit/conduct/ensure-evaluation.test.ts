@@ -1,0 +1,70 @@
+/** Thresholds of a load from several hosts, evaluated by Artillery's own plugin on the metrics of all of them. */
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
+import { it } from 'node:test';
+import { openEvaluation } from '../../../plugin/conduct/hosts/ensure-evaluation.ts';
+import { totalsOf } from '../../../plugin/conduct/hosts/host-totals.ts';
+import { resolveArtillery } from '../../../plugin/series/artillery.ts';
+import { perfectResult } from '../../helpers/results.ts';
+
+const MANIFEST = resolveArtillery('artillery/package.json');
+const { DDSketch } = createRequire(MANIFEST)('@artilleryio/sketches-js');
+
+/** Artillery's metrics of a host whose requests took these times. */
+function hostWith(created: number, ...timesMs: number[]) {
+  const sketch = new DDSketch({ relativeAccuracy: 0.01 });
+  for (const ms of timesMs) sketch.accept(ms);
+  const counters = { 'vusers.created': created, 'vusers.completed': created - 1, 'own.counter': Number.NaN };
+  return totalsOf({ counters, rates: { 'own.rate': 5 }, summaries: {}, histograms: { 'own.time': sketch } });
+}
+
+const HOSTS = [hostWith(10, 1, 1, 1), hostWith(30, 100)];
+
+async function evaluated(ensure: object, hosts: Parameters<NonNullable<Evaluation>>[1] = HOSTS) {
+  const evaluate = await openEvaluation({ config: { plugins: { ensure: {} }, ensure } }, dirname(MANIFEST));
+  return Object.fromEntries(evaluate?.(perfectResult(), hosts).map(({ expression, met }) => [expression, met]) ?? []);
+}
+
+type Evaluation = Awaited<ReturnType<typeof openEvaluation>>;
+
+it('figures of the run and sums over all hosts are compared with their limits', async () => {
+  const thresholds = [{ 'connections.failed': 1 }, { 'connections.peak': 10 }, { 'own.time.max': 50 }];
+  const expressions = ['vusers.created == 40 and own.rate == 10', 'own.time.count == 4 and own.time.min <= 1.1'];
+  const conditions = expressions.map((expression) => ({ expression }));
+  assert.deepEqual(await evaluated({ thresholds, conditions, maxErrorRate: 1 }), {
+    'connections.failed < 1': true,
+    'connections.peak < 10': false,
+    'own.time.max < 50': false,
+    'vusers.created == 40 and own.rate == 10': true,
+    'own.time.count == 4 and own.time.min <= 1.1': true,
+    'maxErrorRate <= 1': false,
+  });
+});
+
+it('a metric of Artillery misses its threshold if one of the hosts has not sent its own', async () => {
+  const thresholds = [{ 'vusers.created': 100 }, { 'connections.failed': 1 }];
+  const expected = { 'vusers.created < 100': false, 'connections.failed < 1': true };
+  assert.deepEqual(await evaluated({ thresholds }, [HOSTS[0], undefined]), expected);
+});
+
+it('a number that is none is not sent', () => {
+  assert.deepEqual(hostWith(2).counters, { 'vusers.created': 2, 'vusers.completed': 1 });
+});
+
+it('a scenario without thresholds has none', async () => {
+  assert.equal(await openEvaluation({ config: { plugins: { ensure: {} } } }, 'nowhere'), undefined);
+});
+
+it('a score that Artillery computes on each host alone is refused', async () => {
+  const ensure = { conditions: [{ expression: 'apdex > 0.9' }] };
+  await assert.rejects(evaluated(ensure), {
+    code: 'CONFIG_INVALID',
+    message: /config\.ensure.*`apdex` is known of each host/,
+  });
+});
+
+it('an Artillery without its plugin is refused', async () => {
+  const ensure = { thresholds: [{ 'connections.failed': 1 }] };
+  await assert.rejects(openEvaluation({ config: { ensure } }, '/nowhere'), { code: 'NOT_INSTALLED' });
+});
