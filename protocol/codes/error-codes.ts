@@ -71,8 +71,7 @@ const CODES = {
   },
   NOT_INSTALLED: {
     meaning: 'a program or package that the run needs is not installed',
-    remedy:
-      'install it: `npm run setup` brings nginx and Redis, `npm install` a package; or leave out what needs it',
+    remedy: 'install it: `npm run setup` brings nginx and Redis, `npm install` a package; or leave out what needs it',
   },
   VERSIONS_DIFFER: {
     meaning: 'the engine, or `instrument(io)` in the server, is of another build than the plugin',
