@@ -89,7 +89,11 @@ function peakCpu({ t, over }: FaultMeasured, samples: SampleRow[]): Record<strin
   return peaks;
 }
 
-function broadcastFigures({ sent, unsent }: Measurements, fault: FaultMeasured, batches: Batch[]): Fault['broadcasts'] {
+function broadcastFigures(
+  { sent, unsent, unknown }: Measurements,
+  fault: FaultMeasured,
+  batches: Batch[],
+): Fault['broadcasts'] {
   const sentAtUs = new Map(sent.map((one) => [one.seq, one.sentAtUs]));
   const at = ({ seq }: Batch) => sentAtUs.get(seq) ?? 0;
   const before = batches.filter((batch) => at(batch) < fault.atUs);
@@ -107,6 +111,7 @@ function broadcastFigures({ sent, unsent }: Measurements, fault: FaultMeasured, 
   return {
     sent: during.length,
     notSent: unsent.filter(({ intendedAtUs }) => isDuring(fault, intendedAtUs ?? 0)).length,
+    unknown: unknown.filter(({ intendedAtUs }) => isDuring(fault, intendedAtUs)).length,
     due: received + lost + absent,
     ...{ received, resent: total('resent'), lost, absent },
     missed: lost + absent,

@@ -162,8 +162,19 @@ export class Conductor {
     const { population, measurements, signal } = context;
     const settled = await population.settled(this.#arrivals, SETTLE_TIMEOUT_MS, signal);
     if (!settled && !signal.aborted) {
-      const message = `some of ${this.#arrivals.count} virtual users had not connected and joined ${SETTLE_TIMEOUT_MS / 1000} s after the ramp`;
-      const fix = 'lower `RATE`; let every flow join, and the server acknowledge each `join_room`';
+      const { started, connecting, joining, away } = this.#context.link.status;
+      const open = [
+        ...(started < this.#arrivals.count ? [`${this.#arrivals.count - started} had not started`] : []),
+        ...(connecting > 0 ? [`${connecting} were connecting`] : []),
+        ...(joining > 0 ? [`${joining} joins were not acknowledged`] : []),
+        ...(away > 0 ? [`${away} were about to come back`] : []),
+      ];
+      const detail = open.length > 0 ? `: ${open.join(', ')}` : '';
+      const message = `some of ${this.#arrivals.count} virtual users had not connected and joined ${SETTLE_TIMEOUT_MS / 1000} s after the ramp${detail}`;
+      const fix =
+        joining > 0
+          ? 'lower `RATE`; let every flow join, and the server acknowledge each `join_room`'
+          : 'lower `RATE`, or see what keeps the server from answering connections in time';
       addWarning(context, 'TARGET_NOT_REACHED', message, fix);
     }
     const connections = population.connections();

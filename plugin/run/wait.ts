@@ -4,6 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 export { within } from '../../protocol/helpers/within.ts';
 
 const POLL_MS = 50;
+/** A backlog of the server is waited for while it gets shorter, for as many of the deadlines that the options set. */
+export const MOST_DEADLINES = 10;
 
 /** @returns false if it has not happened after `timeoutMs`, or the signal came first */
 export async function until(
@@ -37,5 +39,17 @@ export async function succeed<T>(ask: () => Promise<T>, timeoutMs: number): Prom
       if (performance.now() > deadline) return undefined;
       await delay(POLL_MS * 4);
     }
+  }
+}
+
+/** Time since a value last changed. */
+export class Since {
+  #value: number | string | undefined;
+  #atMs = 0;
+
+  /** @returns milliseconds */
+  same(value: number | string): number {
+    if (value !== this.#value) [this.#value, this.#atMs] = [value, performance.now()];
+    return performance.now() - this.#atMs;
   }
 }

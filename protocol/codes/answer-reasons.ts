@@ -68,7 +68,8 @@ export const ANSWER_REASONS = {
     invalidates: ['delivery', 'latency'],
   },
   TAIL_CUT: {
-    meaning: 'copies still came when the drain ended: latencies are lower bounds, and lost copies may only be late',
+    meaning:
+      'copies or acknowledgements still came when the drain ended: latencies are lower bounds, and what is lost may be late',
     remedy: 'raise `drain.deadline`, or the interval of the broadcasts: the server cannot keep up with it',
     invalidates: ['delivery', 'latency'],
   },

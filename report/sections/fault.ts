@@ -96,10 +96,26 @@ function rows(result: Result, fault: Fault): (Fact | false)[] {
   ];
 }
 
-function broadcastRows({ sent, notSent, due, resent, lost, absent, missed }: NonNullable<Fault['broadcasts']>): Fact[] {
+function unsentText(notSent: number, unknown: number): string {
+  return [
+    ...(notSent > 0 ? [`${integer(notSent)} could not be sent`] : []),
+    ...(unknown > 0 ? [`whether ${integer(unknown)} more were sent is unknown`] : []),
+  ].join('; ');
+}
+
+function broadcastRows({
+  sent,
+  notSent,
+  unknown,
+  due,
+  resent,
+  lost,
+  absent,
+  missed,
+}: NonNullable<Fault['broadcasts']>): Fact[] {
   const why = `${integer(absent)} while away, ${integer(lost)} while connected or just before the end`;
   return [
-    count('Broadcasts meanwhile', sent, notSent > 0 ? `${integer(notSent)} could not be sent` : ''),
+    count('Broadcasts meanwhile', sent, unsentText(notSent, unknown)),
     count('Copies due', due, resent > 0 ? `${integer(resent)} sent again to restored sessions` : ''),
     count('Copies missed', missed, due > 0 ? `${percentOf(missed, due)}: ${why}` : ''),
   ];

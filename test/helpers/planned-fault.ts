@@ -9,7 +9,17 @@ const FAULT: Fault = {
   ...{ peakAttemptsPerSec: 480, peakReturnsPerSec: 470 },
   backoff: { attempts: 10, delayMs: 1000, maxDelayMs: 5000, jitter: 0.5 },
   peakCpuPercent: { worker: 81, system: 55 },
-  broadcasts: { sent: 4, notSent: 1, due: 4000, received: 3800, resent: 3, lost: 20, absent: 180, missed: 200 },
+  broadcasts: {
+    sent: 4,
+    notSent: 1,
+    unknown: 0,
+    due: 4000,
+    received: 3800,
+    resent: 3,
+    lost: 20,
+    absent: 180,
+    missed: 200,
+  },
   perWorker: { before: { w0: 500, w1: 500 }, after: { w0: 65, w1: 925 } },
   curve: [
     { ms: 100, connected: 500, attempts: 0, returns: 0 },

@@ -90,7 +90,9 @@ export const broadcasts: Check[] = [
     return {
       message: `in ${disagreeing.length} of ${batches.length} broadcasts the server counted ${more} members than the generator: ${first.serverMembers} and ${first.expected} in broadcast ${first.seq}${since}`,
       fix: isShort(first)
-        ? whyFewer(workersAtStart.length > 1, hasAgreed)
+        ? disagreeing.every(({ received, expected }) => received === expected)
+          ? 'all that the generator counts as members received them: find why the server counts fewer'
+          : whyFewer(workersAtStart.length > 1, hasAgreed)
         : 'others joined the room: give the run its own, which nothing else joins',
     };
   }),

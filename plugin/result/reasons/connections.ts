@@ -41,7 +41,10 @@ export const connections: Check[] = [
   check('NOT_UPGRADED', ({ connections: { transports, opened } }) => {
     if (transports?.configured !== 'default' || transports.polling === 0) return undefined;
     const { polling, upgradeFailures } = transports;
-    const causes = total(upgradeFailures) > 0 ? listed(upgradeFailures) : 'the server did not offer it';
+    const causes =
+      total(upgradeFailures) > 0
+        ? listed(upgradeFailures)
+        : 'no upgrade failed, so the server offered none, or has not answered';
     return `${polling} of ${opened} connections stayed on polling: ${causes}`;
   }),
   check('USERS_SKIPPED', ({ connections: { skipped } }) =>

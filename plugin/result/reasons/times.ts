@@ -19,7 +19,10 @@ export const times: Check[] = [
     const { batches = [] } = delivery ?? {};
     const hostBoundUs = clockBoundUs(leastKnownClock(generators));
     const impossible = batches.filter(({ seq, earlyByMs }) => {
-      const clock = latency.clocks[sent.find((one) => one.seq === seq)?.via ?? -1];
+      const { via = -1, unconfirmed } = sent.find((one) => one.seq === seq) ?? {};
+      // No worker said when it sent that one.
+      if (unconfirmed) return false;
+      const clock = latency.clocks[via];
       return (earlyByMs ?? 0) * 1000 > SAME_CLOCK_US + hostBoundUs + (clock?.uncertaintyUs ?? 0);
     });
     const [worst] = impossible.toSorted((a, b) => (b.earlyByMs ?? 0) - (a.earlyByMs ?? 0));

@@ -4,11 +4,9 @@
  */
 import type { RunContext } from '../context.ts';
 import { otherReceivers } from '../receivers/other-receivers.ts';
-import { until } from '../wait.ts';
+import { MOST_DEADLINES, Since, until } from '../wait.ts';
 import type { Orders } from './publish.ts';
 
-/** A backlog is waited for while it gets shorter, for as many deadlines. */
-export const MOST_DEADLINES = 10;
 /** Quiet times that must pass where only copies are missing of broadcasts that may not have been sent. */
 const QUIETS_OF_DOUBT = 5;
 
@@ -48,18 +46,6 @@ export async function drain(
   const seconds = (performance.now() - beganMs) / 1000;
   if (!ended && !signal.aborted) measurements.tailCut = { copies: missing, unconfirmed: orders.open, seconds };
   record.append('drained', { complete: isDone(), outstanding: missing });
-}
-
-/** Time since a value last changed. */
-export class Since {
-  #value: number | string | undefined;
-  #atMs = 0;
-
-  /** @returns milliseconds */
-  same(value: number | string): number {
-    if (value !== this.#value) [this.#value, this.#atMs] = [value, performance.now()];
-    return performance.now() - this.#atMs;
-  }
 }
 
 /**

@@ -13,10 +13,9 @@ export function ordersOf(sent: SentBroadcast[], beganAtUs: number): FreezeOrder[
   let previousAtUs = beganAtUs;
   return sent
     .toSorted((a, b) => a.seq - b.seq)
-    .map(({ seq, room, worker, sentAtUs, intendedAtUs, orderedAtUs, expected, latencyFromAtUs }) => {
+    .map(({ seq, room, worker, sentAtUs, intendedAtUs, orderedAtUs, expected }) => {
       const order = {
         ...{ seq, room, worker, sentAtUs, intendedAtUs, previousAtUs },
-        ...(latencyFromAtUs !== undefined && { latencyFromAtUs }),
         ...(orderedAtUs !== undefined && { orderedAtUs }),
       };
       if (expected !== null && orderedAtUs !== undefined) previousAtUs = orderedAtUs;

@@ -22,7 +22,7 @@ export interface SentBroadcast extends Omit<BroadcastSent, 'expected'> {
   via: number;
   /** The number by which its worker confirmed it, where that is another one. */
   confirmedAs?: number;
-  /** No worker confirmed it; copies show that it was sent. Its `sentAtUs` is the time of the order. */
+  /** No worker confirmed it; copies show that it was sent. Its `sentAtUs` is the intended time. */
   unconfirmed?: true;
   /** That follow each other, and that this one stands for; by default one. */
   broadcasts?: number;

@@ -98,14 +98,14 @@ export async function measureBroadcasts(
   if (!fault) await measureAfterBroadcasts(context);
 }
 
-/** What a broadcast is taken for that no worker confirmed: members at its order are to receive it at its intended time. */
+/** What a broadcast is taken for that no worker confirmed: sent at its intended time. */
 function assumedSent(
-  { seq, room, via, intendedAtUs, orderedAtUs }: UnconfirmedBroadcast,
+  { seq, room, via, intendedAtUs: atUs, orderedAtUs }: UnconfirmedBroadcast,
   { workersAtStart }: RunContext['measurements'],
 ): SentBroadcast {
-  const times = { sentAtUs: orderedAtUs, stampedAtUs: orderedAtUs, orderedAtUs, intendedAtUs };
+  const times = { sentAtUs: atUs, stampedAtUs: atUs, intendedAtUs: atUs, orderedAtUs };
   const worker = workersAtStart[via]?.worker ?? '';
-  return { seq, room, via, worker, expected: null, ...times, latencyFromAtUs: intendedAtUs, unconfirmed: true };
+  return { seq, room, via, worker, expected: null, ...times, unconfirmed: true };
 }
 
 /** Copies show that an unconfirmed broadcast was sent. Without any, whether it was sent remains unknown. */

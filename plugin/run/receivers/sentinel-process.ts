@@ -33,7 +33,12 @@ async function connect(client: OwnClient): Promise<void> {
 }
 
 async function join(room: string): Promise<void> {
-  const worker = await joinRoom(socket as Socket, room);
+  const connected = socket as Socket;
+  const worker = await joinRoom(connected, room).catch((error: Error) => {
+    // A join without an answer may still be carried out, and would make a member that the run does not know.
+    connected.disconnect();
+    throw error;
+  });
   answer({ op: 'joined', worker, atUs: monotonicUs() });
 }
 

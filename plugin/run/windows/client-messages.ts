@@ -2,7 +2,7 @@
 import { EVENTS } from '../../../protocol/events.ts';
 import { addWarning, type RunContext } from '../context.ts';
 import type { MessagesMeasured } from '../measurements/measurements.ts';
-import { until } from '../wait.ts';
+import { MOST_DEADLINES, Since, until } from '../wait.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
 import { inParts } from './idle.ts';
 
@@ -57,8 +57,18 @@ function checkHandled(
 
 const POLL_MS = 100;
 
-/** No more is sent, so that what is still unanswered after the drain is unanswered for good. */
-export async function endMessages({ link, config, signal }: RunContext): Promise<void> {
-  const areAnswered = async () => (await link.messages('stop')).unanswered === 0;
-  await until(areAnswered, config.drain.deadline * 1000, signal, POLL_MS);
+/** No more is sent. A backlog of acknowledgements is waited for while it gets shorter. */
+export async function endMessages(context: RunContext): Promise<void> {
+  const { link, config, signal } = context;
+  const deadlineMs = config.drain.deadline * 1000;
+  const progressSince = new Since();
+  let unanswered = 0;
+  const isOver = async () => {
+    ({ unanswered } = await link.messages('stop'));
+    return unanswered === 0 || progressSince.same(unanswered) > deadlineMs;
+  };
+  const ended = await until(isOver, MOST_DEADLINES * deadlineMs, signal, POLL_MS);
+  if (ended || signal.aborted) return;
+  const message = `acknowledgements still came when the drain ended, and ${unanswered} were missing: the times to an acknowledgement are lower bounds`;
+  addWarning(context, 'TAIL_CUT', message, 'raise `drain.deadline`, or send less: the server cannot keep up with it');
 }

@@ -96,16 +96,18 @@ describe('a server', () => {
   testCases([['that counts nobody', [{ serverMembers: null }, { serverMembers: null }]]]);
 
   it('is told in which direction its counts differ, and nobody else is accused', () => {
-    const of = (serverMembers: number, workers = 2, index = 0) =>
+    const of = (serverMembers: number, workers = 2, index = 0, lostConnected = 10) =>
       verdictOf(({ delivery }, measured) => {
         const all = [WORKER, { worker: 'w1', pid: 11, instance: 'b' }].slice(0, workers);
         Object.assign(measured, { workersAtStart: all, workersAtEnd: all });
-        Object.assign(delivery?.batches[index] ?? {}, { serverMembers });
+        const batch = { serverMembers, received: 5000 - lostConnected, lostConnected };
+        Object.assign(delivery?.batches[index] ?? {}, batch);
       }).reasons[0];
     assertNames(of(4990)?.message, ['fewer', 4990, 5000]);
     assert.match(of(4990)?.fix ?? '', /connect all workers by one adapter/);
     assert.match(of(4990, 2, 3)?.fix ?? '', /left the room.*adapter lost a worker/, 'once they had agreed');
     assert.doesNotMatch(of(4990, 1)?.fix ?? '', /adapter/, 'one worker needs none');
+    assert.doesNotMatch(of(4990, 2, 0, 0)?.fix ?? '', /adapter|left the room/, 'all members received it');
     assertNames(of(5010)?.message, ['more', 5010, 5000]);
     assert.doesNotMatch(of(5010)?.fix ?? '', /adapter/);
   });
