@@ -5,6 +5,7 @@ import type { StudyServer } from '../../protocol/documents/study.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { attempt } from '../../protocol/helpers/attempt.ts';
 import { onlyOnce } from '../../protocol/helpers/only-once.ts';
+import { maskCommandLine } from '../../protocol/secrets/command-line.ts';
 import { logTail } from '../../server/stack/logs.ts';
 import { listens } from '../../server/stack/ports.ts';
 import { childrenOf, processRef, terminate } from '../../server/stack/state/processes.ts';
@@ -50,7 +51,7 @@ export async function startOwnServer({ command, ready, cwd }: ServerCommand, { e
     const deadline = performance.now() + READY_TIMEOUT_MS;
     while (!(await answers(ready))) {
       signal.throwIfAborted();
-      if (hasEnded) throw failed(`${command.join(' ')} has ended${reasonOf(await child)}`, log);
+      if (hasEnded) throw failed(`${maskCommandLine(command)} has ended${reasonOf(await child)}`, log);
       if (performance.now() > deadline) throw failed(`${ready} does not answer after 60 s`, log);
       await sleep(POLL_INTERVAL_MS);
     }

@@ -8,6 +8,7 @@ import type { Document } from '../../report/model/document.ts';
 import { countedRuns, isWorthRepeating } from '../../report/study/counted-runs.ts';
 import { combinationsOf, labelOf, type MeasuredRun, summarize } from '../../report/study/summarize.ts';
 import { counted } from '../../report/text/format.ts';
+import { maskedPlan } from './masked-plan.ts';
 import type { RunCommand } from './run.ts';
 import type { MadeRun, Next, Series } from './series.ts';
 
@@ -37,7 +38,8 @@ const MAX_ATTEMPTS = 2;
 
 /** What did not come to its end is tried once more by each start, and what others disturbed is repeated at once. */
 export function plannedSeries(options: PlannedOptions): PlannedSeries {
-  const { kind, folder, name, title, plan, scenarioHash, endsWithFailure } = options;
+  const { kind, folder, name, title, scenarioHash, endsWithFailure } = options;
+  const { shown: plan, realOf } = maskedPlan(options.plan);
   const order = orderOf(plan);
   const next = (runs: MadeRun<Place>[], earlier: number): Next<Place, 'done'> => {
     const failed = deciding(runs).some(
@@ -61,7 +63,7 @@ export function plannedSeries(options: PlannedOptions): PlannedSeries {
     next,
     // The first eight digits tell two texts apart.
     identityOf: (study) => ({ ...study.plan, 'the text of the scenario': study.scenarioHash.slice(0, 8) }),
-    commandOf: ({ levels }) => options.commandOf(levels),
+    commandOf: ({ levels }) => options.commandOf(realOf(levels)),
     outcomeOf({ run, result }) {
       const disturbance = result && disturbanceOf(result);
       return [run.problem ?? run.status ?? '', ...(disturbance ? [disturbance.text] : [])];

@@ -1,6 +1,6 @@
 /** One run of a series: `artillery run` as a child process, its output in a log, and a server of its own where it needs one. */
 import { appendFileSync, globSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { execa } from 'execa';
 import { ERROR_CODES } from '../../protocol/codes/error-codes.ts';
 import { exitCodeOf, STOPPED } from '../../protocol/codes/exit-codes.ts';
@@ -8,6 +8,7 @@ import { endingOf, type SeriesRun } from '../../protocol/documents/series.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { isWriteError, unwritable } from '../../protocol/unwritable.ts';
+import { maskCommandLine } from '../../protocol/secrets/command-line.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
 import { readResult } from '../../report/read.ts';
 import { endOf } from '../../server/stack/logs.ts';
@@ -78,6 +79,7 @@ export function errorIn(log: string): string[] {
 }
 
 const MAX_ERROR_LINES = 20;
+const STARTER = join(import.meta.dirname, `start-artillery${extname(import.meta.filename)}`);
 
 function problemOf(exitCode: number, result: Result | undefined, log: string): string | null {
   const ending = endingOf(exitCode);
@@ -109,7 +111,7 @@ async function start(
     if (!server.hasEnded()) return made;
     throw new CapacityError(
       'START_FAILED',
-      `${description.command.join(' ')} has ended during the run`,
+      `${maskCommandLine(description.command)} has ended during the run`,
       `read its log: ${serverLog}`,
     );
   } finally {
@@ -132,8 +134,10 @@ async function runArtillery(
   const before = resultsIn(folder);
   const overriding = Object.keys(overrides).length === 0 ? [] : ['--overrides', JSON.stringify(overrides)];
   const output = { file: log, append: true } as const;
-  const child = execa(process.execPath, [artillery, 'run', ...args, ...overriding, scenario], {
-    stdio: ['ignore', output, output],
+  const child = execa(process.execPath, [STARTER], {
+    input: JSON.stringify([artillery, 'run', ...args, ...overriding, scenario]),
+    stdout: output,
+    stderr: output,
     env: { ...env, CAPACITY_RESULTS: join(folder, 'runs') },
     reject: false,
   });

@@ -7,27 +7,29 @@ const PROGRAM_TEXT = /^(-e|--eval|-p|--print|-pe)$/;
 /** Options that carry a credential without saying so: `redis-cli -a`, `curl -u`. */
 const UNNAMED: Record<string, RegExp> = { 'redis-cli': /^(-a|--pass|-u)$/, curl: /^(-u|--user|-b|-U)$/ };
 
+/** @returns the line with spaces between the arguments, masked like `maskArguments` */
+export function maskCommandLine(line: string | readonly string[]): string {
+  return maskArguments(typeof line === 'string' ? line.split(' ') : line).join(' ');
+}
+
 /**
  * Masks values of options with a secret name (`--password=x`, `--password x`, `TOKEN=x`), credentials in URLs and headers,
  * and program texts (`node -e …`).
- * @param line the arguments, or the line with spaces between them
- * @returns the line with spaces between the arguments
+ * @param args with the program first
  */
-export function maskCommandLine(line: string | readonly string[]): string {
-  const args = typeof line === 'string' ? line.split(' ') : line;
+export function maskArguments(args: readonly string[]): string[] {
   const program = args[0]?.split('/').at(-1) ?? '';
   let masksNext: 'value' | 'text' | undefined;
-  const shown = args.flatMap((arg) => {
+  return args.map((arg) => {
     const before = masksNext;
     masksNext = nextAfter(arg, program);
-    if (before === 'text') return [MASK];
+    if (before === 'text') return MASK;
     if (before === 'value' && !arg.startsWith('--')) {
       masksNext = undefined;
-      return [MASK];
+      return MASK;
     }
-    return [maskText(arg)];
+    return maskText(arg);
   });
-  return shown.join(' ');
 }
 
 function nextAfter(arg: string, program: string): 'value' | 'text' | undefined {
