@@ -11,6 +11,7 @@ import { readScenarios } from '../script/scenarios.ts';
 import { ENGINE } from '../script/script.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
 import { addHelp, badOption, LINE, parseOptions, printJson, typed, withJson, writing } from './command.ts';
+import { readVariables, withNamedCredentials } from './init/credentials.ts';
 import { lookAt } from './init/look.ts';
 import { ROOM, type Starter, starterScenario } from './init/starter-scenario.ts';
 
@@ -97,7 +98,8 @@ export function addInit(program: Command): void {
       'init --url https://staging.example.com --instrumented': 'a server that calls instrument(io)',
       'init --url http://app:3000 --emit \'["join", "news"]\'': 'a server that sends by itself',
       'init --url http://app:3000 --publish \'["say", "$id"]\'': 'a server that sends when a client emits',
-      'init --auth \'{"token": "{{ $env.TOKEN }}"}\'': 'a server that requires a token',
+      'init --auth \'{"token": "{{ $env.TOKEN }}"}\'':
+        'a server that requires a token: from the environment, or asked for',
     },
     exitCodes: {
       0: 'written',
@@ -112,11 +114,14 @@ function joined(value: string, before?: string): string {
 }
 
 async function init({ out, force, json, ...given }: Options): Promise<void> {
-  const isInteractive = process.stdin.isTTY && process.stdout.isTTY && !json;
+  const isInteractive = process.stdin.isTTY === true && process.stdout.isTTY === true && !json;
   const { listen: seconds, ...starter } = starterOf(isInteractive ? await ask(given) : given);
+  const { flow, variables } = withNamedCredentials(starter.flow);
+  starter.flow = flow;
   const say = json ? console.error : console.log;
   if (!starter.controlUrl) starter.processes = await listeningProcesses(starter.url);
   if (!starter.controlUrl && seconds > 0) {
+    await answering(() => readVariables(flow, variables, isInteractive));
     say(`Connecting to ${starter.url}, to see what it sends in ${seconds} s …`);
     Object.assign(starter, await lookAt(starter, seconds));
     if (!starter.delivery && !isInteractive) requireAnEvent(starter);
@@ -129,6 +134,9 @@ async function init({ out, force, json, ...given }: Options): Promise<void> {
   if (json) return printJson({ file: out, ...starter });
   const next = `${starter.controlUrl ? `${LINE} doctor` : 'npx artillery run'} ${typed(out)}`;
   console.log(`Wrote ${out}. Its comments explain what to do first; then run: ${next}`);
+  if (variables.length > 0) {
+    console.log(`Each run reads ${variables.join(', ')} from the environment: the file has no credentials.`);
+  }
 }
 
 function starterOf(answers: Answers): Starter & { listen: number } {
@@ -226,7 +234,7 @@ async function ask(given: Answers): Promise<Answers> {
     import('@inquirer/confirm'),
   ]);
   const answers: Answers = { ...given };
-  try {
+  return answering(async () => {
     for (const { option, text: message, usual, if: applies } of QUESTIONS) {
       if (answers[option] !== undefined || applies?.(answers) === false) continue;
       if (option === 'instrumented') {
@@ -240,6 +248,13 @@ async function ask(given: Answers): Promise<Answers> {
       answers[option] = answer.trim() || undefined;
     }
     return answers;
+  });
+}
+
+/** @throws CapacityError CONFIG_INVALID where Ctrl-C or Ctrl-D ends the questions */
+async function answering<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
   } catch (error) {
     if ((error as Error).name !== 'ExitPromptError') throw error;
     console.log();

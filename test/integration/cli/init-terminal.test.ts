@@ -60,6 +60,23 @@ describe('on a terminal', { skip: noTerminal }, () => {
     assert.deepEqual([code, left, flow], [0, [], [{ emit: ['subscribe'] }, { hold: true }]], shown);
   });
 
+  it('asks for the password of a login, and does not show it', async (t) => {
+    const guarded = (io: Server) => {
+      io.use((socket, next) => next(socket.handshake.auth.token === 'Typed-8812' ? undefined : new Error('who?')));
+    };
+    const answers: Answer[] = [
+      [INSTRUMENTED, 'n'],
+      [EMIT, ''],
+      [PUBLISH, ''],
+      [/ASKED_TOKEN \(is not shown, and not written\)/, 'Typed-8812'],
+    ];
+    const auth = '{"token": "{{ $env.ASKED_TOKEN }}"}';
+    const { code, shown, left, flow } = await asked(t, guarded, answers, '--auth', auth);
+    assert.deepEqual([code, left], [0, []], shown);
+    assert.ok(!shown.includes('Typed-8812'), shown);
+    assert.deepEqual(flow, [{ connect: { auth: { token: '{{ $env.ASKED_TOKEN }}' } } }, { hold: true }]);
+  });
+
   it('ends without a file where the input ends', async (t) => {
     const { code, shown, left, flow } = await asked(t, () => {}, [[INSTRUMENTED, END_OF_INPUT]]);
     assert.deepEqual([code, left, flow], [2, [], undefined], shown);

@@ -120,8 +120,12 @@ it('comes with path, namespace, auth and headers, and writes them', async (t) =>
   };
   const path = '/ws/';
   const connect = { namespace: '/chat', auth: { token: 'a1' }, headers: { 'x-key': 'k' } };
-  const { flow, settings } = await good(t, { setUp: guarded, path }, ...optionsOf({ path, ...connect }));
-  assert.deepEqual([flow, settings?.connection.path], [[{ connect }, { hold: true }], path]);
+  const { flow, settings, stdout } = await good(t, { setUp: guarded, path }, ...optionsOf({ path, ...connect }));
+  const auth = { token: '{{ $env.TOKEN }}' };
+  const named = { namespace: '/chat', auth, headers: { 'x-key': '{{ $env.X_KEY }}' } };
+  assert.deepEqual([flow, settings?.connection.path], [[{ connect: named }, { hold: true }], path]);
+  assert.match(stdout, /Each run reads TOKEN, X_KEY from the environment/);
+  for (const name of ['TOKEN', 'X_KEY']) delete process.env[name];
   assert.equal(settings?.delivery?.event, 'tick');
   // A namespace in the URL would stand before the paths of HTTP steps.
   const { url } = await startChat(t, (io) => ticking(t, io.of('/chat')));
@@ -129,6 +133,24 @@ it('comes with path, namespace, auth and headers, and writes them', async (t) =>
   assert.equal((await cli(cwd, 'init', '--url', `${url}/chat?v=2`, '--listen', SECONDS)).code, 0);
   assert.deepEqual((await written(cwd)).settings?.target, url);
   assert.deepEqual((await written(cwd)).flow, [{ connect: { namespace: '/chat', query: { v: '2' } } }, { hold: true }]);
+});
+
+it('reads a password from the environment, and neither writes nor shows it', async (t) => {
+  const password = 'Canary-5521';
+  const guarded = (io: Server) => {
+    io.use((socket, next) => next(socket.handshake.auth.password === password ? undefined : new Error('who?')));
+    io.on('connection', (socket) => socket.emit('welcome', { password, text: `you are ${password}` }));
+    ticking(t, io);
+  };
+  const options = ['--auth', '{"password": "{{ $env.INIT_TEST_PASSWORD }}"}'];
+  const unset = await init(t, guarded, ...options);
+  assert.match(unset.stderr, /CONFIG_INVALID: environment variable INIT_TEST_PASSWORD is not set/);
+  process.env.INIT_TEST_PASSWORD = password;
+  t.after(() => delete process.env.INIT_TEST_PASSWORD);
+  const { said, flow } = await good(t, guarded, ...options);
+  assert.ok(!said.includes(password), said);
+  assert.ok(!JSON.stringify(flow).includes(password));
+  assert.match(said, /"welcome" \(1\)/);
 });
 
 it('keeps the cookies of an HTTP login, in which names of variables stay', async (t) => {
