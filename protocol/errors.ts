@@ -33,7 +33,8 @@ export function startRefused(error: unknown): CapacityError | undefined {
 
 /** @returns the error as printed: `CODE: what happened` and, indented below, the fix */
 export function describeError(error: unknown): string {
-  return harmless(wordsOf(error));
+  // Node's message about text that is not JSON quotes some of it.
+  return harmless(wordsOf(error).replace(/, (\.\.\.)?".*?"(\.\.\.)? is not valid JSON/gs, ', which is not valid JSON'));
 }
 
 function wordsOf(error: unknown): string {

@@ -1,18 +1,31 @@
-/** Text in which others have a say, such as a server, a host, or a scenario, for terminals and reports. */
+/** Text in which others have a say, such as a server, a host, or a scenario, for terminals and reports; without secrets. */
+import { withoutCredentials, withoutSecrets } from './secrets/known-secrets.ts';
 
 /** Control characters, invisible and reordering ones, line breaks, halves of a surrogate pair. */
 const HARMFUL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 /** What a CI system obeys, some of them wherever it stands in a line: `::error::x`, `##[error]x`, `##vso[…]`, `##teamcity[…]`. */
 const COMMANDS = /:(?=:[A-Za-z][\w-]*( .*?)?::)|#(?=#\w*\[)/g;
 
-/** @returns at most `maxLength` characters on one line, in which a harmful one shows as its escape sequence */
-export function printable(text: string, maxLength: number): string {
-  const shown = oneLine(text.slice(0, maxLength * 2).trim()).replace(/ +/g, ' ');
+/** A secret that is longer does not end before the text is cut. */
+const MAX_SECRET_LENGTH = 10_000;
+
+/**
+ * @param text that a server or another program wrote
+ * @param secrets of the virtual user that it concerns
+ * @returns at most `maxLength` characters on one line, in which a harmful one shows as its escape sequence
+ */
+export function printable(text: string, maxLength: number, secrets?: Iterable<string>): string {
+  const cleaned = withoutSecrets(text.slice(0, maxLength * 2 + MAX_SECRET_LENGTH), secrets);
+  const shown = escapedLine(cleaned.slice(0, maxLength * 2).trim()).replace(/ +/g, ' ');
   return shown.length <= maxLength ? shown : `${shown.slice(0, maxLength - 1)}…`;
 }
 
 /** @returns the text on one line that commands neither a terminal nor a CI system; spaces stay as they are */
 export function oneLine(text: string): string {
+  return escapedLine(withoutCredentials(text));
+}
+
+function escapedLine(text: string): string {
   return text
     .replace(/[\r\n\t]+/g, ' ')
     .replace(HARMFUL, escaped)
@@ -21,7 +34,7 @@ export function oneLine(text: string): string {
 
 /** @returns as `oneLine`, each of its lines */
 export function harmless(text: string): string {
-  return text.split('\n').map(oneLine).join('\n');
+  return withoutCredentials(text).split('\n').map(escapedLine).join('\n');
 }
 
 function escaped(character: string): string {

@@ -1,6 +1,7 @@
 /** A worker's configuration, from its environment. Read once, at the start; all problems are reported together. */
 import { z } from 'zod';
 import { CapacityError } from '../protocol/errors.ts';
+import { isSecretName } from '../protocol/secrets/secret-names.ts';
 import { ADAPTERS, type AdapterName } from './adapters/index.ts';
 import { portSchema, tokenSchema, workerSchema } from './schemas.ts';
 import { type Tunings, entries as tuningEntries } from './tunings.ts';
@@ -143,7 +144,7 @@ function describe(error: z.ZodError | undefined, given: Record<string, string | 
     const value = given[variable];
     if (value === undefined) return `${variable} is not set${ifMissing}`;
     // A URL can contain a password.
-    const secret = /_(TOKEN|URL)$/.test(variable);
+    const secret = isSecretName(variable) || /_URL$/.test(variable);
     return `${variable}${secret ? '' : `=${value}`}: ${issue.message}`;
   });
 }

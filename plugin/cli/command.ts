@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
 import { formatProblems, type Problem, problemsOf } from '../../protocol/problems.ts';
+import { mapTexts, withoutCredentials } from '../../protocol/secrets/known-secrets.ts';
 import { unwritable } from '../../protocol/unwritable.ts';
 import { terminalSchema } from '../script/options/plugin-options.ts';
 
@@ -89,7 +90,9 @@ export function typed(path: string): string {
 /** Escaped as JSON allows, it commands neither a terminal nor a CI system: `##vso[` counts anywhere in a line. */
 export function printJson(value: unknown): void {
   const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  console.log(JSON.stringify(value, null, 2).replace(/[\x7f-\x9f\u2028-\u202e]|#(?=#)/g, escaped));
+  console.log(
+    JSON.stringify(mapTexts(value, withoutCredentials), null, 2).replace(/[\x7f-\x9f\u2028-\u202e]|#(?=#)/g, escaped),
+  );
 }
 
 export function screen(): { color: boolean; width: number } {

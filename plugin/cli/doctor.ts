@@ -1,6 +1,7 @@
 /** `doctor`: whether this machine and stack can hold the connections of a scenario; with `--target`, whether the target can be measured. */
 import type { Command } from 'commander';
 import { EXIT_CODES, STOPPED } from '../../protocol/codes/exit-codes.ts';
+import { harmless } from '../../protocol/printable.ts';
 import { diagnose, printDiagnosis, requireOpenFiles } from '../doctor/diagnosis.ts';
 import { readSituation } from '../doctor/situation.ts';
 import { examineTarget } from '../doctor/target/examine.ts';
@@ -85,7 +86,9 @@ async function tryTarget(where: string, path: string | undefined, options: Optio
   if (failed > 0) process.exitCode = EXIT_CODES.refused;
   if (json) return printJson({ target: settings.target, passed: failed === 0, checks });
   console.log(
-    `\n${failed === 0 ? `${settings.target} can be measured.` : `${failed} of ${checks.length} checks failed.`}`,
+    harmless(
+      `\n${failed === 0 ? `${settings.target} can be measured.` : `${failed} of ${checks.length} checks failed.`}`,
+    ),
   );
 }
 

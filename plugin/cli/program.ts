@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
+import { maskText } from '../../protocol/secrets/secret-text.ts';
 import { addBaseline } from './baseline.ts';
 import { addCheck } from './check.ts';
 import { LINE } from './command.ts';
@@ -30,6 +31,7 @@ export function createProgram(): Command {
     )
     .version(version, '-V, --version', 'prints the version of the three packages')
     .configureHelp({ subcommandTerm: (command) => command.name() })
+    .configureOutput({ outputError: (text, write) => write(maskText(text)) })
     .showSuggestionAfterError()
     .exitOverride();
   for (const add of [

@@ -30,7 +30,9 @@ interface Flags {
 
 /** As Artillery reads a scenario's text. @throws if it is not YAML; CapacityError NOT_INSTALLED */
 export async function parseYaml(text: string): Promise<unknown> {
-  return (await artilleryUtil()).parseScript(text);
+  return (await artilleryUtil()).parseScript(text).catch((error) => {
+    throw withoutLines(error);
+  });
 }
 
 /**
@@ -89,6 +91,12 @@ export async function scenarioHash(...paths: string[]): Promise<string> {
   return hash.digest('hex');
 }
 
+/** js-yaml quotes the lines around a mistake, which can have a password. */
+function withoutLines(error: unknown): unknown {
+  const { reason, mark } = error as { reason?: string; mark?: { line: number; column: number } };
+  return mark ? new Error(`line ${mark.line + 1}, column ${mark.column + 1}: ${reason}`) : error;
+}
+
 /** @throws CapacityError FILE_UNREADABLE where `read` throws another error */
 async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
   try {
@@ -96,7 +104,7 @@ async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
   } catch (cause) {
     if (cause instanceof CapacityError) throw cause;
     throw new CapacityError('FILE_UNREADABLE', `${path} cannot be read`, 'name an Artillery scenario, as YAML', {
-      cause,
+      cause: withoutLines(cause),
     });
   }
 }

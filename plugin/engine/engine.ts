@@ -18,6 +18,7 @@ import { connectionsOfShare } from '../script/load/load.ts';
 import { type EngineOptions, parseEngineOptions } from '../script/options/engine-options.ts';
 import { readScenarios } from '../script/scenarios.ts';
 import { ENGINE, type Scenario, type Script, type ScriptPhase, usesOurEngine } from '../script/script.ts';
+import { knowSecretsOf } from '../script/secrets.ts';
 import type { Settings } from '../script/settings.ts';
 import { loadHttpEngine } from '../virtual-user/artillery.ts';
 import { FlowError } from '../virtual-user/flow-error.ts';
@@ -153,6 +154,7 @@ export default class CapacityEngine {
   async #start(): Promise<EngineContext | undefined> {
     const script = this.#script;
     requireBounds(script);
+    knowSecretsOf(script, process.env);
     // Only a worker knows the functions of the processor, and what other plugins have made of the flows.
     const { flows, problems } = readScenarios(script, STEPS);
     const ours = script.scenarios?.filter((scenario) => usesOurEngine(scenario, script)) ?? [];

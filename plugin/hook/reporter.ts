@@ -3,6 +3,7 @@
  * together with the lines of `ensure`, whose thresholds the answer has; what anything else logs is still printed.
  */
 import { format, stripVTControlCharacters } from 'node:util';
+import { withoutCredentials } from '../../protocol/secrets/known-secrets.ts';
 import type { RunFiles } from '../run/record/run-files.ts';
 import { type ArtilleryEvents, artillery } from './artillery.ts';
 
@@ -40,7 +41,7 @@ export function divertReporter(events: ArtilleryEvents, files: RunFiles, name: s
   globalEvents.on('log', (options, ...args) => {
     const text = stripVTControlCharacters(format(...args));
     const isCheck = checks > 0 && checks-- > 0;
-    if (isCheck || reporting || REPORTED.test(text)) files.append(name, `${text}\n`);
+    if (isCheck || reporting || REPORTED.test(text)) files.append(name, `${withoutCredentials(text)}\n`);
     else for (const print of printers) print(options, ...args);
   });
 }

@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { mapTexts, withoutCredentials } from '../../protocol/secrets/known-secrets.ts';
 import { Guard } from '../../server/guard.ts';
 import { type HttpListener, openHttp } from '../../server/http-listener.ts';
 import { within } from '../run/wait.ts';
@@ -180,7 +181,7 @@ export class LiveView {
 }
 
 function event(name: string, data: unknown): string {
-  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+  return `event: ${name}\ndata: ${JSON.stringify(mapTexts(data, withoutCredentials))}\n\n`;
 }
 
 async function sendFile(response: ServerResponse, file: string, type: string): Promise<void> {

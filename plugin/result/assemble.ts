@@ -1,5 +1,6 @@
 /** Measurements to result document; nothing is measured here. */
 import type { Result } from '../../protocol/result/result.ts';
+import { mapTexts, withoutCredentials } from '../../protocol/secrets/known-secrets.ts';
 import { judge } from '../../report/answer/outcome.ts';
 import { computeCapacity } from '../../report/figures/capacity.ts';
 import { perConnectionOf } from '../../report/figures/per-connection.ts';
@@ -72,5 +73,5 @@ export function assembleResult(
   measured.memory.balance = machineBalance(measurements, sampler);
   const result = { ...measured, capacity: computeCapacity(measured, config.memoryBudgetBytes) };
   const judged = { ...result, verdict: evaluate(measurements, { ...result, outcome: null }) };
-  return { ...judged, outcome: judge(judged) };
+  return mapTexts({ ...judged, outcome: judge(judged) }, withoutCredentials);
 }

@@ -10,6 +10,7 @@ import { openFileLimits } from '../../protocol/machine/open-files.ts';
 import { allowedCpus, lowestLimit, lowestQuota } from '../../protocol/machine/usable.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type ServerDescription, serverSchema } from '../../protocol/result/server.ts';
+import { maskedSettings } from '../../protocol/secrets/masked-values.ts';
 import type { Target } from '../run/target/target.ts';
 import { ENGINE, type Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
@@ -27,7 +28,7 @@ const SYSCTLS = [
   'fs/nr_open',
 ];
 
-/** @param settings everything that a scenario or the environment sets, secrets left out */
+/** @param settings everything that a scenario or the environment sets, secrets masked */
 export function describeEnvironment(
   settings: Record<string, unknown>,
   workers: WorkerStats[],
@@ -92,9 +93,7 @@ function gitCommit(): string | null {
   }
 }
 
-const SECRETS = ['auth', 'headers', 'extraHeaders', 'query', 'tls'];
-
-/** Everything that decides the figures, secrets left out. */
+/** Everything that decides the figures, secrets masked. */
 export function settingsOf(
   script: Script,
   settings: Settings,
@@ -110,8 +109,7 @@ export function settingsOf(
     stack: _____,
     ...others
   } = settings;
-  const options = Object.entries(script.config.engines?.[ENGINE] ?? {});
-  return {
+  return maskedSettings({
     ...others,
     // As in results of versions that knew one room only.
     rooms: rooms.count > 1 ? rooms : undefined,
@@ -122,9 +120,9 @@ export function settingsOf(
     profile,
     target: url,
     transports: settings.connection.transports,
-    engineOptions: Object.fromEntries(options.filter(([name]) => !SECRETS.includes(name))),
+    engineOptions: { ...(script.config.engines?.[ENGINE] as object | undefined) },
     flow: script.scenarios,
-  };
+  });
 }
 
 /** @returns what all workers say, and where they differ each of their values; null if one of them says nothing */

@@ -7,7 +7,6 @@ import { ENGINE, FUNCTION_HOOKS, type Scenario, type Script, usesOurEngine } fro
 
 /** Allowance for all steps that do not wait. */
 const STEPS_SECONDS = 10;
-const MAX_SHOWN_LENGTH = 60;
 
 interface Scenarios {
   /** From the scenarios on our engine, or from all if a third-party engine drives the load. */
@@ -103,7 +102,7 @@ function readerOf(steps: StepTable, processor: Script['config']['processor']) {
 function unknownStep(step: unknown, steps: StepTable): string {
   const example = 'expected a step such as {think: 1}, not';
   if (typeof step !== 'object' || step === null || Array.isArray(step)) {
-    return `${example} ${JSON.stringify(step)?.slice(0, MAX_SHOWN_LENGTH)}`;
+    return `${example} ${Array.isArray(step) ? 'a list' : step === null ? 'nothing' : `a ${typeof step}`}`;
   }
   const keys = Object.keys(step);
   const verbs = keys.filter((key) => Object.hasOwn(steps, key));

@@ -28,6 +28,7 @@ import {
 import type { WorkerSources } from './options/worker-sources.ts';
 import { readScenarios } from './scenarios.ts';
 import { ENGINE, PLUGIN, type Script } from './script.ts';
+import { knowSecretsOf } from './secrets.ts';
 import { stackTargetOf } from './stack-target.ts';
 
 /** In this environment the pack's scenarios run on a third-party Socket.IO engine for Artillery. */
@@ -93,6 +94,7 @@ export function readSettings(
   further: Problem[] = [],
 ): Settings {
   requireBounds(script);
+  knowSecretsOf(script, env);
   const { config } = script;
   const problems = [...misspeltNames(script), ...further];
   const given = checkConfig(optionsSchema, config.plugins?.[PLUGIN] ?? {}, ['config', 'plugins', PLUGIN], problems);

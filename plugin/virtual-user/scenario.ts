@@ -73,7 +73,7 @@ export function compileScenario(scenario: Scenario, shared: Shared): CompiledSce
     after: functions(scenario.afterScenario),
     newUser(context, events) {
       if (uses.http) shared.http?.setInitialContext(context);
-      return { context, session: new Session(shared, kept), events };
+      return { context, session: new Session(shared, kept, context), events };
     },
     async use(user, namespace) {
       const path = build.namespace(String(build.template(namespace)(user.context)));

@@ -11,6 +11,7 @@ import { FlowError, lossOf, toFlowError } from './flow-error.ts';
 import { type AwaitedEvent, isSame, Mailbox } from './mailbox.ts';
 import type { Shared } from './shared.ts';
 import { countFailure, keepExample } from './tally.ts';
+import type { UserContext } from './types.ts';
 import { Wait } from './wait.ts';
 
 /** One namespace of the virtual user, and the connection that carries it. */
@@ -41,6 +42,7 @@ export class Session implements Watcher {
   /** Called when a connection is lost for good. */
   onLost: () => void = nothing;
   readonly #shared: Shared;
+  readonly #context: UserContext;
   /** What the rest of the flow waits for. */
   #awaited: readonly AwaitedEvent[];
   #namespaces: NamespaceEntry[] = [];
@@ -48,8 +50,9 @@ export class Session implements Watcher {
   #wait: Wait | undefined;
   #hasFailed = false;
 
-  constructor(shared: Shared, awaited: readonly AwaitedEvent[]) {
+  constructor(shared: Shared, awaited: readonly AwaitedEvent[], context: UserContext) {
     this.#shared = shared;
+    this.#context = context;
     this.#awaited = awaited;
   }
 
@@ -136,7 +139,7 @@ export class Session implements Watcher {
   countFailure(error: FlowError): void {
     if (this.#hasFailed) return;
     this.#hasFailed = true;
-    countFailure(this.#shared, error);
+    countFailure(this.#shared, error, this.#context);
   }
 
   /** Closes all connections; the fleet paces it. The virtual user can connect again. */
@@ -213,7 +216,7 @@ export class Session implements Watcher {
       } catch (error) {
         const failure = toFlowError(error);
         if (!retry || attempt > retry.attempts) throw failure;
-        keepExample(tally, failure);
+        keepExample(tally, failure, this.#context);
         await sleep(retryDelayMs(retry, attempt));
         tally.retries++;
         meter.count('retry');

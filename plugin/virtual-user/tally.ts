@@ -1,9 +1,11 @@
 /** Counts of what the engine, not the fleet, decides on: virtual users, retries, failures. */
 import { addOwn, ownValue, setOwn } from '../../protocol/helpers/sum-counts.ts';
 import { printable } from '../../protocol/printable.ts';
+import { allSecretsIn } from '../../protocol/secrets/masked-values.ts';
 import { FleetError } from '../fleet/fleet-error.ts';
 import type { FlowError } from './flow-error.ts';
 import type { Meter } from './meter.ts';
+import type { UserContext } from './types.ts';
 
 /** Enough for a status line, two headers and the start of a body. */
 const MAX_EXAMPLE_LENGTH = 300;
@@ -27,16 +29,31 @@ export function newTally() {
   };
 }
 
-export function countFailure({ tally, meter }: { tally: Tally; meter: Pick<Meter, 'error'> }, error: FlowError): void {
+export function countFailure(
+  { tally, meter }: { tally: Tally; meter: Pick<Meter, 'error'> },
+  error: FlowError,
+  context?: UserContext,
+): void {
   tally.failed++;
   meter.error(error.code);
   addOwn(tally.failures, error.code, 1);
-  keepExample(tally, error);
+  keepExample(tally, error, context);
 }
 
-/** Not if the error says no more than its code. */
-export function keepExample({ examples }: Tally, { code, message, cause }: FlowError): void {
+/**
+ * Skips an error whose message only repeats its code.
+ * @param context of the virtual user, whose variables the example does not show
+ */
+export function keepExample({ examples }: Tally, { code, message, cause }: FlowError, context?: UserContext): void {
   if (ownValue(examples, code) !== undefined || message === code || message === '') return;
   const data = cause instanceof FleetError && cause.data !== undefined ? ` ${JSON.stringify(cause.data)}` : '';
-  setOwn(examples, code, printable(message + data, MAX_EXAMPLE_LENGTH));
+  setOwn(examples, code, printable(message + data, MAX_EXAMPLE_LENGTH, context && secretsOf(context)));
+}
+
+/** Values of payload rows, captures and processor functions. Names with `$` are Artillery's own. */
+export function secretsOf({ vars, extraHeaders = {} }: UserContext): string[] {
+  const variables = Object.fromEntries(
+    Object.entries(vars).filter(([name]) => !name.startsWith('$') && name !== 'target'),
+  );
+  return allSecretsIn({ variables, extraHeaders });
 }

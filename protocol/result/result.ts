@@ -161,7 +161,7 @@ export const resultSchema = object({
     ),
     sysctls: byName(z.string()).describe('kernel settings for network and files'),
     configHash: z.string().describe('SHA-256 of the settings'),
-    settings: byName(z.unknown()).describe('what scenario and environment set, without secrets'),
+    settings: byName(z.unknown()).describe('what scenario and environment set, with secrets masked'),
     gitCommit: z.string().nullable().describe('commit of the working folder'),
   }),
 });

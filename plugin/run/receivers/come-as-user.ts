@@ -7,7 +7,8 @@ import { type FlowError, toFlowError } from '../../virtual-user/flow-error.ts';
 import { Meter } from '../../virtual-user/meter.ts';
 import { compileScenario } from '../../virtual-user/scenario.ts';
 import { Signals } from '../../virtual-user/signals.ts';
-import { newTally } from '../../virtual-user/tally.ts';
+import { newTally, secretsOf } from '../../virtual-user/tally.ts';
+import type { UserContext } from '../../virtual-user/types.ts';
 import { runSteps, type VirtualUser } from '../../virtual-user/virtual-user.ts';
 import { type Listeners, Refused } from './official-client.ts';
 import type { Came, OwnClient, OwnUser } from './own-clients.ts';
@@ -47,7 +48,7 @@ export async function comeAsUser(
     signal.throwIfAborted();
     if (error instanceof CapacityError) throw error;
     const { failure } = made.find((one) => one.failure) ?? {};
-    if (!failure) throw stopped(connection.url, toFlowError(error));
+    if (!failure) throw stopped(connection.url, toFlowError(error), player?.context);
     throw player?.refusal === undefined ? failure : afterLogin(connection.url, player.refusal, failure);
   } finally {
     // Hundreds log in to warm up: the server would hold a socket of each for some seconds more.
@@ -77,8 +78,8 @@ async function prepare(
 }
 
 /** A step of the flow has failed. */
-function stopped(target: string, { code, message }: FlowError): Refused {
-  const said = printable(message === code ? code : `${code}: ${message}`, MAX_SAID);
+function stopped(target: string, { code, message }: FlowError, context: UserContext | undefined): Refused {
+  const said = printable(message === code ? code : `${code}: ${message}`, MAX_SAID, context && secretsOf(context));
   return new Refused(target, said);
 }
 

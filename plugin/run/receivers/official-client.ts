@@ -4,6 +4,8 @@ import { CapacityError } from '../../../protocol/errors.ts';
 import { EVENTS, type Joined, type Refusal } from '../../../protocol/events.ts';
 import { guardClient } from '../../../protocol/guard-client.ts';
 import { printable } from '../../../protocol/printable.ts';
+import { withoutSecrets } from '../../../protocol/secrets/known-secrets.ts';
+import { allSecretsIn } from '../../../protocol/secrets/masked-values.ts';
 import type { Failure } from '../../fleet/client/failure.ts';
 import { requireShallow } from '../../fleet/client/nesting.ts';
 import { failureOf } from '../../fleet/official/failure.ts';
@@ -150,9 +152,10 @@ const STICKY =
 async function unreachable(connection: ConnectionTarget, error: ClientError): Promise<CapacityError> {
   const { url: target } = connection;
   // Only a refusal by the server has the key `data`, even if its value is undefined.
-  if ('data' in error) return refused(target, error);
+  if ('data' in error) return refused(connection, error);
   const { code, said } = causeOf(error);
-  const failed = (found: string, fix?: string) => notConnected(target, found, fix);
+  const secrets = allSecretsIn(connection);
+  const failed = (found: string, fix?: string) => notConnected(target, withoutSecrets(found, secrets), fix);
   if (STRAYED.test(said)) return failed(said, STICKY);
   const status = Number(/^http_(50[234])$/.exec(code)?.[1]);
   // Another request would tell no more, and count for a limit of connections.
@@ -163,7 +166,7 @@ async function unreachable(connection: ConnectionTarget, error: ClientError): Pr
   if (!UNTOLD.test(code)) return failed(said, answer.fix);
   // A page says nothing in words.
   const words = seen.body?.trimStart().startsWith('<') ? '' : seen.body;
-  return new Refused(target, printable(`${seen.status} ${words}`, MAX_REASON_LENGTH));
+  return new Refused(target, printable(`${seen.status} ${words}`, MAX_REASON_LENGTH, secrets));
 }
 
 function notConnected(target: string, found: string, fix?: string): CapacityError {
@@ -173,9 +176,9 @@ function notConnected(target: string, found: string, fix?: string): CapacityErro
 const LATER =
   'check the namespace and the WebSocket: a proxy must pass the upgrade on, and a middleware must call next(); to measure clients that poll first, `transports: [polling, websocket]` or TRANSPORTS=default';
 
-function refused(target: string, { message, data }: Error & { data?: unknown }): Refused {
+function refused(connection: ConnectionTarget, { message, data }: Error & { data?: unknown }): Refused {
   const said = data === undefined ? message : `${message} ${JSON.stringify(data)}`;
-  return new Refused(target, printable(said, MAX_REASON_LENGTH));
+  return new Refused(connection.url, printable(said, MAX_REASON_LENGTH, allSecretsIn(connection)));
 }
 
 function causeOf(error: ClientError): { code: string; said: string } {

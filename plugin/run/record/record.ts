@@ -5,6 +5,7 @@ import { CapacityError } from '../../../protocol/errors.ts';
 import { attempt } from '../../../protocol/helpers/attempt.ts';
 import { formatProblems, problemsOf } from '../../../protocol/problems.ts';
 import { type Result, resultSchema } from '../../../protocol/result/result.ts';
+import { mapTexts, withoutCredentials } from '../../../protocol/secrets/known-secrets.ts';
 import { requireRoom, unwritable } from '../../../protocol/unwritable.ts';
 import { newFolder } from './new-folder.ts';
 import { replace } from './replace.ts';
@@ -50,7 +51,8 @@ export class RunRecord {
   }
 
   append(type: string, fact: object): void {
-    this.files.append('record.ndjson', `${JSON.stringify({ at: new Date().toISOString(), type, ...fact })}\n`);
+    const line = { at: new Date().toISOString(), type, ...mapTexts(fact, withoutCredentials) };
+    this.files.append('record.ndjson', `${JSON.stringify(line)}\n`);
   }
 
   /**

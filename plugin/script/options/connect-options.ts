@@ -34,8 +34,8 @@ export const connectionShape = {
 /** The server takes all of a namespace's name literally. */
 export const namespaceSchema = z.string().refine((name) => !name.replace(/\{\{.*?\}\}/g, '').includes('?'), {
   error: ({ input }) => {
-    const [name, query] = String(input).split('?');
-    return `a namespace has no query: write connect: {namespace: ${name}, query: "${query}"}`;
+    const [name] = String(input).split('?');
+    return `a namespace has no query: write connect: {namespace: ${name}, query: "…"}`;
   },
 });
 

@@ -31,15 +31,19 @@ export function readTlsFiles(tls: TlsOptions, folder: string, at: Path, problems
   for (const key of ['ca', 'cert', 'key'] as const) {
     const value = tls[key];
     if (value === undefined || value.includes(PEM)) continue;
+    // Not quoted, as Node's own message would: what is no file can be a key.
     try {
       read[key] = readFileSync(resolve(folder, value), 'utf8');
-      if (!read[key].includes(PEM)) throw new Error(`${resolve(folder, value)} is not a PEM file`);
+      if (!read[key].includes(PEM)) problems.push(notPem([...at, key], 'the file has none'));
     } catch (error) {
-      const message = `expected PEM text, or a file beside the scenario: ${(error as Error).message}`;
-      problems.push({ path: formatPath([...at, key]), message });
+      problems.push(notPem([...at, key], `it cannot be read as a file (${(error as NodeJS.ErrnoException).code})`));
     }
   }
   return read;
+}
+
+function notPem(at: Path, why: string): Problem {
+  return { path: formatPath(at), message: `expected PEM text, or a file of it beside the scenario: ${why}` };
 }
 
 /** @returns the file of a parser: a module that is installed beside the scenario or the engine, or a relative file */

@@ -10,7 +10,10 @@ const ITERATIONS_PER_TURN = 16;
 
 /** A template of a list is no name of one: the loop would have no iteration. */
 const variableSchema = z.string().refine((name) => !isTemplate(name), {
-  error: ({ input }) => `write the name of the variable alone: over: ${String(input).replace(/[{} ]/g, '')}`,
+  error: ({ input }) => {
+    const [, variable = '<variable>'] = /^\s*\{\{\s*([$\w.]+)\s*\}\}\s*$/.exec(String(input)) ?? [];
+    return `write the name of the variable alone: over: ${variable}`;
+  },
 });
 
 const schema = z.strictObject({

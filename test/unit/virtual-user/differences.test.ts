@@ -28,7 +28,7 @@ const look = (context: UserContext) => Object.keys(context.sockets as object);
 const take = ({ vars, sockets }: UserContext) => Object.assign(vars, sockets);
 const namespace = '/chat?a=1';
 const CONDITION = 'only HTTP requests have conditions';
-const QUERY = 'write connect: {namespace: /chat, query: "a=1"}';
+const QUERY = 'write connect: {namespace: /chat, query: "…"}';
 
 /** What is refused, by the row of the table that says so. */
 const REFUSED: [row: string, hint: string, ...steps: object[]][] = [

@@ -1,6 +1,8 @@
 /** What clients report of their connections: answers to the engine, entries in the ledger, and counts. */
 import { monotonicUs } from '../../../../protocol/clock/clock.ts';
 import { addOwn } from '../../../../protocol/helpers/sum-counts.ts';
+import { mapTexts, withoutValues } from '../../../../protocol/secrets/known-secrets.ts';
+import { allSecretsIn } from '../../../../protocol/secrets/masked-values.ts';
 import type { Client, ClientSink, ConnectTimings, Copy } from '../../client/client.ts';
 import type { Failure } from '../../client/failure.ts';
 import { FIRST_REPEATED_ACK_ID } from '../../client/repeated-message.ts';
@@ -83,7 +85,7 @@ export class ClientReports implements ClientSink {
     const connection = this.#held.ofClient(client);
     if (!connection) return;
     const pending = connection.takePending(namespace);
-    const failure: Failure = { cause: 'namespace_refused', message, data };
+    const failure = withoutSecretsOf(connection, { cause: 'namespace_refused', message, data });
     if (pending) this.#held.fail(pending, failure);
     if (connection.open) this.#held.returns.settled(connection, client, namespace, 'refused');
     else {
@@ -92,9 +94,10 @@ export class ClientReports implements ClientSink {
     }
   }
 
-  onFailed(client: Client, failure: Failure): void {
+  onFailed(client: Client, found: Failure): void {
     const connection = this.#held.ofClient(client);
     if (!connection) return;
+    const failure = withoutSecretsOf(connection, found);
     this.#held.failAll(connection, failure);
     this.#endAttempt(connection, failure);
   }
@@ -157,4 +160,11 @@ export class ClientReports implements ClientSink {
     this.#held.drop(connection, reason);
     this.#parts.answer({ op: 'closed', id: connection.id, reason, ...(returns && { returns: true as const }) });
   }
+}
+
+/** Some servers repeat the token that they refuse. Secrets of all connections are removed where the engine keeps the text. */
+function withoutSecretsOf({ overrides }: Connection, failure: Failure): Failure {
+  if (!overrides) return failure;
+  const secrets = allSecretsIn(overrides);
+  return mapTexts(failure, (text) => withoutValues(text, secrets));
 }

@@ -1,0 +1,99 @@
+/** Plants a text in every place of the schemas of a scenario: a new option is covered without a change here. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { z } from 'zod';
+import { optionsSchema as engineSchema } from '../../../plugin/script/options/engine-options.ts';
+import { optionsSchema as pluginSchema } from '../../../plugin/script/options/plugin-options.ts';
+import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
+import { maskedSettings, secretsIn } from '../../../protocol/secrets/masked-values.ts';
+
+const CANARY = 'canary-7f3a9';
+
+/** Names, paths and expressions, which say what a run does and to what. */
+const SHOWN = [
+  // of the plugin
+  ...['room', 'clients', 'results', 'delivery.event', 'delivery.id', 'delivery.sentAt', 'delivery.join'],
+  ...['delivery.audience.event', 'delivery.audience.client', 'delivery.publish.emit.0', 'fault.command.0'],
+  ...['workers.cgroup', 'workers.match', 'workers.prometheus.labels.x', 'workers.prometheus.0.labels.x'],
+  ...['layers.x.cgroup', 'layers.x.match', 'layers.x.prometheus.labels.x', 'layers.x.prometheus.0.labels.x'],
+  // of the engine
+  ...['engine.path', 'engine.parser', 'engine.timeout', 'engine.connectTimeout', 'engine.localAddresses.0'],
+  ...['engine.reconnection.delay', 'engine.reconnection.maxDelay', 'engine.retry.delay', 'engine.retry.maxDelay'],
+];
+/** Last keys of steps that are shown. */
+const SHOWN_IN_STEPS =
+  /(^|\.)(namespace|path|connect|event|waitFor|on|channel|url|uri|function|whileTrue|beforeRequest(\.0)?|as|group|flags|json|timeout|think(\.\w+)?|count|over|loopValue|loopElement|emit\.0|emit)$/;
+
+type Def = Record<string, unknown> & { type: string };
+
+/** @returns the places of a schema that take free text, as keys with dots */
+function placesIn(schema: z.ZodType, at: string[] = []): string[] {
+  const def = schema.def as unknown as Def;
+  const into = (inner: unknown, ...keys: string[]) =>
+    inner instanceof z.ZodType ? placesIn(inner, [...at, ...keys]) : [];
+  if (['string', 'unknown', 'any'].includes(def.type)) return [at.join('.')];
+  if (def.type === 'object') return Object.entries(def.shape as object).flatMap(([key, inner]) => into(inner, key));
+  if (def.type === 'record') return into(def.valueType, 'x');
+  if (def.type === 'array') return into(def.element, '0');
+  if (def.type === 'tuple')
+    return [...(def.items as unknown[]), def.rest].flatMap((one, index) => into(one, `${index}`));
+  if (def.type === 'union') return (def.options as unknown[]).flatMap((one) => into(one));
+  return [def.innerType, def.in].flatMap((one) => into(one));
+}
+
+function planted(place: string, value: unknown): unknown {
+  return place.split('.').reduceRight<unknown>((inside, key) => {
+    if (!/^\d+$/.test(key)) return { [key]: inside };
+    return [...Array<string>(Number(key)).fill('event'), inside];
+  }, value);
+}
+
+const STEP_PLACES = Object.values(STEPS).flatMap(({ schema }) => [...new Set(placesIn(schema))]);
+
+test('places of all schemas are found', () => {
+  const places = [...placesIn(engineSchema), ...placesIn(pluginSchema), ...STEP_PLACES];
+  for (const place of ['auth.x', 'query.x', 'query', 'tls.key', 'acknowledge.0', 'control.token', 'control.urls.0']) {
+    assert.ok(places.includes(place), place);
+  }
+  for (const place of ['emit.1', 'delivery.publish.emit.0', 'every.emit.1', 'connect.headers.x', 'acknowledge.data']) {
+    assert.ok(places.includes(place), place);
+  }
+  assert.ok(places.length > 100);
+});
+
+for (const place of new Set([...placesIn(engineSchema).map((at) => `engine.${at}`), ...placesIn(pluginSchema)])) {
+  test(`the settings in a result ${SHOWN.includes(place) ? 'name' : 'do not show'} ${place}`, () => {
+    const settings = planted(place, CANARY) as Record<string, unknown>;
+    const { engine, ...options } = settings;
+    const shown = JSON.stringify(maskedSettings({ ...options, engineOptions: engine }));
+    const isUrl = /urls\.0$|\.url$/.test(place);
+    if (isUrl) assertUrlIsMasked(place);
+    else assert.equal(shown.includes(CANARY), SHOWN.includes(place), shown);
+  });
+}
+
+for (const place of new Set(STEP_PLACES)) {
+  const isShown = SHOWN_IN_STEPS.test(place) && !/(auth|headers|extraHeaders|query|data|args)(\.|$)/.test(place);
+  test(`the flow in a result ${isShown ? 'names' : 'does not show'} ${place}`, () => {
+    const shown = JSON.stringify(maskedSettings({ flow: [{ flow: [planted(place, CANARY)] }] }));
+    assert.equal(shown.includes(CANARY), isShown, shown);
+  });
+}
+
+/** Keys that Artillery's HTTP engine knows, and any other. */
+for (const key of ['json', 'form', 'formData', 'body', 'qs', 'headers', 'cookie', 'auth', 'ifTrue', 'gzip', 'other']) {
+  test(`the flow in a result does not show ${key} of an HTTP request`, () => {
+    for (const value of [CANARY, { pass: CANARY, x: [CANARY] }]) {
+      const step = { post: { url: '/a', [key]: value } };
+      const shown = JSON.stringify(maskedSettings({ flow: [{ flow: [step] }] }));
+      assert.ok(!shown.includes(CANARY), shown);
+    }
+  });
+}
+
+function assertUrlIsMasked(place: string): void {
+  const settings = planted(place, `https://u:${CANARY}@h/p?q=${CANARY}`) as Record<string, unknown>;
+  assert.doesNotMatch(JSON.stringify(maskedSettings(settings)), new RegExp(CANARY));
+  const { credentials, values } = secretsIn(settings);
+  assert.ok(credentials.has(CANARY) && values.has(CANARY));
+}
