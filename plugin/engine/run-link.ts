@@ -15,7 +15,7 @@ import { newTally, type Tally } from '../virtual-user/tally.ts';
 import { warmUp } from './warm-up.ts';
 
 const STATUS_INTERVAL_MS = 250;
-const NO_FLEET = { ...mergeSnapshots([]), ...new Accounts().read() };
+const NO_FLEET = { ...mergeSnapshots([]), ...new Accounts().read(), still: true };
 
 /** What an engine needs of a fleet. */
 export type FleetLike = Pick<Fleet, keyof Fleet>;

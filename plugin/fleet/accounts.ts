@@ -25,6 +25,8 @@ export class Accounts {
   readonly #counts: AccountCounts['accounts'] = { asked: 0, pending: 0, alive: 0, returned: 0, failed: {}, ended: {} };
   /** All ends, also those of connections that came back. */
   readonly #disconnects: Record<string, number> = {};
+  /** Connections that have opened, ended or returned so far. */
+  changes = 0;
   /** Few runs lose any. */
   #lostAges: Histogram | undefined;
 
@@ -71,6 +73,7 @@ export class Accounts {
 
   #move(account: Account, state: Account['state'], cause: string): void {
     this.#count(account, -1);
+    if (state === 'alive' || state === 'ended') this.changes++;
     account.state = state;
     account.cause = cause;
     if (state === 'alive') account.sinceMs = performance.now();

@@ -7,6 +7,7 @@ import { type MessageCounts, type MessageStage, NO_MESSAGES } from '../../protoc
 import type { FaultOrder } from '../../protocol/link/fault.ts';
 import { emptyRow, type FreezeOrder, type FrozenBroadcast } from '../../protocol/link/ledger.ts';
 import type { Sightings } from '../../protocol/link/sightings.ts';
+import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import type { FleetStatus } from '../../protocol/link/status.ts';
 import { type AccountCounts, Accounts } from './accounts.ts';
 import { FleetProcess } from './fleet-process.ts';
@@ -118,7 +119,8 @@ export class Fleet {
     return this.#ask('sight', { watch, outside });
   }
 
-  async snapshot(): Promise<MergedSnapshot & AccountCounts> {
+  async snapshot(): Promise<MergedSnapshot & AccountCounts & Pick<FleetSnapshot, 'still'>> {
+    const { changes } = this.#accounts;
     const entries = await Promise.all(
       this.#processes.map(async (child) => {
         const answer = await child.ask('snapshot');
@@ -127,7 +129,8 @@ export class Fleet {
         return { index, pid, alive, answers: answer !== undefined, snapshot: this.#lastSnapshots.get(child) };
       }),
     );
-    return { ...mergeSnapshots(entries), ...this.#accounts.read() };
+    const still = this.#accounts.changes === changes;
+    return { ...mergeSnapshots(entries), ...this.#accounts.read(), still };
   }
 
   async freeze(broadcasts: FreezeOrder[]): Promise<FrozenBroadcast[]> {

@@ -149,5 +149,13 @@ export interface Return {
 /** One process's contribution to the `FleetSnapshot`; the engine adds what it decides on, and what it knows of dead processes. */
 export type ProcessSnapshot = Omit<
   FleetSnapshot,
-  'processes' | 'accounts' | 'disconnects' | 'lostAgesUs' | 'engineLoop' | 'retries' | 'failures' | 'failureExamples'
+  | 'processes'
+  | 'accounts'
+  | 'still'
+  | 'disconnects'
+  | 'lostAgesUs'
+  | 'engineLoop'
+  | 'retries'
+  | 'failures'
+  | 'failureExamples'
 > & { eventLoop: EventLoopHealth };

@@ -54,6 +54,8 @@ export type TransportCounts = z.infer<typeof transportCountsSchema>;
 export const fleetSnapshotSchema = z.object({
   processes: list(fleetProcessHealthSchema),
   accounts: connectionAccountsSchema,
+  /** No connection opened or ended while the processes answered one after the other, so their counts are of one moment. */
+  still: z.boolean(),
   /** Event loop of the Artillery worker thread. */
   engineLoop: eventLoopHealthSchema,
   connected: count,

@@ -50,7 +50,7 @@ export class FakeFleet {
   }
 
   async snapshot() {
-    return { ...mergeSnapshots([]), ...new Accounts().read() };
+    return { ...mergeSnapshots([]), ...new Accounts().read(), still: true };
   }
 
   async freeze() {

@@ -115,6 +115,7 @@ export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot 
     engineLoop: { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 },
     ...mergeSnapshots([]),
     ...new Accounts().read(),
+    still: true,
     ...{ failures: {}, failureExamples: {}, retries: 0 },
     ...changes,
   };

@@ -38,7 +38,8 @@ const frames: Identity = ({ delivery }, { aborted, snapshots }) => {
 /** The engines' accounts against what the fleet's processes count themselves. */
 const engines: Identity = (_, { snapshots }) =>
   snapshots
-    .filter(({ processes }) => processes.every(({ answers }) => answers))
+    // A run that was stopped during a ramp has counts of different moments.
+    .filter(({ still, processes }) => still && processes.every(({ answers }) => answers))
     .flatMap(({ accounts: account, connected, transports, connecting, processes, returns, from, ...ends }) => {
       const { dropped, returned, gaveUp, left, away } = returns;
       const opened = account.alive + sum(Object.values(account.ended));

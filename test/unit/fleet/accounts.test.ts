@@ -79,3 +79,12 @@ for (const [reports, left] of CASES) {
     assert.deepEqual(accounts.read().accounts, { ...nothing, ...left });
   });
 }
+
+test('openings and ends are changes, attempts and failures are not', () => {
+  const [accounts, one] = [new Accounts(), { state: 'idle', cause: '', sinceMs: 0 } as Account];
+  const changes = (['begin', 'failed', 'begin', 'opened', 'dropped', 'returned', 'closed'] as const).map((report) => {
+    REPORTS[report](accounts, one);
+    return accounts.changes;
+  });
+  assert.deepEqual(changes, [0, 0, 0, 1, 2, 3, 4]);
+});

@@ -144,6 +144,7 @@ describe('two counts of the same connections', () => {
 
   testRuns([
     ['of engine and fleet', { snapshot: { connected: 599 } }, ['ACCOUNTS_MISMATCH', 600, 599]],
+    ['of engine and fleet, taken while connections opened', { snapshot: { connected: 599, still: false } }],
     ['of engine and fleet, of which a process did not answer', { snapshot: quiet }, ['GENERATOR_SILENT', 'pid 100']],
     ['of engine and connect times', timed(599), ['ACCOUNTS_MISMATCH', 600, 599]],
     ['of all hosts', hosts('a', 'b')],
