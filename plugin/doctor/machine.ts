@@ -1,4 +1,5 @@
 /** The limits of this machine, read once before a run. A value that cannot be read counts as no limit. */
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { cpus } from 'node:os';
@@ -85,7 +86,10 @@ export async function readMachine(): Promise<Machine> {
  */
 async function tryLoopback(): Promise<Pick<Machine, 'manyLoopbackAddresses' | 'conntrack'>> {
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const listening = once(server, 'listening').catch(() => undefined);
+  server.listen(0, '127.0.0.1');
+  // A network namespace whose loopback interface is down has no 127.0.0.1. Who needs the address reports that.
+  if (!(await listening)) return { manyLoopbackAddresses: false, conntrack: null };
   const { port } = server.address() as AddressInfo;
   const from = (localAddress: string) =>
     new Promise<Socket | undefined>((resolve) => {

@@ -12,7 +12,7 @@ import type { RedisReader } from './redis/redis.ts';
 
 /** The connections that a run reads from. Their owner closes them. */
 export interface Readers {
-  redis?: Pick<RedisReader, 'read' | 'failures' | 'lastFailure'>;
+  redis?: Pick<RedisReader, 'read' | 'failures' | 'lastFailure'> & Partial<Pick<RedisReader, 'refusal'>>;
   workers?: Pick<ControlClients, 'stats' | 'resources'> | undefined;
   /** By layer. */
   prometheus?: Record<string, Pick<PrometheusTargets, 'read' | 'failures'>>;
@@ -43,6 +43,7 @@ export function openSources(
     redis: onlyOnce(async () => {
       const reading = await redis?.read();
       if (reading) return reading;
+      if (redis?.refusal) throw new Error(`Redis does not let this user read it: ${redis.refusal}`);
       throw redis ? new Error(`Redis did not answer: ${redis.lastFailure}`) : new NotInRun('no Redis in this run');
     }),
     workers: onlyOnce(async () => controlled().stats()),

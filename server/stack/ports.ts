@@ -1,7 +1,7 @@
 /** Ports for the stack's listeners. */
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { CapacityError } from '../../protocol/errors.ts';
 import { describeListeners } from '../../protocol/machine/port-listeners.ts';
 
@@ -15,10 +15,11 @@ export const PORT_RANGE = { low: 12_000, high: 32_000 };
 
 /** @returns `count` different ports on 127.0.0.1 that are free now */
 export async function freePorts(count: number): Promise<number[]> {
+  await requireLoopback();
   const ports = new Set<number>();
   for (let attempt = 0; ports.size < count && attempt < count * 50; attempt++) {
     const port = randomInt(PORT_RANGE.low, PORT_RANGE.high);
-    if (await isFree(port)) ports.add(port);
+    if ((await listenProblem(port)) === undefined) ports.add(port);
   }
   if (ports.size === count) return [...ports];
   const message = `No ${count} free ports between ${PORT_RANGE.low} and ${PORT_RANGE.high} on 127.0.0.1.`;
@@ -31,6 +32,7 @@ export async function freePorts(count: number): Promise<number[]> {
  * @throws CapacityError `PORT_UNAVAILABLE` with the name of the program that listens there
  */
 export async function assertFree(port: number, fix: string): Promise<void> {
+  await requireLoopback();
   const problem = await listenProblem(port);
   if (problem === 'EACCES') {
     throw new CapacityError('PORT_UNAVAILABLE', `this user may not listen on port ${port} of 127.0.0.1`, fix);
@@ -60,8 +62,26 @@ export function listens(hostname: string, port: number): Promise<boolean> {
   });
 }
 
-async function isFree(port: number): Promise<boolean> {
-  return (await listenProblem(port)) === undefined;
+/** An interface that is down may lack the address, or lets programs listen where nobody can connect. */
+async function requireLoopback(): Promise<void> {
+  const server = createServer();
+  try {
+    const listening = once(server, 'listening');
+    server.listen(0, '127.0.0.1');
+    await listening;
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    await once(socket, 'connect').finally(() => socket.destroy());
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EADDRNOTAVAIL' && code !== 'ENETUNREACH') throw error;
+    throw new CapacityError(
+      'PORT_UNAVAILABLE',
+      `this machine, or this network namespace, has no usable 127.0.0.1, on which the bundled deployment would listen: ${code}`,
+      'bring it up: ip link set lo up && ip addr add 127.0.0.1/8 dev lo; or measure a server elsewhere: TARGET=http://host:port',
+    );
+  } finally {
+    server.close();
+  }
 }
 
 /** @returns the error code of an attempt to listen on 127.0.0.1; undefined if it succeeds */

@@ -116,7 +116,7 @@ export class Checkpoints extends Check {
   /** Without Redis, a broadcast reaches only the members on the publisher's own worker. */
   async #checkRedis(when: string): Promise<void> {
     const { redis } = this.context;
-    if (!redis || (await redis.read())) return;
+    if (!redis || (await redis.answers())) return;
     const why = redis.lastFailure ?? 'no answer';
     addWarning(this.context, 'DEPLOYMENT_CHANGED', `Redis no longer answered ${when}: ${why}`);
   }

@@ -22,12 +22,12 @@ const redisServer: Layer = {
     {
       id: 'redisClientBuffers',
       title: 'Redis subscribers',
-      from: [{ source: 'CLIENT LIST of Redis', read: async ({ redis }) => (await redis()).pubSubTotalBytes }],
+      from: [{ source: 'CLIENT LIST of Redis', read: async ({ redis }) => listed((await redis()).pubSubTotalBytes) }],
     },
   ],
   sample: async ({ redis }) => {
     const { usedMemoryBytes, pubSubOutputBytes } = await redis();
-    return { usedMemoryBytes, outputBufferBytes: pubSubOutputBytes };
+    return { usedMemoryBytes, ...(pubSubOutputBytes !== undefined && { outputBufferBytes: pubSubOutputBytes }) };
   },
 };
 
@@ -73,3 +73,9 @@ export function layersFor(named: Record<string, { prometheus?: unknown }>): read
 
 /** Those that only some runs have. */
 export const FURTHER_LAYERS = { container, workerMachines };
+
+/** @throws Error where the user of this run may not list the clients */
+function listed(bytes: number | undefined): number {
+  if (bytes !== undefined) return bytes;
+  throw new Error('Redis does not let this user list its clients');
+}

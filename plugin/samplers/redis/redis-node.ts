@@ -30,6 +30,8 @@ const TIMEOUT_MS = 1000;
 export class RedisNode {
   /** Why the last reading failed. */
   lastFailure: string | undefined;
+  /** Its last answer was a refusal, as of a user without permission: it runs. */
+  #refuses = false;
   /** `host:port` */
   readonly address: string;
   readonly #client;
@@ -45,6 +47,7 @@ export class RedisNode {
       socket: { connectTimeout: TIMEOUT_MS, reconnectStrategy: 500 },
     });
     this.#client.on('error', (error: Error) => {
+      this.#refuses = error instanceof ErrorReply;
       this.lastFailure = (error as NodeJS.ErrnoException).code ?? error.message;
     });
   }
@@ -73,10 +76,23 @@ export class RedisNode {
     }
   }
 
-  /** @throws Error if it does not answer */
+  /** @returns whether it runs: a refusal is an answer, too. Never rejects. */
+  async answers(): Promise<boolean> {
+    try {
+      await within(this.#client.sendCommand(['PING']), TIMEOUT_MS);
+      return true;
+    } catch (error) {
+      if (error instanceof ErrorReply || (!this.#client.isReady && this.#refuses)) return true;
+      if (this.#client.isReady || this.lastFailure === undefined) this.lastFailure = (error as Error).message;
+      return false;
+    }
+  }
+
+  /** @throws Error if it does not answer, or not this user: an `ErrorReply` */
   read(): Promise<NodeReading> {
     return this.#noting(async () => {
-      const answers = Promise.all([this.#ask('INFO'), this.#ask('CLIENT', 'LIST', 'TYPE', 'PUBSUB')]);
+      const subscribing = this.#ask('CLIENT', 'LIST', 'TYPE', 'PUBSUB').catch(unlessRefused);
+      const answers = Promise.all([this.#ask('INFO'), subscribing]);
       const [info, subscribers] = await within(answers, TIMEOUT_MS);
       return toReading(parseInfo(info), subscribers);
     });
@@ -93,7 +109,7 @@ export class RedisNode {
     });
   }
 
-  /** @returns null if another node of the cluster has it */
+  /** @returns null if another node of the cluster has it, or this user may not read it */
   async #lengthOf(stream: string): Promise<number | null> {
     const command = ['XLEN', stream];
     this.#own.inBytes += sizeOfCommand(command);
@@ -102,7 +118,7 @@ export class RedisNode {
       this.#own.outBytes += `:${length}\r\n`.length;
       return length;
     } catch (error) {
-      if (!(error instanceof ErrorReply) || !error.message.startsWith('MOVED ')) throw error;
+      if (!(error instanceof ErrorReply) || !/^(MOVED|NOPERM) /.test(error.message)) throw error;
       this.#own.outBytes += `-${error.message}\r\n`.length;
       return null;
     }
@@ -138,13 +154,20 @@ export class RedisNode {
   }
 }
 
-/** @param subscribers as `CLIENT LIST` has them, one a line */
-function toReading(info: Map<string, string>, subscribers: string) {
+/** @returns undefined, which stands for what this user may not read */
+function unlessRefused(error: Error): undefined {
+  if (!(error instanceof ErrorReply)) throw error;
+}
+
+/** @param subscribers as `CLIENT LIST` has them, one a line; undefined if this user may not read them */
+function toReading(info: Map<string, string>, subscribers: string | undefined) {
   const total = (field: string) =>
-    [...subscribers.matchAll(new RegExp(` ${field}=(\\d+)`, 'g'))].reduce(
-      (sum, [, value]) => sum + figureOf(value, field),
-      0,
-    );
+    subscribers === undefined
+      ? undefined
+      : [...subscribers.matchAll(new RegExp(` ${field}=(\\d+)`, 'g'))].reduce(
+          (sum, [, value]) => sum + figureOf(value, field),
+          0,
+        );
   return {
     /** Another one after each start, and when it becomes a replica. */
     runId: `${info.get('run_id')} ${info.get('role')}`,

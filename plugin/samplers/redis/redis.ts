@@ -1,6 +1,6 @@
 /** Reads what the adapter's Redis reports about itself; of a Redis Cluster, all nodes that have slots. */
 import { redisPart } from '../../../protocol/redis-part.ts';
-import { type NodeReading, RedisNode, type RedisTraffic } from './redis-node.ts';
+import { RedisNode, type RedisTraffic } from './redis-node.ts';
 
 export type { RedisTraffic } from './redis-node.ts';
 
@@ -10,6 +10,8 @@ export class RedisReader {
   /** Readings that failed; `lastFailure` is the reason of the last one. */
   failures = 0;
   lastFailure: string | undefined;
+  /** Why this user may not read anything; undefined if it may, or if Redis did not answer when the run began. */
+  refusal: string | undefined;
   readonly #url: string;
   #nodes: RedisNode[];
   #isCluster = false;
@@ -25,27 +27,45 @@ export class RedisReader {
     const [first] = this.#nodes;
     await first?.ready();
     const addresses = (await first?.clusterNodes()) ?? [];
-    if (addresses.length === 0) return;
-    first?.close();
-    this.#isCluster = true;
-    this.#nodes = addresses.map((address) => new RedisNode(withAddress(this.#url, address)));
-    await Promise.all(this.#nodes.map((node) => node.ready()));
+    if (addresses.length > 0) {
+      first?.close();
+      this.#isCluster = true;
+      this.#nodes = addresses.map((address) => new RedisNode(withAddress(this.#url, address)));
+      await Promise.all(this.#nodes.map((node) => node.ready()));
+    }
+    // What is read later is tried once: what this user may not read is absent, and no failure.
+    const reading = await this.read();
+    this.failures = 0;
+    const why = this.lastFailure;
+    if (!reading && (await this.answers())) this.refusal = why;
+  }
+
+  /** @returns whether all nodes run, also if this user may not read them. Never rejects. */
+  async answers(): Promise<boolean> {
+    const answers = await Promise.all(this.#nodes.map((node) => node.answers()));
+    const silent = this.#nodes[answers.indexOf(false)];
+    if (silent) this.lastFailure = this.#failureOf(silent);
+    return !silent;
   }
 
   /** @returns sums over all nodes; undefined, and counts a failure, if one of them does not answer. Never throws. */
   async read() {
     const readings = await this.#ofAll((node) => node.read());
     if (!readings) return undefined;
-    const total = (figure: Exclude<keyof NodeReading, 'runId'>) =>
+    const total = (figure: 'usedMemoryBytes' | 'rssBytes') =>
       readings.reduce((sum, reading) => sum + reading[figure], 0);
+    const ofSubscribers = (figure: 'pubSubOutputBytes' | 'pubSubTotalBytes') =>
+      readings.reduce<number | undefined>((sum, { [figure]: bytes }) => {
+        return sum === undefined || bytes === undefined ? undefined : sum + bytes;
+      }, 0);
     const part = (index: number) => redisPart(this.#isCluster ? this.#nodes[index]?.address : undefined);
     return {
       /** By part of the deployment, what another start of it changes. */
       runIds: Object.fromEntries(readings.map(({ runId }, index) => [part(index), runId])),
       usedMemoryBytes: total('usedMemoryBytes'),
       rssBytes: total('rssBytes'),
-      pubSubOutputBytes: total('pubSubOutputBytes'),
-      pubSubTotalBytes: total('pubSubTotalBytes'),
+      pubSubOutputBytes: ofSubscribers('pubSubOutputBytes'),
+      pubSubTotalBytes: ofSubscribers('pubSubTotalBytes'),
     };
   }
 
@@ -56,12 +76,17 @@ export class RedisReader {
 
   /** A sum over only some of the nodes would be too low. */
   async #ofAll<T>(read: (node: RedisNode) => Promise<T>): Promise<T[] | undefined> {
+    if (this.refusal !== undefined) return undefined;
     const answers = await Promise.allSettled(this.#nodes.map(read));
     const failed = this.#nodes[answers.findIndex(({ status }) => status === 'rejected')];
     if (!failed) return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
     this.failures++;
-    this.lastFailure = `${this.#isCluster ? `node ${failed.address}: ` : ''}${failed.lastFailure}`;
+    this.lastFailure = this.#failureOf(failed);
     return undefined;
+  }
+
+  #failureOf({ address, lastFailure }: RedisNode): string {
+    return `${this.#isCluster ? `node ${address}: ` : ''}${lastFailure}`;
   }
 
   /** Idempotent. */

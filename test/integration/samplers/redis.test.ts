@@ -34,10 +34,32 @@ test('memory of a Redis, and of those who subscribe', async (t) => {
   const reading = await reader.read();
   assert.ok(reading);
   assert.ok(reading.usedMemoryBytes > 100_000 && reading.rssBytes > 1_000_000);
-  assert.ok(reading.pubSubTotalBytes > 0);
+  assert.ok((reading.pubSubTotalBytes ?? 0) > 0);
   assert.equal(reading.pubSubOutputBytes, 0);
   assert.equal(reader.failures, 0);
 });
+
+const MAY_NOT: Record<string, [rules: string[], refusal?: RegExp]> = {
+  'run dangerous commands': [['+@all', '-@dangerous'], /NOPERM/],
+  'run anything but PING': [['-@all', '+ping'], /NOPERM/],
+  'run anything': [['-@all'], /NOPERM/],
+  'list clients': [['+@all', '-client|list']],
+};
+for (const [what, [rules, refusal]] of Object.entries(MAY_NOT)) {
+  test(`a user who may not ${what} sees that Redis runs, and that it has ended`, async (t) => {
+    const redis = await startRedis(t);
+    const admin = await connectedTo(t, redis);
+    await admin.sendCommand(['ACL', 'SETUSER', 'reader', 'on', '>secret', '~*', '&*', ...rules]);
+    const reader = await readerOf(t, redis.url.replace('//', '//reader:secret@'));
+    const reading = await reader.read();
+    if (refusal) assert.match(reader.refusal ?? '', refusal);
+    else assert.ok(reading && reading.usedMemoryBytes > 0);
+    assert.equal(reading?.pubSubTotalBytes, undefined);
+    assert.deepEqual([reader.failures, await reader.answers()], [0, true]);
+    await redis.close();
+    assert.equal(await reader.answers(), false);
+  });
+}
 
 test('traffic of a Redis, without that of the reader', async (t) => {
   const redis = await startRedis(t);

@@ -78,7 +78,12 @@ it('during the warm-up does not even begin the series', async (t) => {
   assert.ok(!run.asked.includes('sampler starts'));
 });
 
-const noRedis = { read: async () => undefined, traffic: async () => undefined, lastFailure: 'ECONNREFUSED' };
+const noRedis = {
+  read: async () => undefined,
+  answers: async () => false,
+  traffic: async () => undefined,
+  lastFailure: 'ECONNREFUSED',
+};
 
 it('after the broadcasts does not take the silence of Redis for its loss', async (t) => {
   const { run } = await fromTheStart(t, {}, ({ context, stop }) => {

@@ -1,0 +1,32 @@
+/** Network namespaces without a usable 127.0.0.1. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { test } from 'node:test';
+import { execa } from 'execa';
+import { attempt } from '../../../protocol/helpers/attempt.ts';
+
+const canUnshare = attempt(() => execFileSync('unshare', ['-n', 'true'])) !== undefined;
+
+const BEFORE = {
+  'whose interface is down': 'true',
+  'whose interface has no address': 'ip link set lo up && ip addr del 127.0.0.1/8 dev lo',
+};
+for (const [what, before] of Object.entries(BEFORE)) {
+  test(`without a loopback ${what}, the doctor goes on, and the stack reports what it lacks`, {
+    skip: !canUnshare,
+  }, async () => {
+    const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
+    const script = `
+      import { readMachine } from ${module('../../../plugin/doctor/machine.ts')};
+      import { assertFree, freePorts } from ${module('../../../server/stack/ports.ts')};
+      console.log((await readMachine()).manyLoopbackAddresses);
+      for (const work of [() => freePorts(1), () => assertFree(13999, 'fix')])
+        await work().catch(({ code, message, fix }) => console.log(code, message.includes('127.0.0.1'), fix));`;
+    const command = `${before} && exec "${process.execPath}" --input-type=module`;
+    const { stdout } = await execa('unshare', ['-n', 'sh', '-c', command], { input: script });
+    const [many, ...refusals] = stdout.split('\n');
+    assert.equal(many, 'false');
+    assert.equal(refusals.length, 2);
+    for (const line of refusals) assert.match(line, /^PORT_UNAVAILABLE true .*ip link set lo up/);
+  });
+}
