@@ -1,5 +1,7 @@
 /** The run's own connections to the target, made by `socket.io-client`: the probe's, the sentinel's, the warm-up's. */
+import { addAbortListener } from 'node:events';
 import { Manager, type Socket } from 'socket.io-client';
+import { onceClosed } from '../../../protocol/client-ends.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { EVENTS, type Joined, type Refusal } from '../../../protocol/events.ts';
 import { guardClient } from '../../../protocol/guard-client.ts';
@@ -8,7 +10,7 @@ import { withoutSecrets } from '../../../protocol/secrets/known-secrets.ts';
 import { allSecretsIn } from '../../../protocol/secrets/masked-values.ts';
 import type { Failure } from '../../fleet/client/failure.ts';
 import { requireShallow } from '../../fleet/client/nesting.ts';
-import { failureOf } from '../../fleet/official/failure.ts';
+import { endFailure, failureOf } from '../../fleet/official/failure.ts';
 import { checkOptions, managerOptions } from '../../fleet/official/manager-options.ts';
 import { nameOf } from '../../fleet/server-name.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
@@ -57,18 +59,35 @@ export async function connectOfficial(
   const socket = manager.socket(namespace, { auth });
   socket.onAny((...received: unknown[]) => acknowledge(connection, received.at(-1)));
   if (onAny) socket.onAny(onAny);
-  // The client's own timeout covers only the transport; a server can also stay silent after that.
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(CONNECT_TIMEOUT_MS)]);
+  let isOpen = carrier !== undefined;
+  let stopWaiting = () => {};
   const connecting = new Promise<ClientError | undefined>((resolve) => {
+    const giveUp = () => resolve(new Error(NO_ANSWER));
+    // The client's own timeout covers only the transport; a server can also stay silent after that. This timer also keeps the
+    // process alive, which nothing else does once the server has closed the connection.
+    const timer = setTimeout(giveUp, CONNECT_TIMEOUT_MS);
+    const aborted = addAbortListener(signal, giveUp);
+    stopWaiting = () => {
+      clearTimeout(timer);
+      aborted[Symbol.dispose]();
+    };
     socket.once('connect', () => resolve(undefined));
     socket.once('connect_error', (error) => resolve(withAnswer(error)));
-    deadline.addEventListener('abort', () => resolve(new Error(NO_ANSWER)), { once: true });
     socket.connect();
+    onceClosed(socket, (reason, details) => {
+      const isPolling = manager.engine.transport.name === 'polling';
+      if (isOpen) resolve(closedEarly(connection, { isPolling, reason, details }));
+      else resolve(new Error('the server closed the connection before its handshake'));
+    });
     // Its types hide what the open packet says.
-    if (onOpen && !carrier) manager.engine.once('handshake', (open) => onOpen(open as unknown as PingCycle));
+    manager.engine.once('handshake', (open) => {
+      isOpen = true;
+      onOpen?.(open as unknown as PingCycle);
+    });
   });
   // Thrown for a query that no URL can have.
   const failure = await connecting.catch((error: Error) => notConnected(url, error.message));
+  stopWaiting();
   if (!failure) return socket;
   socket.disconnect();
   signal.throwIfAborted();
@@ -96,6 +115,31 @@ interface ClientError extends Error {
   data?: unknown;
   /** What a polling request got. */
   answer?: Failure;
+}
+
+const SEE_SERVER =
+  'see the log of the server: a middleware or a handler closes connections that lack something, such as `auth`, `headers` or `query`, or does not know the namespace';
+
+/**
+ * @param details as those of `endFailure`
+ * @returns what ended a connection between the handshake of Engine.IO and that of the namespace
+ */
+function closedEarly(
+  { url, namespace, transports }: ConnectionTarget,
+  { isPolling, reason, details }: { isPolling: boolean; reason: string; details: unknown },
+): CapacityError {
+  const { cause, message } = endFailure(reason, details);
+  const [, code] = /^closed_(\d+)$/.exec(cause) ?? [];
+  const words = printable(message.replace(reason, '').trim(), MAX_REASON_LENGTH);
+  const how = code === undefined ? '' : ` (code ${code}${words && `: ${words}`})`;
+  const ended =
+    cause === 'not_socketio'
+      ? 'sent something that is no Socket.IO packet'
+      : reason === 'io server disconnect'
+        ? `disconnected the client from namespace ${namespace}`
+        : `closed the ${isPolling ? 'polling session' : 'WebSocket'}${how}`;
+  const other = transports.includes('polling') ? '' : 'try `transports: [polling, websocket]`; or ';
+  return notConnected(url, `it answered the Engine.IO handshake, then ${ended}`, other + SEE_SERVER);
 }
 
 /** The client forgets what a request was answered as soon as its listeners have returned. */

@@ -1,6 +1,7 @@
 /** Clients of the control namespace of every Socket.IO worker: statistics, clock, collections, broadcasts. */
 import { io, type Socket } from 'socket.io-client';
 import { agentTo } from '../../../protocol/agent.ts';
+import { onceClosed } from '../../../protocol/client-ends.ts';
 import { type ClockReading, readClock } from '../../../protocol/clock/clock-reading.ts';
 import type { TlsOptions } from '../../../protocol/connection.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
@@ -201,6 +202,7 @@ class ControlClient {
   readonly connected: Promise<void>;
   readonly #socket: Socket;
   readonly #timeoutMs: number;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor({ url, address }: ControlPlace, token: string, { tls = {}, timeoutMs = TIMEOUT_MS }: ControlOptions) {
     this.url = address ? `${url} (${address.address})` : url;
@@ -217,10 +219,17 @@ class ControlClient {
       reconnectionDelayMax: 200,
     });
     guardClient(this.#socket.io);
-    this.connected = new Promise((resolve, reject) => {
+    const connecting = new Promise<void>((resolve, reject) => {
+      const fail = (reason: string) => reject(unreachable(this.url, reason));
+      // That of the client ends with the handshake.
+      this.#timer = setTimeout(fail, timeoutMs, `no answer within ${timeoutMs} ms`);
       this.#socket.once('connect', resolve);
       this.#socket.once('connect_error', (error) => reject(connectError(this.url, error)));
+      onceClosed(this.#socket, (reason) =>
+        fail(`it closed the connection before the control namespace opened (${reason})`),
+      );
     });
+    this.connected = connecting.finally(() => clearTimeout(this.#timer));
     // Awaited later, together with those of the other workers.
     this.connected.catch(() => {});
   }
@@ -261,6 +270,7 @@ class ControlClient {
   }
 
   close(): void {
+    clearTimeout(this.#timer);
     this.#socket.disconnect();
   }
 }

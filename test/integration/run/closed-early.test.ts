@@ -1,0 +1,109 @@
+/** What a server can do between its handshake and the namespace: every wait ends, with what was seen. */
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { describe, it, type TestContext } from 'node:test';
+import { execa } from 'execa';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { connectOfficial } from '../../../plugin/run/receivers/official-client.ts';
+import { ControlClients } from '../../../plugin/samplers/index.ts';
+import { TOKEN } from '../../helpers/app.ts';
+import { startChat } from '../../helpers/chat-server.ts';
+import { CLI } from '../../helpers/cli.ts';
+import { connectionTo } from '../../helpers/connection.ts';
+import { OPEN_PACKET } from '../../helpers/fake-wire.ts';
+import { listen } from '../../helpers/raw-listen.ts';
+import { tempFolder } from '../../helpers/temp-folder.ts';
+
+const NEVER = new AbortController().signal;
+
+/** @param onOpen what the server does when it has accepted a WebSocket */
+async function startServer(t: TestContext, onOpen: (ws: WebSocket) => void): Promise<string> {
+  const http = createServer((_request, response) => response.end(OPEN_PACKET));
+  new WebSocketServer({ server: http }).on('connection', onOpen);
+  return `http://127.0.0.1:${await listen(t, http)}`;
+}
+
+const opened = (then: (ws: WebSocket) => void) => (ws: WebSocket) => {
+  ws.send(OPEN_PACKET);
+  ws.once('message', () => then(ws));
+};
+
+const ENDS: [what: string, onOpen: (ws: WebSocket) => void, said: RegExp][] = [
+  ['closes before its handshake', (ws) => ws.close(), /closed the connection before its handshake/],
+  [
+    'closes before the namespace',
+    opened((ws) => ws.close()),
+    /answered the Engine\.IO handshake, then closed the WebSocket/,
+  ],
+  [
+    'closes with a code and a reason',
+    opened((ws) => ws.close(1008, 'log in')),
+    /closed the WebSocket \(code 1008: log in\)/,
+  ],
+  [
+    'drops the connection',
+    opened((ws) => ws.terminate()),
+    /answered the Engine\.IO handshake, then closed the WebSocket/,
+  ],
+  ['sends no Socket.IO packet', opened((ws) => ws.send('4x')), /then sent something that is no Socket\.IO packet/],
+  ['disconnects from the namespace', opened((ws) => ws.send('41')), /then disconnected the client from namespace \//],
+  ['refuses the namespace', opened((ws) => ws.send('44{"message":"no"}')), /the server refused it: no/],
+];
+
+for (const [what, onOpen, said] of ENDS) {
+  describe(`a server that ${what}`, () => {
+    it('ends the attempt of the run’s own client, with what was seen', async (t) => {
+      const url = await startServer(t, onOpen);
+      await assert.rejects(connectOfficial(connectionTo(url), NEVER), { code: 'TARGET_UNREACHABLE', message: said });
+    });
+
+    it('ends the attempt of a control client', async (t) => {
+      const url = await startServer(t, onOpen);
+      await assert.rejects(ControlClients.connect([url], TOKEN, { timeoutMs: 1000 }), {
+        code: /SOURCE_UNREACHABLE|CONTROL_MISSING/,
+      });
+    });
+  });
+}
+
+it('a polling session that the server closes ends the attempt, with what was seen', async (t) => {
+  const http = createServer(({ url }, response) => response.end(url?.includes('sid=') ? '1' : OPEN_PACKET));
+  const connection = { ...connectionTo(`http://127.0.0.1:${await listen(t, http)}`), transports: ['polling' as const] };
+  await assert.rejects(connectOfficial(connection, NEVER), {
+    message: /answered the Engine\.IO handshake, then closed the polling session/,
+    fix: /see the log of the server/,
+  });
+});
+
+it('a control client does not wait longer than its time-out for a namespace that is never opened', async (t) => {
+  const url = await startServer(
+    t,
+    opened(() => {}),
+  );
+  await assert.rejects(ControlClients.connect([url], TOKEN, { timeoutMs: 200 }), {
+    message: /no answer within 200 ms/,
+  });
+});
+
+describe('a middleware that closes WebSockets', () => {
+  const start = (t: TestContext) =>
+    startChat(t, (io) =>
+      io.use((socket, next) => {
+        if (socket.conn.transport.name === 'websocket') socket.conn.close();
+        else next();
+      }),
+    );
+
+  for (const command of ['doctor', 'init']) {
+    it(`does not end ${command} without an answer`, async (t) => {
+      const { url } = await start(t);
+      const args = command === 'init' ? ['init', '--url', url, '--out', 'capacity.yml'] : ['doctor', '--target', url];
+      // A process of its own: here, the server would keep it alive.
+      const run = await execa(process.execPath, [CLI, ...args], { cwd: tempFolder(t), reject: false, all: true });
+      const { exitCode, all } = run;
+      assert.notEqual(exitCode, 13);
+      assert.match(all, /answered the Engine\.IO handshake, then closed the WebSocket/);
+      assert.match(all, /try `transports: \[polling, websocket\]`/);
+    });
+  }
+});
