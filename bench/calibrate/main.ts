@@ -17,7 +17,7 @@ import { hogs } from './hogs.ts';
 import { inService } from './in-service.ts';
 import { latency } from './latency.ts';
 import { memory } from './memory.ts';
-import { nativeMemory } from './native-memory.ts';
+import { nativeMemory, uncollectedMemory } from './native-memory.ts';
 import { payloads } from './payloads.ts';
 import { DATA, type Measured, markdown, merged, PAGE, readCalibration, serialized } from './report.ts';
 import { roundTrip } from './round-trip.ts';
@@ -40,14 +40,8 @@ const PARTS = {
       warmUps: 3,
       bound: MEMORY_BOUND,
     }),
-  'native-memory': () =>
-    nativeMemory({
-      connections: 1000,
-      plateaus: 6,
-      kilobytes: [2, 4, 8],
-      untouched: [100, 200, 400],
-      repeats: { native: 3, untouched: 5 },
-    }),
+  'native-memory': () => nativeMemory({ connections: 1000, plateaus: 6, kilobytes: [0, 2, 4, 8], repeats: 3 }),
+  'uncollected-memory': () => uncollectedMemory({ connections: [100, 200, 400], repeats: 5 }),
   'in-service': inService,
   latency: () => latency({ receivers: 200, broadcasts: 20, cases: ['uniform', 'byWorker'], bound: TIME_BOUND }),
   stall: () => stall({ receivers: 50, stallMs: 300, bound: STALL_BOUND }),

@@ -19,13 +19,19 @@ interface NativeSize {
   plateaus: number;
   /** Native memory per connection. */
   kilobytes: number[];
-  /** Numbers of connections to the server that is not collected. */
-  untouched: number[];
-  repeats: { native: number; untouched: number };
+  repeats: number;
 }
 
+interface UncollectedSize {
+  /** Numbers of connections. */
+  connections: number[];
+  repeats: number;
+}
+
+/** Of the server that is collected, to know what a connection keeps. */
+const TWIN = { connections: 1000, plateaus: 6 };
 /** Few plateaus can lie on a line by chance: noise alone gives the narrowest intervals. */
-const UNTOUCHED_PLATEAUS = 3;
+const UNCOLLECTED_PLATEAUS = 3;
 const READINGS = 3;
 const READ_EVERY_MS = 250;
 const WARM_UP_TOGETHER = 10;
@@ -33,33 +39,42 @@ const LEAVE_TIMEOUT_MS = 15_000;
 
 export async function nativeMemory(size: NativeSize): Promise<Section> {
   const rows: Comparison[] = [];
-  let keptBytes = Number.POSITIVE_INFINITY;
-  for (const kilobytes of [0, ...size.kilobytes]) {
+  for (const kilobytes of size.kilobytes) {
     const bytes = kilobytes * 1024;
     const plan: ServerPlan = bytes > 0 ? { keep: { kind: 'native', bytes } } : {};
-    for (let repeat = 0; repeat < size.repeats.native; repeat++) {
+    for (let repeat = 0; repeat < size.repeats; repeat++) {
       const { kept, low, high } = await withSetup(plan, (setup) => collected(setup, size));
-      if (bytes === 0) keptBytes = kept;
-      rows.push(interval(`${kilobytes} KB of malloc: workers, 95 % interval`, kept + bytes, low, high));
-    }
-  }
-  for (const connections of size.untouched) {
-    for (let repeat = 0; repeat < size.repeats.untouched; repeat++) {
-      const { low, high } = await withSetup({}, (setup) => untouched(setup, connections));
-      rows.push(interval(`not collected, ${connections} connections: workers, 95 % interval`, keptBytes, low, high));
+      rows.push(interval(`${kilobytes} KB of native memory: workers, 95 % interval`, kept + bytes, low, high));
     }
   }
   return {
-    title: 'Native and uncollected memory',
+    title: 'Native memory per connection',
     text:
-      `A server keeps the stated native memory per connection, which V8 does not count, at ${size.connections} connections: the ` +
-      'true value is V8’s count and this memory. Then, nobody collects the garbage of a server: the true value is what V8 counts ' +
-      'after collections.',
+      `A server keeps the stated memory per connection, at ${size.connections} connections, in keys of OpenSSL, which V8 does not ` +
+      'count. The true value is V8’s count and this memory. An interval is shown by its middle.',
     rows,
   };
 }
 
-async function collected(setup: Setup, { connections, plateaus }: NativeSize) {
+export async function uncollectedMemory(size: UncollectedSize): Promise<Section> {
+  const { kept } = await withSetup({}, (setup) => collected(setup, TWIN));
+  const rows: Comparison[] = [];
+  for (const connections of size.connections) {
+    for (let repeat = 0; repeat < size.repeats; repeat++) {
+      const { low, high } = await withSetup({}, (setup) => uncollected(setup, connections));
+      rows.push(interval(`${connections} connections: workers, 95 % interval`, kept, low, high));
+    }
+  }
+  return {
+    title: 'Memory that is not collected',
+    text:
+      `RSS at ${UNCOLLECTED_PLATEAUS} plateaus, without a forced collection. The true value is what V8 counts after collections of an ` +
+      'equal server. An interval is shown by its middle.',
+    rows,
+  };
+}
+
+async function collected(setup: Setup, { connections, plateaus }: Pick<NativeSize, 'connections' | 'plateaus'>) {
   const { control, fleet } = setup;
   const sampler = samplerOf(setup);
   await warmUp(setup, 1);
@@ -73,7 +88,7 @@ async function collected(setup: Setup, { connections, plateaus }: NativeSize) {
   return headlineOf(measurements, sampler, connections);
 }
 
-async function untouched(setup: Setup, connections: number) {
+async function uncollected(setup: Setup, connections: number) {
   const { server, fleet } = setup;
   const sampler = new Sampler({ pids: () => ({ worker: [server.pid] }), connections: () => fleet.status().connected });
   for (let made = 0; made < connections; made += WARM_UP_TOGETHER) {
@@ -83,7 +98,7 @@ async function untouched(setup: Setup, connections: number) {
   await until(() => fleet.status().connected === 0, LEAVE_TIMEOUT_MS, never);
   const measurements = emptyMeasurements();
   measurements.control = false;
-  await eachPlateau(setup, connections, UNTOUCHED_PLATEAUS, async () => {
+  await eachPlateau(setup, connections, UNCOLLECTED_PLATEAUS, async () => {
     const readings = [];
     for (let index = 0; index < READINGS; index++) {
       await delay(READ_EVERY_MS);
@@ -114,7 +129,8 @@ function headlineOf(measurements: Measurements, sampler: Sampler, peak: number) 
   const workers = cost?.parts.find(({ title }) => title === 'workers');
   return {
     kept: known(memory.perConnectionBytes.workerKept?.slope),
-    low: known(workers?.low95),
+    // Nothing costs less than nothing.
+    low: Math.max(0, known(workers?.low95)),
     high: workers?.high95 ?? Number.NEGATIVE_INFINITY,
   };
 }
