@@ -152,7 +152,8 @@ export async function startZooServer(t: Cleaner, habits: Habits = {}) {
       return { worker: WORKER, durationMs: 0 };
     },
     stats: () => habits.stats?.(truth()) ?? truth(),
-    resources: () => readResources(WORKER),
+    // Its own PSS would contradict the RSS above.
+    resources: async () => ({ ...(await readResources(WORKER)), pssBytes: undefined }),
     batches: () => {
       const ownHandler = batches - told;
       told = batches;

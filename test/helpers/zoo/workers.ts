@@ -205,6 +205,35 @@ export const workers: Member[] = [
     reasons: ['WORKER_URLS_WRONG'],
   },
   {
+    name: 'reports memory that stands still on its page of metrics',
+    habits: () => {
+      let cpuSeconds = 0;
+      return {
+        metrics: () => {
+          cpuSeconds += 0.01;
+          return page({ clients: 0, cpuSeconds });
+        },
+      };
+    },
+    workers: prometheus,
+    config: PHASES,
+    reasons: ['READINGS_IMPOSSIBLE'],
+    check: ({ memory }) => {
+      assert.deepEqual([memory.perConnectionBytes.workerRss, memory.perConnection], [undefined, null]);
+      assertNames(memory.absent.workerRss, ['52,428,800 bytes']);
+    },
+  },
+  {
+    name: 'reports a heap that stands still',
+    habits: () => ({ stats: (truth) => ({ ...truth, heapUsedBytes: BYTES.base / 2 }) }),
+    reasons: ['READINGS_IMPOSSIBLE'],
+    check: ({ memory }) =>
+      assert.deepEqual(
+        Object.keys(memory.absent).filter((id) => /Heap|Kept/.test(id)),
+        ['workerHeapUsed', 'workerKept'],
+      ),
+  },
+  {
     name: 'has counters at 0 on its page of metrics, and does not say when its process started',
     habits: () => ({ metrics: restarting() }),
     workers: prometheus,
