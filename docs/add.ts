@@ -13,34 +13,9 @@ import { type MeasuredStudy, readMeasuredStudy, STUDIES } from './studies/page.t
 
 export const SAMPLES_KEPT = 100;
 
-/** In the event loop of each worker; besides, the first and the longest of each stage are kept. */
-const DELAYS_KEPT = 50;
-
-/** @returns what the page of a report and its report.html need, which show the same answer as those of the whole result */
+/** @returns what the page of a report and its report.html draw; the answer is stored, so no series is needed for it */
 export function keptOfReport(result: Result): Result {
-  const workersOverTime = result.workersOverTime.map(({ worker, eventLoop }) => ({
-    ...{ worker, process: null },
-    eventLoop: eventLoop && keptDelays(eventLoop, result.stages),
-  }));
-  return { ...result, samples: evenly(result.samples, SAMPLES_KEPT), workersOverTime };
-}
-
-type EventLoop = NonNullable<Result['workersOverTime'][number]['eventLoop']>;
-
-/** A delay belongs to the stage in which its interval began: each stage keeps the value that shows its begin. */
-function keptDelays({ t, delayP99Ms, delayMaxMs }: EventLoop, stages: Result['stages']): EventLoop {
-  const all = t.map((_, index) => index);
-  const stageOf = (index: number) => stages.findLastIndex((one) => one.t <= (t[index - 1] ?? 0));
-  const ofStages = [...Map.groupBy(all, stageOf).values()].flatMap((indices) => {
-    const [first = 0] = indices;
-    const longest = indices.reduce((most, index) =>
-      (delayMaxMs[index] ?? 0) > (delayMaxMs[most] ?? 0) ? index : most,
-    );
-    return [Math.max(0, first - 1), first, longest];
-  });
-  const kept = [...new Set([...evenly(all, DELAYS_KEPT), ...ofStages])].sort((a, b) => a - b);
-  const those = (values: number[]) => kept.flatMap((index) => values[index] ?? []);
-  return { t: those(t), delayP99Ms: those(delayP99Ms), delayMaxMs: those(delayMaxMs) };
+  return { ...result, samples: evenly(result.samples), workersOverTime: [] };
 }
 
 /** @returns what a study compares: figures with their intervals, without the series and the layers of the single run */
@@ -71,10 +46,10 @@ function those<Value>(byLayer: Record<string, Value>, named: RegExp): Record<str
 }
 
 /** @returns evenly spread values, the first and the last among them */
-function evenly<T>(values: T[], count: number): T[] {
-  if (values.length <= count) return values;
-  const step = (values.length - 1) / (count - 1);
-  return Array.from({ length: count }, (_, index) => values[Math.round(index * step)] as T);
+function evenly<T>(values: T[]): T[] {
+  if (values.length <= SAMPLES_KEPT) return values;
+  const step = (values.length - 1) / (SAMPLES_KEPT - 1);
+  return Array.from({ length: SAMPLES_KEPT }, (_, index) => values[Math.round(index * step)] as T);
 }
 
 /** One line for each part of the document, so that a change of one is seen. */

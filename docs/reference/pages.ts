@@ -9,6 +9,7 @@ import type { z } from 'zod';
 import { helpOf } from '../../plugin/cli/command.ts';
 import { createProgram } from '../../plugin/cli/program.ts';
 import { LIMITS, TARGET_CHECKS, WARNINGS } from '../../plugin/doctor/checks.ts';
+import { CAUSES } from '../../plugin/findings/causes.ts';
 import { SERIES as LIVE_SERIES } from '../../plugin/live/prometheus.ts';
 import { REPORT_FILES } from '../../plugin/result/report-files.ts';
 import { runMetrics } from '../../plugin/result/run-metrics.ts';
@@ -26,7 +27,7 @@ import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
 import { ERROR_CODES } from '../../protocol/codes/error-codes.ts';
 import { RUN_EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { FAILURE_CODES } from '../../protocol/codes/failure-codes.ts';
-import { VERDICT_REASONS } from '../../protocol/codes/verdict-reasons.ts';
+import { FINDINGS, type FindingDefinition } from '../../protocol/codes/finding-codes.ts';
 import { EVENT_HELP, EVENTS } from '../../protocol/events.ts';
 import { resultSchema } from '../../protocol/result/result.ts';
 import { ADAPTERS } from '../../server/adapters/index.ts';
@@ -105,9 +106,14 @@ function errors(): string[] {
     });
     return table(['code', 'meaning', 'what to do'], rows);
   };
-  const reasons = Object.entries(VERDICT_REASONS).map(([name, { invalidates, meaning, remedy }]) => [
-    ...[code(name), invalidates.includes('run') ? 'INVALID' : invalidates.join(', '), meaning, remedy],
+  const effectOf = ({ invalidates, fails }: FindingDefinition) =>
+    [fails && 'failed', invalidates.includes('run') ? 'INVALID' : invalidates.join(', ')].filter(Boolean).join('; ');
+  const findings = Object.entries(FINDINGS).map(([name, definition]) => [
+    ...[code(name), effectOf(definition), definition.meaning, definition.remedy],
   ]);
+  const edges = Object.entries(CAUSES).flatMap(([cause, all = []]) =>
+    all.map(({ effects, evidence = 'not later' }) => [code(cause), effects.map(code).join(', '), evidence]),
+  );
   return [
     section(
       'Exit codes',
@@ -115,9 +121,14 @@ function errors(): string[] {
       table(['exit code', 'meaning'], Object.entries(RUN_EXIT_CODES)),
     ),
     section(
-      'Verdict',
-      'The codes in `verdict.reasons`. One without INVALID in the second column makes the run SUSPECT, and casts doubt on the figures named there.',
-      table(['code', 'doubt', 'meaning', 'what to do'], reasons),
+      'Findings',
+      'The codes in `findings`. The effect `failed` means that the deployment misses an expectation. Figures named there must not be used, and the run is SUSPECT. Without an effect, a finding informs.',
+      table(['code', 'effect', 'meaning', 'what to do'], findings),
+    ),
+    section(
+      'Causes',
+      'The first finding is the cause of the others, if they are in the same run and the evidence is there. Reports show them below it.',
+      table(['cause', 'explains', 'evidence'], edges),
     ),
     section('Errors', 'Commands and runs stop with these, before any load.', codes(ERROR_CODES)),
     section(

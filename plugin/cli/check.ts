@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { harmless } from '../../protocol/printable.ts';
 import { formatProblems } from '../../protocol/problems.ts';
 import { outcomeBy } from '../../report/answer/checked.ts';
-import { exitCodeOfResult, outcomeOf, outcomeText } from '../../report/answer/outcome.ts';
+import { exitCodeOfResult, outcomeText } from '../../report/answer/outcome.ts';
 import { readResult } from '../../report/read.ts';
 import { addHelp, badOption, printJson, withJson } from './command.ts';
 import { parseConditions } from './conditions.ts';
@@ -34,15 +34,15 @@ function check(run: string, texts: string[], { json }: { json?: boolean }): void
   const { conditions, problems } = parseConditions(texts);
   if (problems.length > 0) throw badOption(`some conditions are wrong\n${formatProblems(problems)}`, 'check');
   const result = readResult(run);
-  const outcome = conditions.length > 0 ? outcomeBy(conditions, result) : outcomeOf(result);
-  const { status, reasons } = result.verdict;
+  const outcome = conditions.length > 0 ? outcomeBy(conditions, result) : result.outcome;
+  const doubts = result.findings.filter(({ invalidates }) => invalidates.length > 0).map(({ code }) => code);
   process.exitCode = exitCodeOfResult(result, outcome);
   if (json) {
-    printJson({ run: result.run.id, ...outcome, verdict: result.verdict });
+    printJson({ run: result.run.id, ...outcome, verdict: result.verdict, findings: result.findings });
     return;
   }
   for (const { met, text } of outcome.thresholds) console.log(harmless(`  ${met ? 'met   ' : 'missed'}  ${text}`));
   console.log(`\n${harmless(outcomeText(result, outcome))}`);
-  const doubts = reasons.map(({ code }) => code).join(', ');
-  console.log(harmless(`  Measurement: ${status}${doubts === '' ? '' : ` (${doubts})`}`));
+  const codes = doubts.length === 0 ? '' : ` (${doubts.join(', ')})`;
+  console.log(harmless(`  Measurement: ${result.verdict.status}${codes}`));
 }

@@ -14,6 +14,7 @@ import { addHelp, badOption, LINE, parseOptions, printJson, typed, withJson, wri
 import { readVariables, withNamedCredentials } from './init/credentials.ts';
 import { lookAt } from './init/look.ts';
 import { ROOM, type Starter, starterScenario } from './init/starter-scenario.ts';
+import { waitingFor } from './own-process.ts';
 
 const CONTROL_PORT = 3200;
 
@@ -253,11 +254,12 @@ async function ask(given: Answers): Promise<Answers> {
 
 /** @throws CapacityError CONFIG_INVALID where Ctrl-C or Ctrl-D ends the questions */
 async function answering<T>(ask: () => Promise<T>): Promise<T> {
+  const unanswered = badOption('the questions were not answered: answer all of them, or give options', 'init');
   try {
-    return await ask();
+    return await waitingFor(unanswered, ask);
   } catch (error) {
     if ((error as Error).name !== 'ExitPromptError') throw error;
     console.log();
-    throw badOption('the questions were not answered: answer all of them, or give options', 'init');
+    throw unanswered;
   }
 }

@@ -2,6 +2,19 @@
 import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 
+let waiting: CapacityError | undefined;
+
+/**
+ * Names what the command waits for, such as an answer of the user, whose input can end.
+ * @param error reported if it never comes
+ */
+export async function waitingFor<T>(error: CapacityError, wait: () => Promise<T>): Promise<T> {
+  waiting = error;
+  const result = await wait();
+  waiting = undefined;
+  return result;
+}
+
 /** Runs a command as the only work of this process, which sets its own exit code. */
 export async function runAsProcess(command: () => Promise<void>): Promise<void> {
   let isDone = false;
@@ -13,8 +26,8 @@ export async function runAsProcess(command: () => Promise<void>): Promise<void> 
   process.once('beforeExit', () => {
     if (isDone) return;
     const message = 'the command waits for something that can no longer happen';
-    console.error(describeError(new CapacityError('UNEXPECTED', message)));
-    process.exit(exitCodeOf('failed'));
+    console.error(describeError(waiting ?? new CapacityError('UNEXPECTED', message)));
+    process.exit(exitCodeOf(waiting ? 'refused' : 'failed'));
   });
   await command();
   isDone = true;

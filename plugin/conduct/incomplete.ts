@@ -1,8 +1,8 @@
 /** A run that has no end, or no begin: why, as its result or its error says it, and what can still be asked for. */
-import type { Reason } from '../../protocol/codes/verdict-reasons.ts';
 import { CapacityError, startRefused } from '../../protocol/errors.ts';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
+import type { EarlyEnd } from '../run/measurements/measurements.ts';
 import type { Stage } from '../run/stage.ts';
 import { succeed, within } from '../run/wait.ts';
 
@@ -21,13 +21,14 @@ const ENDED = {
   ],
 } as const;
 
-export function endedIn(stage: Stage, how: keyof typeof ENDED): Reason {
+export function endedIn(stage: Stage, how: keyof typeof ENDED): EarlyEnd {
   const [what, fix] = ENDED[how];
-  return { code: 'RUN_INCOMPLETE', message: `${what} (stage: ${stage})`, fix };
+  return { how, code: 'RUN_INCOMPLETE', message: `${what} (stage: ${stage})`, fix };
 }
 
-export function failedIn(stage: Stage | undefined, error: unknown): Reason {
+export function failedIn(stage: Stage | undefined, error: unknown): EarlyEnd {
   return {
+    how: 'failed',
     code: 'RUN_INCOMPLETE',
     message: `${stage}: ${error instanceof Error ? error.message : String(error)}`,
     fix: error instanceof CapacityError ? error.fix : 'please report it with the folder of the run',

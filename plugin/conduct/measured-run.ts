@@ -2,14 +2,13 @@
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { type Ended, exitCodeOf } from '../../protocol/codes/exit-codes.ts';
-import type { Reason } from '../../protocol/codes/verdict-reasons.ts';
+import type { Reason } from '../../protocol/codes/finding-codes.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { outcomeOf } from '../../report/answer/outcome.ts';
+import { concludeRun } from '../findings/conclude.ts';
 import { liveFacts } from '../live/live-facts.ts';
 import { openLiveView } from '../live/open.ts';
 import type { LiveView } from '../live/server.ts';
-import { assembleResult } from '../result/assemble.ts';
 import { describeEnvironment, settingsOf } from '../result/environment.ts';
 import { Closers } from '../run/closers.ts';
 import { Conductor } from '../run/conductor.ts';
@@ -215,7 +214,7 @@ export class MeasuredRun {
     // A full disk fails all of them: the first one tells why.
     const failure = this.files.failure ?? failed[0];
     if (failure) console.error(describeError(failure));
-    this.#ended = failure ? 'failed' : { verdict: result.verdict.status, outcome: outcomeOf(result).status };
+    this.#ended = failure ? 'failed' : { verdict: result.verdict.status, outcome: result.outcome.status };
     await view?.finish(written.includes('report.html') ? join(directory, 'report.html') : undefined);
   }
 
@@ -272,6 +271,6 @@ export class MeasuredRun {
 
   #result({ environment, context }: PreparedRun, measurements = this.measurements): Result {
     measurements.hosts = this.#options.hosts?.();
-    return assembleResult(measurements, this.#options.config, environment, context.sampler);
+    return concludeRun(measurements, this.#options.config, environment, context.sampler);
   }
 }

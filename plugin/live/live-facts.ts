@@ -1,5 +1,5 @@
 /** Collects the figures of the live line. */
-import { apartFromLost } from '../../report/answer/expectations.ts';
+import { apartFromLost } from '../../report/figures/lost.ts';
 import { lostOf } from '../result/connections.ts';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';

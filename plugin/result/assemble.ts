@@ -1,7 +1,5 @@
-/** Measurements to result document; nothing is measured here. */
+/** Measurements to the figures of the result document; nothing is measured or judged here. */
 import type { Result } from '../../protocol/result/result.ts';
-import { mapTexts, withoutCredentials } from '../../protocol/secrets/known-secrets.ts';
-import { judge } from '../../report/answer/outcome.ts';
 import { computeCapacity } from '../../report/figures/capacity.ts';
 import { perConnectionOf } from '../../report/figures/per-connection.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
@@ -19,22 +17,24 @@ import { machineFigures } from './machine.ts';
 import { machineBalance } from './memory/machine-balance.ts';
 import { doubtMiscounted, memoryFigures } from './memory/memory.ts';
 import { redisFigures } from './redis.ts';
-import { evaluate } from './verdict.ts';
 import { workerFigures, workersOverTime } from './workers.ts';
 
-export function assembleResult(
+/** Parts of the result that the findings decide. */
+type Concluded = 'answer' | 'outcome' | 'verdict' | 'findings';
+
+export function figuresOf(
   measurements: Measurements,
   config: Settings,
   environment: Result['environment'],
   sampler: Pick<Sampler, 'layers' | 'samples' | 'workers' | 'health' | 'swapped'>,
-): Result {
+): Omit<Result, Concluded> {
   const { fullest } = measurements;
   const limitsOfServer = fullest && { serverOpenFiles: fullest.openFiles, serverOpenFilesLimit: fullest.limit };
   const { intervalMs, taken, missed, longestGapMs, failures } = sampler.health();
   const batches = batchRows(measurements);
   const absent = absentSections(measurements);
   const delivery = absent.delivery === undefined ? deliveryFigures(measurements, batches, config) : null;
-  const measured: Omit<Result, 'outcome' | 'verdict' | 'capacity'> = {
+  const measured: Omit<Result, Concluded | 'capacity'> = {
     schemaVersion: 3,
     absent,
     run: {
@@ -71,7 +71,5 @@ export function assembleResult(
   };
   measured.memory.perConnection = perConnectionOf(measured);
   measured.memory.balance = machineBalance(measurements, sampler);
-  const result = { ...measured, capacity: computeCapacity(measured, config.memoryBudgetBytes) };
-  const judged = { ...result, verdict: evaluate(measurements, { ...result, outcome: null }) };
-  return mapTexts({ ...judged, outcome: judge(judged) }, withoutCredentials);
+  return { ...measured, capacity: computeCapacity(measured, config.memoryBudgetBytes) };
 }

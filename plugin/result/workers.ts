@@ -1,4 +1,5 @@
 /** The workers: their limits, the machines that they run on, and each over time. */
+import { sumCounts } from '../../protocol/helpers/sum-counts.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
 import { lowestLimit } from '../../protocol/machine/usable.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -74,4 +75,11 @@ export function workersOverTime(
       process: processes.find((one) => one.worker === worker)?.process ?? null,
       eventLoop: loops.get(worker) ?? null,
     }));
+}
+
+/** @returns connections on workers that joins name and no control URL leads to, by worker: their memory is not read */
+export function unknownWorkers({ workersAtStart, snapshots }: Measurements): Record<string, number> {
+  const known = new Set(workersAtStart.map(({ worker }) => worker));
+  const joined = Object.entries(sumCounts(snapshots.map(({ perWorker }) => perWorker)));
+  return Object.fromEntries(joined.filter(([worker]) => known.size > 0 && !known.has(worker)));
 }

@@ -3,7 +3,7 @@
  * closing them is their owner's business.
  */
 
-import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
+import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
 import type { RedisReader, Sampler, TargetReading } from '../samplers/index.ts';
 import type { Settings } from '../script/settings.ts';
 import type { EngineLink } from './link.ts';
@@ -60,7 +60,7 @@ export interface RunContext {
 /** Adds a warning for the reader of the result; it makes the verdict at least SUSPECT. */
 export function addWarning(
   { measurements, record }: Pick<RunContext, 'measurements' | 'record'>,
-  code: ReasonCode,
+  code: FindingCode,
   message: string,
   fix?: string,
 ): void {

@@ -85,7 +85,8 @@ function problemOf(exitCode: number, result: Result | undefined, log: string): s
   const ending = endingOf(exitCode);
   if (ending === 'stopped') return 'stopped';
   if (ending === 'measured' && result) {
-    return isUsable(result) ? null : `INVALID: ${result.verdict.reasons.map(({ code }) => code).join(', ')}`;
+    const spoiling = result.findings.filter(({ invalidates }) => invalidates.includes('run'));
+    return isUsable(result) ? null : `INVALID: ${spoiling.map(({ code }) => code).join(', ')}`;
   }
   return `${errorIn(log)[0]?.trim() ?? 'no result'} (exit code ${exitCode})`;
 }

@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import { object, rowsOf } from './parts.ts';
 
-/** Null in results of older versions. */
 export const outcomeSchema = object({
   status: z.enum(['PASSED', 'FAILED', 'UNKNOWN']).describe('`UNKNOWN`: the measurement is INVALID'),
   thresholds: rowsOf({
@@ -11,6 +10,6 @@ export const outcomeSchema = object({
     strict: z.boolean().describe('false: missing it fails nothing'),
     text: z.string().describe('with what was found'),
   }).describe('those of `ensure`, and the general ones that it does not replace; empty if UNKNOWN'),
-}).nullable();
+});
 
-export type Outcome = NonNullable<z.infer<typeof outcomeSchema>>;
+export type Outcome = z.infer<typeof outcomeSchema>;

@@ -35,11 +35,5 @@ const intervalSchema = object({
 export const interval = intervalSchema.nullable();
 export const intervals = object({ p50: interval, p99: interval });
 
-export const reasonSchema = object({
-  code: z.string().describe('its [code](./errors.md)'),
-  message: z.string().describe('what happened'),
-  fix: z.string().optional().describe('what to do; may be missing'),
-});
-
 export type Interval = z.infer<typeof interval>;
 export type Summary = z.infer<typeof summarySchema>;

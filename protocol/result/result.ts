@@ -4,16 +4,18 @@
  * them, and docs/method/memory.md#layers defines how each is measured.
  */
 import { z } from 'zod';
+import { answerSchema } from './answer.ts';
 import { connectionsSchema } from './connections.ts';
 import { deliverySchema } from './delivery.ts';
 import { faultSchema } from './fault.ts';
+import { findingSchema } from './findings.ts';
 import { generatorsSchema } from './generators.ts';
 import { latencySchema } from './latency.ts';
 import { cpuSchema, generatorSchema, machineSchema, samplingSchema } from './machine.ts';
 import { memorySchema } from './memory.ts';
 import { messagesSchema } from './messages.ts';
 import { outcomeSchema } from './outcome.ts';
-import { byName, count, object, objectOrNull, orNull, reasonSchema, rowsOf, time } from './parts.ts';
+import { byName, count, object, objectOrNull, orNull, rowsOf, time } from './parts.ts';
 import { processesSchema } from './processes.ts';
 import { redisSchema } from './redis.ts';
 import { serverSchema } from './server.ts';
@@ -38,13 +40,16 @@ export const resultSchema = object({
     engine: z.string().describe('Artillery engine that drove the load'),
     complete: z.boolean().describe('false if the run ended early'),
   }),
-  outcome: outcomeSchema
-    .default(null)
-    .describe('Whether the deployment did [what was asked of it](../method/verdict.md).'),
+  answer: answerSchema.describe('What every report says first.'),
+  outcome: outcomeSchema.describe('Whether the deployment did [what was asked of it](../method/verdict.md).'),
   verdict: object({
     status: z.enum(['VALID', 'SUSPECT', 'INVALID']).describe('whether the figures can be used'),
-    reasons: z.array(reasonSchema).describe('empty if VALID'),
   }).describe('Whether the [measurement can be trusted](../method/verdict.md).'),
+  findings: z
+    .array(findingSchema)
+    .describe(
+      'What the run established, causes before their consequences. Verdict, outcome and answer follow from it.',
+    ),
   absent: object({
     memory: z.string().optional().describe('the deployment’s memory; the generator’s own is read'),
     cpu: z.string().optional().describe('the deployment’s CPU'),

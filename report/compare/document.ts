@@ -36,7 +36,7 @@ export function comparisonDocument(comparison: Comparison): Document {
         ...mismatchLines(mismatches),
       ],
       findings: [],
-      reasons: [],
+      causes: [],
     },
     sections: [
       ...others.map((index): Section => {
@@ -87,7 +87,7 @@ export function seriesDocument({ plan, combinations }: Study, runs: MeasuredRun[
   return {
     title: `Series of ${plan.scenario}`,
     subtitle: '',
-    answer: { tone: 'plain', title: describeSet(set), lines: [], findings: [], reasons: [] },
+    answer: { tone: 'plain', title: describeSet(set), lines: [], findings: [], causes: [] },
     sections: [
       {
         id: 'spread',

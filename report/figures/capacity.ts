@@ -10,7 +10,7 @@ import { perConnectionOf } from './per-connection.ts';
 import { coresOfDeployment } from './usable.ts';
 
 type Capacity = Result['capacity'];
-type Measured = Omit<Result, 'capacity' | 'verdict' | 'outcome'>;
+type Measured = Omit<Result, 'capacity' | 'answer' | 'outcome' | 'verdict' | 'findings'>;
 
 /** @param budgetBytes memory for the Socket.IO workers; the proxy, Redis and the kernel need more on top */
 export function computeCapacity(result: Measured, budgetBytes: number): Capacity {

@@ -16,7 +16,9 @@ interface IdleCost {
 }
 
 /** Unknown unless each connection was pinged in the hold: pings come in waves, and a part of a cycle has any share of them. */
-export function idleCostOf(result: Omit<Result, 'outcome' | 'verdict' | 'capacity'>): Known<IdleCost> {
+export function idleCostOf(
+  result: Omit<Result, 'answer' | 'outcome' | 'verdict' | 'findings' | 'capacity'>,
+): Known<IdleCost> {
   const unknown = (why: string) => ({ known: false as const, why });
   if (result.absent.cpu !== undefined) return unknown(`CPU was not measured: ${result.absent.cpu}`);
   if (!sharesMachine(result) && result.workers.length === 0)

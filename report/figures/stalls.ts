@@ -3,8 +3,9 @@ import type { Summary } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { decimals } from '../text/format.ts';
 
-type Measured = Omit<Result, 'verdict'>;
+type Measured = Pick<Result, 'connections' | 'messages' | 'latency' | 'workersOverTime' | 'stages'>;
 export type LoopWindow = Result['generator'][number]['window'];
+const LOOP_WINDOWS = ['ramp', 'messages', 'broadcasts'] as const;
 
 /** As for the p99 of the delay: less is noise on a busy machine. */
 const MIN_MS = 50;
@@ -37,14 +38,15 @@ export function explainedBy(result: Measured, window: LoopWindow, stallMs: numbe
   return { ms: figure.ms, text };
 }
 
-export const STALL_FIX =
-  'find what held that worker up: code that blocks, garbage collection, or a stop of its process';
+/** A stall of a worker that shows in a figure. */
+export interface Stall {
+  subject: string;
+  window: LoopWindow;
+  message: string;
+}
 
-/** @returns of each window the longest stall of a worker that a figure shows, as a sentence */
-export function stalledWorkers(
-  result: Measured,
-  windows: readonly LoopWindow[] = ['ramp', 'messages', 'broadcasts'],
-): string[] {
+/** @returns for each window, the longest stall of a worker that shows in a figure */
+export function stalledWorkers(result: Measured): Stall[] {
   const rows = result.workersOverTime.flatMap(({ worker, eventLoop }) =>
     (eventLoop?.t ?? []).map((t, index) => {
       const sinceT = eventLoop?.t[index - 1] ?? 0;
@@ -52,13 +54,14 @@ export function stalledWorkers(
       return { worker, t, ms: eventLoop?.delayMaxMs[index] ?? 0, stage };
     }),
   );
-  return windows.flatMap((window) => {
+  return LOOP_WINDOWS.flatMap((window) => {
     const stage = window === 'messages' ? 'hold' : window;
     const [longest] = rows.filter((row) => row.stage === stage).toSorted((a, b) => b.ms - a.ms);
     const explained = longest && explainedBy(result, window, longest.ms);
     if (!longest || !explained || longest.ms > MAX_SHARE * explained.ms) return [];
     const { worker, ms, t } = longest;
-    return [`worker ${worker} stood still for ${decimals(ms, 0)} ms until ${decimals(t, 0)} s: ${explained.text}`];
+    const message = `worker ${worker} stood still for ${decimals(ms, 0)} ms until ${decimals(t, 0)} s: ${explained.text}`;
+    return [{ subject: `worker ${worker}`, window, message }];
   });
 }
 

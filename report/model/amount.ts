@@ -2,7 +2,11 @@
  * A figure of a report: a number with its unit, its interval, and what is to be known of it. This is the only place that turns
  * one into text, so that the same figure reads the same everywhere.
  */
+import type { Amount, QuantityName } from '../../protocol/result/amount.ts';
 import type { Interval } from '../../protocol/result/parts.ts';
+
+export type { Amount, QuantityName } from '../../protocol/result/amount.ts';
+
 import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf, sizeOf } from '../text/format.ts';
 import { isRelative } from '../text/relative.ts';
 
@@ -29,23 +33,7 @@ const QUANTITIES = {
   perSecond: { unit: '/s', text: (value) => decimals(value, 1) },
   /** 0 to 1, shown in percent and rounded down: 100 % always means all of them. */
   share: { unit: '%', text: (value) => percentOf(value, 1).replace(' %', '') },
-} satisfies Record<string, Quantity>;
-
-export type QuantityName = keyof typeof QUANTITIES;
-
-export interface Amount {
-  quantity: QuantityName;
-  /** Null where only an interval is known, or nothing. */
-  value: number | null;
-  /** 95 %, around the value or in its place. */
-  interval?: Interval;
-  /** The value is a lower bound: a part of it is not known. */
-  isAtLeast?: true;
-  /** Why there is no value, or only an interval. */
-  why?: string;
-  /** What would make it known better. */
-  next?: string;
-}
+} satisfies Record<QuantityName, Quantity>;
 
 /** @returns an amount; of a value that is missing, one that says that it was not measured */
 export function amount(quantity: QuantityName, value: number | null | undefined, interval?: Interval): Amount {
@@ -113,4 +101,9 @@ function margin(name: QuantityName, value: number, interval: Interval | undefine
   if (!isRelative(value, above)) return above === 0 ? '' : ` ± ${withUnit(name, above)}`;
   const percent = (100 * above) / Math.abs(value);
   return ` ± ${percent < 0.95 ? decimals(percent, 1) : integer(percent)} %`;
+}
+
+/** @returns `± 4 %`; empty where the interval is unknown */
+export function marginText({ quantity, value, interval }: Amount): string {
+  return value === null ? '' : margin(quantity, value, interval).trim();
 }

@@ -4,6 +4,7 @@
  *
  * Text is plain; what stands between backticks is code. Renderers escape it.
  */
+import type { AnswerLine } from '../../protocol/result/answer.ts';
 import type { Chart } from '../charts/chart.ts';
 import { type Amount, amount, figureAndReason } from './amount.ts';
 import type { Term } from './terms.ts';
@@ -23,27 +24,27 @@ export interface Answer {
   tone: Tone;
   /** One word, or a sentence. */
   title: string;
-  /** Why it is not what was hoped for, or what else there is to say. */
+  /** Thresholds that were missed, or what else there is to say. */
   lines: string[];
-  /** Empty where they cannot be trusted. */
-  findings: Finding[];
+  /** Causes of what went wrong, the one that decides first. */
+  causes: Cause[];
+  /** The figures in words; empty where they cannot be trusted. */
+  findings: AnswerLine[];
   /** Whether the measurement can be trusted. */
   measurement?: { status: 'VALID' | 'SUSPECT' | 'INVALID'; text: string };
-  reasons: { code: string; message: string; fix?: string | undefined }[];
 }
 
-/** What a section found. */
-export interface Finding {
-  /** A sentence, without its full stop; null where the figure says that there is nothing to say. */
-  text: string | null;
-  /** Codes of the verdict's reasons that forbid to use it. */
-  doubts?: string[];
-  /** The figure that people quote, for those who look at figures first. */
-  figure?: { name: string; value: string | Amount; note: string };
+/** A finding that no other one explains, and its consequences. */
+export interface Cause {
+  code: string;
+  message: string;
+  fix: string;
+  /** Messages of the findings that it explains. */
+  explains: string[];
 }
 
 /** @returns its sentence, with the doubts about it; null without one */
-export function findingText({ text, doubts = [] }: Finding): string | null {
+export function lineText({ text, doubts = [] }: Pick<AnswerLine, 'text' | 'doubts'>): string | null {
   return text === null || doubts.length === 0 ? text : `${text}; in doubt: ${doubts.join(', ')}`;
 }
 
@@ -64,7 +65,7 @@ export function splitFindings({ findings }: Answer): { headlines: Headline[]; se
     const doubt = doubts.length > 0 && `in doubt: ${doubts.join(', ')}`;
     return [{ name, value, text, note: [figure.note, doubt, reason].filter(Boolean).join('; ') }];
   });
-  const sentences = findings.flatMap((one) => (one.figure ? [] : (findingText(one) ?? [])));
+  const sentences = findings.flatMap((one) => (one.figure ? [] : (lineText(one) ?? [])));
   return { headlines: headlines.slice(0, 4), sentences };
 }
 
@@ -75,7 +76,6 @@ export interface Section {
   lead?: string;
   /** Defined in the appendix. */
   terms?: Term[];
-  findings?: Finding[];
   blocks: Block[];
   /** Only its title is shown until somebody opens it; not for a terminal. */
   folded?: true;
@@ -144,6 +144,6 @@ export function lines(style: Lines['style'], all: (string | null | false | undef
 }
 
 /** A section of which the run knows nothing. */
-export function absentSection(id: string, title: string, reason: string, findings: Finding[] = []): Section {
-  return { id, title, findings, blocks: [lines('absent', [`Not measured: ${reason}.`])] };
+export function absentSection(id: string, title: string, reason: string): Section {
+  return { id, title, blocks: [lines('absent', [`Not measured: ${reason}.`])] };
 }

@@ -1,6 +1,14 @@
 /** A document as text for a terminal. */
 import { styleText } from 'node:util';
-import { type Answer, type Block, type Document, findingText, type Section, type Tone } from '../model/document.ts';
+import {
+  type Answer,
+  type Block,
+  type Cause,
+  type Document,
+  lineText,
+  type Section,
+  type Tone,
+} from '../model/document.ts';
 import { alignments, textCells } from '../model/table-text.ts';
 import { wrap } from '../text/format.ts';
 import { factLines, fittingTable } from '../text/table.ts';
@@ -54,25 +62,30 @@ export function renderAnswer(document: Pick<Document, 'answer'>, options: Consol
   return answer(document.answer, options).join('\n');
 }
 
-function answer({ tone, title, lines, findings, measurement, reasons }: Answer, options: ConsoleOptions): string[] {
+function answer({ tone, title, lines, causes, findings, measurement }: Answer, options: ConsoleOptions): string[] {
   const { width } = options;
   const styles: Style = tone === 'plain' ? 'bold' : (['bold', COLORS[tone]] as Style);
   const wrapped = (line: string) => wrap(INDENT + line, width, `${INDENT}${INDENT}`);
-  const headline = measurement ? [[title, lines.join('; ')].filter(Boolean).join(': ')] : [title, ...lines];
-  const [first = '', ...rest] = headline;
+  const [cause, others] = tone === 'good' ? [undefined, causes] : [causes[0], causes.slice(1)];
+  const headline = cause
+    ? `${title}: ${cause.message}`
+    : [title, measurement && lines.join('; ')].filter(Boolean).join(': ');
   return [
-    ...reasons.flatMap(({ code, message, fix }) => [
-      ...wrap(`${code}: ${message}`, width, INDENT),
-      ...(fix === undefined ? [] : wrapped(`fix: ${fix}`)),
-    ]),
-    ...(reasons.length > 0 ? [''] : []),
-    ...wrap(first, width, INDENT).map((line) => paint(options, styles, line)),
-    ...rest.flatMap(wrapped),
-    ...findings.flatMap((one) => findingText(one) ?? []).flatMap(wrapped),
+    ...wrap(headline, width, INDENT).map((line) => paint(options, styles, line)),
+    ...(cause ? causeLines(cause, wrapped) : []),
+    ...(cause || !measurement ? lines : []).flatMap(wrapped),
+    ...others.flatMap((other) => [...wrapped(`${other.code}: ${other.message}`), ...causeLines(other, wrapped)]),
+    ...findings.flatMap((one) => lineText(one) ?? []).flatMap(wrapped),
     ...(measurement
       ? [`Measurement: ${paint(options, STATUS_COLORS[measurement.status], measurement.status)}, ${measurement.text}`]
       : []),
   ];
+}
+
+/** What a cause explains, and what to do about it. */
+function causeLines({ code, fix, explains }: Cause, wrapped: (line: string) => string[]): string[] {
+  const consequences = explains.length === 0 ? [] : wrapped(`${INDENT}explains: ${explains.join('; ')}`);
+  return [...consequences, ...wrapped(`${INDENT}fix: ${fix} (${code})`)];
 }
 
 function sections(document: Document, options: ConsoleOptions, maxRows: number): string[] {

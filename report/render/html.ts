@@ -1,5 +1,6 @@
 /** A document as one self-contained HTML file to read, print and send. */
 import { createHash } from 'node:crypto';
+import { marginText, numberText, quantityOf } from '../model/amount.ts';
 import { type Answer, type Document, type Section, splitFindings } from '../model/document.ts';
 import { TERMS, type Term } from '../model/terms.ts';
 import { sentence } from '../text/format.ts';
@@ -72,7 +73,7 @@ export function sectionsHtml({ sections }: Document): Html {
 type Headline = ReturnType<typeof splitFindings>['headlines'][number];
 
 function answerHtml(answer: Answer): Html {
-  const { tone, title, lines, measurement, reasons } = answer;
+  const { tone, title, lines, measurement, causes } = answer;
   const isSentence = title.length > 24;
   const { headlines, sentences } = splitFindings(answer);
   return html`<div class="answer ${tone}">
@@ -80,10 +81,10 @@ function answerHtml(answer: Answer): Html {
 ${lines.map((line) => html`<p>${coded(sentence(line))}</p>`)}
 ${measurement && html`<p class="measurement"><strong class="${measurement.status}">${measurement.status}</strong> measurement: ${measurement.text}.</p>`}
 ${
-  reasons.length > 0 &&
-  html`<ul class="reasons">${reasons.map(
-    ({ code, message, fix }) =>
-      html`<li><code>${code}</code> ${coded(message)}${fix && html`<span class="fix">Fix: ${coded(fix)}</span>`}</li>
+  causes.length > 0 &&
+  html`<ul class="reasons">${causes.map(
+    ({ code, message, fix, explains }) =>
+      html`<li>${coded(sentence(message))} <code>${code}</code>${explains.length > 0 && html`<span class="explains">Explains: ${coded(explains.join('; '))}</span>`}<span class="fix">Fix: ${coded(fix)}</span></li>
 `,
   )}</ul>`
 }
@@ -103,15 +104,17 @@ function tile(headline: Headline): Html {
 `;
 }
 
-/** A number large, and what belongs to it small; a text in the place of a number small, too. */
+/** The number is large; its unit and interval are small, and so is a text in the place of a number. */
 function numberAndRest({ value, text }: Headline): [number: string, rest: string] {
   if (typeof value === 'string') return [text, ''];
-  if (value.value === null && !value.interval) return ['', text];
-  const figure = text.replace(/^at least /, '≥ ');
-  const [, low, high, of = ''] = /^between (.*) and (\S+) (.*)$/.exec(figure) ?? [];
-  if (high !== undefined) return [`${low} to ${high}`, of];
-  const [, number = figure, unit = ''] = /^(≥ \S+|\S+) ?(.*)$/.exec(figure) ?? [];
-  return [number, unit];
+  const { quantity, interval } = value;
+  if (value.value !== null) {
+    const number = `${value.isAtLeast ? '≥ ' : ''}${numberText(quantity, value.value)}`;
+    return [number, [quantityOf(quantity).unit, marginText(value)].filter(Boolean).join(' ')];
+  }
+  if (!interval) return ['', text];
+  const [low, high] = [interval.low95, interval.high95].map((end) => numberText(quantity, end));
+  return [`${low} to ${high}`, `${quantityOf(quantity).unit} (95 %)`];
 }
 
 function sectionHtml({ id, title, lead, terms = [], folded }: Omit<Section, 'blocks'>, body: HtmlValue): Html {

@@ -2,9 +2,7 @@
 import { create } from 'xmlbuilder2';
 import { harmless } from '../../protocol/printable.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { outcomeOf } from '../answer/outcome.ts';
 import { amountText } from '../model/amount.ts';
-import { runDocument } from '../sections/run-document.ts';
 
 interface Case {
   className: string;
@@ -21,7 +19,7 @@ export function renderJunit(result: Result): string {
   const seconds = (Date.parse(run.endedAt) - Date.parse(run.startedAt)) / 1000;
   const facts = { run: run.id, target: run.target, profile: run.profile, engine: run.engine };
   const absent = Object.entries(result.absent).map(([section, reason]) => [`not measured: ${section}`, reason]);
-  const figures = runDocument(result).answer.findings.flatMap(({ figure }) => {
+  const figures = result.answer.lines.flatMap(({ figure }) => {
     return figure ? [[figure.name, typeof figure.value === 'string' ? figure.value : amountText(figure.value)]] : [];
   });
   const suite = {
@@ -46,11 +44,12 @@ export function renderJunit(result: Result): string {
   return harmless(create(options, { testsuites: { testsuite: suite } }).end({ prettyPrint: true }));
 }
 
-function verdictCase({ run, verdict: { status, reasons } }: Result): Case {
+function verdictCase({ run, verdict: { status }, findings }: Result): Case {
   const own = { className: run.scenario, name: 'measurement is VALID' };
   if (status === 'VALID') return own;
-  const lines = reasons.flatMap(({ code, message, fix }) => [`${code}: ${message}`, ...(fix ? [`  fix: ${fix}`] : [])]);
-  const message = `${status}: ${reasons.map(({ code }) => code).join(', ')}`;
+  const doubts = findings.filter(({ invalidates }) => invalidates.length > 0);
+  const lines = doubts.flatMap(({ code, message, fix }) => [`${code}: ${message}`, `  fix: ${fix}`]);
+  const message = `${status}: ${doubts.map(({ code }) => code).join(', ')}`;
   return {
     ...own,
     problem: { kind: status === 'INVALID' ? 'error' : 'failure', message, details: lines.join('\n') },
@@ -58,7 +57,7 @@ function verdictCase({ run, verdict: { status, reasons } }: Result): Case {
 }
 
 function outcomeCases(result: Result): Case[] {
-  const { status, thresholds } = outcomeOf(result);
+  const { status, thresholds } = result.outcome;
   const className = `${result.run.scenario}.thresholds`;
   if (status === 'UNKNOWN') {
     const problem = { kind: 'skipped' as const, message: 'not evaluated, because the measurement is INVALID' };

@@ -1,5 +1,5 @@
 /** A document as Markdown: for pull requests, summaries of CI jobs, and wikis. */
-import { type Answer, type Block, type Document, type Section, splitFindings } from '../model/document.ts';
+import { type Answer, type Block, type Cause, type Document, type Section, splitFindings } from '../model/document.ts';
 import { type Align, alignments, textCells } from '../model/table-text.ts';
 import { sentence } from '../text/format.ts';
 
@@ -22,30 +22,31 @@ function summary({ title, subtitle, answer }: Document): string[] {
   return [`# ${escapeMarkdown(title)}`, ...answerMarkdown(answer), escapeMarkdown(subtitle)];
 }
 
-/** In one line, which is the third of the file, what somebody reads who reads no more. */
-function firstLine({ title, lines, findings, measurement }: Answer): string {
+/** The third line of the file, for readers who read no further. */
+function firstLine({ title, lines, causes, findings, measurement, tone }: Answer): string {
   if (!measurement) return `**${escapeMarkdown(title)}**`;
-  const more = lines.length > 0 ? lines.join('; ') : (findings[0]?.text ?? '');
+  const cause = tone === 'good' ? undefined : causes[0]?.message;
+  const more = cause ?? (lines.length > 0 ? lines.join('; ') : (findings[0]?.text ?? ''));
   return `**${escapeMarkdown(sentence(title))}**${more === '' ? '' : ` ${escapeMarkdown(sentence(more))}`}`;
 }
 
 function answerMarkdown(answer: Answer): string[] {
-  const { lines, measurement, reasons } = answer;
+  const { lines, measurement, causes } = answer;
   const { headlines, sentences } = splitFindings(answer);
   const figures = headlines.map(({ name, text, note }) => [name, text, note]);
   return [
     firstLine(answer),
     measurement ? '' : bullets(lines.map(sentence)),
     measurement ? `Measurement: **${measurement.status}**, ${measurement.text}.` : '',
-    reasons
-      .map(
-        ({ code, message, fix }) =>
-          `- **${escapeMarkdown(code)}**: ${escapeMarkdown(message)}${fix === undefined ? '' : ` (fix: ${escapeMarkdown(fix)})`}`,
-      )
-      .join('\n'),
+    causes.map(causeMarkdown).join('\n'),
     figures.length === 0 ? '' : markdownTable(['', 'Figure', ''], figures, ['left', 'right', 'left']),
     bullets(sentences.map(sentence)),
   ];
+}
+
+function causeMarkdown({ code, message, fix, explains }: Cause): string {
+  const consequences = explains.length === 0 ? '' : ` (explains: ${escapeMarkdown(explains.join('; '))})`;
+  return `- **${escapeMarkdown(code)}**: ${escapeMarkdown(message)}${consequences} (fix: ${escapeMarkdown(fix)})`;
 }
 
 function sectionMarkdown({ title, lead, blocks }: Section): string[] {

@@ -1,17 +1,14 @@
 /** Whose limit a run met, by the reasons of its verdict and the causes of failed connections. */
 import { failureOf } from '../../protocol/codes/failure-codes.ts';
-import { definitionOf } from '../../protocol/codes/verdict-reasons.ts';
+import { FINDINGS, type FindingCode } from '../../protocol/codes/finding-codes.ts';
 import type { Blame } from '../../protocol/documents/search.ts';
+import type { About, Finding } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { fullProcess } from '../figures/limits.ts';
 import { sharesMachine } from '../figures/place.ts';
-import { isThrottled } from '../figures/throttled.ts';
 import { counted } from '../text/format.ts';
 import { fullWorkers } from './evidence.ts';
 import type { Behind } from './keeping-up.ts';
-
-/** A loop that is this busy opens no more connections. */
-const BUSY_LOOP = 0.9;
 
 /** A server that says no is not slow, and neither is the generator that hears it. */
 const REFUSAL = /^(namespace_refused|join_refused|http_4\d\d)$/;
@@ -56,8 +53,8 @@ export function couldCause({ code, blame }: Blamed, broken: Broken, result: Resu
   const { failures, lost } = result.connections;
   const refusals = Object.keys(failures);
   if (broken === 'connections' && refusals.length > 0 && refusals.every((cause) => REFUSAL.test(cause))) return false;
-  const definition = definitionOf(code);
-  const onlyDelays = definition?.invalidates.every((answer) => answer !== 'run' && answer !== 'connections') ?? false;
+  const found = result.findings.find((one) => one.code === code);
+  const onlyDelays = found?.invalidates.every((answer) => answer !== 'run' && answer !== 'connections') ?? false;
   if (broken === 'time' || !onlyDelays) return true;
   // It takes no more connections, however fast both sides are.
   if (broken === 'connections' && fullProcess(result) !== undefined) return false;
@@ -66,6 +63,15 @@ export function couldCause({ code, blame }: Blamed, broken: Broken, result: Resu
   if (code === 'GENERATOR_LATE') return false;
   const causes = [...refusals, ...Object.keys(lost)];
   return broken === 'copies' || causes.length === 0 || causes.some((cause) => TIMED_OUT.test(cause));
+}
+
+/** A finding that neither fails an expectation nor invalidates a figure decides nothing. */
+function judges({ code, invalidates }: Finding): boolean {
+  return invalidates.length > 0 || FINDINGS[code as FindingCode]?.fails !== undefined;
+}
+
+function blameOf(about: About): Blame {
+  return about === 'application' ? 'deployment' : about;
 }
 
 /** How late the generator's event loops were; unknown with other engines. */
@@ -96,25 +102,8 @@ export function blamesOf(result: Result): Blamed[] {
     const blame = failureOf(cause)?.blame;
     return blame ? [blamed(cause, blame, `${cause}: ${counted(failed, 'connection')} failed`)] : [];
   });
-  const blameOf = blamer(result);
-  const reasons = result.verdict.reasons.map(({ code, message }) => blamed(code, blameOf(code), `${code}: ${message}`));
+  const reasons = result.findings
+    .filter(judges)
+    .map(({ code, about, message }) => blamed(code, blameOf(about), `${code}: ${message}`));
   return [...failures, ...reasons];
-}
-
-function blamer({ generator, connections, delivery, machine }: Result): (code: string) => Blame {
-  const busy = generator.some(({ window, utilization }) => window === 'ramp' && utilization >= BUSY_LOOP);
-  const throttled = isThrottled(machine?.throttled, 'ramp');
-  const { duplicates = 0, late = 0, wrongSize = 0, wrongContent = 0 } = delivery ?? {};
-  const causes = Object.keys(connections.failures);
-  // Without failures, it is that all fleet processes stopped at the same number.
-  const ofLimit =
-    causes.length === 0 ? 'generator' : (causes.map((cause) => failureOf(cause)?.blame).find(Boolean) ?? 'deployment');
-  return (code) => {
-    if (code === 'RATE_NOT_REACHED' && (busy || throttled)) return 'generator';
-    // Copies of others in the same room show nothing of this deployment.
-    if (code === 'WRONG_COPIES' && duplicates + late + wrongSize + wrongContent === 0) return 'measurement';
-    if (code === 'LIMIT_REACHED') return ofLimit;
-    // A code of another version is unknown, so it shows nothing.
-    return definitionOf(code)?.blame ?? 'measurement';
-  };
 }

@@ -33,7 +33,7 @@ export function searchDocument(search: Search): Document {
       title: answer.sentence,
       lines: [...certaintyOf(search), ...(limit ? [`To raise ${limit.name}: \`${limit.raise}\``] : [])],
       findings: [],
-      reasons: [],
+      causes: [],
     },
     sections: [
       ...evidence(search),

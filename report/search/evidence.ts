@@ -26,8 +26,8 @@ export function evidenceOf(result: Result): string[] {
 type Find = (result: Result) => string[];
 
 /** A process that ended. */
-const replaced: Find = ({ verdict }) =>
-  verdict.reasons.filter(({ code }) => code === 'DEPLOYMENT_CHANGED').map(({ message }) => message);
+const replaced: Find = ({ findings }) =>
+  findings.filter(({ code }) => code === 'DEPLOYMENT_CHANGED').map(({ message }) => message);
 
 /** By the code with which most connections failed. */
 const refused: Find = ({ connections: { failures, failureExamples, lost } }) => {

@@ -2,7 +2,7 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { whyNoBudget } from '../figures/capacity.ts';
 import { idleCostOf } from '../figures/idle-cpu.ts';
-import { limitName, limitsOf, nextLimit } from '../figures/limits.ts';
+import { limitName, limitsOf } from '../figures/limits.ts';
 import { amount } from '../model/amount.ts';
 import { absentSection, type Cell, facts, lines, type Section } from '../model/document.ts';
 import { integer } from '../text/format.ts';
@@ -16,13 +16,11 @@ export function capacity(result: Result): Section | null {
   const rows = limitRows(result);
   const budget = budgetText(result);
   if (rows.length === 0 && budget === null) return null;
-  const next = nextLimit(result);
   return {
     id: 'capacity',
     title: TITLE,
     lead: 'How many connections the known limits would allow. The CPU of connecting and broadcasting, and the time to reach everybody, are not among them.',
     terms: ['Limits'],
-    findings: next ? [{ text: `next limit: ${integer(next.max)} ${limitName(next.name)}` }] : [],
     folded: true,
     blocks: [facts('Limits, the next one first', rows), lines('text', [budget])],
   };

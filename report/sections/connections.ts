@@ -1,12 +1,9 @@
 /** How many connections were held, how fast they were made, and what failed. */
 import type { Result } from '../../protocol/result/result.ts';
 import { connectionsOverTime, connectTimeOverTime } from '../charts/over-time.ts';
-import { comesAndGoes, heldOf, heldSeconds } from '../figures/held.ts';
-import { embeddedName, serverName } from '../figures/server.ts';
-import { clientsOf } from '../figures/transports.ts';
 import { amount, withUnit } from '../model/amount.ts';
-import { count, drawing, type Fact, type Finding, facts, type Section, type Table } from '../model/document.ts';
-import { breakdown, counted, integer, total } from '../text/format.ts';
+import { count, drawing, type Fact, facts, type Section, type Table } from '../model/document.ts';
+import { breakdown, integer, total } from '../text/format.ts';
 import { NO_SAMPLES, summaries } from './parts.ts';
 
 export function connections(result: Result): Section {
@@ -24,7 +21,6 @@ export function connections(result: Result): Section {
       ...(byTransport(result.connections).length > 0 ? ['Transports' as const] : []),
       ...(compression?.asked ? ['Compression' as const] : []),
     ],
-    findings: findings(result),
     blocks: [
       drawing(connectionsOverTime(result), NO_SAMPLES),
       causes('Failures by cause', failures, failureExamples),
@@ -38,30 +34,6 @@ export function connections(result: Result): Section {
       ),
     ],
   };
-}
-
-function findings(result: Result): Finding[] {
-  const { connections: made, absent } = result;
-  const { target, achievedRatePerSec: rate, failureExamples } = made;
-  const held = heldOf(made);
-  const passing = comesAndGoes(result);
-  const server = [serverName(result), embeddedName(result)].filter(Boolean).join(', ');
-  const clients = clientsOf(result);
-  const seconds = absent.delivery === undefined || passing !== null ? null : heldSeconds(result);
-  // A user can open several.
-  const kept = held < target ? `${integer(held)} of ${counted(target, 'connection')}` : counted(held, 'connection');
-  const all = made.held === null ? `at most ${counted(held, 'connection')} at the same time` : `${kept} held`;
-  const who = [server, clients].filter(Boolean).join('; ');
-  const text = `${passing ?? all}${seconds === null ? '' : ` for ${integer(seconds)} s`}${who && ` (${who})`}`;
-  const of = passing ?? (held >= target ? 'the full target' : `of a target of ${integer(target)}`);
-  const at = rate === null ? null : `made at ${withUnit('perSecond', rate)}`;
-  const name = made.held === null ? 'Connections at the peak' : 'Connections held';
-  const note = [[of, at].filter(Boolean).join(', '), who].filter(Boolean).join('; ');
-  // For lost connections, the cause’s name says it all.
-  const examples = Object.entries(failureExamples)
-    .filter(([cause]) => !cause.startsWith('disconnected_'))
-    .map(([cause, example]) => ({ text: `the first ${cause}: ${example}` }));
-  return [{ text, figure: { name, value: amount('count', held), note } }, ...examples.slice(0, 2)];
 }
 
 /** The most frequent first. */

@@ -1,12 +1,13 @@
 /** Whether every broadcast reached every member. */
 import type { Batch } from '../../protocol/result/delivery.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { hasBroadcasts, NO_DELIVERY } from '../answer/unknown-figure.ts';
 import { missesSome } from '../figures/held.ts';
-import { amount, numberText, share, withUnit } from '../model/amount.ts';
-import { absentSection, count, type Fact, type Finding, facts, grid, lines, type Section } from '../model/document.ts';
+import { amount, withUnit } from '../model/amount.ts';
+import { absentSection, count, type Fact, facts, grid, lines, type Section } from '../model/document.ts';
 import { batchName } from '../model/names.ts';
-import { counted, integer, percentOf } from '../text/format.ts';
-import { hasBroadcasts, known, unknownFigure } from './parts.ts';
+import { integer, percentOf } from '../text/format.ts';
+import { known } from './parts.ts';
 
 type Delivery = NonNullable<Result['delivery']>;
 
@@ -15,9 +16,7 @@ export function delivery(result: Result): Section | null {
   const { delivery: found, absent } = result;
   if (!hasBroadcasts(result)) return null;
   if (found === null) {
-    // In results of versions that did not give the reason, only an external engine left delivery out.
-    const why = absent.delivery ?? 'this engine does not report which broadcasts arrive';
-    return absentSection('delivery', 'Delivery', why, unknownFigure(result, 'Delivered', 'share', why));
+    return absentSection('delivery', 'Delivery', absent.delivery ?? NO_DELIVERY);
   }
   const isWhole = found.expected > 0 && found.received === found.expected;
   return {
@@ -25,7 +24,6 @@ export function delivery(result: Result): Section | null {
     title: 'Delivery',
     lead: 'Whether every member of the room received every broadcast, by the generator’s own ledger.',
     terms: ['Expected copies', 'Ledger', 'Delivered'],
-    findings: finding(result, found),
     blocks: [
       lines('text', [found.expected === 0 && 'Not measured: no copy was expected.', sourceNote(found)]),
       facts('Copies of all broadcasts', counts(found), isWhole),
@@ -33,57 +31,6 @@ export function delivery(result: Result): Section | null {
       redisFacts(result),
     ],
   };
-}
-
-function finding({ connections }: Result, found: Delivery): Finding[] {
-  const { broadcasts, expected, received, batches } = found;
-  if (broadcasts === 0 || found.coverage === null) return [];
-  const leavers = missesSome(found);
-  const inRooms = new Set(batches.map(({ room }) => room)).size > 1 ? ' in their rooms' : '';
-  const still = leavers || connections.held === null ? ' still connected' : '';
-  const everybody = `everybody${inRooms}${still}`;
-  const complete = batches
-    .filter((batch) => batch.expected > 0 && batch.received === batch.expected)
-    .reduce((sum, batch) => sum + batch.broadcasts, 0);
-  // A row of a long run, which stands for several broadcasts, is incomplete if one of them is.
-  const atLeast = batches.length < broadcasts ? 'at least ' : '';
-  const all = `${broadcasts === 1 ? 'the broadcast' : `all ${counted(broadcasts, 'broadcast')}`} delivered to ${everybody}: ${integer(received)} copies`;
-  const some = `${atLeast}${integer(complete)} of ${counted(broadcasts, 'broadcast')} delivered to ${everybody} (${percentOf(received, expected)} of the copies)${whereLost(found)}`;
-  const gone = leavers ? `; ${numberText('share', found.coverageOfTarget ?? 0)} % with those that were gone` : '';
-  return [
-    {
-      text: complete === broadcasts ? all : some,
-      figure: {
-        name: 'Delivered',
-        value: share(received, expected),
-        note: `${integer(received)} of ${integer(expected)} copies of ${counted(broadcasts, 'broadcast')}${gone}`,
-      },
-    },
-    ...sameMissed(found),
-  ];
-}
-
-/** Among several rooms, the only one in which copies are missing: the others show that it is not the whole deployment. */
-function whereLost({ batches }: Delivery): string {
-  const incomplete = batches.filter((batch) => batch.received < batch.expected);
-  const [room, ...others] = new Set(incomplete.map((batch) => batch.room));
-  const isOne = room && others.length === 0 && incomplete.length > 1 && batches.some((batch) => batch.room !== room);
-  return isOne ? `, all losses in room \`${room}\`` : '';
-}
-
-/** Whoever misses every broadcast is another matter than copies that get lost here and there. */
-function sameMissed({ leftOut }: Delivery): Finding[] {
-  if (!leftOut) return [];
-  const { broadcasts, connections, workers } = leftOut;
-  const who =
-    connections === 1
-      ? 'the same connection, which was open'
-      : `the same ${integer(connections)} connections, which were open`;
-  const why =
-    workers.length === 0
-      ? 'they are no members, or no longer reached'
-      : `as many as are on worker${workers.length === 1 ? '' : 's'} ${workers.join(', ')}, which sent none of these broadcasts: find out why nothing comes there from other workers (adapter, its subscription, Redis)`;
-  return [{ text: `${integer(broadcasts)} broadcasts missed ${who}: ${why}` }];
 }
 
 function counts(found: Delivery): (Fact | false)[] {

@@ -1,22 +1,13 @@
-/** What a planned fault cost. */
-import type { FaultKind } from '../../protocol/fault.ts';
 import type { Fault } from '../../protocol/result/fault.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { faultHeadline } from '../answer/fault-line.ts';
 import { connectionsBack } from '../charts/fault.ts';
 import { layerTitle, WHOLE_MACHINE } from '../figures/layers.ts';
 import { amount, withUnit } from '../model/amount.ts';
-import { count, drawing, type Fact, type Finding, facts, lines, type Section } from '../model/document.ts';
+import { count, drawing, type Fact, facts, lines, type Section } from '../model/document.ts';
 import { breakdown, counted, decimals, integer, percentOf, total } from '../text/format.ts';
 
 const NOTABLE_MS = 100;
-
-const NAMES: Record<Exclude<FaultKind, 'command'>, string> = {
-  'reload-workers': 'pm2 reload',
-  'kill-worker': 'a worker killed',
-  'reload-nginx': 'nginx reloaded',
-  'restart-redis': 'Redis restarted',
-  'drop-connections': 'all connections dropped at once',
-};
 
 /** Null where the scenario plans none. */
 export function fault(result: Result): Section | null {
@@ -25,46 +16,14 @@ export function fault(result: Result): Section | null {
   return {
     id: 'fault',
     title: 'Planned fault',
-    lead: `${headline(found)}.`,
+    lead: `${faultHeadline(found)}.`,
     terms: ['Planned fault'],
-    findings: [finding(found)],
     blocks: [
       drawing(connectionsBack(result), 'No connection dropped.'),
       facts('What the fault cost', rows(result, found)),
       lines('note', notes(result, found)),
     ],
   };
-}
-
-/** @returns such as "pm2 reload", or "command `systemctl`" with the program of the user's command */
-function nameOf({ kind, command }: Fault): string {
-  if (kind === 'command') return command === null ? kind : `command \`${command}\``;
-  return NAMES[kind];
-}
-
-/** @returns such as "a worker killed: 500 of 1,000 connections dropped, all back after 1.03 s, 0.9 % of the copies missed" */
-function headline(fault: Fault): string {
-  const { connections, dropped, back, backMs, broadcasts } = fault;
-  const after = backMs.all === null ? `${percentOf(back, dropped)} back` : `all back after ${seconds(backMs.all)}`;
-  const drops =
-    dropped === 0
-      ? 'no connection dropped'
-      : `${integer(dropped)} of ${counted(connections, 'connection')} dropped, ${after}`;
-  const missed =
-    !broadcasts || broadcasts.due === 0
-      ? []
-      : broadcasts.missed === 0
-        ? ['no copy missed']
-        : [`${percentOf(broadcasts.missed, broadcasts.due)} of the copies meanwhile missed`];
-  return `${nameOf(fault)}: ${[drops, ...missed].join(', ')}`;
-}
-
-function finding(fault: Fault): Finding {
-  const { dropped, backMs } = fault;
-  const note = headline(fault);
-  const value = backMs.all === null ? 'never' : amount('seconds', backMs.all / 1000);
-  const nobody = { name: 'Dropped by the fault', value: amount('count', 0), note };
-  return { text: note, figure: dropped === 0 ? nobody : { name: 'All back after', value, note } };
 }
 
 function rows(result: Result, fault: Fault): (Fact | false)[] {

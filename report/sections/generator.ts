@@ -1,10 +1,10 @@
 /** Whether the load generator kept up, or added its own queue. */
 import type { Result } from '../../protocol/result/result.ts';
-import { longestWait, takenByOthers } from '../figures/others.ts';
+import { leastIdle } from '../answer/generator-line.ts';
+import { longestWait } from '../figures/others.ts';
 import { amount, share, withUnit } from '../model/amount.ts';
-import { type Finding, facts, grid, lines, type Section, type Table } from '../model/document.ts';
-import { blamesOf } from '../search/blame.ts';
-import { breakdown, decimals, integer } from '../text/format.ts';
+import { facts, grid, lines, type Section, type Table } from '../model/document.ts';
+import { breakdown, integer } from '../text/format.ts';
 import { known } from './parts.ts';
 
 const PARTS = { fleet: 'Fleet process', artillery: 'Artillery worker' };
@@ -18,7 +18,6 @@ export function generator(result: Result): Section {
     title: 'Load generator',
     lead: 'The event loops of the generator show whether it kept up, or added its own queue to the latencies.',
     terms: ['Generator health'],
-    findings: [...finding(result), ...hostsFinding(result)],
     folded: true,
     blocks: [
       hosts(result),
@@ -42,42 +41,6 @@ export function generator(result: Result): Section {
       lines('note', [samplingNote(result)]),
     ],
   };
-}
-
-function finding(result: Result): Finding[] {
-  const { generator: loops, machine: found } = result;
-  const blamed = new Set(blamesOf(result).map(({ blame }) => blame));
-  const how = blamed.has('generator') ? ' did not keep up' : blamed.has('machine') ? ', on a busy machine' : ' kept up';
-  const idle = leastIdle(found?.cpuIdlePercent ?? {});
-  const texts = [
-    ...(loops.length > 0
-      ? [`99 % of timers at most ${withUnit('milliseconds', Math.max(...loops.map((loop) => loop.delayP99Ms)))} late`]
-      : []),
-    ...(idle === null ? [] : [`machine ${decimals(idle, 0)} % idle`]),
-  ];
-  if (texts.length === 0) return [];
-  // The reason says it, too.
-  const isReason = result.verdict.reasons.some(({ code }) => code === 'MACHINE_SATURATED');
-  const taken = isReason ? undefined : takenByOthers(result);
-  return [{ text: `the generator${how}: ${texts.join(', ')}` }, ...(taken ? [{ text: taken.text }] : [])];
-}
-
-function hostsFinding({ generators, verdict }: Result): Finding[] {
-  if (generators.length < 2) return [];
-  const counts = generators.map(({ connections }) => connections);
-  const [least, most] = [Math.min(...counts), Math.max(...counts)];
-  const latencies = generators.flatMap(({ host, oneWayMs }) => (oneWayMs ? [{ host, p50: oneWayMs.p50 }] : []));
-  const slowest = verdict.status === 'INVALID' ? undefined : latencies.toSorted((a, b) => b.p50 - a.p50)[0];
-  const bounds = generators.flatMap(({ clock }) => (clock ? [clock.boundMs] : []));
-  const skews = generators.flatMap(({ startSkewMs }) => startSkewMs ?? []);
-  const ms = (value: number) => withUnit('milliseconds', value);
-  const text = [
-    `${integer(generators.length)} hosts with ${least === most ? '' : `${integer(least)} to `}${integer(most)} connections each`,
-    ...(slowest ? [`slowest ${slowest.host} (half of its copies within ${ms(slowest.p50)})`] : []),
-    ...(bounds.length > 0 ? [`clocks known to ± ${ms(Math.max(...bounds))}`] : []),
-    ...(skews.length > 0 ? [`all began within ${ms(Math.max(...skews))}`] : []),
-  ].join(', ');
-  return [{ text }];
 }
 
 function hosts({ generators, verdict }: Result): Table {
@@ -106,11 +69,6 @@ function hosts({ generators, verdict }: Result): Table {
       amount('milliseconds', host.loops?.delayP99Ms),
     ]),
   );
-}
-
-function leastIdle(percents: Record<string, number | null>): number | null {
-  const known = Object.values(percents).filter((percent) => percent !== null);
-  return known.length > 0 ? Math.min(...known) : null;
 }
 
 function machine(result: Result): Table {

@@ -1,25 +1,17 @@
 /** When copies arrived. */
 import type { Interval } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { carriedLatency } from '../answer/latency-line.ts';
+import { hasBroadcasts } from '../answer/unknown-figure.ts';
 import { broadcastTimes, oneWayPercentiles } from '../charts/latency.ts';
-import { amount, numberText, withUnit } from '../model/amount.ts';
-import { absentSection, drawing, type Finding, lines, type Section } from '../model/document.ts';
-import { carriedBy, tailOf } from '../model/names.ts';
+import { numberText, withUnit } from '../model/amount.ts';
+import { absentSection, drawing, lines, type Section } from '../model/document.ts';
 import { counted, integer } from '../text/format.ts';
-import { hasBroadcasts, summaries, unknownFigure } from './parts.ts';
+import { summaries } from './parts.ts';
 
 type Latency = Result['latency'];
 
-const ARRIVED = ['Copies arrived within', 'milliseconds'] as const;
 const NONE = 'Not measured: no broadcast was received.';
-
-/** What latencies count from, after "arrived within 12 ms". */
-const FROM: Record<Latency['from'], string> = {
-  server: '',
-  payload: '',
-  publisher: ' of publishing',
-  'first receipt': ' of the first copy',
-};
 
 const FROM_NOTES: Record<Latency['from'], string | null> = {
   server: null,
@@ -32,15 +24,14 @@ const FROM_NOTES: Record<Latency['from'], string | null> = {
 export function latency(result: Result): Section | null {
   if (!hasBroadcasts(result)) return null;
   const { absent, delivery } = result;
-  const times = carried(result);
+  const times = carriedLatency(result);
   const why = absent.latency;
-  if (why !== undefined) return absentSection('latency', 'Latency', why, unknownFigure(result, ...ARRIVED, why));
+  if (why !== undefined) return absentSection('latency', 'Latency', why);
   return {
     id: 'latency',
     title: 'Latency',
     lead: 'How long copies took from the intended send until they arrived, and how long until everybody had one.',
     terms: ['Latency of a copy', 'Last receiver', 'Send delay', 'Reference receiver', 'Round trip ÷ 2'],
-    findings: [...finding(result, times), ...acrossWorkers(times)],
     blocks: [
       drawing(oneWayPercentiles(result), NONE),
       summaries(
@@ -63,42 +54,6 @@ export function latency(result: Result): Section | null {
       lines('note', [absent.roundTrip !== undefined && `The round trip was not measured: ${absent.roundTrip}.`]),
     ],
   };
-}
-
-/** Percentiles of copies only as far as there are broadcasts for them: all copies of one are late together. */
-function carried({ latency: times, delivery }: Result): Latency {
-  const keys = ['oneWayMs', 'localMs', 'crossWorkerMs', 'completionMs'] as const;
-  const carriedTimes = keys.map((key) => [key, times[key] && carriedBy(delivery?.broadcasts ?? 0, times[key])]);
-  return { ...times, ...Object.fromEntries(carriedTimes) };
-}
-
-function finding(result: Result, { from, oneWayMs, completionMs }: Latency): Finding[] {
-  if (!oneWayMs) return unknownFigure(result, ...ARRIVED, 'no broadcast arrived, or this engine keeps no ledger');
-  const { share, ms } = tailOf(oneWayMs);
-  const half = share === 'half' ? '' : `, half within ${withUnit('milliseconds', oneWayMs.p50)}`;
-  const everybody = completionMs
-    ? `everybody had a copy after ${withUnit('milliseconds', completionMs.p50)} (median broadcast), at most ${withUnit('milliseconds', completionMs.max)}`
-    : '';
-  return [
-    {
-      text: `${share} of ${share === 'half' ? 'the ' : ''}copies arrived within ${withUnit('milliseconds', ms)}${FROM[from]}${half}`,
-      figure: {
-        name: `${share === 'half' ? 'Half of the' : `${share} of`} copies arrived within`,
-        value: amount('milliseconds', ms),
-        note: [FROM[from].trim(), everybody].filter(Boolean).join('; '),
-      },
-    },
-  ];
-}
-
-/** A broadcast crosses to other workers once the publisher's own has sent all its copies: what comes on top is the way. */
-const MIN_ACROSS_MS = 20;
-
-function acrossWorkers({ localMs, crossWorkerMs }: Latency): Finding[] {
-  if (!localMs || !crossWorkerMs) return [];
-  const leastMs = crossWorkerMs.min - (localMs.p99 ?? localMs.max);
-  if (leastMs < MIN_ACROSS_MS) return [];
-  return [{ text: `the adapter took at least ${withUnit('milliseconds', leastMs)} to reach other workers` }];
 }
 
 function notes({ delivery }: Result, times: Latency) {

@@ -1,21 +1,13 @@
 /** What a connection costs in memory. */
 import type { PerConnection, Slope } from '../../protocol/result/memory.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { costAmount, costNote, costText } from '../answer/cost.ts';
+import { costAmount } from '../answer/cost.ts';
 import { memoryByConnections } from '../charts/memory.ts';
 import { memoryOverTime } from '../charts/over-time.ts';
-import {
-  asCounted,
-  familyOf,
-  inOrder,
-  isNothing,
-  layerTitle,
-  mainWorkerLayer,
-  slopeLayers,
-} from '../figures/layers.ts';
+import { asCounted, familyOf, inOrder, isNothing, layerTitle, slopeLayers } from '../figures/layers.ts';
 import { isTold } from '../figures/per-connection.ts';
 import { amount, withUnit } from '../model/amount.ts';
-import { absentSection, type Cell, drawing, type Finding, grid, lines, type Section } from '../model/document.ts';
+import { absentSection, type Cell, drawing, grid, lines, type Section } from '../model/document.ts';
 import { DOUBT_TEXTS, whyNot } from '../statistics/straightness.ts';
 import { integer } from '../text/format.ts';
 import { NO_SAMPLES } from './parts.ts';
@@ -23,8 +15,7 @@ import { NO_SAMPLES } from './parts.ts';
 export function memory(result: Result): Section {
   const { memory: found, absent, verdict } = result;
   const cost = absent.memory === undefined ? found.perConnection : null;
-  const findings = finding(result, cost);
-  if (absent.memory !== undefined) return absentSection('memory', 'Memory', absent.memory, findings);
+  if (absent.memory !== undefined) return absentSection('memory', 'Memory', absent.memory);
   const trusted = verdict.status !== 'INVALID';
   const unread = titlesBy(result, Object.keys(found.absent), found.absent);
   const read = found.collected
@@ -35,7 +26,6 @@ export function memory(result: Result): Section {
     title: 'Memory',
     lead: `${read} The cost of a connection is what one more adds.`,
     terms: ['Memory per connection', 'At rest', 'In service', 'Layers', 'Residual'],
-    findings,
     blocks: [
       drawing(memoryByConnections(result), 'Not measured: that takes readings at two or more numbers of connections.'),
       ...(trusted
@@ -50,23 +40,6 @@ export function memory(result: Result): Section {
       ),
     ],
   };
-}
-
-/** After a planned fault, it is not the question, and there are too few plateaus to tell. */
-function finding(result: Result, cost: PerConnection | null): Finding[] {
-  const { memory: found, absent, fault } = result;
-  if (fault) return [];
-  const name = 'Memory per connection';
-  if (cost) {
-    const value = costAmount(cost);
-    const inService = isTold(cost) && cost.inService !== null && withUnit('kilobytes', cost.inService);
-    const needed = inService && `${inService} in service, with garbage and buffers`;
-    const note = [costNote(cost, found.collected), needed].filter(Boolean).join('; ');
-    return [{ text: costText(cost, found.collected), figure: { name, value, note } }];
-  }
-  const layer = mainWorkerLayer(found.perConnectionBytes);
-  const why = absent.memory ?? found.absent[layer] ?? 'that takes readings at two or more numbers of connections';
-  return [{ text: null, figure: { name, value: amount('kilobytes', null), note: why } }];
 }
 
 /** @returns what the machine's programs took beyond the measured processes; null if that is not known */

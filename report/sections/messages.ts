@@ -2,9 +2,8 @@
 import type { Messages } from '../../protocol/result/messages.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { acknowledgementPercentiles } from '../charts/latency.ts';
-import { amount, share, withUnit } from '../model/amount.ts';
-import { count, drawing, type Fact, type Finding, facts, grid, lines, type Section } from '../model/document.ts';
-import { tailOf } from '../model/names.ts';
+import { amount, withUnit } from '../model/amount.ts';
+import { count, drawing, type Fact, facts, grid, lines, type Section } from '../model/document.ts';
 import { counted, integer, percentOf } from '../text/format.ts';
 import { summaries } from './parts.ts';
 
@@ -17,7 +16,6 @@ export function messages(result: Result): Section | null {
     title: 'Messages of clients',
     lead: 'How long until the messages that connections send were acknowledged, from the intended send.',
     terms: ['Messages of clients'],
-    findings: findings(found),
     blocks: [
       lines('text', steps(found)),
       drawing(acknowledgementPercentiles(result), 'Not measured: no message was acknowledged in the hold.'),
@@ -30,32 +28,6 @@ export function messages(result: Result): Section | null {
       ofWorkers(found),
     ],
   };
-}
-
-function findings(found: Messages): Finding[] {
-  const { ackMs, answered, acknowledged, sent, unasked } = found;
-  if (!ackMs || answered === null) return [];
-  const { share: below, ms } = tailOf(ackMs);
-  const asked = sent - unasked;
-  const all = answered === 1 ? 'all messages of clients' : `${percentOf(acknowledged, asked)} of the clients’ messages`;
-  return [
-    {
-      text: `${all} acknowledged, ${below} within ${withUnit('milliseconds', ms)}`,
-      figure: {
-        name: 'Messages acknowledged within',
-        value: amount('milliseconds', ms),
-        note: `${below} of them; half within ${withUnit('milliseconds', ackMs.p50)}`,
-      },
-    },
-    {
-      text: null,
-      figure: {
-        name: 'Messages acknowledged',
-        value: share(acknowledged, asked),
-        note: `${integer(acknowledged)} of ${integer(asked)}`,
-      },
-    },
-  ];
 }
 
 /** Such as "every 10 s: `event_batch`, 150 events, acknowledged". */

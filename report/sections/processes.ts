@@ -1,10 +1,9 @@
 /** Whose memory and CPU the figures are. */
-import { processesLine } from '../../protocol/result/processes.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { grid, lines, type Section } from '../model/document.ts';
 
 export function processes(result: Result): Section | null {
-  const { processes: found, run } = result;
+  const { processes: found } = result;
   if (found === null || found.measured.length + found.notCounted.length === 0) return null;
   const { port, unseen, measured, omitted, notCounted } = found;
   const listed = (ports: number[] | null) => ports?.join(', ') ?? 'cannot be seen';
@@ -22,7 +21,6 @@ export function processes(result: Result): Section | null {
     id: 'processes',
     title: 'Measured processes',
     lead: 'The processes of this machine whose memory and CPU are in the figures of the deployment.',
-    findings: run.profile === 'remote' ? [{ text: processesLine(found) ?? null }] : [],
     folded: true,
     blocks: [
       grid('Counted', head, counted),

@@ -1,11 +1,12 @@
 /** A run as a report: its answer, and a section for each question. */
 
-import type { Answer as Answers } from '../../protocol/codes/answer-reasons.ts';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
-import { definitionOf } from '../../protocol/codes/verdict-reasons.ts';
+import { EXPECTATION_NAMES } from '../../protocol/codes/expectations.ts';
+import type { Finding } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { exitCodeOfResult, isMissed, outcomeOf, outcomeTitle } from '../answer/outcome.ts';
-import type { Answer, Document, Finding, Section, Tone } from '../model/document.ts';
+import { leadingFindings } from '../answer/answer.ts';
+import { exitCodeOfResult, isMissed, missedOptional } from '../answer/outcome.ts';
+import type { Answer, Cause, Document, Tone } from '../model/document.ts';
 import { capacity } from './capacity.ts';
 import { connections } from './connections.ts';
 import { cpu } from './cpu.ts';
@@ -47,7 +48,7 @@ export function runDocument(result: Result): Document {
       ...(run.engine === 'socketio-capacity' ? [] : [`engine ${run.engine}`]),
       `${run.startedAt.slice(0, 16).replace('T', ' ')} UTC`,
     ].join(' · '),
-    answer: answerOf(result, sections),
+    answer: answer(result),
     sections,
   };
 }
@@ -60,30 +61,30 @@ const MEASUREMENT = {
   INVALID: 'no figures, because they cannot be trusted',
 };
 
-function answerOf(result: Result, sections: Section[]): Answer {
-  const { status, reasons } = result.verdict;
-  const outcome = outcomeOf(result);
-  const findings = sections.flatMap(({ id, findings: own = [] }) => {
-    const doubts = reasons.filter(({ code }) => definitionOf(code)?.invalidates.includes(id as Answers));
-    return own.map((one) =>
-      doubts.length === 0 || one.text === null ? one : { ...one, doubts: doubts.map(({ code }) => code) },
-    );
-  });
+function answer(result: Result): Answer {
+  const { verdict, outcome, findings } = result;
   return {
-    tone: TONES[exitCodeOfResult(result, outcome)] ?? 'bad',
-    title: outcomeTitle(result, outcome),
-    lines: outcome.thresholds.filter(isMissed).map(({ text }) => text),
-    findings: status === 'INVALID' ? [] : [...findings, ...notMeasured(result)],
-    measurement: { status, text: MEASUREMENT[status] },
-    reasons: reasons.map(({ code, message, fix = definitionOf(code)?.remedy }) => ({ code, message, fix })),
+    tone: TONES[exitCodeOfResult(result)] ?? 'bad',
+    title: result.answer.title,
+    lines: ownThresholds(outcome)
+      .filter(isMissed)
+      .map(({ text }) => text),
+    causes: leadingFindings(findings).map((finding) => causeOf(finding, findings)),
+    findings: [...result.answer.lines, ...missedOptional(outcome).map(optionalLine)],
+    measurement: { status: verdict.status, text: MEASUREMENT[verdict.status] },
   };
 }
 
-/** Sections that are missing, by reason. */
-function notMeasured({ absent, memory: { overTime: found } }: Result): Finding[] {
-  if (found) return [];
-  const keys = (['memory', 'cpu', 'delivery'] as const).filter((key) => absent[key] !== undefined);
-  return [...Map.groupBy(keys, (key) => absent[key])].map(([reason, names]) => ({
-    text: `not measured: ${names.join(', ').replace('cpu', 'CPU')} (${reason})`,
-  }));
+/** The expectations that a run misses are among its findings. */
+function ownThresholds({ thresholds: all }: Result['outcome']) {
+  return all.filter(({ name }) => !(EXPECTATION_NAMES as string[]).includes(name));
+}
+
+function causeOf({ code, message, fix, explains }: Finding, all: readonly Finding[]): Cause {
+  const consequences = all.filter((one) => explains.includes(one.code));
+  return { code, message, fix, explains: consequences.map((one) => one.message) };
+}
+
+function optionalLine(text: string) {
+  return { section: 'thresholds', text: `optional threshold missed: ${text}` };
 }

@@ -1,18 +1,15 @@
 /** What was asked of the deployment, and what was found. */
 import type { Result } from '../../protocol/result/result.ts';
-import { missedOptional, outcomeOf } from '../answer/outcome.ts';
 import { grid, type Section } from '../model/document.ts';
 
 /** Null where nothing can be judged. */
 export function thresholds(result: Result): Section | null {
-  const outcome = outcomeOf(result);
-  const { thresholds: judged } = outcome;
+  const { thresholds: judged } = result.outcome;
   if (judged.length === 0) return null;
   return {
     id: 'thresholds',
     title: 'Thresholds',
     folded: true,
-    findings: missedOptional(outcome).map((text) => ({ text: `optional threshold missed: ${text}` })),
     blocks: [
       grid(
         'Thresholds',

@@ -1,7 +1,6 @@
 /** How the connections were spread over the workers, and what each of them did. */
 import type { Result } from '../../protocol/result/result.ts';
 import { workersOverTime } from '../charts/workers.ts';
-import { stalledWorkers } from '../figures/stalls.ts';
 import { amount, share } from '../model/amount.ts';
 import { drawing, grid, lines, type Section, type Table } from '../model/document.ts';
 import { total } from '../text/format.ts';
@@ -13,10 +12,6 @@ export function workers(result: Result): Section {
     id: 'workers',
     title: 'Workers',
     lead: 'How the connections were spread over the Socket.IO workers, and what each of them did.',
-    // What held up a ramp, a reason says already.
-    findings: stalledWorkers(result)
-      .filter((text) => !result.verdict.reasons.some(({ message }) => message.includes(text)))
-      .map((text) => ({ text })),
     folded: true,
     blocks: [
       drawing(workersOverTime(result), 'Not measured over time: this result has no series of single workers.'),

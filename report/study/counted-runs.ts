@@ -2,7 +2,6 @@
  * Which runs of a series count: of those that others disturbed, and which were repeated, the one that was disturbed least. Those in
  * which the deployment failed count beside it: as many of all that were made say how often that happens.
  */
-import { definitionOf } from '../../protocol/codes/verdict-reasons.ts';
 import type { Levels } from '../../protocol/documents/study.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { disturbanceOf } from '../figures/others.ts';
@@ -34,14 +33,14 @@ export function isWorthRepeating(result: Result): boolean {
 }
 
 /** Whether the deployment did what no busy machine is the cause of. */
-function hasFailed({ verdict, delivery, connections }: Result): boolean {
+function hasFailed({ findings, delivery, connections }: Result): boolean {
   const losesCopies = delivery !== null && delivery.received < delivery.expected;
   return (
     (losesCopies && Object.keys(connections.lost).length === 0) ||
-    verdict.reasons.some(({ code }) => {
-      const { blame, invalidates = [] } = definitionOf(code) ?? {};
-      return blame === 'deployment' && invalidates.includes('run');
-    })
+    findings.some(
+      ({ about, invalidates, code }) =>
+        code === 'DEPLOYMENT_CHANGED' || (about === 'deployment' && invalidates.includes('run')),
+    )
   );
 }
 

@@ -25,7 +25,7 @@ export function studyDocument(study: Study, runs: MeasuredRun[]): Document {
       title: progressText(study),
       lines: questions.flatMap(answersOf),
       findings: [],
-      reasons: [],
+      causes: [],
     },
     sections: [
       ...listed('missing', 'Missing', holes),

@@ -8,7 +8,7 @@ import { RESULT_SCHEMA, referencePages, resultJsonSchema } from '../../docs/refe
 import { keysOf, nodeOf } from '../../docs/reference/schema.ts';
 import { optionRows } from '../../docs/reference/tables.ts';
 import { FURTHER_LAYERS, LAYERS } from '../../plugin/samplers/layers/index.ts';
-import { VERDICT_REASONS } from '../../protocol/codes/verdict-reasons.ts';
+import { FINDINGS } from '../../protocol/codes/finding-codes.ts';
 import { LIMITS } from '../../report/figures/limits.ts';
 import { readResult } from '../../report/read.ts';
 import { column } from '../helpers/columns.ts';
@@ -81,7 +81,7 @@ describe('the method', () => {
     const sources = globSync('plugin/**/*.ts', { cwd: ROOT, exclude: ['**/node_modules', '**/dist'] });
     const text = sources.map(page).join();
     assert.deepEqual(
-      Object.keys(VERDICT_REASONS).filter((code) => !text.includes(`'${code}'`)),
+      Object.keys(FINDINGS).filter((code) => !text.includes(`'${code}'`)),
       [],
     );
   });

@@ -20,9 +20,9 @@ function killFleetProcess(run: StartedRun): void {
 
 async function assertUnknown(run: StartedRun, ...codes: string[]): Promise<void> {
   assert.equal(await run.ended, EXIT_CODES.invalid, run.output());
-  const { verdict, outcome } = run.result() ?? assert.fail(run.output());
-  assert.deepEqual([verdict.status, outcome?.status], ['INVALID', 'UNKNOWN'], run.output());
-  const found = verdict.reasons.map(({ code }) => code);
+  const { verdict, outcome, findings } = run.result() ?? assert.fail(run.output());
+  assert.deepEqual([verdict.status, outcome.status], ['INVALID', 'UNKNOWN'], run.output());
+  const found = findings.map(({ code }) => code);
   for (const code of codes) assert.ok(found.includes(code), run.output());
   for (const code of ['CONNECTIONS_FAILED', 'CONNECTIONS_DROPPED']) assert.ok(!found.includes(code), run.output());
   assert.doesNotMatch(run.output(), /Failed:/);

@@ -67,7 +67,7 @@ describe('a run on a server of somebody else’s', { concurrency: 3 }, () => {
     process.kill(pid, 'SIGKILL');
     const { exitCode, result, output } = await run.ended;
     assert.equal(exitCode, EXIT_CODES.invalid, output);
-    assert.ok(result.verdict.reasons.some(({ code }) => code === 'DEPLOYMENT_CHANGED'));
+    assert.ok(result.findings.some(({ code }) => code === 'DEPLOYMENT_CHANGED'));
   });
 
   it('says so when its results folder is removed, and makes no new one', async (t) => {

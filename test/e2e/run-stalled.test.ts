@@ -32,7 +32,7 @@ async function stalled(
   }
   assert.equal(await run.ended, EXIT_CODES.suspect, run.output());
   const result = run.result() ?? assert.fail(run.output());
-  const late = result.verdict.reasons.find(({ code }) => code === 'GENERATOR_LATE');
+  const late = result.findings.find(({ code }) => code === 'GENERATOR_LATE');
   return { result, message: late?.message ?? run.output() };
 }
 
@@ -73,11 +73,11 @@ it('a run whose generator is throttled says so, with the cores that it may use',
   await run.reached('hold');
   group.allow(1.5);
   await run.ended;
-  const { verdict, environment, machine } = run.result() ?? assert.fail(run.output());
+  const { verdict, findings, environment, machine } = run.result() ?? assert.fail(run.output());
   assert.equal(environment.limits.cpuQuotaCores, 1.5);
   const { periods = 0, throttledPeriods = 0 } = machine?.throttled?.ramp ?? {};
   assert.ok(throttledPeriods > 0 && throttledPeriods <= periods, `${throttledPeriods} of ${periods}\n${run.output()}`);
   assert.equal(verdict.status, 'SUSPECT');
-  const [reason] = verdict.reasons.filter(({ code }) => code === 'MACHINE_SATURATED');
+  const [reason] = findings.filter(({ code }) => code === 'MACHINE_SATURATED');
   assert.match(reason?.message ?? run.output(), /\d+ of \d+ periods .* ramp.* 0\.04 cores/);
 });

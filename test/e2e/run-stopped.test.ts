@@ -39,7 +39,7 @@ function assertIncomplete(run: StartedRun, message: RegExp): Result {
   assert.ok(result, run.output());
   assert.equal(result.run.complete, false);
   assert.equal(result.verdict.status, 'INVALID');
-  const reason = result.verdict.reasons.find(({ code }) => code === 'RUN_INCOMPLETE');
+  const reason = result.findings.find(({ code }) => code === 'RUN_INCOMPLETE');
   assert.match(reason?.message ?? '', message);
   assert.doesNotMatch(run.output(), /TypeError|\n\s+at |Unhandled/);
   return result;
@@ -114,7 +114,7 @@ describe('a run that ends early', { concurrency: 2 }, () => {
       for (const pid of killed) process.kill(pid ?? assert.fail(run.output()), 'SIGKILL');
       for (const pid of reloaded) process.kill(pid ?? assert.fail(run.output()), 'SIGHUP');
       assert.equal(await run.ended, EXIT_CODES.invalid, run.output());
-      const said = column(run.result()?.verdict.reasons ?? [], 'message').join();
+      const said = column(run.result()?.findings ?? [], 'message').join();
       for (const name of names) assert.ok(said.includes(name), `${name}: ${run.output()}`);
       assert.doesNotMatch(run.output(), /TypeError|\n\s+at |Unhandled/);
       await assertNothingLeft(run);

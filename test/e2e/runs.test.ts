@@ -117,7 +117,7 @@ describe('a run', { concurrency: 3 }, () => {
     const own = script({ target: app.url }, options, { reconnection: { delay: 3.5, jitter: 0.1 } });
     const { result, output } = await startInProcess(own).ended;
     assert.ok(result.delivery, output);
-    const { connections, delivery, latency, absent, verdict } = result;
+    const { connections, delivery, latency, absent, findings } = result;
     const { awayMs, ...counts } = connections.reconnection ?? {};
     assert.deepEqual(counts, { dropped: 10, returned: 10, recovered: 10, gaveUp: 0, left: 0, away: 0 });
     assert.ok((awayMs?.p50 ?? 0) >= 3000 && (awayMs?.p50 ?? 0) < 8000, String(awayMs?.p50));
@@ -135,7 +135,7 @@ describe('a run', { concurrency: 3 }, () => {
     );
     // The stack's session ids name the worker, also those of restored sessions.
     assert.deepEqual([connections.perWorker, latency.localMs?.count, absent], [{ w0: CONNECTIONS }, 30, {}]);
-    const codes = verdict.reasons.map(({ code }) => code);
+    const codes = findings.map(({ code }) => code);
     assert.ok(codes.includes('CONNECTIONS_DROPPED'), output);
     for (const code of ['MEMBERS_DISAGREE', 'ACCOUNTS_MISMATCH']) assert.ok(!codes.includes(code), code);
   });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
-import { VERDICT_REASONS } from '../../protocol/codes/verdict-reasons.ts';
+import { FINDINGS } from '../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { TOKEN } from '../helpers/app.ts';
 import { assertFoots, sum } from '../helpers/foots.ts';
@@ -41,7 +41,7 @@ function unanswered({ messages }: Result): number {
   return messages ? messages.unansweredConnected + messages.unansweredDisconnected : 0;
 }
 
-function assertFigures(member: Member, { connections, delivery, verdict }: Result): void {
+function assertFigures(member: Member, { connections, delivery, findings }: Result): void {
   const honest = { target: CONNECTIONS, peak: CONNECTIONS, failed: 0, failures: {}, lost: {}, retries: 0 };
   const accounts = { asked: CONNECTIONS, opened: CONNECTIONS, held: CONNECTIONS };
   const expected = { ...honest, ...accounts, ...member.connections };
@@ -55,7 +55,7 @@ function assertFigures(member: Member, { connections, delivery, verdict }: Resul
   }
   const none = Object.fromEntries(COUNTS.map((key) => [key, 0]));
   // On a busy machine, a worker can send its broadcast after another has sent the next one.
-  const areLate = verdict.reasons.some(({ code }) => code === 'BROADCASTS_LATE');
+  const areLate = findings.some(({ code }) => code === 'BROADCASTS_LATE');
   const counted = Object.fromEntries(COUNTS.map((key) => [key, delivery?.[key]]));
   const { reordered = 0 } = member.delivery ?? {};
   assert.deepEqual(areLate ? { ...counted, reordered } : counted, {
@@ -85,7 +85,7 @@ function testMember(member: Member): void {
     assert.equal(exitCode, status === 'INVALID' ? EXIT_CODES.invalid : doubted, output);
     assert.equal(
       status === 'INVALID',
-      member.reasons.some((code) => VERDICT_REASONS[code].invalidates.includes('run')),
+      member.reasons.some((code) => FINDINGS[code].invalidates.includes('run')),
     );
     member.check?.(result);
   });

@@ -1,9 +1,9 @@
 /** A conductor on a fake run, and Artillery's events to it. */
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
-import { assembleResult } from '../../plugin/result/assemble.ts';
+import { concludeRun } from '../../plugin/findings/conclude.ts';
 import { Conductor } from '../../plugin/run/conductor.ts';
-import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
+import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { FakeRun } from './fake-run.ts';
 import { perfectResult } from './results.ts';
@@ -40,7 +40,7 @@ export class ConductedRun {
 
   get result(): Result {
     const { measurements, context } = this.run;
-    return assembleResult(measurements, context.config, perfectResult().environment, context.sampler);
+    return concludeRun(measurements, context.config, perfectResult().environment, context.sampler);
   }
 
   prepare(): Promise<void> {
@@ -110,7 +110,7 @@ export async function atFullTarget(t: TestContext, options: object, change: Chan
 }
 
 /** What happens to a run; its only warning, and what the message names. Without a code, there is none. */
-export type Warned = [what: string, change: Change, code?: ReasonCode, ...details: (string | number)[]];
+export type Warned = [what: string, change: Change, code?: FindingCode, ...details: (string | number)[]];
 
 export function testWarnings(conduct: typeof prepared, cases: Warned[]): void {
   for (const [what, change, code, ...details] of cases) {
@@ -119,7 +119,7 @@ export function testWarnings(conduct: typeof prepared, cases: Warned[]): void {
 }
 
 /** The only warning; its message has the details. Without a code, there is none. */
-export function assertWarned({ run }: ConductedRun, code?: ReasonCode, ...details: (string | number)[]): void {
+export function assertWarned({ run }: ConductedRun, code?: FindingCode, ...details: (string | number)[]): void {
   assert.deepEqual(run.codes, code ? [code] : []);
   assertNames(run.measurements.warnings[0]?.message, details);
 }

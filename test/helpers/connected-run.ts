@@ -1,8 +1,9 @@
 /** Connections of a made-up run, and what the verdict makes of them. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { conclude } from '../../plugin/findings/conclude.ts';
+import { rootsOf } from '../../plugin/findings/find.ts';
 import { connectionFigures } from '../../plugin/result/connections.ts';
-import { evaluate } from '../../plugin/result/verdict.ts';
 import type { EngineSnapshot } from '../../plugin/run/link.ts';
 import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -37,7 +38,8 @@ export function run({ accounts, failures = {}, measured: ofRun, result, snapshot
     ...ofRun,
   });
   const connections = connectionFigures(measured);
-  const { reasons } = evaluate(measured, { ...perfectResult(), ...result, connections });
+  const { findings } = conclude(measured, { ...perfectResult(), ...result, connections });
+  const reasons = rootsOf(findings);
   return { connections, reasons, codes: reasons.map(({ code }) => code) };
 }
 

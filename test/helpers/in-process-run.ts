@@ -17,7 +17,7 @@ import { handOver } from '../../plugin/script/handed-over.ts';
 import type { Scenario, Script } from '../../plugin/script/script.ts';
 import { readSettings } from '../../plugin/script/settings.ts';
 import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
-import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
+import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { eventually } from './poll.ts';
@@ -36,7 +36,7 @@ console.error = (...parts) => {
 };
 
 /** The server is part of this process, in which other runs go on. */
-const MEMORY_OF_ALL_RUNS: ReasonCode[] = ['MEMORY_GROWS', 'MEMORY_NOT_LINEAR'];
+const MEMORY_OF_ALL_RUNS: FindingCode[] = ['MEMORY_GROWS', 'MEMORY_NOT_LINEAR'];
 
 /** As `quickScript`, with pauses that end when memory has been read. @param users of each of the two ramps */
 export function inProcessScript(config: object, options: object, engineOptions = {}, flow?: object[], users = 5) {

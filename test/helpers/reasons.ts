@@ -1,15 +1,16 @@
 /** What a search judges: results with given reasons of the verdict or failed connections, and conditions. */
 import assert from 'node:assert/strict';
 import { parseConditions } from '../../plugin/cli/conditions.ts';
-import { type ReasonCode, VERDICT_REASONS } from '../../protocol/codes/verdict-reasons.ts';
+import { verdictOf } from '../../plugin/findings/conclude.ts';
+import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { finding } from './findings.ts';
 import { perfectResult } from './results.ts';
 
-export function withReasons(codes: ReasonCode[], change: (result: Result) => void = () => {}): Result {
+export function withReasons(codes: FindingCode[], change: (result: Result) => void = () => {}): Result {
   const result = perfectResult();
-  const invalid = codes.some((code) => VERDICT_REASONS[code].invalidates.includes('run'));
-  const status = codes.length === 0 ? 'VALID' : invalid ? 'INVALID' : 'SUSPECT';
-  result.verdict = { status, reasons: codes.map((code) => ({ code, message: `about ${code}` })) };
+  result.findings = codes.map((code) => finding(code));
+  result.verdict = { status: verdictOf(result.findings) };
   change(result);
   return result;
 }

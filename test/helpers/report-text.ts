@@ -3,24 +3,24 @@ import type { Result } from '../../protocol/result/result.ts';
 import { renderRun } from '../../report/render/console.ts';
 import { renderHtml } from '../../report/render/html.ts';
 import { renderSummary } from '../../report/render/markdown.ts';
-import { runDocument } from '../../report/sections/run-document.ts';
+import { documentOf } from './findings.ts';
 
 /** With all tables, in lines that hold whole sentences. */
 export function fullText(result: Result): string {
-  return renderRun(runDocument(result), { color: false, width: 1000, verbose: true });
+  return renderRun(documentOf(result), { color: false, width: 1000, verbose: true });
 }
 
 /** What the run ends with. */
 export function endingText(result: Result, width = 1000): string {
-  return renderRun(runDocument(result), { color: false, width });
+  return renderRun(documentOf(result), { color: false, width });
 }
 
 export function reportHtml(result: Result): string {
-  return renderHtml(runDocument(result));
+  return renderHtml(documentOf(result));
 }
 
 export function reportMarkdown(result: Result): string {
-  return renderSummary(runDocument(result), ['thresholds']);
+  return renderSummary(documentOf(result), ['thresholds']);
 }
 
 /** Text of a page, without its tags, style, script and drawings. */

@@ -5,9 +5,8 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
-import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
+import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
-import { outcomeOf } from '../../report/answer/outcome.ts';
 import { PORT_RANGE } from '../../server/stack/ports.ts';
 import { readState } from '../../server/stack/state/state.ts';
 import { assertFoots } from './foots.ts';
@@ -143,7 +142,7 @@ const BUSY_MACHINE = new Set([
 ]);
 
 /** Artillery's pauses end by the clock: on a slow machine, one of two seconds can be too short for its readings. */
-const TOO_SLOW_TO_READ: ReasonCode[] = ['PLATEAUS_UNUSABLE'];
+const TOO_SLOW_TO_READ: FindingCode[] = ['PLATEAUS_UNUSABLE'];
 
 /**
  * @param expected codes that the server itself causes
@@ -151,30 +150,30 @@ const TOO_SLOW_TO_READ: ReasonCode[] = ['PLATEAUS_UNUSABLE'];
  * @returns the codes of the verdict, sorted, without those that it or a busy machine can add
  */
 export function reasonsOfServer(
-  { verdict }: Result,
-  expected: ReasonCode[] = [],
+  { findings }: Result,
+  expected: FindingCode[] = [],
   excused = TOO_SLOW_TO_READ,
 ): string[] {
-  const isAmong = (codes: ReasonCode[], code: string) => codes.some((one) => one === code);
-  const isBusy = ({ code, message }: Result['verdict']['reasons'][number]) =>
+  const isAmong = (codes: FindingCode[], code: string) => codes.some((one) => one === code);
+  const isBusy = ({ code, message }: Result['findings'][number]) =>
     (BUSY_MACHINE.has(code) || isAmong(excused, code)) &&
     !isAmong(expected, code) &&
     // Samples that were not taken; a source that no longer answers is not busy.
     (code !== 'READINGS_MISSING' || /samples|gap/.test(message));
-  return verdict.reasons
+  return findings
     .filter((reason) => !isBusy(reason))
     .map(({ code }) => code)
     .sort();
 }
 
 /** @returns whether the run itself says that it was late: what has to happen within a time can be missing */
-export function wasLate({ verdict }: Result): boolean {
-  return verdict.reasons.some(({ code }) => BUSY_MACHINE.has(code));
+export function wasLate({ findings }: Result): boolean {
+  return findings.some(({ code }) => BUSY_MACHINE.has(code));
 }
 
 /** @returns whether the run has read memory in all of its pauses */
-export function hasAllPlateaus({ verdict }: Result): boolean {
-  return !verdict.reasons.some(({ code }) => TOO_SLOW_TO_READ.some((one) => one === code));
+export function hasAllPlateaus({ findings }: Result): boolean {
+  return !findings.some(({ code }) => TOO_SLOW_TO_READ.some((one) => one === code));
 }
 
 /** @returns the result of a successful run: its verdict is VALID, or would be on an otherwise idle machine, and no process is left */
@@ -187,10 +186,10 @@ export async function goodResult(run: StartedRun): Promise<Result> {
   return result;
 }
 
-export function assertGood(result: Result, exitCode: number | null, output: string, excused?: ReasonCode[]): void {
+export function assertGood(result: Result, exitCode: number | null, output: string, excused?: FindingCode[]): void {
   assertFoots(result, output);
   assert.deepEqual(reasonsOfServer(result, [], excused), [], output);
-  assert.equal(outcomeOf(result).status, 'PASSED', output);
+  assert.equal(result.outcome.status, 'PASSED', output);
   assert.equal(exitCode, result.verdict.status === 'VALID' ? 0 : EXIT_CODES.suspect, output);
 }
 

@@ -1,14 +1,17 @@
 /** The verdict on a run of which all is well, but for what a test changes. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { accounts } from '../../plugin/result/reasons/accounts.ts';
-import { copies } from '../../plugin/result/reasons/copies.ts';
-import { ownEvent } from '../../plugin/result/reasons/own-event.ts';
-import { times } from '../../plugin/result/reasons/times.ts';
-import { evaluate, reasonsBy } from '../../plugin/result/verdict.ts';
+import { explainedBy } from '../../plugin/findings/causes.ts';
+import { accounts } from '../../plugin/findings/checks/accounts-checks.ts';
+import { copies } from '../../plugin/findings/checks/copies-checks.ts';
+import { ownEvent } from '../../plugin/findings/checks/own-event-checks.ts';
+import { times } from '../../plugin/findings/checks/times-checks.ts';
+import { conclude } from '../../plugin/findings/conclude.ts';
+import { detailsBy, rootsOf } from '../../plugin/findings/find.ts';
 import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
-import type { Reason, ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
+import type { FindingCode, Reason } from '../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { finding } from './findings.ts';
 import { measurements } from './measurements.ts';
 import { perfectResult } from './results.ts';
 
@@ -25,8 +28,9 @@ export function verdictOf(change: Change = () => {}) {
   const result = perfectResult();
   const measured = measurements({ workersAtStart: [WORKER], workersAtEnd: [WORKER] });
   change(result, measured);
-  const { status, reasons } = evaluate(measured, result);
-  return { status, reasons, codes: reasons.map(({ code }) => code) };
+  const { verdict, findings } = conclude(measured, result);
+  const roots = rootsOf(findings);
+  return { status: verdict.status, findings: roots, codes: roots.map(({ code }) => code) };
 }
 
 /** What is found in the figures of delivery alone. */
@@ -35,22 +39,27 @@ export function deliveryReasons(
   latency: Result['latency'],
   measured: Measurements,
 ): Reason[] {
-  return reasonsBy(
-    [...ownEvent, ...copies, ...times, ...accounts],
-    { ...perfectResult(), delivery, latency },
-    measured,
+  const result = { ...perfectResult(), delivery, latency };
+  const all = detailsBy([...ownEvent, ...copies, ...times, ...accounts], result, measured);
+  const explained = all.flatMap(({ code, message }) =>
+    explainedBy(
+      finding(code, message),
+      all.map((one) => finding(one.code)),
+      result,
+    ),
   );
+  return all.filter(({ code }) => !explained.includes(code));
 }
 
 /** The reasons that there are, none without a code, and numbers and names in the message of the first. */
-export type Case = [what: string, change: Change, codes?: ReasonCode | ReasonCode[], ...details: (string | number)[]];
+export type Case = [what: string, change: Change, codes?: FindingCode | FindingCode[], ...details: (string | number)[]];
 
 export function testCases(cases: Case[]): void {
   for (const [what, change, expected = [], ...details] of cases) {
     it(`${what}: ${String(expected) || 'nothing'}`, () => {
-      const { codes, reasons } = verdictOf(change);
+      const { codes, findings } = verdictOf(change);
       assert.deepEqual(codes, [expected].flat());
-      assertNames(reasons[0]?.message, details);
+      assertNames(findings[0]?.message, details);
     });
   }
 }

@@ -6,6 +6,7 @@ interface Def {
   shape?: Record<string, z.ZodType>;
   catchall?: z.ZodType;
   innerType?: z.ZodType;
+  options?: z.ZodType[];
   element?: z.ZodType;
   valueType?: z.ZodType;
   entries?: Record<string, string>;
@@ -26,6 +27,8 @@ export function sample(schema: z.ZodType, text: (path: string) => string, at = '
       return { [text(`${at}.<key>`)]: inside(def.valueType, '*') };
     case 'array':
       return [inside(def.element, '0'), inside(def.element, '1')];
+    case 'union':
+      return sample(def.options?.[0] as z.ZodType, text, at);
     case 'nullable':
     case 'optional':
     case 'default':

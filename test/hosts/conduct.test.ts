@@ -14,7 +14,7 @@ import { ROOT } from '../helpers/pages.ts';
 import { quickScript } from '../helpers/run.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
-const codes = (result: Result | undefined) => result?.verdict.reasons.map(({ code }) => code) ?? [];
+const codes = (result: Result | undefined) => result?.findings.map(({ code }) => code) ?? [];
 
 /** All that is counted, without what is measured. */
 function countsOf({ connections, delivery }: Result): object {

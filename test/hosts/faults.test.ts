@@ -1,7 +1,7 @@
 /** Whole runs over two hosts, in which a process dies or the network is cut: who notices, what is counted, and that nothing is left. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import type { ReasonCode } from '../../protocol/codes/verdict-reasons.ts';
+import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { column, columns } from '../helpers/columns.ts';
 import { assertNothingLeft, conductHosts, type HostsOptions, USERS } from '../helpers/conducted-hosts.ts';
@@ -32,14 +32,13 @@ async function twoHosts(t: TestContext, options: Omit<HostsOptions, 'hosts'>) {
  * @param also may follow from the loss
  * @returns the result
  */
-async function afterLoss({ run, hosts, outputs }: TwoHosts, also: ReasonCode[] = []): Promise<Result> {
+async function afterLoss({ run, hosts, outputs }: TwoHosts, also: FindingCode[] = []): Promise<Result> {
   assert.deepEqual([await run.ended, await hosts[0].ended], [INVALID, 0], outputs());
   await hosts[1].ended;
   const result = run.result();
   assert.ok(result, outputs());
   assertFoots(result, outputs());
-  const { reasons } = result.verdict;
-  assert.ok(column(reasons, 'code').includes('GENERATOR_SILENT'), outputs());
+  assert.ok(column(result.findings, 'code').includes('GENERATOR_SILENT'), outputs());
   // Nothing but the loss and what follows from it.
   const follow = ['GENERATOR_SILENT', 'GENERATOR_FAILED', 'TARGET_NOT_REACHED', ...also];
   assert.ok(
@@ -61,7 +60,7 @@ interface Loss {
   options: object;
   when(two: TwoHosts): Promise<unknown>;
   lose(two: TwoHosts): void;
-  also?: ReasonCode[];
+  also?: FindingCode[];
   /** Its connections: so many to so many. */
   opened?: [number, number];
   /** Copies expected, received, lost by connected and by disconnected members: times the users of a host. */

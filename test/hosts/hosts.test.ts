@@ -95,7 +95,7 @@ describe('hosts as namespaces', { skip: whyNoNamespaces(), timeout: 180_000 }, (
     const result = read();
     assert.ok(result, outputs());
     assert.deepEqual(reasonsOfServer(result, ['CLOCK_UNCERTAIN']), ['CLOCK_UNCERTAIN'], outputs());
-    const uncertain = result.verdict.reasons.find(({ code }) => code === 'CLOCK_UNCERTAIN');
+    const uncertain = result.findings.find(({ code }) => code === 'CLOCK_UNCERTAIN');
     assert.match(uncertain?.message ?? '', /generator host load-2 is known to ± \d+\.\d ms/);
     const { connections, delivery, latency, generators } = result;
     assert.deepEqual([connections.asked, connections.held, connections.failed], [USERS, USERS, 0]);

@@ -104,7 +104,7 @@ describe('the recipe for ssh', { skip: whyNoSshHosts(), timeout: 180_000, concur
     await reached('plateau');
     terminal.interrupt();
     assert.equal(await ended(), 130, terminal.output());
-    assert.ok(result()?.verdict.reasons.some(({ code }) => code === 'RUN_INCOMPLETE'));
+    assert.ok(result()?.findings.some(({ code }) => code === 'RUN_INCOMPLETE'));
     assert.ok((result()?.connections.opened ?? 0) >= USERS / 2, terminal.output());
     await nothingLeft();
   });

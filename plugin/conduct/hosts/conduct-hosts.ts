@@ -2,7 +2,7 @@
 import { addAbortListener } from 'node:events';
 import { execa, type ResultPromise } from 'execa';
 import { exitCodeOf } from '../../../protocol/codes/exit-codes.ts';
-import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
+import type { Reason } from '../../../protocol/codes/finding-codes.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { ownRelease } from '../../../protocol/release.ts';
 import { EngineLink } from '../../run/link.ts';

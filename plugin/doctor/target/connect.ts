@@ -1,7 +1,7 @@
 /** Socket.IO's own connect, as each virtual user makes it: with the scenario's transports, namespace and `auth`. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Socket } from 'socket.io-client';
-import { VERDICT_REASONS } from '../../../protocol/codes/verdict-reasons.ts';
+import { FINDINGS } from '../../../protocol/codes/finding-codes.ts';
 import { come } from '../../run/receivers/come.ts';
 import { Refused } from '../../run/receivers/official-client.ts';
 import { check, type Finding, type Subject, type TargetCheck } from './target-check.ts';
@@ -25,7 +25,7 @@ export async function checkConnect({ connection, clients, signal }: Subject, has
       const isLeft = transports.length > 1 && (await staysOnPolling(came.socket));
       came.socket.disconnect();
       if (!isLeft) return { status: 'ok', found };
-      const { remedy } = VERDICT_REASONS.NOT_UPGRADED;
+      const { remedy } = FINDINGS.NOT_UPGRADED;
       return { status: 'warning', found: `${found}, but it stayed on polling`, fix: remedy };
     } catch (error) {
       if (clients.areUsers || hasControl || !(error instanceof Refused)) throw error;

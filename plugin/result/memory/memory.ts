@@ -1,5 +1,5 @@
 /** What the connections cost in memory: at rest, and in service. */
-import type { ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
+import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { Slope } from '../../../protocol/result/memory.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { inServicePoints } from '../../../report/figures/in-service.ts';
@@ -10,7 +10,7 @@ import type { LayerBytes, Plateau } from '../../run/measurements/memory.ts';
 import { without } from '../../run/memory/at-rest.ts';
 import { describeLayers, type Layer, type Sampler } from '../../samplers/index.ts';
 import { possibleMemory } from '../invariants/invariants.ts';
-import { unknownWorkers } from '../reasons/workers.ts';
+import { unknownWorkers } from '../workers.ts';
 import { allowingFor, doubtsOf, growingFigures, sampled } from './doubts.ts';
 import { overTimeFigures } from './drift.ts';
 import { allowingForGarbage } from './garbage.ts';
@@ -182,7 +182,7 @@ export function memorySum(slopes: Record<string, Slope>, layers: readonly Layer[
 }
 
 /** The connections are not those of the generator alone, or the memory is not that of all workers, each once, now. */
-const MISCOUNTED: ReasonCode[] = ['WORKERS_DISAGREE', 'WORKER_URLS_WRONG'];
+const MISCOUNTED: FindingCode[] = ['WORKERS_DISAGREE', 'WORKER_URLS_WRONG'];
 
 /** @returns the figures, with a doubt of each slope if the run found the counts to be wrong */
 export function doubtMiscounted(memory: Memory, measurements: Measurements): Memory {

@@ -1,21 +1,21 @@
 /** What looks at the deployment at standstills, and warns. */
-import type { ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
+import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import { addWarning, type RunContext } from '../context.ts';
 
 /** Reports each reason once: what is wrong at one standstill is usually wrong at the next ones, too. */
 export class WarningsOnce {
   readonly #context: RunContext;
-  readonly #given = new Set<ReasonCode>();
+  readonly #given = new Set<FindingCode>();
 
   constructor(context: RunContext) {
     this.#context = context;
   }
 
-  has(...codes: ReasonCode[]): boolean {
+  has(...codes: FindingCode[]): boolean {
     return codes.some((code) => this.#given.has(code));
   }
 
-  warn(code: ReasonCode, message: string, fix?: string): void {
+  warn(code: FindingCode, message: string, fix?: string): void {
     if (this.#given.has(code)) return;
     this.#given.add(code);
     addWarning(this.#context, code, message, fix);

@@ -1,6 +1,6 @@
 /** What a run has measured so far: the conductor writes it, `result/` turns it into the result document. */
 import type { ClockLine } from '../../../protocol/clock/clock-line.ts';
-import type { Reason } from '../../../protocol/codes/verdict-reasons.ts';
+import type { Reason } from '../../../protocol/codes/finding-codes.ts';
 import { type TransportsName, transportsName } from '../../../protocol/connection.ts';
 import type { WorkerBatches, WorkerEventLoop, WorkerMachine, WorkerResources } from '../../../protocol/events.ts';
 import type { MachineShares } from '../../../protocol/result/machine.ts';
@@ -46,6 +46,11 @@ export interface RedisMeasured {
 type Planned = Pick<Settings, 'engine' | 'target' | 'load' | 'rooms'> & {
   connection: Pick<Settings['connection'], 'transports' | 'compression'>;
 };
+
+/** Why a run ended early, and how: virtual users that left, a stop by the user, an error, or the end of the process. */
+export interface EarlyEnd extends Reason {
+  how: 'stopped' | 'left' | 'killed' | 'failed';
+}
 
 export class Measurements {
   /** Name of the run's folder. */
@@ -186,7 +191,7 @@ export class Measurements {
   thresholds: Result['thresholds'] = [];
   warnings: Reason[] = [];
   /** Set when the run ended early. */
-  aborted: Reason | undefined;
+  aborted: EarlyEnd | undefined;
   /** By Ctrl-C or SIGTERM, as `aborted` says. */
   stoppedByUser = false;
 

@@ -91,9 +91,9 @@ export const connections: Member[] = [
       lostDisconnected: 3,
       frames: COPIES - 12 - 6,
     },
-    check({ delivery, verdict }) {
+    check({ delivery, findings }) {
       assert.equal(delivery?.coverageOfTarget, (COPIES - 12 - 6) / COPIES);
-      const dropped = verdict.reasons.find(({ code }) => code === 'CONNECTIONS_DROPPED');
+      const dropped = findings.find(({ code }) => code === 'CONNECTIONS_DROPPED');
       assertNames(dropped?.message, [7, CONNECTIONS]);
     },
   },

@@ -129,9 +129,9 @@ export const copies: Member[] = [
     }),
     options: { broadcasts: { count: BROADCASTS, interval: 0.6 } },
     reasons: [],
-    check({ delivery, latency, verdict }) {
-      const found = verdict.reasons.map(({ code }) => code);
-      const [late] = verdict.reasons.filter(({ code }) => code === 'GENERATOR_LATE');
+    check({ delivery, latency, findings }) {
+      const found = findings.map(({ code }) => code);
+      const [late] = findings.filter(({ code }) => code === 'GENERATOR_LATE');
       const isFull = found.includes('MACHINE_SATURATED') || /event loop/.test(late?.message ?? '');
       assert.ok(isFull || !/reference receiver/.test(late?.message ?? ''), 'the generator was not the cause');
       for (const { lastMs } of delivery?.batches ?? []) assert.ok((lastMs ?? 0) >= SPREAD_MS - 5, `last: ${lastMs} ms`);
@@ -142,7 +142,7 @@ export const copies: Member[] = [
     name: 'writes a time of the past into broadcasts',
     habits: () => ({ stamp: (nowUs) => nowUs - AHEAD_US }),
     reasons: ['IMPOSSIBLE_REPORT'],
-    check: ({ verdict }) => assert.equal(verdict.reasons[0]?.code, 'IMPOSSIBLE_REPORT', 'not what follows from it'),
+    check: ({ findings }) => assert.equal(findings[0]?.code, 'IMPOSSIBLE_REPORT', 'not what follows from it'),
   },
   {
     name: 'writes a time of the future into broadcasts',

@@ -1,6 +1,6 @@
 /** A member of the zoo: a server that lies or fails in one way, and what a run has to say about it. */
 
-import type { ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
+import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { COLUMNS } from '../foots.ts';
 import type { InProcessRun } from '../in-process-run.ts';
@@ -24,7 +24,7 @@ export interface Member {
   /** What happens while the run lasts. */
   during?: (run: InProcessRun, zoo: ZooServer) => Promise<void>;
   /** All reasons of the verdict; none: the run is VALID. */
-  reasons: ReasonCode[];
+  reasons: FindingCode[];
   /** Figures of `connections` that differ from those of an honest server. */
   connections?: Partial<Result['connections']>;
   /** Counts of `delivery` that differ from zero, or from all copies of an honest server. */

@@ -65,8 +65,8 @@ export const workers: Member[] = [
     config: FOUR_PLATEAUS,
     reasons: ['MEMORY_NOT_LINEAR'],
     connections: { configuredRatePerSec: CONNECTIONS / 4 },
-    check: ({ verdict }) =>
-      assertNames(verdict.reasons.find(({ code }) => code === 'MEMORY_NOT_LINEAR')?.message, ['workerRss']),
+    check: ({ findings }) =>
+      assertNames(findings.find(({ code }) => code === 'MEMORY_NOT_LINEAR')?.message, ['workerRss']),
   },
   {
     name: 'has a worker without control port',
@@ -123,9 +123,9 @@ export const workers: Member[] = [
       };
     },
     reasons: ['DEPLOYMENT_CHANGED'],
-    check: ({ verdict }) => {
-      assert.equal(verdict.status, 'INVALID');
-      const found = verdict.reasons.find(({ code }) => code === 'DEPLOYMENT_CHANGED');
+    check: ({ findings, outcome }) => {
+      assert.equal(outcome.status, 'FAILED');
+      const found = findings.find(({ code }) => code === 'DEPLOYMENT_CHANGED');
       assertNames(found?.message, [`${WORKER} restarted (its uptime fell from`]);
     },
   },

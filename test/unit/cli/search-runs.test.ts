@@ -10,6 +10,7 @@ import { runSeries } from '../../../plugin/series/series.ts';
 import { searchSchema } from '../../../protocol/documents/search.ts';
 import { columns } from '../../helpers/columns.ts';
 import { fakeArtillery } from '../../helpers/fake-artillery.ts';
+import { finding } from '../../helpers/findings.ts';
 import { quickScript } from '../../helpers/run.ts';
 
 const BREAKS = `
@@ -28,9 +29,9 @@ if (level > refusedAbove) {
   process.exit(2);
 }
 const failed = vary === 'connections' ? Math.max(0, level - limit) : level > limit ? 3 : 0;
-const reasons = [
-  ...(failed ? [{ code: 'CONNECTIONS_FAILED', message: failed + ' failed' }] : []),
-  ...(level > lagsAbove ? [{ code: 'GENERATOR_LATE', message: 'it was late' }] : []),
+const findings = [
+  ...(failed ? [{ ...${JSON.stringify(finding('CONNECTIONS_FAILED'))}, message: failed + ' failed' }] : []),
+  ...(level > lagsAbove ? [${JSON.stringify(finding('GENERATOR_LATE', 'it was late'))}] : []),
 ];
 leave((result) => {
   // So late that connections can end by it.
@@ -38,9 +39,9 @@ leave((result) => {
   const target = vary === 'connections' ? level : result.connections.target;
   const failures = failed ? { http_503: failed } : {};
   Object.assign(result.connections, { target, held: target - failed, failed, failures });
-  result.verdict = { status: reasons.length ? 'SUSPECT' : 'VALID', reasons };
+  Object.assign(result, { findings, verdict: { status: level > lagsAbove ? 'SUSPECT' : 'VALID' } });
 });
-process.exit(reasons.length ? 3 : 0);
+process.exit(level > lagsAbove ? 3 : failed ? 1 : 0);
 `;
 
 interface Behaviour {

@@ -1,13 +1,13 @@
 /** Workers, rooms and causes have names that others choose, such as those of JavaScript's own properties. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { limits } from '../../../plugin/findings/checks/limits-checks.ts';
+import { detailsBy } from '../../../plugin/findings/find.ts';
 import { type Account, Accounts } from '../../../plugin/fleet/accounts.ts';
 import { Connection } from '../../../plugin/fleet/process/connections/connection.ts';
 import { Counts } from '../../../plugin/fleet/process/counts/counts.ts';
 import { connectionFigures } from '../../../plugin/result/connections.ts';
 import { serverDescription } from '../../../plugin/result/environment.ts';
-import { limits } from '../../../plugin/result/reasons/limits.ts';
-import { reasonsBy } from '../../../plugin/result/verdict.ts';
 import { FlowError } from '../../../plugin/virtual-user/flow-error.ts';
 import { countFailure, newTally } from '../../../plugin/virtual-user/tally.ts';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
@@ -57,7 +57,7 @@ for (const name of ['constructor', 'toString', '__proto__']) {
       const measured = measurements({ targetConnections: 2, snapshots });
       const connections = connectionFigures(measured);
       assertCounted(connections.perWorker, 2);
-      assert.deepEqual(reasonsBy(limits, { ...perfectResult(), connections }, measured), []);
+      assert.deepEqual(detailsBy(limits, { ...perfectResult(), connections }, measured), []);
     });
   });
 }

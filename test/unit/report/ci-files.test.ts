@@ -5,6 +5,7 @@ import { XMLParser } from 'fast-xml-parser';
 import type { Result } from '../../../protocol/result/result.ts';
 import { renderSamplesCsv } from '../../../report/render/csv.ts';
 import { renderJunit } from '../../../report/render/junit.ts';
+import { answered, finding, withFindings } from '../../helpers/findings.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 type Case = Record<string, unknown>;
@@ -30,29 +31,29 @@ const thresholds = [
 describe('junit.xml', () => {
   it('has a passing case for a VALID verdict, and the seconds of the run', () => {
     const { counts, suite } = suiteOf(perfectResult());
-    assert.deepEqual([counts, suite['@time']], [[5, 0, 0, 0], '120.000']);
+    assert.deepEqual([counts, suite['@time']], [[7, 0, 0, 0], '120.000']);
   });
 
   it('has a case for each threshold: a missed one fails, unless it is not strict', () => {
-    const { counts, cases } = suiteOf({ ...perfectResult(), thresholds });
-    assert.deepEqual(counts, [7, 1, 0, 1]);
+    const { counts, cases } = suiteOf(answered({ ...perfectResult(), thresholds }));
+    assert.deepEqual(counts, [8, 1, 0, 1]);
     const failed = cases.find((one) => 'failure' in one);
     assert.equal(failed?.['@name'], 'socketio.broadcast.latency.p99 < 10');
     assert.match(JSON.stringify(failed?.failure), /p99 < 10, found 12\.9 ms"/);
   });
 
   it('fails for SUSPECT, with the reasons', () => {
-    const reasons = [{ code: 'RATE_NOT_REACHED', message: '80 of 100', fix: 'lower RATE' }];
-    const { cases } = suiteOf({ ...perfectResult(), verdict: { status: 'SUSPECT', reasons } });
+    const late = finding('GENERATOR_LATE', '80 ms', { fix: 'add cores' });
+    const { cases } = suiteOf(withFindings(perfectResult(), late));
     assert.deepEqual(cases[0]?.failure, {
-      '@message': 'SUSPECT: RATE_NOT_REACHED',
-      '#text': 'RATE_NOT_REACHED: 80 of 100\n  fix: lower RATE',
+      '@message': 'SUSPECT: GENERATOR_LATE',
+      '#text': 'GENERATOR_LATE: 80 ms\n  fix: add cores',
     });
   });
 
   it('is an error for INVALID, which makes no threshold pass', () => {
-    const reasons = [{ code: 'DEPLOYMENT_CHANGED', message: 'w0' }];
-    const { counts } = suiteOf({ ...perfectResult(), thresholds, verdict: { status: 'INVALID', reasons } });
+    const invalid = withFindings({ ...perfectResult(), thresholds }, finding('MEMBERS_DISAGREE'));
+    const { counts } = suiteOf(invalid);
     assert.deepEqual(counts, [2, 0, 1, 1]);
   });
 
@@ -60,10 +61,12 @@ describe('junit.xml', () => {
     const nasty = '"><failure/>&\u0000\u001b[31m]]>';
     const result = perfectResult();
     result.run.scenario = nasty;
-    result.verdict = { status: 'SUSPECT', reasons: [{ code: 'X', message: nasty }] };
-    const { suite, cases } = suiteOf({ ...result, thresholds: [{ expression: nasty, met: true, strict: true }] });
+    result.findings = [finding('GENERATOR_LATE', nasty)];
+    const { suite, cases } = suiteOf(
+      answered({ ...result, thresholds: [{ expression: nasty, met: true, strict: true }] }),
+    );
     assert.equal(suite['@name'], 'socketio-capacity: "><failure/>&[31m]]>');
-    assert.equal(cases.length, 6);
+    assert.equal(cases.length, 8);
     assert.ok(!cases.slice(1).some((one) => 'failure' in one));
   });
 });

@@ -1,7 +1,9 @@
 /** The lines that a run ends with. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
+import { finding } from '../../helpers/findings.ts';
 import { check, outside, stormy } from '../../helpers/report-cases.ts';
 import { endingText } from '../../helpers/report-text.ts';
 import { generatorHost, perfectResult, resultWithMessages } from '../../helpers/results.ts';
@@ -17,7 +19,10 @@ const perSecond = (bytes: number) => ({ bytes, low95: bytes - 5000, high95: byte
 
 const ofServer = (changes: object) => set('run', { profile: 'remote', ...changes });
 const withServer = (kind: string) => set('environment', { server: { kind, tunings: {}, options: {} } });
-const reason = (code: string, message = '') => set('verdict', { reasons: [{ code, message }] });
+const found =
+  (...codes: FindingCode[]) =>
+  (result: Result) =>
+    result.findings.push(...codes.map((code) => finding(code)));
 
 const half = ({ connections, delivery }: Result) => {
   Object.assign(connections, { peak: 5000, held: 2450 });
@@ -28,19 +33,19 @@ const nobodyStays = ({ connections, delivery }: Result) => {
   Object.assign(connections, { held: null });
   Object.assign(delivery ?? {}, { coverageOfTarget: null });
 };
-const oneLost = ({ delivery }: Result) => {
+const oneLost = ({ delivery, findings }: Result) => {
+  findings.push(finding('COPIES_LOST', '99.99 % of the copies delivered'));
   Object.assign(delivery ?? {}, { received: 59_999, lostConnected: 1 });
   Object.assign(delivery?.batches[6] ?? {}, { received: 4999, lostConnected: 1 });
 };
 const missed = (result: Result) => {
-  const found = [{ metric: 'connections.connect_time.p99', value: 12.9, unit: 'ms' }];
-  result.thresholds = [{ expression: 'connections.connect_time.p99 < 0.1', met: false, strict: true, found }];
+  const measured = [{ metric: 'connections.connect_time.p99', value: 12.9, unit: 'ms' }];
+  const expression = 'connections.connect_time.p99 < 0.1';
+  result.thresholds = [{ expression, met: false, strict: true, found: measured }];
 };
-const doubted = set('verdict', {
-  status: 'SUSPECT',
-  reasons: [{ code: 'MEMORY_GROWS', message: 'by 12 MB', fix: 'look for a leak' }],
-});
-const invalid = set('verdict', { status: 'INVALID', reasons: [{ code: 'ABORTED', message: 'interrupted' }] });
+const doubted = ({ findings }: Result) =>
+  findings.push(finding('MEMORY_GROWS', 'workers grew by 12 MB', { fix: 'look for a leak' }));
+const invalid = found('RUN_INCOMPLETE');
 const early = set('run', { complete: false, engine: 'socketio-v3' });
 const gaveUp = { back: 490, notBack: { 'gave up': 10 }, backMs: { p50: 760, p99: null, all: null } };
 const noDrop = { kind: 'restart-redis' as const, stayed: 1000, dropped: 0, back: 0, drops: 0, returns: 0, curve: [] };
@@ -86,12 +91,16 @@ describe('the ending of a run', () => {
     ['counts the peak where nobody stays', nobodyStays, [/at most 5,000 connections/], /\bheld\b/],
     ['sees a loss, however small', oneLost, [/11 of 12 broadcasts .*\(99\.99 % /, /^Failed: 99\.99 % /m]],
     ['has what was found for a missed threshold', missed, [/^Failed: .*_time\.p99 < 0\.1, found 12\.9 ms$/m]],
-    ['has a doubt before what seems to be so', doubted, [/^MEMORY_GROWS: by 12 MB\n {2}fix: .*\n\nSUSPECT: passed/m]],
+    [
+      'begins with the doubt and its fix',
+      doubted,
+      [/^SUSPECT: passed.*: workers grew by 12 MB\n +fix: .* \(MEMORY_GROWS\)$/m],
+    ],
     ['has it beside the figure that it is about', doubted, [/KB .*; in doubt: MEMORY_GROWS$/m], /copies .*in doubt/],
     ['claims nothing of an INVALID run', invalid, [/^No result/m, /^Measurement: INVALID/m], /held|KB|limit|arrived/],
     ['says that a run ended early', early, [/INCOMPLETE: .* engine socketio-v3/]],
-    ['says that the generator was late', reason('GENERATOR_LATE'), [/generator did not keep up: /]],
-    ['does not accuse it of a full machine', reason('MACHINE_SATURATED'), [], /did not keep up|kept up/],
+    ['says that the generator was late', found('GENERATOR_LATE'), [/generator did not keep up: /]],
+    ['does not accuse it of a full machine', found('MACHINE_SATURATED'), [], /did not keep up|kept up/],
     [
       'names what was not measured',
       outside(),

@@ -1,32 +1,38 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { findAll } from '../../../plugin/findings/find.ts';
 import { EXIT_CODES } from '../../../protocol/codes/exit-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { outcomeBy } from '../../../report/answer/checked.ts';
-import { exitCodeOfResult, judge, outcomeOf, outcomeText } from '../../../report/answer/outcome.ts';
+import { exitCodeOfResult, outcomeText } from '../../../report/answer/outcome.ts';
 import { renderConsole } from '../../../report/render/console.ts';
 import { renderHtml } from '../../../report/render/html.ts';
 import { renderJunit } from '../../../report/render/junit.ts';
 import { renderMarkdown } from '../../../report/render/markdown.ts';
 import { runDocument } from '../../../report/sections/run-document.ts';
 import { column } from '../../helpers/columns.ts';
+import { withFindings } from '../../helpers/findings.ts';
+import { measurements } from '../../helpers/measurements.ts';
 import { perfectMessages } from '../../helpers/message-figures.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
 import { perfectResult } from '../../helpers/results.ts';
-import { assertNames, set } from '../../helpers/verdict.ts';
+import { assertNames, type Change, set, WORKER } from '../../helpers/verdict.ts';
 
-function changed(change: (result: Result) => unknown): Result {
+function changed(change: Change): Result {
   const result = perfectResult();
-  change(result);
-  return { ...result, outcome: judge(result) };
+  const measured = measurements({ workersAtStart: [WORKER], workersAtEnd: [WORKER] });
+  change(result, measured);
+  // These changes break sums on purpose.
+  const findings = findAll(measured, result).filter(({ message }) => !/ is not .* = /.test(message));
+  return withFindings(result, ...findings);
 }
 
 const halfDelivered = set('delivery', { received: 30_000, coverage: 0.5 });
 
 const nothing = { broadcasts: 0, expected: 0, received: 0, coverage: null, batches: [] };
-const noneSent = (result: Result) => {
+const noneSent: Change = (result, measured) => {
   set('delivery', nothing)(result);
-  result.verdict.reasons.push({ code: 'BROADCASTS_NOT_SENT', message: '3 of 3 broadcasts were not sent' });
+  measured.unsent = [{ seq: 1, message: 'no answer', intendedAtUs: 0 }];
 };
 const unanswered = (result: Result) => {
   result.messages = { ...perfectMessages(), acknowledged: 0 };
@@ -55,42 +61,42 @@ const withThreshold =
 
 describe('the outcome', () => {
   it('is passed where everything arrived, and names what was met', () => {
-    const { status, thresholds } = outcomeOf(perfectResult());
-    assert.deepEqual([status, thresholds.length, thresholds.every(({ met }) => met)], ['PASSED', 4, true]);
-    assert.deepEqual([outcomeText(perfectResult()), exitCodeOfResult(perfectResult())], ['Passed', 0]);
+    const result = changed(() => {});
+    const { status, thresholds } = result.outcome;
+    assert.deepEqual([status, thresholds.length, thresholds.every(({ met }) => met)], ['PASSED', 6, true]);
+    assert.deepEqual([outcomeText(result), exitCodeOfResult(result)], ['Passed', 0]);
   });
 
   /** What happened in a VALID run, and what the failure names; it is passed without. */
-  const CASES: [what: string, change: (result: Result) => unknown, ...details: (string | number)[]][] = [
+  const CASES: [what: string, change: Change, ...details: (string | number)[]][] = [
     ['half of the copies', halfDelivered, '50.00 %'],
-    ['no broadcast sent', noneSent, 'no broadcast'],
+    ['no broadcast sent', noneSent, '1 of 1'],
     ['no broadcast planned', set('delivery', nothing)],
-    ['failed connections', set('connections', { failed: 400, failures: { ECONNREFUSED: 400 } }), '400 connections', 0],
+    ['failed connections', set('connections', { failed: 400, failures: { ECONNREFUSED: 400 } }), '400 of 5000 failed'],
     [
       'a lost connection',
       set('connections', { lost: { 'transport close': 1 } }),
-      '1 connection',
+      '1 of 5000 connections were lost',
       'transport close 1',
-      0,
     ],
     [
       'each of those that failed and were lost once',
       failedAndLost,
-      '6 connections failed (http_503 6)',
-      '1 connection lost',
+      '6 of 5000 failed: http_503 6',
+      '1 of 5000 connections were lost',
     ],
     [
       'a namespace that was lost',
       lostNamespace,
-      '2 connections failed or were lost',
+      '2 virtual users lost a namespace',
       'disconnected_io_server_disconnect 2',
     ],
     ['duplicates', set('delivery', { duplicates: 3 }), 3],
     ['messages that nobody acknowledges', unanswered, '0.00 %'],
     ['copies that a planned fault explains', stormy(20)],
     ['one more copy', stormy(21), '99.96 %'],
-    ['connections that are not back from it', stormy(0, 10), '10 connections', 'gave up 10', 0],
-    ['one more that is lost', stormy(0, 10, 11), '11 connections', 'transport close 11', 10],
+    ['connections that are not back from it', stormy(0, 10), '10 connections', 'gave up 10'],
+    ['one more that is lost', stormy(0, 10, 11), '11 of 5000 connections were lost', 'transport close 11'],
     ['a threshold of the scenario that is met, in place of our own', withThreshold(true)],
     ['one that is missed', withThreshold(false), 'socketio.delivery.coverage >= 0.4'],
     ['an optional one that is missed', withThreshold(false, false)],
@@ -154,13 +160,17 @@ describe('the outcome', () => {
       one.delivery = null;
       one.connections.held = null;
     });
-    assert.deepEqual(column(result.outcome?.thresholds, 'name'), ['no connection fails']);
+    assert.deepEqual(column(result.outcome.thresholds, 'name'), [
+      'no connection fails',
+      'no connection is lost',
+      'connections are made at the configured rate',
+    ]);
   });
 
   it('is not known of a measurement that cannot be trusted', () => {
-    const result = changed((one) => {
+    const result = changed((one, measured) => {
       halfDelivered(one);
-      one.verdict = { status: 'INVALID', reasons: [] };
+      measured.warnings.push({ code: 'WORKERS_DISAGREE', message: '' });
     });
     assert.deepEqual(result.outcome, { status: 'UNKNOWN', thresholds: [] });
     assert.equal(exitCodeOfResult(result), EXIT_CODES.invalid);
@@ -168,9 +178,9 @@ describe('the outcome', () => {
   });
 
   it('weighs more than a doubt', () => {
-    const doubtful = set('verdict', { status: 'SUSPECT' });
+    const doubtful: Change = (_, measured) => measured.warnings.push({ code: 'SERVER_NOT_IDLE', message: '' });
     assert.equal(exitCodeOfResult(changed(doubtful)), EXIT_CODES.suspect);
-    assert.equal(exitCodeOfResult(changed((result) => [doubtful(result), halfDelivered(result)])), EXIT_CODES.worse);
+    assert.equal(exitCodeOfResult(changed((...run) => [doubtful(...run), halfDelivered(run[0])])), EXIT_CODES.worse);
   });
 });
 

@@ -7,6 +7,7 @@ import { readResult } from '../../../report/read.ts';
 import { renderAnswer, renderRun } from '../../../report/render/console.ts';
 import { html } from '../../../report/render/markup.ts';
 import { runDocument } from '../../../report/sections/run-document.ts';
+import { finding, withFindings } from '../../helpers/findings.ts';
 import { reportHtml, reportMarkdown, textOfPage } from '../../helpers/report-text.ts';
 import { perfectResult, resultWithMessages } from '../../helpers/results.ts';
 import { sample } from '../../helpers/zod-sample.ts';
@@ -14,8 +15,7 @@ import { sample } from '../../helpers/zod-sample.ts';
 const measured = readResult('docs/reports/5k/result.json');
 
 function invalid(): Result {
-  const reasons = [{ code: 'DEPLOYMENT_CHANGED', message: 'it stopped', fix: 'see its log' }];
-  return { ...perfectResult(), verdict: { status: 'INVALID', reasons } };
+  return withFindings(perfectResult(), finding('MEMBERS_DISAGREE', 'they differ', { fix: 'see its log' }));
 }
 
 it('html escapes what is put in, and leaves markup of its own alone', () => {
@@ -69,7 +69,7 @@ describe('report.html', () => {
 
   it('of an INVALID run has the reasons, and no figure to quote', () => {
     const markup = reportHtml(invalid());
-    assert.match(textOfPage(markup), /DEPLOYMENT_CHANGED it stopped Fix: see its log/);
+    assert.match(textOfPage(markup), /They differ\. MEMBERS_DISAGREE Fix: see its log/);
     assert.doesNotMatch(markup, /class="headline"|id="capacity"/);
     assert.doesNotMatch(textOfPage(markup), /16\.6 KB|14\.6/);
   });
@@ -107,7 +107,10 @@ describe('the terminal', () => {
 
   it('gets the answer alone where nothing else is wanted', () => {
     const text = renderAnswer(runDocument(invalid()), { width: 80, color: false });
-    assert.match(text, /^DEPLOYMENT_CHANGED: it stopped\n {2}fix: see its log\n\nNo result/);
+    assert.match(
+      text,
+      /^No result: this measurement cannot be trusted: they differ\n {4}fix: see its log \(MEMBERS_DISAGREE\)\n/,
+    );
     assert.doesNotMatch(text, /127\.0\.0\.1/);
   });
 });
@@ -127,7 +130,7 @@ describe('report.md', () => {
   it('keeps every table straight, also with markup in every text from outside', () => {
     const result = perfectResult();
     Object.assign(result.run, { scenario: MARKUP, target: MARKUP, engine: MARKUP });
-    result.verdict = { status: 'SUSPECT', reasons: [{ code: MARKUP, message: MARKUP, fix: MARKUP }] };
+    result.findings = [{ ...finding('GENERATOR_LATE', MARKUP, { fix: MARKUP }), code: MARKUP }];
     result.thresholds = [{ expression: MARKUP, met: false, strict: true }];
     const text = reportMarkdown(result);
     assert.doesNotMatch(text, /<script|(?<!\\)\[x\]|(?<!\\)`a|^# c/m);

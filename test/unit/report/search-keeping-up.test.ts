@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import type { Result } from '../../../protocol/result/result.ts';
 import { evidenceOf } from '../../../report/search/evidence.ts';
 import { judge } from '../../../report/search/judge.ts';
+import { finding } from '../../helpers/findings.ts';
 import { perfectMessages } from '../../helpers/message-figures.ts';
 import { until } from '../../helpers/reasons.ts';
 import { perfectBatch, perfectResult } from '../../helpers/results.ts';
@@ -109,8 +110,7 @@ describe('a deployment that keeps up', () => {
   it('is not the generator that was late for a moment', () => {
     const late = (delayMaxMs: number, code: 'GENERATOR_LATE' | 'MACHINE_SATURATED' = 'GENERATOR_LATE') => {
       const result = broadcastsAt(80, 10, 20);
-      const reason = { code, message: 'a loop was late' };
-      result.verdict = { status: 'SUSPECT', reasons: [reason] };
+      Object.assign(result, { verdict: { status: 'SUSPECT' }, findings: [finding(code, 'a loop was late')] });
       result.generator = result.generator.map((loop) => ({ ...loop, delayMaxMs }));
       return judge(result, rateOf).blame;
     };
@@ -122,7 +122,7 @@ describe('a deployment that keeps up', () => {
   it('is the server, on whatever machine, if its workers had all the CPU that they can use meanwhile', () => {
     const judged = (cpuPercent: number, stage = 'broadcasts') => {
       const result = broadcastsAt(80, 10, 20);
-      result.verdict = { status: 'SUSPECT', reasons: [{ code: 'MACHINE_SATURATED', message: 'full' }] };
+      Object.assign(result, { verdict: { status: 'SUSPECT' }, findings: [finding('MACHINE_SATURATED', 'full')] });
       result.connections.perWorker = { w0: 100 };
       result.stages = [{ name: stage, t: 60 }];
       result.samples = [62, 64, 66].map((t) => ({ t, connections: 100, worker: { cpuPercent } }));

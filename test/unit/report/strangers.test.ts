@@ -13,6 +13,7 @@ import { comparisonDocument } from '../../../report/compare/document.ts';
 import { renderConsole, renderRun } from '../../../report/render/console.ts';
 import { renderMarkdown } from '../../../report/render/markdown.ts';
 import { runDocument } from '../../../report/sections/run-document.ts';
+import { finding, withFindings } from '../../helpers/findings.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
@@ -32,8 +33,7 @@ function strangersResult(): Result {
   const result = perfectResult();
   Object.assign(result.run, { id: EVIL, scenario: EVIL, target: EVIL });
   Object.assign(result.connections, { failed: 1, failures: { [EVIL]: 1 }, failureExamples: { [EVIL]: EVIL } });
-  result.verdict = { status: 'SUSPECT', reasons: [{ code: 'SERVER_STALLED', message: EVIL, fix: EVIL }] };
-  return result;
+  return withFindings(result, finding('GENERATOR_LATE', EVIL, { fix: EVIL }));
 }
 
 it('a result of a stranger, as a run, with all of its tables, and compared', () => {
@@ -61,7 +61,7 @@ it('a result of a stranger as Markdown, which links to nobody and calls nobody',
   const linked = ['http://evil.example', 'www.evil.example', 'a@evil.example', '@name', '#123', 'o/r#7', 'GH-9', '!5'];
   const texts = linked.flatMap((one) => [`see ${one}, now`, `\`${one}\``, `|${one}|`, `\\\`${one}`, `(${one})*`]);
   const result = strangersResult();
-  result.verdict.reasons = texts.map((text) => ({ code: text, message: text, fix: text }));
+  result.findings = texts.map((text) => ({ ...finding('GENERATOR_LATE', text, { fix: text }), code: text }));
   result.run.target = texts.join(' ');
   const markdown = renderMarkdown(runDocument(result));
   for (const one of linked) assert.ok(markdown.includes(one), one);
@@ -75,7 +75,7 @@ it('a result of a stranger, checked', async (t) => {
   t.mock.method(console, 'log', (text: string) => printed.push(text));
   t.after(() => (process.exitCode = undefined));
   const result = strangersResult();
-  result.verdict.reasons = [{ code: EVIL, message: EVIL }];
+  result.findings = [{ ...finding('GENERATOR_LATE', EVIL), code: EVIL }];
   const file = join(tempFolder(t), 'result.json');
   writeFileSync(file, JSON.stringify(result));
   await createProgram().parseAsync(['check', file], { from: 'user' });

@@ -18,7 +18,7 @@ const closed: Changes = {
   accounts: { alive: 0, ended: { 'io client disconnect': 600 } },
   measured: { expectedAtOnce: null },
 };
-const aborted = { code: 'RUN_INCOMPLETE', message: 'stopped' } as const;
+const aborted = { how: 'stopped', code: 'RUN_INCOMPLETE', message: 'stopped' } as const;
 
 describe('connections that are lost', () => {
   const samples = [0, 600, 598, 310, 294, 0].map((connections, t) => ({ t, connections }));
@@ -55,8 +55,13 @@ describe('connections that are lost', () => {
     ['at one moment, at the ages that they have', aged(4, 5, 6, 7, 8), [DROPPED, '3 s', 'hold']],
     ['at one moment, long after they all came', aged(1, 30, 30.5, 31), [DROPPED, '3 s', 'hold']],
     ['as namespaces of connections that stay', namespaces, [DROPPED, '75 virtual users']],
-    ['some of them by a fault', faulty({ ...closing, 'transport close': 200 }, 293), [DROPPED, '306 of 600', 200]],
-    ['all of them by a planned fault', faulty({ 'transport close': 306 }, 194)],
+    [
+      'some of them by a fault',
+      faulty({ ...closing, 'transport close': 200 }, 293),
+      [DROPPED, '306 of 600', 200],
+      ['NOT_BACK', 207],
+    ],
+    ['all of them by a planned fault', faulty({ 'transport close': 306 }, 194), ['NOT_BACK', 306]],
     ['as namespaces, while a fault is planned', { ...namespaces, result: { fault: plannedFault() } }],
     ['with processes of the fleet that a stop has ended', stopped, ['RUN_INCOMPLETE']],
     ['by virtual users that close them', closed],
@@ -65,7 +70,6 @@ describe('connections that are lost', () => {
       neverMade,
       ['CONNECTIONS_FAILED', '10 of 600', 'http_502 10'],
       [DROPPED, '30 of 590'],
-      ['TARGET_NOT_REACHED', '590 of 600'],
     ],
   ]);
 

@@ -26,7 +26,7 @@ function reasons(row: Partial<FrozenBroadcast>, receipts: Partial<ReceiptTotals>
 describe('a copy of a broadcast', () => {
   for (const [what, row, receipts, code, ...details] of [
     ['that comes once', {}, {}],
-    ['that comes twice', { duplicates: 1 }, { received: 3, duplicates: 1 }, 'WRONG_COPIES', '1 copies came twice'],
+    ['that comes twice', { duplicates: 1 }, { received: 3, duplicates: 1 }, 'COPIES_DUPLICATED', '1 copies came twice'],
     ['that comes after the drain', {}, { received: 3, late: 1 }, 'WRONG_COPIES', 'drain'],
     ['outside of the room', { notMember: 1 }, { received: 3 }, 'WRONG_COPIES', 'room'],
     ['of a broadcast that nobody sent', {}, { received: 3, neverOrdered: 1 }, 'WRONG_COPIES', 'number'],

@@ -4,7 +4,7 @@ import { describe, it, test } from 'node:test';
 import { doubtMiscounted, memoryFigures, memorySum as sumOf } from '../../../plugin/result/memory/memory.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import { LAYERS, type LayerSample, type SampleRow } from '../../../plugin/samplers/index.ts';
-import type { ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
+import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { Slope } from '../../../protocol/result/memory.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { computeCapacity } from '../../../report/figures/capacity.ts';
@@ -100,7 +100,7 @@ test('a machine that lost nothing has no share that is unexplained', () => {
 const BUDGET_BYTES = 2 * 1024 ** 3;
 const worker = { worker: 'w0', pid: 10, instance: 'a' };
 
-const warned = (code: ReasonCode) => ({ warnings: [{ code, message: '' }] });
+const warned = (code: FindingCode) => ({ warnings: [{ code, message: '' }] });
 
 const elsewhere = { snapshots: [snapshot({ perWorker: { w1: 3 } })] };
 for (const [what, changes, follows] of [

@@ -1,9 +1,9 @@
 /** What a planned fault cost, and what the verdict makes of it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { conclude } from '../../../plugin/findings/conclude.ts';
 import { batchRows } from '../../../plugin/result/delivery/delivery.ts';
 import { faultFigures } from '../../../plugin/result/fault.ts';
-import { evaluate } from '../../../plugin/result/verdict.ts';
 import type { FaultMeasured } from '../../../plugin/run/measurements/fault.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import type { SampleRow } from '../../../plugin/samplers/index.ts';
@@ -70,8 +70,8 @@ function run(fault: Partial<FaultMeasured> = {}, fleet: Partial<FaultCounts> = {
   const config = hookConfig({ fault: { kind: 'kill-worker', at: 2 } }, { engines });
   const samples = [row(19, { worker: 99 }), row(21, { worker: 40, system: 70 }), row(22, { worker: 60, system: 30 })];
   const figures = faultFigures(measured, batchRows(measured), config, samples) as Fault;
-  const { status, reasons } = evaluate(measured, { ...perfectResult(), delivery: null, fault: figures });
-  return { figures, status, reasons, codes: column(reasons, 'code') as string[] };
+  const { verdict, findings } = conclude(measured, { ...perfectResult(), delivery: null, fault: figures });
+  return { figures, status: verdict.status, findings, codes: column(findings, 'code') as string[] };
 }
 
 describe('a planned fault', () => {
@@ -116,7 +116,7 @@ describe('the verdict of a planned fault', () => {
     'after it': { workers: { before: BEFORE, after: LATER } },
   })) {
     it(`notices a worker that restarts ${what}`, () => {
-      const found = run(fault).reasons.find(({ code }) => code === 'DEPLOYMENT_CHANGED');
+      const found = run(fault).findings.find(({ code }) => code === 'DEPLOYMENT_CHANGED');
       assertNames(found?.message, ['restarted' in fault ? 'w1' : 'w0']);
     });
   }

@@ -11,7 +11,7 @@ interface Ends {
 
 /** Ten are expected, and all is well unless the broadcast differs. @returns as in `1 of 2` broadcasts */
 function disagreeing(batches: Partial<Batch>[], { disconnects = {}, dropped = 0 }: Ends): string | undefined {
-  const { reasons } = verdictOf(({ delivery, connections }) => {
+  const { findings } = verdictOf(({ delivery, connections }) => {
     const [normal] = delivery?.batches ?? [];
     assert.ok(normal && delivery);
     delivery.batches = batches.map((batch, index) => ({
@@ -21,7 +21,7 @@ function disagreeing(batches: Partial<Batch>[], { disconnects = {}, dropped = 0 
     const returns = { returned: dropped, recovered: dropped, gaveUp: 0, left: 0, away: 0, awayMs: null };
     Object.assign(connections, { disconnects, reconnection: dropped > 0 ? { dropped, ...returns } : null });
   });
-  const problem = reasons.find(({ code }) => code === 'MEMBERS_DISAGREE');
+  const problem = findings.find(({ code }) => code === 'MEMBERS_DISAGREE');
   return problem?.message.match(/\d+ of \d+/)?.[0];
 }
 
@@ -102,7 +102,7 @@ describe('a server', () => {
         Object.assign(measured, { workersAtStart: all, workersAtEnd: all });
         const batch = { serverMembers, received: 5000 - lostConnected, lostConnected };
         Object.assign(delivery?.batches[index] ?? {}, batch);
-      }).reasons[0];
+      }).findings[0];
     assertNames(of(4990)?.message, ['fewer', 4990, 5000]);
     assert.match(of(4990)?.fix ?? '', /connect all workers by one adapter/);
     assert.match(of(4990, 2, 3)?.fix ?? '', /left the room.*adapter lost a worker/, 'once they had agreed');

@@ -74,9 +74,13 @@ describe('the verdict on messages of clients', () => {
 
   testCases([
     ['of which all are acknowledged', messages({})],
-    ['that the server does not answer, which is its result', messages(unanswered)],
+    ['that the server does not answer', messages(unanswered), 'MESSAGES_UNACKNOWLEDGED'],
     ['of which one that was due is in no column', messages({ due: 120_001 }), 'ACCOUNTS_MISMATCH', 120_001, 120_000],
-    ['of which one that was sent is in no column', messages({ acknowledged: 119_999 }), 'ACCOUNTS_MISMATCH', 119_999],
+    [
+      'of which one that was sent is in no column',
+      messages({ acknowledged: 119_999 }),
+      ['MESSAGES_UNACKNOWLEDGED', 'ACCOUNTS_MISMATCH'],
+    ],
     ['of which the generator missed some', messages(missed), 'GENERATOR_LATE', '3 of 120003'],
     ['that were late', messages({ sendDelayMs: summaryOf(50_000, 20) }), 'GENERATOR_LATE', '80 ms'],
   ]);

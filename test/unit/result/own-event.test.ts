@@ -77,7 +77,7 @@ describe('an event of the server, and its copies', () => {
   const cases: [what: string, Case, code?: string, ...details: (string | number)[]][] = [
     ['that nobody got', gotNothing, 'DELIVERY_EVENT_MISSING', 'said'],
     ['of others alone', ofOthers, 'DELIVERY_EVENT_MISSING', 'said', '5 copies'],
-    ['that only nobody was to get', unexpected],
+    ['that only nobody was to get', unexpected, 'COPIES_LOST'],
     ['that cannot be read', unreadable, 'WRONG_COPIES', 2, '$.0.id', '["said",{}]'],
     ['whose time is none', { found: { sentAtUnusable: '5 is no time' } }, 'SENT_AT_UNUSABLE', '5 is no time'],
     ['of which some have no time', untimed, 'SENT_AT_UNUSABLE', 'no time', '7 broadcasts'],
@@ -90,7 +90,7 @@ describe('an event of the server, and its copies', () => {
     ['of which some never came, as its own ids show anyway', { found: { published: 4 } }],
     ['with an id of each copy', { ...eachOwn, found: { givesIds: false } }, 'IDS_NOT_SHARED', '3 of 3', '$.0.id'],
     ['that the same connections get each time', sameHalf, 'AUDIENCE_DIFFERS', '3 of 3', '3 of 6'],
-    ['that others miss each time', otherHalf],
+    ['that others miss each time', otherHalf, 'COPIES_LOST', '50.00 %'],
   ];
   for (const [what, { found, receipts, broadcasts }, code, ...details] of cases) {
     it(`${what}: ${code ?? 'nothing'}`, () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { MeasuredProcesses } from '../../../protocol/result/processes.ts';
 import { processesLine } from '../../../protocol/result/processes.ts';
-import { runDocument } from '../../../report/sections/run-document.ts';
+import { documentOf } from '../../helpers/findings.ts';
 import { perfectResult } from '../../helpers/results.ts';
 import { type Change, testCases } from '../../helpers/verdict.ts';
 
@@ -53,7 +53,7 @@ it('a report on a server of the user’s own says whose memory and CPU it has, o
   const result = perfectResult();
   result.run.profile = 'remote';
   result.processes = found(row(4711));
-  const { answer, sections } = runDocument(result);
+  const { answer, sections } = documentOf(result);
   const texts = answer.findings.flatMap(({ text }) => text ?? []);
   assert.equal(texts.filter((text) => text === 'measured: 4711 node index.js (port 3000)').length, 1);
   const section = sections.find(({ id }) => id === 'processes');

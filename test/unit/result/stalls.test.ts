@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Result } from '../../../protocol/result/result.ts';
-import { workers } from '../../../report/sections/workers.ts';
+import { stalledWorkers } from '../../../report/figures/stalls.ts';
 import { sent } from '../../helpers/measurements.ts';
 import { summaryOf } from '../../helpers/message-figures.ts';
 import { perfectResult } from '../../helpers/results.ts';
@@ -53,8 +53,8 @@ describe('a lag behind a sentinel that is served after 200 ms', () => {
     ['after a stall of half', lag(396, stalled(198, 'broadcasts', 'fleet')), 'GENERATOR_LATE', '396 ms', '198 ms'],
     ['that nobody measured', lag(396, ({ latency }) => (latency.sentinelMs = null))],
     ['of nobody', lag(396, ({ latency }) => (latency.behindSentinelMs = null))],
-    ['on a machine without CPU, which is its cause', lag(396, noCpu), ['MACHINE_SATURATED', 'GENERATOR_LATE']],
-    ['in a container without CPU', lag(396, throttled), ['MACHINE_SATURATED', 'GENERATOR_LATE']],
+    ['on a machine without CPU, which is its cause', lag(396, noCpu), 'MACHINE_SATURATED'],
+    ['in a container without CPU', lag(396, throttled), 'MACHINE_SATURATED'],
     ['by little', byMedian(12, 40, 50)],
     ['by much', byMedian(20, 40, 50), 'GENERATOR_LATE', '80 ms', '40 ms', 'fleet process 0'],
     ['by a small share of a long way', byMedian(50, 1000, 150)],
@@ -104,7 +104,7 @@ describe('a single stall of a fleet process', () => {
   ]);
 
   it('is not named beside the lag that it causes', () => {
-    assert.doesNotMatch(verdictOf(withLag).reasons[0]?.message ?? '', /410/);
+    assert.doesNotMatch(verdictOf(withLag).findings[0]?.message ?? '', /410/);
   });
 });
 
@@ -122,26 +122,28 @@ describe('a worker that stood still', () => {
     result.latency.completionMs = { ...summaryOf(12, 30), ...FEW, max: max.last ?? 70 };
     return result;
   };
-  const said = (...given: Parameters<typeof stalled>) => workers(stalled(...given)).findings?.map(({ text }) => text);
-  it('in a ramp that it held up: the reason names it', () => {
-    const { reasons } = verdictOf((result) => {
+  const said = (...given: Parameters<typeof stalled>) =>
+    stalledWorkers(stalled(...given)).map(({ message }) => message);
+
+  it('explains a missed rate of the same ramp', () => {
+    const { findings } = verdictOf((result) => {
       Object.assign(result, stalled(2003, 13, { connect: 1950 }));
       Object.assign(result.connections, { achievedRatePerSec: 40, configuredRatePerSec: 50 });
     });
-    assert.equal(reasons[0]?.code, 'RATE_NOT_REACHED');
-    assertNames(reasons[0]?.message, ['40.0 of 50', 'w1', '2,003']);
+    assert.deepEqual([findings[0]?.code, findings[0]?.explains], ['WORKER_STALLED', ['RATE_NOT_REACHED']]);
+    assertNames(findings[0]?.message, ['w1', '2,003']);
   });
 
-  it('in broadcasts that it made late: the reason names it', () => {
-    const { reasons } = verdictOf((result, measured) => {
+  it('explains late broadcasts of the same window', () => {
+    const { findings } = verdictOf((result, measured) => {
       Object.assign(result, stalled(700, 33, { last: 720 }));
       measured.sent = [1, 2, 3, 4].map((seq) => {
         const intendedAtUs = seq * 100_000;
         return { ...sent(seq, 5000), intendedAtUs, sentAtUs: intendedAtUs + 600_000 };
       });
     });
-    const late = reasons.find(({ code }) => code === 'BROADCASTS_LATE');
-    assertNames(late?.message, ['4 of 4', 'w1', '700']);
+    assert.deepEqual([findings[0]?.code, findings[0]?.explains], ['WORKER_STALLED', ['BROADCASTS_LATE']]);
+    assertNames(findings[0]?.message, ['w1', '700']);
   });
 
   const CASES: [what: string, found: ReturnType<typeof said>, names?: string[]][] = [

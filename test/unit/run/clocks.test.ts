@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { conclude } from '../../../plugin/findings/conclude.ts';
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
-import { evaluate } from '../../../plugin/result/verdict.ts';
 import { WorkerClocks } from '../../../plugin/run/target/clocks.ts';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { BroadcastWindow } from '../../helpers/broadcast-window.ts';
@@ -126,8 +126,8 @@ describe('broadcasts', () => {
       }
       assert.deepEqual([measured.roundTripsUs.underLoad, measured.jumpedRoundTrips], [Array(8).fill(2000), 2]);
       assert.deepEqual(window.run.codes, ['PROBE_INCOMPLETE']);
-      const { reasons } = evaluate(measured, { ...perfectResult(), latency });
-      const clock = reasons.find(({ code }) => code === 'CLOCK_UNCERTAIN');
+      const { findings } = conclude(measured, { ...perfectResult(), latency });
+      const clock = findings.find(({ code }) => code === 'CLOCK_UNCERTAIN');
       assert.match(clock?.message ?? '', /w0 .* ± 100\d\.\d ms .* 1000\.\d ms/);
     });
   }
@@ -141,7 +141,7 @@ describe('the window', () => {
     assert.deepEqual(window.run.codes, []);
     const { roundTripHalfMs } = latencyFigures(measured);
     assert.deepEqual(roundTripHalfMs, { underLoad: null, single: null });
-    const [reason] = evaluate(measured, perfectResult()).reasons;
+    const [reason] = conclude(measured, perfectResult()).findings;
     assert.equal(reason?.code, 'IMPOSSIBLE_REPORT');
     assertNames(reason?.message, ['4 of 4', '0.0 ms', '1.5 ms', '2.5 ms']);
   });

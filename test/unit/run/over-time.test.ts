@@ -6,6 +6,7 @@ import type { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts
 import { Conductor } from '../../../plugin/run/conductor.ts';
 import { measureChurn, newOverTime } from '../../../plugin/run/memory/over-time.ts';
 import { Sampler } from '../../../plugin/samplers/index.ts';
+import { OWN_DISCONNECT } from '../../../protocol/connection.ts';
 import { assertEach, columns } from '../../helpers/columns.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
@@ -128,8 +129,9 @@ it('a run of days has few readings and a short record, and its leak is still fou
   run.arrive(500);
   run.context.sampler.reading = async () => {
     // Ten have come and ten have left for each second.
-    run.left = Math.round(time.nowMs / 100);
-    return { workerHeapUsed: 20e6 + run.left * 100 };
+    const left = Math.round(time.nowMs / 100);
+    run.status.ended = { [OWN_DISCONNECT]: left };
+    return { workerHeapUsed: 20e6 + left * 100 };
   };
   const everySeconds = 20;
   const seconds = 12 * 3600;

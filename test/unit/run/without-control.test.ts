@@ -27,7 +27,7 @@ describe('without a control port', () => {
   it('a run is VALID and complete, and its other sections are absent, with the reason', async (t) => {
     const { result } = await conduct(t);
     assert.deepEqual(result, resultSchema.parse(result));
-    assert.deepEqual(result.verdict, { status: 'VALID', reasons: [] });
+    assert.deepEqual([result.verdict.status, result.findings], ['VALID', []]);
     assert.equal(result.run.complete, true);
     assert.deepEqual([result.connections.held, result.connections.peak, result.delivery], [20, 20, null]);
     assert.deepEqual(Object.keys(result.absent).sort(), ['cpu', 'delivery', 'latency', 'memory', 'roundTrip']);
@@ -55,6 +55,6 @@ describe('without a control port', () => {
         });
     });
     assert.deepEqual(result.connections.lost, lost);
-    assert.deepEqual(column(result.verdict.reasons, 'code'), ['CONNECTIONS_DROPPED']);
+    assert.deepEqual(column(result.findings, 'code'), ['CONNECTIONS_DROPPED']);
   });
 });

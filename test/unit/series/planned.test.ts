@@ -9,6 +9,7 @@ import { studyDocument } from '../../../report/study/document.ts';
 import { labelOf } from '../../../report/study/summarize.ts';
 import { assertEach, column } from '../../helpers/columns.ts';
 import { fakeArtillery } from '../../helpers/fake-artillery.ts';
+import { finding } from '../../helpers/findings.ts';
 
 const PLAN: Plan = {
   scenario: '1k.yml',
@@ -153,13 +154,14 @@ describe('runs that others disturbed', () => {
   it('count if the deployment failed in them, beside the other attempt', async (t) => {
     const crash = `(result) => {
       disturb(0.4)(result);
-      result.verdict = { status: 'INVALID', reasons: [{ code: 'DEPLOYMENT_CHANGED', message: 'restarted' }] };
+      result.findings = ${JSON.stringify([finding('MEMBERS_DISAGREE')])};
+      result.verdict = { status: 'INVALID' };
     }`;
     const first = await disturbed(t, `leave(run === 1 ? ${crash} : undefined);`);
     assert.deepEqual([first.runs.length, column(first.combinations, 'usable')], [4, [2, 1]], first.said);
     const again = await disturbed(t, `leave(run === 1 ? disturb(0.3) : run === 2 ? ${crash} : undefined);`);
     assert.deepEqual([again.runs.length, column(again.combinations, 'usable')], [5, [2, 2]], again.said);
-    const problems = [null, 'INVALID: DEPLOYMENT_CHANGED', null, null, null];
+    const problems = [null, 'INVALID: MEMBERS_DISAGREE', null, null, null];
     assert.deepEqual(column(again.runs, 'problem'), problems, 'none is left out');
     const loses = '(result) => { disturb(0.4)(result); result.delivery.received -= 1; }';
     const lossy = await disturbed(t, `leave(run === 1 ? ${loses} : undefined);`);

@@ -10,6 +10,7 @@ import { CapacityError } from '../../../protocol/errors.ts';
 import { processRef } from '../../../server/stack/state/processes.ts';
 import { assertEach, column, columns } from '../../helpers/columns.ts';
 import { fakeArtillery } from '../../helpers/fake-artillery.ts';
+import { finding } from '../../helpers/findings.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 /** What a run is told by its environment: how it shall end. */
@@ -21,7 +22,11 @@ if (END === 'refused') {
 }
 if (END === 'crashed') process.exit(11);
 if (END === 'without a result') process.exit(0);
-leave((result) => { if (END === 'INVALID') result.verdict = { status: END, reasons: [{ code: 'WRONG_COPIES', message: 'late' }] }; });
+leave((result) => {
+  if (END !== 'INVALID') return;
+  result.verdict = { status: END };
+  result.findings = ${JSON.stringify([finding('MEMBERS_DISAGREE')])};
+});
 if (END === 'waits') wait();
 `;
 
@@ -57,7 +62,7 @@ function begin(t: TestContext) {
       outcomeOf: ({ run: { problem, status } }) => [problem ?? status ?? ''],
       documentOf: (startedAt, runs, end) => ({ startedAt, end: end ?? null, runs: runs.map((made) => made.run) }),
       reportOf: (_, runs) => {
-        const answer = { tone: 'plain' as const, title: `${runs.length} runs`, lines: [], findings: [], reasons: [] };
+        const answer = { tone: 'plain' as const, title: `${runs.length} runs`, lines: [], findings: [], causes: [] };
         return { title: 'Own', subtitle: '', answer, sections: [] };
       },
       ...others,
@@ -90,7 +95,12 @@ it('records every run that was started, with how it ended, in a document that it
     number: [1, 2, 3, 4],
     exitCode: [0, 2, 11, 0],
     status: ['VALID', null, null, 'INVALID'],
-    problem: [null, 'PORT_UNAVAILABLE: by another (exit code 2)', 'no result (exit code 11)', 'INVALID: WRONG_COPIES'],
+    problem: [
+      null,
+      'PORT_UNAVAILABLE: by another (exit code 2)',
+      'no result (exit code 11)',
+      'INVALID: MEMBERS_DISAGREE',
+    ],
   });
   assert.equal(document.end, 'done');
   assertEach(runs, ({ result }) => result !== undefined, [true, false, false, true]);

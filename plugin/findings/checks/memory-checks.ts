@@ -6,9 +6,9 @@ import { withUnit } from '../../../report/model/amount.ts';
 import { fitLine, type Point } from '../../../report/statistics/statistics.ts';
 import { bendOf } from '../../../report/statistics/straightness.ts';
 import { isRelative } from '../../../report/text/relative.ts';
+import { withoutBaseline } from '../../result/memory/memory.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import { withoutBaseline } from '../memory/memory.ts';
-import { type Check, check, checkUnless, type Found } from './check.ts';
+import { type Check, check, checkUnless, type Found } from '../check.ts';
 
 /** Two points always lie on a line. */
 const MIN_PLATEAUS = 3;

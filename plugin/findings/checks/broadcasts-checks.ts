@@ -1,12 +1,11 @@
 /** Whether the broadcasts left as planned, and to whom. */
 import type { Batch } from '../../../protocol/result/delivery.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { STALL_FIX, stalledWorkers } from '../../../report/figures/stalls.ts';
 import { integer } from '../../../report/text/format.ts';
+import { sum } from '../../result/sums.ts';
 import { isDuring } from '../../run/fault/measure.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import { sum } from '../sums.ts';
-import { type Check, check, checkUnless } from './check.ts';
+import { type Check, check, checkUnless } from '../check.ts';
 
 /** As for messages and event loops: below, the figures hardly change. */
 const MIN_LATE_MS = 50;
@@ -55,8 +54,6 @@ export const broadcasts: Check[] = [
     if (howMany(late) <= Math.max(1, all * MAX_LATE_SHARE)) return undefined;
     const worstMs = late.reduce((most, one) => Math.max(most, delayMs(one)), 0);
     const which = `${howMany(late)} of ${all} broadcasts left more than ${limitMs.toFixed(0)} ms late`;
-    const [stalled] = stalledWorkers(result, ['broadcasts']);
-    if (stalled !== undefined) return { message: `${which}; ${stalled}`, fix: STALL_FIX };
     const countedMs = workersAtStart.length > 1 && !ownEvent ? longestCountMs(late) : undefined;
     if (countedMs !== undefined)
       return {

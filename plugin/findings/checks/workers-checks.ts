@@ -1,8 +1,9 @@
 /** The workers are those that the run began with, and all of them are known. */
-import { sumCounts } from '../../../protocol/helpers/sum-counts.ts';
+import { stalledWorkers } from '../../../report/figures/stalls.ts';
+import { unknownWorkers } from '../../result/workers.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { changesBetween } from '../../run/measurements/worker-identity.ts';
-import { type Check, check } from './check.ts';
+import { type Check, check } from '../check.ts';
 
 export const workers: Check[] = [
   check('WORKER_URLS_WRONG', (_, measurements) => {
@@ -18,6 +19,7 @@ export const workers: Check[] = [
       fix: 'give the control URL of every worker itself; one of a load balancer leads to another worker after each reconnection',
     };
   }),
+  check('WORKER_STALLED', (result) => stalledWorkers(result)),
   check('DEPLOYMENT_CHANGED', (_, measurements) => {
     const { restarted } = changedWorkers(measurements);
     if (restarted.length === 0) return undefined;
@@ -28,16 +30,6 @@ export const workers: Check[] = [
     };
   }),
 ];
-
-/**
- * Named by a join, so they exist; without their control nobody reads their memory.
- * @returns their connections
- */
-export function unknownWorkers({ workersAtStart, snapshots }: Measurements): Record<string, number> {
-  const known = new Set(workersAtStart.map(({ worker }) => worker));
-  const joined = Object.entries(sumCounts(snapshots.map(({ perWorker }) => perWorker)));
-  return Object.fromEntries(joined.filter(([worker]) => known.size > 0 && !known.has(worker)));
-}
 
 /**
  * The workers are in the order of the control URLs; names can be the same.

@@ -6,9 +6,9 @@ import { explainedBy } from '../../../report/figures/stalls.ts';
 import { isThrottled } from '../../../report/figures/throttled.ts';
 import { integer, total } from '../../../report/text/format.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import { byFrequency, listed, ofGenerator, withoutLosses } from './causes.ts';
-import { type Check, check, checkUnless, type Found, type Measured } from './check.ts';
-import { saturationIn } from './machine.ts';
+import { type Check, check, checkUnless, type Found, type Measured } from '../check.ts';
+import { byFrequency, listed, ofGenerator, withoutLosses } from './failure-causes.ts';
+import { saturationIn } from './machine-checks.ts';
 
 type Loop = Result['generator'][number];
 

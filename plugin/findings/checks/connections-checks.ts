@@ -3,20 +3,23 @@
 import { failureOf } from '../../../protocol/codes/failure-codes.ts';
 import { OWN_DISCONNECT } from '../../../protocol/connection.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { STALL_FIX, stalledWorkers } from '../../../report/figures/stalls.ts';
+import { isThrottled } from '../../../report/figures/throttled.ts';
 import { decimals, total } from '../../../report/text/format.ts';
+import { merged, sum } from '../../result/sums.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import { merged, sum } from '../sums.ts';
-import { byFrequency, listed, lossesAmong, ofDeployment, only, withoutLosses } from './causes.ts';
-import { type Check, check, checkUnless, type Found, type Measured } from './check.ts';
-import { configuredLimit } from './limits.ts';
+import { type Check, check, checkUnless, type Found, type Measured } from '../check.ts';
+import { byFrequency, listed, lossesAmong, ofDeployment, only, withoutLosses } from './failure-causes.ts';
+import { configuredLimit } from './limits-checks.ts';
 
+/** A loop that is this busy opens no more connections. */
+const BUSY_LOOP = 0.9;
 /** The achieved rate can be this much below the configured one. */
 const RATE_TOLERANCE = 0.05;
 
 export const connections: Check[] = [
-  checkUnless('abort', 'RUN_INCOMPLETE', ({ connections: { peak, target } }) =>
-    peak === 0
+  // Without a failure, nothing else says why there is no connection.
+  checkUnless('abort', 'RUN_INCOMPLETE', ({ connections: { peak, target, failures } }) =>
+    peak === 0 && total(failures) === 0
       ? { message: `none of ${target} connections was made`, fix: 'see the causes in `connections.failures`' }
       : undefined,
   ),
@@ -50,9 +53,6 @@ export const connections: Check[] = [
   check('USERS_SKIPPED', ({ connections: { skipped } }) =>
     skipped > 0 ? `${skipped} virtual users were skipped` : undefined,
   ),
-  check('MESSAGES_DISAGREE', ({ connections: { unknownAcks } }) =>
-    unknownAcks > 0 ? `${unknownAcks} acknowledgements match no message, or came twice` : undefined,
-  ),
   // Its last ramp has no end.
   checkUnless('stop', 'RATE_NOT_REACHED', (result) => {
     const { achievedRatePerSec: achieved, configuredRatePerSec: configured, asked, opened } = result.connections;
@@ -60,9 +60,12 @@ export const connections: Check[] = [
     // Those that failed have a reason of their own; had they opened like the others, the rate would be this.
     const withFailed = opened > 0 ? (achieved * asked) / opened : achieved;
     if (Math.max(achieved, withFailed) >= configured * (1 - RATE_TOLERANCE)) return undefined;
-    const rate = `${achieved.toFixed(1)} of ${Number(configured.toFixed(1))} connections/s`;
-    const [stalled] = stalledWorkers(result, ['ramp']);
-    return stalled === undefined ? rate : { message: `${rate}; ${stalled}`, fix: STALL_FIX };
+    const message = `${achieved.toFixed(1)} of ${Number(configured.toFixed(1))} connections/s`;
+    const isByGenerator = isThrottled(result.machine?.throttled, 'ramp') || hasBusyLoop(result.generator);
+    return {
+      ...{ message, window: 'ramp' },
+      ...(isByGenerator && { about: 'generator' as const, invalidates: ['connections' as const] }),
+    };
   }),
   // Where every virtual user is to stay, all that the scenario asks for must have been there together.
   checkUnless('abort', 'TARGET_NOT_REACHED', ({ connections: { peak, failed } }, { expectedAtOnce }) => {
@@ -75,6 +78,10 @@ export const connections: Check[] = [
     };
   }),
 ];
+
+function hasBusyLoop(loops: Result['generator']): boolean {
+  return loops.some(({ window, utilization }) => window === 'ramp' && utilization >= BUSY_LOOP);
+}
 
 function lostConnections(result: Measured, measurements: Measurements): Found {
   const { connections, stages, samples } = result;

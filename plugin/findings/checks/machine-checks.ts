@@ -1,11 +1,11 @@
 /** What the generator's machine did to the measurement: no CPU left, memory on a disk, samples that did not come. */
-import type { Reason, ReasonCode } from '../../../protocol/codes/verdict-reasons.ts';
+import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { disturbanceOf, longestWait, type Taken, takenByOthers } from '../../../report/figures/others.ts';
 import { isThrottled, type Throttled, throttledShare } from '../../../report/figures/throttled.ts';
 import { decimals, integer, megabytes } from '../../../report/text/format.ts';
-import { violationsOf } from '../invariants/invariants.ts';
-import { type Check, check, type Detail, type Found, type Measured } from './check.ts';
+import { violationsOf } from '../../result/invariants/invariants.ts';
+import { type Check, check, type Detail, type Found, type Measured } from '../check.ts';
 
 /**
  * On two cores that are busy for 90 % of the time, a thread waits about four times as long as it runs (M/M/2), and
@@ -84,7 +84,8 @@ function saturation(result: Measured): Found {
   const busiest = result.generators.find(({ cpu }) => cpu.idlePercent[worst.window] === worst.idlePercent);
   const where = busiest ? `generator host ${busiest.host}` : "the generator's machine";
   const idle = `only ${worst.idlePercent.toFixed(1)} % of ${where} was idle during the ${worst.window}${waiting}`;
-  return taken ? { ...byOthers(taken), message: `${taken.text}; ${idle}` } : idle;
+  const window = worst.window;
+  return taken ? { ...byOthers(taken), message: `${taken.text}; ${idle}`, window } : { message: idle, window };
 }
 
 function byOthers({ text, programs }: Taken): Detail {
@@ -96,10 +97,13 @@ function byOthers({ text, programs }: Taken): Detail {
 }
 
 /** What somebody who had no CPU can be the cause of. */
-const LATE: ReasonCode[] = ['GENERATOR_LATE', 'RATE_NOT_REACHED', 'BROADCASTS_LATE'];
+const LATE: FindingCode[] = ['GENERATOR_LATE', 'RATE_NOT_REACHED', 'BROADCASTS_LATE'];
 
 /** @returns what others took, where it can be the cause of what was found, and nothing names it yet */
-export function causeOfLateness(result: Measured, found: Reason[]): Reason[] {
+export function causeOfLateness(
+  result: Measured,
+  found: readonly { code: FindingCode }[],
+): (Detail & { code: FindingCode })[] {
   const codes = found.map(({ code }) => code);
   const taken = disturbanceOf(result);
   if (!taken || codes.includes('MACHINE_SATURATED') || !codes.some((code) => LATE.includes(code))) return [];

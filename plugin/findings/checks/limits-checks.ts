@@ -2,8 +2,8 @@
 
 import { failureOf } from '../../../protocol/codes/failure-codes.ts';
 import { fullProcess } from '../../../report/figures/limits.ts';
-import { sum } from '../sums.ts';
-import { type Check, check, type Found, type Measured } from './check.ts';
+import { sum } from '../../result/sums.ts';
+import { type Check, check, type Found, type Measured } from '../check.ts';
 
 /** Below this share of the target, failures are noise. */
 const MIN_SHARE = 0.01;
@@ -63,6 +63,7 @@ export const limits: Check[] = [
     const areMissing = target - peak >= target * MIN_SHARE;
     if (!areMissing || held.length < MIN_PROCESSES || least < MIN_CONNECTIONS || !same) return undefined;
     return {
+      ...{ about: 'generator' as const, invalidates: ['connections' as const] },
       message: `each of ${held.length} fleet processes stopped at ${most} connections: this is a limit of the generator, not the server's capacity`,
       fix: 'find the limits of this machine: `npx socketio-capacity doctor <scenario>`',
     };
@@ -81,7 +82,9 @@ export function configuredLimit(result: Measured): Found {
     known.isRate && came >= target * MIN_SHARE
       ? `; ${came} came in after the first refusals, as with a limit of the rate`
       : '';
-  return { message: `${count} of ${failed} failed with ${cause}: ${known.meaning}${rate}`, fix: known.remedy };
+  const message = `${count} of ${failed} failed with ${cause}: ${known.meaning}${rate}`;
+  const about = known.blame ?? 'deployment';
+  return { message, fix: known.remedy, about, ...(about !== 'deployment' && { invalidates: ['connections'] }) };
 }
 
 /** @returns how many more were open at once than had come when the first failed; at least, where some had left by then */

@@ -1,26 +1,24 @@
-/** The reasons that doubt one answer of a run, for `verdict-reasons.ts`: broadcasts and messages, memory, and bugs. */
-import type { Blame } from '../documents/search.ts';
+/** Findings about one answer of a run, for `finding-codes.ts`: broadcasts and messages, memory, and bugs. */
+import type { About, Invalidated } from '../result/findings.ts';
 import type { Code } from './error-codes.ts';
-
-/** What a run answers. */
-export type Answer = 'connections' | 'memory' | 'delivery' | 'latency' | 'cpu';
+import type { ExpectationName } from './expectations.ts';
 
 export interface Definition extends Code {
-  /** Answers whose figures are not to be used. `run`: none is, and the verdict is INVALID; with any other it is SUSPECT. */
-  invalidates: readonly (Answer | 'run')[];
-  /** Whose limit it shows, if not the deployment's. */
-  blame?: Blame;
-  /** Reasons that say nothing new beside this one: the verdict leaves them out. */
-  causes?: readonly string[];
+  /** Figures that must not be used. `run`: all of them, and the measurement is INVALID; any other makes it SUSPECT. */
+  invalidates: readonly Invalidated[];
+  /** What the finding is about, if not the deployment. */
+  about?: About;
+  /** The expectation that the deployment misses. A finding fails an expectation or invalidates figures; few do both. */
+  fails?: ExpectationName;
 }
 
-export const ANSWER_REASONS = {
+export const ANSWER_FINDINGS = {
   // Broadcasts and messages
   NOBODY_JOINED: {
     meaning: 'no connection had joined the room before the broadcasts',
     remedy: "let the flow emit `join_room` with the plugin's `room`, and the server acknowledge it",
     invalidates: ['delivery', 'latency'],
-    blame: 'measurement',
+    about: 'measurement',
   },
   MEMBERS_DISAGREE: {
     meaning: 'the server counted more or fewer members of the room than the generator',
@@ -36,31 +34,32 @@ export const ANSWER_REASONS = {
     meaning: 'nearly all ids at `delivery.id` reached one connection only: they tell copies apart, not broadcasts',
     remedy: 'name the place of an id that all copies of a broadcast share',
     invalidates: ['run'],
-    blame: 'measurement',
+    about: 'measurement',
   },
   IDS_NOT_COUNTED: {
     meaning:
       'broadcasts of the event are not counted: ledgers were full (64 MB in each process), or one event carries several',
     remedy: 'measure for a shorter time, or count an event that comes less often; for several ids, see the message',
     invalidates: ['delivery'],
-    blame: 'measurement',
+    about: 'measurement',
   },
   AUDIENCE_DIFFERS: {
     meaning: 'the event always went to the same part of the connections; the others count as having lost it',
     remedy: 'let all connections join the room that the server sends to, or name its rooms in `delivery.audience`',
     invalidates: ['delivery'],
-    blame: 'measurement',
+    about: 'measurement',
   },
   SENT_AT_UNUSABLE: {
     meaning: 'the values at `delivery.sentAt` are not times, too coarse, or from a clock that disagrees',
     remedy: "set the server's clock, or leave `delivery.sentAt` out",
     invalidates: ['latency'],
-    blame: 'measurement',
+    about: 'measurement',
   },
   BROADCASTS_NOT_SENT: {
     meaning: 'broadcasts that the run asked for did not leave the server, or nobody received them',
     remedy: 'see the logs of server and proxy, and their time-outs',
     invalidates: [],
+    fails: 'every broadcast is sent',
   },
   BROADCASTS_UNCONFIRMED: {
     meaning: 'a worker confirmed no send of broadcasts, and no copy of them came: whether they were sent is unknown',
@@ -78,17 +77,34 @@ export const ANSWER_REASONS = {
     remedy: 'raise the interval of the broadcasts, or give workers and generator more CPU',
     invalidates: ['latency'],
   },
+  COPIES_LOST: {
+    meaning: 'members of the room did not receive every broadcast',
+    remedy: 'see the logs of workers, proxy and Redis at the times of the incomplete broadcasts',
+    invalidates: [],
+    fails: 'every member receives every broadcast',
+  },
+  COPIES_DUPLICATED: {
+    meaning: 'connections received a broadcast more than once',
+    remedy: 'give the run its own room, or its own ids, which no other run or publisher uses',
+    invalidates: [],
+    fails: 'nobody receives a broadcast twice',
+  },
   WRONG_COPIES: {
-    meaning:
-      'copies came twice, too late, to non-members, changed, unreadable, or of broadcasts that the run did not order',
+    meaning: 'copies came too late, to non-members, changed, unreadable, or of broadcasts that the run did not order',
     remedy: 'give the run its own room and event; find what repeats, delays or changes messages on the way',
     invalidates: ['delivery'],
+  },
+  MESSAGES_UNACKNOWLEDGED: {
+    meaning: 'the server did not acknowledge every message of the step `every`',
+    remedy: 'see the log of the server: its handler of the event must call the acknowledgement once',
+    invalidates: [],
+    fails: 'every message is acknowledged',
   },
   MESSAGES_DISAGREE: {
     meaning: 'the server handled or acknowledged messages that no connection sent, or some of them twice',
     remedy: 'let the server handle and acknowledge each message once',
     invalidates: ['delivery'],
-    blame: 'measurement',
+    about: 'measurement',
   },
   PROBE_INCOMPLETE: {
     meaning: 'the probe or the reference receiver lost its connection or got no answer',
@@ -99,7 +115,7 @@ export const ANSWER_REASONS = {
     meaning: 'the clocks of other hosts may be wrong by more than 1 ms and a tenth of the median latency',
     remedy: 'move the generator nearer to the workers, or use the round trips, which need a single clock',
     invalidates: ['latency'],
-    blame: 'measurement',
+    about: 'measurement',
   },
 
   // Memory
@@ -108,50 +124,50 @@ export const ANSWER_REASONS = {
       'a source reported memory or CPU that cannot be true, such as memory that did not change while connections arrived: these figures are left out',
     remedy: 'let the source report the measured process, live, in bytes and seconds',
     invalidates: ['memory', 'cpu'],
-    blame: 'measurement',
+    about: 'measurement',
   },
   READINGS_MISSING: {
     meaning: 'more than 5 % of the samples of memory or CPU, or five in a row, are missing',
     remedy: 'let the source answer during the whole run, and give the generator enough CPU to read it',
     invalidates: ['memory', 'cpu'],
-    blame: 'measurement',
+    about: 'measurement',
   },
   PROCESS_APART: {
     meaning: 'a process in the workers’ figures held no connection while others did, and its memory grew',
     remedy: 'name the processes of the server alone in the option `workers`',
     invalidates: ['memory', 'cpu'],
-    blame: 'measurement',
+    about: 'measurement',
   },
   MEMORY_UNEXPLAINED: {
     meaning: 'programs of the machine took more memory with each connection than the measured processes did',
     remedy: 'name all parts of the deployment in `workers` and `layers`, and let other programs rest',
     invalidates: ['memory'],
-    blame: 'measurement',
+    about: 'measurement',
   },
   COLLECTION_MISSING: {
     meaning: 'a worker confirmed a garbage collection but made none, so there is no memory at rest',
     remedy: 'let the control URL lead to this worker only, and update its `instrument(io)`',
     invalidates: ['memory'],
-    blame: 'measurement',
+    about: 'measurement',
   },
   PLATEAUS_UNUSABLE: {
     meaning:
       'connections came, left or remained when memory was to be read, or fewer than three numbers of connections, zero included, have readings',
     remedy: 'use two ramps or more, with a `pause` after each that is long enough for the joins and the readings',
     invalidates: ['memory'],
-    blame: 'measurement',
+    about: 'measurement',
   },
   MEMORY_GROWS: {
     meaning: 'memory grew while connections did not, by more than 20 % of their cost',
     remedy: 'look for a leak, or memory that a connection takes later; a longer `hold` shows both',
     invalidates: ['memory'],
-    blame: 'measurement',
+    about: 'measurement',
   },
   MEMORY_NOT_LINEAR: {
     meaning: 'the cost of a connection changes with the number of connections, by more than 20 % and its 99 % interval',
     remedy: 'measure with as many connections as you expect, and read the table of plateaus',
     invalidates: ['memory'],
-    blame: 'measurement',
+    about: 'measurement',
   },
 
   // A bug
@@ -159,6 +175,6 @@ export const ANSWER_REASONS = {
     meaning: 'counts of this tool that must add up do not',
     remedy: 'a bug: please report it with the folder of the run',
     invalidates: ['run'],
-    blame: 'measurement',
+    about: 'measurement',
   },
 } as const satisfies Record<string, Definition>;

@@ -1,8 +1,9 @@
 /** An event of the server's own: whether it came, and whether its ids and times tell what the options say. */
+
+import { idsOfOneReceiver, sameAudience } from '../../result/delivery/audience.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { OwnEventMeasured } from '../../run/measurements/own-event.ts';
-import { idsOfOneReceiver, sameAudience } from '../delivery/audience.ts';
-import { type Check, checkUnless, type Found, type Measured } from './check.ts';
+import { type Check, checkUnless, type Found, type Measured } from '../check.ts';
 
 type Find = (own: OwnEventMeasured, delivery: NonNullable<Measured['delivery']>, measurements: Measurements) => Found;
 

@@ -1,22 +1,21 @@
-/** All reasons for a verdict other than VALID. docs/reference/errors.md is made from them: npm run docs:reference */
-import type { Blame } from '../documents/search.ts';
-import { ANSWER_REASONS, type Definition } from './answer-reasons.ts';
+/** Every finding that a run can report. docs/reference/errors.md is made from this catalogue: npm run docs:reference */
+import type { About } from '../result/findings.ts';
+import { ANSWER_FINDINGS, type Definition } from './answer-codes.ts';
 
-/** A code for each thing that a person does about it. Causes come before what they cause, as in the verdict. */
-const REASONS = {
+/** One code for each action that a person can take. Causes stand before their consequences; a result lists findings in this order. */
+const CATALOGUE = {
   // What all figures rest on
   IMPOSSIBLE_REPORT: {
     meaning: 'the server reported times or broadcasts that cannot be true',
     remedy: "let `instrument(io)`, in the run's version, answer control requests and `broadcast_echo`",
     invalidates: ['run'],
-    blame: 'measurement',
-    causes: ['MEMBERS_DISAGREE'],
+    about: 'measurement',
   },
   FAULT_FAILED: {
     meaning: 'the planned fault did not happen, or not as planned',
     remedy: 'see the log of the part that the fault should have hit',
     invalidates: ['run'],
-    blame: 'measurement',
+    about: 'measurement',
   },
 
   // The generator
@@ -25,47 +24,46 @@ const REASONS = {
       "the generator's machine was less than 10 % idle, and one of its threads waited for a CPU for over 20 % of the time; its container used up its CPU quota in more than 5 % of the periods; or others took half of the CPUs (where something was late: a quarter, or as much as was left idle)",
     remedy: 'give the generator its own machine, add cores or raise its CPU limit, or lower the rate',
     invalidates: ['latency'],
-    blame: 'machine',
+    about: 'machine',
   },
   SWAPPING: {
     meaning:
       "the generator's machine swapped more than 1 MB, which no layer includes, or programs waited for memory for 10 % of the time",
     remedy: 'run `swapoff -a`, add memory, or use fewer connections',
     invalidates: ['memory', 'latency'],
-    blame: 'machine',
-    causes: ['READINGS_IMPOSSIBLE'],
+    about: 'machine',
   },
   GENERATOR_SILENT: {
     meaning: 'a generator host, a worker of Artillery or a fleet process stopped answering',
     remedy: 'see its output and `dmesg`, and give the generator more CPU and memory',
     invalidates: ['run'],
-    blame: 'generator',
+    about: 'generator',
   },
   FLEET_PROCESS_DIED: {
     meaning: 'a fleet process of the generator died: what its connections would have shown is unknown',
     remedy: 'see `dmesg` for out-of-memory kills, and give the generator more memory',
     invalidates: ['run'],
-    blame: 'generator',
+    about: 'generator',
   },
   GENERATOR_FAILED: {
     meaning:
       'connections failed or ended because of the generator: it was out of files, ports or memory, or a part of it died',
     remedy: 'see the causes in `connections.failures` and `connections.lost`',
     invalidates: ['run'],
-    blame: 'generator',
+    about: 'generator',
   },
   GENERATOR_LATE: {
     meaning:
       'the generator was late: its event loops or messages by over 50 ms, its receivers against the reference receiver, or one stall makes up half of the longest times',
     remedy: 'give the generator its own cores or its own machine, or lower the load',
     invalidates: ['latency'],
-    blame: 'generator',
+    about: 'generator',
   },
   USERS_SKIPPED: {
     meaning: 'Artillery skipped virtual users, because as many as `maxVusers` were present',
     remedy: 'raise `maxVusers`, or lower the arrivals',
     invalidates: ['connections'],
-    blame: 'measurement',
+    about: 'measurement',
   },
 
   // The deployment
@@ -78,8 +76,14 @@ const REASONS = {
     meaning:
       'a worker, the proxy, Redis or PM2 restarted or stopped during the run, other than planned; counters that only grow show it, too',
     remedy: 'see its log, and leave the deployment alone during a run',
-    invalidates: ['run'],
-    causes: ['READINGS_MISSING', 'READINGS_IMPOSSIBLE'],
+    // The memory and counters from before a restart are gone; the generator's own counts are not.
+    invalidates: ['memory', 'cpu'],
+    fails: 'the deployment keeps running',
+  },
+  WORKER_STALLED: {
+    meaning: 'the event loop of a worker stood still for so long that connect times or latencies show it',
+    remedy: 'find what held that worker up: code that blocks, garbage collection, or a stop of its process',
+    invalidates: [],
   },
   RUN_INCOMPLETE: {
     meaning:
@@ -91,8 +95,7 @@ const REASONS = {
     meaning: 'the control URLs or the pages of metrics do not lead to every worker exactly once, or repeat old figures',
     remedy: 'list every worker once, by an address of its own without a cache in between, and give each its own name',
     invalidates: ['run'],
-    blame: 'measurement',
-    causes: ['WORKERS_DISAGREE', 'READINGS_MISSING', 'READINGS_IMPOSSIBLE', 'COLLECTION_MISSING', 'PLATEAUS_UNUSABLE'],
+    about: 'measurement',
   },
   WORKERS_DISAGREE: {
     meaning: 'the workers count more or fewer connections than the generator holds',
@@ -103,7 +106,7 @@ const REASONS = {
     meaning: 'at a reading without connections, the server had others, or its memory still fell after 20 s',
     remedy: 'measure a server without other users, and let it come to rest before the run',
     invalidates: ['memory'],
-    blame: 'measurement',
+    about: 'measurement',
   },
 
   // Connections
@@ -111,66 +114,72 @@ const REASONS = {
     meaning:
       '1 % of the connections or more failed at a configured limit, or all generator processes stopped at the same number',
     remedy: 'raise the limit that the message names',
-    invalidates: ['connections'],
+    invalidates: [],
   },
   CLIENTS_REFUSED: {
     meaning: 'the server refused the run’s own clients, so what they measure is missing',
     remedy: 'name a scenario that the server accepts in the option `clients`',
     invalidates: [],
+    fails: 'the server accepts the clients of the run',
   },
   CONNECTIONS_FAILED: {
     meaning: 'connections or virtual users failed',
     remedy: 'see the causes in `connections.failures`, and the log of the server',
     invalidates: [],
+    fails: 'no connection fails',
   },
   CONNECTIONS_DROPPED: {
     meaning: 'connections or namespaces ended before the run released them, even if they came back',
     remedy: 'see the logs of the workers and of the proxy at that time',
     invalidates: [],
+    fails: 'no connection is lost',
   },
   NOT_UPGRADED: {
     meaning: 'connections that begin with polling did not upgrade to WebSocket',
     remedy: 'let proxy and server accept WebSocket, and route all requests of a session to the same worker',
     invalidates: [],
+    fails: 'every connection upgrades to WebSocket',
   },
   RATE_NOT_REACHED: {
     meaning: 'the run made less than 95 % of the configured connections per second',
     remedy: 'lower `RATE`, or give the machine more cores',
     invalidates: [],
+    fails: 'connections are made at the configured rate',
   },
   TARGET_NOT_REACHED: {
     meaning: 'not all virtual users were connected at the same time, or some had not joined 30 s after a ramp',
     remedy: 'see `connections.failures`; lower `RATE`; let every flow join, and end with `hold: true`',
     invalidates: [],
+    fails: 'all virtual users are connected at once',
+  },
+  NOT_BACK: {
+    meaning: 'connections that a planned fault dropped did not come back',
+    remedy: 'see `fault.notBack`, and the options of `reconnection`',
+    invalidates: [],
+    fails: 'every connection comes back from the planned fault',
   },
 
-  ...ANSWER_REASONS,
+  ...ANSWER_FINDINGS,
 } as const satisfies Record<string, Definition>;
 
-export type ReasonCode = keyof typeof REASONS;
+export type FindingCode = keyof typeof CATALOGUE;
 
-interface ReasonDefinition extends Definition {
-  blame: Blame;
-  causes?: readonly ReasonCode[];
+export interface FindingDefinition extends Definition {
+  about: About;
 }
 
 /** In causal order. */
-export const REASON_CODES = Object.keys(REASONS) as ReasonCode[];
+export const FINDING_CODES = Object.keys(CATALOGUE) as FindingCode[];
 
-export const VERDICT_REASONS = Object.fromEntries(
-  Object.entries<Definition>(REASONS).map(([code, reason]) => [code, { blame: 'deployment', ...reason }]),
-) as Record<ReasonCode, ReasonDefinition>;
+export const FINDINGS = Object.fromEntries(
+  Object.entries<Definition>(CATALOGUE).map(([code, definition]) => [code, { about: 'deployment', ...definition }]),
+) as Record<FindingCode, FindingDefinition>;
 
-/** As in the result document, whose schema accepts any code, for documents of other versions. */
+/** An observation of a run, before the findings are made. */
 export interface Reason {
-  code: ReasonCode;
-  /** The detail alone: numbers and names. */
+  code: FindingCode;
+  /** Numbers and names; the catalogue explains the code. */
   message: string;
-  /** In the place of the catalogue's remedy, where more is known. */
+  /** Replaces the catalogue's remedy. */
   fix?: string;
-}
-
-/** @returns the definition; undefined of a code of another version */
-export function definitionOf(code: string): ReasonDefinition | undefined {
-  return Object.hasOwn(VERDICT_REASONS, code) ? VERDICT_REASONS[code as ReasonCode] : undefined;
 }

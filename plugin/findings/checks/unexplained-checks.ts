@@ -1,7 +1,7 @@
 /** Memory that the machine's programs took with the connections, and that no measured process has. */
 import type { Result } from '../../../protocol/result/result.ts';
 import { kilobytes, megabytes } from '../../../report/text/format.ts';
-import { type Check, check } from './check.ts';
+import { type Check, check } from '../check.ts';
 
 export const unexplained: Check[] = [
   check('MEMORY_UNEXPLAINED', ({ memory: { balance } }) =>

@@ -3,7 +3,7 @@ import type { MeasuredProcesses } from '../../../protocol/result/processes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { megabytes } from '../../../report/text/format.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import { type Check, check, type Found } from './check.ts';
+import { type Check, check, type Found } from '../check.ts';
 
 /** Pages of an idle process move by as much. */
 const NOISE_BYTES = 1024 ** 2;

@@ -1,0 +1,136 @@
+/** The causal graph: which finding explains which other one, and the evidence that it needs. */
+
+import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
+import type { Finding } from '../../protocol/result/findings.ts';
+import { total } from '../../report/text/format.ts';
+import type { Measured } from './check.ts';
+
+/** The two findings of an edge, and the figures that can refute it. */
+interface Evidence {
+  cause: Finding;
+  effect: Finding;
+  result: Measured;
+}
+
+interface Edge {
+  effects: readonly FindingCode[];
+  /** What must hold beside the order in time, for the reference. */
+  evidence?: string;
+  holds?(evidence: Evidence): boolean;
+}
+
+/** Stages of a run in the order of time; `messages` is the time in which connections send them. */
+const WINDOWS = ['ramp', 'hold', 'messages', 'broadcasts', 'disconnect'];
+
+/** Failures that a slow machine causes, on either side. */
+const TIMED_OUT = /timeout|^ETIMEDOUT$|^http_5\d\d$/;
+
+const all = (counts: Record<string, number>, is: (cause: string) => boolean) =>
+  total(counts) > 0 && Object.entries(counts).every(([cause, count]) => count === 0 || is(cause));
+
+/** Edges from each cause. An edge holds only if the cause is not later than the effect, and its evidence is there. */
+export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
+  IMPOSSIBLE_REPORT: [{ effects: ['MEMBERS_DISAGREE'] }],
+  SWAPPING: [{ effects: ['READINGS_IMPOSSIBLE'] }],
+  MACHINE_SATURATED: [
+    { effects: ['GENERATOR_LATE', 'RATE_NOT_REACHED', 'BROADCASTS_LATE', 'READINGS_MISSING', 'CLOCK_UNCERTAIN'] },
+    {
+      effects: ['CONNECTIONS_FAILED'],
+      evidence: 'every failure is a time-out',
+      holds: ({ result }) => all(result.connections.failures, (cause) => TIMED_OUT.test(cause)),
+    },
+  ],
+  GENERATOR_SILENT: [{ effects: ['GENERATOR_FAILED', 'TARGET_NOT_REACHED', 'COPIES_LOST', 'PLATEAUS_UNUSABLE'] }],
+  FLEET_PROCESS_DIED: [
+    { effects: ['GENERATOR_FAILED', 'GENERATOR_SILENT', 'GENERATOR_LATE', 'TARGET_NOT_REACHED', 'RATE_NOT_REACHED'] },
+    { effects: ['COPIES_LOST', 'MESSAGES_UNACKNOWLEDGED', 'PLATEAUS_UNUSABLE'] },
+  ],
+  GENERATOR_FAILED: [{ effects: ['TARGET_NOT_REACHED', 'RATE_NOT_REACHED', 'COPIES_LOST', 'PLATEAUS_UNUSABLE'] }],
+  GENERATOR_LATE: [{ effects: ['BROADCASTS_LATE', 'CLOCK_UNCERTAIN'] }],
+  USERS_SKIPPED: [{ effects: ['TARGET_NOT_REACHED', 'RATE_NOT_REACHED'] }],
+  WORKERS_THROTTLED: [{ effects: ['WORKER_STALLED', 'RATE_NOT_REACHED', 'BROADCASTS_LATE'] }],
+  DEPLOYMENT_CHANGED: [
+    {
+      effects: ['READINGS_MISSING', 'READINGS_IMPOSSIBLE', 'PLATEAUS_UNUSABLE', 'COLLECTION_MISSING'],
+    },
+    {
+      effects: [
+        'CONNECTIONS_DROPPED',
+        'CONNECTIONS_FAILED',
+        'TARGET_NOT_REACHED',
+        'COPIES_LOST',
+        'BROADCASTS_NOT_SENT',
+      ],
+    },
+  ],
+  WORKER_STALLED: [
+    { effects: ['RATE_NOT_REACHED', 'BROADCASTS_LATE'], evidence: 'in the same window', holds: inSameWindow },
+  ],
+  RUN_INCOMPLETE: [{ effects: ['TARGET_NOT_REACHED', 'PLATEAUS_UNUSABLE', 'READINGS_MISSING'] }],
+  WORKER_URLS_WRONG: [
+    { effects: ['WORKERS_DISAGREE', 'READINGS_MISSING', 'READINGS_IMPOSSIBLE', 'COLLECTION_MISSING'] },
+    { effects: ['PLATEAUS_UNUSABLE'] },
+  ],
+  LIMIT_REACHED: [{ effects: ['CONNECTIONS_FAILED', 'TARGET_NOT_REACHED', 'CLIENTS_REFUSED', 'PLATEAUS_UNUSABLE'] }],
+  CONNECTIONS_FAILED: [
+    {
+      effects: ['TARGET_NOT_REACHED'],
+      evidence: 'as many failed as are missing',
+      holds: ({ result: { connections } }) => connections.peak + connections.failed >= connections.target,
+    },
+    {
+      effects: ['NOBODY_JOINED', 'CLIENTS_REFUSED', 'DELIVERY_EVENT_MISSING', 'PLATEAUS_UNUSABLE'],
+      evidence: 'no connection was open',
+      holds: ({ result }) => result.connections.peak === 0,
+    },
+  ],
+  CONNECTIONS_DROPPED: [
+    {
+      effects: ['TARGET_NOT_REACHED', 'PLATEAUS_UNUSABLE'],
+      evidence: 'as many failed or were lost as are missing',
+      holds: ({ result: { connections } }) =>
+        connections.peak + connections.failed + total(connections.lost) >= connections.target,
+    },
+    {
+      effects: ['COPIES_LOST'],
+      evidence: 'every lost copy is one of a lost connection',
+      holds: ({ result: { delivery } }) => delivery?.lostConnected === 0,
+    },
+    {
+      effects: ['MESSAGES_UNACKNOWLEDGED'],
+      evidence: 'every message without an acknowledgement was on a lost connection',
+      holds: ({ result: { messages } }) => messages?.unansweredConnected === 0,
+    },
+  ],
+  NOBODY_JOINED: [{ effects: ['DELIVERY_EVENT_MISSING', 'AUDIENCE_DIFFERS'] }],
+  DELIVERY_EVENT_MISSING: [{ effects: ['COPIES_LOST'] }],
+  IDS_NOT_SHARED: [{ effects: ['COPIES_LOST'] }],
+  IDS_NOT_COUNTED: [{ effects: ['COPIES_LOST'] }],
+  AUDIENCE_DIFFERS: [{ effects: ['COPIES_LOST'] }],
+  CLOCK_UNCERTAIN: [{ effects: ['SENT_AT_UNUSABLE'] }],
+};
+
+/** @returns codes of the other findings that this one explains */
+export function explainedBy(cause: Finding, findings: readonly Finding[], result: Measured): string[] {
+  const edges = CAUSES[cause.code as FindingCode] ?? [];
+  return findings
+    .filter((effect) =>
+      edges.some(
+        ({ effects, holds }) =>
+          effects.includes(effect.code as FindingCode) &&
+          isNotLater(cause, effect) &&
+          (holds?.({ cause, effect, result }) ?? true),
+      ),
+    )
+    .map(({ code }) => code);
+}
+
+/** A finding without a window is about the whole run. */
+function isNotLater(cause: Finding, effect: Finding): boolean {
+  if (cause.window === undefined || effect.window === undefined) return true;
+  return WINDOWS.indexOf(cause.window) <= WINDOWS.indexOf(effect.window);
+}
+
+function inSameWindow({ cause, effect }: Evidence): boolean {
+  return cause.window === undefined || effect.window === undefined || cause.window === effect.window;
+}

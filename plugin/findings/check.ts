@@ -1,0 +1,40 @@
+/** One check: a code, and the condition under which a run reports it. */
+import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
+import type { Finding } from '../../protocol/result/findings.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import type { Measurements } from '../run/measurements/measurements.ts';
+
+/** The figures of a run, before anything is concluded from them. */
+export type Measured = Omit<Result, 'answer' | 'outcome' | 'verdict' | 'findings'>;
+
+/** Numbers and names of a finding; the catalogue has the rest, which each key replaces. */
+export type Detail = Pick<Finding, 'message'> &
+  Partial<Pick<Finding, 'about' | 'invalidates' | 'subject' | 'window' | 'values' | 'fix'>>;
+
+/** A message alone, where the catalogue's remedy is all that is known. */
+export type Found = string | Detail | undefined;
+
+export interface Check {
+  code: FindingCode;
+  find(result: Measured, measurements: Measurements): Detail[];
+}
+
+/** @returns nothing if all is well */
+type Find = (result: Measured, measurements: Measurements) => Found | Found[];
+
+export function check(code: FindingCode, find: Find): Check {
+  return checkUnless(undefined, code, find);
+}
+
+/** @param end skips the check for a run that ended early (`abort`), or that a user stopped (`stop`), which would cause the finding */
+export function checkUnless(end: 'abort' | 'stop' | undefined, code: FindingCode, find: Find): Check {
+  return {
+    code,
+    find: (result, measurements) => {
+      const { aborted, stoppedByUser } = measurements;
+      if ((end === 'abort' && aborted) || (end === 'stop' && stoppedByUser)) return [];
+      const found = [find(result, measurements)].flat();
+      return found.flatMap((detail) => (typeof detail === 'string' ? { message: detail } : (detail ?? [])));
+    },
+  };
+}

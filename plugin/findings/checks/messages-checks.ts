@@ -1,0 +1,19 @@
+/** Messages that connections send: each must be acknowledged once. */
+import { integer, percentOf } from '../../../report/text/format.ts';
+import { type Check, check } from '../check.ts';
+
+export const messages: Check[] = [
+  check('MESSAGES_DISAGREE', ({ connections: { unknownAcks } }) =>
+    unknownAcks > 0 ? `${unknownAcks} acknowledgements match no message, or came twice` : undefined,
+  ),
+  check('MESSAGES_UNACKNOWLEDGED', ({ messages: found }) => {
+    const asked = found ? found.sent - found.unasked : 0;
+    if (!found || asked === 0 || found.acknowledged === asked) return undefined;
+    const { acknowledged, unansweredConnected, unansweredDisconnected } = found;
+    const where = `${integer(unansweredConnected)} on connections that stayed open, ${integer(unansweredDisconnected)} on lost ones`;
+    return {
+      message: `${percentOf(acknowledged, asked)} of messages acknowledged: ${integer(asked - acknowledged)} were not, ${where}`,
+      window: 'messages',
+    };
+  }),
+];

@@ -1,0 +1,31 @@
+/** Measurements to the whole result document: its figures, then the findings, then verdict, outcome and answer from them. */
+import type { Finding } from '../../protocol/result/findings.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { mapTexts, withoutCredentials } from '../../protocol/secrets/known-secrets.ts';
+import { answerOf } from '../../report/answer/answer.ts';
+import { figuresOf } from '../result/assemble.ts';
+import type { Measurements } from '../run/measurements/measurements.ts';
+import type { Measured } from './check.ts';
+import { outcomeOf } from './expectations.ts';
+import { findAll } from './find.ts';
+
+/** @param figures as of `figuresOf`: measurements, settings, environment and sampler of the run */
+export function concludeRun(measurements: Measurements, ...figures: FigureSources): Result {
+  return conclude(measurements, figuresOf(measurements, ...figures));
+}
+
+type FigureSources = Parameters<typeof figuresOf> extends [unknown, ...infer Sources] ? Sources : never;
+
+/** @returns the result with its findings, and with what follows from them */
+export function conclude(measurements: Measurements, figures: Measured): Result {
+  const findings = findAll(measurements, figures);
+  const judged = { ...figures, findings, verdict: { status: verdictOf(findings) } };
+  const decided = { ...judged, outcome: outcomeOf(judged) };
+  return mapTexts({ ...decided, answer: answerOf(decided) }, withoutCredentials);
+}
+
+/** What judges the deployment decides the outcome; only what invalidates figures decides the verdict. */
+export function verdictOf(findings: readonly Finding[]): Result['verdict']['status'] {
+  if (findings.some(({ invalidates }) => invalidates.includes('run'))) return 'INVALID';
+  return findings.some(({ invalidates }) => invalidates.length > 0) ? 'SUSPECT' : 'VALID';
+}

@@ -1,0 +1,104 @@
+/** Facts to findings: the one place that judges a run. */
+import { FINDING_CODES, FINDINGS, type FindingCode } from '../../protocol/codes/finding-codes.ts';
+import type { Finding } from '../../protocol/result/findings.ts';
+import { notFinalized } from '../result/delivery/delivery.ts';
+import type { Measurements } from '../run/measurements/measurements.ts';
+import { explainedBy } from './causes.ts';
+import type { Check, Detail, Measured } from './check.ts';
+import { accounts } from './checks/accounts-checks.ts';
+import { broadcasts } from './checks/broadcasts-checks.ts';
+import { connections } from './checks/connections-checks.ts';
+import { copies } from './checks/copies-checks.ts';
+import { fault } from './checks/fault-checks.ts';
+import { generator } from './checks/generator-checks.ts';
+import { limits } from './checks/limits-checks.ts';
+import { causeOfLateness, machine } from './checks/machine-checks.ts';
+import { memory } from './checks/memory-checks.ts';
+import { messages } from './checks/messages-checks.ts';
+import { ownEvent } from './checks/own-event-checks.ts';
+import { processes } from './checks/processes-checks.ts';
+import { times } from './checks/times-checks.ts';
+import { unexplained } from './checks/unexplained-checks.ts';
+import { workers } from './checks/workers-checks.ts';
+import { replacedBy } from './expectations.ts';
+
+const CHECKS = [
+  ...[accounts, machine, generator, workers, limits, connections, fault],
+  ...[broadcasts, ownEvent, copies, messages, times, memory, processes, unexplained],
+].flat();
+
+type CodedDetail = Detail & { code: FindingCode };
+
+/**
+ * @param result all figures of the run
+ * @returns one finding for each code, causes before their consequences
+ */
+export function findAll(measurements: Measurements, result: Measured): Finding[] {
+  const finalized = withoutOpen(measurements, result);
+  const checked = detailsBy(CHECKS, finalized, measurements);
+  const details = [...abortion(measurements, result), ...measurements.warnings, ...checked];
+  const findings = oneForEachCode([...details, ...causeOfLateness(finalized, details)], result);
+  const withCauses = findings.map((finding) => ({ ...finding, explains: explainedBy(finding, findings, finalized) }));
+  return withCauses.map((finding) => (isByGenerator(finding, withCauses) ? { ...finding, fails: null } : finding));
+}
+
+export function detailsBy(checks: Check[], ...run: Parameters<Check['find']>): CodedDetail[] {
+  return checks.flatMap(({ code, find }) => find(...run).map((detail) => ({ code, ...detail })));
+}
+
+/** @returns findings that no other one explains */
+export function rootsOf(findings: readonly Finding[]): Finding[] {
+  const explained = new Set(findings.flatMap(({ explains }) => explains));
+  return findings.filter(({ code }) => !explained.has(code));
+}
+
+/** What the generator or its machine caused says nothing about the deployment. */
+function isByGenerator(finding: Finding, all: readonly Finding[]): boolean {
+  const causes = [finding, ...all.filter(({ explains }) => explains.includes(finding.code))];
+  return causes.some(({ about }) => about !== 'deployment' && about !== 'application');
+}
+
+/** Why the run ended early, and what is unknown because of it. */
+function abortion(measurements: Measurements, { connections }: Measured): CodedDetail[] {
+  const { aborted, sent } = measurements;
+  // Virtual users that all failed to connect did not leave: their failures are the finding.
+  if (!aborted || (aborted.how === 'left' && connections.opened === 0 && connections.failed > 0)) return [];
+  const { size } = notFinalized(measurements);
+  const unknown =
+    size > 0
+      ? `; the receivers of ${size} of ${sent.length} broadcasts are unknown, because their ledger is not finalized`
+      : '';
+  const { code, message, fix } = aborted;
+  return [{ code, message: `${message}${unknown}`, ...(fix !== undefined && { fix }) }];
+}
+
+/** The columns of a broadcast are empty until its ledger is finalized: not a finding. */
+function withoutOpen(measurements: Measurements, result: Measured): Measured {
+  const open = notFinalized(measurements);
+  const { delivery } = result;
+  if (!delivery || open.size === 0) return result;
+  return { ...result, delivery: { ...delivery, batches: delivery.batches.filter(({ seq }) => !open.has(seq)) } };
+}
+
+function oneForEachCode(all: CodedDetail[], result: Measured): Finding[] {
+  const byCode = Map.groupBy(all, ({ code }) => code);
+  return FINDING_CODES.filter((code) => byCode.has(code)).map((code) => {
+    const details = byCode.get(code) ?? [];
+    const { about, invalidates, fails, remedy } = FINDINGS[code];
+    const [{ subject, window } = {} as Partial<Detail>] = details;
+    const values = details.flatMap((detail) => detail.values ?? []);
+    const isReplaced = fails === undefined || replacedBy(fails, result.thresholds);
+    return {
+      code,
+      about: details.every((detail) => detail.about) ? (details[0]?.about ?? about) : about,
+      invalidates: [...new Set(details.flatMap((detail) => detail.invalidates ?? invalidates))],
+      fails: isReplaced ? null : fails,
+      explains: [],
+      ...(subject !== undefined && { subject }),
+      ...(window !== undefined && { window }),
+      ...(values.length > 0 && { values }),
+      message: details.map(({ message }) => message).join('; '),
+      fix: [...new Set(details.map(({ fix = remedy }) => fix))].join('; '),
+    };
+  });
+}

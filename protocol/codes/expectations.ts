@@ -1,0 +1,32 @@
+/** What everybody expects of a load test, whatever its scenario says. A finding that misses one fails the run. */
+
+/**
+ * Artillery metrics about the same thing, by the expectation's name: a threshold of `ensure` on one of them replaces the
+ * expectation. A name may be the beginning of several metrics.
+ */
+export const EXPECTATIONS = {
+  'no connection fails': ['connections.failed', 'vusers.failed'],
+  'no connection is lost': ['connections.lost', 'connections.held'],
+  'all virtual users are connected at once': ['connections.peak'],
+  'connections are made at the configured rate': ['connections.rate'],
+  'every connection upgrades to WebSocket': [],
+  'the server accepts the clients of the run': [],
+  'the deployment keeps running': [],
+  'every connection comes back from the planned fault': ['socketio.fault.not_back'],
+  'every broadcast is sent': [],
+  'every member receives every broadcast': [
+    'socketio.delivery.coverage',
+    'socketio.delivery.received',
+    'socketio.delivery.lost_',
+  ],
+  'nobody receives a broadcast twice': ['socketio.delivery.duplicates'],
+  'every message is acknowledged': [
+    'socketio.messages.answered',
+    'socketio.messages.acknowledged',
+    'socketio.messages.unanswered_',
+  ],
+} as const satisfies Record<string, readonly string[]>;
+
+export type ExpectationName = keyof typeof EXPECTATIONS;
+
+export const EXPECTATION_NAMES = Object.keys(EXPECTATIONS) as [ExpectationName, ...ExpectationName[]];

@@ -1,0 +1,74 @@
+/** The answer of a run, in the lines that every report shows first. Computed once; the result document stores it. */
+import type { AnswerLine, RunAnswer } from '../../protocol/result/answer.ts';
+import type { Finding } from '../../protocol/result/findings.ts';
+import { processesLine } from '../../protocol/result/processes.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { connectionLines } from './connections-line.ts';
+import { cpuLines } from './cpu-line.ts';
+import { deliveryLines } from './delivery-line.ts';
+import { faultLines } from './fault-line.ts';
+import { generatorLines } from './generator-line.ts';
+import { latencyLines } from './latency-line.ts';
+import { limitLines } from './limit-line.ts';
+import type { Line } from './line.ts';
+import { memoryLines } from './memory-line.ts';
+import { messageLines } from './messages-line.ts';
+import { outcomeTitle } from './outcome.ts';
+import { overTimeLines } from './over-time-line.ts';
+
+/** By the section of the report that has the details, in the order of the answer. */
+const LINES: Record<string, (result: Result) => Line[]> = {
+  connections: connectionLines,
+  fault: faultLines,
+  delivery: deliveryLines,
+  latency: latencyLines,
+  messages: messageLines,
+  memory: (result) => (result.memory.overTime ? overTimeLines(result) : memoryLines(result)),
+  cpu: cpuLines,
+  capacity: limitLines,
+  processes: ({ processes, run }) =>
+    processes && run.profile === 'remote' ? [{ text: processesLine(processes) ?? null }] : [],
+  generator: generatorLines,
+};
+
+/** @param judged the result with its findings, verdict and outcome */
+export function answerOf(judged: Omit<Result, 'answer'>): RunAnswer {
+  const result: Result = { ...judged, answer: { title: '', cause: null, lines: [] } };
+  const [cause] = leadingFindings(result.findings);
+  const lines = Object.entries(LINES).flatMap(([section, linesOf]) =>
+    linesOf(result).map((line) => doubted({ section, ...line }, result.findings)),
+  );
+  return {
+    title: outcomeTitle(result),
+    cause: cause?.message ?? null,
+    lines: result.verdict.status === 'INVALID' ? [] : [...lines, ...notMeasured(result)],
+  };
+}
+
+/** @returns findings that no other one explains, those that decide verdict or outcome before those that only inform */
+export function leadingFindings(findings: readonly Finding[]): Finding[] {
+  const explained = new Set(findings.flatMap(({ explains }) => explains));
+  const roots = findings.filter(({ code }) => !explained.has(code));
+  return [...roots.filter((one) => decides(one, findings)), ...roots.filter((one) => !decides(one, findings))];
+}
+
+/** A cause that only informs decides if one of its consequences does. */
+function decides({ invalidates, fails, explains }: Finding, all: readonly Finding[]): boolean {
+  const consequences = all.filter(({ code }) => explains.includes(code));
+  return [{ invalidates, fails }, ...consequences].some((one) => one.invalidates.length > 0 || one.fails !== null);
+}
+
+function doubted(line: AnswerLine, findings: readonly Finding[]): AnswerLine {
+  const doubts = findings.filter(({ invalidates }) => (invalidates as string[]).includes(line.section));
+  return doubts.length === 0 || line.text === null ? line : { ...line, doubts: doubts.map(({ code }) => code) };
+}
+
+/** Questions without an answer, one line for each reason. */
+function notMeasured({ absent, memory: { overTime } }: Result): AnswerLine[] {
+  if (overTime) return [];
+  const keys = (['memory', 'cpu', 'delivery'] as const).filter((key) => absent[key] !== undefined);
+  return [...Map.groupBy(keys, (key) => absent[key])].map(([reason, names]) => ({
+    section: names[0] ?? 'memory',
+    text: `not measured: ${names.join(', ').replace('cpu', 'CPU')} (${reason})`,
+  }));
+}

@@ -1,0 +1,67 @@
+import type { Result } from '../../protocol/result/result.ts';
+import { missesSome } from '../figures/held.ts';
+import { numberText, share } from '../model/amount.ts';
+import { counted, integer, percentOf } from '../text/format.ts';
+import type { Line } from './line.ts';
+import { hasBroadcasts, NO_DELIVERY, unknownFigure } from './unknown-figure.ts';
+
+type Delivery = NonNullable<Result['delivery']>;
+
+/** Empty where nothing was to be broadcast. */
+export function deliveryLines(result: Result): Line[] {
+  const { delivery: found, absent } = result;
+  if (!hasBroadcasts(result)) return [];
+  if (found !== null) return finding(result, found);
+  return unknownFigure(result, 'Delivered', 'share', absent.delivery ?? NO_DELIVERY);
+}
+
+function finding({ connections }: Result, found: Delivery): Line[] {
+  const { broadcasts, expected, received, batches } = found;
+  if (broadcasts === 0 || found.coverage === null) return [];
+  const leavers = missesSome(found);
+  const inRooms = new Set(batches.map(({ room }) => room)).size > 1 ? ' in their rooms' : '';
+  const still = leavers || connections.held === null ? ' still connected' : '';
+  const everybody = `everybody${inRooms}${still}`;
+  const complete = batches
+    .filter((batch) => batch.expected > 0 && batch.received === batch.expected)
+    .reduce((sum, batch) => sum + batch.broadcasts, 0);
+  // A row of a long run, which stands for several broadcasts, is incomplete if one of them is.
+  const atLeast = batches.length < broadcasts ? 'at least ' : '';
+  const all = `${broadcasts === 1 ? 'the broadcast' : `all ${counted(broadcasts, 'broadcast')}`} delivered to ${everybody}: ${integer(received)} copies`;
+  const some = `${atLeast}${integer(complete)} of ${counted(broadcasts, 'broadcast')} delivered to ${everybody} (${percentOf(received, expected)} of the copies)${whereLost(found)}`;
+  const gone = leavers ? `; ${numberText('share', found.coverageOfTarget ?? 0)} % with those that were gone` : '';
+  return [
+    {
+      text: complete === broadcasts ? all : some,
+      figure: {
+        name: 'Delivered',
+        value: share(received, expected),
+        note: `${integer(received)} of ${integer(expected)} copies of ${counted(broadcasts, 'broadcast')}${gone}`,
+      },
+    },
+    ...sameMissed(found),
+  ];
+}
+
+/** Among several rooms, the only one in which copies are missing: the others show that it is not the whole deployment. */
+function whereLost({ batches }: Delivery): string {
+  const incomplete = batches.filter((batch) => batch.received < batch.expected);
+  const [room, ...others] = new Set(incomplete.map((batch) => batch.room));
+  const isOne = room && others.length === 0 && incomplete.length > 1 && batches.some((batch) => batch.room !== room);
+  return isOne ? `, all losses in room \`${room}\`` : '';
+}
+
+/** Whoever misses every broadcast is another matter than copies that get lost here and there. */
+function sameMissed({ leftOut }: Delivery): Line[] {
+  if (!leftOut) return [];
+  const { broadcasts, connections, workers } = leftOut;
+  const who =
+    connections === 1
+      ? 'the same connection, which was open'
+      : `the same ${integer(connections)} connections, which were open`;
+  const why =
+    workers.length === 0
+      ? 'they are no members, or no longer reached'
+      : `as many as are on worker${workers.length === 1 ? '' : 's'} ${workers.join(', ')}, which sent none of these broadcasts: find out why nothing comes there from other workers (adapter, its subscription, Redis)`;
+  return [{ text: `${integer(broadcasts)} broadcasts missed ${who}: ${why}` }];
+}

@@ -1,0 +1,51 @@
+/** What a planned fault cost, in a sentence. */
+import type { FaultKind } from '../../protocol/fault.ts';
+import type { Fault } from '../../protocol/result/fault.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { amount, withUnit } from '../model/amount.ts';
+import { counted, integer, percentOf } from '../text/format.ts';
+import type { Line } from './line.ts';
+
+const NAMES: Record<Exclude<FaultKind, 'command'>, string> = {
+  'reload-workers': 'pm2 reload',
+  'kill-worker': 'a worker killed',
+  'reload-nginx': 'nginx reloaded',
+  'restart-redis': 'Redis restarted',
+  'drop-connections': 'all connections dropped at once',
+};
+
+/** @returns such as "pm2 reload", or "command `systemctl`" with the program of the user's command */
+function nameOf({ kind, command }: Fault): string {
+  if (kind === 'command') return command === null ? kind : `command \`${command}\``;
+  return NAMES[kind];
+}
+
+/** @returns such as "a worker killed: 500 of 1,000 connections dropped, all back after 1.03 s, 0.9 % of the copies missed" */
+export function faultHeadline(fault: Fault): string {
+  const { connections, dropped, back, backMs, broadcasts } = fault;
+  const after = backMs.all === null ? `${percentOf(back, dropped)} back` : `all back after ${seconds(backMs.all)}`;
+  const drops =
+    dropped === 0
+      ? 'no connection dropped'
+      : `${integer(dropped)} of ${counted(connections, 'connection')} dropped, ${after}`;
+  const missed =
+    !broadcasts || broadcasts.due === 0
+      ? []
+      : broadcasts.missed === 0
+        ? ['no copy missed']
+        : [`${percentOf(broadcasts.missed, broadcasts.due)} of the copies meanwhile missed`];
+  return `${nameOf(fault)}: ${[drops, ...missed].join(', ')}`;
+}
+
+export function faultLines({ fault }: Result): Line[] {
+  if (!fault) return [];
+  const { dropped, backMs } = fault;
+  const note = faultHeadline(fault);
+  const value = backMs.all === null ? 'never' : amount('seconds', backMs.all / 1000);
+  const nobody = { name: 'Dropped by the fault', value: amount('count', 0), note };
+  return [{ text: note, figure: dropped === 0 ? nobody : { name: 'All back after', value, note } }];
+}
+
+function seconds(ms: number): string {
+  return withUnit('seconds', ms / 1000);
+}

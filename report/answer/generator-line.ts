@@ -1,0 +1,58 @@
+/** Whether the load generator kept up. */
+import type { Result } from '../../protocol/result/result.ts';
+import { takenByOthers } from '../figures/others.ts';
+import { withUnit } from '../model/amount.ts';
+import { decimals, integer } from '../text/format.ts';
+import type { Line } from './line.ts';
+
+export function generatorLines(result: Result): Line[] {
+  const { generator: loops, machine: found } = result;
+  const subjects = new Set(
+    result.findings.filter(({ invalidates }) => invalidates.length > 0).map(({ about }) => about),
+  );
+  const how = subjects.has('generator')
+    ? ' did not keep up'
+    : subjects.has('machine')
+      ? ', on a busy machine'
+      : ' kept up';
+  const idle = leastIdle(found?.cpuIdlePercent ?? {});
+  const texts = [
+    ...(loops.length > 0
+      ? [`99 % of timers at most ${withUnit('milliseconds', Math.max(...loops.map((loop) => loop.delayP99Ms)))} late`]
+      : []),
+    ...(idle === null ? [] : [`machine ${decimals(idle, 0)} % idle`]),
+  ];
+  if (texts.length === 0) return [];
+  // The finding says it already.
+  const isReason = result.findings.some(({ code }) => code === 'MACHINE_SATURATED');
+  const taken = isReason ? undefined : takenByOthers(result);
+  return [
+    { text: `the generator${how}: ${texts.join(', ')}` },
+    ...(taken ? [{ text: taken.text }] : []),
+    ...hostLines(result),
+  ];
+}
+
+function hostLines({ generators, verdict }: Result): Line[] {
+  if (generators.length < 2) return [];
+  const counts = generators.map(({ connections }) => connections);
+  const [least, most] = [Math.min(...counts), Math.max(...counts)];
+  const latencies = generators.flatMap(({ host, oneWayMs }) => (oneWayMs ? [{ host, p50: oneWayMs.p50 }] : []));
+  const slowest = verdict.status === 'INVALID' ? undefined : latencies.toSorted((a, b) => b.p50 - a.p50)[0];
+  const bounds = generators.flatMap(({ clock }) => (clock ? [clock.boundMs] : []));
+  const skews = generators.flatMap(({ startSkewMs }) => startSkewMs ?? []);
+  const ms = (value: number) => withUnit('milliseconds', value);
+  const text = [
+    `${integer(generators.length)} hosts with ${least === most ? '' : `${integer(least)} to `}${integer(most)} connections each`,
+    ...(slowest ? [`slowest ${slowest.host} (half of its copies within ${ms(slowest.p50)})`] : []),
+    ...(bounds.length > 0 ? [`clocks known to ± ${ms(Math.max(...bounds))}`] : []),
+    ...(skews.length > 0 ? [`all began within ${ms(Math.max(...skews))}`] : []),
+  ].join(', ');
+  return [{ text }];
+}
+
+/** Of several windows. */
+export function leastIdle(percents: Record<string, number | null>): number | null {
+  const known = Object.values(percents).filter((percent) => percent !== null);
+  return known.length > 0 ? Math.min(...known) : null;
+}

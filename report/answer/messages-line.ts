@@ -1,0 +1,32 @@
+import type { Result } from '../../protocol/result/result.ts';
+import { amount, share, withUnit } from '../model/amount.ts';
+import { tailOf } from '../model/names.ts';
+import { integer, percentOf } from '../text/format.ts';
+import type { Line } from './line.ts';
+
+export function messageLines({ messages: found }: Result): Line[] {
+  if (found === null) return [];
+  const { ackMs, answered, acknowledged, sent, unasked } = found;
+  if (!ackMs || answered === null) return [];
+  const { share: below, ms } = tailOf(ackMs);
+  const asked = sent - unasked;
+  const all = answered === 1 ? 'all messages of clients' : `${percentOf(acknowledged, asked)} of the clients’ messages`;
+  return [
+    {
+      text: `${all} acknowledged, ${below} within ${withUnit('milliseconds', ms)}`,
+      figure: {
+        name: 'Messages acknowledged within',
+        value: amount('milliseconds', ms),
+        note: `${below} of them; half within ${withUnit('milliseconds', ackMs.p50)}`,
+      },
+    },
+    {
+      text: null,
+      figure: {
+        name: 'Messages acknowledged',
+        value: share(acknowledged, asked),
+        note: `${integer(acknowledged)} of ${integer(asked)}`,
+      },
+    },
+  ];
+}

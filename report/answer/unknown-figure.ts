@@ -1,0 +1,17 @@
+import type { Result } from '../../protocol/result/result.ts';
+import { amount, type QuantityName } from '../model/amount.ts';
+import type { Line } from './line.ts';
+
+export const NO_DELIVERY = 'this engine does not report which broadcasts arrive';
+
+/** @returns whether broadcasts are a question: not while connections come and go, or send messages instead */
+export function hasBroadcasts({ delivery, messages, memory }: Result): boolean {
+  if (delivery === null) return memory.overTime === null;
+  const { expected, received, unexpected, outside, neverOrdered } = delivery;
+  return messages === null || expected + received + unexpected + outside + neverOrdered > 0;
+}
+
+/** @returns a figure of broadcasts that is not known; where messages were sent instead, they are no question */
+export function unknownFigure({ messages }: Result, name: string, quantity: QuantityName, note: string): Line[] {
+  return messages ? [] : [{ text: null, figure: { name, value: amount(quantity, null), note } }];
+}

@@ -1,0 +1,38 @@
+/** Findings of a run, and results whose answer follows from them. */
+
+import { verdictOf } from '../../plugin/findings/conclude.ts';
+import { outcomeOf } from '../../plugin/findings/expectations.ts';
+import { rootsOf } from '../../plugin/findings/find.ts';
+import { FINDINGS, type FindingCode } from '../../protocol/codes/finding-codes.ts';
+import type { Finding } from '../../protocol/result/findings.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { answerOf } from '../../report/answer/answer.ts';
+import type { Document } from '../../report/model/document.ts';
+import { runDocument } from '../../report/sections/run-document.ts';
+
+/** @returns a finding as the catalogue has it, with a message */
+export function finding(code: FindingCode, message = `about ${code}`, changes: Partial<Finding> = {}): Finding {
+  const { about, invalidates, fails = null, remedy } = FINDINGS[code];
+  return { code, about, invalidates: [...invalidates], fails, explains: [], message, fix: remedy, ...changes };
+}
+
+/** @returns the result with the verdict, the outcome and the answer that its findings and figures give */
+export function answered(result: Result): Result {
+  const judged = { ...result, verdict: { status: verdictOf(result.findings) } };
+  const decided = { ...judged, outcome: outcomeOf(judged) };
+  return { ...decided, answer: answerOf(decided) };
+}
+
+/** @returns the result with these findings, and what follows from them */
+export function withFindings(result: Result, ...findings: Finding[]): Result {
+  return answered({ ...result, findings });
+}
+
+/** @returns codes of findings that no other one explains */
+export function codesOf({ findings }: Pick<Result, 'findings'>): string[] {
+  return rootsOf(findings).map(({ code }) => code);
+}
+
+export function documentOf(result: Result): Document {
+  return runDocument(answered(result));
+}
