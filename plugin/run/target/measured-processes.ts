@@ -44,6 +44,8 @@ export async function describeProcesses(
         );
   const ports = new ListeningPorts();
   const related = holders && holders.size > 0 ? relatives(holders, table) : undefined;
+  // Behind a proxy that holds the clients' sockets, a worker holds connections on ports of its own.
+  const isDirect = shown.some(({ layer, pid }) => layer === 'worker' && related?.has(pid));
   const measured = shown.map(({ layer, pid }) => {
     const before = known?.measured.find((one) => one.layer === layer && one.pid === pid);
     const {
@@ -55,7 +57,7 @@ export async function describeProcesses(
       role: roleOf(pid, listening, table),
       ports: ports.of(pid) ?? null,
     };
-    return { layer, pid, command, ports: listed, role, holds: related?.has(pid) ?? null };
+    return { layer, pid, command, ports: listed, role, holds: isDirect || layer !== 'worker' ? (related?.has(pid) ?? null) : null };
   });
   const pids = new Set(measured.map(({ pid }) => pid));
   const ended = known?.measured.filter(({ pid }) => !pids.has(pid)) ?? [];
