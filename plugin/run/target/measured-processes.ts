@@ -57,7 +57,14 @@ export async function describeProcesses(
       role: roleOf(pid, listening, table),
       ports: ports.of(pid) ?? null,
     };
-    return { layer, pid, command, ports: listed, role, holds: isDirect || layer !== 'worker' ? (related?.has(pid) ?? null) : null };
+    return {
+      layer,
+      pid,
+      command,
+      ports: listed,
+      role,
+      holds: isDirect || layer !== 'worker' ? (related?.has(pid) ?? null) : null,
+    };
   });
   const pids = new Set(measured.map(({ pid }) => pid));
   const ended = known?.measured.filter(({ pid }) => !pids.has(pid)) ?? [];
