@@ -206,7 +206,7 @@ function result(): string[] {
     ),
     section(
       'Files of a run',
-      'In `results/<run id>/`, beside `result.json`, `record.ndjson` (one line per event, as it happened) and `artillery.log` (what Artillery prints: phases, metrics, `ensure`).',
+      'In `results/<run id>/`, beside `result.json` and `artillery.log` (what Artillery prints: phases, metrics, `ensure`).',
       table(
         ['file', 'content'],
         REPORT_FILES.map(([name, , help]) => [code(name), help]),

@@ -14,7 +14,7 @@ import { comparisonDocument } from '../../report/compare/document.ts';
 import { type Headline, headlineOf } from '../../report/compare/text.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
 import { renderConsole } from '../../report/render/console.ts';
-import { replace } from '../run/record/replace.ts';
+import { replace } from '../run/folder/replace.ts';
 import { readRunSet } from '../series/run-sets.ts';
 import { addHelp, LINE, parseOptions, printJson, screen, withJson, writing } from './command.ts';
 import { repeat, timesSchema } from './repeat.ts';

@@ -13,12 +13,12 @@ import { describeEnvironment, settingsOf } from '../result/environment.ts';
 import { Closers } from '../run/closers.ts';
 import { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
+import type { RunFiles } from '../run/folder/run-files.ts';
+import { RunFolder } from '../run/folder/run-folder.ts';
 import type { EngineLink } from '../run/link.ts';
 import type { GeneratorHost } from '../run/measurements/generator.ts';
 import { Measurements } from '../run/measurements/measurements.ts';
 import { scenarioFile, scenarioName } from '../run/measurements/run-id.ts';
-import { RunRecord } from '../run/record/record.ts';
-import type { RunFiles } from '../run/record/run-files.ts';
 import { openResources } from '../run/resources.ts';
 import { within } from '../run/wait.ts';
 import type { Script } from '../script/script.ts';
@@ -64,7 +64,7 @@ export class MeasuredRun {
   /** Whoever sees more of the run than its conductor adds it here. */
   readonly measurements: Measurements;
   #ended: Ended = 'failed';
-  readonly #record: RunRecord;
+  readonly #folder: RunFolder;
   readonly #closers = new Closers((error) => console.error(describeError(error)));
   readonly #abort = new AbortController();
   #prepared: PreparedRun | undefined;
@@ -79,10 +79,10 @@ export class MeasuredRun {
     this.#options = options;
     this.measurements = new Measurements(scenarioName(scriptPath ?? 'scenario'), config);
     if (scriptPath !== undefined) this.measurements.file = scenarioFile(scriptPath);
-    this.#record = new RunRecord(config.results, this.measurements.id);
-    this.measurements.id = this.#record.id;
+    this.#folder = new RunFolder(config.results, this.measurements.id);
+    this.measurements.id = this.#folder.id;
     this.measurements.hosts = options.hosts?.();
-    this.#record.files.onFailed = (error) => this.end(error);
+    this.#folder.files.onFailed = (error) => this.end(error);
     this.#closers.add(() => link.close());
     link.onFailed = ({ code, message, fix }) => void this.#refuse(new CapacityError(code, message, fix));
     // Artillery creates the plugins before it is ready for a shutdown.
@@ -101,7 +101,7 @@ export class MeasuredRun {
 
   /** Writes into the run's own folder. */
   get files(): RunFiles {
-    return this.#record.files;
+    return this.#folder.files;
   }
 
   /** The result as it is now; undefined before the target has answered. */
@@ -112,7 +112,6 @@ export class MeasuredRun {
   /** What somebody else than the conductor has noticed. */
   warn(reason: Reason): void {
     this.measurements.warnings.push(reason);
-    this.#record.append('warning', { code: reason.code, message: reason.message });
   }
 
   /** Before the load: the run cannot take place. After it has begun: it ends with what was measured. */
@@ -148,7 +147,7 @@ export class MeasuredRun {
       this.#abort.abort();
       this.#ended = earlyStop ? 'stopped' : 'refused';
       log(this.#options.terminal, `${earlyStop ? 'Stopped' : 'Over'} before anything was measured.`);
-      this.#record.discard();
+      this.#folder.discard();
       return;
     }
     try {
@@ -178,7 +177,6 @@ export class MeasuredRun {
     const { context, target, workers } = await openResources({
       ...this.#options,
       measurements: this.measurements,
-      record: this.#record,
       closers: this.#closers,
       signal: this.#abort.signal,
       log: (text) => log(terminal, text),
@@ -204,8 +202,8 @@ export class MeasuredRun {
 
   /** Writes the result in all its forms, and prints it. */
   async #publish({ view }: PreparedRun, result: Result): Promise<void> {
-    const path = this.#record.write(result);
-    const { directory } = this.#record;
+    const path = this.#folder.write(result);
+    const { directory } = this.#folder;
     // Imported late: the chart library is large, and would take memory in every Artillery thread.
     const { writeReportFiles } = await import('../result/report-files.ts');
     const { written, failed } = writeReportFiles(result, directory);
@@ -231,7 +229,6 @@ export class MeasuredRun {
   #fail(error: unknown): void {
     if (this.#abort.signal.aborted) return;
     this.measurements.aborted = failedIn(this.#prepared?.conductor.stage, error);
-    this.#record.append('aborted', this.measurements.aborted);
     // Not awaited: the shutdown waits for the queue that this is part of.
     void this.#options.end(exitCodeOf('failed'));
   }
@@ -246,7 +243,7 @@ export class MeasuredRun {
     this.#refused = true;
     this.#ended = 'refused';
     await this.close();
-    this.#record.discard();
+    this.#folder.discard();
     console.error(`\n${describeError(withCode(error))}\n`);
     await this.#options.end(this.exitCode);
   }
@@ -266,7 +263,7 @@ export class MeasuredRun {
   #save(): void {
     if (!this.#prepared || this.#prepared.conductor.stage === 'done') return;
     const aborted = this.measurements.aborted ?? endedIn(this.#prepared.conductor.stage, 'killed');
-    this.#record.write(this.#result(this.#prepared, { ...this.measurements, aborted }));
+    this.#folder.write(this.#result(this.#prepared, { ...this.measurements, aborted }));
   }
 
   #result({ environment, context }: PreparedRun, measurements = this.measurements): Result {

@@ -15,7 +15,7 @@ import { Agent } from '../conduct/hosts/agent.ts';
 import { totalsOf } from '../conduct/hosts/host-totals.ts';
 import { parseJoinLine } from '../conduct/hosts/join-line.ts';
 import { requireFit, requireOpenFiles } from '../doctor/diagnosis.ts';
-import { RunFiles } from '../run/record/run-files.ts';
+import { RunFiles } from '../run/folder/run-files.ts';
 import { handOver } from '../script/handed-over.ts';
 import { inputsOf } from '../script/inputs.ts';
 import { arrivalsOf } from '../script/load/phases.ts';

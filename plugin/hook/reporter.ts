@@ -4,7 +4,7 @@
  */
 import { format, stripVTControlCharacters } from 'node:util';
 import { withoutCredentials } from '../../protocol/secrets/known-secrets.ts';
-import type { RunFiles } from '../run/record/run-files.ts';
+import type { RunFiles } from '../run/folder/run-files.ts';
 import { type ArtilleryEvents, artillery } from './artillery.ts';
 
 export const ARTILLERY_LOG = 'artillery.log';

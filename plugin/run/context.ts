@@ -14,7 +14,6 @@ import type { OwnClients } from './receivers/own-clients.ts';
 import type { Probe } from './receivers/probe.ts';
 import type { Publishers } from './receivers/publishers.ts';
 import type { Sentinel } from './receivers/sentinel.ts';
-import type { RunRecord } from './record/record.ts';
 import type { WorkerClocks } from './target/clocks.ts';
 import type { Control } from './target/control.ts';
 import type { Target } from './target/target.ts';
@@ -24,7 +23,6 @@ export interface RunContext {
   config: Settings;
   /** Written as the run goes on. */
   measurements: Measurements;
-  record: Pick<RunRecord, 'append'>;
   link: Omit<EngineLink, 'onFailed' | 'ready' | 'start' | 'close'>;
   control: Omit<Control, 'close'>;
   sampler: Omit<Sampler, 'close'>;
@@ -59,11 +57,10 @@ export interface RunContext {
 
 /** Adds a warning for the reader of the result; it makes the verdict at least SUSPECT. */
 export function addWarning(
-  { measurements, record }: Pick<RunContext, 'measurements' | 'record'>,
+  { measurements }: Pick<RunContext, 'measurements'>,
   code: FindingCode,
   message: string,
   fix?: string,
 ): void {
   measurements.warnings.push(fix === undefined ? { code, message } : { code, message, fix });
-  record.append('warning', { code, message });
 }

@@ -14,7 +14,7 @@ import { Publishers } from './receivers/publishers.ts';
 import { Sentinel } from './receivers/sentinel.ts';
 import type { Target } from './target/target.ts';
 
-type Opening = Pick<RunContext, 'measurements' | 'record' | 'signal'> & {
+type Opening = Pick<RunContext, 'measurements' | 'signal'> & {
   closers: Closers;
   log: (text: string) => void;
 };

@@ -32,7 +32,6 @@ import { FleetPopulation, ServerPopulation } from './population.ts';
 import { grantsCompression } from './receivers/compression-offer.ts';
 import { type OwnClient, OwnClients } from './receivers/own-clients.ts';
 import { Probe } from './receivers/probe.ts';
-import type { RunRecord } from './record/record.ts';
 import { WorkerClocks } from './target/clocks.ts';
 import { type Control, NO_CONTROL, withoutControl } from './target/control.ts';
 import { requireAllWorkers, requireFittingPayload } from './target/require-workers.ts';
@@ -43,7 +42,6 @@ interface ResourceOptions {
   script: Script;
   config: Settings;
   measurements: Measurements;
-  record: RunRecord;
   link: EngineLink;
   closers: Closers;
   signal: AbortSignal;
@@ -55,7 +53,7 @@ interface ResourceOptions {
  * @throws CapacityError of whatever cannot be opened, or the signal's reason
  */
 export async function openResources(options: ResourceOptions) {
-  const { measurements, record, link, closers, signal, log } = options;
+  const { measurements, link, closers, signal, log } = options;
   const tcpConnections = options.config.load.connectionsAtOnce * SOCKETS_PER_CONNECTION[measurements.transports];
   const opening = openTarget(options.config, tcpConnections, log, signal);
   closers.add(() => opening.then((target) => target.close()).catch(() => {}));
@@ -141,7 +139,7 @@ export async function openResources(options: ResourceOptions) {
     exported: async () => (await metrics.worker?.machines()) ?? [],
   });
   const measuring = { link, control, sampler, resources, ...receivers, ...parts, noteProcesses, otherPrograms };
-  const context: RunContext = { config, measurements, record, ...measuring, ledger, clocks, holds, signal };
+  const context: RunContext = { config, measurements, ...measuring, ledger, clocks, holds, signal };
   return { context, target, workers };
 }
 

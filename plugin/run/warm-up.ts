@@ -21,12 +21,11 @@ const LEAVE_TIMEOUT_MS = 10_000;
 
 /** @returns when they are gone and collected; does nothing for `warmUp: 0` */
 export async function warmUp(context: RunContext): Promise<void> {
-  const { config, control, record, signal } = context;
+  const { config, control, signal } = context;
   // Without a control port, nobody says how many workers there are; and a server that is not prepared sees no more than the load.
   const workers = control.size || 1;
   const count = control.size > 0 ? config.warmUp * workers : Math.min(config.warmUp, config.load.connections);
   if (count === 0) return;
-  const startedMs = performance.now();
   let failure: string | undefined;
   for (let made = 0; made < count && failure === undefined && !signal.aborted; made += ROUND * workers) {
     const round = Math.min(ROUND * workers, count - made);
@@ -37,7 +36,6 @@ export async function warmUp(context: RunContext): Promise<void> {
     await control.gc();
   }
   if (signal.aborted) return;
-  record.append('warm-up', { connections: count, ms: performance.now() - startedMs, failure });
   if (failure === undefined) return;
   const message = `the short connections before the baseline failed: ${failure}`;
   const fix = 'see the worker logs; or set `warmUp: 0`, which adds first-time costs to the memory per connection';

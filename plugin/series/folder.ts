@@ -8,8 +8,8 @@ import { attempt } from '../../protocol/helpers/attempt.ts';
 import { makeFolder } from '../../protocol/helpers/make-folder.ts';
 import { unwritable } from '../../protocol/unwritable.ts';
 import { isAlive, type ProcessRef, processRef } from '../../server/stack/state/processes.ts';
-import { newFolder } from '../run/record/new-folder.ts';
-import { replace } from '../run/record/replace.ts';
+import { newFolder } from '../run/folder/new-folder.ts';
+import { replace } from '../run/folder/replace.ts';
 
 const LOCK = 'lock.json';
 export const OTHER_FOLDER = 'choose a folder that you can write to: --results <folder>';

@@ -63,7 +63,7 @@ describe('a run', { concurrency: 2 }, () => {
     const folder = join(run.directory, 'results/latest');
     const read = (name: string) => readFileSync(join(folder, name), 'utf8');
     const reports = REPORT_FILES.map(([name]) => name);
-    assert.deepEqual(readdirSync(folder).sort(), [...reports, 'artillery.log', 'record.ndjson', 'result.json'].sort());
+    assert.deepEqual(readdirSync(folder).sort(), [...reports, 'artillery.log', 'result.json'].sort());
     const [, named = ''] = run.output().split('Result: ');
     for (const name of reports) assert.ok(named.includes(name), name);
     assertEach(thresholds, ({ expression, met, strict, found }) => [expression, met, strict, found?.[0]?.value], [

@@ -138,7 +138,7 @@ test('no file, stream or command line of a run has a credential or a content tha
   const files = globSync('results/**/*', { cwd: run.directory, withFileTypes: true })
     .filter((file) => file.isFile())
     .map((file) => join(file.parentPath, file.name));
-  for (const name of ['result.json', 'report.html', 'report.md', 'junit.xml', 'record.ndjson']) {
+  for (const name of ['result.json', 'report.html', 'report.md', 'junit.xml']) {
     assert.ok(
       files.some((path) => path.endsWith(name)),
       name,

@@ -20,9 +20,10 @@ async function stalled(
   ms: number,
 ) {
   const app = await startApp(t);
-  const run = startRun(t, { script: quickScript({ target: app.url }, { control: app.control, broadcasts }) });
+  const options = { control: app.control, live: true, broadcasts };
+  const run = startRun(t, { script: quickScript({ target: app.url }, options) });
   // The stage begins with questions to the fleet, which would wait for a stopped process before anything is sent.
-  await run.noted('broadcast');
+  await run.broadcast();
   const pid = pidOf(run);
   process.kill(pid, 'SIGSTOP');
   try {

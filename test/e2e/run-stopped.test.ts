@@ -21,7 +21,7 @@ function slowRun(t: TestContext): StartedRun {
 
 /** With a stack of its own, broadcasts for long enough to break it. */
 function stackRun(t: TestContext, env: Record<string, string> = {}): StartedRun {
-  const options = { broadcasts: { count: 20, interval: 0.2 }, drain: { quiet: 0.3, deadline: 2 } };
+  const options = { live: true, broadcasts: { count: 20, interval: 0.2 }, drain: { quiet: 0.3, deadline: 2 } };
   return startRun(t, { script: quickScript({}, options), env });
 }
 
@@ -76,7 +76,7 @@ describe('a run that ends early', { concurrency: 2 }, () => {
     });
   }
 
-  it('because the terminal was closed leaves its record, without secrets, and takes the stack along', async (t) => {
+  it('because the terminal was closed leaves its result, without secrets, and takes the stack along', async (t) => {
     const run = stackRun(t);
     await run.reached('broadcasts');
     const { token, redisUrl = '' } = run.stack() ?? {};
@@ -87,7 +87,7 @@ describe('a run that ends early', { concurrency: 2 }, () => {
     assertIncomplete(run, /killed, or is still in progress \(stage: broadcasts\)/);
     await assertNothingLeft(run);
     const results = join(run.directory, 'results/latest');
-    assert.deepEqual(readdirSync(results).sort(), ['artillery.log', 'record.ndjson', 'result.json']);
+    assert.deepEqual(readdirSync(results).sort(), ['artillery.log', 'result.json']);
     for (const name of readdirSync(results)) {
       const text = readFileSync(join(results, name), 'utf8');
       assert.ok(!text.includes(token) && !text.includes(new URL(redisUrl).password), name);
@@ -109,7 +109,7 @@ describe('a run that ends early', { concurrency: 2 }, () => {
     it(`in which ${what} says so`, async (t) => {
       const run = stackRun(t, { WORKERS: '2' });
       // The stage begins with questions to the workers, which would end the run if they went unanswered.
-      await run.noted('broadcast');
+      await run.broadcast();
       const [killed = [], reloaded = []] = processesOf(run.stack() ?? assert.fail(run.output()));
       for (const pid of killed) process.kill(pid ?? assert.fail(run.output()), 'SIGKILL');
       for (const pid of reloaded) process.kill(pid ?? assert.fail(run.output()), 'SIGHUP');

@@ -1,12 +1,12 @@
 /** Whole runs over several hosts on this machine, without Artillery: conductor and hosts are process groups of their own. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { startApp, type TestApp } from './app.ts';
 import { CLI } from './cli.ts';
 import { eventually } from './poll.ts';
 import { type HostProcess, processes, startProcess } from './process.ts';
-import { hasReached, latestResult, quickScript } from './run.ts';
+import { broadcastsSent, hasReached, latestResult, quickScript } from './run.ts';
 import { tempFolder } from './temp-folder.ts';
 
 const CONDUCTOR = join(import.meta.dirname, '../fixtures/conductor.ts');
@@ -31,7 +31,7 @@ export interface HostsOptions {
 function scenario(app: TestApp, { hosts, options, ensure = USUAL }: HostsOptions): object {
   const rate = (USERS / 2) * hosts;
   const ramp = { duration: 1, arrivalRate: rate, rampTo: rate };
-  const own = { control: app.control, drain: { quiet: 0.3, deadline: 3 }, ...options };
+  const own = { control: app.control, live: true, drain: { quiet: 0.3, deadline: 3 }, ...options };
   const { config, scenarios } = quickScript({ target: app.url, phases: [ramp, { pause: 2 }, ramp, { pause: 2 }] }, own);
   return { config: { ...config, plugins: { ...config.plugins, ensure: {} }, ensure }, scenarios };
 }
@@ -48,7 +48,7 @@ export async function conductHosts(t: TestContext, options: HostsOptions) {
   const run = start(t, args, place.folder, own);
   const [, joinLine = ''] = await run.said(/CAPACITY_CONDUCTOR='([^']+)'/);
   const port = Number(/:(\d+)#/.exec(joinLine)?.[1]);
-  const whileRunning = (what: string, happened: () => boolean | undefined) =>
+  const whileRunning = (what: string, happened: () => Promise<boolean> | boolean | undefined) =>
     eventually(what, () => run.child.exitCode !== null || happened(), 120_000, run.output);
   return {
     ...run,
@@ -68,7 +68,8 @@ export async function conductHosts(t: TestContext, options: HostsOptions) {
     /** Waits until the conductor has entered the stage, or has ended. */
     reached: (stage: string) => whileRunning(`stage ${stage}`, () => hasReached(place.result(), stage)),
     /** Waits until so many broadcasts are out, or the conductor has ended. */
-    sent: (count: number) => whileRunning(`${count} broadcasts`, () => place.sent() >= count),
+    sent: (count: number) =>
+      whileRunning(`${count} broadcasts`, async () => (await broadcastsSent(run.output())) >= count),
   };
 }
 
@@ -84,16 +85,8 @@ async function prepare(t: TestContext, options: HostsOptions) {
   const file = join(folder, 'scenario.json');
   writeFileSync(file, JSON.stringify(scenario(app, options)));
   const results = join(folder, 'results');
-  const record = () => {
-    const path = join(results, 'latest/record.ndjson');
-    return existsSync(path) ? readFileSync(path, 'utf8').split('\n') : [];
-  };
-  const lines = (type: string) => record().filter((line) => line.includes(`"type":"${type}"`));
   return {
     ...{ app, folder, file },
-    /** How its drains ended, as the record has it. */
-    drains: () => lines('drained').map((line): { complete: boolean; outstanding: number } => JSON.parse(line)),
-    sent: () => lines('broadcast').length,
     result: () => latestResult(results),
   };
 }

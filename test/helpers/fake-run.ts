@@ -45,8 +45,6 @@ export class FakeRun {
   readonly asked: string[] = [];
   /** What the fleets have counted of the messages that connections send. */
   messages = (_stage: MessageStage): MessageCounts => ({ sent: 0, unanswered: 0 });
-  /** Types of the lines in the run record. */
-  readonly recorded: string[] = [];
 
   /**
    * @param options of the plugin
@@ -61,7 +59,6 @@ export class FakeRun {
     this.context = {
       config,
       measurements: this.measurements,
-      record: { append: (type) => void this.recorded.push(type) },
       link,
       control,
       sampler: this.#sampler(),

@@ -52,8 +52,6 @@ export async function goodInProcess(script: Script) {
   return ended;
 }
 
-/** Of the record: a pause has its reading, or will have none. */
-const READING = /"type":"(?:plateau|after-wave)"|"code":"PLATEAUS_UNUSABLE"/g;
 const READING_TIMEOUT_MS = 60_000;
 
 /**
@@ -120,7 +118,12 @@ function start(given: Script, variables: Record<string, unknown>[], lines: strin
     const [scenario] = script.scenarios as [Scenario];
     const play = engine.createScenario(scenario, { emit: () => {} } as never);
     const users: Promise<void>[] = [];
-    const readings = () => [...read('record.ndjson').matchAll(READING)].length;
+    /** A pause has its reading, or a warning that it will have none. */
+    const readings = () => {
+      const { plateaus, overTime, warnings } = run.measurements;
+      const unusable = warnings.filter(({ code }) => code === 'PLATEAUS_UNUSABLE');
+      return plateaus.length + (overTime?.readings.added ?? 0) + unusable.length;
+    };
     for (const [index, { pause, duration = 0, arrivalRate = 0 }] of config.phases.entries()) {
       if (stop.signal.aborted) return;
       const beganMs = performance.now();

@@ -94,11 +94,7 @@ export function startRun(
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   const results = join(directory, 'results');
   const result = () => latestResult(results);
-  const record = () => {
-    const path = join(results, 'latest/record.ndjson');
-    return existsSync(path) ? readFileSync(path, 'utf8') : '';
-  };
-  const whileRunning = async (what: string, happened: () => boolean | undefined) => {
+  const whileRunning = async (what: string, happened: () => Promise<boolean> | boolean | undefined) => {
     await eventually(what, () => isOver || happened(), LIMIT_MS);
     if (isOver) throw new Error(`the run ended before ${what}:\n${run.output()}`);
   };
@@ -113,9 +109,20 @@ export function startRun(
     },
     /** Waits until result.json reports that this stage is over, or in progress. */
     reached: (stage: string) => whileRunning(`stage ${stage}`, () => hasReached(result(), stage)),
-    /** Waits until record.ndjson has a line of this type. */
-    noted: (type: string) => whileRunning(`a note of type ${type}`, () => record().includes(`"type":"${type}"`)),
+    /** Waits for the first broadcast of a run with the option `live`. */
+    broadcast: () => whileRunning('a broadcast', async () => (await broadcastsSent(run.output())) > 0),
   };
+}
+
+/** @param output of a run with the option `live` @returns broadcasts that its live page counts */
+export async function broadcastsSent(output: string): Promise<number> {
+  const page = /Live view: (http:\S+)/.exec(output)?.[1];
+  if (page === undefined) return 0;
+  const metrics = await fetch(`${page}metrics`).then(
+    (answer) => answer.text(),
+    () => '',
+  );
+  return Number(/^socketio_capacity_broadcasts_total\{[^}]*\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
 }
 
 /** @param folder of results @returns the newest one, as far as it has been written */

@@ -20,7 +20,7 @@ export async function drain(
   orders: Pick<Orders, 'open' | 'unanswered'>,
   reachedBefore: RunContext['link']['reached'],
 ): Promise<void> {
-  const { config, link, measurements, ledger, record, signal } = context;
+  const { config, link, measurements, ledger, signal } = context;
   const { quiet, deadline } = config.drain;
   const { underLoad } = measurements.roundTripsUs;
   const receivedNow = () => (ledger ? link.status.received : underLoad.length);
@@ -45,7 +45,6 @@ export async function drain(
   const missing = Math.max(0, outstanding(orders.open));
   const seconds = (performance.now() - beganMs) / 1000;
   if (!ended && !signal.aborted) measurements.tailCut = { copies: missing, unconfirmed: orders.open, seconds };
-  record.append('drained', { complete: isDone(), outstanding: missing });
 }
 
 /**

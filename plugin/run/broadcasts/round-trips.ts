@@ -64,7 +64,7 @@ export function singleRoom(room: string): string {
 
 /** @returns when all are answered or given up; the probe is in a room of the broadcasts then */
 export async function measureSingleRoundTrips(context: RunContext): Promise<void> {
-  const { control, probe, record, config, measurements, clocks, signal } = context;
+  const { control, probe, config, measurements, clocks, signal } = context;
   const room = singleRoom(config.room);
   await probe.join(room);
   const trips = measurements.roundTripsUs.single;
@@ -88,6 +88,5 @@ export async function measureSingleRoundTrips(context: RunContext): Promise<void
     const message = `${count - answered()} of ${count} unloaded round trips are missing: ${why}`;
     addWarning(context, 'PROBE_INCOMPLETE', message, ROUND_TRIPS_FIX);
   }
-  record.append('single-round-trips', { us: trips });
   await probe.join(measurements.receiversRoom);
 }

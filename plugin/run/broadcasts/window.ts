@@ -26,7 +26,7 @@ export async function measureBroadcasts(
   onDrain: () => void,
   meanwhile: (leadMs: number) => Promise<void> = async () => {},
 ): Promise<void> {
-  const { control, probe, record, config, measurements, link, ledger, clocks, signal } = context;
+  const { control, probe, config, measurements, link, ledger, clocks, signal } = context;
   const { rooms, broadcasts } = config;
   const to = Array.from({ length: broadcasts.count }, (_, index) => {
     const { room, via } = destinationOf(rooms, index, measurements.workersAtStart.length);
@@ -67,11 +67,9 @@ export async function measureBroadcasts(
         // Members that were counted before the fault are not those of a broadcast after it.
         const sent = isDuring(measurements.fault, one.sentAtUs) ? { ...one, expected: null } : one;
         measurements.sent.push(sent);
-        record.append('broadcast', sent);
       },
       onFailed: (unsent) => {
         measurements.unsent.push(unsent);
-        record.append('unsent', unsent);
       },
     },
     signal,
@@ -110,7 +108,7 @@ function assumedSent(
 
 /** Copies show that an unconfirmed broadcast was sent. Without any, whether it was sent remains unknown. */
 function settleUnconfirmed(
-  { measurements, record }: RunContext,
+  { measurements }: RunContext,
   unconfirmed: UnconfirmedBroadcast[],
   echoed: ReadonlySet<number>,
 ): void {
@@ -123,7 +121,6 @@ function settleUnconfirmed(
   measurements.unknown.push(...unseen);
   const unknown = new Set(unseen.map(({ seq }) => seq));
   measurements.frozen = frozen.filter(({ seq }) => !unknown.has(seq));
-  for (const one of unconfirmed) record.append('unconfirmed', { ...one, seen: !unknown.has(one.seq) });
 }
 
 function hasCopies({ received, unexpected, notMember, wrongSize, wrongContent }: FrozenBroadcast): boolean {
@@ -142,10 +139,9 @@ async function joinSentinel(context: RunContext): Promise<void> {
 }
 
 function checkSentinel(context: RunContext): void {
-  const { measurements, record, signal } = context;
+  const { measurements, signal } = context;
   if (!measurements.sentinel || signal.aborted) return;
-  const { worker, leftAtUs, receivedAtUs } = measurements.sentinel;
-  record.append('sentinel', { worker, leftAtUs, receivedAtUs: Object.fromEntries(receivedAtUs) });
+  const { leftAtUs, receivedAtUs } = measurements.sentinel;
   const { fault, receiversRoom } = measurements;
   const sent = measurements.sent.filter(({ room, sentAtUs }) => room === receiversRoom && !isDuring(fault, sentAtUs));
   if (leftAtUs !== undefined) {

@@ -29,7 +29,7 @@ export async function measureFault(
   fault: FaultOptions,
   { leadMs, window }: { leadMs: number; window: GeneratorWindow },
 ): Promise<void> {
-  const { measurements, link, sampler, record, target, signal } = context;
+  const { measurements, link, sampler, target, signal } = context;
   const { stack } = target;
   const dueMs = performance.now() + leadMs + fault.at * 1000;
   const restartsBefore = await stack?.restarts();
@@ -47,7 +47,6 @@ export async function measureFault(
     perWorker: { before: before.perWorker, after: {} },
   };
   measurements.fault = measured;
-  record.append('fault', { kind: fault.kind, t: measured.t });
   await link.fault({ stage: 'begin', atUs: measured.atUs, drop: fault.kind === 'drop-connections' });
   try {
     await cause(fault, { stack, signal });
@@ -63,7 +62,6 @@ export async function measureFault(
   measured.workers.after = await identities(context);
   measured.perWorker.after = await perWorker(context, window);
   await whatWasReplaced(context, checkpoints, fault, measured, restartsBefore);
-  record.append('fault-over', { ...measured.over, replaced: measured.replaced, restarted: measured.restarted });
 }
 
 /** Whatever happens to the fleet's counts now is the fault's doing, and not yet over. */

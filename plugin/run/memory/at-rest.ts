@@ -70,10 +70,9 @@ function describe({ title, bytes }: { title: string; bytes: number }): string {
 
 /** At full target, when all broadcasts are through. */
 export async function measureAfterBroadcasts(context: RunContext): Promise<void> {
-  const { sampler, measurements, record, signal } = context;
+  const { sampler, measurements, signal } = context;
   if (signal.aborted) return;
   const inService = await sampler.reading();
   measurements.inServiceAfterBroadcasts = inService;
   measurements.afterBroadcasts = (await measureAtRest(context, 'after the broadcasts')).layers;
-  record.append('after-broadcasts', { layers: measurements.afterBroadcasts, inService });
 }

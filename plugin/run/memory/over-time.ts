@@ -32,11 +32,10 @@ export async function measureWave(
   leaveMs: number,
   onGone: () => void,
 ): Promise<void> {
-  const { population, sampler, link, record, signal } = context;
+  const { population, sampler, link, signal } = context;
   const wave = measured.peaks.length + 1;
   const peak = await moment(context, await link.snapshots(), () => sampler.reading());
   measured.peaks.push(peak);
-  record.append('wave', { wave, peak });
   if (!(await population.gone(leaveMs, signal))) {
     if (signal.aborted) return;
     const message = `${population.connections()} connections of wave ${wave} had not left in time, so what it leaves behind is unknown`;
@@ -58,7 +57,6 @@ export async function measureWave(
     return;
   }
   measured.readings.add(left);
-  record.append('after-wave', { wave, left });
 }
 
 /**
@@ -72,7 +70,7 @@ export async function measureChurn(
   { seconds, everySeconds }: { seconds: number; everySeconds: number },
   onReading: () => void,
 ): Promise<void> {
-  const { sampler, measurements, population, record, signal } = context;
+  const { sampler, measurements, population, signal } = context;
   const beganMs = performance.now();
   for (let index = 1; index * everySeconds < seconds && !signal.aborted; index++) {
     await pause(beganMs + index * everySeconds * 1000 - performance.now(), signal);
@@ -86,14 +84,8 @@ export async function measureChurn(
     const reading = await moment(context, snapshots, read);
     if (signal.aborted) return;
     measured.readings.add(reading);
-    if (isNoted(index)) record.append('churn', { reading });
     onReading();
   }
-}
-
-/** All of the first ones; later ever fewer, so that the record of days stays small. */
-function isNoted(index: number): boolean {
-  return index % 2 ** Math.max(0, Math.floor(Math.log2(index / 256))) === 0;
 }
 
 async function settled(context: RunContext, when: string): Promise<LayerBytes> {

@@ -27,7 +27,7 @@ export async function measurePlateau(
   checkpoints: Checkpoints,
   atRest: AtRestOf = (when, isSame) => measureAtRest(context, when, isSame),
 ): Promise<void> {
-  const { sampler, population, record, measurements, signal } = context;
+  const { sampler, population, measurements, signal } = context;
   if (signal.aborted) return;
   const when = `at ${population.connections()} connections`;
   await checkpoints.check(when);
@@ -48,17 +48,15 @@ export async function measurePlateau(
   measurements.origins = sampler.origins();
   measurements.plateaus.push({ connections, layers, readings, inService });
   await noteOtherPrograms(context);
-  record.append('plateau', { connections, layers, readings, inService });
 }
 
 /** When all connections have left. */
 export async function measureResidual(context: RunContext, checkpoints: Checkpoints): Promise<void> {
-  const { record, measurements } = context;
+  const { measurements } = context;
   const when = 'after all had left';
   await checkpoints.check(when);
   // Processes that a fault has replaced have another baseline.
   if (measurements.fault) return;
   const { layers, falling } = await measureSettled(context, when, 'there is no residual');
   measurements.afterDisconnect = without(layers, falling);
-  record.append('after-disconnect', { layers: measurements.afterDisconnect });
 }

@@ -16,7 +16,7 @@ import { Rows } from './rows.ts';
 /** Share of the room for rows that broadcasts take which could be finalized. */
 const KEPT_SHARE = 0.25;
 
-type Needs = Pick<RunContext, 'config' | 'link' | 'population' | 'publishers' | 'record'>;
+type Needs = Pick<RunContext, 'config' | 'link' | 'population' | 'publishers'>;
 
 export class Finalizer {
   readonly rows = new Rows();
@@ -178,9 +178,8 @@ export class Finalizer {
 
   async #finalize(broadcasts: Broadcast[]): Promise<void> {
     if (broadcasts.length === 0) return;
-    const { link, record } = this.#context;
+    const { link } = this.#context;
     const orders = this.basis.orders(broadcasts);
-    record.append('finalized', { broadcasts: orders });
     this.rows.add(orders, await link.freeze(orders));
   }
 }

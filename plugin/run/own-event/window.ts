@@ -87,7 +87,7 @@ async function whileLooking<T>({ signal }: RunContext, finalizer: Finalizer, run
 
 /** @returns how many were published */
 async function publish(
-  { measurements, record, signal }: RunContext,
+  { measurements, signal }: RunContext,
   publishers: NonNullable<RunContext['publishers']>,
   { publish: planned }: Delivery,
   { finalizer, windows, rooms }: { finalizer: Finalizer; windows: Windows; rooms: string[] },
@@ -100,11 +100,9 @@ async function publish(
       finalizer.published(sent);
       const { seq, room, emittedAtUs, intendedAtUs } = sent;
       measurements.sent.push(asSent({ seq, room, sentAtUs: emittedAtUs, intendedAtUs }));
-      record.append('published', sent);
     },
     (seq, { message }) => {
       measurements.unsent.push({ seq, message });
-      record.append('unsent', { seq, message });
     },
     signal,
     rooms,
@@ -146,7 +144,7 @@ async function drain(context: RunContext, finalizer: Finalizer, published: numbe
   if (!ended && !signal.aborted) measurements.tailCut = { copies: missing, unconfirmed: 0, seconds };
 }
 
-async function finish({ measurements, record }: RunContext, finalizer: Finalizer, published: number): Promise<void> {
+async function finish({ measurements }: RunContext, finalizer: Finalizer, published: number): Promise<void> {
   await finalizer.finish();
   const { rows, basis, seen, skipped, bytes, example, idsBeside } = finalizer;
   measurements.sent = rows.sent;
@@ -156,7 +154,6 @@ async function finish({ measurements, record }: RunContext, finalizer: Finalizer
     ...{ published, seen, skipped, bytes, example, idsBeside },
   };
   if (measurements.ownEvent) Object.assign(measurements.ownEvent, found, { each: rows.each });
-  record.append('own-event', found);
 }
 
 /**

@@ -10,20 +10,16 @@ export async function resetGenerator({ link, ledger, resources }: RunContext): P
 }
 
 /** Ends the window of the idle hold, in which only the machine is of interest. */
-export async function noteIdleHold({ measurements, resources, record }: RunContext): Promise<void> {
+export async function noteIdleHold({ measurements, resources }: RunContext): Promise<void> {
   await resources.end('idle', measurements);
-  record.append('machine', { window: 'idle', shares: measurements.machineShares.idle });
 }
 
 /** Ends the window. Of several ramps, the worst one of each loop counts. @returns what the engines have counted */
 export async function noteGenerator(
-  { link, ledger, measurements, resources, record }: RunContext,
+  { link, ledger, measurements, resources }: RunContext,
   window: GeneratorWindow,
 ): Promise<EngineSnapshot[]> {
-  const before = measurements.machineShares[window];
   await resources.end(window, measurements);
-  const shares = measurements.machineShares[window];
-  if (shares !== before) record.append('machine', { window, shares });
   if (!ledger) return [];
   const snapshots = await link.snapshots();
   const loops: GeneratorLoop[] = snapshots.flatMap(({ from, processes, engineLoop }) => [

@@ -77,11 +77,13 @@ async function measure(
       measured.clocks = clocks.lines;
       await clocks.read();
       clocks.follow();
-      const record = {
-        append: (type: string, data: object) =>
-          type === 'broadcast' && onSent((data as { seq: number }).seq, server.pid),
+      const broadcast = control.broadcast.bind(control);
+      control.broadcast = async (order, via) => {
+        const sent = await broadcast(order, via);
+        onSent(order.seq, server.pid);
+        return sent;
       };
-      await measureBroadcasts({ ...run.context, control, probe, link, clocks, record }, () => {});
+      await measureBroadcasts({ ...run.context, control, probe, link, clocks }, () => {});
       const { copies } = await server.truth();
       return { measurements: measured, latency: latencyFigures(measured), batches: batchRows(measured), copies };
     },

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { ARTILLERY_LOG, divertReporter } from '../../../plugin/hook/reporter.ts';
-import { RunFiles } from '../../../plugin/run/record/run-files.ts';
+import { RunFiles } from '../../../plugin/run/folder/run-files.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 
 /** As Artillery does it: plugins hear of periods and of the end just before its reporter, of phases just after it. */

@@ -69,7 +69,6 @@ describe('waves', () => {
     const slopes = [drift?.bytesPerConnection, drift?.bytesPerWave].map((bytes) => Math.round(bytes ?? 0));
     assert.deepEqual([...slopes, drift?.leaks], [20_000, 2_000_000, true]);
     assert.deepEqual(run.measurements.stages.map(({ name }) => name).slice(1, 4), ['ramp', 'wave', 'after the wave']);
-    assert.equal(run.recorded.filter((type) => type === 'after-wave').length, 4);
   });
 
   it('are read with their garbage if nobody is to collect it', async (t) => {
@@ -121,11 +120,9 @@ describe('churn', () => {
   });
 });
 
-it('a run of days has few readings and a short record, and its leak is still found', async (t) => {
+it('a run of days keeps few readings, and still finds a leak', async (t) => {
   const time = new VirtualTime(t, 1000);
   const run = new FakeRun();
-  let lines = 0;
-  run.context.record.append = () => void lines++;
   run.arrive(500);
   run.context.sampler.reading = async () => {
     // Ten have come and ten have left for each second.
@@ -140,7 +137,6 @@ it('a run of days has few readings and a short record, and its leak is still fou
   await time.until(measureChurn(run.context, checkpoints, measured, { seconds, everySeconds }, () => {}));
   const found = overTimeFigures({ overTime: measured, uncollected: [] });
   assert.equal(measured.readings.added, seconds / everySeconds - 1);
-  assert.ok(lines < 1300, `${lines} lines of ${measured.readings.added} readings`);
   const { workerHeapUsed: drift } = found?.drift ?? {};
   assert.ok(Math.abs((drift?.bytesPerConnection ?? 0) - 100) < 1 && drift?.leaks, JSON.stringify(drift));
   assert.ok(run.measurements.generator.length < 5, 'the worst of each loop');

@@ -1,20 +1,19 @@
-/** The run record: one JSON line per fact, written as it happens, so that a killed run leaves what it had measured. */
+/** The folder of a run. Its result is written at every stage, so that a killed run leaves what it had measured. */
 import { lstatSync, rmdirSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { attempt } from '../../../protocol/helpers/attempt.ts';
 import { formatProblems, problemsOf } from '../../../protocol/problems.ts';
 import { type Result, resultSchema } from '../../../protocol/result/result.ts';
-import { mapTexts, withoutCredentials } from '../../../protocol/secrets/known-secrets.ts';
 import { requireRoom, unwritable } from '../../../protocol/unwritable.ts';
 import { newFolder } from './new-folder.ts';
 import { replace } from './replace.ts';
 import { OTHER_RESULTS, RunFiles } from './run-files.ts';
 
-/** Result, record and report files of a run of 32,000 connections take 2 MB. */
+/** Result and report files of a run of 32,000 connections take 2 MB. */
 const ROOM_BYTES = 4 * 2 ** 20;
 
-export class RunRecord {
+export class RunFolder {
   /** Everything else that the run writes into its folder goes there, too. */
   readonly files: RunFiles;
   readonly #results: string;
@@ -50,16 +49,11 @@ export class RunRecord {
     return basename(this.directory);
   }
 
-  append(type: string, fact: object): void {
-    const line = { at: new Date().toISOString(), type, ...mapTexts(fact, withoutCredentials) };
-    this.files.append('record.ndjson', `${JSON.stringify(line)}\n`);
-  }
-
   /**
    * Writes result.json, checked against its schema, and points `latest` to this run. It may be written again as the run
    * goes on.
    * @returns its path; undefined if it could not be written
-   * @throws CapacityError UNEXPECTED, with what was measured kept beside the record
+   * @throws CapacityError UNEXPECTED, with what was measured kept in `result.unsound.json`
    */
   write(result: Result): string | undefined {
     const checked = resultSchema.safeParse(result);
@@ -68,7 +62,7 @@ export class RunRecord {
       throw new CapacityError(
         'UNEXPECTED',
         `the result contains impossible figures, which is a bug\n${formatProblems(problemsOf(checked.error, []))}`,
-        `please report it with ${kept ?? join(this.directory, 'record.ndjson')}, which has what was measured`,
+        kept === undefined ? 'please report it' : `please report it with ${kept}, which has what was measured`,
       );
     }
     const path = this.files.replace('result.json', textOf(checked.data));

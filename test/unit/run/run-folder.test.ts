@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { execa } from 'execa';
 import { REPORT_FILES } from '../../../plugin/result/report-files.ts';
+import { RunFolder } from '../../../plugin/run/folder/run-folder.ts';
 import { scenarioFile, scenarioName } from '../../../plugin/run/measurements/run-id.ts';
-import { RunRecord } from '../../../plugin/run/record/record.ts';
 import { describeError } from '../../../protocol/errors.ts';
 import { readResult } from '../../../report/read.ts';
 import { perfectResult } from '../../helpers/results.ts';
@@ -17,27 +17,27 @@ test('a scenario is named by its file, and its command by the path that was give
 });
 
 test('a result is written whole, and `latest` leads to it', (t) => {
-  const { record, results } = open(t);
-  record.write(perfectResult());
+  const { runFolder, results } = open(t);
+  runFolder.write(perfectResult());
   assert.deepEqual(readResult(join(results, 'latest')), perfectResult());
 });
 
-test('a figure that cannot be is told by its key, and costs nothing of what was measured', (t) => {
-  const { record, results } = open(t);
+test('an impossible figure is refused by its key, and the rest of the result is kept', (t) => {
+  const { runFolder, results } = open(t);
   const result = perfectResult();
   result.connections.peak = Number.NaN;
-  assert.throws(() => record.write(result), { code: 'UNEXPECTED', message: /connections\.peak/ });
+  assert.throws(() => runFolder.write(result), { code: 'UNEXPECTED', message: /connections\.peak/ });
   assert.ok(!fs.existsSync(join(results, 'latest')));
-  const kept = JSON.parse(fs.readFileSync(join(record.directory, 'result.unsound.json'), 'utf8'));
+  const kept = JSON.parse(fs.readFileSync(join(runFolder.directory, 'result.unsound.json'), 'utf8'));
   assert.deepEqual([kept.connections.peak, kept.delivery], [null, perfectResult().delivery]);
 });
 
 test('two runs of one second have folders and ids of their own', (t) => {
-  const { record, results } = open(t);
-  const [second, third] = [new RunRecord(results, 'run'), new RunRecord(results, 'run')];
-  assert.deepEqual([record.id, second.id, third.id], ['run', 'run-2', 'run-3']);
+  const { runFolder, results } = open(t);
+  const [second, third] = [new RunFolder(results, 'run'), new RunFolder(results, 'run')];
+  assert.deepEqual([runFolder.id, second.id, third.id], ['run', 'run-2', 'run-3']);
   assert.equal(second.directory, join(results, 'run-2'));
-  for (const one of [record, second]) one.write(perfectResult());
+  for (const one of [runFolder, second]) one.write(perfectResult());
   assert.equal(fs.readlinkSync(join(results, 'latest')), 'run-2');
 });
 
@@ -49,38 +49,37 @@ for (const [what, put] of Object.entries({
     const { results } = open(t);
     put(join(results, 'latest'));
     const before = fs.readdirSync(results);
-    assert.throws(() => new RunRecord(results, 'next'), { code: 'FILE_UNWRITABLE' });
+    assert.throws(() => new RunFolder(results, 'next'), { code: 'FILE_UNWRITABLE' });
     assert.deepEqual(fs.readdirSync(results), before);
   });
 }
 
 test('a folder that takes the place of `latest` during the run is left alone, too', (t) => {
-  const { record, results } = open(t);
+  const { runFolder, results } = open(t);
   fs.mkdirSync(join(results, 'latest'));
-  assert.equal(record.write(perfectResult()), join(record.directory, 'result.json'));
-  assert.match(record.files.failure?.message ?? '', /latest/);
+  assert.equal(runFolder.write(perfectResult()), join(runFolder.directory, 'result.json'));
+  assert.match(runFolder.files.failure?.message ?? '', /latest/);
   assert.deepEqual(fs.readdirSync(results).sort(), ['latest', 'run']);
-  assert.deepEqual(fs.readdirSync(record.directory), ['result.json']);
+  assert.deepEqual(fs.readdirSync(runFolder.directory), ['result.json']);
 });
 
 test('results that cannot have a folder are refused with the reason', (t) => {
   const { results } = open(t);
   fs.writeFileSync(join(results, 'file'), '');
-  assert.throws(() => new RunRecord(join(results, 'file/results'), 'run'), unwritable('ENOTDIR'));
+  assert.throws(() => new RunFolder(join(results, 'file/results'), 'run'), unwritable('ENOTDIR'));
 });
 
 test('a folder that is removed during the run is reported, and not half made again', (t) => {
-  const { record, results } = open(t);
-  record.append('plateau', {});
+  const { runFolder, results } = open(t);
   fs.rmSync(results, { recursive: true });
   const failures: unknown[] = [];
-  record.files.onFailed = (error) => failures.push(error);
-  record.append('plateau', {});
-  assert.equal(record.write(perfectResult()), undefined);
+  runFolder.files.onFailed = (error) => failures.push(error);
+  assert.equal(runFolder.files.append('artillery.log', 'text'), false);
+  assert.equal(runFolder.write(perfectResult()), undefined);
   assert.equal(failures.length, 1, 'the first failure only');
   assert.ok(unwritable('ENOENT')(failures[0]));
   assert.equal(fs.existsSync(results), false);
-  record.discard();
+  runFolder.discard();
 });
 
 test('a disk without room is reported, and has nothing half-written', {
@@ -91,32 +90,32 @@ test('a disk without room is reported, and has nothing half-written', {
   const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
   const script = `
     import { execFileSync } from 'node:child_process';
-    import { RunRecord } from ${module('../../../plugin/run/record/record.ts')};
+    import { RunFolder } from ${module('../../../plugin/run/folder/run-folder.ts')};
     import { writeReportFiles } from ${module('../../../plugin/result/report-files.ts')};
     import { perfectResult } from ${module('../../helpers/results.ts')};
-    const record = new RunRecord(${JSON.stringify(results)}, 'full');
+    const runFolder = new RunFolder(${JSON.stringify(results)}, 'full');
     execFileSync('prlimit', ['--fsize=1024', '--pid', String(process.pid)]);
-    record.append('plateau', { room: 'enough' });
-    record.append('plateau', { layers: 'x'.repeat(2000) });
-    const { code, cause } = record.files.failure;
+    runFolder.files.append('artillery.log', 'enough');
+    runFolder.files.append('artillery.log', 'x'.repeat(2000));
+    const { code, cause } = runFolder.files.failure;
     console.log([code, cause.code].join());
-    console.log(record.write(perfectResult()));
-    console.log(writeReportFiles(perfectResult(), record.directory).failed.some(({ code }) => code === 'FILE_UNWRITABLE'));`;
+    console.log(runFolder.write(perfectResult()));
+    console.log(writeReportFiles(perfectResult(), runFolder.directory).failed.some(({ code }) => code === 'FILE_UNWRITABLE'));`;
   const { stdout } = await execa(process.execPath, ['--input-type=module'], { input: script });
   assert.deepEqual(stdout.split('\n'), ['FILE_UNWRITABLE,EFBIG', 'undefined', 'true']);
   const folder = join(results, 'full');
-  assert.match(fs.readFileSync(join(folder, 'record.ndjson'), 'utf8'), /^\{.*"room":"enough"\}\n$/);
-  const known = ['record.ndjson', ...REPORT_FILES.map(([file]) => file)];
+  assert.equal(fs.readFileSync(join(folder, 'artillery.log'), 'utf8'), 'enough');
+  const known = ['artillery.log', ...REPORT_FILES.map(([file]) => file)];
   const others = fs.readdirSync(folder).filter((name) => !known.includes(name));
   assert.deepEqual([others, fs.existsSync(join(results, 'latest'))], [[], false]);
 });
 
 test('a folder without room for a result is refused, and is gone', async (t) => {
   const { results } = open(t);
-  const module = JSON.stringify(new URL('../../../plugin/run/record/record.ts', import.meta.url).href);
+  const module = JSON.stringify(new URL('../../../plugin/run/folder/run-folder.ts', import.meta.url).href);
   const script = `
-    import { RunRecord } from ${module};
-    try { new RunRecord(${JSON.stringify(join(results, 'small'))}, 'run'); } catch ({ code, cause }) { console.log(code, cause.code); }`;
+    import { RunFolder } from ${module};
+    try { new RunFolder(${JSON.stringify(join(results, 'small'))}, 'run'); } catch ({ code, cause }) { console.log(code, cause.code); }`;
   const node = `exec "${process.execPath}" --input-type=module`;
   const { stdout } = await execa('bash', ['-c', `ulimit -f 1; ${node}`], { input: script });
   assert.equal(stdout, 'FILE_UNWRITABLE EFBIG');
@@ -128,8 +127,8 @@ function unwritable(cause: string): (error: unknown) => boolean {
   return (error) => new RegExp(`^FILE_UNWRITABLE: .*\\n {2}cause: ${cause}.*\\n {2}fix: `).test(describeError(error));
 }
 
-function open(t: { after(clean: () => void): void }): { record: RunRecord; results: string } {
-  const results = fs.mkdtempSync(join(tmpdir(), 'capacity-record-'));
+function open(t: { after(clean: () => void): void }): { runFolder: RunFolder; results: string } {
+  const results = fs.mkdtempSync(join(tmpdir(), 'capacity-run-folder-'));
   t.after(() => fs.rmSync(results, { recursive: true, force: true }));
-  return { record: new RunRecord(results, 'run'), results };
+  return { runFolder: new RunFolder(results, 'run'), results };
 }
