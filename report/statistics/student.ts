@@ -9,6 +9,18 @@
  * @returns the t that |T| stays below with probability `confidence` (0 … 1, e.g. 0.95)
  */
 export function studentT(confidence: number, degrees: number): number {
+  const key = `${confidence} ${degrees}`;
+  const found = quantiles.get(key) ?? quantile(confidence, degrees);
+  if (quantiles.size >= MOST_KEPT) quantiles.clear();
+  quantiles.set(key, found);
+  return found;
+}
+
+/** A study asks for the same quantiles thousands of times. */
+const quantiles = new Map<string, number>();
+const MOST_KEPT = 1000;
+
+function quantile(confidence: number, degrees: number): number {
   let high = 1;
   while (within(high, degrees) < confidence) high *= 2;
   let low = 0;
@@ -18,6 +30,14 @@ export function studentT(confidence: number, degrees: number): number {
     else high = middle;
   }
   return high;
+}
+
+/**
+ * @param degrees of freedom, a whole number from 1
+ * @returns the probability of a |T| of `t` or more
+ */
+export function studentP(t: number, degrees: number): number {
+  return t === Number.POSITIVE_INFINITY ? 0 : Math.max(0, 1 - within(t, degrees));
 }
 
 /** P(|T| < t). */

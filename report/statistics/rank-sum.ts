@@ -1,0 +1,37 @@
+/**
+ * Wilcoxon's rank-sum test, exact also with ties: its p-value is the share of all divisions of the pooled values whose rank sum is
+ * as far from the expected one. Where values are only zero or not, it is Fisher's exact test of how many runs have a fault.
+ */
+
+/** @returns the two-sided p-value that both groups have the same distribution */
+export function rankSumP(a: number[], b: number[]): number {
+  const ranks = doubledRanks([...a, ...b]);
+  const total = ranks.reduce((sum, rank) => sum + rank, 0);
+  // Number of ways to choose so many values with that sum of doubled ranks.
+  const ways = Array.from({ length: a.length + 1 }, () => new Float64Array(total + 1));
+  (ways[0] as Float64Array)[0] = 1;
+  for (const rank of ranks) {
+    for (let chosen = a.length; chosen > 0; chosen--) {
+      const [to, from] = [ways[chosen], ways[chosen - 1]] as [Float64Array, Float64Array];
+      for (let sum = rank; sum <= total; sum++) to[sum] = (to[sum] as number) + (from[sum - rank] as number);
+    }
+  }
+  const expected = (total * a.length) / ranks.length;
+  const observed = ranks.slice(0, a.length).reduce((sum, rank) => sum + rank, 0);
+  const distance = Math.abs(observed - expected) - 1e-9;
+  let [all, asFar] = [0, 0];
+  for (const [sum, count] of (ways[a.length] as Float64Array).entries()) {
+    all += count;
+    if (Math.abs(sum - expected) >= distance) asFar += count;
+  }
+  return asFar / all;
+}
+
+/** @returns twice the mid-rank of each value, a whole number */
+function doubledRanks(values: number[]): number[] {
+  return values.map((value) => {
+    const below = values.filter((other) => other < value).length;
+    const equal = values.filter((other) => other === value).length;
+    return 2 * below + equal + 1;
+  });
+}
