@@ -10,6 +10,7 @@ import { ownValue } from '../../protocol/helpers/sum-counts.ts';
 import { formatProblems, problemsOf } from '../../protocol/problems.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type Comparison, compare, type RunSet } from '../../report/compare/compare.ts';
+import { endOf } from '../../report/compare/decision.ts';
 import { comparisonDocument } from '../../report/compare/document.ts';
 import { type Headline, headlineOf } from '../../report/compare/text.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
@@ -17,6 +18,7 @@ import { renderConsole } from '../../report/render/console.ts';
 import { replace } from '../run/folder/replace.ts';
 import { readRunSet } from '../series/run-sets.ts';
 import { addHelp, LINE, parseOptions, printJson, screen, withJson, writing } from './command.ts';
+import { COMPARED_CODES, shareSchema, withMargin } from './margin.ts';
 import { repeat, timesSchema } from './repeat.ts';
 
 interface Options {
@@ -58,18 +60,12 @@ export function addBaseline(program: Command): void {
       130: 'stopped by Ctrl-C before all runs were made; nothing was saved',
     },
   });
-  addHelp(add('check').description('Compares a result with the baseline.').action(check), {
+  addHelp(withMargin(add('check')).description('Compares a result with the baseline.').action(check), {
     examples: {
       'baseline check results/latest': 'in CI, after the run',
       'baseline check results/latest --name release-2 --json': 'for a script',
     },
-    exitCodes: {
-      0: 'no figure is worse beyond the noise',
-      1: 'a figure is worse',
-      2: 'there is no such baseline, or the load or the machine is different',
-      4: 'the result is INVALID',
-      5: 'inconclusive: both are single runs, some runs have no figures, or a figure is missing on one side',
-    },
+    exitCodes: { ...COMPARED_CODES, 2: 'refused: there is no such baseline, or the load or the machine is different' },
   });
 }
 
@@ -106,25 +102,25 @@ function saveResults(results: Result[], path: string, { name, file, json }: Opti
   }
 }
 
-function check(path: string, { name, file, json }: Options): void {
+function check(path: string, { name, file, json, margin: share }: Options & { margin: string }): void {
+  const { margin } = parseOptions(z.object({ margin: shareSchema }), { margin: share }, 'baseline check');
   const reference: RunSet = { name: `baseline "${name}"`, results: readBaseline(file, name) };
   const checked = readRunSet(path);
-  const comparison = compare([reference, checked]);
-  const worse = comparison.figures.filter(({ differences }) => differences.some(({ answer }) => answer === 'worse'));
-  const usable = checked.results.some(isUsable);
-  if (usable) requireSameConditions(comparison);
+  const comparison = compare([reference, checked], { margin });
+  if (checked.results.some(isUsable)) requireSameConditions(comparison);
+  const end = endOf(comparison);
+  process.exitCode = exitCodeOf(end);
   const headline = headlineOf(comparison, 1);
-  // Several that leave no figures are worse; a single one proves nothing.
-  const told = usable || headline.answer === 'worse';
-  process.exitCode = exitCodeOf(told ? headline : { verdict: 'INVALID', outcome: 'UNKNOWN' });
   if (json) {
+    const worse = comparison.figures.filter(({ differences }) => differences.some(({ answer }) => answer === 'worse'));
     printJson({ answer: headline.answer, worse: worse.map(({ path: figure }) => figure), ...comparison });
     return;
   }
   console.log(renderConsole(comparisonDocument(comparison), screen()));
-  const verdict = told
-    ? verdictOf(headline, name, reference)
-    : 'INVALID: the figures cannot be trusted, so they were not checked.';
+  const verdict =
+    'verdict' in end
+      ? 'INVALID: the figures cannot be trusted, so they were not checked.'
+      : verdictOf(headline, name, reference);
   console.log(`\n${verdict}`);
 }
 
@@ -141,12 +137,10 @@ function requireSameConditions({ mismatches }: Comparison): void {
 
 function verdictOf({ answer, text }: Headline, name: string, { results }: RunSet): string {
   if (answer === 'worse') return `WORSE than baseline "${name}": ${text.replace(/^worse in /, '')}.`;
-  if (answer !== 'cannot-tell') return `No figure is worse than baseline "${name}" beyond the noise.`;
+  if (answer === 'no-difference') return `NO DIFFERENCE from baseline "${name}": ${text}.`;
+  if (answer === 'better') return `BETTER than baseline "${name}": ${text.replace(/^better in /, '')}.`;
   const several = `Save several runs: ${LINE} baseline save <scenario> --repeat 5 --name ${name}`;
-  return [
-    `CANNOT TELL whether it is worse than baseline "${name}": ${text}.`,
-    ...(results.length === 1 ? [several] : []),
-  ].join('\n');
+  return [`INCONCLUSIVE against baseline "${name}": ${text}.`, ...(results.length === 1 ? [several] : [])].join('\n');
 }
 
 /**

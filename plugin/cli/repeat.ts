@@ -9,9 +9,9 @@ import { z } from 'zod';
 import { EXIT_CODES, exitCodeOf } from '../../protocol/codes/exit-codes.ts';
 import type { Plan, Study } from '../../protocol/documents/study.ts';
 import type { Comparison } from '../../report/compare/compare.ts';
+import { endOf } from '../../report/compare/decision.ts';
 import { wouldSee } from '../../report/compare/detectable.ts';
 import { comparisonDocument, seriesDocument } from '../../report/compare/document.ts';
-import { headlineOf } from '../../report/compare/text.ts';
 import type { Document } from '../../report/model/document.ts';
 import { renderConsole } from '../../report/render/console.ts';
 import { type MeasuredRun, questionsOf } from '../../report/study/summarize.ts';
@@ -21,6 +21,7 @@ import { newSeriesFolder } from '../series/folder.ts';
 import { exitCodeOfRuns, measuredRuns, plannedSeries } from '../series/planned.ts';
 import { endText, makeSeries } from '../series/series.ts';
 import { addHelp, badOption, parseOptions, printJson, RUN_CODES, screen, withJson } from './command.ts';
+import { shareSchema } from './margin.ts';
 import { scenarioHash } from './scenario.ts';
 
 export const timesSchema = z.coerce.number('expected a number').int().min(2, 'expected 2 or more');
@@ -32,17 +33,9 @@ export const varySchema = z.string().transform((text, context): Plan['vary'] => 
   return z.NEVER;
 });
 
-/** @returns of `20%`, 0.2 */
-export const detectSchema = z.string().transform((text, context): number => {
-  const percent = Number(/^(\d+(?:\.\d+)?)\s*%$/.exec(text)?.[1] ?? 0);
-  if (percent > 0) return percent / 100;
-  context.addIssue('expected a share above 0, such as 20%');
-  return z.NEVER;
-});
-
 const optionsSchema = z.object({
   times: timesSchema.optional(),
-  detect: detectSchema.optional(),
+  detect: shareSchema.optional(),
   vary: varySchema.optional(),
   results: z.string(),
   json: z.boolean().optional(),
@@ -67,7 +60,10 @@ export function addRepeat(program: Command): void {
       '-n, --times <n>',
       `how many runs of each, at least 2 (default: ${TIMES}; with --detect, at most ${MOST_TIMES})`,
     )
-    .option('--detect <share>', 'with two scenarios: goes on until a change of that size, such as 20%, would show')
+    .option(
+      '--detect <share>',
+      'with two scenarios: goes on until a change of that size, such as 20%, would show; also the margin',
+    )
     .option('--vary <NAME=a,b>', 'the runs of one scenario take turns with two values of an environment variable')
     .option('--results <folder>', 'where to create the folder of the series', 'results')
     .action(run);
@@ -81,7 +77,8 @@ export function addRepeat(program: Command): void {
     },
     exitCodes: {
       ...RUN_CODES,
-      5: 'with two scenarios: inconclusive, too few runs; with --detect, it might have missed such a change',
+      1: `${RUN_CODES[1]}; with two scenarios, also: a figure of the second is worse`,
+      5: 'with two scenarios: inconclusive; with --detect, it might have missed such a change',
       130: 'stopped by Ctrl-C; repeat.json has the runs until then',
     },
   });
@@ -102,9 +99,7 @@ async function run(scenario: string, other: string | undefined, rest: string[], 
   const { folder, study, runs, exitCode, report } = await repeat(asked);
   const comparison = comparisonOf(study.plan, runs);
   process.exitCode = exitCode;
-  if (exitCode === 0 && comparison && !isTold(comparison, detect)) {
-    process.exitCode = exitCodeOf({ answer: 'cannot-tell' });
-  }
+  if (exitCode === 0 && comparison) process.exitCode = exitCodeOf(endOfSeries(comparison, detect));
   if (json) return printJson(study);
   if (runs.every(({ result }) => result === undefined)) return;
   console.log(endText({ kind: 'repeat', folder }, renderConsole(report, screen())));
@@ -120,10 +115,11 @@ function reportOf(study: Study, runs: MeasuredRun[]): Document {
   return comparison ? comparisonDocument(comparison) : seriesDocument(study, runs);
 }
 
-function isTold(comparison: Comparison, detect: number | undefined): boolean {
-  const { answer } = headlineOf(comparison, 1);
-  if (answer === 'no-difference' && detect !== undefined) return wouldSee(comparison, 1, detect);
-  return answer !== 'cannot-tell';
+/** Without a difference, the runs must have been enough to see the change that `detect` asks for. */
+function endOfSeries(comparison: Comparison, detect: number | undefined): ReturnType<typeof endOf> {
+  const end = endOf(comparison);
+  const isSame = 'answer' in end && end.answer === 'no-difference';
+  return isSame && detect !== undefined && !wouldSee(comparison, 1, detect) ? { answer: 'inconclusive' } : end;
 }
 
 /** `scenario` is the first one, if `vary` has several; `args` are further ones of `artillery run`. */

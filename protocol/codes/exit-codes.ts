@@ -28,7 +28,7 @@ export const STOPPED = 130;
 export const NOT_UP = 3;
 
 /** `compare` and `baseline check`: inconclusive. */
-export const CANNOT_TELL = 5;
+export const INCONCLUSIVE = 5;
 
 /** Why a run has no result: refused before its load, stopped by the user, or ended without writing one. */
 type NoResult = 'refused' | 'stopped' | 'failed';
@@ -37,7 +37,7 @@ type NoResult = 'refused' | 'stopped' | 'failed';
 export type Ended =
   | NoResult
   | { verdict: 'VALID' | 'SUSPECT' | 'INVALID'; outcome: 'PASSED' | 'FAILED' | 'UNKNOWN' }
-  | { answer: 'better' | 'no-difference' | 'worse' | 'cannot-tell' }
+  | { answer: 'better' | 'no-difference' | 'worse' | 'inconclusive' }
   | { search: keyof typeof OF_SEARCH };
 
 const { worse, refused, suspect, invalid } = EXIT_CODES;
@@ -50,7 +50,7 @@ const OF_RESULT = {
   INVALID: { PASSED: invalid, FAILED: invalid, UNKNOWN: invalid },
 };
 
-const OF_ANSWER = { better: 0, 'no-difference': 0, worse, 'cannot-tell': CANNOT_TELL };
+const OF_ANSWER = { better: 0, 'no-difference': 0, worse, inconclusive: INCONCLUSIVE };
 
 /** A search whose last run has no result has that run's exit code. */
 const OF_SEARCH = {

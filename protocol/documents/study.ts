@@ -52,19 +52,30 @@ const runSchema = seriesRunSchema.extend({
 
 /** Between one set of runs and the reference, in the figure's own unit. */
 const differenceSchema = z.strictObject({
-  /** `cannot-tell`: the noise is unknown, or one side was not measured. */
-  answer: z.enum(['better', 'worse', 'no-difference', 'cannot-tell']),
+  /**
+   * `no-difference`: the whole interval is within the margin, or the same was counted. `inconclusive`: anything else that is neither
+   * better nor worse.
+   */
+  answer: z.preprocess(
+    // As documents of earlier versions have it.
+    (answer) => (answer === 'cannot-tell' ? 'inconclusive' : answer),
+    z.enum(['better', 'worse', 'no-difference', 'inconclusive']),
+  ),
   /** Mean minus the reference's mean; null when one of the two was not measured. */
   value: z.number().nullable(),
   /** `value` ÷ the reference's mean; null when that is 0. */
   share: z.number().nullable(),
-  /** All intervals of a comparison hold together with 95 % confidence; null where the noise is unknown. */
+  /** The 95 % interval of this difference by itself; null where the noise is unknown. */
   low: z.number().nullable(),
   high: z.number().nullable(),
   /** The difference, up or down, that four of five such comparisons would see; null where the noise is unknown. */
   detectable: z.number().nullable().default(null),
+  /** Where inconclusive, runs of each side that would show a difference as large as the margin, or none; null if unknown, or above 1,000. */
+  runsNeeded: z.number().int().nullable().default(null),
+  /** Codes of findings that invalidate the figure in runs of either side, which are left out. */
+  invalidatedBy: z.array(z.string()).default([]),
   /**
-   * The source of the noise estimate: the spread between runs of both sides, or of all combinations of a study; within
+   * The source of the noise estimate: the spread between runs of both sides, or of all combinations with the same level of a study; within
    * single runs, the fit of a line or the broadcasts; counts need none.
    */
   noise: z.enum(['repeats', 'study', 'fit', 'broadcasts', 'none']).nullable(),

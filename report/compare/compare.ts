@@ -5,23 +5,15 @@
 import type { Spread } from '../../protocol/documents/repeat.ts';
 import type { Difference } from '../../protocol/documents/study.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { accuracyOf, type Described, type Figure, figureOf, isCounted, valueAt } from '../figures/figures.ts';
+import { type Described, type Figure, invalidationsOf } from '../figures/figures.ts';
 import { isUsable, measuredFigures } from '../figures/measured-figures.ts';
 import { disturbanceOf } from '../figures/others.ts';
 import { quantityOf } from '../model/amount.ts';
-import {
-  detectableBy,
-  type Estimate,
-  estimatesApart,
-  intervalOf,
-  meansApart,
-  type PooledNoise,
-  pooledApart,
-  spreadOf,
-} from '../statistics/spread.ts';
-import { studentT } from '../statistics/student.ts';
+import { type PooledNoise, spreadOf } from '../statistics/spread.ts';
 import { type Mismatch, mismatches } from './comparability.ts';
-import { countedAnswer, type Runs, usableAnswer } from './counted.ts';
+import { type Runs, usableAnswer } from './counted.ts';
+import { type Answer, apartness, decide, type Pair, UNKNOWN } from './decide.ts';
+import { apart, type Side } from './estimates.ts';
 
 export interface RunSet {
   /** For readers. */
@@ -29,6 +21,8 @@ export interface RunSet {
   results: Result[];
   /** Further runs, which ended without a result. */
   lost?: number;
+  /** In a study, for each of its levels, the noise of each figure over all combinations with that level. */
+  levelNoise?: ReadonlyMap<string, PooledNoise>[];
 }
 
 export interface ComparedSet extends Runs {
@@ -39,32 +33,34 @@ export interface ComparedSet extends Runs {
   disturbed: string[];
 }
 
-export type Answer = Difference['answer'];
-
 export interface ComparedFigure extends Described {
   /** Empty of counts and shares. */
   unit: string;
   /** One per set; null where it is not known. */
   spreads: (Spread | null)[];
+  /** One per set: codes of the findings that invalidate it in some of the set's runs. */
+  invalidated: string[][];
   /** One per set after the first. */
   differences: Difference[];
 }
 
 export interface Comparison {
   sets: ComparedSet[];
+  /** Share of the reference within which a difference does not matter. */
+  margin: number;
   mismatches: Mismatch[];
   figures: ComparedFigure[];
 }
 
-/** How likely an interval of a comparison may miss the true value: any of the primary figures, and any of the others. */
-const PRIMARY_ERROR = 0.04;
-const OTHER_ERROR = 0.01;
-/**
- * Intervals within a run do not include the variation between runs. Three runs under equal conditions differed by 10 %
- * (docs/method/comparing.md), although the interval of each fitted line is below 2 %; medians of latencies deviated by 18 %, so
- * two of them may be 65 % apart.
- */
-const BETWEEN_RUNS_SHARE = { repeats: 0, study: 0, fit: 0.1, broadcasts: 1 };
+/** A difference within this share of the reference does not matter, unless a comparison is told otherwise. */
+export const MARGIN = 0.1;
+
+export interface Options {
+  /** Share of the reference within which a difference does not matter. */
+  margin?: number;
+  /** Whether the sets are those of a study, whose levels may ask for different loads. */
+  isStudy?: boolean;
+}
 
 export function asCompared({ name, results, lost = 0 }: RunSet): ComparedSet {
   const usable = results.filter(isUsable);
@@ -77,46 +73,68 @@ export function asCompared({ name, results, lost = 0 }: RunSet): ComparedSet {
   };
 }
 
+/** @param sets the reference, and the sets to compare with it */
+export function compare(sets: RunSet[], options: Options = {}): Comparison {
+  return compareAll([sets], options)[0] as Comparison;
+}
+
 /**
- * @param sets the reference, and the sets to compare with it
- * @param pooled of a study: noise by the figure's path, where more runs than these tell it
+ * @param groups the sets of each comparison, the reference first
+ * @returns a comparison for each group; one error budget covers them all
  */
-export function compare(sets: RunSet[], pooled?: ReadonlyMap<string, PooledNoise>): Comparison {
+export function compareAll(groups: RunSet[][], { margin = MARGIN, isStudy = false }: Options = {}): Comparison[] {
+  const measured = groups.map((sets) => comparablePairs(sets, isStudy));
+  const decided = decide(
+    measured.flatMap((rows) => rows.flatMap(({ pairs }) => pairs)),
+    { margin, countsSingleRuns: !isStudy },
+  );
+  let next = 0;
+  return groups.map((sets, group) => {
+    const comparedSets = sets.map(asCompared);
+    const figures = (measured[group] ?? []).map(({ pairs, ...row }): ComparedFigure => {
+      const differences = decided.slice(next, next + pairs.length);
+      next += pairs.length;
+      return { ...row, differences };
+    });
+    return {
+      sets: comparedSets,
+      margin,
+      mismatches: mismatches(sets.map(({ results }) => results)),
+      figures: [...usableFigure(comparedSets), ...figures],
+    };
+  });
+}
+
+/** @returns each figure with a pair for each set after the first */
+function comparablePairs(sets: RunSet[], isStudy: boolean) {
   const usable = sets.map(({ results }) => results.filter(isUsable));
-  const [reference = [], ...others] = usable;
-  const compared = comparableFigures(usable, pooled !== undefined).map(({ figure, spreads }) => ({
-    figure,
-    spreads,
-    apart: others.map((runs, index) =>
-      apart(figure, [reference, runs], [spreads[0], spreads[index + 1]], pooled?.get(figure.path)),
-    ),
-  }));
-  // Among 20 intervals of 95 % each, one would miss the true value by chance. Bonferroni: with 95 %, none of them does.
-  const confidenceOf = ({ primary }: Figure) => {
-    const tested = compared.filter(({ figure }) => figure.primary === primary).flatMap((row) => row.apart);
-    const error = primary ? PRIMARY_ERROR : OTHER_ERROR;
-    return 1 - error / Math.max(1, tested.filter((found) => found !== null).length);
-  };
-  const comparedSets = sets.map(asCompared);
-  return {
-    sets: comparedSets,
-    mismatches: mismatches(sets.map(({ results }) => results)),
-    figures: [
-      ...usableFigure(comparedSets),
-      ...compared.map((row) => ({
-        ...row.figure,
-        unit: quantityOf(row.figure.quantity).unit,
-        spreads: row.spreads,
-        differences: row.apart.map((found, index) => {
-          const [a, b] = [row.spreads[0] ?? null, row.spreads[index + 1] ?? null];
-          if ('faults' in row.figure) {
-            return countedDifference(a, b, countedAnswer(row.figure, reference, others[index] ?? []));
-          }
-          return differenceOf(row.figure, a, b, found, confidenceOf(row.figure));
-        }),
-      })),
-    ],
-  };
+  return comparableFigures(usable, isStudy).map(({ figure, spreads, invalidatedBy }) => {
+    const sides = sets.map(({ levelNoise = [] }, set): Side => {
+      const levels = levelNoise.flatMap((noise) => noise.get(figure.path) ?? []);
+      return { runs: usable[set] ?? [], spread: spreads[set] ?? null, levels };
+    });
+    const faults = usable.map((runs) => faultsOf(figure, runs));
+    const [reference, ...others] = sides as [Side, ...Side[]];
+    const pairs = others.map((other, index): Pair => {
+      const [a, b] = [faults[0] ?? [], faults[index + 1] ?? []];
+      return {
+        ...{ figure, a: reference.spread, b: other.spread, apart: apart(figure, reference, other) },
+        faults: a.length > 0 && b.length > 0 ? [a, b] : null,
+        invalidatedBy: [...new Set([...(invalidatedBy[0] ?? []), ...(invalidatedBy[index + 1] ?? [])])],
+      };
+    });
+    const { primary } = figure;
+    const described = { path: figure.path, title: figure.title, quantity: figure.quantity, better: figure.better };
+    return {
+      ...{ ...described, ...(primary && { primary }), ...(figure.insteadOf && { insteadOf: figure.insteadOf }) },
+      ...{ unit: quantityOf(figure.quantity).unit, spreads, invalidated: invalidatedBy, pairs },
+    };
+  });
+}
+
+function faultsOf(figure: Figure, runs: Result[]): number[] {
+  if (!('faults' in figure)) return [];
+  return runs.flatMap((run) => (invalidationsOf(run, figure).length > 0 ? [] : (figure.faults(run) ?? [])));
 }
 
 /** In place of a key of the result document. */
@@ -132,11 +150,17 @@ function usableFigure(all: ComparedSet[]): ComparedFigure[] {
   return [
     {
       ...{ path: USABLE_RUNS, title: 'Usable runs', quantity: 'share', better: 'higher', unit: '', spreads },
+      invalidated: all.map(() => []),
       differences: others.map((set, index) =>
-        countedDifference(spreads[0] ?? null, spreads[index + 1] ?? null, usableAnswer(reference, set)),
+        usableDifference(spreads[0] ?? null, spreads[index + 1] ?? null, usableAnswer(reference, set)),
       ),
     },
   ];
+}
+
+function usableDifference(a: Spread | null, b: Spread | null, answer: Answer): Difference {
+  const noise = answer === 'inconclusive' ? null : 'none';
+  return { ...UNKNOWN, ...apartness(a, b), answer, noise, invalidatedBy: [] };
 }
 
 /** Times, rates and totals, which are those of the load. */
@@ -159,74 +183,4 @@ function comparableFigures(sets: Result[][], isStudy: boolean): ReturnType<typeo
   return measuredFigures(sets).filter(
     ({ figure: { path } }) => (isOneLoad || !isOfLoad(path)) && (isOneRate || path !== RATE),
   );
-}
-
-type Apart = { estimate: Estimate; noise: 'repeats' | 'study' | 'fit' | 'broadcasts' } | null;
-
-function apart(
-  figure: Figure,
-  sides: [before: Result[], after: Result[]],
-  [a, b]: (Spread | null | undefined)[],
-  pooled: PooledNoise | undefined,
-): Apart {
-  if (!a || !b || isCounted(figure)) return null;
-  if (pooled) return { estimate: pooledApart(a, b, pooled), noise: 'study' };
-  const noise = isOfBroadcasts(figure.path) ? 'broadcasts' : 'fit';
-  const known = sides.map((runs) => runs.filter((run) => figureOf(run, figure) !== null));
-  const [inA, inB] = known.map((runs) => withinRun(runs, figure));
-  // What broadcasts of one run vary by is in the spread of the other side's runs.
-  const means = meansApart(a, b, noise === 'fit' ? (a.runs === 1 ? inA : inB)?.error : undefined);
-  if (means) return { estimate: means, noise: 'repeats' };
-  return inA && inB ? { estimate: estimatesApart(inA, inB), noise } : null;
-}
-
-/**
- * A figure of a single run with its standard error, as its interval has it: a latency by its broadcasts, each of which counts once
- * because its copies are late together, and what a connection costs by the number of plateaus.
- */
-function withinRun([result]: Result[], { path }: Figure): Estimate | null {
-  if (!result) return null;
-  const ofBroadcasts = isOfBroadcasts(path);
-  const at = ofBroadcasts ? path.replace('latency.', 'latency.intervals.') : path.replace(/\.[^.]*$/, '');
-  const { low95, high95 } = (valueAt(result, at) ?? {}) as Partial<Record<'low95' | 'high95', number | null>>;
-  const degrees = ofBroadcasts ? (result.latency.completionMs?.count ?? 0) - 1 : result.memory.plateaus.length - 2;
-  if (typeof low95 !== 'number' || typeof high95 !== 'number' || degrees < 1) return null;
-  const value = valueAt(result, path) as number;
-  // By the wider side: the interval of what cannot be less than nothing ends at zero.
-  const reach = Math.max(high95 - value, value - low95);
-  return { value, error: reach / studentT(0.95, degrees), degrees };
-}
-
-function isOfBroadcasts(path: string): boolean {
-  return /^latency\.(oneWayMs|completionMs)\./.test(path);
-}
-
-function apartness(a: Spread | null, b: Spread | null): Pick<Difference, 'value' | 'share'> {
-  const value = a && b ? b.mean - a.mean : null;
-  return { value, share: a && value !== null && a.mean !== 0 ? value / Math.abs(a.mean) : null };
-}
-
-const NO_INTERVAL = { low: null, high: null, detectable: null };
-
-function countedDifference(a: Spread | null, b: Spread | null, answer: Answer | null): Difference {
-  const noise = answer === null ? null : 'none';
-  return { answer: answer ?? 'cannot-tell', ...apartness(a, b), ...NO_INTERVAL, noise };
-}
-
-function differenceOf(
-  figure: Figure,
-  a: Spread | null,
-  b: Spread | null,
-  found: Apart,
-  confidence: number,
-): Difference {
-  const { value, share } = apartness(a, b);
-  if (!found || value === null || !a) return { answer: 'cannot-tell', value, share, ...NO_INTERVAL, noise: null };
-  const { low, high } = intervalOf(found.estimate, confidence);
-  const unknownSpread = BETWEEN_RUNS_SHARE[found.noise] * Math.abs(a.mean);
-  const threshold = Math.max(accuracyOf(figure, a.mean), unknownSpread);
-  const beyondNoise = (low > 0 || high < 0) && Math.abs(value) > threshold;
-  const answer = !beyondNoise ? 'no-difference' : value > 0 === (figure.better === 'higher') ? 'better' : 'worse';
-  const detectable = detectableBy(found.estimate, confidence, threshold);
-  return { answer, value, share, low, high, detectable, noise: found.noise };
 }

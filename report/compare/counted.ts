@@ -1,9 +1,5 @@
 /** Figures that are counted: runs that leave no figures, and connections, copies and messages that are missing. */
-import type { Result } from '../../protocol/result/result.ts';
-import type { CountedFigure } from '../figures/figures.ts';
 import { mean } from '../statistics/statistics.ts';
-
-type Counted = 'better' | 'worse' | 'no-difference';
 
 /** One side of a comparison. */
 export interface Runs {
@@ -16,30 +12,43 @@ export interface Runs {
 /**
  * One side is worse if it lacks figures of half of its runs more than the other. Fewer prove nothing, since a machine can spoil
  * a run, and neither does a single one.
- * @returns of `after` against `before`; null if nobody can tell
+ * @returns the answer for `after` against `before`
  */
-export function usableAnswer(before: Runs, after: Runs): Counted | null {
+export function usableAnswer(before: Runs, after: Runs): 'better' | 'worse' | 'no-difference' | 'inconclusive' {
   const share = ({ usable, made }: Runs) => usable / made;
   const apart = share(after) - share(before);
   if (apart === 0) return 'no-difference';
   const [worse, answer] = apart < 0 ? ([after, 'worse'] as const) : ([before, 'better'] as const);
-  return worse.made > 1 && Math.abs(apart) >= 1 / 2 ? answer : null;
+  return worse.made > 1 && Math.abs(apart) >= 1 / 2 ? answer : 'inconclusive';
 }
 
 /**
- * One side is worse if it has more faults on average than the other's runs allow for: the most that one of them had, as
- * much again as they differ among themselves, and twice the square root of that most, by which counts vary anyway. Where
- * no run had a fault, the first one counts.
- * @returns of `after` against `before`; null if one side was not counted
+ * Every run of one side has more faults than the other's runs allow for: the most that one of them had, as much again as they
+ * differ among themselves, and twice the square root of that most, by which counts vary anyway. Where no run of the other side
+ * had a fault, one in every run is enough.
+ * @returns whether `b` has more, or `a`; null if neither is that far apart
  */
-export function countedAnswer({ faults }: CountedFigure, before: Result[], after: Result[]): Counted | null {
-  const [a, b] = [before, after].map((runs) => runs.flatMap((run) => faults(run) ?? [])) as [number[], number[]];
-  if (a.length === 0 || b.length === 0) return null;
-  if (mean(b) > allowance(a)) return 'worse';
-  return mean(a) > allowance(b) ? 'better' : 'no-difference';
+export function separation(a: number[], b: number[]): 'worse' | 'better' | null {
+  if (Math.min(...b) > allowance(a)) return 'worse';
+  return Math.min(...a) > allowance(b) ? 'better' : null;
 }
 
 function allowance(faults: number[]): number {
   const most = Math.max(...faults);
   return most + (most - Math.min(...faults)) + 2 * Math.sqrt(most);
+}
+
+/** @returns whether `b` has more faults on average than `a` */
+export function hasMore(a: number[], b: number[]): boolean {
+  return mean(b) > mean(a);
+}
+
+/** @returns whether only some of the runs have faults, so that the next run may have none, or the first */
+export function isFlaky(faults: number[]): boolean {
+  return faults.some((count) => count > 0) && faults.includes(0);
+}
+
+/** @returns `in 1 of 5 runs` */
+export function faultyRuns(faults: number[]): string {
+  return `in ${faults.filter((count) => count > 0).length} of ${faults.length} ${faults.length === 1 ? 'run' : 'runs'}`;
 }

@@ -5,11 +5,12 @@ import { FIGURES, titleOf } from '../figures/figures.ts';
 import { amount } from '../model/amount.ts';
 import { type Cell, type Document, grid, lines, type Section, type Tone } from '../model/document.ts';
 import type { MeasuredRun } from '../study/summarize.ts';
-import { type Answer, asCompared, type Comparison } from './compare.ts';
+import { asCompared, type Comparison } from './compare.ts';
+import type { Answer } from './decide.ts';
 import { detectableText } from './detectable.ts';
 import { comparedTable, describeSet, headlineOf, letter, mismatchLines, notes } from './text.ts';
 
-const TONES: Record<Answer, Tone> = { worse: 'bad', better: 'good', 'cannot-tell': 'doubt', 'no-difference': 'plain' };
+const TONES: Record<Answer, Tone> = { worse: 'bad', better: 'good', inconclusive: 'doubt', 'no-difference': 'plain' };
 
 /** What is better, what is worse, and what else differs. */
 export function comparisonDocument(comparison: Comparison): Document {
@@ -17,7 +18,7 @@ export function comparisonDocument(comparison: Comparison): Document {
   const others = [...sets.keys()].slice(1);
   const headlines = others.map((index) => ({ index, ...headlineOf(comparison, index) }));
   const [first = '', ...rest] = headlines.map(({ index, text }) => `${letter(index)} against A: ${text}`);
-  const worst = (['worse', 'cannot-tell', 'better'] as const).find((one) =>
+  const worst = (['worse', 'inconclusive', 'better'] as const).find((one) =>
     headlines.some(({ answer }) => answer === one),
   );
   return {
@@ -42,7 +43,7 @@ export function comparisonDocument(comparison: Comparison): Document {
       ...others.map((index): Section => {
         const title = `${letter(index)} against A`;
         const table = comparedTable(title, figures, index, ['A', letter(index)]);
-        return { id: `set-${letter(index)}`, title, blocks: [table, lines('note', notes(figures))] };
+        return { id: `set-${letter(index)}`, title, blocks: [table, lines('note', notes(comparison))] };
       }),
       ...differing(comparison),
     ],

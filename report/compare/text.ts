@@ -12,7 +12,7 @@ const ANSWERS = {
   better: '▲ better',
   worse: '▼ WORSE',
   'no-difference': 'no difference',
-  'cannot-tell': 'inconclusive',
+  inconclusive: 'inconclusive',
 };
 
 export const ASPECTS: Record<Mismatch['aspect'], string> = {
@@ -38,7 +38,7 @@ export function describeSet({ name, statuses, usable, made, disturbed }: Compare
   return `${name} (${counted(made, 'run')}: ${counts.join(', ')}${without}${partly})`;
 }
 
-/** @returns figures of the set beside those of the reference: differences first, and what nobody can tell last */
+/** @returns figures of the set beside those of the reference: differences first, and unknown figures last */
 export function comparedTable(
   title: string,
   figures: ComparedFigure[],
@@ -51,16 +51,23 @@ export function comparedTable(
     .map((figure): Cell[] => {
       const difference = figure.differences[index - 1] as Difference;
       const [a, b] = [0, index].map((set) => amount(figure.quantity, figure.spreads[set]?.mean)) as [Amount, Amount];
-      const answer = difference.value === null ? 'not known' : ANSWERS[difference.answer];
+      const answer = answerText(difference);
       return [titleOf(figure), a, b, answer, differenceText(figure, difference), detectableText(figure, difference)];
     });
   return grid(title, ['Figure', reference, other, 'Answer', 'Difference', 'Would show'], rows, folded);
 }
 
+/** An inconclusive figure has the codes that leave it without values. */
+function answerText({ answer, value, invalidatedBy }: Difference): string {
+  if (answer !== 'inconclusive') return ANSWERS[answer];
+  if (invalidatedBy.length > 0) return `${ANSWERS.inconclusive}: ${invalidatedBy.join(', ')}`;
+  return value === null ? 'unknown' : ANSWERS.inconclusive;
+}
+
 function rankOf({ differences }: ComparedFigure, index: number): number {
-  const { answer = 'cannot-tell', value = null } = differences[index - 1] ?? {};
+  const { answer = 'inconclusive', value = null } = differences[index - 1] ?? {};
   if (value === null) return 0;
-  return { better: 3, worse: 3, 'no-difference': 2, 'cannot-tell': 1 }[answer];
+  return { better: 3, worse: 3, 'no-difference': 2, inconclusive: 1 }[answer];
 }
 
 /** Relative, except for counts and where the reference is near zero; with half of its interval. */
@@ -77,7 +84,7 @@ function differenceText(figure: ComparedFigure, { value, share, low, high }: Dif
 /** Where no difference is seen, the smallest change that four of five such comparisons would see. */
 function detectableText({ spreads }: ComparedFigure, { answer, detectable }: Difference): string {
   const reference = Math.abs(spreads[0]?.mean ?? 0);
-  if (answer !== 'no-difference' || detectable === null || reference === 0) return '';
+  if (answer === 'better' || answer === 'worse' || detectable === null || reference === 0) return '';
   const share = detectable / reference;
   return share < 1 ? `± ${shareText(share)}` : shareText(share);
 }
@@ -95,12 +102,23 @@ export function percentText(share: number): string {
 export interface Headline {
   answer: Difference['answer'];
   text: string;
-  /** Inconclusive figures; in the text, too. */
+  /** Why it is inconclusive, besides the open figures; in the text, too. */
   unsure: string[];
+  /** Figures that decide and are inconclusive, although both sides have them. */
+  open: OpenFigure[];
+}
+
+export interface OpenFigure {
+  title: string;
+  /** What is missing to decide it. */
+  reason: 'counts' | 'runs' | 'noise';
+  /** Runs of each side that would tell; null if unknown, or above 1,000. */
+  runsNeeded: number | null;
 }
 
 /**
- * A figure that is worse outweighs all that are better; one that nobody can compare outweighs those without a difference.
+ * A figure that is worse outweighs all others. Without one, the answer is inconclusive if a figure that decides is: a primary or a
+ * counted one, or the share of usable runs.
  * @param nameOf one of the sets
  * @returns `worse in Connections failed, Delivered; better in …`
  */
@@ -109,37 +127,39 @@ export function headlineOf(comparison: Comparison, index: number, nameOf = lette
   const [a, b] = [sets[0], sets[index]] as [ComparedSet, ComparedSet];
   const titles = (answer: Difference['answer']) =>
     figures.flatMap(({ title, differences }) => (differences[index - 1]?.answer === answer ? [title] : []));
-  const [worse, better] = [titles('worse'), titles('better')];
+  const [worse, better, same] = [titles('worse'), titles('better'), titles('no-difference')];
   const empty = [a, b].find(({ usable }) => usable === 0);
   if (empty && worse.length === 0) {
     const why =
       empty.made === 0 ? `no figures of ${nameOf(empty === a ? 0 : index)}` : 'no usable measurement (INVALID)';
     const text = `inconclusive: ${why}`;
-    return { answer: 'cannot-tell', text, unsure: [text] };
+    return { answer: 'inconclusive', text, unsure: [text], open: [] };
   }
-  const open = figures.filter(({ differences }) => isOpen(differences[index - 1]));
-  const unknown = open.filter(({ path }) => path !== USABLE_RUNS);
-  const gaps = empty ? [] : gapsOf(comparison, index, nameOf);
   const unsure = [
-    ...(open.length > unknown.length ? [`${unusable(a)} and ${unusable(b)} runs without figures`] : []),
-    ...gaps,
+    ...(figures.some(({ path, differences }) => path === USABLE_RUNS && isOpen(differences[index - 1]))
+      ? [`${unusable(a)} and ${unusable(b)} runs without figures`]
+      : []),
+    ...(empty ? [] : gapsOf(comparison, index, nameOf)),
     ...([a, b].every(({ usable, disturbed }) => usable > 0 && disturbed.length === usable)
       ? ['times, rates and CPU do not count, as others disturbed all runs']
       : []),
-    ...(unknown.length > 0 ? [`inconclusive for ${counted(unknown.length, 'figure')}: too few runs`] : []),
   ];
-  const isUnsure = unsure.length > 0;
+  const open = openFigures(comparison, index);
+  const isNothing = worse.length + better.length + same.length + unsure.length + open.length === 0;
+  if (isNothing) unsure.push('inconclusive: nothing was measured on both sides');
+  const isUnsure = unsure.length + open.length > 0;
   const changes = [
     ...(worse.length > 0 ? [`worse in ${worse.join(', ')}`] : []),
     ...(better.length > 0 ? [`better in ${better.join(', ')}`] : []),
     ...unsure,
+    ...openTexts(open),
   ];
-  const none = worse.length + better.length === 0 && titles('no-difference').length > 0;
-  const same = none ? [isUnsure ? 'no difference seen in the others' : 'no difference seen'] : [];
+  const none = worse.length + better.length === 0 && same.length > 0;
+  const rest = none ? [isUnsure ? `no difference in ${counted(same.length, 'other figure')}` : 'no difference'] : [];
   return {
-    answer: worse.length > 0 ? 'worse' : isUnsure ? 'cannot-tell' : better.length > 0 ? 'better' : 'no-difference',
-    text: [...changes, ...same].join('; ') || 'inconclusive: nothing was measured on both sides',
-    unsure,
+    answer: worse.length > 0 ? 'worse' : isUnsure ? 'inconclusive' : better.length > 0 ? 'better' : 'no-difference',
+    text: [...changes, ...rest].join('; '),
+    ...{ unsure, open },
   };
 }
 
@@ -147,9 +167,36 @@ function unusable({ usable, made }: ComparedSet): string {
   return `${made - usable} of ${made}`;
 }
 
+function isDeciding(figure: ComparedFigure): boolean {
+  return figure.path !== USABLE_RUNS && (figure.primary === true || isCounted(figure));
+}
+
+function openFigures({ figures }: Comparison, index: number): OpenFigure[] {
+  return figures.flatMap((figure): OpenFigure[] => {
+    const difference = figure.differences[index - 1];
+    if (!difference || !isDeciding(figure) || !isOpen(difference)) return [];
+    const { noise, runsNeeded } = difference;
+    const hasNoise = noise === 'repeats' || noise === 'study';
+    return [{ title: figure.title, reason: isCounted(figure) ? 'counts' : hasNoise ? 'noise' : 'runs', runsNeeded }];
+  });
+}
+
+/** @returns for each reason, the inconclusive figures and what would tell */
+export function openTexts(open: OpenFigure[]): string[] {
+  return [...Map.groupBy(open, ({ reason }) => reason)].map(([reason, own]) => {
+    const most = Math.max(...own.map(({ runsNeeded }) => runsNeeded ?? Number.POSITIVE_INFINITY));
+    const tells = {
+      counts: 'more runs would show how often such faults happen',
+      runs: 'too few runs',
+      noise: `${Number.isFinite(most) ? `about ${most}` : 'more than 1,000'} runs of each would tell`,
+    };
+    return `inconclusive in ${[...new Set(own.map(({ title }) => title))].join(', ')}: ${tells[reason]}`;
+  });
+}
+
 /**
- * What was counted in fewer of one side's runs, and the figures that decide, if in none: a version that sends nothing is late
- * with nothing.
+ * Figures that decide, and are known in fewer of one side's runs, or in none: a version that sends nothing is late with nothing.
+ * Those that findings of their runs invalidate are among them.
  */
 function gapsOf({ sets, figures }: Comparison, index: number, nameOf: typeof letter): string[] {
   return [0, index].flatMap((side) => {
@@ -157,20 +204,26 @@ function gapsOf({ sets, figures }: Comparison, index: number, nameOf: typeof let
     const runsOf = ({ spreads }: ComparedFigure, set: number) => spreads[set]?.runs ?? 0;
     const other = side === 0 ? index : 0;
     const missing = figures.filter((figure) => {
-      const isCount = isCounted(figure) && figure.path !== USABLE_RUNS;
       const [here, there] = [side, other].map((set) => runsOf(figure, set) / usable(set)) as [number, number];
-      return here < there && (isCount || (figure.primary && here === 0));
+      if (!isDeciding(figure)) return false;
+      if (here === 0 && figure.invalidated[side]?.length) return true;
+      return here < there && (isCounted(figure) || here === 0);
     });
-    return [...Map.groupBy(missing, (figure) => runsOf(figure, side))].map(([runs, all]) => {
-      const where = runs === 0 ? 'not known of' : `known in ${runs} of ${counted(usable(side), 'run')} of`;
-      return `${where} ${nameOf(side)}: ${all.map(({ title }) => title).join(', ')}`;
+    const keyOf = (figure: ComparedFigure) => [runsOf(figure, side), ...(figure.invalidated[side] ?? [])].join();
+    return [...Map.groupBy(missing, keyOf).values()].map((all) => {
+      const [figure] = all as [ComparedFigure];
+      const runs = runsOf(figure, side);
+      const where = runs === 0 ? 'unknown for' : `known in ${runs} of ${counted(usable(side), 'run')} of`;
+      const codes = figure.invalidated[side] ?? [];
+      const why = codes.length > 0 ? ` (invalidated by ${codes.join(', ')})` : '';
+      return `${where} ${nameOf(side)}: ${all.map(({ title }) => title).join(', ')}${why}`;
     });
   });
 }
 
-/** Measured on both sides, with unknown noise. */
+/** Measured on both sides, without a conclusion. */
 function isOpen(difference: Difference | undefined): boolean {
-  return difference?.answer === 'cannot-tell' && difference.value !== null;
+  return difference?.answer === 'inconclusive' && difference.value !== null;
 }
 
 const OTHER_LOAD =
@@ -186,13 +239,13 @@ export function mismatchLines(mismatches: Mismatch[]): string[] {
 }
 
 /** How to read the table. */
-export function notes(figures: ComparedFigure[]): string[] {
+export function notes({ figures, margin }: Pick<Comparison, 'figures' | 'margin'>): string[] {
   const differences = figures.flatMap((figure) => figure.differences);
   const within = differences.some(({ noise }) => noise === 'fit' || noise === 'broadcasts');
   return [
-    '± is half of an interval; all intervals hold together with 95 % confidence. There is no difference if the interval contains zero, or if it is smaller than the accuracy of the measurement. “Would show” is the smallest change that four of five such comparisons detect. Missing connections and copies are counted: a single run is enough.',
+    `± is half of a difference’s 95 % interval. “No difference” is an interval within ± ${percentText(margin)} %, or within the accuracy of the measurement. “Better” and “worse” allow for the number of figures (Holm): with 95 %, none is so by chance. Anything else is inconclusive. “Would show” is the smallest change that four of five such comparisons detect. Missing connections and copies are counted.`,
     ...(within ? ['Intervals of single runs come from the fit of their lines, and from their broadcasts.'] : []),
-    ...(differences.some(isOpen)
+    ...(differences.some((one) => isOpen(one) && one.noise === null)
       ? ['A single run does not show how much runs vary; `npx socketio-capacity repeat <scenario>` measures that.']
       : []),
   ];

@@ -3,6 +3,7 @@ import type { PerConnection, Slope } from '../../protocol/result/memory.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type QuantityName, quantityOf } from '../model/amount.ts';
 import { total } from '../text/format.ts';
+import { invalidatedBy } from './invalidated.ts';
 import { disturbanceOf } from './others.ts';
 
 export interface Described {
@@ -128,9 +129,18 @@ export const FIGURES: Figure[] = [
 /** What waits for a CPU, and what CPU work takes; no count changes, and no memory, only because others are busy. */
 const DISTURBED: QuantityName[] = ['milliseconds', 'perSecond', 'cpuSeconds', 'percent', 'microseconds'];
 
-/** @returns null where it is not known, or not of the system alone */
-export function figureOf(result: Result, { path, quantity }: Figure): number | null {
-  if (DISTURBED.includes(quantity) && disturbanceOf(result)) return null;
+/** @returns null where it is unknown, not of the system alone, or invalidated by a finding of its own run */
+export function figureOf(result: Result, figure: Figure): number | null {
+  if (DISTURBED.includes(figure.quantity) && disturbanceOf(result)) return null;
+  return invalidatedBy(result, figure.path).length > 0 ? null : measuredValue(result, figure);
+}
+
+/** @returns the codes of the run's findings that invalidate a figure it has measured */
+export function invalidationsOf(result: Result, figure: Figure): string[] {
+  return measuredValue(result, figure) === null ? [] : invalidatedBy(result, figure.path);
+}
+
+function measuredValue(result: Result, { path, quantity }: Figure): number | null {
   const found = valueAt(result, path);
   // By cause.
   const isCounts = quantity === 'count' && typeof found === 'object' && found !== null;

@@ -2,12 +2,14 @@
 import type { Spread } from '../../protocol/documents/repeat.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { spreadOf } from '../statistics/spread.ts';
-import { FIGURES, type Figure, figureOf } from './figures.ts';
+import { FIGURES, type Figure, figureOf, invalidationsOf } from './figures.ts';
 
 export interface MeasuredFigure {
   figure: Figure;
   /** One per set of runs; null where it was not measured. */
   spreads: (Spread | null)[];
+  /** One per set of runs: the codes that invalidate it in some of its runs, which are left out. */
+  invalidatedBy: string[][];
 }
 
 export function isUsable({ verdict }: Result): boolean {
@@ -19,7 +21,11 @@ export function measuredFigures(sets: Result[][]): MeasuredFigure[] {
   const measured = FIGURES.map((figure) => ({
     figure,
     spreads: sets.map((runs) => spreadOf(runs.flatMap((run) => figureOf(run, figure) ?? []))),
-  })).filter(({ spreads }) => spreads.some((spread) => spread !== null));
+    invalidatedBy: sets.map((runs) => [...new Set(runs.flatMap((run) => invalidationsOf(run, figure)))]),
+  })).filter(
+    ({ spreads, invalidatedBy }) =>
+      spreads.some((spread) => spread !== null) || invalidatedBy.some((codes) => codes.length > 0),
+  );
   const paths = new Set(measured.map(({ figure }) => figure.path));
   return measured.filter(({ figure }) => figure.insteadOf === undefined || !paths.has(figure.insteadOf));
 }

@@ -1,7 +1,7 @@
 /** The spread of a figure over several runs, and the difference between two groups of runs. */
 import type { Spread } from '../../protocol/documents/repeat.ts';
 import { mean as meanOf, sum } from './statistics.ts';
-import { studentT } from './student.ts';
+import { studentP, studentT } from './student.ts';
 
 /** A number with its error. */
 export interface Estimate {
@@ -54,8 +54,7 @@ export interface PooledNoise {
 }
 
 /**
- * Two runs of a combination say little about its noise, but those of all combinations together do: this assumes that a
- * figure varies in proportion to its size.
+ * The noise over several combinations: two runs of one say little. This assumes that a figure varies in proportion to its size.
  * @param spreads of one figure, one for each combination
  * @returns null where no combination has repeats
  */
@@ -70,11 +69,39 @@ export function pooledNoise(spreads: Spread[]): PooledNoise | null {
   return degrees === 0 ? null : { share: Math.sqrt(squares / degrees), degrees };
 }
 
-/** How far b's mean is above a's, by the noise of all combinations, or by their own where that is larger. */
-export function pooledApart(a: Spread, b: Spread, { share, degrees }: PooledNoise): Estimate {
-  const errorOf = ({ runs, mean, deviation }: Spread) =>
-    Math.max(deviation ?? 0, share * Math.abs(mean)) / Math.sqrt(runs);
-  return { value: b.mean - a.mean, error: Math.hypot(errorOf(a), errorOf(b)), degrees };
+/** A combination with as many runs shows its own noise; the deviation of fewer may be small by chance. */
+export const ENOUGH_RUNS = 4;
+
+/**
+ * How far b's mean is above a's, in a study. The variances of both sides may differ (Welch). A side with few runs has the noise of
+ * the level that varies most, or its own where that is larger: runs at the same level are assumed to vary alike.
+ * @param ofA noise at each level that a has
+ * @returns null where the runs of a side show no noise
+ */
+export function levelsApart(
+  a: Spread,
+  b: Spread,
+  ofA: PooledNoise[],
+  ofB: PooledNoise[],
+): { estimate: Estimate; isPooled: boolean } | null {
+  const [noiseA, noiseB] = [largestNoise(a, ofA), largestNoise(b, ofB)];
+  if (!noiseA || !noiseB) return null;
+  const isPooled = noiseA.isPooled || noiseB.isPooled;
+  const found = welch(noiseA, noiseB);
+  // Both sides may share the runs of a level, so their degrees of freedom do not add up.
+  const degrees = isPooled ? Math.min(found.degrees, Math.max(noiseA.degrees, noiseB.degrees)) : found.degrees;
+  return { estimate: { value: b.mean - a.mean, error: found.error, degrees }, isPooled };
+}
+
+function largestNoise(spread: Spread, levels: PooledNoise[]): (Uncertainty & { isPooled: boolean }) | undefined {
+  const { runs, mean, deviation } = spread;
+  const isPooled = runs < ENOUGH_RUNS && levels.length > 0;
+  const own = deviation === null ? [] : [{ ...errorOf(spread), isPooled }];
+  if (!isPooled) return own[0];
+  const pooled = levels.map(({ share, degrees }) => {
+    return { error: (share * Math.abs(mean)) / Math.sqrt(runs), degrees, isPooled };
+  });
+  return [...own, ...pooled].toSorted((one, other) => other.error - one.error)[0];
 }
 
 /** How far b is above a. */
@@ -84,9 +111,13 @@ export function estimatesApart(a: Estimate, b: Estimate): Estimate {
 
 /** @param confidence 0 … 1 */
 export function intervalOf({ value, error, degrees }: Estimate, confidence: number): Interval {
-  // Fractions of a degree are dropped, which errs towards the wider interval.
-  const halfWidth = studentT(confidence, Math.max(1, Math.floor(degrees))) * error;
+  const halfWidth = studentT(confidence, wholeDegrees(degrees)) * error;
   return { low: value - halfWidth, high: value + halfWidth };
+}
+
+/** @returns the probability of an estimate at least as far from zero, if there is no difference */
+export function pValue({ value, error, degrees }: Estimate): number {
+  return value === 0 ? 1 : studentP(Math.abs(value) / error, wholeDegrees(degrees));
 }
 
 /** Two-sided: 80 % of all estimates are above their mean less this many errors. */
@@ -97,8 +128,35 @@ const POWER = 0.6;
  * @returns the difference that four of five such comparisons would see, whatever this one saw
  */
 export function detectableBy({ error, degrees }: Estimate, confidence: number, threshold: number): number {
-  const whole = Math.max(1, Math.floor(degrees));
+  const whole = wholeDegrees(degrees);
   return Math.max(threshold, studentT(confidence, whole) * error) + studentT(POWER, whole) * error;
+}
+
+const MOST_RUNS = 1000;
+
+/**
+ * @param runs of the smaller side until now
+ * @param margin within which a difference does not matter
+ * @returns runs of each side after which four of five comparisons would see a difference as large as `margin`, and find equal sides
+ *   within it; null if they are more than 1,000
+ */
+export function runsNeeded({ error }: Estimate, runs: number, confidence: number, margin: number): number | null {
+  let count = Math.max(2, runs);
+  for (;;) {
+    const degrees = 2 * (count - 1);
+    const sees = studentT(confidence, degrees) + studentT(POWER, degrees);
+    const equals = studentT(0.95, degrees) + studentT(0.8, degrees);
+    // The count that this t would need is too high, as t is smaller with more runs: go half of the way.
+    const needed = Math.ceil(runs * ((Math.max(sees, equals) * error) / margin) ** 2);
+    if (needed <= count) return count;
+    if (count >= MOST_RUNS) return null;
+    count = Math.min(MOST_RUNS, Math.max(count + 1, Math.ceil((count + needed) / 2)));
+  }
+}
+
+/** Fractions of a degree are dropped, which errs towards the wider interval, unless rounding made them. */
+function wholeDegrees(degrees: number): number {
+  return Math.max(1, Math.floor(degrees + 1e-9));
 }
 
 type Uncertainty = Omit<Estimate, 'value'>;

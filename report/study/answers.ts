@@ -1,6 +1,6 @@
 /** What a study found: for each level, the figures that differ from the first level's by more than the noise. */
 import type { Level } from '../../protocol/documents/study.ts';
-import { headlineOf, percentText } from '../compare/text.ts';
+import { headlineOf, openTexts, percentText } from '../compare/text.ts';
 import { isCounted } from '../figures/figures.ts';
 import { decimals } from '../text/format.ts';
 import type { Context, Question } from './summarize.ts';
@@ -21,19 +21,21 @@ export function answersOf({ name, levels, contexts }: Question): string[] {
     const having = contexts.filter((context) => context.levels.indexOf(level) > 0);
     if (having.length === 0) return [];
     const reference = [...new Set(having.map((context) => levelText(context.levels[0])))].join(' or ');
+    const headlines = having.map(({ comparison, levels: own }) => {
+      const nameOf = (side: number) => levelName(name, own[side]);
+      return headlineOf(comparison, own.indexOf(level), nameOf);
+    });
     const unsure = Map.groupBy(
-      having.flatMap(({ comparison, levels: own }) => {
-        const nameOf = (side: number) => levelName(name, own[side]);
-        return headlineOf(comparison, own.indexOf(level), nameOf).unsure;
-      }),
+      headlines.flatMap((headline) => headline.unsure),
       (text) => text,
     );
     const found = [
       ...changesText(having, level),
       ...[...unsure].map(([text, { length }]) => text + atSome(length, having.length)),
+      ...openTexts(headlines.flatMap(({ open }) => open)),
     ];
     const same = sameText(having, level);
-    const answer = [...(found.length > 0 ? found : ['no difference seen']), ...same].join('; ');
+    const answer = [...(found.length > 0 ? found : ['no difference']), ...same].join('; ');
     return [`${levelName(name, level)} instead of ${reference}: ${answer}`];
   });
 }

@@ -3,7 +3,7 @@ import { endingOf } from '../../protocol/documents/series.ts';
 import type { Study } from '../../protocol/documents/study.ts';
 import { changeOf } from '../charts/study.ts';
 import { type Mismatch, mismatches } from '../compare/comparability.ts';
-import type { Comparison } from '../compare/compare.ts';
+import { type Comparison, MARGIN } from '../compare/compare.ts';
 import { ASPECTS, comparedTable, headlineOf, notes } from '../compare/text.ts';
 import { type Document, drawing, grid, lines, type Section } from '../model/document.ts';
 import { counted } from '../text/format.ts';
@@ -11,7 +11,7 @@ import { answersOf } from './answers.ts';
 import { labelOf, type MeasuredRun, type Question, questionsOf } from './summarize.ts';
 
 const POOLED =
-  'The noise of a figure is how much runs of the same combination differ, in percent of their mean: over all combinations of the study, or of these two where they differ more.';
+  'The noise of a combination with fewer than four runs is that of its noisiest level: how much runs of the same combination differ there, in percent of their mean, or its own where that is larger.';
 
 /** @param runs in the order of `study.runs` */
 export function studyDocument(study: Study, runs: MeasuredRun[]): Document {
@@ -72,12 +72,14 @@ function questionSection(question: Question, position: number): Section {
 
 /** Once, below all tables. */
 function reading(questions: Question[]): Section {
-  const figures = questions.flatMap(({ contexts }) => contexts).flatMap(({ comparison }) => comparison.figures);
+  const comparisons = questions.flatMap(({ contexts }) => contexts).map(({ comparison }) => comparison);
+  const figures = comparisons.flatMap((comparison) => comparison.figures);
+  const margin = comparisons[0]?.margin ?? MARGIN;
   const pooled = figures.some(({ differences }) => differences.some(({ noise }) => noise === 'study'));
   return {
     id: 'reading',
     title: 'How to read the tables',
-    blocks: [lines('note', [...notes(figures), pooled && POOLED])],
+    blocks: [lines('note', [...notes({ figures, margin }), pooled && POOLED])],
   };
 }
 

@@ -3,10 +3,11 @@
  * first one.
  */
 
+import type { Spread } from '../../protocol/documents/repeat.ts';
 import { lostAmong } from '../../protocol/documents/series.ts';
 import type { Level, Levels, Plan, Study } from '../../protocol/documents/study.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { type Comparison, compare, type RunSet } from '../compare/compare.ts';
+import { type Comparison, compareAll, type RunSet } from '../compare/compare.ts';
 import { figureSpreads, isUsable } from '../figures/measured-figures.ts';
 import { type PooledNoise, pooledNoise } from '../statistics/spread.ts';
 
@@ -17,6 +18,8 @@ export interface MeasuredRun {
   exitCode?: number;
   result: Result | undefined;
 }
+
+type FigureNoise = ReadonlyMap<string, PooledNoise>;
 
 /** The levels of one name at one setting of the others. */
 export interface Context {
@@ -39,25 +42,37 @@ export function combinationsOf({ vary, except }: Pick<Plan, 'vary' | 'except'>):
   return allCombinations(vary).filter((combination) => !except.some((levels) => hasAll(combination, levels)));
 }
 
+/** @returns the comparisons of a study; one error budget covers them all */
 export function questionsOf(plan: Plan, runs: MeasuredRun[]): Question[] {
   const { vary } = plan;
   const planned = combinationsOf(plan);
-  const noise = noiseOf(planned, runs);
   const varied = Object.fromEntries(Object.entries(vary).filter(([, levels]) => levels.length > 1));
-  return Object.entries(varied).map(([name, all]) => {
+  const noises = levelNoises(varied, planned, runs);
+  const questions = Object.entries(varied).map(([name, all]) => {
     const { [name]: _, ...rest } = varied;
     const contexts = allCombinations(rest).flatMap((others) => {
       const levels = all.filter((level) => planned.some((one) => hasAll(one, { ...others, [name]: level })));
       if (levels.length < 2) return [];
-      const sets = levels.map((level) => ({
-        name: labelOf({ [name]: level }),
-        ...sideOf(runs, { ...others, [name]: level }),
-      }));
-      // Two combinations have no more noise than they tell themselves.
-      return [{ others, levels, comparison: compare(sets, planned.length > 2 ? noise : new Map()) }];
+      const sets = levels.map((level): RunSet => {
+        const combination = { ...others, [name]: level };
+        const levelNoise = Object.entries(combination).flatMap(
+          ([one, its]) => noises.get(labelOf({ [one]: its })) ?? [],
+        );
+        return { name: labelOf({ [name]: level }), levelNoise, ...sideOf(runs, combination) };
+      });
+      return [{ others, levels, sets }];
     });
     return { name, levels: all, contexts };
   });
+  const groups = questions.flatMap(({ contexts }) => contexts.map(({ sets }) => sets));
+  const comparisons = compareAll(groups, { margin: plan.detect, isStudy: true }).values();
+  return questions.map(({ contexts, ...question }) => ({
+    ...question,
+    contexts: contexts.map(({ others, levels }) => ({
+      ...{ others, levels },
+      comparison: comparisons.next().value as Comparison,
+    })),
+  }));
 }
 
 /** @returns what study.json has of the runs' figures */
@@ -86,9 +101,21 @@ export function summarize(plan: Plan, runs: MeasuredRun[]): Pick<Study, 'combina
   };
 }
 
-/** @returns by the figure's path, how much runs of the same combination differ */
-function noiseOf(combinations: Levels[], runs: MeasuredRun[]): Map<string, PooledNoise> {
-  const spreads = combinations.flatMap((levels) => Object.entries(figureSpreads(sideOf(runs, levels).results)));
+/** @returns by the label of a level, and by the figure's path, how much runs of the same combination differ at that level */
+function levelNoises(varied: Plan['vary'], combinations: Levels[], runs: MeasuredRun[]): Map<string, FigureNoise> {
+  const all = combinations.map((levels) => ({ levels, figures: figureSpreads(sideOf(runs, levels).results) }));
+  const levels = Object.entries(varied).flatMap(([name, own]) => own.map((level) => ({ [name]: level })));
+  return new Map(
+    levels.flatMap((level) => {
+      const having = all.filter((one) => hasAll(one.levels, level));
+      // The noise of a single combination is that of its own runs.
+      return having.length < 2 ? [] : [[labelOf(level), noiseOf(having.map(({ figures }) => figures))] as const];
+    }),
+  );
+}
+
+function noiseOf(combinations: Record<string, Spread>[]): FigureNoise {
+  const spreads = combinations.flatMap((figures) => Object.entries(figures));
   return new Map(
     [...Map.groupBy(spreads, ([path]) => path)].flatMap(([path, own]) => {
       const noise = pooledNoise(own.map(([, spread]) => spread));

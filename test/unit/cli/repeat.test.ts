@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { detectSchema, varySchema } from '../../../plugin/cli/repeat.ts';
+import { shareSchema } from '../../../plugin/cli/margin.ts';
+import { varySchema } from '../../../plugin/cli/repeat.ts';
 import { assertEach } from '../../helpers/columns.ts';
 
 it('repeat varies one environment variable between two values', () => {
@@ -12,6 +13,6 @@ it('repeat varies one environment variable between two values', () => {
 });
 
 it('repeat detects a share that is written in percent', () => {
-  assertEach(['20%', '2.5 %'], (text) => detectSchema.parse(text), [0.2, 0.025]);
-  for (const wrong of ['20', '0%', '-5%', 'x%']) assert.throws(() => detectSchema.parse(wrong), /such as 20%/, wrong);
+  assertEach(['20%', '2.5 %'], (text) => shareSchema.parse(text), [0.2, 0.025]);
+  for (const wrong of ['20', '0%', '-5%', 'x%']) assert.throws(() => shareSchema.parse(wrong), /such as 20%/, wrong);
 });

@@ -39,7 +39,7 @@ describe('the answer of a study', () => {
   for (const [study, answer] of [
     [transports(3), 'Workers CPU per message 3.0 times'],
     [transports(0.5), 'Workers CPU per message -50 %'],
-    [transports(1), 'no difference seen'],
+    [transports(1), 'no difference; the same: Connections held'],
     [transports(3, 1), 'inconclusive'],
   ] as const) {
     it(`names what differs by more than the noise, with its size: ${answer}`, () => {

@@ -20,7 +20,7 @@ it('verdict and outcome decide the exit code, and only a VALID run that passed h
 });
 
 it('a comparison has exit code 1 if something is worse, and 5 if it is inconclusive', () => {
-  const codes = (['better', 'no-difference', 'worse', 'cannot-tell'] as const).map((answer) => exitCodeOf({ answer }));
+  const codes = (['better', 'no-difference', 'worse', 'inconclusive'] as const).map((answer) => exitCodeOf({ answer }));
   assert.deepEqual(codes, [0, 0, 1, 5]);
 });
 

@@ -44,22 +44,28 @@ describe('the headline', () => {
   const faster = latencies(30, 31, 29, 30, 30);
   const CASES: [what: string, a: RunSet, b: RunSet, answer: string, text: RegExp][] = [
     ['names what is worse, also of single runs', failed(0), failed(400), 'worse', /^worse in Connections failed; /],
-    ['single runs without a difference', failed(0), failed(0), 'cannot-tell', /^inconclusive for \d+/],
+    [
+      'single runs without a difference',
+      failed(0),
+      failed(0),
+      'inconclusive',
+      /^inconclusive in Connect time p99, .*: too few runs; no difference in \d/,
+    ],
     ['series without one', steady, steady, 'no-difference', /^no difference/],
     ['series with one', steady, faster, 'better', /^better in One way p50$/],
-    ['what only one side has', withDelivery, without, 'cannot-tell', /not known of B: D/],
-    ['what most runs of a side lack', withDelivery, partly, 'cannot-tell', /^known in 1 of 3 runs of B: Delivered/],
-    ['what most runs of the reference lack', partly, withDelivery, 'cannot-tell', /^known in 1 of 3 runs of A: D/],
+    ['what only one side has', withDelivery, without, 'inconclusive', /unknown for B: D/],
+    ['what most runs of a side lack', withDelivery, partly, 'inconclusive', /^known in 1 of 3 runs of B: Delivered/],
+    ['what most runs of the reference lack', partly, withDelivery, 'inconclusive', /^known in 1 of 3 runs of A: D/],
     ['most runs INVALID', side(5, 0), side(1, 4), 'worse', /^worse in Usable runs/],
     ['most runs without a result', side(5, 0), side(1, 0, 4), 'worse', /^worse in Usable runs/],
     ['all runs INVALID', side(5, 0), side(0, 5), 'worse', /^worse in Usable runs/],
     ['most were INVALID', side(1, 4), side(5, 0), 'better', /^better in Usable runs/],
-    ['one of several INVALID', side(5, 0), side(4, 1), 'cannot-tell', /^0 of 5 and 1 of 5 runs/],
+    ['one of several INVALID', side(5, 0), side(4, 1), 'inconclusive', /^0 of 5 and 1 of 5 runs/],
     ['half of the runs INVALID', side(5, 0), side(3, 3), 'worse', /^worse in Usable runs/],
-    ['a single one INVALID before', side(0, 1), side(5, 0), 'cannot-tell', /INVALID/],
-    ['one more INVALID than before', side(3, 2), side(2, 3), 'cannot-tell', /^2 of 5 and 3 of 5 runs/],
+    ['a single one INVALID before', side(0, 1), side(5, 0), 'inconclusive', /INVALID/],
+    ['one more INVALID than before', side(3, 2), side(2, 3), 'inconclusive', /^2 of 5 and 3 of 5 runs/],
     ['none with a result', side(5, 0), side(0, 0, 5), 'worse', /^worse in Usable runs/],
-    ['a single run INVALID', side(1, 0), side(0, 1), 'cannot-tell', /INVALID/],
+    ['a single run INVALID', side(1, 0), side(0, 1), 'inconclusive', /INVALID/],
     ['one on both sides', side(4, 1), side(4, 0, 1), 'no-difference', /^no difference/],
   ];
   for (const [what, a, b, expected, text] of CASES) {
@@ -126,9 +132,9 @@ describe('runs that others disturbed', () => {
 
   it('have no times, and the comparison says so, with the cause', () => {
     const slow = disturbed(1.1, latencies(20, 20.1, 19.9, 20, 20.1));
-    assert.equal(answer(quiet, slow, ONE_WAY), 'cannot-tell');
+    assert.equal(answer(quiet, slow, ONE_WAY), 'inconclusive');
     const comparison = compare([quiet, slow]);
-    assert.equal(headlineOf(comparison, 1).answer, 'cannot-tell');
+    assert.equal(headlineOf(comparison, 1).answer, 'inconclusive');
     assert.match(textOf(comparison), /CPU do not count: .* used 1\.10 of 2 cores during the ramp \(tsc: 1\.10\)/);
   });
 
@@ -140,7 +146,7 @@ describe('runs that others disturbed', () => {
   it('on both sides show no difference in nothing', () => {
     const series = (...p50s: number[]) => disturbed(1.1, latencies(...p50s));
     const headline = headlineOf(compare([series(10, 10.1, 9.9, 10), series(20, 20.1, 19.9, 20)]), 1);
-    assert.equal(headline.answer, 'cannot-tell', headline.text);
+    assert.equal(headline.answer, 'inconclusive', headline.text);
     assert.match(headline.text, /^times, rates and CPU do not count/);
   });
 
@@ -159,8 +165,8 @@ describe('runs that others disturbed', () => {
     const mixed = setOf(...slow.results, ...disturbed(1.1, latencies(500, 900)).results);
     assert.equal(answer(quiet, mixed, ONE_WAY), 'worse');
     assert.equal(answer(quiet, disturbed(0.3, slow), ONE_WAY), 'worse');
-    assert.equal(answer(quiet, disturbed(0.3, slow, 1.8), ONE_WAY), 'cannot-tell', 'they left no more than that idle');
+    assert.equal(answer(quiet, disturbed(0.3, slow, 1.8), ONE_WAY), 'inconclusive', 'they left no more than that idle');
     const one = setOf(...disturbed(1.1, latencies(900)).results, ...latencyOfOne(10.1).results);
-    assert.equal(answer(latencyOfOne(10), one, ONE_WAY), 'no-difference');
+    assert.equal(answer(latencyOfOne(10), one, ONE_WAY), 'inconclusive');
   });
 });

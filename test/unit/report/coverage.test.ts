@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { cells } from '../../../bench/calibrate/comparison.ts';
 import { ofPlateaus } from '../../../bench/calibrate/coverage/memory.ts';
 import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';
-import { intervalOf, pooledApart, pooledNoise, spreadOf } from '../../../report/statistics/spread.ts';
+import { intervalOf, levelsApart, pooledNoise, spreadOf } from '../../../report/statistics/spread.ts';
 import { normals, uniforms } from '../../helpers/random-source.ts';
 
 /** All copies of a broadcast are late together, by `shift`. */
@@ -65,7 +65,9 @@ describe('pooled noise', () => {
       assert.ok(a && b);
       const noise = pooledNoise([a, b, ...others]);
       assert.ok(noise);
-      const { low, high } = intervalOf(pooledApart(a, b, noise), 0.95);
+      const apart = levelsApart(a, b, [noise], [noise]);
+      assert.ok(apart);
+      const { low, high } = intervalOf(apart.estimate, 0.95);
       if (low > 20 || high < 20) missed++;
     }
     assert.ok(missed > 0 && missed <= 0.05 * studies, `${missed} of ${studies}`);

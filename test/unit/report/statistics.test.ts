@@ -1,13 +1,16 @@
 /** Numbers worked by hand, with Student's t from its printed table. */
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
+import { holm } from '../../../report/statistics/holm.ts';
+import { rankSumP } from '../../../report/statistics/rank-sum.ts';
 import {
   detectableBy,
   estimatesApart,
   intervalOf,
+  levelsApart,
   meansApart,
-  pooledApart,
   pooledNoise,
+  runsNeeded,
   spreadOf,
 } from '../../../report/statistics/spread.ts';
 import { fitLine, median, type Point, whereReaches } from '../../../report/statistics/statistics.ts';
@@ -163,15 +166,55 @@ describe('pooled noise', () => {
     assert.equal(pooledNoise([spread(7), spread(8)]), null);
   });
 
-  it('is in proportion to each mean, and no smaller than what the two sides show themselves', () => {
-    const noise = { share: 0.1, degrees: 8 };
+  it('of the noisiest level counts for few runs, and no less than their own', () => {
+    const noises = [
+      { share: 0.05, degrees: 9 },
+      { share: 0.1, degrees: 8 },
+    ];
     // 1 and 2, of two runs each: √(1/2 + 4/2) = 1.581
-    const apart = pooledApart(spread(10, 10), spread(20, 20), noise);
-    assert.deepEqual([apart.value, apart.degrees], [10, 8]);
-    near(apart.error, 1.581);
+    const apart = levelsApart(spread(10, 10), spread(20, 20), noises, noises);
+    near(apart?.estimate.error, 1.581);
+    assert.deepEqual([apart?.estimate.value, apart?.estimate.degrees], [10, 8], 'both share the runs of a level');
     // 18 and 22 deviate by 2.828, and a single run by 10 %: √(1/1 + 8/2) = 2.236
-    near(pooledApart(spread(10), spread(18, 22), noise).error, 2.236);
+    near(levelsApart(spread(10), spread(18, 22), noises, noises)?.estimate.error, 2.236);
+    const own = levelsApart(spread(9, 10, 11, 10), spread(20, 20, 21, 19), noises, noises);
+    assert.equal(own?.isPooled, false, 'four runs show their own');
+    near(own?.estimate.degrees, 6);
+    assert.equal(levelsApart(spread(9), spread(20), [], []), null);
   });
+});
+
+describe('holm', () => {
+  it('compares the smallest p-value with the error ÷ all tests, and each next one with a larger share', () => {
+    assert.deepEqual(holm([0.06, 0.01, 0.02], 0.05), [false, true, true], '0.02 is below 0.05 ÷ 2');
+    assert.deepEqual(holm([0.03, 0.01, 0.02], 0.05), [true, true, true]);
+    assert.deepEqual(holm([0.04, 0.02, 0.04], 0.05), [false, false, false], 'it stops at the first that fails');
+    assert.deepEqual(holm([], 0.05), []);
+  });
+});
+
+describe('rankSumP', () => {
+  it('is exact: two of 252 divisions separate five from five', () => {
+    near(rankSumP([0, 0, 0, 0, 1], [2, 3, 4, 5, 6]), 2 / 252, 1e-9);
+    assert.equal(rankSumP([1], [2]), 1);
+  });
+
+  it('is Fisher’s exact test where values are zero or one', () => {
+    // 1 of 5 against 4 of 5: 2 × (C(5,1) C(5,4) + 1) ÷ C(10,5) = 52 ÷ 252
+    near(rankSumP([0, 0, 0, 0, 1], [0, 1, 1, 1, 1]), 52 / 252, 1e-9);
+    assert.equal(rankSumP([0, 0, 1], [1, 0, 0]), 1);
+  });
+});
+
+it('more runs are needed for a smaller margin, and none are enough for nothing', () => {
+  const estimate = { value: 0, error: 10, degrees: 8 };
+  const runs = [100, 20, 10].map((margin) => runsNeeded(estimate, 5, 0.99, margin) ?? 0);
+  // Four times the runs halve the error: (2.6 + 0.85) × 10 × √(5 ÷ n) = 10
+  assert.ok(
+    runs[0] === 5 && (runs[1] as number) > 14 && (runs[2] as number) > 55 && (runs[2] as number) < 66,
+    `${runs}`,
+  );
+  assert.equal(runsNeeded(estimate, 5, 0.99, 0), null);
 });
 
 describe('intervalOf', () => {

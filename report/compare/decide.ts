@@ -1,0 +1,137 @@
+/**
+ * What two sets of runs show about a figure: better, worse, no difference, or inconclusive. One error budget of 5 % covers all
+ * figures of all comparisons that are decided together, such as those of a study. docs/method/comparing.md explains the method.
+ */
+import type { Spread } from '../../protocol/documents/repeat.ts';
+import type { Difference } from '../../protocol/documents/study.ts';
+import { accuracyOf, type Figure } from '../figures/figures.ts';
+import { holm } from '../statistics/holm.ts';
+import { rankSumP } from '../statistics/rank-sum.ts';
+import { detectableBy, intervalOf, pValue, runsNeeded, spreadOf } from '../statistics/spread.ts';
+import { hasMore, isFlaky, separation } from './counted.ts';
+import type { Apart } from './estimates.ts';
+
+export type Answer = Difference['answer'];
+
+/** One figure of two sets, before it is decided. */
+export interface Pair {
+  figure: Figure;
+  a: Spread | null;
+  b: Spread | null;
+  /** Of a measured figure. */
+  apart: Apart | null;
+  /** Of a counted figure, the faults of each run of both sides; null where a side was not counted. */
+  faults: [a: number[], b: number[]] | null;
+  invalidatedBy: string[];
+}
+
+export interface Rules {
+  /** A share of the reference: a smaller difference does not matter. */
+  margin: number;
+  /** Whether sides may have single runs, in whose faults nothing shows how often they happen. */
+  countsSingleRuns: boolean;
+}
+
+/** How likely one of the figures of a kind may be called different, if none is. */
+const ERRORS = { primary: 0.03, counted: 0.01, other: 0.01 };
+const CONFIDENCE = 0.95;
+/**
+ * Intervals within a run do not include the variation between runs. Three runs under equal conditions differed by 10 %
+ * (docs/method/comparing.md), although the interval of each fitted line is below 2 %; medians of latencies deviated by 18 %, so
+ * two of them may be 65 % apart.
+ */
+const BETWEEN_RUNS_SHARE = { repeats: 0, study: 0, fit: 0.1, broadcasts: 1 };
+
+/** @returns the difference of each pair, decided together */
+export function decide(pairs: Pair[], rules: Rules): Difference[] {
+  const families = Map.groupBy(pairs.filter(isTested), kindOf);
+  const confidences = new Map<string, number>();
+  const different = new Set<Pair>();
+  for (const [kind, family] of families) {
+    confidences.set(kind, 1 - ERRORS[kind] / family.length);
+    const rejected = holm(family.map(pOf), ERRORS[kind]);
+    for (const [index, pair] of family.entries()) if (rejected[index]) different.add(pair);
+  }
+  return pairs.map((pair) => {
+    const isDifferent = different.has(pair);
+    const { faults } = pair;
+    if (faults) return countedDifference(pair, faults, isDifferent || isSeparated(pair, pairs, rules), rules.margin);
+    return measuredDifference(pair, isDifferent, confidences.get(kindOf(pair)) ?? CONFIDENCE, rules);
+  });
+}
+
+function kindOf({ figure, faults }: Pair): keyof typeof ERRORS {
+  return faults ? 'counted' : figure.primary ? 'primary' : 'other';
+}
+
+/** Counts without any fault on either side cannot differ. */
+function isTested({ apart, faults }: Pair): boolean {
+  return apart !== null || (faults?.flat().some((count) => count > 0) ?? false);
+}
+
+function pOf({ apart, faults }: Pair): number {
+  if (faults) return rankSumP(...faults);
+  return apart ? pValue(apart.estimate) : 1;
+}
+
+/**
+ * Few runs cannot pass an exact test. They are enough if every run of a side has more faults than the other side allows for, unless
+ * other runs that were decided with them show that this fault comes and goes.
+ */
+function isSeparated(pair: Pair, pairs: Pair[], { countsSingleRuns }: Rules): boolean {
+  const { faults, figure } = pair;
+  if (!faults || separation(...faults) === null) return false;
+  if (!countsSingleRuns && faults.some(({ length }) => length === 1)) return false;
+  const others = pairs.filter((one) => one.figure.path === figure.path && one !== pair);
+  return !others.some((other) => other.faults?.some(isFlaky));
+}
+
+export function apartness(a: Spread | null, b: Spread | null): Pick<Difference, 'value' | 'share'> {
+  const value = a && b ? b.mean - a.mean : null;
+  return { value, share: a && value !== null && a.mean !== 0 ? value / Math.abs(a.mean) : null };
+}
+
+export const UNKNOWN = { low: null, high: null, detectable: null, runsNeeded: null, noise: null };
+
+function countedDifference(
+  { a, b, invalidatedBy }: Pair,
+  faults: [number[], number[]],
+  isDifferent: boolean,
+  margin: number,
+): Difference {
+  const different = hasMore(...faults) ? 'worse' : 'better';
+  const answer = isDifferent ? different : isSame(faults, margin) ? 'no-difference' : 'inconclusive';
+  return { ...UNKNOWN, ...apartness(a, b), answer, noise: 'none', invalidatedBy };
+}
+
+/** No fault on either side, or as many in all runs, within the margin. */
+function isSame(faults: [number[], number[]], margin: number): boolean {
+  const [a, b] = faults.map(spreadOf);
+  if (!a || !b) return false;
+  if (a.max === 0 && b.max === 0) return true;
+  if (a.deviation === null || b.deviation === null || faults.some(isFlaky)) return false;
+  const farthest = Math.max(a.max - b.min, b.max - a.min);
+  return farthest <= margin * a.mean;
+}
+
+function measuredDifference(pair: Pair, isDifferent: boolean, confidence: number, { margin }: Rules): Difference {
+  const { figure, a, b, apart, invalidatedBy } = pair;
+  const { value, share } = apartness(a, b);
+  if (!apart || value === null || !a || !b) {
+    return { ...UNKNOWN, answer: 'inconclusive', value, share, invalidatedBy };
+  }
+  const { estimate, noise } = apart;
+  const { low, high } = intervalOf(estimate, CONFIDENCE);
+  const betweenRuns = BETWEEN_RUNS_SHARE[noise] * Math.abs(a.mean);
+  const accuracy = accuracyOf(figure, a.mean);
+  const threshold = Math.max(accuracy, betweenRuns);
+  const allowed = Math.max(accuracy, margin * Math.abs(a.mean));
+  const isSame = Math.max(high, -low) + betweenRuns <= allowed;
+  const known = { value, share, low, high, detectable: detectableBy(estimate, confidence, threshold), noise };
+  if (isDifferent && Math.abs(value) > threshold) {
+    const answer = value > 0 === (figure.better === 'higher') ? 'better' : 'worse';
+    return { ...known, answer, runsNeeded: null, invalidatedBy };
+  }
+  const needed = betweenRuns > 0 || isSame ? null : runsNeeded(estimate, Math.min(a.runs, b.runs), confidence, allowed);
+  return { ...known, answer: isSame ? 'no-difference' : 'inconclusive', runsNeeded: needed, invalidatedBy };
+}

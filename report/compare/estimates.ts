@@ -1,0 +1,57 @@
+/** How far two sets of runs are apart in a measured figure, and where the noise of that difference is known from. */
+import type { Spread } from '../../protocol/documents/repeat.ts';
+import type { Difference } from '../../protocol/documents/study.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { type Figure, figureOf, isCounted, valueAt } from '../figures/figures.ts';
+import { type Estimate, estimatesApart, levelsApart, meansApart, type PooledNoise } from '../statistics/spread.ts';
+import { studentT } from '../statistics/student.ts';
+
+/** Usable runs of one set, with the spread of the figure over those that have it. */
+export interface Side {
+  runs: Result[];
+  spread: Spread | null;
+  /** The noise of the figure at each level of this set in a study. */
+  levels: PooledNoise[];
+}
+
+export interface Apart {
+  estimate: Estimate;
+  noise: Exclude<Difference['noise'], 'none' | null>;
+}
+
+/** @returns null of counts, where one side has no value, and where nothing shows the noise */
+export function apart(figure: Figure, a: Side, b: Side): Apart | null {
+  if (!a.spread || !b.spread || isCounted(figure)) return null;
+  const hasLevels = a.levels.length > 0 && b.levels.length > 0;
+  const ofLevels = hasLevels ? levelsApart(a.spread, b.spread, a.levels, b.levels) : null;
+  if (ofLevels) return { estimate: ofLevels.estimate, noise: ofLevels.isPooled ? 'study' : 'repeats' };
+  const [inA, inB] = [a, b].map(({ runs }) => withinRun(runs, figure));
+  const noise = isOfBroadcasts(figure.path) ? 'broadcasts' : 'fit';
+  // The spread of the other side's runs already includes how much broadcasts vary.
+  const means = meansApart(a.spread, b.spread, noise === 'fit' ? (a.spread.runs === 1 ? inA : inB)?.error : undefined);
+  if (means) return { estimate: means, noise: 'repeats' };
+  return inA && inB ? { estimate: estimatesApart(inA, inB), noise } : null;
+}
+
+/**
+ * The figure of a single run with its standard error. The interval of a latency counts each broadcast once, because its copies are
+ * late together. The interval of a cost per connection follows from the number of plateaus.
+ */
+function withinRun(runs: Result[], figure: Figure): Estimate | null {
+  const result = runs.find((run) => figureOf(run, figure) !== null);
+  if (!result) return null;
+  const { path } = figure;
+  const ofBroadcasts = isOfBroadcasts(path);
+  const at = ofBroadcasts ? path.replace('latency.', 'latency.intervals.') : path.replace(/\.[^.]*$/, '');
+  const { low95, high95 } = (valueAt(result, at) ?? {}) as Partial<Record<'low95' | 'high95', number | null>>;
+  const degrees = ofBroadcasts ? (result.latency.completionMs?.count ?? 0) - 1 : result.memory.plateaus.length - 2;
+  if (typeof low95 !== 'number' || typeof high95 !== 'number' || degrees < 1) return null;
+  const value = valueAt(result, path) as number;
+  // The wider side: the interval of a cost that cannot be negative ends at zero.
+  const reach = Math.max(high95 - value, value - low95);
+  return { value, error: reach / studentT(0.95, degrees), degrees };
+}
+
+function isOfBroadcasts(path: string): boolean {
+  return /^latency\.(oneWayMs|completionMs)\./.test(path);
+}

@@ -1,0 +1,95 @@
+/** Figures that findings of their own runs invalidate are no values of these runs. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { exitCodeOf } from '../../../protocol/codes/exit-codes.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { compare, type RunSet } from '../../../report/compare/compare.ts';
+import { endOf } from '../../../report/compare/decision.ts';
+import { headlineOf } from '../../../report/compare/text.ts';
+import { FIGURES } from '../../../report/figures/figures.ts';
+import { answersOfFigure, invalidatedBy } from '../../../report/figures/invalidated.ts';
+import { figure, run, setOf } from '../../helpers/run-sets.ts';
+
+const P99 = 'latency.oneWayMs.p99';
+
+function withReason(code: string | undefined, change: (result: Result) => unknown = () => {}): Result {
+  return run((result) => {
+    if (code) result.verdict = { status: 'SUSPECT', reasons: [{ code, message: '' }] };
+    change(result);
+  });
+}
+
+/** Five runs with this p99, in which so many findings invalidate latency. */
+function latencies(p99: number, late: number, code = 'GENERATOR_LATE'): RunSet {
+  return setOf(
+    ...Array.from({ length: 5 }, (_, index) =>
+      withReason(index < late ? code : undefined, ({ latency }) =>
+        Object.assign(latency.oneWayMs ?? {}, { p99: p99 + index / 10 }),
+      ),
+    ),
+  );
+}
+
+describe('a figure that a finding of its run invalidates', () => {
+  it('is inconclusive if no run of a side is left, and names the code', () => {
+    const comparison = compare([latencies(50, 0), latencies(150, 5)]);
+    const late = comparison.figures.find(({ path }) => path === P99);
+    assert.deepEqual(
+      [late?.spreads[1], late?.differences[0]?.answer, late?.differences[0]?.invalidatedBy],
+      [null, 'inconclusive', ['GENERATOR_LATE']],
+    );
+    const { answer, text } = headlineOf(comparison, 1);
+    assert.equal(answer, 'inconclusive');
+    assert.match(text, /unknown for B: .*One way p99 \(invalidated by GENERATOR_LATE\)/);
+    assert.equal(exitCodeOf(endOf(comparison)), 5);
+  });
+
+  it('is inconclusive where both sides have none', () => {
+    const { answer, text } = headlineOf(compare([latencies(50, 5), latencies(150, 5)]), 1);
+    assert.equal(answer, 'inconclusive');
+    assert.match(text, /unknown for A: .*One way p99.*unknown for B: .*One way p99/);
+  });
+
+  it('is taken from the other runs if some are left', () => {
+    const found = figure([latencies(50, 2), latencies(150, 3)], P99);
+    assert.deepEqual(
+      found.spreads.map((spread) => spread?.runs),
+      [3, 2],
+    );
+    assert.deepEqual(found.differences[0]?.invalidatedBy, ['GENERATOR_LATE']);
+  });
+
+  it('leaves the figures of other answers as they are', () => {
+    const slower = (code: string) =>
+      setOf(
+        ...latencies(50, 5, code).results.map((result) => ({
+          ...result,
+          connections: { ...result.connections, failed: 400 },
+        })),
+      );
+    const answerTo = (code: string, path: string) =>
+      figure([latencies(50, 0), slower(code)], path).differences[0]?.answer;
+    assert.equal(answerTo('GENERATOR_LATE', 'connections.failed'), 'worse');
+    assert.equal(answerTo('LIMIT_REACHED', 'connections.failed'), 'inconclusive');
+    assert.equal(answerTo('LIMIT_REACHED', P99), 'no-difference');
+  });
+
+  it('belongs to an answer, whichever figure it is', () => {
+    for (const { path } of FIGURES) assert.ok(answersOfFigure(path), path);
+    const codes: [code: string, path: string, isInvalid: boolean][] = [
+      ['MACHINE_SATURATED', 'connections.connectMs.p99', true],
+      ['GENERATOR_LATE', 'messages.ackMs.p95', true],
+      ['GENERATOR_LATE', 'fault.backMs.p99', true],
+      ['GENERATOR_LATE', 'cpu.worker.broadcastMicrosecondsPerMessage', false],
+      ['READINGS_MISSING', 'cpu.worker.broadcastMicrosecondsPerMessage', true],
+      ['MEMORY_GROWS', 'memory.perConnection.bytes', true],
+      ['TAIL_CUT', 'delivery.coverage', true],
+      ['WRONG_COPIES', 'delivery.duplicates', false],
+      ['USERS_SKIPPED', 'connections.held', true],
+      ['A_LATER_CODE', 'connections.held', false],
+    ];
+    for (const [code, path, isInvalid] of codes) {
+      assert.equal(invalidatedBy(withReason(code), path).length > 0, isInvalid, `${code} ${path}`);
+    }
+  });
+});
