@@ -22,6 +22,7 @@ import { payloads } from './payloads.ts';
 import { DATA, type Measured, markdown, merged, PAGE, readCalibration, serialized } from './report.ts';
 import { roundTrip } from './round-trip.ts';
 import { stall } from './stall.ts';
+import { studyDifferences } from './study-differences.ts';
 import { wholeRun } from './whole-run.ts';
 
 /** Required of the product. */
@@ -71,6 +72,7 @@ const PARTS = {
   'memory-intervals': () => memoryIntervals(1000),
   'cost-intervals': costIntervals,
   run: wholeRun,
+  'study-differences': async () => studyDifferences(200),
   // Twenty minutes.
   differences,
 } satisfies Record<string, () => Promise<Section>>;
@@ -80,7 +82,7 @@ const names = Object.keys(PARTS) as Part[];
 /** Other load on the machine affects every time that is measured, and is no property of the product. */
 const MAX_ATTEMPTS = 3;
 /** Noise is what it is about: whoever repeats it until it is right proves nothing. */
-const ONCE: Part[] = ['differences'];
+const ONCE: Part[] = ['differences', 'study-differences'];
 
 const USAGE = `usage: npm run calibrate -- [options]
   --only <names>  of ${names.join(', ')}

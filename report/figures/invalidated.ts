@@ -1,10 +1,9 @@
 /** The figures that a run's own findings invalidate: such a figure is no value of that run. */
-import type { Answer } from '../../protocol/codes/answer-reasons.ts';
-import { definitionOf } from '../../protocol/codes/verdict-reasons.ts';
+import type { AnsweredQuestion, Invalidated } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
 
 /** The answers that a figure belongs to, by the start of its path; the first match counts. */
-const ANSWERS_OF: [path: string, answers: Answer[]][] = [
+const ANSWERS_OF: [path: string, answers: AnsweredQuestion[]][] = [
   // Also measured by the generator's clock and event loops.
   ['connections.connectMs', ['connections', 'latency']],
   ['connections', ['connections']],
@@ -25,21 +24,21 @@ const ANSWERS_OF: [path: string, answers: Answer[]][] = [
 ];
 
 /** @returns what the figure at this path answers; undefined of a path that is in no list */
-export function answersOfFigure(path: string): Answer[] | undefined {
+export function answersOfFigure(path: string): AnsweredQuestion[] | undefined {
   return ANSWERS_OF.find(([start]) => path === start || path.startsWith(`${start}.`))?.[1];
 }
 
-/** @returns by answer, the codes of the findings that invalidate it */
-function invalidatedAnswers({ verdict }: Pick<Result, 'verdict'>): Map<string, string[]> {
-  const found = new Map<string, string[]>();
-  for (const { code } of verdict.reasons) {
-    for (const answer of definitionOf(code)?.invalidates ?? []) found.set(answer, [...(found.get(answer) ?? []), code]);
+/** @returns by what a run answers, the codes of the findings that invalidate it */
+function invalidatedAnswers({ findings }: Pick<Result, 'findings'>): Map<Invalidated, string[]> {
+  const found = new Map<Invalidated, string[]>();
+  for (const { code, invalidates } of findings) {
+    for (const answer of invalidates) found.set(answer, [...(found.get(answer) ?? []), code]);
   }
   return found;
 }
 
 /** @returns the codes of the findings of this run that invalidate the figure at this path */
-export function invalidatedBy(result: Pick<Result, 'verdict'>, path: string): string[] {
+export function invalidatedBy(result: Pick<Result, 'findings'>, path: string): string[] {
   const invalidated = invalidatedAnswers(result);
   return [...new Set((answersOfFigure(path) ?? []).flatMap((answer) => invalidated.get(answer) ?? []))];
 }

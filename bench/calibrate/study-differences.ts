@@ -1,0 +1,123 @@
+/**
+ * Differences that a study finds between equal settings: a stored run, whose figures are drawn anew for each run of a simulated
+ * study, and the same decision as in every study.
+ */
+import { join } from 'node:path';
+import type { Level, Levels, Plan } from '../../protocol/documents/study.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { FIGURES, isCounted, valueAt } from '../../report/figures/figures.ts';
+import { readResult } from '../../report/read.ts';
+import { combinationsOf, type MeasuredRun, questionsOf } from '../../report/study/summarize.ts';
+import { atMost, type Comparison, type Section } from './comparison.ts';
+import { normal } from './coverage/coverage.ts';
+
+const STORED = join('docs', 'studies', 'transports', 'runs', '1.json');
+const NOISE = 0.03;
+const NOISIER = 3;
+const SLOWER = 0.25;
+/** Share of the runs that lose copies, where some do. */
+const FAULTY = 0.1;
+const P99 = 'latency.oneWayMs.p99';
+
+interface Design {
+  what: string;
+  vary: Plan['vary'];
+  repeat: number;
+  /** Standard deviation of every measured figure, as a share of it. */
+  noiseOf?(levels: Levels): number;
+  isFaulty?: boolean;
+  /** Share that the p99 is higher by. */
+  slowerBy?(levels: Levels): number;
+}
+
+const CUBE = { a: [1, 2], b: [1, 2], c: [1, 2] };
+const NOISY = (levels: Levels) => (levels.a === 2 ? NOISIER * NOISE : NOISE);
+const SIX: Level[] = [1, 2, 3, 4, 5, 6];
+const EQUAL: Design[] = [
+  ...[3, 5].flatMap((repeat) => [
+    { what: '2 × 2 × 2', vary: CUBE, repeat },
+    { what: '2 × 2 × 2, one level with three times the noise', vary: CUBE, repeat, noiseOf: NOISY },
+    { what: 'six levels', vary: { a: SIX }, repeat },
+  ]),
+  { what: '2 × 2 × 2, one run in ten loses copies', vary: CUBE, repeat: 3, isFaulty: true },
+];
+const MOST_FALSE_PERCENT = 5;
+const MOST_MISSED_PERCENT = 20;
+
+/** Takes about a second for each of `studies` studies of each design. @param uniform numbers above 0 and below 1 */
+export function studyDifferences(studies: number, uniform?: () => number): Section {
+  const base = readResult(STORED);
+  const percent = (design: Design, isCount: (found: Found) => boolean) =>
+    (100 * Array.from({ length: studies }, () => isCount(simulated(base, design, uniform))).filter(Boolean).length) /
+    studies;
+  const equal = EQUAL.map((design): Comparison => {
+    const what = `${design.what}, ${design.repeat} runs each: studies with a difference`;
+    return atMost(
+      what,
+      '%',
+      MOST_FALSE_PERCENT,
+      percent(design, ({ count }) => count > 0),
+    );
+  });
+  const slower: Design = {
+    ...{ what: '', vary: CUBE, repeat: 5 },
+    slowerBy: (levels) => (levels.a === 2 ? SLOWER : 0),
+  };
+  return {
+    title: 'Differences that a study finds',
+    text:
+      `${studies} simulated studies of each design, of equal settings: every measured figure of a run varies by ${100 * NOISE} %, each ` +
+      `independently. At most ${MOST_FALSE_PERCENT} % of the studies may call any figure better or worse. Then the p99 of one ` +
+      `level is ${100 * SLOWER} % higher: at least ${100 - MOST_MISSED_PERCENT} % must see it in all four pairs.`,
+    rows: [
+      ...equal,
+      atMost(
+        `2 × 2 × 2, 5 runs each, one way p99 ${100 * SLOWER} % slower: not seen`,
+        '%',
+        MOST_MISSED_PERCENT,
+        percent(slower, ({ slowerPairs }) => slowerPairs < 4),
+      ),
+    ],
+  };
+}
+
+interface Found {
+  /** Figures that are better or worse, over all pairs. */
+  count: number;
+  /** Pairs in which the p99 is worse. */
+  slowerPairs: number;
+}
+
+function simulated(base: Result, { vary, repeat, ...design }: Design, uniform?: () => number): Found {
+  const plan: Plan = { scenario: '', vary, servers: {}, except: [], repeat, seed: 1 };
+  const runs = combinationsOf(plan).flatMap((levels) =>
+    Array.from({ length: repeat }, (): MeasuredRun => ({ levels, result: drawn(base, levels, design, uniform) })),
+  );
+  const figures = questionsOf(plan, runs)
+    .flatMap(({ contexts }) => contexts)
+    .flatMap(({ comparison }) => comparison.figures);
+  const answers = figures.flatMap(({ path, differences }) => differences.map(({ answer }) => ({ path, answer })));
+  return {
+    count: answers.filter(({ answer }) => answer === 'better' || answer === 'worse').length,
+    slowerPairs: answers.filter(({ path, answer }) => path === P99 && answer === 'worse').length,
+  };
+}
+
+function drawn(base: Result, levels: Levels, design: Omit<Design, 'vary' | 'repeat'>, uniform = Math.random): Result {
+  const { noiseOf = () => NOISE, slowerBy = () => 0, isFaulty = false } = design;
+  const { memory, latency, connections, cpu, messages, redis, delivery } = base;
+  const result = { ...base, ...structuredClone({ memory, latency, connections, cpu, messages, redis, delivery }) };
+  for (const { path } of FIGURES.filter((figure) => !isCounted(figure))) {
+    const at = path.split('.');
+    const key = at.pop() as string;
+    const parent = valueAt(result, at.join('.')) as Record<string, unknown> | null | undefined;
+    const value = parent?.[key];
+    if (!parent || typeof value !== 'number') continue;
+    const factor = path === P99 ? 1 + slowerBy(levels) : 1;
+    parent[key] = value * factor * (1 + noiseOf(levels) * normal(() => 1 - uniform()));
+  }
+  if (isFaulty && delivery && result.delivery && uniform() < FAULTY) {
+    result.delivery.received -= Math.ceil(100 * uniform());
+  }
+  return result;
+}

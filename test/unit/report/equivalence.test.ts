@@ -1,0 +1,116 @@
+/** Not knowing is not equality: what is called no difference, what is inconclusive, and which exit code follows. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { studyDifferences } from '../../../bench/calibrate/study-differences.ts';
+import { exitCodeOf } from '../../../protocol/codes/exit-codes.ts';
+import { type Comparison, compare, type RunSet } from '../../../report/compare/compare.ts';
+import { endOf } from '../../../report/compare/decision.ts';
+import { headlineOf } from '../../../report/compare/text.ts';
+import { uniforms } from '../../helpers/random-source.ts';
+import { answer, failed, figure, invalid, run, setOf } from '../../helpers/run-sets.ts';
+
+const P99 = 'latency.oneWayMs.p99';
+const FAILED = 'connections.failed';
+
+const p99s = (...values: number[]): RunSet =>
+  setOf(...values.map((p99) => run(({ latency }) => Object.assign(latency.oneWayMs ?? {}, { p99 }))));
+
+const differenceOf = (sets: RunSet[], margin?: number) =>
+  compare(sets, { margin }).figures.find(({ path }) => path === P99)?.differences[0];
+
+const codeOf = (comparison: Comparison) => exitCodeOf(endOf(comparison));
+
+describe('no difference', () => {
+  const noisy: RunSet[] = [p99s(50, 400, 90), p99s(60, 700, 100)];
+
+  it('is not what a wide interval shows: that is inconclusive, with the runs that would tell', () => {
+    const wide = differenceOf(noisy);
+    assert.equal(wide?.answer, 'inconclusive');
+    assert.ok((wide?.high ?? 0) - (wide?.low ?? 0) > 1000);
+    const { text, answer: whole } = headlineOf(compare(noisy), 1);
+    assert.equal(whole, 'inconclusive');
+    assert.match(text, /^inconclusive in One way p99: (about \d+|more than 1,000) runs of each would tell/);
+    assert.equal(codeOf(compare(noisy)), 5);
+  });
+
+  it('is an interval within the margin, which the user may set', () => {
+    const sets = [p99s(100, 104, 96, 100, 103), p99s(101, 105, 97, 100, 104)];
+    const byMargin = [0.02, 0.1, 0.2].map((margin) => differenceOf(sets, margin)?.answer);
+    assert.deepEqual(byMargin, ['inconclusive', 'no-difference', 'no-difference']);
+    assert.equal(codeOf(compare(sets)), 0);
+    assert.equal(codeOf(compare(sets, { margin: 0.02 })), 5);
+  });
+
+  it('takes about as many runs as it says', () => {
+    const spread = [90, 110, 95, 105, 100];
+    const sets = [p99s(...spread), p99s(...spread)];
+    const needed = differenceOf(sets)?.runsNeeded ?? 0;
+    assert.ok(needed > 5 && needed < 40, `${needed}`);
+    const more = Array.from({ length: needed }, (_, index) => spread[index % spread.length] as number);
+    assert.equal(differenceOf([p99s(...more), p99s(...more)])?.answer, 'no-difference');
+  });
+});
+
+describe('counted faults', () => {
+  const lost = (...counts: number[]): RunSet =>
+    setOf(
+      ...counts.map((count) =>
+        run(({ delivery }) => delivery && Object.assign(delivery, { received: delivery.expected - count })),
+      ),
+    );
+  const CASES: [what: string, a: number[], b: number[], expected: string][] = [
+    ['none on either side', [0, 0], [0, 0, 0], 'no-difference'],
+    ['none in single runs', [0], [0], 'no-difference'],
+    ['in one of five runs, and in all of the other side', [100, 0, 0, 0, 0], [150, 150, 150, 150, 150], 'worse'],
+    ['in one of five runs, and in three', [100, 0, 0, 0, 0], [150, 0, 150, 150, 0], 'inconclusive'],
+    ['in one of five runs, and in none', [0, 0, 0, 0, 0], [100, 0, 0, 0, 0], 'inconclusive'],
+    ['a thousand in one of five runs, and none', [0, 0, 0, 0, 0], [0, 0, 9999, 0, 0], 'inconclusive'],
+    ['fewer, in a similar share of the runs', [100, 0, 0, 0, 0], [0, 50, 0, 0, 0], 'inconclusive'],
+    ['in all runs, and in none', [3, 1, 2], [0, 0, 0], 'better'],
+    ['in a single run, and in none of five', [0, 0, 0, 0, 0], [1], 'worse'],
+    ['in a single run, and in one of five', [0, 0, 100, 0, 0], [100], 'inconclusive'],
+    ['as many in all runs', [400, 400, 401], [400, 402, 400], 'no-difference'],
+    ['as many in single runs', [400], [400], 'inconclusive'],
+    ['ten times as many in all runs', [40, 41, 39], [400, 410, 395], 'worse'],
+    [
+      'in one of twelve runs, and in eleven',
+      [0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0],
+      [5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 0, 5],
+      'worse',
+    ],
+  ];
+  for (const [what, a, b, expected] of CASES) {
+    it(`${what}: ${expected}`, () => {
+      assert.equal(answer(lost(...a), lost(...b), 'delivery.coverage'), expected);
+      const codes = { worse: 1, inconclusive: 5, better: 0, 'no-difference': 0 };
+      const own = compare([lost(...a), lost(...b)]);
+      if (a.length > 1 && b.length > 1) assert.equal(codeOf(own), codes[expected as keyof typeof codes]);
+    });
+  }
+
+  it('in all runs of a level are inconclusive in a study whose other runs show that they come and go', () => {
+    const answerTo = (others: RunSet[]) =>
+      figure([failed(0, 0), failed(7, 9), ...others], FAILED).differences[0]?.answer;
+    assert.equal(answerTo([failed(0, 0)]), 'worse');
+    assert.equal(answerTo([failed(0, 8)]), 'inconclusive');
+  });
+});
+
+it('every comparison has an exit code by one rule: worse before INVALID, INVALID before inconclusive', () => {
+  const steady = p99s(100, 101, 99, 100);
+  assert.equal(codeOf(compare([steady, p99s(300, 301, 299, 300)])), 1);
+  assert.equal(codeOf(compare([steady, p99s(50, 51, 50, 50)])), 0);
+  assert.equal(codeOf(compare([steady, steady])), 0);
+  assert.equal(codeOf(compare([p99s(100), p99s(100)])), 5);
+  assert.equal(codeOf(compare([p99s(100), invalid(p99s(100))])), 4);
+  assert.equal(codeOf(compare([steady, invalid(p99s(100)), failed(400)])), 1);
+});
+
+it('studies of equal settings find a difference in at most 5 %, and see a slower level', () => {
+  const studies = 12;
+  const { rows } = studyDifferences(studies, uniforms(5));
+  const [unseen, ...equal] = rows.toReversed();
+  const wrong = equal.reduce((sum, { measured }) => sum + (measured * studies) / 100, 0);
+  assert.ok(wrong <= 0.05 * studies * equal.length, `${wrong} of ${studies * equal.length}`);
+  assert.ok((unseen?.measured ?? 100) <= 25, `${unseen?.measured} % not seen`);
+});
