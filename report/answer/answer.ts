@@ -45,17 +45,21 @@ export function answerOf(judged: Omit<Result, 'answer'>): RunAnswer {
   };
 }
 
-/** @returns findings that no other one explains, those that decide verdict or outcome before those that only inform */
+/** @returns findings that no other one explains: what makes a run INVALID first, then what fails it, doubts, and what informs */
 export function leadingFindings(findings: readonly Finding[]): Finding[] {
   const explained = new Set(findings.flatMap(({ explains }) => explains));
   const roots = findings.filter(({ code }) => !explained.has(code));
-  return [...roots.filter((one) => decides(one, findings)), ...roots.filter((one) => !decides(one, findings))];
+  return roots.toSorted((a, b) => weightOf(b, findings) - weightOf(a, findings));
 }
 
-/** A cause that only informs decides if one of its consequences does. */
-function decides({ invalidates, fails, explains }: Finding, all: readonly Finding[]): boolean {
+/** A cause decides as much as its consequences. */
+function weightOf({ explains, ...cause }: Finding, all: readonly Finding[]): number {
   const consequences = all.filter(({ code }) => explains.includes(code));
-  return [{ invalidates, fails }, ...consequences].some((one) => one.invalidates.length > 0 || one.fails !== null);
+  const weights = [cause, ...consequences].map(({ invalidates, fails }) => {
+    if (invalidates.includes('run')) return 3;
+    return fails !== null ? 2 : invalidates.length > 0 ? 1 : 0;
+  });
+  return Math.max(...weights);
 }
 
 function doubted(line: AnswerLine, findings: readonly Finding[]): AnswerLine {

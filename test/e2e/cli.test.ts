@@ -9,6 +9,7 @@ import type { Result } from '../../protocol/result/result.ts';
 import type { Comparison } from '../../report/compare/compare.ts';
 import { cli } from '../helpers/cli.ts';
 import { assertEach } from '../helpers/columns.ts';
+import { finding } from '../helpers/findings.ts';
 import { perfectResult } from '../helpers/results.ts';
 import { measuredStudy } from '../helpers/studies.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
@@ -75,9 +76,10 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
 
   it('check: thresholds of one’s own, told apart by exit code, and the outcome of the run without any', async (t) => {
     const cwd = tempFolder(t);
-    const doubt = { status: 'SUSPECT', reasons: [{ code: 'TARGET_NOT_REACHED', message: 'memory still grew' }] };
     writeRun(cwd, 'good');
-    writeRun(cwd, 'doubtful', ({ verdict }) => Object.assign(verdict, doubt));
+    writeRun(cwd, 'doubtful', (result) => {
+      Object.assign(result, { verdict: { status: 'SUSPECT' }, findings: [finding('MEMORY_GROWS')] });
+    });
     writeRun(cwd, 'useless', ({ verdict }) => Object.assign(verdict, { status: 'INVALID' }));
     for (const [run, thresholds, code] of [
       ['good', ['connections.failed = 0', 'delivery.coverage >= 1'], 0],

@@ -113,7 +113,7 @@ describe('a run that ends early', { concurrency: 2 }, () => {
       const [killed = [], reloaded = []] = processesOf(run.stack() ?? assert.fail(run.output()));
       for (const pid of killed) process.kill(pid ?? assert.fail(run.output()), 'SIGKILL');
       for (const pid of reloaded) process.kill(pid ?? assert.fail(run.output()), 'SIGHUP');
-      assert.equal(await run.ended, EXIT_CODES.invalid, run.output());
+      assert.equal(await run.ended, EXIT_CODES.worse, run.output());
       const said = column(run.result()?.findings ?? [], 'message').join();
       for (const name of names) assert.ok(said.includes(name), `${name}: ${run.output()}`);
       assert.doesNotMatch(run.output(), /TypeError|\n\s+at |Unhandled/);

@@ -80,7 +80,10 @@ function testMember(member: Member): void {
     const { failed, lost } = result.connections;
     const { received = 0, expected = 0, duplicates = 0 } = result.delivery ?? {};
     const isMissed =
-      failed + sum(Object.values(lost)) + duplicates > 0 || received < expected || unanswered(result) > 0;
+      failed + sum(Object.values(lost)) + duplicates > 0 ||
+      received < expected ||
+      unanswered(result) > 0 ||
+      member.reasons.some((code) => FINDINGS[code].fails !== undefined);
     const doubted = isMissed ? EXIT_CODES.worse : status === 'VALID' ? 0 : EXIT_CODES.suspect;
     assert.equal(exitCode, status === 'INVALID' ? EXIT_CODES.invalid : doubted, output);
     assert.equal(

@@ -4,6 +4,7 @@ import { randomInt } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { rootsOf } from '../../plugin/findings/find.ts';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
@@ -144,6 +145,7 @@ const BUSY_MACHINE = new Set([
   'READINGS_MISSING',
   'BROADCASTS_LATE',
   'MEMORY_UNEXPLAINED',
+  'WORKER_STALLED',
   // Of other hosts: every answer about their time waited for a CPU.
   'CLOCK_UNCERTAIN',
 ]);
@@ -154,7 +156,7 @@ const TOO_SLOW_TO_READ: FindingCode[] = ['PLATEAUS_UNUSABLE'];
 /**
  * @param expected codes that the server itself causes
  * @param excused codes that the way in which the run was made can add
- * @returns the codes of the verdict, sorted, without those that it or a busy machine can add
+ * @returns codes of findings that no other one explains, sorted, without those that a busy machine can add
  */
 export function reasonsOfServer(
   { findings }: Result,
@@ -167,8 +169,7 @@ export function reasonsOfServer(
     !isAmong(expected, code) &&
     // Samples that were not taken; a source that no longer answers is not busy.
     (code !== 'READINGS_MISSING' || /samples|gap/.test(message));
-  return findings
-    .filter((reason) => !isBusy(reason))
+  return rootsOf(findings.filter((reason) => !isBusy(reason)))
     .map(({ code }) => code)
     .sort();
 }

@@ -84,8 +84,8 @@ function saturation(result: Measured): Found {
   const busiest = result.generators.find(({ cpu }) => cpu.idlePercent[worst.window] === worst.idlePercent);
   const where = busiest ? `generator host ${busiest.host}` : "the generator's machine";
   const idle = `only ${worst.idlePercent.toFixed(1)} % of ${where} was idle during the ${worst.window}${waiting}`;
-  const window = worst.window;
-  return taken ? { ...byOthers(taken), message: `${taken.text}; ${idle}`, window } : { message: idle, window };
+  const window = saturated.length === 1 ? { window: worst.window } : {};
+  return taken ? { ...byOthers(taken), message: `${taken.text}; ${idle}`, ...window } : { message: idle, ...window };
 }
 
 function byOthers({ text, programs }: Taken): Detail {

@@ -102,9 +102,11 @@ export function growsMoreThanRss({ rows, collected, processes }: MemoryRun): Fou
     const [heap, rss] = [(atRest[HEAP] ?? heap0) - heap0, (atRest[RSS] ?? rss0) - rss0];
     return { connections, heap, rss };
   });
-  const [worst] = growths.toSorted((a, b) => b.heap - b.rss - (a.heap - a.rss));
+  // Pages of other memory that the process has freed can fall by any amount.
+  const excessOf = ({ heap, rss }: (typeof growths)[number]) => heap - Math.max(0, rss);
+  const [worst] = growths.toSorted((a, b) => excessOf(b) - excessOf(a));
   const free = processes * (collected ? FREE_BYTES.collected : FREE_BYTES.uncollected);
-  if (!worst || worst.heap - worst.rss <= free) return [];
+  if (!worst || excessOf(worst) <= free) return [];
   const { connections, heap, rss } = worst;
   const message = `up to ${integer(connections)} connections, ${HEAP} grew by ${megabytes(heap)} MB, and ${RSS}, which contains it, by ${megabytes(rss)} MB`;
   return [{ figures: [...WITH_HEAP, RSS, 'workerPss'], message, fix: SEE_SOURCE }];

@@ -95,7 +95,7 @@ export const copies: Member[] = [
     options: { drain: { quiet: 0.1, deadline: 1 } },
     room: '{{ room }}',
     variables: [{ room: 'capacity' }, { room: 'lobby' }],
-    reasons: ['WRONG_COPIES'],
+    reasons: ['COPIES_LOST', 'COPIES_DUPLICATED', 'WRONG_COPIES'],
     delivery: {
       expected: COPIES / 2,
       received: COPIES / 2 - 4,

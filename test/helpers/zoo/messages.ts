@@ -26,7 +26,7 @@ export const messages: Member[] = [
     name: 'acknowledges messages of clients after 300 ms, and every fifth never',
     habits: () => ({ batch: (ack, n) => void (n % 5 > 0 && setTimeout(ack, LATE_MS)) }),
     ...{ step, options },
-    reasons: [],
+    reasons: ['MESSAGES_UNACKNOWLEDGED'],
     check(result) {
       const { messages: found } = result;
       assert.ok(found?.ackMs && found.ackMs.min >= LATE_MS, `${found?.ackMs?.min} ms`);

@@ -151,7 +151,7 @@ export const workers: Member[] = [
     name: 'confirms a broadcast that it does not send',
     habits: () => ({ withholds: BROADCASTS }),
     options: { drain: { quiet: 0.1, deadline: 1 } },
-    reasons: ['PROBE_INCOMPLETE'],
+    reasons: ['COPIES_LOST', 'PROBE_INCOMPLETE'],
     delivery: { received: COPIES - CONNECTIONS, lostConnected: CONNECTIONS, frames: COPIES - CONNECTIONS },
   },
   {
