@@ -11,6 +11,7 @@ import { connections } from './checks/connections-checks.ts';
 import { copies } from './checks/copies-checks.ts';
 import { fault } from './checks/fault-checks.ts';
 import { generator } from './checks/generator-checks.ts';
+import { leaks } from './checks/leaks-checks.ts';
 import { limits } from './checks/limits-checks.ts';
 import { causeOfLateness, machine } from './checks/machine-checks.ts';
 import { memory } from './checks/memory-checks.ts';
@@ -24,7 +25,7 @@ import { replacedBy } from './expectations.ts';
 
 const CHECKS = [
   ...[accounts, machine, generator, workers, limits, connections, fault],
-  ...[broadcasts, ownEvent, copies, messages, times, memory, processes, unexplained],
+  ...[broadcasts, ownEvent, copies, messages, times, memory, leaks, processes, unexplained],
 ].flat();
 
 type CodedDetail = Detail & { code: FindingCode };

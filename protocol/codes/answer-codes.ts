@@ -170,6 +170,29 @@ export const ANSWER_FINDINGS = {
     about: 'measurement',
   },
 
+  // What connections leave behind
+  WORKERS_LEAK: {
+    meaning: 'the workers keep memory of connections that have left, or ever more in time',
+    remedy: 'compare two heap snapshots of a worker, and look at what its `connection` and `disconnect` handlers keep',
+    invalidates: [],
+    about: 'application',
+  },
+  REDIS_LEAK: {
+    meaning: 'Redis keeps memory of connections that have left, or ever more in time',
+    remedy: 'delete what is stored for a connection when it leaves, or give it an expiry (`EXPIRE`), and unsubscribe',
+    invalidates: [],
+  },
+  PROXY_LEAK: {
+    meaning: 'a proxy, or another part of the deployment, keeps memory of connections that have left',
+    remedy: 'see the time-outs and modules of that part, and update it',
+    invalidates: [],
+  },
+  MACHINE_LEAK: {
+    meaning: "the machine keeps memory of connections that have left: the kernel's sockets, or shared memory",
+    remedy: 'look for sockets in CLOSE_WAIT (`ss -tanp`) and for files in /dev/shm, and at who has them open',
+    invalidates: [],
+  },
+
   // A bug
   ACCOUNTS_MISMATCH: {
     meaning: 'counts of this tool that must add up do not',

@@ -23,8 +23,15 @@ const driftSchema = object({
   }).describe('what time adds, regardless of connections; null if the readings cannot tell the two apart'),
   bytesPerHour: z.number().describe('the whole rise, by time'),
   bytesPerWave: z.number().nullable().describe('the whole rise, by waves; null with churn'),
-  leaks: z.boolean().nullable().describe('an interval is above 0, and the rise above 1 MB; null without an interval'),
+  leaks: z
+    .boolean()
+    .nullable()
+    .describe('an interval is above 0, and the rise above 1 MB; null where the readings cannot tell'),
   noLeakAbove: z.number().nullable().describe('bytes per connection from which a leak would have been found'),
+  wouldTell: objectOrNull({
+    connections: z.number().describe('connections of each wave; with churn, in all'),
+    bytes: z.number().describe('bytes per connection that they would show'),
+  }).describe('what would tell where `noLeakAbove` is more than one connection costs; null otherwise'),
   sinceSeconds: orNull(z.number()).describe(
     'the line begins here, because memory had grown before and then stopped; null: at the warm-up’s end',
   ),

@@ -1,92 +1,122 @@
-/** What connections leave behind, in a sentence. */
+/** What connections leave behind, in a sentence for each layer. */
 import type { Drift, OverTimeResult } from '../../protocol/result/over-time.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { familyOf, layerTitle } from '../figures/layers.ts';
+import { type Described, familyOf, layerTitle } from '../figures/layers.ts';
+import { ANSWERING, confirmedCauses, otherDrifts, workersDrift } from '../figures/left-behind.ts';
 import { amount, withUnit } from '../model/amount.ts';
 import { integer } from '../text/format.ts';
 import type { Line } from './line.ts';
 
 export const UNKNOWN = 'not known: that takes three readings';
-/** What a worker keeps, without the pages that its allocators hold in reserve. */
-const KEPT = ['workerHeapUsed', 'workerExternal'];
-export const ANSWERING = ['workerRss', 'workerWorkingSet', ...KEPT];
+const NAME = 'What connections leave behind';
 
 export function overTimeLines(result: Result): Line[] {
   const { overTime: found } = result.memory;
   if (!found || result.absent.memory !== undefined) return [];
-  const name = 'What connections leave behind';
   const workers = workersDrift(found);
   if (!workers) {
     const text = 'too few readings of the workers’ memory to tell whether they leak';
-    return [{ text, figure: { name, value: '–', note: text } }];
+    return [{ text, figure: { name: NAME, value: '–', note: text } }, ...otherLines(result)];
   }
   const { layer, drift } = workers;
   const garbage = found.collected ? '' : ', garbage included';
   const answer = driftText(result, layer);
-  const text = `${answer.replace('per connection', 'per connection that came and went')} (${layerTitle(result, layer)}${garbage})`;
-  if (drift.leaks === null) return [{ text, figure: { name, value: '–', note: text } }];
-  const none = found.collected ? 'no leak' : 'no growth';
+  const unseen = drift.leaks === false ? unseenBy(result, found, layer) : '';
+  const text = `${answer.replace('per connection', 'per connection that came and went')} (${layerTitle(result, layer)}${garbage})${unseen}`;
   const { perConnection, inTime } = confirmedCauses(layer, found);
   const size = inTime && !perConnection ? `${withUnit('size', drift.perSecond?.bytes ?? 0)}/s` : null;
-  const value = drift.leaks ? (size ?? amount('size', drift.bytesPerConnection)) : none;
-  return [{ text, figure: { name, value, note: text } }];
+  const none = `${found.collected ? 'no leak' : 'no growth'}${unseen && ` in ${layerTitle(result, layer)}`}`;
+  const known = drift.leaks ? (size ?? amount('size', drift.bytesPerConnection)) : none;
+  return [
+    { text, figure: { name: NAME, value: drift.leaks === null ? '–' : known, note: text } },
+    ...otherLines(result),
+  ];
 }
 
-/** Which of the two causes a rise has; neither where the readings cannot tell. */
-function causes({ leaks, low95, perSecond }: Drift): { perConnection: boolean; inTime: boolean } {
-  const isTold = leaks === true && perSecond !== null;
-  return { perConnection: isTold && (low95 ?? 0) > 0, inTime: isTold && perSecond.low95 > 0 };
+/** @returns `; Workers RSS cannot tell below …`, of a figure with more of the workers' memory than the one that answers */
+function unseenBy(result: Result, { drift }: OverTimeResult, answering: string): string {
+  const whole = ANSWERING.find((id) => drift[id]);
+  return whole === undefined || whole === answering ? '' : `; ${layerTitle(result, whole)} ${driftText(result, whole)}`;
 }
 
-/**
- * Pages of a worker also grow because V8 compiles, or because its allocators hold free ones: only what heap or external memory
- * show as well is a leak by this cause.
- */
-function confirmedCauses(layer: string, found: OverTimeResult): ReturnType<typeof causes> & { onlyPages: boolean } {
-  const own = causes(found.drift[layer] as Drift);
-  const kept = familyOf(layer) === 'worker' && !KEPT.includes(layer) ? KEPT.flatMap((id) => found.drift[id] ?? []) : [];
-  if (kept.length === 0) return { ...own, onlyPages: false };
-  if (kept.every(({ leaks }) => leaks === false)) return { ...own, onlyPages: true };
-  const shown = kept.filter(({ leaks }) => leaks).map(causes);
-  const perConnection = own.perConnection && shown.some((one) => one.perConnection);
-  const inTime = own.inTime && shown.some((one) => one.inTime);
-  return perConnection || inTime ? { perConnection, inTime, onlyPages: false } : { ...own, onlyPages: false };
+/** A line for each other layer that leaks, then one for all that do not, and one for all that cannot tell. */
+function otherLines(result: Result): Line[] {
+  const all = otherDrifts(result);
+  const leaking = all.filter(({ drift }) => drift.leaks);
+  const [without, unclear] = [false, null].map((leaks) =>
+    all
+      .filter(({ drift }) => drift.leaks === leaks)
+      .map(({ layer }) => `${layerTitle(result, layer)} ${driftText(result, layer)}`),
+  ) as [string[], string[]];
+  return [
+    ...leaking.map(({ layer, drift }) => {
+      const text = `${layerTitle(result, layer)} ${driftText(result, layer)}`;
+      return {
+        text,
+        figure: {
+          name: `${layerTitle(result, layer)} per connection that left`,
+          value: amount('size', drift.bytesPerConnection),
+          note: text,
+        },
+      };
+    }),
+    ...[without, unclear].flatMap((texts) => (texts.length > 0 ? [{ text: texts.join('; ') }] : [])),
+  ];
 }
 
 /**
  * Nobody collects the garbage of the generator, nor, in some runs, that of the workers: what grows may be garbage, and no leak.
- * @returns `leaks 20.1 KB per connection (19.8 KB to 20.4 KB)`, `leaks 100 KB/s (98 KB/s to 103 KB/s), whoever connects`, or `no
- * leak above 64 B per connection`
+ * @returns `leaks 20.1 KB per connection (19.8 KB to 20.4 KB)`, `leaks 100 KB/s (98 KB/s to 103 KB/s), whoever connects`, `no leak
+ * above 64 B per connection`, or `cannot tell below 81.6 KB per connection; waves of 280 connections would show 11.7 KB`
  */
-export function driftText(result: Result, layer: string): string {
-  const { overTime: found, layers } = result.memory;
+export function driftText(result: Described, layer: string): string {
+  const { overTime: found } = result.memory;
   const drift = found?.drift[layer];
   if (!drift) return 'not measured';
-  const { leaks, bytesPerConnection, low95, high95, noLeakAbove, perSecond, sinceSeconds } = drift;
-  if (leaks === null || low95 === null || high95 === null || noLeakAbove === null) return UNKNOWN;
-  const ofGenerator = layers.find(({ id }) => id === layer)?.belongsTo === 'generator';
-  const collected = !ofGenerator && (found.collected || familyOf(layer) !== 'worker');
-  const size = (bytes: number) => withUnit('size', bytes);
-  const since = sinceSeconds === null ? '' : `; grew before ${integer(sinceSeconds)} s and stopped, as a cache does`;
-  if (!leaks) {
-    const bounds = [`${size(noLeakAbove)} per connection`, ...(perSecond ? [`${size(perSecond.noLeakAbove)}/s`] : [])];
-    return `no ${collected ? 'leak' : 'growth'} above ${bounds.join(' or ')}${since}`;
-  }
-  const { perConnection, inTime, onlyPages } = confirmedCauses(layer, found);
-  const verb = collected && !onlyPages ? 'leaks' : 'grows by';
-  const pages = onlyPages ? '; heap and external memory do not, so it may be free pages: a longer run would show' : '';
-  const each = `${size(bytesPerConnection)} per connection (${size(low95)} to ${size(high95)})`;
-  if (!perConnection && !inTime) {
-    const { bytesPerHour } = drift;
-    return `${verb} ${each}, or ${size(bytesPerHour / 3600)}/s regardless of connections: more waves, of different sizes and rests, would show which${pages}${since}`;
-  }
-  const { bytes = 0, low95: low = 0, high95: high = 0 } = perSecond ?? {};
-  const timed = `${size(bytes)}/s (${size(low)}/s to ${size(high)}/s) whoever connects`;
-  return `${verb} ${[...(perConnection ? [each] : []), ...(inTime ? [timed] : [])].join(' and ')}${pages}${since}`;
+  const { leaks, low95, high95, noLeakAbove, wouldTell } = drift;
+  if (low95 === null || high95 === null || noLeakAbove === null) return UNKNOWN;
+  if (leaks === null)
+    return wouldTell
+      ? `cannot tell below ${size(noLeakAbove)} per connection; ${whatTells(found, wouldTell)}`
+      : UNKNOWN;
+  return leaks
+    ? riseText(result, layer, found, { ...drift, low95, high95 })
+    : boundText(result, layer, found, noLeakAbove);
 }
 
-/** @returns the workers’ leak if any of their figures shows one, else the least that would have shown in all their memory */
-function workersDrift({ drift }: OverTimeResult): { layer: string; drift: Drift } | null {
-  const found = ANSWERING.flatMap((layer) => (drift[layer] ? [{ layer, drift: drift[layer] }] : []));
-  return found.find(({ drift: one }) => one.leaks) ?? found[0] ?? null;
+function whatTells({ kind }: OverTimeResult, { connections, bytes }: NonNullable<Drift['wouldTell']>): string {
+  const count = integer(connections);
+  return `${kind === 'waves' ? `waves of ${count} connections` : `${count} connections that leave`} would show ${size(bytes)}`;
 }
+
+function boundText(result: Described, layer: string, found: OverTimeResult, noLeakAbove: number): string {
+  const { perSecond } = found.drift[layer] as Drift;
+  const bounds = [`${size(noLeakAbove)} per connection`, ...(perSecond ? [`${size(perSecond.noLeakAbove)}/s`] : [])];
+  return `no ${isCollected(result, layer, found) ? 'leak' : 'growth'} above ${bounds.join(' or ')}${since(found.drift[layer] as Drift)}`;
+}
+
+type Rise = Drift & { low95: number; high95: number };
+
+function riseText(result: Described, layer: string, found: OverTimeResult, drift: Rise): string {
+  const { bytesPerConnection, low95, high95, perSecond, bytesPerHour } = drift;
+  const { perConnection, inTime, onlyPages } = confirmedCauses(layer, found);
+  const verb = isCollected(result, layer, found) && !onlyPages ? 'leaks' : 'grows by';
+  const pages = onlyPages ? '; heap and external memory do not, so it may be free pages: a longer run would show' : '';
+  const each = `${size(bytesPerConnection)} per connection (${size(low95)} to ${size(high95)})`;
+  if (!perConnection && !inTime)
+    return `${verb} ${each}, or ${size(bytesPerHour / 3600)}/s regardless of connections: more waves, of different sizes and rests, would show which${pages}${since(drift)}`;
+  const { bytes = 0, low95: low = 0, high95: high = 0 } = perSecond ?? {};
+  const timed = `${size(bytes)}/s (${size(low)}/s to ${size(high)}/s) whoever connects`;
+  return `${verb} ${[...(perConnection ? [each] : []), ...(inTime ? [timed] : [])].join(' and ')}${pages}${since(drift)}`;
+}
+
+function isCollected({ memory }: Described, layer: string, { collected }: OverTimeResult): boolean {
+  const ofGenerator = memory.layers.find(({ id }) => id === layer)?.belongsTo === 'generator';
+  return !ofGenerator && (collected || familyOf(layer) !== 'worker');
+}
+
+function since({ sinceSeconds }: Drift): string {
+  return sinceSeconds === null ? '' : `; grew before ${integer(sinceSeconds)} s and stopped, as a cache does`;
+}
+
+const size = (bytes: number) => withUnit('size', bytes);

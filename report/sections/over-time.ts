@@ -1,10 +1,11 @@
 /** Memory over time: waves or churn, and what connections leave behind. */
 import type { Drift, OverTimeResult } from '../../protocol/result/over-time.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { ANSWERING, driftText, UNKNOWN } from '../answer/over-time-line.ts';
+import { driftText, UNKNOWN } from '../answer/over-time-line.ts';
 import { readingsOverTime } from '../charts/drift.ts';
 import { memoryOverTime } from '../charts/over-time.ts';
 import { inOrder, layerTitle } from '../figures/layers.ts';
+import { ANSWERING, otherDrifts } from '../figures/left-behind.ts';
 import { amount } from '../model/amount.ts';
 import { absentSection, type Block, drawing, facts, lines, type Section } from '../model/document.ts';
 import { counted, integer } from '../text/format.ts';
@@ -36,8 +37,9 @@ export function pace({ bytesPerWave, bytesPerHour }: Drift): number {
 
 /** The main layers and those with an answer about the workers; then the generator's own. */
 function drifts(result: Result, { drift, kind }: OverTimeResult): Block {
+  const answering = [...ANSWERING, ...otherDrifts(result).map(({ layer }) => layer)];
   const layers = inOrder(result, Object.keys(drift)).filter((id) => {
-    if (ANSWERING.includes(id)) return true;
+    if (answering.includes(id)) return true;
     const layer = result.memory.layers.find((one) => one.id === id);
     return layer?.belongsTo === 'generator' ? /Rss$/.test(id) : layer?.belongsTo === 'deployment' && layer.main;
   });

@@ -5,7 +5,7 @@
 import type { Drift, OverTimeResult } from '../../../protocol/result/over-time.ts';
 import { fitPlateaus } from '../../../report/statistics/plateaus.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import type { MomentReading } from '../../run/measurements/memory.ts';
+import type { MomentReading, OverTimeMeasured } from '../../run/measurements/memory.ts';
 import { without } from '../../run/memory/at-rest.ts';
 
 export interface DriftPoint {
@@ -27,6 +27,30 @@ const NOISE_BYTES = 1024 ** 2;
 const GOES_ON_SHARE = 0.5;
 /** With fewer readings, no line. */
 const LEAST_READINGS = 3;
+
+/** What a server keeps of a connection whose socket it never lets go. */
+const KEPT_SOCKET_BYTES = 12 * 1024;
+/** A connection that costs less is too small to be a yardstick. */
+const LEAST_COST_BYTES = 1024;
+
+/**
+ * Says "no leak" only with a bound below what one connection costs; else the readings cannot tell.
+ * @param askedBytes per connection, which a bound must not exceed
+ * @param perStep connections that leave from reading to reading; with churn, in all
+ * @returns with how many connections in place of `perStep` the same noise would show `askedBytes`, where it cannot tell
+ */
+export function resolved(drift: Drift, askedBytes: number, perStep: number): Drift {
+  const { leaks, noLeakAbove } = drift;
+  if (leaks !== false || noLeakAbove === null || noLeakAbove <= askedBytes) return drift;
+  const connections = roundedUp((perStep * noLeakAbove) / askedBytes);
+  return { ...drift, leaks: null, wouldTell: { connections, bytes: (noLeakAbove * perStep) / connections } };
+}
+
+/** @returns two digits, the others zero */
+function roundedUp(count: number): number {
+  const unit = 10 ** Math.max(0, Math.floor(Math.log10(count)) - 1);
+  return Math.ceil(count / unit - 1e-9) * unit;
+}
 
 /** @returns null where fewer than two numbers of connections have left */
 export function driftOf(points: DriftPoint[], kind: OverTimeResult['kind']): Drift | null {
@@ -69,6 +93,7 @@ function fitted(points: DriftPoint[], kind: OverTimeResult['kind']): Drift | nul
     leaks: alone[0] && isRising,
     noLeakAbove: perConnection?.noLeakAbove ?? null,
     sinceSeconds: null,
+    wouldTell: null,
   };
 }
 
@@ -104,6 +129,9 @@ export function overTimeFigures(
   const [peaks, readings] = [possible(overTime.peaks), possible(overTime.readings.rows)];
   const used = afterWarmUp(peaks, readings);
   const first = used[0]?.layers ?? {};
+  const asked = askedBytes(overTime);
+  const gone = (used.at(-1)?.gone ?? 0) - (used[0]?.gone ?? 0);
+  const perStep = kind === 'waves' ? gone / (used.length - 1) : gone;
   const layers = Object.keys(first).filter(
     (layer) => used.every((one) => layer in one.layers) && !uncollected.includes(layer),
   );
@@ -119,10 +147,21 @@ export function overTimeFigures(
           used.map(({ t, gone, layers: read }) => ({ t, gone, bytes: read[layer] as number })),
           kind,
         );
-        return drift ? [[layer, drift]] : [];
+        return drift ? [[layer, resolved(drift, asked, perStep)]] : [];
       }),
     ),
   };
+}
+
+/** @returns what a connection takes of the workers' heap at the peaks, if that is less than a kept socket */
+function askedBytes({ peaks, readings }: Pick<OverTimeMeasured, 'peaks' | 'readings'>): number {
+  const costs = peaks.flatMap(({ t, connections, layers }) => {
+    const left = readings.rows.find((reading) => reading.t > t)?.layers.workerHeapUsed;
+    const peak = layers.workerHeapUsed;
+    return left === undefined || peak === undefined || connections === 0 ? [] : [(peak - left) / connections];
+  });
+  const cost = costs.toSorted((a, b) => a - b)[Math.floor(costs.length / 2)] ?? KEPT_SOCKET_BYTES;
+  return Math.min(KEPT_SOCKET_BYTES, Math.max(LEAST_COST_BYTES, cost));
 }
 
 /**

@@ -56,6 +56,8 @@ const inTime = {
   workerRss: { ...pages, perSecond: perSecond(100_000) },
   workerHeapUsed: { ...quietHeap, leaks: true, perSecond: perSecond(98_000) },
 };
+const unseen = { ...drift(10, 83_558), leaks: null, wouldTell: { connections: 280, bytes: 11_937 } };
+const layered = { workerRss: unseen, redisUsedMemory: drift(4345, 123), nginxPss: quietHeap, kernelTcp: unseen };
 const messages = { ...resultWithMessages(), delivery: null };
 const churn = {
   ...{ kind: 'churn' as const, peaks: [], warmUpReadings: 1 },
@@ -118,6 +120,24 @@ describe('the ending of a run', () => {
     ['has waves after which only pages remain', waves({ drift: onlyPages }), [/grows by 2\.4 KB .*heap/], /leaks/],
     ['has a leak that the heap does not show', waves({ drift: inTime }), [/leaks 97\.7 KB\/s/], /per connection \(/],
     ['has a leak of a server without a heap', waves({ drift: { workerRss: pages } }), [/leaks 2\.4 KB per connection/]],
+    [
+      'says what waves could not show, in each layer',
+      waves({ drift: layered, collected: false }),
+      [
+        /cannot tell below 81\.6 KB per connection that came and went; waves of 280 connections would show 11\.7 KB/,
+        ...[
+          /Redis used_memory leaks 4\.2 KB per connection/,
+          /nginx PSS no leak above 60 B/,
+          /TCP buffers cannot tell/,
+        ],
+      ],
+      /no growth/,
+    ],
+    [
+      'claims no more than the heap shows',
+      waves({ drift: { workerRss: unseen, workerHeapUsed: quietHeap } }),
+      [/no leak above 60 B .*V8 heap\); Workers RSS cannot tell below 81\.6 KB/],
+    ],
     ['has churn', waves(churn), [/5,000 .*at once, 5,000 came/]],
     ['has several hosts', withHosts(0.6, 0.4), [/2 hosts .* 100 .*load-1 .*11\.0 ms.*± 0\.210 ms.*3\.20 ms/]],
   ]);

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type DriftPoint, driftOf } from '../../../plugin/result/memory/drift.ts';
+import { type DriftPoint, driftOf, overTimeFigures, resolved } from '../../../plugin/result/memory/drift.ts';
+import { BoundedSeries } from '../../../protocol/helpers/bounded-series.ts';
 import { normals } from '../../helpers/random-source.ts';
+import { drift } from '../../helpers/waves.ts';
 
 const MB = 1024 ** 2;
 const SIMULATIONS = 60;
@@ -125,4 +127,60 @@ it('says since when memory no longer grows', () => {
     'waves',
   );
   assert.ok(found && !found.leaks && (found.sinceSeconds === null || found.sinceSeconds >= 210), JSON.stringify(found));
+});
+
+const KB = 1024;
+
+describe('"no leak" is said only with a bound below what one connection costs', () => {
+  const without = (noLeakAbove: number) => ({ ...drift(0, 1), leaks: false, noLeakAbove });
+  const tell = (connections: number, bytes: number) => ({ connections, bytes });
+  for (const [what, given, perStep, leaks, wouldTell] of [
+    ['a bound of 64 B', without(64), 5000, false, null],
+    ['a bound that is just the cost', without(12 * KB), 40, false, null],
+    ['a bound of 81.6 KB in waves of 40', without(81.6 * KB), 40, null, tell(280, (81.6 * KB * 40) / 280)],
+    ['a bound of 12 MB in waves of 7', without(12_000 * KB), 7, null, tell(7000, 12 * KB)],
+    ['a leak, however wide its interval', drift(100 * KB, 90 * KB), 40, true, null],
+    ['two readings', { ...drift(0, 1), leaks: null, noLeakAbove: null }, 40, null, null],
+  ] as const) {
+    it(`${what}: ${leaks === null ? 'cannot tell' : leaks ? 'a leak' : 'no leak'}`, () => {
+      const found = resolved(given, 12 * KB, perStep);
+      assert.deepEqual([found.leaks, found.wouldTell], [leaks, wouldTell]);
+    });
+  }
+
+  /** Six waves of `size`; the heap takes `costBytes` of each connection at the peak, and moves by 30 KB after the waves. */
+  function figuresOf(size: number, costBytes: number) {
+    const gone = (wave: number) => size * (wave + 1);
+    const moments = Array.from({ length: 6 }, (_, wave) => ({
+      peak: { t: wave * 60, connections: size, gone: size * wave, layers: { workerHeapUsed: 2e7 + size * costBytes } },
+      left: {
+        ...{ t: wave * 60 + 30, connections: 0, gone: gone(wave) },
+        layers: { workerHeapUsed: 2e7 + (wave % 2) * 30_000, redisUsedMemory: 1e6 + 5000 * gone(wave) },
+      },
+    }));
+    const series = new BoundedSeries<(typeof moments)[number]['left']>(100, (older) => older);
+    for (const { left } of moments) series.add(left);
+    const overTime = {
+      collected: true,
+      kind: 'waves' as const,
+      peaks: moments.map(({ peak }) => peak),
+      readings: series,
+    };
+    return overTimeFigures({ overTime: overTime as never, uncollected: [] })?.drift ?? {};
+  }
+
+  it('measures against the cost of a connection in that run', () => {
+    // The least rise that counts, 1 MB, is 2.1 KB for each of 500 connections.
+    const [large, small] = [figuresOf(100, 40_000), figuresOf(100, 1500)];
+    assert.equal(large.workerHeapUsed?.leaks, false);
+    assert.equal(small.workerHeapUsed?.leaks, null);
+    assert.ok((small.workerHeapUsed?.wouldTell?.bytes ?? 0) <= 1500, JSON.stringify(small));
+    assert.ok(small.redisUsedMemory?.leaks, 'a leak of 5,000 bytes is a leak in both');
+  });
+
+  it('keeps its promise: waves of the size that it names do show a leak of that size', () => {
+    const { connections = 0 } = figuresOf(10, 40_000).workerHeapUsed?.wouldTell ?? {};
+    assert.ok(connections > 10, `${connections}`);
+    assert.equal(figuresOf(connections, 40_000).workerHeapUsed?.leaks, false);
+  });
 });

@@ -1,0 +1,64 @@
+/** Which layers keep memory after connections have left, and why: what findings, answer and report share. */
+import type { Drift, OverTimeResult } from '../../protocol/result/over-time.ts';
+import { type Described, familyOf, inOrder } from './layers.ts';
+
+/** What a worker keeps, without the pages that its allocators hold in reserve. */
+const KEPT = ['workerHeapUsed', 'workerExternal'];
+/** Figures that answer for the workers, all of their memory first. */
+export const ANSWERING = ['workerRss', 'workerWorkingSet', ...KEPT];
+
+export interface LayerDrift {
+  layer: string;
+  drift: Drift;
+}
+
+/** What a rise has to do with; neither where the readings cannot tell. */
+export interface Causes {
+  perConnection: boolean;
+  inTime: boolean;
+  /** Neither heap nor external memory rises: it may be free pages. */
+  onlyPages: boolean;
+}
+
+function causes({ leaks, low95, perSecond }: Drift): Omit<Causes, 'onlyPages'> {
+  const isTold = leaks === true && perSecond !== null;
+  return { perConnection: isTold && (low95 ?? 0) > 0, inTime: isTold && perSecond.low95 > 0 };
+}
+
+/**
+ * Pages of a worker also grow because V8 compiles, or because its allocators hold free ones: only what heap or external memory
+ * show as well is a leak by this cause.
+ */
+export function confirmedCauses(layer: string, found: OverTimeResult): Causes {
+  const own = causes(found.drift[layer] as Drift);
+  const kept = familyOf(layer) === 'worker' && !KEPT.includes(layer) ? KEPT.flatMap((id) => found.drift[id] ?? []) : [];
+  if (kept.length === 0) return { ...own, onlyPages: false };
+  if (kept.every(({ leaks }) => leaks === false)) return { ...own, onlyPages: true };
+  const shown = kept.filter(({ leaks }) => leaks).map(causes);
+  const perConnection = own.perConnection && shown.some((one) => one.perConnection);
+  const inTime = own.inTime && shown.some((one) => one.inTime);
+  return perConnection || inTime ? { perConnection, inTime, onlyPages: false } : { ...own, onlyPages: false };
+}
+
+/** @returns the workers’ leak if any of their figures shows one, else the first that excludes one, else all of their memory */
+export function workersDrift({ drift }: OverTimeResult): LayerDrift | null {
+  const found = ANSWERING.flatMap((layer) => (drift[layer] ? [{ layer, drift: drift[layer] }] : []));
+  return (
+    found.find(({ drift: one }) => one.leaks) ?? found.find(({ drift: one }) => one.leaks === false) ?? found[0] ?? null
+  );
+}
+
+/** Moves with whatever runs on the machine, so no layer of it answers but shared memory and the sockets. */
+const OF_MACHINE = ['kernelSlab', 'kernelTcp', 'systemShared'];
+
+/** @returns the layers beside the workers, one figure of each, in the order of tables */
+export function otherDrifts(result: Described): LayerDrift[] {
+  const { layers, overTime } = result.memory;
+  const isAnswering = (id: string) => {
+    const layer = layers.find((one) => one.id === id);
+    return OF_MACHINE.includes(id) || (layer?.belongsTo === 'deployment' && layer.main && familyOf(id) !== 'worker');
+  };
+  return inOrder(result, Object.keys(overTime?.drift ?? {}))
+    .filter(isAnswering)
+    .map((layer) => ({ layer, drift: overTime?.drift[layer] as Drift }));
+}
