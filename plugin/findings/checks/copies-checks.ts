@@ -1,8 +1,9 @@
 /** Copies of broadcasts: lost, duplicated, or in columns of the ledger that must be empty. */
+import type { Batch } from '../../../protocol/result/delivery.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { integer, percentOf } from '../../../report/text/format.ts';
+import { counted, integer, percentOf } from '../../../report/text/format.ts';
 import { sum } from '../../result/sums.ts';
-import { type Check, check, type Found } from '../check.ts';
+import { type Check, check, type Detail, type Found } from '../check.ts';
 
 type Column = 'late' | 'notMember' | 'neverOrdered' | 'unreadable' | 'wrongSize' | 'wrongContent';
 
@@ -40,13 +41,11 @@ const WRONG: { columns: Column[]; what: string; fix: string; isOthers?: true }[]
 
 export const copies: Check[] = [
   check('COPIES_LOST', ({ delivery, fault }) => lost(delivery, fault)),
-  check('COPIES_DUPLICATED', ({ delivery }) => {
+  check('COPIES_DUPLICATED', ({ delivery, processes }, { workersAtStart }) => {
     if (!delivery || delivery.duplicates === 0) return undefined;
-    const { duplicates, received } = delivery;
-    return {
-      message: `${integer(duplicates)} copies came twice, beside ${integer(received)} first ones`,
-      values: [{ name: 'duplicates', value: duplicates, unit: '', low95: null, high95: null }],
-    };
+    const values = [{ name: 'duplicates', value: delivery.duplicates, unit: '', low95: null, high95: null }];
+    const holders = processes?.measured.filter(({ layer, holds }) => layer === 'worker' && holds) ?? [];
+    return { ...duplicated(delivery, Math.max(workersAtStart.length, holders.length)), values };
   }),
   ...WRONG.map(({ columns, what, fix, isOthers }) =>
     check('WRONG_COPIES', ({ delivery }, { ownEvent }) => {
@@ -72,5 +71,38 @@ function lost(delivery: Result['delivery'], fault: Result['fault']): Found {
     message: `${percentOf(received, expected)} of the copies of ${integer(broadcasts)} broadcasts delivered: ${integer(missing)} lost, ${where}`,
     window: 'broadcasts',
     values: [{ name: 'lost copies', value: missing, unit: '', low95: null, high95: null }],
+  };
+}
+
+const TIMES = ['', 'once', 'twice', 'three times', 'four times'];
+
+/**
+ * Who got how many copies shows what repeats them: a server that emits again repeats each copy, and another publisher in the room
+ * has broadcasts of its own, too.
+ * @param processes of the server that hold connections; 0 if unknown
+ */
+function duplicated(delivery: NonNullable<Result['delivery']>, processes: number): Detail {
+  const { duplicates, received, neverOrdered, notMember, batches } = delivery;
+  const repeated = batches.filter((batch) => batch.duplicates > 0);
+  const [first] = repeated;
+  const copiesOf = (batch: Batch) => batch.received + batch.unexpected + batch.notMember;
+  const more = first && copiesOf(first) > 0 ? first.duplicates / copiesOf(first) : 0;
+  const isWhole = (batch: Batch) => batch.duplicates === more * copiesOf(batch);
+  if (!Number.isInteger(more) || more === 0 || neverOrdered + notMember > 0 || !repeated.every(isWhole))
+    return { message: `${integer(duplicates)} copies came twice, beside ${integer(received)} first ones` };
+  const times = TIMES[more + 1] ?? `${more + 1} times`;
+  const all = sum(batches.map(({ broadcasts }) => broadcasts));
+  const some = sum(repeated.map(({ broadcasts }) => broadcasts));
+  if (repeated.length < batches.length)
+    return {
+      message: `${integer(some)} of ${integer(all)} broadcasts came ${times}, to each of their receivers: the server emits these again`,
+      fix: 'find what emits a message again: a retry, a queue or broker that delivers at least once, or a second handler',
+      about: 'application',
+    };
+  const ofEach = processes === more + 1 ? `, or each of its ${processes} processes emits it` : '';
+  return {
+    message: `every copy of ${counted(all, 'broadcast')} came ${times}, to everybody: the server emits ${times}${ofEach}`,
+    fix: `emit each message once: look for a second \`emit\` in the handler, a handler that is registered twice, or an emit for each of several rooms that connections share${processes === more + 1 ? '; only one process may emit what an adapter gives to all' : ''}`,
+    about: 'application',
   };
 }

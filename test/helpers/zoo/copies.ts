@@ -109,6 +109,22 @@ export const copies: Member[] = [
     },
   },
   {
+    name: 'emits each broadcast twice',
+    habits: () => ({
+      send(message, members) {
+        sendTo(members, message);
+        sendTo(members, message);
+      },
+    }),
+    reasons: ['COPIES_DUPLICATED'],
+    delivery: { duplicates: COPIES, frames: 2 * COPIES },
+    check({ answer, findings }) {
+      assert.match(answer.cause ?? '', /^every copy of 3 broadcasts came twice, to everybody: the server emits twice$/);
+      const found = findings.find(({ code }) => code === 'COPIES_DUPLICATED');
+      assert.deepEqual([found?.about, /own room/.test(found?.fix ?? '')], ['application', false]);
+    },
+  },
+  {
     name: 'sends parts of the last broadcast after 1.6 s and after 3.5 s',
     habits: () =>
       only(BROADCASTS, (message, members) => {

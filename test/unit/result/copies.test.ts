@@ -43,6 +43,20 @@ describe('a copy of a broadcast', () => {
     });
   }
 
+  it('that comes twice to every receiver: the server emits twice', () => {
+    const [found, ...others] = reasons({ duplicates: 2 }, { received: 4, duplicates: 2 });
+    assert.deepEqual([found?.code, others], ['COPIES_DUPLICATED', []]);
+    assertNames(found?.message, ['every copy of 1 broadcast came twice, to everybody: the server emits twice']);
+    assert.doesNotMatch(found?.fix ?? '', /own room/);
+  });
+
+  it('that comes twice beside broadcasts of another publisher: the room is shared', () => {
+    const found = reasons({ duplicates: 2 }, { received: 5, duplicates: 2, neverOrdered: 1 });
+    const duplicated = found.find(({ code }) => code === 'COPIES_DUPLICATED');
+    assert.equal(duplicated?.message, '2 copies came twice, beside 2 first ones');
+    assert.equal(duplicated?.fix, undefined, 'that of the catalogue: a room of its own');
+  });
+
   it('may come before its send by no more than the clocks may be wrong', () => {
     const codes = (earlyByUs: number, uncertaintyUs = 0) =>
       reasons({ early: 1, earlyByUs }, {}, uncertaintyUs).map(({ code }) => code);
