@@ -4,6 +4,7 @@ import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
 import { total } from '../../report/text/format.ts';
 import type { Measured } from './check.ts';
+import { ofDeployment } from './checks/failure-causes.ts';
 
 /** The two findings of an edge, and the figures that can refute it. */
 interface Evidence {
@@ -25,8 +26,16 @@ const WINDOWS = ['ramp', 'hold', 'messages', 'broadcasts', 'disconnect'];
 /** Failures that a slow machine causes, on either side. */
 const TIMED_OUT = /timeout|^ETIMEDOUT$|^http_5\d\d$/;
 
+/** What clients see of a process that ended, or that is not there to accept them. */
+const CUT_OFF =
+  /^(disconnected_)?transport[ _](close|error)$|^disconnected$|^closed(_1006)?$|^E(CONNREFUSED|CONNRESET|PIPE)$|^http_50[234]$/;
+const isCutOff = (cause: string) => CUT_OFF.test(cause) || TIMED_OUT.test(cause);
+
+const noneOther = (counts: Record<string, number>, is: (cause: string) => boolean) =>
+  Object.entries(counts).every(([cause, count]) => count === 0 || is(cause));
+
 const all = (counts: Record<string, number>, is: (cause: string) => boolean) =>
-  total(counts) > 0 && Object.entries(counts).every(([cause, count]) => count === 0 || is(cause));
+  total(counts) > 0 && noneOther(counts, is);
 
 /** Edges from each cause. An edge holds only if the cause is not later than the effect, and its evidence is there. */
 export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
@@ -49,6 +58,41 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
   GENERATOR_LATE: [{ effects: ['RATE_NOT_REACHED', 'BROADCASTS_LATE', 'CLOCK_UNCERTAIN'] }],
   USERS_SKIPPED: [{ effects: ['TARGET_NOT_REACHED', 'RATE_NOT_REACHED'] }],
   WORKERS_THROTTLED: [{ effects: ['WORKER_STALLED', 'RATE_NOT_REACHED', 'BROADCASTS_LATE'] }],
+  PROCESS_ENDED: [
+    {
+      effects: [
+        'DEPLOYMENT_CHANGED',
+        'READINGS_MISSING',
+        'READINGS_IMPOSSIBLE',
+        'PLATEAUS_UNUSABLE',
+        'COLLECTION_MISSING',
+      ],
+    },
+    { effects: ['WORKERS_DISAGREE', 'MEMBERS_DISAGREE', 'WORKER_STALLED', 'PROCESS_APART', 'PROBE_INCOMPLETE'] },
+    { effects: ['BROADCASTS_NOT_SENT', 'BROADCASTS_UNCONFIRMED', 'TAIL_CUT'] },
+    {
+      effects: ['CONNECTIONS_DROPPED'],
+      evidence: 'every lost connection was cut off',
+      holds: ({ result }) => all(ofDeployment(result.connections.lost), isCutOff),
+    },
+    {
+      effects: ['CONNECTIONS_FAILED', 'CLIENTS_REFUSED'],
+      evidence: 'every failure is a cut or refused connection, an answer of a gateway, or a time-out',
+      holds: ({ result }) => all(ofDeployment(result.connections.failures), isCutOff),
+    },
+    {
+      effects: ['RUN_INCOMPLETE', 'TARGET_NOT_REACHED', 'RATE_NOT_REACHED', 'LIMIT_REACHED', 'NOBODY_JOINED'],
+      evidence: 'every lost or failed connection is explained',
+      holds: ({ result: { connections } }) =>
+        noneOther(ofDeployment(connections.lost), isCutOff) && noneOther(ofDeployment(connections.failures), isCutOff),
+    },
+    {
+      effects: ['COPIES_LOST', 'DELIVERY_EVENT_MISSING', 'MESSAGES_UNACKNOWLEDGED'],
+      evidence: 'what is missing was on lost connections, or an adapter lost a process',
+      holds: ({ effect, result: { messages } }) =>
+        effect.code !== 'MESSAGES_UNACKNOWLEDGED' || messages?.unansweredConnected === 0,
+    },
+  ],
   DEPLOYMENT_CHANGED: [
     {
       effects: ['READINGS_MISSING', 'READINGS_IMPOSSIBLE', 'PLATEAUS_UNUSABLE', 'COLLECTION_MISSING'],

@@ -9,6 +9,7 @@ import { accounts } from './checks/accounts-checks.ts';
 import { broadcasts } from './checks/broadcasts-checks.ts';
 import { connections } from './checks/connections-checks.ts';
 import { copies } from './checks/copies-checks.ts';
+import { endedProcesses } from './checks/ended-processes-checks.ts';
 import { fault } from './checks/fault-checks.ts';
 import { generator } from './checks/generator-checks.ts';
 import { leaks } from './checks/leaks-checks.ts';
@@ -24,9 +25,12 @@ import { workers } from './checks/workers-checks.ts';
 import { replacedBy } from './expectations.ts';
 
 const CHECKS = [
-  ...[accounts, machine, generator, workers, limits, connections, fault],
+  ...[accounts, machine, generator, endedProcesses, workers, limits, connections, fault],
   ...[broadcasts, ownEvent, copies, messages, times, memory, leaks, processes, unexplained],
 ].flat();
+
+/** Figures that a run lacks, or cannot rely on, after the deployment has failed. */
+const UNKNOWN_AFTER_FAILURE: Finding['invalidates'] = ['memory', 'delivery', 'latency', 'cpu'];
 
 type CodedDetail = Detail & { code: FindingCode };
 
@@ -40,7 +44,7 @@ export function findAll(measurements: Measurements, result: Measured): Finding[]
   const details = [...abortion(measurements, result), ...measurements.warnings, ...checked];
   const findings = oneForEachCode([...details, ...causeOfLateness(finalized, details)], result);
   const withCauses = findings.map((finding) => ({ ...finding, explains: explainedBy(finding, findings, finalized) }));
-  return withCauses.map((finding) => (isByGenerator(finding, withCauses) ? { ...finding, fails: null } : finding));
+  return withCauses.map((finding) => withoutBlame(finding, withCauses));
 }
 
 export function detailsBy(checks: Check[], ...run: Parameters<Check['find']>): CodedDetail[] {
@@ -51,6 +55,15 @@ export function detailsBy(checks: Check[], ...run: Parameters<Check['find']>): C
 export function rootsOf(findings: readonly Finding[]): Finding[] {
   const explained = new Set(findings.flatMap(({ explains }) => explains));
   return findings.filter(({ code }) => !explained.has(code));
+}
+
+/** What follows from a finding depends on what caused it. */
+function withoutBlame(finding: Finding, all: readonly Finding[]): Finding {
+  if (isByGenerator(finding, all)) return { ...finding, fails: null };
+  const isCaused = all.some(({ explains }) => explains.includes(finding.code));
+  if (!isCaused || !finding.invalidates.includes('run')) return finding;
+  // The deployment failed: what the run counted itself until then holds.
+  return { ...finding, invalidates: UNKNOWN_AFTER_FAILURE };
 }
 
 /** What the generator or its machine caused says nothing about the deployment. */

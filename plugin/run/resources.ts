@@ -12,6 +12,7 @@ import {
   type LayerPids,
   layersFor,
   MachineWatch,
+  ProcessWatch,
   PrometheusTargets,
   RedisReader,
   Sampler,
@@ -104,7 +105,14 @@ export async function openResources(options: ResourceOptions) {
   measurements.clocks = clocks.lines;
   measurements.sharedHost = target.isHere || (here.length > 0 && here.every(Boolean));
   measurements.memory = target.control !== undefined || config.workerSources !== undefined;
-  const pids = async () => ({ ...(await withChildren(await target.pids(workers))), ...generator });
+  const watch = new ProcessWatch();
+  closers.add(() => watch.close());
+  measurements.endedProcesses = () => watch.ended();
+  const pids = async () => {
+    // A planned fault ends processes, and has an account of its own.
+    if (!config.fault) watch.add(await target.holders(workers));
+    return { ...(await withChildren(await target.pids(workers))), ...generator };
+  };
   const noteProcesses = async () => {
     const known = measurements.processes;
     measurements.processes = (await target.processes?.(await target.pids(workers), known)) ?? null;

@@ -13,8 +13,15 @@ export { type Listening, ListeningPorts, listenersOn, whoListens } from './proce
 export { roleOf } from './processes/membership.ts';
 export { type LayerPids, processMemory } from './processes/memory.ts';
 export { readProcesses } from './processes/proc.ts';
-export { queryFor } from './processes/process-query.ts';
-export { type ProcessTable, readProcessTable, withChildren, withDescendants } from './processes/process-table.ts';
+export { queryFor, treesOf } from './processes/process-query.ts';
+export {
+  type ProcessTable,
+  processTable,
+  readProcessTable,
+  withChildren,
+  withDescendants,
+} from './processes/process-table.ts';
+export { type EndedProcess, ProcessWatch } from './processes/process-watch.ts';
 export { type FullestProcess, fullestOf, type Outsider, ServerProcesses } from './processes/server-processes.ts';
 export { PrometheusTargets, type TargetReading } from './prometheus/targets.ts';
 export { RedisReader } from './redis/redis.ts';

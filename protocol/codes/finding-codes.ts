@@ -72,6 +72,14 @@ const CATALOGUE = {
     remedy: 'raise the CPU limit of that container',
     invalidates: [],
   },
+  PROCESS_ENDED: {
+    meaning: 'a process of the server ended during the run, other than planned',
+    remedy:
+      'see its log for what ended it: an uncaught error, its own exit, or a kill (`dmesg` shows those for memory)',
+    // Its memory and counters are gone with it; the generator's own counts are not.
+    invalidates: ['memory', 'cpu'],
+    fails: 'the deployment keeps running',
+  },
   DEPLOYMENT_CHANGED: {
     meaning:
       'a worker, the proxy, Redis or PM2 restarted or stopped during the run, other than planned; counters that only grow show it, too',

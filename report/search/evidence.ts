@@ -25,9 +25,11 @@ export function evidenceOf(result: Result): string[] {
 
 type Find = (result: Result) => string[];
 
-/** A process that ended. */
-const replaced: Find = ({ findings }) =>
-  findings.filter(({ code }) => code === 'DEPLOYMENT_CHANGED').map(({ message }) => message);
+/** A part of the deployment that ended or was replaced. */
+const replaced: Find = ({ findings }) => {
+  const all = findings.filter(({ fails }) => fails === 'the deployment keeps running');
+  return all.filter(({ code }) => !all.some(({ explains }) => explains.includes(code))).map(({ message }) => message);
+};
 
 /** By the code with which most connections failed. */
 const refused: Find = ({ connections: { failures, failureExamples, lost } }) => {

@@ -38,8 +38,8 @@ function hasFailed({ findings, delivery, connections }: Result): boolean {
   return (
     (losesCopies && Object.keys(connections.lost).length === 0) ||
     findings.some(
-      ({ about, invalidates, code }) =>
-        code === 'DEPLOYMENT_CHANGED' || (about === 'deployment' && invalidates.includes('run')),
+      ({ about, invalidates, fails }) =>
+        fails === 'the deployment keeps running' || (about === 'deployment' && invalidates.includes('run')),
     )
   );
 }

@@ -36,3 +36,8 @@ export function codesOf({ findings }: Pick<Result, 'findings'>): string[] {
 export function documentOf(result: Result): Document {
   return runDocument(answered(result));
 }
+
+/** @returns findings about the deployment or the application that no other one explains; those of a busy machine are left out */
+export function findingsOfServer({ findings }: Pick<Result, 'findings'>): Finding[] {
+  return rootsOf(findings).filter(({ about }) => about === 'deployment' || about === 'application');
+}

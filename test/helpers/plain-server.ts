@@ -1,4 +1,5 @@
 /** Socket.IO servers in processes of their own: one without a line of ours, and one with a known leak. They end with the test. */
+import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { TOKEN } from './app.ts';
 import { startOrphan, startProcess } from './process.ts';
@@ -13,6 +14,19 @@ const scriptOf = (name: string) => fileURLToPath(new URL(`../fixtures/${name}`, 
 export async function startPlainServer(t: Cleaner, { limit = Infinity, workMs = 0 } = {}) {
   const { pids, line } = await startOrphan(t, scriptOf('plain-server.mjs'), String(limit), String(workMs));
   return { url: `http://127.0.0.1:${await line()}`, pid: pids[0] as number };
+}
+
+/**
+ * Nobody's child, either. Ends when so many clients are connected, or when it has used up its limit of open files, ten of which
+ * each connection takes.
+ */
+export async function startEndingServer(t: Cleaner, { most = Infinity, openFiles = 0 }) {
+  const opensFiles = openFiles > 0 ? 'files' : 'none';
+  const { pids, line } = await startOrphan(t, scriptOf('ending-server.mjs'), String(most), opensFiles);
+  const [pid = 0, port] = [pids[0], await line()];
+  // Node raises its own limit when it starts.
+  if (openFiles > 0) execFileSync('prlimit', ['--pid', String(pid), `--nofile=${openFiles}`]);
+  return { url: `http://127.0.0.1:${port}`, pid };
 }
 
 export interface Leak {

@@ -7,7 +7,7 @@ import type { MachineShares } from '../../../protocol/result/machine.ts';
 import type { MeasuredProcesses } from '../../../protocol/result/processes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { roomName } from '../../../protocol/rooms.ts';
-import type { FullestProcess } from '../../samplers/index.ts';
+import type { EndedProcess, FullestProcess } from '../../samplers/index.ts';
 import type { RedisTraffic } from '../../samplers/redis/redis.ts';
 import type { Repeated } from '../../script/load/flow.ts';
 import type { Settings } from '../../script/settings.ts';
@@ -183,6 +183,8 @@ export class Measurements {
   otherPrograms: { first: OtherProgram[]; last: OtherProgram[] } | null = null;
   /** Processes whose memory and CPU the figures are; null before they are known. */
   processes: MeasuredProcesses | null = null;
+  /** Processes of the server that have ended so far, other than planned. */
+  endedProcesses: () => EndedProcess[] = () => [];
   workersAtStart: WorkerIdentity[] = [];
   /** Worker → evidence of its restart between two standstills. */
   readonly restarts = new Map<string, string>();

@@ -20,7 +20,9 @@ import {
   fullestOf,
   type LayerPids,
   type Listening,
+  processTable,
   ServerProcesses,
+  treesOf,
   whoListens,
 } from '../../samplers/index.ts';
 import { sourcesByLayer } from '../../script/options/worker-sources.ts';
@@ -42,6 +44,8 @@ export interface Target {
   pids(workers: WorkerStats[]): Promise<LayerPids>;
   /** Further processes of the deployment on this machine; undefined if there may be unknown ones. */
   unlayered(workers: WorkerStats[]): Promise<number[] | undefined>;
+  /** Processes on this machine that end connections when they end: the workers', or where these are unknown, the listeners. */
+  holders(workers: WorkerStats[]): Promise<number[]>;
   /** Names the processes of the deployment on this machine; the caller gives those of each layer, and what was known before. */
   processes?(pids: LayerPids, known: MeasuredProcesses | null): Promise<MeasuredProcesses>;
   /** Processes of each part of the deployment that is known, as `Stack.identities`. */
@@ -111,21 +115,23 @@ function describeStart({ redisUrl, redisNodes = 1, tls }: Settings, { profile, m
 function ofStack(stack: Stack, close: () => Promise<void>): Target {
   const { target, profile, missing = [], workers, token, redisUrl } = stack.state;
   const listening = onlyOnce(() => whoListens(portOf(target)));
+  const pids = async (): Promise<LayerPids> => {
+    const now = await stack.refresh();
+    return {
+      worker: now.workers.map(({ pid }) => pid).filter((pid) => pid > 0),
+      pm2: [now.pm2Pid ?? []].flat(),
+      nginx: [now.nginxPid ?? [], now.nginxWorkerPids].flat(),
+      redis: now.redisNodes.map(({ pid }) => pid),
+    };
+  };
   return {
     url: target,
     profile,
     missing,
     control: { urls: workers.map(({ controlUrl }) => controlUrl), token, tls: {} },
     redisUrl,
-    pids: async () => {
-      const now = await stack.refresh();
-      return {
-        worker: now.workers.map(({ pid }) => pid).filter((pid) => pid > 0),
-        pm2: [now.pm2Pid ?? []].flat(),
-        nginx: [now.nginxPid ?? [], now.nginxWorkerPids].flat(),
-        redis: now.redisNodes.map(({ pid }) => pid),
-      };
-    },
+    pids,
+    holders: async () => (await pids()).worker ?? [],
     unlayered: async () => [],
     processes: async (pids, known) =>
       describeProcesses(pids, { port: portOf(target), listening: await listening() }, [], known),
@@ -162,6 +168,7 @@ async function ownServer(config: Settings): Promise<Target> {
   const listeners = listenersOf(url);
   const here = thisHost();
   const isHere = ({ host }: WorkerStats) => host.kernel === here.kernel && host.pidNamespace === here.pidNamespace;
+  const pidsHere = (workers: WorkerStats[]) => workers.filter(isHere).map(({ pid }) => pid);
   return {
     url,
     profile: 'remote',
@@ -175,6 +182,10 @@ async function ownServer(config: Settings): Promise<Target> {
         await Promise.all(Object.entries(others).map(async ([layer, one]) => [layer, await one.pids()])),
       ),
     }),
+    holders: async (workers) => {
+      if (workers.length > 0 && !processes) return pidsHere(workers);
+      return (await processes?.pids()) ?? treesOf((await listeners()) ?? [], await processTable());
+    },
     unlayered: async (workers) => {
       const hidesWorkers =
         !processes && workers.some((worker) => worker.host.kernel === here.kernel && !isHere(worker));

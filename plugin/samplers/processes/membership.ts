@@ -66,9 +66,13 @@ export function replacedBy(now: Member, ended: Member[], isAnyLeft: boolean): Me
   );
 }
 
+/** @returns undefined for a process that has ended, or of another user */
+export function executableOf(pid: number): string | undefined {
+  return attempt(() => readlinkSync(`/proc/${pid}/exe`));
+}
+
 export function programOf(pid: number): string {
-  const executable = attempt(() => readlinkSync(`/proc/${pid}/exe`)) ?? '';
-  return [executable, ...(programWords(pid) ?? [commandLine(pid)]).slice(1)].join(' ');
+  return [executableOf(pid) ?? '', ...(programWords(pid) ?? [commandLine(pid)]).slice(1)].join(' ');
 }
 
 /** @returns whether it accepts connections on a socket of the file system */

@@ -34,7 +34,7 @@ export async function readProcessTableInSlices(root = '/'): Promise<ProcessTable
 let last: { readAtMs: number; table: Promise<ProcessTable> } | undefined;
 
 /** @param maxAgeMs one that was read so recently is good enough @returns as `readProcessTableInSlices` */
-export function processTable(maxAgeMs: number): Promise<ProcessTable> {
+export function processTable(maxAgeMs = MAX_AGE_MS): Promise<ProcessTable> {
   const now = performance.now();
   if (last === undefined || now - last.readAtMs > maxAgeMs) last = { readAtMs: now, table: readProcessTableInSlices() };
   return last.table;

@@ -2,13 +2,11 @@
  * The processes of a server that says nothing of itself, found in /proc: by their ids, their command lines or their control
  * group. What they have started belongs to them.
  */
-import { readlinkSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { attempt } from '../../../protocol/helpers/attempt.ts';
 import { limitsOfProcess } from '../../../protocol/machine/open-files.ts';
 import { shownCommand } from './command-line.ts';
 import { type Listening, ListeningPorts } from './listeners.ts';
-import { lookAlikes, type Member, programOf, replacedBy, roleOf } from './membership.ts';
+import { executableOf, lookAlikes, type Member, programOf, replacedBy, roleOf } from './membership.ts';
 import { isAlive, type ProcessStat } from './proc.ts';
 import { notFound, type ProcessQuery, rootsOf, treesOf } from './process-query.ts';
 import { MAX_AGE_MS, type ProcessTable, processTable, readProcessTable, withDescendants } from './process-table.ts';
@@ -172,7 +170,6 @@ export class ServerProcesses {
   /** A process that the server starts for a moment, such as one that resizes an image, is none that restarts. */
   #withoutHelpers(): Map<number, number> {
     const nowUs = Number(process.hrtime.bigint() / 1000n);
-    const executableOf = (pid: number) => attempt(() => readlinkSync(`/proc/${pid}/exe`));
     const kept = [...this.#members.values()].filter((member) => {
       if (this.#query.pids?.includes(member.pid)) return true;
       const isOld = nowUs - member.startedAtUs >= LONG_LIVED_US;
