@@ -1,0 +1,47 @@
+/** A process of the server that ended: what follows from it, and what does not. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
+import type { EndedProcess } from '../../../plugin/samplers/index.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { assertNames, verdictOf } from '../../helpers/verdict.ts';
+
+const APP: EndedProcess = { pid: 7, command: 'node app.mjs', atUs: 5_200_000, openFiles: 84, limit: 1024 };
+
+/** @param failures and losses by cause */
+function judged(ended: EndedProcess[], lost: Record<string, number>, failures: Record<string, number> = {}) {
+  return verdictOf((result: Result, measured: Measurements) => {
+    measured.samplesBeganAtUs = 1_000_000;
+    measured.endedProcesses = () => ended;
+    Object.assign(result.connections, { lost, failures, peak: 59 });
+    measured.aborted = { how: 'left', code: 'RUN_INCOMPLETE', message: 'the virtual users left' };
+    measured.warnings.push({ code: 'WORKERS_DISAGREE', message: 'the generator holds more' });
+  });
+}
+
+describe('a process of the server that ended', () => {
+  it('explains lost and refused connections, and an early end of the run, whose own counts hold', () => {
+    const lost = { 'transport close': 59 };
+    const { findings, status } = judged([APP], lost, { ECONNREFUSED: 3, disconnected_transport_close: 59 });
+    assert.deepEqual(
+      findings.map(({ code, subject }) => [code, subject]),
+      [['PROCESS_ENDED', 'process 7']],
+    );
+    assert.equal(findings[0]?.message, 'process 7 (node app.mjs) ended at 4.2 s with 59 connections');
+    assert.equal(status, 'SUSPECT', 'not INVALID');
+  });
+
+  it('does not explain connections that the server closed itself', () => {
+    const { findings, status } = judged([APP], { 'io server disconnect': 59 });
+    assert.ok(findings.some(({ code }) => code === 'CONNECTIONS_DROPPED'));
+    assert.equal(status, 'INVALID');
+  });
+
+  it('is named with those that took its place, and with the files of the one that had nearly none left', () => {
+    const again = { ...APP, pid: 9, atUs: 9_000_000, openFiles: 118, limit: 120 };
+    const [found] = judged([APP, again], { 'transport close': 100 }).findings;
+    assertNames(found?.message, ['process 7', 'at 4.2 s, then process 9 at 8.0 s with 100 connections in all']);
+    assertNames(found?.message, ['process 9 had 118 of 120 open files']);
+    assert.match(found?.fix ?? '', /ulimit -n/);
+  });
+});
