@@ -113,7 +113,9 @@ describe('a run that ends early', { concurrency: 2 }, () => {
       const [killed = [], reloaded = []] = processesOf(run.stack() ?? assert.fail(run.output()));
       for (const pid of killed) process.kill(pid ?? assert.fail(run.output()), 'SIGKILL');
       for (const pid of reloaded) process.kill(pid ?? assert.fail(run.output()), 'SIGHUP');
-      assert.equal(await run.ended, EXIT_CODES.worse, run.output());
+      // A run that can go on without the part has failed; one that cannot is incomplete.
+      const known: number[] = [EXIT_CODES.worse, EXIT_CODES.invalid];
+      assert.ok(known.includes(await run.ended), run.output());
       const said = column(run.result()?.findings ?? [], 'message').join();
       for (const name of names) assert.ok(said.includes(name), `${name}: ${run.output()}`);
       assert.doesNotMatch(run.output(), /TypeError|\n\s+at |Unhandled/);
