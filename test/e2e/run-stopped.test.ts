@@ -115,7 +115,7 @@ describe('a run that ends early', { concurrency: 2 }, () => {
       for (const pid of reloaded) process.kill(pid ?? assert.fail(run.output()), 'SIGHUP');
       // A run that can go on without the part has failed; one that cannot is incomplete.
       const known: number[] = [EXIT_CODES.worse, EXIT_CODES.invalid];
-      assert.ok(known.includes(await run.ended), run.output());
+      assert.ok(known.includes((await run.ended) ?? -1), run.output());
       const said = column(run.result()?.findings ?? [], 'message').join();
       for (const name of names) assert.ok(said.includes(name), `${name}: ${run.output()}`);
       assert.doesNotMatch(run.output(), /TypeError|\n\s+at |Unhandled/);
