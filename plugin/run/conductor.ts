@@ -24,7 +24,7 @@ import { warmUp } from './warm-up.ts';
 import { endMessages, measureMessages } from './windows/client-messages.ts';
 import { type Mark, mark, windowSince } from './windows/cpu.ts';
 import { noteGenerator, noteIdleHold, resetGenerator } from './windows/generator-loops.ts';
-import { measureIdle, measureUnloaded } from './windows/idle.ts';
+import { measureIdle, measureUnloaded, measureWithoutMessages } from './windows/idle.ts';
 import { addPhase, endRamp } from './windows/ramps.ts';
 
 /** How long arrivals may take to connect and join after their phase has ended. */
@@ -136,7 +136,10 @@ export class Conductor {
         measureFault(this.#context, this.#checkpoints, fault, { leadMs: 0, window: 'ramp' }),
       );
     }
-    if (messages) await endMessages(this.#context);
+    if (messages) {
+      await endMessages(this.#context);
+      await measureWithoutMessages(this.#context);
+    }
     measurements.snapshots = await this.#checkpoints.end();
     if (holds) await this.#during('disconnect', () => this.#disconnect());
     this.#enter('end of the run');

@@ -17,11 +17,14 @@ export const cpuSchema = z.record(
   z.string(),
   object({
     rampSecondsPerThousandConnects: z.number().nullable().describe('CPU seconds'),
-    idlePercent: z.number().nullable().describe('during `hold`; null where connections send messages in it'),
+    idlePercent: z
+      .number()
+      .nullable()
+      .describe('during `hold`; where connections send messages in it: after them, or before the first connection'),
     idleConnectionsPercent: orNull(z.number()).describe('the part of it that idle connections add'),
     broadcastMicrosecondsPerMessage: z.number().nullable().describe('per delivered copy, less the idle share'),
     clientMicrosecondsPerMessage: orNull(z.number()).describe(
-      'per message that connections send, in the hold; null without any',
+      'per message that connections send, in the hold, less the idle share; null without any, or within its noise',
     ),
     intervals: objectOrNull({
       rampSecondsPerThousandConnects: interval,

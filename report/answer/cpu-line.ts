@@ -7,10 +7,9 @@ type Cost = Exclude<keyof Result['cpu'][string], 'intervals'>;
 
 /** Layers without a figure that is more than its error have none here. */
 export function cpuLines(result: Result): Line[] {
-  const { cpu: layers, absent, messages } = result;
+  const { cpu: layers, absent } = result;
   if (absent.cpu !== undefined) return [];
-  const asked = cpuColumns(result).toSpliced(messages ? 2 : 1, 1);
-  const known = asked.filter(([, key]) => layers.worker?.[key] != null);
+  const known = cpuColumns(result).filter(([, key]) => layers.worker?.[key] != null && isInLine(key, result));
   if (known.length === 0) return [];
   const of = (layer: string) =>
     known.map(([, key, quantity]) => optional(layers[layer]?.[key], (value) => numberText(quantity, value)));
@@ -20,14 +19,23 @@ export function cpuLines(result: Result): Line[] {
   return [{ text: `worker CPU: ${ofWorkers.join(', ')}${proxy}` }];
 }
 
+/** Messages of clients come first. What cannot be told from the idle CPU is said as that. */
+function isInLine(key: Cost, { cpu, messages }: Result): boolean {
+  if (!messages) return key !== 'idlePercent';
+  if (key === 'broadcastMicrosecondsPerMessage') return false;
+  return key !== 'idlePercent' || cpu.worker?.clientMicrosecondsPerMessage == null;
+}
+
 /** The title of a column, which begins with its unit; its figure, and what that is. */
-export function cpuColumns({ messages }: Result): [string, Cost, QuantityName][] {
-  return [
+export function cpuColumns({ messages, cpu }: Result): [string, Cost, QuantityName][] {
+  const hasIdle = !messages || Object.values(cpu).some(({ idlePercent }) => idlePercent !== null);
+  const columns: [string, Cost, QuantityName][] = [
     ['s per 1,000 connects', 'rampSecondsPerThousandConnects', 'cpuSeconds'],
-    // While clients send messages, nobody is idle.
-    messages
-      ? ['µs per client message', 'clientMicrosecondsPerMessage', 'microseconds']
-      : ['% while idle', 'idlePercent', 'percent'],
+    ['µs per client message', 'clientMicrosecondsPerMessage', 'microseconds'],
+    ['% while idle', 'idlePercent', 'percent'],
     ['µs per copy', 'broadcastMicrosecondsPerMessage', 'microseconds'],
   ];
+  return columns.filter(([, key]) =>
+    key === 'idlePercent' ? hasIdle : messages || key !== 'clientMicrosecondsPerMessage',
+  );
 }

@@ -52,12 +52,15 @@ function layerFigures(layer: string, measured: Measurements['cpu']): Cpu {
   // Messages go on during the broadcasts, and begin with each connection: they are not idle, and still the background.
   const background = backgroundOf(messages.length > 0 ? messages : idle, layer);
   const ramp = known(perThousandConnects(ramps, background, layer));
-  const held = messages.length > 0 ? null : idlePercent(idle, background);
+  const before = backgroundOf(unloaded, layer);
+  // Timers of the application run without messages, too: with connections or, if the run has no such window, before the first one.
+  const quiet = idle.length > 0 || messages.length === 0 ? idle : unloaded;
+  const withoutMessages = backgroundOf(quiet, layer);
+  const held = idlePercent(quiet, withoutMessages);
   const waiting = known(held);
-  const added = known(difference(held, idlePercent(unloaded, backgroundOf(unloaded, layer))));
-  const ofClients = messages.map(({ cpuUs, units }) => ({ us: cpuUs[layer] ?? 0, units }));
-  const sent = known(perUnit(ofClients, MIN_PARTS));
-  const message = known(perMessage(broadcasts, background, layer));
+  const added = known(messages.length > 0 ? null : difference(held, idlePercent(unloaded, before)));
+  const sent = known(perMessage(messages, withoutMessages, layer, MIN_PARTS));
+  const message = known(perMessage(broadcasts, background, layer, MIN_BROADCAST_PARTS));
   return {
     rampSecondsPerThousandConnects: ramp.value,
     idlePercent: waiting.value,
@@ -159,13 +162,18 @@ function difference(from: Measured | null, what: Measured | null): Measured | nu
 }
 
 /** The background is taken off each part; how much the parts still differ includes how much it varies. */
-function perMessage(parts: CpuWindow[], background: Background | null, layer: string): Measured | null {
+function perMessage(
+  parts: CpuWindow[],
+  background: Background | null,
+  layer: string,
+  minParts: number,
+): Measured | null {
   const seconds = sum(parts.map((part) => part.seconds));
   const costs = parts.map((part) => ({
     us: (part.cpuUs[layer] ?? 0) - (background?.usPerSec ?? 0) * part.seconds,
     units: part.units,
   }));
-  const cost = perUnit(costs, MIN_BROADCAST_PARTS);
+  const cost = perUnit(costs, minParts);
   if (!cost) return null;
   const units = sum(parts.map((part) => part.units));
   if (cost.halfWidth !== null) {

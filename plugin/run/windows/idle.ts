@@ -10,9 +10,9 @@ import { mark, type WindowContext, windowSince } from './cpu.ts';
 /** The hold in parts: how much they differ is the noise of all CPU figures. */
 const HOLD_PARTS = 10;
 
-/** Share of the hold’s length that is measured before the first connection: what the processes take anyway. */
-const UNLOADED_SHARE = 0.2;
-const UNLOADED_MAX_SECONDS = 5;
+/** Share of the hold’s length that is measured before the first connection, and after messages: what the processes take anyway. */
+const BRIEF_SHARE = 0.2;
+const BRIEF_MAX_SECONDS = 5;
 
 interface Workers {
   control: { stats(): Promise<Pick<WorkerStats, 'server'>[]> };
@@ -48,8 +48,17 @@ async function pingIntervalSeconds({ control }: Workers): Promise<number | null>
 
 /** The CPU of all before the first connection. */
 export async function measureUnloaded(context: IdleContext): Promise<void> {
-  const seconds = Math.min(UNLOADED_MAX_SECONDS, UNLOADED_SHARE * context.config.hold);
-  if (seconds > 0) await inParts(context, seconds, context.measurements.cpu.unloaded);
+  await measureBriefly(context, context.measurements.cpu.unloaded);
+}
+
+/** The CPU of all while connections are held that no longer send messages: what an application's own timers take. */
+export async function measureWithoutMessages(context: IdleContext): Promise<void> {
+  await measureBriefly(context, context.measurements.cpu.idle);
+}
+
+async function measureBriefly(context: IdleContext, parts: CpuWindow[]): Promise<void> {
+  const seconds = Math.min(BRIEF_MAX_SECONDS, BRIEF_SHARE * context.config.hold);
+  if (seconds > 0) await inParts(context, seconds, parts);
 }
 
 /** @param unitsOf of each part, asked at its end */

@@ -59,6 +59,8 @@ const inTime = {
 const unseen = { ...drift(10, 83_558), leaks: null, wouldTell: { connections: 280, bytes: 11_937 } };
 const layered = { workerRss: unseen, redisUsedMemory: drift(4345, 123), nginxPss: quietHeap, kernelTcp: unseen };
 const messages = { ...resultWithMessages(), delivery: null };
+const onlyTimers = structuredClone(messages);
+Object.assign(onlyTimers.cpu.worker ?? {}, { clientMicrosecondsPerMessage: null, idlePercent: 10 });
 const churn = {
   ...{ kind: 'churn' as const, peaks: [], warmUpReadings: 1 },
   readings: [moment(20, 500, 500), moment(40, 500, 1000), moment(60, 500, 1500)],
@@ -112,6 +114,7 @@ describe('the ending of a run', () => {
     ['says where latencies count from', set('latency', { from: 'first receipt' }), [/25\.0 ms .*first copy/]],
     ['has no percentile of few broadcasts', set('delivery', { broadcasts: 6 }), [/half of .*12\.5 ms/]],
     ['has messages in the place of broadcasts', messages, [/all messages .*14\.0 ms/, /42\.5 µs per client message/]],
+    ['charges messages with no timer', onlyTimers, [/worker CPU: .*10\.0 % while idle/], /µs per client message/],
     ['has what a planned fault cost', stormy(gaveUp), [/: 500 of 1,000 .* 98\.00 % back, 5\.00 % .*missed/], /memory/],
     ['has a fault that drops nobody', stormy(noDrop), [/Redis restarted: no connection dropped/]],
     ['names the program of a fault', stormy({ kind: 'command', command: 'systemctl' }), [/`systemctl`: 500 of/]],

@@ -120,10 +120,26 @@ check('copy', [
   ['is absent without copies', { broadcasts: [window(4, 0, 1)] }, null],
 ]);
 
+const TIMED = parts(1000, ...Array<number>(5).fill(150_000));
+const ONLY_TIMER = Array<number>(5).fill(100_000);
 check('message', [
   // All CPU of the hold: t(3) = 3.182, deviation 8.165 µs.
   ['is as unsure as its parts differ', { messages: parts(1000, 9e4, 1e5, 11e4, 1e5) }, 100, 13.2306],
   ['is absent where clients send none', ALL, null],
+  // 150 ms a second, of which a timer takes 100; t(4) = 2.776 does not matter, as all parts are the same.
+  ['is without what a timer takes while none are sent', { messages: TIMED, idle: STEADY }, 50],
+  ['is without what a timer takes before the first connection', { messages: TIMED, unloaded: STEADY }, 50],
+  [
+    'is absent where a timer of the application does the work',
+    { messages: parts(1000, ...ONLY_TIMER), idle: STEADY },
+    null,
+  ],
+  ['is absent where it is within the noise of the timer', { messages: TIMED, idle: RESTLESS }, null],
+]);
+
+check('idle', [
+  ['is that without messages', { messages: parts(1000, ...ONLY_TIMER), idle: STEADY }, 10, 0.1],
+  ['is that before the connections', { messages: parts(1000, ...ONLY_TIMER), unloaded: STEADY }, 10, 0.1],
 ]);
 
 it('the background is taken off each part for its own length', () => {

@@ -39,7 +39,7 @@ describe('a whole run', () => {
     run.measurements.messages = { steps: [], seconds: 0, unanswered: [], workers: [] };
     await conducted.whole();
     const { asked, measurements } = run;
-    assert.deepEqual([measurements.cpu.messages.length, measurements.cpu.idle.length], [10, 0]);
+    assert.deepEqual([measurements.cpu.messages.length, measurements.cpu.idle.length], [10, 10]);
     const last = (what: string) => asked.lastIndexOf(what);
     const order = ['messages measure', 'messages rest', 'freeze 1,2,3', 'messages stop', 'tell release'];
     const found = order.toSorted((a, b) => last(a) - last(b));
