@@ -8,11 +8,12 @@ import { RESULT_SCHEMA, referencePages, resultJsonSchema } from '../../docs/refe
 import { keysOf, nodeOf } from '../../docs/reference/schema.ts';
 import { optionRows } from '../../docs/reference/tables.ts';
 import { FURTHER_LAYERS, LAYERS } from '../../plugin/samplers/layers/index.ts';
+import { EXPECTATIONS } from '../../protocol/codes/expectations.ts';
 import { FINDINGS } from '../../protocol/codes/finding-codes.ts';
 import { LIMITS } from '../../report/figures/limits.ts';
 import { readResult } from '../../report/read.ts';
 import { column } from '../helpers/columns.ts';
-import { firstColumn, page, plain, ROOT, rows, section } from '../helpers/pages.ts';
+import { codes, firstColumn, page, plain, ROOT, rows, section } from '../helpers/pages.ts';
 import { perfectResult } from '../helpers/results.ts';
 
 function assertSame(documented: Iterable<string>, existing: Iterable<string>): void {
@@ -31,6 +32,14 @@ describe('the reference', () => {
     const old = written.filter((path) => page(path) !== pages.get(join(ROOT, path)));
     assert.deepEqual(old, [], 'run npm run docs:reference');
   });
+});
+
+it('the method page lists every expectation, with the metrics that replace it', () => {
+  const listed = rows(section(page('docs/method/verdict.md'), 'Expectations')).map(([name = '', metrics = '']) => [
+    plain(name),
+    codes(metrics).map((metric) => metric.replace('…', '')),
+  ]);
+  assert.deepEqual(Object.fromEntries(listed), EXPECTATIONS);
 });
 
 describe('a key of a schema', () => {
