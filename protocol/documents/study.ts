@@ -70,7 +70,7 @@ const differenceSchema = z.strictObject({
   high: z.number().nullable(),
   /** The difference, up or down, that four of five such comparisons would see; null where the noise is unknown. */
   detectable: z.number().nullable().default(null),
-  /** Where inconclusive, runs of each side that would show a difference as large as the margin, or none; null if unknown, or above 1,000. */
+  /** Where inconclusive, runs of each side that would decide, if the difference is as large as now; null if unknown, or above 1,000. */
   runsNeeded: z.number().int().nullable().default(null),
   /** Codes of findings that invalidate the figure in runs of either side, which are left out. */
   invalidatedBy: z.array(z.string()).default([]),

@@ -132,6 +132,8 @@ function measuredDifference(pair: Pair, isDifferent: boolean, confidence: number
     const answer = value > 0 === (figure.better === 'higher') ? 'better' : 'worse';
     return { ...known, answer, runsNeeded: null, invalidatedBy };
   }
-  const needed = betweenRuns > 0 || isSame ? null : runsNeeded(estimate, Math.min(a.runs, b.runs), confidence, allowed);
+  // A difference as large as the observed one, if it is real, takes fewer runs than one as large as the margin.
+  const size = Math.max(allowed, Math.abs(value));
+  const needed = betweenRuns > 0 || isSame ? null : runsNeeded(estimate, Math.min(a.runs, b.runs), confidence, size);
   return { ...known, answer: isSame ? 'no-difference' : 'inconclusive', runsNeeded: needed, invalidatedBy };
 }

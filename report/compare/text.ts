@@ -184,13 +184,15 @@ function openFigures({ figures }: Comparison, index: number): OpenFigure[] {
 /** @returns for each reason, the inconclusive figures and what would tell */
 export function openTexts(open: OpenFigure[]): string[] {
   return [...Map.groupBy(open, ({ reason }) => reason)].map(([reason, own]) => {
-    const most = Math.max(...own.map(({ runsNeeded }) => runsNeeded ?? Number.POSITIVE_INFINITY));
-    const tells = {
-      counts: 'more runs would show how often such faults happen',
-      runs: 'too few runs',
-      noise: `${Number.isFinite(most) ? `about ${most}` : 'more than 1,000'} runs of each would tell`,
-    };
-    return `inconclusive in ${[...new Set(own.map(({ title }) => title))].join(', ')}: ${tells[reason]}`;
+    const titles = [...Map.groupBy(own, ({ title }) => title)].map(([title, all]) => {
+      if (reason !== 'noise') return title;
+      const most = Math.max(...all.map(({ runsNeeded }) => runsNeeded ?? Number.POSITIVE_INFINITY));
+      return `${title} (${Number.isFinite(most) ? `about ${most}` : 'over 1,000'})`;
+    });
+    const list = titles.join(', ');
+    if (reason === 'noise') return `inconclusive (runs of each side that would tell): ${list}`;
+    const why = reason === 'counts' ? 'more runs would show how often such faults happen' : 'too few runs';
+    return `inconclusive in ${list}: ${why}`;
   });
 }
 

@@ -136,22 +136,25 @@ const MOST_RUNS = 1000;
 
 /**
  * @param runs of the smaller side until now
- * @param margin within which a difference does not matter
- * @returns runs of each side after which four of five comparisons would see a difference as large as `margin`, and find equal sides
- *   within it; null if they are more than 1,000
+ * @param size of a difference
+ * @returns runs of each side, more than now, of which four of five comparisons would see a difference of that size, or find equal
+ *   sides within it; null if they are more than 1,000
  */
-export function runsNeeded({ error }: Estimate, runs: number, confidence: number, margin: number): number | null {
-  let count = Math.max(2, runs);
-  for (;;) {
+export function runsNeeded({ error }: Estimate, runs: number, confidence: number, size: number): number | null {
+  const suffice = (count: number) => {
     const degrees = 2 * (count - 1);
     const sees = studentT(confidence, degrees) + studentT(POWER, degrees);
     const equals = studentT(0.95, degrees) + studentT(0.8, degrees);
-    // The count that this t would need is too high, as t is smaller with more runs: go half of the way.
-    const needed = Math.ceil(runs * ((Math.max(sees, equals) * error) / margin) ** 2);
-    if (needed <= count) return count;
-    if (count >= MOST_RUNS) return null;
-    count = Math.min(MOST_RUNS, Math.max(count + 1, Math.ceil((count + needed) / 2)));
+    return Math.max(sees, equals) * error * Math.sqrt(runs / count) <= size;
+  };
+  if (!suffice(MOST_RUNS)) return null;
+  let [low, high] = [runs, MOST_RUNS];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (suffice(middle)) high = middle;
+    else low = middle;
   }
+  return high;
 }
 
 /** Fractions of a degree are dropped, which errs towards the wider interval, unless rounding made them. */

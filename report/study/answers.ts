@@ -32,7 +32,7 @@ export function answersOf({ name, levels, contexts }: Question): string[] {
     const found = [
       ...changesText(having, level),
       ...[...unsure].map(([text, { length }]) => text + atSome(length, having.length)),
-      ...openTexts(headlines.flatMap(({ open }) => open)),
+      ...openTexts(headlines.flatMap(({ open }) => open.filter(({ title }) => !isChanged(title, having, level)))),
     ];
     const same = sameText(having, level);
     const answer = [...(found.length > 0 ? found : ['no difference']), ...same].join('; ');
@@ -50,6 +50,16 @@ export function levelName(name: string, level: unknown): string {
 /** @returns of a scenario's file, its name */
 function levelText(level: unknown): string {
   return String(level).replace(/^(?:.*\/)?([^/]+)\.ya?ml$/, '$1');
+}
+
+/** Whether the figure is better or worse at some setting of the other names, which the answer then counts. */
+function isChanged(title: string, contexts: Context[], level: Level): boolean {
+  return contexts.some(({ levels, comparison }) =>
+    comparison.figures.some((figure) => {
+      const { answer } = figure.differences[levels.indexOf(level) - 1] ?? {};
+      return figure.title === title && (answer === 'better' || answer === 'worse');
+    }),
+  );
 }
 
 /** The largest first. */
