@@ -150,6 +150,7 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
   DELIVERY_EVENT_MISSING: [{ effects: ['COPIES_LOST'] }],
   IDS_NOT_SHARED: [{ effects: ['COPIES_LOST'] }],
   IDS_NOT_COUNTED: [{ effects: ['COPIES_LOST'] }],
+  ADAPTER_MISSING: [{ effects: ['MEMBERS_DISAGREE', 'COPIES_LOST'] }],
   AUDIENCE_DIFFERS: [{ effects: ['COPIES_LOST'] }],
   CLOCK_UNCERTAIN: [{ effects: ['SENT_AT_UNUSABLE'] }],
 };

@@ -6,6 +6,7 @@ import type { Measurements } from '../run/measurements/measurements.ts';
 import { explainedBy } from './causes.ts';
 import type { Check, Detail, Measured } from './check.ts';
 import { accounts } from './checks/accounts-checks.ts';
+import { adapter } from './checks/adapter-checks.ts';
 import { broadcasts } from './checks/broadcasts-checks.ts';
 import { connections } from './checks/connections-checks.ts';
 import { copies } from './checks/copies-checks.ts';
@@ -26,7 +27,7 @@ import { replacedBy } from './expectations.ts';
 
 const CHECKS = [
   ...[accounts, machine, generator, endedProcesses, workers, limits, connections, fault],
-  ...[broadcasts, ownEvent, copies, messages, times, memory, leaks, processes, unexplained],
+  ...[broadcasts, adapter, ownEvent, copies, messages, times, memory, leaks, processes, unexplained],
 ].flat();
 
 /** Figures that a run lacks, or cannot rely on, after the deployment has failed. */

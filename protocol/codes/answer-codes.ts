@@ -20,6 +20,13 @@ export const ANSWER_FINDINGS = {
     invalidates: ['delivery', 'latency'],
     about: 'measurement',
   },
+  ADAPTER_MISSING: {
+    meaning:
+      'no adapter connects the processes of the server: each broadcast reached only the connections of one of them',
+    remedy: 'give the processes an adapter, such as Redis or the cluster adapter',
+    invalidates: [],
+    fails: 'every member receives every broadcast',
+  },
   MEMBERS_DISAGREE: {
     meaning: 'the server counted more or fewer members of the room than the generator',
     remedy: 'connect all workers with one adapter, and give the run its own room',

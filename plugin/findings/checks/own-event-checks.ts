@@ -1,11 +1,17 @@
 /** An event of the server's own: whether it came, and whether its ids and times tell what the options say. */
 
-import { idsOfOneReceiver, sameAudience } from '../../result/delivery/audience.ts';
+import { idsOfOneReceiver, sameAudience, separateGroups } from '../../result/delivery/audience.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { OwnEventMeasured } from '../../run/measurements/own-event.ts';
 import { type Check, checkUnless, type Found, type Measured } from '../check.ts';
+import { groupsByProcess, groupsText } from './adapter-checks.ts';
 
-type Find = (own: OwnEventMeasured, delivery: NonNullable<Measured['delivery']>, measurements: Measurements) => Found;
+type Find = (
+  own: OwnEventMeasured,
+  delivery: NonNullable<Measured['delivery']>,
+  measurements: Measurements,
+  result: Measured,
+) => Found;
 
 export const ownEvent: Check[] = [
   checkOwn('DELIVERY_EVENT_MISSING', ({ event }, { received, unexpected, frames }, { sent, unsent }) => {
@@ -27,9 +33,16 @@ export const ownEvent: Check[] = [
       ids && { message: `${ids.single} of ${ids.of} ids at ${idPath} of \`${event}\` came to one connection only` }
     );
   }),
-  checkOwn('AUDIENCE_DIFFERS', (_, { batches }, measurements) => {
+  checkOwn('AUDIENCE_DIFFERS', (_, { batches }, measurements, result) => {
+    if (groupsByProcess(result, measurements)) return undefined;
     // Ids of copies say nothing of who got a broadcast.
     if (idsOfOneReceiver(measurements, batches)) return undefined;
+    const groups = separateGroups(measurements, batches);
+    if (groups.length > 0)
+      return {
+        message: `each broadcast reached one of ${groupsText(groups)}, and no others`,
+        fix: 'name the rooms that the server sends to in `delivery.audience`; if it has several processes, give them an adapter',
+      };
     const broadcasts = sameAudience(measurements, batches);
     const [first] = broadcasts;
     if (!first) return undefined;
@@ -55,7 +68,9 @@ export const ownEvent: Check[] = [
 
 /** A check for runs that counted an event of the server's own until their end. */
 function checkOwn(code: Check['code'], find: Find): Check {
-  return checkUnless('abort', code, ({ delivery }, measurements) =>
-    measurements.ownEvent && delivery ? find(measurements.ownEvent, delivery, measurements) : undefined,
+  return checkUnless('abort', code, (result, measurements) =>
+    measurements.ownEvent && result.delivery
+      ? find(measurements.ownEvent, result.delivery, measurements, result)
+      : undefined,
   );
 }

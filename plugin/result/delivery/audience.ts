@@ -54,6 +54,28 @@ export function leftOut(measurements: Measurements, batches: Batch[]): NonNullab
   return { broadcasts: largest.length, connections, workers: deafTo(largest, connections, measurements) };
 }
 
+export interface Group {
+  connections: number;
+  broadcasts: number;
+}
+
+/**
+ * Groups of connections that no broadcast crosses: each broadcast reached all of one group, and together they are all members.
+ * @returns the largest first; none where a broadcast reached everybody, or where copies are missing otherwise
+ */
+export function separateGroups({ frozen }: Measurements, batches: Batch[]): Group[] {
+  const reached = batches.filter(({ received, broadcasts }) => received > 0 && broadcasts === 1);
+  const [first] = reached;
+  if (!first || reached.length < MIN_BROADCASTS) return [];
+  const all = [...groupedByAudience(frozen, reached).values()];
+  const groups = all.map((rows) => ({ connections: rows[0]?.received ?? 0, broadcasts: rows.length }));
+  const isSame = reached.every(({ expected }) => expected === first.expected);
+  const isWhole = sum(groups.map(({ connections }) => connections)) === first.expected;
+  // A single broadcast of each group could be chance.
+  if (groups.length < 2 || groups.length >= reached.length || !isSame || !isWhole) return [];
+  return groups.toSorted((a, b) => b.connections - a.connections);
+}
+
 /** @returns the workers that sent none of these broadcasts, if they hold exactly as many connections as these missed */
 function deafTo(broadcasts: Batch[], connections: number, measurements: Measurements): string[] {
   const seqs = new Set(broadcasts.map(({ seq }) => seq));
@@ -65,8 +87,11 @@ function deafTo(broadcasts: Batch[], connections: number, measurements: Measurem
 
 /** @returns broadcasts of which two or more reached the same connections; the most first */
 function byAudience(frozen: Measurements['frozen'], batches: Batch[]): Batch[][] {
-  const rows = Map.groupBy(frozen, ({ seq }) => seq);
-  const audienceOf = ({ seq }: Batch) => (rows.get(seq) ?? []).map(({ receivers }) => receivers).join();
-  const groups = [...Map.groupBy(batches, audienceOf).values()].filter(({ length }) => length > 1);
+  const groups = [...groupedByAudience(frozen, batches).values()].filter(({ length }) => length > 1);
   return groups.toSorted((a, b) => b.length - a.length);
+}
+
+function groupedByAudience(frozen: Measurements['frozen'], batches: Batch[]): Map<string, Batch[]> {
+  const rows = Map.groupBy(frozen, ({ seq }) => seq);
+  return Map.groupBy(batches, ({ seq }) => (rows.get(seq) ?? []).map(({ receivers }) => receivers).join());
 }

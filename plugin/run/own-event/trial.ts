@@ -10,7 +10,7 @@ import type { Came, OwnClient } from '../receivers/own-clients.ts';
 import { namespaceOf, type Publishers } from '../receivers/publishers.ts';
 import { pause } from '../wait.ts';
 import { findId } from './find-paths.ts';
-import { pathUnmatched } from './window.ts';
+import { pathUnmatched, roomMissing } from './window.ts';
 
 /** A server may take a while to put a connection where it gets broadcasts, so a publisher tries more than once. */
 const TRIES = 5;
@@ -76,6 +76,8 @@ async function listen(
     if (ids.length === 0 || ids.includes(undefined)) arrived.reject(pathUnmatched(event, [path], example));
     else if (attempt?.publishers.givesIds && !ids.some((id) => own.has(id as string)))
       replaced = [example, findId(args, own)];
+    else if (delivery.audience && roomNames(valuesAt(args, delivery.audience.event)).length === 0)
+      arrived.reject(roomMissing(event, delivery.audience.event, example));
     else if (sentAt && valuesAt(args, sentAt).length === 0) arrived.reject(pathUnmatched(event, [sentAt], example));
     else arrived.resolve();
   });

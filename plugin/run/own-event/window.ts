@@ -164,8 +164,7 @@ export async function checkPath({ link }: Pick<RunContext, 'link'>, { event, id,
   const sightings = await link.sight(false);
   const example = sightings.find((one) => one.example !== undefined)?.example;
   if (example === undefined || sightings.some(({ ids }) => ids.length > 0)) return;
-  const paths = audience ? [id, audience.event] : [id];
-  throw pathUnmatched(event, paths, example);
+  throw pathUnmatched(event, audience ? [id, audience.event] : [id], example);
 }
 
 export function pathUnmatched(event: string, paths: JsonPath[], example: string): CapacityError {
@@ -173,6 +172,15 @@ export function pathUnmatched(event: string, paths: JsonPath[], example: string)
   return new CapacityError(
     'DELIVERY_UNMATCHED',
     `\`${event}\` arrives without a string, or a number up to 2^53, at ${places}: ${example}`,
-    'correct the path in `delivery`: $.0 is the first argument after the name of the event; let the server send longer numbers as strings, because JavaScript rounds them',
+    'correct the path in `delivery`: $.0 is the first argument after the name of the event; let the server send longer numbers as strings, because JavaScript rounds them; a room must be in the event that the server sends',
+  );
+}
+
+/** The event that comes has an id and no room; the one that a publisher sends may well have one. */
+export function roomMissing(event: string, path: JsonPath, example: string): CapacityError {
+  return new CapacityError(
+    'DELIVERY_UNMATCHED',
+    `the received \`${event}\` has no room at ${formatJsonPath(path)}, the place that \`delivery.audience.event\` names: ${example}`,
+    `let the server put the room into what it sends, as in io.to(room).emit('${event}', {...message, room}), and name its place in \`delivery.audience.event\`; if all connections get the event, leave \`delivery.audience\` out`,
   );
 }

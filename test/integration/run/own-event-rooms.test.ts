@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Namespace, Server } from 'socket.io';
-import { assertOwn } from '../../helpers/own-event-run.ts';
+import type { CapacityError } from '../../../protocol/errors.ts';
+import { startChat } from '../../helpers/chat-server.ts';
+import { assertOwn, measureOwn } from '../../helpers/own-event-run.ts';
 
 interface Edit {
   id: string;
@@ -71,6 +73,24 @@ describe('rooms', { concurrency: 4 }, () => {
     });
     const silent = delivery.batches.filter(({ room }) => room === 'doc 3');
     assert.deepEqual([silent.length, ...silent.map(({ received }) => received)], [2, 0, 0]);
+  });
+
+  it('must be in the event that the server sends, which the run says before the load', async (t) => {
+    const withoutRoom = (io: Server) =>
+      io.on('connection', (socket) => {
+        socket.on('open', async (doc: string, done: () => void) => {
+          await socket.join(doc);
+          done();
+        });
+        socket.on('edit', ({ id, doc }: Edit) => io.to(doc).emit('edited', { id }));
+      });
+    const { url } = await startChat(t, withoutRoom);
+    const delivery = { ...EDITED, audience: { event: '$.0.doc', client: '$.0' } };
+    await assert.rejects(measureOwn({ url, delivery, trial: true }), ({ message, fix }: CapacityError) => {
+      assert.match(message, /^the received `edited` has no room at \$\.0\.doc/);
+      assert.match(fix ?? '', /io\.to\(room\)\.emit\('edited'/);
+      return true;
+    });
   });
 
   it('show a copy that came to a connection of another room', async (t) => {
