@@ -10,17 +10,17 @@ const receiptShape = {
   lostConnected: count.describe('not received, although the connection stayed open'),
   lostDisconnected: count.describe('not received, and the connection ended after the send'),
   duplicates: count.describe('receipts after a connection’s first'),
-  reordered: count.default(0).describe('first receipts by connections that had a later broadcast already'),
+  reordered: count.describe('first receipts by connections that had a later broadcast already'),
   unexpected: count.describe('receipts by connections whose join was not acknowledged before the send'),
-  notMember: count.default(0).describe('first receipts by connections that never asked to join the room'),
-  wrongSize: count.default(0).describe('copies whose payload has another length; no receipts'),
-  wrongContent: count.default(0).describe('copies whose payload differs, among those compared; no receipts'),
-  early: count.default(0).describe('first receipts before the send; part of the ones above'),
-  missed: count.default(0).describe('expected, but away at the send; the server restored their session'),
-  resent: count.default(0).describe('missed, and received when they came back; part of `received`'),
+  notMember: count.describe('first receipts by connections that never asked to join the room'),
+  wrongSize: count.describe('copies whose payload has another length; no receipts'),
+  wrongContent: count.describe('copies whose payload differs, among those compared; no receipts'),
+  early: count.describe('first receipts before the send; part of the ones above'),
+  missed: count.describe('expected, but away at the send; the server restored their session'),
+  resent: count.describe('missed, and received when they came back; part of `received`'),
   // With the run's own receivers that left without a copy.
-  justJoined: count.default(0).describe('members that joined between order and send'),
-  justLeft: count.default(0).describe('members that left between order and send'),
+  justJoined: count.describe('members that joined between order and send'),
+  justLeft: count.describe('members that left between order and send'),
 };
 export type ReceiptCount = keyof typeof receiptShape;
 /** The counts that add up over fleet processes and broadcasts. */
@@ -31,7 +31,7 @@ const latency = z.number().nullable();
 
 const batchSchema = object({
   seq: count.describe('its number, from 1'),
-  broadcasts: count.default(1).describe('broadcasts in the row; several in long runs with an own event'),
+  broadcasts: count.describe('broadcasts in the row; several in long runs with an own event'),
   room: orNull(z.string()).describe(
     'its room, after its namespace if that is not the main one (`/chat,room`); null for an own event without `audience`',
   ),
@@ -43,35 +43,30 @@ const batchSchema = object({
   p50Ms: latency.describe('median receiver; null with a single one'),
   p99Ms: latency.describe('99th percentile; null with fewer than 100 receivers'),
   lastMs: latency.describe('last receiver'),
-  dueToLastMs: latency
-    .default(null)
-    .describe('from the intended send to the last receipt, whatever latencies count from'),
-  earlyByMs: latency.default(null).describe('by how much the earliest receipt preceded the send'),
+  dueToLastMs: latency.describe('from the intended send to the last receipt, whatever latencies count from'),
+  earlyByMs: latency.describe('by how much the earliest receipt preceded the send'),
 });
 
 /** Null if the engine keeps no ledger (external engines). */
 export const deliverySchema = object({
-  source: z.enum(['contract', 'own event']).default('contract').describe('which broadcasts were counted'),
-  event: z.string().default('broadcast').describe('name of the event'),
+  source: z.enum(['contract', 'own event']).describe('which broadcasts were counted'),
+  event: z.string().describe('name of the event'),
   publisher: z
     .enum(['worker', 'run'])
     .nullable()
-    .default('worker')
     .describe('who made the server broadcast: the run by a control port, or its connections'),
   payloadBytes: count.describe('length of one broadcast; for an own event, the mean length of its JSON'),
-  binary: z.boolean().default(false).describe('the payload was sent as an attachment'),
+  binary: z.boolean().describe('the payload was sent as an attachment'),
   broadcasts: count.describe('broadcasts sent'),
-  unconfirmed: count
-    .default(0)
-    .describe('broadcasts that no worker confirmed, but copies of which came; part of `broadcasts`'),
-  unknown: count
-    .default(0)
-    .describe('broadcasts that no worker confirmed, and no copy of which came: whether they were sent is unknown'),
+  unconfirmed: count.describe('broadcasts that no worker confirmed, but copies of which came; part of `broadcasts`'),
+  unknown: count.describe(
+    'broadcasts that no worker confirmed, and no copy of which came: whether they were sent is unknown',
+  ),
   ...receiptShape,
   late: count.describe('receipts after the ledger was finalized'),
-  unreadable: count.default(0).describe('frames with the event whose payload cannot be read'),
-  neverOrdered: count.default(0).describe('receipts of broadcasts that the run did not send'),
-  outside: count.default(0).describe('copies of an own event from before or after the measurement, or from others'),
+  unreadable: count.describe('frames with the event whose payload cannot be read'),
+  neverOrdered: count.describe('receipts of broadcasts that the run did not send'),
+  outside: count.describe('copies of an own event from before or after the measurement, or from others'),
   frames: orNull(count).describe('all frames with the event'),
   coverage: z.number().nullable().describe('received ÷ expected'),
   coverageOfTarget: orNull(z.number()).describe(
@@ -89,7 +84,6 @@ export const deliverySchema = object({
     connections: count.describe('how many, all of them open'),
     workers: z
       .array(z.string())
-      .default([])
       .describe('the workers that sent none of these broadcasts, if they hold exactly as many connections'),
   }).describe('the most broadcasts that missed the same connections; null where each missed others'),
   batches: z.array(batchSchema).describe('each broadcast'),

@@ -37,9 +37,9 @@ export const faultSchema = object({
   broadcasts: object({
     sent: count.describe('broadcasts sent'),
     notSent: count.describe('broadcasts that no worker could send'),
-    unknown: count
-      .default(0)
-      .describe('broadcasts that no worker confirmed, and no copy of which came: whether they were sent is unknown'),
+    unknown: count.describe(
+      'broadcasts that no worker confirmed, and no copy of which came: whether they were sent is unknown',
+    ),
     due: count.describe('copies for as many members as before; `due = received + lost + absent`'),
     received: count.describe('copies that arrived'),
     resent: count.describe('received later, by a restored session'),

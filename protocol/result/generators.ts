@@ -14,7 +14,7 @@ export const generatorsSchema = rowsOf({
   cpu: object({
     idlePercent: windowPercents.describe('idle CPU, as `machine.cpuIdlePercent`'),
   }),
-  others: windowSharesSchema.default([]).describe('who used its CPUs, as `machine.others`'),
+  others: windowSharesSchema.describe('who used its CPUs, as `machine.others`'),
   loops: object({ delayP99Ms: z.number(), delayMaxMs: z.number(), utilization: z.number() })
     .nullable()
     .describe('the worst of its event loops, as in `generator`'),
@@ -26,4 +26,4 @@ export const generatorsSchema = rowsOf({
     boundMs: z.number().describe('largest possible error of that'),
   }).nullable(),
   lost: z.string().nullable().describe('why it was gone before the end; null if it was not'),
-}).default([]);
+});

@@ -10,7 +10,7 @@ const LATENCY_FROM = ['server', 'payload', 'publisher', 'first receipt'] as cons
 export type LatencyFrom = (typeof LATENCY_FROM)[number];
 
 export const latencySchema = object({
-  from: z.enum(LATENCY_FROM).default('server').describe('what latencies count from'),
+  from: z.enum(LATENCY_FROM).describe('what latencies count from'),
   oneWayMs: summary.describe('all receipts'),
   localMs: summary.describe('receivers on the publisher’s worker'),
   crossWorkerMs: summary.describe('receivers on other workers'),
@@ -25,10 +25,8 @@ export const latencySchema = object({
     othersMaxMs: z.number(),
   }).describe('the first broadcast, if it took far longer than the others; it is in all summaries'),
   sendDelayMs: summary.describe('actual less intended send time of the broadcasts'),
-  sentinelMs: summary.default(null).describe('the reference receiver: otherwise idle, and served last by its worker'),
-  behindSentinelMs: summary
-    .default(null)
-    .describe('how far that worker’s p99 receiver was behind the reference receiver'),
+  sentinelMs: summary.describe('the reference receiver: otherwise idle, and served last by its worker'),
+  behindSentinelMs: summary.describe('how far that worker’s p99 receiver was behind the reference receiver'),
   roundTripHalfMs: object({
     underLoad: summary.describe('the probe’s round trips ÷ 2, all connected'),
     single: summary.describe('likewise, with nobody else connected'),
@@ -39,9 +37,7 @@ export const latencySchema = object({
     uncertaintyUs: z.number().describe('largest error of the offset at any of the broadcasts'),
     driftUs: z.number().describe('change of the offset during the broadcasts'),
     // Which nothing but a moved or suspended machine explains.
-    jumpUs: z.number().default(0).describe('sum of its jumps during the run'),
-  })
-    .default([])
-    .describe('each worker’s clock against the generator’s; removed from the latencies'),
+    jumpUs: z.number().describe('sum of its jumps during the run'),
+  }).describe('each worker’s clock against the generator’s; removed from the latencies'),
   histograms: byName(z.string()).describe('HdrHistogram, compressed base64, in microseconds; mergeable'),
 });

@@ -6,7 +6,7 @@ const percent = z.number().nullable();
 const share = z.number().min(0).max(1);
 export const windowPercents = object({
   ramp: percent,
-  messages: percent.default(null),
+  messages: percent,
   broadcasts: percent,
 });
 
@@ -29,9 +29,9 @@ export const cpuSchema = z.record(
     intervals: objectOrNull({
       rampSecondsPerThousandConnects: interval,
       idlePercent: interval,
-      idleConnectionsPercent: interval.default(null),
+      idleConnectionsPercent: interval,
       broadcastMicrosecondsPerMessage: interval,
-      clientMicrosecondsPerMessage: interval.default(null),
+      clientMicrosecondsPerMessage: interval,
     }).describe('95 % intervals of these figures'),
   }),
 );
@@ -41,7 +41,7 @@ export const generatorSchema = rowsOf({
   window: z.enum(['ramp', 'messages', 'broadcasts']).describe('when; `messages` is the hold with messages'),
   part: z.enum(['fleet', 'artillery']).describe('a process with connections, or a thread with virtual users'),
   index: count.describe('its number within window and part'),
-  engine: z.string().default('').describe('id of the Artillery worker that it belongs to'),
+  engine: z.string().describe('id of the Artillery worker that it belongs to'),
   host: z.string().optional().describe('with several hosts: the host that it runs on'),
   utilization: z.number().describe('0 to 1'),
   delayP50Ms: z.number().describe('how late its timers were: median'),

@@ -51,13 +51,13 @@ const layerSchema = object({
   belongsTo: z
     .enum(['deployment', 'generator', 'machine'])
     .describe('`machine`: all that runs on the generator’s machine'),
-  inSum: z.boolean().describe('part of `memory.sum`: no other layer in it has its bytes'),
+  inSum: z.boolean().describe('its bytes are in no other layer with `inSum`'),
   main: z.boolean().describe('shown where there is room for few layers'),
 });
 
 export const memorySchema = object({
-  layers: z.array(layerSchema).default([]).describe('the layers, in the order of tables'),
-  collected: z.boolean().default(true).describe('the workers collected their garbage before each reading at rest'),
+  layers: z.array(layerSchema).describe('the layers, in the order of tables'),
+  collected: z.boolean().describe('the workers collected their garbage before each reading at rest'),
   perConnectionBytes: byName(slopeSchema).describe('memory at rest, by layer'),
   perConnection: orNull(perConnectionSchema).describe('the headline: what a connection keeps; null if not measured'),
   inService: objectOrNull({
@@ -70,18 +70,7 @@ export const memorySchema = object({
       .array(z.object({ connections: count.describe('at that plateau') }).catchall(z.number()))
       .describe('bytes by layer, just before the garbage collection'),
   }).describe('memory in service, garbage and buffers included'),
-  sum: objectOrNull({
-    parts: z.array(z.string()),
-    partsPerConnectionBytes: z.number(),
-    systemPerConnectionBytes: z.number(),
-    systemLow95: z.number().nullable().describe('lower end of its 95 % interval'),
-    systemHigh95: z.number().nullable().describe('upper end'),
-    unexplainedPerConnectionBytes: z.number(),
-    unexplainedShare: z.number().nullable(),
-  }).describe('slopes of the layers in `parts`, added up, that of the whole machine (`systemHeld`), and the rest'),
   balance: objectOrNull({
-    machineBytes: z.number().describe('slope of `systemPrograms`'),
-    measuredBytes: z.number().describe('slope of all measured processes, the generator’s included'),
     unexplainedBytes: z.number().describe('slope of the difference'),
     low95: z.number().nullable().describe('lower end of its 95 % interval; null with fewer than three plateaus'),
     high95: z.number().nullable().describe('upper end'),
@@ -99,7 +88,7 @@ export const memorySchema = object({
     .array(z.object({ connections: count.describe('at that plateau') }).catchall(z.number()))
     .describe('bytes by layer at each plateau, at rest'),
   overTime: orNull(overTimeSchema).describe('memory over time; null without the option `overTime`'),
-  sources: byName(z.string()).default({}).describe('where each layer’s figure is from'),
+  sources: byName(z.string()).describe('where each layer’s figure is from'),
   absent: byName(z.string()).describe('layers that could not be measured, and why'),
 });
 

@@ -38,7 +38,7 @@ export const messagesSchema = objectOrNull({
     sent: count,
     acknowledged: count,
     sentPerSec: z.number(),
-    unanswered: z.array(count).default([]).describe('without an answer yet, at the begin of each part and at the end'),
+    unanswered: z.array(count).describe('without an answer yet, at the begin of each part and at the end'),
     eventsPerSec: z.number().nullable().describe('events per second; null where steps differ'),
   })
     .nullable()

@@ -4,8 +4,8 @@ import { z } from 'zod';
 export const object = z.strictObject;
 export const rowsOf = <S extends z.ZodRawShape>(shape: S) => z.array(object(shape));
 export const byName = <T extends z.ZodType>(of: T) => z.record(z.string(), of);
-/** Null where it was not measured, and in results of older versions, which do not have it. */
-export const orNull = <T extends z.ZodType>(schema: T) => z._default(z.nullable(schema), null);
+/** Null where it was not measured. */
+export const orNull = <T extends z.ZodType>(schema: T) => z.nullable(schema);
 export const objectOrNull = <S extends z.ZodRawShape>(shape: S) => orNull(object(shape));
 
 export const count = z.number().int().nonnegative();

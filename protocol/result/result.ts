@@ -35,7 +35,6 @@ export const resultSchema = object({
       .describe('a stack with nginx, PM2 and Redis; one worker alone; or your own server'),
     missing: z
       .array(z.string())
-      .default([])
       .describe('programs that are not installed, which is why the profile is `embedded`; empty if it was chosen'),
     engine: z.string().describe('Artillery engine that drove the load'),
     complete: z.boolean().describe('false if the run ended early'),
@@ -57,15 +56,11 @@ export const resultSchema = object({
     latency: z.string().optional().describe('one-way latency of broadcasts'),
     roundTrip: z.string().optional().describe('the probe’s round trips'),
     crossWorker: z.string().optional().describe('latency on the publisher’s worker, and across workers'),
-  })
-    .default({})
-    .describe(
-      'Figures that this run cannot know, each with the reason, such as “that takes the option `delivery`, or `instrument(io)`”. The others are not affected.',
-    ),
+  }).describe(
+    'Figures that this run cannot know, each with the reason, such as “that takes the option `delivery`, or `instrument(io)`”. The others are not affected.',
+  ),
   connections: connectionsSchema.describe('[Method](../method/delivery.md) defines the figures.'),
-  fault: faultSchema
-    .default(null)
-    .describe('What a planned fault cost; its times count from it. Null if the scenario plans none.'),
+  fault: faultSchema.describe('What a planned fault cost; its times count from it. Null if the scenario plans none.'),
   messages: messagesSchema.describe(
     'What connections send by the step `every`. Null where the flows have no such step.',
   ),
@@ -78,11 +73,9 @@ export const resultSchema = object({
   processes: processesSchema.describe(
     'The [processes](../method/memory.md#which-processes) of this machine whose memory and CPU the figures are.',
   ),
-  redis: redisSchema
-    .default(null)
-    .describe(
-      'The adapter’s Redis during the broadcasts, without the run’s own requests. Null without Redis or broadcasts.',
-    ),
+  redis: redisSchema.describe(
+    'The adapter’s Redis during the broadcasts, without the run’s own requests. Null without Redis or broadcasts.',
+  ),
   generator: generatorSchema.describe(
     'Event loops of the load generator, each in each window. Empty with other engines.',
   ),
@@ -103,22 +96,16 @@ export const resultSchema = object({
     found: rowsOf({ metric: z.string(), value: z.number(), unit: z.string() })
       .optional()
       .describe('metrics in it, and what was found'),
-  })
-    .default([])
-    .describe('Artillery’s `ensure` on the [metrics](./metrics.md). Empty if it evaluated none.'),
+  }).describe('Artillery’s `ensure` on the [metrics](./metrics.md). Empty if it evaluated none.'),
   capacity: object({
     memoryLimited: object({
       budgetBytes: z.number().describe('memory budget of the workers'),
-      basis: z.enum(['inService', 'atRest']).default('atRest').describe('memory that the line is fitted to'),
       connections: count.describe('where the line reaches the budget'),
-      low95: count.nullable().describe('lower end of its 95 % interval; null without a bound'),
-      high95: count.nullable().describe('upper end'),
     })
       .nullable()
       .describe('connections that the option `memoryBudgetBytes` is enough for'),
     pings: objectOrNull({
       intervalMs: z.number().describe('from one ping of a connection to the next'),
-      coresPerThousand: z.number().describe('cores of the deployment for 1,000 idle connections'),
       connections: count.describe('connections that take all cores that may be used'),
       low95: count.describe('lower end of its 95 % interval'),
       high95: count.describe('upper end'),
@@ -127,17 +114,15 @@ export const resultSchema = object({
       name: z.string().describe('such as `machineMemory`, `workerFileDescriptors` or `pings`'),
       max: count.describe('connections'),
     }).describe('limits that the run knows, the lowest first'),
-    unknown: rowsOf({ name: z.string(), why: z.string() })
-      .default([])
-      .describe('limits that this run does not know, and why'),
+    unknown: rowsOf({ name: z.string(), why: z.string() }).describe('limits that this run does not know, and why'),
     lowest: z
       .string()
       .nullable()
       .describe('name of the lowest limit; null if one that the run does not know could be lower'),
   }),
-  stages: rowsOf({ name: z.string().describe('such as `ramp`, `plateau` or `broadcasts`'), t: time })
-    .default([])
-    .describe('Stages of the run. Each lasts until the next one.'),
+  stages: rowsOf({ name: z.string().describe('such as `ramp`, `plateau` or `broadcasts`'), t: time }).describe(
+    'Stages of the run. Each lasts until the next one.',
+  ),
   samples: z
     .array(
       z

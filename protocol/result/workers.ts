@@ -12,7 +12,7 @@ export const workersSchema = rowsOf({
   memoryLimitBytes: z.number().nullable().describe('its container’s limit; null without one'),
   container: count.nullable().describe('workers with the same number share that limit'),
   throttled: throttledSchema,
-}).default([]);
+});
 
 export const workerMachinesSchema = rowsOf({
   hostname: z.string().describe('as its first worker sees it; in a container, the container’s'),
@@ -21,10 +21,8 @@ export const workerMachinesSchema = rowsOf({
   memoryBytes: z.number().describe('total memory'),
   usedBytes: z.number().nullable().describe('most that was neither free nor in droppable caches'),
   cpuIdlePercent: windowPercents.describe('idle CPU, as `machine.cpuIdlePercent`'),
-  stealPercent: windowPercents
-    .default({ ramp: null, messages: null, broadcasts: null })
-    .describe('what a hypervisor took of its cores'),
-}).default([]);
+  stealPercent: windowPercents.describe('what a hypervisor took of its cores'),
+});
 
 const values = z.array(z.number());
 
@@ -37,4 +35,4 @@ export const workersOverTimeSchema = rowsOf({
   eventLoop: object({ t: values, delayP99Ms: values, delayMaxMs: values })
     .nullable()
     .describe('how late its event loop was at most'),
-}).default([]);
+});

@@ -57,11 +57,10 @@ export function whyNoBudget(result: Pick<Result, 'memory' | 'run' | 'connections
   return workers ? whyNot({ ...workers, slope: workers.bytes }) : 'not measured';
 }
 
-/** Without an interval: the line leads to the peak, which is a single observation. */
 function fitting(found: number | null, budgetBytes: number): Capacity['memoryLimited'] {
   if (found === null) return null;
   const connections = Math.max(0, Math.floor(found));
-  return { budgetBytes, basis: 'inService', connections, low95: null, high95: null };
+  return { budgetBytes, connections };
 }
 
 /** Where idle connections take all cores that may be used, and nothing is left to connect or to deliver with. */
@@ -72,7 +71,6 @@ function pingLimit(result: Measured): Capacity['pings'] {
   const { pingIntervalMs, cores, interval } = cost;
   return {
     intervalMs: pingIntervalMs,
-    coresPerThousand: cores * 1000,
     connections: Math.round(usable / cores),
     low95: Math.round(usable / interval.high95),
     high95: Math.round(usable / interval.low95),

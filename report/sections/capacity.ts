@@ -52,8 +52,7 @@ function budgetText(result: Result): string | null {
   const budget = memoryLimited?.budgetBytes ?? Number(result.environment.settings.memoryBudgetBytes);
   const memory = `${integer(budget / 1024 ** 2)} MB of memory`;
   if (memoryLimited) {
-    const basis = memoryLimited.basis === 'inService' ? 'in service' : 'at rest';
-    return `In ${memory}, the workers would have room for ${integer(memoryLimited.connections)} connections, by what each needs ${basis}.`;
+    return `In ${memory}, the workers would have room for ${integer(memoryLimited.connections)} connections, by what each needs in service.`;
   }
   const why = whyNoBudget(result);
   return why === undefined || !(budget > 0) || result.memory.overTime

@@ -39,6 +39,11 @@ function slope(bytes: number) {
 export function perfectMemory() {
   return {
     layers: describeLayers(LAYERS),
+    collected: true,
+    perConnection: null,
+    balance: null,
+    overTime: null,
+    sources: {},
     perConnectionBytes: {
       systemUsed: slope(30_000),
       workerPss: slope(15_000),
@@ -62,15 +67,6 @@ export function perfectMemory() {
         workerPss: workerPss + GARBAGE_BYTES,
         systemUsed: systemUsed + GARBAGE_BYTES,
       })),
-    },
-    sum: {
-      parts: ['workerPss', 'nginxPss', 'kernelSlab'],
-      partsPerConnectionBytes: 31_700,
-      systemPerConnectionBytes: 33_000,
-      systemLow95: 32_500,
-      systemHigh95: 33_500,
-      unexplainedPerConnectionBytes: 1300,
-      unexplainedShare: 1300 / 33_000,
     },
     peakBytes: { workerRss: 215 * MB, workerPss: 190 * MB, nginxPss: 19 * MB },
     residualBytes: { workerRss: 12 * MB, workerPss: 11.5 * MB, nginxPss: 0.4 * MB, redisUsedMemory: -1000 },

@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import { type Batch, NO_COPIES } from '../../protocol/result/delivery.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { perConnectionOf } from '../../report/figures/per-connection.ts';
@@ -77,7 +76,9 @@ export function resultWithMessages(): Result {
   return resultSchema.parse({ ...result, messages: perfectMessages() });
 }
 
-/** A full run of 5,000 connections in which everything arrived; validated, and safe to modify. What it leaves out has its default. */
+const NOT_MEASURED = { clientMicrosecondsPerMessage: null, intervals: null };
+
+/** A full run of 5,000 connections in which everything arrived; validated, and safe to modify. */
 export function perfectResult(): Result {
   const batches = Array.from({ length: 12 }, (_, index) => perfectBatch(index + 1, 5000));
   const result = resultSchema.parse({
@@ -89,6 +90,7 @@ export function perfectResult(): Result {
       endedAt: '2026-01-02T03:06:05.000Z',
       target: 'http://127.0.0.1:8080',
       profile: 'full',
+      missing: [],
       engine: 'socketio-capacity',
       complete: true,
     },
@@ -96,14 +98,31 @@ export function perfectResult(): Result {
     outcome: { status: 'PASSED', thresholds: [] },
     verdict: { status: 'VALID' },
     findings: [],
+    absent: {},
+    fault: null,
+    messages: null,
+    processes: null,
+    generators: [],
+    workers: [],
+    workerMachines: [],
+    workersOverTime: [],
+    thresholds: [],
+    stages: [],
     connections: {
       target: 5000,
       peak: 5000,
       failed: 0,
       failures: {},
+      failureExamples: {},
       asked: 5000,
       opened: 5000,
       held: 5000,
+      lost: {},
+      skipped: 0,
+      unknownAcks: 0,
+      reconnection: null,
+      overTime: null,
+      tlsHandshakes: null,
       retries: 0,
       disconnects: {},
       configuredRatePerSec: 500,
@@ -116,8 +135,19 @@ export function perfectResult(): Result {
       perWorker: { 'worker-0': 2500, 'worker-1': 2500 },
     },
     delivery: {
+      source: 'contract',
+      event: 'broadcast',
+      publisher: 'worker',
       payloadBytes: 1000,
+      binary: false,
       broadcasts: 12,
+      unconfirmed: 0,
+      unknown: 0,
+      unreadable: 0,
+      neverOrdered: 0,
+      outside: 0,
+      rooms: null,
+      leftOut: null,
       ...NO_COPIES,
       expected: 60_000,
       received: 60_000,
@@ -128,6 +158,9 @@ export function perfectResult(): Result {
       batches,
     },
     latency: {
+      from: 'server',
+      slowFirst: null,
+      clocks: [],
       oneWayMs: summaryOf(60_000, 12.5),
       localMs: summaryOf(30_000, 11.5),
       crossWorkerMs: summaryOf(30_000, 13.5),
@@ -149,17 +182,21 @@ export function perfectResult(): Result {
         idlePercent: 0.4,
         idleConnectionsPercent: 0.4,
         broadcastMicrosecondsPerMessage: 3.1,
+        ...NOT_MEASURED,
       },
       worker: {
         rampSecondsPerThousandConnects: 0.52,
         idlePercent: 2.3,
         idleConnectionsPercent: 2.1,
         broadcastMicrosecondsPerMessage: 11.4,
+        ...NOT_MEASURED,
       },
       redis: {
         rampSecondsPerThousandConnects: 0.01,
         idlePercent: 0.1,
+        idleConnectionsPercent: null,
         broadcastMicrosecondsPerMessage: null,
+        ...NOT_MEASURED,
       },
     },
     generator: (['ramp', 'broadcasts'] as const).flatMap((window) => [
@@ -189,17 +226,15 @@ export function perfectResult(): Result {
     capacity: {
       memoryLimited: {
         budgetBytes: 2048 * MB,
-        basis: 'inService',
         connections: 135_475,
-        low95: 132_811,
-        high95: 138_240,
       },
       limits: [
         { name: 'workerFileDescriptors', max: 40_000 },
         { name: 'memoryBudget', max: 135_475 },
         { name: 'pings', max: 400_000 },
       ],
-      pings: { intervalMs: 25_000, coresPerThousand: 0.005, connections: 400_000, low95: 360_000, high95: 450_000 },
+      pings: { intervalMs: 25_000, connections: 400_000, low95: 360_000, high95: 450_000 },
+      unknown: [],
       lowest: 'workerFileDescriptors',
     },
     redis: {
@@ -213,12 +248,17 @@ export function perfectResult(): Result {
       usedMemoryBytes: 1.5 * MB,
       rssBytes: 9 * MB,
       outputBufferPeakBytes: 0,
+      streamEntries: null,
+      nodes: null,
+      busiestNodeShare: null,
       channels: 5,
       shardChannels: 0,
       forNobody: 0,
     },
     machine: {
-      cpuIdlePercent: { ramp: 62.5, broadcasts: 48 },
+      cpuIdlePercent: { ramp: 62.5, messages: null, broadcasts: 48 },
+      throttled: null,
+      others: null,
       swappedInBytes: 0,
       swappedOutBytes: 0,
     },
@@ -241,7 +281,7 @@ export function perfectResult(): Result {
       settings: {},
       gitCommit: null,
     },
-  } satisfies z.input<typeof resultSchema>);
+  } satisfies Result);
   result.memory.perConnection = perConnectionOf(result);
   return answered(result);
 }

@@ -32,8 +32,8 @@ export function machineBalance(measured: Measured, { layers }: Pick<Sampler, 'la
   const fit = (of: (bytes: LayerBytes) => number) => fitPlateaus(pointsOf(plateaus, of));
   const ofParts = (bytes: LayerBytes) => sum(parts.map((id) => bytes[id] ?? 0));
   const restOf = (bytes: LayerBytes) => (bytes[MACHINE] ?? 0) - ofParts(bytes);
-  const [machine, own, rest] = [fit((bytes) => bytes[MACHINE] ?? 0), fit(ofParts), fit(restOf)];
-  if (!machine || !own || !rest) return null;
+  const [own, rest] = [fit(ofParts), fit(restOf)];
+  if (!own || !rest) return null;
   const shared = isInAll(plateaus, SHARED) ? fit((bytes) => bytes[SHARED] ?? 0) : null;
   const connections = Math.max(...plateaus.map((plateau) => plateau.connections));
   // What still changes while nobody comes does not belong to connections.
@@ -42,8 +42,6 @@ export function machineBalance(measured: Measured, { layers }: Pick<Sampler, 'la
   const high95 = rest.high95 === null ? null : Math.max(rest.high95, rest.slope + driftBytes);
   const leastBytes = Math.max(MIN_SHARE * Math.abs(own.slope), NOISE_BYTES / connections);
   return {
-    machineBytes: machine.slope,
-    measuredBytes: own.slope,
     unexplainedBytes: rest.slope,
     low95,
     high95,

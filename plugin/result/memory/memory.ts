@@ -8,7 +8,7 @@ import { type Doubt, isCurved } from '../../../report/statistics/straightness.ts
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory.ts';
 import { without } from '../../run/memory/at-rest.ts';
-import { describeLayers, type Layer, type Sampler } from '../../samplers/index.ts';
+import { describeLayers, type Sampler } from '../../samplers/index.ts';
 import { possibleMemory } from '../invariants/invariants.ts';
 import { unknownWorkers } from '../workers.ts';
 import { allowingFor, doubtsOf, growingFigures, sampled } from './doubts.ts';
@@ -50,7 +50,6 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
     // It follows from the finished figures.
     perConnection: null,
     inService: inServiceFigures(measurements, sampled, doubts),
-    sum: memorySum(perConnectionBytes, sampled.layers),
     // It needs what other programs took.
     balance: null,
     peakBytes,
@@ -156,31 +155,6 @@ function peaksOf({ sharedHost }: Measurements, { layers, samples }: Sampled, rea
   return peak;
 }
 
-const WHOLE = 'systemHeld';
-
-/**
- * @param slopes by figure
- * @param layers whose figures say which of them are added: every byte is in one of these only
- * @returns null where the workers or the whole machine are not known
- */
-export function memorySum(slopes: Record<string, Slope>, layers: readonly Layer[]): Result['memory']['sum'] {
-  const whole = slopes[WHOLE];
-  if (!whole || !slopes.workerPss) return null;
-  const inSum = layers.flatMap(({ figures }) => figures.filter((figure) => figure.inSum).map(({ id }) => id));
-  const parts = inSum.flatMap((layer) => (slopes[layer] ? [{ layer, slope: slopes[layer].slope }] : []));
-  const partsPerConnectionBytes = parts.reduce((sum, { slope }) => sum + slope, 0);
-  const unexplained = whole.slope - partsPerConnectionBytes;
-  return {
-    parts: parts.map(({ layer }) => layer),
-    partsPerConnectionBytes,
-    systemPerConnectionBytes: whole.slope,
-    systemLow95: whole.low95,
-    systemHigh95: whole.high95,
-    unexplainedPerConnectionBytes: unexplained,
-    unexplainedShare: whole.slope > 0 ? unexplained / whole.slope : null,
-  };
-}
-
 /** The connections are not those of the generator alone, or the memory is not that of all workers, each once, now. */
 const MISCOUNTED: FindingCode[] = ['WORKERS_DISAGREE', 'WORKER_URLS_WRONG'];
 
@@ -193,7 +167,6 @@ export function doubtMiscounted(memory: Memory, measurements: Measurements): Mem
     ...memory,
     perConnectionBytes: doubted(perConnectionBytes),
     inService: inService && { ...inService, perConnectionBytes: doubted(inService.perConnectionBytes) },
-    sum: null,
   };
 }
 

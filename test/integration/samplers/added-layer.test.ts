@@ -80,15 +80,6 @@ describe('a layer that was added to the table', linux, () => {
     assert.ok((cpu.envoy?.rampSecondsPerThousandConnects ?? 0) > 0);
   });
 
-  it('is a part of the sum', () => {
-    const { sum, perConnectionBytes } = result.memory;
-    assert.ok(sum);
-    assert.ok(sum.parts.includes('envoyPss'));
-    const slopes = sum.parts.map((part) => perConnectionBytes[part]?.slope ?? Number.NaN);
-    const total = slopes.reduce((before, slope) => before + slope, 0);
-    assert.equal(sum.partsPerConnectionBytes, total);
-  });
-
   it('is a metric', () => {
     const stats = { counters: {} as Record<string, number>, rates: {}, summaries: {} };
     // Of an idle process, the slope is no more than noise.

@@ -35,14 +35,12 @@ for (const [what, atRest, before, workerRss, inService] of CASES) {
 
 const GIB = 1024 ** 3;
 
-test('what fits into the budget in service, without an interval, and the lowest wall first', () => {
+test('what fits into the budget in service, and the lowest wall first', () => {
   const { memoryLimited, limits, lowest } = computeCapacity(perfectResult(), 2 * GIB);
   assert.ok(memoryLimited);
   // 110 MB at no connections; 15,000 bytes each at rest, and 15 MB more in service at 5,000.
   const expected = (2 * GIB - 110 * 1024 * 1024) / 18_140;
-  assert.equal(memoryLimited.basis, 'inService');
   assert.ok(Math.abs(memoryLimited.connections - expected) / expected < 0.03, `${memoryLimited.connections}`);
-  assert.deepEqual([memoryLimited.low95, memoryLimited.high95], [null, null]);
   assert.deepEqual(limits.map(({ name }) => name).toSorted(), ['machineMemory', 'workerFileDescriptors']);
   assert.deepEqual(limits[0], { name: 'workerFileDescriptors', max: 40_000 });
   assert.equal(lowest, 'workerFileDescriptors');
@@ -130,9 +128,7 @@ test('in a container, its memory is a wall, and its quota counts as cores', () =
 test('the pings of so many idle connections take all cores, by workers and proxy', () => {
   const { pings, limits } = computeCapacity(resultWithPings(), GIB);
   // 2.1 and 0.4 % of a core for 5,000 connections, on two cores; 2.75 % at most, and 2.25 % at least.
-  const { coresPerThousand = 0, ...others } = pings ?? {};
-  assert.equal(coresPerThousand.toFixed(6), '0.005000');
-  assert.deepEqual(others, { intervalMs: 25_000, connections: 400_000, low95: 363_636, high95: 444_444 });
+  assert.deepEqual(pings, { intervalMs: 25_000, connections: 400_000, low95: 363_636, high95: 444_444 });
   assert.ok(limits.some(({ name, max }) => name === 'pings' && max === 400_000));
 });
 

@@ -100,7 +100,7 @@ describe('memory that the measured processes do not have', () => {
     (isSignificant: boolean) =>
     ({ memory }: Parameters<Parameters<typeof testCases>[0][number][1]>[0]) => {
       const programs = [{ pid: 7, command: 'memcached', grewBytes: 62 * MB }];
-      const bytes = { machineBytes: 90 * KB, measuredBytes: 24 * KB, unexplainedBytes: 64 * KB };
+      const bytes = { unexplainedBytes: 64 * KB };
       const interval = { low95: 60 * KB, high95: 68 * KB };
       memory.balance = { ...bytes, ...interval, sharedBytes: 63 * KB, isSignificant, programs };
     };

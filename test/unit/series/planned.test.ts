@@ -108,7 +108,7 @@ describe('runs that others disturbed', () => {
     writeFileSync(file, String(run));
     const disturb = (share) => (result) => {
       const known = { seconds: 10, cores: 2, busyCores: 2, errorCores: 0.01 };
-      const none = { oursCores: 0, kernelCores: 0, stealCores: 0, programs: [] };
+      const none = { oursCores: 0, kernelCores: 0, stealCores: 0, pressure: null, programs: [] };
       const window = { ...known, ...none, window: 'broadcasts', othersCores: 2 * share };
       result.machine = { ...result.machine, others: { windows: [window] } };
       result.connections.failed = Math.round(100 * share);
