@@ -43,6 +43,8 @@ export async function startLeakyServer(
   { perConnectionBytes = 0, mostKept = Number.MAX_SAFE_INTEGER, perSecondBytes = 0 }: Leak,
 ) {
   const args = [scriptOf('leaky-server.ts'), TOKEN, ...[perConnectionBytes, mostKept, perSecondBytes].map(String)];
-  const [, port, controlPort] = await startProcess(t, process.execPath, args).said(/^(\d+) (\d+)$/m);
-  return { url: `http://127.0.0.1:${port}`, control: { urls: [`http://127.0.0.1:${controlPort}`], token: TOKEN } };
+  const server = startProcess(t, process.execPath, args);
+  const [, port, controlPort] = await server.said(/^(\d+) (\d+)$/m);
+  const control = { urls: [`http://127.0.0.1:${controlPort}`], token: TOKEN };
+  return { url: `http://127.0.0.1:${port}`, control, pid: server.pid };
 }

@@ -41,9 +41,11 @@ const WRONG: { columns: Column[]; what: string; fix: string; isOthers?: true }[]
 
 export const copies: Check[] = [
   check('COPIES_LOST', ({ delivery, fault }) => lost(delivery, fault)),
-  check('COPIES_DUPLICATED', ({ delivery, processes }, { workersAtStart }) => {
+  check('COPIES_DUPLICATED', ({ delivery, processes }, { workersAtStart, ownEvent }) => {
     if (!delivery || delivery.duplicates === 0) return undefined;
     const values = [{ name: 'duplicates', value: delivery.duplicates, unit: '', low95: null, high95: null }];
+    // Broadcasts that share an id count as copies of one.
+    if (ownEvent && ownEvent.seen < ownEvent.published) return { message: repeatedText(delivery), values };
     const holders = processes?.measured.filter(({ layer, holds }) => layer === 'worker' && holds) ?? [];
     return { ...duplicated(delivery, Math.max(workersAtStart.length, holders.length)), values };
   }),
@@ -74,6 +76,10 @@ function lost(delivery: Result['delivery'], fault: Result['fault']): Found {
   };
 }
 
+function repeatedText({ duplicates, received }: NonNullable<Result['delivery']>): string {
+  return `${integer(duplicates)} copies came twice, beside ${integer(received)} first ones`;
+}
+
 const TIMES = ['', 'once', 'twice', 'three times', 'four times'];
 
 /**
@@ -82,14 +88,14 @@ const TIMES = ['', 'once', 'twice', 'three times', 'four times'];
  * @param processes of the server that hold connections; 0 if unknown
  */
 function duplicated(delivery: NonNullable<Result['delivery']>, processes: number): Detail {
-  const { duplicates, received, neverOrdered, notMember, batches } = delivery;
+  const { neverOrdered, notMember, batches } = delivery;
   const repeated = batches.filter((batch) => batch.duplicates > 0);
   const [first] = repeated;
   const copiesOf = (batch: Batch) => batch.received + batch.unexpected + batch.notMember;
   const more = first && copiesOf(first) > 0 ? first.duplicates / copiesOf(first) : 0;
   const isWhole = (batch: Batch) => batch.duplicates === more * copiesOf(batch);
   if (!Number.isInteger(more) || more === 0 || neverOrdered + notMember > 0 || !repeated.every(isWhole))
-    return { message: `${integer(duplicates)} copies came twice, beside ${integer(received)} first ones` };
+    return { message: repeatedText(delivery) };
   const times = TIMES[more + 1] ?? `${more + 1} times`;
   const all = sum(batches.map(({ broadcasts }) => broadcasts));
   const some = sum(repeated.map(({ broadcasts }) => broadcasts));
