@@ -100,6 +100,8 @@ export const REPLIES = {
     /** Those that it has accepted so far, also the ones that have ended. */
     accepted: total,
     rooms: total,
+    /** That have been made so far and still are there; missing for servers without any. */
+    namespaces: total.optional(),
     broadcasts: total,
     rssBytes: figure,
     heapUsedBytes: figure,

@@ -91,6 +91,7 @@ export async function instrumentServer(
     connections: () => io.engine.clientsCount,
     accepted: () => accepted,
     rooms: () => countRooms(io),
+    namespaces: () => io._nsps.size,
   });
   const { metrics, guard } = own;
   const onAccepted = guard.wrap('connection', () => accepted++);

@@ -152,6 +152,7 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
   IDS_NOT_COUNTED: [{ effects: ['COPIES_LOST'] }],
   ADAPTER_MISSING: [{ effects: ['MEMBERS_DISAGREE', 'COPIES_LOST'] }],
   AUDIENCE_DIFFERS: [{ effects: ['COPIES_LOST'] }],
+  STILL_COUNTED: [{ effects: ['WORKERS_LEAK', 'MACHINE_LEAK'] }],
   CLOCK_UNCERTAIN: [{ effects: ['SENT_AT_UNUSABLE'] }],
 };
 

@@ -111,6 +111,18 @@ export class Sampler {
     return bytes;
   }
 
+  /** What the layers count now, by id, as far as it is known. Never rejects. */
+  async counts(): Promise<Record<string, number>> {
+    const { pids, processes } = await this.#living(false);
+    const sources = openSources(pids, processes, this.#sources);
+    const layers = this.layers.filter(({ belongsTo }) => belongsTo !== 'machine' || !this.#sources.notShared);
+    const read = layers.flatMap(({ counts = [] }) =>
+      counts.map(async (one) => [one.id, await one.read(sources)] as const),
+    );
+    const known = await Promise.allSettled(read);
+    return Object.fromEntries(known.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])));
+  }
+
   /** Whose figures the last `reading()` has. */
   origins(): Record<string, string> {
     return this.#last.sources;

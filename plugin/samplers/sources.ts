@@ -2,10 +2,10 @@
 
 import { onlyOnce } from '../../protocol/helpers/only-once.ts';
 import { readCgroup } from '../../protocol/machine/cgroup.ts';
-import { readCpu, readMemory, readSlabBytes, readTcpBytes } from '../../protocol/machine/kernel.ts';
+import { readCpu, readMemory, readSlabBytes, readTcpBytes, readTcpSockets } from '../../protocol/machine/kernel.ts';
 import { lowestLimit } from '../../protocol/machine/usable.ts';
 import type { ControlClients } from './control/workers.ts';
-import { type LayerPids, NotInRun, processMemory } from './processes/memory.ts';
+import { type LayerPids, NotInRun, openFilesOf, processMemory } from './processes/memory.ts';
 import type { ProcessReading } from './processes/proc.ts';
 import type { PrometheusTargets } from './prometheus/targets.ts';
 import type { RedisReader } from './redis/redis.ts';
@@ -40,6 +40,7 @@ export function openSources(
   return {
     /** Sums over the processes of a layer. */
     processes: async (layer: string) => processMemory(pids[layer], processes),
+    openFiles: async (layer: string) => openFilesOf(pids[layer]),
     redis: onlyOnce(async () => {
       const reading = await redis?.read();
       if (reading) return reading;
@@ -56,6 +57,7 @@ export function openSources(
     },
     /** The generator's machine. */
     kernel: {
+      sockets: onlyOnce(async () => readTcpSockets()),
       tcpBytes: onlyOnce(async () => readTcpBytes()),
       slabBytes: onlyOnce(async () => readSlabBytes()),
       memory: onlyOnce(async () => readMemory()),

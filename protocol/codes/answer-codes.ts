@@ -178,6 +178,14 @@ export const ANSWER_FINDINGS = {
   },
 
   // What connections leave behind
+  STILL_COUNTED: {
+    meaning:
+      'the workers still count or hold connections, rooms, namespaces, files or sockets of connections that have left',
+    remedy:
+      'let `disconnect` handlers close what they opened, and set `cleanupEmptyChildNamespaces` for dynamic namespaces',
+    invalidates: [],
+    about: 'application',
+  },
   WORKERS_LEAK: {
     meaning: 'the workers keep memory of connections that have left, or ever more in time',
     remedy: 'compare two heap snapshots of a worker, and look at what its `connection` and `disconnect` handlers keep',

@@ -20,6 +20,11 @@ export function readTcpBytes(): number {
   return parseSockstat(proc('net/sockstat'));
 }
 
+/** @returns sockets of this network namespace, without those in TIME_WAIT */
+export function readTcpSockets(): number {
+  return Number(line(proc('net/sockstat'), /^TCP: .*\balloc (\d+)/m, NO_TCP));
+}
+
 /** @returns bytes of the slab caches for sockets; the most expensive to read, since the kernel counts them at each read */
 export function readSlabBytes(): number {
   return parseSlabinfo(proc('slabinfo'));

@@ -37,6 +37,17 @@ const driftSchema = object({
   ),
 });
 
+const countSchema = object({
+  id: z.string().describe('such as `workerNamespaces` or `redisKeys`'),
+  title: z.string().describe('what is counted'),
+  first: count.describe('after the first wave of the line'),
+  last: count.describe('after the last one'),
+  perConnection: z.number().describe('what each connection leaves behind'),
+  low95: z.number().describe('lower end of its 95 % interval'),
+  high95: z.number().describe('upper end'),
+  isKept: z.boolean().describe('the interval is above 0, and at least one is left by each hundred connections'),
+});
+
 export const overTimeSchema = object({
   kind: z.enum(['waves', 'churn']).describe('read when all of a wave had left, or while virtual users come and go'),
   collected: z.boolean().describe('the workers collected their garbage before each reading'),
@@ -46,8 +57,10 @@ export const overTimeSchema = object({
     .describe('the readings of the line; older ones are means of neighbours in a long run'),
   // Fewer connections had left than were ever open at the same time.
   warmUpReadings: count.describe('readings at the beginning that the line leaves out'),
+  counts: z.array(countSchema).default([]).describe('what is still counted when all have left; empty with churn'),
   drift: byName(driftSchema).describe('what a connection leaves behind, by layer'),
 });
 
 export type OverTimeResult = z.infer<typeof overTimeSchema>;
+export type CountOverTime = z.infer<typeof countSchema>;
 export type Drift = z.infer<typeof driftSchema>;

@@ -4,7 +4,7 @@ import type { Result } from '../../protocol/result/result.ts';
 import { type Described, familyOf, layerTitle } from '../figures/layers.ts';
 import { ANSWERING, confirmedCauses, otherDrifts, workersDrift } from '../figures/left-behind.ts';
 import { amount, withUnit } from '../model/amount.ts';
-import { integer } from '../text/format.ts';
+import { decimals, integer } from '../text/format.ts';
 import type { Line } from './line.ts';
 
 export const UNKNOWN = 'not known: that takes three readings';
@@ -39,6 +39,26 @@ function unseenBy(result: Result, { drift }: OverTimeResult, answering: string):
   return whole === undefined || whole === answering ? '' : `; ${layerTitle(result, whole)} ${driftText(result, whole)}`;
 }
 
+/** What the layers count when all have left, in one line. */
+function countLines({ memory }: Result): Line[] {
+  const counts = memory.overTime?.counts ?? [];
+  if (counts.length === 0) return [];
+  const kept = counts.filter(({ isKept }) => isKept);
+  // Less than one a connection is finer than what is asked.
+  const [less, unclear] = [true, false].map((isLess) =>
+    counts.filter(({ isKept, high95 }) => !isKept && high95 < 1 === isLess),
+  ) as [typeof counts, typeof counts];
+  const left = kept.map(({ title, first, last }) => `${title} ${integer(first)} to ${integer(last)}`);
+  const most = Math.max(0.01, ...less.map(({ high95 }) => high95));
+  const titles = (of: typeof counts) => of.map(({ title }) => title).join(', ');
+  const texts = [
+    left.length > 0 && `still there when all had left: ${left.join(', ')}`,
+    less.length > 0 && `at most ${decimals(most, 2)} left by each connection: ${titles(less)}`,
+    unclear.length > 0 && `cannot tell below one for each connection: ${titles(unclear)}`,
+  ];
+  return [{ text: texts.filter(Boolean).join('; ') }];
+}
+
 /** A line for each other layer that leaks, then one for all that do not, and one for all that cannot tell. */
 function otherLines(result: Result): Line[] {
   const all = otherDrifts(result);
@@ -61,6 +81,7 @@ function otherLines(result: Result): Line[] {
       };
     }),
     ...[without, unclear].flatMap((texts) => (texts.length > 0 ? [{ text: texts.join('; ') }] : [])),
+    ...countLines(result),
   ];
 }
 

@@ -82,6 +82,7 @@ export async function openControlPort(options: ControlPortOptions): Promise<{ po
       connections: counts.connections(),
       accepted: counts.accepted(),
       rooms: counts.rooms(),
+      ...(counts.namespaces && { namespaces: counts.namespaces() }),
       broadcasts,
       eventLoop: eventLoop.next(),
       ...options.describe(),

@@ -10,6 +10,7 @@ interface Counts {
   /** Since the start. */
   accepted(): number;
   rooms(): number;
+  namespaces?(): number;
 }
 
 export type OwnFigures = ReturnType<typeof ownFigures>;

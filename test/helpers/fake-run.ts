@@ -228,6 +228,7 @@ export class FakeRun {
       start: () => void this.asked.push('sampler starts'),
       seconds: () => performance.now() / 1000,
       reading: async () => ({ workerPss: 1e6 + this.status.connected * 1000 }),
+      counts: async () => ({ workerConnections: this.status.connected }),
       origins: () => ({ workerPss: '/proc of its processes' }),
       absent: () => ({ nginxPss: 'none of its processes is known on this machine' }),
       cpu: async () => ({ worker: performance.now() * 1000 * (CPU_PERCENT / 100) }),

@@ -36,13 +36,19 @@ export interface Leak {
   mostKept?: number;
   /** Kept whoever comes. */
   perSecondBytes?: number;
+  /** Each connection makes a namespace, which stays. */
+  leavesNamespaces?: boolean;
 }
 
 export async function startLeakyServer(
   t: Cleaner,
-  { perConnectionBytes = 0, mostKept = Number.MAX_SAFE_INTEGER, perSecondBytes = 0 }: Leak,
+  { perConnectionBytes = 0, mostKept = Number.MAX_SAFE_INTEGER, perSecondBytes = 0, leavesNamespaces = false }: Leak,
 ) {
-  const args = [scriptOf('leaky-server.ts'), TOKEN, ...[perConnectionBytes, mostKept, perSecondBytes].map(String)];
+  const args = [
+    scriptOf('leaky-server.ts'),
+    TOKEN,
+    ...[perConnectionBytes, mostKept, perSecondBytes, Number(leavesNamespaces)].map(String),
+  ];
   const server = startProcess(t, process.execPath, args);
   const [, port, controlPort] = await server.said(/^(\d+) (\d+)$/m);
   const control = { urls: [`http://127.0.0.1:${controlPort}`], token: TOKEN };

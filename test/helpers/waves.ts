@@ -35,6 +35,7 @@ export function waves(changes: Partial<OverTimeResult> = {}): Result {
     collected: true,
     peaks: [moment(10, 5000, 0), moment(30, 5000, 5000), moment(50, 5000, 10_000)],
     readings: [moment(20, 0, 5000), moment(40, 0, 10_000), moment(60, 0, 15_000)],
+    counts: [],
     warmUpReadings: 0,
     drift: { workerRss: drift(10, 50), workerHeapUsed: drift(20 * KB, KB), fleetRss: drift(10, 50) },
     ...changes,

@@ -5,9 +5,10 @@ import type { Drift, OverTimeResult } from '../../../protocol/result/over-time.t
 import { driftText } from '../../../report/answer/over-time-line.ts';
 import { familyOf, layerTitle } from '../../../report/figures/layers.ts';
 import { confirmedCauses, type LayerDrift, otherDrifts, workersDrift } from '../../../report/figures/left-behind.ts';
+import { decimals, integer } from '../../../report/text/format.ts';
 import { type Check, check, type Detail, type Measured } from '../check.ts';
 
-type LeakCode = Extract<FindingCode, `${string}_LEAK`>;
+type LeakCode = Extract<FindingCode, `${string}_LEAK`> | 'STILL_COUNTED';
 
 /** By the first word of a figure; every other layer is a part of the deployment like the proxy. */
 const CODES: Record<string, LeakCode> = {
@@ -19,9 +20,26 @@ const CODES: Record<string, LeakCode> = {
 
 const codeOf = (layer: string): LeakCode => CODES[familyOf(layer)] ?? 'PROXY_LEAK';
 
-export const leaks: Check[] = (['WORKERS_LEAK', 'REDIS_LEAK', 'PROXY_LEAK', 'MACHINE_LEAK'] as const).map((code) =>
-  check(code, (result) => (result.absent.memory === undefined ? leaksOf(code, result) : undefined)),
+export const leaks: Check[] = (
+  ['STILL_COUNTED', 'WORKERS_LEAK', 'REDIS_LEAK', 'PROXY_LEAK', 'MACHINE_LEAK'] as const
+).map((code) =>
+  check(code, (result) => [
+    ...keptOf(code, result),
+    ...(result.absent.memory === undefined ? leaksOf(code, result) : []),
+  ]),
 );
+
+/** Counts of the workers have a code of their own; others stand with the memory of their layer. */
+function keptOf(code: LeakCode, { memory }: Measured): Detail[] {
+  const kept = memory.overTime?.counts.filter(({ isKept }) => isKept) ?? [];
+  return kept.flatMap(({ id, title, first, last, perConnection: value, low95, high95 }) => {
+    const own = codeOf(id) === 'WORKERS_LEAK' ? 'STILL_COUNTED' : codeOf(id);
+    if (own !== code) return [];
+    const name = `${title} left behind by each connection`;
+    const message = `${title} grew from ${integer(first)} to ${integer(last)} although all had left: ${decimals(value, 2)} for each connection`;
+    return [{ subject: title, values: [{ name, value, unit: '', low95, high95 }], message }];
+  });
+}
 
 function leaksOf(code: LeakCode, result: Measured): Detail[] {
   const { overTime: found } = result.memory;

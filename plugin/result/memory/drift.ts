@@ -7,6 +7,8 @@ import { fitPlateaus } from '../../../report/statistics/plateaus.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { MomentReading, OverTimeMeasured } from '../../run/measurements/memory.ts';
 import { without } from '../../run/memory/at-rest.ts';
+import type { Layer } from '../../samplers/index.ts';
+import { countsOverTime } from './counts.ts';
 
 export interface DriftPoint {
   t: number;
@@ -121,6 +123,7 @@ function span(points: DriftPoint[]): { gone: number; seconds: number; bytes: num
 export function overTimeFigures(
   { overTime, uncollected }: Pick<Measurements, 'overTime' | 'uncollected'>,
   impossible: string[] = [],
+  layersOfRun: readonly Layer[] = [],
 ): OverTimeResult | null {
   if (!overTime) return null;
   const { kind, collected } = overTime;
@@ -140,6 +143,7 @@ export function overTimeFigures(
     collected,
     peaks: peaks.map(asMoment),
     readings: readings.map(asMoment),
+    counts: countsOverTime(used, titlesOf(layersOfRun)),
     warmUpReadings: readings.length - used.length,
     drift: Object.fromEntries(
       layers.flatMap((layer) => {
@@ -177,6 +181,10 @@ function afterWarmUp(peaks: MomentReading[], readings: MomentReading[]): MomentR
   return begin < 0 ? [] : readings.slice(begin);
 }
 
-function asMoment({ layers, ...moment }: MomentReading): OverTimeResult['readings'][number] {
+function titlesOf(layers: readonly Layer[]): Record<string, string> {
+  return Object.fromEntries(layers.flatMap(({ counts = [] }) => counts.map(({ id, title }) => [id, title])));
+}
+
+function asMoment({ layers, counts: _, ...moment }: MomentReading): OverTimeResult['readings'][number] {
   return { ...moment, bytes: layers };
 }

@@ -56,7 +56,7 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
     // What garbage is there by then would look like something that connections have left.
     residualBytes: afterDisconnect && control ? difference(afterDisconnect, baseline) : {},
     plateaus: plateaus.map(({ connections, layers: bytes }) => ({ connections, ...bytes })),
-    overTime: overTimeFigures(measurements, Object.keys(impossible)),
+    overTime: overTimeFigures(measurements, Object.keys(impossible), sampled.layers),
     sources: measurements.origins,
     absent: {
       ...absentLayers,

@@ -21,6 +21,8 @@ export interface MomentReading {
   /** Connections that had come and left by then. */
   gone: number;
   layers: LayerBytes;
+  /** What the layers count, by id; only when all of a wave have left. */
+  counts?: Record<string, number>;
 }
 
 export interface OverTimeMeasured {

@@ -50,13 +50,14 @@ export async function measureWave(
   const left = await moment(context, snapshots, () =>
     measured.collected ? settled(context, when) : sampler.reading(),
   );
+  const counts = await sampler.counts();
   if (signal.aborted) return;
   if (population.connections() > 0) {
     const message = `the next wave began while memory was read ${when}`;
     addWarning(context, 'PLATEAUS_UNUSABLE', message, 'make the pauses after the waves longer');
     return;
   }
-  measured.readings.add(left);
+  measured.readings.add({ ...left, counts });
 }
 
 /**

@@ -25,6 +25,12 @@ const redisServer: Layer = {
       from: [{ source: 'CLIENT LIST of Redis', read: async ({ redis }) => listed((await redis()).pubSubTotalBytes) }],
     },
   ],
+  counts: [
+    { id: 'redisKeys', title: 'Redis keys', read: async ({ redis }) => (await redis()).keys },
+    { id: 'redisChannels', title: 'Redis channels', read: async ({ redis }) => (await redis()).channels },
+    { id: 'redisPatterns', title: 'Redis patterns', read: async ({ redis }) => (await redis()).patterns },
+    { id: 'redisClients', title: 'Redis clients', read: async ({ redis }) => (await redis()).clients },
+  ],
   sample: async ({ redis }) => {
     const { usedMemoryBytes, pubSubOutputBytes } = await redis();
     return { usedMemoryBytes, ...(pubSubOutputBytes !== undefined && { outputBufferBytes: pubSubOutputBytes }) };

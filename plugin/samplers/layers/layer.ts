@@ -27,8 +27,18 @@ export interface Layer {
   cpu?(sources: Sources): Promise<CpuUse>;
   /** In the order of tables: the main figure of the layer comes first. */
   figures: Figure[];
+  /** What it has open, holds or stores, which must not grow while connections come and go. */
+  counts?: Count[];
   /** Its values in a sample row besides its CPU, in bytes. Rejects if they are unknown. */
   sample?(sources: Sources): Promise<Record<string, number>>;
+}
+
+export interface Count {
+  /** Its first word is the layer's: `workerRooms`. */
+  id: string;
+  title: string;
+  /** Rejects if it is unknown. */
+  read(sources: Sources): Promise<number>;
 }
 
 export interface Origin {

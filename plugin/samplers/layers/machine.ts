@@ -7,6 +7,7 @@ export const kernel: Layer = {
   id: 'kernel',
   title: 'Kernel',
   belongsTo: 'machine',
+  counts: [{ id: 'kernelSockets', title: 'TCP sockets of the machine', read: ({ kernel }) => kernel.sockets() }],
   figures: [
     {
       id: 'kernelSlab',

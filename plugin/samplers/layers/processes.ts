@@ -18,7 +18,7 @@ export interface Teller {
   whyNot?(figure: ToldFigure): string;
 }
 
-interface ProcessLayer extends Pick<Layer, 'id' | 'title' | 'belongsTo' | 'containsWorkers' | 'onlyNamed'> {
+interface ProcessLayer extends Pick<Layer, 'id' | 'title' | 'belongsTo' | 'containsWorkers' | 'onlyNamed' | 'counts'> {
   pss?: Pick<Figure, 'main' | 'metric'>;
   rss?: Pick<Figure, 'main' | 'metric'>;
   /** Asked in this order where its processes cannot be read here. */

@@ -2,6 +2,7 @@
 import { workerContainers } from '../control/worker-machines.ts';
 import { NotInRun, PSS_UNREADABLE } from '../processes/memory.ts';
 import type { Sources } from '../sources.ts';
+import type { Count } from './layer.ts';
 import { hostFigures, metricsOf, processLayer, pssOf, type Teller } from './processes.ts';
 
 const workers = { id: 'worker', title: 'Workers' };
@@ -38,8 +39,32 @@ const theirContainers: Teller = {
   },
 };
 
+const counted = (
+  id: string,
+  title: string,
+  of: (stats: Awaited<ReturnType<Sources['workers']>>[number]) => number | undefined,
+): Count => ({
+  id,
+  title,
+  read: async (sources) => {
+    const counts = (await sources.workers()).map(of);
+    if (counts.length === 0 || counts.includes(undefined)) throw new NotInRun('the workers do not count it');
+    return sumOf(counts, (count) => count ?? 0);
+  },
+});
+
 export const worker = processLayer({
   ...workers,
+  counts: [
+    counted('workerConnections', 'connections that the workers count', ({ connections }) => connections),
+    counted('workerRooms', 'rooms of the workers', ({ rooms }) => rooms),
+    counted('workerNamespaces', 'namespaces of the workers', ({ namespaces }) => namespaces),
+    {
+      id: 'workerFiles',
+      title: 'open files and sockets of the workers',
+      read: ({ openFiles }) => openFiles(workers.id),
+    },
+  ],
   belongsTo: 'deployment',
   containsWorkers: true,
   pss: { main: true, metric: 'memory.worker_pss.bytes_per_connection' },

@@ -1,4 +1,5 @@
 /** Memory of a layer that consists of processes: their sum, and its PSS between the rare readings of that. */
+import { readdirSync } from 'node:fs';
 import type { ProcessReading } from './proc.ts';
 
 /** A source that the run does not have: whatever else was tried has a better reason. */
@@ -32,6 +33,12 @@ export function processMemory(pids: number[] | undefined, processes: Map<number,
     complete &&= pssBytes !== undefined;
   }
   return complete ? memory : { rssBytes: memory.rssBytes };
+}
+
+/** @throws Error if one of the processes has ended, or belongs to another user */
+export function openFilesOf(pids: number[] = []): number {
+  if (pids.length === 0) throw new NotInRun('none of its processes is known on this machine');
+  return pids.reduce((sum, pid) => sum + readdirSync(`/proc/${pid}/fd`).length, 0);
 }
 
 /** PSS between its readings: RSS less what the processes of the layer shared at the last one. */

@@ -173,6 +173,10 @@ function toReading(info: Map<string, string>, subscribers: string | undefined) {
     runId: `${info.get('run_id')} ${info.get('role')}`,
     usedMemoryBytes: figure(info, 'used_memory'),
     rssBytes: figure(info, 'used_memory_rss'),
+    keys: [...info].reduce((sum, [key, value]) => sum + (/^db\d+$/.test(key) ? keysOf(value) : 0), 0),
+    channels: optional(info, 'pubsub_channels') + optional(info, 'pubsubshard_channels'),
+    patterns: optional(info, 'pubsub_patterns'),
+    clients: optional(info, 'connected_clients'),
     /** Output buffers of subscribed connections: grow when a worker falls behind. */
     pubSubOutputBytes: total('omem'),
     /** All memory of subscribed connections, output buffers included. */
@@ -191,6 +195,15 @@ function toTraffic(info: Map<string, string>, own: { inBytes: number; outBytes: 
     channels: figure(info, 'pubsub_channels'),
     shardChannels: info.has('pubsubshard_channels') ? figure(info, 'pubsubshard_channels') : null,
   };
+}
+
+/** @param database such as `keys=12,expires=0,avg_ttl=0` */
+function keysOf(database: string): number {
+  return figureOf(/^keys=(\d+)/.exec(database)?.[1], 'keys');
+}
+
+function optional(info: Map<string, string>, key: string): number {
+  return info.has(key) ? figure(info, key) : 0;
 }
 
 function figure(info: Map<string, string>, key: string): number {

@@ -52,7 +52,7 @@ export class RedisReader {
   async read() {
     const readings = await this.#ofAll((node) => node.read());
     if (!readings) return undefined;
-    const total = (figure: 'usedMemoryBytes' | 'rssBytes') =>
+    const total = (figure: 'usedMemoryBytes' | 'rssBytes' | 'keys' | 'channels' | 'patterns' | 'clients') =>
       readings.reduce((sum, reading) => sum + reading[figure], 0);
     const ofSubscribers = (figure: 'pubSubOutputBytes' | 'pubSubTotalBytes') =>
       readings.reduce<number | undefined>((sum, { [figure]: bytes }) => {
@@ -64,6 +64,10 @@ export class RedisReader {
       runIds: Object.fromEntries(readings.map(({ runId }, index) => [part(index), runId])),
       usedMemoryBytes: total('usedMemoryBytes'),
       rssBytes: total('rssBytes'),
+      keys: total('keys'),
+      channels: total('channels'),
+      patterns: total('patterns'),
+      clients: total('clients'),
       pubSubOutputBytes: ofSubscribers('pubSubOutputBytes'),
       pubSubTotalBytes: ofSubscribers('pubSubTotalBytes'),
     };

@@ -35,7 +35,15 @@ const told = (all: WorkerStats[], resources?: WorkerResources[]) => ({
   resources: async () => resources ?? Promise.reject(new Error('worker is gone')),
 });
 
-const REDIS = { runIds: { Redis: '1' }, usedMemoryBytes: 1, rssBytes: 2, pubSubOutputBytes: 4, pubSubTotalBytes: 5 };
+const NO_COUNTS = { keys: 0, channels: 0, patterns: 0, clients: 1 };
+const REDIS = {
+  runIds: { Redis: '1' },
+  usedMemoryBytes: 1,
+  rssBytes: 2,
+  ...NO_COUNTS,
+  pubSubOutputBytes: 4,
+  pubSubTotalBytes: 5,
+};
 const redis = { failures: 0, lastFailure: undefined, read: async () => REDIS };
 const ELSEWHERE = { notShared: 'the workers run on another machine' };
 

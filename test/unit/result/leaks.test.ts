@@ -1,13 +1,25 @@
 /** Findings about what connections leave behind, in each layer. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Drift } from '../../../protocol/result/over-time.ts';
+import { countsOverTime } from '../../../plugin/result/memory/counts.ts';
+import type { CountOverTime, Drift } from '../../../protocol/result/over-time.ts';
 import { type Change, testCases, verdictOf } from '../../helpers/verdict.ts';
 import { drift, waves } from '../../helpers/waves.ts';
 
 const KB = 1024;
 const QUIET = drift(10, 50);
 const unseen: Drift = { ...drift(10, 83_558), leaks: null, wouldTell: { connections: 280, bytes: 11_937 } };
+
+/** Of 400 connections, each leaves so many. */
+const counted = (id: string, each: number, isKept = each > 0): CountOverTime => ({
+  ...{ id, title: `counted ${id}`, first: 3, last: 3 + 400 * each },
+  ...{ perConnection: each, low95: each, high95: each, isKept },
+});
+
+const leavingCounts =
+  (...counts: CountOverTime[]): Change =>
+  (result) =>
+    Object.assign(result.memory, waves({ drift: { workerRss: QUIET, workerHeapUsed: QUIET }, counts }).memory);
 
 const leaving =
   (layers: Record<string, Drift>): Change =>
@@ -29,6 +41,19 @@ describe('after waves, each layer has a finding of its own', () => {
       leaving({ workerHeapUsed: drift(12 * KB, KB), redisUsedMemory: drift(4 * KB, 100) }),
       ['WORKERS_LEAK', 'REDIS_LEAK'],
     ],
+    ['nothing is counted', leavingCounts(counted('workerNamespaces', 0), counted('redisKeys', 0))],
+    ['namespaces stay', leavingCounts(counted('workerNamespaces', 1)), 'STILL_COUNTED', 3, 403, '1.00'],
+    ['files stay open', leavingCounts(counted('workerFiles', 1)), 'STILL_COUNTED', 403],
+    ['keys stay in Redis', leavingCounts(counted('redisKeys', 1), counted('redisPatterns', 0)), 'REDIS_LEAK', 403],
+    ['sockets stay in the kernel', leavingCounts(counted('kernelSockets', 1)), 'MACHINE_LEAK', 403],
+    [
+      'namespaces stay, and their memory with them',
+      (result, measured) => [
+        leavingCounts(counted('workerNamespaces', 1))(result, measured),
+        Object.assign(result.memory.overTime?.drift ?? {}, { workerHeapUsed: drift(12 * KB, KB) }),
+      ],
+      'STILL_COUNTED',
+    ],
     ['the whole machine grows, which other programs do, too', leaving({ systemUsed: drift(4 * KB, 300) })],
   ]);
 
@@ -41,5 +66,32 @@ describe('after waves, each layer has a finding of its own', () => {
     assert.deepEqual(values, [
       { name: 'left behind by each connection', value: 4345, unit: 'bytes', low95: 4222, high95: 4468 },
     ]);
+  });
+});
+
+describe('a count grows with the connections that have left', () => {
+  const of = (...counts: number[]) =>
+    countsOverTime(
+      counts.map((keys, index) => ({ gone: 100 * index, counts: { keys } })),
+      { keys: 'Redis keys' },
+    )[0];
+  for (const [what, counts, isKept] of [
+    ['it does not change', [7, 7, 7, 7, 7], false],
+    ['one stays of each', [7, 107, 207, 307, 407], true],
+    ['one stays of ten, unevenly', [7, 15, 29, 36, 47], true],
+    ['it moves up and down', [7, 90, 3, 60, 12], false],
+    ['a server opens four files for itself', [7, 8, 9, 10, 11], false],
+  ] as const) {
+    it(`${what}: ${isKept ? 'kept' : 'not kept'}`, () => assert.equal(of(...counts)?.isKept, isKept));
+  }
+
+  it('is unknown where a reading lacks it, or with two readings', () => {
+    const lacking: { gone: number; counts: Record<string, number> }[] = [
+      { gone: 0, counts: { keys: 1 } },
+      { gone: 100, counts: {} },
+      { gone: 200, counts: { keys: 3 } },
+    ];
+    assert.deepEqual(countsOverTime(lacking, {}), []);
+    assert.deepEqual([of(1, 101), of(1)], [undefined, undefined]);
   });
 });
