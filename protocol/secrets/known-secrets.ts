@@ -16,6 +16,9 @@ const MAX_KNOWN = 2000;
 const MIN_LENGTH = 3;
 /** A shorter value can be a part of another word. */
 const WORD_LENGTH = 8;
+/** A longer value is found by its beginning, and removed with all that follows: a pattern has a largest size. */
+const LONGEST_FORM = 1000;
+const BEGINNING_LENGTH = 200;
 const NO_SECRET = /^(\d{1,3}|true|false|null|undefined|none|\*+.*)$/i;
 
 let known = patternsOf({ credentials: [], values: [] });
@@ -78,8 +81,13 @@ function formsOf(value: string): string[] {
 }
 
 function sourceOf(form: string): string {
-  const literal = form.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+  if (form.length > LONGEST_FORM) return `${literalOf(form.slice(0, BEGINNING_LENGTH))}[^]*`;
+  const literal = literalOf(form);
   return form.length < WORD_LENGTH ? `(?<![A-Za-z\\d])${literal}(?![A-Za-z\\d])` : literal;
+}
+
+function literalOf(form: string): string {
+  return form.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 }
 
 function replaced(text: string, pattern: RegExp | undefined): string {

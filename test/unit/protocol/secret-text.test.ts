@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { maskCommandLine } from '../../../protocol/secrets/command-line.ts';
+import { knowSecrets, withoutSecrets } from '../../../protocol/secrets/known-secrets.ts';
 import { isSecretName, isSecretPlace } from '../../../protocol/secrets/secret-names.ts';
 import { maskText, maskUrls } from '../../../protocol/secrets/secret-text.ts';
 
@@ -92,4 +93,11 @@ test('masks a long hostile text in linear time', () => {
     maskText(part.repeat(50_000 / part.length));
     assert.ok(performance.now() - startedAt < 2000, part);
   }
+});
+
+test('masks a secret of a megabyte, which no pattern can hold as a whole', () => {
+  const value = 'x7(k'.repeat(300_000);
+  knowSecrets({ credentials: [], values: [value] });
+  assert.equal(withoutSecrets(`the server said ${value.slice(0, 5000)}`), 'the server said ***');
+  knowSecrets({ credentials: [], values: [] });
 });
