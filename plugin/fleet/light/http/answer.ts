@@ -15,6 +15,8 @@ const MAX_LINE_BYTES = 1024;
 /** Kept of a refusal: more than is ever quoted. */
 const MAX_SAID_BYTES = 1024;
 const CHUNK_HEAD = /^([0-9a-f]+)[^\n]*\n/i;
+/** A chunked body that is empty. */
+const NO_CHUNKS = /^0+[^\n]*\n/;
 const TOO_MUCH = 'more bytes than the answer announced';
 const NO_BODY = Buffer.alloc(0);
 
@@ -164,7 +166,9 @@ export class AnswerReader {
     const wanted = Math.min(end, start + MAX_SAID_BYTES - this.#said.length);
     if (wanted > start) this.#said = Buffer.concat([this.#said, bytes.subarray(start, wanted)]);
     const answer = this.refusal as Answer;
-    const isAll = answer.head.bodySize === 0 || this.#said.length === MAX_SAID_BYTES;
+    const { bodySize } = answer.head;
+    const isEmpty = bodySize === 0 || (bodySize === CHUNKED && NO_CHUNKS.test(this.#said.toString('latin1')));
+    const isAll = isEmpty || this.#said.length === (bodySize > 0 ? Math.min(bodySize, MAX_SAID_BYTES) : MAX_SAID_BYTES);
     return isAll || saidIn(answer) !== '' ? answer : undefined;
   }
 

@@ -95,3 +95,9 @@ for (const [head, body, said] of [
     assert.ok(slow.read(all, head.length, all.length, MAX_BYTES));
   });
 }
+
+test('completes a refusal whose chunked body is empty, on a connection that is kept', () => {
+  const refusal = 'HTTP/1.1 413 Payload Too Large\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n';
+  const answer = newReader().read(Buffer.from(refusal), 0, refusal.length, MAX_BYTES);
+  assert.equal(answer && refusalOf(answer).cause, 'http_413');
+});
