@@ -12,7 +12,7 @@ import { ENGINE } from '../script/script.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
 import { addHelp, badOption, LINE, parseOptions, printJson, typed, withJson, writing } from './command.ts';
 import { readVariables, withNamedCredentials } from './init/credentials.ts';
-import { lookAt } from './init/look.ts';
+import { lookAt, requireSupported } from './init/look.ts';
 import { ROOM, type Starter, starterScenario } from './init/starter-scenario.ts';
 import { waitingFor } from './own-process.ts';
 
@@ -235,7 +235,12 @@ async function ask(given: Answers): Promise<Answers> {
     import('@inquirer/confirm'),
   ]);
   const answers: Answers = { ...given };
+  const look = async ({ url, path, listen }: Answers) => {
+    const isSeen = Number(listen) !== 0 && URL.canParse(String(url));
+    if (isSeen) await requireSupported(String(url), path as string | undefined);
+  };
   return answering(async () => {
+    if (given.url !== undefined) await look(given);
     for (const { option, text: message, usual, if: applies } of QUESTIONS) {
       if (answers[option] !== undefined || applies?.(answers) === false) continue;
       if (option === 'instrumented') {
@@ -247,6 +252,7 @@ async function ask(given: Answers): Promise<Answers> {
       const validate = (text: string) => (text.trim() === '' ? true : (problemWith(text) ?? true));
       const answer = await input({ message, validate, ...(usual !== undefined && { default: usual }) });
       answers[option] = answer.trim() || undefined;
+      if (option === 'url') await look(answers);
     }
     return answers;
   });

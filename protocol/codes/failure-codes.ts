@@ -53,6 +53,18 @@ const CODES = {
     meaning: 'the error of the system or of Node: `ECONNREFUSED`, `ECONNRESET`, …',
     remedy: 'see whether the target still listens, and the logs of proxy and server',
   },
+  http_400: {
+    meaning: 'the server or the proxy refused the handshake, for example in `allowRequest`',
+    remedy: 'see what it said: a client that lacks something, or a proxy that removes the header `Upgrade`',
+  },
+  http_401: {
+    meaning: 'the server or the proxy requires a login',
+    remedy: 'give it in `auth`, `headers` or `query`, or log in with a step before',
+  },
+  http_403: {
+    meaning: 'the server, the proxy or a firewall refuses these clients',
+    remedy: 'give what it asks for in `auth`, `headers` or `query`, or allow the generator there',
+  },
   http_429: {
     meaning: 'a rate limit of proxy or server refused the handshake',
     remedy: 'raise that limit for the generator, or lower `RATE`',
@@ -116,6 +128,10 @@ const CODES = {
   not_socketio: {
     meaning: 'the answer violates the Socket.IO protocol',
     remedy: 'see whether the server has another parser, or an old version of Socket.IO',
+  },
+  socketio_2: {
+    meaning: 'the server speaks Socket.IO 1 or 2',
+    remedy: 'upgrade the server to Socket.IO 4, or measure it with a tool for Socket.IO 2',
   },
   message_too_large: {
     meaning: 'the server sent a message larger than `maxPayload`',

@@ -6,9 +6,11 @@ import { printable } from '../../../protocol/printable.ts';
 import { formatProblems, type Problem } from '../../../protocol/problems.ts';
 import { findPaths, type Heard, type Message, type Paths } from '../../run/own-event/find-paths.ts';
 import { come } from '../../run/receivers/come.ts';
-import { Refused } from '../../run/receivers/official-client.ts';
+import { lookAt as lookAtTarget } from '../../run/receivers/look-at-target.ts';
+import { Refused, Unsupported } from '../../run/receivers/official-client.ts';
 import { OwnClients } from '../../run/receivers/own-clients.ts';
 import { Publishers } from '../../run/receivers/publishers.ts';
+import { recognize } from '../../run/receivers/what-answers.ts';
 import { pause } from '../../run/wait.ts';
 import { connectionTargetOf } from '../../script/connection-target.ts';
 import { isTemplate } from '../../script/is-template.ts';
@@ -72,6 +74,15 @@ export async function lookAt(starter: Starter, seconds: number) {
     room: place?.value,
     finding: printable(finding + apart + why, MAX_FINDING_LENGTH),
   };
+}
+
+/** @throws Unsupported if no login, and nothing else that a client sends, makes the server one that can be measured */
+export async function requireSupported(url: string, path: string | undefined): Promise<void> {
+  const { origin } = new URL(url);
+  const engines = { [ENGINE]: { ...(path !== undefined && { path }) } };
+  const options = parseEngineOptions({ config: { target: origin, engines } }, []);
+  const answer = options && recognize(await lookAtTarget(connectionTargetOf(options)));
+  if (answer?.isUnsupported) throw new Unsupported(origin);
 }
 
 function findingOf(messages: Message[], delivery: Paths | undefined, missing: string): string {
@@ -190,6 +201,7 @@ async function listen({ url, path, flow, publish }: Starter, seconds: number) {
     return { heard, acknowledged, published, told };
   } catch (error) {
     if (!(error instanceof CapacityError) || error.code !== 'TARGET_UNREACHABLE') throw error;
+    if (error instanceof Unsupported) throw error;
     const words = last ? `. It sent ${printable(said([last.event, ...last.args]), MAX_FINDING_LENGTH)}` : '';
     throw new CapacityError(
       error.code,

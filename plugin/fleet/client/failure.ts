@@ -1,6 +1,7 @@
 /** Why an attempt to connect failed, in the same words for both clients: results count and compare them. */
 import { constants } from 'node:os';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
+import { attempt } from '../../../protocol/helpers/attempt.ts';
 
 export interface Failure {
   cause: FailureCode;
@@ -11,9 +12,11 @@ export interface Failure {
 
 /** The answer to a server of Socket.IO 2: its protocol is another one, and no option of either client speaks it. */
 export const SOCKET_IO_2: Failure = {
-  cause: 'not_socketio',
-  message: 'the server speaks Socket.IO 2, these clients 3 and 4: upgrade the server, or use an engine for Socket.IO 2',
+  cause: 'socketio_2',
+  message: 'Socket.IO 2: not supported (the server speaks Engine.IO 3; these clients speak Socket.IO 3 and 4)',
 };
+/** Payload with the handshake of Engine.IO 3, as text and as bytes. */
+export const ENGINE_IO_3 = /^(\d+:|[\0-\t]+[\xff\ufffd])0\{"sid"/;
 
 /** What getaddrinfo reports beyond the system's errno names. */
 const NAME_LOOKUP = new Set(['ENOTFOUND', 'EAI_AGAIN', 'ENODATA']);
@@ -47,13 +50,21 @@ interface HttpAnswer {
 }
 
 const MAX_BODY_LENGTH = 200;
+/** Where a page says what it is. */
+const HEADINGS = /<(title|h1|pre)\b[^>]*>(.*?)<\/\1>/gis;
+
+/** @param body of an answer, or its beginning @returns of a page, its title and headings; of an error as JSON, its message */
+export function wordsOf(body: string): string {
+  const text = body.trim();
+  if (text.startsWith('<')) {
+    const headings = [...text.matchAll(HEADINGS)].map(([, , inside = '']) => inside.replace(/<[^>]*>/g, ' ').trim());
+    return [...new Set(headings)].filter(Boolean).join(': ').slice(0, MAX_BODY_LENGTH);
+  }
+  const { message } = attempt(() => Object(JSON.parse(text)) as { message?: unknown }) ?? {};
+  return (typeof message === 'string' ? message : text).slice(0, MAX_BODY_LENGTH);
+}
 
 export function httpFailure({ status, reason = '', location, body = '' }: HttpAnswer): Failure {
-  const said = [
-    `the server answered ${status} ${reason}`.trim(),
-    location && `Location: ${location}`,
-    // A page says what its status says, in more words.
-    body.trim().startsWith('<') ? '' : body.trim().slice(0, MAX_BODY_LENGTH),
-  ];
+  const said = [`the server answered ${status} ${reason}`.trim(), location && `Location: ${location}`, wordsOf(body)];
   return { cause: `http_${status}`, message: said.filter(Boolean).join(', ') };
 }

@@ -1,5 +1,5 @@
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
-import type { Failure } from '../client/failure.ts';
+import { type Failure, SOCKET_IO_2 } from '../client/failure.ts';
 
 /** The server violated a protocol. Each layer names the cause, for before and after the connection is open. */
 export class ProtocolError extends Error {
@@ -25,6 +25,10 @@ export const engineIoError = violation('not_engineio', 'parse error');
 export const socketIoError = violation('not_socketio', 'parse error');
 const unreadable = violation('unreadable_data', 'parse error');
 const tooLarge = violation('message_too_large', 'message too large');
+
+export function socketIo2Error(): ProtocolError {
+  return new ProtocolError(SOCKET_IO_2, 'parse error');
+}
 
 /** For an error that reading caused, of whatever kind. */
 export function protocolError(error: unknown): ProtocolError {

@@ -8,14 +8,14 @@ import { guardClient } from '../../../protocol/guard-client.ts';
 import { printable } from '../../../protocol/printable.ts';
 import { withoutSecrets } from '../../../protocol/secrets/known-secrets.ts';
 import { allSecretsIn } from '../../../protocol/secrets/masked-values.ts';
-import type { Failure } from '../../fleet/client/failure.ts';
+import { type Failure, wordsOf } from '../../fleet/client/failure.ts';
 import { requireShallow } from '../../fleet/client/nesting.ts';
 import { endFailure, failureOf } from '../../fleet/official/failure.ts';
 import { checkOptions, managerOptions } from '../../fleet/official/manager-options.ts';
 import { nameOf } from '../../fleet/server-name.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { lookAt } from './look-at-target.ts';
-import { recognize, type Seen } from './what-answers.ts';
+import { OLD_SERVER, recognize, type Seen } from './what-answers.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Characters of what the server says when it refuses. */
@@ -109,6 +109,13 @@ export class Refused extends CapacityError {
   }
 }
 
+/** The server speaks a protocol that no option makes the clients speak. */
+export class Unsupported extends CapacityError {
+  constructor(target: string) {
+    super('TARGET_UNREACHABLE', `${OLD_SERVER.found}: ${target}`, OLD_SERVER.fix);
+  }
+}
+
 interface ClientError extends Error {
   type?: string;
   description?: unknown;
@@ -197,6 +204,8 @@ async function unreachable(connection: ConnectionTarget, error: ClientError): Pr
   const { url: target } = connection;
   // Only a refusal by the server has the key `data`, even if its value is undefined.
   if ('data' in error) return refused(connection, error);
+  // Its first packet names it, also where it does not offer polling.
+  if (/v2\.x/.test(error.message)) return new Unsupported(target);
   const { code, said } = causeOf(error);
   const secrets = allSecretsIn(connection);
   const failed = (found: string, fix?: string) => notConnected(target, withoutSecrets(found, secrets), fix);
@@ -206,11 +215,10 @@ async function unreachable(connection: ConnectionTarget, error: ClientError): Pr
   const seen: Seen = status ? { asked: 'websocket', ...connection, status } : await lookAt(connection);
   const answer = recognize(seen);
   if (!answer) return failed(`${said}, although it answers Engine.IO’s handshake by polling`, LATER);
+  if (answer.isUnsupported) return new Unsupported(target);
   if (!answer.isRefusal) return failed(code === NO_ANSWER ? `${said}: ${answer.found}` : answer.found, answer.fix);
   if (!UNTOLD.test(code)) return failed(said, answer.fix);
-  // A page says nothing in words.
-  const words = seen.body?.trimStart().startsWith('<') ? '' : seen.body;
-  return new Refused(target, printable(`${seen.status} ${words}`, MAX_REASON_LENGTH, secrets));
+  return new Refused(target, printable(`${seen.status} ${wordsOf(seen.body ?? '')}`, MAX_REASON_LENGTH, secrets));
 }
 
 function notConnected(target: string, found: string, fix?: string): CapacityError {

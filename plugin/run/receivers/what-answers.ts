@@ -1,6 +1,8 @@
 /** Names the program at a target by its answer to an Engine.IO handshake, and what to set. The only place that judges it. */
 import { speaksTls } from '../../../protocol/agent.ts';
+import { FAILURE_CODES } from '../../../protocol/codes/failure-codes.ts';
 import { printable } from '../../../protocol/printable.ts';
+import { ENGINE_IO_3, SOCKET_IO_2, wordsOf } from '../../fleet/client/failure.ts';
 
 /** What a target did with one request. */
 export interface Seen {
@@ -27,6 +29,8 @@ export interface Answer {
   fix: string;
   /** The server may be a Socket.IO server that wants something of its clients, such as a login. */
   isRefusal?: boolean;
+  /** Nothing that a client sends can help. */
+  isUnsupported?: boolean;
 }
 
 interface WireError {
@@ -40,11 +44,14 @@ const SET_PATH = `set the server's own path: \`path\` in ${ENGINE}, or \`init --
 const NOT_SOCKETIO = 'correct the host or port of the target; only Socket.IO 3 and 4 can be measured';
 const MAX_SAID = 200;
 const REFUSALS = [400, 401, 403, 429];
-/** Payload with the handshake of Engine.IO 3, as text and as bytes. */
-const ENGINE_IO_3 = /^(\d+:|[\0-\t]+[\xff\ufffd])0\{"sid"/;
 export const NGINX =
   'let the proxy pass the upgrade on; in nginx: proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";';
 
+export const OLD_SERVER: Answer = {
+  found: SOCKET_IO_2.message,
+  fix: FAILURE_CODES[SOCKET_IO_2.cause]?.remedy ?? '',
+  isUnsupported: true,
+};
 const TLS: Answer = { found: 'it speaks TLS', fix: 'correct the target: https://' };
 const NO_TLS: Answer = { found: 'it speaks no TLS', fix: 'correct the target: http://' };
 const HTTP2: Answer = {
@@ -131,10 +138,7 @@ function withoutAnswer({ url, error, hasTls }: Seen): Answer {
 
 /** Answers of Engine.IO servers that refuse the request, or speak another version. */
 function ofEngineIo({ asked, status, body = '' }: Seen): Answer | undefined {
-  if (ENGINE_IO_3.test(body)) {
-    const fix = 'upgrade it: only Socket.IO 3 and 4 can be measured';
-    return { found: 'a server of Socket.IO 1 or 2 (Engine.IO 3) answers', fix };
-  }
+  if (ENGINE_IO_3.test(body)) return OLD_SERVER;
   if (asked === 'polling' || status !== 400) return undefined;
   if (/"code":3\b/.test(body))
     return {
@@ -150,9 +154,8 @@ function ofEngineIo({ asked, status, body = '' }: Seen): Answer | undefined {
 
 function ofStatus(seen: Seen, status: number): Answer {
   const { asked, path, body = '', location } = seen;
-  // Of a page, its title.
   const isPage = /^\s*</.test(body);
-  const said = printable(isPage ? (/<title>(.*?)<\/title>/is.exec(body)?.[1] ?? '') : body, MAX_SAID);
+  const said = printable(wordsOf(body), MAX_SAID);
   const words = said === '' ? '' : `: ${said}`;
   const found = `HTTP ${status}${words}`;
   if (status === 404) return { found: `HTTP 404 at ${path}${words}`, fix: `${SET_PATH}; or route it in the proxy` };

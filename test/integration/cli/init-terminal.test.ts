@@ -4,6 +4,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { Server } from 'socket.io';
 import { startChat } from '../../helpers/chat-server.ts';
 import { type Answer, CLEAR_LINE, cliOnTerminal, END_OF_INPUT, noTerminal } from '../../helpers/cli.ts';
+import { oldServer } from '../../helpers/ending-server.ts';
 import { SECONDS, written } from '../../helpers/init.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
@@ -58,6 +59,14 @@ describe('on a terminal', { skip: noTerminal }, () => {
     ];
     const { code, shown, left, flow } = await asked(t, () => {}, answers);
     assert.deepEqual([code, left, flow], [0, [], [{ emit: ['subscribe'] }, { hold: true }]], shown);
+  });
+
+  it('asks nothing about logins where the server is one of Socket.IO 2', async (t) => {
+    const url = await oldServer(t);
+    const { code, shown, left } = await cliOnTerminal(tempFolder(t), [[URL_QUESTION, url]], 'init');
+    assert.deepEqual([code, left], [2, []], shown);
+    assert.match(shown, /Socket\.IO 2: not supported/);
+    assert.doesNotMatch(shown, /--auth|--login/);
   });
 
   it('asks for the password of a login, and does not show it', async (t) => {

@@ -46,7 +46,7 @@ const CASES: [what: string, start: Start, found: RegExp, fix: RegExp][] = [
     /https:\/\/a\.example$/,
   ],
   ['a redirect to a path', saying(302, '', { location: '/login' }), /302.*redirects to \/login/, /log in first/],
-  ['Socket.IO 2', saying(200, OLD_HANDSHAKE), /Socket\.IO 1 or 2/, /upgrade it/],
+  ['Socket.IO 2', saying(200, OLD_HANDSHAKE), /^Socket\.IO 2: not supported/, /^upgrade the server/],
   ['a proxy without a server', saying(502), /HTTP 502/, /workers behind/],
   ['an error of the server', saying(500, 'oops'), /HTTP 500: oops/, /log of the server/],
   ['a program that hangs up', raw(), /closed the connection without an answer/, /Socket\.IO server/],

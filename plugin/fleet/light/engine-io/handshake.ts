@@ -1,7 +1,8 @@
 /** The texts of Engine.IO 4: its handshake, its address. */
 import { isUtf8 } from 'node:buffer';
 import type { ClientOptions } from '../../client/client.ts';
-import { engineIoError } from '../protocol-error.ts';
+import { ENGINE_IO_3 } from '../../client/failure.ts';
+import { engineIoError, socketIo2Error } from '../protocol-error.ts';
 
 /** Every connection keeps its own. */
 const MAX_SESSION_ID_LENGTH = 1000;
@@ -20,6 +21,7 @@ interface Handshake {
 
 /** @throws ProtocolError */
 export function readHandshake(bytes: Buffer, start: number, end: number): Handshake {
+  if (ENGINE_IO_3.test(bytes.toString('utf8', start, Math.min(end, start + 40)))) throw socketIo2Error();
   const text = start < end && bytes[start] === OPEN ? decodeText(bytes, start + 1, end) : '';
   let open: Record<'sid' | 'pingInterval' | 'pingTimeout' | 'upgrades' | 'maxPayload', unknown> | null = null;
   try {

@@ -1,0 +1,39 @@
+/** Socket.IO servers of this process that refuse or close the connections of a run, with words of their own. */
+import { createServer, type Server as HttpServer, type RequestListener } from 'node:http';
+import { Server, type ServerOptions } from 'socket.io';
+import { WebSocketServer } from 'ws';
+import { type Cleaner, urlOf } from './raw-listen.ts';
+
+/** @param serve adds the application's handlers */
+export async function endingServer(t: Cleaner, serve: (io: Server) => void, options: Partial<ServerOptions> = {}) {
+  const http = createServer();
+  const io = new Server(http, options);
+  serve(io);
+  t.after(() => void io.close());
+  return urlOf(t, http);
+}
+
+/** A proxy or firewall that answers every request in the same way. */
+export function answeringServer(t: Cleaner, status: number, body: string, type = 'text/html') {
+  const answer: RequestListener = (_, response) => response.writeHead(status, { 'Content-Type': type }).end(body);
+  const http = createServer(answer);
+  http.on('upgrade', (_, socket) => {
+    const head = `HTTP/1.1 ${status} Refused\r\nContent-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`;
+    socket.end(`${head}Connection: close\r\n\r\n${body}`);
+  });
+  return urlOf(t, http);
+}
+
+const OPEN = JSON.stringify({ sid: 'abc', upgrades: ['websocket'], pingInterval: 25_000, pingTimeout: 5000 });
+
+/** The handshake of Socket.IO 2, by polling and by WebSocket. */
+export function oldServer(t: Cleaner) {
+  const http: HttpServer = createServer((_, response) => response.end(`${OPEN.length + 1}:0${OPEN}2:40`));
+  const webSockets = new WebSocketServer({ server: http });
+  webSockets.on('connection', (socket) => {
+    socket.send(`0${OPEN}`);
+    socket.send('40');
+  });
+  t.after(() => webSockets.close());
+  return urlOf(t, http);
+}
