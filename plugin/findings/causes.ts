@@ -3,7 +3,9 @@
 import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
 import { total } from '../../report/text/format.ts';
+import { sum } from '../result/sums.ts';
 import type { Measured } from './check.ts';
+import { tooLarge } from './checks/ends-checks.ts';
 import { ofDeployment } from './checks/failure-causes.ts';
 
 /** The two findings of an edge, and the figures that can refute it. */
@@ -116,6 +118,16 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
     { effects: ['PLATEAUS_UNUSABLE'] },
   ],
   LIMIT_REACHED: [{ effects: ['CONNECTIONS_FAILED', 'TARGET_NOT_REACHED', 'CLIENTS_REFUSED', 'PLATEAUS_UNUSABLE'] }],
+  MESSAGES_TOO_LARGE: [
+    {
+      effects: ['CONNECTIONS_DROPPED', 'CONNECTIONS_FAILED', 'TARGET_NOT_REACHED', 'PLATEAUS_UNUSABLE', 'COPIES_LOST'],
+      evidence: 'as many connections ended by it as failed or were lost',
+      holds: ({ result: { connections } }) =>
+        sum(tooLarge(connections.ends).map(({ count }) => count)) >=
+        Math.max(total(connections.lost), total(connections.failures)),
+    },
+    { effects: ['MESSAGES_UNACKNOWLEDGED'] },
+  ],
   CONNECTIONS_FAILED: [
     {
       effects: ['TARGET_NOT_REACHED'],

@@ -11,6 +11,7 @@ import { broadcasts } from './checks/broadcasts-checks.ts';
 import { connections } from './checks/connections-checks.ts';
 import { copies } from './checks/copies-checks.ts';
 import { endedProcesses } from './checks/ended-processes-checks.ts';
+import { ends } from './checks/ends-checks.ts';
 import { fault } from './checks/fault-checks.ts';
 import { generator } from './checks/generator-checks.ts';
 import { leaks } from './checks/leaks-checks.ts';
@@ -26,7 +27,7 @@ import { workers } from './checks/workers-checks.ts';
 import { replacedBy } from './expectations.ts';
 
 const CHECKS = [
-  ...[accounts, machine, generator, endedProcesses, workers, limits, connections, fault],
+  ...[accounts, machine, generator, endedProcesses, workers, limits, ends, connections, fault],
   ...[broadcasts, adapter, ownEvent, copies, messages, times, memory, leaks, processes, unexplained],
 ].flat();
 
@@ -76,8 +77,9 @@ function isByGenerator(finding: Finding, all: readonly Finding[]): boolean {
 /** Why the run ended early, and what is unknown because of it. */
 function abortion(measurements: Measurements, { connections }: Measured): CodedDetail[] {
   const { aborted, sent } = measurements;
-  // Virtual users that all failed to connect did not leave: their failures are the finding.
-  if (!aborted || (aborted.how === 'left' && connections.opened === 0 && connections.failed > 0)) return [];
+  // Virtual users that all failed, or lost their connections, did not leave: that is the finding.
+  const allFailed = connections.failed > 0 && connections.failed >= connections.asked;
+  if (!aborted || (aborted.how === 'left' && allFailed)) return [];
   const { size } = notFinalized(measurements);
   const unknown =
     size > 0

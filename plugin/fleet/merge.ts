@@ -2,6 +2,7 @@
 import { CONNECT_STAGES } from '../../protocol/connection.ts';
 import { mergeEncoded } from '../../protocol/histogram.ts';
 import { addConnecting, addSeries, addUp } from '../../protocol/link/add-up.ts';
+import { addEnds } from '../../protocol/link/ends.ts';
 import type { FaultCounts } from '../../protocol/link/fault.ts';
 import type { EventLoopHealth } from '../../protocol/link/health.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
@@ -51,6 +52,7 @@ export function mergeSnapshots(entries: ProcessEntry[]): MergedSnapshot {
       eventLoop: snapshot?.eventLoop ?? NO_LOOP,
     })),
     ...addUp(snapshots, NOTHING),
+    ends: addEnds(snapshots.map(({ ends }) => ends)),
     openings: addSeries(snapshots.map(({ openings }) => openings)),
     connecting: addConnecting(snapshots.map(({ connecting }) => connecting)),
     ...(faults.length > 0 && { fault: addUp(faults) }),

@@ -9,6 +9,7 @@ import type { Measurements } from '../run/measurements/measurements.ts';
 import { connectionsPerWorker } from '../run/measurements/per-worker.ts';
 import type { Ramp } from '../run/measurements/windows.ts';
 import { ENGINE } from '../script/script.ts';
+import { endRows } from './ends.ts';
 import { merged, sum } from './sums.ts';
 
 export function connectionFigures(measurements: Measurements): Result['connections'] {
@@ -41,6 +42,7 @@ export function connectionFigures(measurements: Measurements): Result['connectio
     unknownAcks: sum(snapshots.map(({ unknownAcks }) => unknownAcks)),
     retries: sum(snapshots.map(({ retries }) => retries)),
     reconnection: reconnectionFigures(snapshots),
+    ends: endRows(snapshots),
     disconnects: sumCounts(snapshots.map(({ disconnects }) => disconnects)),
     configuredRatePerSec: measurements.configuredRatePerSec,
     achievedRatePerSec: rate?.perSec ?? null,

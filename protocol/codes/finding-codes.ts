@@ -124,6 +124,11 @@ const CATALOGUE = {
     remedy: 'raise the limit that the message names',
     invalidates: [],
   },
+  MESSAGES_TOO_LARGE: {
+    meaning: 'connections were closed because of a message that is larger than the server or the proxy takes',
+    remedy: 'send smaller messages, or raise `maxHttpBufferSize` of the server (and the limit of the proxy)',
+    invalidates: [],
+  },
   CLIENTS_REFUSED: {
     meaning: 'the server refused the run’s own clients, so what they measure is missing',
     remedy: 'name a scenario that the server accepts in the option `clients`',

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { CONNECT_STAGES, type ConnectStage } from '../connection.ts';
 import { byName, count, counts, each, histogram, list, sentence } from './bounds.ts';
 import { messageTotalsSchema } from './client-messages.ts';
+import { endKindSchema } from './ends.ts';
 import { faultCountsSchema } from './fault.ts';
 import { eventLoopHealthSchema, fleetProcessHealthSchema } from './health.ts';
 import { receiptTotalsSchema } from './ledger.ts';
@@ -69,6 +70,8 @@ export const fleetSnapshotSchema = z.object({
   disconnects: counts,
   /** How old connections were that our side did not end. */
   lostAgesUs: histogram,
+  /** Ends that no virtual user asked for, also of connections that came back, by kind. */
+  ends: list(endKindSchema),
   returns: returnCountsSchema,
   /** Every connection that has opened, by its transport now or at its end. */
   transports: transportCountsSchema,

@@ -1,10 +1,11 @@
 /** The section `connections` of the result document. */
 import { z } from 'zod';
 import { TRANSPORTS, type TransportsName } from '../connection.ts';
-import { byName, count, object, objectOrNull, orNull, summary, summarySchema } from './parts.ts';
+import { byName, count, object, objectOrNull, orNull, rowsOf, summary, summarySchema } from './parts.ts';
 
 const perSecond = z.number().nullable();
 const byReason = byName(count);
+const range = object({ low: z.number(), high: z.number() });
 
 export const connectionsSchema = object({
   target: count.describe('connections that the scenario asks for'),
@@ -28,6 +29,26 @@ export const connectionsSchema = object({
     away: count.describe('away at the end'),
     awayMs: summary.describe('from the drop to the return'),
   }).describe('drops and returns with the option `reconnection`; null if none dropped'),
+  ends: z
+    ._default(
+      rowsOf({
+        reason: z.string().describe('Socket.IO’s'),
+        cause: z
+          .string()
+          .describe('what the transport knows: `closed_<close code>`, `http_<status>`; empty if nothing'),
+        words: z.string().describe('what the server said with it'),
+        event: z.string().describe('the last event that the server sent before'),
+        eventText: z.string().describe('its arguments, at one of the connections'),
+        count,
+        ageSeconds: range.describe('after the connection opened'),
+        sent: range.describe('messages that the connection had sent'),
+        received: range.describe('events that it had received'),
+        largestSentBytes: range.describe('its largest message'),
+        maxPayloadBytes: count.nullable().describe('the largest that the server takes, by its handshake'),
+      }),
+      [],
+    )
+    .describe('how connections ended that their virtual users did not close; ranges hold nine in ten'),
   disconnects: byReason.describe('connections that ended before the run released them, by Socket.IO’s reason'),
   configuredRatePerSec: perSecond.describe('rate of the phases'),
   achievedRatePerSec: perSecond.describe('rate while connections were made'),

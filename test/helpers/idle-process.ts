@@ -1,6 +1,7 @@
 /** A fleet process without a network: its clients do nothing but note what they are asked, and the test reports for them. */
 import type { TestContext } from 'node:test';
 import { type Client, NO_SESSIONS, type RecoverableSession } from '../../plugin/fleet/client/client.ts';
+import { Traffic } from '../../plugin/fleet/client/traffic.ts';
 import type { FleetAnswer, FleetSettings } from '../../plugin/fleet/messages.ts';
 import type { Pacer } from '../../plugin/fleet/pacer.ts';
 import type { ConnectionCommand } from '../../plugin/fleet/process/connections/connection-commands.ts';
@@ -75,7 +76,7 @@ export class IdleProcess {
 
 function idleClient(slot: number, sessions: readonly RecoverableSession[] = NO_SESSIONS): Client {
   const client: IdleClient = {
-    ...{ slot, sessions, interest: undefined, asked: [], sent: [] },
+    ...{ slot, sessions, traffic: new Traffic(), interest: undefined, asked: [], sent: [] },
     ...{ transport: 'websocket', isUpgrading: false, isCompressed: false },
     connect: (namespace) => void client.asked.push(namespace),
     emit: (namespace, event, _args, ackId) => void client.sent.push([namespace, event, ackId]),

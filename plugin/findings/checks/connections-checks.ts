@@ -1,5 +1,6 @@
 /** What became of the connections: every one that was asked for is either alive, or failed, or lost, and known to be. */
 
+import { closeCodeOf } from '../../../protocol/codes/close-codes.ts';
 import { failureOf } from '../../../protocol/codes/failure-codes.ts';
 import { OWN_DISCONNECT } from '../../../protocol/connection.ts';
 import type { Result } from '../../../protocol/result/result.ts';
@@ -8,6 +9,7 @@ import { decimals, total } from '../../../report/text/format.ts';
 import { merged, sum } from '../../result/sums.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless, type Found, type Measured } from '../check.ts';
+import { BY_SERVER, closedByApplication, codesFix, codesText } from './ends-checks.ts';
 import { byFrequency, listed, lossesAmong, ofDeployment, only, withoutLosses } from './failure-causes.ts';
 import { configuredLimit } from './limits-checks.ts';
 
@@ -27,14 +29,16 @@ export const connections: Check[] = [
     const { failures, failureExamples, target } = result.connections;
     const failed = ofDeployment(withoutLosses(failures));
     if (total(failed) === 0) return undefined;
-    const said = Object.keys(failed).flatMap((cause) => failureExamples[cause] ?? [])[0];
-    const first = said === undefined ? '' : `; the first: ${said}`;
     const [[cause] = ['']] = byFrequency(failed);
-    const known = failureOf(cause);
+    const said = failureExamples[cause];
+    // The words of the server come first.
+    const words = said === undefined ? '' : `${cause === 'namespace_refused' ? 'the server refused: ' : ''}${said}: `;
+    const meaning = closeCodeOf(cause);
+    const fix = failureOf(cause)?.remedy ?? meaning?.remedy;
     return {
-      message: `${total(failed)} of ${target} failed: ${listed(failed)}${first}`,
+      message: `${words}${total(failed)} of ${target} failed: ${listed(failed)}${meaning ? ` (${meaning.meaning})` : ''}`,
       // A limit has a reason of its own, with its remedy.
-      ...(known && !configuredLimit(result) && { fix: known.remedy }),
+      ...(fix !== undefined && !configuredLimit(result) && { fix }),
     };
   }),
   check('CONNECTIONS_DROPPED', lostConnections),
@@ -83,7 +87,10 @@ function hasBusyLoop(loops: Result['generator']): boolean {
   return loops.some(({ window, utilization }) => window === 'ramp' && utilization >= BUSY_LOOP);
 }
 
-function lostConnections(result: Measured, measurements: Measurements): Found {
+const TIME_OUT =
+  'find the time-out that ends them, of the server or of what is in between: `npx socketio-capacity doctor --target` holds a silent connection';
+
+function lostConnections(result: Measured, measurements: Measurements): Found | Found[] {
   const { connections, stages, samples } = result;
   const { opened, held } = connections;
   const lost = ofDeployment(connections.lost);
@@ -92,15 +99,21 @@ function lostConnections(result: Measured, measurements: Measurements): Found {
   if (total(lost) <= asPlanned) return undefined;
   const planned = asPlanned > 0 ? ` (${asPlanned} of them by the planned fault)` : '';
   const left = held === null ? '' : `; ${held} were open at the end of the broadcasts`;
+  const byApplication = lost[BY_SERVER] ?? 0;
+  const ofApplication = closedByApplication(connections.ends, byApplication, opened);
+  if (byApplication === total(lost)) return { ...ofApplication, message: `${ofApplication.message}${planned}${left}` };
   const fall = steepestFall(stages, samples);
   const age = asPlanned > 0 ? undefined : commonAge(measurements);
   const when = fall ? `; most ended at ${fall.t.toFixed(0)} s, in stage \`${fall.stage}\`` : '';
-  return {
-    message: `${total(lost)} of ${opened} connections were lost${planned}: ${listed(lost)}${left}${age ?? when}`,
-    ...(age !== undefined && {
-      fix: 'find the time-out that ends them, of the server or of what is in between: `npx socketio-capacity doctor --target` holds a silent connection',
-    }),
-  };
+  const codes = asPlanned > 0 ? '' : codesText(connections.ends);
+  const fix = codesFix(connections.ends, age !== undefined) ?? (age === undefined ? undefined : TIME_OUT);
+  return [
+    {
+      message: `${total(lost)} of ${opened} connections were lost${planned}: ${listed(lost)}${codes}${left}${age ?? when}`,
+      ...(fix !== undefined && { fix }),
+    },
+    ...(byApplication > 0 ? [ofApplication] : []),
+  ];
 }
 
 /** Fewer have the same age by chance. */

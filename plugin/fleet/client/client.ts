@@ -6,6 +6,7 @@ import type { ConnectionOptions } from '../../../protocol/connection.ts';
 import type { TransportCounts } from '../../../protocol/link/snapshot.ts';
 import type { Failure } from './failure.ts';
 import type { RepeatedMessage } from './repeated-message.ts';
+import type { Traffic } from './traffic.ts';
 
 export interface ClientOptions extends ConnectionOptions {
   /** Keep what a server with connection state recovery needs to restore the session. */
@@ -92,8 +93,9 @@ export interface ClientSink {
    * An open connection ended. `reason` is Socket.IO's: `io server disconnect`, `io client disconnect`,
    * `ping timeout`, `transport close`, `transport error`, `parse error`. If `namespace` is set, the server ended only that
    * namespace, with a DISCONNECT packet.
+   * @param why what the transport knows beside that: the code and the words of a close frame, the answer to a polling request
    */
-  onClosed(client: Client, reason: string, namespace: string | undefined): void;
+  onClosed(client: Client, reason: string, namespace: string | undefined, why?: Failure): void;
 }
 
 export interface Client {
@@ -105,6 +107,7 @@ export interface Client {
   interest: Set<string> | undefined;
   /** While it is open. */
   readonly transport: TransportState;
+  readonly traffic: Traffic;
   /** The server has granted compression to its WebSocket. */
   readonly isCompressed: boolean;
   /** It polls, and `onUpgraded` or `onUpgradeFailed` will follow. */

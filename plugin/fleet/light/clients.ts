@@ -1,5 +1,6 @@
 import type { Client, ClientOptions, ClientSink, RecoverableSession } from '../client/client.ts';
 import { BROADCAST, type EventPlan } from '../client/counted-event.ts';
+import { type SeenEvent, SeenEvents } from '../client/seen-events.ts';
 import { EventReader } from './in-place/event-reader.ts';
 import { ConnectionPool } from './pool.ts';
 import { officialCodec, type PacketCodec } from './socket-io/codec.ts';
@@ -15,12 +16,15 @@ export class LightClients extends ConnectionPool implements SocketIoShared {
   readonly counted: EventPlan;
   readonly inPlace: EventReader;
   readonly offsets = new OffsetReader();
+  readonly events = new SeenEvents();
+  readonly countedEvent: SeenEvent;
 
   constructor(openWire?: ConnectionPool['dial'], codec: PacketCodec = officialCodec, counted: EventPlan = BROADCAST) {
     super(openWire);
     this.codec = codec;
     this.counted = counted;
     this.inPlace = new EventReader(counted);
+    this.countedEvent = this.events.named(counted.event);
   }
 
   create(slot: number, options: ClientOptions, sink: ClientSink, sessions?: readonly RecoverableSession[]): Client {

@@ -19,7 +19,9 @@ import { BROADCAST, type EventPlan, reportCopy } from '../client/counted-event.t
 import { type Failure, networkFailure, SOCKET_IO_2 } from '../client/failure.ts';
 import { requireShallow } from '../client/nesting.ts';
 import type { RepeatedMessage } from '../client/repeated-message.ts';
-import { endFailure, failureOf, refusalOf, timeoutFailure } from './failure.ts';
+import { SeenEvents } from '../client/seen-events.ts';
+import { Traffic } from '../client/traffic.ts';
+import { closeOf, endFailure, failureOf, refusalOf, timeoutFailure } from './failure.ts';
 import {
   hasExtensions,
   isUnknownAck,
@@ -32,7 +34,11 @@ import {
 } from './internals.ts';
 import { checkOptions, managerOptions } from './manager-options.ts';
 
+/** Of all clients of the process. */
+const events = new SeenEvents();
+
 export class OfficialClient implements Client {
+  readonly traffic = new Traffic();
   slot: number;
   interest: Set<string> | undefined = undefined;
   readonly #options: ClientOptions;
@@ -93,6 +99,7 @@ export class OfficialClient implements Client {
   emit(namespace: string, event: string, args: unknown[], ackId?: number): void {
     const socket = this.#connected.get(namespace);
     if (socket === undefined || this.#state !== 'open') return;
+    this.traffic.sent++;
     if (ackId === undefined) socket.emit(event, ...args);
     else {
       socket.emit(event, ...args, (...answer: unknown[]) => {
@@ -176,6 +183,10 @@ export class OfficialClient implements Client {
       onRefused: (response) => this.#fail(refusalOf(response)),
       // While it opens, the Manager does not notice a close without an error.
       onEnd: (reason, details) => this.#onEnd(reason, details),
+      onHandshake: (maxPayloadBytes) => {
+        this.traffic.maxPayloadBytes = maxPayloadBytes;
+      },
+      onSend: (message) => this.traffic.sends([message]),
     });
   }
 
@@ -223,6 +234,7 @@ export class OfficialClient implements Client {
   #onEvent(namespace: string, event: string, args: unknown[]): void {
     if (this.#state === 'gone') return;
     const answer = typeof args.at(-1) === 'function' ? (args.pop() as (...args: unknown[]) => void) : undefined;
+    this.traffic.receives(events.decoded(event, args));
     const isWanted = this.interest?.has(event) === true;
     if (event === this.#counted.event)
       reportCopy(this.#counted, this.#sink, this, { namespace, args, atUs: monotonicUs() });
@@ -247,8 +259,9 @@ export class OfficialClient implements Client {
     if (this.#state === 'connecting') this.#fail(endFailure(reason, details));
     else if (this.#state === 'open') {
       this.#end();
-      const { cause } = endFailure(reason, details);
-      this.#sink.onClosed(this, cause === 'message_too_large' ? 'message too large' : reason, undefined);
+      const why = closeOf(reason, details);
+      const said = why.cause === 'message_too_large' ? 'message too large' : reason;
+      this.#sink.onClosed(this, said, undefined, why);
     }
   }
 

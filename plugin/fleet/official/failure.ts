@@ -38,13 +38,26 @@ export function endFailure(reason: string, details: unknown): Failure {
   const inner = (description as { error?: NodeJS.ErrnoException } | undefined)?.error;
   if (inner?.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return socketFailure(inner);
   if (reason === 'parse error') return { cause: 'not_socketio', message: 'no Socket.IO packet' };
-  const { code, reason: closeReason } = ((details as TransportError | undefined)?.context ?? {}) as {
-    code?: number;
-    reason?: string;
-  };
+  if (typeof description === 'number' && description > 0) {
+    return requestFailure(description, (details as TransportError).context);
+  }
+  const { code, reason: closeReason } = closeEventOf(details);
   // `ws` reports 1006 for an end without a close frame.
   const cause: FailureCode = typeof code === 'number' && code !== 1006 ? `closed_${code}` : 'closed';
   return { cause, message: `${reason} ${closeReason ?? ''}`.trim() };
+}
+
+/** As `endFailure`, for an open connection: the message has only the words of the server. */
+export function closeOf(reason: string, details: unknown): Failure {
+  const failure = endFailure(reason, details);
+  const { code, reason: words = '' } = closeEventOf(details);
+  if (!/^closed/.test(failure.cause)) return failure;
+  return code === undefined ? { cause: 'closed', message: '' } : { cause: `closed_${code}`, message: words };
+}
+
+/** The CloseEvent of `ws`, where one ended the connection. */
+function closeEventOf(details: unknown): { code?: number; reason?: string } {
+  return ((details as TransportError | undefined)?.context ?? {}) as { code?: number; reason?: string };
 }
 
 /** @returns why a WebSocket was refused, with as much of the body as came with the head */

@@ -42,6 +42,9 @@ interface EngineWatcher {
   /** With another status than 101; the body can be read. */
   onRefused(response: IncomingMessage): void;
   onEnd(reason: string, details: unknown): void;
+  /** @param maxPayloadBytes 0 if the server announces none */
+  onHandshake(maxPayloadBytes: number): void;
+  onSend(message: string | Uint8Array): void;
 }
 
 /** To be called while the engine opens. */
@@ -52,6 +55,12 @@ export function watchEngine(engine: Engine, watcher: EngineWatcher): void {
   webSocket?.once('unexpected-response', (_request, response) => setImmediate(() => watcher.onRefused(response)));
   engine.on('upgrading', (transport: object) => watcher.onWebSocket(webSocketOf(transport)));
   engine.on('close', (reason: string, details: unknown) => watcher.onEnd(reason, details));
+  engine.on('handshake', ({ maxPayload }: { maxPayload?: unknown }) =>
+    watcher.onHandshake(typeof maxPayload === 'number' && maxPayload > 0 ? maxPayload : 0),
+  );
+  engine.on('packetCreate', ({ data }: { data?: unknown }) => {
+    if (typeof data === 'string' || data instanceof Uint8Array) watcher.onSend(data);
+  });
 }
 
 /** @returns whether the transport, which is polling, is about to change */

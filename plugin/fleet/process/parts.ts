@@ -5,6 +5,7 @@ import type { Pacer } from '../pacer.ts';
 import type { Acknowledgements } from './acknowledgements.ts';
 import type { Connecting } from './counts/connecting.ts';
 import type { Counts } from './counts/counts.ts';
+import type { Ends } from './counts/ends.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { Sightings } from './ledger/sightings.ts';
 import type { RepeatedMessages } from './messages/repeated-messages.ts';
@@ -38,5 +39,6 @@ export interface Parts {
   readonly messages: RepeatedMessages;
   readonly counts: Counts;
   readonly connecting: Connecting;
+  readonly ends: Ends;
   readonly acknowledgements: Acknowledgements;
 }

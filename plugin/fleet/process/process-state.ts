@@ -13,6 +13,7 @@ import { ConnectionCommands } from './connections/connection-commands.ts';
 import { HeldConnections } from './connections/held-connections.ts';
 import { Connecting } from './counts/connecting.ts';
 import { Counts } from './counts/counts.ts';
+import { Ends } from './counts/ends.ts';
 import { Ledger } from './ledger/ledger.ts';
 import { Sightings } from './ledger/sightings.ts';
 import { RepeatedMessages } from './messages/repeated-messages.ts';
@@ -57,6 +58,7 @@ export class ProcessState implements Omit<ProcessQuestions, 'reset'> {
       sightings: new Sightings(ledger),
       messages: new RepeatedMessages(amongHosts(share, settings.host)),
       connecting: new Connecting(monotonicUs()),
+      ends: new Ends(),
     };
     this.held = new HeldConnections(this.#parts, {
       attempt: (connection) => this.commands.attempt(connection),
@@ -115,6 +117,7 @@ export class ProcessState implements Omit<ProcessQuestions, 'reset'> {
     return {
       ...counted,
       ...this.#parts.connecting.snapshot(),
+      ends: this.#parts.ends.snapshot(),
       ...(fault && { fault: fault.read() }),
       returns: returns.snapshot(),
       receipts: this.ledger.totals(),

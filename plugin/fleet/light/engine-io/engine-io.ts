@@ -5,6 +5,7 @@
 import { getOrAdd } from '../../../../protocol/helpers/get-or-add.ts';
 import type { ClientOptions, TransportState } from '../../client/client.ts';
 import type { Failure } from '../../client/failure.ts';
+import { Traffic } from '../../client/traffic.ts';
 import { Attempt } from '../attempt.ts';
 import type { EngineIoPacket } from '../polling/payload.ts';
 import { PONG, Polling, type PollingListener } from '../polling/polling.ts';
@@ -12,7 +13,7 @@ import { type PollingPlan, planPolling } from '../polling/polling-plan.ts';
 import type { Probe } from '../polling/probe.ts';
 import type { ConnectionPool } from '../pool.ts';
 import { engineIoError } from '../protocol-error.ts';
-import { encodeFrame, OPCODE } from '../websocket/frames.ts';
+import { encodeFrame, largestPayload, OPCODE } from '../websocket/frames.ts';
 import { planUpgrade, type UpgradePlan } from '../websocket/handshake.ts';
 import { CLOSE_TIMEOUT_MS, WebSocketConnection } from '../websocket/websocket.ts';
 import { encodeMessages, frameOf, packetOf } from './encode.ts';
@@ -30,6 +31,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
   extends WebSocketConnection<Common>
   implements PollingListener
 {
+  readonly traffic = new Traffic();
   /** Empty until the handshake. */
   protected sessionId = '';
   /** The longest time between two pings. */
@@ -91,6 +93,8 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
   /** @param frames of the messages without compression, if there are any already */
   protected sendMessages(messages: readonly EngineIoPacket[], frames?: Uint8Array): void {
     const polling = this.#polling;
+    if (frames === undefined) this.traffic.sends(messages);
+    else this.traffic.grow(largestPayload(frames, this.traffic.largestSentBytes));
     if (polling === undefined) {
       const { deflate } = this;
       this.write(deflate === undefined && frames !== undefined ? frames : encodeMessages(messages, deflate));
@@ -146,12 +150,21 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
       if (this.#polling === undefined) this.write(PONG_FRAME);
       else this.#polling.send(PONG);
     } else if (type === PACKET.close) {
-      if (this.#polling !== undefined) this.onWireClosed();
+      if (this.#polling !== undefined) this.#onPollingClosed();
       else if (this.state === 'open') this.leave('transport close');
       else this.fail({ cause: 'closed', message: 'the server closed the Engine.IO session' });
     } else if (type !== PACKET.noop && type !== PACKET.pong && type !== PACKET.upgrade) {
       throw engineIoError('unknown Engine.IO packet');
     }
+  }
+
+  /** With a packet of its own. */
+  #onPollingClosed(): void {
+    const wasOpen = this.state === 'open';
+    if (wasOpen) {
+      this.destroy();
+      this.onClosed('transport close', { cause: 'closed_1005', message: '' });
+    } else this.onWireClosed();
   }
 
   protected override onBinary(bytes: Buffer, start: number, end: number): void {
@@ -163,6 +176,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
   #onHandshake(bytes: Buffer, start: number, end: number): void {
     const { sessionId, pingEveryMs, offersWebSocket, maxPayloadBytes } = readHandshake(bytes, start, end);
     this.sessionId = sessionId;
+    this.traffic.maxPayloadBytes = maxPayloadBytes;
     this.#pingEveryMs = pingEveryMs;
     this.pingDeadlineMs = this.shared.nowMs() + pingEveryMs;
     this.#polling?.opened(sessionId, maxPayloadBytes);
@@ -196,7 +210,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
     const wasOpen = this.state === 'open';
     this.fail(failure);
     this.destroy();
-    if (wasOpen) this.onClosed('transport error');
+    if (wasOpen) this.onClosed('transport error', failure);
   }
 
   onWebSocket(probe: Probe, unsent: EngineIoPacket[], tookUs: number): void {

@@ -11,6 +11,7 @@ import {
 } from '../../client/client.ts';
 import type { EventPlan } from '../../client/counted-event.ts';
 import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/repeated-message.ts';
+import type { SeenEvent, SeenEvents } from '../../client/seen-events.ts';
 import { EngineIoConnection } from '../engine-io/engine-io.ts';
 import { decodeText } from '../engine-io/handshake.ts';
 import type { AttachedCopy, EventReader } from '../in-place/event-reader.ts';
@@ -18,13 +19,16 @@ import type { ConnectionPool } from '../pool.ts';
 import { socketIoError } from '../protocol-error.ts';
 import { type Packet, type PacketCodec, type PacketDecoder, PacketType } from './codec.ts';
 import type { OffsetReader } from './offset.ts';
-import { ackRequest, endsAsList, eventName, matches, mayBe, namespaceOf } from './packet-head.ts';
+import { ackRequest, endsAsList, eventName, matches, mayBe, namespaceOf, skipHead } from './packet-head.ts';
 
 export interface SocketIoShared extends ConnectionPool {
   readonly counted: EventPlan;
   readonly inPlace: EventReader;
   readonly codec: PacketCodec;
   readonly offsets: OffsetReader;
+  readonly events: SeenEvents;
+  /** Of `counted`. */
+  readonly countedEvent: SeenEvent;
 }
 
 /** A packet whose attachments have not all arrived. */
@@ -78,10 +82,17 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     if (!isEvent || !codec.hasPlainEvents) {
       if (!this.#awaits(bytes, start, end)) this.#decode(decodeText(bytes, start, end));
     } else if (inPlace.report(this.sink, this, bytes, start + 1, end, receivedAtUs)) {
+      this.traffic.receives(this.shared.countedEvent);
       const isWanted = this.interest?.has(counted.event) === true && this.isReading;
       if (isWanted) this.#decode(decodeText(bytes, start, end), true);
       else this.#leaveUndecoded(bytes, start + 1, end);
-    } else if (mayBe(inPlace.head, bytes, start + 1, end)) this.#decodeCounted(decodeText(bytes, start, end));
+    } else this.#onOtherEvent(bytes, start, end);
+  }
+
+  #onOtherEvent(bytes: Buffer, start: number, end: number): void {
+    const { events, inPlace } = this.shared;
+    this.traffic.receives(events.inPlace(bytes, skipHead(bytes, start + 1, end), end));
+    if (mayBe(inPlace.head, bytes, start + 1, end)) this.#decodeCounted(decodeText(bytes, start, end));
     else if (this.#isWanted(bytes, start + 1, end)) this.#decode(decodeText(bytes, start, end));
     else this.#leaveUndecoded(bytes, start + 1, end);
   }
@@ -126,6 +137,7 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     const awaited = this.#awaited;
     if (awaited !== undefined) {
       this.#awaited = undefined;
+      this.traffic.receives(this.shared.countedEvent);
       awaited.report(this.sink, this, bytes.subarray(start, end), this.shared.receivedAtUs);
       return;
     }
@@ -161,9 +173,17 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     }
     if (packet === undefined) this.#hold(decoder, message.length);
     else {
+      const isText = typeof message === 'string' && this.shared.codec.hasPlainEvents;
+      if (!isText && packet.type === PacketType.EVENT) this.#receivesDecoded(packet);
       this.#discardUnfinished();
       this.onDecoded(packet, isReported);
     }
+  }
+
+  /** One that was not read in place. */
+  #receivesDecoded({ data }: Packet): void {
+    const name: unknown = Array.isArray(data) ? data[0] : undefined;
+    this.traffic.receives(this.shared.events.named(typeof name === 'string' ? name : undefined));
   }
 
   /** The decoder keeps the message until the packet's attachments have arrived. */

@@ -2,12 +2,12 @@
 
 import type { ConnectTimings } from '../../client/client.ts';
 import { reportCopy } from '../../client/counted-event.ts';
-import { type Failure, SOCKET_IO_2 } from '../../client/failure.ts';
+import type { Failure } from '../../client/failure.ts';
 import { nestsDeeper } from '../../client/nesting.ts';
 import type { RepeatedMessage } from '../../client/repeated-message.ts';
 import type { Attempt } from '../attempt.ts';
 import type { EngineIoPacket } from '../polling/payload.ts';
-import { socketIoError } from '../protocol-error.ts';
+import { socketIo2Error, socketIoError } from '../protocol-error.ts';
 import { type Packet, PacketType } from './codec.ts';
 import { preparedOf } from './prepared-message.ts';
 import { SocketIoReader } from './reader.ts';
@@ -34,6 +34,7 @@ export class SocketIoConnection extends SocketIoReader {
   /** Discards an event for a namespace that is not connected. */
   emit(namespace: string, event: string, args: unknown[], ackId?: number): void {
     if (this.state !== 'open' || !this.#connected.includes(namespace)) return;
+    this.traffic.sent++;
     this.sendMessages(
       this.shared.codec.encode({ type: PacketType.EVENT, nsp: namespace, data: [event, ...args], id: ackId }),
     );
@@ -41,6 +42,7 @@ export class SocketIoConnection extends SocketIoReader {
 
   repeat(message: RepeatedMessage, ackId?: number): boolean {
     if (this.state !== 'open' || !this.#connected.includes(message.namespace)) return false;
+    this.traffic.sent++;
     const prepared = preparedOf(this.shared.codec, message);
     // Compressed bytes differ from connection to connection.
     if (this.transport === 'polling' || this.deflate !== undefined) this.sendMessages(prepared.packets(ackId));
@@ -69,8 +71,8 @@ export class SocketIoConnection extends SocketIoReader {
     this.sink.onFailed(this, failure);
   }
 
-  protected override onClosed(reason: string): void {
-    this.sink.onClosed(this, reason, undefined);
+  protected override onClosed(reason: string, why?: Failure): void {
+    this.sink.onClosed(this, reason, undefined, why);
   }
 
   protected override onOverdue(): void {
@@ -128,7 +130,7 @@ export class SocketIoConnection extends SocketIoReader {
 
   #onConnected(namespace: string, data: { sid?: unknown; pid?: unknown } | undefined): void {
     if (!this.#pending.includes(namespace)) return;
-    if (typeof data?.sid !== 'string') throw socketIoError(SOCKET_IO_2.message);
+    if (typeof data?.sid !== 'string') throw socketIo2Error();
     this.#settle(namespace);
     this.#connected = this.#connected.concat(namespace);
     const timings = this.attempt && timingsOf(this.attempt);

@@ -210,6 +210,29 @@ export function encodeFrame(opcode: number, payload: string | Uint8Array): Buffe
   return frame;
 }
 
+/** Longest header of a masked frame. */
+const MAX_HEADER_BYTES = 14;
+
+/**
+ * @param frames whole ones, as `encodeFrame` makes them @param known a size that is of no interest, nor any smaller one
+ * @returns bytes of the largest payload
+ */
+export function largestPayload(frames: Uint8Array, known: number): number {
+  if (frames.length - MAX_HEADER_BYTES < known) return known;
+  let largest = 0;
+  for (let at = 0; at < frames.length; ) {
+    const second = byteAt(frames, at + 1) & 0x7f;
+    let size = second;
+    if (second >= 126) {
+      size = 0;
+      for (let digit = at + 2; digit < at + headerSize(second); digit++) size = size * 256 + byteAt(frames, digit);
+    }
+    largest = Math.max(largest, size);
+    at += headerSize(second) + 4 + size;
+  }
+  return largest;
+}
+
 /** @param deflate if the server has granted compression: messages above the threshold are then compressed */
 export function encodeMessage(
   opcode: number,

@@ -51,7 +51,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
   /** The attempt ended before `opened()`. */
   protected abstract onFailed(failure: Failure): void;
   /** An open connection ended: `transport close`, `transport error`, … or, because of `close()`, `io client disconnect`. */
-  protected abstract onClosed(reason: string): void;
+  protected abstract onClosed(reason: string, why?: Failure): void;
 
   /** The server has agreed to WebSocket. */
   protected onUpgraded(): void {}
@@ -130,7 +130,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
       this.fail({ cause: 'closed', message: 'the server closed the connection while it was being set up' });
     }
     this.destroy();
-    if (state === 'open') this.onClosed('transport close');
+    if (state === 'open') this.onClosed('transport close', { cause: 'closed_1006', message: '' });
     else if (state === 'closing') this.onClosed(OWN_DISCONNECT);
   }
 
@@ -214,11 +214,13 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
 
   #onCloseFrame(bytes: Buffer, start: number, end: number): void {
     const code = closeCode(bytes, start, end);
+    const words = bytes.toString('utf8', Math.min(start + 2, end), end);
     if (this.state === 'connecting') {
-      const reason = Buffer.from(bytes.subarray(start + 2, end));
-      this.fail({ cause: `closed_${code}`, message: `the server closed the connection: ${code} ${reason}`.trim() });
-    } else if (this.state === 'open') this.leave('transport close', code === 1005 ? undefined : code);
-    else this.#wire?.end();
+      this.fail({ cause: `closed_${code}`, message: `the server closed the connection: ${code} ${words}`.trim() });
+    } else if (this.state === 'open') {
+      const why = { cause: `closed_${code}`, message: words } as const;
+      this.leave('transport close', code === 1005 ? undefined : code, why);
+    } else this.#wire?.end();
   }
 
   /** @param frames whole ones, as `encodeFrame` makes them */
@@ -252,9 +254,9 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
   }
 
   /** The server has ended an open connection. @param code of the close frame; undefined sends none */
-  protected leave(reason: string, code?: number): void {
+  protected leave(reason: string, code?: number, why?: Failure): void {
     this.depart(code);
-    this.onClosed(reason);
+    this.onClosed(reason, why);
   }
 
   /** Sends a close frame and gives the server limited time to end the TCP connection. Reports nothing. */

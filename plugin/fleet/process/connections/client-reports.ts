@@ -55,6 +55,7 @@ export class ClientReports implements ClientSink {
     const { counts, connecting } = this.#parts;
     const { away } = connection.home ?? {};
     connection.open = true;
+    connection.openedAtMs = Math.round(performance.now());
     counts.opened(connection, client, worker);
     if (away) {
       this.#held.returns.isBack(away);
@@ -140,7 +141,7 @@ export class ClientReports implements ClientSink {
     this.#parts.counts.unknownAcks++;
   }
 
-  onClosed(client: Client, reason: string, namespace: string | undefined): void {
+  onClosed(client: Client, reason: string, namespace: string | undefined, why?: Failure): void {
     const connection = this.#held.ofClient(client);
     if (!connection) return;
     if (namespace !== undefined) {
@@ -157,14 +158,20 @@ export class ClientReports implements ClientSink {
       return;
     }
     this.#parts.connecting.overTime.ended.record(monotonicUs());
+    const ageMs = performance.now() - connection.openedAtMs;
+    this.#parts.ends.record(client, reason, ageMs, why, secretsOf(connection));
     this.#held.drop(connection, reason);
     this.#parts.answer({ op: 'closed', id: connection.id, reason, ...(returns && { returns: true as const }) });
   }
 }
 
 /** Some servers repeat the token that they refuse. Secrets of all connections are removed where the engine keeps the text. */
-function withoutSecretsOf({ overrides }: Connection, failure: Failure): Failure {
-  if (!overrides) return failure;
-  const secrets = allSecretsIn(overrides);
+function withoutSecretsOf(connection: Connection, failure: Failure): Failure {
+  const secrets = secretsOf(connection);
+  if (!secrets) return failure;
   return mapTexts(failure, (text) => withoutValues(text, secrets));
+}
+
+function secretsOf({ overrides }: Connection): string[] | undefined {
+  return overrides && allSecretsIn(overrides);
 }

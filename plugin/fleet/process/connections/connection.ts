@@ -63,6 +63,8 @@ export class Connection {
   /** The server named it in the answer to a join; otherwise it is the first part of the session id. */
   namedByJoin = false;
   open = false;
+  /** When it opened last, in whole ms of `performance.now()`. */
+  openedAtMs = 0;
   /** Now, or when it was last open; undefined until it has opened. */
   transport: TransportState | undefined = undefined;
   isUpgrading = false;

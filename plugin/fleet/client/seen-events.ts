@@ -1,0 +1,94 @@
+/**
+ * Names of the events that the clients of a process receive, and the beginning of the last event of each name. Clients share
+ * these objects, so that remembering the last event of each client costs one reference.
+ */
+
+/** Further names share one entry without a name. */
+const MAX_NAMES = 64;
+const MAX_TEXT_BYTES = 300;
+const MAX_NAME_LENGTH = 100;
+/** Of the values of a decoded event. */
+const MAX_VALUES = 5;
+
+export class SeenEvent {
+  readonly name: string;
+  /** How the JSON of the event begins. */
+  readonly head: Buffer;
+  /** Whose event it was that came last. */
+  receiver: object | undefined = undefined;
+  readonly #text = Buffer.alloc(MAX_TEXT_BYTES);
+  #length = 0;
+
+  constructor(name: string) {
+    this.name = name;
+    this.head = Buffer.from(`[${JSON.stringify(name)}`);
+  }
+
+  /** @param end of the packet `["name",…]`; what follows the name is kept */
+  keep(bytes: Buffer, start: number, end: number): void {
+    this.#length = bytes.copy(this.#text, 0, Math.min(start, end), Math.max(start, end - 1));
+  }
+
+  /** @returns the beginning of the arguments as JSON, if the receiver got the last event of this name; else empty */
+  textOf(receiver: object): string {
+    if (this.receiver !== receiver) return '';
+    return this.#text.toString('utf8', 0, this.#length).replace(/^[\s,]+/, '');
+  }
+}
+
+export class SeenEvents {
+  readonly #all: SeenEvent[] = [];
+  readonly #others = new SeenEvent('');
+  #last = this.#others;
+
+  /** @param json start of the packet's JSON */
+  inPlace(bytes: Buffer, json: number, end: number): SeenEvent {
+    const event = this.#find(bytes, json, end) ?? this.named(nameIn(bytes, json, end));
+    event.keep(bytes, json + event.head.length, end);
+    this.#last = event;
+    return event;
+  }
+
+  decoded(name: string, args: unknown[]): SeenEvent {
+    const event = this.named(name);
+    const text = Buffer.from(`${args.slice(0, MAX_VALUES).map(brief).join(',')} `);
+    event.keep(text, 0, text.length);
+    return event;
+  }
+
+  named(name: string | undefined): SeenEvent {
+    if (name === undefined || name.length > MAX_NAME_LENGTH) return this.#others;
+    const known = this.#all.find((one) => one.name === name);
+    if (known || this.#all.length === MAX_NAMES) return known ?? this.#others;
+    const event = new SeenEvent(name);
+    this.#all.push(event);
+    return event;
+  }
+
+  #find(bytes: Buffer, json: number, end: number): SeenEvent | undefined {
+    if (begins(this.#last, bytes, json, end)) return this.#last;
+    for (const one of this.#all) if (begins(one, bytes, json, end)) return one;
+    return undefined;
+  }
+}
+
+function begins({ name, head }: SeenEvent, bytes: Buffer, json: number, end: number): boolean {
+  if (name === '' || end - json < head.length) return false;
+  for (let at = 0; at < head.length; at++) if (bytes[json + at] !== head[at]) return false;
+  return true;
+}
+
+/** Writes the first strings and numbers of a value as JSON would: the rest could be large. */
+function brief(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, MAX_TEXT_BYTES));
+  if (typeof value !== 'object' || value === null) return String(value);
+  const entries = Object.entries(ArrayBuffer.isView(value) ? {} : value).slice(0, MAX_VALUES);
+  const texts = entries.map(([key, one]) => `${JSON.stringify(key)}:${typeof one === 'object' ? '…' : brief(one)}`);
+  return `{${texts.join(',')}}`;
+}
+
+/** @returns undefined for a name that is long, or written with escapes */
+function nameIn(bytes: Buffer, json: number, end: number): string | undefined {
+  const text = bytes.toString('utf8', json, Math.min(end, json + 4 * MAX_NAME_LENGTH));
+  return /^\["([^"\\]*)"/.exec(text)?.[1];
+}

@@ -1,0 +1,34 @@
+/** What one client sent and received: the report of its end says how far it came, and what the server sent last. */
+import type { SeenEvent } from './seen-events.ts';
+
+export class Traffic {
+  /** Socket.IO messages, in each direction. */
+  sent = 0;
+  received = 0;
+  /** Largest Engine.IO packet that was sent, as the server's limit counts it. */
+  largestSentBytes = 0;
+  /** `maxPayload` of the Engine.IO handshake; 0 if the server announced none. */
+  maxPayloadBytes = 0;
+  lastEvent: SeenEvent | undefined = undefined;
+
+  /** @param messages that are sent, each as the text or the bytes of a packet without its type */
+  sends(messages: readonly (string | Uint8Array)[]): void {
+    for (const message of messages) {
+      const isText = typeof message === 'string';
+      // Measuring text takes time: no character has more than three bytes.
+      if ((isText ? message.length * 3 + 1 : message.length) <= this.largestSentBytes) continue;
+      this.grow(isText ? Buffer.byteLength(message) + 1 : message.length);
+    }
+  }
+
+  grow(bytes: number): void {
+    if (bytes > this.largestSentBytes) this.largestSentBytes = bytes;
+  }
+
+  /** @param event its text is that of the event that has just been received */
+  receives(event: SeenEvent): void {
+    this.received++;
+    this.lastEvent = event;
+    event.receiver = this;
+  }
+}

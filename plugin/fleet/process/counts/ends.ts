@@ -1,0 +1,27 @@
+/** What a fleet process knows of connections that ended, and that their virtual users did not close. */
+import { addEnd, type EndKind } from '../../../../protocol/link/ends.ts';
+import { printable } from '../../../../protocol/printable.ts';
+import type { Client } from '../../client/client.ts';
+import type { Failure } from '../../client/failure.ts';
+
+const MAX_TEXT_LENGTH = 120;
+
+export class Ends {
+  readonly #kinds: EndKind[] = [];
+
+  /** @param why what the transport knows beside Socket.IO's reason @param secrets of the connection */
+  record({ traffic }: Client, reason: string, ageMs: number, why: Failure | undefined, secrets?: string[]): void {
+    const { sent, received, largestSentBytes, maxPayloadBytes, lastEvent } = traffic;
+    addEnd(this.#kinds, {
+      ...{ reason, cause: why?.cause ?? '', count: 1, maxPayloadBytes },
+      event: lastEvent ? printable(lastEvent.name, MAX_TEXT_LENGTH, secrets) : '',
+      words: why ? printable(why.message, MAX_TEXT_LENGTH, secrets) : '',
+      text: lastEvent ? printable(lastEvent.textOf(traffic), MAX_TEXT_LENGTH, secrets) : '',
+      samples: [[Math.max(0, Math.round(ageMs)), sent, received, largestSentBytes]],
+    });
+  }
+
+  snapshot(): EndKind[] {
+    return structuredClone(this.#kinds);
+  }
+}
