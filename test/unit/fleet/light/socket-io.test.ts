@@ -49,7 +49,7 @@ const STOPS: [cause: string, ...frames: Buffer[]][] = [
   ['not_socketio', opened, text(`44{"message":${nested(5000)}}`)],
   ['message_too_large', opened, text('4'.repeat(MAX_PAYLOAD_BYTES + 1))],
   ['not_socketio', opened, text('4hello')],
-  ['not_socketio', opened, text('40')],
+  ['socketio_2', opened, text('40')],
   ['not_socketio', opened, serverFrame(BINARY, 'x')],
   ['closed_1008', serverFrame(CLOSE, Buffer.from([0x03, 0xf0]))],
   ['closed_1005', opened, serverFrame(CLOSE, '')],
