@@ -118,6 +118,7 @@ export function perfectResult(): Result {
       opened: 5000,
       held: 5000,
       lost: {},
+      ends: [],
       skipped: 0,
       unknownAcks: 0,
       reconnection: null,
