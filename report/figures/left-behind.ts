@@ -40,12 +40,14 @@ export function confirmedCauses(layer: string, found: OverTimeResult): Causes {
   return perConnection || inTime ? { perConnection, inTime, onlyPages: false } : { ...own, onlyPages: false };
 }
 
+/** Too small a part of a worker's memory to exclude a leak. */
+const PART = 'workerExternal';
+
 /** @returns the workers’ leak if any of their figures shows one, else the first that excludes one, else all of their memory */
 export function workersDrift({ drift }: OverTimeResult): LayerDrift | null {
   const found = ANSWERING.flatMap((layer) => (drift[layer] ? [{ layer, drift: drift[layer] }] : []));
-  return (
-    found.find(({ drift: one }) => one.leaks) ?? found.find(({ drift: one }) => one.leaks === false) ?? found[0] ?? null
-  );
+  const excluding = found.find((one) => one.drift.leaks === false && one.layer !== PART);
+  return found.find((one) => one.drift.leaks) ?? excluding ?? found[0] ?? null;
 }
 
 /** Moves with whatever runs on the machine, so no layer of it answers but shared memory and the sockets. */

@@ -137,6 +137,12 @@ describe('the ending of a run', () => {
       /no growth/,
     ],
     [
+      'excludes no leak by external memory alone',
+      waves({ drift: { workerRss: unseen, workerHeapUsed: unseen, workerExternal: quietHeap } }),
+      [/cannot tell below 81\.6 KB/],
+      /no leak/,
+    ],
+    [
       'claims no more than the heap shows',
       waves({ drift: { workerRss: unseen, workerHeapUsed: quietHeap } }),
       [/no leak above 60 B .*V8 heap\); Workers RSS cannot tell below 81\.6 KB/],
