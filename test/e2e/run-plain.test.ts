@@ -60,14 +60,14 @@ describe('a run on a server of somebody else’s', { concurrency: 3 }, () => {
     assert.ok((memory.plateaus.at(-1)?.workerRss ?? 0) >= first + 8 * KEPT_BYTES);
   });
 
-  it('is INVALID when the server dies', async (t) => {
+  it('has failed when the server dies, which is its first finding', async (t) => {
     const { url, pid } = await startPlainServer(t);
     const run = startInProcess(script({ target: url }, { hold: 3, workers: { pids: [pid] } }, {}, HELLO));
     await run.reached('hold');
     process.kill(pid, 'SIGKILL');
     const { exitCode, result, output } = await run.ended;
-    assert.equal(exitCode, EXIT_CODES.invalid, output);
-    assert.ok(result.findings.some(({ code }) => code === 'DEPLOYMENT_CHANGED'));
+    assert.equal(exitCode, EXIT_CODES.worse, output);
+    assert.match(result.answer.cause ?? '', /^process \d+ .* ended at [\d.]+ s with 10 connections/, output);
   });
 
   it('says so when its results folder is removed, and makes no new one', async (t) => {
