@@ -231,7 +231,7 @@ test('a stack whose disk becomes full goes on, and goes down without a rest', { 
   assert.equal(existsSync(stateDir), false);
 });
 
-test('a start that fails while PM2’s daemon is still starting leaves no process', async (t) => {
+test('a start in which PM2’s daemon is slow and its command line fails leaves no process', async (t) => {
   const stateDir = tempStateDir(t);
   const pm2Home = join(stateDir, 'pm2');
   setVariable(t, 'NODE_OPTIONS', `--require=${FAILING_PM2}`);
