@@ -46,7 +46,7 @@ export function memory(result: Result): Section {
 function balanceText(balance: Result['memory']['balance']): string | null {
   if (balance === null || balance.low95 === null || balance.high95 === null) return null;
   const { low95, high95, isSignificant } = balance;
-  const interval = `between ${withUnit('kilobytes', low95)} and ${withUnit('kilobytes', high95)} per connection`;
+  const interval = `between ${withUnit('kilobytes', low95)} and ${withUnit('kilobytes', high95)} for each connection`;
   return isSignificant
     ? `Programs of this machine took ${interval} beyond the measured processes.`
     : `Beyond the measured processes, programs of this machine took nothing that exceeds the error (${interval}).`;
