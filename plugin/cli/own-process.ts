@@ -1,6 +1,10 @@
-/** Exit codes of endings that no command foresees: an uncaught error, and a command that nothing can complete any more. */
+/**
+ * Exit codes of endings that no command foresees: an uncaught error, a command that nothing can complete any more, and output that
+ * cannot be written.
+ */
 import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
+import { unwritable } from '../../protocol/unwritable.ts';
 
 let waiting: CapacityError | undefined;
 
@@ -23,6 +27,14 @@ export async function runAsProcess(command: () => Promise<void>): Promise<void> 
     console.error(error);
     process.exit(exitCodeOf('failed'));
   });
+  for (const name of ['stdout', 'stderr'] as const)
+    process[name].on('error', (error: NodeJS.ErrnoException) => {
+      // A reader such as `| head` has closed the pipe. The command completes as usual, with the exit code it would have had.
+      if (error.code === 'EPIPE') return;
+      const message = `cannot write to ${name}: ${error.code}`;
+      if (name === 'stdout') console.error(describeError(unwritable('.', error, 'send the output elsewhere', message)));
+      process.exit(exitCodeOf('failed'));
+    });
   process.once('beforeExit', () => {
     if (isDone) return;
     const message = 'the command waits for something that can no longer happen';

@@ -1,5 +1,6 @@
 /** How the process of a command ends where the command itself does not. */
 import assert from 'node:assert/strict';
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -28,4 +29,17 @@ it('an uncaught error has exit code 4, not that of a missed threshold', async ()
 
 it('a command that is done keeps its exit code', async () => {
   assert.deepEqual([(await run('process.exitCode = 3;')).exitCode, (await run('')).exitCode], [3, 0]);
+});
+
+it('a command whose output has no room ends with exit code 4 and a message, without a stack trace', async () => {
+  const code = `import { runAsProcess } from '${MODULE}'; await runAsProcess(async () => console.log('answer'));`;
+  const full = openSync('/dev/full', 'w');
+  const { exitCode, stderr } = await execa(process.execPath, ['--input-type=module', '-e', code], {
+    reject: false,
+    stdout: full,
+  });
+  closeSync(full);
+  assert.equal(exitCode, 4);
+  assert.match(stderr, /^FILE_UNWRITABLE: cannot write to stdout: ENOSPC\n/);
+  assert.doesNotMatch(stderr, /\n +at /);
 });
