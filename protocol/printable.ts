@@ -1,4 +1,5 @@
 /** Text in which others have a say, such as a server, a host, or a scenario, for terminals and reports; without secrets. */
+import { maskCommandLine } from './secrets/command-line.ts';
 import { withoutCredentials, withoutSecrets } from './secrets/known-secrets.ts';
 
 /** Control characters, invisible and reordering ones, line breaks, halves of a surrogate pair. */
@@ -15,8 +16,22 @@ const MAX_SECRET_LENGTH = 10_000;
  * @returns at most `maxLength` characters on one line, in which a harmful one shows as its escape sequence
  */
 export function printable(text: string, maxLength: number, secrets?: Iterable<string>): string {
-  const cleaned = withoutSecrets(text.slice(0, maxLength * 2 + MAX_SECRET_LENGTH), secrets);
-  const shown = escapedLine(cleaned.slice(0, maxLength * 2).trim()).replace(/ +/g, ' ');
+  return shortLine(withoutSecrets(text.slice(0, maxLength * 2 + MAX_SECRET_LENGTH), secrets), maxLength);
+}
+
+/**
+ * Keeps values that the script sends, unlike `printable`: a command line does not come from the measured server, and the word
+ * `server` of an emitted message would also disappear from `node server.js`.
+ * @param args with the program first
+ * @returns the command on one line of at most `maxLength` characters, without credentials
+ */
+export function printableCommand(args: readonly string[], maxLength: number): string {
+  const line = maskCommandLine(args).slice(0, maxLength * 2 + MAX_SECRET_LENGTH);
+  return shortLine(withoutCredentials(line), maxLength);
+}
+
+function shortLine(text: string, maxLength: number): string {
+  const shown = escapedLine(text.slice(0, maxLength * 2).trim()).replace(/ +/g, ' ');
   return shown.length <= maxLength ? shown : `${shown.slice(0, maxLength - 1)}…`;
 }
 

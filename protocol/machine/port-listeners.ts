@@ -2,8 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { attempt } from '../helpers/attempt.ts';
-import { printable } from '../printable.ts';
-import { maskCommandLine } from '../secrets/command-line.ts';
+import { printable, printableCommand } from '../printable.ts';
 import { descriptorsOf, type KernelSocket, LISTEN, listSockets, portOfEnd } from './sockets.ts';
 
 /** 127.0.0.1, 0.0.0.0, `::`, and 127.0.0.1 as an IPv6 address: a listener there takes connections to 127.0.0.1. */
@@ -39,7 +38,7 @@ function programName(pid: number): string {
   const line = attempt(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')) ?? '';
   const [program = '', ...args] = line.split('\0');
   const name = program.includes(' ') ? program : basename(program);
-  return printable(maskCommandLine([name, ...args]), MAX_NAME_LENGTH) || 'an unnamed process';
+  return printableCommand([name, ...args], MAX_NAME_LENGTH) || 'an unnamed process';
 }
 
 function userName(uid = 0): string {

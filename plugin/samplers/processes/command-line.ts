@@ -1,8 +1,7 @@
 /** Command lines of processes: to look for a server, and as reports show them. */
 import { readFileSync } from 'node:fs';
 import { attempt } from '../../../protocol/helpers/attempt.ts';
-import { printable } from '../../../protocol/printable.ts';
-import { maskCommandLine } from '../../../protocol/secrets/command-line.ts';
+import { printableCommand } from '../../../protocol/printable.ts';
 
 const MAX_LENGTH = 160;
 const MAX_WORDS = 4;
@@ -14,7 +13,7 @@ export function commandLine(pid: number): string {
 
 /** @returns on one line, without credentials, at most 160 characters */
 export function shownCommand(pid: number): string {
-  return printable(maskCommandLine(argumentsOf(pid)), MAX_LENGTH);
+  return printableCommand(argumentsOf(pid), MAX_LENGTH);
 }
 
 /** @returns the words up to the script, such as `node --inspect server.js`; undefined where no script is among the first ones */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CapacityError, describeError } from '../../../protocol/errors.ts';
-import { printable } from '../../../protocol/printable.ts';
+import { printable, printableCommand } from '../../../protocol/printable.ts';
+import { knowSecrets } from '../../../protocol/secrets/known-secrets.ts';
 
 test('text of a server stays on one line and can do nothing to a terminal', () => {
   assert.equal(printable('  bad\r\n\ttoken ', 50), 'bad token');
@@ -31,4 +32,12 @@ test('an error says its cause once', () => {
     ).split('\n');
   assert.deepEqual(lines('no connection: ECONNREFUSED').length, 2);
   assert.deepEqual(lines('no connection')[1], '  cause: ECONNREFUSED');
+});
+
+test('keeps words that the script emits in command lines, and masks credentials there', (t) => {
+  knowSecrets({ credentials: ['canary-4711-token'], values: ['server'] });
+  t.after(() => knowSecrets({ credentials: [], values: [] }));
+  const args = ['node', 'plain-server.mjs', '--key', 'x1', 'canary-4711-token'];
+  assert.equal(printableCommand(args, 100), 'node plain-server.mjs --key *** ***');
+  assert.equal(printable('node plain-server.mjs', 100), 'node plain-***.mjs');
 });
