@@ -2,7 +2,6 @@
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { type Ended, exitCodeOf } from '../../protocol/codes/exit-codes.ts';
-import type { Reason } from '../../protocol/codes/finding-codes.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { concludeRun } from '../findings/conclude.ts';
@@ -107,11 +106,6 @@ export class MeasuredRun {
   /** The result as it is now; undefined before the target has answered. */
   get result(): Result | undefined {
     return this.#prepared && this.#result(this.#prepared);
-  }
-
-  /** What somebody else than the conductor has noticed. */
-  warn(reason: Reason): void {
-    this.measurements.warnings.push(reason);
   }
 
   /** Before the load: the run cannot take place. After it has begun: it ends with what was measured. */

@@ -14,6 +14,8 @@ export type Detail = Pick<Finding, 'message'> &
 /** A message alone, where the catalogue's remedy is all that is known. */
 export type Found = string | Detail | undefined;
 
+export type CodedDetail = Detail & { code: FindingCode };
+
 export interface Check {
   code: FindingCode;
   find(result: Measured, measurements: Measurements): Detail[];

@@ -1,10 +1,10 @@
 /** Facts to findings: the one place that judges a run. */
-import { FINDING_CODES, FINDINGS, type FindingCode } from '../../protocol/codes/finding-codes.ts';
+import { FINDING_CODES, FINDINGS } from '../../protocol/codes/finding-codes.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
 import { notFinalized } from '../result/delivery/delivery.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import { explainedBy } from './causes.ts';
-import type { Check, Detail, Measured } from './check.ts';
+import type { Check, CodedDetail, Detail, Measured } from './check.ts';
 import { accounts } from './checks/accounts-checks.ts';
 import { adapter } from './checks/adapter-checks.ts';
 import { broadcasts } from './checks/broadcasts-checks.ts';
@@ -19,6 +19,7 @@ import { limits } from './checks/limits-checks.ts';
 import { causeOfLateness, machine } from './checks/machine-checks.ts';
 import { memory } from './checks/memory-checks.ts';
 import { messages } from './checks/messages-checks.ts';
+import { observed } from './checks/observed/observed.ts';
 import { ownEvent } from './checks/own-event-checks.ts';
 import { processes } from './checks/processes-checks.ts';
 import { times } from './checks/times-checks.ts';
@@ -34,8 +35,6 @@ const CHECKS = [
 /** Figures that a run lacks, or cannot rely on, after the deployment has failed. */
 const UNKNOWN_AFTER_FAILURE: Finding['invalidates'] = ['memory', 'delivery', 'latency', 'cpu'];
 
-type CodedDetail = Detail & { code: FindingCode };
-
 /**
  * @param result all figures of the run
  * @returns one finding for each code, causes before their consequences
@@ -43,7 +42,7 @@ type CodedDetail = Detail & { code: FindingCode };
 export function findAll(measurements: Measurements, result: Measured): Finding[] {
   const finalized = withoutOpen(measurements, result);
   const checked = detailsBy(CHECKS, finalized, measurements);
-  const details = [...abortion(measurements, result), ...measurements.warnings, ...checked];
+  const details = [...abortion(measurements, result), ...observed(measurements.observations), ...checked];
   const findings = oneForEachCode([...details, ...causeOfLateness(finalized, details)], result);
   const withCauses = findings.map((finding) => ({ ...finding, explains: explainedBy(finding, findings, finalized) }));
   return withCauses.map((finding) => withoutBlame(finding, withCauses));

@@ -27,9 +27,10 @@ const RESTORED =
   'connections came back with restored sessions: these do not join again, so nothing names the worker that holds them';
 
 /** @returns why latencies within a worker and across workers cannot be told apart; undefined if they can */
-export function whyNotPlaced({ frozen, sent, snapshots, ownEvent, misnamed }: Measurements): string | undefined {
+export function whyNotPlaced({ frozen, sent, snapshots, ownEvent, observations }: Measurements): string | undefined {
   if (ownEvent) return undefined;
-  if (misnamed) return 'acknowledgements of `join_room` name other workers than those that count the connections';
+  if (observations.has('joinsMisnamed'))
+    return 'acknowledgements of `join_room` name other workers than those that count the connections';
   if (!frozen.some(({ unplaced }) => unplaced) && sent.every(({ worker }) => worker !== '')) return undefined;
   if (snapshots.some(({ returns }) => returns.recovered > 0)) return RESTORED;
   const connected = sum(snapshots.map((snapshot) => snapshot.connected));

@@ -11,7 +11,7 @@ import { withRedisCpu } from './broadcasts/redis.ts';
 import { measureSingleRoundTrips } from './broadcasts/round-trips.ts';
 import { measureBroadcasts } from './broadcasts/window.ts';
 import { Checkpoints } from './checkpoints/checkpoints.ts';
-import { addWarning, type RunContext } from './context.ts';
+import type { RunContext } from './context.ts';
 import { measureFault } from './fault/measure.ts';
 import type { OverTimeMeasured } from './measurements/memory.ts';
 import { identityOf } from './measurements/worker-identity.ts';
@@ -60,10 +60,7 @@ export class Conductor {
     const { workers, others } = await this.#checkpoints.begin();
     measurements.workersAtStart = workers.map(identityOf);
     measurements.redisStream = workers.find(({ stream }) => stream !== undefined)?.stream;
-    if (others > 0) {
-      const message = `connections that existed before the run, and are in the baseline: ${others}`;
-      addWarning(this.#context, 'SERVER_NOT_IDLE', message, 'measure a server that has no other users');
-    }
+    if (others > 0) measurements.observations.note('connectionsBefore', { others });
     await clocks.read();
     clocks.follow();
     await warmUp(this.#context);
@@ -165,20 +162,11 @@ export class Conductor {
     const { population, measurements, signal } = context;
     const settled = await population.settled(this.#arrivals, SETTLE_TIMEOUT_MS, signal);
     if (!settled && !signal.aborted) {
-      const { started, connecting, joining, away } = this.#context.link.status;
-      const open = [
-        ...(started < this.#arrivals.count ? [`${this.#arrivals.count - started} had not started`] : []),
-        ...(connecting > 0 ? [`${connecting} were connecting`] : []),
-        ...(joining > 0 ? [`${joining} joins were not acknowledged`] : []),
-        ...(away > 0 ? [`${away} were about to come back`] : []),
-      ];
-      const detail = open.length > 0 ? `: ${open.join(', ')}` : '';
-      const message = `some of ${this.#arrivals.count} virtual users had not connected and joined ${SETTLE_TIMEOUT_MS / 1000} s after the ramp${detail}`;
-      const fix =
-        joining > 0
-          ? 'lower `RATE`; let every flow join, and the server acknowledge each `join_room`'
-          : 'lower `RATE`, or see what keeps the server from answering connections in time';
-      addWarning(context, 'TARGET_NOT_REACHED', message, fix);
+      const { started, connecting, joining, away } = context.link.status;
+      const { count: arrivals } = this.#arrivals;
+      const notStarted = Math.max(0, arrivals - started);
+      const open = { arrivals, seconds: SETTLE_TIMEOUT_MS / 1000, notStarted, connecting, joining, away };
+      measurements.observations.note('usersUnsettled', open, arrivals);
     }
     const connections = population.connections();
     measurements.peakConnections = Math.max(measurements.peakConnections, connections);
@@ -214,15 +202,14 @@ export class Conductor {
   }
 
   async #disconnect(): Promise<void> {
-    const { population, link, signal } = this.#context;
+    const { population, link, measurements, signal } = this.#context;
     this.released = true;
     link.tell({ type: 'release' });
     const timeoutMs = leaveTimeoutMs(population.connections());
     if (!(await population.gone(timeoutMs, signal))) {
       if (signal.aborted) return;
-      const message = `${population.connections()} connections were still open ${Math.round(timeoutMs / 1000)} s after they were released: the residual is not known`;
-      const fix = 'see the worker logs: what keeps these connections open?';
-      addWarning(this.#context, 'PLATEAUS_UNUSABLE', message, fix);
+      const stayed = { connections: population.connections(), seconds: Math.round(timeoutMs / 1000) };
+      measurements.observations.note('connectionsStayed', stayed);
       return;
     }
     await measureResidual(this.#context, this.#checkpoints);

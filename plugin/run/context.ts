@@ -3,7 +3,6 @@
  * closing them is their owner's business.
  */
 
-import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
 import type { RedisReader, Sampler, TargetReading } from '../samplers/index.ts';
 import type { Settings } from '../script/settings.ts';
 import type { EngineLink } from './link.ts';
@@ -53,14 +52,4 @@ export interface RunContext {
   holds: boolean;
   /** Aborted when the run ends early: all waiting and publishing then stops. */
   signal: AbortSignal;
-}
-
-/** Adds a warning for the reader of the result; it makes the verdict at least SUSPECT. */
-export function addWarning(
-  { measurements }: Pick<RunContext, 'measurements'>,
-  code: FindingCode,
-  message: string,
-  fix?: string,
-): void {
-  measurements.warnings.push(fix === undefined ? { code, message } : { code, message, fix });
 }

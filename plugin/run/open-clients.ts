@@ -3,7 +3,7 @@ import { CapacityError } from '../../protocol/errors.ts';
 import { formatJsonPath } from '../../protocol/json-path.ts';
 import type { Delivery, Settings } from '../script/settings.ts';
 import type { Closers } from './closers.ts';
-import { addWarning, type RunContext } from './context.ts';
+import type { RunContext } from './context.ts';
 import { newOwnEvent } from './measurements/own-event.ts';
 import { tryDelivery } from './own-event/trial.ts';
 import { come } from './receivers/come.ts';
@@ -53,22 +53,21 @@ export function withoutClients(
     ...(warmUp > 0 ? ['warm-up (its cost is in the memory per connection)'] : []),
     ...(publishes ? [`broadcasts of \`${delivery.event}\``] : []),
   ];
-  const message = `the server refused the run’s own clients: ${said}`;
-  if (lost.length === 0) run.log(`Note: ${message}. The load itself is not affected.`);
-  else addWarning(run, 'CLIENTS_REFUSED', `${message}; the run does without ${lost.join(', ')}`, fix);
+  if (lost.length === 0) run.log(`Note: the server refused a client of the run: ${said}. The load is not affected.`);
+  else run.measurements.observations.note('clientsRefused', { error: said, fix, lost });
   const ofPublishers = publishes ? { delivery: undefined, broadcasts: { ...broadcasts, count: 0 } } : {};
   return { ...settings, warmUp: 0, singleRoundTrips: 0, ...ofPublishers };
 }
 
 /** @returns undefined where the server lets no second client of the run in */
 export async function openSentinel(clients: OwnClients, options: Opening): Promise<Sentinel | undefined> {
-  const { signal } = options;
+  const { signal, measurements } = options;
   try {
     return await Sentinel.start(clients.next(), signal);
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof CapacityError)) throw error;
-    addWarning(options, 'CLIENTS_REFUSED', `there is no reference receiver: ${error.message}`, error.fix);
+    measurements.observations.note('sentinelRefused', { error: error.message, fix: error.fix });
     return undefined;
   }
 }

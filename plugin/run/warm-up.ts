@@ -7,7 +7,7 @@
  */
 import { mapLimit } from '../../protocol/helpers/map-limit.ts';
 import type { WarmUpOrder } from '../../protocol/link/messages.ts';
-import { addWarning, type RunContext } from './context.ts';
+import type { RunContext } from './context.ts';
 import { connectionsOf } from './population.ts';
 import { come } from './receivers/come.ts';
 import { joinRoom } from './receivers/official-client.ts';
@@ -21,7 +21,7 @@ const LEAVE_TIMEOUT_MS = 10_000;
 
 /** @returns when they are gone and collected; does nothing for `warmUp: 0` */
 export async function warmUp(context: RunContext): Promise<void> {
-  const { config, control, signal } = context;
+  const { config, control, measurements, signal } = context;
   // Without a control port, nobody says how many workers there are; and a server that is not prepared sees no more than the load.
   const workers = control.size || 1;
   const count = control.size > 0 ? config.warmUp * workers : Math.min(config.warmUp, config.load.connections);
@@ -35,11 +35,8 @@ export async function warmUp(context: RunContext): Promise<void> {
     );
     await control.gc();
   }
-  if (signal.aborted) return;
-  if (failure === undefined) return;
-  const message = `the short connections before the baseline failed: ${failure}`;
-  const fix = 'see the worker logs; or set `warmUp: 0`, which adds first-time costs to the memory per connection';
-  addWarning(context, 'CONNECTIONS_FAILED', message, fix);
+  if (signal.aborted || failure === undefined) return;
+  measurements.observations.note('warmUpFailed', { error: failure });
 }
 
 /** @throws Error of the first that fails, when all have left */

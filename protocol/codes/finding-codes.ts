@@ -187,12 +187,3 @@ export const FINDING_CODES = Object.keys(CATALOGUE) as FindingCode[];
 export const FINDINGS = Object.fromEntries(
   Object.entries<Definition>(CATALOGUE).map(([code, definition]) => [code, { about: 'deployment', ...definition }]),
 ) as Record<FindingCode, FindingDefinition>;
-
-/** An observation of a run, before the findings are made. */
-export interface Reason {
-  code: FindingCode;
-  /** Numbers and names; the catalogue explains the code. */
-  message: string;
-  /** Replaces the catalogue's remedy. */
-  fix?: string;
-}

@@ -121,5 +121,5 @@ export function testWarnings(conduct: typeof prepared, cases: Warned[]): void {
 /** The only warning; its message has the details. Without a code, there is none. */
 export function assertWarned({ run }: ConductedRun, code?: FindingCode, ...details: (string | number)[]): void {
   assert.deepEqual(run.codes, code ? [code] : []);
-  assertNames(run.measurements.warnings[0]?.message, details);
+  assertNames(run.noticed[0]?.message, details);
 }

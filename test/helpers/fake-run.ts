@@ -4,6 +4,8 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
+import type { CodedDetail } from '../../plugin/findings/check.ts';
+import { observed } from '../../plugin/findings/checks/observed/observed.ts';
 import type { RunContext } from '../../plugin/run/context.ts';
 import { NO_STATUS } from '../../plugin/run/link.ts';
 import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
@@ -99,7 +101,12 @@ export class FakeRun {
   }
 
   get codes(): string[] {
-    return this.measurements.warnings.map(({ code }) => code);
+    return this.noticed.map(({ code }) => code);
+  }
+
+  /** The findings of what the run noticed. */
+  get noticed(): CodedDetail[] {
+    return observed(this.measurements.observations);
   }
 
   /** Virtual users that connect, join and hold. */

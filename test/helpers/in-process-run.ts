@@ -10,6 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { format } from 'node:util';
 import { MeasuredRun } from '../../plugin/conduct/measured-run.ts';
 import CapacityEngine from '../../plugin/engine/engine.ts';
+import { observed } from '../../plugin/findings/checks/observed/observed.ts';
 import { Fleet } from '../../plugin/fleet/fleet.ts';
 import { EngineLink } from '../../plugin/run/link.ts';
 import type { Stage } from '../../plugin/run/stage.ts';
@@ -120,8 +121,8 @@ function start(given: Script, variables: Record<string, unknown>[], lines: strin
     const users: Promise<void>[] = [];
     /** A pause has its reading, or a warning that it will have none. */
     const readings = () => {
-      const { plateaus, overTime, warnings } = run.measurements;
-      const unusable = warnings.filter(({ code }) => code === 'PLATEAUS_UNUSABLE');
+      const { plateaus, overTime, observations } = run.measurements;
+      const unusable = observed(observations).filter(({ code }) => code === 'PLATEAUS_UNUSABLE');
       return plateaus.length + (overTime?.readings.added ?? 0) + unusable.length;
     };
     for (const [index, { pause, duration = 0, arrivalRate = 0 }] of config.phases.entries()) {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { explainedBy } from '../../plugin/findings/causes.ts';
+import type { CodedDetail } from '../../plugin/findings/check.ts';
 import { accounts } from '../../plugin/findings/checks/accounts-checks.ts';
 import { copies } from '../../plugin/findings/checks/copies-checks.ts';
 import { ownEvent } from '../../plugin/findings/checks/own-event-checks.ts';
@@ -9,7 +10,7 @@ import { times } from '../../plugin/findings/checks/times-checks.ts';
 import { conclude } from '../../plugin/findings/conclude.ts';
 import { detailsBy, rootsOf } from '../../plugin/findings/find.ts';
 import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
-import type { FindingCode, Reason } from '../../protocol/codes/finding-codes.ts';
+import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { finding } from './findings.ts';
 import { measurements } from './measurements.ts';
@@ -33,12 +34,17 @@ export function verdictOf(change: Change = () => {}) {
   return { status: verdict.status, findings: roots, codes: roots.map(({ code }) => code) };
 }
 
+/** The workers accepted connections of other users. */
+export function othersAccepted({ observations }: Measurements): void {
+  observations.note('othersAccepted', { when: { at: 'broadcasts' }, connections: 3 });
+}
+
 /** What is found in the figures of delivery alone. */
 export function deliveryReasons(
   delivery: Result['delivery'],
   latency: Result['latency'],
   measured: Measurements,
-): Reason[] {
+): CodedDetail[] {
   const result = { ...perfectResult(), delivery, latency };
   const all = detailsBy([...ownEvent, ...copies, ...times, ...accounts], result, measured);
   const explained = all.flatMap(({ code, message }) =>

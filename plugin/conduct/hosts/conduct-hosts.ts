@@ -2,9 +2,9 @@
 import { addAbortListener } from 'node:events';
 import { execa, type ResultPromise } from 'execa';
 import { exitCodeOf } from '../../../protocol/codes/exit-codes.ts';
-import type { Reason } from '../../../protocol/codes/finding-codes.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { ownRelease } from '../../../protocol/release.ts';
+import { findingOf } from '../../findings/checks/observed/observed.ts';
 import { EngineLink } from '../../run/link.ts';
 import { within } from '../../run/wait.ts';
 import { inputsOf } from '../../script/inputs.ts';
@@ -76,8 +76,9 @@ export async function conductHosts(options: ConductOptions): Promise<number> {
         else if (index === completed) run.phasesCompleted();
       },
       onLost: (host, why) => {
-        log(terminal, `Host ${host} is lost: ${why}.`);
-        run.warn(agentLost(host, why));
+        const fact = { host, why };
+        run.measurements.observations.note('hostLost', fact, host);
+        log(terminal, `${findingOf('hostLost', fact).message}.`);
       },
       onMachine: ({ windows }, row) => windows.add(row, run.measurements),
       onSkipped: (users) => {
@@ -180,12 +181,4 @@ async function endLaunched(child: ResultPromise, patienceMs: number): Promise<vo
   await within(child, LAUNCH_GRACE_MS);
   child.kill();
   await child;
-}
-
-function agentLost(host: string, why: string): Reason {
-  return {
-    code: 'GENERATOR_SILENT',
-    message: `generator host ${host} was gone before the end: ${why}; all of its connections count as lost`,
-    fix: 'see the output of Artillery there, and `dmesg`; then repeat the run',
-  };
 }

@@ -45,6 +45,13 @@ export const times: Check[] = [
     const reported = Number.isFinite(first.roundTripUs) ? ms(first.roundTripUs) : 'no number';
     return `the server reported ${impossibleRoundTrips.length} of ${all} round trips wrong: that of broadcast ${first.echo.seq} as ${reported}, where the probe measured ${ms(first.leastUs)} to ${ms(first.mostUs)}`;
   }),
+  check('PROBE_INCOMPLETE', (_, { jumpedRoundTrips }) => {
+    if (jumpedRoundTrips === 0) return undefined;
+    return {
+      message: `${jumpedRoundTrips} round trips are not used: a worker's clock jumped during them`,
+      fix: 'was its machine suspended, or moved to another host?',
+    };
+  }),
   check('CLOCK_UNCERTAIN', ({ latency, generators }) => {
     const { oneWayMs } = latency;
     const worker = leastKnownWorker(latency);

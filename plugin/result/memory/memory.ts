@@ -1,5 +1,4 @@
 /** What the connections cost in memory: at rest, and in service. */
-import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { Slope } from '../../../protocol/result/memory.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { inServicePoints } from '../../../report/figures/in-service.ts';
@@ -7,6 +6,7 @@ import { fitPlateaus, type PlateauPoint } from '../../../report/statistics/plate
 import { type Doubt, isCurved } from '../../../report/statistics/straightness.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory.ts';
+import { WRONG_ADDRESSES, WRONG_COUNTS } from '../../run/measurements/observations.ts';
 import { without } from '../../run/memory/at-rest.ts';
 import { describeLayers, type Sampler } from '../../samplers/index.ts';
 import { possibleMemory } from '../invariants/invariants.ts';
@@ -155,12 +155,9 @@ function peaksOf({ sharedHost }: Measurements, { layers, samples }: Sampled, rea
   return peak;
 }
 
-/** The connections are not those of the generator alone, or the memory is not that of all workers, each once, now. */
-const MISCOUNTED: FindingCode[] = ['WORKERS_DISAGREE', 'WORKER_URLS_WRONG'];
-
 /** @returns the figures, with a doubt of each slope if the run found the counts to be wrong */
 export function doubtMiscounted(memory: Memory, measurements: Measurements): Memory {
-  const isWrong = measurements.warnings.some(({ code }) => MISCOUNTED.includes(code));
+  const isWrong = measurements.observations.has(...WRONG_COUNTS, ...WRONG_ADDRESSES);
   if (!isWrong && Object.keys(unknownWorkers(measurements)).length === 0) return memory;
   const { perConnectionBytes, inService } = memory;
   return {

@@ -1,15 +1,13 @@
 /** The probe's round trips with nobody else connected: what a broadcast takes at least. */
 
 import { SAME_CLOCK_US } from '../../../protocol/clock/clock-line.ts';
-import { addWarning, type RunContext } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import type { Echo } from '../receivers/probe.ts';
 import { until } from '../wait.ts';
 import { publish } from './publish.ts';
 
 const INTERVAL_MS = 50;
 const ANSWER_TIMEOUT_MS = 30_000;
-export const ROUND_TRIPS_FIX =
-  'see whether others missed the same broadcasts, and the worker logs: a worker refuses control requests, does not acknowledge `broadcast_echo`, or drops connections';
 
 /**
  * Notes an echo as a round trip, or as one that the server cannot have measured: it ends when the server has the echo, so
@@ -51,10 +49,6 @@ export function noteEcho(
 export function judgeAgain(context: RunContext): void {
   const { measurements } = context;
   for (const { load, via, echo } of measurements.impossibleRoundTrips.splice(0)) noteEcho(context, load, via, echo);
-  const { jumpedRoundTrips } = measurements;
-  if (jumpedRoundTrips === 0) return;
-  const message = `${jumpedRoundTrips} round trips are not used: a worker's clock jumped during them`;
-  addWarning(context, 'PROBE_INCOMPLETE', message, 'was its machine suspended, or moved to another host?');
 }
 
 /** @returns the probe's own room */
@@ -85,8 +79,8 @@ export async function measureSingleRoundTrips(context: RunContext): Promise<void
   const [unconfirmed] = orders.close();
   if (answered() < count && !signal.aborted) {
     const why = unsent[0] ?? unconfirmed?.message ?? `no acknowledgement within ${ANSWER_TIMEOUT_MS / 1000} s`;
-    const message = `${count - answered()} of ${count} unloaded round trips are missing: ${why}`;
-    addWarning(context, 'PROBE_INCOMPLETE', message, ROUND_TRIPS_FIX);
+    const missed = { load: 'single' as const, missing: count - answered(), asked: count, why };
+    measurements.observations.note('roundTripsMissing', missed, 'single');
   }
   await probe.join(measurements.receiversRoom);
 }

@@ -2,7 +2,7 @@
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { FrozenBroadcast } from '../../../protocol/link/ledger.ts';
 import { destinationOf, roomName } from '../../../protocol/rooms.ts';
-import { addWarning, type RunContext } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import { isDuring, isOn } from '../fault/measure.ts';
 import { measureAfterBroadcasts } from '../memory/at-rest.ts';
 import { within } from '../wait.ts';
@@ -12,7 +12,7 @@ import { drain } from './drain.ts';
 import { ordersOf, withLostMembers } from './ledger.ts';
 import { LEAD_MS, publish, type SentBroadcast, type UnconfirmedBroadcast } from './publish.ts';
 import { markRedis, redisSince } from './redis.ts';
-import { judgeAgain, noteEcho, ROUND_TRIPS_FIX } from './round-trips.ts';
+import { judgeAgain, noteEcho } from './round-trips.ts';
 
 /** A run that is stopped waits so long for confirmations. */
 const STOP_TIMEOUT_MS = 1000;
@@ -134,20 +134,21 @@ async function joinSentinel(context: RunContext): Promise<void> {
   try {
     measurements.sentinel = await sentinel.join(measurements.receiversRoom, signal);
   } catch (error) {
-    if (!signal.aborted) noSentinel(context, `it could not join: ${(error as Error).message}`);
+    if (!signal.aborted) measurements.observations.note('sentinelLost', { joinError: (error as Error).message });
   }
 }
 
 function checkSentinel(context: RunContext): void {
   const { measurements, signal } = context;
+  const { observations } = measurements;
   if (!measurements.sentinel || signal.aborted) return;
   const { leftAtUs, receivedAtUs } = measurements.sentinel;
   const { fault, receiversRoom } = measurements;
   const sent = measurements.sent.filter(({ room, sentAtUs }) => room === receiversRoom && !isDuring(fault, sentAtUs));
   if (leftAtUs !== undefined) {
-    if (!isDuring(fault, leftAtUs)) noSentinel(context, 'its connection ended during the broadcasts');
+    if (!isDuring(fault, leftAtUs)) observations.note('sentinelLost', { ended: true });
   } else if (sent.length > 0 && !sent.some(({ seq }) => receivedAtUs.has(seq))) {
-    noSentinel(context, `it received none of ${sent.length} broadcasts, although the server had acknowledged its join`);
+    observations.note('sentinelLost', { broadcasts: sent.length });
   }
 }
 
@@ -167,14 +168,8 @@ function checkProbe(context: RunContext, answered: Set<number>): void {
   const missing = sent.filter(({ seq }) => !answered.has(seq)).length;
   if (signal.aborted || missing === 0) return;
   const why = probe.leftAtUs === undefined ? 'not answered' : "the probe's connection ended";
-  const message = `${missing} of ${sent.length} round trips under load are missing: ${why}`;
-  addWarning(context, 'PROBE_INCOMPLETE', message, ROUND_TRIPS_FIX);
-}
-
-function noSentinel(context: RunContext, why: string): void {
-  const message = `there is no reference receiver (sentinel), so the generator's own queue is unknown: ${why}`;
-  const fix = 'see the worker logs: the server refuses or drops single connections';
-  addWarning(context, 'PROBE_INCOMPLETE', message, fix);
+  const missed = { load: 'underLoad' as const, missing, asked: sent.length, why };
+  measurements.observations.note('roundTripsMissing', missed, 'underLoad');
 }
 
 /** Between two readings, the clocks are known better than they were at the time. */

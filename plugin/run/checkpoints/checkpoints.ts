@@ -3,20 +3,21 @@
  * live, and the deployment is the one that the run began with. Bytes per connection are only as good as these counts.
  */
 import type { WorkerStats } from '../../../protocol/events.ts';
-import { addWarning, type RunContext } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import type { EngineSnapshot } from '../link.ts';
+import type { Moment } from '../measurements/observations.ts';
 import { identityOf, type WorkerIdentity } from '../measurements/worker-identity.ts';
 import { succeed } from '../wait.ts';
 import { BusyWorkers, KernelCounts } from './kernel-counts.ts';
 import { MetricsPages } from './metrics-pages.ts';
-import { Check, WarningsOnce } from './warnings.ts';
 import { WorkerCounts } from './worker-counts.ts';
 import { WorkerRestarts } from './worker-restarts.ts';
 
 /** For a worker that died to be restarted, so that the result can name it. */
 const RESTART_TIMEOUT_MS = 5000;
 
-export class Checkpoints extends Check {
+export class Checkpoints {
+  readonly #context: RunContext;
   readonly #counts: WorkerCounts;
   readonly #restarts: WorkerRestarts;
   readonly #kernel: KernelCounts;
@@ -26,13 +27,11 @@ export class Checkpoints extends Check {
   #parts: Record<string, string> = {};
 
   constructor(context: RunContext) {
-    super(context);
-    // Whoever counts the same connections need not say twice that a count is wrong.
-    const ofCounts = new WarningsOnce(context);
-    this.#counts = new WorkerCounts(context, ofCounts);
+    this.#context = context;
+    this.#counts = new WorkerCounts(context);
     this.#restarts = new WorkerRestarts(context);
-    this.#kernel = new KernelCounts(context, ofCounts);
-    this.#busy = new BusyWorkers(context, ofCounts);
+    this.#kernel = new KernelCounts(context);
+    this.#busy = new BusyWorkers(context);
     this.#metrics = new MetricsPages(context);
   }
 
@@ -40,16 +39,15 @@ export class Checkpoints extends Check {
   async begin(): Promise<{ workers: WorkerStats[]; others: number }> {
     const { workers, others } = await this.#counts.begin();
     this.#restarts.begin(workers.map(identityOf));
-    this.#parts = await this.context.deployment();
-    await this.#busy.check('before the load');
+    this.#parts = await this.#context.deployment();
+    await this.#busy.check({ at: 'begin' });
     const othersAtPort = await this.#kernel.begin();
     await this.#metrics.begin();
     return { workers, others: Math.max(others, othersAtPort) };
   }
 
-  /** @param when as in "at 1000 connections" */
-  async check(when: string): Promise<void> {
-    if (this.context.signal.aborted) return;
+  async check(when: Moment): Promise<void> {
+    if (this.#context.signal.aborted) return;
     this.#restarts.check(await this.#counts.check(when));
     await this.#kernel.check(when);
     await this.#busy.check(when);
@@ -63,10 +61,10 @@ export class Checkpoints extends Check {
    * @returns what all engines have counted
    */
   async end(): Promise<EngineSnapshot[]> {
-    if (!this.context.signal.aborted) await this.#checkRedis('at the end');
-    await this.check('after the broadcasts');
-    await this.context.noteProcesses?.();
-    const snapshots = await this.context.link.snapshots();
+    if (!this.#context.signal.aborted) await this.#checkRedis({ at: 'broadcasts' });
+    await this.check({ at: 'broadcasts' });
+    await this.#context.noteProcesses?.();
+    const snapshots = await this.#context.link.snapshots();
     this.#counts.checkEach(snapshots);
     this.#checkEngines();
     return snapshots;
@@ -74,24 +72,22 @@ export class Checkpoints extends Check {
 
   /** What may have ended the run early: parts that are others now, and parts that are gone. */
   async stopped(): Promise<void> {
-    const when = 'when the run stopped';
+    const when = { at: 'stop' } as const;
     await this.checkDeployment(when);
     // Whoever stops it himself often stops the server with it, and does not want to wait.
-    const { stoppedByUser } = this.context.measurements;
-    const gone = await this.#lookForWorkers(stoppedByUser ? 0 : RESTART_TIMEOUT_MS);
+    const { stoppedByUser, observations } = this.#context.measurements;
+    const workers = await this.#lookForWorkers(stoppedByUser ? 0 : RESTART_TIMEOUT_MS);
     if (stoppedByUser) return;
     await this.#checkRedis(when);
-    if (gone.length > 0)
-      addWarning(this.context, 'DEPLOYMENT_CHANGED', `${gone.join(', ')} no longer answered ${when}`);
+    if (workers.length > 0) observations.note('workersSilent', { workers });
   }
 
-  async checkDeployment(when: string): Promise<void> {
-    const now = await this.context.deployment();
-    const changed = this.#changed(now);
-    if (changed.length === 0) return;
+  async checkDeployment(when: Moment): Promise<void> {
+    const now = await this.#context.deployment();
+    const parts = this.#changed(now);
+    if (parts.length === 0) return;
     this.#parts = { ...this.#parts, ...now };
-    const message = `${when}, ${changed.join(' and ')} were reloaded, replaced or stopped since the run began`;
-    this.warnings.warn('DEPLOYMENT_CHANGED', message);
+    this.#context.measurements.observations.note('partsChanged', { when, parts }, parts.join());
   }
 
   /**
@@ -100,12 +96,12 @@ export class Checkpoints extends Check {
    * @param workers as they are now
    * @returns parts that were replaced as planned
    */
-  async settle(isPlanned: (part: string) => boolean, workers: WorkerIdentity[], when: string): Promise<string[]> {
+  async settle(isPlanned: (part: string) => boolean, workers: WorkerIdentity[]): Promise<string[]> {
     this.#restarts.begin(workers);
-    const now = await this.context.deployment();
+    const now = await this.#context.deployment();
     const replaced = this.#changed(now).filter(isPlanned);
     for (const part of replaced) this.#parts[part] = now[part] as string;
-    await this.checkDeployment(when);
+    await this.checkDeployment({ at: 'after fault' });
     return replaced;
   }
 
@@ -114,16 +110,15 @@ export class Checkpoints extends Check {
   }
 
   /** Without Redis, a broadcast reaches only the members on the publisher's own worker. */
-  async #checkRedis(when: string): Promise<void> {
-    const { redis } = this.context;
+  async #checkRedis(when: Moment): Promise<void> {
+    const { redis, measurements } = this.#context;
     if (!redis || (await redis.answers())) return;
-    const why = redis.lastFailure ?? 'no answer';
-    addWarning(this.context, 'DEPLOYMENT_CHANGED', `Redis no longer answered ${when}: ${why}`);
+    measurements.observations.note('redisSilent', { when, failure: redis.lastFailure });
   }
 
   /** One that was restarted is back soon, if it can start at all. @returns names of those that are not */
   async #lookForWorkers(timeoutMs: number): Promise<string[]> {
-    const { control, measurements } = this.context;
+    const { control, measurements } = this.#context;
     const { workersAtStart } = measurements;
     let now: (WorkerStats | undefined)[] = [];
     await succeed(async () => {
@@ -136,10 +131,9 @@ export class Checkpoints extends Check {
 
   /** The counts of an engine that does not answer are missing from every figure. */
   #checkEngines(): void {
-    const { unanswered, silentHosts } = this.context.link;
-    if (unanswered === 0) return;
-    const where = silentHosts.size > 0 ? ` on ${[...silentHosts].join(', ')}` : '';
-    const message = `Artillery's workers${where} left ${unanswered} requests of the run unanswered`;
-    addWarning(this.context, 'GENERATOR_SILENT', message);
+    const { link, measurements } = this.#context;
+    if (link.unanswered === 0) return;
+    const silent = { requests: link.unanswered, hosts: [...link.silentHosts] };
+    measurements.observations.note('enginesSilent', silent);
   }
 }

@@ -2,11 +2,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { WorkerStats } from '../../../protocol/events.ts';
 import { ownValue, sumCounts } from '../../../protocol/helpers/sum-counts.ts';
+import type { RunContext } from '../context.ts';
 import type { EngineSnapshot } from '../link.ts';
+import { type Moment, WRONG_COUNTS } from '../measurements/observations.ts';
 import { connectionsOf } from '../population.ts';
 import { until } from '../wait.ts';
 import { ownConnections, ownCounts, STATUS_AGE_MS, stoodStill, totalOf } from './still.ts';
-import { Check } from './warnings.ts';
 
 /** A worker can notice the end of a connection a little later than the generator. */
 const AGREE_TIMEOUT_MS = 3000;
@@ -25,13 +26,8 @@ interface Comparison {
   atMs: number;
 }
 
-interface Explanation {
-  /** What the run's own counts add. */
-  seen: string;
-  fix: string;
-}
-
-export class WorkerCounts extends Check {
+export class WorkerCounts {
+  readonly #context: RunContext;
   /** Connections that existed before the run; they have their own reason, SERVER_NOT_IDLE. */
   #others = 0;
   /** At the last standstill: connections that the workers had accepted so far, and what the run had begun. */
@@ -43,17 +39,21 @@ export class WorkerCounts extends Check {
   /** To tell whether a worker repeats old statistics, which describe the past. */
   #uptimes = { workers: [] as WorkerStats[], readAtMs: 0 };
 
+  constructor(context: RunContext) {
+    this.#context = context;
+  }
+
   /**
    * Waits for connections to go that may be the run's own, such as those of its checks.
    * @returns the workers, and how many of their connections are not the run's own
    */
   async begin(): Promise<{ workers: WorkerStats[]; others: number }> {
-    const { control, signal } = this.context;
+    const { control, signal } = this.#context;
     let workers: WorkerStats[] = [];
     let others = 0;
     const areNone = async () => {
       workers = await control.stats();
-      others = Math.max(0, connectionsOf(workers) - ownConnections(this.context));
+      others = Math.max(0, connectionsOf(workers) - ownConnections(this.#context));
       return others === 0;
     };
     await until(areNone, AGREE_TIMEOUT_MS, signal, POLL_MS);
@@ -63,7 +63,7 @@ export class WorkerCounts extends Check {
   }
 
   /** @returns the workers' statistics */
-  async check(when: string): Promise<WorkerStats[]> {
+  async check(when: Moment): Promise<WorkerStats[]> {
     this.#counted = await this.#agreement(when);
     await this.#checkStrangers(this.#counted, when);
     this.#checkAge(this.#counted, when);
@@ -71,22 +71,22 @@ export class WorkerCounts extends Check {
   }
 
   /** @returns the workers' statistics when both sides agree, or the last ones */
-  async #agreement(when: string): Promise<WorkerStats[]> {
-    const { control, population, ledger, signal } = this.context;
+  async #agreement(when: Moment): Promise<WorkerStats[]> {
+    const { control, population, ledger, measurements, signal } = this.#context;
     const beganMs = performance.now();
     let steady = { held: population.connections(), sinceMs: beganMs, isLate: false };
     let nearest = { apart: Number.POSITIVE_INFINITY, sinceMs: beganMs };
     let compared: Comparison[] = [];
     for (;;) {
       const workers = await control.stats();
-      const counted = connectionsOf(workers) - this.#others - ownConnections(this.context);
+      const counted = connectionsOf(workers) - this.#others - ownConnections(this.#context);
       const held = population.connections();
       const apart = Math.abs(counted - held);
       const nowMs = performance.now();
       // Without a ledger, the workers' count is the only one there is; without workers, the fleet's.
       if (!ledger || workers.length === 0 || counted === held || signal.aborted) return workers;
       // There is nothing more to say, and the wait delays the run.
-      if (this.warnings.has('WORKERS_DISAGREE', 'PLATEAUS_UNUSABLE')) return workers;
+      if (measurements.observations.has(...WRONG_COUNTS, 'endsUnnoticed')) return workers;
       const moved = held !== steady.held;
       // Whoever came nearer for longer than the usual time had not agreed when the generator went on.
       const isLate: boolean = moved && steady.isLate;
@@ -107,97 +107,73 @@ export class WorkerCounts extends Check {
     }
   }
 
-  async #disagreement({ workers, held }: Comparison, when: string): Promise<void> {
+  async #disagreement({ workers, held }: Comparison, when: Moment): Promise<void> {
+    const { control, measurements } = this.#context;
+    const { observations } = measurements;
     const all = connectionsOf(workers);
-    const own = ownConnections(this.context);
+    const own = ownConnections(this.#context);
     const counted = all - this.#others - own;
     const surplus = counted - held;
     const ended = this.#ended();
     // Since they last agreed, they have accepted nobody: what they count too many may be some of ours that have ended.
     const isNoneNew = this.#accepted?.count === acceptedBy(workers);
     if (isNoneNew && surplus > 0 && ended >= surplus) {
-      const message = `${when}, the workers still count ${surplus} connections that ended without their knowledge`;
-      this.warnings.warn('PLATEAUS_UNUSABLE', message, UNNOTICED);
+      observations.note('endsUnnoticed', { when, connections: surplus });
       return;
     }
-    const before = this.#others > 0 ? ` and ${this.#others} from before it` : '';
-    // What is left of fewer than those is no number of the generator's connections.
-    const connections =
-      counted < 0
-        ? `${all} connections in all, fewer than the ${own} of the run itself${before}`
-        : `${counted} connections`;
-    const said = `${when}, the workers count ${connections}, the generator ${held}`;
-    const { seen, fix } = surplus > 0 ? this.#whyMore(workers, ended) : await this.#whyFewer();
-    this.warnings.warn('WORKERS_DISAGREE', `${said}${seen}`, fix);
+    // An adapter that counts the servers would know of a worker that the run does not.
+    const isAsked = surplus < 0 && control.size > 1;
+    observations.note('countsDiffer', {
+      ...{ when, counted, held, all, own, ended },
+      before: this.#others,
+      acceptedOthers: this.#acceptedOthers(workers, ended),
+      servers: isAsked ? await control.servers().catch(() => undefined) : undefined,
+      controlled: control.size,
+    });
   }
 
-  /** What the run's own counts leave of the causes of too high a count. */
-  #whyMore(workers: WorkerStats[], ended: number): Explanation {
-    const { link } = this.context;
-    const first = this.#first;
-    const made = first && link.status.connected + ended + Math.max(0, ownConnections(this.context) - first.own);
-    const accepted = first && acceptedBy(workers) - first.count;
-    const isFromOthers = made === undefined || accepted === undefined || accepted > made;
-    if (isFromOthers) return { seen: '', fix: 'measure a server that has no other users' };
-    const ends = ended > 0 ? `only ${ended}` : 'none';
-    return {
-      seen: `; ${ends} of the run's connections ended, and the workers accepted no others`,
-      fix: 'find what the server counts as a connection: the count itself is wrong',
-    };
-  }
-
-  /** An adapter that counts the servers would know of a worker that the run does not. */
-  async #whyFewer(): Promise<Explanation> {
-    const { control } = this.context;
-    const servers = control.size > 1 ? await control.servers().catch(() => undefined) : undefined;
-    if (servers !== undefined && servers <= control.size) {
-      return {
-        seen: `; the adapter counts ${servers} servers, and the run controls all of them`,
-        fix: 'find which connections the workers do not count: see their logs',
-      };
-    }
-    return {
-      seen: '',
-      fix: 'name every worker in `control.urls`; a worker that is missing there holds connections that nobody measures',
-    };
+  /** @returns whether others than the run may have connected, by all that the workers accepted */
+  #acceptedOthers(workers: WorkerStats[], ended: number): boolean {
+    if (!this.#first) return true;
+    const { count, own } = this.#first;
+    const made = this.#context.link.status.connected + ended + Math.max(0, ownConnections(this.#context) - own);
+    return acceptedBy(workers) - count > made;
   }
 
   /** Connections that ended by the run's own counts, and attempts without an answer, which the server may have accepted later. */
   #ended(): number {
-    const { link, measurements, probe } = this.context;
+    const { link, measurements, probe } = this.#context;
     const { ended, failed } = link.status;
     const receivers = [probe.leftAtUs, measurements.sentinel?.leftAtUs].filter(Boolean).length;
     return totalOf(ended) + failed + receivers;
   }
 
   /** Where the run has begun no connection since the last standstill, the workers have accepted none; others may have gone again. */
-  async #checkStrangers(workers: WorkerStats[], when: string): Promise<void> {
-    const { failed } = this.context.link.status;
+  async #checkStrangers(workers: WorkerStats[], when: Moment): Promise<void> {
+    const { failed } = this.#context.link.status;
     const before = this.#accepted;
     const count = acceptedBy(workers);
-    const begun = ownCounts(this.context);
+    const begun = ownCounts(this.#context);
     this.#accepted = { count, begun };
-    this.#first ??= { count, own: ownConnections(this.context) };
+    this.#first ??= { count, own: ownConnections(this.#context) };
     const strangers = count - (before?.count ?? count);
     // Those of an external engine, those that come back, and repeated attempts are not counted as begun.
-    const { reconnection, retry } = this.context.config.engineOptions ?? {};
-    const isKnown = reconnection === undefined && retry === undefined && this.context.ledger;
+    const { reconnection, retry } = this.#context.config.engineOptions ?? {};
+    const isKnown = reconnection === undefined && retry === undefined && this.#context.ledger;
     // An attempt that timed out may be accepted later.
     if (strangers <= failed || before?.begun !== begun || !isKnown) return;
-    if (!(await stoodStill(this.context, begun))) return;
-    const message = `until ${when.replace(/^at /, '')}, the workers accepted ${strangers} connections that the generator did not make`;
-    this.warnings.warn('WORKERS_DISAGREE', message, 'measure a server that has no other users');
+    if (!(await stoodStill(this.#context, begun))) return;
+    this.#context.measurements.observations.note('othersAccepted', { when, connections: strangers });
   }
 
-  #checkAge(workers: WorkerStats[], when: string): void {
+  #checkAge(workers: WorkerStats[], when: Moment): void {
     const before = this.#uptimes;
     if (performance.now() - before.readAtMs < STALE_AFTER_MS) return;
     this.#uptimes = { workers, readAtMs: performance.now() };
     const still = workers.filter(({ uptimeSeconds }, index) => uptimeSeconds === before.workers[index]?.uptimeSeconds);
     if (still.length === 0) return;
-    const names = still.map(({ worker }) => worker).join(', ');
-    const fix = 'let control reach the server itself: a cache or a gateway in between repeats old statistics';
-    this.warnings.warn('WORKER_URLS_WRONG', `${when}, ${names} sent the same statistics as before`, fix);
+    const names = still.map(({ worker }) => worker);
+    this.#context.measurements.observations.note('statisticsRepeated', { when, workers: names });
   }
 
   /**
@@ -205,32 +181,23 @@ export class WorkerCounts extends Check {
    * @param snapshots taken while nothing moved since the last standstill
    */
   checkEach(snapshots: Pick<EngineSnapshot, 'connected' | 'perWorker'>[]): void {
-    const { measurements, signal } = this.context;
+    const { measurements, signal } = this.#context;
     const named = sumCounts(snapshots.map(({ perWorker }) => perWorker));
     const all = snapshots.reduce((total, { connected }) => total + connected, 0);
     const isKnown = Object.values(named).reduce((total, count) => total + count, 0) === all;
     // Workers of which one is doubted cannot be compared one by one.
-    const isDoubted = this.warnings.has('WORKERS_DISAGREE', 'WORKER_URLS_WRONG');
+    const isDoubted = measurements.observations.has(...WRONG_COUNTS, 'statisticsRepeated');
     if (signal.aborted || !isKnown || isDoubted) return;
     // Whose connections those of the run itself, and of others, are is not always known.
-    const unknown = ownConnections(this.context) + this.#others;
+    const unknown = ownConnections(this.#context) + this.#others;
     if (connectionsOf(this.#counted) - unknown !== all) return;
     const wrong = this.#counted
       .map(({ worker, connections }) => ({ worker, connections, named: ownValue(named, worker) ?? 0 }))
       .filter(({ connections, named }) => connections < named || connections > named + unknown);
     if (wrong.length === 0) return;
-    measurements.misnamed = true;
-    const said = wrong.map(
-      (one) => `${one.worker} counts ${one.connections} connections, joins name it for ${one.named}`,
-    );
-    const fix =
-      'let the server acknowledge `join_room` with the worker that holds the connection, named as in `instrument(io)`';
-    this.warnings.warn('WORKERS_DISAGREE', `after the broadcasts, ${said.join('; ')}`, fix);
+    measurements.observations.note('joinsMisnamed', { workers: wrong });
   }
 }
-
-const UNNOTICED =
-  'find what drops packets without a word: a firewall, NAT or connection tracking that forgets what is silent; a server notices by `pingInterval` and `pingTimeout`';
 
 function acceptedBy(workers: WorkerStats[]): number {
   return workers.reduce((total, { accepted }) => total + accepted, 0);

@@ -4,7 +4,7 @@ import { isStackFault } from '../../../protocol/fault.ts';
 import { partsReplacedBy } from '../../../server/stack/fault.ts';
 import type { FaultOptions } from '../../script/options/fault-options.ts';
 import type { Checkpoints } from '../checkpoints/checkpoints.ts';
-import { addWarning, type RunContext } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import type { FaultMeasured } from '../measurements/fault.ts';
 import type { GeneratorWindow } from '../measurements/generator.ts';
 import { connectionsPerWorker } from '../measurements/per-worker.ts';
@@ -35,7 +35,7 @@ export async function measureFault(
   const restartsBefore = await stack?.restarts();
   await pause(dueMs - performance.now(), signal);
   if (signal.aborted) return;
-  await checkpoints.checkDeployment('just before the planned fault');
+  await checkpoints.checkDeployment({ at: 'before fault' });
   const before = { workers: await identities(context), perWorker: await perWorker(context, window) };
   const measured: FaultMeasured = {
     kind: fault.kind,
@@ -52,7 +52,7 @@ export async function measureFault(
     await cause(fault, { stack, signal });
     measured.tookMs = (monotonicUs() - measured.atUs) / 1000;
   } catch (error) {
-    if (!signal.aborted) didNotHappen(context, (error as Error).message);
+    if (!signal.aborted) measurements.observations.note('faultFailed', { error: (error as Error).message });
   }
   await connectionsBack(context);
   await workersBack(context);
@@ -108,21 +108,17 @@ async function whatWasReplaced(
   const isPlanned = (part: string) => kind === 'command' || planned.includes(part);
   const { before, after } = measured.workers;
   const changed = after.filter((worker, index) => !isSameProcess(before[index], worker)).map(({ worker }) => worker);
-  const parts = await checkpoints.settle(isPlanned, after, 'after the planned fault');
+  const parts = await checkpoints.settle(isPlanned, after);
   measured.replaced = [...changed.filter(isPlanned), ...parts];
-  const missing = planned.filter((part) => !measured.replaced.includes(part));
-  if (missing.length > 0 && measured.tookMs !== undefined) {
-    didNotHappen(context, `${missing.join(', ')} should have been replaced, and was not`);
+  const notReplaced = planned.filter((part) => !measured.replaced.includes(part));
+  if (notReplaced.length > 0 && measured.tookMs !== undefined) {
+    context.measurements.observations.note('faultFailed', { notReplaced });
   }
   const restarts = kind === 'command' ? undefined : await stack?.restarts();
   const again = Object.entries(restarts ?? {}).filter(
     ([worker, count]) => count - (restartsBefore?.[worker] ?? 0) > (planned.includes(worker) ? 1 : 0),
   );
   measured.restarted = [...new Set([...changed.filter((one) => !isPlanned(one)), ...again.map(([worker]) => worker)])];
-}
-
-function didNotHappen(context: RunContext, why: string): void {
-  addWarning(context, 'FAULT_FAILED', `the planned fault did not happen as planned: ${why}`);
 }
 
 async function identities({ control }: RunContext): Promise<WorkerIdentity[]> {

@@ -1,6 +1,6 @@
 /** What a run has measured so far: the conductor writes it, `result/` turns it into the result document. */
 import type { ClockLine } from '../../../protocol/clock/clock-line.ts';
-import type { Reason } from '../../../protocol/codes/finding-codes.ts';
+import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import { type TransportsName, transportsName } from '../../../protocol/connection.ts';
 import type { WorkerBatches, WorkerEventLoop, WorkerMachine, WorkerResources } from '../../../protocol/events.ts';
 import type { MachineShares } from '../../../protocol/result/machine.ts';
@@ -18,6 +18,7 @@ import type { SentinelReceipts } from '../receivers/sentinel.ts';
 import type { FaultMeasured } from './fault.ts';
 import type { GeneratorHost, GeneratorLoop, GeneratorWindow, ShareWindow, ThrottledWindows } from './generator.ts';
 import type { LayerBytes, OtherProgram, OverTimeMeasured, Plateau } from './memory.ts';
+import { Observations } from './observations.ts';
 import type { OwnEventMeasured } from './own-event.ts';
 import { runId } from './run-id.ts';
 import type { CpuWindow, Ramp } from './windows.ts';
@@ -48,7 +49,11 @@ type Planned = Pick<Settings, 'engine' | 'target' | 'load' | 'rooms'> & {
 };
 
 /** Why a run ended early, and how: virtual users that left, a stop by the user, an error, or the end of the process. */
-export interface EarlyEnd extends Reason {
+export interface EarlyEnd {
+  code: FindingCode;
+  message: string;
+  /** Replaces the catalogue's remedy. */
+  fix?: string;
   how: 'stopped' | 'left' | 'killed' | 'failed';
 }
 
@@ -177,8 +182,6 @@ export class Measurements {
   }[] = [];
   /** That lie across a jump of a worker's clock. */
   jumpedRoundTrips = 0;
-  /** Joins name other workers than those that count the connections. */
-  misnamed = false;
   /** Processes that no layer includes: at the first and at the last plateau. */
   otherPrograms: { first: OtherProgram[]; last: OtherProgram[] } | null = null;
   /** Processes whose memory and CPU the figures are; null before they are known. */
@@ -191,7 +194,7 @@ export class Measurements {
   workersAtEnd: WorkerIdentity[] = [];
   /** Outcomes of Artillery's `ensure` checks. */
   thresholds: Result['thresholds'] = [];
-  warnings: Reason[] = [];
+  readonly observations = new Observations();
   /** Set when the run ended early. */
   aborted: EarlyEnd | undefined;
   /** By Ctrl-C or SIGTERM, as `aborted` says. */

@@ -1,18 +1,16 @@
 /** Memory at rest as a run takes it: what is not at rest is named, and has no figure. */
-import { addWarning, type RunContext } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import type { LayerBytes } from '../measurements/memory.ts';
+import type { Moment } from '../measurements/observations.ts';
 import { type AtRest, FALL_LIMIT_MS, readAtRest, readSettled } from './readings.ts';
 
-const MB = 1024 ** 2;
-
 /**
- * @param when as in "at 1000 connections"
  * @param isSame whether the connections are still those of the first reading
  * @returns bytes per layer
  */
 export async function measureAtRest(
   context: RunContext,
-  when: string,
+  when: Moment,
   isSame?: () => boolean,
 ): Promise<Pick<AtRest, 'layers' | 'readings'>> {
   const read = await readAtRest(context.control, context.sampler, { isSame });
@@ -21,23 +19,19 @@ export async function measureAtRest(
 
 /**
  * Waits until memory no longer falls, within a limit.
- * @param so what follows if it still falls then
  * @returns bytes per layer, and the figures that still fall
  */
 export async function measureSettled(
   context: RunContext,
-  when: string,
-  so: string,
+  when: Moment,
 ): Promise<Pick<AtRest, 'layers' | 'readings'> & { falling: string[] }> {
-  const { control, sampler, signal } = context;
+  const { control, sampler, measurements, signal } = context;
   const settled = await readSettled(control, sampler, signal);
   const layers = collectedOnly(context, settled, when);
   const { readings } = settled;
   if (settled.falls.length === 0 || signal.aborted) return { layers, readings, falling: [] };
-  const what = settled.falls.map(describe).join(' and ');
-  const message = `${when}, the memory of ${what} still fell after ${FALL_LIMIT_MS / 1000} s: ${so}`;
-  const fix = 'see what else works on this server, or frees memory by a timer, and let it come to rest first';
-  addWarning(context, 'SERVER_NOT_IDLE', message, fix);
+  const falls = settled.falls.map(({ title, bytes }) => ({ title, bytes }));
+  measurements.observations.note('memoryFalls', { when, seconds: FALL_LIMIT_MS / 1000, falls }, JSON.stringify(when));
   const fell = new Set(settled.falls.map(({ layer }) => layer));
   const contain = sampler.layers.filter(
     ({ id, containsWorkers }) => fell.has(id) || (containsWorkers && fell.has('worker')),
@@ -50,22 +44,14 @@ export function without(layers: LayerBytes, figures: string[]): LayerBytes {
 }
 
 /** Garbage of a worker that did not collect is in its own figures and in those of the whole machine. */
-function collectedOnly(context: RunContext, { layers, uncollected }: AtRest, when: string): LayerBytes {
+function collectedOnly(context: RunContext, { layers, uncollected }: AtRest, when: Moment): LayerBytes {
   if (uncollected.length === 0) return layers;
   const { measurements, sampler } = context;
-  // Usually the same at the next readings.
-  if (measurements.uncollected.length === 0) {
-    const who = uncollected.join(', ');
-    addWarning(context, 'COLLECTION_MISSING', `${when}, ${who} confirmed a garbage collection but made none`);
-  }
+  measurements.observations.note('collectionMissing', { when, workers: uncollected });
   measurements.uncollected = sampler.layers
     .filter(({ containsWorkers }) => containsWorkers)
     .flatMap(({ figures }) => figures.map(({ id }) => id));
   return without(layers, measurements.uncollected);
-}
-
-function describe({ title, bytes }: { title: string; bytes: number }): string {
-  return `${title} (by ${(bytes / MB).toFixed(1)} MB since the reading before)`;
 }
 
 /** At full target, when all broadcasts are through. */
@@ -74,5 +60,5 @@ export async function measureAfterBroadcasts(context: RunContext): Promise<void>
   if (signal.aborted) return;
   const inService = await sampler.reading();
   measurements.inServiceAfterBroadcasts = inService;
-  measurements.afterBroadcasts = (await measureAtRest(context, 'after the broadcasts')).layers;
+  measurements.afterBroadcasts = (await measureAtRest(context, { at: 'broadcasts' })).layers;
 }

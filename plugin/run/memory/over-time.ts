@@ -2,9 +2,10 @@
 import { BoundedSeries } from '../../../protocol/helpers/bounded-series.ts';
 import type { OverTime } from '../../script/options/plugin-options.ts';
 import type { Checkpoints } from '../checkpoints/checkpoints.ts';
-import { addWarning, type RunContext } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import type { EngineSnapshot } from '../link.ts';
 import type { LayerBytes, MomentReading, OverTimeMeasured } from '../measurements/memory.ts';
+import type { Moment } from '../measurements/observations.ts';
 import { pause } from '../wait.ts';
 import { noteGenerator } from '../windows/generator-loops.ts';
 import { measureAtRest, measureSettled, without } from './at-rest.ts';
@@ -33,18 +34,17 @@ export async function measureWave(
   onGone: () => void,
 ): Promise<void> {
   const { population, sampler, link, signal } = context;
+  const { observations } = context.measurements;
   const wave = measured.peaks.length + 1;
   const peak = await moment(context, await link.snapshots(), () => sampler.reading());
   measured.peaks.push(peak);
   if (!(await population.gone(leaveMs, signal))) {
     if (signal.aborted) return;
-    const message = `${population.connections()} connections of wave ${wave} had not left in time, so what it leaves behind is unknown`;
-    const fix = 'make the pause after the wave longer, or the `think` in the flow shorter';
-    addWarning(context, 'PLATEAUS_UNUSABLE', message, fix);
+    observations.note('waveStayed', { wave, connections: population.connections() }, wave);
     return;
   }
   onGone();
-  const when = `after wave ${wave}`;
+  const when = { at: 'wave', count: wave } as const;
   await checkpoints.check(when);
   const snapshots = await link.snapshots();
   const left = await moment(context, snapshots, () =>
@@ -53,8 +53,7 @@ export async function measureWave(
   const counts = await sampler.counts();
   if (signal.aborted) return;
   if (population.connections() > 0) {
-    const message = `the next wave began while memory was read ${when}`;
-    addWarning(context, 'PLATEAUS_UNUSABLE', message, 'make the pauses after the waves longer');
+    observations.note('wavesOverlap', { when }, wave);
     return;
   }
   measured.readings.add({ ...left, counts });
@@ -76,7 +75,7 @@ export async function measureChurn(
   for (let index = 1; index * everySeconds < seconds && !signal.aborted; index++) {
     await pause(beganMs + index * everySeconds * 1000 - performance.now(), signal);
     if (signal.aborted) return;
-    const when = `after ${index * everySeconds} s`;
+    const when = { at: 'reading', count: index * everySeconds } as const;
     await checkpoints.checkDeployment(when);
     // Also the worst of the event loops so far: reading them begins a new window.
     const snapshots = await noteGenerator(context, 'ramp');
@@ -89,8 +88,8 @@ export async function measureChurn(
   }
 }
 
-async function settled(context: RunContext, when: string): Promise<LayerBytes> {
-  const { layers, falling } = await measureSettled(context, when, 'the wave seems to leave more behind than it does');
+async function settled(context: RunContext, when: Moment): Promise<LayerBytes> {
+  const { layers, falling } = await measureSettled(context, when);
   return without(layers, falling);
 }
 

@@ -1,6 +1,6 @@
 /** The messages that connections send again and again: the window in which they are measured, and their end. */
 import { EVENTS } from '../../../protocol/events.ts';
-import { addWarning, type RunContext } from '../context.ts';
+import type { RunContext } from '../context.ts';
 import type { MessagesMeasured } from '../measurements/measurements.ts';
 import { MOST_DEADLINES, Since, until } from '../wait.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
@@ -42,7 +42,7 @@ function checkHandled(
   { steps, workers }: MessagesMeasured,
   { atLeast, atMost }: { atLeast: number; atMost: number },
 ): void {
-  const { config, signal } = context;
+  const { config, measurements, signal } = context;
   const isContract = steps.every(
     ({ namespace = config.connection.namespace, event, acknowledge }) =>
       namespace === '/' && event === EVENTS.eventBatch && acknowledge,
@@ -50,16 +50,14 @@ function checkHandled(
   if (signal.aborted || workers.length === 0 || !isContract) return;
   const handled = workers.reduce((sum, { batches, ownHandler }) => sum + batches + ownHandler, 0);
   if (handled >= atLeast && handled <= atMost) return;
-  const [bound, share] = handled > atMost ? ['at most', atMost] : ['at least', atLeast];
-  const message = `the workers handled ${handled} messages in the hold, the connections sent ${bound} ${share}`;
-  addWarning(context, 'MESSAGES_DISAGREE', message);
+  measurements.observations.note('messagesDiffer', { handled, atLeast, atMost });
 }
 
 const POLL_MS = 100;
 
 /** No more is sent. A backlog of acknowledgements is waited for while it gets shorter. */
 export async function endMessages(context: RunContext): Promise<void> {
-  const { link, config, signal } = context;
+  const { link, config, measurements, signal } = context;
   const deadlineMs = config.drain.deadline * 1000;
   const progressSince = new Since();
   let unanswered = 0;
@@ -69,6 +67,5 @@ export async function endMessages(context: RunContext): Promise<void> {
   };
   const ended = await until(isOver, MOST_DEADLINES * deadlineMs, signal, POLL_MS);
   if (ended || signal.aborted) return;
-  const message = `acknowledgements still came when the drain ended, and ${unanswered} were missing: the times to an acknowledgement are lower bounds`;
-  addWarning(context, 'TAIL_CUT', message, 'raise `drain.deadline`, or send less: the server cannot keep up with it');
+  measurements.observations.note('acknowledgementsCut', { unanswered });
 }

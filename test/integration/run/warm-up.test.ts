@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
 import { RunLink } from '../../../plugin/engine/run-link.ts';
+import { observed } from '../../../plugin/findings/checks/observed/observed.ts';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import { EngineLink } from '../../../plugin/run/link.ts';
 import { identityOf } from '../../../plugin/run/measurements/worker-identity.ts';
@@ -61,14 +62,14 @@ for (const ledger of [true, false]) {
       assert.ok(seen.rooms.has('capacity:warm-up') && !seen.rooms.has('capacity'));
       assert.ok(((await control.stats())[0]?.broadcasts ?? 0) > 0);
       assert.equal(await connectionsNow(), 0);
-      assert.deepEqual(measurements.warnings, []);
+      assert.deepEqual(observed(measurements.observations), []);
     });
 
     test('a server that refuses them makes the run SUSPECT, and is left alone', async (t) => {
       const { app, context, seen, measurements, connectionsNow } = await start(t, ledger, 1000);
       app.io.use((_socket, next) => next(seen.connections < 30 ? undefined : new Error('enough')));
       await warmUp(context);
-      const [warning] = measurements.warnings;
+      const [warning] = observed(measurements.observations);
       assert.equal(warning?.code, 'CONNECTIONS_FAILED');
       assert.match(warning.message, /enough/);
       assert.equal(seen.connections, 30);
@@ -83,7 +84,7 @@ for (const ledger of [true, false]) {
       });
       await warmUp(context);
       assert.ok(seen.connections < 60);
-      assert.deepEqual(measurements.warnings, []);
+      assert.deepEqual(observed(measurements.observations), []);
       await eventually('all have left', () => app.io.engine.clientsCount === 0);
     });
   });

@@ -16,7 +16,7 @@ import { measurements } from '../../helpers/measurements.ts';
 import { perfectMessages } from '../../helpers/message-figures.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
 import { perfectResult } from '../../helpers/results.ts';
-import { assertNames, type Change, set, WORKER } from '../../helpers/verdict.ts';
+import { assertNames, type Change, othersAccepted, set, WORKER } from '../../helpers/verdict.ts';
 
 function changed(change: Change): Result {
   const result = perfectResult();
@@ -170,7 +170,7 @@ describe('the outcome', () => {
   it('is not known of a measurement that cannot be trusted', () => {
     const result = changed((one, measured) => {
       halfDelivered(one);
-      measured.warnings.push({ code: 'WORKERS_DISAGREE', message: '' });
+      othersAccepted(measured);
     });
     assert.deepEqual(result.outcome, { status: 'UNKNOWN', thresholds: [] });
     assert.equal(exitCodeOfResult(result), EXIT_CODES.invalid);
@@ -178,7 +178,7 @@ describe('the outcome', () => {
   });
 
   it('weighs more than a doubt', () => {
-    const doubtful: Change = (_, measured) => measured.warnings.push({ code: 'SERVER_NOT_IDLE', message: '' });
+    const doubtful: Change = (_, measured) => measured.observations.note('connectionsBefore', { others: 1 });
     assert.equal(exitCodeOfResult(changed(doubtful)), EXIT_CODES.suspect);
     assert.equal(exitCodeOfResult(changed((...run) => [doubtful(...run), halfDelivered(run[0])])), EXIT_CODES.worse);
   });

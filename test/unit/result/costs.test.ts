@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { doubtMiscounted, memoryFigures } from '../../../plugin/result/memory/memory.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
+import { Observations, type Observed, type ObservedKind } from '../../../plugin/run/measurements/observations.ts';
 import { LAYERS, type LayerSample, type SampleRow } from '../../../plugin/samplers/index.ts';
-import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { computeCapacity } from '../../../report/figures/capacity.ts';
 import { perConnectionOf } from '../../../report/figures/per-connection.ts';
@@ -64,13 +64,17 @@ it('what is left after the disconnect is against the baseline, of layers that it
 const BUDGET_BYTES = 2 * 1024 ** 3;
 const worker = { worker: 'w0', pid: 10, instance: 'a' };
 
-const warned = (code: FindingCode) => ({ warnings: [{ code, message: '' }] });
+const noting = <K extends ObservedKind>(kind: K, fact: Observed[K]) => {
+  const observations = new Observations();
+  observations.note(kind, fact);
+  return { observations };
+};
 
 const elsewhere = { snapshots: [snapshot({ perWorker: { w1: 3 } })] };
 for (const [what, changes, follows] of [
-  ['the workers count differently', warned('WORKERS_DISAGREE'), false],
+  ['the workers count differently', noting('cpuStill', { when: { at: 'left' }, connections: 1 }), false],
   ['are on workers whose memory nobody reads', elsewhere, false],
-  ['moved for other reasons', warned('PLATEAUS_UNUSABLE'), true],
+  ['moved for other reasons', noting('plateauMoved', { from: 2, to: 1 }), true],
 ] as const) {
   it(`memory ${follows ? 'follows' : 'does not follow'} from connections that ${what}`, () => {
     const result = perfectResult();

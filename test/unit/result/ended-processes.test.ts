@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import type { EndedProcess } from '../../../plugin/samplers/index.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { assertNames, verdictOf } from '../../helpers/verdict.ts';
+import { assertNames, othersAccepted, verdictOf } from '../../helpers/verdict.ts';
 
 const APP: EndedProcess = { pid: 7, command: 'node app.mjs', atUs: 5_200_000, openFiles: 84, limit: 1024 };
 
@@ -15,7 +15,7 @@ function judged(ended: EndedProcess[], lost: Record<string, number>, failures: R
     measured.endedProcesses = () => ended;
     Object.assign(result.connections, { lost, failures, peak: 59 });
     measured.aborted = { how: 'left', code: 'RUN_INCOMPLETE', message: 'the virtual users left' };
-    measured.warnings.push({ code: 'WORKERS_DISAGREE', message: 'the generator holds more' });
+    othersAccepted(measured);
   });
 }
 

@@ -7,7 +7,16 @@ import type { Result } from '../../../protocol/result/result.ts';
 import { column } from '../../helpers/columns.ts';
 import { sent, snapshot } from '../../helpers/measurements.ts';
 import { generatorHost } from '../../helpers/results.ts';
-import { assertNames, type Change, fleetProcesses, set, testCases, verdictOf, WORKER } from '../../helpers/verdict.ts';
+import {
+  assertNames,
+  type Change,
+  fleetProcesses,
+  othersAccepted,
+  set,
+  testCases,
+  verdictOf,
+  WORKER,
+} from '../../helpers/verdict.ts';
 
 const STOPPED = { how: 'stopped', code: 'RUN_INCOMPLETE', message: 'stopped' } as const;
 const clock = (changes: object) => ({
@@ -29,7 +38,7 @@ describe('the verdict', () => {
   it('is VALID when nothing speaks against it, and INVALID when one of several reasons is', () => {
     assert.deepEqual(verdictOf(), { status: 'VALID', codes: [], findings: [] });
     const swapped: Change = (r) => Object.assign(r.machine ?? {}, { swappedInBytes: 2 ** 30 });
-    const disagreeing: Change = (_, f) => f.warnings.push({ code: 'WORKERS_DISAGREE', message: '' });
+    const disagreeing: Change = (_, f) => othersAccepted(f);
     assert.equal(verdictOf(swapped).status, 'SUSPECT');
     assert.equal(verdictOf((...run) => [swapped(...run), disagreeing(...run)]).status, 'INVALID');
   });
@@ -43,19 +52,21 @@ describe('the verdict', () => {
     const { findings } = verdictOf((r, f) => {
       r.connections.achievedRatePerSec = 1;
       Object.assign(r.machine ?? {}, { swappedInBytes: 2 ** 30 });
-      f.warnings.push({ code: 'CONNECTIONS_FAILED', message: 'the first', fix: 'look' });
+      f.observations.note('warmUpFailed', { error: 'the first' });
       Object.assign(r.connections, { failures: { EPIPE: 1 } });
     });
     const { remedy } = FINDINGS.CONNECTIONS_FAILED;
     assert.deepEqual(column(findings, 'code'), ['SWAPPING', 'CONNECTIONS_FAILED', 'RATE_NOT_REACHED']);
-    assert.equal(findings[1]?.fix, `look; ${remedy}`);
+    assert.match(findings[1]?.fix ?? '', /warmUp: 0/);
+    assert.ok(findings[1]?.fix.endsWith(`; ${remedy}`));
     assertNames(findings[1]?.message, ['the first', 'EPIPE']);
     assert.equal(findings[2]?.fix, FINDINGS.RATE_NOT_REACHED.remedy);
   });
 
   const explained: Change = (r, f) => {
     delete r.memory.plateaus.at(-1)?.workerRss;
-    f.warnings.push({ code: 'WORKERS_DISAGREE', message: '' }, { code: 'WORKER_URLS_WRONG', message: '' });
+    othersAccepted(f);
+    f.observations.note('statisticsRepeated', { when: { at: 'broadcasts' }, workers: ['w0'] });
   };
   const early: Change = (r, f) => {
     r.connections.peak = 0;

@@ -33,7 +33,7 @@ describe('the baseline', () => {
     const warmUp = () => Promise.reject(new Error('http_502: no worker'));
     const { run, stages } = await prepared(t, WARM_UP, ({ context }) => Object.assign(context.link, { warmUp }));
     assert.deepEqual(run.codes, ['CONNECTIONS_FAILED']);
-    assert.match(run.measurements.warnings[0]?.message ?? '', /http_502: no worker/);
+    assert.match(run.noticed[0]?.message ?? '', /http_502: no worker/);
     assert.deepEqual(stages, ['baseline']);
   });
 });
@@ -142,7 +142,7 @@ describe('single round trips', () => {
       assert.ok(time.nowMs >= afterMs && time.nowMs < afterMs + 10_000, `${time.nowMs} ms`);
       assert.equal(run.measurements.roundTripsUs.single.length, answered);
       assert.deepEqual(run.codes, ['PROBE_INCOMPLETE']);
-      assert.match(run.measurements.warnings[0]?.message ?? '', message);
+      assert.match(run.noticed[0]?.message ?? '', message);
     });
   }
 });

@@ -122,7 +122,7 @@ describe('broadcasts', () => {
     assertEach(measured.sent, (one) => otherReceivers(one, measured), [5, 5, 5, 5]);
     assert.ok(window.drainSeconds < 1.5, 'nothing is outstanding');
     assert.deepEqual(window.run.codes, ['PROBE_INCOMPLETE']);
-    assertNames(measured.warnings[0]?.message, ['2 of 2']);
+    assertNames(window.run.noticed[0]?.message, ['2 of 2']);
   });
 });
 

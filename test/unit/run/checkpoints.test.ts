@@ -4,7 +4,6 @@ import { describe, it, type TestContext } from 'node:test';
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts';
 import { BusyWorkers } from '../../../plugin/run/checkpoints/kernel-counts.ts';
-import { WarningsOnce } from '../../../plugin/run/checkpoints/warnings.ts';
 import type { WorkerStats } from '../../../protocol/events.ts';
 import {
   afterTheBaseline,
@@ -75,7 +74,7 @@ it('names a worker that restarts and later counts more than the process before',
   const checkpoints = new Checkpoints(conducted.run.context);
   await checkpoints.begin();
   for (standstill = 1; standstill < uptimes.length; standstill++)
-    await conducted.time.until(checkpoints.check('at rest'));
+    await conducted.time.until(checkpoints.check({ at: 'plateau', count: 1 }));
   const found = [...conducted.run.measurements.restarts];
   assert.deepEqual(found, [['w1', 'its uptime fell from 110 s to 4 s']]);
 });
@@ -114,7 +113,7 @@ describe('counts of different origins', () => {
     const checkpoints = new Checkpoints(run.context);
     await time.until(checkpoints.begin());
     run.arrive(10);
-    await time.until(checkpoints.check('at 10 connections'));
+    await time.until(checkpoints.check({ at: 'plateau', count: 10 }));
     assert.deepEqual(run.codes, []);
     // The server has ten more, of which the run hears after half a second.
     extra = 10;
@@ -122,7 +121,7 @@ describe('counts of different origins', () => {
       run.arrive(10);
       extra = 0;
     }, 500);
-    await time.until(checkpoints.check('at 10 connections'));
+    await time.until(checkpoints.check({ at: 'plateau', count: 10 }));
     return run.codes;
   };
 
@@ -145,9 +144,9 @@ describe('counts of different origins', () => {
     run.arrive(10);
     run.status.failed = 2;
     const checkpoints = new Checkpoints(run.context);
-    await time.until(checkpoints.check('at 10 connections'));
+    await time.until(checkpoints.check({ at: 'plateau', count: 10 }));
     run.strangers = 2;
-    await time.until(checkpoints.check('at 10 connections'));
+    await time.until(checkpoints.check({ at: 'plateau', count: 10 }));
     assert.deepEqual(run.codes, []);
   });
 });
@@ -156,12 +155,12 @@ describe('too high a count of the workers', () => {
   const counted = async (t: TestContext, arrange: (run: FakeRun) => void) => {
     const { run, time } = new ConductedRun(t);
     const checkpoints = new Checkpoints(run.context);
-    await time.until(checkpoints.check('at 0 connections'));
+    await time.until(checkpoints.check({ at: 'plateau', count: 0 }));
     run.arrive(200);
-    await time.until(checkpoints.check('at 200 connections'));
+    await time.until(checkpoints.check({ at: 'plateau', count: 200 }));
     arrange(run);
-    await time.until(checkpoints.check('after the broadcasts'));
-    const [warning] = run.measurements.warnings;
+    await time.until(checkpoints.check({ at: 'broadcasts' }));
+    const [warning] = run.noticed;
     return { ...warning, codes: run.codes };
   };
 
@@ -195,8 +194,8 @@ it('too low a count is not due to an unknown worker where the adapter counts all
   const { run, time } = new ConductedRun(t);
   run.arrive(10);
   run.others = -3;
-  await time.until(new Checkpoints(run.context).check('at 10 connections'));
-  const [{ code, message, fix = '' } = { code: '', message: '' }] = run.measurements.warnings;
+  await time.until(new Checkpoints(run.context).check({ at: 'plateau', count: 10 }));
+  const [{ code, message, fix = '' } = { code: '', message: '' }] = run.noticed;
   assert.equal(code, 'WORKERS_DISAGREE');
   assertNames(message, ['adapter counts 2 servers']);
   assert.doesNotMatch(fix, /control\.urls/);
@@ -233,7 +232,7 @@ describe('a standstill at which the workers', () => {
       const { run, time } = new ConductedRun(t);
       count(run, 0);
       const counting = setInterval(() => count(run, time.nowMs / 1000), 500);
-      await time.until(new Checkpoints(run.context).check('at a plateau'));
+      await time.until(new Checkpoints(run.context).check({ at: 'plateau', count: 1 }));
       clearInterval(counting);
       assert.deepEqual(run.codes, codes);
       const seconds = time.nowMs / 1000;
@@ -245,9 +244,9 @@ describe('a standstill at which the workers', () => {
     const { run, time } = new ConductedRun(t);
     run.others = 3;
     const checkpoints = new Checkpoints(run.context);
-    await time.until(checkpoints.check('at one standstill'));
+    await time.until(checkpoints.check({ at: 'plateau', count: 1 }));
     const firstMs = time.nowMs;
-    await time.until(checkpoints.check('at the next one'));
+    await time.until(checkpoints.check({ at: 'plateau', count: 2 }));
     assert.equal(time.nowMs, firstMs);
   });
 });
@@ -266,11 +265,10 @@ it('workers disagree where joins name the wrong one, although their sum is right
   run.arrive(20);
   assert.deepEqual(await conducted.time.until(named({ w0: 4, w1: 16 })), []);
   assert.deepEqual(await conducted.time.until(named({ w1: 4 })), [], 'most joins name no worker');
-  assert.equal(run.measurements.misnamed, false);
   assert.deepEqual(await conducted.time.until(named({ w0: 16, w1: 4 })), ['WORKERS_DISAGREE']);
   assertWarned(conducted, 'WORKERS_DISAGREE', 'after the broadcasts', 'w0', 5, 16, 'w1', 4);
   const { localMs, crossWorkerMs } = latencyFigures(run.measurements);
-  assert.deepEqual([run.measurements.misnamed, localMs, crossWorkerMs], [true, null, null]);
+  assert.deepEqual([localMs, crossWorkerMs], [null, null]);
 });
 
 for (const [cpu, code] of [
@@ -281,10 +279,10 @@ for (const [cpu, code] of [
     const { run } = new ConductedRun(t);
     let cpuUs = 7;
     run.context.sampler.cpu = async () => ({ worker: cpu === 'moves' ? cpuUs++ : cpuUs });
-    const busy = new BusyWorkers(run.context, new WarningsOnce(run.context));
+    const busy = new BusyWorkers(run.context);
     const at = async (connections: number) => {
       run.context.population.connections = () => connections;
-      await busy.check(`at ${connections}`);
+      await busy.check({ at: 'plateau', count: connections });
       return run.codes;
     };
     assert.deepEqual([await at(0), await at(399), await at(400)], [[], [], code ? [code] : []]);

@@ -122,9 +122,9 @@ describe('the sentinel', () => {
   ];
   for (const [what, join, message] of MISSING) {
     it(`that ${what} is missing`, async (t) => {
-      const { codes, measurements } = await measured(t, join);
+      const { codes, noticed } = await measured(t, join);
       assert.deepEqual(codes, ['PROBE_INCOMPLETE']);
-      assert.match(measurements.warnings[0]?.message ?? '', message);
+      assert.match(noticed[0]?.message ?? '', message);
     });
   }
 

@@ -114,9 +114,9 @@ describe('asked what has ended it', () => {
   };
 
   it('names a worker and Redis that are gone together', async (t) => {
-    const { codes, measurements } = await stopped(t, () => undefined);
+    const { codes, noticed } = await stopped(t, () => undefined);
     assert.deepEqual(codes, ['DEPLOYMENT_CHANGED', 'DEPLOYMENT_CHANGED']);
-    const said = column(measurements.warnings, 'message')?.join('; ');
+    const said = column(noticed, 'message')?.join('; ');
     assertNames(said, ['w0', 'ECONNREFUSED']);
     assert.doesNotMatch(said ?? '', /w1/);
   });
@@ -191,7 +191,7 @@ describe('the finale', () => {
     const { run, time } = await fromTheStart(t, {}, (run) => (run.context.link.tell = () => run.leave(17)));
     assert.ok(time.nowMs >= 120_000);
     assert.deepEqual(run.codes, ['PLATEAUS_UNUSABLE']);
-    assert.match(run.measurements.warnings[0]?.message ?? '', /^3 /);
+    assert.match(run.noticed[0]?.message ?? '', /^3 /);
     assert.equal(run.measurements.afterDisconnect, undefined);
   });
 

@@ -111,6 +111,6 @@ it('says why causing it failed', async (t) => {
   const { run, measured } = await suffer(t, 'reload-nginx', () => {
     throw new Error('nginx is not there');
   });
-  assert.match(run.measurements.warnings[0]?.message ?? '', /nginx is not there/);
+  assert.match(run.noticed[0]?.message ?? '', /nginx is not there/);
   assert.deepEqual([run.codes, measured.tookMs], [['FAULT_FAILED'], undefined]);
 });

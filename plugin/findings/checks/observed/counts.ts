@@ -1,0 +1,105 @@
+/** Counts of workers, kernel and pages that do not match the connections of the generator. */
+import type { Observed } from '../../../run/measurements/observations.ts';
+import type { CodedDetail } from '../../check.ts';
+import { momentText } from './moment.ts';
+
+const OTHER_USERS = 'measure a server that has no other users';
+
+export const OF_COUNTS = {
+  connectionsBefore: ({ others }: Observed['connectionsBefore']): CodedDetail => ({
+    code: 'SERVER_NOT_IDLE',
+    message: `connections that existed before the run, and are in the baseline: ${others}`,
+    fix: OTHER_USERS,
+  }),
+  countsDiffer: (fact: Observed['countsDiffer']): CodedDetail => ({
+    code: 'WORKERS_DISAGREE',
+    ...(fact.counted > fact.held ? tooMany(fact) : tooFew(fact)),
+  }),
+  othersAccepted: ({ when, connections }: Observed['othersAccepted']): CodedDetail => ({
+    code: 'WORKERS_DISAGREE',
+    message: `${momentText(when)}, the workers had accepted ${connections} connections that the generator did not make`,
+    fix: OTHER_USERS,
+  }),
+  socketsMissing: ({ when, sockets, held }: Observed['socketsMissing']): CodedDetail => ({
+    code: 'WORKERS_DISAGREE',
+    message: `${momentText(when)}, the processes of the server have ${sockets} sockets and files more than before the load, and the generator holds ${held} connections: other processes hold the rest`,
+    fix: 'name all processes of the server: those of every worker, or the one that starts them',
+  }),
+  othersAtPort: ({ when, others, held }: Observed['othersAtPort']): CodedDetail => ({
+    code: 'WORKERS_DISAGREE',
+    message: `${momentText(when)}, the target had ${others} connections beside the ${held} of the generator`,
+    fix: OTHER_USERS,
+  }),
+  cpuStill: ({ when, connections }: Observed['cpuStill']): CodedDetail => ({
+    code: 'WORKERS_DISAGREE',
+    message: `${momentText(when)}, the workers had used no CPU time since ${connections} connections: other processes hold the connections`,
+    fix: 'name the processes of the server: ss -tlnp names those of its port',
+  }),
+  joinsMisnamed: ({ workers }: Observed['joinsMisnamed']): CodedDetail => ({
+    code: 'WORKERS_DISAGREE',
+    message: `after the broadcasts, ${workers
+      .map(
+        ({ worker, connections, named }) => `${worker} counts ${connections} connections, joins name it for ${named}`,
+      )
+      .join('; ')}`,
+    fix: 'let the server acknowledge `join_room` with the worker that holds the connection, named as in `instrument(io)`',
+  }),
+  endsUnnoticed: ({ when, connections }: Observed['endsUnnoticed']): CodedDetail => ({
+    code: 'PLATEAUS_UNUSABLE',
+    message: `${momentText(when)}, the workers still count ${connections} closed connections`,
+    fix: 'find what drops packets without a word: a firewall, NAT or connection tracking that forgets what is silent; a server notices by `pingInterval` and `pingTimeout`',
+  }),
+  statisticsRepeated: ({ when, workers }: Observed['statisticsRepeated']): CodedDetail => ({
+    code: 'WORKER_URLS_WRONG',
+    message: `${momentText(when)}, ${workers.join(', ')} sent the same statistics as before`,
+    fix: 'let control reach the server itself: a cache or a gateway in between repeats old statistics',
+  }),
+  pagesRepeated: ({ when, what, urls, connections }: Observed['pagesRepeated']): CodedDetail => ({
+    code: 'WORKER_URLS_WRONG',
+    message: `${momentText(when)}, ${urls.join(' and ')} had the same ${what} as at ${connections}`,
+    fix: 'read the metrics of the server itself: a cache or a gateway in between repeats old ones',
+  }),
+  pagesShared: ({ pairs }: Observed['pagesShared']): CodedDetail => ({
+    code: 'WORKER_URLS_WRONG',
+    message: `two pages of metrics were of the same process at each standstill: ${pairs.map((pair) => pair.join(' and ')).join('; ')}`,
+    fix: 'name the page of each process once in `workers.prometheus`',
+  }),
+  pagesAlternate: ({ when, urls }: Observed['pagesAlternate']): CodedDetail => ({
+    code: 'WORKER_URLS_WRONG',
+    message: `${momentText(when)}, several processes had answered in turn at ${urls.join(' and ')}`,
+    fix: 'give each process a port of its own for its metrics, and list them all in `prometheus`',
+  }),
+};
+
+function tooMany(fact: Observed['countsDiffer']) {
+  const { ended, acceptedOthers } = fact;
+  if (acceptedOthers) return { message: countsText(fact), fix: OTHER_USERS };
+  const ends = ended > 0 ? `only ${ended}` : 'none';
+  return {
+    message: `${countsText(fact)}; ${ends} of the run's connections ended, and the workers accepted no others`,
+    fix: 'find what the server counts as a connection: the count itself is wrong',
+  };
+}
+
+function tooFew(fact: Observed['countsDiffer']) {
+  const { servers, controlled } = fact;
+  if (servers !== undefined && servers <= controlled)
+    return {
+      message: `${countsText(fact)}; the adapter counts ${servers} servers, and the run controls all of them`,
+      fix: 'find which connections the workers do not count: see their logs',
+    };
+  return {
+    message: countsText(fact),
+    fix: 'name every worker in `control.urls`; a worker that is missing there holds connections that nobody measures',
+  };
+}
+
+/** What is left of fewer connections than those of the run itself is no number of the generator's. */
+function countsText({ when, counted, held, all, own, before }: Observed['countsDiffer']): string {
+  const others = before > 0 ? ` and ${before} from before it` : '';
+  const connections =
+    counted < 0
+      ? `${all} connections in all, fewer than the ${own} of the run itself${others}`
+      : `${counted} connections`;
+  return `${momentText(when)}, the workers count ${connections}, the generator ${held}`;
+}
