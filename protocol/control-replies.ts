@@ -59,6 +59,10 @@ const machineSchema = z.object({
   hostname: name,
   /** As in `Host`: the machine of two workers is the same if their kernel is. */
   kernel: name,
+  /** CPU model. */
+  model: name.optional(),
+  /** As in `MachineKind`. */
+  system: name.optional(),
   cores: total,
   memoryBytes: figure,
   /** Neither free nor in caches that the kernel can drop. */

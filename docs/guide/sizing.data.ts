@@ -2,7 +2,7 @@
 import { tableHtml } from '../../report/render/blocks.ts';
 import { sizingNote, sizingTables } from '../../report/search/document.ts';
 import { sizingOf } from '../../report/search/sizing.ts';
-import { decimals, integer } from '../../report/text/format.ts';
+import { integer } from '../../report/text/format.ts';
 import { largestValid, type Report, readReportsBySize } from '../reports/reports.ts';
 
 /** Shares of each limit that stay free. */
@@ -25,7 +25,6 @@ export function machineSizing(reports: Report[]): typeof data {
   const found = largestValid(reports, (result) => sizingOf(result, false, 0) !== null);
   if (!found) return { report: null, machine: '', limits: '', headrooms: [] };
   const { size, title, result } = found;
-  const { cpu, cpuCount, memoryBytes } = result.environment;
   const workers = Object.keys(result.connections.perWorker).length;
   // No level broke: a report is a single run, which held what it was asked to.
   const headrooms = HEADROOMS.flatMap((headroom) => {
@@ -36,7 +35,7 @@ export function machineSizing(reports: Report[]): typeof data {
   });
   return {
     report: { title, link: `/reports/${size}`, verdict: result.verdict.status },
-    machine: `${cpu}, ${integer(cpuCount)} cores, ${decimals(memoryBytes / 1024 ** 3, 0)} GiB, which ran ${integer(workers)} Socket.IO workers, nginx and Redis, and the load generator as well`,
+    machine: `${result.answer.machine}, which ran ${integer(workers)} Socket.IO workers, nginx and Redis, and the load generator as well`,
     limits: headrooms[0]?.limits ?? '',
     headrooms: headrooms.map(({ note, table }) => ({ note, table })),
   };

@@ -1,6 +1,5 @@
 /** The overview of the reports: a row for each run on the site. */
 import { isUsable } from '../../report/figures/measured-figures.ts';
-import { integer } from '../../report/text/format.ts';
 import { figureCell, figureTitle } from '../figures.ts';
 import { readReports } from './reports.ts';
 
@@ -16,10 +15,9 @@ export default {
   load: (): typeof data => ({
     head: ['Run', 'Verdict', ...FIGURES.map(figureTitle), 'Machine'],
     rows: readReports().map(({ size, title, result }) => {
-      const { verdict, environment } = result;
+      const { verdict, answer } = result;
       const figures = FIGURES.map((path) => (isUsable(result) ? figureCell([result], path) : '–'));
-      const machine = `${environment.cpu}, ${integer(environment.cpuCount)} cores`;
-      return { size, title, cells: [verdict.status, ...figures, machine] };
+      return { size, title, cells: [verdict.status, ...figures, answer.machine] };
     }),
   }),
 };

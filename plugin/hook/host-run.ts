@@ -1,13 +1,15 @@
 /** Artillery as one of several generator hosts: brings its share of the phases, and is conducted from elsewhere. */
 import { randomUUID } from 'node:crypto';
-import { availableParallelism, hostname } from 'node:os';
+import { availableParallelism, hostname, totalmem } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { attempt } from '../../protocol/helpers/attempt.ts';
 import { makeFolder } from '../../protocol/helpers/make-folder.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
-import { thisHost } from '../../protocol/machine/host.ts';
+import { readCgroup } from '../../protocol/machine/cgroup.ts';
+import { thisHost, thisMachine } from '../../protocol/machine/host.ts';
+import { lowestLimit } from '../../protocol/machine/usable.ts';
 import { harmless } from '../../protocol/printable.ts';
 import { ownRelease } from '../../protocol/release.ts';
 import { requireOwnEngine } from '../conduct/hosts/admission.ts';
@@ -80,6 +82,8 @@ export class HostRun {
         inputs: inputsOf(script, process.env),
         arrivals: config.phases.map(arrivalsOf),
         cores: availableParallelism(),
+        memoryLimitBytes: lowestLimit(readCgroup().memory, totalmem())?.max ?? null,
+        machine: thisMachine(),
       },
       carrier: openThreadCarrier(artillery().testRunId),
       admit: () => requireFit(config, log),

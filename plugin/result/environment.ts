@@ -2,10 +2,11 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { cpus, release, type as systemType, totalmem } from 'node:os';
+import { cpus, totalmem } from 'node:os';
 import type { WorkerStats } from '../../protocol/events.ts';
 import { ownValue } from '../../protocol/helpers/sum-counts.ts';
 import { readCgroup } from '../../protocol/machine/cgroup.ts';
+import { thisMachine } from '../../protocol/machine/host.ts';
 import { openFileLimits } from '../../protocol/machine/open-files.ts';
 import { allowedCpus, lowestLimit, lowestQuota } from '../../protocol/machine/usable.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -35,6 +36,7 @@ export function describeEnvironment(
   artilleryVersion: string,
 ): Environment {
   const server = workers[0]?.versions;
+  const machine = thisMachine();
   return {
     versions: {
       artillery: artilleryVersion,
@@ -47,10 +49,10 @@ export function describeEnvironment(
       }),
     },
     server: serverDescription(workers),
-    kernel: `${systemType()} ${release()}`,
-    cpu: cpus()[0]?.model.trim() ?? 'unknown',
-    cpuCount: cpus().length,
-    memoryBytes: totalmem(),
+    kernel: machine.system,
+    cpu: machine.model,
+    cpuCount: machine.cores,
+    memoryBytes: machine.memoryBytes,
     limits: limitsHere(),
     sysctls: Object.fromEntries(SYSCTLS.flatMap(sysctl)),
     configHash: createHash('sha256').update(JSON.stringify(settings)).digest('hex'),

@@ -27,6 +27,8 @@ export function generatorHosts(measurements: Measurements): Result['generators']
     return {
       host: one.host,
       cores: one.cores,
+      memoryLimitBytes: one.memoryLimitBytes,
+      machine: one.machine,
       share: arrivals > 0 ? one.arrivals / arrivals : 0,
       arrivals: one.arrivals,
       connections: sum(own.map(({ alive, ended }) => alive + sum(Object.values(ended)))),

@@ -34,6 +34,8 @@ export function workerFigures(measurements: Measurements): Pick<Result, 'workers
     workerMachines: machines.map(({ machine, workers }) => ({
       hostname: machine.hostname,
       isGenerators: machine.kernel === thisHost().kernel,
+      ...(machine.model !== undefined && { model: machine.model }),
+      ...(machine.system !== undefined && { system: machine.system }),
       cores: machine.cores,
       memoryBytes: machine.memoryBytes,
       usedBytes: maxOf(workers.map((one) => one.machine.usedBytes)),

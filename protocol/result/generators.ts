@@ -5,7 +5,14 @@ import { count, object, rowsOf, summary } from './parts.ts';
 
 export const generatorsSchema = rowsOf({
   host: z.string().describe('its name, and its index if it has one'),
-  cores: count.describe('its CPU cores'),
+  cores: count.describe('CPU cores that it may use'),
+  memoryLimitBytes: z.number().nullable().describe('its container’s limit; null without one'),
+  machine: object({
+    model: z.string().describe('of its CPU'),
+    system: z.string().describe('with its release'),
+    cores: count.describe('all of them'),
+    memoryBytes: z.number().describe('total memory'),
+  }),
   share: z.number().describe('share of the scenario’s arrivals, 0 to 1'),
   arrivals: count.describe('virtual users of its share'),
   connections: count.describe('connections that it opened'),

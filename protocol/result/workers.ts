@@ -17,6 +17,8 @@ export const workersSchema = rowsOf({
 export const workerMachinesSchema = rowsOf({
   hostname: z.string().describe('as its first worker sees it; in a container, the container’s'),
   isGenerators: z.boolean().describe('the generator runs on it, too'),
+  model: z.string().optional().describe('of its CPU; missing where an exporter reports the machine'),
+  system: z.string().optional().describe('with its release'),
   cores: count.describe('its CPU cores'),
   memoryBytes: z.number().describe('total memory'),
   usedBytes: z.number().nullable().describe('most that was neither free nor in droppable caches'),

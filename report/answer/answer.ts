@@ -11,6 +11,7 @@ import { generatorLines } from './generator-line.ts';
 import { latencyLines } from './latency-line.ts';
 import { limitLines } from './limit-line.ts';
 import type { Line } from './line.ts';
+import { machineLine } from './machine-line.ts';
 import { memoryLines } from './memory-line.ts';
 import { messageLines } from './messages-line.ts';
 import { outcomeTitle } from './outcome.ts';
@@ -33,7 +34,7 @@ const LINES: Record<string, (result: Result) => Line[]> = {
 
 /** @param judged the result with its findings, verdict and outcome */
 export function answerOf(judged: Omit<Result, 'answer'>): RunAnswer {
-  const result: Result = { ...judged, answer: { title: '', cause: null, lines: [] } };
+  const result: Result = { ...judged, answer: { title: '', cause: null, machine: '', lines: [] } };
   const [cause] = leadingFindings(result.findings);
   const lines = Object.entries(LINES).flatMap(([section, linesOf]) =>
     linesOf(result).map((line) => doubted({ section, ...line }, result.findings)),
@@ -41,6 +42,7 @@ export function answerOf(judged: Omit<Result, 'answer'>): RunAnswer {
   return {
     title: outcomeTitle(result),
     cause: cause?.message ?? null,
+    machine: machineLine(judged),
     lines: result.verdict.status === 'INVALID' ? [] : [...lines, ...notMeasured(result)],
   };
 }

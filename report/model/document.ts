@@ -12,6 +12,8 @@ import type { Term } from './terms.ts';
 export interface Document {
   title: string;
   subtitle: string;
+  /** The machines that it was measured with, of a single run. */
+  machine?: string;
   answer: Answer;
   sections: Section[];
 }

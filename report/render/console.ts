@@ -34,12 +34,13 @@ const STATUS_COLORS = { VALID: 'green', SUSPECT: 'yellow', INVALID: 'red' } as c
  * @returns lines without a trailing newline, free of escape codes unless `color`
  */
 export function renderRun(document: Document, options: ConsoleOptions & { verbose?: boolean; files?: string }): string {
-  const { title, subtitle } = document;
+  const { title, subtitle, machine } = document;
   const [first = '', ...rest] = wrap(`${title} · ${subtitle}`, options.width, INDENT);
   const [named = '', ...after] = first.split(' · ');
   return [
     [paint(options, 'bold', named), ...after].join(' · '),
     ...rest,
+    ...(machine === undefined ? [] : wrap(INDENT + machine, options.width, INDENT)),
     ...(options.verbose ? sections(document, options, MAX_ROWS) : []),
     '',
     ...answer(document.answer, options),

@@ -29,7 +29,7 @@ const SCRIPT_HASH = createHash('sha256').update(SCRIPT).digest('base64');
 
 /** It loads nothing from the network: style and script are inline, and a policy forbids the rest. */
 export function renderHtml(document: Document): string {
-  const { title, subtitle, answer, sections } = document;
+  const { title, subtitle, machine, answer, sections } = document;
   const heading = `${title} · socketio-capacity`;
   const terms = sections.flatMap((section) => section.terms ?? []);
   const shown = terms.length > 0 ? [...sections, DEFINITIONS] : sections;
@@ -46,7 +46,7 @@ export function renderHtml(document: Document): string {
 </head>
 <body>
 <header>
-<h1>${heading}</h1><p>${subtitle}</p>
+<h1>${heading}</h1><p>${subtitle}</p>${machine !== undefined && html`<p>${machine}</p>`}
 </header>
 <main>
 ${answerHtml(answer)}

@@ -18,8 +18,8 @@ function joined(blocks: string[]): string {
   return `${blocks.filter((block) => block !== '').join('\n\n')}\n`;
 }
 
-function summary({ title, subtitle, answer }: Document): string[] {
-  return [`# ${escapeMarkdown(title)}`, ...answerMarkdown(answer), escapeMarkdown(subtitle)];
+function summary({ title, subtitle, machine = '', answer }: Document): string[] {
+  return [`# ${escapeMarkdown(title)}`, ...answerMarkdown(answer), escapeMarkdown(subtitle), escapeMarkdown(machine)];
 }
 
 /** The third line of the file, for readers who read no further. */

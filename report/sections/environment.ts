@@ -5,13 +5,10 @@ import { embeddedName, serverName, serverProperties } from '../figures/server.ts
 import { settingLines } from '../figures/settings.ts';
 import { coreCount } from '../figures/usable.ts';
 import { facts, type Section } from '../model/document.ts';
-import { decimals, integer } from '../text/format.ts';
-
-const GIB = 1024 ** 3;
 
 export function environment(result: Result): Section {
   const { run, environment: found } = result;
-  const { versions, kernel, cpu, cpuCount, memoryBytes, limits, sysctls, settings, configHash, gitCommit } = found;
+  const { versions, limits, sysctls, settings, configHash, gitCommit } = found;
   return {
     id: 'environment',
     title: 'Environment and settings',
@@ -31,10 +28,7 @@ export function environment(result: Result): Section {
         ['Git commit', gitCommit ?? 'not known'],
         ['Settings, SHA-256', configHash],
       ]),
-      facts('Machine', [
-        ['CPU', `${cpu}, ${integer(cpuCount)} cores`],
-        ['Memory', `${decimals(memoryBytes / GIB, 1)} GiB`],
-        ['Kernel', kernel],
+      facts('Limits and kernel settings', [
         ...Object.entries(limits).map(([name, value]): [string, string] => [name, coreCount(value)]),
         ...Object.entries(sysctls),
       ]),

@@ -48,6 +48,7 @@ export function runDocument(result: Result): Document {
       ...(run.engine === 'socketio-capacity' ? [] : [`engine ${run.engine}`]),
       `${run.startedAt.slice(0, 16).replace('T', ' ')} UTC`,
     ].join(' · '),
+    machine: result.answer.machine,
     answer: answer(result),
     sections,
   };

@@ -104,19 +104,18 @@ function runsSection(study: Study, measured: MeasuredRun[]): Section {
   };
 }
 
-/** @returns the machine, which the generator used, too, and what ran on it; null before the first run */
+/** @returns the machines, and what ran on them; null before the first run */
 function placeOf(runs: MeasuredRun[]): string | null {
-  const environments = runs.flatMap(({ result }) => result?.environment ?? []);
+  const results = runs.flatMap(({ result }) => result ?? []);
   const all = [
     ...new Set(
-      environments.flatMap(({ cpu, cpuCount, kernel, versions }) => [
-        `${cpu}, ${counted(cpuCount, 'core')}`,
-        kernel,
-        ...Object.entries(versions).map(([name, version]) => `${name} ${version}`),
+      results.flatMap(({ answer, environment }) => [
+        answer.machine,
+        ...Object.entries(environment.versions).map(([name, version]) => `${name} ${version}`),
       ]),
     ),
   ];
-  return all.length === 0 ? null : `The generator’s machine: ${all.join('; ')}.`;
+  return all.length === 0 ? null : `Measured on: ${all.join('; ')}.`;
 }
 
 function listed(id: string, title: string, all: string[]): Section[] {

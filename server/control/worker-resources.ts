@@ -1,10 +1,10 @@
 /** What a worker may use and has in use, and its machine: asked for rarely, since it takes some milliseconds. */
 import { readdir, readFile } from 'node:fs/promises';
-import { cpus, hostname, totalmem } from 'node:os';
+import { hostname } from 'node:os';
 import type { WorkerMachine, WorkerResources } from '../../protocol/events.ts';
 import { attempt } from '../../protocol/helpers/attempt.ts';
 import { readCgroup } from '../../protocol/machine/cgroup.ts';
-import { thisHost } from '../../protocol/machine/host.ts';
+import { thisHost, thisMachine } from '../../protocol/machine/host.ts';
 import { parseSmapsRollup, readCpu, readMemory, readTcpBytes } from '../../protocol/machine/kernel.ts';
 import { openFileLimits } from '../../protocol/machine/open-files.ts';
 import { usableCores } from '../../protocol/machine/usable.ts';
@@ -32,8 +32,7 @@ function machine(): WorkerMachine {
   return {
     hostname: hostname(),
     kernel: thisHost().kernel,
-    cores: cpus().length,
-    memoryBytes: totalmem(),
+    ...thisMachine(),
     usedBytes: attempt(() => readMemory().usedBytes),
     tcpBytes: attempt(readTcpBytes),
     cpu: attempt(readCpu),

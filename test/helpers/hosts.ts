@@ -55,7 +55,8 @@ export function joinOf(listener: Listener): Join {
 export function helloOf(hello: Partial<Hello>): Hello {
   return {
     ...{ host: 'a', instance: randomUUID(), kernel: 'another', version: '1', hosts: 1 },
-    ...{ inputs: { scenarios: 'same' }, arrivals: [10, 0], cores: 2 },
+    ...{ inputs: { scenarios: 'same' }, arrivals: [10, 0], cores: 2, memoryLimitBytes: null },
+    machine: { model: 'AMD EPYC', system: 'Linux 6.18', cores: 2, memoryBytes: 2 ** 33 },
     ...hello,
   };
 }

@@ -12,6 +12,8 @@ export function generatorHost(
 ): Result['generators'][number] {
   const oneWayMs = { count: 100, min: 1, mean: p50, p50, p90: p50, p95: p50, p99: p50, p999: null, max: p50 + 4 };
   return {
+    machine: { model: 'AMD EPYC', system: 'Linux 6.18', cores: 4, memoryBytes: 16 * 2 ** 30 },
+    memoryLimitBytes: null,
     ...{ host, cores: 4, share, arrivals: 100, connections: 100, held: 100, failed: 0, lost: null, oneWayMs },
     cpu: { idlePercent: { ramp: 60, messages: null, broadcasts: 40 } },
     others: [],
@@ -94,7 +96,7 @@ export function perfectResult(): Result {
       engine: 'socketio-capacity',
       complete: true,
     },
-    answer: { title: 'Passed', cause: null, lines: [] },
+    answer: { title: 'Passed', cause: null, machine: '', lines: [] },
     outcome: { status: 'PASSED', thresholds: [] },
     verdict: { status: 'VALID' },
     findings: [],

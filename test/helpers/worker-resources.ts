@@ -12,6 +12,8 @@ export function workerResources(changes: Partial<WorkerResources> = {}): WorkerR
     machine: {
       hostname: 'app-1',
       kernel: 'kernel-1',
+      model: 'AMD EPYC',
+      system: 'Linux 6.18',
       cores: 8,
       memoryBytes: 16 * 2 ** 30,
       usedBytes: 2 ** 30,

@@ -52,8 +52,9 @@ export class Host {
   get measured(): GeneratorHost {
     const { name, hello, beganAtUs, lost, clock } = this;
     const { cpuIdlePercent, shares } = this.windows;
-    const { cores, kernel } = hello;
-    return { host: name, cores, beganAtUs, lost, clock, arrivals: this.#arrivals, cpuIdlePercent, shares, kernel };
+    const { cores, memoryLimitBytes, machine, kernel } = hello;
+    const own = { cores, memoryLimitBytes, machine, kernel };
+    return { host: name, ...own, beganAtUs, lost, clock, arrivals: this.#arrivals, cpuIdlePercent, shares };
   }
 
   get #arrivals(): number {

@@ -42,6 +42,10 @@ const helloSchema = z.object({
   /** This host's share, phase by phase. */
   arrivals: z.array(z.int().nonnegative()).max(10_000),
   cores: index.positive(),
+  /** Limit of its container; null without one. */
+  memoryLimitBytes: count.positive().nullable(),
+  /** As `MachineKind`. */
+  machine: z.object({ model: shown, system: shown, cores: index.positive(), memoryBytes: count.positive() }),
 });
 export type Hello = z.infer<typeof helloSchema>;
 

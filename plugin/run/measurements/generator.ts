@@ -1,12 +1,16 @@
 /** What is known of the load generator itself: its hosts, event loops and quotas of CPU time. */
 import type { EventLoopHealth } from '../../../protocol/link/health.ts';
 import type { EngineIdentity } from '../../../protocol/link/messages.ts';
+import type { MachineKind } from '../../../protocol/machine/host.ts';
 import type { MachineShares, Throttled } from '../../../protocol/result/machine.ts';
 
 /** One of several hosts that bring the load, and what is known of it. */
 export interface GeneratorHost {
   host: string;
   cores: number;
+  /** Of its container; null without one. */
+  memoryLimitBytes: number | null;
+  machine: MachineKind;
   /** In its share of the load. */
   arrivals: number;
   /** When its first phase began, on the run's clock. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MachineWindows } from '../../../plugin/conduct/hosts/machine-windows.ts';
 import { generatorHosts } from '../../../plugin/result/generators.ts';
+import { thisMachine } from '../../../protocol/machine/host.ts';
 import { assertEach } from '../../helpers/columns.ts';
 import { measurements } from '../../helpers/measurements.ts';
 
@@ -60,7 +61,8 @@ test('who else used its CPUs is the mean of each window; of several ramps, of th
 
 test('programs beside others of the run are not known by name: another host of the same machine, or a worker', () => {
   const shares = { ...USED, othersCores: 1, programs: [{ name: 'node', cores: 1 }] };
-  const known = { arrivals: 1, beganAtUs: 0, lost: undefined, clock: undefined, cpuIdlePercent: {}, cores: 2 };
+  const own = { cores: 2, memoryLimitBytes: null, machine: thisMachine(), clock: undefined, cpuIdlePercent: {} };
+  const known = { ...own, arrivals: 1, beganAtUs: 0, lost: undefined };
   const host = (name: string, kernel: string) => ({
     ...{ host: name, kernel, ...known },
     shares: { ramp: shares, messages: shares },

@@ -76,7 +76,7 @@ describe('the page of a study', () => {
     const page = studyPage(measuredStudy('adapters', { scenario: '1k.yml', vary, except }, runs));
     assert.match(page, /^# Redis adapters\n[\s\S]*\n- redis-streams instead of redis: inconclusive/);
     assert.equal([...page.matchAll(/<li>CAPACITY_ADAPTER=redis-streams/g)].length, 2);
-    assert.match(page, /a processor, 2 cores; Linux 6\.1; node v24/);
+    assert.match(page, /a processor, 2 cores, 8\.0 GiB, Linux 6\.1; node v24/);
   });
 
   it('is computed, or said to come from documentation', () => {

@@ -3,6 +3,7 @@ import { describe, it, test } from 'node:test';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { ClockLine } from '../../../protocol/clock/clock-line.ts';
+import { thisMachine } from '../../../protocol/machine/host.ts';
 import { column, columns } from '../../helpers/columns.ts';
 import {
   encoded,
@@ -170,7 +171,8 @@ describe('all broadcasts', () => {
     const frozen = Array.from({ length: 10 }, (_, index) => frozenBroadcast(index + 1, [1000 + 100 * index]));
     const line = new ClockLine(false);
     line.add({ atUs: 0, offsetUs: 1e9, uncertaintyUs: 200 });
-    const host = { cores: 2, arrivals: 1, beganAtUs: 0, lost: undefined, cpuIdlePercent: {}, shares: {}, kernel: 'k' };
+    const own = { cores: 2, memoryLimitBytes: null, machine: thisMachine(), kernel: 'k' };
+    const host = { ...own, arrivals: 1, beganAtUs: 0, lost: undefined, cpuIdlePercent: {}, shares: {} };
     const hosts = [{ ...host, host: 'a', clock: { offsetUs: 0, boundUs: 300 } }];
     const known = latencyOf({ frozen }).intervals?.completionMs.p50;
     const apart = latencyOf({ frozen, clocks: [line], hosts }).intervals?.completionMs.p50;

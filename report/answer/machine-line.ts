@@ -1,0 +1,102 @@
+/** The machines of a run: CPU model, cores, memory and kernel; the generator’s and the server’s apart where they differ. */
+import type { Result } from '../../protocol/result/result.ts';
+import { sharesMachine } from '../figures/place.ts';
+import { coreCount, usableCores, usableMemory } from '../figures/usable.ts';
+import { counted, decimals } from '../text/format.ts';
+
+interface Machine {
+  model?: string | undefined;
+  system?: string | undefined;
+  cores: number;
+  memoryBytes: number;
+  /** Cores and bytes that limits allow, if fewer. */
+  usable: { cores: number; memoryBytes: number; by?: string };
+}
+
+/** Hosts that one line names; the table of hosts has the others. */
+const MOST_NAMES = 4;
+
+/** @returns `AMD EPYC, 2 cores, 23.5 GiB, Linux 6.18`, or `generator: …; server: …` */
+export function machineLine(result: Omit<Result, 'answer'>): string {
+  const { environment, generators } = result;
+  const own = describe({
+    model: environment.cpu,
+    system: environment.kernel,
+    cores: environment.cpuCount,
+    memoryBytes: environment.memoryBytes,
+    usable: { cores: usableCores(environment), memoryBytes: usableMemory(environment) },
+  });
+  const servers = serverMachines(result);
+  const hosts = generators.map(({ host, cores, memoryLimitBytes, machine }) => ({
+    name: host,
+    text: describe({
+      ...machine,
+      usable: { cores, memoryBytes: memoryLimitBytes ?? machine.memoryBytes },
+    }),
+  }));
+  if (hosts.length === 0 && servers.length === 0) return own;
+  const load = hosts.length === 0 ? [`generator: ${own}`] : [`generators: ${named(hosts)}`, `conductor: ${own}`];
+  return [...load, ...(servers.length > 0 ? [`server: ${servers.join(', and ')}`] : [])].join('; ');
+}
+
+/** Returns nothing if the server has the same machine and limits as the generator. */
+function serverMachines(result: Omit<Result, 'answer'>): string[] {
+  const { workerMachines, workers, generators } = result;
+  if (workerMachines.length === 0) return sharesMachine(result) && generators.length === 0 ? [] : [elsewhere(result)];
+  const machines = workerMachines.map((machine, index) => {
+    const own = workers.filter((worker) => worker.machine === index);
+    const memory = own.flatMap(({ memoryLimitBytes }) => memoryLimitBytes ?? []);
+    const cores = Math.min(machine.cores, ...own.map((worker) => worker.usableCores));
+    return {
+      ...machine,
+      usable: { cores, memoryBytes: Math.min(machine.memoryBytes, ...memory), by: ' by each worker' },
+    };
+  });
+  const { environment } = result;
+  const sameLimits = machines.every(
+    ({ isGenerators, usable }) =>
+      isGenerators && usable.cores >= usableCores(environment) && usable.memoryBytes >= usableMemory(environment),
+  );
+  if (sameLimits && generators.length === 0) return [];
+  return [
+    named(
+      machines.map(({ hostname, isGenerators, ...machine }) => ({
+        name: isGenerators
+          ? `${hostname}, the ${generators.length > 0 ? 'conductor' : 'generator'}’s machine`
+          : hostname,
+        text: describe(machine),
+      })),
+    ),
+  ];
+}
+
+function elsewhere(result: Omit<Result, 'answer'>): string {
+  return sharesMachine(result) ? 'on the conductor’s machine' : 'unknown, because its workers do not report it';
+}
+
+/** Describes machines of the same kind once: `a, b (AMD EPYC, …), c (…)`. */
+function named(machines: { name: string; text: string }[]): string {
+  return [...Map.groupBy(machines, ({ text }) => text)]
+    .map(([text, same]) => {
+      const names = same.slice(0, MOST_NAMES).map(({ name }) => name);
+      const more = same.length > MOST_NAMES ? ` and ${same.length - MOST_NAMES} more` : '';
+      return `${names.join(', ')}${more} (${text})`;
+    })
+    .join(', ');
+}
+
+function describe({ model, system, cores, memoryBytes, usable }: Machine): string {
+  const { by = '' } = usable;
+  const all = { cores: counted(cores, 'core'), memory: `${gib(memoryBytes)} GiB` };
+  const parts = [
+    model,
+    usable.cores < cores ? `${coreCount(usable.cores)} of ${all.cores} usable${by}` : all.cores,
+    usable.memoryBytes < memoryBytes ? `${gib(usable.memoryBytes)} of ${all.memory} usable${by}` : all.memory,
+    system,
+  ];
+  return parts.filter((part) => part !== undefined).join(', ');
+}
+
+function gib(bytes: number): string {
+  return decimals(bytes / 1024 ** 3, bytes < 1024 ** 3 ? 2 : 1);
+}
