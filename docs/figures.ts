@@ -1,6 +1,6 @@
 /** Figures of runs on the pages of the site: named by their path in the result, shown in cells, bars and tables. */
 import type { Result } from '../protocol/result/result.ts';
-import { FIGURES, type Figure, knownAt, titleOf, valueAt } from '../report/figures/figures.ts';
+import { type Figure, figureOfPath, intervalAt, knownAt, titleOf, valueAt } from '../report/figures/figures.ts';
 import { comesAndGoes } from '../report/figures/held.ts';
 import { numberText, type QuantityName } from '../report/model/amount.ts';
 import { grid } from '../report/model/document.ts';
@@ -9,36 +9,16 @@ import type { Html } from '../report/render/markup.ts';
 import { spreadOf } from '../report/statistics/spread.ts';
 import { integer } from '../report/text/format.ts';
 
-type Shown = Pick<Figure, 'path' | 'title' | 'quantity'>;
-
-const slope = (layer: string, title: string): Shown => ({
-  path: `memory.perConnectionBytes.${layer}.slope`,
-  title: `${title} per connection`,
-  quantity: 'kilobytes',
-});
-
-/** Figures that pages show, and that no comparison needs. */
-const FURTHER: Shown[] = [
-  { path: 'connections.connectMs.p95', title: 'Connect time p95', quantity: 'milliseconds' },
-  slope('redisUsedMemory', 'Redis'),
-  slope('kernelSlab', 'Kernel, sockets of both sides,'),
-  slope('systemHeld', 'Whole machine'),
-  { path: 'cpu.redis.rampSecondsPerThousandConnects', title: 'Redis CPU per 1,000 connects', quantity: 'cpuSeconds' },
-  { path: 'cpu.redis.broadcastMicrosecondsPerMessage', title: 'Redis CPU per message', quantity: 'microseconds' },
-  { path: 'machine.cpuIdlePercent.ramp', title: 'CPU of the machine idle, ramp', quantity: 'percent' },
-  { path: 'machine.cpuIdlePercent.broadcasts', title: 'CPU of the machine idle, broadcasts', quantity: 'percent' },
-];
-
-/** @throws for a path that is in no list: a typing error */
-export function shownFigure(path: string): Shown {
-  const found = [...FURTHER, ...FIGURES].find((one) => one.path === path);
+/** @throws for a path that is no figure: a typing error */
+export function shownFigure(path: string): Figure {
+  const found = figureOfPath(path);
   if (!found) throw new Error(`no figure ${path}`);
   return found;
 }
 
 /** @returns the title with its unit */
 export function figureTitle(path: string): string {
-  return titleOf(shownFigure(path) as Figure);
+  return titleOf(shownFigure(path));
 }
 
 /** @returns the mean, with the lowest and highest of several runs, or with the 95 % interval within runs where that is wider */
@@ -55,13 +35,10 @@ export function figureCell(results: Result[], path: string): string {
   return min === max ? mean : `${mean} (${min} to ${max})`;
 }
 
-/** @returns half of the figure's 95 % interval within the run, of slopes and CPU */
+/** @returns half of the figure's 95 % interval within the run */
 function reachOf(result: Result, path: string): number | null {
-  const at = /\.(slope|bytes)$/.test(path)
-    ? path.replace(/\.\w+$/, '')
-    : path.replace(/^(cpu\.\w+)\./, '$1.intervals.');
-  const { low95, high95 } = (valueAt(result, at) ?? {}) as { low95?: number | null; high95?: number | null };
-  return typeof low95 === 'number' && typeof high95 === 'number' ? (high95 - low95) / 2 : null;
+  const interval = intervalAt(result, path);
+  return interval && (interval.high95 - interval.low95) / 2;
 }
 
 /** What a row asks, what a published study printed in each of its columns, and what a run of ours says. */

@@ -18,6 +18,26 @@ export const NAMED_LAYERS = {
 
 export type LayerName = keyof typeof NAMED_LAYERS;
 
+/** The workers, which every deployment has. */
+export const WORKERS_TITLE = 'Workers';
+
+/** What a figure of a layer measures, by the end of its id. */
+const MEASURES = { Pss: 'PSS', Rss: 'RSS', HeapUsed: 'V8 heap' };
+
+/** @returns such as `Workers PSS` */
+export function measureTitle(layerTitle: string, measure: keyof typeof MEASURES): string {
+  return `${layerTitle} ${MEASURES[measure]}`;
+}
+
+/** @returns the title of a layer, or of its figure: `Workers` of `worker`, `nginx PSS` of `nginxPss` */
+export function titleOfLayer(id: string): string {
+  const [, layer = id, measure = ''] = /^([a-z\d]*)(.*)$/.exec(id) ?? [];
+  const named = layer === 'worker' ? WORKERS_TITLE : (NAMED_LAYERS as Record<string, NamedLayer>)[layer]?.title;
+  const title = named ?? `${layer.charAt(0).toUpperCase()}${layer.slice(1)}`;
+  if (measure in MEASURES) return measureTitle(title, measure as keyof typeof MEASURES);
+  return `${title}${measure.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`;
+}
+
 /** In the order of tables. */
 export const LAYER_NAMES = Object.keys(NAMED_LAYERS) as LayerName[];
 

@@ -1,24 +1,57 @@
 /** The section `connections` of the result document. */
 import { z } from 'zod';
 import { TRANSPORTS, type TransportsName } from '../connection.ts';
+import { figure } from './figure.ts';
 import { byName, count, object, objectOrNull, orNull, rowsOf, summary, summarySchema } from './parts.ts';
 
 const perSecond = z.number().nullable();
 const byReason = byName(count);
+const connections = { quantity: 'count', noun: 'connections', answers: ['connections'] } as const;
+/** Those that are missing to the target are its faults. */
+const reached = {
+  ...connections,
+  better: 'higher',
+  compared: 'secondary',
+  follows: 'target',
+  threshold: true,
+} as const;
 const range = object({ low: z.number(), high: z.number() });
 
 export const connectionsSchema = object({
-  target: count.describe('connections that the scenario asks for'),
-  peak: count.describe('most connections at the same time, at a plateau'),
-  failed: count.describe('virtual users that failed'),
-  failures: byReason.describe('the same by [code](./errors.md)'),
+  target: figure(count, 'connections that the scenario asks for', {
+    ...connections,
+    live: { series: 'connections_target' },
+  }),
+  peak: figure(count, 'most connections at the same time, at a plateau', {
+    ...reached,
+    title: 'Peak connections',
+    faults: ({ target, peak }: { target: number; peak: number }) => Math.max(0, target - peak),
+  }),
+  failed: figure(count, 'virtual users that failed', {
+    ...{ ...connections, noun: 'virtual users', title: 'Connections failed', compared: 'secondary', threshold: true },
+  }),
+  failures: figure(byReason, 'the same by [code](./errors.md)', {
+    ...{ ...connections, noun: 'virtual users' },
+    live: { series: 'failed_total', label: 'cause', help: 'Virtual users that failed' },
+  }),
   failureExamples: byName(z.string()).describe('what the server said at the first failure of each code'),
   asked: count.describe('connections that virtual users tried to open'),
   opened: count.describe('connections that were open at some time'),
-  held: orNull(count).describe('open after the last broadcast; null where virtual users come and go'),
-  lost: byReason.describe('ended, but not by their virtual users; by Socket.IO’s reason'),
-  skipped: count.describe('virtual users not started, by `maxVusers`'),
-  unknownAcks: count.describe('acknowledgements that match no message, or came twice'),
+  held: figure(orNull(count), 'open after the last broadcast; null where virtual users come and go', {
+    ...reached,
+    title: 'Connections held',
+    faults: ({ target, held }: { target: number; held: number }) => Math.max(0, target - held),
+  }),
+  lost: figure(byReason, 'ended, but not by their virtual users; by Socket.IO’s reason', {
+    ...{ ...connections, title: 'Connections lost', compared: 'secondary', threshold: true },
+    live: { series: 'lost_total', label: 'cause', help: 'Connections that ended before their release' },
+  }),
+  skipped: figure(count, 'virtual users not started, by `maxVusers`', {
+    ...{ ...connections, noun: 'virtual users', threshold: true },
+  }),
+  unknownAcks: figure(count, 'acknowledgements that match no message, or came twice', {
+    ...{ ...connections, noun: 'acknowledgements', threshold: true },
+  }),
   retries: count.describe('attempts after a failed one'),
   reconnection: objectOrNull({
     dropped: count.describe('times that a connection dropped; `dropped = returned + gaveUp + left + away`'),
@@ -51,9 +84,23 @@ export const connectionsSchema = object({
     .describe('how connections ended that their virtual users did not close; ranges hold nine in ten'),
   disconnects: byReason.describe('connections that ended before the run released them, by Socket.IO’s reason'),
   configuredRatePerSec: perSecond.describe('rate of the phases'),
-  achievedRatePerSec: perSecond.describe('rate while connections were made'),
+  achievedRatePerSec: figure(perSecond, 'rate while connections were made', {
+    ...{
+      title: 'Connect rate',
+      quantity: 'perSecond',
+      noun: 'connections',
+      better: 'higher',
+      answers: ['connections'],
+    },
+    ...{ threshold: 'connections.rate', live: { series: 'connect_rate', help: 'Connections made per second' } },
+    ...{ compared: 'secondary', follows: 'rate' },
+  }),
   rampSeconds: z.number().nullable().describe('how long that took, without pauses'),
-  connectMs: summary.describe('from the first attempt to the CONNECT answer'),
+  connectMs: figure(summary, 'from the first attempt to the CONNECT answer', {
+    // Also measured by the generator's clock and event loops.
+    ...{ title: 'Connect time', quantity: 'milliseconds', answers: ['connections', 'latency'], follows: 'load' },
+    ...{ threshold: 'connections.connect_time', compared: { p50: 'secondary', p99: 'primary' } },
+  }),
   stagesMs: byName(summarySchema).describe(
     'the same by stage: `tcp`, `tls`, `upgrade`, `open`, `namespace`; beside them `change`, to WebSocket',
   ),

@@ -1,21 +1,34 @@
 /** The section `delivery` of the result document: every frame that carries the broadcast event is in one column. */
 import { z } from 'zod';
 import { ROOM_ORDERS } from '../rooms.ts';
+import { figure } from './figure.ts';
 import { count, object, objectOrNull, orNull, time } from './parts.ts';
+
+const receipts = { quantity: 'count', noun: 'receipts', answers: ['delivery'], threshold: true } as const;
+const share = { quantity: 'share', answers: ['delivery'], threshold: true } as const;
 
 /** Receipts of one broadcast, or of all together. */
 const receiptShape = {
-  expected: count.describe('receipts expected: members of the room at the send'),
-  received: count.describe('first receipts of expected connections'),
-  lostConnected: count.describe('not received, although the connection stayed open'),
-  lostDisconnected: count.describe('not received, and the connection ended after the send'),
-  duplicates: count.describe('receipts after a connection’s first'),
-  reordered: count.describe('first receipts by connections that had a later broadcast already'),
-  unexpected: count.describe('receipts by connections whose join was not acknowledged before the send'),
-  notMember: count.describe('first receipts by connections that never asked to join the room'),
-  wrongSize: count.describe('copies whose payload has another length; no receipts'),
-  wrongContent: count.describe('copies whose payload differs, among those compared; no receipts'),
-  early: count.describe('first receipts before the send; part of the ones above'),
+  expected: figure(count, 'receipts expected: members of the room at the send', {
+    ...receipts,
+    live: { series: 'receipts_expected_total', help: 'Members of the room, over all broadcasts' },
+  }),
+  received: figure(count, 'first receipts of expected connections', {
+    ...receipts,
+    live: { series: 'receipts_total', help: 'Broadcasts received by all connections' },
+  }),
+  lostConnected: figure(count, 'not received, although the connection stayed open', receipts),
+  lostDisconnected: figure(count, 'not received, and the connection ended after the send', receipts),
+  // One that was received is certain, whatever else is in doubt.
+  duplicates: figure(count, 'receipts after a connection’s first', {
+    ...{ ...receipts, title: 'Duplicate copies', answers: [], compared: 'secondary' },
+  }),
+  reordered: figure(count, 'first receipts by connections that had a later broadcast already', receipts),
+  unexpected: figure(count, 'receipts by connections whose join was not acknowledged before the send', receipts),
+  notMember: figure(count, 'first receipts by connections that never asked to join the room', receipts),
+  wrongSize: figure(count, 'copies whose payload has another length; no receipts', receipts),
+  wrongContent: figure(count, 'copies whose payload differs, among those compared; no receipts', receipts),
+  early: figure(count, 'first receipts before the send; part of the ones above', receipts),
   missed: count.describe('expected, but away at the send; the server restored their session'),
   resent: count.describe('missed, and received when they came back; part of `received`'),
   // With the run's own receivers that left without a copy.
@@ -57,21 +70,28 @@ export const deliverySchema = object({
     .describe('who made the server broadcast: the run by a control port, or its connections'),
   payloadBytes: count.describe('length of one broadcast; for an own event, the mean length of its JSON'),
   binary: z.boolean().describe('the payload was sent as an attachment'),
-  broadcasts: count.describe('broadcasts sent'),
+  broadcasts: figure(count, 'broadcasts sent', {
+    ...{ quantity: 'count', noun: 'broadcasts', answers: ['delivery'], live: { series: 'broadcasts_total' } },
+  }),
   unconfirmed: count.describe('broadcasts that no worker confirmed, but copies of which came; part of `broadcasts`'),
   unknown: count.describe(
     'broadcasts that no worker confirmed, and no copy of which came: whether they were sent is unknown',
   ),
+  coverage: figure(z.number().nullable(), 'received ÷ expected', {
+    ...{ ...share, title: 'Delivered', better: 'higher', compared: 'secondary' },
+    faults: ({ expected, received }: Record<ReceiptCount, number>) => expected - received,
+  }),
+  coverageOfTarget: figure(
+    orNull(z.number()),
+    'received ÷ (target × broadcasts); null where virtual users come and go',
+    share,
+  ),
   ...receiptShape,
-  late: count.describe('receipts after the ledger was finalized'),
-  unreadable: count.describe('frames with the event whose payload cannot be read'),
-  neverOrdered: count.describe('receipts of broadcasts that the run did not send'),
+  late: figure(count, 'receipts after the ledger was finalized', receipts),
+  unreadable: figure(count, 'frames with the event whose payload cannot be read', receipts),
+  neverOrdered: figure(count, 'receipts of broadcasts that the run did not send', receipts),
   outside: count.describe('copies of an own event from before or after the measurement, or from others'),
   frames: orNull(count).describe('all frames with the event'),
-  coverage: z.number().nullable().describe('received ÷ expected'),
-  coverageOfTarget: orNull(z.number()).describe(
-    'received ÷ (target × broadcasts); null where virtual users come and go',
-  ),
   rooms: objectOrNull({
     count,
     perConnection: count,

@@ -1,30 +1,44 @@
 /** The sections of the result document on CPU, event loops and the machine. */
 import { z } from 'zod';
+import { type Declaration, figure } from './figure.ts';
 import { byName, count, interval, object, objectOrNull, orNull, rowsOf } from './parts.ts';
 
 const percent = z.number().nullable();
 const share = z.number().min(0).max(1);
-export const windowPercents = object({
-  ramp: percent,
-  messages: percent,
-  broadcasts: percent,
-});
+export const windowPercents = object({ ramp: percent, messages: percent, broadcasts: percent });
 
 /** Fewer broadcasts, or parts of their window with copies, do not show how much the CPU per message varies. */
 export const MIN_BROADCAST_PARTS = 5;
 
+/**
+ * Of Redis, which keeps almost nothing per connection, only the broadcasts are compared, and the whole machine never: it
+ * includes the generator and all other programs.
+ */
+const ofCpu = { answers: ['cpu'], compared: { worker: 'primary', nginx: 'secondary' } } satisfies Partial<Declaration>;
+const doesNotDecide = {
+  ...ofCpu,
+  compared: { worker: 'secondary', nginx: 'secondary' },
+} satisfies Partial<Declaration>;
+
 export const cpuSchema = z.record(
   z.string(),
   object({
-    rampSecondsPerThousandConnects: z.number().nullable().describe('CPU seconds'),
-    idlePercent: z
-      .number()
-      .nullable()
-      .describe('during `hold`; where connections send messages in it: after them, or before the first connection'),
+    rampSecondsPerThousandConnects: figure(z.number().nullable(), 'CPU seconds', {
+      ...{ ...ofCpu, title: 'CPU per 1,000 connects', quantity: 'cpuSeconds' },
+    }),
+    idlePercent: figure(
+      z.number().nullable(),
+      'during `hold`; where connections send messages in it: after them, or before the first connection',
+      { ...doesNotDecide, title: 'CPU while idle', quantity: 'percent', follows: 'load' },
+    ),
     idleConnectionsPercent: orNull(z.number()).describe('the part of it that idle connections add'),
-    broadcastMicrosecondsPerMessage: z.number().nullable().describe('per delivered copy, less the idle share'),
-    clientMicrosecondsPerMessage: orNull(z.number()).describe(
+    broadcastMicrosecondsPerMessage: figure(z.number().nullable(), 'per delivered copy, less the idle share', {
+      ...{ ...ofCpu, title: 'CPU per message', quantity: 'microseconds' },
+    }),
+    clientMicrosecondsPerMessage: figure(
+      orNull(z.number()),
       'per message that connections send, in the hold, less the idle share; null without any, or within its noise',
+      { ...doesNotDecide, title: 'CPU per message of a client', quantity: 'microseconds' },
     ),
     intervals: objectOrNull({
       rampSecondsPerThousandConnects: interval,
@@ -43,9 +57,21 @@ export const generatorSchema = rowsOf({
   index: count.describe('its number within window and part'),
   engine: z.string().describe('id of the Artillery worker that it belongs to'),
   host: z.string().optional().describe('with several hosts: the host that it runs on'),
-  utilization: z.number().describe('0 to 1'),
+  utilization: figure(z.number(), '0 to 1', {
+    ...{ quantity: 'share', answers: ['latency'] },
+    live: {
+      ...{ series: 'event_loop_utilization', label: 'loop' },
+      help: 'Utilization of the event loop over the last second, 0 to 1',
+    },
+  }),
   delayP50Ms: z.number().describe('how late its timers were: median'),
-  delayP99Ms: z.number().describe('99th percentile'),
+  delayP99Ms: figure(z.number(), '99th percentile', {
+    ...{ quantity: 'milliseconds', answers: ['latency'] },
+    live: {
+      ...{ series: 'event_loop_delay_p99_seconds', label: 'loop' },
+      help: 'Delay of the event loop over the last second, p99',
+    },
+  }),
   delayMaxMs: z.number().describe('maximum'),
   cpuWaitShare: orNull(z.number()).describe('0 to 1: share of its runnable time in which it waited for a CPU'),
 });
@@ -99,8 +125,10 @@ export type MachineShares = z.infer<typeof machineSharesSchema>;
 /** The generator's machine, which can be the deployment's, too. Of several, that of which least was idle. */
 export const machineSchema = objectOrNull({
   /** `ramp` is the ramp in which least was idle. */
-  cpuIdlePercent: windowPercents.describe(
+  cpuIdlePercent: figure(
+    windowPercents,
     'idle CPU of all cores in the busiest ramp, the hold with messages, and the broadcasts',
+    { title: 'Idle CPU of the machine', quantity: 'percent', answers: ['cpu'] },
   ),
   throttled: throttledSchema,
   others: objectOrNull({

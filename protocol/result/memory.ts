@@ -1,12 +1,17 @@
 /** The section `memory` of the result document: bytes by layer. */
 import { z } from 'zod';
+import { type Declaration, figure } from './figure.ts';
 import { overTimeSchema } from './over-time.ts';
 import { byName, count, layers, object, objectOrNull, orNull, rowsOf } from './parts.ts';
 
 const DOUBTS = ['curved', 'grows', 'freed', 'kept', 'miscounted'] as const;
 
+const BYTES_PER_CONNECTION = 'memory.*.bytes_per_connection';
+const perConnection = { quantity: 'kilobytes', answers: ['memory'], noise: 'fit' } satisfies Declaration;
+
+const SLOPE = 'bytes per connection: the line through the plateaus';
 const slopeSchema = object({
-  slope: z.number().describe('bytes per connection: the line through the plateaus'),
+  slope: z.number().describe(SLOPE),
   low95: z.number().nullable().describe('lower end of its 95 % interval; null with fewer than three plateaus'),
   high95: z.number().nullable().describe('upper end'),
   r2: z.number().describe('share of the variance that a least-squares line explains'),
@@ -26,7 +31,10 @@ const partSchema = object({
 });
 
 const perConnectionSchema = object({
-  bytes: z.number().nullable().describe('the sum of the parts: what a connection keeps; null without parts'),
+  bytes: figure(z.number().nullable(), 'the sum of the parts: what a connection keeps; null without parts', {
+    ...{ ...perConnection, title: 'Memory per connection', compared: 'primary' },
+    threshold: BYTES_PER_CONNECTION.replace('*', 'deployment'),
+  }),
   low95: z.number().nullable().describe('lower end of its 95 % interval; null with fewer than three plateaus'),
   high95: z.number().nullable().describe('upper end'),
   isAtLeast: z.boolean().describe('a part is not known, so the sum is a lower bound'),
@@ -58,8 +66,20 @@ const layerSchema = object({
 export const memorySchema = object({
   layers: z.array(layerSchema).describe('the layers, in the order of tables'),
   collected: z.boolean().describe('the workers collected their garbage before each reading at rest'),
-  perConnectionBytes: byName(slopeSchema).describe('memory at rest, by layer'),
   perConnection: orNull(perConnectionSchema).describe('the headline: what a connection keeps; null if not measured'),
+  perConnectionBytes: byName(
+    slopeSchema.extend({
+      slope: figure(z.number(), SLOPE, {
+        ...{ ...perConnection, title: 'per connection', threshold: BYTES_PER_CONNECTION },
+        compared: {
+          workerPss: 'secondary',
+          workerRss: { insteadOf: 'workerPss' },
+          workerHeapUsed: 'secondary',
+          nginxPss: 'secondary',
+        },
+      }),
+    }),
+  ).describe('memory at rest, by layer'),
   inService: objectOrNull({
     // From the readings before the collections, or `peakBytes` in proportion to the connections if that is more.
     perConnectionBytes: byName(slopeSchema.omit({ naive: true })).describe(

@@ -1,6 +1,10 @@
 /** The section `messages` of the result document: what connections send again and again, by the step `every`. */
 import { z } from 'zod';
+import { figure } from './figure.ts';
 import { byName, count, object, objectOrNull, rowsOf, summary } from './parts.ts';
+
+const messages = { quantity: 'count', noun: 'messages', answers: ['delivery'], threshold: true } as const;
+const time = { quantity: 'milliseconds', answers: ['latency'], follows: 'load' } as const;
 
 /** How long one worker's handler took, in milliseconds. */
 const handlerSchema = object({ p50: z.number(), p95: z.number(), max: z.number() });
@@ -22,17 +26,26 @@ export const messagesSchema = objectOrNull({
     acknowledge: z.boolean(),
   }).describe('the steps [`every`](./steps.md) of the flows'),
   connections: count.describe('connections that have begun to send, once for each of their steps'),
-  due: count.describe('messages due on the schedule; `due = sent + Σ notSent`'),
-  sent: count.describe('`sent = unasked + acknowledged + unansweredConnected + unansweredDisconnected`'),
-  notSent: object({
-    missed: count.describe('the generator was behind by a whole period'),
-    disconnected: count.describe('there was no connection'),
-  }),
+  due: figure(count, 'messages due on the schedule; `due = sent + Σ notSent`', messages),
+  sent: figure(count, '`sent = unasked + acknowledged + unansweredConnected + unansweredDisconnected`', messages),
+  notSent: figure(
+    object({
+      missed: count.describe('the generator was behind by a whole period'),
+      disconnected: count.describe('there was no connection'),
+    }),
+    'due, and not sent, by cause',
+    messages,
+  ),
   unasked: count.describe('sent without asking for an acknowledgement'),
-  acknowledged: count.describe('sent and acknowledged'),
-  unansweredConnected: count.describe('not acknowledged, on a connection that stayed'),
-  unansweredDisconnected: count.describe('not acknowledged when the connection ended'),
-  answered: z.number().nullable().describe('acknowledged ÷ (sent − unasked); null where none was asked for'),
+  acknowledged: figure(count, 'sent and acknowledged', messages),
+  unansweredConnected: figure(count, 'not acknowledged, on a connection that stayed', messages),
+  unansweredDisconnected: figure(count, 'not acknowledged when the connection ended', messages),
+  answered: figure(z.number().nullable(), 'acknowledged ÷ (sent − unasked); null where none was asked for', {
+    ...{ title: 'Messages acknowledged', quantity: 'share', better: 'higher', answers: ['delivery'] },
+    ...{ compared: 'secondary', threshold: true },
+    faults: ({ sent, unasked, acknowledged }: Record<'sent' | 'unasked' | 'acknowledged', number>) =>
+      sent - unasked - acknowledged,
+  }),
   window: object({
     seconds: z.number(),
     sent: count,
@@ -43,8 +56,13 @@ export const messagesSchema = objectOrNull({
   })
     .nullable()
     .describe('the hold; null without one'),
-  ackMs: summary.describe('in the hold: from the intended send to the acknowledgement'),
-  sendDelayMs: summary.describe('in the hold: actual less intended send; part of the above'),
+  ackMs: figure(summary, 'in the hold: from the intended send to the acknowledgement', {
+    ...{ ...time, title: 'Message to acknowledgement', threshold: 'socketio.messages.ack_time' },
+    compared: { p50: 'secondary', p95: 'primary' },
+  }),
+  sendDelayMs: figure(summary, 'in the hold: actual less intended send; part of the above', {
+    ...{ ...time, threshold: 'socketio.messages.send_delay' },
+  }),
   outsideAckMs: summary.describe('as `ackMs`, outside of the hold'),
   workers: z.array(workerSchema).describe('each worker that reports it, in the hold'),
   histograms: byName(z.string()).describe('HdrHistogram, compressed base64, in microseconds; mergeable'),

@@ -1,6 +1,9 @@
 /** The section `redis` of the result document: the adapter's Redis during the broadcasts. The layers have its memory over the run. */
 import { z } from 'zod';
+import { figure } from './figure.ts';
 import { count, object, orNull } from './parts.ts';
+
+const perCopy = { quantity: 'bytes', answers: ['delivery'], compared: 'secondary' } as const;
 
 /** One node of a Redis Cluster during the broadcasts; keys as those of all nodes together. */
 const nodeSchema = object({
@@ -17,13 +20,21 @@ export const redisSchema = object({
   version: z.string().describe('the Redis server’s'),
   inBytes: count.describe('received for the broadcasts'),
   outBytes: count.describe('sent for them'),
-  inBytesPerCopy: z.number().nullable().describe('`inBytes` ÷ `delivery.received`'),
-  outBytesPerCopy: z.number().nullable().describe('`outBytes` ÷ `delivery.received`'),
-  cpuMicrosecondsPerCopy: orNull(z.number()).describe(
+  inBytesPerCopy: figure(z.number().nullable(), '`inBytes` ÷ `delivery.received`', {
+    ...{ ...perCopy, title: 'Redis received per message' },
+  }),
+  outBytesPerCopy: figure(z.number().nullable(), '`outBytes` ÷ `delivery.received`', {
+    ...{ ...perCopy, title: 'Redis sent per message' },
+  }),
+  cpuMicrosecondsPerCopy: figure(
+    orNull(z.number()),
     'its CPU ÷ `delivery.received`, less the idle share; null without `hold`',
+    { title: 'Redis CPU per message', quantity: 'microseconds', answers: ['cpu'], compared: 'secondary' },
   ),
   usedMemoryBeforeBytes: orNull(count).describe('`used_memory` just before the broadcasts'),
-  usedMemoryBytes: orNull(count).describe('`used_memory` after the broadcasts'),
+  usedMemoryBytes: figure(orNull(count), '`used_memory` after the broadcasts', {
+    ...{ title: 'Redis memory', quantity: 'megabytes', answers: ['memory'], compared: 'secondary', follows: 'load' },
+  }),
   rssBytes: orNull(count).describe('RSS after the broadcasts'),
   outputBufferPeakBytes: orNull(count).describe('most output that waited for subscribers'),
   streamEntries: orNull(count).describe('length of the adapter’s stream; null if it has none'),

@@ -18,6 +18,7 @@ import { outcomeSchema } from './outcome.ts';
 import { byName, count, object, objectOrNull, orNull, rowsOf, time } from './parts.ts';
 import { processesSchema } from './processes.ts';
 import { redisSchema } from './redis.ts';
+import { sampleSchema } from './samples.ts';
 import { serverSchema } from './server.ts';
 import { workerMachinesSchema, workersOverTimeSchema, workersSchema } from './workers.ts';
 
@@ -124,14 +125,7 @@ export const resultSchema = object({
     'Stages of the run. Each lasts until the next one.',
   ),
   samples: z
-    .array(
-      z
-        .object({
-          t: z.number().describe('seconds since the first row'),
-          connections: count.describe('connections at that time'),
-        })
-        .catchall(z.unknown()),
-    )
+    .array(sampleSchema)
     .max(5000)
     .describe(
       'One row per second for the last half hour, and for 2, 4, 8 … seconds before it: highest memory, most connections, mean CPU. Other keys are layers, such as `worker.rssBytes` or `system.cpuPercent`; at least every five seconds, also `others.cpuPercent` of other programs and `steal.cpuPercent` of the hypervisor, in percent of one core.',

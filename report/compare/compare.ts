@@ -5,7 +5,7 @@
 import type { Spread } from '../../protocol/documents/repeat.ts';
 import type { Difference } from '../../protocol/documents/study.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { type Described, type Figure, invalidationsOf } from '../figures/figures.ts';
+import { type Described, type Figure, faultsOf, invalidationsOf } from '../figures/figures.ts';
 import { isUsable, measuredFigures } from '../figures/measured-figures.ts';
 import { disturbanceOf } from '../figures/others.ts';
 import { quantityOf } from '../model/amount.ts';
@@ -113,7 +113,7 @@ function comparablePairs(sets: RunSet[], isStudy: boolean) {
       const levels = levelNoise.flatMap((noise) => noise.get(figure.path) ?? []);
       return { runs: usable[set] ?? [], spread: spreads[set] ?? null, levels };
     });
-    const faults = usable.map((runs) => faultsOf(figure, runs));
+    const faults = usable.map((runs) => faultsIn(figure, runs));
     const [reference, ...others] = sides as [Side, ...Side[]];
     const pairs = others.map((other, index): Pair => {
       const [a, b] = [faults[0] ?? [], faults[index + 1] ?? []];
@@ -123,18 +123,14 @@ function comparablePairs(sets: RunSet[], isStudy: boolean) {
         invalidatedBy: [...new Set([...(invalidatedBy[0] ?? []), ...(invalidatedBy[index + 1] ?? [])])],
       };
     });
-    const { primary } = figure;
-    const described = { path: figure.path, title: figure.title, quantity: figure.quantity, better: figure.better };
-    return {
-      ...{ ...described, ...(primary && { primary }), ...(figure.insteadOf && { insteadOf: figure.insteadOf }) },
-      ...{ unit: quantityOf(figure.quantity).unit, spreads, invalidated: invalidatedBy, pairs },
-    };
+    const { declared: _, ...described } = figure;
+    const { unit } = quantityOf(figure.quantity);
+    return { ...described, unit, spreads, invalidated: invalidatedBy, pairs };
   });
 }
 
-function faultsOf(figure: Figure, runs: Result[]): number[] {
-  if (!('faults' in figure)) return [];
-  return runs.flatMap((run) => (invalidationsOf(run, figure).length > 0 ? [] : (figure.faults(run) ?? [])));
+function faultsIn(figure: Figure, runs: Result[]): number[] {
+  return runs.flatMap((run) => (invalidationsOf(run, figure).length > 0 ? [] : (faultsOf(run, figure) ?? [])));
 }
 
 /** In place of a key of the result document. */
@@ -163,14 +159,6 @@ function usableDifference(a: Spread | null, b: Spread | null, answer: Answer): D
   return { ...UNKNOWN, ...apartness(a, b), answer, noise, invalidatedBy: [] };
 }
 
-/** Times, rates and totals, which are those of the load. */
-const OF_THE_LOAD =
-  /^(latency|connections\.(peak|held|connectMs|achieved)|messages\.ackMs|fault\.(backMs|peak)|redis\.usedMemory)|\.idlePercent$/;
-
-/** What a study varies. */
-const NUMBERS = new Set(['connections.peak', 'connections.held']);
-const RATE = 'connections.achievedRatePerSec';
-
 /**
  * With different numbers of connections, only costs and losses per connection are compared. A study asks for the rest, too, but
  * never takes the number of connections for a figure. Nobody is faster because more connections per second were asked for.
@@ -179,8 +167,9 @@ function comparableFigures(sets: Result[][], isStudy: boolean): ReturnType<typeo
   const isOne = (key: 'target' | 'configuredRatePerSec') =>
     new Set(sets.flat().map(({ connections }) => connections[key])).size === 1;
   const [isOneLoad, isOneRate] = [isOne('target'), isOne('configuredRatePerSec')];
-  const isOfLoad = (path: string) => (isStudy ? NUMBERS.has(path) : OF_THE_LOAD.test(path));
-  return measuredFigures(sets).filter(
-    ({ figure: { path } }) => (isOneLoad || !isOfLoad(path)) && (isOneRate || path !== RATE),
-  );
+  return measuredFigures(sets).filter(({ figure: { declared } }) => {
+    const { follows } = declared;
+    const isOfLoad = isStudy ? follows === 'target' : follows !== undefined;
+    return (isOneLoad || !isOfLoad) && (isOneRate || follows !== 'rate');
+  });
 }

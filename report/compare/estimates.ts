@@ -2,7 +2,7 @@
 import type { Spread } from '../../protocol/documents/repeat.ts';
 import type { Difference } from '../../protocol/documents/study.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { type Figure, figureOf, isCounted, valueAt } from '../figures/figures.ts';
+import { type Figure, figureOf, intervalAt, isCounted, valueAt } from '../figures/figures.ts';
 import { type Estimate, estimatesApart, levelsApart, meansApart, type PooledNoise } from '../statistics/spread.ts';
 import { studentT } from '../statistics/student.ts';
 
@@ -26,7 +26,7 @@ export function apart(figure: Figure, a: Side, b: Side): Apart | null {
   const ofLevels = hasLevels ? levelsApart(a.spread, b.spread, a.levels, b.levels) : null;
   if (ofLevels) return { estimate: ofLevels.estimate, noise: ofLevels.isPooled ? 'study' : 'repeats' };
   const [inA, inB] = [a, b].map(({ runs }) => withinRun(runs, figure));
-  const noise = isOfBroadcasts(figure.path) ? 'broadcasts' : 'fit';
+  const { noise = 'fit' } = figure.declared;
   // The spread of the other side's runs already includes how much broadcasts vary.
   const means = meansApart(a.spread, b.spread, noise === 'fit' ? (a.spread.runs === 1 ? inA : inB)?.error : undefined);
   if (means) return { estimate: means, noise: 'repeats' };
@@ -40,18 +40,14 @@ export function apart(figure: Figure, a: Side, b: Side): Apart | null {
 function withinRun(runs: Result[], figure: Figure): Estimate | null {
   const result = runs.find((run) => figureOf(run, figure) !== null);
   if (!result) return null;
-  const { path } = figure;
-  const ofBroadcasts = isOfBroadcasts(path);
-  const at = ofBroadcasts ? path.replace('latency.', 'latency.intervals.') : path.replace(/\.[^.]*$/, '');
-  const { low95, high95 } = (valueAt(result, at) ?? {}) as Partial<Record<'low95' | 'high95', number | null>>;
-  const degrees = ofBroadcasts ? (result.latency.completionMs?.count ?? 0) - 1 : result.memory.plateaus.length - 2;
-  if (typeof low95 !== 'number' || typeof high95 !== 'number' || degrees < 1) return null;
+  const { path, declared } = figure;
+  const interval = intervalAt(result, path);
+  const readings = { broadcasts: result.latency.completionMs?.count ?? 0, fit: result.memory.plateaus.length - 1 };
+  const degrees = declared.noise ? readings[declared.noise] - 1 : 0;
+  if (interval === null || degrees < 1) return null;
+  const { low95, high95 } = interval;
   const value = valueAt(result, path) as number;
   // The wider side: the interval of a cost that cannot be negative ends at zero.
   const reach = Math.max(high95 - value, value - low95);
   return { value, error: reach / studentT(0.95, degrees), degrees };
-}
-
-function isOfBroadcasts(path: string): boolean {
-  return /^latency\.(oneWayMs|completionMs)\./.test(path);
 }

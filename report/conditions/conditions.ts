@@ -2,7 +2,7 @@
 
 import type { Condition } from '../../protocol/documents/search.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { FIGURES, valueAt } from '../figures/figures.ts';
+import { figureOfPath, valueAt } from '../figures/figures.ts';
 import { whyNotQuoted } from '../figures/quoted.ts';
 import { withUnit } from '../model/amount.ts';
 import { type Percentile, VALUES_NEEDED } from '../model/names.ts';
@@ -67,7 +67,7 @@ export function metText({ condition, value }: Checked, { delivery }: Result): st
   if (key === 'delivery.coverage' && delivery) {
     return `only ${percentOf(delivery.received, delivery.expected)} of the broadcasts’ copies arrived`;
   }
-  const figure = FIGURES.find(({ path }) => path === key);
+  const figure = figureOfPath(key);
   const format = (number: number) =>
     figure ? withUnit(figure.quantity, number) : decimals(number, Number.isInteger(number) ? 0 : 2);
   // Such as `one way p99`.

@@ -1,4 +1,6 @@
-/** The figures by which results are compared: the key of each in the result, and which direction is better. */
+/** The figures by which results are compared, as their declarations in the result's schema say. */
+import { titleOfLayer } from '../../protocol/named-layers.ts';
+import { ANY, FIGURES as DECLARED, type Figure as DeclaredFigure, figureAt } from '../../protocol/result/figures.ts';
 import type { PerConnection, Slope } from '../../protocol/result/memory.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type QuantityName, quantityOf } from '../model/amount.ts';
@@ -18,113 +20,44 @@ export interface Described {
   primary?: true;
 }
 
-/** Counted rather than measured, so without a measurement error: a single run is enough to be worse than another. */
-export interface CountedFigure extends Described {
-  quantity: 'count' | 'share';
-  /** @returns how many connections, copies or messages are missing, or too many; null where they were not counted */
-  faults(result: Result): number | null;
-}
-
-interface MeasuredFigure extends Described {
-  quantity: Exclude<QuantityName, CountedFigure['quantity']>;
-}
-
-export type Figure = CountedFigure | MeasuredFigure;
-
-type Extra = Partial<Pick<Described, 'better' | 'insteadOf' | 'primary'>>;
-
-const DECIDES: Extra = { primary: true };
-
-/** Lower is better, unless it says otherwise. */
-function measured(path: string, title: string, quantity: MeasuredFigure['quantity'], extra: Extra = {}): Figure {
-  return { path, title, quantity, better: 'lower', ...extra };
-}
-
-function counted(path: string, title: string, faults: CountedFigure['faults']): Figure {
-  return { path, title, quantity: 'count', better: 'lower', faults };
-}
-
-/** Of all that are to be. */
-function reached(path: string, title: string, quantity: 'count' | 'share', faults: CountedFigure['faults']): Figure {
-  return { path, title, quantity, better: 'higher', faults };
-}
-
-function missing(target: number, there: number | null): number | null {
-  return there === null ? null : Math.max(0, target - there);
-}
-
-function slope(layer: string, title: string, extra?: Extra): Figure {
-  return measured(`memory.perConnectionBytes.${layer}.slope`, `${title} per connection`, 'kilobytes', extra);
-}
-
-function time(path: string, title: string, extra?: Extra): Figure {
-  return measured(path, title, 'milliseconds', extra);
-}
-
-function cpu(layer: string, title: string, extra?: Extra): Figure[] {
-  return [
-    measured(`cpu.${layer}.rampSecondsPerThousandConnects`, `${title} CPU per 1,000 connects`, 'cpuSeconds', extra),
-    measured(`cpu.${layer}.idlePercent`, `${title} CPU while idle`, 'percent'),
-    measured(`cpu.${layer}.broadcastMicrosecondsPerMessage`, `${title} CPU per message`, 'microseconds', extra),
-    measured(`cpu.${layer}.clientMicrosecondsPerMessage`, `${title} CPU per message of a client`, 'microseconds'),
-  ];
+export interface Figure extends Described {
+  declared: DeclaredFigure;
 }
 
 /**
  * The deployment's figures, without the generator's own. Each additional figure widens all intervals (see compare.ts), so
- * there are few: no capacity, which follows from the slope; no maximum, the noisiest figure of all; of Redis, which keeps
- * almost nothing per connection, only what the broadcasts cost; not the whole machine, which includes the generator and
- * any other program, and drifts over time as if it had a slope.
+ * there are few: no capacity, which follows from the slope; no maximum, the noisiest figure of all.
  */
-export const FIGURES: Figure[] = [
-  reached('connections.peak', 'Peak connections', 'count', ({ connections: { target, peak } }) =>
-    missing(target, peak),
-  ),
-  reached('connections.held', 'Connections held', 'count', ({ connections: { target, held } }) =>
-    missing(target, held),
-  ),
-  counted('connections.failed', 'Connections failed', ({ connections }) => connections.failed),
-  counted('connections.lost', 'Connections lost', ({ connections }) => total(connections.lost)),
-  reached(
-    'delivery.coverage',
-    'Delivered',
-    'share',
-    ({ delivery }) => delivery && delivery.expected - delivery.received,
-  ),
-  counted('delivery.duplicates', 'Duplicate copies', ({ delivery }) => delivery?.duplicates ?? null),
-  measured('connections.achievedRatePerSec', 'Connect rate', 'perSecond', { better: 'higher' }),
-  time('connections.connectMs.p50', 'Connect time p50'),
-  time('connections.connectMs.p99', 'Connect time p99', DECIDES),
-  time('messages.ackMs.p50', 'Message to acknowledgement p50'),
-  time('messages.ackMs.p95', 'Message to acknowledgement p95', DECIDES),
-  time('fault.backMs.p50', 'Half of the dropped connections back'),
-  time('fault.backMs.p99', '99 % of the dropped connections back', DECIDES),
-  time('fault.backMs.all', 'All dropped connections back'),
-  measured('fault.peakAttemptsPerSec', 'Peak attempts to come back', 'perSecond'),
-  counted('fault.broadcasts.missed', 'Copies missed after the fault', ({ fault }) => fault?.broadcasts?.missed ?? null),
-  reached(
-    'messages.answered',
-    'Messages acknowledged',
-    'share',
-    ({ messages }) => messages && messages.sent - messages.unasked - messages.acknowledged,
-  ),
-  time('latency.oneWayMs.p50', 'One way p50'),
-  time('latency.oneWayMs.p99', 'One way p99', DECIDES),
-  time('latency.completionMs.p50', 'Last receiver p50'),
-  time('latency.roundTripHalfMs.underLoad.p50', 'Round trip ÷ 2 under load p50'),
-  // The headline of a run.
-  measured('memory.perConnection.bytes', 'Memory per connection', 'kilobytes', DECIDES),
-  slope('workerPss', 'Workers PSS'),
-  slope('workerRss', 'Workers RSS', { insteadOf: 'memory.perConnectionBytes.workerPss.slope' }),
-  slope('workerHeapUsed', 'Workers V8 heap'),
-  slope('nginxPss', 'nginx PSS'),
-  ...cpu('worker', 'Workers', DECIDES),
-  ...cpu('nginx', 'nginx'),
-  measured('redis.cpuMicrosecondsPerCopy', 'Redis CPU per message', 'microseconds'),
-  measured('redis.inBytesPerCopy', 'Redis received per message', 'bytes'),
-  measured('redis.outBytesPerCopy', 'Redis sent per message', 'bytes'),
-  measured('redis.usedMemoryBytes', 'Redis memory', 'megabytes'),
-];
+export const FIGURES: Figure[] = DECLARED.flatMap(comparedOf);
+
+function comparedOf(declared: DeclaredFigure): Figure[] {
+  const { path, compared = {} } = declared;
+  const byName = typeof compared === 'string' || 'insteadOf' in compared ? { '': compared } : compared;
+  return Object.entries(byName).map(([name, how]) => {
+    const pathOf = (one: string) =>
+      one === '' ? path : path.includes(ANY) ? path.replace(ANY, one) : `${path}.${one}`;
+    const primary = how === 'primary' && { primary: true as const };
+    const instead = typeof how === 'object' && { insteadOf: pathOf(String(how.insteadOf)) };
+    return { ...described(declared, name, pathOf(name)), ...primary, ...instead };
+  });
+}
+
+function described(declared: DeclaredFigure, name: string, path: string): Figure {
+  const { title = declared.description, quantity, better = 'lower' } = declared;
+  return { path, title: name === '' ? title : titled(declared, title, name), quantity, better, declared };
+}
+
+/** @returns `Workers CPU while idle`, `Connect time p99`, or `Idle CPU of the machine, ramp` */
+function titled({ path, kind }: DeclaredFigure, title: string, name: string): string {
+  if (path.includes(ANY)) return `${titleOfLayer(name)} ${title}`;
+  return kind === 'distribution' ? `${title} ${name}` : `${title}, ${name}`;
+}
+
+/** @returns the declared figure at a key of the result, whether it is compared or not */
+export function figureOfPath(path: string): Figure | undefined {
+  const found = figureAt(path);
+  return found && described(found.figure, found.name, path);
+}
 
 /** What waits for a CPU, and what CPU work takes; no count changes, and no memory, only because others are busy. */
 const DISTURBED: QuantityName[] = ['milliseconds', 'perSecond', 'cpuSeconds', 'percent', 'microseconds'];
@@ -156,6 +89,21 @@ export function knownAt(result: Result, path: string): number | null {
   return typeof value !== 'number' || isSpoiled ? null : value;
 }
 
+/**
+ * The 95 % interval of a figure: beside it, or under the same name among the `intervals` of its section.
+ * @returns null where the run knows none
+ */
+export function intervalAt(result: Result, path: string): { low95: number; high95: number } | null {
+  const keys = path.split('.');
+  const beside = keys.slice(0, -1).join('.');
+  const among = keys.map((_, at) => [...keys.slice(0, at), 'intervals', ...keys.slice(at)].join('.'));
+  for (const place of [beside, ...among]) {
+    const { low95, high95 } = (valueAt(result, place) ?? {}) as Partial<Record<'low95' | 'high95', unknown>>;
+    if (typeof low95 === 'number' && typeof high95 === 'number') return { low95, high95 };
+  }
+  return null;
+}
+
 /** @param path keys with dots between them */
 export function valueAt(document: unknown, path: string): unknown {
   return path
@@ -163,7 +111,16 @@ export function valueAt(document: unknown, path: string): unknown {
     .reduce<unknown>((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], document);
 }
 
-export function isCounted({ quantity }: Described): boolean {
+/** @returns how many connections, copies or messages are missing, or too many; null of measured figures, and where they were not counted */
+export function faultsOf(result: Result, figure: Figure): number | null {
+  const { path, declared } = figure;
+  if (!isCounted(figure) || measuredValue(result, figure) === null) return null;
+  const { faults } = declared;
+  return faults ? faults(valueAt(result, path.replace(/\.[^.]*$/, '')) as never) : measuredValue(result, figure);
+}
+
+/** Counted rather than measured, so without a measurement error: a single run is enough to be worse than another. */
+export function isCounted({ quantity }: Pick<Described, 'quantity'>): boolean {
   return quantity === 'count' || quantity === 'share';
 }
 

@@ -15,7 +15,7 @@ const redisServer: Layer = {
       id: 'redisUsedMemory',
       title: 'Redis used_memory',
       main: true,
-      metric: 'memory.redis.bytes_per_connection',
+      metric: 'redis',
       sampleKey: 'usedMemoryBytes',
       from: [{ source: 'INFO of Redis', read: async ({ redis }) => (await redis()).usedMemoryBytes }],
     },
@@ -39,7 +39,7 @@ const redisServer: Layer = {
 
 /** What is particular about some of them. */
 const PARTICULARS: { [name in LayerName]?: Partial<Parameters<typeof exportedLayer>[0]> } = {
-  nginx: { pss: { main: true, metric: 'memory.nginx.bytes_per_connection' } },
+  nginx: { pss: { main: true, metric: 'nginx' } },
   haproxy: {
     told: [{ figure: 'poolBytes', id: 'haproxyPools', title: 'HAProxy pools', main: true, onlyMetrics: true }],
   },

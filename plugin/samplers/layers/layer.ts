@@ -64,7 +64,7 @@ export interface Figure {
   onlyMetrics?: true;
   /** Shown where there is room for a few figures only. */
   main?: boolean;
-  /** Artillery metric of its slope; must not be a prefix of a later one. */
+  /** Its word in the Artillery metric of its slope: `worker_pss`. */
   metric?: string;
   /** Its key in the layer's samples, which show its peaks between two readings. */
   sampleKey?: string;

@@ -21,7 +21,7 @@ export const kernel: Layer = {
       title: 'Kernel TCP buffers',
       inSum: true,
       main: true,
-      metric: 'memory.kernel_tcp.bytes_per_connection',
+      metric: 'kernel_tcp',
       from: [{ source: '/proc/net/sockstat', read: ({ kernel }) => kernel.tcpBytes() }],
     },
     {
@@ -45,7 +45,7 @@ export const system: Layer = {
       id: 'systemUsed',
       title: 'Whole machine',
       main: true,
-      metric: 'memory.system.bytes_per_connection',
+      metric: 'system',
       sampleKey: 'usedBytes',
       from: [{ source: '/proc/meminfo', read: async ({ kernel }) => (await kernel.memory()).usedBytes }],
     },

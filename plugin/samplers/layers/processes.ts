@@ -1,4 +1,5 @@
 /** A layer that consists of processes: on this machine, or told by something that knows of them elsewhere. */
+import { measureTitle } from '../../../protocol/named-layers.ts';
 import { NotInRun, type ProcessMemory, PSS_UNREADABLE } from '../processes/memory.ts';
 import { METRICS, type PrometheusFigure } from '../prometheus/figures.ts';
 import { firstKnown } from '../reading.ts';
@@ -38,7 +39,7 @@ export function processLayer({ pss, rss, tellers = [], figures = [], told = [], 
   const all: Figure[] = [
     {
       id: `${id}Pss`,
-      title: `${title} PSS`,
+      title: measureTitle(title, 'Pss'),
       sampleKey: 'pssBytes',
       inSum: true,
       from: [{ source: SOURCE, read: ({ processes }) => processes(id).then(pssOf) }, ...from('pssBytes')],
@@ -46,7 +47,7 @@ export function processLayer({ pss, rss, tellers = [], figures = [], told = [], 
     },
     {
       id: `${id}Rss`,
-      title: `${title} RSS`,
+      title: measureTitle(title, 'Rss'),
       sampleKey: 'rssBytes',
       from: [
         { source: SOURCE, read: ({ processes }) => processes(id).then(({ rssBytes }) => rssBytes) },

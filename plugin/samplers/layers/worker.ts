@@ -1,11 +1,12 @@
 /** The Socket.IO workers. */
+import { measureTitle, WORKERS_TITLE } from '../../../protocol/named-layers.ts';
 import { workerContainers } from '../control/worker-machines.ts';
 import { NotInRun, PSS_UNREADABLE } from '../processes/memory.ts';
 import type { Sources } from '../sources.ts';
 import type { Count } from './layer.ts';
 import { hostFigures, metricsOf, processLayer, pssOf, type Teller } from './processes.ts';
 
-const workers = { id: 'worker', title: 'Workers' };
+const workers = { id: 'worker', title: WORKERS_TITLE };
 
 const themselves: Teller = {
   source: 'control port',
@@ -67,8 +68,8 @@ export const worker = processLayer({
   ],
   belongsTo: 'deployment',
   containsWorkers: true,
-  pss: { main: true, metric: 'memory.worker_pss.bytes_per_connection' },
-  rss: { main: true, metric: 'memory.worker.bytes_per_connection' },
+  pss: { main: true, metric: 'worker_pss' },
+  rss: { main: true, metric: 'worker' },
   figures: [
     {
       id: 'workerKept',
@@ -91,9 +92,9 @@ export const worker = processLayer({
     {
       figure: 'heapUsedBytes',
       id: 'workerHeapUsed',
-      title: 'Workers V8 heap',
+      title: measureTitle(WORKERS_TITLE, 'HeapUsed'),
       main: true,
-      metric: 'memory.worker_heap.bytes_per_connection',
+      metric: 'worker_heap',
     },
     { figure: 'externalBytes', id: 'workerExternal', title: 'Workers external' },
     {
@@ -101,7 +102,7 @@ export const worker = processLayer({
       id: 'workerWorkingSet',
       title: 'Workers container working set',
       main: true,
-      metric: 'memory.worker_container.bytes_per_connection',
+      metric: 'worker_container',
       sampleKey: 'workingSetBytes',
     },
     ...hostFigures(workers),

@@ -23,7 +23,7 @@ const envoy = processLayer({
   id: 'envoy',
   title: 'Envoy',
   belongsTo: 'deployment',
-  pss: { main: true, metric: METRIC },
+  pss: { main: true, metric: 'envoy' },
 });
 const layers = [...LAYERS, envoy];
 const linux = { skip: process.platform !== 'linux' && 'there is no PSS' };

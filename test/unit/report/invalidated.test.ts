@@ -7,8 +7,7 @@ import type { Result } from '../../../protocol/result/result.ts';
 import { compare, type RunSet } from '../../../report/compare/compare.ts';
 import { endOf } from '../../../report/compare/decision.ts';
 import { headlineOf } from '../../../report/compare/text.ts';
-import { FIGURES } from '../../../report/figures/figures.ts';
-import { answersOfFigure, invalidatedBy } from '../../../report/figures/invalidated.ts';
+import { invalidatedBy } from '../../../report/figures/invalidated.ts';
 import { finding, withFindings } from '../../helpers/findings.ts';
 import { figure, run, setOf } from '../../helpers/run-sets.ts';
 
@@ -75,7 +74,6 @@ describe('a figure that a finding of its run invalidates', () => {
   });
 
   it('belongs to an answer, whichever figure it is', () => {
-    for (const { path } of FIGURES) assert.ok(answersOfFigure(path), path);
     const codes: [code: FindingCode, path: string, isInvalid: boolean][] = [
       ['MACHINE_SATURATED', 'connections.connectMs.p99', true],
       ['GENERATOR_LATE', 'messages.ackMs.p95', true],

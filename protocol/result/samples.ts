@@ -1,0 +1,49 @@
+/** A row of `samples`, the time series of the result document. */
+import { z } from 'zod';
+import { type Declaration, figure } from './figure.ts';
+import { count } from './parts.ts';
+
+const bytes = z.number().optional();
+const memory = (kind: string): Declaration => ({
+  ...{ quantity: 'megabytes', answers: ['memory'] },
+  live: {
+    series: 'memory_bytes',
+    label: 'layer',
+    labels: { kind },
+    help: 'Memory of a layer, by kind: rss, pss, used',
+  },
+});
+
+const layerSchema = z
+  .object({
+    rssBytes: figure(bytes, 'RSS of its processes', memory('rss')),
+    pssBytes: figure(bytes, 'PSS of its processes', memory('pss')),
+    usedBytes: figure(bytes, 'memory that it uses', memory('used')),
+    cpuPercent: figure(z.number().optional(), 'CPU since the row before; 100 is one core', {
+      ...{ quantity: 'percent', noun: 'cores', answers: ['cpu'] },
+      live: { series: 'cpu_cores', label: 'layer', help: 'CPU of a layer, in cores' },
+    }),
+  })
+  .catchall(z.unknown());
+
+/** The whole machine. */
+const systemSchema = z
+  .object({
+    usedBytes: figure(bytes, 'memory in use', memory('used')),
+    cpuPercent: figure(z.number().optional(), 'CPU since the row before; 100 is all cores', {
+      ...{ quantity: 'percent', answers: ['cpu'] },
+      live: { series: 'machine_cpu_ratio', help: 'CPU of the whole machine, 0 to 1' },
+    }),
+  })
+  .catchall(z.unknown());
+
+export const sampleSchema = z
+  .object({
+    t: z.number().describe('seconds since the first row'),
+    connections: figure(count, 'connections at that time', {
+      ...{ quantity: 'count', noun: 'connections', answers: ['connections'] },
+      live: { series: 'connections', help: 'Connected now' },
+    }),
+    system: systemSchema.optional(),
+  })
+  .catchall(layerSchema as z.ZodType<unknown>);
