@@ -8,27 +8,32 @@ import type { Sampler } from '../samplers/index.ts';
 import { liveFacts } from './live-facts.ts';
 import type { LiveFacts } from './terminal-line.ts';
 
+/** Keys of the result document with what they have now, and what only a run in progress has. */
 export interface LiveFigures extends Pick<LiveFacts, 'stage' | 'connections'> {
   run: string;
   scenario: string;
   /** Since the live view was opened. */
   seconds: number;
-  broadcasts: {
-    planned: number;
-    sent: number;
-    /** Receipts; null if the engine keeps no ledger, or they are not known yet. */
-    expected: number | null;
-    received: number | null;
-    /** Latency of the latest one that the reference receiver has; null before the first. */
-    sentinelMs: number | null;
-  };
-  /** Processes on this machine. CPU: 100 is one core. */
-  layers: Record<string, { title: string; rssBytes?: number; pssBytes?: number; cpuPercent?: number }>;
-  /** Whole machine. CPU: 100 is all its cores. */
-  system: { usedBytes?: number; cpuPercent?: number };
-  loops: LiveLoop[];
+  /** Receipts are null if the engine keeps no ledger, or they are not known yet. */
+  delivery: { broadcasts: number; expected: number | null; received: number | null };
+  /** Of the latest broadcast that the reference receiver has; null before the first. */
+  latency: { sentinelMs: number | null };
+  /** The newest row: processes on this machine, and the whole machine as `system`. */
+  samples: { connections: number; [layer: string]: number | LiveLayer };
+  /** Event loops of the workers, and of the thread that conducts the run, over the last second. */
+  generator: Record<keyof LiveLoop, Record<string, number>>;
   /** Empty where this machine brings the load itself. */
   hosts: LiveHost[];
+}
+
+interface LiveLayer {
+  /** None of the whole machine. */
+  title?: string;
+  rssBytes?: number;
+  pssBytes?: number;
+  usedBytes?: number;
+  /** 100 is one core; of the whole machine, all its cores. */
+  cpuPercent?: number;
 }
 
 /** One of several hosts that bring the load. */
@@ -43,9 +48,7 @@ interface LiveHost {
   clockBoundMs: number | null;
 }
 
-/** Event loop of a Socket.IO worker, or of the thread that conducts the run, over the last second. */
 interface LiveLoop {
-  name: string;
   /** 0 to 1. */
   utilization: number;
   delayP99Ms: number;
@@ -69,16 +72,17 @@ export function liveReader(conductor: Conductor, context: RunContext, hosts: () 
         seconds: Math.round((performance.now() - startedMs) / 100) / 10,
         stage,
         connections,
-        broadcasts: {
-          planned: broadcasts.planned,
-          sent: broadcasts.sent,
+        delivery: {
+          broadcasts: broadcasts.sent,
           expected: isCounted ? expectedOf(measurements) : null,
           received: ledger ? broadcasts.received : null,
-          sentinelMs: sentinelMs(measurements),
         },
-        layers: latestLayers(sampler),
-        system: sampler.samples.at(-1)?.system ?? {},
-        loops: [own.read(), ...workers.map(({ worker, eventLoop }) => loopOf(worker, eventLoop))],
+        latency: { sentinelMs: sentinelMs(measurements) },
+        samples: {
+          ...latestLayers(sampler),
+          ...{ connections: connections.now, system: sampler.samples.at(-1)?.system ?? {} },
+        },
+        generator: byLoop([['conductor', own.read()], ...workers.map(loopOf)]),
         hosts: hosts().map(({ host, lost = null, clock }) => {
           const { connected: connections, loopLateMs } = link.statusOf(host);
           return { name: host, lost, connections, loopLateMs, clockBoundMs: clock ? clock.boundUs / 1000 : null };
@@ -102,8 +106,13 @@ function sentinelMs({ sent, sentinel }: Measurements): number | null {
 
 const RESOLUTION_MS = 10;
 
-function loopOf(name: string, { utilization, delayP99Ms }: Omit<LiveLoop, 'name'>): LiveLoop {
-  return { name, utilization, delayP99Ms };
+function loopOf({ worker, eventLoop }: { worker: string; eventLoop: LiveLoop }): [string, LiveLoop] {
+  return [worker, eventLoop];
+}
+
+function byLoop(loops: [string, LiveLoop][]): LiveFigures['generator'] {
+  const of = (key: keyof LiveLoop) => Object.fromEntries(loops.map(([name, { [key]: value }]) => [name, value]));
+  return { utilization: of('utilization'), delayP99Ms: of('delayP99Ms') };
 }
 
 /** Of this thread, since the last reading. */
@@ -118,14 +127,14 @@ function ownLoop() {
       const delayP99Ms = Math.max(0, delay.percentile(99) / 1e6 - RESOLUTION_MS);
       since = now;
       delay.reset();
-      return { name: 'conductor', utilization, delayP99Ms };
+      return { utilization, delayP99Ms };
     },
     close: () => delay.disable(),
   };
 }
 
 /** PSS is not read for every sample; in between, it is derived. */
-export function latestLayers({ layers, samples }: Pick<Sampler, 'layers' | 'samples'>): LiveFigures['layers'] {
+export function latestLayers({ layers, samples }: Pick<Sampler, 'layers' | 'samples'>): Record<string, LiveLayer> {
   const newest = samples.at(-1);
   return Object.fromEntries(
     layers.flatMap(({ id, title, isProcesses }) => {

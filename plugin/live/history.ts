@@ -21,13 +21,14 @@ export class LiveHistory {
 }
 
 /** @returns one point of each chart; the memory of a layer is its PSS, or RSS without PSS */
-function pointOf({ seconds, connections: { now: connections, ratePerSec }, layers, loops }: LiveFigures) {
-  const memoryBytes = Object.entries(layers).flatMap(([layer, { pssBytes, rssBytes }]) => {
-    const bytes = pssBytes ?? rssBytes;
+function pointOf({ seconds, connections: { achievedRatePerSec: ratePerSec }, samples, generator }: LiveFigures) {
+  const memoryBytes = Object.entries(samples).flatMap(([layer, sample]) => {
+    const bytes = typeof sample === 'number' ? undefined : (sample.pssBytes ?? sample.rssBytes);
     return bytes === undefined ? [] : [[layer, bytes] as const];
   });
+  const { connections } = samples;
   return {
     ...{ seconds, connections, ratePerSec, memoryBytes: Object.fromEntries(memoryBytes) },
-    loopDelayMs: Object.fromEntries(loops.map(({ name, delayP99Ms }) => [name, delayP99Ms])),
+    loopDelayMs: generator.delayP99Ms,
   };
 }

@@ -36,8 +36,8 @@ export function liveFacts(
     return {
       stage,
       connections: {
-        ...{ now, target: measurements.targetConnections, failed: apartFromLost(failures, lost), lost },
-        ratePerSec: stage === 'ramp' ? ratePerSec : 0,
+        ...{ now, target: measurements.targetConnections, failures: apartFromLost(failures, lost), lost },
+        achievedRatePerSec: stage === 'ramp' ? ratePerSec : 0,
       },
       broadcasts: { planned, sent: measurements.sent.length, received: reached },
       secondsLeft: planSeconds - (nowMs - startedMs) / 1000,

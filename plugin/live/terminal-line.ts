@@ -13,10 +13,10 @@ export interface LiveFacts {
     now: number;
     target: number;
     /** Virtual users that failed, by cause. */
-    failed: Record<string, number>;
+    failures: Record<string, number>;
     /** Connections that ended before their release, by reason. */
     lost: Record<string, number>;
-    ratePerSec: number;
+    achievedRatePerSec: number;
   };
   broadcasts: { planned: number; sent: number; received: number };
   secondsLeft: number;
@@ -64,7 +64,7 @@ export class LiveLine {
 
 /** @returns the line, without control characters */
 export function renderLive({ stage, connections, broadcasts, secondsLeft }: LiveFacts): string {
-  const { now, target, failed, lost, ratePerSec } = connections;
+  const { now, target, failures: failed, lost, achievedRatePerSec } = connections;
   const { planned, sent, received } = broadcasts;
   const [failures, losses] = [total(failed), total(lost)];
   // Those of the warm-up are none of the target; that all are still there goes without saying.
@@ -76,7 +76,7 @@ export function renderLive({ stage, connections, broadcasts, secondsLeft }: Live
     !isLeaving && !isUntold && `${rounded(now)} / ${rounded(target)} connected`,
     failures > 0 && `${rounded(failures)} failed`,
     losses > 0 && `${rounded(losses)} lost`,
-    ratePerSec > 0 && `${rounded(ratePerSec)}/s`,
+    achievedRatePerSec > 0 && `${rounded(achievedRatePerSec)}/s`,
     sent > 0 && `broadcast ${sent} of ${planned}, ${rounded(received)} delivered`,
     // The plan knows nothing of a slow machine.
     secondsLeft >= 1 && `about ${rounded(secondsLeft)} s left`,

@@ -4,21 +4,20 @@ import { type Declaration, figure } from './figure.ts';
 import { count } from './parts.ts';
 
 const bytes = z.number().optional();
-const memory = (kind: string): Declaration => ({
+const memory = (labels: Record<string, string>): Declaration => ({
   ...{ quantity: 'megabytes', answers: ['memory'] },
   live: {
     series: 'memory_bytes',
     label: 'layer',
-    labels: { kind },
+    labels,
     help: 'Memory of a layer, by kind: rss, pss, used',
   },
 });
 
 const layerSchema = z
   .object({
-    rssBytes: figure(bytes, 'RSS of its processes', memory('rss')),
-    pssBytes: figure(bytes, 'PSS of its processes', memory('pss')),
-    usedBytes: figure(bytes, 'memory that it uses', memory('used')),
+    rssBytes: figure(bytes, 'RSS of its processes', memory({ kind: 'rss' })),
+    pssBytes: figure(bytes, 'PSS of its processes', memory({ kind: 'pss' })),
     cpuPercent: figure(z.number().optional(), 'CPU since the row before; 100 is one core', {
       ...{ quantity: 'percent', noun: 'cores', answers: ['cpu'] },
       live: { series: 'cpu_cores', label: 'layer', help: 'CPU of a layer, in cores' },
@@ -29,7 +28,7 @@ const layerSchema = z
 /** The whole machine. */
 const systemSchema = z
   .object({
-    usedBytes: figure(bytes, 'memory in use', memory('used')),
+    usedBytes: figure(bytes, 'memory in use', memory({ layer: 'system', kind: 'used' })),
     cpuPercent: figure(z.number().optional(), 'CPU since the row before; 100 is all cores', {
       ...{ quantity: 'percent', answers: ['cpu'] },
       live: { series: 'machine_cpu_ratio', help: 'CPU of the whole machine, 0 to 1' },

@@ -9,20 +9,16 @@ export function liveFigures(connections: number, changes: Partial<LiveFigures> =
     scenario: '5k',
     seconds: connections / 100,
     stage: 'ramp',
-    connections: { now: connections, target: 5000, failed: { http_503: 2 }, lost: {}, ratePerSec: 500 },
-    broadcasts: {
-      ...{ planned: 20, sent: 2, expected: 2 * connections },
-      ...{ received: Math.max(0, 2 * connections - 1), sentinelMs: 12.5 },
-    },
-    layers: {
+    connections: { now: connections, target: 5000, failures: { http_503: 2 }, lost: {}, achievedRatePerSec: 500 },
+    delivery: { broadcasts: 2, expected: 2 * connections, received: Math.max(0, 2 * connections - 1) },
+    latency: { sentinelMs: 12.5 },
+    samples: {
+      connections,
       worker: { title: 'Workers', rssBytes: 200 * MB, pssBytes: 100 * MB + connections * 15_000, cpuPercent: 50 },
       nginx: { title: 'nginx', rssBytes: 30 * MB, cpuPercent: 12.5 },
+      system: { usedBytes: 900 * MB, cpuPercent: 40 },
     },
-    system: { usedBytes: 900 * MB, cpuPercent: 40 },
-    loops: [
-      { name: 'conductor', utilization: 0.1, delayP99Ms: 1 },
-      { name: 'w0', utilization: 0.5, delayP99Ms: 4 },
-    ],
+    generator: { utilization: { conductor: 0.1, w0: 0.5 }, delayP99Ms: { conductor: 1, w0: 4 } },
     hosts: [],
     ...changes,
   };

@@ -88,23 +88,26 @@ function fill(id, rows) {
   );
 }
 
+/** Parts of the newest sample that have a title: the processes of layers. */
+const layersOf = (samples) => Object.entries(samples).filter(([, { title }]) => title);
+
 const toMb = (bytes) => (bytes === undefined ? undefined : bytes / MB);
 
-function showFigures({ scenario, stage, connections, broadcasts, layers, loops, hosts }) {
+function showFigures({ scenario, stage, connections, delivery, latency, samples, generator, hosts }) {
   show('scenario', scenario);
   show('stage', stage);
-  document.title = `${format(connections.now)} · ${scenario}`;
-  show('connected', format(connections.now));
+  document.title = `${format(samples.connections)} · ${scenario}`;
+  show('connected', format(samples.connections));
   show('target', format(connections.target));
-  show('rate', format(connections.ratePerSec));
-  show('received', format(broadcasts.received));
-  show('expected', broadcasts.expected === null ? '' : `of ${format(broadcasts.expected)} expected`);
-  showCauses('failed', 'failures', connections.failed);
+  show('rate', format(connections.achievedRatePerSec));
+  show('received', format(delivery.received));
+  show('expected', delivery.expected === null ? '' : `of ${format(delivery.expected)} expected`);
+  showCauses('failed', 'failures', connections.failures);
   showCauses('lost', 'losses', connections.lost);
-  show('sentinel', format(broadcasts.sentinelMs, 1));
+  show('sentinel', format(latency.sentinelMs, 1));
   fill(
     'layers',
-    Object.values(layers).map(({ title, rssBytes, pssBytes, cpuPercent }) => [
+    layersOf(samples).map(([, { title, rssBytes, pssBytes, cpuPercent }]) => [
       title,
       format(toMb(rssBytes), 1),
       format(toMb(pssBytes), 1),
@@ -113,7 +116,9 @@ function showFigures({ scenario, stage, connections, broadcasts, layers, loops, 
   );
   fill(
     'loops',
-    loops.map(({ name, utilization, delayP99Ms }) => [name, format(100 * utilization, 1), format(delayP99Ms, 1)]),
+    Object.entries(generator.delayP99Ms).map(([name, delayP99Ms]) => [
+      ...[name, format(100 * generator.utilization[name], 1), format(delayP99Ms, 1)],
+    ]),
   );
   showHosts(hosts);
 }
@@ -162,7 +167,7 @@ run.addEventListener('history', ({ data }) => {
 run.addEventListener('figures', ({ data }) => {
   const { figures, point } = JSON.parse(data);
   if (point) points.push(point);
-  for (const [layer, { title }] of Object.entries(figures.layers)) titles[layer] = title;
+  for (const [layer, { title }] of layersOf(figures.samples)) titles[layer] = title;
   showFigures(figures);
   redraw();
 });

@@ -161,11 +161,11 @@ describe('the live page', { skip: noChromium }, () => {
     const { view, reader } = await openView(t);
     const evil = '<img src=x onerror=alert(1)>';
     const host = { lost: null, connections: 1500, loopLateMs: 2, clockBoundMs: 0.214 };
-    const failed = { ECONNREFUSED: 1, http_503: 1200 };
+    const failures = { ECONNREFUSED: 1, http_503: 1200 };
     reader.changes = {
-      ...{ scenario: evil, stage: evil, loops: [{ name: evil, utilization: 0, delayP99Ms: 0 }] },
-      connections: { now: 28, target: 60, failed, lost: { 'transport close': 3 }, ratePerSec: 0 },
-      broadcasts: { planned: 0, sent: 0, expected: null, received: null, sentinelMs: null },
+      ...{ scenario: evil, stage: evil, generator: { utilization: { [evil]: 0 }, delayP99Ms: { [evil]: 0 } } },
+      connections: { now: 28, target: 60, failures, lost: { 'transport close': 3 }, achievedRatePerSec: 0 },
+      ...{ delivery: { broadcasts: 0, expected: null, received: null }, latency: { sentinelMs: null } },
       hosts: [
         { ...host, name: 'load-0' },
         { ...host, name: 'load-1', loopLateMs: 31, clockBoundMs: null },

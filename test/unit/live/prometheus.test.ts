@@ -33,8 +33,9 @@ describe('/metrics', () => {
   });
 
   it('leaves out what is not known, in place of a zero', async () => {
-    const broadcasts = { planned: 20, sent: 2, expected: null, received: null, sentinelMs: null };
-    const metrics = await renderMetrics(liveFigures(1, { broadcasts, system: {} }));
+    const delivery = { broadcasts: 2, expected: null, received: null };
+    const samples = { ...liveFigures(1).samples, system: {} };
+    const metrics = await renderMetrics(liveFigures(1, { delivery, latency: { sentinelMs: null }, samples }));
     const gone = namesIn(text).filter((name) => !namesIn(metrics).includes(name));
     const unknown = ['machine_cpu_ratio', 'receipts_expected_total', 'receipts_total', 'sentinel_latency_seconds'];
     assertEach(unknown, (name) => `socketio_capacity_${name}`, gone.sort());

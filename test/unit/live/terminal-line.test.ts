@@ -10,7 +10,7 @@ import { Screen } from '../../helpers/screen.ts';
 
 const FACTS: LiveFacts = {
   stage: 'ramp',
-  connections: { now: 1234, target: 5000, failed: {}, lost: {}, ratePerSec: 499.6 },
+  connections: { now: 1234, target: 5000, failures: {}, lost: {}, achievedRatePerSec: 499.6 },
   broadcasts: { sent: 0, planned: 20, received: 0 },
   secondsLeft: 61.2,
 };
@@ -30,10 +30,10 @@ describe('the live line', () => {
     ...{ ...FACTS, ...changes },
     connections: { ...FACTS.connections, ...connections },
   });
-  const still = { ratePerSec: 0 };
+  const still = { achievedRatePerSec: 0 };
   const sending = { stage: 'broadcasts', broadcasts: { sent: 3, planned: 20, received: 15_000 }, secondsLeft: 0 };
   const leaving = (now: number) => ({ stage: 'disconnect', connections: { ...still, now }, secondsLeft: 0.9 });
-  const failing = { ...still, failed: { ECONNREFUSED: 1, http_503: 1200 }, lost: { 'transport close': 3 } };
+  const failing = { ...still, failures: { ECONNREFUSED: 1, http_503: 1200 }, lost: { 'transport close': 3 } };
   const RAMP = 'ramp · 1,234 / 5,000 connected';
   for (const [what, changes, line] of [
     ['connections, rate and time', {}, `${RAMP} · 500/s · about 61 s left`],
