@@ -4,15 +4,27 @@ import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
 import { total } from '../../report/text/format.ts';
 import { sum } from '../result/sums.ts';
+import type { Measurements } from '../run/measurements/measurements.ts';
+import { METRICS_PAGE, SERVER_PROCESSES } from '../run/measurements/observations.ts';
 import type { Measured } from './check.ts';
+import { isTimeOut } from './checks/cut-off.ts';
 import { tooLarge } from './checks/ends-checks.ts';
-import { ofDeployment } from './checks/failure-causes.ts';
+import {
+  all,
+  allFailuresAreCuts,
+  allLostWereCutOff,
+  type Counts,
+  differByThoseCutOff,
+  differByUnknownWorkers,
+  lostSinceChange,
+  lostSinceEnd,
+  onlyCuts,
+  onlyOnLostConnections,
+} from './evidence.ts';
 
-/** The two findings of an edge, and the figures that can refute it. */
-interface Evidence {
+interface Evidence extends Counts {
   cause: Finding;
   effect: Finding;
-  result: Measured;
 }
 
 interface Edge {
@@ -25,19 +37,28 @@ interface Edge {
 /** Stages of a run in the order of time; `messages` is the time in which connections send them. */
 const WINDOWS = ['ramp', 'hold', 'messages', 'broadcasts', 'disconnect'];
 
-/** Failures that a slow machine causes, on either side. */
-const TIMED_OUT = /timeout|^ETIMEDOUT$|^http_5\d\d$/;
+/** Parts that change if a process of the server ends. */
+const OF_SERVER: string[] = [SERVER_PROCESSES, METRICS_PAGE];
 
-/** What clients see of a process that ended, or that is not there to accept them. */
-const CUT_OFF =
-  /^(disconnected_)?transport[ _](close|error)$|^disconnected$|^closed(_1006)?$|^E(CONNREFUSED|CONNRESET|PIPE)$|^http_50[234]$/;
-const isCutOff = (cause: string) => CUT_OFF.test(cause) || TIMED_OUT.test(cause);
+/** @returns whether a part beside Redis changed: connections do not pass Redis */
+const carriesConnections = ({ measurements: { observations, silentWorkers } }: Counts) =>
+  silentWorkers.length > 0 ||
+  observations.of('partsChanged').some(({ parts }) => parts.some((part) => !part.startsWith('Redis')));
 
-const noneOther = (counts: Record<string, number>, is: (cause: string) => boolean) =>
-  Object.entries(counts).every(([cause, count]) => count === 0 || is(cause));
+const LOST_WITH_CONNECTIONS: Edge = {
+  effects: ['COPIES_LOST'],
+  evidence: 'every lost copy is one of a lost connection',
+  holds: onlyOnLostConnections,
+};
 
-const all = (counts: Record<string, number>, is: (cause: string) => boolean) =>
-  total(counts) > 0 && noneOther(counts, is);
+const UNANSWERED_ON_LOST: Edge = {
+  effects: ['MESSAGES_UNACKNOWLEDGED'],
+  evidence: 'every message without an acknowledgement was on a lost connection',
+  holds: ({ result: { messages } }) => messages?.unansweredConnected === 0,
+};
+
+/** These causes are found by the copies that are missing. */
+const SAME_COPIES = 'the same missing copies show it';
 
 /** Edges from each cause. An edge holds only if the cause is not later than the effect, and its evidence is there. */
 export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
@@ -48,65 +69,83 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
     {
       effects: ['CONNECTIONS_FAILED'],
       evidence: 'every failure is a time-out',
-      holds: ({ result }) => all(result.connections.failures, (cause) => TIMED_OUT.test(cause)),
+      holds: ({ result }) => all(result.connections.failures, isTimeOut),
     },
   ],
-  GENERATOR_SILENT: [{ effects: ['GENERATOR_FAILED', 'TARGET_NOT_REACHED', 'COPIES_LOST', 'PLATEAUS_UNUSABLE'] }],
+  GENERATOR_SILENT: [
+    { effects: ['GENERATOR_FAILED', 'TARGET_NOT_REACHED', 'PLATEAUS_UNUSABLE'] },
+    LOST_WITH_CONNECTIONS,
+  ],
   FLEET_PROCESS_DIED: [
     { effects: ['GENERATOR_FAILED', 'GENERATOR_SILENT', 'GENERATOR_LATE', 'TARGET_NOT_REACHED', 'RATE_NOT_REACHED'] },
-    { effects: ['COPIES_LOST', 'MESSAGES_UNACKNOWLEDGED', 'PLATEAUS_UNUSABLE'] },
+    { effects: ['MESSAGES_UNACKNOWLEDGED', 'PLATEAUS_UNUSABLE'] },
+    LOST_WITH_CONNECTIONS,
   ],
-  GENERATOR_FAILED: [{ effects: ['TARGET_NOT_REACHED', 'RATE_NOT_REACHED', 'COPIES_LOST', 'PLATEAUS_UNUSABLE'] }],
+  GENERATOR_FAILED: [
+    { effects: ['TARGET_NOT_REACHED', 'RATE_NOT_REACHED', 'PLATEAUS_UNUSABLE'] },
+    LOST_WITH_CONNECTIONS,
+  ],
   GENERATOR_LATE: [{ effects: ['RATE_NOT_REACHED', 'BROADCASTS_LATE', 'CLOCK_UNCERTAIN'] }],
   USERS_SKIPPED: [{ effects: ['TARGET_NOT_REACHED', 'RATE_NOT_REACHED'] }],
   WORKERS_THROTTLED: [{ effects: ['WORKER_STALLED', 'RATE_NOT_REACHED', 'BROADCASTS_LATE'] }],
   PROCESS_ENDED: [
-    {
-      effects: [
-        'DEPLOYMENT_CHANGED',
-        'READINGS_MISSING',
-        'READINGS_IMPOSSIBLE',
-        'PLATEAUS_UNUSABLE',
-        'COLLECTION_MISSING',
-      ],
-    },
-    { effects: ['WORKERS_DISAGREE', 'MEMBERS_DISAGREE', 'WORKER_STALLED', 'PROCESS_APART', 'PROBE_INCOMPLETE'] },
+    { effects: ['READINGS_MISSING', 'READINGS_IMPOSSIBLE', 'PLATEAUS_UNUSABLE', 'COLLECTION_MISSING'] },
+    { effects: ['MEMBERS_DISAGREE', 'WORKER_STALLED', 'PROCESS_APART', 'PROBE_INCOMPLETE'] },
     { effects: ['BROADCASTS_NOT_SENT', 'BROADCASTS_UNCONFIRMED', 'TAIL_CUT'] },
     {
-      effects: ['CONNECTIONS_DROPPED'],
-      evidence: 'every lost connection was cut off',
-      holds: ({ result }) => all(ofDeployment(result.connections.lost), isCutOff),
+      effects: ['DEPLOYMENT_CHANGED'],
+      evidence: 'only processes of the server changed',
+      holds: ({ measurements: { observations } }) =>
+        !observations.has('redisSilent') &&
+        observations.of('partsChanged').every(({ parts }) => parts.every((part) => OF_SERVER.includes(part))),
     },
+    {
+      effects: ['WORKERS_DISAGREE'],
+      evidence: 'the counts differ by no more connections than were cut off or refused',
+      holds: differByThoseCutOff,
+    },
+    { effects: ['CONNECTIONS_DROPPED'], evidence: 'every lost connection was cut off', holds: allLostWereCutOff },
     {
       effects: ['CONNECTIONS_FAILED', 'CLIENTS_REFUSED'],
       evidence: 'every failure is a cut or refused connection, an answer of a gateway, or a time-out',
-      holds: ({ result }) => all(ofDeployment(result.connections.failures), isCutOff),
+      holds: allFailuresAreCuts,
     },
     {
       effects: ['RUN_INCOMPLETE', 'TARGET_NOT_REACHED', 'RATE_NOT_REACHED', 'LIMIT_REACHED', 'NOBODY_JOINED'],
       evidence: 'every lost or failed connection is explained',
-      holds: ({ result: { connections } }) =>
-        noneOther(ofDeployment(connections.lost), isCutOff) && noneOther(ofDeployment(connections.failures), isCutOff),
+      holds: onlyCuts,
     },
     {
-      effects: ['COPIES_LOST', 'DELIVERY_EVENT_MISSING', 'MESSAGES_UNACKNOWLEDGED'],
-      evidence: 'what is missing was on lost connections, or an adapter lost a process',
-      holds: ({ effect, result: { messages } }) =>
-        effect.code !== 'MESSAGES_UNACKNOWLEDGED' || messages?.unansweredConnected === 0,
+      effects: ['COPIES_LOST', 'DELIVERY_EVENT_MISSING'],
+      evidence: 'what is missing was on connections that were cut off, or was sent later',
+      holds: lostSinceEnd,
     },
+    UNANSWERED_ON_LOST,
   ],
   DEPLOYMENT_CHANGED: [
     {
       effects: ['READINGS_MISSING', 'READINGS_IMPOSSIBLE', 'PLATEAUS_UNUSABLE', 'COLLECTION_MISSING'],
     },
+    { effects: ['BROADCASTS_NOT_SENT'] },
     {
-      effects: [
-        'CONNECTIONS_DROPPED',
-        'CONNECTIONS_FAILED',
-        'TARGET_NOT_REACHED',
-        'COPIES_LOST',
-        'BROADCASTS_NOT_SENT',
-      ],
+      effects: ['CONNECTIONS_DROPPED'],
+      evidence: 'a part beside Redis changed, and every lost connection was cut off',
+      holds: (counts) => carriesConnections(counts) && allLostWereCutOff(counts),
+    },
+    {
+      effects: ['CONNECTIONS_FAILED'],
+      evidence: 'a part beside Redis changed, and every failure is a cut or refused connection, or a time-out',
+      holds: (counts) => carriesConnections(counts) && allFailuresAreCuts(counts),
+    },
+    {
+      effects: ['TARGET_NOT_REACHED'],
+      evidence: 'a part beside Redis changed, and every lost or failed connection is explained',
+      holds: (counts) => carriesConnections(counts) && onlyCuts(counts),
+    },
+    {
+      effects: ['COPIES_LOST'],
+      evidence: 'what is missing was on connections that were cut off, or was sent after the part was last unchanged',
+      holds: lostSinceChange,
     },
   ],
   WORKER_STALLED: [
@@ -114,19 +153,24 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
   ],
   RUN_INCOMPLETE: [{ effects: ['TARGET_NOT_REACHED', 'PLATEAUS_UNUSABLE', 'READINGS_MISSING'] }],
   WORKER_URLS_WRONG: [
-    { effects: ['WORKERS_DISAGREE', 'READINGS_MISSING', 'READINGS_IMPOSSIBLE', 'COLLECTION_MISSING'] },
-    { effects: ['PLATEAUS_UNUSABLE'] },
+    { effects: ['READINGS_MISSING', 'READINGS_IMPOSSIBLE', 'COLLECTION_MISSING', 'PLATEAUS_UNUSABLE'] },
+    {
+      effects: ['WORKERS_DISAGREE'],
+      evidence: 'statistics are old or of other workers, or as many connections are on unknown workers',
+      holds: differByUnknownWorkers,
+    },
   ],
   LIMIT_REACHED: [{ effects: ['CONNECTIONS_FAILED', 'TARGET_NOT_REACHED', 'CLIENTS_REFUSED', 'PLATEAUS_UNUSABLE'] }],
   MESSAGES_TOO_LARGE: [
     {
-      effects: ['CONNECTIONS_DROPPED', 'CONNECTIONS_FAILED', 'TARGET_NOT_REACHED', 'PLATEAUS_UNUSABLE', 'COPIES_LOST'],
+      effects: ['CONNECTIONS_DROPPED', 'CONNECTIONS_FAILED', 'TARGET_NOT_REACHED', 'PLATEAUS_UNUSABLE'],
       evidence: 'as many connections ended by it as failed or were lost',
       holds: ({ result: { connections } }) =>
         sum(tooLarge(connections.ends).map(({ count }) => count)) >=
         Math.max(total(connections.lost), total(connections.failures)),
     },
     { effects: ['MESSAGES_UNACKNOWLEDGED'] },
+    LOST_WITH_CONNECTIONS,
   ],
   CONNECTIONS_FAILED: [
     {
@@ -147,29 +191,26 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
       holds: ({ result: { connections } }) =>
         connections.peak + connections.failed + total(connections.lost) >= connections.target,
     },
-    {
-      effects: ['COPIES_LOST'],
-      evidence: 'every lost copy is one of a lost connection',
-      holds: ({ result: { delivery } }) => delivery?.lostConnected === 0,
-    },
-    {
-      effects: ['MESSAGES_UNACKNOWLEDGED'],
-      evidence: 'every message without an acknowledgement was on a lost connection',
-      holds: ({ result: { messages } }) => messages?.unansweredConnected === 0,
-    },
+    LOST_WITH_CONNECTIONS,
+    UNANSWERED_ON_LOST,
   ],
   NOBODY_JOINED: [{ effects: ['DELIVERY_EVENT_MISSING', 'AUDIENCE_DIFFERS'] }],
-  DELIVERY_EVENT_MISSING: [{ effects: ['COPIES_LOST'] }],
-  IDS_NOT_SHARED: [{ effects: ['COPIES_LOST'] }],
-  IDS_NOT_COUNTED: [{ effects: ['COPIES_LOST'] }],
-  ADAPTER_MISSING: [{ effects: ['MEMBERS_DISAGREE', 'COPIES_LOST'] }],
-  AUDIENCE_DIFFERS: [{ effects: ['COPIES_LOST'] }],
+  DELIVERY_EVENT_MISSING: [{ effects: ['COPIES_LOST'], evidence: SAME_COPIES }],
+  IDS_NOT_SHARED: [{ effects: ['COPIES_LOST'], evidence: SAME_COPIES }],
+  IDS_NOT_COUNTED: [{ effects: ['COPIES_LOST'], evidence: SAME_COPIES }],
+  ADAPTER_MISSING: [{ effects: ['MEMBERS_DISAGREE', 'COPIES_LOST'], evidence: SAME_COPIES }],
+  AUDIENCE_DIFFERS: [{ effects: ['COPIES_LOST'], evidence: SAME_COPIES }],
   STILL_COUNTED: [{ effects: ['WORKERS_LEAK', 'MACHINE_LEAK'] }],
   CLOCK_UNCERTAIN: [{ effects: ['SENT_AT_UNUSABLE'] }],
 };
 
 /** @returns codes of the other findings that this one explains */
-export function explainedBy(cause: Finding, findings: readonly Finding[], result: Measured): string[] {
+export function explainedBy(
+  cause: Finding,
+  findings: readonly Finding[],
+  result: Measured,
+  measurements: Measurements,
+): string[] {
   const edges = CAUSES[cause.code as FindingCode] ?? [];
   return findings
     .filter((effect) =>
@@ -177,7 +218,7 @@ export function explainedBy(cause: Finding, findings: readonly Finding[], result
         ({ effects, holds }) =>
           effects.includes(effect.code as FindingCode) &&
           isNotLater(cause, effect) &&
-          (holds?.({ cause, effect, result }) ?? true),
+          (holds?.({ cause, effect, result, measurements }) ?? true),
       ),
     )
     .map(({ code }) => code);

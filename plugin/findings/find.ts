@@ -44,7 +44,10 @@ export function findAll(measurements: Measurements, result: Measured): Finding[]
   const checked = detailsBy(CHECKS, finalized, measurements);
   const details = [...abortion(measurements, result), ...observed(measurements.observations), ...checked];
   const findings = oneForEachCode([...details, ...causeOfLateness(finalized, details)], result);
-  const withCauses = findings.map((finding) => ({ ...finding, explains: explainedBy(finding, findings, finalized) }));
+  const withCauses = findings.map((finding) => ({
+    ...finding,
+    explains: explainedBy(finding, findings, finalized, measurements),
+  }));
   return withCauses.map((finding) => withoutBlame(finding, withCauses));
 }
 

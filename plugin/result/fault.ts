@@ -6,7 +6,7 @@ import type { FaultCounts } from '../../protocol/link/fault.ts';
 import type { TimeSeries } from '../../protocol/link/time-series.ts';
 import type { Batch } from '../../protocol/result/delivery.ts';
 import type { Fault } from '../../protocol/result/fault.ts';
-import { isDuring } from '../run/fault/measure.ts';
+import { isDuring } from '../run/fault/fault-times.ts';
 import type { FaultMeasured } from '../run/measurements/fault.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import type { SampleRow } from '../samplers/index.ts';

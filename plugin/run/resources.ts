@@ -27,6 +27,7 @@ import type { RunContext } from './context.ts';
 import { requireFault } from './fault/cause.ts';
 import type { EngineLink } from './link.ts';
 import type { Measurements } from './measurements/measurements.ts';
+import { METRICS_PAGE } from './measurements/observations.ts';
 import { programsBeside } from './memory/other-programs.ts';
 import { openDelivery, openProbe, openSentinel, withoutClients } from './open-clients.ts';
 import { FleetPopulation, ServerPopulation } from './population.ts';
@@ -201,7 +202,7 @@ async function identify(
 async function identityOf(layer: string, pages: PrometheusTargets): Promise<[part: string, identity: string][]> {
   const reading = await pages.read().catch(() => undefined);
   if (!reading || pages.alternates) return [];
-  const part = layer === 'worker' ? 'a process behind a page of metrics' : `${layer}, by its metrics,`;
+  const part = layer === 'worker' ? METRICS_PAGE : `${layer}, by its metrics,`;
   return [[part, reading.identity]];
 }
 

@@ -73,7 +73,8 @@ const CATALOGUE = {
     invalidates: [],
   },
   PROCESS_ENDED: {
-    meaning: 'a process of the server ended during the run, other than planned',
+    meaning:
+      'a process of the server ended or restarted during the run, other than planned; its start time, counters that only grow, or a control port that refuses connections show it',
     remedy:
       'see its log for what ended it: an uncaught error, its own exit, or a kill (`dmesg` shows those for memory)',
     // Its memory and counters are gone with it; the generator's own counts are not.
@@ -82,7 +83,7 @@ const CATALOGUE = {
   },
   DEPLOYMENT_CHANGED: {
     meaning:
-      'a worker, the proxy, Redis or PM2 restarted or stopped during the run, other than planned; counters that only grow show it, too',
+      'the proxy, Redis or PM2 restarted or stopped during the run, other than planned, or a worker no longer answered',
     remedy: 'see its log, and leave the deployment alone during a run',
     // The memory and counters from before a restart are gone; the generator's own counts are not.
     invalidates: ['memory', 'cpu'],

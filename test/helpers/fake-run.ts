@@ -191,6 +191,7 @@ export class FakeRun {
         }));
       },
       statsOfUp: () => this.context.control.stats(),
+      failures: () => [],
       resources: async () => [],
       batches: async () => {
         this.asked.push('batches');

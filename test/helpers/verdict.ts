@@ -52,6 +52,7 @@ export function deliveryReasons(
       finding(code, message),
       all.map((one) => finding(one.code)),
       result,
+      measured,
     ),
   );
   return all.filter(({ code }) => !explained.includes(code));

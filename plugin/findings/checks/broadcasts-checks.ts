@@ -3,7 +3,7 @@ import type { Batch } from '../../../protocol/result/delivery.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { integer } from '../../../report/text/format.ts';
 import { sum } from '../../result/sums.ts';
-import { isDuring } from '../../run/fault/measure.ts';
+import { isDuring } from '../../run/fault/fault-times.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless } from '../check.ts';
 

@@ -1,8 +1,10 @@
 /** Processes of the server that ended during the run: the first thing to know about connections that were lost or refused. */
+import type { FindingValue } from '../../../protocol/result/findings.ts';
 import { decimals, integer, total } from '../../../report/text/format.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { EndedProcess } from '../../samplers/index.ts';
-import { checkUnless, type Detail, type Found, type Measured } from '../check.ts';
+import { check, checkUnless, type Detail, type Found, type Measured } from '../check.ts';
+import { restartedWorkers, silentWorkers } from './ended-workers.ts';
 import { ofDeployment, only } from './failure-causes.ts';
 
 /** Share of the limit of open files from which on it is worth a word. */
@@ -16,47 +18,83 @@ const CUT_OFF = /^(disconnected_)?(transport[ _](close|error))$/;
 // Who stops a run by Ctrl-C often stops the server with it.
 export const endedProcesses = [
   checkUnless('stop', 'PROCESS_ENDED', (result, measurements) => ended(result, measurements)),
+  check('PROCESS_ENDED', (_, measurements) => restarted(measurements)),
+  check('PROCESS_ENDED', (result, measurements) => gone(result, measurements)),
 ];
+
+function restarted(measurements: Measurements): Found {
+  const workers = restartedWorkers(measurements);
+  const [first] = workers;
+  if (!first) return undefined;
+  const texts = workers.map(({ worker, evidence, t, connections = 0 }) => {
+    const held = connections > 0 ? `, after it had ${integer(connections)} connections` : '';
+    return `${worker} restarted${t === undefined ? '' : atText(t)}${held} (${evidence})`;
+  });
+  return {
+    message: `${texts.join(', ')}${measurements.fault ? ', other than the planned fault has it' : ''}`,
+    subject: first.worker,
+    ...(first.t !== undefined && { window: windowAt(first.t, measurements) }),
+    values: connectionsOf(workers),
+  };
+}
+
+function gone(result: Measured, measurements: Measurements): Found {
+  const { ended: workers } = silentWorkers(result, measurements);
+  const [first] = workers;
+  if (!first) return undefined;
+  const texts = workers.map(
+    ({ worker, connections }) => `${worker} ended, after it had ${integer(connections)} connections`,
+  );
+  return {
+    message: `${texts.join(', ')}: its control port refuses connections, and clients were cut off`,
+    subject: first.worker,
+    values: connectionsOf(workers),
+  };
+}
+
+/** When they were last counted. */
+function connectionsOf(workers: { connections?: number }[]): Detail['values'] {
+  return workers.flatMap(({ connections }) => (connections === undefined ? [] : valuesOf({ connections })));
+}
 
 function ended(result: Measured, measurements: Measurements): Found {
   const all = measurements.endedProcesses();
   const [first, ...others] = all;
   if (!first) return undefined;
   const lost = total(only(ofDeployment(result.connections.lost), (cause) => CUT_OFF.test(cause)));
-  const times = (one: EndedProcess) => atText(one, measurements);
+  const times = (one: EndedProcess) => atText(secondsOf(one, measurements));
   const further = others.slice(0, MAX_LISTED).map((one) => `process ${one.pid}${times(one)}`);
   const more = others.length > MAX_LISTED ? `, and ${integer(others.length - MAX_LISTED)} more` : '';
   const after = further.length > 0 ? `, then ${further.join(', ')}${more}` : '';
   const connections = lost > 0 ? ` with ${integer(lost)} connections${after === '' ? '' : ' in all'}` : '';
   const full = all.find(({ openFiles = 0, limit }) => limit !== undefined && openFiles >= NEARLY_FULL * limit);
+  const { openFiles, limit } = full ?? first;
   const files = full
     ? `; ${full === first ? 'it' : `process ${full.pid}`} had ${integer(full.openFiles ?? 0)} of ${integer(full.limit ?? 0)} open files`
     : '';
   return {
     message: `process ${first.pid} (${first.command}) ended${times(first)}${after}${connections}${files}`,
     subject: `process ${first.pid}`,
-    window: windowAt(first, measurements),
-    values: valuesOf(lost, full ?? first),
+    window: windowAt(secondsOf(first, measurements) ?? 0, measurements),
+    values: valuesOf({ connections: lost, 'open files': openFiles, 'limit of open files': limit }),
     ...(full && {
       fix: 'raise the limit of open files of the server (`ulimit -n`, `LimitNOFILE`), and let it survive EMFILE: see its log',
     }),
   };
 }
 
-function valuesOf(lost: number, { openFiles, limit }: EndedProcess): Detail['values'] {
-  const figures = { connections: lost, 'open files': openFiles, 'limit of open files': limit };
+function valuesOf(figures: Record<string, number | undefined>): FindingValue[] {
   return Object.entries(figures).flatMap(([name, value]) =>
     value === undefined ? [] : [{ name, value, unit: '', low95: null, high95: null }],
   );
 }
 
 /** @returns seconds on the time axis of the samples, if these have begun */
-function secondsOf({ atUs }: EndedProcess, { samplesBeganAtUs }: Measurements): number | undefined {
+export function secondsOf({ atUs }: EndedProcess, { samplesBeganAtUs }: Measurements): number | undefined {
   return samplesBeganAtUs === undefined ? undefined : (atUs - samplesBeganAtUs) / 1e6;
 }
 
-function atText(one: EndedProcess, measurements: Measurements): string {
-  const seconds = secondsOf(one, measurements);
+function atText(seconds: number | undefined): string {
   return seconds === undefined || seconds < 0 ? ' before the load' : ` at ${decimals(seconds, 1)} s`;
 }
 
@@ -69,8 +107,7 @@ const WINDOWS: Record<string, string> = {
   'end of the run': 'disconnect',
 };
 
-function windowAt(one: EndedProcess, measurements: Measurements): string {
-  const seconds = secondsOf(one, measurements) ?? 0;
-  const stage = measurements.stages.findLast(({ t }) => t <= seconds)?.name ?? '';
+function windowAt(seconds: number, { stages }: Measurements): string {
+  const stage = stages.findLast(({ t }) => t <= seconds)?.name ?? '';
   return WINDOWS[stage] ?? 'ramp';
 }

@@ -1,9 +1,8 @@
 /** The workers are those that the run began with, and all of them are known. */
 import { stalledWorkers } from '../../../report/figures/stalls.ts';
 import { unknownWorkers } from '../../result/workers.ts';
-import type { Measurements } from '../../run/measurements/measurements.ts';
-import { changesBetween } from '../../run/measurements/worker-identity.ts';
 import { type Check, check } from '../check.ts';
+import { changedWorkers, silentWorkers } from './ended-workers.ts';
 
 export const workers: Check[] = [
   check('WORKER_URLS_WRONG', (_, measurements) => {
@@ -20,28 +19,19 @@ export const workers: Check[] = [
     };
   }),
   check('WORKER_STALLED', (result) => stalledWorkers(result)),
-  check('DEPLOYMENT_CHANGED', (_, measurements) => {
-    const { restarted } = changedWorkers(measurements);
-    if (restarted.length === 0) return undefined;
-    const unplanned = measurements.fault ? ', other than the planned fault has it' : '';
-    return {
-      message: `${restarted.map(([worker, evidence]) => `${worker} restarted (${evidence})`).join(', ')}${unplanned}`,
-      fix: 'see the worker logs; the memory and counters from before the restart are lost',
-    };
+  check('DEPLOYMENT_CHANGED', (result, measurements) => {
+    const { unknown } = silentWorkers(result, measurements);
+    const refused = unknown.filter(({ isRefused }) => isRefused);
+    const answers = [
+      ...(unknown.length > refused.length
+        ? [`${names(unknown.filter(({ isRefused }) => !isRefused))} no longer answered`]
+        : []),
+      ...(refused.length > 0 ? [`the control port of ${names(refused)} refused connections`] : []),
+    ];
+    return answers.length > 0 ? `${answers.join(', and ')} when the run stopped` : undefined;
   }),
 ];
 
-/**
- * The workers are in the order of the control URLs; names can be the same.
- * @returns changes other than planned: restarted workers with the evidence, and control URLs that led to another worker
- */
-function changedWorkers({ workersAtStart, workersAtEnd, restarts, fault }: Measurements) {
-  const { before, after } = fault?.workers ?? { before: workersAtEnd, after: [] };
-  const first = changesBetween(workersAtStart, before);
-  const second = changesBetween(after, after.length > 0 ? workersAtEnd : []);
-  const besideFault = (fault?.restarted ?? []).map((worker) => [worker, 'during the planned fault'] as const);
-  return {
-    restarted: [...new Map([...besideFault, ...second.restarted, ...first.restarted, ...restarts])],
-    elsewhere: [...first.elsewhere, ...second.elsewhere],
-  };
+function names(workers: { worker: string }[]): string {
+  return workers.map(({ worker }) => worker).join(', ');
 }

@@ -3,7 +3,7 @@ import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { FrozenBroadcast } from '../../../protocol/link/ledger.ts';
 import { destinationOf, roomName } from '../../../protocol/rooms.ts';
 import type { RunContext } from '../context.ts';
-import { isDuring, isOn } from '../fault/measure.ts';
+import { isDuring, isOn } from '../fault/fault-times.ts';
 import { measureAfterBroadcasts } from '../memory/at-rest.ts';
 import { within } from '../wait.ts';
 import { Windows } from '../windows/cpu.ts';

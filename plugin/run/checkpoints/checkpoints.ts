@@ -4,6 +4,7 @@
  */
 import type { WorkerStats } from '../../../protocol/events.ts';
 import type { RunContext } from '../context.ts';
+import { isOn } from '../fault/fault-times.ts';
 import type { EngineSnapshot } from '../link.ts';
 import type { Moment } from '../measurements/observations.ts';
 import { identityOf, type WorkerIdentity } from '../measurements/worker-identity.ts';
@@ -25,6 +26,8 @@ export class Checkpoints {
   readonly #metrics: MetricsPages;
   /** Of the deployment, by name: what identifies the one that the run began with, or that a planned fault put in its place. */
   #parts: Record<string, string> = {};
+  /** When they were last looked at, on the sampler's time. */
+  #partsAt = 0;
 
   constructor(context: RunContext) {
     this.#context = context;
@@ -75,19 +78,26 @@ export class Checkpoints {
     const when = { at: 'stop' } as const;
     await this.checkDeployment(when);
     // Whoever stops it himself often stops the server with it, and does not want to wait.
-    const { stoppedByUser, observations } = this.#context.measurements;
-    const workers = await this.#lookForWorkers(stoppedByUser ? 0 : RESTART_TIMEOUT_MS);
+    const { measurements, control } = this.#context;
+    const { stoppedByUser } = measurements;
+    const silent = await this.#lookForWorkers(stoppedByUser ? 0 : RESTART_TIMEOUT_MS);
     if (stoppedByUser) return;
     await this.#checkRedis(when);
-    if (workers.length > 0) observations.note('workersSilent', { workers });
+    const failures = control.failures();
+    measurements.silentWorkers = silent.map(({ worker, index }) => ({
+      ...{ worker, isRefused: failures[index] === 'ECONNREFUSED', connections: this.#restarts.connectionsOf(worker) },
+    }));
   }
 
   async checkDeployment(when: Moment): Promise<void> {
+    const { measurements, sampler } = this.#context;
     const now = await this.#context.deployment();
+    const since = this.#partsAt;
+    this.#partsAt = sampler.seconds();
     const parts = this.#changed(now);
     if (parts.length === 0) return;
     this.#parts = { ...this.#parts, ...now };
-    this.#context.measurements.observations.note('partsChanged', { when, parts }, parts.join());
+    measurements.observations.note('partsChanged', { when, parts, since }, parts.join());
   }
 
   /**
@@ -116,8 +126,8 @@ export class Checkpoints {
     measurements.observations.note('redisSilent', { when, failure: redis.lastFailure });
   }
 
-  /** One that was restarted is back soon, if it can start at all. @returns names of those that are not */
-  async #lookForWorkers(timeoutMs: number): Promise<string[]> {
+  /** One that was restarted is back soon, if it can start at all. @returns names and places of those that are not */
+  async #lookForWorkers(timeoutMs: number): Promise<{ worker: string; index: number }[]> {
     const { control, measurements } = this.#context;
     const { workersAtStart } = measurements;
     let now: (WorkerStats | undefined)[] = [];
@@ -125,8 +135,10 @@ export class Checkpoints {
       now = await control.statsOfUp();
       if (now.includes(undefined)) throw new Error('a worker is away');
     }, timeoutMs);
+    // What a planned fault restarts is its own account.
+    if (!isOn(measurements.fault)) this.#restarts.check(now);
     measurements.workersAtEnd = now.flatMap((one, index) => (one ? identityOf(one) : (workersAtStart[index] ?? [])));
-    return workersAtStart.flatMap(({ worker }, index) => (index in now && !now[index] ? worker : []));
+    return workersAtStart.flatMap(({ worker }, index) => (index in now && !now[index] ? { worker, index } : []));
   }
 
   /** The counts of an engine that does not answer are missing from every figure. */

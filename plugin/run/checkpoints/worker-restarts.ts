@@ -16,12 +16,22 @@ export class WorkerRestarts {
     this.#last = workers;
   }
 
-  check(stats: WorkerStats[]): void {
-    const now = stats.map(identityOf);
-    const { restarts } = this.#context.measurements;
+  /** @param stats in the order of the control URLs; undefined of a worker that is not there now */
+  check(stats: (WorkerStats | undefined)[]): void {
+    if (this.#last.length === 0) return;
+    const { measurements, sampler } = this.#context;
+    const now = stats.flatMap((one, index) => (one ? identityOf(one) : (this.#last[index] ?? [])));
     for (const [worker, evidence] of changesBetween(this.#last, now).restarted) {
-      if (!restarts.has(worker)) restarts.set(worker, evidence);
+      if (measurements.restarts.has(worker)) continue;
+      const uptimeSeconds = now.find((one) => one.worker === worker)?.life?.uptimeSeconds ?? 0;
+      const t = sampler.seconds() - uptimeSeconds;
+      measurements.restarts.set(worker, { evidence, t, connections: this.connectionsOf(worker) });
     }
     this.#last = now;
+  }
+
+  /** @returns connections of the worker when it was last asked */
+  connectionsOf(worker: string): number {
+    return this.#last.find((one) => one.worker === worker)?.life?.connections ?? 0;
   }
 }

@@ -64,16 +64,6 @@ export async function measureFault(
   await whatWasReplaced(context, checkpoints, fault, measured, restartsBefore);
 }
 
-/** Whatever happens to the fleet's counts now is the fault's doing, and not yet over. */
-export function isOn(fault: FaultMeasured | undefined): boolean {
-  return fault !== undefined && fault.over === undefined;
-}
-
-/** @returns whether it was sent while the fault was on */
-export function isDuring(fault: FaultMeasured | undefined, atUs: number): boolean {
-  return fault !== undefined && atUs >= fault.atUs && (fault.over === undefined || atUs <= fault.over.atUs);
-}
-
 async function connectionsBack({ link, measurements, signal }: RunContext): Promise<void> {
   let busyAtMs = performance.now();
   const isQuiet = () => {

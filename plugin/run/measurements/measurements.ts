@@ -48,6 +48,23 @@ type Planned = Pick<Settings, 'engine' | 'target' | 'load' | 'rooms'> & {
   connection: Pick<Settings['connection'], 'transports' | 'compression'>;
 };
 
+/** A worker that restarted between two standstills. */
+export interface Restart {
+  evidence: string;
+  /** When the new process started, on the sampler's time. */
+  t?: number;
+  /** Connections of the process before, when it was last asked. */
+  connections?: number;
+}
+
+export interface SilentWorker {
+  worker: string;
+  /** Nothing listens on its control port; otherwise it may live, and only not answer. */
+  isRefused: boolean;
+  /** When it was last asked. */
+  connections: number;
+}
+
 /** Why a run ended early, and how: virtual users that left, a stop by the user, an error, or the end of the process. */
 export interface EarlyEnd {
   code: FindingCode;
@@ -189,8 +206,10 @@ export class Measurements {
   /** Processes of the server that have ended so far, other than planned. */
   endedProcesses: () => EndedProcess[] = () => [];
   workersAtStart: WorkerIdentity[] = [];
-  /** Worker → evidence of its restart between two standstills. */
-  readonly restarts = new Map<string, string>();
+  /** By worker. */
+  readonly restarts = new Map<string, Restart>();
+  /** Workers whose control port could not be reached when the run stopped. */
+  silentWorkers: SilentWorker[] = [];
   workersAtEnd: WorkerIdentity[] = [];
   /** Outcomes of Artillery's `ensure` checks. */
   thresholds: Result['thresholds'] = [];

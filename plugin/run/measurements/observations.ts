@@ -7,6 +7,11 @@ export interface Moment {
   count?: number;
 }
 
+/** Part of a deployment whose identity only its metrics tell. */
+export const METRICS_PAGE = 'a process behind a page of metrics';
+/** Part of a deployment that changes if one of its processes starts or ends. */
+export const SERVER_PROCESSES = "the server's processes";
+
 /** Numbers and names of each kind of observation. Connections are counts, `held` those of the generator. */
 export interface Observed {
   connectionsBefore: { others: number };
@@ -39,9 +44,9 @@ export interface Observed {
   pagesAlternate: { when: Moment; urls: string[] };
   pagesFailed: { when: Moment; failures: string[] };
 
-  partsChanged: { when: Moment; parts: string[] };
+  /** `since`: when they were last unchanged, on the sampler's time. */
+  partsChanged: { when: Moment; parts: string[]; since: number };
   redisSilent: { when: Moment; failure: string | undefined };
-  workersSilent: { workers: string[] };
   enginesSilent: { requests: number; hosts: string[] };
   hostLost: { host: string; why: string };
   faultFailed: { error: string } | { notReplaced: string[] };

@@ -13,6 +13,7 @@ interface Life {
   /** When the statistics arrived, on the clock of `performance`. */
   readAtMs: number;
   uptimeSeconds: number;
+  connections: number;
   totals: Record<keyof typeof TOTALS, number>;
 }
 
@@ -32,9 +33,9 @@ const DELAY_SECONDS = 5;
 const TICK_US = 10_000;
 
 export function identityOf(stats: WorkerStats): WorkerIdentity {
-  const { worker, pid, instance, uptimeSeconds, accepted, broadcasts, collections } = stats;
+  const { worker, pid, instance, uptimeSeconds, connections, accepted, broadcasts, collections } = stats;
   const totals = { accepted, broadcasts, collections, cpuUs: stats.cpuUserUs + stats.cpuSystemUs };
-  return { worker, pid, instance, life: { readAtMs: performance.now(), uptimeSeconds, totals } };
+  return { worker, pid, instance, life: { readAtMs: performance.now(), uptimeSeconds, connections, totals } };
 }
 
 export function isSameProcess(before: WorkerIdentity | undefined, now: WorkerIdentity): boolean {

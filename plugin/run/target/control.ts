@@ -12,6 +12,7 @@ export const NO_CONTROL: Control = {
   size: 0,
   stats: async () => [],
   statsOfUp: async () => [],
+  failures: () => [],
   resources: async () => [],
   batches: async () => [],
   eventLoops: async () => [],

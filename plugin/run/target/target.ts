@@ -1,4 +1,5 @@
 /** The deployment that a run measures, opened: a stack that is up, one that this run starts, or the user's own server. */
+
 import { speaksTls } from '../../../protocol/agent.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import type { WorkerStats } from '../../../protocol/events.ts';
@@ -28,6 +29,7 @@ import {
 import { sourcesByLayer } from '../../script/options/worker-sources.ts';
 import { ENGINE } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
+import { SERVER_PROCESSES } from '../measurements/observations.ts';
 import { isThisMachine, listenersOf, portOf } from './listeners.ts';
 import { describeProcesses } from './measured-processes.ts';
 import { type PlannedDeployment, whichDeployment } from './which-deployment.ts';
@@ -196,7 +198,7 @@ async function ownServer(config: Settings): Promise<Target> {
       return describeProcesses(pids, { port, listening }, outsiders, known);
     },
     identities: () => ({
-      ...(processes && { "the server's processes": processes.identity() }),
+      ...(processes && { [SERVER_PROCESSES]: processes.identity() }),
       ...Object.fromEntries(Object.entries(others).map(([layer, one]) => [layer, one.identity()])),
     }),
     openFiles: async () => (control ? undefined : processes?.openFiles()),

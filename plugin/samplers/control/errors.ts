@@ -18,12 +18,19 @@ const TRUST =
 /** The request was sent and no valid answer came: whether the worker carried it out is unknown. */
 export class UnansweredRequest extends CapacityError {}
 
-/** @param error of socket.io-client */
-export function connectError(url: string, error: Error & { type?: string; description?: unknown }): CapacityError {
+/** Error of socket.io-client. */
+type ConnectError = Error & { type?: string; description?: unknown };
+
+/** @returns the system's code, such as ECONNREFUSED, or the message */
+export function reasonOf(error: ConnectError): string {
+  const { error: cause } = (error.description ?? {}) as { error?: NodeJS.ErrnoException };
+  return cause?.code ?? cause?.message ?? error.message;
+}
+
+export function connectError(url: string, error: ConnectError): CapacityError {
   // Transport errors have a type, a refusal by the server has none; 'timeout' is socket.io-client's own error.
   if (error.type !== undefined || error.message === 'timeout') {
-    const { error: cause } = (error.description ?? {}) as { error?: Error };
-    const reason = (cause as NodeJS.ErrnoException | undefined)?.code ?? cause?.message ?? error.message;
+    const reason = reasonOf(error);
     if (!/ 401$/.test(reason)) return unreachable(url, reason, fixOf(url, reason));
     const fix = 'give the server and the run the same control token';
     return new CapacityError('BAD_TOKEN', `worker ${url} refused the control token`, fix);

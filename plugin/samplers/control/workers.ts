@@ -17,7 +17,7 @@ import {
   type WorkerStats,
 } from '../../../protocol/events.ts';
 import { guardClient } from '../../../protocol/guard-client.ts';
-import { connectError, UnansweredRequest, unreachable } from './errors.ts';
+import { connectError, reasonOf, UnansweredRequest, unreachable } from './errors.ts';
 import { addressesOf, type ControlPlace, type LookupAll, placesOf } from './places.ts';
 import { replyTo } from './replies.ts';
 
@@ -103,6 +103,11 @@ export class ControlClients {
   /** @returns as `stats`, and undefined of each whose connection is down. @throws CapacityError of one that is up */
   statsOfUp(): Promise<(WorkerStats | undefined)[]> {
     return Promise.all(this.#workers.map(async (one) => (one.isConnected ? one.request('stats') : undefined)));
+  }
+
+  /** @returns of each, why it could not reconnect last, such as ECONNREFUSED; undefined where it is up or has not tried */
+  failures(): (string | undefined)[] {
+    return this.#workers.map(({ failure }) => failure);
   }
 
   /** @returns since it was asked before */
@@ -202,6 +207,7 @@ class ControlClient {
   readonly connected: Promise<void>;
   readonly #socket: Socket;
   readonly #timeoutMs: number;
+  #failure: string | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor({ url, address }: ControlPlace, token: string, { tls = {}, timeoutMs = TIMEOUT_MS }: ControlOptions) {
@@ -219,6 +225,9 @@ class ControlClient {
       reconnectionDelayMax: 200,
     });
     guardClient(this.#socket.io);
+    this.#socket.on('connect_error', (error) => {
+      this.#failure = reasonOf(error);
+    });
     const connecting = new Promise<void>((resolve, reject) => {
       const fail = (reason: string) => reject(unreachable(this.url, reason));
       // That of the client ends with the handshake.
@@ -236,6 +245,10 @@ class ControlClient {
 
   get isConnected(): boolean {
     return this.#socket.connected;
+  }
+
+  get failure(): string | undefined {
+    return this.isConnected ? undefined : this.#failure;
   }
 
   async request<E extends ControlRequest>(

@@ -122,11 +122,11 @@ export const workers: Member[] = [
         },
       };
     },
-    reasons: ['DEPLOYMENT_CHANGED'],
+    reasons: ['PROCESS_ENDED'],
     check: ({ findings, outcome }) => {
       assert.equal(outcome.status, 'FAILED');
-      const found = findings.find(({ code }) => code === 'DEPLOYMENT_CHANGED');
-      assertNames(found?.message, [`${WORKER} restarted (its uptime fell from`]);
+      const found = findings.find(({ code }) => code === 'PROCESS_ENDED');
+      assertNames(found?.message, [`${WORKER} restarted at`, '(its uptime fell from']);
     },
   },
   {
@@ -238,6 +238,6 @@ export const workers: Member[] = [
     habits: () => ({ metrics: restarting() }),
     workers: prometheus,
     config: PHASES,
-    reasons: ['DEPLOYMENT_CHANGED'],
+    reasons: ['PROCESS_ENDED'],
   },
 ];

@@ -1,6 +1,7 @@
 /** A worker with a control port that ends during the run. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { startApp } from '../../helpers/app.ts';
 import { findingsOfServer } from '../../helpers/findings.ts';
 import { inProcessScript, startInProcess } from '../../helpers/in-process-run.ts';
 import { startLeakyServer } from '../../helpers/plain-server.ts';
@@ -18,4 +19,18 @@ it('a worker that is killed is the first finding, and the run has failed with ex
   assert.equal(first?.code, 'PROCESS_ENDED', output);
   assert.match(first.message, new RegExp(`^process ${pid} .* with 10 connections$`));
   assert.deepEqual([result.verdict.status, result.outcome.status, exitCode], ['SUSPECT', 'FAILED', 1], output);
+});
+
+it('a worker of which the run sees no process ended if clients are cut off and its control port refuses', async (t) => {
+  const app = await startApp(t);
+  const options = { control: app.control, warmUp: 0, hold: 5, broadcasts: { count: 0 } };
+  const run = startInProcess(inProcessScript({ target: app.url }, options, {}, [{ hold: true }]));
+  await run.reached('hold');
+  // The process of this test goes on, as one on another host that the run cannot see.
+  await app.close();
+  const { result, exitCode, output } = await run.ended;
+  const [first] = findingsOfServer(result);
+  assert.equal(first?.code, 'PROCESS_ENDED', output);
+  assert.match(first.message, / ended, after it had 1\d connections: its control port refuses connections/);
+  assert.deepEqual([result.outcome.status, exitCode], ['FAILED', 1], output);
 });

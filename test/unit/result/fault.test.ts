@@ -106,7 +106,7 @@ describe('a planned fault', () => {
 
 describe('the verdict of a planned fault', () => {
   it('has no doubt about what was planned', () => {
-    const doubts = /DEPLOYMENT_CHANGED|BROADCASTS_NOT_SENT|ACCOUNTS_MISMATCH|CONNECTIONS_DROPPED/;
+    const doubts = /PROCESS_ENDED|DEPLOYMENT_CHANGED|BROADCASTS_NOT_SENT|ACCOUNTS_MISMATCH|CONNECTIONS_DROPPED/;
     assert.doesNotMatch(run().codes.join(), doubts);
   });
 
@@ -116,7 +116,7 @@ describe('the verdict of a planned fault', () => {
     'after it': { workers: { before: BEFORE, after: LATER } },
   })) {
     it(`notices a worker that restarts ${what}`, () => {
-      const found = run(fault).findings.find(({ code }) => code === 'DEPLOYMENT_CHANGED');
+      const found = run(fault).findings.find(({ code }) => code === 'PROCESS_ENDED');
       assertNames(found?.message, ['restarted' in fault ? 'w1' : 'w0']);
     });
   }

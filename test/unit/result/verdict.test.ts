@@ -115,14 +115,14 @@ describe('workers', () => {
     (r, f) => [more(r, f), f.snapshots.push(snapshot({ perWorker }))];
 
   testCases([
-    ['one with another process', of([WORKER], [restarted]), 'DEPLOYMENT_CHANGED', 'w0'],
-    ['one that was not there', of([WORKER], [WORKER, w7]), 'DEPLOYMENT_CHANGED', 'w7'],
+    ['one with another process', of([WORKER], [restarted]), 'PROCESS_ENDED', 'w0 restarted'],
+    ['one that was not there', of([WORKER], [WORKER, w7]), 'PROCESS_ENDED', 'w7'],
     ['two that answer in turn', of([WORKER, w1], [w1, WORKER]), 'WORKER_URLS_WRONG', 'w0 to w1', 'w1 to w0'],
     ['one that no control URL names', named({ w0: 3, w9: 2 }), 'WORKER_URLS_WRONG', 'w9 2'],
     ['those that control URLs name', named({ w0: 3 })],
     ['of which none is known', named({ w9: 2 }, of([], []))],
     ['one that answers for both', of([WORKER, w1], [WORKER, WORKER]), 'WORKER_URLS_WRONG', 'w1 to w0'],
-    ['both', of([WORKER, w1], [w1, { ...w1, instance: 'd' }]), ['DEPLOYMENT_CHANGED', 'WORKER_URLS_WRONG']],
+    ['both', of([WORKER, w1], [w1, { ...w1, instance: 'd' }]), ['PROCESS_ENDED', 'WORKER_URLS_WRONG']],
   ]);
 });
 

@@ -18,7 +18,7 @@ interface Changes {
 function worker(name: string, changes: Changes = {}): WorkerIdentity {
   const { pid = 1, instance = name, readAtMs = 0, uptimeSeconds = 100, totals } = changes;
   const counted = { accepted: 600, broadcasts: 20, collections: 5, cpuUs: 3_000_000, ...totals };
-  return { worker: name, pid, instance, life: { readAtMs, uptimeSeconds, totals: counted } };
+  return { worker: name, pid, instance, life: { readAtMs, uptimeSeconds, connections: 10, totals: counted } };
 }
 
 const CASES: [what: string, now: Changes, evidence: RegExp | undefined][] = [

@@ -1,20 +1,20 @@
 /** Parts of deployment and generator that changed or stopped answering, and a planned fault that failed. */
-import type { Observed } from '../../../run/measurements/observations.ts';
+import { METRICS_PAGE, type Observed } from '../../../run/measurements/observations.ts';
 import type { CodedDetail } from '../../check.ts';
 import { momentText } from './moment.ts';
 
 export const OF_PARTS = {
-  partsChanged: ({ when, parts }: Observed['partsChanged']): CodedDetail => ({
-    code: 'DEPLOYMENT_CHANGED',
-    message: `${momentText(when)}, ${parts.join(' and ')} were reloaded, replaced or stopped since the run began`,
-  }),
+  partsChanged: ({ when, parts }: Observed['partsChanged']): CodedDetail =>
+    // The page's own start time and counters say so.
+    parts.every((part) => part === METRICS_PAGE)
+      ? { code: 'PROCESS_ENDED', message: `${momentText(when)}, ${METRICS_PAGE} had restarted` }
+      : {
+          code: 'DEPLOYMENT_CHANGED',
+          message: `${momentText(when)}, ${parts.join(' and ')} were reloaded, replaced or stopped since the run began`,
+        },
   redisSilent: ({ when, failure = 'no answer' }: Observed['redisSilent']): CodedDetail => ({
     code: 'DEPLOYMENT_CHANGED',
     message: `Redis no longer answered ${momentText(when)}: ${failure}`,
-  }),
-  workersSilent: ({ workers }: Observed['workersSilent']): CodedDetail => ({
-    code: 'DEPLOYMENT_CHANGED',
-    message: `${workers.join(', ')} no longer answered ${momentText({ at: 'stop' })}`,
   }),
   enginesSilent: ({ requests, hosts }: Observed['enginesSilent']): CodedDetail => ({
     code: 'GENERATOR_SILENT',

@@ -1,0 +1,49 @@
+/** Workers that ended or restarted, by their statistics and control ports: on another host, nothing else tells. */
+import { total } from '../../../report/text/format.ts';
+import type { Measurements, Restart, SilentWorker } from '../../run/measurements/measurements.ts';
+import { changesBetween } from '../../run/measurements/worker-identity.ts';
+import type { Measured } from '../check.ts';
+import { isCutOff } from './cut-off.ts';
+import { ofDeployment, only } from './failure-causes.ts';
+
+/**
+ * Compares workers in the order of the control URLs; names can be the same.
+ * @returns changes other than planned: restarted workers, and control URLs that led to another worker
+ */
+export function changedWorkers({ workersAtStart, workersAtEnd, restarts, fault }: Measurements) {
+  const { before, after } = fault?.workers ?? { before: workersAtEnd, after: [] };
+  const first = changesBetween(workersAtStart, before);
+  const second = changesBetween(after, after.length > 0 ? workersAtEnd : []);
+  const besideFault = (fault?.restarted ?? []).map((worker) => [worker, 'during the planned fault'] as const);
+  const evident = [...besideFault, ...second.restarted, ...first.restarted].map(
+    ([worker, evidence]): [string, Restart] => [worker, { evidence }],
+  );
+  return {
+    restarted: [...new Map([...evident, ...restarts])].map(([worker, restart]) => ({ worker, ...restart })),
+    elsewhere: [...first.elsewhere, ...second.elsewhere],
+  };
+}
+
+/** @returns restarted workers whose process `endedProcesses` does not have already */
+export function restartedWorkers(measurements: Measurements): ({ worker: string } & Restart)[] {
+  return changedWorkers(measurements).restarted.filter(({ worker }) => !isSeenToEnd(worker, measurements));
+}
+
+/**
+ * A control port that refuses connections is that of a process that ended only if clients were cut off as well.
+ * @returns silent workers whose process ended, and those of which that is unknown
+ */
+export function silentWorkers(
+  { connections: { lost, failures } }: Measured,
+  measurements: Measurements,
+): Record<'ended' | 'unknown', SilentWorker[]> {
+  const areCutOff = total(only(ofDeployment({ ...failures, ...lost }), isCutOff)) > 0;
+  const silent = measurements.silentWorkers.filter(({ worker }) => !isSeenToEnd(worker, measurements));
+  const isEnded = ({ isRefused }: SilentWorker) => isRefused && areCutOff;
+  return { ended: silent.filter(isEnded), unknown: silent.filter((one) => !isEnded(one)) };
+}
+
+function isSeenToEnd(name: string, { workersAtStart, endedProcesses }: Measurements): boolean {
+  const { pid } = workersAtStart.find(({ worker }) => worker === name) ?? {};
+  return endedProcesses().some((one) => one.pid === pid);
+}

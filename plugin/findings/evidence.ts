@@ -1,0 +1,110 @@
+/** Evidence of the causal graph that rests on the run's own counts. */
+import { total } from '../../report/text/format.ts';
+import { sum } from '../result/sums.ts';
+import { unknownWorkers } from '../result/workers.ts';
+import type { Measurements } from '../run/measurements/measurements.ts';
+import { METRICS_PAGE, type Observed, WRONG_COUNTS } from '../run/measurements/observations.ts';
+import type { Measured } from './check.ts';
+import { isCutOff } from './checks/cut-off.ts';
+import { secondsOf } from './checks/ended-processes-checks.ts';
+import { changedWorkers } from './checks/ended-workers.ts';
+import { ofDeployment, withoutLosses } from './checks/failure-causes.ts';
+
+/** The figures that can refute an edge. */
+export interface Counts {
+  result: Measured;
+  measurements: Measurements;
+}
+
+/** A copy that was on its way when something ended was sent at most this much earlier. */
+const IN_FLIGHT_SECONDS = 5;
+
+export const noneOther = (counts: Record<string, number>, is: (cause: string) => boolean) =>
+  Object.entries(counts).every(([cause, count]) => count === 0 || is(cause));
+
+export const all = (counts: Record<string, number>, is: (cause: string) => boolean) =>
+  total(counts) > 0 && noneOther(counts, is);
+
+export function allLostWereCutOff({ result }: Counts): boolean {
+  return all(ofDeployment(result.connections.lost), isCutOff);
+}
+
+export function allFailuresAreCuts({ result }: Counts): boolean {
+  return all(ofDeployment(result.connections.failures), isCutOff);
+}
+
+/** @returns whether nothing but cuts, refusals and time-outs ended connections */
+export function onlyCuts({ result: { connections } }: Counts): boolean {
+  return noneOther(ofDeployment(connections.lost), isCutOff) && noneOther(ofDeployment(connections.failures), isCutOff);
+}
+
+export function onlyOnLostConnections({ result: { delivery } }: Counts): boolean {
+  return delivery?.lostConnected === 0;
+}
+
+/** @returns whether copies that are missing are explained by processes that ended */
+export function lostSinceEnd(counts: Counts): boolean {
+  return lostSince(firstEnd(counts.measurements), counts);
+}
+
+/** @returns whether copies that are missing are explained by parts that changed */
+export function lostSinceChange(counts: Counts): boolean {
+  const { observations, silentWorkers } = counts.measurements;
+  const isUndated = observations.has('redisSilent') || silentWorkers.length > 0;
+  const since = observations.of('partsChanged').map((fact) => fact.since);
+  return lostSince(isUndated ? Number.NEGATIVE_INFINITY : Math.min(...since), counts);
+}
+
+/** On connections that stayed open, copies are missing only from then on; the other connections were cut off. */
+function lostSince(seconds: number, { result: { delivery, connections } }: Counts): boolean {
+  if (!delivery) return false;
+  if (delivery.lostDisconnected > 0 && !noneOther(ofDeployment(connections.lost), isCutOff)) return false;
+  return delivery.batches.every(
+    ({ lostConnected, t }) => lostConnected === 0 || t === null || t >= seconds - IN_FLIGHT_SECONDS,
+  );
+}
+
+/** @returns seconds on the sampler's time; -Infinity if the time of an end is unknown */
+function firstEnd(measurements: Measurements): number {
+  const local = measurements.endedProcesses().map((one) => secondsOf(one, measurements));
+  const restarts = changedWorkers(measurements).restarted.map(({ t }) => t);
+  const silent = measurements.silentWorkers.map(() => undefined);
+  const pages = measurements.observations
+    .of('partsChanged')
+    .flatMap(({ parts, since }) => (parts.includes(METRICS_PAGE) ? since : []));
+  return Math.min(...[...local, ...restarts, ...silent, ...pages].map((t) => t ?? Number.NEGATIVE_INFINITY));
+}
+
+/** Connections by which each kind of wrong count is wrong. */
+const DIFFERENCES: { [K in (typeof WRONG_COUNTS)[number]]: (fact: Observed[K]) => number } = {
+  countsDiffer: ({ counted, held }) => Math.abs(counted - held),
+  othersAccepted: ({ connections }) => connections,
+  socketsMissing: ({ sockets, held }) => held - sockets,
+  othersAtPort: ({ others }) => others,
+  // They are about other processes, or other names, than those that ended.
+  cpuStill: () => Number.POSITIVE_INFINITY,
+  joinsMisnamed: () => Number.POSITIVE_INFINITY,
+};
+
+function difference({ observations }: Measurements): number {
+  const kinds = WRONG_COUNTS.flatMap((kind) => observations.of(kind).map((fact) => DIFFERENCES[kind](fact as never)));
+  return Math.max(...kinds);
+}
+
+/** @returns whether the counts differ by no more connections than the processes that ended can have held or refused */
+export function differByThoseCutOff({ result: { connections }, measurements }: Counts): boolean {
+  const gone = total(ofDeployment(connections.lost)) + total(withoutLosses(ofDeployment(connections.failures)));
+  const { restarts, silentWorkers, endedProcesses } = measurements;
+  // A host that vanished leaves connections half-open: the generator does not see their end.
+  const held = sum([...restarts.values(), ...silentWorkers].map(({ connections = 0 }) => connections));
+  const files = sum(endedProcesses().map(({ openFiles = 0 }) => openFiles));
+  return difference(measurements) <= Math.max(gone, held, files);
+}
+
+/** @returns whether wrong control URLs explain how the counts differ */
+export function differByUnknownWorkers({ measurements }: Counts): boolean {
+  const { observations } = measurements;
+  if (observations.has('statisticsRepeated') || changedWorkers(measurements).elsewhere.length > 0) return true;
+  const isOfPages = observations.has('pagesRepeated', 'pagesShared', 'pagesAlternate') && observations.has('cpuStill');
+  return isOfPages || difference(measurements) <= total(unknownWorkers(measurements));
+}

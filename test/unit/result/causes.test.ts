@@ -1,0 +1,136 @@
+/** A finding is the cause of another one only if the run's own counts do not refute it. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { conclude } from '../../../plugin/findings/conclude.ts';
+import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
+import { SERVER_PROCESSES } from '../../../plugin/run/measurements/observations.ts';
+import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { measurements } from '../../helpers/measurements.ts';
+import { perfectResult } from '../../helpers/results.ts';
+import { assertNames, type Change, WORKER } from '../../helpers/verdict.ts';
+
+const WHEN = { at: 'broadcasts' } as const;
+const CUT = { 'transport close': 10 };
+
+function found(...changes: Change[]) {
+  const result = perfectResult();
+  const measured = measurements({ workersAtStart: [WORKER], workersAtEnd: [WORKER], samplesBeganAtUs: 0 });
+  for (const change of changes) change(result, measured);
+  return conclude(measured, result).findings;
+}
+
+const explains = (cause: FindingCode, effect: FindingCode, ...changes: Change[]) => {
+  const findings = found(...changes);
+  const codes = findings.map(({ code }) => code);
+  assert.ok(codes.includes(cause) && codes.includes(effect), codes.join());
+  return findings.find(({ code }) => code === cause)?.explains.includes(effect);
+};
+
+const lost =
+  (causes: Record<string, number>): Change =>
+  ({ connections }) =>
+    Object.assign(connections, { lost: causes });
+/** Of the run's clock, which is that of the samples, too. */
+const ends =
+  (seconds: number): Change =>
+  (_, measured) => {
+    const process = { pid: 99, command: 'node', atUs: seconds * 1e6, openFiles: 5, limit: 1024 };
+    measured.endedProcesses = () => [process];
+  };
+const restarts =
+  (t: number, connections: number): Change =>
+  (_, { restarts: all }) =>
+    all.set('w1', { evidence: 'process 11 became 12', t, connections });
+const countedFewer =
+  (difference: number): Change =>
+  (_, { observations }) => {
+    const counts = { counted: 100 - difference, held: 100, all: 101 - difference, own: 1, before: 0, ended: 0 };
+    const others = { acceptedOthers: false, servers: undefined, controlled: 1 };
+    observations.note('countsDiffer', { when: WHEN, ...counts, ...others });
+  };
+const changed =
+  (parts: string[], since = 0): Change =>
+  (_, { observations }) =>
+    observations.note('partsChanged', { when: WHEN, parts, since });
+/** Broadcast 6, which was sent at 91.2 s. */
+const missing =
+  (open: number, closed = 0): Change =>
+  ({ delivery }) => {
+    const losses = { lostConnected: open, lostDisconnected: closed };
+    const batch = delivery?.batches[5];
+    if (!delivery || !batch) return;
+    Object.assign(batch, losses, { received: batch.expected - open - closed });
+    Object.assign(delivery, losses, { received: delivery.expected - open - closed });
+  };
+const oldStatistics: Change = (_, { observations }) =>
+  observations.note('statisticsRepeated', { when: WHEN, workers: ['w0'] });
+const pagesShared: Change = (_, { observations }) => observations.note('pagesShared', { pairs: [['/a', '/b']] });
+const silentHost: Change = (_, { observations }) => observations.note('hostLost', { host: 'b', why: 'no answer' });
+const redisSilent: Change = (_, { observations }) => observations.note('redisSilent', { when: WHEN, failure: 'gone' });
+
+const CASES: [cause: FindingCode, effect: FindingCode, holds: boolean, what: string, changes: Change[]][] = [
+  ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED', true, 'its processes are others', [ends(70), changed([SERVER_PROCESSES])]],
+  ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED', false, 'nginx was reloaded', [ends(70), changed(['nginx'])]],
+  ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED', false, 'Redis is gone', [ends(70), redisSilent]],
+  ['PROCESS_ENDED', 'WORKERS_DISAGREE', true, 'as many were cut off', [ends(70), lost(CUT), countedFewer(10)]],
+  ['PROCESS_ENDED', 'WORKERS_DISAGREE', false, 'more are missing', [ends(70), lost(CUT), countedFewer(11)]],
+  ['PROCESS_ENDED', 'WORKERS_DISAGREE', true, 'its connections are half-open', [restarts(70, 20), countedFewer(20)]],
+  ['PROCESS_ENDED', 'WORKERS_DISAGREE', false, 'it held fewer', [restarts(70, 19), countedFewer(20)]],
+  ['PROCESS_ENDED', 'COPIES_LOST', true, 'they were sent after it ended', [ends(91), missing(3)]],
+  ['PROCESS_ENDED', 'COPIES_LOST', false, 'they were sent long before', [ends(99), missing(3)]],
+  [
+    'PROCESS_ENDED',
+    'COPIES_LOST',
+    true,
+    'they were for clients that were cut off',
+    [ends(99), lost(CUT), missing(0, 3)],
+  ],
+  ['DEPLOYMENT_CHANGED', 'CONNECTIONS_DROPPED', true, 'nginx cut them off', [changed(['nginx']), lost(CUT)]],
+  ['DEPLOYMENT_CHANGED', 'CONNECTIONS_DROPPED', false, 'only Redis changed', [changed(['Redis']), lost(CUT)]],
+  [
+    ...(['DEPLOYMENT_CHANGED', 'CONNECTIONS_DROPPED', false, 'the server closed them'] as const),
+    [changed(['nginx']), lost({ 'io server disconnect': 10 })],
+  ],
+  ['DEPLOYMENT_CHANGED', 'COPIES_LOST', true, 'they were sent later', [changed(['Redis'], 90), missing(3)]],
+  ['DEPLOYMENT_CHANGED', 'COPIES_LOST', false, 'nothing had changed yet', [changed(['Redis'], 99), missing(3)]],
+  ['WORKER_URLS_WRONG', 'WORKERS_DISAGREE', true, 'statistics are old', [oldStatistics, countedFewer(10)]],
+  ['WORKER_URLS_WRONG', 'WORKERS_DISAGREE', false, 'pages do not count', [pagesShared, countedFewer(10)]],
+  ['GENERATOR_SILENT', 'COPIES_LOST', true, 'its connections count as lost', [silentHost, missing(0, 3)]],
+  ['GENERATOR_SILENT', 'COPIES_LOST', false, 'other clients miss copies', [silentHost, missing(3)]],
+];
+
+describe('the causal graph', () => {
+  for (const [cause, effect, holds, what, changes] of CASES) {
+    it(`${holds ? 'has' : 'does not have'} ${effect} below ${cause} if ${what}`, () => {
+      assert.equal(explains(cause, effect, ...changes), holds);
+    });
+  }
+});
+
+describe('a worker on another host', () => {
+  const silent =
+    (isRefused: boolean): Change =>
+    (_: Result, measured: Measurements) => {
+      measured.silentWorkers = [{ worker: 'w1', isRefused, connections: 10 }];
+    };
+
+  it('restarted if its counters say so, with the time and its connections', () => {
+    const [first] = found(restarts(70, 20), lost(CUT));
+    assert.deepEqual([first?.code, first?.subject], ['PROCESS_ENDED', 'w1']);
+    assertNames(first?.message, ['w1 restarted at 70.0 s', '20 connections', 'process 11 became 12']);
+    assert.ok(first?.explains.includes('CONNECTIONS_DROPPED'));
+  });
+
+  it('ended if its control port refuses connections and clients were cut off', () => {
+    const [first] = found(silent(true), lost(CUT));
+    assert.equal(first?.code, 'PROCESS_ENDED');
+    assertNames(first.message, ['w1 ended', '10 connections']);
+  });
+
+  it('may live if only its control port refuses connections, or if it does not answer', () => {
+    const codes = (...changes: Change[]) => found(...changes).map(({ code }) => code);
+    assert.deepEqual(codes(silent(true)), ['DEPLOYMENT_CHANGED']);
+    assert.deepEqual(codes(silent(false), lost(CUT)), ['DEPLOYMENT_CHANGED', 'CONNECTIONS_DROPPED']);
+  });
+});
