@@ -70,6 +70,6 @@ export function figuresOf(
     environment: { ...environment, limits: { ...environment.limits, ...limitsOfServer } },
   };
   measured.memory.perConnection = perConnectionOf(measured);
-  measured.memory.balance = machineBalance(measurements, sampler);
+  measured.memory.balance = machineBalance(measured.memory, measurements);
   return { ...measured, capacity: computeCapacity(measured, config.memoryBudgetBytes) };
 }

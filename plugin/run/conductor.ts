@@ -15,6 +15,7 @@ import type { RunContext } from './context.ts';
 import { measureFault } from './fault/measure.ts';
 import type { OverTimeMeasured } from './measurements/memory.ts';
 import { identityOf } from './measurements/worker-identity.ts';
+import { measureStandstill } from './memory/holders.ts';
 import { measureChurn, measureWave, newOverTime } from './memory/over-time.ts';
 import { measureBaseline, measurePlateau, measureResidual } from './memory/plateau.ts';
 import { checkPath, measureOwnEvent } from './own-event/window.ts';
@@ -137,6 +138,8 @@ export class Conductor {
       await endMessages(this.#context);
       await measureWithoutMessages(this.#context);
     }
+    // A fault replaces processes, and waves have left.
+    if (!fault && !config.overTime) await measureStandstill(this.#context);
     measurements.snapshots = await this.#checkpoints.end();
     if (holds) await this.#during('disconnect', () => this.#disconnect());
     this.#enter('end of the run');

@@ -7,7 +7,7 @@ import type { RedisReader, Sampler, TargetReading } from '../samplers/index.ts';
 import type { Settings } from '../script/settings.ts';
 import type { EngineLink } from './link.ts';
 import type { Measurements } from './measurements/measurements.ts';
-import type { OtherProgram } from './measurements/memory.ts';
+import type { Holder } from './measurements/memory.ts';
 import type { Population } from './population.ts';
 import type { OwnClients } from './receivers/own-clients.ts';
 import type { Probe } from './receivers/probe.ts';
@@ -38,8 +38,8 @@ export interface RunContext {
   deployment(): Promise<Record<string, string>>;
   /** Notes which processes are measured now. Where nothing can name them, it is missing. */
   noteProcesses?(): Promise<void>;
-  /** Processes that no layer includes; missing where other machines bring the load. */
-  otherPrograms?(): Promise<OtherProgram[]>;
+  /** What can keep memory beside the measured processes; missing where other machines bring the load. */
+  holders?(): Promise<Holder[]>;
   target: Pick<Target, 'openFiles' | 'fullest' | 'connections' | 'stack'>;
   /** The adapter's Redis, if the run knows it. */
   redis: Pick<RedisReader, 'read' | 'answers' | 'traffic' | 'lastFailure'> | undefined;

@@ -28,7 +28,7 @@ import { requireFault } from './fault/cause.ts';
 import type { EngineLink } from './link.ts';
 import type { Measurements } from './measurements/measurements.ts';
 import { METRICS_PAGE } from './measurements/observations.ts';
-import { programsBeside } from './memory/other-programs.ts';
+import { Holders } from './memory/holders.ts';
 import { openDelivery, openProbe, openSentinel, withoutClients } from './open-clients.ts';
 import { FleetPopulation, ServerPopulation } from './population.ts';
 import { grantsCompression } from './receivers/compression-offer.ts';
@@ -122,7 +122,8 @@ export async function openResources(options: ResourceOptions) {
   const line = target.profile === 'remote' && measurements.processes && processesLine(measurements.processes);
   if (line) log(`${line[0]?.toUpperCase()}${line.slice(1)}.`);
   const isBalanced = measurements.sharedHost && !measurements.hosts && measurements.engine === ENGINE;
-  const otherPrograms = isBalanced ? async () => programsBeside(Object.values(await pids()).flat()) : undefined;
+  const others = new Holders();
+  const holders = isBalanced ? async () => others.read(Object.values(await pids()).flat()) : undefined;
   const machine = new MachineWatch(async () => {
     const [ofLayers, others] = await Promise.all([pids(), target.unlayered(workers)]);
     return others && [process.pid, ...others, ...Object.values(ofLayers).flat()];
@@ -147,7 +148,7 @@ export async function openResources(options: ResourceOptions) {
     machine: () => machine.totals(),
     exported: async () => (await metrics.worker?.machines()) ?? [],
   });
-  const measuring = { link, control, sampler, resources, ...receivers, ...parts, noteProcesses, otherPrograms };
+  const measuring = { link, control, sampler, resources, ...receivers, ...parts, noteProcesses, holders };
   const context: RunContext = { config, measurements, ...measuring, ledger, clocks, holds, signal };
   return { context, target, workers };
 }

@@ -6,6 +6,7 @@ export { FURTHER_LAYERS, LAYERS, layersFor } from './layers/index.ts';
 export { describeLayers, type Layer } from './layers/layer.ts';
 export type { MachineTotals } from './machine/machine-time.ts';
 export { MachineWatch } from './machine/machine-watch.ts';
+export { readSharedMemory } from './machine/shared-memory.ts';
 export { meanShares, sharesBetween } from './machine/shares.ts';
 export { shownCommand } from './processes/command-line.ts';
 export { connectionsTo, holdersOf } from './processes/connections-to.ts';

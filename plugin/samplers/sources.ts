@@ -5,7 +5,7 @@ import { readCgroup } from '../../protocol/machine/cgroup.ts';
 import { readCpu, readMemory, readSlabBytes, readTcpBytes, readTcpSockets } from '../../protocol/machine/kernel.ts';
 import { lowestLimit } from '../../protocol/machine/usable.ts';
 import type { ControlClients } from './control/workers.ts';
-import { type LayerPids, NotInRun, openFilesOf, processMemory } from './processes/memory.ts';
+import { type LayerPids, NotInRun, openFilesOf, pagesOf, processMemory } from './processes/memory.ts';
 import type { ProcessReading } from './processes/proc.ts';
 import type { PrometheusTargets } from './prometheus/targets.ts';
 import type { RedisReader } from './redis/redis.ts';
@@ -40,6 +40,8 @@ export function openSources(
   return {
     /** Sums over the processes of a layer. */
     processes: async (layer: string) => processMemory(pids[layer], processes),
+    /** Memory of the processes of all layers that is no copy of a file. */
+    pages: onlyOnce(async () => pagesOf(pids, processes)),
     openFiles: async (layer: string) => openFilesOf(pids[layer]),
     redis: onlyOnce(async () => {
       const reading = await redis?.read();

@@ -146,8 +146,9 @@ export const ANSWER_FINDINGS = {
     about: 'measurement',
   },
   MEMORY_UNEXPLAINED: {
-    meaning: 'programs of the machine took more memory with each connection than the measured processes did',
-    remedy: 'name all parts of the deployment in `workers` and `layers`, and let other programs rest',
+    meaning: 'memory of the machine grew with the connections beyond the measured processes',
+    remedy:
+      'add shared and kernel memory to the cost of a connection, name all parts of the deployment in `workers` and `layers`, and let other programs rest',
     invalidates: ['memory'],
     about: 'measurement',
   },

@@ -98,9 +98,14 @@ export function parseMeminfo(text: string) {
      * inodes of live sockets, which the kernel cannot reclaim. The kernel counts shared memory as file cache, but cannot drop it.
      */
     heldBytes: bytes('MemTotal') - bytes('MemFree') - bytes('Buffers') - bytes('Cached') + bytes('Shmem'),
-    /** Memory of all programs that is no copy of a file: the sum of what their PSS has, and files in memory (/dev/shm, tmpfs). */
-    programsBytes: bytes('AnonPages') + bytes('Shmem'),
+    /** Memory of all programs that is neither shared memory nor a copy of a file. */
+    anonymousBytes: bytes('AnonPages'),
+    /** Files in memory (/dev/shm, tmpfs), System V shared memory, memfd, shared anonymous mappings. */
     sharedBytes: bytes('Shmem'),
+    /** Memory that the kernel counts as its own and cannot reclaim; page tables and TCP buffers have figures of their own. */
+    get kernelBytes() {
+      return bytes('SUnreclaim') + bytes('KernelStack');
+    },
     pageTablesBytes: bytes('PageTables'),
   };
 }
@@ -130,12 +135,25 @@ export function parseCpu(text: string, name = 'cpu'): CpuReading {
   };
 }
 
-/** Includes RSS, because it is exact here, whereas /proc/<pid>/stat lags by some pages per CPU. */
-export function parseSmapsRollup(text: string): { rssBytes: number; pssBytes: number } | undefined {
-  const rss = /^Rss:\s+(\d+) kB$/m.exec(text)?.[1];
-  const pss = /^Pss:\s+(\d+) kB$/m.exec(text)?.[1];
-  if (rss === undefined || pss === undefined) return undefined;
-  return { rssBytes: Number(rss) * 1024, pssBytes: Number(pss) * 1024 };
+export interface SmapsRollup {
+  /** Exact here, whereas /proc/<pid>/stat lags by some pages per CPU. */
+  rssBytes: number;
+  pssBytes: number;
+  /** Parts of PSS that are no copy of a file; since Linux 5.4. */
+  anonymousBytes?: number;
+  sharedBytes?: number;
+}
+
+export function parseSmapsRollup(text: string): SmapsRollup | undefined {
+  const bytes = (key: string) => {
+    const kilobytes = new RegExp(`^${key}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1];
+    return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
+  };
+  const [rssBytes, pssBytes] = [bytes('Rss'), bytes('Pss')];
+  if (rssBytes === undefined || pssBytes === undefined) return undefined;
+  const [anonymousBytes, sharedBytes] = [bytes('Pss_Anon'), bytes('Pss_Shmem')];
+  const hasParts = anonymousBytes !== undefined && sharedBytes !== undefined;
+  return { rssBytes, pssBytes, ...(hasParts && { anonymousBytes, sharedBytes }) };
 }
 
 function line(text: string, pattern: RegExp, otherwise: string): string {

@@ -63,6 +63,13 @@ const layerSchema = object({
   main: z.boolean().describe('shown where there is room for few layers'),
 });
 
+const beyondSchema = {
+  bytes: z.number().describe('per connection'),
+  low95: z.number().nullable().describe('lower end of its 95 % interval; null with fewer than three plateaus'),
+  high95: z.number().nullable().describe('upper end'),
+  isSignificant: z.boolean().describe('the interval is above noise and 10 % of the headline'),
+};
+
 export const memorySchema = object({
   layers: z.array(layerSchema).describe('the layers, in the order of tables'),
   collected: z.boolean().describe('the workers collected their garbage before each reading at rest'),
@@ -91,17 +98,18 @@ export const memorySchema = object({
       .describe('bytes by layer, just before the garbage collection'),
   }).describe('memory in service, garbage and buffers included'),
   balance: objectOrNull({
-    unexplainedBytes: z.number().describe('slope of the difference'),
-    low95: z.number().nullable().describe('lower end of its 95 % interval; null with fewer than three plateaus'),
-    high95: z.number().nullable().describe('upper end'),
-    sharedBytes: z.number().nullable().describe('slope of shared memory (/dev/shm, tmpfs): `systemShared`'),
-    isSignificant: z.boolean().describe('more than error, and than 10 % of what the measured processes take'),
-    programs: rowsOf({
-      pid: count.describe('its process id'),
-      command: z.string().describe('its command line, without credentials'),
-      grewBytes: z.number().describe('how much its RSS grew from the baseline to the last plateau'),
-    }).describe('processes that no layer includes, those that grew most'),
-  }).describe('memory per connection that the machine’s programs took beyond the measured ones; null where not known'),
+    parts: rowsOf({
+      part: z
+        .enum(['shared', 'programs', 'kernel'])
+        .describe('shared memory (`systemUnmeasuredShared`), programs (`systemUnmeasured`), or `systemKernel`'),
+      ...beyondSchema,
+    }).describe('parts of the machine’s memory; those that could not be read are missing'),
+    holders: rowsOf({
+      pid: count.nullable().describe('a process that no layer includes; null for a place of shared memory'),
+      name: z.string().describe('the process’s command line without credentials, or the place'),
+      ...beyondSchema,
+    }).describe('probable holders: what grew most, by RSS or by size, at most three'),
+  }).describe('memory of the machine beyond the measured processes; null where not known'),
   peakBytes: layers.describe('highest reading, by layer'),
   residualBytes: layers.describe('after all have left, less the baseline, by layer'),
   plateaus: z

@@ -32,7 +32,7 @@ export function memory(result: Result): Section {
         ? [...(cost ? split(result, cost) : []), ...byLayer(result, cost)]
         : [lines('absent', ['No cost of a connection, because this measurement cannot be trusted.'])]),
       plateaus(result),
-      lines('note', [balanceText(found.balance)]),
+      lines('note', [unseen(found)]),
       drawing(memoryOverTime(result), NO_SAMPLES, true),
       lines(
         'note',
@@ -42,14 +42,16 @@ export function memory(result: Result): Section {
   };
 }
 
-/** @returns what the machine's programs took beyond the measured processes; null if that is not known */
-function balanceText(balance: Result['memory']['balance']): string | null {
-  if (balance === null || balance.low95 === null || balance.high95 === null) return null;
-  const { low95, high95, isSignificant } = balance;
-  const interval = `between ${withUnit('kilobytes', low95)} and ${withUnit('kilobytes', high95)} for each connection`;
-  return isSignificant
-    ? `Programs of this machine took ${interval} beyond the measured processes.`
-    : `Beyond the measured processes, programs of this machine took nothing that exceeds the error (${interval}).`;
+const BESIDE = { shared: 'shared memory', programs: 'other programs', kernel: 'the kernel' };
+
+/** @returns what the layers do not include, with its bound as far as that is below the cost of a connection */
+function unseen({ balance, perConnection }: Result['memory']): string | null {
+  const bounds = (balance?.parts ?? []).flatMap(({ part, high95, isSignificant }) =>
+    isSignificant || high95 === null || high95 > (perConnection?.bytes ?? 0)
+      ? []
+      : `${withUnit('kilobytes', Math.max(0, high95))} in ${BESIDE[part]}`,
+  );
+  return bounds.length === 0 ? null : `Memory that no layer includes, per connection: at most ${bounds.join(', ')}.`;
 }
 
 /** The parts of the headline, which add up to it. */

@@ -8,6 +8,7 @@ import { TOKEN } from '../helpers/app.ts';
 import { assertFoots, sum } from '../helpers/foots.ts';
 import { inProcessScript, startInProcess } from '../helpers/in-process-run.ts';
 import { reasonsOfServer } from '../helpers/run.ts';
+import { type ApartMember, apart, startApartServer } from '../helpers/zoo/apart.ts';
 import { connections } from '../helpers/zoo/connections.ts';
 import { copies } from '../helpers/zoo/copies.ts';
 import { BROADCASTS, CONNECTIONS, COPIES, COUNTS, type Member } from '../helpers/zoo/member.ts';
@@ -96,4 +97,29 @@ function testMember(member: Member): void {
 
 describe('the zoo: a server that', { concurrency: TOGETHER }, () => {
   for (const member of [...connections, ...copies, ...messages, ...workers]) testMember(member);
+});
+
+const APART_CONNECTIONS = 200;
+
+function testApart(member: ApartMember): void {
+  it(member.name, async (t) => {
+    const { url, pids } = await startApartServer(t, member);
+    const perRamp = APART_CONNECTIONS / 4;
+    const ramp = { duration: 1, arrivalRate: perRamp, rampTo: perRamp };
+    const phases = Array.from({ length: 4 }, () => [ramp, { pause: 0.1 }]).flat();
+    const workers = { pids: member.measured?.(pids) ?? [pids.server] };
+    const options = { workers, warmUp: 0, singleRoundTrips: 0, broadcasts: { count: 0 }, hold: 4 };
+    const script = inProcessScript({ target: url, phases }, options, {}, [{ hold: true }]);
+    const { result, output } = await startInProcess(script).ended;
+    assert.equal(result.connections.held, APART_CONNECTIONS, output);
+    // Nobody collects the garbage of these servers.
+    const reasons = reasonsOfServer(result, ['MEMORY_UNEXPLAINED'], ['MEMORY_NOT_LINEAR']);
+    assert.deepEqual(reasons, member.reasons, output);
+    member.check(result, pids);
+  });
+}
+
+// One after the other: each would see the memory of the others on this machine.
+describe('memory beside the measured processes: a server that', () => {
+  for (const member of apart) testApart(member);
 });

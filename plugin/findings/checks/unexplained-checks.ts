@@ -1,27 +1,41 @@
-/** Memory that the machine's programs took with the connections, and that no measured process has. */
+/** Memory of the machine that grew with the connections, and that no measured process has. */
 import type { Result } from '../../../protocol/result/result.ts';
-import { kilobytes, megabytes } from '../../../report/text/format.ts';
-import { type Check, check } from '../check.ts';
+import { kilobytes } from '../../../report/text/format.ts';
+import { type Check, check, type Found } from '../check.ts';
+
+type Balance = NonNullable<Result['memory']['balance']>;
 
 export const unexplained: Check[] = [
-  check('MEMORY_UNEXPLAINED', ({ memory: { balance } }) =>
-    balance?.isSignificant ? unexplainedText(balance) : undefined,
-  ),
+  check('MEMORY_UNEXPLAINED', ({ memory: { balance } }) => (balance ? unexplainedMemory(balance) : undefined)),
 ];
 
-function unexplainedText({
-  unexplainedBytes,
-  low95,
-  high95,
-  sharedBytes,
-  programs,
-}: NonNullable<Result['memory']['balance']>) {
-  const interval = `between ${kilobytes(low95 ?? 0)} and ${kilobytes(high95 ?? 0)} KB`;
-  const inShared = (sharedBytes ?? 0) > unexplainedBytes / 2;
-  const where = [
-    ...(inShared ? [`${kilobytes(sharedBytes ?? 0)} KB of it in shared memory (/dev/shm, tmpfs)`] : []),
-    ...programs.map(({ pid, command, grewBytes }) => `process ${pid} (${command}) grew by ${megabytes(grewBytes)} MB`),
+const PLACES: Record<Balance['parts'][number]['part'], string> = {
+  shared: 'shared memory (tmpfs, System V, memfd)',
+  programs: 'other programs',
+  kernel: 'the kernel',
+};
+
+function unexplainedMemory({ parts, holders }: Balance): Found {
+  const significant = parts.filter(({ isSignificant }) => isSignificant);
+  const certain = holders.filter(({ isSignificant }) => isSignificant);
+  if (significant.length + certain.length === 0) return undefined;
+  // Without a holder that is certain, those that grew most are suspects.
+  const named = certain.length > 0 ? certain : holders;
+  const texts = [
+    ...significant.map((one) => `${intervalText(one)} in ${PLACES[one.part]}`),
+    ...named.map(
+      (one) => `${intervalText(one)} in ${one.pid === null ? one.name : `process ${one.pid} (${one.name})`}`,
+    ),
   ];
-  const named = where.length > 0 ? `: ${where.join(', ')}` : '';
-  return `programs of this machine took ${kilobytes(unexplainedBytes)} KB per connection (${interval}) beyond the measured processes${named}`;
+  const message = `the machine took memory per connection beyond the measured processes: ${texts.join('; ')}`;
+  const pids = named.flatMap(({ pid }) => pid ?? []);
+  if (pids.length === 0) return message;
+  const fix = `see whether the server keeps data in process ${pids.join(', ')}: if so, add this to the cost of a connection; if not, end it before the run`;
+  return { message, fix };
+}
+
+function intervalText({ bytes, low95, high95 }: Omit<Balance['parts'][number], 'part'>): string {
+  const interval =
+    low95 === null || high95 === null ? '' : ` (between ${kilobytes(low95)} and ${kilobytes(high95)} KB)`;
+  return `${kilobytes(bytes)} KB${interval}`;
 }

@@ -1,102 +1,106 @@
 /**
- * What the machine's programs took with each connection, beyond the measured processes: files in /dev/shm or a tmpfs, and processes
- * that no layer includes. The difference is taken in each reading and then fitted, so that noise of the measured processes cancels out.
+ * Memory of the machine that grew with the connections and that no layer includes: shared memory, other programs, the kernel. Each part
+ * has its own interval, so that a noisy one does not hide an exact one.
  */
 import type { Result } from '../../../protocol/result/result.ts';
-import { fitPlateaus, type PlateauPoint } from '../../../report/statistics/plateaus.ts';
-import { mean, sum } from '../../../report/statistics/statistics.ts';
+import { fitPlateaus } from '../../../report/statistics/plateaus.ts';
+import { sum } from '../../../report/statistics/statistics.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import type { LayerBytes, OtherProgram, Plateau } from '../../run/measurements/memory.ts';
-import type { Sampler } from '../../samplers/index.ts';
+import type { MachineMoment, Plateau } from '../../run/measurements/memory.ts';
 import { withoutBaseline } from './memory.ts';
 
-type Balance = Result['memory']['balance'];
-type Measured = Pick<Measurements, 'plateaus' | 'afterBroadcasts' | 'otherPrograms'>;
+type Balance = NonNullable<Result['memory']['balance']>;
+type Part = Balance['parts'][number]['part'];
+type Interval = Pick<Balance['parts'][number], 'bytes' | 'low95' | 'high95'>;
+type Measured = Pick<Measurements, 'plateaus' | 'standstill'>;
 
-const MACHINE = 'systemPrograms';
-const SHARED = 'systemShared';
-/** Share of what the measured processes take: less changes no decision. */
+const MB = 1024 ** 2;
+
+interface Limits {
+  figure: string;
+  /** Growth in all that other work on a machine also causes. */
+  noiseBytes: number;
+  /** Growth per connection without a fault. */
+  usualBytes: number;
+}
+
+const PARTS: Record<Part, Limits> = {
+  shared: { figure: 'systemUnmeasuredShared', noiseBytes: MB, usualBytes: 0 },
+  programs: { figure: 'systemUnmeasured', noiseBytes: 4 * MB, usualBytes: 0 },
+  // Through a proxy, a connection has four sockets, each of 5 KB with what belongs to it.
+  kernel: { figure: 'systemKernel', noiseBytes: 4 * MB, usualBytes: 32 * 1024 },
+};
+/** Share of the headline: less changes no decision. */
 const MIN_SHARE = 0.1;
-/** Of all connections together: programs of an idle machine move by as much. */
-const NOISE_BYTES = 4 * 1024 ** 2;
-const MAX_PROGRAMS = 3;
-/** Share of what is unexplained. */
-const MIN_PROGRAM_SHARE = 0.1;
+const MAX_HOLDERS = 3;
+/** Lower end of an interval, as a share of its slope: on a busy machine, a program can grow along by chance. */
+const MIN_CERTAINTY = 0.5;
 
-/** @returns null where the programs are on other machines, or where one of the measured parts cannot be read */
-export function machineBalance(measured: Measured, { layers }: Pick<Sampler, 'layers'>): Balance {
-  const { plateaus, otherPrograms } = measured;
-  const processes = layers.flatMap(({ id, isProcesses }) => (isProcesses ? [id] : []));
-  const parts = partsOf(plateaus, processes);
-  if (!otherPrograms || !parts || !isInAll(plateaus, MACHINE)) return null;
-  const fit = (of: (bytes: LayerBytes) => number) => fitPlateaus(pointsOf(plateaus, of));
-  const ofParts = (bytes: LayerBytes) => sum(parts.map((id) => bytes[id] ?? 0));
-  const restOf = (bytes: LayerBytes) => (bytes[MACHINE] ?? 0) - ofParts(bytes);
-  const [own, rest] = [fit(ofParts), fit(restOf)];
-  if (!own || !rest) return null;
-  const shared = isInAll(plateaus, SHARED) ? fit((bytes) => bytes[SHARED] ?? 0) : null;
-  const connections = Math.max(...plateaus.map((plateau) => plateau.connections));
-  // What still changes while nobody comes does not belong to connections.
-  const driftBytes = Math.abs(driftOf(measured, [MACHINE, ...parts], restOf)) / connections;
-  const low95 = rest.low95 === null ? null : Math.min(rest.low95, rest.slope - driftBytes);
-  const high95 = rest.high95 === null ? null : Math.max(rest.high95, rest.slope + driftBytes);
-  const leastBytes = Math.max(MIN_SHARE * Math.abs(own.slope), NOISE_BYTES / connections);
-  return {
-    unexplainedBytes: rest.slope,
-    low95,
-    high95,
-    sharedBytes: shared?.slope ?? null,
-    isSignificant: low95 !== null && low95 > leastBytes,
-    programs: grownPrograms(otherPrograms, Math.max(rest.slope * connections * MIN_PROGRAM_SHARE, NOISE_BYTES / 4)),
+/** @returns null where the programs are on other machines, or memory was read at one number of connections only */
+export function machineBalance(
+  { perConnection, perConnectionBytes }: Pick<Result['memory'], 'perConnection' | 'perConnectionBytes'>,
+  measured: Measured,
+): Balance | null {
+  const last = measured.plateaus.at(-1)?.machine?.after;
+  const connections = Math.max(...measured.plateaus.map((plateau) => plateau.connections));
+  if (!last || connections <= 0) return null;
+  const leastBytes = ({ noiseBytes, usualBytes }: Limits) =>
+    Math.max(MIN_SHARE * (perConnection?.bytes ?? 0), noiseBytes / connections, usualBytes);
+  const judged = (line: Interval, limits: Limits) => {
+    const isSignificant = (line.low95 ?? 0) > Math.max(leastBytes(limits), MIN_CERTAINTY * line.bytes);
+    return { ...line, isSignificant };
   };
-}
-
-/** @returns PSS of each layer of processes, or RSS where only that is known; undefined without the workers */
-function partsOf(plateaus: Plateau[], processes: string[]): string[] | undefined {
-  const parts = processes.flatMap((id) => [`${id}Pss`, `${id}Rss`].find((figure) => isInAll(plateaus, figure)) ?? []);
-  const areIncomplete = processes.some(
-    (id) => isInSome(plateaus, `${id}Rss`) && !parts.includes(`${id}Pss`) && !parts.includes(`${id}Rss`),
-  );
-  return parts.includes('workerPss') && !areIncomplete ? parts : undefined;
-}
-
-function isInAll(plateaus: Plateau[], figure: string): boolean {
-  return plateaus.length > 0 && plateaus.every(({ layers }) => figure in layers);
-}
-
-function isInSome(plateaus: Plateau[], figure: string): boolean {
-  return plateaus.some(({ layers }) => figure in layers);
-}
-
-function pointsOf(plateaus: Plateau[], of: (bytes: LayerBytes) => number): PlateauPoint[] {
-  return withoutBaseline(plateaus).map(({ connections, layers, readings = [] }) => {
-    const values = readings.map(of);
-    const [y, n] = [of(layers), values.length];
-    if (n < 2) return { x: connections, y };
-    const middle = mean(values);
-    return { x: connections, y, variance: sum(values.map((value) => (value - middle) ** 2)) / (n - 1) / n };
+  const parts = Object.entries(PARTS).flatMap(([part, limits]): Balance['parts'] => {
+    const { figure } = limits;
+    const slope = perConnectionBytes[figure];
+    if (!slope) return [];
+    const { slope: bytes, low95, high95 } = slope;
+    const line = widened({ bytes, low95, high95 }, measured, ({ layers }) => layers[figure]);
+    return [{ part: part as Part, ...judged(line, limits) }];
   });
-}
-
-/** From the last plateau until after the broadcasts, with the same connections; 0 where one of the figures is not known. */
-function driftOf(
-  { plateaus, afterBroadcasts }: Measured,
-  figures: string[],
-  of: (bytes: LayerBytes) => number,
-): number {
-  const full = plateaus.at(-1)?.layers;
-  if (!full || !afterBroadcasts || figures.some((figure) => !(figure in afterBroadcasts))) return 0;
-  return of(afterBroadcasts) - of(full);
-}
-
-function grownPrograms({ first, last }: { first: OtherProgram[]; last: OtherProgram[] }, leastBytes: number) {
-  const before = new Map(first.map((one) => [`${one.pid} ${one.startedAtUs}`, one.rssBytes]));
-  return last
-    .map(({ pid, startedAtUs, command, rssBytes }) => {
-      const grewBytes = rssBytes - (before.get(`${pid} ${startedAtUs}`) ?? 0);
-      return { pid, command, grewBytes };
+  const holders = last.holders
+    .flatMap(({ id, pid, name }): Balance['holders'] => {
+      const bytesOf: BytesOf = (moment) => moment.holders.find((one) => one.id === id)?.bytes ?? 0;
+      const line = name === undefined ? null : slopeOf(measured, bytesOf);
+      const limits = pid === null ? PARTS.shared : PARTS.programs;
+      if (name === undefined || !line || line.bytes <= leastBytes(limits)) return [];
+      return [{ pid, name, ...judged(widened(line, measured, bytesOf), limits) }];
     })
-    .filter(({ grewBytes }) => grewBytes >= leastBytes)
-    .toSorted((a, b) => b.grewBytes - a.grewBytes)
-    .slice(0, MAX_PROGRAMS);
+    .toSorted((a, b) => Number(b.isSignificant) - Number(a.isSignificant) || b.bytes - a.bytes)
+    .slice(0, MAX_HOLDERS);
+  return { parts, holders };
+}
+
+type BytesOf = (moment: MachineMoment) => number | undefined;
+
+function slopeOf({ plateaus }: Measured, bytesOf: BytesOf): Interval | null {
+  const points = withoutBaseline(plateaus).flatMap(({ connections, machine }) =>
+    machine ? [{ x: connections, y: bytesOf(machine.after) ?? 0 }] : [],
+  );
+  const line = fitPlateaus(points);
+  return line && { bytes: line.slope, low95: line.low95, high95: line.high95 };
+}
+
+/** @returns with what would have changed during the ramps at the speed at which it changed while no connections arrived */
+function widened(line: Interval, { plateaus, standstill }: Measured, bytesOf: BytesOf): Interval {
+  const { bytes, low95, high95 } = line;
+  const used = withoutBaseline(plateaus);
+  const pauses = used.flatMap(({ machine }) => machine ?? []);
+  const [first, last] = [pauses[0]?.after, pauses.at(-1)?.after];
+  if (!first || !last || low95 === null || high95 === null) return line;
+  const speed = Math.max(
+    speedOf(pauses, bytesOf),
+    speedOf(standstill ? [{ before: last, after: standstill }] : [], bytesOf),
+  );
+  const rampSeconds = last.t - first.t - sum(pauses.slice(1).map(({ before, after }) => after.t - before.t));
+  const arrived = (used.at(-1)?.connections ?? 0) - (used[0]?.connections ?? 0);
+  const drift = (speed * Math.max(0, rampSeconds)) / Math.max(1, arrived);
+  return { bytes, low95: Math.min(low95, bytes - drift), high95: Math.max(high95, bytes + drift) };
+}
+
+/** @returns bytes per second */
+function speedOf(pauses: NonNullable<Plateau['machine']>[], bytesOf: BytesOf): number {
+  const seconds = sum(pauses.map(({ before, after }) => after.t - before.t));
+  const moved = pauses.map(({ before, after }) => Math.abs((bytesOf(after) ?? 0) - (bytesOf(before) ?? 0)));
+  return seconds > 0 ? sum(moved) / seconds : 0;
 }

@@ -17,7 +17,7 @@ import type { Echo } from '../receivers/probe.ts';
 import type { SentinelReceipts } from '../receivers/sentinel.ts';
 import type { FaultMeasured } from './fault.ts';
 import type { GeneratorHost, GeneratorLoop, GeneratorWindow, ShareWindow, ThrottledWindows } from './generator.ts';
-import type { LayerBytes, OtherProgram, OverTimeMeasured, Plateau } from './memory.ts';
+import type { LayerBytes, MachineMoment, OverTimeMeasured, Plateau } from './memory.ts';
 import { Observations } from './observations.ts';
 import type { OwnEventMeasured } from './own-event.ts';
 import { runId } from './run-id.ts';
@@ -111,6 +111,8 @@ export class Measurements {
   afterBroadcasts: LayerBytes | undefined;
   /** Just before that collection. */
   inServiceAfterBroadcasts: LayerBytes | undefined;
+  /** At the last moment with all connections. */
+  standstill: MachineMoment | undefined;
   afterDisconnect: LayerBytes | undefined;
   /** If virtual users come and go, and memory is read again and again. */
   overTime: OverTimeMeasured | undefined;
@@ -199,8 +201,6 @@ export class Measurements {
   }[] = [];
   /** That lie across a jump of a worker's clock. */
   jumpedRoundTrips = 0;
-  /** Processes that no layer includes: at the first and at the last plateau. */
-  otherPrograms: { first: OtherProgram[]; last: OtherProgram[] } | null = null;
   /** Processes whose memory and CPU the figures are; null before they are known. */
   processes: MeasuredProcesses | null = null;
   /** Processes of the server that have ended so far, other than planned. */

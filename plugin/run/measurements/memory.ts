@@ -11,6 +11,8 @@ export interface Plateau {
   readings?: LayerBytes[];
   /** Just before the collection; missing where nobody read it. */
   inService?: LayerBytes;
+  /** The machine before and after the readings; missing where its memory is not compared. */
+  machine?: { before: MachineMoment; after: MachineMoment };
 }
 
 /** Memory at a moment of a run in which connections come and go. */
@@ -34,10 +36,22 @@ export interface OverTimeMeasured {
   readings: BoundedSeries<MomentReading>;
 }
 
-/** A process of this machine that no layer includes. */
-export interface OtherProgram {
-  pid: number;
-  startedAtUs: number;
-  command: string;
-  rssBytes: number;
+/** A process of this machine that no layer includes, or a place of shared memory. */
+export interface Holder {
+  /** Differs from that of another process with the same pid. */
+  id: string;
+  /** Null for a place. */
+  pid: number | null;
+  /** RSS of a process. */
+  bytes: number;
+  /** The place, or a command line, which is known once the process has grown. */
+  name?: string;
+}
+
+/** What can keep memory beside the measured processes. */
+export interface MachineMoment {
+  /** Seconds on the sampler's time. */
+  t: number;
+  layers: LayerBytes;
+  holders: Holder[];
 }

@@ -1,24 +1,46 @@
-/** Processes of this machine that no layer includes: one of them can keep what a connection costs. */
-import { readProcessTable, shownCommand, withDescendants } from '../../samplers/index.ts';
+/** What can keep memory of connections beside the measured processes: other processes of this machine, and files in memory. */
+import { readProcessTable, readSharedMemory, shownCommand, withDescendants } from '../../samplers/index.ts';
 import type { RunContext } from '../context.ts';
-import type { OtherProgram } from '../measurements/memory.ts';
+import type { Holder, LayerBytes, MachineMoment } from '../measurements/memory.ts';
 
-/** The largest ones: small ones cannot have grown by much. */
-const MAX_PROGRAMS = 50;
+/** The largest processes: small ones cannot have grown by much. */
+const MAX_PROCESSES = 300;
+/** Growth since the first call from which on a command line is read. */
+const GROWN_BYTES = 1024 ** 2;
 
-/** @param measured processes in the layers; the generator's own children are left out, too */
-export function programsBeside(measured: number[]): OtherProgram[] {
-  const table = readProcessTable();
-  const known = withDescendants([process.pid], table);
-  for (const pid of measured) known.add(pid);
-  return [...table.values()]
-    .filter(({ pid }) => !known.has(pid))
-    .toSorted((a, b) => b.rssBytes - a.rssBytes)
-    .slice(0, MAX_PROGRAMS)
-    .map(({ pid, startedAtUs, rssBytes }) => ({ pid, startedAtUs, rssBytes, command: shownCommand(pid) }));
+export class Holders {
+  #first: Map<string, number> | undefined;
+
+  /** @param measured processes in the layers; the generator's own children are left out, too */
+  async read(measured: number[]): Promise<Holder[]> {
+    const table = readProcessTable();
+    const known = withDescendants([process.pid], table);
+    for (const pid of measured) known.add(pid);
+    const processes = [...table.values()]
+      .filter(({ pid, rssBytes }) => rssBytes > 0 && !known.has(pid))
+      .toSorted((a, b) => b.rssBytes - a.rssBytes)
+      .slice(0, MAX_PROCESSES)
+      .map(({ pid, startedAtUs, rssBytes }) => ({ id: `${pid} ${startedAtUs}`, pid, bytes: rssBytes }));
+    this.#first ??= new Map(processes.map(({ id, bytes }) => [id, bytes]));
+    const hasGrown = ({ id, bytes }: Holder) => bytes - (this.#first?.get(id) ?? 0) > GROWN_BYTES;
+    const named = processes.map((one) => (hasGrown(one) ? { ...one, name: shownCommand(one.pid) } : one));
+    const shared = (await readSharedMemory()).map(({ place, bytes }) => ({ id: place, pid: null, name: place, bytes }));
+    return [...named, ...shared];
+  }
 }
 
-export async function noteOtherPrograms({ measurements, otherPrograms }: RunContext): Promise<void> {
-  const last = await otherPrograms?.();
-  if (last) measurements.otherPrograms = { first: measurements.otherPrograms?.first ?? last, last };
+/** @param layers read at the same time @returns undefined where the machine's memory is not compared */
+export async function machineMoment(
+  { sampler, holders }: RunContext,
+  layers: LayerBytes,
+): Promise<MachineMoment | undefined> {
+  const found = await holders?.();
+  return found && { t: sampler.seconds(), layers, holders: found };
+}
+
+/** Reads the machine once more before the connections leave: what grew meanwhile did not grow with connections. */
+export async function measureStandstill(context: RunContext): Promise<void> {
+  const { sampler, measurements, signal } = context;
+  if (signal.aborted) return;
+  measurements.standstill = await machineMoment(context, await sampler.reading());
 }

@@ -7,7 +7,7 @@ import type { Checkpoints } from '../checkpoints/checkpoints.ts';
 import type { RunContext } from '../context.ts';
 import type { Moment } from '../measurements/observations.ts';
 import { measureAtRest, measureSettled, without } from './at-rest.ts';
-import { noteOtherPrograms } from './other-programs.ts';
+import { machineMoment } from './holders.ts';
 import type { AtRest } from './readings.ts';
 
 /** Before the load. What is freed only after it would make the connections look cheaper. */
@@ -33,6 +33,7 @@ export async function measurePlateau(
   await checkpoints.check(when);
   const connections = population.connections();
   const inService = await sampler.reading();
+  const before = await machineMoment(context, inService);
   const { layers, readings } = await atRest(when, () => population.connections() === connections);
   if (measurements.memory && readings.length === 0) {
     const moved = { from: connections, to: population.connections() };
@@ -41,8 +42,9 @@ export async function measurePlateau(
   }
   measurements.absentLayers = sampler.absent();
   measurements.origins = sampler.origins();
-  measurements.plateaus.push({ connections, layers, readings, inService });
-  await noteOtherPrograms(context);
+  const after = await machineMoment(context, readings.at(-1) ?? layers);
+  const machine = before && after && { before, after };
+  measurements.plateaus.push({ connections, layers, readings, inService, ...(machine && { machine }) });
 }
 
 /** When all connections have left. */

@@ -1,6 +1,9 @@
 /** Whole machines and containers, and what the kernel of the generator's machine has for its sockets. */
 import { workerMachines as machinesOf } from '../control/worker-machines.ts';
+import type { Sources } from '../sources.ts';
 import type { Layer, Origin } from './layer.ts';
+
+const BESIDE = '/proc/meminfo less /proc of all measured processes';
 
 /** For sockets and processes; on a single machine, for both ends of every connection. */
 export const kernel: Layer = {
@@ -58,12 +61,27 @@ export const system: Layer = {
     {
       id: 'systemPrograms',
       title: 'All programs of the machine',
-      from: [{ source: '/proc/meminfo', read: async ({ kernel }) => (await kernel.memory()).programsBytes }],
+      from: [{ source: '/proc/meminfo', read: programsBytes }],
     },
     {
       id: 'systemShared',
       title: 'Shared memory of the machine',
       from: [{ source: '/proc/meminfo', read: async ({ kernel }) => (await kernel.memory()).sharedBytes }],
+    },
+    {
+      id: 'systemUnmeasured',
+      title: 'Programs that no layer includes',
+      from: [{ source: BESIDE, read: (sources) => beside(sources, 'anonymousBytes') }],
+    },
+    {
+      id: 'systemUnmeasuredShared',
+      title: 'Shared memory that no layer includes',
+      from: [{ source: BESIDE, read: (sources) => beside(sources, 'sharedBytes') }],
+    },
+    {
+      id: 'systemKernel',
+      title: 'Kernel memory that cannot be reclaimed',
+      from: [{ source: '/proc/meminfo', read: async ({ kernel }) => (await kernel.memory()).kernelBytes }],
     },
   ],
   sample: async ({ kernel }) => ({ usedBytes: (await kernel.memory()).usedBytes }),
@@ -106,4 +124,14 @@ function told(figure: 'usedBytes' | 'tcpBytes'): Origin {
       return bytes.reduce((sum: number, one) => sum + (one ?? 0), 0);
     },
   };
+}
+
+async function programsBytes({ kernel }: Sources): Promise<number> {
+  const { anonymousBytes, sharedBytes } = await kernel.memory();
+  return anonymousBytes + sharedBytes;
+}
+
+async function beside({ kernel, pages }: Sources, kind: 'anonymousBytes' | 'sharedBytes'): Promise<number> {
+  const [all, measured] = [await kernel.memory(), await pages()];
+  return Math.max(0, all[kind] - measured[kind]);
 }

@@ -35,6 +35,22 @@ export function processMemory(pids: number[] | undefined, processes: Map<number,
   return complete ? memory : { rssBytes: memory.rssBytes };
 }
 
+/**
+ * Memory of all processes in the layers that is no copy of a file, each process once.
+ * @throws Error if the workers run elsewhere, or a part of a process is not readable
+ */
+export function pagesOf({ worker = [], ...others }: LayerPids, processes: Map<number, ProcessReading>) {
+  if (worker.length === 0) throw new NotInRun('the processes of the workers are not known on this machine');
+  const total = { anonymousBytes: 0, sharedBytes: 0 };
+  for (const pid of new Set([worker, ...Object.values(others)].flat())) {
+    const { anonymousBytes, sharedBytes } = processes.get(pid) ?? {};
+    if (anonymousBytes === undefined || sharedBytes === undefined) throw new Error(PSS_UNREADABLE);
+    total.anonymousBytes += anonymousBytes;
+    total.sharedBytes += sharedBytes;
+  }
+  return total;
+}
+
 /** @throws Error if one of the processes has ended, or belongs to another user */
 export function openFilesOf(pids: number[] = []): number {
   if (pids.length === 0) throw new NotInRun('none of its processes is known on this machine');

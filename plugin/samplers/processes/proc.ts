@@ -8,12 +8,11 @@ import { join } from 'node:path';
 import pidusage from 'pidusage';
 import { attempt } from '../../../protocol/helpers/attempt.ts';
 import { PAGE_SIZE_BYTES, TICK_US } from '../../../protocol/machine/auxv.ts';
-import { parseSmapsRollup } from '../../../protocol/machine/kernel.ts';
+import { parseSmapsRollup, type SmapsRollup } from '../../../protocol/machine/kernel.ts';
 
-export interface ProcessReading {
+/** PSS, the proportional set size, divides shared pages by their users, so that processes add up. Linux only, if requested. */
+export interface ProcessReading extends Partial<SmapsRollup> {
   rssBytes: number;
-  /** Proportional set size: shared pages divided by their users, so that processes add up. Linux only, if requested. */
-  pssBytes?: number;
   /** User and system time of all threads since the start of the process, in steps of one clock tick (10 ms). */
   cpuUs: number;
   /** Microseconds since boot (elsewhere than on Linux since 1970, to the second). Increases when a pid is reused. */
@@ -25,7 +24,7 @@ export interface ProcessReading {
 }
 
 /** What /proc/<pid>/stat says. */
-export interface ProcessStat extends Required<Omit<ProcessReading, 'pssBytes'>> {
+export interface ProcessStat extends Required<Omit<ProcessReading, 'pssBytes' | 'anonymousBytes' | 'sharedBytes'>> {
   pid: number;
   /** The program's, at most 15 characters, any of them. */
   name: string;

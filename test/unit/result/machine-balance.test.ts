@@ -1,122 +1,158 @@
-/** What the machine's programs took beyond the measured processes. */
+/** Memory of the machine that grew with the connections beyond the measured processes. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { machineBalance } from '../../../plugin/result/memory/machine-balance.ts';
-import type { LayerBytes, OtherProgram, Plateau } from '../../../plugin/run/measurements/memory.ts';
+import { memoryFigures } from '../../../plugin/result/memory/memory.ts';
+import type { Holder, LayerBytes, Plateau } from '../../../plugin/run/measurements/memory.ts';
 import { LAYERS } from '../../../plugin/samplers/index.ts';
 import { measurements } from '../../helpers/measurements.ts';
-import { testCases } from '../../helpers/verdict.ts';
+import { type Change, testCases } from '../../helpers/verdict.ts';
 
 const KB = 1024;
 const MB = 1024 ** 2;
 const CONNECTIONS = [0, 250, 500, 750, 1000];
+const HEADLINE = 16 * KB;
 
-/** A moment of a run: workers take 16 KB per connection, and move on their own by some hundred KB. */
-function moment(connections: number, index: number, extra: (connections: number) => LayerBytes): LayerBytes {
-  const workerPss = 60 * MB + connections * 16 * KB + ([0, 300, -200, 100, 0][index % 5] ?? 0) * KB;
-  const [fleetPss, others] = [50 * MB + connections * 8 * KB, 900 * MB + ([0, 90, -60, 120, 30][index % 5] ?? 0) * KB];
-  const { programs = 0, shared = 0, ...more } = extra(connections);
-  const systemPrograms = others + workerPss + fleetPss + programs + shared;
+type Extra = (connections: number) => { layers?: LayerBytes; holders?: Holder[] };
+
+const process = (pid: number, mb: number): Holder => ({ id: `${pid}`, pid, name: `cache ${pid}`, bytes: mb * MB });
+
+/** @param noiseMb by which other programs move */
+function moment(connections: number, index: number, extra: Extra, noiseMb = 0.1) {
+  const noise = [0, 0.9, -0.6, 1, 0.3][index % 5] ?? 0;
+  const { layers = {}, holders = [] } = extra(connections);
+  const { systemUnmeasured = 0, systemUnmeasuredShared = 0, systemKernel = 0 } = layers;
   return {
-    workerPss,
-    workerRss: workerPss + MB,
-    fleetPss,
-    fleetRss: fleetPss,
-    systemPrograms,
-    systemShared: MB + shared,
-    ...more,
+    holders,
+    layers: {
+      systemUnmeasured: 900 * MB + noise * noiseMb * MB + systemUnmeasured,
+      systemUnmeasuredShared: MB + systemUnmeasuredShared,
+      systemKernel: 80 * MB + noise * 100 * KB + connections * 8 * KB + systemKernel,
+    },
   };
 }
 
-function balance(
-  extra: (connections: number) => LayerBytes,
-  changes: { after?: LayerBytes; others?: OtherProgram[][] } = {},
-) {
-  const plateaus: Plateau[] = CONNECTIONS.map((connections, index) => ({
-    connections,
-    layers: moment(connections, index, extra),
-  }));
-  const [first = [], last = []] = changes.others ?? [];
-  const afterBroadcasts = { ...moment(1000, 4, extra), ...changes.after };
-  const measured = measurements({ plateaus, afterBroadcasts, otherPrograms: { first, last } });
-  return machineBalance(measured, { layers: LAYERS });
+interface Changes {
+  noiseMb?: number;
+  /** One second before each plateau's end; a ramp takes nine. */
+  earlier?: Extra;
+  /** One second after the last plateau. */
+  later?: Extra;
 }
 
-const program = (pid: number, mb: number): OtherProgram => ({
-  pid,
-  startedAtUs: 1,
-  command: `cache ${pid}`,
-  rssBytes: mb * MB,
-});
+function balance(extra: Extra, { noiseMb, earlier = extra, later = extra }: Changes = {}) {
+  const plateaus: Plateau[] = CONNECTIONS.map((connections, index) => {
+    const [before, after] = [earlier, extra].map((one) => moment(connections, index, one, noiseMb));
+    const t = index * 10;
+    const machine = { before: { t: t - 1, ...before }, after: { t, ...after } } as Plateau['machine'];
+    return { connections, layers: after?.layers ?? {}, machine };
+  });
+  const standstill = { t: 41, ...moment(1000, 4, later, noiseMb) };
+  const measured = measurements({ plateaus, standstill });
+  const { perConnectionBytes } = memoryFigures(measured, { layers: LAYERS, samples: [] });
+  const perConnection = { bytes: HEADLINE } as NonNullable<Parameters<typeof machineBalance>[0]['perConnection']>;
+  const found = machineBalance({ perConnection, perConnectionBytes }, measured);
+  const parts = Object.fromEntries((found?.parts ?? []).map((one) => [one.part, one]));
+  const significant = [...(found?.parts ?? []), ...(found?.holders ?? [])].filter((one) => one.isSignificant);
+  return { found, parts, significant };
+}
+
+const perConnection = (figure: string, bytes: number): Extra => {
+  return (connections) => ({ layers: { [figure]: bytes * connections } });
+};
 
 describe('the balance of the machine', () => {
-  it('explains everything where only measured processes grow', () => {
-    const found = balance(() => ({}));
-    assert.equal(found?.isSignificant, false);
-    assert.ok(Math.abs(found?.unexplainedBytes ?? 99) < KB, String(found?.unexplainedBytes));
+  it('has nothing to report where only measured processes and sockets grow', () => {
+    const { parts, significant } = balance(() => ({}));
+    assert.deepEqual([Object.keys(parts), significant], [['shared', 'programs', 'kernel'], []]);
   });
 
-  it('finds 64 KB per connection in /dev/shm, with an interval that has them', () => {
-    const found = balance((connections) => ({ shared: 64 * KB * connections }));
-    const { isSignificant, low95, high95, sharedBytes } = found ?? {};
-    assert.equal(isSignificant, true);
-    assert.ok((low95 ?? 0) > 50 * KB && (low95 ?? 0) < 64 * KB && (high95 ?? 0) > 64 * KB, `${low95} ${high95}`);
-    assert.ok(Math.abs((sharedBytes ?? 0) - 64 * KB) < KB);
+  for (const [part, figure] of [
+    ['shared', 'systemUnmeasuredShared'],
+    ['programs', 'systemUnmeasured'],
+    ['kernel', 'systemKernel'],
+  ] as const)
+    it(`finds 64 KB per connection in ${part}, and nothing in the others`, () => {
+      const { significant, parts } = balance(perConnection(figure, 64 * KB));
+      assert.deepEqual(significant, [parts[part]]);
+      const { bytes = 0, low95, high95 } = parts[part] ?? {};
+      const truth = part === 'kernel' ? 72 * KB : 64 * KB;
+      assert.ok(low95 && high95 && low95 <= truth && truth <= high95 && Math.abs(bytes - truth) < 2 * KB);
+    });
+
+  it('finds shared memory on a machine whose other programs move by 500 MB', () => {
+    const { parts, significant } = balance(perConnection('systemUnmeasuredShared', 64 * KB), { noiseMb: 500 });
+    assert.deepEqual(significant, [parts.shared]);
+    assert.ok((parts.programs?.high95 ?? 0) > 100 * KB);
   });
 
-  it('finds 64 KB per connection in a neighbour process, and names it', () => {
-    const others = [
-      [program(7, 10), program(8, 30)],
-      [program(7, 72), program(8, 30), program(9, 2)],
-    ];
-    const found = balance((connections) => ({ programs: 64 * KB * connections }), { others });
-    assert.equal(found?.isSignificant, true);
-    assert.deepEqual(found?.programs, [{ pid: 7, command: 'cache 7', grewBytes: 62 * MB }]);
-  });
-
-  it('is not significant where other programs go on growing while nobody comes', () => {
-    const growing = (connections: number) => ({ programs: 64 * KB * connections });
-    const full = moment(1000, 4, growing);
-    const after = { systemPrograms: (full.systemPrograms ?? 0) + 64 * MB };
-    assert.equal(balance(growing, { after })?.isSignificant, false);
-  });
-
-  it('is not significant with less than a tenth of what the measured processes take', () => {
-    assert.equal(balance((connections) => ({ shared: 2 * KB * connections }))?.isSignificant, false);
-  });
-
-  it('is unknown where a measured layer cannot be read at all plateaus, or the machine is another one', () => {
-    assert.equal(
-      balance((connections) => (connections > 0 ? ({} as LayerBytes) : { nginxRss: MB })),
-      null,
+  it('names the process that grew with the connections, however much other programs move', () => {
+    const holders = [0, 0, 400, 10, 300].map((mb, index) => [process(7, 10 + 16 * index), process(8, mb)]);
+    const { significant } = balance((n) => ({ holders: holders[CONNECTIONS.indexOf(n)] ?? [] }), { noiseMb: 500 });
+    assert.deepEqual(
+      significant.map((one) => 'name' in one && [one.pid, one.name]),
+      [[7, 'cache 7']],
     );
-    const found = machineBalance(measurements({ plateaus: [] }), { layers: LAYERS });
-    assert.equal(found, null);
+  });
+
+  it('names a place of shared memory', () => {
+    const files = (n: number) => ({ id: 'files', pid: null, name: 'files of /dev/shm', bytes: n * 64 * KB });
+    const { significant } = balance((n) => ({ holders: [files(n)] }));
+    assert.deepEqual(
+      significant.map((one) => 'name' in one && one.name),
+      ['files of /dev/shm'],
+    );
+  });
+
+  it('blames no process that goes on growing at that speed without arrivals, or that ended', () => {
+    const growing: Extra = (n) => ({ holders: [process(7, 10 + (n * 64) / 1000)] });
+    const later: Extra[] = [() => ({ holders: [process(7, 75.6)] }), () => ({})];
+    for (const one of later) assert.deepEqual(balance(growing, { later: one }).significant, []);
+    const earlier: Extra = (n) => ({ holders: [process(7, 10 + ((n - 25) * 64) / 1000)] });
+    assert.deepEqual(balance(growing, { earlier }).significant, [], 'it grows in the pauses');
+    assert.equal(balance(growing).significant.length, 1, 'it stood still');
+  });
+
+  it('blames no machine whose programs go on growing at that speed without arrivals', () => {
+    const later = perConnection('systemUnmeasured', 65.8 * KB);
+    assert.deepEqual(balance(perConnection('systemUnmeasured', 64 * KB), { later }).significant, []);
+  });
+
+  it('blames no machine whose programs grow along unevenly', () => {
+    const steps = [0, 100, 800, 1100, 2900];
+    const uneven: Extra = (n) => ({ layers: { systemUnmeasured: (steps[CONNECTIONS.indexOf(n)] ?? 0) * MB } });
+    assert.deepEqual(balance(uneven).significant, []);
+  });
+
+  it('leaves out what is less than a tenth of the headline', () => {
+    assert.deepEqual(balance(perConnection('systemUnmeasuredShared', 1.5 * KB)).significant, []);
+  });
+
+  it('is unknown where the programs are on other machines', () => {
+    const memory = { perConnection: null, perConnectionBytes: {} };
+    assert.equal(machineBalance(memory, measurements({ plateaus: [{ connections: 1, layers: {} }] })), null);
+    assert.equal(machineBalance(memory, measurements()), null);
   });
 });
 
 describe('memory that the measured processes do not have', () => {
+  const interval = (kb: number, isSignificant: boolean) => {
+    return { bytes: kb * KB, low95: (kb - 4) * KB, high95: (kb + 4) * KB, isSignificant };
+  };
   const balanced =
-    (isSignificant: boolean) =>
-    ({ memory }: Parameters<Parameters<typeof testCases>[0][number][1]>[0]) => {
-      const programs = [{ pid: 7, command: 'memcached', grewBytes: 62 * MB }];
-      const bytes = { unexplainedBytes: 64 * KB };
-      const interval = { low95: 60 * KB, high95: 68 * KB };
-      memory.balance = { ...bytes, ...interval, sharedBytes: 63 * KB, isSignificant, programs };
+    (shared: boolean, held: boolean): Change =>
+    ({ memory }) => {
+      memory.balance = {
+        parts: [{ part: 'shared', ...interval(64, shared) }],
+        holders: [{ pid: 7, name: 'memcached', ...interval(32, held) }],
+      };
     };
+  const isShared = ['64.0 KB (between 60.0 and 68.0 KB) in shared memory'];
+  const isHeld = ['32.0 KB (between 28.0 and 36.0 KB) in process 7 (memcached)'];
   testCases([
-    [
-      'is significant',
-      balanced(true),
-      'MEMORY_UNEXPLAINED',
-      '64.0 KB',
-      '60.0',
-      '68.0 KB',
-      '63.0 KB',
-      7,
-      'memcached',
-      '62.0 MB',
-    ],
-    ['is within its error', balanced(false)],
+    ['is in shared memory', balanced(true, false), 'MEMORY_UNEXPLAINED', ...isShared],
+    ['is in a process', balanced(false, true), 'MEMORY_UNEXPLAINED', ...isHeld],
+    ['is in both', balanced(true, true), 'MEMORY_UNEXPLAINED', ...isShared, ...isHeld],
+    ['is within its error', balanced(false, false)],
   ]);
 });

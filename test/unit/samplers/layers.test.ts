@@ -20,6 +20,7 @@ const FIGURES: [belongsTo: string, keys: string][] = [
   ['machine', 'kernelSlab+, kernelTcp+ = kernel_tcp, kernelPageTables+'],
   ['generator', 'fleetPss+, fleetRss, artilleryPss+, artilleryRss'],
   ['machine', 'systemUsed = system, systemHeld, systemPrograms, systemShared'],
+  ['machine', 'systemUnmeasured, systemUnmeasuredShared, systemKernel'],
 ];
 
 describe('the table of layers', () => {

@@ -1,6 +1,7 @@
 /** What the kernel, Redis and exporters write, and pages of metrics that no exporter writes, or that are too large. */
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
+import { systemVBytes, tmpfsIn } from '../../../plugin/samplers/machine/shared-memory.ts';
 import { parseStat } from '../../../plugin/samplers/processes/proc.ts';
 import { PageLines, readPage } from '../../../plugin/samplers/prometheus/page.ts';
 import { parseInfo } from '../../../plugin/samplers/redis/redis-node.ts';
@@ -25,7 +26,23 @@ test('stat: CPU, RSS and start time, whatever the command is called; a zombie; a
 test('smaps_rollup: kB as bytes; an empty file (kernel thread, no permission) is no reading', () => {
   const text = '5600-7ffd ---p 00000000 00:00 0 [rollup]\nRss:     1688 kB\nPss:      411 kB\nPss_Dirty:   116 kB\n';
   assert.deepEqual(kernel.parseSmapsRollup(text), { rssBytes: 1688 * 1024, pssBytes: 411 * 1024 });
+  const parts = kernel.parseSmapsRollup(`${text}Pss_Anon:  300 kB\nPss_Shmem:  10 kB\n`);
+  assert.deepEqual([parts?.anonymousBytes, parts?.sharedBytes], [300 * 1024, 10 * 1024]);
   assert.equal(kernel.parseSmapsRollup(''), undefined);
+});
+
+test('mountinfo: each tmpfs that is not hidden by another one; System V: resident bytes', () => {
+  const rows = [
+    '25 24 0:23 / /dev/shm rw,relatime - tmpfs tmpfs rw',
+    '26 24 0:23 / /mnt/same rw shared:1 - tmpfs tmpfs rw',
+    '30 25 0:27 / /dev/shm rw,relatime - tmpfs tmpfs rw',
+    '31 23 0:28 / /run/a\\040b rw master:1 - tmpfs none rw',
+    '24 27 0:6 / /dev rw - devtmpfs devtmpfs rw',
+    'torn',
+  ];
+  assert.deepEqual(tmpfsIn(rows.join('\n')), ['/dev/shm', '/run/a b']);
+  assert.equal(systemVBytes('key shmid rss swap\n 0 1 4096 0\n 0 2 8192 0\n'), 12288);
+  assert.equal(systemVBytes(''), 0);
 });
 
 test('stat of the machine: all CPUs, or one; steal and interrupts are no work', () => {
@@ -65,10 +82,13 @@ test('meminfo', () => {
     'PageTables:  7',
     'AnonPages: 120',
     'Shmem: 40',
+    'SUnreclaim: 30',
+    'KernelStack: 4',
   ];
   const figures = kernel.parseMeminfo(rows.map((row) => `${row} kB\n`).join(''));
-  const expected = { usedBytes: 350, heldBytes: 440, programsBytes: 160, sharedBytes: 40, pageTablesBytes: 7 };
-  assert.deepEqual(figures, Object.fromEntries(Object.entries(expected).map(([key, kb]) => [key, kb * 1024])));
+  const programs = { anonymousBytes: 120, sharedBytes: 40, kernelBytes: 34, pageTablesBytes: 7 };
+  const expected = { usedBytes: 350, heldBytes: 440, ...programs };
+  assert.deepEqual({ ...figures }, Object.fromEntries(Object.entries(expected).map(([key, kb]) => [key, kb * 1024])));
   assert.throws(() => kernel.parseMeminfo('MemTotal: 1 kB\n'), /MemAvailable/);
 });
 

@@ -1,0 +1,50 @@
+/** Shared memory of this machine by the place where it is kept. Linux only. */
+import { readFileSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { attempt } from '../../../protocol/helpers/attempt.ts';
+import { printable } from '../../../protocol/printable.ts';
+
+export interface SharedMemory {
+  /** Completes "64 KB in …". */
+  place: string;
+  bytes: number;
+}
+
+const MAX_MOUNTS = 30;
+const MAX_LENGTH = 100;
+
+/** @returns memory of each tmpfs that this process sees, and of System V segments; never rejects */
+export async function readSharedMemory(): Promise<SharedMemory[]> {
+  const points = tmpfsIn(textOf('/proc/self/mountinfo')).slice(0, MAX_MOUNTS);
+  const mounts = points.map(async (path): Promise<SharedMemory[]> => {
+    const { blocks, bfree, bsize } = await statfs(path);
+    return [{ place: `files of ${printable(path, MAX_LENGTH)}`, bytes: (blocks - bfree) * bsize }];
+  });
+  const found = await Promise.all(mounts.map((mount) => mount.catch(() => [])));
+  return [...found.flat(), { place: 'System V shared memory', bytes: systemVBytes(textOf('/proc/sysvipc/shm')) }];
+}
+
+/** @returns mount points, one of each tmpfs */
+export function tmpfsIn(mountinfo: string): string[] {
+  const byDevice = new Map<string, string>();
+  for (const row of mountinfo.split('\n')) {
+    // As in proc_pid_mountinfo(5): two ids, device, root and mount point; the type follows a dash.
+    const [mount = '', type = ''] = row.split(' - ');
+    const [, , device, , point] = mount.split(' ');
+    if (type.startsWith('tmpfs ') && device && point && !byDevice.has(device)) byDevice.set(device, point);
+  }
+  const paths = [...byDevice.values()].map((point) =>
+    point.replace(/\\(\d{3})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 8))),
+  );
+  return [...new Set(paths)];
+}
+
+/** @returns resident bytes of all segments, the next but one column before the last (`rss`, `swap`) */
+export function systemVBytes(text: string): number {
+  const rows = text.trim().split('\n').slice(1);
+  return rows.reduce((sum, row) => sum + (Number(row.trim().split(/\s+/).at(-2)) || 0), 0);
+}
+
+function textOf(path: string): string {
+  return attempt(() => readFileSync(path, 'latin1')) ?? '';
+}
