@@ -31,6 +31,7 @@ test('RSS, PSS, CPU time and start of a living process', linux, async () => {
   assert.ok(reading?.pssBytes);
   assert.ok(reading.rssBytes > 64 * MB && reading.rssBytes < 400 * MB, `${reading.rssBytes}`);
   assert.ok(reading.pssBytes > 64 * MB && reading.pssBytes <= reading.rssBytes, `${reading.pssBytes}`);
+  assert.ok((reading.anonymousBytes ?? 0) > 64 * MB && reading.sharedBytes !== undefined);
   assert.ok(reading.cpuUs >= 190_000 && reading.cpuUs < 5_000_000, `${reading.cpuUs}`);
   assert.ok(reading.startedAtUs > 0);
   const { pssBytes } = (await readProcesses([child.pid], { pss: false })).get(child.pid) ?? {};

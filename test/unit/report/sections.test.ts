@@ -63,6 +63,15 @@ const inRooms = (lossy: (index: number) => boolean) => (result: Result) => {
 };
 const slowAcross = set('latency', { crossWorkerMs: { ...summaryOf(30_000, 211), min: 190 } });
 const readings = Array.from({ length: 500 }, (_, index) => moment(index, 100, index));
+const beside =
+  (...kilobytes: number[]) =>
+  ({ memory }: Result) => {
+    const parts = (['shared', 'programs', 'kernel'] as const).map((part, index) => {
+      const high95 = (kilobytes[index] ?? 0) * 1024;
+      return { part, bytes: 0, low95: -high95, high95, isSignificant: false };
+    });
+    memory.balance = { parts, holders: [] };
+  };
 const notMeasured = (title: string) => new RegExp(`^${title}\\n {2}Not measured: no control port\\.$`, 'm');
 
 describe('the sections of a report', () => {
@@ -100,6 +109,12 @@ describe('the sections of a report', () => {
     ['and not where it is short', () => {}, [], /the adapter took/],
     ['CPU of few broadcasts', set('delivery', { broadcasts: 4 }), [/no interval .* 5 broadcasts/]],
     ['a slope in doubt, and one that is not known well', doubted, [/V8 heap +4\.9 to 24\.4 /, /Workers RSS: growth/]],
+    [
+      'how much memory beside the layers could be there, as far as it is less than a connection costs',
+      beside(0.5, 1000, 2),
+      [/no layer includes, per connection: at most 0\.5 KB in shared memory, 2\.0 KB in the kernel\./],
+    ],
+    ['and nothing of it where it could be more', beside(900, 1000, 2000), [], /no layer includes/],
     ['how many readings an answer is from', waves({ kind: 'churn', peaks: [], readings }), [/500 readings/]],
     ['an answer that needs more readings', waves({ drift: {} }), [/too few readings/]],
     ['a limit of pings', resultWithPings(), [/pings .*400,000 .*every 25 s/]],

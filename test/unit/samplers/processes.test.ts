@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import { Sampler } from '../../../plugin/samplers/index.ts';
 import { CpuIncrements } from '../../../plugin/samplers/processes/cpu-increments.ts';
-import { processMemory, SharedPages } from '../../../plugin/samplers/processes/memory.ts';
+import { pagesOf, processMemory, SharedPages } from '../../../plugin/samplers/processes/memory.ts';
 import { ProcessSeries } from '../../../plugin/samplers/processes/over-time.ts';
 import type { ProcessReading } from '../../../plugin/samplers/processes/proc.ts';
 import { mergeRows, type SampleRow } from '../../../plugin/samplers/sample-row.ts';
@@ -30,6 +30,15 @@ describe('the memory of a layer', () => {
     assert.throws(() => processMemory([1, 2, 4], readings), { message: '1 of its 3 processes have ended' });
     for (const none of [[], undefined]) assert.throws(() => processMemory(none, readings), /none of its processes/);
   });
+});
+
+test('the pages of all layers count each process once, and need those of the workers and of every process', () => {
+  const pages = { anonymousBytes: 5, sharedBytes: 1 };
+  const readings = processes({ 1: pages, 2: pages, 3: {} });
+  const found = pagesOf({ worker: [1, 2], workerChildren: [2], nginx: [] }, readings);
+  assert.deepEqual(found, { anonymousBytes: 10, sharedBytes: 2 });
+  assert.throws(() => pagesOf({ worker: [1], nginx: [3] }, readings), /smaps_rollup|Linux only/);
+  assert.throws(() => pagesOf({ fleet: [1] }, readings), /the processes of the workers are not known/);
 });
 
 describe('PSS that was not read', () => {
