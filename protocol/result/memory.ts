@@ -115,6 +115,11 @@ export const memorySchema = object({
   plateaus: z
     .array(z.object({ connections: count.describe('at that plateau') }).catchall(z.number()))
     .describe('bytes by layer at each plateau, at rest'),
+  leaks: figure(
+    orNull(count),
+    'layers that leak, and counts that stay, when connections have left; null where the readings cannot tell',
+    { quantity: 'count', noun: 'leaks', answers: ['memory'], threshold: 'memory.leaks' },
+  ),
   overTime: orNull(overTimeSchema).describe('memory over time; null without the option `overTime`'),
   sources: byName(z.string()).describe('where each layer’s figure is from'),
   absent: byName(z.string()).describe('layers that could not be measured, and why'),

@@ -53,6 +53,23 @@ export function workersDrift({ drift }: OverTimeResult): LayerDrift | null {
 /** Moves with whatever runs on the machine, so no layer of it answers but shared memory and the sockets. */
 const OF_MACHINE = ['kernelSlab', 'kernelTcp', 'systemShared'];
 
+/** @returns layers that keep memory of connections that have left, or grow in time, whole interval above 0 */
+export function leakingLayers(result: Described): LayerDrift[] {
+  const { overTime: found } = result.memory;
+  if (!found) return [];
+  return [workersDrift(found) ?? [], otherDrifts(result)]
+    .flat()
+    .filter(({ layer, drift }) => drift.leaks && !confirmedCauses(layer, found).onlyPages);
+}
+
+/** @returns layers and counts that leak; null where there are none, and the workers' readings cannot tell */
+export function provenLeaks(result: Described): number | null {
+  const { overTime: found } = result.memory;
+  if (!found) return null;
+  const proven = leakingLayers(result).length + found.counts.filter(({ isKept }) => isKept).length;
+  return proven === 0 && workersDrift(found)?.drift.leaks !== false ? null : proven;
+}
+
 /** @returns the layers beside the workers, one figure of each, in the order of tables */
 export function otherDrifts(result: Described): LayerDrift[] {
   const { layers, overTime } = result.memory;

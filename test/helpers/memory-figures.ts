@@ -42,6 +42,7 @@ export function perfectMemory() {
     collected: true,
     perConnection: null,
     balance: null,
+    leaks: 0,
     overTime: null,
     sources: {},
     perConnectionBytes: {

@@ -4,7 +4,7 @@ import type { FindingValue } from '../../../protocol/result/findings.ts';
 import type { Drift, OverTimeResult } from '../../../protocol/result/over-time.ts';
 import { driftText } from '../../../report/answer/over-time-line.ts';
 import { familyOf, layerTitle } from '../../../report/figures/layers.ts';
-import { confirmedCauses, type LayerDrift, otherDrifts, workersDrift } from '../../../report/figures/left-behind.ts';
+import { confirmedCauses, type LayerDrift, leakingLayers } from '../../../report/figures/left-behind.ts';
 import { decimals, integer } from '../../../report/text/format.ts';
 import { type Check, check, type Detail, type Measured } from '../check.ts';
 
@@ -44,9 +44,8 @@ function keptOf(code: LeakCode, { memory }: Measured): Detail[] {
 function leaksOf(code: LeakCode, result: Measured): Detail[] {
   const { overTime: found } = result.memory;
   if (!found) return [];
-  return [workersDrift(found) ?? [], otherDrifts(result)]
-    .flat()
-    .filter(({ layer, drift }) => drift.leaks && codeOf(layer) === code && !confirmedCauses(layer, found).onlyPages)
+  return leakingLayers(result)
+    .filter(({ layer }) => codeOf(layer) === code)
     .map((one) => detailOf(result, found, one));
 }
 

@@ -2,6 +2,7 @@
 import type { Slope } from '../../../protocol/result/memory.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { inServicePoints } from '../../../report/figures/in-service.ts';
+import { provenLeaks } from '../../../report/figures/left-behind.ts';
 import { fitPlateaus, type PlateauPoint } from '../../../report/statistics/plateaus.ts';
 import { type Doubt, isCurved } from '../../../report/statistics/straightness.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
@@ -43,7 +44,7 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
     const isCollected = control || !ofWorkers.includes(layer);
     perConnectionBytes[layer] = { ...(isCollected ? line : allowingForGarbage(line, points, processes)), naive };
   }
-  return {
+  const memory: Memory = {
     layers: describeLayers(sampled.layers),
     collected: control,
     perConnectionBytes,
@@ -56,6 +57,8 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
     // What garbage is there by then would look like something that connections have left.
     residualBytes: afterDisconnect && control ? difference(afterDisconnect, baseline) : {},
     plateaus: plateaus.map(({ connections, layers: bytes }) => ({ connections, ...bytes })),
+    // It follows from the figures over time.
+    leaks: null,
     overTime: overTimeFigures(measurements, Object.keys(impossible), sampled.layers),
     sources: measurements.origins,
     absent: {
@@ -64,6 +67,7 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
       ...impossible,
     },
   };
+  return { ...memory, leaks: provenLeaks({ memory }) };
 }
 
 /** Null where a plateau was not read before its collection. */

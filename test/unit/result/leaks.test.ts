@@ -1,8 +1,11 @@
 /** Findings about what connections leave behind, in each layer. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { addMetrics } from '../../../plugin/result/artillery-metrics.ts';
+import type { ArtilleryStats } from '../../../plugin/result/artillery-stats.ts';
 import { countsOverTime } from '../../../plugin/result/memory/counts.ts';
 import type { CountOverTime, Drift } from '../../../protocol/result/over-time.ts';
+import { provenLeaks } from '../../../report/figures/left-behind.ts';
 import { type Change, testCases, verdictOf } from '../../helpers/verdict.ts';
 import { drift, waves } from '../../helpers/waves.ts';
 
@@ -95,3 +98,20 @@ describe('a count grows with the connections that have left', () => {
     assert.deepEqual([of(1, 101), of(1)], [undefined, undefined]);
   });
 });
+
+for (const [what, layers, counts, leaks] of [
+  ['as many as layers and counts that keep something', { redisUsedMemory: drift(4 * KB, 100) }, [1], 2],
+  ['0 where the workers’ readings exclude one', {}, [0], 0],
+  ['unknown where the workers’ readings cannot tell', { workerRss: unseen, workerHeapUsed: unseen }, [], null],
+] as const) {
+  it(`the metric \`memory.leaks\` is ${what}`, () => {
+    const result = waves({
+      drift: { workerRss: QUIET, workerHeapUsed: QUIET, ...layers },
+      counts: counts.map((each) => counted('redisKeys', each)),
+    });
+    result.memory.leaks = provenLeaks(result);
+    const stats = { counters: {}, rates: {}, summaries: {} } as ArtilleryStats;
+    addMetrics(stats, result);
+    assert.equal(stats.counters['memory.leaks'] ?? null, leaks);
+  });
+}
