@@ -70,7 +70,7 @@ export function addRepeat(program: Command): void {
   addHelp(withJson(command), {
     examples: {
       'repeat scenarios/1k.yml': 'five runs, then mean, deviation and 95 % interval of every figure',
-      'repeat scenarios/5k.yml --times 3 -- --environment stock': 'with arguments for Artillery',
+      'repeat scenarios/5k.yml --times 3 -- --environment staging': 'with arguments for Artillery',
       'repeat before.yml after.yml': 'ten runs in turns, then whether a figure is better or worse',
       'repeat before.yml after.yml --detect 20%': 'as many runs as it takes to see a change of 20 %',
       'repeat scenarios/1k.yml --vary COMPRESSION=off,on': 'one scenario, with and without',

@@ -6,8 +6,6 @@ import { invalidSettings } from '../script/invalid-settings.ts';
 import { unfilledIn } from '../script/options/check-config.ts';
 import { ENGINE, type Script } from '../script/script.ts';
 
-/** Artillery includes this engine; it loads others if `config.engines` names them. */
-const BUILT_IN = 'socketio';
 const HOLD_FUNCTION = '__socketioCapacityHold';
 
 export function adjustWorkerScript(script: Script, testRunId: string): void {
@@ -23,16 +21,16 @@ export function adjustWorkerScript(script: Script, testRunId: string): void {
   if (external) runOnExternalEngine(script, engine, testRunId);
 }
 
-/** The scenarios were written for our engine. They hold their connections until the run releases them. */
+/** Gives the step `hold` to another Socket.IO engine: connections stay until the run releases them. */
 function runOnExternalEngine(script: Script, engine: string, testRunId: string): void {
   const { config } = script;
-  if (engine !== BUILT_IN) config.engines = { ...config.engines, [engine]: {} };
+  // Artillery loads engines that are named there.
+  config.engines = { [engine]: {}, ...config.engines };
   const released = releaseOf(testRunId);
-  // Only our engine has the step `hold`; a function that calls back late has the same effect on all engines.
+  // A function that calls back late has the same effect on all engines.
   const hold = (_context: unknown, _events: unknown, next: () => void) => void released.then(next);
   config.processor = { ...(config.processor as object | undefined), [HOLD_FUNCTION]: hold };
   for (const scenario of script.scenarios ?? []) {
-    scenario.engine = engine;
     scenario.flow = scenario.flow?.map((step) => (isHold(step) ? { function: HOLD_FUNCTION } : step));
   }
 }

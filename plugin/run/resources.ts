@@ -141,7 +141,7 @@ export async function openResources(options: ResourceOptions) {
   closers.add(() => sampler.close());
   const deployment = () => identify(target, control, redis, metrics);
   signal.throwIfAborted();
-  const holds = ledger || config.external;
+  const holds = ledger || (config.external && config.load.stays);
   const receivers = { probe, sentinel, publishers };
   const parts = { clients, population, redis, metrics, deployment, target };
   const resources = new ResourceWindows(() => control.resources(), {

@@ -14,7 +14,6 @@ interface Known {
   variables: Environment;
   /** The Artillery engine that drives the load. */
   engine: string;
-  external: boolean;
   flows: Flow[];
   engineOptions: EngineOptions;
   /** The scenario measures the bundled deployment. */
@@ -34,7 +33,7 @@ const option = (...path: string[]): Path => ['config', 'plugins', PLUGIN, ...pat
 const variable = (name: keyof Environment): Path => ['environment variable', name];
 
 /** What the engine has to be for it. */
-function engineRules({ script, variables, options, engine, external }: Known): Rule[] {
+function engineRules({ script, variables, options, engine }: Known): Rule[] {
   const { TRANSPORTS, COMPRESSION } = variables;
   const { rooms, delivery, fault, overTime } = options;
   const isOther = engine !== ENGINE;
@@ -59,7 +58,7 @@ function engineRules({ script, variables, options, engine, external }: Known): R
     [option('overTime'), isOther && overTime !== undefined, ours],
     [
       ['scenarios', engines.indexOf(other), 'engine'],
-      !external && other !== null,
+      other !== null,
       `${other} beside ${first}: a measured run has one engine, since its arrivals are the connections that it expects; run the other scenario by an \`artillery run\` of its own`,
     ],
   ];

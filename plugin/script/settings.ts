@@ -18,7 +18,6 @@ import type { DeliveryOptions } from './options/delivery-options.ts';
 import { type EngineOptions, parseEngineOptions, withKnownOptions } from './options/engine-options.ts';
 import { folderOf, readTlsFiles } from './options/files.ts';
 import {
-  type Environment,
   optionsSchema,
   type PluginOptions,
   type RunOptions,
@@ -31,8 +30,8 @@ import { ENGINE, PLUGIN, type Script } from './script.ts';
 import { knowSecretsOf } from './secrets.ts';
 import { stackTargetOf } from './stack-target.ts';
 
-/** In this environment the pack's scenarios run on a third-party Socket.IO engine for Artillery. */
-const EXTERNAL_ENVIRONMENT = 'stock';
+/** `artillery-engine-socketio-v3`. Artillery checks flows of its own engine `socketio`, which cannot have the step `hold`. */
+const EXTERNAL_ENGINE = 'socketio-v3';
 
 /** The event of the server's own that is counted, and for how long. */
 export interface Delivery extends DeliveryOptions {
@@ -102,7 +101,7 @@ export function readSettings(
   const variables = readVariables(env, problems);
   const { TLS: tls = false, TRANSPORTS: transports, COMPRESSION: compression, BROADCASTS } = variables;
   const options = given && withVariables(given, variables);
-  const driver = engineOf(script, variables);
+  const driver = engineOf(script);
   const ours = driver.engine === ENGINE;
   const scenarios = readScenarios(script, steps);
   if (ours) problems.push(...scenarios.problems);
@@ -158,7 +157,7 @@ function deliveryOf(
   return { ...delivery, publish: planned, seconds: planned.count * planned.every };
 }
 
-function engineOf(script: Script, { STOCK_ENGINE }: Environment): Pick<Settings, 'engine' | 'external'> {
-  if (script._environment === EXTERNAL_ENVIRONMENT) return { engine: STOCK_ENGINE, external: true };
-  return { engine: script.scenarios?.[0]?.engine ?? String(script.config.engine ?? ENGINE), external: false };
+function engineOf(script: Script): Pick<Settings, 'engine' | 'external'> {
+  const engine = script.scenarios?.[0]?.engine ?? String(script.config.engine ?? ENGINE);
+  return { engine, external: engine === EXTERNAL_ENGINE };
 }

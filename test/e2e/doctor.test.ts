@@ -36,8 +36,8 @@ describe('npx socketio-capacity doctor', { concurrency: 2 }, () => {
     assert.deepEqual([fits, code], max < 100_000 ? [false, 2] : [highest !== null && highest >= 100_000, code]);
   });
 
-  it('reads a scenario as Artillery does, with its environments', async () => {
-    const { stdout } = await doctor('ulimit -n 600', ['scenarios/1k.yml', '-e', 'stock', '--json']);
+  it('knows that another engine keeps its connections in one process', async () => {
+    const { stdout } = await doctor('ulimit -n 600', ['scenarios/socketio-v3.yml', '--json']);
     const { limits } = JSON.parse(stdout) as Diagnosis;
     assert.equal(limits.find(({ name }) => name === 'generatorFiles')?.max, 400);
   });

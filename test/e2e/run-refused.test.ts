@@ -109,8 +109,10 @@ const WHOLE: Refusals = {
   },
   'an external engine drives the load, and no worker is known that counts its connections': async () => ({
     ...{ code: 'CONTROL_MISSING', names: [/instrument\(io\)/] },
-    script: quickScript({ target: app.url, environments: { stock: {} } }),
-    args: ['-e', 'stock'],
+    script: {
+      ...quickScript({ target: app.url }),
+      scenarios: [{ engine: 'socketio-v3', flow: [{ hold: true }] }],
+    },
   }),
   'the open-file limit is very low': async () => ({
     ...{ code: 'LIMIT_TOO_LOW', names: [/256 files/, /ulimit -n/] },

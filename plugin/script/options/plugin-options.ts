@@ -164,10 +164,6 @@ export const environmentSchema = z.object({
     .optional()
     .describe('in place of `control.urls`, separated by commas'),
   CAPACITY_TOKEN: z.string().min(16).optional().describe('in place of `control.token`'),
-  STOCK_ENGINE: z
-    .enum(['socketio', 'socketio-v3'])
-    .default('socketio')
-    .describe('in the pack’s Artillery environment `stock` (`-e stock`): which other engine drives the load'),
 });
 
 /** For a host that brings its share of a load; the others count only with the first. */

@@ -60,7 +60,7 @@ describe('phases as people write them', () => {
 });
 
 describe('the same load at another rate', () => {
-  const at = (RATE: number, given: Phase[]) => resizedPhases(given, { RATE, STOCK_ENGINE: 'socketio' });
+  const at = (RATE: number, given: Phase[]) => resizedPhases(given, { RATE });
   const phases = [{ name: 'ramp', ...flat(2, 500), maxVusers: 9 }, PAUSE, flat(3, 500)];
 
   it("keeps every phase's arrivals, in whole seconds", () => {

@@ -7,7 +7,7 @@ import { hookConfig } from '../../helpers/measurements.ts';
 const ENGINE = 'socketio-capacity';
 const CONTROL = { urls: ['http://10.0.0.1:1'], token: 'a'.repeat(16) };
 const RECONNECTING = { engines: { [ENGINE]: { reconnection: true } } };
-const STOCK = { _environment: 'stock' };
+const OTHER = { scenarios: [{ engine: 'socketio-v3', flow: [{ hold: true }] }] };
 const OURS = { engine: ENGINE, weight: 3, flow: [{ hold: true }] };
 const HTTP = { weight: 1, flow: [{ get: { url: '/' } }] };
 const SAID = { event: 'said', id: '$.0.id' };
@@ -36,9 +36,9 @@ const CASES: Case[] = [
   ['/REDIS_NODES', {}, { REDIS_NODES: '3', TARGET: 'http://10.0.0.1' }],
   ['/REDIS_NODES', {}, { REDIS_NODES: '3', REDIS_URL: 'redis://10.0.0.1:1' }],
   ['/TRANSPORTS', {}, { TRANSPORTS: 'webtransport' }],
-  ['/TRANSPORTS', {}, { TRANSPORTS: 'default' }, {}, STOCK],
+  ['/TRANSPORTS', {}, { TRANSPORTS: 'default' }, {}, OTHER],
   ['/COMPRESSION', {}, { COMPRESSION: 'gzip' }],
-  ['/COMPRESSION', {}, { COMPRESSION: 'on' }, {}, STOCK],
+  ['/COMPRESSION', {}, { COMPRESSION: 'on' }, {}, OTHER],
   ['/config.socketio-capacity', {}, {}, { 'socketio-capacity': { transport: 'websocket' } }],
   // Control and layers
   ['control.tls.ca', { control: { ...CONTROL, tls: { ca: 'missing.pem' } } }],
@@ -72,7 +72,7 @@ const CASES: Case[] = [
   ['delivery.audience.client', { delivery: { ...SAID, audience: { event: '$.0.doc', client: '$.0' } } }],
   ['delivery.audience.client', { delivery: { ...SAID, join: 'open', audience: { event: '$.0.doc', client: 'doc' } } }],
   ['delivery.audience.client', { delivery: { ...SAID, audience: { event: '$.0.doc', client: '{{ doc }}' } } }],
-  ['delivery', { delivery: SAID }, {}, {}, STOCK],
+  ['delivery', { delivery: SAID }, {}, {}, OTHER],
   // A planned fault
   ['fault', { fault: FAULT }],
   ['fault', { fault: {} }, {}, RECONNECTING],
@@ -119,10 +119,10 @@ it('reports mistakes of plugin, engine, flow, phases, target and environment tog
     phases: [{ duration: 1 }, { puase: 1 }],
     engines: { [ENGINE]: { transport: 'websocket', constructor: 1 } },
   };
-  const env = { RATE: 'fast', CAPACITY_CONTROL: 'nowhere', STOCK_ENGINE: 'ws' };
+  const env = { RATE: 'fast', CAPACITY_CONTROL: 'nowhere' };
   const changes = { scenarios: [{ engine: ENGINE, flow: [{ emitt: ['a'] }] }] };
   assert.deepEqual(placesOf(options, env, config, changes), [
-    ...['/CAPACITY_CONTROL', '/RATE', '/STOCK_ENGINE', '/config.engines.socketio-capacity.constructor'],
+    ...['/CAPACITY_CONTROL', '/RATE', '/config.engines.socketio-capacity.constructor'],
     ...['/config.engines.socketio-capacity.transport', '/config.phases', '/config.phases[0]'],
     ...['/config.phases[1]', '/config.phases[1].puase'],
     ...['/config.target', '/scenarios[0].flow[0]', 'brodcasts', 'control.token', 'control.urls'],

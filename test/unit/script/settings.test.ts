@@ -112,13 +112,13 @@ describe('settings of a run', () => {
     assert.deepEqual(connection(both, polling), [['polling', 'websocket'], false]);
   });
 
-  it('choose the engine: the scenario’s, or the stock one, whose options are none of ours', () => {
+  it('choose the engine of the scenario, and leave options of another engine alone', () => {
     const ours = { engine: ENGINE, flow: [{ hold: true }] };
     const engineOf = (...scenarios: object[]) => hookConfig({}, { engine: 'x' }, {}, { scenarios }).engine;
     assert.deepEqual([engineOf(ours, ours), engineOf(ours, { weight: 0, flow: [] })], [ENGINE, ENGINE]);
-    const stock = { scenarios: [ours, { flow: [] }], _environment: 'stock' };
+    const other = { scenarios: [{ engine: 'socketio-v3', flow: [{ hold: true }] }] };
     const config = { socketio: { forceNew: true, path: 'rooms', query: 7 } };
-    assert.partialDeepStrictEqual(hookConfig({}, config, { STOCK_ENGINE: 'socketio-v3' }, stock), {
+    assert.partialDeepStrictEqual(hookConfig({}, config, {}, other), {
       ...{ engine: 'socketio-v3', external: true, engineOptions: undefined },
       connection: { path: '/rooms/', query: {} },
     });
