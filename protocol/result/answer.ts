@@ -4,6 +4,7 @@ import { amountSchema } from './amount.ts';
 import { object, rowsOf } from './parts.ts';
 
 const figureSchema = object({
+  key: z.string().optional().describe('its key in this document; missing of a word, or in older results'),
   name: z.string().describe('its name, such as `Connections held`'),
   value: z.union([z.string(), amountSchema]).describe('a figure, or a word in its place'),
   note: z.string().describe('what belongs beside it; may be empty'),

@@ -31,7 +31,9 @@ export const cpuSchema = z.record(
       'during `hold`; where connections send messages in it: after them, or before the first connection',
       { ...doesNotDecide, title: 'CPU while idle', quantity: 'percent', follows: 'load' },
     ),
-    idleConnectionsPercent: orNull(z.number()).describe('the part of it that idle connections add'),
+    idleConnectionsPercent: figure(orNull(z.number()), 'the part of it that idle connections add', {
+      ...{ title: 'CPU of idle connections', quantity: 'percent', answers: ['cpu'] },
+    }),
     broadcastMicrosecondsPerMessage: figure(z.number().nullable(), 'per delivered copy, less the idle share', {
       ...{ ...ofCpu, title: 'CPU per message', quantity: 'microseconds' },
     }),

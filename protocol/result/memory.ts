@@ -89,9 +89,15 @@ export const memorySchema = object({
   ).describe('memory at rest, by layer'),
   inService: objectOrNull({
     // From the readings before the collections, or `peakBytes` in proportion to the connections if that is more.
-    perConnectionBytes: byName(slopeSchema.omit({ naive: true })).describe(
-      'by layer; no interval, as the peak is one observation',
-    ),
+    perConnectionBytes: byName(
+      slopeSchema.omit({ naive: true }).extend({
+        slope: figure(z.number(), SLOPE, {
+          title: 'per connection in service',
+          quantity: 'kilobytes',
+          answers: ['memory'],
+        }),
+      }),
+    ).describe('by layer; no interval, as the peak is one observation'),
     peakBytes: layers.describe('highest while all were connected and broadcast to, by layer'),
     plateaus: z
       .array(z.object({ connections: count.describe('at that plateau') }).catchall(z.number()))

@@ -1,5 +1,6 @@
 /** Memory while connections come and go, in the section `memory` of the result document. */
 import { z } from 'zod';
+import { figure } from './figure.ts';
 import { byName, count, layers, object, objectOrNull, orNull, time } from './parts.ts';
 
 const momentSchema = object({
@@ -10,13 +11,15 @@ const momentSchema = object({
 });
 
 const driftSchema = object({
-  bytesPerConnection: z
-    .number()
-    .describe('what each connection leaves behind; all of the rise, where `perSecond` is null'),
+  bytesPerConnection: figure(
+    z.number(),
+    'what each connection leaves behind; all of the rise, where `perSecond` is null',
+    { title: 'per connection that left', quantity: 'size', answers: ['memory'] },
+  ),
   low95: z.number().nullable().describe('lower end of its 95 % interval; null with fewer than three readings'),
   high95: z.number().nullable().describe('upper end'),
   perSecond: objectOrNull({
-    bytes: z.number(),
+    bytes: figure(z.number(), 'bytes per second', { quantity: 'size', answers: ['memory'] }),
     low95: z.number(),
     high95: z.number(),
     noLeakAbove: z.number().describe('bytes per second from which a rise in time would have been found'),

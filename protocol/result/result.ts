@@ -8,6 +8,7 @@ import { answerSchema } from './answer.ts';
 import { connectionsSchema } from './connections.ts';
 import { deliverySchema } from './delivery.ts';
 import { faultSchema } from './fault.ts';
+import { figure } from './figure.ts';
 import { findingSchema } from './findings.ts';
 import { generatorsSchema } from './generators.ts';
 import { latencySchema } from './latency.ts';
@@ -107,7 +108,9 @@ export const resultSchema = object({
       .describe('connections that the option `memoryBudgetBytes` is enough for'),
     pings: objectOrNull({
       intervalMs: z.number().describe('from one ping of a connection to the next'),
-      connections: count.describe('connections that take all cores that may be used'),
+      connections: figure(count, 'connections that take all cores that may be used', {
+        ...{ quantity: 'count', noun: 'connections', answers: ['cpu'] },
+      }),
       low95: count.describe('lower end of its 95 % interval'),
       high95: count.describe('upper end'),
     }).describe('the CPU limit of idle connections'),

@@ -3,9 +3,9 @@ import type { Result } from '../../protocol/result/result.ts';
 import { comesAndGoes, heldOf, heldSeconds } from '../figures/held.ts';
 import { embeddedName, serverName } from '../figures/server.ts';
 import { clientsOf } from '../figures/transports.ts';
-import { amount, withUnit } from '../model/amount.ts';
+import { withUnit } from '../model/amount.ts';
 import { counted, integer } from '../text/format.ts';
-import type { Line } from './line.ts';
+import { figureOf, type Line } from './line.ts';
 
 export function connectionLines(result: Result): Line[] {
   const { connections: made, absent } = result;
@@ -22,11 +22,11 @@ export function connectionLines(result: Result): Line[] {
   const text = `${passing ?? all}${seconds === null ? '' : ` for ${integer(seconds)} s`}${who && ` (${who})`}`;
   const of = passing ?? (held >= target ? 'the full target' : `of a target of ${integer(target)}`);
   const at = rate === null ? null : `made at ${withUnit('perSecond', rate)}`;
-  const name = made.held === null ? 'Connections at the peak' : 'Connections held';
+  const key = made.held === null ? 'connections.peak' : 'connections.held';
   const note = [[of, at].filter(Boolean).join(', '), who].filter(Boolean).join('; ');
   // For lost connections, the cause’s name says it all.
   const examples = Object.entries(failureExamples)
     .filter(([cause]) => !cause.startsWith('disconnected_'))
     .map(([cause, example]) => ({ text: `the first ${cause}: ${example}` }));
-  return [{ text, figure: { name, value: amount('count', held), note } }, ...examples.slice(0, 2)];
+  return [{ text, figure: figureOf(key, held, note) }, ...examples.slice(0, 2)];
 }

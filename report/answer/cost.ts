@@ -1,9 +1,12 @@
 /** The headline of a run in words: what a connection keeps of this deployment's memory. */
 import type { PerConnection } from '../../protocol/result/memory.ts';
 import { isTold } from '../figures/per-connection.ts';
-import { type Amount, amount, amountText, numberText, withUnit } from '../model/amount.ts';
+import { type Amount, amountText, numberText, withUnit } from '../model/amount.ts';
 import { DOUBT_TEXTS } from '../statistics/straightness.ts';
 import { integer } from '../text/format.ts';
+import { amountOf } from './line.ts';
+
+export const COST = 'memory.perConnection.bytes';
 
 const GARBAGE = {
   why: 'garbage hides it',
@@ -14,12 +17,12 @@ const GARBAGE = {
 export function costAmount(cost: PerConnection): Amount {
   const { bytes, low95, high95, isAtLeast, parts, without, wouldTell } = cost;
   const spoilt = DOUBT_TEXTS[without[0]?.doubt ?? 'miscounted'];
-  if (bytes === null) return { ...amount('kilobytes', null), why: `not known: ${spoilt}` };
+  if (bytes === null) return { ...amountOf(COST, null), why: `not known: ${spoilt}` };
   const interval = low95 === null || high95 === null ? undefined : { low95, high95 };
   // What is missing comes on top, so there is no upper end.
-  if (isAtLeast) return { ...amount('kilobytes', isTold(cost) ? bytes : low95), isAtLeast: true };
-  if (isTold(cost)) return amount('kilobytes', bytes, interval);
-  const between = amount('kilobytes', null, interval);
+  if (isAtLeast) return { ...amountOf(COST, isTold(cost) ? bytes : low95), isAtLeast: true };
+  if (isTold(cost)) return amountOf(COST, bytes, interval);
+  const between = amountOf(COST, null, interval);
   const [doubt] = parts.flatMap((part) => part.doubt ?? []);
   if (doubt) return { ...between, why: DOUBT_TEXTS[doubt] };
   if (wouldTell === null) return { ...between, ...GARBAGE };

@@ -1,7 +1,7 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { numberText, type QuantityName } from '../model/amount.ts';
 import { optional } from '../text/format.ts';
-import type { Line } from './line.ts';
+import { amountOf, type Line } from './line.ts';
 
 type Cost = Exclude<keyof Result['cpu'][string], 'intervals'>;
 
@@ -29,13 +29,13 @@ function isInLine(key: Cost, { cpu, messages }: Result): boolean {
 /** The title of a column, which begins with its unit; its figure, and what that is. */
 export function cpuColumns({ messages, cpu }: Result): [string, Cost, QuantityName][] {
   const hasIdle = !messages || Object.values(cpu).some(({ idlePercent }) => idlePercent !== null);
-  const columns: [string, Cost, QuantityName][] = [
-    ['s per 1,000 connects', 'rampSecondsPerThousandConnects', 'cpuSeconds'],
-    ['µs per client message', 'clientMicrosecondsPerMessage', 'microseconds'],
-    ['% while idle', 'idlePercent', 'percent'],
-    ['µs per copy', 'broadcastMicrosecondsPerMessage', 'microseconds'],
+  const columns: [string, Cost][] = [
+    ['s per 1,000 connects', 'rampSecondsPerThousandConnects'],
+    ['µs per client message', 'clientMicrosecondsPerMessage'],
+    ['% while idle', 'idlePercent'],
+    ['µs per copy', 'broadcastMicrosecondsPerMessage'],
   ];
-  return columns.filter(([, key]) =>
-    key === 'idlePercent' ? hasIdle : messages || key !== 'clientMicrosecondsPerMessage',
-  );
+  return columns
+    .filter(([, key]) => (key === 'idlePercent' ? hasIdle : messages || key !== 'clientMicrosecondsPerMessage'))
+    .map(([title, key]) => [title, key, amountOf(`cpu.worker.${key}`, null).quantity]);
 }

@@ -1,9 +1,11 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { missesSome } from '../figures/held.ts';
-import { numberText, share } from '../model/amount.ts';
+import { numberText } from '../model/amount.ts';
 import { counted, integer, percentOf } from '../text/format.ts';
-import type { Line } from './line.ts';
+import { figureOf, type Line } from './line.ts';
 import { hasBroadcasts, NO_DELIVERY, unknownFigure } from './unknown-figure.ts';
+
+const COVERAGE = 'delivery.coverage';
 
 type Delivery = NonNullable<Result['delivery']>;
 
@@ -12,7 +14,7 @@ export function deliveryLines(result: Result): Line[] {
   const { delivery: found, absent } = result;
   if (!hasBroadcasts(result)) return [];
   if (found !== null) return finding(result, found);
-  return unknownFigure(result, 'Delivered', 'share', absent.delivery ?? NO_DELIVERY);
+  return unknownFigure(result, COVERAGE, absent.delivery ?? NO_DELIVERY);
 }
 
 function finding({ connections }: Result, found: Delivery): Line[] {
@@ -33,11 +35,11 @@ function finding({ connections }: Result, found: Delivery): Line[] {
   return [
     {
       text: complete === broadcasts ? all : some,
-      figure: {
-        name: 'Delivered',
-        value: share(received, expected),
-        note: `${integer(received)} of ${integer(expected)} copies of ${counted(broadcasts, 'broadcast')}${gone}`,
-      },
+      figure: figureOf(
+        COVERAGE,
+        found.coverage,
+        `${integer(received)} of ${integer(expected)} copies of ${counted(broadcasts, 'broadcast')}${gone}`,
+      ),
     },
     ...sameMissed(found),
   ];

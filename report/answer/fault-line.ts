@@ -2,9 +2,9 @@
 import type { FaultKind } from '../../protocol/fault.ts';
 import type { Fault } from '../../protocol/result/fault.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { amount, withUnit } from '../model/amount.ts';
+import { withUnit } from '../model/amount.ts';
 import { counted, integer, percentOf } from '../text/format.ts';
-import type { Line } from './line.ts';
+import { figureOf, type Line } from './line.ts';
 
 const NAMES: Record<Exclude<FaultKind, 'command'>, string> = {
   'reload-workers': 'pm2 reload',
@@ -41,9 +41,11 @@ export function faultLines({ fault }: Result): Line[] {
   if (!fault) return [];
   const { dropped, backMs } = fault;
   const note = faultHeadline(fault);
-  const value = backMs.all === null ? 'never' : amount('seconds', backMs.all / 1000);
-  const nobody = { name: 'Dropped by the fault', value: amount('count', 0), note };
-  return [{ text: note, figure: dropped === 0 ? nobody : { name: 'All back after', value, note } }];
+  const figure =
+    dropped === 0
+      ? figureOf('fault.dropped', 0, note, 'Dropped by the fault')
+      : figureOf('fault.backMs.all', backMs.all ?? 'never', note);
+  return [{ text: note, figure }];
 }
 
 function seconds(ms: number): string {

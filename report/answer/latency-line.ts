@@ -1,12 +1,13 @@
 import type { Result } from '../../protocol/result/result.ts';
-import { amount, withUnit } from '../model/amount.ts';
+import { withUnit } from '../model/amount.ts';
 import { carriedBy, tailOf } from '../model/names.ts';
-import type { Line } from './line.ts';
+import { figureOf, type Line } from './line.ts';
 import { hasBroadcasts, unknownFigure } from './unknown-figure.ts';
 
 type Latency = Result['latency'];
 
-const ARRIVED = ['Copies arrived within', 'milliseconds'] as const;
+const ONE_WAY = 'latency.oneWayMs';
+const ARRIVED = 'Copies arrived within';
 
 /** What latencies count from, after "arrived within 12 ms". */
 const FROM: Record<Latency['from'], string> = {
@@ -20,7 +21,7 @@ const FROM: Record<Latency['from'], string> = {
 export function latencyLines(result: Result): Line[] {
   if (!hasBroadcasts(result)) return [];
   const why = result.absent.latency;
-  if (why !== undefined) return unknownFigure(result, ...ARRIVED, why);
+  if (why !== undefined) return unknownFigure(result, ONE_WAY, why, ARRIVED);
   const times = carriedLatency(result);
   return [...finding(result, times), ...acrossWorkers(times)];
 }
@@ -33,8 +34,8 @@ export function carriedLatency({ latency: times, delivery }: Result): Latency {
 }
 
 function finding(result: Result, { from, oneWayMs, completionMs }: Latency): Line[] {
-  if (!oneWayMs) return unknownFigure(result, ...ARRIVED, 'no broadcast arrived, or this engine keeps no ledger');
-  const { share, ms } = tailOf(oneWayMs);
+  if (!oneWayMs) return unknownFigure(result, ONE_WAY, 'no broadcast arrived, or this engine keeps no ledger', ARRIVED);
+  const { share, ms, percentile } = tailOf(oneWayMs);
   const half = share === 'half' ? '' : `, half within ${withUnit('milliseconds', oneWayMs.p50)}`;
   const everybody = completionMs
     ? `everybody had a copy after ${withUnit('milliseconds', completionMs.p50)} (median broadcast), at most ${withUnit('milliseconds', completionMs.max)}`
@@ -42,11 +43,12 @@ function finding(result: Result, { from, oneWayMs, completionMs }: Latency): Lin
   return [
     {
       text: `${share} of ${share === 'half' ? 'the ' : ''}copies arrived within ${withUnit('milliseconds', ms)}${FROM[from]}${half}`,
-      figure: {
-        name: `${share === 'half' ? 'Half of the' : `${share} of`} copies arrived within`,
-        value: amount('milliseconds', ms),
-        note: [FROM[from].trim(), everybody].filter(Boolean).join('; '),
-      },
+      figure: figureOf(
+        `${ONE_WAY}.${percentile}`,
+        ms,
+        [FROM[from].trim(), everybody].filter(Boolean).join('; '),
+        `${share === 'half' ? 'Half of the' : `${share} of`} copies arrived within`,
+      ),
     },
   ];
 }

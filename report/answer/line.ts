@@ -1,4 +1,35 @@
 /** What a question contributes to the answer of a run. */
+
+import type { Amount } from '../../protocol/result/amount.ts';
 import type { AnswerLine } from '../../protocol/result/answer.ts';
+import type { Interval } from '../../protocol/result/parts.ts';
+import { figureOfPath } from '../figures/figures.ts';
+import { amount } from '../model/amount.ts';
 
 export type Line = Pick<AnswerLine, 'text' | 'figure'>;
+
+/** @returns the amount of a figure, in the quantity that its key declares */
+export function amountOf(key: string, value: number | null | undefined, interval?: Interval): Amount {
+  return amount(declared(key).quantity, value, interval);
+}
+
+/**
+ * @param value an amount of the figure, its number, or a word in its place
+ * @param name the title of the key if it has none of its own
+ */
+export function figureOf(
+  key: string,
+  value: number | null | undefined | Amount | string,
+  note: string,
+  name = declared(key).title,
+): NonNullable<Line['figure']> {
+  if (typeof value === 'string') return { name, value, note };
+  return { key, name, value: typeof value === 'object' && value !== null ? value : amountOf(key, value), note };
+}
+
+/** @throws for a key that declares no figure: a typing error */
+function declared(key: string) {
+  const figure = figureOfPath(key);
+  if (!figure) throw new Error(`no figure ${key}`);
+  return figure;
+}

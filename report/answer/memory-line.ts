@@ -1,24 +1,22 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { mainWorkerLayer } from '../figures/layers.ts';
 import { isTold } from '../figures/per-connection.ts';
-import { amount, withUnit } from '../model/amount.ts';
-import { costAmount, costNote, costText } from './cost.ts';
-import type { Line } from './line.ts';
+import { withUnit } from '../model/amount.ts';
+import { COST, costAmount, costNote, costText } from './cost.ts';
+import { figureOf, type Line } from './line.ts';
 
 /** After a planned fault, it is not the question, and there are too few plateaus to tell. */
 export function memoryLines(result: Result): Line[] {
   const { memory: found, absent, fault } = result;
   const cost = absent.memory === undefined ? found.perConnection : null;
   if (fault) return [];
-  const name = 'Memory per connection';
   if (cost) {
-    const value = costAmount(cost);
     const inService = isTold(cost) && cost.inService !== null && withUnit('kilobytes', cost.inService);
     const needed = inService && `${inService} in service, with garbage and buffers`;
     const note = [costNote(cost, found.collected), needed].filter(Boolean).join('; ');
-    return [{ text: costText(cost, found.collected), figure: { name, value, note } }];
+    return [{ text: costText(cost, found.collected), figure: figureOf(COST, costAmount(cost), note) }];
   }
   const layer = mainWorkerLayer(found.perConnectionBytes);
   const why = absent.memory ?? found.absent[layer] ?? 'that takes readings at two or more numbers of connections';
-  return [{ text: null, figure: { name, value: amount('kilobytes', null), note: why } }];
+  return [{ text: null, figure: figureOf(COST, null, why) }];
 }

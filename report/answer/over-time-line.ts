@@ -3,9 +3,9 @@ import type { Drift, OverTimeResult } from '../../protocol/result/over-time.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type Described, familyOf, layerTitle } from '../figures/layers.ts';
 import { ANSWERING, confirmedCauses, otherDrifts, workersDrift } from '../figures/left-behind.ts';
-import { amount, withUnit } from '../model/amount.ts';
+import { withUnit } from '../model/amount.ts';
 import { decimals, integer } from '../text/format.ts';
-import type { Line } from './line.ts';
+import { figureOf, type Line } from './line.ts';
 
 export const UNKNOWN = 'not known: that takes three readings';
 const NAME = 'What connections leave behind';
@@ -26,9 +26,9 @@ export function overTimeLines(result: Result): Line[] {
   const { perConnection, inTime } = confirmedCauses(layer, found);
   const size = inTime && !perConnection ? `${withUnit('size', drift.perSecond?.bytes ?? 0)}/s` : null;
   const none = `${found.collected ? 'no leak' : 'no growth'}${unseen && ` in ${layerTitle(result, layer)}`}`;
-  const known = drift.leaks ? (size ?? amount('size', drift.bytesPerConnection)) : none;
+  const known = drift.leaks ? (size ?? drift.bytesPerConnection) : none;
   return [
-    { text, figure: { name: NAME, value: drift.leaks === null ? '–' : known, note: text } },
+    { text, figure: figureOf(keyOf(layer), drift.leaks === null ? '–' : known, text, NAME) },
     ...otherLines(result),
   ];
 }
@@ -73,11 +73,12 @@ function otherLines(result: Result): Line[] {
       const text = `${layerTitle(result, layer)} ${driftText(result, layer)}`;
       return {
         text,
-        figure: {
-          name: `${layerTitle(result, layer)} per connection that left`,
-          value: amount('size', drift.bytesPerConnection),
-          note: text,
-        },
+        figure: figureOf(
+          keyOf(layer),
+          drift.bytesPerConnection,
+          text,
+          `${layerTitle(result, layer)} per connection that left`,
+        ),
       };
     }),
     ...[without, unclear].flatMap((texts) => (texts.length > 0 ? [{ text: texts.join('; ') }] : [])),
@@ -139,5 +140,7 @@ function isCollected({ memory }: Described, layer: string, { collected }: OverTi
 function since({ sinceSeconds }: Drift): string {
   return sinceSeconds === null ? '' : `; grew before ${integer(sinceSeconds)} s and stopped, as a cache does`;
 }
+
+const keyOf = (layer: string) => `memory.overTime.drift.${layer}.bytesPerConnection`;
 
 const size = (bytes: number) => withUnit('size', bytes);

@@ -1,6 +1,5 @@
 import type { Result } from '../../protocol/result/result.ts';
-import { amount, type QuantityName } from '../model/amount.ts';
-import type { Line } from './line.ts';
+import { figureOf, type Line } from './line.ts';
 
 export const NO_DELIVERY = 'this engine does not report which broadcasts arrive';
 
@@ -12,6 +11,6 @@ export function hasBroadcasts({ delivery, messages, memory }: Result): boolean {
 }
 
 /** @returns a figure of broadcasts that is not known; where messages were sent instead, they are no question */
-export function unknownFigure({ messages }: Result, name: string, quantity: QuantityName, note: string): Line[] {
-  return messages ? [] : [{ text: null, figure: { name, value: amount(quantity, null), note } }];
+export function unknownFigure({ messages }: Result, key: string, note: string, name?: string): Line[] {
+  return messages ? [] : [{ text: null, figure: figureOf(key, null, note, name) }];
 }

@@ -14,11 +14,12 @@ export type Percentile = 'p50' | 'p90' | 'p95' | 'p99' | 'p999';
 export const VALUES_NEEDED: Record<Percentile, number> = { p50: 1, p90: 10, p95: 20, p99: 100, p999: 1000 };
 
 /** The highest percentile that is known, and which share of all it leaves below. */
-export function tailOf(summary: Summary): { share: string; ms: number } {
+export function tailOf(summary: Summary): { share: string; ms: number; percentile: Percentile } {
   const { p50, p90, p95, p99 } = summary;
-  if (p99 !== null) return { share: '99 %', ms: p99 };
-  if (p95 !== null) return { share: '95 %', ms: p95 };
-  return p90 === null ? { share: 'half', ms: p50 } : { share: '90 %', ms: p90 };
+  if (p99 !== null) return { share: '99 %', ms: p99, percentile: 'p99' };
+  if (p95 !== null) return { share: '95 %', ms: p95, percentile: 'p95' };
+  if (p90 !== null) return { share: '90 %', ms: p90, percentile: 'p90' };
+  return { share: 'half', ms: p50, percentile: 'p50' };
 }
 
 /** Without the percentiles that so few broadcasts do not carry, which results of older versions have. */

@@ -1,0 +1,100 @@
+/** A figure is declared once, at its key in the schema of the result; whatever shows it takes it from there. */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { SERIES } from '../../plugin/live/prometheus.ts';
+import { runMetrics } from '../../plugin/result/run-metrics.ts';
+import { FIGURES, type Figure, figureAt, PLACES, unitOf } from '../../protocol/result/figures.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { answerOf } from '../../report/answer/answer.ts';
+import { compare } from '../../report/compare/compare.ts';
+import { plannedFault } from '../helpers/planned-fault.ts';
+import { perfectResult, resultWithMessages } from '../helpers/results.ts';
+import { setOf } from '../helpers/run-sets.ts';
+import { waves } from '../helpers/waves.ts';
+
+const RESULTS: Record<string, Result> = {
+  broadcasts: perfectResult(),
+  'messages of clients': resultWithMessages(),
+  'a planned fault': { ...perfectResult(), fault: plannedFault() },
+  'waves that leak': waves(),
+};
+
+const declared = (key: string): Figure => {
+  const found = figureAt(key);
+  assert.ok(found, `no figure is declared at ${key}`);
+  return found.figure;
+};
+
+describe('a number with a unit or an interval is a declared figure', () => {
+  for (const [name, result] of Object.entries(RESULTS)) {
+    it(`in the answer of ${name}`, () => {
+      const figures = answerOf(result).lines.flatMap(({ figure }) => figure ?? []);
+      assert.ok(figures.length > 0);
+      for (const { key = '', value } of figures)
+        if (typeof value === 'object') assert.equal(value.quantity, declared(key).quantity, key);
+    });
+  }
+
+  it('in a comparison', () => {
+    for (const result of Object.values(RESULTS))
+      for (const { path, quantity } of compare([setOf(result), setOf(result)]).figures)
+        assert.equal(quantity, declared(path).quantity, path);
+  });
+
+  it('in thresholds', () => {
+    for (const { path, unit } of runMetrics()) assert.equal(unit, unitOf(declared(path)), path);
+  });
+
+  it('in Prometheus', () => {
+    const known = new Set(FIGURES.flatMap(({ live }) => (live ? `socketio_capacity_${live.series}` : [])));
+    const unknown = SERIES.filter(({ name }) => !known.has(name)).map(({ name }) => name);
+    assert.deepEqual(unknown, ['socketio_capacity_stage']);
+  });
+
+  it('at each key of the result that has an interval', () => {
+    for (const { path } of PLACES.filter(({ path }) => path.endsWith('.low95'))) {
+      const place = path.slice(0, -'.low95'.length);
+      const isDeclared = place.includes('.intervals.')
+        ? figureAt(place.replace('.intervals.', '.'))
+        : FIGURES.some((figure) => figure.path.replace(/\.\w+$/, '') === place);
+      assert.ok(isDeclared, `${place} has an interval, and declares no figure`);
+    }
+  });
+});
+
+describe('a figure is declared in one place', () => {
+  const repeated = (names: string[]) => names.filter((name, index) => names.indexOf(name) !== index);
+
+  it('so no two have the same title, threshold or series', () => {
+    const series = FIGURES.flatMap(({ live }) => (live ? JSON.stringify([live.series, live.labels]) : []));
+    assert.deepEqual(repeated(FIGURES.flatMap(({ title }) => title ?? [])), []);
+    assert.deepEqual(repeated(runMetrics().map(({ name }) => name)), []);
+    assert.deepEqual(repeated(series), []);
+  });
+
+  it('so no other file has its threshold or series, or says which quantity a figure is', () => {
+    const thresholds = runMetrics().filter(({ name, path }) => name !== path);
+    const names = [...thresholds, ...SERIES].map(({ name }) => name);
+    const files = globSync('{plugin,protocol,report,docs,server}/**/*.{ts,js}').filter(
+      (path) => !/node_modules|\/dist\/|^protocol\/result\//.test(path),
+    );
+    assert.ok(files.length > 500);
+    const found = files.flatMap((file) => {
+      const text = readFileSync(file, 'utf8');
+      const second = names.filter((name) => text.includes(`'${name}'`));
+      return [...second, ...(text.match(/\bquantity: '\w+'/g) ?? [])].map((one) => `${file}: ${one}`);
+    });
+    // A threshold that takes the place of an expectation is named by it; usable runs are no key of a result.
+    assert.deepEqual(found.sort(), [
+      'protocol/codes/expectations.ts: connections.rate',
+      'protocol/codes/expectations.ts: socketio.delivery.coverage',
+      'protocol/codes/expectations.ts: socketio.delivery.duplicates',
+      'protocol/codes/expectations.ts: socketio.delivery.received',
+      'protocol/codes/expectations.ts: socketio.fault.not_back',
+      'protocol/codes/expectations.ts: socketio.messages.acknowledged',
+      'protocol/codes/expectations.ts: socketio.messages.answered',
+      "report/compare/compare.ts: quantity: 'share'",
+    ]);
+  });
+});
