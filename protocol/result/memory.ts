@@ -122,7 +122,7 @@ export const memorySchema = object({
     .array(z.object({ connections: count.describe('at that plateau') }).catchall(z.number()))
     .describe('bytes by layer at each plateau, at rest'),
   leaks: figure(
-    orNull(count),
+    count.nullable().default(null),
     'layers that leak, and counts that stay, when connections have left; null where the readings cannot tell',
     { quantity: 'count', noun: 'leaks', answers: ['memory'], threshold: 'memory.leaks' },
   ),
