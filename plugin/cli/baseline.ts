@@ -136,9 +136,9 @@ function requireSameConditions({ mismatches }: Comparison): void {
 }
 
 function verdictOf({ answer, text }: Headline, name: string, { results }: RunSet): string {
-  if (answer === 'worse') return `WORSE than baseline "${name}": ${text.replace(/^worse in /, '')}.`;
+  if (answer === 'worse') return `WORSE than baseline "${name}": ${text}.`;
   if (answer === 'no-difference') return `NO DIFFERENCE from baseline "${name}": ${text}.`;
-  if (answer === 'better') return `BETTER than baseline "${name}": ${text.replace(/^better in /, '')}.`;
+  if (answer === 'better') return `BETTER than baseline "${name}": ${text}.`;
   const several = `Save several runs: ${LINE} baseline save <scenario> --repeat 5 --name ${name}`;
   return [`INCONCLUSIVE against baseline "${name}": ${text}.`, ...(results.length === 1 ? [several] : [])].join('\n');
 }

@@ -2,6 +2,7 @@
 
 import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
+import { fullProcess } from '../../report/figures/limits.ts';
 import { total } from '../../report/text/format.ts';
 import { sum } from '../result/sums.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
@@ -9,8 +10,9 @@ import { METRICS_PAGE, SERVER_PROCESSES } from '../run/measurements/observations
 import type { Measured } from './check.ts';
 import { isTimeOut } from './checks/cut-off.ts';
 import { tooLarge } from './checks/ends-checks.ts';
+import { growthSeconds } from './checks/keeping-up-checks.ts';
+import { fullWorkers } from './checks/saturation-checks.ts';
 import {
-  all,
   allFailuresAreCuts,
   allLostWereCutOff,
   type Counts,
@@ -18,6 +20,7 @@ import {
   differByUnknownWorkers,
   lostSinceChange,
   lostSinceEnd,
+  noneOther,
   onlyCuts,
   onlyOnLostConnections,
 } from './evidence.ts';
@@ -40,6 +43,13 @@ const WINDOWS = ['ramp', 'hold', 'messages', 'broadcasts', 'disconnect'];
 /** Parts that change if a process of the server ends. */
 const OF_SERVER: string[] = [SERVER_PROCESSES, METRICS_PAGE];
 
+/** The engine's defaults. */
+const TIMEOUTS_SECONDS = { connectTimeout: 20, timeout: 10 };
+/** A delay of less than this share of a time-out ends nothing. */
+const MIN_TIMEOUT_SHARE = 0.1;
+/** Times the longest delay of the generator's loops: one that is late for a moment makes no queue that grows for seconds. */
+const MAX_GROWTH = 4;
+
 /** @returns whether a part beside Redis changed: connections do not pass Redis */
 const carriesConnections = ({ measurements: { observations, silentWorkers } }: Counts) =>
   silentWorkers.length > 0 ||
@@ -60,6 +70,27 @@ const UNANSWERED_ON_LOST: Edge = {
 /** These causes are found by the copies that are missing. */
 const SAME_COPIES = 'the same missing copies show it';
 
+/** Some connection failed or was lost, and each of them timed out. */
+function onlyTimedOut(result: Measured): boolean {
+  const { failures, lost } = result.connections;
+  return total(failures) + total(lost) > 0 && noneOtherThanTimedOut(result);
+}
+
+function noneOtherThanTimedOut({ connections: { failures, lost } }: Measured): boolean {
+  return [failures, lost].every((counts) => noneOther(counts, isTimeOut));
+}
+
+/** How late the generator's event loops were; 0 where it does not report them. */
+function longestDelayMs({ generator }: Measured): number {
+  return Math.max(0, ...generator.map(({ delayMaxMs }) => delayMaxMs));
+}
+
+/** 0 where it is written in a way that only the engine reads. */
+function shortestTimeoutMs({ environment: { settings } }: Measured): number {
+  const given = { ...TIMEOUTS_SECONDS, ...(settings.engineOptions as object | undefined) };
+  return Math.min(...[given.connectTimeout, given.timeout].map((one) => 1000 * (Number(one) || 0)));
+}
+
 /** Edges from each cause. An edge holds only if the cause is not later than the effect, and its evidence is there. */
 export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
   IMPOSSIBLE_REPORT: [{ effects: ['MEMBERS_DISAGREE'] }],
@@ -67,9 +98,24 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
   MACHINE_SATURATED: [
     { effects: ['GENERATOR_LATE', 'RATE_NOT_REACHED', 'BROADCASTS_LATE', 'READINGS_MISSING', 'CLOCK_UNCERTAIN'] },
     {
-      effects: ['CONNECTIONS_FAILED'],
-      evidence: 'every failure is a time-out',
-      holds: ({ result }) => all(result.connections.failures, isTimeOut),
+      effects: ['CONNECTIONS_FAILED', 'CONNECTIONS_DROPPED'],
+      evidence: 'every failed or lost connection timed out, and no process of the server was out of files',
+      holds: ({ result }) => onlyTimedOut(result) && fullProcess(result) === undefined,
+    },
+    {
+      effects: ['TARGET_NOT_REACHED'],
+      evidence: 'no connection failed or was lost but by a time-out',
+      holds: ({ result }) => noneOtherThanTimedOut(result) && fullProcess(result) === undefined,
+    },
+    {
+      effects: ['COPIES_LOST'],
+      evidence: 'every lost copy is one of a connection that timed out',
+      holds: ({ result }) => onlyTimedOut(result) && result.delivery?.lostConnected === 0,
+    },
+    {
+      effects: ['QUEUE_GROWS', 'TAIL_CUT'],
+      evidence: 'the workers had CPU left',
+      holds: ({ effect, result }) => fullWorkers(result)?.window !== (effect.window ?? 'broadcasts'),
     },
   ],
   GENERATOR_SILENT: [
@@ -85,7 +131,36 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
     { effects: ['TARGET_NOT_REACHED', 'RATE_NOT_REACHED', 'PLATEAUS_UNUSABLE'] },
     LOST_WITH_CONNECTIONS,
   ],
-  GENERATOR_LATE: [{ effects: ['RATE_NOT_REACHED', 'BROADCASTS_LATE', 'CLOCK_UNCERTAIN'] }],
+  GENERATOR_LATE: [
+    { effects: ['RATE_NOT_REACHED', 'BROADCASTS_LATE', 'CLOCK_UNCERTAIN'] },
+    {
+      effects: ['CONNECTIONS_FAILED', 'CONNECTIONS_DROPPED'],
+      evidence: 'every failed or lost connection timed out, and an event loop was late by a tenth of a time-out',
+      holds: ({ result }) =>
+        onlyTimedOut(result) && longestDelayMs(result) >= shortestTimeoutMs(result) * MIN_TIMEOUT_SHARE,
+    },
+    {
+      effects: ['QUEUE_GROWS'],
+      evidence: 'the workers had CPU left, and the queue grew by at most four times the delay of an event loop',
+      holds: ({ effect, result }) =>
+        fullWorkers(result)?.window !== effect.window &&
+        growthSeconds(effect) * 1000 <= MAX_GROWTH * longestDelayMs(result),
+    },
+  ],
+  MEMORY_FULL: [{ effects: ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED'] }],
+  WORKERS_SATURATED: [
+    {
+      effects: ['WORKER_STALLED', 'RATE_NOT_REACHED', 'BROADCASTS_LATE', 'QUEUE_GROWS', 'TAIL_CUT'],
+      holds: inSameWindow,
+      evidence: 'in the same window',
+    },
+    {
+      effects: ['CONNECTIONS_FAILED', 'CONNECTIONS_DROPPED'],
+      evidence: 'every failed or lost connection timed out',
+      holds: ({ result }) => onlyTimedOut(result),
+    },
+  ],
+  REDIS_BEHIND: [{ effects: ['QUEUE_GROWS', 'TAIL_CUT', 'COPIES_LOST'] }],
   USERS_SKIPPED: [{ effects: ['TARGET_NOT_REACHED', 'RATE_NOT_REACHED'] }],
   WORKERS_THROTTLED: [{ effects: ['WORKER_STALLED', 'RATE_NOT_REACHED', 'BROADCASTS_LATE'] }],
   PROCESS_ENDED: [
@@ -194,6 +269,7 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
     LOST_WITH_CONNECTIONS,
     UNANSWERED_ON_LOST,
   ],
+  QUEUE_GROWS: [{ effects: ['TAIL_CUT'] }],
   NOBODY_JOINED: [{ effects: ['DELIVERY_EVENT_MISSING', 'AUDIENCE_DIFFERS'] }],
   DELIVERY_EVENT_MISSING: [{ effects: ['COPIES_LOST'], evidence: SAME_COPIES }],
   IDS_NOT_SHARED: [{ effects: ['COPIES_LOST'], evidence: SAME_COPIES }],

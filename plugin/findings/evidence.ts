@@ -22,7 +22,7 @@ const IN_FLIGHT_SECONDS = 5;
 export const noneOther = (counts: Record<string, number>, is: (cause: string) => boolean) =>
   Object.entries(counts).every(([cause, count]) => count === 0 || is(cause));
 
-export const all = (counts: Record<string, number>, is: (cause: string) => boolean) =>
+const all = (counts: Record<string, number>, is: (cause: string) => boolean) =>
   total(counts) > 0 && noneOther(counts, is);
 
 export function allLostWereCutOff({ result }: Counts): boolean {

@@ -20,6 +20,7 @@ const MET: Record<ExpectationName, (result: Measured) => string | null> = {
     transports?.configured === 'default' ? `${integer(transports.upgraded)} upgraded` : null,
   'the server accepts the clients of the run': () => null,
   'the deployment keeps running': () => null,
+  'the deployment keeps up with the load': () => null,
   'every connection comes back from the planned fault': ({ fault }) =>
     fault && `${integer(fault.back)} of ${integer(fault.dropped)} came back`,
   'every broadcast is sent': () => null,

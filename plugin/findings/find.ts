@@ -14,6 +14,7 @@ import { endedProcesses } from './checks/ended-processes-checks.ts';
 import { ends } from './checks/ends-checks.ts';
 import { fault } from './checks/fault-checks.ts';
 import { generator } from './checks/generator-checks.ts';
+import { keepingUp } from './checks/keeping-up-checks.ts';
 import { leaks } from './checks/leaks-checks.ts';
 import { limits } from './checks/limits-checks.ts';
 import { causeOfLateness, machine } from './checks/machine-checks.ts';
@@ -22,14 +23,15 @@ import { messages } from './checks/messages-checks.ts';
 import { observed } from './checks/observed/observed.ts';
 import { ownEvent } from './checks/own-event-checks.ts';
 import { processes } from './checks/processes-checks.ts';
+import { saturation } from './checks/saturation-checks.ts';
 import { times } from './checks/times-checks.ts';
 import { unexplained } from './checks/unexplained-checks.ts';
 import { workers } from './checks/workers-checks.ts';
 import { replacedBy } from './expectations.ts';
 
 const CHECKS = [
-  ...[accounts, machine, generator, endedProcesses, workers, limits, ends, connections, fault],
-  ...[broadcasts, adapter, ownEvent, copies, messages, times, memory, leaks, processes, unexplained],
+  ...[accounts, machine, saturation, generator, endedProcesses, workers, limits, ends, connections, fault],
+  ...[broadcasts, keepingUp, adapter, ownEvent, copies, messages, times, memory, leaks, processes, unexplained],
 ].flat();
 
 /** Figures that a run lacks, or cannot rely on, after the deployment has failed. */
@@ -43,12 +45,20 @@ export function findAll(measurements: Measurements, result: Measured): Finding[]
   const finalized = withoutOpen(measurements, result);
   const checked = detailsBy(CHECKS, finalized, measurements);
   const details = [...abortion(measurements, result), ...observed(measurements.observations), ...checked];
-  const findings = oneForEachCode([...details, ...causeOfLateness(finalized, details)], result);
-  const withCauses = findings.map((finding) => ({
+  return withCauses(
+    oneForEachCode([...details, ...causeOfLateness(finalized, details)], result),
+    finalized,
+    measurements,
+  );
+}
+
+/** @returns findings with what each explains, and without the effects that their causes exclude */
+export function withCauses(findings: Finding[], result: Measured, measurements: Measurements): Finding[] {
+  const explaining = findings.map((finding) => ({
     ...finding,
-    explains: explainedBy(finding, findings, finalized, measurements),
+    explains: explainedBy(finding, findings, result, measurements),
   }));
-  return withCauses.map((finding) => withoutBlame(finding, withCauses));
+  return explaining.map((finding) => withoutBlame(finding, explaining));
 }
 
 export function detailsBy(checks: Check[], ...run: Parameters<Check['find']>): CodedDetail[] {

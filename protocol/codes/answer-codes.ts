@@ -73,6 +73,12 @@ export const ANSWER_FINDINGS = {
     remedy: 'see the worker logs at that time; raise `drain.deadline` if a worker only needs longer',
     invalidates: ['delivery', 'latency'],
   },
+  QUEUE_GROWS: {
+    meaning: 'copies or acknowledgements came later and later: the deployment does not keep up with the load',
+    remedy: 'send less, or give the part of the deployment that is at its limit more CPU',
+    invalidates: [],
+    fails: 'the deployment keeps up with the load',
+  },
   TAIL_CUT: {
     meaning:
       'copies or acknowledgements still came when the drain ended: latencies are lower bounds, and what is lost may be late',

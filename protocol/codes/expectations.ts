@@ -12,6 +12,7 @@ export const EXPECTATIONS = {
   'every connection upgrades to WebSocket': [],
   'the server accepts the clients of the run': [],
   'the deployment keeps running': [],
+  'the deployment keeps up with the load': [],
   'every connection comes back from the planned fault': ['socketio.fault.not_back'],
   'every broadcast is sent': [],
   'every member receives every broadcast': [

@@ -67,6 +67,22 @@ const CATALOGUE = {
   },
 
   // The deployment
+  MEMORY_FULL: {
+    meaning: 'over 95 % of the memory of the machine or the container was in use',
+    remedy: 'add memory, or use fewer connections',
+    invalidates: [],
+  },
+  WORKERS_SATURATED: {
+    meaning:
+      'the workers used over 90 % of the core of their event loop, or worked for half of the time that a broadcast took',
+    remedy: 'add workers or faster cores, or profile what they do',
+    invalidates: [],
+  },
+  REDIS_BEHIND: {
+    meaning: 'over 8 MB of Redis’s output waited for the workers: it disconnects subscribers that are behind',
+    remedy: 'give the workers more CPU, or send less through the adapter',
+    invalidates: [],
+  },
   WORKERS_THROTTLED: {
     meaning: "a worker's container used up its CPU quota in more than 5 % of the periods",
     remedy: 'raise the CPU limit of that container',

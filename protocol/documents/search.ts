@@ -49,6 +49,14 @@ const outcomeSchema = z.enum(['holds', 'breaks', 'cannotTell', 'error']);
 /** Whose limit it is: `machine` is shared by deployment and generator. */
 const blameSchema = z.enum(['deployment', 'generator', 'machine', 'measurement']);
 
+const becauseSchema = z.strictObject({
+  /** Of the finding; null for a condition or a threshold. */
+  code: z.string().nullable(),
+  text: z.string(),
+  /** It explains the others. */
+  isCause: z.boolean(),
+});
+
 const runSchema = seriesRunSchema.extend({
   level: positive,
   /** `again`: it broke once. `control`: it held before, and shows whether the deployment has recovered. */
@@ -57,7 +65,7 @@ const runSchema = seriesRunSchema.extend({
   /** Whose limit the run met; null if the level held. */
   blame: blameSchema.nullable(),
   /** What happened, the most important first; for a level that held, doubts that do not concern the answer. */
-  because: z.array(z.string()),
+  because: z.array(becauseSchema),
 });
 
 const endSchema = z.enum([
@@ -104,7 +112,7 @@ const sizingSchema = z.strictObject({
 });
 
 export const searchSchema = z.strictObject({
-  schemaVersion: z.literal(2),
+  schemaVersion: z.literal(3),
   plan: planSchema,
   startedAt: z.string(),
   runs: z.array(runSchema),
@@ -121,7 +129,7 @@ export const searchSchema = z.strictObject({
     /** Lowest level that broke, or the one of the generator's limit; null if there is none. */
     broke: positive.nullable(),
     /** What explains it, the strongest first: from the result of the broken level, or why the search ended there. */
-    evidence: z.array(z.string()),
+    evidence: z.array(becauseSchema),
   }),
   /** The limit that ended the search before a run; null otherwise. */
   limit: z.strictObject({ name: z.string(), max: count, raise: z.string() }).nullable(),
@@ -134,6 +142,7 @@ export type Condition = z.infer<typeof conditionSchema>;
 export type SearchPlan = z.infer<typeof planSchema>;
 export type SearchRun = z.infer<typeof runSchema>;
 export type Outcome = z.infer<typeof outcomeSchema>;
+export type Because = z.infer<typeof becauseSchema>;
 export type Blame = z.infer<typeof blameSchema>;
 export type SearchEnd = z.infer<typeof endSchema>;
 export type Sizing = z.infer<typeof sizingSchema>;

@@ -1,10 +1,9 @@
 /** The answer of a search, in one sentence. */
 
-import type { Search, SearchEnd, SearchPlan, SearchRun, Varied } from '../../protocol/documents/search.ts';
+import type { Because, Search, SearchEnd, SearchPlan, SearchRun, Varied } from '../../protocol/documents/search.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { counted, decimals, spaced } from '../text/format.ts';
 import { bracket, fadedLevels, type Tally } from './bracket.ts';
-import { evidenceOf } from './evidence.ts';
 
 /** A run, with its result if it left one. */
 export interface SearchedRun {
@@ -54,7 +53,7 @@ export function answerOf(
   // Without a break: where the search met another limit than the deployment's.
   const stopped = end === 'generator' || end === 'machine' || end === 'measurement' ? runs.at(-1) : undefined;
   const at = stopped ?? runs.find(({ run }) => run.level === broke?.level && run.outcome === 'breaks');
-  const evidence = stopped ? stopped.run.because : at?.result ? evidenceOf(at.result) : [];
+  const evidence = (at?.run.because ?? []).filter(({ isCause }) => isCause || at === stopped);
   return {
     sentence: sentenceOf(plan, { held, at, evidence, end, limit, faded, last: runs.at(-1) }),
     end,
@@ -69,7 +68,7 @@ export function answerOf(
 interface Facts {
   held: Tally | undefined;
   at: SearchedRun | undefined;
-  evidence: string[];
+  evidence: Because[];
   end: SearchEnd | null;
   limit: Search['limit'];
   /** How many levels that held at first broke later; none if it does not recover from breaks. */
@@ -80,7 +79,7 @@ interface Facts {
 function sentenceOf(plan: SearchPlan, facts: Facts): string {
   const { vary, to } = plan;
   const { held, at, evidence, end, limit, faded, last } = facts;
-  const what = (at?.run.because[0] ?? '').replace(/\.$/, '');
+  const broken = at?.run.because[0]?.text ?? '';
   const holds =
     held === undefined ? undefined : `This deployment held ${amountText(held.level, vary)} in ${shareText(held)}`;
   const atLeast = holds ?? 'No level held';
@@ -88,9 +87,7 @@ function sentenceOf(plan: SearchPlan, facts: Facts): string {
     ? `${holds}, and perhaps holds more`
     : 'No level held, which need not be the deployment’s limit';
   const level = at && levelText(at.run.level);
-  // A message of the verdict says it without its code.
-  const broken = what.replace(/^[A-Z_]+: /, '');
-  const because = evidence[0] ? `, because ${evidence[0]}` : '';
+  const because = evidence[0] ? `, because ${evidence[0].text}` : '';
   switch (end) {
     case 'found':
       return `${holds}; at ${level}, ${broken}${because}.`;
@@ -107,21 +104,16 @@ function sentenceOf(plan: SearchPlan, facts: Facts): string {
     case 'doctor':
       return `${perhapsMore}: the machine allows no higher level (${spaced(limit?.name ?? '')}: at most ${decimals(limit?.max ?? 0, 0)} connections).`;
     case 'generator':
-      return `${perhapsMore}: at ${level}, the generator was the limit, not the deployment (${clauseOf(broken)}).`;
+      return `${perhapsMore}: at ${level}, the generator was the limit, not the deployment (${broken}).`;
     case 'machine':
-      return `${perhapsMore}: at ${level}, the machine that it shares with the generator was the limit (${clauseOf(broken)}).`;
+      return `${perhapsMore}: at ${level}, the machine that it shares with the generator was the limit (${broken}).`;
     case 'measurement':
       return `${atLeast}, and the search ended there: at ${level}, the measurement is in doubt (${broken}).`;
     case 'error':
-      return `${atLeast}, and the search ended there: a run at ${last && levelText(last.run.level)} did not come to its end: ${last?.run.because[0]}.`;
+      return `${atLeast}, and the search ended there: a run at ${last && levelText(last.run.level)} did not come to its end: ${last?.run.because[0]?.text}.`;
     case null:
       return holds
         ? `${holds} so far${at ? `; at ${level}, ${broken}${because}` : ''}. The search is not finished.`
         : 'No level has held so far. The search is not finished.';
   }
-}
-
-/** @returns the first part of a message that goes on to explain itself, without what stands in parentheses */
-function clauseOf(message: string): string {
-  return message.replaceAll(/ \([^)]*\)/g, '').split(/: |, /)[0] ?? message;
 }

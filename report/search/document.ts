@@ -60,7 +60,7 @@ export function searchDocument(search: Search): Document {
 export function questionOf({ scenario, vary, until, from, to }: SearchPlan): string {
   const rules =
     until.length === 0
-      ? 'a connection fails or is lost, a copy of a broadcast does not arrive, the deployment does not keep up, or the verdict is against it'
+      ? 'the run fails, or the deployment makes its figures unusable'
       : until.map((condition) => `\`${conditionText(condition)}\``).join(' or ');
   const range = `from ${levelText(from)}${to === null ? '' : ` to ${levelText(to)}`}`;
   return `${scenario}: ${vary} ${range}, until ${rules}`;
@@ -101,7 +101,18 @@ function toneOf({ answer: { end } }: Search): Tone {
 
 function evidence({ answer: { evidence: found, broke } }: Search): Section[] {
   if (found.length === 0 || broke === null) return [];
-  return [{ id: 'evidence', title: `What the run at ${levelText(broke)} shows`, blocks: [lines('list', found)] }];
+  return [
+    {
+      id: 'evidence',
+      title: `What the run at ${levelText(broke)} shows`,
+      blocks: [
+        lines(
+          'list',
+          found.map(({ text }) => text),
+        ),
+      ],
+    },
+  ];
 }
 
 /** Machines for a number of users, and what limits one of them. */
@@ -144,7 +155,7 @@ function runsTable(runs: SearchRun[]): Table {
       OUTCOMES[outcome],
       status ?? '–',
       integer(Math.round(seconds)),
-      because.join('; '),
+      because.map(({ text }) => text).join('; '),
     ]),
   );
 }

@@ -1,85 +1,154 @@
-/** Whether a level held, by the result of a run at it. */
-
-import type { Blame, Condition, Outcome, SearchPlan } from '../../protocol/documents/search.ts';
+/** Whether a level held, by the stored findings and outcome of a run at it, and by the conditions of the search. */
+import { EXPECTATION_NAMES } from '../../protocol/codes/expectations.ts';
+import { FINDINGS, type FindingCode } from '../../protocol/codes/finding-codes.ts';
+import type { Because, Blame, Outcome, SearchPlan } from '../../protocol/documents/search.ts';
+import type { Finding } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { leadingFindings } from '../answer/answer.ts';
+import { isMissed } from '../answer/outcome.ts';
 import { checkConditions, conditionText, metText, whyUnknown } from '../conditions/conditions.ts';
-import { counted, total } from '../text/format.ts';
-import { type Broken, blamesOf, brokenBy, brokenIn, couldCause } from './blame.ts';
-import { behindOf } from './keeping-up.ts';
+import { invalidatedBy } from '../figures/invalidated.ts';
+import { sharesMachine } from '../figures/place.ts';
 
 export interface Judgement {
   outcome: Exclude<Outcome, 'error'>;
   /** Null if the level held. */
   blame: Blame | null;
   /** What happened, the most important first; if the level held, doubts that do not concern the answer. */
-  because: string[];
+  because: Because[];
 }
-
-/** By default, beside reasons of the verdict that lie with the deployment, and what it does not keep up with. */
-const BY_DEFAULT: Condition[] = [
-  { key: 'connections.failed', comparison: '>', value: 0 },
-  { key: 'delivery.coverage', comparison: '<', value: 1 },
-];
 
 /**
- * A late generator can only make a level look worse: one that meets no condition in spite of it has held. One that does
- * tells nothing of the deployment, where the generator can be the cause of all that broke.
- *
- * `until` replaces the default rules, except that an INVALID run never holds, and that a level holds only where it was
- * reached: the rate, or the connections, unless a condition says how many may be missing.
- * @param level of the run
+ * The run's findings say what the deployment did, and what the generator or its machine caused: a level breaks by the
+ * former, and the latter tells nothing. `until` replaces the expectations and thresholds of the run, except that an INVALID
+ * run never holds, and that a level holds only where it was reached: the rate, or the connections, unless a condition says
+ * how many may be missing.
  */
-export function judge(result: Result, { until, vary }: Pick<SearchPlan, 'until' | 'vary'>, level?: number): Judgement {
-  const { verdict } = result;
-  const blames = blamesOf(result);
-  const invalid = verdict.status === 'INVALID';
-  const notReached = (code: string) =>
-    (vary === 'rate' && code === 'RATE_NOT_REACHED') ||
-    (vary === 'connections' &&
-      code === 'TARGET_NOT_REACHED' &&
-      !until.some(({ key }) => key.startsWith('connections.')));
-  const counting = blames.filter(
-    ({ code, blame }) => (blame === 'deployment' && (until.length === 0 || invalid)) || notReached(code),
-  );
-  const checked = checkConditions(until.length > 0 ? until : BY_DEFAULT, result);
-  const behind = until.length > 0 ? [] : behindOf(result, vary, level);
-  const met = [
-    ...checked.filter((one) => one.met).map((one) => metText(one, result)),
-    ...behind.map(({ text }) => text),
-  ];
-  if (met.length > 0 || counting.length > 0 || invalid) {
-    const broken: Broken[] = [
-      ...checked.filter((one) => one.met).map(({ condition: { key } }) => brokenBy(key)),
-      ...counting.map(({ code }) => brokenIn(code)),
-      ...behind,
-    ];
-    const causes = (what: Broken) => blames.filter((one) => couldCause(one, what, result));
-    // An INVALID run in which nothing else broke is lost by whatever made it so.
-    const explained = broken.length === 0 ? causes('time') : broken.flatMap(causes);
-    const isExcused = broken.every((what) => causes(what).length > 0);
-    for (const blame of isExcused ? (['generator', 'machine'] as const) : []) {
-      const because = blames.filter((one) => one.blame === blame && explained.includes(one)).map(({ text }) => text);
-      if (because.length > 0) return { outcome: 'cannotTell', blame, because: [...because, ...met] };
-    }
-    if (met.length === 0 && counting.length === 0) {
-      return { outcome: 'cannotTell', blame: 'measurement', because: blames.map(({ text }) => text) };
-    }
-    return { outcome: 'breaks', blame: 'deployment', because: [...met, ...lostFirst(result, counting)] };
+export function judge(result: Result, { until, vary }: Pick<SearchPlan, 'until' | 'vary'>): Judgement {
+  const { findings, verdict } = result;
+  const leading = leadingFindings(findings);
+  const [first] = leading;
+  if (verdict.status === 'INVALID' && first) {
+    const blame = blameOf(first, result);
+    return {
+      outcome: blame === 'deployment' ? 'breaks' : 'cannotTell',
+      blame,
+      because: withConsequences(first, findings),
+    };
   }
-  const unknown = until.length > 0 ? checked.filter(({ value }) => value === null) : [];
+  const notReached = {
+    rate: 'RATE_NOT_REACHED',
+    connections: until.some(({ key }) => key.startsWith('connections.')) ? undefined : 'TARGET_NOT_REACHED',
+    broadcastsPerSec: undefined,
+    bytes: undefined,
+  }[vary];
+  const isAsked = (finding: Finding) =>
+    finding.code === notReached || (until.length === 0 && (isDoubt(finding) || expectationOf(finding) !== undefined));
+  const missed = findings.filter(isAsked).map((finding) => ({ finding, cause: foreignCause(finding, findings) }));
+  const failing = missed.flatMap(({ finding, cause }) =>
+    !cause && (finding.fails !== null || isDoubt(finding) || finding.code === notReached) ? finding : [],
+  );
+  const excused = missed.flatMap(({ cause }) => cause ?? []);
+  const checked = checkConditions(until, result);
+  const met = [
+    ...checked
+      .filter((one) => one.met)
+      .map((one) => {
+        const { key } = one.condition;
+        const counts = /^(connections|delivery)\./.test(key) && failing.length === 0;
+        return {
+          text: metText(one, result),
+          cause: foreignInvalidation(key, result) ?? (counts ? excused[0] : undefined),
+        };
+      }),
+    ...(until.length > 0 ? [] : ownThresholds(result)).map((text) => ({
+      text,
+      cause: findings.find((one) => one.invalidates.length > 0 && isForeign(one) && one.about !== 'measurement'),
+    })),
+  ];
+  const broken = met.filter(({ cause }) => !cause);
+  const conditions = broken.map(({ text }) => ({ code: null, text, isCause: false }));
+  if (broken.length > 0 || failing.length > 0) {
+    const because = explained(failing, leading, findings);
+    return { outcome: 'breaks', blame: 'deployment', because: [...conditions, ...because] };
+  }
+  const cause = excused[0] ?? met[0]?.cause;
+  if (cause) {
+    const because = [
+      ...withConsequences(cause, findings),
+      ...met.map(({ text }) => ({ code: null, text, isCause: false })),
+    ];
+    return { outcome: 'cannotTell', blame: blameOf(cause, result), because };
+  }
+  const unknown = checked.filter(({ value }) => value === null);
   if (unknown.length > 0) {
-    const because = unknown.map(({ condition }) => `\`${conditionText(condition)}\`: ${whyUnknown(condition, result)}`);
+    const because = unknown.map(({ condition }) => {
+      return { code: null, text: `\`${conditionText(condition)}\`: ${whyUnknown(condition, result)}`, isCause: false };
+    });
     return { outcome: 'cannotTell', blame: 'measurement', because };
   }
-  return { outcome: 'holds', blame: null, because: blames.map(({ text }) => text) };
+  return { outcome: 'holds', blame: null, because: leading.map((finding) => becauseOf(finding)) };
 }
 
-/** The causes, in words, before the codes that follow from them. */
-function lostFirst({ connections: { lost, opened } }: Result, blames: { code: string; text: string }[]): string[] {
-  const all = total(lost);
-  const words =
-    blames.some(({ code }) => code === 'CONNECTIONS_DROPPED') && all > 0
-      ? [`${counted(all, 'connection')} of ${counted(opened, 'opened one')} ${all === 1 ? 'was' : 'were'} lost`]
-      : [];
-  return [...words, ...blames.map(({ text }) => text)];
+/** Strict thresholds of `ensure` that were missed. */
+function ownThresholds({ outcome }: Result): string[] {
+  const own = outcome.thresholds.filter(({ name }) => !(EXPECTATION_NAMES as string[]).includes(name));
+  return own.filter(isMissed).map(({ text }) => text);
+}
+
+/** What is not about the deployment. */
+function isForeign({ about }: Finding): boolean {
+  return about !== 'deployment' && about !== 'application';
+}
+
+function foreignCause(finding: Finding, all: Finding[]): Finding | undefined {
+  return [finding, ...all.filter(({ explains }) => explains.includes(finding.code))].find(isForeign);
+}
+
+/** Returns what distorted the figure at this path, if it is the generator or its machine. */
+function foreignInvalidation(path: string, { findings }: Result): Finding | undefined {
+  const codes = invalidatedBy({ findings }, path);
+  const causes = findings.filter(({ code }) => codes.includes(code)).map((one) => foreignCause(one, findings));
+  return causes.find((cause) => cause?.about === 'generator' || cause?.about === 'machine');
+}
+
+/** The deployment made figures unusable. */
+function isDoubt(finding: Finding): boolean {
+  return finding.invalidates.length > 0 && !isForeign(finding);
+}
+
+/** Also one that is not missed because the generator is the cause. */
+function expectationOf({ code, fails }: Finding): string | undefined {
+  return fails ?? FINDINGS[code as FindingCode]?.fails;
+}
+
+function blameOf({ about }: Finding, result: Result): Blame {
+  if (about === 'application') return 'deployment';
+  return about === 'machine' && !sharesMachine(result) ? 'generator' : about;
+}
+
+function becauseOf({ code, message }: Finding, isCause = false): Because {
+  return { code, text: message, isCause };
+}
+
+function withConsequences(cause: Finding, all: Finding[]): Because[] {
+  return [cause, ...all.filter(({ code }) => cause.explains.includes(code))].map((one) => becauseOf(one));
+}
+
+/** Failures that no other one explains come first, then what explains them, then their consequences. */
+function explained(failing: Finding[], leading: Finding[], all: Finding[]): Because[] {
+  const isOf = (effect: Finding) => (cause: Finding) => cause.explains.includes(effect.code);
+  const [consequences = [], roots = []] = [true, false].map((is) =>
+    failing.filter((one) => failing.some(isOf(one)) === is),
+  );
+  const causes = all.filter((one) => !failing.includes(one) && roots.some((root) => isOf(root)(one)));
+  // A resource that was used up explains conditions, which are no findings.
+  const informing = leading.filter(
+    (one) => failing.length === 0 && one.fails === null && one.invalidates.length === 0 && !isForeign(one),
+  );
+  return [
+    ...roots.map((one) => becauseOf(one)),
+    ...[...causes, ...informing].map((one) => becauseOf(one, true)),
+    ...consequences.map((one) => becauseOf(one)),
+  ];
 }

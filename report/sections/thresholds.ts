@@ -17,7 +17,7 @@ export function thresholds(result: Result): Section | null {
         judged.map(({ name, text, met, strict }) => [
           name,
           `${met ? 'met' : 'MISSED'}${strict ? '' : ' (optional)'}`,
-          text.startsWith(name) ? text.slice(name.length).replace(/^, /, '') : text,
+          text,
         ]),
       ),
     ],

@@ -189,7 +189,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
       ['save good', 0, /"main"/],
       ['save one --name single', 0, /"single"/],
       ['check same', 0, /NO DIFFERENCE from baseline "main"/],
-      ['check renamed', 0, /BETTER than baseline "main": One way p50/],
+      ['check renamed', 0, /BETTER than baseline "main": better in One way p50/],
       ['check slow', 1, /One way p50\.$/],
       ['check larger', 2, /^BASELINE_NOT_COMPARABLE: [\s\S]* 5000, now 10000/],
       ['check broken', 4, /./],

@@ -2,16 +2,19 @@
 import assert from 'node:assert/strict';
 import { parseConditions } from '../../plugin/cli/conditions.ts';
 import { verdictOf } from '../../plugin/findings/conclude.ts';
+import { withCauses } from '../../plugin/findings/find.ts';
 import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { finding } from './findings.ts';
+import { measurements } from './measurements.ts';
 import { perfectResult } from './results.ts';
 
 export function withReasons(codes: FindingCode[], change: (result: Result) => void = () => {}): Result {
   const result = perfectResult();
   result.findings = codes.map((code) => finding(code));
-  result.verdict = { status: verdictOf(result.findings) };
   change(result);
+  result.findings = withCauses(result.findings, result, measurements());
+  result.verdict = { status: verdictOf(result.findings) };
   return result;
 }
 

@@ -134,7 +134,7 @@ export async function searchSeries(
 
     outcomeOf: (made) => {
       const { outcome, because } = judged(made).run;
-      return [OUTCOMES[outcome], ...(outcome === 'holds' ? [] : because.slice(0, 2))];
+      return [OUTCOMES[outcome], ...(outcome === 'holds' ? [] : because.slice(0, 2).map(({ text }) => text))];
     },
 
     documentOf: (startedAt, made, ended) => {
@@ -144,7 +144,7 @@ export async function searchSeries(
       // The latest one: a server that has warmed up is what will be in service.
       const held = runs.findLast(({ run }) => run.level === answer.held && run.outcome === 'holds')?.result;
       return {
-        schemaVersion: 2,
+        schemaVersion: 3,
         plan,
         startedAt,
         runs: runs.map(({ run }) => run),
@@ -160,10 +160,10 @@ export async function searchSeries(
 
 /** Judged again at each start, since the conditions can be others then. */
 function judgedRun({ run, result }: MadeRun<Tried>, plan: SearchPlan): SearchedRun {
-  const because = `${run.problem}; see logs/${run.number}.log`;
+  const text = `${run.problem}; see logs/${run.number}.log`;
   const judgement =
     result && endingOfRun(run.exitCode) === 'measured'
-      ? judge(result, plan, run.level)
-      : { outcome: 'error' as const, blame: null, because: [because] };
+      ? judge(result, plan)
+      : { outcome: 'error' as const, blame: null, because: [{ code: null, text, isCause: false }] };
   return { run: { ...run, ...judgement }, result };
 }

@@ -1,0 +1,80 @@
+/** Whether the deployment kept up with the load. One that does not has a queue that grows all the time. */
+import type { Result } from '../../../protocol/result/result.ts';
+import { LEAST_BROADCASTS, LEAST_WINDOW_SECONDS } from '../../../report/figures/least-window.ts';
+import { median } from '../../../report/statistics/statistics.ts';
+import { decimals } from '../../../report/text/format.ts';
+import { type Check, checkUnless, type Detail, type Measured } from '../check.ts';
+
+/** A moment of the window, in seconds. */
+interface Point {
+  at: number;
+  /** How late the work of that moment is done, by a constant that does not matter. */
+  late: number;
+}
+
+const PARTS = 4;
+/** Share of `LEAST_WINDOW_SECONDS`: timers are not exact. */
+const MIN_WINDOW_SHARE = 0.9;
+/** Share of the time: to be that much slower than asked is not noise. */
+const SLOWER = 0.02;
+/** Single pauses move the median of a part by less. */
+const LEAST_GROWTH_SECONDS = 0.1;
+const GROWTH = 'growth of the delay';
+
+export const keepingUp: Check[] = [
+  checkUnless('abort', 'QUEUE_GROWS', (result) => {
+    if (result.fault) return undefined;
+    return [
+      ...growth(copiesOf(result), 'broadcasts', 'copies fell behind', 'the last receivers were'),
+      ...growth(acknowledgementsOf(result), 'messages', 'acknowledgements fell behind', 'they were'),
+    ];
+  }),
+];
+
+/** Returns the growth of the queue in a finding `QUEUE_GROWS`, in seconds. */
+export function growthSeconds({ values = [] }: Pick<Detail, 'values'>): number {
+  return Math.max(0, ...values.filter(({ name }) => name === GROWTH).map(({ value }) => value));
+}
+
+/** Broadcasts of the run's own clients are due at their configured interval, whatever their ids and times say. */
+function copiesOf({ delivery, environment }: Measured): Point[] {
+  const { delivery: own } = environment.settings as { delivery?: { publish?: { every?: number } } };
+  const every = own?.publish?.every;
+  return (delivery?.batches ?? []).flatMap(({ seq, t, dueToLastMs, lastMs }): Point[] => {
+    const ms = dueToLastMs ?? lastMs;
+    if (t === null || ms === null) return [];
+    const at = every === undefined ? t : seq * every;
+    return [{ at, late: t - at + ms / 1000 }];
+  });
+}
+
+/** As many messages as wait are as many seconds of work. */
+function acknowledgementsOf({ messages }: Pick<Result, 'messages'>): Point[] {
+  const { window } = messages ?? {};
+  return (window?.unanswered ?? []).map((waiting, index, { length }) => ({
+    at: ((window?.seconds ?? 0) * index) / (length - 1),
+    late: waiting / (window?.sentPerSec || Number.POSITIVE_INFINITY),
+  }));
+}
+
+function growth(points: Point[], window: string, what: string, who: string): Detail[] {
+  const times = points.map(({ at }) => at);
+  const span = ((Math.max(...times) - Math.min(...times)) * points.length) / (points.length - 1);
+  if (points.length < LEAST_BROADCASTS || span < LEAST_WINDOW_SECONDS * MIN_WINDOW_SHARE) return [];
+  const parts = Array.from({ length: PARTS }, (_, part) =>
+    points.slice((part * points.length) / PARTS, ((part + 1) * points.length) / PARTS),
+  );
+  const middle = (key: keyof Point) => parts.map((part) => median(part.map((point) => point[key])) as number);
+  const [late, at] = [middle('late'), middle('at')];
+  // A machine that others use lets it catch up now and then, but not to where it was.
+  const grows = Math.min(...late.slice(PARTS / 2)) > Math.max(...late.slice(0, PARTS / 2));
+  const [seconds, value] = [at, late].map((one) => (one.at(-1) as number) - (one[0] as number)) as [number, number];
+  if (!grows || value < Math.max(LEAST_GROWTH_SECONDS, SLOWER * seconds)) return [];
+  return [
+    {
+      window,
+      values: [{ name: GROWTH, value, unit: 's', low95: null, high95: null }],
+      message: `${what}: within ${decimals(seconds, 1)} s, ${who} ${decimals(value, 1)} s later`,
+    },
+  ];
+}

@@ -1,0 +1,87 @@
+/** Which resource of the deployment was used up: CPU of its workers, memory, the output of Redis. */
+import type { Result } from '../../../protocol/result/result.ts';
+import { sharesMachine } from '../../../report/figures/place.ts';
+import { mean } from '../../../report/statistics/statistics.ts';
+import { decimals, megabytes } from '../../../report/text/format.ts';
+import { type Check, check, type Detail, type Measured } from '../check.ts';
+
+/** An event loop this busy has work waiting. Percent of one core. */
+const BUSY_PERCENT = 90;
+/** Share of a broadcast's time until its last receiver; with less, the time is spent elsewhere. */
+const MIN_BROADCAST_SHARE = 0.5;
+/** Below, workers are busy for moments only. */
+const MIN_BROADCAST_MS = 100;
+const FULL_SHARE = 0.95;
+/** Redis's default for subscribers: it disconnects one with this much output for a minute, and at four times as much at once. */
+const REDIS_OUTPUT_BYTES = 8 * 2 ** 20;
+/** The finding's window by stage of the run. */
+const WINDOWS: Record<string, string> = { ramp: 'ramp', hold: 'messages', broadcasts: 'broadcasts' };
+
+export const saturation: Check[] = [
+  check('WORKERS_SATURATED', (result) => fullWorkers(result) ?? broadcastCpu(result)),
+  check('MEMORY_FULL', (result) => {
+    const { memory, environment } = result;
+    const { systemUsed = 0, containerUsed = 0 } = memory.peakBytes;
+    const { containerMemoryBytes = Number.POSITIVE_INFINITY } = environment.limits;
+    const full = [
+      { whose: 'machine', used: systemUsed, bytes: environment.memoryBytes },
+      { whose: 'container', used: containerUsed, bytes: containerMemoryBytes },
+    ].filter(({ used, bytes }) => sharesMachine(result) && used >= bytes * FULL_SHARE);
+    return full.map(
+      ({ whose, used, bytes }) => `${megabytes(used)} of ${megabytes(bytes)} MB of the ${whose}’s memory were in use`,
+    );
+  }),
+  check('REDIS_BEHIND', ({ samples }) => {
+    const waiting = samples.map((sample) =>
+      Number((sample.redisServer as Figures | undefined)?.outputBufferBytes ?? 0),
+    );
+    const most = waiting.reduce((most, bytes) => Math.max(most, bytes), 0);
+    return most < REDIS_OUTPUT_BYTES ? [] : `${megabytes(most)} MB of Redis’s output waited for the workers`;
+  }),
+];
+
+type Figures = Record<string, unknown>;
+
+/** Returns the busiest stage of load in which the workers had no more CPU to use: the event loop of a worker has one core. */
+export function fullWorkers(result: Measured): Detail | undefined {
+  const { stages, samples, messages } = result;
+  const workers = workerCount(result);
+  const means = stages.flatMap(({ name: stage, t }, index) => {
+    // A hold without messages is idle.
+    if (WINDOWS[stage] === undefined || (stage === 'hold' && !messages)) return [];
+    const until = stages[index + 1]?.t ?? Number.POSITIVE_INFINITY;
+    const inside = samples
+      .filter((sample) => sample.t > t && sample.t <= until)
+      .flatMap((sample) => (sample.worker as Figures | undefined)?.cpuPercent ?? [])
+      .map(Number);
+    // A single sample can be a garbage collection.
+    return inside.length < 2 ? [] : [{ stage, percent: mean(inside) / workers }];
+  });
+  const [busiest] = means.toSorted((a, b) => b.percent - a.percent);
+  if (!busiest || busiest.percent < BUSY_PERCENT) return undefined;
+  const cores = workers === 1 ? 'its core' : `a core in each of ${workers} workers`;
+  return {
+    window: WINDOWS[busiest.stage],
+    message: `worker CPU was at ${decimals(busiest.percent, 0)} % of ${cores} (stage \`${busiest.stage}\`)`,
+  };
+}
+
+/** Broadcasts come in bursts: a worker can be at its limit during each, and idle on average. */
+function broadcastCpu(result: Measured): Detail | undefined {
+  const microseconds = result.cpu.worker?.broadcastMicrosecondsPerMessage;
+  const { delivery, latency } = result;
+  const p50 = latency.completionMs?.p50 ?? 0;
+  if (!microseconds || !delivery || delivery.broadcasts === 0 || p50 < MIN_BROADCAST_MS) return undefined;
+  const workers = workerCount(result);
+  const eachMs = (microseconds * delivery.expected) / delivery.broadcasts / workers / 1000;
+  if (eachMs < p50 * MIN_BROADCAST_SHARE) return undefined;
+  const who = workers === 1 ? 'the worker' : `each of ${workers} workers`;
+  return {
+    window: 'broadcasts',
+    message: `a broadcast keeps ${who} busy for ${decimals(eachMs, 0)} of the ${decimals(p50, 0)} ms until it has reached everybody`,
+  };
+}
+
+function workerCount({ connections }: Pick<Result, 'connections'>): number {
+  return Math.max(1, Object.keys(connections.perWorker).length);
+}

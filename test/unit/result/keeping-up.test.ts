@@ -1,0 +1,195 @@
+/** Whether a deployment kept up with broadcasts and messages. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { keepingUp } from '../../../plugin/findings/checks/keeping-up-checks.ts';
+import { saturation } from '../../../plugin/findings/checks/saturation-checks.ts';
+import { detailsBy, withCauses } from '../../../plugin/findings/find.ts';
+import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
+import type { Finding } from '../../../protocol/result/findings.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { column } from '../../helpers/columns.ts';
+import { finding } from '../../helpers/findings.ts';
+import { measurements } from '../../helpers/measurements.ts';
+import { perfectMessages, summaryOf } from '../../helpers/message-figures.ts';
+import { perfectBatch, perfectResult } from '../../helpers/results.ts';
+
+/** Findings of these checks, beside others that are given. */
+function findingsOf(result: Result, ...codes: FindingCode[]): Finding[] {
+  const details = detailsBy([...saturation, ...keepingUp], result, measurements());
+  const found = details.map(({ code, message, ...detail }) => finding(code, message, detail));
+  return withCauses([...codes.map((code) => finding(code)), ...found], result, measurements());
+}
+
+const queue = (result: Result, ...codes: FindingCode[]) =>
+  findingsOf(result, ...codes).find(({ code }) => code === 'QUEUE_GROWS');
+const outcome = (result: Result) => (queue(result) ? 'breaks' : 'holds');
+const texts = (result: Result) => column(detailsBy(saturation, result, measurements()), 'message');
+
+describe('a deployment that keeps up', () => {
+  /** Of broadcasts that a server takes `servedMs` for each, sent at a rate for so many seconds. */
+  function broadcastsAt(perSec: number, seconds: number, servedMs: number, jitterMs = 0): Result {
+    const result = perfectResult();
+    const count = perSec * seconds;
+    let freeMs = 0;
+    const batches = Array.from({ length: count }, (_, index) => {
+      const dueMs = (1000 * index) / perSec;
+      freeMs = Math.max(freeMs, dueMs) + servedMs;
+      const lastMs = freeMs - dueMs + jitterMs * ((index * 0.618) % 1);
+      return { ...perfectBatch(index + 1, 100), t: 60 + dueMs / 1000, lastMs, dueToLastMs: lastMs };
+    });
+    Object.assign(result.delivery ?? {}, { batches });
+    return result;
+  }
+
+  it('holds 49 broadcasts per second of the 50 that it can do, and never 52 or 80', () => {
+    for (const jitterMs of [0, 50]) {
+      for (const perSec of [10, 49, 50, 52, 80]) {
+        const expected = perSec > 50 ? 'breaks' : 'holds';
+        assert.equal(outcome(broadcastsAt(perSec, 10, 20, jitterMs)), expected, `${perSec}/s`);
+      }
+    }
+    assert.equal(outcome(broadcastsAt(80, 1, 20)), 'holds', 'a second shows nothing');
+    const { message = '', fails } = queue(broadcastsAt(80, 10, 20)) ?? {};
+    assert.match(message, /^copies fell behind: within 7\.5 s, the last receivers were 4\.5 s later$/);
+    assert.equal(fails, 'the deployment keeps up with the load');
+  });
+
+  /** How late each is, in milliseconds, by its share of the window. */
+  const LATE: [what: string, each: (share: number) => number, expected: string][] = [
+    ['late all the time', () => 3000, 'holds'],
+    ['a cold start', (share) => (share < 0.2 ? 3000 : 20), 'holds'],
+    ['a pause at the end', (share) => (share > 0.9 ? 3000 : 20), 'holds'],
+    ['a pause that it gets over', (share) => [20, 3000, 1000, 1000][Math.floor(4 * share)] ?? 0, 'holds'],
+    ['two pauses', (share) => [20, 1000, 500, 3000][Math.floor(4 * share)] ?? 0, 'holds'],
+    ['later by less than noise', (share) => 20 + 150 * share, 'holds'],
+    ['later and later', (share) => 20 + 400 * share, 'breaks'],
+    ['later, but for a little that it catches up', (share) => (share < 0.7 ? 20 + 5000 * share : 3000), 'breaks'],
+    ['what comes and goes', (share) => 20 + 300 * Math.sin(2 * Math.PI * share) ** 2, 'holds'],
+    ['faster and faster', (share) => 420 - 400 * share, 'holds'],
+  ];
+  for (const [what, each, expected] of LATE) {
+    it(`${expected}: ${what}`, () => {
+      const result = broadcastsAt(40, 10, 1);
+      for (const [index, batch] of (result.delivery?.batches ?? []).entries()) batch.dueToLastMs = each(index / 400);
+      assert.equal(outcome(result), expected);
+    });
+  }
+
+  it('delivers as many as were due, by whatever its own ids and times say', () => {
+    // Each counts from its first copy: only their pace shows that 80 were due in each second.
+    const paced = (perSec?: number) => {
+      const result = broadcastsAt(80, 10, 20);
+      for (const [index, batch] of (result.delivery?.batches ?? []).entries())
+        Object.assign(batch, { t: 60 + index / 50, lastMs: 1, dueToLastMs: 1 });
+      if (perSec) result.environment.settings = { delivery: { publish: { every: 1 / perSec } } };
+      return outcome(result);
+    };
+    assert.deepEqual([paced(80), paced(50), paced()], ['breaks', 'holds', 'holds']);
+  });
+
+  it('is told by the broadcasts that have times, and not by few', () => {
+    for (const unknown of [{ t: null }, { lastMs: null, dueToLastMs: null }]) {
+      const result = broadcastsAt(80, 10, 20);
+      for (const [index, batch] of (result.delivery?.batches ?? []).entries())
+        if (index % 3 > 0) Object.assign(batch, unknown);
+      assert.equal(outcome(result), 'breaks');
+    }
+    assert.deepEqual([outcome(broadcastsAt(0.7, 10, 5000)), outcome(broadcastsAt(0.8, 10, 5000))], ['holds', 'breaks']);
+  });
+
+  it('answers as many messages as it gets', () => {
+    const messagesOf = (unanswered: number[]) => {
+      const result = perfectResult();
+      result.messages = perfectMessages();
+      Object.assign(result.messages.window ?? {}, { seconds: 10, sentPerSec: 1000, unanswered });
+      return result;
+    };
+    const waiting = (unanswered: number[]) => outcome(messagesOf(unanswered));
+    const steps = Array.from({ length: 11 }, (_, index) => index);
+    assert.equal(waiting(steps.map((step) => 5 + 50 * step)), 'breaks', 'it answers 950 of 1,000 per second');
+    assert.match(
+      queue(messagesOf(steps.map((step) => 5 + 50 * step)))?.message ?? '',
+      /within 8\.5 s, they were 0\.4 s later$/,
+    );
+    assert.equal(waiting(steps.map((step) => 5 + 10 * step)), 'holds');
+    assert.equal(waiting(steps.map((step) => (step === 10 ? 900 : 5))), 'holds');
+    assert.equal(waiting([]), 'holds', 'an older result');
+  });
+
+  it('is not excused by a generator that was late for a moment', () => {
+    const failsWith = (delayMaxMs: number, code: FindingCode) => {
+      const result = broadcastsAt(80, 10, 20);
+      result.generator = result.generator.map((loop) => ({ ...loop, delayMaxMs }));
+      return queue(result, code)?.fails !== null;
+    };
+    // Copies were 4.5 s late in the end.
+    assert.deepEqual(
+      [60, 1000, 2000].map((ms) => failsWith(ms, 'GENERATOR_LATE')),
+      [true, true, false],
+    );
+    assert.equal(failsWith(60, 'MACHINE_SATURATED'), false);
+  });
+
+  it('is excused by a full machine unless its workers had all the CPU that they can use meanwhile', () => {
+    const judged = (cpuPercent: number, stage = 'broadcasts') => {
+      const result = broadcastsAt(80, 10, 20);
+      result.connections.perWorker = { w0: 100 };
+      result.stages = [{ name: stage, t: 60 }];
+      result.samples = [62, 64, 66].map((t) => ({ t, connections: 100, worker: { cpuPercent } }));
+      const found = findingsOf(result, 'MACHINE_SATURATED');
+      const causes = found.filter(({ explains }) => explains.includes('QUEUE_GROWS')).map(({ code }) => code);
+      return [found.find(({ code }) => code === 'QUEUE_GROWS')?.fails !== null, causes];
+    };
+    assert.deepEqual(judged(98), [true, ['WORKERS_SATURATED']]);
+    assert.deepEqual(judged(60), [false, ['MACHINE_SATURATED']], 'others took what it wanted');
+    assert.deepEqual(judged(98, 'ramp'), [false, ['MACHINE_SATURATED']]);
+  });
+});
+
+describe('a resource of the deployment', () => {
+  const sample = (t: number, cpuPercent: number) => ({ t, connections: 5000, worker: { cpuPercent } });
+
+  it('is not reported where nothing was near a limit', () => {
+    assert.deepEqual(texts(perfectResult()), []);
+  });
+
+  it('is the CPU of workers while the load came, not while garbage was collected', () => {
+    const result = perfectResult();
+    result.stages = [
+      { name: 'ramp', t: 10 },
+      { name: 'plateau', t: 14 },
+      { name: 'broadcasts', t: 20 },
+      { name: 'drain', t: 24 },
+    ];
+    const idle = [11, 12, 13, 14].map((t) => sample(t, 60));
+    const collecting = [15, 16, 17].map((t) => sample(t, 200));
+    result.samples = [...idle, ...collecting, ...[21, 22, 23, 24].map((t) => sample(t, 196))];
+    assert.deepEqual(texts(result), ['worker CPU was at 98 % of a core in each of 2 workers (stage `broadcasts`)']);
+    result.samples = [...idle, ...collecting];
+    assert.deepEqual(texts(result), []);
+  });
+
+  it('is the CPU of workers while they acknowledge messages, too', () => {
+    const result = perfectResult();
+    result.messages = perfectMessages();
+    result.connections.perWorker = { w0: 100 };
+    result.stages = [{ name: 'hold', t: 60 }];
+    result.samples = [sample(62, 98), sample(64, 98)];
+    assert.deepEqual(texts(result), ['worker CPU was at 98 % of its core (stage `hold`)']);
+    assert.deepEqual(texts({ ...result, samples: result.samples.slice(1) }), [], 'a single sample can be a collection');
+    assert.deepEqual(texts({ ...result, messages: null }), [], 'an idle hold is no load');
+  });
+
+  it('is the CPU that a broadcast takes, the memory, and the output of Redis', () => {
+    const result = perfectResult();
+    result.latency.completionMs = summaryOf(12, 140);
+    Object.assign(result.cpu.worker ?? {}, { broadcastMicrosecondsPerMessage: 40 });
+    result.memory.peakBytes.systemUsed = result.environment.memoryBytes * 0.97;
+    result.samples = [{ t: 1, connections: 0, redisServer: { outputBufferBytes: 12 * 2 ** 20 } }];
+    assert.deepEqual(texts(result), [
+      'a broadcast keeps each of 2 workers busy for 100 of the 140 ms until it has reached everybody',
+      '7,946.2 of 8,192.0 MB of the machine’s memory were in use',
+      '12.0 MB of Redis’s output waited for the workers',
+    ]);
+  });
+});
