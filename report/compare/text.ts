@@ -9,11 +9,10 @@ import type { Mismatch } from './comparability.ts';
 import { type ComparedFigure, type ComparedSet, type Comparison, USABLE_RUNS } from './compare.ts';
 
 const ANSWERS = {
-  better: '▲ better',
-  worse: '▼ WORSE',
+  better: { mark: 'better', text: 'better' },
+  worse: { mark: 'worse', text: 'WORSE' },
   'no-difference': 'no difference',
-  inconclusive: 'inconclusive',
-};
+} as const satisfies Record<string, Cell>;
 
 export const ASPECTS: Record<Mismatch['aspect'], string> = {
   load: 'different load',
@@ -51,17 +50,17 @@ export function comparedTable(
     .map((figure): Cell[] => {
       const difference = figure.differences[index - 1] as Difference;
       const [a, b] = [0, index].map((set) => amount(figure.quantity, figure.spreads[set]?.mean)) as [Amount, Amount];
-      const answer = answerText(difference);
+      const answer = answerCell(difference);
       return [titleOf(figure), a, b, answer, differenceText(figure, difference), detectableText(figure, difference)];
     });
   return grid(title, ['Figure', reference, other, 'Answer', 'Difference', 'Would show'], rows, folded);
 }
 
 /** An inconclusive figure has the codes that leave it without values. */
-function answerText({ answer, value, invalidatedBy }: Difference): string {
+function answerCell({ answer, value, invalidatedBy }: Difference): Cell {
   if (answer !== 'inconclusive') return ANSWERS[answer];
-  if (invalidatedBy.length > 0) return `${ANSWERS.inconclusive}: ${invalidatedBy.join(', ')}`;
-  return value === null ? 'unknown' : ANSWERS.inconclusive;
+  if (invalidatedBy.length > 0) return `inconclusive: ${invalidatedBy.join(', ')}`;
+  return value === null ? 'unknown' : 'inconclusive';
 }
 
 function rankOf({ differences }: ComparedFigure, index: number): number {

@@ -86,7 +86,12 @@ export interface Section {
 }
 
 export type Block = Table | Drawing | Lines;
-export type Cell = string | Amount;
+/** An answer with a sign and a colour. */
+export interface Marked {
+  mark: 'better' | 'worse';
+  text: string;
+}
+export type Cell = string | Amount | Marked;
 
 export interface Table {
   kind: 'table';

@@ -5,10 +5,18 @@ import type { Table } from './document.ts';
 /** Characters of a number with its unit and interval; what is longer is a sentence that begins with one. */
 const MAX_NUMBER = 24;
 
+/** Readers who do not see the colour have the sign. */
+export const SIGNS = { better: '▲', worse: '▼' };
+
 export type Align = 'left' | 'right';
 
 export function textCells({ rows, bare }: Pick<Table, 'rows' | 'bare'>): string[][] {
-  return rows.map((row) => row.map((cell) => (typeof cell === 'string' ? cell : cellText(cell, bare))));
+  return rows.map((row) =>
+    row.map((cell) => {
+      if (typeof cell === 'string') return cell;
+      return 'mark' in cell ? `${SIGNS[cell.mark]} ${cell.text}` : cellText(cell, bare);
+    }),
+  );
 }
 
 /** @returns right for columns of mostly numbers, except for the first, which names the rows */

@@ -1,7 +1,7 @@
 /** The blocks of a document as HTML: tables, charts and lines. */
 import type { Chart } from '../charts/chart.ts';
-import type { Block, Lines, Table } from '../model/document.ts';
-import { alignments, textCells } from '../model/table-text.ts';
+import type { Block, Cell, Lines, Table } from '../model/document.ts';
+import { alignments, SIGNS, textCells } from '../model/table-text.ts';
 import { draw } from './draw.ts';
 import { type Html, type HtmlValue, html, trusted } from './markup.ts';
 
@@ -73,21 +73,18 @@ export function tableHtml(table: Table): Html {
   return html`<div class="scroll" role="region" tabindex="0" aria-label="${title}"><table>
 ${titles.length > 0 && html`<thead><tr>${titles}</tr></thead>`}
 <tbody>${rows.map(
-    ([name = '', ...cells]) =>
+    ([name = '', ...cells], row) =>
       html`<tr><th scope="row">${coded(name)}</th>${cells.map(
-        (cell, index) => html`<td class="${kinds[index + 1]}">${marked(cell)}</td>`,
+        (text, index) => html`<td class="${kinds[index + 1]}">${cellHtml(table.rows[row]?.[index + 1], text)}</td>`,
       )}</tr>
 `,
   )}</tbody>
 </table></div>`;
 }
 
-/** An answer has a colour besides its sign, which stays for readers who cannot see it. */
-function marked(cell: string): HtmlValue {
-  const [, sign, answer] = /^([▲▼] )(.*)$/s.exec(cell) ?? [];
-  if (sign === undefined || answer === undefined) return coded(cell);
-  const kind = sign === '▲ ' ? 'better' : 'worse';
-  return html`<span class="${kind}"><span aria-hidden="true">${sign}</span>${coded(answer)}</span>`;
+function cellHtml(cell: Cell | undefined, text: string): HtmlValue {
+  if (typeof cell !== 'object' || !('mark' in cell)) return coded(text);
+  return html`<span class="${cell.mark}"><span aria-hidden="true">${SIGNS[cell.mark]} </span>${coded(cell.text)}</span>`;
 }
 
 /** What stands between backticks is code. */

@@ -65,7 +65,7 @@ function counts(found: Delivery): (Fact | false)[] {
     count('Reordered', found.reordered, 'received after a later broadcast'),
     count('Unexpected', found.unexpected, 'join not acknowledged before the send'),
     count('Late', found.late, 'received after the ledger was closed'),
-    ...others.filter(([, value]) => typeof value === 'object' && value.value !== 0),
+    ...others.filter(([, value]) => typeof value === 'object' && 'quantity' in value && value.value !== 0),
     ['Payload received', amount('megabytes', received * payloadBytes)],
   ];
 }

@@ -40,7 +40,8 @@ function costsIn(text: string): Set<string> {
   return new Set(COSTS.flatMap((pattern) => [...text.matchAll(pattern)].map(([, cost]) => String(cost))));
 }
 
-const amountOf = (cell: Table['rows'][number][number] | undefined) => (typeof cell === 'object' ? cell : null);
+const amountOf = (cell: Table['rows'][number][number] | undefined) =>
+  typeof cell === 'object' && 'quantity' in cell ? cell : null;
 
 /** @returns what the report says of the result that contradicts the result, or itself */
 function contradictionsIn(document: Document, result: Result, drawn = true): string[] {

@@ -85,13 +85,17 @@ describe('a run on a server of somebody else’s', { concurrency: 3 }, () => {
     // 50 broadcasts per second, whose time is stamped when their turn has come.
     const { url } = await startPlainServer(t, { workMs: 20 });
     // A shorter window tells nothing on a busy machine.
-    const [perSec, count] = [80, 480];
+    const [perSec, count] = [80, 800];
     const publish = { emit: ['say', '$id'], every: 1 / perSec, count };
     const options = { delivery: { event: 'said', id: '$.0.id', sentAt: '$.0.at', publish } };
     const { result, output } = await startInProcess(
       script({ target: url }, options, {}, [{ connect: {} }, { hold: true }]),
     ).ended;
     assert.deepEqual([result.delivery?.broadcasts, result.delivery?.coverage], [count, 1], output);
+    assert.ok(
+      result.findings.some(({ code }) => code === 'QUEUE_GROWS'),
+      output,
+    );
     assert.notEqual(judge(result, { until: [], vary: 'broadcastsPerSec' }).outcome, 'holds', output);
   });
 });
