@@ -1,29 +1,25 @@
-/** The image as its Dockerfile makes it, in namespaces in place of a container runtime; takes some minutes. */
+/** The image as its Dockerfile makes it, in namespaces in place of a container runtime. */
 import assert from 'node:assert/strict';
-import { chownSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { globSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { parseJoinLine } from '../../plugin/conduct/hosts/join-line.ts';
-import { freePorts } from '../../server/stack/ports.ts';
 import { TOKEN } from '../helpers/app.ts';
+import { Composition } from '../helpers/compose.ts';
 import { buildImage, enter, type Image, NO_CONTAINERS } from '../helpers/container.ts';
-import { composeServices, DEPLOY } from '../helpers/deploy.ts';
-import { eventually } from '../helpers/poll.ts';
-import { latestResult, reasonsOfServer } from '../helpers/run.ts';
+import { COMPOSE_FILES, DEPLOY } from '../helpers/deploy.ts';
+import { whyNoNamespaces } from '../helpers/namespaces.ts';
+import { assertGood, latestResult, quickScript } from '../helpers/run.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
+import { missingTools } from '../helpers/tools.ts';
+
+const NO_DEPLOYMENT = whyNoNamespaces() || missingTools('nginx', 'redis-server');
 
 describe('the image', { skip: NO_CONTAINERS }, () => {
   let image: Image;
-  let results = '';
   before(async () => {
     image = await buildImage(join(DEPLOY, 'Dockerfile'));
-    results = mkdtempSync(join(tmpdir(), 'results-'));
-    chownSync(results, 1000, 1000);
   });
-  after(() => {
-    image?.remove();
-    rmSync(results, { recursive: true, force: true });
-  });
+  after(() => image?.remove());
 
   it('has what runs, and nothing that develops or browses', () => {
     const modules = readdirSync(join(image.root, 'app/node_modules'));
@@ -43,7 +39,7 @@ describe('the image', { skip: NO_CONTAINERS }, () => {
   it('runs as nobody special, who can write nowhere but in /tmp and /results', async () => {
     const script =
       'exec 2>&1; id -u; touch /tmp/a /results/a && echo may; for f in /app/a /a; do touch $f || echo must not; done';
-    const { all } = await enter(image, ['sh', '-c', script], { results });
+    const { all } = await enter(image, ['sh', '-c', script], { tmpfs: ['/tmp:mode=1777', '/results:mode=1777'] });
     assert.match(all, /^1000\nmay\n.*Read-only.*\nmust not\n.*Read-only.*\nmust not$/s);
   });
 
@@ -62,46 +58,27 @@ describe('the image', { skip: NO_CONTAINERS }, () => {
     });
   }
 
-  it('makes what conductor and agents of Compose have to agree on', async () => {
-    const script = 'mkdir /results/join && node make-join.mjs /results/join conductor:3401 && cat /results/join/line';
-    const { all } = await enter(image, ['sh', '-c', script], { results });
-    assert.equal(parseJoinLine(all)?.host, 'conductor', all);
-    assert.equal(parseJoinLine(all)?.token, readFileSync(join(results, 'join/token'), 'utf8'));
-  });
-
-  it('is worker and generator of a run, by the commands of Compose', async (t) => {
-    const [port, controlPort] = (await freePorts(2)).map(String) as [string, string];
-    const { command, environment } = composeServices('compose.deployment.yml').w0 as {
-      command: string[];
-      environment: Record<string, string>;
-    };
-    const { REDIS_URL: _, ...rest } = environment;
-    const worker = enter(image, command, {
-      env: { ...rest, CAPACITY_TOKEN: TOKEN, CAPACITY_PORT: port, CAPACITY_CONTROL_PORT: controlPort },
+  it('is both sides of a run by the commands of both Compose files, together', {
+    skip: NO_DEPLOYMENT,
+    timeout: 180_000,
+  }, async (t) => {
+    const scenario = join(tempFolder(t), 'scenario.json');
+    const ramp = { duration: 1, arrivalRate: 15, rampTo: 15 };
+    const phases = [ramp, { pause: 2 }, ramp, { pause: 2 }];
+    writeFileSync(scenario, JSON.stringify(quickScript({ target: 'http://nginx:8080', phases })));
+    const variables = { CAPACITY_TOKEN: TOKEN, SCENARIO: scenario };
+    const deployment = new Composition(t, COMPOSE_FILES, image, variables);
+    await deployment.up();
+    const agents = ['agent0', 'agent1', 'agent2'].map(async (name) => {
+      const { exitCode, all } = await deployment.ended(name);
+      assert.equal(exitCode, 0, all);
     });
-    t.after(async () => {
-      worker.kill('SIGKILL');
-      await worker;
-    });
-    const isUp = () =>
-      fetch(`http://127.0.0.1:${controlPort}/healthz`)
-        .then(({ ok }) => ok)
-        .catch(() => false);
-    await eventually('the worker is up', isUp, 20_000);
-
-    const { all } = await enter(image, ['artillery', 'run', 'scenarios/smoke.yml'], {
-      results,
-      env: {
-        ARTILLERY_DISABLE_TELEMETRY: 'true',
-        TARGET: `http://127.0.0.1:${port}`,
-        CAPACITY_CONTROL: `http://127.0.0.1:${controlPort}`,
-        CAPACITY_TOKEN: TOKEN,
-      },
-    });
-    const result = latestResult(results) ?? assert.fail(all);
-    assert.deepEqual(reasonsOfServer(result), [], all);
-    assert.equal(result.connections.peak, 50);
+    // An agent that fails would let the conductor wait.
+    const [{ exitCode, all }] = await Promise.all([deployment.ended('conductor'), ...agents]);
+    const result = latestResult(deployment.volume('results')) ?? assert.fail(all);
+    assertGood(result, exitCode ?? null, all);
+    assert.equal(result.connections.peak, 30);
     assert.equal(result.delivery?.coverage, 1);
-    assert.deepEqual(Object.keys(result.connections.perWorker), ['w0']);
+    assert.deepEqual(Object.keys(result.connections.perWorker).sort(), ['w0', 'w1']);
   });
 });

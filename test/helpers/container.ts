@@ -2,8 +2,9 @@
  * A stand-in for a container runtime. It takes a Dockerfile's steps in folders, each of which is the root of a mount
  * namespace, and runs commands in the last one as a container would: as its user, without capabilities, with a
  * read-only root. This machine's system, read-only, takes the place of the base image, and this Node that of its Node.
+ * `npm ci` only checks the manifests against package-lock.json; the packages are those of this checkout.
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmdirSync, statSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, join, posix } from 'node:path';
 import { type Copy, DockerfileParser } from 'dockerfile-ast';
@@ -15,7 +16,7 @@ import { ROOT } from './pages.ts';
 export const NO_CONTAINERS =
   process.platform === 'linux' && process.getuid?.() === 0 ? false : 'mount namespaces need Linux and root';
 
-interface Stage {
+export interface Stage {
   name: string;
   root: string;
   workdir: string;
@@ -28,12 +29,16 @@ export type Image = Awaited<ReturnType<typeof buildImage>>;
 /** @throws Error with the output of a step that fails, or of an instruction that this does not know */
 export async function buildImage(dockerfile: string) {
   const folder = mkdtempSync(join(tmpdir(), 'image-'));
-  /** All stages. */
-  const remove = () => rmSync(folder, { recursive: true, force: true });
+  // The stages have some 60,000 files, which take minutes to remove from a disk.
+  await execa('mount', ['-t', 'tmpfs', '-o', 'size=3g', 'tmpfs', folder]);
+  const remove = async () => {
+    await execa('umount', ['--lazy', folder]);
+    rmdirSync(folder);
+  };
   try {
     return { ...(await lastStage(folder, dockerfile)), remove };
   } catch (error) {
-    remove();
+    await remove();
     throw error;
   }
 }
@@ -54,7 +59,7 @@ async function lastStage(folder: string, dockerfile: string): Promise<Stage> {
       const from = keyword === 'COPY' ? (instruction as Copy).getFromFlag()?.getValue() : undefined;
       const base = from ? stages.find(({ name }) => name === from)?.root : context;
       if (!base) throw new Error(`COPY from unknown stage ${from}`);
-      await take(stage, keyword, args, base);
+      await take(stage, keyword, args, base, from !== undefined);
     }
   }
   const last = stages.at(-1);
@@ -62,7 +67,8 @@ async function lastStage(folder: string, dockerfile: string): Promise<Stage> {
   return last;
 }
 
-function newStage(folder: string, name: string): Stage {
+/** @returns an image that has nothing but this machine's programs */
+export function newStage(folder: string, name: string): Stage {
   const root = join(folder, name);
   for (const point of ['usr', 'etc', 'dev', 'proc', 'tmp', 'root', 'npm-cache']) {
     mkdirSync(join(root, point), { recursive: true });
@@ -70,7 +76,7 @@ function newStage(folder: string, name: string): Stage {
   return { name, root, workdir: '/', env: {}, user: '0:0' };
 }
 
-async function take(stage: Stage, keyword: string, args: string, base: string): Promise<void> {
+async function take(stage: Stage, keyword: string, args: string, base: string, ofStage: boolean): Promise<void> {
   if (keyword === 'WORKDIR') {
     stage.workdir = posix.resolve(stage.workdir, args);
     mkdirSync(join(stage.root, stage.workdir), { recursive: true });
@@ -81,9 +87,13 @@ async function take(stage: Stage, keyword: string, args: string, base: string): 
   } else if (keyword === 'USER') {
     stage.user = args;
   } else if (keyword === 'COPY') {
-    await copy(stage, base, args.split(' '));
+    await copy(stage, base, args.split(' '), ofStage);
   } else if (keyword === 'RUN') {
-    const { all, failed } = await enter(stage, ['sh', '-c', args], { build: true });
+    const installs = args.includes('npm ci');
+    const production = installs && args.includes('--omit=dev');
+    if (production) await copyModules(stage);
+    const script = args.replaceAll('npm ci', 'npm ci --dry-run');
+    const { all, failed } = await enter(stage, ['sh', '-c', script], { build: true, modules: installs && !production });
     if (failed) throw new Error(`RUN ${args}\n${all}`);
   } else if (keyword !== 'CMD') {
     throw new Error(`unknown instruction ${keyword}`);
@@ -91,7 +101,9 @@ async function take(stage: Stage, keyword: string, args: string, base: string): 
 }
 
 /** As Docker: of a folder, what is in it. */
-async function copy(stage: Stage, base: string, paths: string[]): Promise<void> {
+async function copy(stage: Stage, base: string, paths: string[], ofStage: boolean): Promise<void> {
+  // A finished stage no longer changes.
+  const link = ofStage ? ['-l'] : [];
   const to = paths.at(-1) ?? '.';
   const target = join(stage.root, posix.resolve(stage.workdir, to));
   const intoFolder = to.endsWith('/') || to === '.' || paths.length > 2;
@@ -99,7 +111,7 @@ async function copy(stage: Stage, base: string, paths: string[]): Promise<void> 
     const isFolder = statSync(source).isDirectory();
     mkdirSync(isFolder || intoFolder ? target : dirname(target), { recursive: true });
     const destination = isFolder ? target : intoFolder ? join(target, basename(source)) : target;
-    await execa('cp', ['-a', isFolder ? `${source}/.` : source, destination]);
+    await execa('cp', ['-a', ...link, isFolder ? `${source}/.` : source, destination]);
   }
 }
 
@@ -116,17 +128,41 @@ async function copyContext(context: string, ignoreFile: string): Promise<void> {
   await execa('cp', ['-a', '--parents', '-t', context, ...files], { cwd: ROOT });
 }
 
+/** Copies what `npm ci --omit=dev` would install: a later step may change these files. */
+async function copyModules({ root, workdir }: Stage): Promise<void> {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
+  const topLevel = Object.entries<{ dev?: boolean }>(packages)
+    .filter(([path, { dev }]) => path.lastIndexOf('node_modules/') === 0 && !dev && existsSync(join(ROOT, path)))
+    .map(([path]) => path);
+  const target = join(root, workdir);
+  await execa('cp', ['-a', '--parents', '-t', target, ...topLevel, 'node_modules/.bin'], { cwd: ROOT });
+  // npm links only programs that exist.
+  await execa('find', [join(target, 'node_modules/.bin'), '-xtype', 'l', '-delete']);
+}
+
 /** @returns the path of npm's start script, which must be below /usr */
 function npmOnThisMachine(): string {
   return realpathSync(findTool('npm') as string);
 }
 
-interface EnterOptions {
+export interface EnterOptions {
   /** As a step of the build: root, in a root file system that can be written to, with the network and npm's cache. */
   build?: boolean;
+  /** Mounts the packages of this checkout in the working directory, read-only. */
+  modules?: boolean;
   env?: Record<string, string>;
-  /** Mounted at /results. */
-  results?: string;
+  /** As `docker run --tmpfs` takes them. */
+  tmpfs?: string[];
+  /** Path on this machine, by path in the container. */
+  mounts?: Record<string, string>;
+  /** `uid:gid`, in place of the image's. */
+  user?: string;
+  /** At most what this machine allows. */
+  openFiles?: number;
+  /** Values of the network namespace, by their paths below /proc/sys. */
+  sysctls?: Record<string, string>;
+  /** Command that runs another one in a network namespace. */
+  within?: string[];
 }
 
 /**
@@ -137,13 +173,41 @@ export function enter(
   command: string[],
   options: EnterOptions = {},
 ): ResultPromise<{ all: true; reject: false; extendEnv: false }> {
-  const { build = false, env = {}, results } = options;
-  const [uid = '', gid = ''] = image.user.split(':');
+  const {
+    build = false,
+    modules = false,
+    env = {},
+    tmpfs = ['/tmp:mode=1777'],
+    mounts = {},
+    user = image.user,
+  } = options;
+  const { openFiles, sysctls = {}, within = [] } = options;
+  const [uid = '', gid = ''] = user.split(':');
   const become = build
     ? []
     : ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', '--no-new-privs', '--bounding-set=-all'];
   const userConfig = join(homedir(), '.npmrc');
+  const asBuild = `mount --bind "$NPM_CACHE" "$ROOT/npm-cache"
+    ${modules ? `mkdir "$MODULES"; mount --bind ${ROOT}/node_modules "$MODULES"; mount -o remount,bind,ro "$MODULES"` : ''}
+    ${existsSync(userConfig) ? `cp ${userConfig} "$ROOT/root/.npmrc"` : ''}`;
+  const asContainer = `
+    ${tmpfs
+      .map((mount) => mount.split(':'))
+      .map(([path, how]) => `mount -t tmpfs -o ${how} tmpfs "$ROOT${path}"`)
+      .join('\n')}
+    ${Object.entries(mounts)
+      .map(([to, from]) => `place "${from}" "$ROOT${to}"`)
+      .join('\n')}
+    ${Object.entries(sysctls)
+      .map(([path, value]) => `echo "${value}" > /proc/sys/${path}`)
+      .join('\n')}
+    ${openFiles === undefined ? '' : `ulimit -n ${openFiles} 2> /dev/null || ulimit -n $(ulimit -H -n)`}
+    mount -o remount,bind,ro "$ROOT"`;
   const script = `set -e
+    place() {
+      [ -e "$2" ] || touch "$2" 2> /dev/null || { mount -t tmpfs tmpfs "$(dirname "$2")"; touch "$2"; }
+      mount --bind "$1" "$2"
+    }
     mount --make-rprivate /
     mount --bind "$ROOT" "$ROOT"
     for name in bin sbin lib lib64; do [ -e "$ROOT/$name" ] || cp -P /$name "$ROOT/$name"; done
@@ -153,16 +217,15 @@ export function enter(
     ln -s "$NPM" "$ROOT/usr/local/bin/npm"
     mount --rbind /dev "$ROOT/dev"
     mount -t proc proc "$ROOT/proc"
-    ${build ? 'mount --bind "$NPM_CACHE" "$ROOT/npm-cache"' : 'mount -t tmpfs -o mode=1777 tmpfs "$ROOT/tmp"'}
-    ${build && existsSync(userConfig) ? `cp ${userConfig} "$ROOT/root/.npmrc"` : ''}
-    ${results ? `mount --bind "${results}" "$ROOT/results"` : ''}
-    ${build ? '' : 'mount -o remount,bind,ro "$ROOT"'}
+    ${build ? asBuild : asContainer}
     chroot "$ROOT" ${become.join(' ')} sh -c 'cd ${image.workdir} && exec "$@"' sh "$@"
     # Not replaced by it: whoever becomes another user is no longer killed together with its parent.
     exit $?`;
   // The network's settings of a build are this machine's; a container has only those of its image.
-  const inherited = build ? process.env : { PATH: '/usr/local/bin:/usr/bin:/bin' };
-  return execa('unshare', ['--mount', '--pid', '--fork', '--kill-child', 'sh', '-c', script, 'sh', ...command], {
+  const inherited = build ? process.env : { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin' };
+  const unshare = ['unshare', '--mount', '--pid', '--fork', '--kill-child', 'sh', '-c', script, 'sh'];
+  const [program = '', ...args] = [...within, ...unshare, ...command];
+  return execa(program, args, {
     all: true,
     reject: false,
     extendEnv: false,
@@ -172,6 +235,7 @@ export function enter(
       ...image.env,
       ...env,
       ROOT: image.root,
+      MODULES: join(image.root, image.workdir, 'node_modules'),
       NODE: process.execPath,
       NPM: npmOnThisMachine(),
       NPM_CACHE: join(homedir(), '.npm'),

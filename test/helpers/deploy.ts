@@ -20,6 +20,9 @@ export interface Service {
   tmpfs?: string[];
   user?: string;
   volumes?: string[];
+  sysctls?: Record<string, string>;
+  depends_on?: string[] | Record<string, { condition: string }>;
+  healthcheck?: { test: string[] };
   ulimits?: { nofile: { soft: number; hard: number } };
 }
 
@@ -27,9 +30,21 @@ export function readDeployed(file: string): string {
   return readFileSync(join(DEPLOY, file), 'utf8');
 }
 
-/** @returns the services of a Compose file, with its anchors and merges resolved, its variables not */
-export function composeServices(file: string): Record<string, Service> {
-  return servicesIn(readDeployed(file));
+/** @returns the services of a Compose file, with its anchors and merges resolved, and its variables if values are given */
+export function composeServices(file: string, variables?: Record<string, string>): Record<string, Service> {
+  const text = readDeployed(file);
+  return servicesIn(variables ? interpolate(text, variables) : text);
+}
+
+/** Replaces variables as Compose does. @throws Error with the message of a required one that is missing */
+function interpolate(text: string, variables: Record<string, string>): string {
+  return text.replaceAll(/\$\$|\$\{(\w+)(:?)([-?])([^}]*)\}/g, (_, name, orEmpty, operator, rest) => {
+    if (name === undefined) return '$';
+    const value = variables[name];
+    if (value !== undefined && !(orEmpty && value === '')) return value;
+    if (operator === '?') throw new Error(`${name}: ${rest}`);
+    return rest;
+  });
 }
 
 export function servicesIn(text: string): Record<string, Service> {

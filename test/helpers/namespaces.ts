@@ -6,9 +6,9 @@ import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { TOKEN } from './app.ts';
 import { type HostProcess, processes, startProcess, WORKER } from './process.ts';
+import type { Cleaner } from './raw-listen.ts';
 import { tempFolder } from './temp-folder.ts';
 
 /** @returns why this machine cannot make them; false if it can */
@@ -32,7 +32,7 @@ export class NamespaceNetwork {
   readonly #namespaces: string[] = [];
 
   /** Ends with the test. */
-  constructor(t: TestContext) {
+  constructor(t: Cleaner) {
     this.#folder = tempFolder(t);
     t.after(() => this.#close());
     const bridge = this.#add('switch');
@@ -60,6 +60,8 @@ export class NamespaceNetwork {
     ];
     return {
       address,
+      /** Runs another command in its network. */
+      within: ['ip', 'netns', 'exec', namespace],
       /** Changes its network. */
       ip: (...args: string[]) => ip('-n', namespace, ...args),
       start: (command: string[], env: Record<string, string> = {}) => this.#start([...enter, ...command], env),

@@ -1,0 +1,132 @@
+/**
+ * Runs the services of Compose files together, each as a container of test/helpers/container.ts in a network namespace of
+ * its own. Their commands, users, environment, volumes, tmpfs, limits and sysctls are those of the files. Different are:
+ *
+ * - Images that are not ours are this machine's programs (redis-server, nginx), in their versions. Redis is started with
+ *   `--protected-mode no`, the default of its image.
+ * - A hosts file resolves the services' names, as there is no DNS of Docker. nginx reads it once, at its start: its
+ *   configuration has no `resolver` and no `resolve` here, which nginx has since 1.27.3 only.
+ * - `ports`, `restart`, `init` and `stop_grace_period` have no effect. A health check counts until it succeeds once.
+ */
+import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type EnterOptions, enter, newStage, type Stage } from './container.ts';
+import { composeServices, DEPLOY, readDeployed, type Service } from './deploy.ts';
+import { NamespaceNetwork } from './namespaces.ts';
+import { eventually } from './poll.ts';
+import type { Cleaner } from './raw-listen.ts';
+import { tempFolder } from './temp-folder.ts';
+
+const PROXY = './nginx.compose.conf';
+
+type Container = ReturnType<typeof enter>;
+
+export class Composition {
+  readonly #containers = new Map<string, Container>();
+  readonly #services: Record<string, Service>;
+  readonly #options = new Map<string, EnterOptions>();
+  readonly #image: Stage;
+  readonly #system: Stage;
+  readonly #folder: string;
+
+  /**
+   * Ends with the test.
+   * @param image the built one
+   * @param variables of the shell that calls Compose
+   */
+  constructor(t: Cleaner, composeFiles: string[], image: Stage, variables: Record<string, string>) {
+    this.#image = image;
+    this.#folder = tempFolder(t);
+    this.#system = newStage(this.#folder, 'system');
+    this.#services = Object.assign({}, ...composeFiles.map((file) => composeServices(file, variables)));
+    const network = new NamespaceNetwork(t);
+    const hosts = Object.keys(this.#services).map((name) => [name, network.host(name, 0)] as const);
+    const names = join(this.#folder, 'hosts');
+    writeFileSync(
+      names,
+      ['127.0.0.1 localhost', ...hosts.map(([name, { address }]) => `${address} ${name}`), ''].join('\n'),
+    );
+    for (const [name, { within }] of hosts) {
+      const { environment, user, tmpfs, ulimits, sysctls = {}, volumes = [] } = this.#services[name] as Service;
+      const mounts = volumes.map((volume) => volume.split(':')).map(([from = '', to = '']) => [to, this.volume(from)]);
+      this.#options.set(name, {
+        ...{ within, user, tmpfs, env: environment, openFiles: ulimits?.nofile.hard },
+        mounts: { '/etc/hosts': names, ...Object.fromEntries(mounts) },
+        sysctls: Object.fromEntries(Object.entries(sysctls).map(([key, value]) => [key.replaceAll('.', '/'), value])),
+      });
+    }
+    t.after(async () => {
+      for (const container of this.#containers.values()) container.kill('SIGKILL');
+      await Promise.all(this.#containers.values());
+    });
+  }
+
+  /** Starts all services, in the order of their dependencies. @throws Error if a dependency fails */
+  async up(): Promise<void> {
+    const started = new Map<string, Promise<void>>();
+    const start = (name: string): Promise<void> => {
+      const known = started.get(name);
+      if (known) return known;
+      const starting = this.#start(name, start);
+      started.set(name, starting);
+      return starting;
+    };
+    await Promise.all(Object.keys(this.#services).map(start));
+  }
+
+  /** @returns exit code and output of a service, when it has ended */
+  async ended(name: string): Promise<{ exitCode?: number; all: string }> {
+    return await (this.#containers.get(name) as Container);
+  }
+
+  /** @returns the folder that is mounted for a volume, or the file */
+  volume(from: string): string {
+    if (from.startsWith('/')) return from;
+    if (from === PROXY) return this.#staticProxy();
+    if (from.startsWith('.')) return join(DEPLOY, from);
+    const folder = join(this.#folder, from);
+    mkdirSync(folder, { recursive: true });
+    // As the image's folder below it.
+    chownSync(folder, 1000, 1000);
+    return folder;
+  }
+
+  async #start(name: string, start: (name: string) => Promise<void>): Promise<void> {
+    const { command, build, depends_on = [] } = this.#services[name] as Service;
+    const dependencies = Array.isArray(depends_on)
+      ? depends_on.map((other) => [other, 'service_started'] as const)
+      : Object.entries(depends_on).map(([other, { condition }]) => [other, condition] as const);
+    for (const [other, condition] of dependencies) {
+      await start(other);
+      await this.#fulfils(other, condition);
+    }
+    const image = build ? this.#image : this.#system;
+    const program = [command].flat();
+    if (program[0] === 'redis-server') program.push('--protected-mode', 'no');
+    this.#containers.set(name, enter(image, program, this.#options.get(name)));
+  }
+
+  async #fulfils(name: string, condition: string): Promise<void> {
+    const container = this.#containers.get(name) as Container;
+    if (condition === 'service_completed_successfully') {
+      const { exitCode, all } = await container;
+      if (exitCode !== 0) throw new Error(`${name} ended with ${exitCode}:\n${all}`);
+    } else if (condition === 'service_healthy') {
+      const [, ...check] = this.#services[name]?.healthcheck?.test ?? [];
+      const isHealthy = async () => (await enter(this.#image, check, this.#options.get(name))).exitCode === 0;
+      const isOver = container.then(({ all }) => Promise.reject(new Error(`${name} ended:\n${all}`)));
+      await Promise.race([eventually(`${name} is healthy`, isHealthy), isOver]);
+    }
+  }
+
+  #staticProxy(): string {
+    const file = join(this.#folder, 'nginx.conf');
+    writeFileSync(
+      file,
+      readDeployed(PROXY)
+        .replace(/^ *resolver .*\n/m, '')
+        .replaceAll(' resolve ', ' '),
+    );
+    return file;
+  }
+}
