@@ -1,5 +1,16 @@
-/** Programs that tests use where they are installed. */
+/** Programs that tests use where they are installed, in PATH or by `npm run test:charts`. */
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
 import { findTool } from '../../server/stack/tools.ts';
+
+/** Folder of the programs that `npm run test:charts` builds: outside of the checkout, so that they are built once. */
+export const TOOLS = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'socketio-capacity-tests');
+
+/** Folder of Python packages in `TOOLS`. */
+export const PYTHON_PACKAGES = join(TOOLS, 'python');
+
+process.env.PATH += `${delimiter}${TOOLS}`;
+process.env.PYTHONPATH = [process.env.PYTHONPATH, PYTHON_PACKAGES].filter(Boolean).join(delimiter);
 
 /** @returns why tests that need these programs are skipped; false if they are all installed */
 export function missingTools(...names: string[]): string | false {
