@@ -27,28 +27,15 @@ const LEAST_COST_BYTES = 10 * 1024;
 /** Times as many, at least, where noise says that a connection costs nothing or less. */
 const MORE_CONNECTIONS = 2;
 
-interface Source {
-  title: Part['title'];
-  layer: string;
-  /** Share of its bytes that belongs to the deployment. */
-  share: number;
-  slope: Slope;
-  /** Bytes of the slope that V8 does not count. */
-  native?: number;
-  /** Layer in service: pages, with garbage and buffers. */
-  needed: string;
-}
-
 /** @returns null where the workers' memory was not read at several numbers of connections */
 export function perConnectionOf({ memory, run, connections }: Measured): PerConnection | null {
-  const sources = [workers(memory, connections.peak), proxy(memory), kernel(memory, run)].filter(
-    (source) => source !== undefined,
+  const all = [workers(memory, connections.peak), proxy(memory), kernel(memory, run)].filter(
+    (part) => part !== undefined,
   );
-  if (sources[0]?.title !== 'workers') return null;
+  if (all[0]?.title !== 'workers') return null;
   // The intervals of parts with other doubts already allow for them.
-  const known = sources.filter(({ slope }) => slope.doubt !== 'miscounted');
-  const miscounted = sources.filter(({ slope }) => slope.doubt === 'miscounted');
-  const { parts, noisy } = withoutNoise(known.map((source) => partOf(source, memory)));
+  const miscounted = all.filter(({ doubt }) => doubt === 'miscounted');
+  const { parts, noisy } = withoutNoise(all.filter((part) => !miscounted.includes(part)));
   const without: PerConnection['without'] = [
     ...miscounted.map(({ title }) => ({ title, doubt: 'miscounted' as const })),
     ...noisy.map(({ title }) => ({ title, doubt: 'noisy' as const })),
@@ -76,10 +63,10 @@ export function isTold(cost: PerConnection): cost is PerConnection & { bytes: nu
   return bytes !== null && (low95 === null || high95 === null || isNarrow(bytes, high95 - low95));
 }
 
-function workers({ perConnectionBytes, collected }: Result['memory'], peak: number): Source | undefined {
+function workers(memory: Result['memory'], peak: number): Part | undefined {
+  const { perConnectionBytes, collected } = memory;
   const layer = perConnectionBytes.workerRss ? 'workerRss' : mainWorkerLayer(perConnectionBytes);
   const [pages, kept] = [perConnectionBytes[layer], perConnectionBytes.workerKept];
-  const common = { title: 'workers', share: 1, needed: layer } as const;
   // Garbage that nobody collects is in the heap, too.
   const children = perConnectionBytes.workerChildrenPss;
   const hasBusyChild =
@@ -87,10 +74,11 @@ function workers({ perConnectionBytes, collected }: Result['memory'], peak: numb
   const growsBeside = pages?.doubt === 'grows' && kept?.doubt === undefined;
   if (collected && kept && !hasBusyChild && !growsBeside) {
     const { slope, native } = withNative(kept, pages, peak);
-    return { ...common, layer: 'workerKept', slope, native };
+    const part = partOf(memory, 'workers', 'workerKept', slope, { needed: layer });
+    return native > 0 ? { ...part, native } : part;
   }
   if (!pages) return undefined;
-  return { ...common, layer, slope: collected ? pages : withHeap(pages, perConnectionBytes.workerHeapUsed) };
+  return partOf(memory, 'workers', layer, collected ? pages : withHeap(pages, perConnectionBytes.workerHeapUsed));
 }
 
 /** RSS of a process that nobody collects can grow by less than the heap in it, which uses free pages: the interval has both. */
@@ -99,21 +87,29 @@ function withHeap(pages: Slope, heap: Slope | undefined): Slope {
   return { ...pages, high95: Math.max(pages.high95, heap.high95) };
 }
 
-function proxy({ perConnectionBytes }: Result['memory']): Source | undefined {
+function proxy(memory: Result['memory']): Part | undefined {
+  const { perConnectionBytes } = memory;
   const layer = PROXY_LAYERS.find((id) => id in perConnectionBytes);
   const slope = perConnectionBytes[layer ?? ''];
-  return layer !== undefined && slope ? { title: 'proxy', layer, share: 1, slope, needed: layer } : undefined;
+  return layer !== undefined && slope ? partOf(memory, 'proxy', layer, slope) : undefined;
 }
 
 /** Undefined where it is not known which sockets belong to the deployment. */
-function kernel({ perConnectionBytes }: Result['memory'], { profile }: Result['run']): Source | undefined {
-  const [layer, slope] = ['kernelSlab', perConnectionBytes.kernelSlab];
+function kernel(memory: Result['memory'], { profile }: Result['run']): Part | undefined {
+  const slope = memory.perConnectionBytes.kernelSlab;
   if (profile === 'remote' || !slope) return undefined;
   const { all, ofDeployment } = SOCKETS[profile];
-  return { title: 'kernel', layer, share: ofDeployment / all, slope, needed: layer };
+  return partOf(memory, 'kernel', 'kernelSlab', slope, { share: ofDeployment / all });
 }
 
-function partOf({ title, layer, share, slope, needed, native = 0 }: Source, { inService }: Result['memory']): Part {
+/** @param how share of the bytes that belongs to the deployment; and the layer in service: pages, with garbage and buffers */
+function partOf(
+  { inService }: Result['memory'],
+  title: Part['title'],
+  layer: string,
+  slope: Slope,
+  { share = 1, needed = layer } = {},
+): Part {
   const inUse = inService?.perConnectionBytes[needed];
   const { low95, high95, doubt } = slope;
   return {
@@ -121,7 +117,6 @@ function partOf({ title, layer, share, slope, needed, native = 0 }: Source, { in
     low95: low95 === null ? null : share * low95,
     high95: high95 === null ? null : share * high95,
     ...(doubt !== undefined && doubt !== 'curved' && { doubt }),
-    ...(native > 0 && { native }),
     // One observation, with garbage that comes and goes: it is never less than what is kept.
     inService: inUse && inUse.doubt === undefined ? share * Math.max(inUse.slope, slope.slope) : null,
   };
