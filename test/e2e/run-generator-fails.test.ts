@@ -28,7 +28,7 @@ async function assertUnknown(run: StartedRun, ...codes: string[]): Promise<void>
   assert.doesNotMatch(run.output(), /Failed:/);
 }
 
-describe('a run whose generator fails', () => {
+describe('a run whose generator fails', { concurrency: 2 }, () => {
   for (const stage of ['ramp', 'hold']) {
     it(`ends with exit code 4 if a fleet process is killed during the ${stage}`, async (t) => {
       const run = await start(t);

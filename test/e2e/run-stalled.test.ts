@@ -37,8 +37,8 @@ async function stalled(
   return { result, message: late?.message ?? run.output() };
 }
 
-describe('of a generator that stands still', { concurrency: true }, () => {
-  it('a fleet process makes the run SUSPECT, and is named', async (t) => {
+describe('a run whose generator is', { concurrency: true }, () => {
+  it('one fleet process short for a while is SUSPECT, and names the process', async (t) => {
     const fleetOf = (run: StartedRun) => {
       const fleet = strays(run).find((process) => /fleet.process/.test(process));
       return Number.parseInt(fleet ?? assert.fail(strays(run).join('\n')), 10);
@@ -49,36 +49,40 @@ describe('of a generator that stands still', { concurrency: true }, () => {
     assert.equal(result.delivery?.coverage, 1, 'late is not lost');
   });
 
-  it('all of its processes, with the reference receiver, make the run SUSPECT', async (t) => {
+  it('frozen for a while, with the reference receiver, is SUSPECT', async (t) => {
     // As a container that is frozen: all processes of its group.
     const { result, message } = await stalled(t, { count: 60, interval: 0.05 }, ({ pid }) => -pid, FREEZE_MS);
-    // On a busy machine, its event loops are late all the time, which says more.
-    assert.match(message, /(stood still|late) .*during the broadcasts|queued in the generator/);
+    // A machine without idle CPU explains every delay.
+    if (!result.findings.some(({ code }) => code === 'MACHINE_SATURATED'))
+      assert.match(message, /(stood still|late) .*during the broadcasts|queued in the generator/);
     assert.ok((result.latency.completionMs?.max ?? 0) > FREEZE_MS / 2);
   });
-});
 
-it('a run whose generator is throttled says so, with the cores that it may use', {
-  skip: whyNoCpuGroup(),
-}, async (t) => {
-  const { url: target, control } = await startApp(t);
-  // The ramp has little; the start of Artillery and the end of the run need not wait for it.
-  const group = cpuGroup(t, 1.5);
-  const phases = [{ duration: 1, arrivalRate: 100, rampTo: 100 }, { pause: 1 }];
-  const script = quickScript({ target, phases }, { control, broadcasts: { count: 0 } });
-  const run = startRun(t, { script, before: group.enter });
-  await run.reached('ramp');
-  // Less than 100 connects cost, on a fast machine, too.
-  group.allow(0.04);
-  // By then, the window of the ramp has ended.
-  await run.reached('hold');
-  group.allow(1.5);
-  await run.ended;
-  const { verdict, findings, environment, machine } = run.result() ?? assert.fail(run.output());
-  assert.equal(environment.limits.cpuQuotaCores, 1.5);
-  const { periods = 0, throttledPeriods = 0 } = machine?.throttled?.ramp ?? {};
-  assert.ok(throttledPeriods > 0 && throttledPeriods <= periods, `${throttledPeriods} of ${periods}\n${run.output()}`);
-  assert.equal(verdict.status, 'SUSPECT');
-  const [reason] = findings.filter(({ code }) => code === 'MACHINE_SATURATED');
-  assert.match(reason?.message ?? run.output(), /\d+ of \d+ periods .* ramp.* 0\.04 cores/);
+  it('throttled, reports the cores that it may use', {
+    skip: whyNoCpuGroup(),
+  }, async (t) => {
+    const { url: target, control } = await startApp(t);
+    // The ramp has little; the start of Artillery and the end of the run need not wait for it.
+    const group = cpuGroup(t, 1.5);
+    const phases = [{ duration: 1, arrivalRate: 100, rampTo: 100 }, { pause: 1 }];
+    const script = quickScript({ target, phases }, { control, broadcasts: { count: 0 } });
+    const run = startRun(t, { script, before: group.enter });
+    await run.reached('ramp');
+    // Less than 100 connects cost, on a fast machine, too.
+    group.allow(0.04);
+    // By then, the window of the ramp has ended.
+    await run.reached('hold');
+    group.allow(1.5);
+    await run.ended;
+    const { verdict, findings, environment, machine } = run.result() ?? assert.fail(run.output());
+    assert.equal(environment.limits.cpuQuotaCores, 1.5);
+    const { periods = 0, throttledPeriods = 0 } = machine?.throttled?.ramp ?? {};
+    assert.ok(
+      throttledPeriods > 0 && throttledPeriods <= periods,
+      `${throttledPeriods} of ${periods}\n${run.output()}`,
+    );
+    assert.equal(verdict.status, 'SUSPECT');
+    const [reason] = findings.filter(({ code }) => code === 'MACHINE_SATURATED');
+    assert.match(reason?.message ?? run.output(), /\d+ of \d+ periods .* ramp.* 0\.04 cores/);
+  });
 });

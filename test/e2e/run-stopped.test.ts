@@ -95,7 +95,6 @@ describe('a run that ends early', { concurrency: 2 }, () => {
   });
 
   const broken: Record<string, { break: (stack: StackState) => (number | undefined)[][]; names: string[] }> = {
-    'a worker died': { break: ({ workers }) => [[workers[0]?.pid], []], names: ['w0 restarted'] },
     'nginx was reloaded and the PM2 daemon killed': {
       break: ({ nginxPid, pm2Pid }) => [[pm2Pid], [nginxPid]],
       names: ['PM2', 'nginx'],
