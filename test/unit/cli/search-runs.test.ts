@@ -13,6 +13,7 @@ import { fakeArtillery } from '../../helpers/fake-artillery.ts';
 import { finding } from '../../helpers/findings.ts';
 import { quickScript } from '../../helpers/run.ts';
 
+const LATE = finding('GENERATOR_LATE', 'it was late', { explains: ['CONNECTIONS_FAILED'] });
 const BREAKS = `
 const { limit, vary, lagsAbove = Infinity, refusedAbove = Infinity } = read('behaviour.json');
 const { phases = [], plugins } = overrides.config;
@@ -30,12 +31,12 @@ if (level > refusedAbove) {
 }
 const failed = vary === 'connections' ? Math.max(0, level - limit) : level > limit ? 3 : 0;
 const findings = [
-  ...(failed ? [{ ...${JSON.stringify(finding('CONNECTIONS_FAILED'))}, message: failed + ' failed' }] : []),
-  ...(level > lagsAbove ? [${JSON.stringify(finding('GENERATOR_LATE', 'it was late'))}] : []),
+  ...(level > lagsAbove ? [${JSON.stringify(LATE)}] : []),
+  ...(failed ? [{ ...${JSON.stringify(finding('CONNECTIONS_FAILED'))}, message: failed + ' failed: http_503' }] : []),
 ];
+// The generator can be the cause.
+if (level > lagsAbove) for (const one of findings) one.fails = null;
 leave((result) => {
-  // So late that connections can end by it.
-  if (level > lagsAbove) result.generator = result.generator.map((loop) => ({ ...loop, delayMaxMs: 5000 }));
   const target = vary === 'connections' ? level : result.connections.target;
   const failures = failed ? { http_503: failed } : {};
   Object.assign(result.connections, { target, held: target - failed, failed, failures });
@@ -81,7 +82,7 @@ it('answers in one sentence, with the runs, the evidence and the machines, in al
   const { end, held, broke, heldRuns, sentence } = answer;
   assert.equal(end, 'found');
   assert.ok(held !== null && broke !== null && held <= 61 && broke > 61 && broke - held <= held * 0.05);
-  for (const part of [`${held} connections`, `at ${broke}, ${broke - 61} connection`, '`http_503`'])
+  for (const part of [`${held} connections`, `at ${broke}, ${broke - 61} failed: http_503.`])
     assert.ok(sentence.includes(part), sentence);
   assert.deepEqual(columns(made.slice(0, 6), 'level', 'purpose', 'outcome'), {
     level: [10, 20, 40, 80, 40, 80],
@@ -131,7 +132,10 @@ it('ends where the generator, the machine or an error ends it, says so, and trie
   const { run } = begin(t);
   const late = await run({ limit: 30, lagsAbove: 35 });
   assert.match(late.answer.sentence, / 20 connections .* at 40, the generator was the limit/);
-  assert.deepEqual(late.answer.evidence, ['GENERATOR_LATE: it was late', '10 connections failed']);
+  assert.deepEqual(columns(late.answer.evidence, 'code', 'text'), {
+    code: ['GENERATOR_LATE', 'CONNECTIONS_FAILED'],
+    text: ['it was late', '10 failed: http_503'],
+  });
   assert.match(late.read('search.md'), /\| 100,000 \| at most /);
   const taken = await run({ limit: 1000, refusedAbove: 39 });
   assert.equal(taken.answer.end, 'error');

@@ -163,7 +163,10 @@ describe('runs that others disturbed', () => {
     assert.deepEqual([again.runs.length, column(again.combinations, 'usable')], [5, [2, 2]], again.said);
     const problems = [null, 'INVALID: MEMBERS_DISAGREE', null, null, null];
     assert.deepEqual(column(again.runs, 'problem'), problems, 'none is left out');
-    const loses = '(result) => { disturb(0.4)(result); result.delivery.received -= 1; }';
+    const loses = `(result) => {
+      disturb(0.4)(result);
+      result.findings = ${JSON.stringify([finding('COPIES_LOST')])};
+    }`;
     const lossy = await disturbed(t, `leave(run === 1 ? ${loses} : undefined);`);
     assert.equal(lossy.runs.length, 4, lossy.said);
   });
