@@ -22,23 +22,23 @@ const limitSchema = z.object({
   group: sentence,
 });
 
-/** A quota of CPU time, and what became of it since the group exists. */
+/** A quota of CPU time, and what became of it since the group exists, if the kernel lets the worker read that. */
 const quotaSchema = z.object({
   /** How many cores it is worth: quota ÷ period. */
   cores: figure.gt(0),
   /** In which the group had something to run. */
-  periods: figure,
+  periods: figure.optional(),
   /** Periods in which the group had used up its quota, and was stopped until the next. */
-  throttledPeriods: figure,
-  throttledUs: figure,
+  throttledPeriods: figure.optional(),
+  throttledUs: figure.optional(),
   group: limitSchema.shape.group,
 });
 
 /** The process's own group first. Without a limit, a list is empty. */
 const cgroupSchema = z.object({
   cpu: list(quotaSchema),
-  /** Bytes. Used is without the file cache that the kernel can drop. */
-  memory: list(limitSchema),
+  /** Bytes. Used is without the file cache that the kernel can drop; missing where that may not be read. */
+  memory: list(limitSchema.partial({ used: true })),
   /** Processes and threads. */
   tasks: list(limitSchema),
 });

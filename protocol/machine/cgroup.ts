@@ -24,8 +24,8 @@ export function readCgroup(root = '/'): Cgroup {
   const levelsOf = levelsIn(root);
   return {
     cpu: levelsOf('cpu').flatMap(cpuQuota),
-    memory: levelsOf('memory').flatMap((level) => limitOf(level, memoryFiles)),
-    tasks: levelsOf('pids').flatMap((level) => limitOf(level, taskFiles)),
+    memory: levelsOf('memory').flatMap(memoryLimit),
+    tasks: levelsOf('pids').flatMap(taskLimit),
   };
 }
 
@@ -37,33 +37,37 @@ function cpuQuota({ version, folder, group }: Level): CpuQuota[] {
   // Version 2 has "max" in place of the quota, version 1 has -1.
   if (!quota || !period || quota < 0) return [];
   const stat = read(folder, 'cpu.stat') ?? '';
-  return [
-    {
-      cores: quota / period,
-      periods: field(stat, 'nr_periods') ?? 0,
-      throttledPeriods: field(stat, 'nr_throttled') ?? 0,
-      throttledUs: field(stat, 'throttled_usec') ?? (field(stat, 'throttled_time') ?? 0) / 1000,
-      group,
-    },
-  ];
+  const [periods, throttledPeriods] = [field(stat, 'nr_periods'), field(stat, 'nr_throttled')];
+  const nanoseconds = field(stat, 'throttled_time');
+  const throttledUs = field(stat, 'throttled_usec') ?? (nanoseconds === undefined ? undefined : nanoseconds / 1000);
+  const isKnown = periods !== undefined && throttledPeriods !== undefined && throttledUs !== undefined;
+  return [{ cores: quota / period, ...(isKnown && { periods, throttledPeriods, throttledUs }), group }];
 }
 
-function limitOf(level: Level, read: (level: Level) => [max: number | undefined, used: number | undefined]) {
-  const [max, used] = read(level);
+type Limit = [max: number | undefined, used: number | undefined];
+
+function memoryLimit(level: Level): Cgroup['memory'] {
+  const [max, used] = memoryFiles(level);
+  return max === undefined || max >= NO_LIMIT ? [] : [{ max, ...(used !== undefined && { used }), group: level.group }];
+}
+
+function taskLimit(level: Level): Cgroup['tasks'] {
+  const [max, used] = taskFiles(level);
   return max === undefined || used === undefined || max >= NO_LIMIT ? [] : [{ max, used, group: level.group }];
 }
 
-function memoryFiles({ version, folder }: Level): [number | undefined, number | undefined] {
+function memoryFiles({ version, folder }: Level): Limit {
   const [max, used, cache] =
     version === 2
       ? ['memory.max', 'memory.current', 'inactive_file']
       : ['memory.limit_in_bytes', 'memory.usage_in_bytes', 'total_inactive_file'];
   const bytes = number(folder, used);
-  const droppable = field(read(folder, 'memory.stat') ?? '', cache) ?? 0;
-  return [number(folder, max), bytes === undefined ? undefined : Math.max(0, bytes - droppable)];
+  const droppable = field(read(folder, 'memory.stat') ?? '', cache);
+  const isKnown = bytes !== undefined && droppable !== undefined;
+  return [number(folder, max), isKnown ? Math.max(0, bytes - droppable) : undefined];
 }
 
-function taskFiles({ folder }: Level): [number | undefined, number | undefined] {
+function taskFiles({ folder }: Level): Limit {
   return [number(folder, 'pids.max'), number(folder, 'pids.current')];
 }
 

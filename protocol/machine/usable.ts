@@ -38,6 +38,7 @@ export function availableMemory(
   { memory }: Pick<Cgroup, 'memory'>,
   ofMachineBytes = freemem(),
 ): { bytes: number; limitedBy: 'machine' | 'container' } {
-  const bytes = Math.max(0, Math.min(...memory.map(({ max, used }) => max - used)));
+  const left = memory.flatMap(({ max, used }) => (used === undefined ? [] : max - used));
+  const bytes = Math.max(0, Math.min(...left));
   return bytes < ofMachineBytes ? { bytes, limitedBy: 'container' } : { bytes: ofMachineBytes, limitedBy: 'machine' };
 }

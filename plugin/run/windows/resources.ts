@@ -109,18 +109,22 @@ function readAllowedCpu(): CpuReading | undefined {
 export function throttledBetween(before: CpuQuota[], after: CpuQuota[]): Throttled | undefined {
   const found = after.flatMap((now): Throttled[] => {
     const then = before.find(({ group }) => group === now.group);
-    const periods = now.periods - (then?.periods ?? 0);
-    if (!then || periods < 0) return [];
+    // Without its statistics, a group is not known to be stopped, nor not to be.
+    if (!isCounted(now) || !then || !isCounted(then) || now.periods < then.periods) return [];
     return [
       {
         cores: now.cores,
-        periods,
+        periods: now.periods - then.periods,
         throttledPeriods: now.throttledPeriods - then.throttledPeriods,
         throttledMs: (now.throttledUs - then.throttledUs) / 1000,
       },
     ];
   });
   return found.sort((a, b) => shareOf(b) - shareOf(a))[0];
+}
+
+function isCounted(quota: CpuQuota): quota is Required<CpuQuota> {
+  return quota.periods !== undefined;
 }
 
 function noteShares(

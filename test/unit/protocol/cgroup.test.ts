@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { throttledBetween } from '../../../plugin/run/windows/resources.ts';
 import { readCgroup } from '../../../protocol/machine/cgroup.ts';
 import {
   allowedCpus,
@@ -58,13 +59,13 @@ describe('version 2', () => {
       'kubepods/pod7/cpu.max': '50000 100000\n',
       'kubepods/pod7/memory.max': `${1024 * MB}\n`,
       'kubepods/pod7/memory.current': `${1000 * MB}\n`,
+      'kubepods/pod7/memory.stat': 'inactive_file 0\n',
       'kubepods/memory.max': `${4096 * MB}\n`,
       'kubepods/memory.current': `${3000 * MB}\n`,
     });
     const found = readCgroup(root);
-    assert.deepEqual(columns(found.cpu, 'cores', 'periods', 'group'), {
+    assert.deepEqual(columns(found.cpu, 'cores', 'group'), {
       cores: [2, 0.5],
-      periods: [0, 0],
       group: ['/kubepods/pod7/c1', '/kubepods/pod7'],
     });
     assert.equal(lowestQuota(found), 0.5);
@@ -73,6 +74,16 @@ describe('version 2', () => {
     assert.equal(lowestLimit(found.memory, 512 * MB), undefined, 'the machine has less');
     assert.deepEqual(availableMemory(found, 8192 * MB), { bytes: 24 * MB, limitedBy: 'container' });
     assert.deepEqual(availableMemory(found, 20 * MB), { bytes: 20 * MB, limitedBy: 'machine' });
+  });
+
+  it('whose statistics may not be read keeps its limits, and its use is unknown, not 0', (t) => {
+    const limits = { 'cpu.max': '50000 100000\n', 'memory.max': `${64 * MB}\n` };
+    const found = readCgroup(tree(t, V2, '0::/\n', { ...limits, 'memory.current': '4096\n' }));
+    const unknown = { cpu: [{ cores: 0.5, group: '/' }], memory: [{ max: 64 * MB, group: '/' }], tasks: [] };
+    assert.deepEqual(found, unknown);
+    assert.equal(throttledBetween(found.cpu, found.cpu), undefined);
+    assert.equal(availableMemory(found, MB).limitedBy, 'machine');
+    assert.deepEqual(readCgroup(tree(t, V2, '0::/\n', limits)), unknown, 'nor without its use');
   });
 
   it('without limits: "max"', (t) => {
@@ -120,6 +131,7 @@ describe('version 1', () => {
       tree(t, mounted, '4:memory:/docker/c1\n', {
         'memory/memory.limit_in_bytes': `${64 * MB}\n`,
         'memory/memory.usage_in_bytes': '4096\n',
+        'memory/memory.stat': 'total_inactive_file 0\n',
       }),
     );
     assert.deepEqual(found.memory, [{ max: 64 * MB, used: 4096, group: '/docker/c1' }]);
