@@ -94,6 +94,14 @@ function shortestTimeoutMs({ environment: { settings } }: Measured): number {
 /** Edges from each cause. An edge holds only if the cause is not later than the effect, and its evidence is there. */
 export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
   IMPOSSIBLE_REPORT: [{ effects: ['MEMBERS_DISAGREE'] }],
+  SOURCE_UNREADABLE: [
+    { effects: ['READINGS_MISSING', 'COLLECTION_MISSING', 'PLATEAUS_UNUSABLE'] },
+    {
+      effects: ['BROADCASTS_NOT_SENT'],
+      evidence: 'the workers did not let the run publish',
+      holds: ({ effect }) => effect.about === 'measurement',
+    },
+  ],
   SWAPPING: [{ effects: ['READINGS_IMPOSSIBLE'] }],
   MACHINE_SATURATED: [
     { effects: ['GENERATOR_LATE', 'RATE_NOT_REACHED', 'BROADCASTS_LATE', 'READINGS_MISSING', 'CLOCK_UNCERTAIN'] },

@@ -42,7 +42,7 @@ export interface RunContext {
   holders?(): Promise<Holder[]>;
   target: Pick<Target, 'openFiles' | 'fullest' | 'connections' | 'stack'>;
   /** The adapter's Redis, if the run knows it. */
-  redis: Pick<RedisReader, 'read' | 'answers' | 'traffic' | 'lastFailure'> | undefined;
+  redis: Pick<RedisReader, 'answers' | 'traffic' | 'absence' | 'name'> | undefined;
   /** By layer, the pages of metrics that the run reads. */
   metrics: Record<string, { readEach(): Promise<TargetReading[]> }>;
   /** Whether the engine keeps a ledger. */

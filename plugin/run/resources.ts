@@ -7,6 +7,7 @@ import { lowestLimit } from '../../protocol/machine/usable.ts';
 import { processesLine } from '../../protocol/result/processes.ts';
 import {
   ControlClients,
+  describeAbsence,
   FURTHER_LAYERS,
   type Layer,
   type LayerPids,
@@ -35,7 +36,7 @@ import { grantsCompression } from './receivers/compression-offer.ts';
 import { type OwnClient, OwnClients } from './receivers/own-clients.ts';
 import { Probe } from './receivers/probe.ts';
 import { WorkerClocks } from './target/clocks.ts';
-import { type Control, NO_CONTROL, withoutControl } from './target/control.ts';
+import { type Control, NO_CONTROL, whilePermitted, withoutControl } from './target/control.ts';
 import { requireAllWorkers, requireFittingPayload } from './target/require-workers.ts';
 import { openTarget, type Target } from './target/target.ts';
 import { ResourceWindows } from './windows/resources.ts';
@@ -71,10 +72,10 @@ export async function openResources(options: ResourceOptions) {
   if (probe instanceof Probe) closers.add(() => probe.close());
   const config = refusal ? withoutClients(settings, refusal, options) : settings;
   if (!refusal) await offerCompression(clients.next(), options);
-  const control = target.control
-    ? await ControlClients.connect(target.control.urls, target.control.token, target.control)
-    : NO_CONTROL;
-  closers.add(() => control.close());
+  const { urls = [], token = '' } = target.control ?? {};
+  const controls = target.control && (await ControlClients.connect(urls, token, target.control));
+  closers.add(() => controls?.close());
+  const control = controls ? whilePermitted(controls, measurements) : NO_CONTROL;
   if (target.control) await requireAllWorkers(control, log, signal);
   requireFittingPayload(config.broadcasts, await control.stats());
   // A server that refuses the scenario's room ends the run here, before any load.
@@ -82,6 +83,7 @@ export async function openResources(options: ResourceOptions) {
   const redis = target.redisUrl ? new RedisReader(target.redisUrl) : undefined;
   if (redis) closers.add(() => redis.close());
   await redis?.ready();
+  if (redis?.absence) log(`Warning: ${describeAbsence(redis.name, redis.absence)}. Fix: ${redis.absence.fix}.`);
 
   const named = sourcesByLayer(config);
   const metrics = await openMetrics(named);
@@ -97,7 +99,7 @@ export async function openResources(options: ResourceOptions) {
   const generator: LayerPids = measurements.hosts ? {} : { fleet: fleetPids, artillery: [process.pid] };
   const population = ledger
     ? new FleetPopulation(link, measurements.control || config.delivery !== undefined)
-    : new ServerPopulation(control);
+    : new ServerPopulation(controls ?? NO_CONTROL);
   closers.add(() => population.close());
   const workers = await control.stats();
   const here = workers.map(({ host }) => host.kernel === thisHost().kernel);
@@ -131,7 +133,7 @@ export async function openResources(options: ResourceOptions) {
   const sampler = new Sampler({
     redis,
     prometheus: metrics,
-    workers: target.control && control,
+    workers: controls,
     notShared: whyNotShared(measurements),
     layers: layersOf(measurements, named),
     pids,

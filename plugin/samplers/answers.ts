@@ -1,5 +1,7 @@
 /** What is required of any other program's answer: that it comes in time, that it ends, and that its figures can be. */
 
+import { Absent } from './absence.ts';
+
 /** An HTTP request, or a connection. */
 interface Asked {
   destroy(error: Error): unknown;
@@ -32,12 +34,16 @@ export async function beginningOf(body: AsyncIterable<Uint8Array> | [], maxBytes
   return Buffer.concat(chunks).toString('utf8', 0, maxBytes);
 }
 
-export class Late extends Error {}
+export class Late extends Absent {
+  constructor(timeoutMs: number) {
+    super('unanswered', `no answer within ${timeoutMs} ms`);
+  }
+}
 
 /** @throws Late if it takes longer; what comes then is ignored, also an error */
 export async function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Late(`no answer within ${timeoutMs} ms`)), timeoutMs);
+  const timer = setTimeout(() => reject(new Late(timeoutMs)), timeoutMs);
   try {
     return await Promise.race([promise, late]);
   } finally {

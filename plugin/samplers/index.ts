@@ -1,3 +1,4 @@
+export { type Absence, Availability, describeAbsence, reasonOf } from './absence.ts';
 export { beginningOf, limitTime } from './answers.ts';
 export { UnansweredRequest } from './control/errors.ts';
 export { workerMachines } from './control/worker-machines.ts';

@@ -1,7 +1,7 @@
 /** One full reading of all layers. Figures that cannot be read are missing, and the reason is recorded. */
 import { describeError } from '../../protocol/errors.ts';
+import { NotInRun } from './absence.ts';
 import type { Layer, Origin } from './layers/layer.ts';
-import { NotInRun } from './processes/memory.ts';
 import type { Sources } from './sources.ts';
 
 export interface Reading {

@@ -4,15 +4,16 @@ import { onlyOnce } from '../../protocol/helpers/only-once.ts';
 import { readCgroup } from '../../protocol/machine/cgroup.ts';
 import { readCpu, readMemory, readSlabBytes, readTcpBytes, readTcpSockets } from '../../protocol/machine/kernel.ts';
 import { lowestLimit } from '../../protocol/machine/usable.ts';
+import { Absent, describeAbsence, NotInRun } from './absence.ts';
 import type { ControlClients } from './control/workers.ts';
-import { type LayerPids, NotInRun, openFilesOf, pagesOf, processMemory } from './processes/memory.ts';
+import { type LayerPids, openFilesOf, pagesOf, processMemory } from './processes/memory.ts';
 import type { ProcessReading } from './processes/proc.ts';
 import type { PrometheusTargets } from './prometheus/targets.ts';
 import type { RedisReader } from './redis/redis.ts';
 
 /** The connections that a run reads from. Their owner closes them. */
 export interface Readers {
-  redis?: Pick<RedisReader, 'read' | 'failures' | 'lastFailure'> & Partial<Pick<RedisReader, 'refusal'>>;
+  redis?: Pick<RedisReader, 'read' | 'failures' | 'absence' | 'name'>;
   workers?: Pick<ControlClients, 'stats' | 'resources'> | undefined;
   /** By layer. */
   prometheus?: Record<string, Pick<PrometheusTargets, 'read' | 'failures'>>;
@@ -46,8 +47,8 @@ export function openSources(
     redis: onlyOnce(async () => {
       const reading = await redis?.read();
       if (reading) return reading;
-      if (redis?.refusal) throw new Error(`Redis does not let this user read it: ${redis.refusal}`);
-      throw redis ? new Error(`Redis did not answer: ${redis.lastFailure}`) : new NotInRun('no Redis in this run');
+      if (!redis?.absence) throw new NotInRun('no Redis in this run');
+      throw new Absent(redis.absence.reason, describeAbsence(redis.name, redis.absence));
     }),
     workers: onlyOnce(async () => controlled().stats()),
     resources: onlyOnce(async () => controlled().resources()),
@@ -66,7 +67,8 @@ export function openSources(
       /** The control group with the lowest limit. */
       containerBytes: onlyOnce(async () => {
         const limit = lowestLimit(readCgroup().memory, Number.POSITIVE_INFINITY);
-        if (!limit) throw new NotInRun('no memory limit of a container');
+        if (limit?.used === undefined)
+          throw new Absent('gone', 'the control group no longer reports its memory limit and its use');
         return limit.used;
       }),
       cpu: onlyOnce(async () => readCpu()),

@@ -23,6 +23,8 @@ export const broadcasts: Check[] = [
     return {
       message: `${unsent.length} of ${sent.length + all.length + unknown.length} broadcasts were not sent; the first because: ${first.message}`,
       ...(!ownEvent && { fix: 'see the worker logs' }),
+      // A worker that did not let the run publish has not failed to send.
+      ...(unsent.every(({ isRefused }) => isRefused) && { about: 'measurement' }),
     };
   }),
   // A run that ends early does not wait for confirmations.

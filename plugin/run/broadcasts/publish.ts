@@ -2,7 +2,7 @@
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import type { ClockLine } from '../../../protocol/clock/clock-line.ts';
 import type { BroadcastSent } from '../../../protocol/events.ts';
-import { type ControlClients, UnansweredRequest } from '../../samplers/index.ts';
+import { type ControlClients, reasonOf, UnansweredRequest } from '../../samplers/index.ts';
 import { pause } from '../wait.ts';
 
 /** `sentAtUs` and `intendedAtUs` are on our clock. */
@@ -31,6 +31,8 @@ export interface SentBroadcast extends Omit<BroadcastSent, 'expected'> {
 /** A broadcast that no worker sent: the worker could not be asked, or refused. */
 export interface UnsentBroadcast extends Pick<SentBroadcast, 'seq' | 'room' | 'via' | 'intendedAtUs'> {
   message: string;
+  /** The worker runs, and did not let the run publish. */
+  isRefused?: true;
 }
 
 /** A broadcast that was ordered and not confirmed: it may have been sent. */
@@ -111,7 +113,7 @@ export class Orders {
           const { orderedAtUs, ...rest } = order;
           const { message } = error;
           if (error instanceof UnansweredRequest) this.#unanswered.push({ ...order, message });
-          else onFailed({ ...rest, message });
+          else onFailed({ ...rest, message, ...(reasonOf(error) === 'refused' && { isRefused: true }) });
         }),
     );
     this.#answers.push(answer);

@@ -4,6 +4,7 @@ import type { FrozenBroadcast } from '../../../protocol/link/ledger.ts';
 import { destinationOf, roomName } from '../../../protocol/rooms.ts';
 import type { RunContext } from '../context.ts';
 import { isDuring, isOn } from '../fault/fault-times.ts';
+import { CONTROL_PORT } from '../measurements/absent-sources.ts';
 import { measureAfterBroadcasts } from '../memory/at-rest.ts';
 import { within } from '../wait.ts';
 import { Windows } from '../windows/cpu.ts';
@@ -57,7 +58,7 @@ export async function measureBroadcasts(
       bytes: broadcasts.bytes,
       binary: broadcasts.binary,
       clocks: clocks.lines,
-      isUnsteady: () => isOn(measurements.fault),
+      isUnsteady: () => isOn(measurements.fault) || measurements.absentSources.has(CONTROL_PORT),
     },
     {
       beforeSend: (index) => {

@@ -6,6 +6,7 @@ import type { WorkerStats } from '../../../protocol/events.ts';
 import type { RunContext } from '../context.ts';
 import { isOn } from '../fault/fault-times.ts';
 import type { EngineSnapshot } from '../link.ts';
+import { noteAbsent } from '../measurements/absent-sources.ts';
 import type { Moment } from '../measurements/observations.ts';
 import { identityOf, type WorkerIdentity } from '../measurements/worker-identity.ts';
 import { succeed } from '../wait.ts';
@@ -122,8 +123,13 @@ export class Checkpoints {
   /** Without Redis, a broadcast reaches only the members on the publisher's own worker. */
   async #checkRedis(when: Moment): Promise<void> {
     const { redis, measurements } = this.#context;
-    if (!redis || (await redis.answers())) return;
-    measurements.observations.note('redisSilent', { when, failure: redis.lastFailure });
+    if (!redis) return;
+    const isThere = await redis.answers();
+    const { name, absence } = redis;
+    if (!absence) return;
+    if (isThere || (absence.reason === 'unanswered' && absence.sinceUs === undefined))
+      noteAbsent(measurements, name, absence);
+    else measurements.observations.note('redisSilent', { when, name, failure: absence.detail });
   }
 
   /** One that was restarted is back soon, if it can start at all. @returns names and places of those that are not */

@@ -1,6 +1,7 @@
 /** The pages of metrics answer, live, each page of a process of its own. */
 import type { TargetReading } from '../../samplers/index.ts';
 import type { RunContext } from '../context.ts';
+import { noteAbsent } from '../measurements/absent-sources.ts';
 import type { Moment } from '../measurements/observations.ts';
 import { SamePages } from './same-pages.ts';
 import { StillFigures } from './still-figures.ts';
@@ -35,18 +36,17 @@ export class MetricsPages {
     const ofOthers = await Promise.all(Object.values(others).map((pages) => pages.readEach()));
     const first = (await worker?.readEach()) ?? [];
     const targets = first.length > 1 && worker ? await worker.readEach() : first;
-    this.#checkAnswers([...targets, ...ofOthers.flat()], when);
+    this.#note([...targets, ...ofOthers.flat()], when);
     const pairs = this.#samePages.look(first, targets);
     if (pairs.length > 0) measurements.observations.note('pagesShared', { pairs });
     return targets;
   }
 
-  #checkAnswers(targets: TargetReading[], when: Moment): void {
-    const { observations } = this.#context.measurements;
-    const failures = targets.flatMap(({ failure }) => failure ?? []);
-    if (failures.length > 0) observations.note('pagesFailed', { when, failures });
+  #note(targets: TargetReading[], when: Moment): void {
+    const { measurements } = this.#context;
+    for (const { url, absence } of targets) if (absence) noteAbsent(measurements, url, absence);
     const inTurn = targets.filter(({ alternates }) => alternates);
-    if (inTurn.length > 0) observations.note('pagesAlternate', { when, urls: urlsOf(inTurn) });
+    if (inTurn.length > 0) measurements.observations.note('pagesAlternate', { when, urls: urlsOf(inTurn) });
   }
 }
 

@@ -42,11 +42,10 @@ export interface Observed {
   pagesRepeated: { when: Moment; what: string; urls: string[]; connections: number };
   pagesShared: { pairs: [string, string][] };
   pagesAlternate: { when: Moment; urls: string[] };
-  pagesFailed: { when: Moment; failures: string[] };
 
   /** `since`: when they were last unchanged, on the sampler's time. */
   partsChanged: { when: Moment; parts: string[]; since: number };
-  redisSilent: { when: Moment; failure: string | undefined };
+  redisSilent: { when: Moment; name: string; failure: string };
   enginesSilent: { requests: number; hosts: string[] };
   hostLost: { host: string; why: string };
   faultFailed: { error: string } | { notReplaced: string[] };

@@ -1,5 +1,6 @@
 /** Memory at rest as a run takes it: what is not at rest is named, and has no figure. */
 import type { RunContext } from '../context.ts';
+import { CONTROL_PORT } from '../measurements/absent-sources.ts';
 import type { LayerBytes } from '../measurements/memory.ts';
 import type { Moment } from '../measurements/observations.ts';
 import { type AtRest, FALL_LIMIT_MS, readAtRest, readSettled } from './readings.ts';
@@ -45,9 +46,10 @@ export function without(layers: LayerBytes, figures: string[]): LayerBytes {
 
 /** Garbage of a worker that did not collect is in its own figures and in those of the whole machine. */
 function collectedOnly(context: RunContext, { layers, uncollected }: AtRest, when: Moment): LayerBytes {
-  if (uncollected.length === 0) return layers;
   const { measurements, sampler } = context;
-  measurements.observations.note('collectionMissing', { when, workers: uncollected });
+  const isRefused = measurements.absentSources.has(CONTROL_PORT);
+  if (uncollected.length === 0 && !isRefused) return layers;
+  if (!isRefused) measurements.observations.note('collectionMissing', { when, workers: uncollected });
   measurements.uncollected = sampler.layers
     .filter(({ containsWorkers }) => containsWorkers)
     .flatMap(({ figures }) => figures.map(({ id }) => id));

@@ -4,6 +4,7 @@
  */
 import { ClockLine } from '../../../protocol/clock/clock-line.ts';
 import { followClock } from '../../../protocol/clock/clock-reading.ts';
+import { reasonOf } from '../../samplers/index.ts';
 import type { Control } from './control.ts';
 
 /** At once, of which the quickest counts. */
@@ -23,12 +24,17 @@ export class WorkerClocks {
     this.lines = here.map((sharesKernel) => new ClockLine(sharesKernel));
   }
 
-  /** Reads the clocks of all workers. @throws CapacityError if one does not answer */
+  /** Reads the clocks of all workers that let the run in. @throws CapacityError if one does not answer */
   async read(): Promise<void> {
     await Promise.all(
       this.lines.map(async (line, via) => {
         line.separate();
-        for (let reading = 0; reading < READINGS; reading++) line.add(await this.#control.clock(via));
+        try {
+          for (let reading = 0; reading < READINGS; reading++) line.add(await this.#control.clock(via));
+        } catch (error) {
+          // What was read before still holds; its error grows with the time since.
+          if (reasonOf(error) !== 'refused') throw error;
+        }
       }),
     );
   }

@@ -63,7 +63,8 @@ export async function describeProcesses(
       command,
       ports: listed,
       role,
-      holds: isDirect || layer !== 'worker' ? (related?.has(pid) ?? null) : null,
+      // Open files that may not be read hide the connections, too.
+      holds: listed && (isDirect || layer !== 'worker') ? (related?.has(pid) ?? null) : null,
     };
   });
   const pids = new Set(measured.map(({ pid }) => pid));

@@ -22,7 +22,7 @@ export class UnansweredRequest extends CapacityError {}
 type ConnectError = Error & { type?: string; description?: unknown };
 
 /** @returns the system's code, such as ECONNREFUSED, or the message */
-export function reasonOf(error: ConnectError): string {
+export function connectFailure(error: ConnectError): string {
   const { error: cause } = (error.description ?? {}) as { error?: NodeJS.ErrnoException };
   return cause?.code ?? cause?.message ?? error.message;
 }
@@ -30,10 +30,11 @@ export function reasonOf(error: ConnectError): string {
 export function connectError(url: string, error: ConnectError): CapacityError {
   // Transport errors have a type, a refusal by the server has none; 'timeout' is socket.io-client's own error.
   if (error.type !== undefined || error.message === 'timeout') {
-    const reason = reasonOf(error);
-    if (!/ 401$/.test(reason)) return unreachable(url, reason, fixOf(url, reason));
-    const fix = 'give the server and the run the same control token';
-    return new CapacityError('BAD_TOKEN', `worker ${url} refused the control token`, fix);
+    const reason = connectFailure(error);
+    const status = / (401|403|407)$/.exec(reason)?.[1];
+    if (status === undefined) return unreachable(url, reason, fixOf(url, reason));
+    const fix = 'give the server and the run the same control token, and let every proxy in between pass it';
+    return new CapacityError('BAD_TOKEN', `worker ${url} refused the control token: HTTP ${status}`, fix);
   }
   return new CapacityError(
     'CONTROL_MISSING',

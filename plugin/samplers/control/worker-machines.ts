@@ -4,6 +4,7 @@ import type { GroupLimit, WorkerMachine, WorkerResources } from '../../../protoc
 import { readCgroup } from '../../../protocol/machine/cgroup.ts';
 import { thisHost } from '../../../protocol/machine/host.ts';
 import { lowestLimit } from '../../../protocol/machine/usable.ts';
+import { Absent } from '../absence.ts';
 
 /** @returns with the names of the workers on each, in the order of the workers */
 export function workerMachines(resources: WorkerResources[]): { machine: WorkerMachine; workers: WorkerResources[] }[] {
@@ -17,6 +18,7 @@ export function workerMachines(resources: WorkerResources[]): { machine: WorkerM
 /**
  * @returns the memory limits of the workers' containers; empty unless each worker has one that is below its machine's memory,
  *   and none is the generator's own, which has more in it
+ * @throws Absent where one does not show its use
  */
 export function workerContainers(resources: WorkerResources[]): GroupLimit[] {
   const own = new Set(readCgroup().memory.map(({ group }) => group));
@@ -25,7 +27,9 @@ export function workerContainers(resources: WorkerResources[]): GroupLimit[] {
   for (const { cgroup, machine } of resources) {
     const limit = lowestLimit(cgroup.memory, machine.memoryBytes);
     if (!limit || (machine.kernel === here && own.has(limit.group))) return [];
-    limits.set(`${machine.kernel} ${limit.group}`, limit);
+    const { used } = limit;
+    if (used === undefined) throw new Absent('refused', 'a control group of the workers does not show what it uses');
+    limits.set(`${machine.kernel} ${limit.group}`, { ...limit, used });
   }
   return [...limits.values()];
 }

@@ -17,13 +17,17 @@ import {
   type WorkerStats,
 } from '../../../protocol/events.ts';
 import { guardClient } from '../../../protocol/guard-client.ts';
-import { connectError, reasonOf, UnansweredRequest, unreachable } from './errors.ts';
+import { reasonOf } from '../absence.ts';
+import { within } from '../answers.ts';
+import { connectError, connectFailure, UnansweredRequest, unreachable } from './errors.ts';
 import { addressesOf, type ControlPlace, type LookupAll, placesOf } from './places.ts';
 import { replyTo } from './replies.ts';
 
 const TIMEOUT_MS = 5000;
 /** A full garbage collection of a heap of some GB takes seconds. */
 const GC_TIMEOUT_MS = 60_000;
+/** A lost connection is tried again after 0.2 s at most. */
+const REFUSAL_TIMEOUT_MS = 1000;
 const CLOCK_READINGS = 16;
 /** Several times what an event loop has to tell after a day: the run stands still while a reply is parsed. */
 const MAX_REPLY_BYTES = 8 * 1024 ** 2;
@@ -190,6 +194,12 @@ export class ControlClients {
     );
   }
 
+  /** @returns why a worker that had answered no longer lets the run connect; undefined if none refuses. Never rejects */
+  async refusal(): Promise<CapacityError | undefined> {
+    const all = await Promise.all(this.#workers.map((worker) => worker.refusal()));
+    return all.find((one) => one !== undefined);
+  }
+
   #worker(index: number): ControlClient {
     const worker = this.#workers[index];
     if (worker === undefined) throw new RangeError(`no worker ${index}: there are ${this.#workers.length}`);
@@ -209,6 +219,8 @@ class ControlClient {
   readonly #timeoutMs: number;
   #failure: string | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** Why the last attempt to connect failed; undefined while it is connected. */
+  #connectError: CapacityError | undefined;
 
   constructor({ url, address }: ControlPlace, token: string, { tls = {}, timeoutMs = TIMEOUT_MS }: ControlOptions) {
     this.url = address ? `${url} (${address.address})` : url;
@@ -225,8 +237,12 @@ class ControlClient {
       reconnectionDelayMax: 200,
     });
     guardClient(this.#socket.io);
+    this.#socket.on('connect', () => {
+      this.#connectError = undefined;
+    });
     this.#socket.on('connect_error', (error) => {
-      this.#failure = reasonOf(error);
+      this.#failure = connectFailure(error);
+      this.#connectError = connectError(this.url, error);
     });
     const connecting = new Promise<void>((resolve, reject) => {
       const fail = (reason: string) => reject(unreachable(this.url, reason));
@@ -251,12 +267,24 @@ class ControlClient {
     return this.isConnected ? undefined : this.#failure;
   }
 
+  /** Resolves when it is connected again or has failed to, within a limit. @returns why it may not connect */
+  async refusal(): Promise<CapacityError | undefined> {
+    if (!this.isConnected && this.#connectError === undefined) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      for (const event of ['connect', 'connect_error'] as const) this.#socket.once(event, () => resolve());
+      await within(promise, REFUSAL_TIMEOUT_MS).catch(() => {});
+    }
+    return !this.isConnected && this.#connectError && reasonOf(this.#connectError) === 'refused'
+      ? this.#connectError
+      : undefined;
+  }
+
   async request<E extends ControlRequest>(
     event: E,
     args: unknown[] = [],
     timeoutMs = this.#timeoutMs,
   ): Promise<Answer<E>> {
-    if (!this.#socket.connected) throw unreachable(this.url, 'connection lost');
+    if (!this.#socket.connected) throw this.#connectError ?? unreachable(this.url, 'connection lost');
     let answer: unknown;
     try {
       answer = await this.#socket.timeout(timeoutMs).emitWithAck(event, ...args);

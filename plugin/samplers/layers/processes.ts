@@ -1,6 +1,7 @@
 /** A layer that consists of processes: on this machine, or told by something that knows of them elsewhere. */
 import { measureTitle } from '../../../protocol/named-layers.ts';
-import { NotInRun, type ProcessMemory, PSS_UNREADABLE } from '../processes/memory.ts';
+import { NotInRun } from '../absence.ts';
+import { type ProcessMemory, PSS_UNREADABLE } from '../processes/memory.ts';
 import { METRICS, type PrometheusFigure } from '../prometheus/figures.ts';
 import { firstKnown } from '../reading.ts';
 import type { Sources } from '../sources.ts';

@@ -1,7 +1,8 @@
 /** The Socket.IO workers. */
 import { measureTitle, WORKERS_TITLE } from '../../../protocol/named-layers.ts';
+import { NotInRun } from '../absence.ts';
 import { workerContainers } from '../control/worker-machines.ts';
-import { NotInRun, PSS_UNREADABLE } from '../processes/memory.ts';
+import { PSS_UNREADABLE } from '../processes/memory.ts';
 import type { Sources } from '../sources.ts';
 import type { Count } from './layer.ts';
 import { hostFigures, metricsOf, processLayer, pssOf, type Teller } from './processes.ts';

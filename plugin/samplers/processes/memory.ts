@@ -1,9 +1,7 @@
 /** Memory of a layer that consists of processes: their sum, and its PSS between the rare readings of that. */
 import { readdirSync } from 'node:fs';
-import type { ProcessReading } from './proc.ts';
-
-/** A source that the run does not have: whatever else was tried has a better reason. */
-export class NotInRun extends Error {}
+import { Absent, NotInRun } from '../absence.ts';
+import { isHidden, type ProcessReading } from './proc.ts';
 
 /** Process ids by layer; a layer without processes on this machine is missing or empty. */
 export type LayerPids = Record<string, number[]>;
@@ -19,12 +17,18 @@ export const PSS_UNREADABLE =
     ? '/proc/<pid>/smaps_rollup is readable only by its user and by root'
     : 'available on Linux only';
 
-/** @throws Error if a process is missing: a sum over only some processes would look like a saving */
+/** Why `/proc` has no entry, or an unreadable one, for a process that is there. */
+export const HIDDEN = 'another user owns them, and /proc hides them (mount option hidepid)';
+
+/** @throws Absent if a process is missing: a sum over only some processes would look like a saving */
 export function processMemory(pids: number[] | undefined, processes: Map<number, ProcessReading>): ProcessMemory {
   if (pids === undefined || pids.length === 0) throw new NotInRun('none of its processes is known on this machine');
   const readings = pids.map((pid) => processes.get(pid)).filter((reading) => reading !== undefined);
-  const gone = pids.length - readings.length;
-  if (gone > 0) throw new Error(`${gone} of its ${pids.length} processes have ended`);
+  const missing = pids.filter((pid) => !processes.has(pid));
+  const hidden = missing.filter(isHidden);
+  if (hidden.length > 0)
+    throw new Absent('refused', `${hidden.length} of its ${pids.length} processes may not be read: ${HIDDEN}`);
+  if (missing.length > 0) throw new Absent('gone', `${missing.length} of its ${pids.length} processes have ended`);
   const memory = { rssBytes: 0, pssBytes: 0 };
   let complete = true;
   for (const { rssBytes, pssBytes } of readings) {

@@ -58,14 +58,27 @@ export function statOf(pid: number, root = '/'): ProcessStat | undefined {
   return attempt(() => parseStat(readFileSync(join(root, `proc/${pid}/stat`), 'latin1')));
 }
 
-/** @returns undefined for a process that has ended */
+/** @returns undefined for a process that has ended, or that `isHidden` */
 export function livingStat(pid: number): ProcessStat | undefined {
   const stat = statOf(pid);
   return stat?.isZombie ? undefined : stat;
 }
 
+/** @returns true also for a process that may no longer be read: only what is seen to have ended has ended */
 export function isAlive({ pid, startedAtUs }: Pick<ProcessStat, 'pid' | 'startedAtUs'>): boolean {
-  return livingStat(pid)?.startedAtUs === startedAtUs;
+  const stat = statOf(pid);
+  return stat ? !stat.isZombie && stat.startedAtUs === startedAtUs : isHidden(pid);
+}
+
+/** @returns whether the process is there, and /proc does not show it to this user */
+export function isHidden(pid: number): boolean {
+  if (statOf(pid)) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }
 
 /** Fields are counted as in proc_pid_stat(5): the first one after the state is the parent. */

@@ -3,7 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { attempt } from '../../../protocol/helpers/attempt.ts';
+import { reasonOf } from '../absence.ts';
 import { commandLine, programWords } from './command-line.ts';
+import { HIDDEN } from './memory.ts';
+import { isHidden } from './proc.ts';
 import { type ProcessTable, readProcessTable, withDescendants } from './process-table.ts';
 
 export interface ProcessQuery {
@@ -63,7 +66,7 @@ function generator(table: ProcessTable): Set<number> {
 
 /** Processes of the group and of those below it. */
 function inCgroup(cgroup: string): number[] {
-  const folder = isAbsolute(cgroup) ? cgroup : join(CGROUPS, cgroup);
+  const folder = folderOf(cgroup);
   const own = attempt(() => readFileSync(join(folder, 'cgroup.procs'), 'latin1')) ?? '';
   const entries = attempt(() => readdirSync(folder, { withFileTypes: true })) ?? [];
   const below = entries.filter((entry) => entry.isDirectory()).flatMap(({ name }) => inCgroup(join(folder, name)));
@@ -71,22 +74,48 @@ function inCgroup(cgroup: string): number[] {
 }
 
 export function notFound(query: ProcessQuery, option: string, dead: number[], seen: number): CapacityError {
-  const { pids, match, cgroup } = query;
-  if (process.platform !== 'linux') {
-    const fix = `use ${option}.prometheus, or instrument(io)`;
-    return new CapacityError('PROCESS_NOT_FOUND', 'processes are found in /proc, which only Linux has', fix);
-  }
-  const [what, fix] =
-    pids !== undefined
-      ? [`there is no process ${dead.join(', ')}`, `correct ${option}.pids: ps -eo pid,args lists processes`]
-      : match !== undefined
-        ? [
-            `no command line matches /${match}/, of ${seen} processes that are not the generator's own`,
-            `correct ${option}.match: ps -eo pid,args lists the command lines`,
-          ]
-        : [
-            `${isAbsolute(cgroup ?? '') ? cgroup : join(CGROUPS, cgroup ?? '')} is not a control group with processes`,
-            `correct ${option}.cgroup: cat /proc/<pid>/cgroup names the group of a process`,
-          ];
+  const [what, fix] = whyNotFound(query, option, dead, seen);
   return new CapacityError('PROCESS_NOT_FOUND', what, fix);
+}
+
+/** Init belongs to another user than most runs. */
+const INIT = 1;
+
+function whyNotFound({ pids, match, cgroup = '' }: ProcessQuery, option: string, dead: number[], seen: number) {
+  if (process.platform !== 'linux')
+    return [
+      'processes are found in /proc, which only Linux has',
+      `use ${option}.prometheus, or instrument(io)`,
+    ] as const;
+  const readable = `run as root or as the user of the server, or use ${option}.prometheus or instrument(io)`;
+  const hidden = dead.filter(isHidden);
+  if (hidden.length > 0) return [`process ${hidden.join(', ')} may not be read: ${HIDDEN}`, readable] as const;
+  if (pids !== undefined)
+    return [
+      `there is no process ${dead.join(', ')}`,
+      `correct ${option}.pids: ps -eo pid,args lists processes`,
+    ] as const;
+  if (match !== undefined) {
+    const what = `no command line matches /${match}/, of ${seen} processes that are not the generator's own`;
+    if (isHidden(INIT)) return [`${what}; /proc hides those of other users (mount option hidepid)`, readable] as const;
+    return [what, `correct ${option}.match: ps -eo pid,args lists the command lines`] as const;
+  }
+  const folder = folderOf(cgroup);
+  if (reasonOf(failureOf(() => readFileSync(join(folder, 'cgroup.procs')))) === 'refused')
+    return [`this user may not read the control group ${folder}`, readable] as const;
+  const fix = `correct ${option}.cgroup: cat /proc/<pid>/cgroup names the group of a process`;
+  return [`${folder} is not a control group with processes`, fix] as const;
+}
+
+function folderOf(cgroup: string): string {
+  return isAbsolute(cgroup) ? cgroup : join(CGROUPS, cgroup);
+}
+
+function failureOf(work: () => unknown): unknown {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    return error;
+  }
 }

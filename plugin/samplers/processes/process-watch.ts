@@ -5,7 +5,7 @@ import { attempt } from '../../../protocol/helpers/attempt.ts';
 import { limitsOfProcess } from '../../../protocol/machine/open-files.ts';
 import { shownCommand } from './command-line.ts';
 import { executableOf } from './membership.ts';
-import { livingStat } from './proc.ts';
+import { isAlive, livingStat } from './proc.ts';
 
 export interface EndedProcess {
   pid: number;
@@ -83,7 +83,7 @@ export class ProcessWatch {
   #look(): void {
     const atUs = monotonicUs();
     for (const [pid, one] of this.#watched) {
-      if (livingStat(pid)?.startedAtUs === one.startedAtUs) {
+      if (isAlive(one)) {
         one.openFiles = openFilesOf(pid, one.openFiles) ?? one.openFiles;
         continue;
       }

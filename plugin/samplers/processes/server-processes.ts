@@ -7,7 +7,7 @@ import { limitsOfProcess } from '../../../protocol/machine/open-files.ts';
 import { shownCommand } from './command-line.ts';
 import { type Listening, ListeningPorts } from './listeners.ts';
 import { executableOf, lookAlikes, type Member, programOf, replacedBy, roleOf } from './membership.ts';
-import { isAlive, type ProcessStat } from './proc.ts';
+import { isAlive, isHidden, type ProcessStat } from './proc.ts';
 import { notFound, type ProcessQuery, rootsOf, treesOf } from './process-query.ts';
 import { MAX_AGE_MS, type ProcessTable, processTable, readProcessTable, withDescendants } from './process-table.ts';
 
@@ -33,6 +33,7 @@ interface ServerProcessOptions {
 /** A process of that age was not started for a moment. */
 const LONG_LIVED_US = 10e6;
 const MAX_OUTSIDERS = 50;
+const UNREADABLE = ['EACCES', 'EPERM'];
 /** At one process, for its ports. */
 const MAX_LOOKS = 3;
 const CANNOT_TELL: Listening = { unseen: 'the port of the target is not known' };
@@ -104,7 +105,7 @@ export class ServerProcesses {
       (await this.pids()).map((pid) =>
         readdir(`/proc/${pid}/fd`).then(
           ({ length }) => length,
-          ({ code }: NodeJS.ErrnoException) => (code === 'EACCES' ? undefined : 0),
+          ({ code = '' }: NodeJS.ErrnoException) => (UNREADABLE.includes(code) || isHidden(pid) ? undefined : 0),
         ),
       ),
     );

@@ -1,5 +1,6 @@
 /** A page of metrics, as text for Prometheus: of the server itself, or of an exporter beside a layer. */
 import { CapacityError } from '../../../protocol/errors.ts';
+import { type Absence, Absent, Availability, describeAbsence, reasonOf } from '../absence.ts';
 import { type Answer, AnsweringProcess } from './answering-process.ts';
 import {
   MAX_CORES,
@@ -24,11 +25,12 @@ const RETRY_MS = 10_000;
 export class PrometheusReader {
   readonly #query: PrometheusQuery;
   readonly #process = new AnsweringProcess();
-  /** Readings that failed. */
+  /** Readings that failed of a page that is there, and that this run may read. */
   failures = 0;
+  readonly #availability = new Availability();
   #timedOutInARow = 0;
   #retryAtMs = 0;
-  #failure = new Error();
+  #failure: Error = new Absent('unanswered', 'not read yet');
   /** Readings follow each other, so that their order is that of the figures. */
   #previous: Promise<unknown> = Promise.resolve();
 
@@ -38,6 +40,11 @@ export class PrometheusReader {
 
   get url(): string {
     return this.#query.url;
+  }
+
+  /** Why there are no figures now. */
+  get absence(): Absence | undefined {
+    return this.#availability.absence;
   }
 
   /** Several processes have answered in turn. */
@@ -50,9 +57,13 @@ export class PrometheusReader {
     const reader = new PrometheusReader(query);
     try {
       requireFigures(await reader.#scrape(), query);
+      reader.#availability.succeed();
     } catch (error) {
       if (error instanceof CapacityError) throw error;
-      const fix = 'correct its URL in the option `prometheus`; curl it from this machine';
+      const fix =
+        reasonOf(error) === 'refused'
+          ? 'let this machine read that page without a login, or name another page in the option `prometheus`'
+          : 'correct its URL in the option `prometheus`; curl it from this machine';
       throw new CapacityError('SOURCE_UNREACHABLE', `no metrics from ${query.url}: ${whyNot(error)}`, fix);
     }
     return reader;
@@ -71,10 +82,11 @@ export class PrometheusReader {
       const reading = await this.#process.note(await this.#answer(), () => this.#answer());
       this.#timedOutInARow = 0;
       if (this.#process.impossible) throw new Error(`their CPU time rises faster than possible; ${WRONG_UNIT}`);
+      this.#availability.succeed();
       return { ...reading, identity: `${reading.identity} ${this.#process.startedAnew}` };
     } catch (error) {
-      this.failures++;
       if (error !== this.#failure) this.#fail(error);
+      if (reasonOf(this.#failure) !== 'refused') this.failures++;
       throw this.#failure;
     }
   }
@@ -82,7 +94,8 @@ export class PrometheusReader {
   #fail(error: unknown): void {
     this.#timedOutInARow = isTimeout(error) ? this.#timedOutInARow + 1 : 0;
     this.#retryAtMs = performance.now() + RETRY_MS;
-    this.#failure = new Error(`no metrics from ${this.#query.url}: ${whyNot(error)}`);
+    const absence = this.#availability.fail(error, whyNot(error));
+    this.#failure = new Absent(absence.reason, describeAbsence(this.url, absence));
   }
 
   async #answer(): Promise<PageReading & Answer> {

@@ -1,14 +1,16 @@
 /** The pages of metrics of one layer: of each of its processes or hosts, and of several exporters. */
+
 import type { WorkerMachine } from '../../../protocol/events.ts';
+import { type Absence, Absent, describeAbsence } from '../absence.ts';
 import { figuresOf } from './figures.ts';
 import type { PageReading, PrometheusQuery, PrometheusReading } from './page.ts';
 import { PrometheusReader } from './prometheus.ts';
 
 export interface TargetReading<Reading = PrometheusReading> {
   url: string;
-  /** Undefined where there are no figures, for the reason in `failure`. */
+  /** Undefined where there are no figures, for the reason in `absence`. */
   reading: Reading | undefined;
-  failure: string | undefined;
+  absence: Absence | undefined;
   /** Several processes answer there in turn. */
   alternates: boolean;
 }
@@ -39,11 +41,11 @@ export class PrometheusTargets {
   readEach(): Promise<TargetReading<PageReading>[]> {
     return Promise.all(
       this.#targets.map(async (target) => {
-        const { reading, failure } = await target.read().then(
-          (reading) => ({ reading, failure: undefined }),
-          ({ message }: Error) => ({ reading: undefined, failure: message }),
+        const { reading, absence } = await target.read().then(
+          (reading) => ({ reading, absence: undefined }),
+          () => ({ reading: undefined, absence: target.absence }),
         );
-        return { url: target.url, reading, failure, alternates: target.alternates };
+        return { url: target.url, reading, absence, alternates: target.alternates };
       }),
     );
   }
@@ -60,8 +62,10 @@ export class PrometheusTargets {
    */
   async read(): Promise<PrometheusReading> {
     const targets = await this.readEach();
-    const failures = targets.flatMap(({ failure }) => failure ?? []);
-    if (failures.length > 0) throw new Error(failures.join('; '));
+    const absent = targets.flatMap(({ url, absence }) => (absence ? { url, absence } : []));
+    const [first] = absent;
+    if (first)
+      throw new Absent(first.absence.reason, absent.map((one) => describeAbsence(one.url, one.absence)).join('; '));
     const readings = targets.flatMap(({ reading }) => reading ?? []);
     return {
       figures: figuresOf(readings.map(({ values }) => values)),

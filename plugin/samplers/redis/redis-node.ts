@@ -1,6 +1,7 @@
 /** Reads what one Redis reports about itself. Owns one connection, which reconnects by itself. */
 import { createClient, ErrorReply } from 'redis';
 import { LARGEST_FIGURE } from '../../../protocol/link/bounds.ts';
+import { Absent } from '../absence.ts';
 import { Late, within } from '../answers.ts';
 
 export type NodeReading = ReturnType<typeof toReading>;
@@ -28,10 +29,8 @@ export interface RedisTraffic {
 const TIMEOUT_MS = 1000;
 
 export class RedisNode {
-  /** Why the last reading failed. */
-  lastFailure: string | undefined;
-  /** Its last answer was a refusal, as of a user without permission: it runs. */
-  #refuses = false;
+  /** Why the last reading failed: an `ErrorReply` of Redis, or an `Absent`. */
+  lastFailure: Error | undefined;
   /** `host:port` */
   readonly address: string;
   readonly #client;
@@ -47,8 +46,7 @@ export class RedisNode {
       socket: { connectTimeout: TIMEOUT_MS, reconnectStrategy: 500 },
     });
     this.#client.on('error', (error: Error) => {
-      this.#refuses = error instanceof ErrorReply;
-      this.lastFailure = (error as NodeJS.ErrnoException).code ?? error.message;
+      this.lastFailure = asAbsent(error);
     });
   }
 
@@ -61,8 +59,8 @@ export class RedisNode {
       this.#client.connect().catch(() => resolve());
     });
     // The client itself waits for as long as the other side keeps the connection.
-    await within(answered, TIMEOUT_MS).catch(({ message }: Late) => {
-      this.lastFailure = message;
+    await within(answered, TIMEOUT_MS).catch((error: Late) => {
+      this.lastFailure = error;
     });
   }
 
@@ -82,9 +80,8 @@ export class RedisNode {
       await within(this.#client.sendCommand(['PING']), TIMEOUT_MS);
       return true;
     } catch (error) {
-      if (error instanceof ErrorReply || (!this.#client.isReady && this.#refuses)) return true;
-      if (this.#client.isReady || this.lastFailure === undefined) this.lastFailure = (error as Error).message;
-      return false;
+      this.#note(error as Error);
+      return this.lastFailure instanceof ErrorReply;
     }
   }
 
@@ -135,10 +132,15 @@ export class RedisNode {
     try {
       return await read();
     } catch (error) {
-      if (this.#client.isReady || this.lastFailure === undefined) this.lastFailure = (error as Error).message;
+      this.#note(error as Error);
       if (error instanceof Late) this.#connectAnew();
       throw error;
     }
+  }
+
+  /** Without a connection, the reason is that of the connection. */
+  #note(error: Error): void {
+    if (this.#client.isReady || this.lastFailure === undefined) this.lastFailure = asAbsent(error);
   }
 
   /** An answer that never ends would be kept, and come before all others. */
@@ -152,6 +154,12 @@ export class RedisNode {
   close(): void {
     if (this.#client.isOpen) this.#client.destroy();
   }
+}
+
+function asAbsent(error: Error): Error {
+  if (error instanceof ErrorReply || error instanceof Absent) return error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  return Object.assign(new Absent('unanswered', code ?? message), { code });
 }
 
 /** @returns undefined, which stands for what this user may not read */
@@ -214,7 +222,7 @@ function figure(info: Map<string, string>, key: string): number {
 function figureOf(text: string | undefined, key: string): number {
   const value = /^\d+(\.\d+)?$/.test(text ?? '') ? Number(text) : Number.NaN;
   if (value <= LARGEST_FIGURE) return value;
-  throw new Error(`Redis tells no ${key}`);
+  throw new Absent('unsupported', `Redis tells no ${key}`);
 }
 
 /** An array of bulk strings. */

@@ -1,5 +1,7 @@
 /** Reads what the adapter's Redis reports about itself; of a Redis Cluster, all nodes that have slots. */
 import { redisPart } from '../../../protocol/redis-part.ts';
+import { type Absence, Availability, codeOf } from '../absence.ts';
+import { Late } from '../answers.ts';
 import { RedisNode, type RedisTraffic } from './redis-node.ts';
 
 export type { RedisTraffic } from './redis-node.ts';
@@ -7,11 +9,9 @@ export type { RedisTraffic } from './redis-node.ts';
 export type RedisReading = NonNullable<Awaited<ReturnType<RedisReader['read']>>>;
 
 export class RedisReader {
-  /** Readings that failed; `lastFailure` is the reason of the last one. */
+  /** Readings that failed of a Redis that had answered, and that this user may read. */
   failures = 0;
-  lastFailure: string | undefined;
-  /** Why this user may not read anything; undefined if it may, or if Redis did not answer when the run began. */
-  refusal: string | undefined;
+  readonly #availability = new Availability();
   readonly #url: string;
   #nodes: RedisNode[];
   #isCluster = false;
@@ -33,18 +33,24 @@ export class RedisReader {
       this.#nodes = addresses.map((address) => new RedisNode(withAddress(this.#url, address)));
       await Promise.all(this.#nodes.map((node) => node.ready()));
     }
-    // What is read later is tried once: what this user may not read is absent, and no failure.
-    const reading = await this.read();
-    this.failures = 0;
-    const why = this.lastFailure;
-    if (!reading && (await this.answers())) this.refusal = why;
+    // What is read later is tried once.
+    await this.read();
+  }
+
+  get name(): string {
+    return `Redis at ${new URL(this.#url).host}`;
+  }
+
+  /** Why there is no reading now. */
+  get absence(): Absence | undefined {
+    return this.#availability.absence;
   }
 
   /** @returns whether all nodes run, also if this user may not read them. Never rejects. */
   async answers(): Promise<boolean> {
     const answers = await Promise.all(this.#nodes.map((node) => node.answers()));
     const silent = this.#nodes[answers.indexOf(false)];
-    if (silent) this.lastFailure = this.#failureOf(silent);
+    if (silent) this.#fail(silent);
     return !silent;
   }
 
@@ -80,23 +86,51 @@ export class RedisReader {
 
   /** A sum over only some of the nodes would be too low. */
   async #ofAll<T>(read: (node: RedisNode) => Promise<T>): Promise<T[] | undefined> {
-    if (this.refusal !== undefined) return undefined;
+    if (this.absence?.reason === 'refused') return undefined;
     const answers = await Promise.allSettled(this.#nodes.map(read));
     const failed = this.#nodes[answers.findIndex(({ status }) => status === 'rejected')];
-    if (!failed) return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
-    this.failures++;
-    this.lastFailure = this.#failureOf(failed);
+    if (!failed) {
+      this.#availability.succeed();
+      return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+    }
+    const { reason, sinceUs } = this.#fail(failed);
+    if (reason !== 'refused' && sinceUs !== undefined) this.failures++;
     return undefined;
   }
 
-  #failureOf({ address, lastFailure }: RedisNode): string {
-    return `${this.#isCluster ? `node ${address}: ` : ''}${lastFailure}`;
+  #fail({ address, lastFailure }: RedisNode): Absence {
+    const detail = `${this.#isCluster ? `node ${address}: ` : ''}${lastFailure?.message}`;
+    return this.#availability.fail(lastFailure, detail, fixOf(lastFailure, this.#url.startsWith('rediss:')));
   }
 
   /** Idempotent. */
   close(): void {
     for (const node of this.#nodes) node.close();
   }
+}
+
+const ADDRESS = 'the address of Redis (`REDIS_URL`)';
+const TLS = 'write rediss:// in the address of a Redis with TLS, and redis:// in that of one without';
+const FIXES: Record<string, string> = {
+  NOPERM: 'let that user read: ACL SETUSER <user> +info +client|list +ping',
+  NOAUTH: `put the password into ${ADDRESS}: redis://:<password>@host:port`,
+  WRONGPASS: `correct user and password in ${ADDRESS}`,
+  LOADING: 'start the run when Redis has loaded its data',
+  MASTERDOWN: 'name the master, or see why this replica has lost it',
+  ECONNREFUSED: `start Redis, or correct ${ADDRESS}`,
+  ENOTFOUND: `correct the host name in ${ADDRESS}`,
+  ECONNRESET: TLS,
+  EPROTO: TLS,
+};
+
+/** @returns undefined where nothing more is known than its reason */
+function fixOf(error: Error | undefined, isTls: boolean): string | undefined {
+  const code = codeOf(error);
+  if (/CERT|ISSUER|ALTNAME|^ERR_(SSL|TLS)/.test(code)) return TLS;
+  if (error instanceof Late || code === 'ETIMEDOUT')
+    // A Redis without TLS waits for the rest of what it takes for a command.
+    return `let this machine reach ${ADDRESS}: a firewall may drop it${isTls ? `; or ${TLS}` : ''}`;
+  return FIXES[code] ?? (/closed unexpectedly/i.test(error?.message ?? '') ? TLS : undefined);
 }
 
 /** All nodes of a cluster have the same users. */

@@ -194,7 +194,7 @@ export const workers: Member[] = [
     },
     workers: prometheus,
     config: PHASES,
-    reasons: ['READINGS_MISSING'],
+    reasons: ['SOURCE_UNREADABLE'],
     check: ({ memory }) => assert.equal(memory.perConnectionBytes.workerRss, undefined),
   },
   {

@@ -116,7 +116,7 @@ describe("a server's metrics", () => {
     const prometheus = await open([await urlOf(t, http)]);
     const beganMs = performance.now();
     const readings = await Promise.all(Array.from({ length: 6 }, () => prometheus.readEach()));
-    assert.ok(readings.flat().every(({ failure }) => /no answer within 2 s/.test(failure ?? '')));
+    assert.ok(readings.flat().every(({ absence }) => /no answer within 2 s/.test(absence?.detail ?? '')));
     assert.ok(performance.now() - beganMs < 10_000, 'two time-outs, not six');
     assert.equal(prometheus.failures, 6);
   });
@@ -157,8 +157,8 @@ describe("a server's metrics", () => {
     });
     for (let reading = 0; reading < 5; reading++) assert.ok((await pages.readEach())[0]?.reading);
     const [refused] = await pages.readEach();
-    assert.match(refused?.failure ?? '', /CPU time .* milliseconds/);
-    assert.equal((await pages.readEach())[0]?.failure, refused?.failure);
+    assert.match(refused?.absence?.detail ?? '', /CPU time .* milliseconds/);
+    assert.deepEqual((await pages.readEach())[0]?.absence, refused?.absence);
   });
 });
 
@@ -268,12 +268,12 @@ describe('metrics of several workers', () => {
     const sampler = samplerOf({ worker: prometheus });
     second = 503;
     assert.equal((await sampler.reading()).workerRss, undefined);
-    assert.equal(sampler.absent().workerRss, `no metrics from ${urls[1]}: HTTP 503`);
+    assert.equal(sampler.absent().workerRss, `${urls[1]} did not answer: HTTP 503`);
     assert.equal(sampler.health().failures.prometheus, 1);
     const each = await prometheus.readEach();
-    assertEach(each, ({ reading, failure }) => [reading?.figures.rssBytes, failure], [
+    assertEach(each, ({ reading, absence }) => [reading?.figures.rssBytes, absence?.detail], [
       [100, undefined],
-      [undefined, `no metrics from ${urls[1]}: HTTP 503`],
+      [undefined, 'HTTP 503'],
     ]);
   });
 });

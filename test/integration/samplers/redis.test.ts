@@ -3,6 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { execa } from 'execa';
 import { createClient, createCluster } from 'redis';
+import { describeAbsence } from '../../../plugin/samplers/absence.ts';
 import { RedisReader, type RedisTraffic } from '../../../plugin/samplers/redis/redis.ts';
 import { findTool } from '../../../server/stack/tools.ts';
 import { column } from '../../helpers/columns.ts';
@@ -52,7 +53,7 @@ for (const [what, [rules, refusal]] of Object.entries(MAY_NOT)) {
     await admin.sendCommand(['ACL', 'SETUSER', 'reader', 'on', '>secret', '~*', '&*', ...rules]);
     const reader = await readerOf(t, redis.url.replace('//', '//reader:secret@'));
     const reading = await reader.read();
-    if (refusal) assert.match(reader.refusal ?? '', refusal);
+    if (refusal) assert.match(reader.absence?.detail ?? '', refusal);
     else assert.ok(reading && reading.usedMemoryBytes > 0);
     assert.equal(reading?.pubSubTotalBytes, undefined);
     assert.deepEqual([reader.failures, await reader.answers()], [0, true]);
@@ -109,7 +110,7 @@ test('traffic of a Redis as the kernel, MONITOR and CLIENT LIST count it', {
   for (const client of subscribers) await client.pSubscribe('room*', () => void arrived++);
   const ports = [...(await carried(redis.port)).keys()];
   const reader = await readerOf(t, redis.url);
-  const traffic = async () => (await reader.traffic())?.[0] ?? assert.fail(reader.lastFailure);
+  const traffic = async () => (await reader.traffic())?.[0] ?? assert.fail(reader.absence?.detail);
   const publish = async () => {
     const before = arrived;
     for (let index = 0; index < 40; index++) await publisher?.publish(`room ${index % 7}`, 'é"\\'.repeat(index * 50));
@@ -138,15 +139,79 @@ test('traffic of a Redis as the kernel, MONITOR and CLIENT LIST count it', {
   );
 });
 
-test('nobody there: no reading, counted with the reason, and no crash', async () => {
-  const reader = new RedisReader(`redis://127.0.0.1:${await freePort()}`);
-  await reader.ready();
+const described = ({ name, absence }: RedisReader) => absence && describeAbsence(name, absence, 0);
+
+/** Addresses at which no reading is possible from the start, what the run says of them, and its fix. */
+const NEVER: [what: string, url: (t: TestContext) => Promise<string> | string, words: RegExp, fix: RegExp][] = [
+  [
+    'nobody listens',
+    async () => `redis://127.0.0.1:${await freePort()}`,
+    /never answered: ECONNREFUSED/,
+    /start Redis/,
+  ],
+  ['a password is missing', (t) => startLocked(t, ''), /may not be read: NOAUTH/, /password/],
+  ['the password is wrong', (t) => startLocked(t, ':x@'), /may not be read: WRONGPASS/, /correct user/],
+  [
+    'TLS is spoken to one without',
+    async (t) => (await startRedis(t)).url.replace('redis:', 'rediss:'),
+    /never answered/,
+    /rediss:/,
+  ],
+  [
+    'nothing comes',
+    async (t) =>
+      `redis://127.0.0.1:${await listen(
+        t,
+        createServer(() => {}),
+      )}`,
+    /never answered: no answer within/,
+    /firewall/,
+  ],
+  ['it loads its data', (t) => startSaying(t, 'LOADING Redis is loading'), /never answered: LOADING/, /has loaded/],
+  ['its master is away', (t) => startSaying(t, 'MASTERDOWN Link is down'), /never answered: MASTERDOWN/, /master/],
+];
+
+/** @param user in its address @returns the address of a Redis that requires a password */
+async function startLocked(t: TestContext, user: string): Promise<string> {
+  const redis = await startRedis(t);
+  await (await connectedTo(t, redis)).sendCommand(['CONFIG', 'SET', 'requirepass', 'secret']);
+  return redis.url.replace('//', `//${user}`);
+}
+
+/** @returns the address of a Redis that answers everything but its first commands like this */
+async function startSaying(t: TestContext, error: string): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on('data', (data) => {
+      for (const command of String(data).split(/(?=\*\d)/))
+        socket.write(/CLIENT|HELLO/.test(command) && !command.includes('LIST') ? '+OK\r\n' : `-${error}\r\n`);
+    });
+  });
+  return `redis://127.0.0.1:${await listen(t, server)}`;
+}
+
+for (const [what, urlOf, words, fix] of NEVER) {
+  test(`where ${what}, Redis is absent with its address, the cause and a fix`, async (t) => {
+    const url = await urlOf(t);
+    const reader = await readerOf(t, url);
+    assert.equal(await reader.read(), undefined);
+    assert.match(described(reader) ?? '', new RegExp(`^Redis at ${new URL(url).host} ${words.source}`));
+    assert.match(reader.absence?.fix ?? '', fix);
+    assert.equal(reader.failures, 0, 'nothing has failed that had worked');
+    reader.close();
+    reader.close();
+  });
+}
+
+test('a Redis that takes the permission away may not be read since then, and has not ended', async (t) => {
+  const redis = await startRedis(t);
+  const admin = await connectedTo(t, redis);
+  await admin.sendCommand(['ACL', 'SETUSER', 'reader', 'on', '>secret', '~*', '&*', '+@all']);
+  const reader = await readerOf(t, redis.url.replace('//', '//reader:secret@'));
+  assert.ok(await reader.read());
+  await admin.sendCommand(['ACL', 'SETUSER', 'reader', '-@dangerous']);
   assert.equal(await reader.read(), undefined);
-  assert.equal(await reader.read(), undefined);
-  assert.equal(reader.failures, 2);
-  assert.match(reader.lastFailure ?? '', /ECONNREFUSED/);
-  reader.close();
-  reader.close();
+  assert.match(described(reader) ?? '', /^Redis at \S+ may not be read since [\d.]+ s: NOPERM/);
+  assert.deepEqual([reader.failures, await reader.answers()], [0, true]);
 });
 
 test('a Redis that does not answer costs one second, not the run', async (t) => {
@@ -157,7 +222,7 @@ test('a Redis that does not answer costs one second, not the run', async (t) => 
   const beganMs = performance.now();
   assert.equal(await reader.read(), undefined);
   assert.ok(performance.now() - beganMs < 8000);
-  assert.match(reader.lastFailure ?? '', /no answer within/);
+  assert.match(reader.absence?.detail ?? '', /no answer within/);
 });
 
 test('a Redis Cluster: sums of memory, traffic by node, and each node’s own run', async (t) => {
@@ -194,7 +259,7 @@ test('a Redis Cluster: sums of memory, traffic by node, and each node’s own ru
 
   await redis.stop(1);
   assert.equal(await reader.read(), undefined);
-  assert.match(reader.lastFailure ?? '', new RegExp(`^node 127.0.0.1:${nodes[1]?.port}: `));
+  assert.match(reader.absence?.detail ?? '', new RegExp(`^node 127.0.0.1:${nodes[1]?.port}: `));
   await redis.start();
   let again = await reader.read();
   await eventually('a reading of all nodes', async () => {
@@ -232,7 +297,7 @@ test('memory that cannot be is a failure, and the next reading is one', async (t
   const redis = await startLiar(t, (socket) => socket.write(infoOf({ ...INFO, used_memory: used })));
   for (used of ['1e400', '-5', '', '0x10', '9'.repeat(30), 'NaN', '1 2']) {
     assert.equal(await redis.read(), undefined, used);
-    assert.match(redis.lastFailure ?? '', /used_memory/);
+    assert.match(redis.absence?.detail ?? '', /used_memory/);
   }
   used = '1000';
   assert.equal((await redis.read())?.usedMemoryBytes, 1000);
@@ -260,5 +325,5 @@ test('one that takes the connection and says nothing does not hold up the start'
   t.after(() => redis.close());
   await redis.ready();
   assert.equal(await redis.read(), undefined);
-  assert.match(redis.lastFailure ?? '', /no answer/);
+  assert.match(redis.absence?.detail ?? '', /no answer/);
 });

@@ -44,7 +44,7 @@ const REDIS = {
   pubSubOutputBytes: 4,
   pubSubTotalBytes: 5,
 };
-const redis = { failures: 0, lastFailure: undefined, read: async () => REDIS };
+const redis = { name: 'Redis at a:1', failures: 0, absence: undefined, read: async () => REDIS };
 const ELSEWHERE = { notShared: 'the workers run on another machine' };
 
 test('rows at which all programs were read have what others took', async (t) => {
@@ -138,13 +138,18 @@ test('a reading names every layer or says why not', async (t) => {
 test('sources that fail leave a reading of the rest', async (t) => {
   const sampler = startSampler(t, {
     pids: () => Promise.reject(new Error('no pids')),
-    redis: { failures: 3, lastFailure: 'ECONNREFUSED', read: async () => undefined },
+    redis: {
+      ...redis,
+      failures: 3,
+      absence: { reason: 'unanswered', detail: 'ECONNREFUSED', sinceUs: undefined, fix: '' },
+      read: async () => undefined,
+    },
     workers: { ...told([]), stats: () => Promise.reject(new Error('worker is gone')) },
   });
   const reading = await sampler.reading();
   const absent = sampler.absent();
   assert.match(absent.workerHeapUsed ?? '', /worker is gone/);
-  assert.match(absent.redisUsedMemory ?? '', /ECONNREFUSED/);
+  assert.equal(absent.redisUsedMemory, 'Redis at a:1 never answered: ECONNREFUSED');
   assert.deepEqual(sampler.health().failures, { processes: 1, redis: 3 });
   if (linux) assert.ok((reading.systemUsed ?? 0) > 0);
 });

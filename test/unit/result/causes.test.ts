@@ -67,7 +67,8 @@ const oldStatistics: Change = (_, { observations }) =>
   observations.note('statisticsRepeated', { when: WHEN, workers: ['w0'] });
 const pagesShared: Change = (_, { observations }) => observations.note('pagesShared', { pairs: [['/a', '/b']] });
 const silentHost: Change = (_, { observations }) => observations.note('hostLost', { host: 'b', why: 'no answer' });
-const redisSilent: Change = (_, { observations }) => observations.note('redisSilent', { when: WHEN, failure: 'gone' });
+const redisSilent: Change = (_, { observations }) =>
+  observations.note('redisSilent', { when: WHEN, name: 'Redis', failure: 'gone' });
 
 const CASES: [cause: FindingCode, effect: FindingCode, holds: boolean, what: string, changes: Change[]][] = [
   ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED', true, 'its processes are others', [ends(70), changed([SERVER_PROCESSES])]],

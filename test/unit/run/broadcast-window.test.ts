@@ -173,7 +173,7 @@ describe('the window', () => {
       seen.cpuUs += 70;
       return [{ ...seen, streamEntries: stream === 'entries' ? seen.streamEntries : null }];
     };
-    window.context.redis = { read: async () => undefined, answers: async () => false, lastFailure: undefined, traffic };
+    window.context.redis = { name: 'Redis at a:1', answers: async () => true, absence: undefined, traffic };
     window.run.measurements.redisStream = 'entries';
     const pass = (bytes: number) => {
       seen.inBytes += bytes;

@@ -79,11 +79,12 @@ it('during the warm-up does not even begin the series', async (t) => {
 });
 
 const noRedis = {
-  read: async () => undefined,
+  name: 'Redis at a:1',
   answers: async () => false,
   traffic: async () => undefined,
-  lastFailure: 'ECONNREFUSED',
+  absence: { reason: 'unanswered' as const, detail: 'ECONNREFUSED', sinceUs: 1, fix: 'start it' },
 };
+const neverRedis = { ...noRedis, absence: { ...noRedis.absence, sinceUs: undefined } };
 
 it('after the broadcasts does not take the silence of Redis for its loss', async (t) => {
   const { run } = await fromTheStart(t, {}, ({ context, stop }) => {
@@ -203,6 +204,16 @@ describe('the finale', () => {
   });
 
   testWarnings(fromTheStart, [
-    ['without Redis', ({ context }) => (context.redis = noRedis), 'DEPLOYMENT_CHANGED', 'ECONNREFUSED'],
+    ['without Redis', ({ context }) => (context.redis = noRedis), 'DEPLOYMENT_CHANGED', 'Redis at a:1', 'ECONNREFUSED'],
+    ['with a Redis that never answered', ({ context }) => (context.redis = neverRedis)],
   ]);
+
+  it('with a Redis that never answered has a finding that fails nothing', async (t) => {
+    const { result } = await fromTheStart(t, {}, ({ context }) => (context.redis = neverRedis));
+    const found = result.findings.find(({ code }) => code === 'SOURCE_UNREADABLE');
+    assert.deepEqual(
+      [found?.message, found?.fails, found?.invalidates, found?.fix],
+      ['Redis at a:1 never answered: ECONNREFUSED', null, [], 'start it'],
+    );
+  });
 });

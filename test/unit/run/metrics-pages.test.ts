@@ -1,6 +1,6 @@
 /** What a standstill shows of a server's pages of metrics: those that stand still, are twice, or do not answer. */
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, it, test } from 'node:test';
 import { StillFigures } from '../../../plugin/run/checkpoints/still-figures.ts';
 import type { PrometheusFigure } from '../../../plugin/samplers/prometheus/figures.ts';
 import type { PrometheusReading } from '../../../plugin/samplers/prometheus/page.ts';
@@ -9,6 +9,8 @@ import { afterTheBaseline, type Change, fromTheStart, testWarnings } from '../..
 /** Of w0, w1, …; undefined: it does not answer. */
 type Pages = () => (PrometheusReading['figures'] | undefined)[];
 
+const ABSENT = { reason: 'unanswered' as const, detail: 'HTTP 503', sinceUs: 1, fix: 'see its log' };
+
 const showing =
   (pages: Pages, alternates = false): Change =>
   ({ context }) => {
@@ -16,8 +18,8 @@ const showing =
       pages().map((figures, index) => {
         const url = `http://w${index}/metrics`;
         return figures
-          ? { url, reading: { figures, identity: '' }, failure: undefined, alternates }
-          : { url, reading: undefined, failure: `no metrics from ${url}: HTTP 503`, alternates };
+          ? { url, reading: { figures, identity: '' }, absence: undefined, alternates }
+          : { url, reading: undefined, absence: ABSENT, alternates };
       });
     context.metrics.worker = { readEach };
   };
@@ -47,8 +49,20 @@ describe('metrics of a server', () => {
   const page = () => ({ rssBytes: next() });
   testWarnings(afterTheBaseline, [
     ['are those of processes that answer in turn', showing(() => [page()], true), 'WORKER_URLS_WRONG', 'at 10', W0],
-    ['are gone, which is said once', showing(() => [page(), undefined]), 'READINGS_MISSING', 'at 10', W1, 503],
   ]);
+
+  it('that do not answer are absent, and no failure of the deployment', async (t) => {
+    const conducted = await afterTheBaseline(
+      t,
+      {},
+      showing(() => [page(), undefined]),
+    );
+    const { codes, measurements } = conducted.run;
+    assert.deepEqual([codes, [...measurements.absentSources]], [[], [[W1, ABSENT]]]);
+    const found = conducted.result.findings.find(({ code }) => code === 'SOURCE_UNREADABLE');
+    assert.match(found?.message ?? '', /^http:\/\/w1\/metrics did not answer since [\d.]+ s: HTTP 503$/);
+    assert.deepEqual([found?.fails, found?.fix], [null, 'see its log']);
+  });
 });
 
 let reads = 0;
@@ -56,7 +70,7 @@ let reads = 0;
 const page = (figures: Partial<Record<PrometheusFigure, number>>, url = 'http://w0/metrics') => ({
   url,
   reading: { identity: '', figures: { rssBytes: ++reads, ...figures } },
-  failure: undefined,
+  absence: undefined,
   alternates: false,
 });
 

@@ -12,9 +12,9 @@ export const OF_PARTS = {
           code: 'DEPLOYMENT_CHANGED',
           message: `${momentText(when)}, ${parts.join(' and ')} were reloaded, replaced or stopped since the run began`,
         },
-  redisSilent: ({ when, failure = 'no answer' }: Observed['redisSilent']): CodedDetail => ({
+  redisSilent: ({ when, name, failure }: Observed['redisSilent']): CodedDetail => ({
     code: 'DEPLOYMENT_CHANGED',
-    message: `Redis no longer answered ${momentText(when)}: ${failure}`,
+    message: `${name} no longer answered ${momentText(when)}: ${failure}`,
   }),
   enginesSilent: ({ requests, hosts }: Observed['enginesSilent']): CodedDetail => ({
     code: 'GENERATOR_SILENT',

@@ -6,11 +6,6 @@ import { momentText } from './moment.ts';
 const MB = 1024 ** 2;
 
 export const OF_READINGS = {
-  pagesFailed: ({ when, failures }: Observed['pagesFailed']): CodedDetail => ({
-    code: 'READINGS_MISSING',
-    message: `${momentText(when)}, ${failures.join('; ')}`,
-    fix: 'see the log of the server behind them; it must answer during the whole run',
-  }),
   connectionsStayed: ({ connections, seconds }: Observed['connectionsStayed']): CodedDetail => ({
     code: 'PLATEAUS_UNUSABLE',
     message: `${connections} connections were still open ${seconds} s after they were released: the residual is not known`,

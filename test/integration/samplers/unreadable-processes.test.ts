@@ -1,0 +1,81 @@
+/** Processes of another user: what may not be read of them is absent with its reason, and they have not ended. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { execa } from 'execa';
+import { attempt } from '../../../protocol/helpers/attempt.ts';
+import { startProcess } from '../../helpers/process.ts';
+
+/** A `/proc` of its own, since the option of a mounted one would change for the whole machine. */
+const HIDING = 'mount -t proc -o hidepid=2 proc /proc';
+const canHide = attempt(() => execFileSync('unshare', ['-m', 'sh', '-c', HIDING], { stdio: 'ignore' })) !== undefined;
+const NOBODY = 65_534;
+
+const module = (name: string) => JSON.stringify(new URL(`../../../plugin/${name}`, import.meta.url).href);
+
+/** @returns what a run sees of the process: as root, then as another user in the same mount namespace */
+async function seen(pid: number, mount: string) {
+  const script = `
+    import { ProcessWatch, roleOf, Sampler, ServerProcesses } from ${module('samplers/index.ts')};
+    import { describeProcesses } from ${module('run/target/measured-processes.ts')};
+    const pids = [${pid}];
+    const watch = new ProcessWatch();
+    watch.add(pids);
+    const server = new ServerProcesses({ pids }, { maxAgeMs: 0 });
+    const identity = server.identity();
+    process.setgroups([]);
+    process.setgid(${NOBODY});
+    process.setuid(${NOBODY});
+    const sampler = new Sampler({ pids: () => ({ worker: pids }), connections: () => 0, notShared: 'elsewhere' });
+    const bytes = await sampler.reading();
+    const { measured } = await describeProcesses({ worker: pids }, { port: 1, listening: { pids: [] } }, [], null);
+    const query = (named) => {
+      try {
+        return new ServerProcesses(named) && 'found';
+      } catch ({ message, fix }) {
+        return message + ' | ' + fix;
+      }
+    };
+    console.log(JSON.stringify({
+      ended: watch.ended().length,
+      isSame: server.identity() === identity,
+      pids: await server.pids(),
+      openFiles: (await server.openFiles()) ?? null,
+      rss: bytes.workerRss ?? 0,
+      absent: sampler.absent(),
+      holds: measured.map(({ holds }) => holds),
+      named: query({ pids }),
+      matched: query({ match: '^no such program' }),
+      dead: query({ pids: [2 ** 22] }),
+    }));
+    watch.close();`;
+  const command = `${mount} && exec "${process.execPath}" --input-type=module`;
+  const { stdout } = await execa('unshare', ['-m', 'sh', '-c', command], { input: script });
+  return JSON.parse(stdout);
+}
+
+async function startIdle(t: Parameters<typeof startProcess>[0]): Promise<number> {
+  const { child, pid } = startProcess(t, 'sleep', ['1000']);
+  await once(child, 'spawn');
+  return pid;
+}
+
+test('a process that /proc begins to hide is absent, and has not ended', { skip: !canHide }, async (t) => {
+  const pid = await startIdle(t);
+  const found = await seen(pid, HIDING);
+  assert.deepEqual([found.ended, found.isSame, found.pids, found.openFiles], [0, true, [pid], null]);
+  assert.match(found.absent.workerRss, /1 of its 1 processes may not be read: .*hidepid/);
+  assert.match(found.named, new RegExp(`^process ${pid} may not be read: .*hidepid.* \\| run as root`));
+  assert.match(found.matched, /hides those of other users .* \| run as root/);
+  assert.match(found.dead, /^there is no process 4194304 /);
+});
+
+test('a process of another user has RSS, and a reason for what may not be read', { skip: !canHide }, async (t) => {
+  const pid = await startIdle(t);
+  const found = await seen(pid, 'true');
+  assert.deepEqual([found.ended, found.isSame, found.openFiles, found.holds], [0, true, null, [null]]);
+  assert.ok(found.rss > 0);
+  assert.match(found.absent.workerPss, /readable only by its user and by root/);
+  assert.equal(found.named, 'found');
+});
