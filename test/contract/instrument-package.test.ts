@@ -23,8 +23,8 @@ const KB = 1024;
 /** What the application keeps for each connection, and what it allocates and drops. */
 const KEPT_BYTES = 64 * KB;
 const GARBAGE_BYTES = 64 * KB;
-/** What Socket.IO itself keeps in V8's heap for a connection: no version takes less or more. */
-const OF_SOCKET_IO = { least: 2 * KB, most: 16 * KB };
+/** What Socket.IO itself keeps in V8's heap for a connection: 4 KB with Node 26, up to 15 KB with Node 18, and code that V8 compiles. */
+const OF_SOCKET_IO = { least: 2 * KB, most: 20 * KB };
 const PLATEAUS = 4;
 const CONNECTIONS_OF_EACH = 40;
 
