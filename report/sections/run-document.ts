@@ -70,7 +70,7 @@ function answer(result: Result): Answer {
     lines: ownThresholds(outcome)
       .filter(isMissed)
       .map(({ text }) => text),
-    causes: leadingFindings(findings).map((finding) => causeOf(finding, findings)),
+    causes: causesOf(findings),
     findings: [...result.answer.lines, ...missedOptional(outcome).map(optionalLine)],
     measurement: { status: verdict.status, text: MEASUREMENT[verdict.status] },
   };
@@ -81,9 +81,14 @@ function ownThresholds({ thresholds: all }: Result['outcome']) {
   return all.filter(({ name }) => !(EXPECTATION_NAMES as string[]).includes(name));
 }
 
-function causeOf({ code, message, fix, explains }: Finding, all: readonly Finding[]): Cause {
-  const consequences = all.filter((one) => explains.includes(one.code));
-  return { code, message, fix, explains: consequences.map((one) => one.message) };
+/** A consequence of several causes stands below the first of them. */
+function causesOf(all: readonly Finding[]): Cause[] {
+  const shown = new Set<Finding>();
+  return leadingFindings(all).map(({ code, message, fix, explains }) => {
+    const consequences = all.filter((one) => explains.includes(one.code) && !shown.has(one));
+    for (const one of consequences) shown.add(one);
+    return { code, message, fix, explains: consequences.map((one) => one.message) };
+  });
 }
 
 function optionalLine(text: string) {

@@ -63,17 +63,24 @@ function ended(result: Measured, measurements: Measurements): Found {
   if (!first) return undefined;
   const lost = total(only(ofDeployment(result.connections.lost), (cause) => CUT_OFF.test(cause)));
   const times = (one: EndedProcess) => atText(secondsOf(one, measurements));
-  const further = others.slice(0, MAX_LISTED).map((one) => `process ${one.pid}${times(one)}`);
+  const workerOf = ({ pid }: EndedProcess) => measurements.workersAtStart.find((worker) => worker.pid === pid)?.worker;
+  const named = (one: EndedProcess) => workerOf(one) ?? `process ${one.pid}`;
+  const worker = workerOf(first);
+  const name =
+    worker === undefined
+      ? `process ${first.pid} (${first.command})`
+      : `worker ${worker} (process ${first.pid}, ${first.command})`;
+  const further = others.slice(0, MAX_LISTED).map((one) => `${named(one)}${times(one)}`);
   const more = others.length > MAX_LISTED ? `, and ${integer(others.length - MAX_LISTED)} more` : '';
   const after = further.length > 0 ? `, then ${further.join(', ')}${more}` : '';
   const connections = lost > 0 ? ` with ${integer(lost)} connections${after === '' ? '' : ' in all'}` : '';
   const full = all.find(({ openFiles = 0, limit }) => limit !== undefined && openFiles >= NEARLY_FULL * limit);
   const { openFiles, limit } = full ?? first;
   const files = full
-    ? `; ${full === first ? 'it' : `process ${full.pid}`} had ${integer(full.openFiles ?? 0)} of ${integer(full.limit ?? 0)} open files`
+    ? `; ${full === first ? 'it' : named(full)} had ${integer(full.openFiles ?? 0)} of ${integer(full.limit ?? 0)} open files`
     : '';
   return {
-    message: `process ${first.pid} (${first.command}) ended${times(first)}${after}${connections}${files}`,
+    message: `${name} ended${times(first)}${after}${connections}${files}`,
     subject: `process ${first.pid}`,
     window: windowAt(secondsOf(first, measurements) ?? 0, measurements),
     values: valuesOf({ connections: lost, 'open files': openFiles, 'limit of open files': limit }),

@@ -17,7 +17,7 @@ it('a worker that is killed is the first finding, and the run has failed with ex
   const { result, exitCode, output } = await run.ended;
   const [first] = findingsOfServer(result);
   assert.equal(first?.code, 'PROCESS_ENDED', output);
-  assert.match(first.message, new RegExp(`^process ${pid} .* with 10 connections$`));
+  assert.match(first.message, new RegExp(`^worker \\S+ \\(process ${pid}, .* with 10 connections$`));
   assert.deepEqual([result.verdict.status, result.outcome.status, exitCode], ['SUSPECT', 'FAILED', 1], output);
 });
 
