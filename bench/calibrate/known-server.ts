@@ -32,12 +32,7 @@ export interface KnownServerConfig {
   garbageBytes?: number;
   /** A Buffer for each copy of a broadcast, kept for so long after it. */
   perCopy?: { bytes: number; forMs: number };
-  /** By sequence number, what is wrong with copies of a broadcast. */
-  wrong?: Record<number, Wrong>;
 }
-
-/** A character too many, for so many members; or other characters, for all but the first, which gets its copy first. */
-export type Wrong = { size: number } | { content: true };
 
 /** A Buffer outside of V8's heap, an array of doubles in it, or native memory that V8 does not count. */
 export type KeptKind = 'buffer' | 'heap' | 'native';
@@ -69,9 +64,6 @@ let keySource: Buffer | undefined;
 
 const SPEND_EVERY_MS = 10;
 
-/** Before the copies whose content is wrong, so that the fleet compares them with one that is right. */
-const AFTER_FIRST_MS = 100;
-
 await serve(nothing, async (config: KnownServerConfig, truth): Promise<KnownServerStarted> => {
   const {
     token,
@@ -84,7 +76,6 @@ await serve(nothing, async (config: KnownServerConfig, truth): Promise<KnownServ
     copyCpuUs = 0,
     garbageBytes = 0,
     perCopy,
-    wrong = {},
   } = config;
   const http = createServer();
   const io = new Server(http, { serveClient: false, perMessageDeflate: false });
@@ -124,7 +115,6 @@ await serve(nothing, async (config: KnownServerConfig, truth): Promise<KnownServ
   adapter.broadcast = (packet, { rooms }) => {
     const message = packet.data[1] as Broadcast;
     const members = [...rooms].flatMap((room) => [...(adapter.rooms.get(room) ?? [])]);
-    const fault = wrong[message.seq];
     const sharedMs = -sharedDelayMs * Math.log(1 - Math.random());
     let toDrop = drop;
     for (const [index, id] of members.entries()) {
@@ -137,10 +127,9 @@ await serve(nothing, async (config: KnownServerConfig, truth): Promise<KnownServ
       }
       const [low, high] = delaysMs[Number(workerOf.get(id)?.slice(1))] ?? [0, 0];
       const delayMs = low + (high - low) * (((index + message.seq) * GOLDEN_RATIO) % 1);
-      const waitMs = sharedMs + delayMs + (fault && 'content' in fault && index > 0 ? AFTER_FIRST_MS : 0);
-      const copy = altered(message, fault, index);
-      if (waitMs === 0) hand(socket, copy);
-      else setTimeout(hand, waitMs, socket, copy);
+      const waitMs = sharedMs + delayMs;
+      if (waitMs === 0) hand(socket, message);
+      else setTimeout(hand, waitMs, socket, message);
     }
   };
 
@@ -151,14 +140,6 @@ await serve(nothing, async (config: KnownServerConfig, truth): Promise<KnownServ
 
 function nothing(): KnownServerTruth {
   return { copies: [], dropped: 0 };
-}
-
-/** @param index of the receiver among the members */
-function altered(message: Broadcast, fault: Wrong | undefined, index: number): Broadcast {
-  const { data } = message;
-  if (fault === undefined || typeof data !== 'string') return message;
-  if ('size' in fault) return index < fault.size ? { ...message, data: `${data}x` } : message;
-  return index === 0 ? message : { ...message, data: `${data.slice(0, -1)}?` };
 }
 
 /** In this process, all threads together, as the kernel counts it. */

@@ -7,29 +7,22 @@ import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { table } from '../../report/text/table.ts';
 import { describeMachine } from '../machine.ts';
 import { cells, type Section, TABLE_HEAD } from './comparison.ts';
-import { connecting } from './connecting.ts';
 import { costIntervals } from './coverage/costs.ts';
 import { latencyIntervals } from './coverage/latency.ts';
 import { memoryIntervals } from './coverage/memory.ts';
-import { delivery } from './delivery.ts';
 import { differences } from './differences.ts';
 import { hogs } from './hogs.ts';
 import { inService } from './in-service.ts';
 import { latency } from './latency.ts';
 import { memory } from './memory.ts';
 import { nativeMemory, uncollectedMemory } from './native-memory.ts';
-import { payloads } from './payloads.ts';
 import { DATA, type Measured, markdown, merged, PAGE, readCalibration, serialized } from './report.ts';
-import { roundTrip } from './round-trip.ts';
-import { stall } from './stall.ts';
 import { studyDifferences } from './study-differences.ts';
 import { wholeRun } from './whole-run.ts';
 
 /** Required of the product. */
 const TIME_BOUND = { absolute: 1, share: 0.01 };
 const MEMORY_BOUND = { share: 0.02 };
-/** Event loop delay is measured by a timer of 10 to 20 ms. */
-const STALL_BOUND = { absolute: 20 };
 
 const PARTS = {
   memory: () =>
@@ -45,7 +38,6 @@ const PARTS = {
   'uncollected-memory': () => uncollectedMemory({ connections: [100, 200, 400], repeats: 5 }),
   'in-service': inService,
   latency: () => latency({ receivers: 200, broadcasts: 20, cases: ['uniform', 'byWorker'], bound: TIME_BOUND }),
-  stall: () => stall({ receivers: 50, stallMs: 300, bound: STALL_BOUND }),
   hogs: () =>
     hogs({
       receivers: 200,
@@ -53,20 +45,6 @@ const PARTS = {
       shares: [0.15, 0.3, 0.5],
       bound: { absolute: 2, share: 0.05 },
       slower: 1.5,
-    }),
-  delivery: () => delivery({ members: 400, victims: 7, processes: 2 }),
-  connecting: () => connecting({ connections: 1000, ratePerSec: 200, refusals: 20, bound: TIME_BOUND }),
-  payloads: () => payloads({ members: 192, sizes: [1, 100, 1000, 65_536, 500_000], victims: 10 }),
-  'round-trip': () =>
-    roundTrip({
-      receivers: 10,
-      broadcasts: 20,
-      links: [
-        { downMs: 20, upMs: 80 },
-        { downMs: 50, upMs: 50 },
-        { downMs: 80, upMs: 20 },
-      ],
-      bound: TIME_BOUND,
     }),
   'latency-intervals': latencyIntervals,
   'memory-intervals': () => memoryIntervals(1000),

@@ -1,6 +1,5 @@
 /** A known server, the product's fleet connected to it, and the product's connection to its control namespace. */
 import { Fleet } from '../../plugin/fleet/fleet.ts';
-import type { BroadcastPlan } from '../../plugin/fleet/messages.ts';
 import { publish, type SentBroadcast, type UnsentBroadcast } from '../../plugin/run/broadcasts/publish.ts';
 import { Measurements } from '../../plugin/run/measurements/measurements.ts';
 import { until } from '../../plugin/run/wait.ts';
@@ -42,28 +41,21 @@ export function startKnownServer(config: ServerPlan, execArgv: string[] = []): P
   return startKnown('known-server.ts', { ...config, token: TOKEN }, execArgv);
 }
 
-interface SetupOptions {
-  /** Returns the URL for the fleet to connect to, for a relay in front of the server. */
-  via?: (url: string) => string | Promise<string>;
-  /** For the server's process. */
-  execArgv?: string[];
-  /** What every copy is checked against. */
-  plan?: BroadcastPlan;
-}
-
-/** Closes everything in the end, whatever happens. */
+/**
+ * Closes everything in the end, whatever happens.
+ * @param execArgv for the server's process
+ */
 export async function withSetup<T>(
   config: ServerPlan,
   work: (setup: Setup) => Promise<T>,
-  { via = (url) => url, execArgv = [], plan }: SetupOptions = {},
+  { execArgv = [] }: { execArgv?: string[] } = {},
 ): Promise<T> {
   const server = await startKnownServer(config, execArgv);
   let control: ControlClients | undefined;
   let fleet: Fleet | undefined;
   try {
     control = await ControlClients.connect([server.started.controlUrl], TOKEN);
-    const settings = fleetSettings(await via(server.started.url));
-    fleet = await Fleet.start(plan ? { ...settings, broadcasts: plan } : settings, 1);
+    fleet = await Fleet.start(fleetSettings(server.started.url), 1);
     return await work({ server, control, fleet });
   } finally {
     await fleet?.close();

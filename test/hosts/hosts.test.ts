@@ -6,7 +6,6 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import type { RelayConfig } from '../../bench/calibrate/relay.ts';
 import { TOKEN } from '../helpers/app.ts';
 import { assertEach } from '../helpers/columns.ts';
 import { type NamespaceHost, NamespaceNetwork, startWorker, whyNoNamespaces } from '../helpers/namespaces.ts';
@@ -33,6 +32,19 @@ function scenario(target: string, controls: string[]): object {
   return quickScript({ target, phases }, { warmUp: 30, hold: 1, drain: { quiet: 0.5 }, broadcasts, control });
 }
 
+interface Relay {
+  host: string;
+  port: number;
+  /** `host:port` of each. */
+  to: string[];
+  downMs?: number;
+  upMs?: number;
+}
+
+async function relay(host: NamespaceHost, config: Relay): Promise<void> {
+  await host.start([...NODE, join(ROOT, 'test/fixtures/relay.mjs'), JSON.stringify(config)]).said(/listening/);
+}
+
 /** Redis, two workers and what balances between them; a conductor that waits for three hosts. */
 async function deployment(t: TestContext) {
   const folder = tempFolder(t);
@@ -43,16 +55,12 @@ async function deployment(t: TestContext) {
   const workers = [1, 4].map((days, index) => network.host(`worker-${index}`, days * DAY));
   const env = { REDIS_URL: `redis://${front.address}:6379` };
   await Promise.all(workers.map((host, index) => startWorker(host, `w${index}`, env)));
-  const balancer = join(ROOT, 'test/fixtures/balancer.mjs');
-  await front.start([...NODE, balancer, '8000', ...workers.map(({ address }) => `${address}:8080`)]).said(/listening/);
+  const to = workers.map(({ address }) => `${address}:8080`);
+  await relay(front, { host: '0.0.0.0', port: 8000, to });
   front.ip('address', 'add', `${TARGET}/32`, 'dev', 'lo');
   const file = join(folder, 'scenario.json');
   const controls = workers.map(({ address }) => `http://${address}:9090`);
   writeFileSync(file, JSON.stringify(scenario(`http://${TARGET}:8000`, controls)));
-  const relay = async (host: NamespaceHost, config: Omit<RelayConfig, 'host'> & { host: string }) => {
-    if (config.host === TARGET) host.ip('address', 'add', `${TARGET}/32`, 'dev', 'lo');
-    await host.start([...NODE, join(ROOT, 'bench/calibrate/relay.ts'), JSON.stringify(config)]).said(/url/);
-  };
   const leadToTarget = (host: NamespaceHost) => host.ip('route', 'add', TARGET, 'via', front.address);
   const conductorHost = network.host('conductor', 2 * DAY);
   leadToTarget(conductorHost);
@@ -66,12 +74,13 @@ async function deployment(t: TestContext) {
     const host = network.host(`load-${index}`, days * DAY);
     if (index === 1) {
       const way = { downMs: DELAY_MS, upMs: DELAY_MS };
-      await relay(host, { host: TARGET, port: 8000, toHost: front.address, toPort: 8000, ...way });
+      host.ip('address', 'add', `${TARGET}/32`, 'dev', 'lo');
+      await relay(host, { host: TARGET, port: 8000, to: [`${front.address}:8000`], ...way });
     } else leadToTarget(host);
     let joinLine = line;
     if (index === 2) {
       const way = { downMs: DELAY_MS, upMs: 0 };
-      await relay(host, { host: '127.0.0.1', port: 3402, toHost: conductorHost.address, toPort: 3401, ...way });
+      await relay(host, { host: '127.0.0.1', port: 3402, to: [listen], ...way });
       joinLine = joinLine.replace(listen, '127.0.0.1:3402');
     }
     const env = { CAPACITY_CONDUCTOR: joinLine, CAPACITY_HOSTS: '3' };

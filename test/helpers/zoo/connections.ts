@@ -8,6 +8,7 @@ import { BROADCASTS, CONNECTIONS, COPIES, type Member } from './member.ts';
 import { sendTo } from './server.ts';
 
 const FREEZE_MS = 1500;
+const STAGES_MS = { upgrade: 50, open: 100, namespace: 150 };
 
 /** Connections that the server closes, each of which fails its virtual user. */
 function ended(count: number): Member['connections'] {
@@ -95,6 +96,31 @@ export const connections: Member[] = [
       assert.equal(delivery?.coverageOfTarget, (COPIES - 12 - 6) / COPIES);
       const dropped = findings.find(({ code }) => code === 'CONNECTIONS_DROPPED');
       assertNames(dropped?.message, [7, CONNECTIONS]);
+    },
+  },
+  {
+    name: 'delays the upgrade, Engine.IO’s open packet and the namespace by a time of their own',
+    habits: () => ({
+      admit: () => delay(STAGES_MS.upgrade),
+      prepare(io) {
+        let ids = 0;
+        io.engine.generateId = () => delay(STAGES_MS.open, `${++ids}`) as unknown as string;
+        io.use((_socket, next) => void setTimeout(next, STAGES_MS.namespace));
+      },
+    }),
+    reasons: [],
+    check({ connections: { connectMs, stagesMs } }) {
+      const stages = Object.entries(stagesMs).filter(([stage]) => stage !== 'total');
+      assert.deepEqual(
+        stages.map(([stage, summary]) => [stage, summary?.count]),
+        ['tcp', 'upgrade', 'open', 'namespace'].map((stage) => [stage, CONNECTIONS]),
+      );
+      for (const [stage, ms] of Object.entries(STAGES_MS)) {
+        const { min = 0 } = Object.fromEntries(stages)[stage] ?? {};
+        assert.ok(min >= ms - 1, `${stage}: ${min} ms`);
+      }
+      const together = stages.reduce((sum, [, summary]) => sum + (summary?.mean ?? 0), 0);
+      assert.ok(Math.abs(together - (connectMs?.mean ?? 0)) < 1, `${together} ms in ${connectMs?.mean} ms`);
     },
   },
   {

@@ -1,6 +1,7 @@
 /** Servers that send something other than one whole copy to each member in time. */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
+import { CONTENT_CHECK_EVERY } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { BROADCASTS, CONNECTIONS, COPIES, type Member } from './member.ts';
 import { type Habits, sendTo } from './server.ts';
 
@@ -106,6 +107,31 @@ export const copies: Member[] = [
       unreadable: 8,
       late: 4,
       frames: COPIES / 2 + 30,
+    },
+  },
+  {
+    name: 'sends four copies a character too long, and one member alone a copy and then others with another character',
+    habits: () => ({
+      send(message, members) {
+        const { seq, data } = message;
+        if (seq === 1) sendTo(members.splice(0, 4), { ...message, data: `${data}x` });
+        if (seq !== 2) return sendTo(members, message);
+        const [member] = members as [(typeof members)[0]];
+        const changed = { ...message, data: `${String(data).slice(0, -1)}?` };
+        sendTo([member], message);
+        sendTo(Array(CONTENT_CHECK_EVERY).fill(member), changed);
+      },
+    }),
+    options: { drain: { quiet: 0.1, deadline: 1 } },
+    reasons: ['COPIES_LOST', 'COPIES_DUPLICATED', 'WRONG_COPIES'],
+    delivery: {
+      received: COPIES - 4 - (CONNECTIONS - 1),
+      lostConnected: 4 + CONNECTIONS - 1,
+      wrongSize: 4,
+      // The content of one copy in 64 is compared.
+      wrongContent: 1,
+      duplicates: CONTENT_CHECK_EVERY - 1,
+      frames: COPIES - (CONNECTIONS - 1) + CONTENT_CHECK_EVERY,
     },
   },
   {

@@ -23,6 +23,8 @@ import { type Cleaner, urlOf } from '../raw-listen.ts';
 
 /** What a server does other than the contract says. `n` counts the connections of the load, from 1. */
 export interface Habits {
+  /** Before anything connects, the run's own clients included. */
+  prepare?(io: Server): void;
   /** Settles when the next connection is answered: false refuses it. */
   admit?(n: number): Promise<unknown> | boolean | undefined;
   connected?(socket: Socket, n: number): void;
@@ -72,6 +74,7 @@ export async function startZooServer(t: Cleaner, habits: Habits = {}) {
       void admitted.then((is) => answer(null, is !== false));
     },
   });
+  habits.prepare?.(io);
   /** In the order of their arrival, while they last. */
   const load: Socket[] = [];
   let connected = 0;

@@ -6,15 +6,10 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { type Comparison, cells, type Section } from '../../../bench/calibrate/comparison.ts';
-import { connecting } from '../../../bench/calibrate/connecting.ts';
-import { delivery } from '../../../bench/calibrate/delivery.ts';
 import { hogs } from '../../../bench/calibrate/hogs.ts';
 import { latency } from '../../../bench/calibrate/latency.ts';
 import { memory } from '../../../bench/calibrate/memory.ts';
 import { nativeMemory } from '../../../bench/calibrate/native-memory.ts';
-import { payloads } from '../../../bench/calibrate/payloads.ts';
-import { roundTrip } from '../../../bench/calibrate/round-trip.ts';
-import { stall } from '../../../bench/calibrate/stall.ts';
 
 const TIME_BOUND = { absolute: 25 };
 
@@ -50,33 +45,9 @@ describe('calibration', { concurrency: 3 }, () => {
     await assertKept(t, () => latency({ receivers: 40, broadcasts: 2, cases: ['byWorker'], bound: TIME_BOUND }));
   });
 
-  it('a stalled generator is distinguished from a stalled server', async (t) => {
-    await assertKept(t, () => stall({ receivers: 20, stallMs: 600, bound: { absolute: 200 } }));
-  });
-
   it('other programs are found, with what they used', async (t) => {
     await assertKept(t, () =>
       hogs({ receivers: 20, broadcasts: 20, shares: [0.2], bound: { absolute: 8 }, slower: 100 }),
     );
-  });
-
-  it('delivery: every fault is counted in its own column, exactly', async (t) => {
-    await assertKept(t, () => delivery({ members: 60, victims: 4, processes: 2 }));
-  });
-
-  it('payloads: every wrong copy and every byte is counted, exactly', async (t) => {
-    await assertKept(t, () => payloads({ members: 64, sizes: [1, 1000], victims: 3 }));
-  });
-
-  it('connecting: stages, rate and refusals by cause', async (t) => {
-    await assertKept(t, () => connecting({ connections: 60, ratePerSec: 200, refusals: 2, bound: TIME_BOUND }));
-  });
-
-  it('the latency of receivers shows which direction is slow, half the round trip does not', async (t) => {
-    const links = [
-      { downMs: 10, upMs: 110 },
-      { downMs: 110, upMs: 10 },
-    ];
-    await assertKept(t, () => roundTrip({ receivers: 5, broadcasts: 2, links, bound: TIME_BOUND }));
   });
 });
