@@ -18,14 +18,14 @@ const SHOWN_DEPTH = 5;
  * @param value what is in it several times counts as often
  * @param reserved a name that nothing may have
  * @param maxNames of one object
- * @returns at most one problem of size or depth, and one for each reserved name before it
+ * @returns the first problem of size, depth or name; undefined without one
  */
-export function boundProblems(value: unknown, reserved?: string, maxNames = MAX_VALUES): Problem[] {
-  const problems: Problem[] = [];
+export function boundProblem(value: unknown, reserved?: string, maxNames = MAX_VALUES): Problem | undefined {
+  let problem: Problem | undefined;
   let values = 0;
   const path: (string | number)[] = [];
   const refuse = (message: string) => {
-    problems.push({ path: formatPath(path.slice(0, SHOWN_DEPTH)), message });
+    problem = { path: formatPath(path.slice(0, SHOWN_DEPTH)), message };
     return false;
   };
 
@@ -41,7 +41,7 @@ export function boundProblems(value: unknown, reserved?: string, maxNames = MAX_
     if (values > MAX_VALUES) return refuse(`more than ${MAX_VALUES} values, with each alias as often as it is used`);
     for (const key of keys) {
       path.push(key);
-      if (key === reserved) refuse(`${reserved} cannot be a name`);
+      if (key === reserved) return refuse(`${reserved} cannot be a name`);
       if (!read((one as Record<string | number, unknown>)[key])) return false;
       path.pop();
     }
@@ -49,13 +49,13 @@ export function boundProblems(value: unknown, reserved?: string, maxNames = MAX_
   }
 
   read(value);
-  return problems;
+  return problem;
 }
 
 /** @returns what is in a JSON file, whoever wrote it @throws Error for one that is too large or deep, SyntaxError */
 export function readJson(path: string): unknown {
   const value: unknown = JSON.parse(readText(path));
-  const [problem] = boundProblems(value, undefined, MAX_NAMES);
+  const problem = boundProblem(value, undefined, MAX_NAMES);
   if (problem) throw new Error(`${problem.path}: ${problem.message}`);
   return value;
 }

@@ -1,13 +1,11 @@
 /** Reads a scenario, and other YAML, as `artillery run` would, without running it. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
-import { attempt } from '../../protocol/helpers/attempt.ts';
 import { runMetrics } from '../result/run-metrics.ts';
 import { requireBounds } from '../script/bounds.ts';
-import { thresholdProblems } from '../script/ensure.ts';
+import { unknownMetrics } from '../script/ensure.ts';
 import { WHOLE } from '../script/load/shares.ts';
 import { measuringProblems } from '../script/names.ts';
 import type { Script } from '../script/script.ts';
@@ -62,16 +60,8 @@ async function parsed(path: string, util: ArtilleryUtil): Promise<Script> {
  */
 export function settingsOf(script: Script, env: NodeJS.ProcessEnv = process.env): Settings {
   const metrics = [...runMetrics(), ...Object.values(METRICS)];
-  const mistakes = [...measuringProblems(script), ...thresholdProblems(script, metrics, canEvaluate)];
+  const mistakes = [...measuringProblems(script), ...unknownMetrics(script, metrics)];
   return readSettings(script, STEPS, env, WHOLE, mistakes);
-}
-
-/** By the parser that Artillery's plugin `ensure` has. */
-function canEvaluate(expression: string): boolean {
-  const { compileExpression } = createRequire(resolveArtillery('artillery/util'))('filtrex') as {
-    compileExpression(expression: string): unknown;
-  };
-  return attempt(() => compileExpression(expression)) !== undefined;
 }
 
 /**

@@ -1,6 +1,6 @@
 /** A script that would take all memory or time, rename what every object inherits, or is none, is refused like other mistakes. */
 import { z } from 'zod';
-import { boundProblems } from '../../protocol/bounds.ts';
+import { boundProblem } from '../../protocol/bounds.ts';
 import { check } from '../../protocol/problems.ts';
 import { invalidSettings } from './invalid-settings.ts';
 import type { Script } from './script.ts';
@@ -16,11 +16,12 @@ const shape = z.looseObject({
 
 /**
  * To be called before anything else walks over a script.
- * @throws CapacityError CONFIG_INVALID with at most one problem of size or depth, every reserved name, and what has another shape
+ * @throws CapacityError CONFIG_INVALID with the first problem of size, depth or name; without one, with what has another shape
  */
 export function requireBounds(script: Script): void {
   // Artillery puts the rows of CSV files there.
-  const problems = boundProblems({ ...script, config: { ...script.config, payload: undefined } }, RESERVED);
-  if (problems.length === 0) check(shape, script, [], problems);
+  const problem = boundProblem({ ...script, config: { ...script.config, payload: undefined } }, RESERVED);
+  const problems = problem ? [problem] : [];
+  if (!problem) check(shape, script, [], problems);
   if (problems.length > 0) throw invalidSettings(problems);
 }

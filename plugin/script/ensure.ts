@@ -3,8 +3,6 @@ import type { Metric } from '../../protocol/metric.ts';
 import { didYouMean, formatPath, type Path, type Problem } from '../../protocol/problems.ts';
 import type { Script } from './script.ts';
 
-type Named = Pick<Metric, 'name' | 'kind'>;
-
 /** @returns its settings in the one of two places that counts, and the place; empty without any */
 export function ensureOf({ config }: Script): [at: Path, settings: Record<string, unknown>] {
   const [at, settings] = config.ensure
@@ -26,19 +24,28 @@ export function metricsIn(expression: string): string[] {
   return [...new Set(expression.match(METRIC))];
 }
 
-/** Artillery's plugin `apdex` computes these at the end of a host, out of that host's figures alone. */
-const OF_ONE_HOST = /(?<![\w.])(apdex|ranking)(?![\w.])/;
+/** First parts of the names that only this engine and this plugin use. */
+const OWN = ['connections', 'memory', 'socketio'];
+/** The end of each name is the reason of a disconnect. */
+const DISCONNECTS = 'socketio.disconnect';
 
-/** Returns thresholds on values that no host sends to a conductor. */
-export function unknownToHosts(script: Script): Problem[] {
+/**
+ * Returns thresholds on metrics of this engine or plugin that do not exist: `ensure` reports these as missed after the run.
+ * @param metrics of the run and of the engine
+ */
+export function unknownMetrics(script: Script, metrics: readonly Pick<Metric, 'name'>[]): Problem[] {
   const [at] = ensureOf(script);
-  return expressionsIn(script).flatMap(([path, expression]) => {
-    const [value] = OF_ONE_HOST.exec(expression) ?? [];
-    if (value === undefined) return [];
-    return [
-      { path: formatPath([...at, ...path]), message: `\`${value}\` is known of each host, but not of all together` },
-    ];
-  });
+  const names = metrics.map(({ name }) => name);
+  const isKnown = (metric: string) => [...names, DISCONNECTS].some((name) => `${metric}.`.startsWith(`${name}.`));
+  const isOwn = (metric: string) => didYouMean(metric.split('.')[0] as string, OWN) !== '';
+  return expressionsIn(script).flatMap(([path, expression]) =>
+    metricsIn(expression)
+      .filter((metric) => isOwn(metric) && !isKnown(metric))
+      .map((metric) => ({
+        path: formatPath([...at, ...path]),
+        message: `unknown metric ${metric}${didYouMean(metric, names)}`,
+      })),
+  );
 }
 
 /** Returns the expressions with their places below `ensure`. */
@@ -50,59 +57,6 @@ function expressionsIn(script: Script): (readonly [Path, string])[] {
       (one, index) => [['conditions', index, 'expression'], String(one.expression ?? '')] as const,
     ),
   ];
-}
-
-/** What a summary has, in Artillery's spelling. */
-const AGGREGATIONS = ['min', 'max', 'count', 'mean', 'median', 'p50', 'p75', 'p90', 'p95', 'p99', 'p999'];
-const OF_USERS = ['vusers.created', 'vusers.completed', 'vusers.failed', 'vusers.skipped'];
-/** Metrics whose names Artillery, or the run, makes up from other names. */
-const MADE_UP = /^(vusers\.(created_by_name|session_length)|socketio\.disconnect)\./;
-/** All metrics of these parts are known; any other part can be a plugin's, or a user's. */
-const OWN = ['connections', 'memory', 'socketio', 'vusers'];
-/** How other languages write them. */
-const OPERATORS: Record<string, string> = { '=>': '>=', '=<': '<=', '===': '==', '&&': 'and', '||': 'or' };
-
-/**
- * `ensure` evaluates what it does not understand as missed, and only at the end.
- * @param metrics of the run and of our engine @param canEvaluate whether `ensure` understands an expression
- */
-export function thresholdProblems(
-  script: Script,
-  metrics: readonly Named[],
-  canEvaluate: (expression: string) => boolean,
-): Problem[] {
-  const [at, { thresholds, conditions }] = ensureOf(script);
-  const known = [...namesOf(metrics), ...OF_USERS];
-  const problems: Problem[] = [];
-  const say = (path: Path, message: string) => problems.push({ path: formatPath([...at, ...path]), message });
-  for (const [name, value] of Object.entries({ thresholds, conditions })) {
-    if (value !== undefined && value !== null && !Array.isArray(value)) say([name], 'expected a list');
-  }
-  for (const [path, text] of expressionsIn(script)) {
-    const operator = Object.keys(OPERATORS).find((wrong) => text.includes(wrong));
-    if (operator !== undefined) say(path, `unknown operator ${operator}, did you mean "${OPERATORS[operator]}"?`);
-    else if (!canEvaluate(asNumbers(text, known)))
-      say(path, 'no expression, such as `connections.failed < 1 and vusers.failed < 1`');
-    for (const metric of metricsIn(text)) {
-      if (known.includes(metric) || MADE_UP.test(metric)) continue;
-      const [part = ''] = metric.split('.');
-      if (!OWN.includes(part) && didYouMean(part, OWN) === '') continue;
-      say(path, `unknown metric ${metric}${didYouMean(metric, known)}`);
-    }
-  }
-  return problems;
-}
-
-/** @returns the expression with a number for each metric that is known; a number alone where others remain, of any spelling */
-function asNumbers(expression: string, known: string[]): string {
-  const numbers = expression.replace(METRIC, (metric) => (known.includes(metric) ? '1' : metric));
-  return /[^\d\s.]\.|\.[a-z]|[/'"]/i.test(numbers) ? '1' : numbers;
-}
-
-function namesOf(metrics: readonly Named[]): string[] {
-  return metrics.flatMap(({ name, kind }) =>
-    kind === 'summary' || kind === 'histogram' ? AGGREGATIONS.map((one) => `${name}.${one}`) : [name],
-  );
 }
 
 function listed(value: unknown): Record<string, unknown>[] {

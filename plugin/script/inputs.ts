@@ -1,10 +1,10 @@
 /**
- * Everything that a scenario reads, each with a digest of its contents: two hosts bring one load only if all of it is the
- * same on both. What only the host that conducts the run needs is left out, and so is where the files are.
+ * Everything that a scenario names, each with a digest of its contents: two hosts bring one load only if all of it is the
+ * same on both. Modules that a processor imports, options of the conductor, and the places of files are not compared.
  */
-import { createHash, hash } from 'node:crypto';
-import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
-import { dirname, relative, resolve } from 'node:path';
+import { hash } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
 import { attempt } from '../../protocol/helpers/attempt.ts';
 import { folderOf } from './options/files.ts';
 import { environmentSchema } from './options/plugin-options.ts';
@@ -19,11 +19,8 @@ const CONDUCTORS_VARIABLE = /^(CAPACITY|REDIS)_/;
 const DEFAULT_PLUGIN = 'metrics-by-endpoint';
 const TEMPLATE_VARIABLE = /\$(?:env|processEnvironment)\.(\w+)/g;
 const DIGEST_LENGTH = 16;
-const PART_BYTES = 2 ** 20;
 /** No path is longer. */
 const MAX_NAME_LENGTH = 255;
-const IMPORT = /(?:\brequire\(|\bfrom|\bimport\(?)\s*['"](\.{1,2}\/[^'"]+)['"]/g;
-const MODULE_ENDINGS = ['', '.js', '.cjs', '.mjs', '.ts', '.json', '/index.js'];
 
 /** @param script as Artillery hands it over to plugins, or `readScenario` reads it */
 export function inputsOf(script: Script, env: NodeJS.ProcessEnv): Inputs {
@@ -48,8 +45,9 @@ export function inputsOf(script: Script, env: NodeJS.ProcessEnv): Inputs {
   const values = set.map((name) => [`environment variable ${name}`, env[name]]);
   // Whatever names a file is taken for one that is read: certificates, parsers, forms.
   const named = stringsIn(parts).filter((name) => name.length <= MAX_NAME_LENGTH && isFile(resolve(folder, name)));
-  const paths = [...filesOf(script, specs), ...named].map((name) => resolve(folder, name));
-  const files = [...withImports(paths)].map(([path, digest]) => [relative(folder, path), digest]);
+  const paths = new Set([...filesOf(script, specs), ...named].map((name) => resolve(folder, name)));
+  // Artillery reports a file that cannot be read.
+  const files = [...paths].map((path) => [relative(folder, path), attempt(() => digestOf(readFileSync(path))) ?? '']);
   const digests = [...texts, ...values].map(([name, content = '']) => [name, digestOf(content)]);
   return Object.fromEntries([...digests, ...files]);
 }
@@ -79,41 +77,6 @@ function filesOf({ config, __originalProcessor }: Script, specs: PayloadSpec[]):
   return named.flat().filter((name) => typeof name === 'string');
 }
 
-/** @returns digests of files, and of those of the user's own that they import; nothing for one that cannot be read: Artillery says so */
-function withImports(paths: string[], known = new Map<string, string>()): Map<string, string> {
-  for (const path of paths) {
-    if (known.has(path)) continue;
-    known.set(path, '');
-    try {
-      known.set(path, digestOfFile(path));
-      if (!/\.[cm]?[jt]s$/.test(path)) continue;
-      const imported = [...readFileSync(path, 'latin1').matchAll(IMPORT)].map(([, name = '']) =>
-        resolve(dirname(path), name),
-      );
-      withImports(
-        imported.flatMap((name) => MODULE_ENDINGS.map((ending) => name + ending).find(isFile) ?? []),
-        known,
-      );
-    } catch {
-      // Artillery says so.
-    }
-  }
-  return known;
-}
-
-/** In parts: rows of CSV can be more than a text can hold. */
-function digestOfFile(path: string): string {
-  const digest = createHash('sha256');
-  const part = Buffer.allocUnsafe(PART_BYTES);
-  const file = openSync(path, 'r');
-  try {
-    for (let size = readSync(file, part); size > 0; size = readSync(file, part)) digest.update(part.subarray(0, size));
-  } finally {
-    closeSync(file);
-  }
-  return digest.digest('hex').slice(0, DIGEST_LENGTH);
-}
-
 function isFile(path: string): boolean {
   return attempt(() => statSync(path).isFile()) ?? false;
 }
@@ -123,6 +86,6 @@ function stringsIn(value: unknown): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(stringsIn) : [];
 }
 
-function digestOf(content: string): string {
+function digestOf(content: string | Buffer): string {
   return hash('sha256', content).slice(0, DIGEST_LENGTH);
 }

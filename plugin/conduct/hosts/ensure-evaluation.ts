@@ -2,12 +2,11 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { CapacityError } from '../../../protocol/errors.ts';
-import { formatProblems } from '../../../protocol/problems.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { addMetrics } from '../../result/artillery-metrics.ts';
 import type { ArtilleryStats, Check } from '../../result/artillery-stats.ts';
 import { thresholdsOf } from '../../result/evaluated-thresholds.ts';
-import { ensureOf, hasThresholds, unknownToHosts } from '../../script/ensure.ts';
+import { ensureOf, hasThresholds } from '../../script/ensure.ts';
 import type { Script } from '../../script/script.ts';
 import { type HostTotals, openMerge } from './host-totals.ts';
 
@@ -26,15 +25,10 @@ export type Evaluate = (result: Result, hosts: readonly (HostTotals | undefined)
  * Loads what the evaluation needs.
  * @param artillery folder of the package
  * @returns undefined for a scenario without thresholds
- * @throws CapacityError CONFIG_INVALID for what several hosts cannot evaluate; NOT_INSTALLED if Artillery's plugin cannot be loaded
+ * @throws CapacityError NOT_INSTALLED if Artillery's plugin cannot be loaded
  */
 export async function openEvaluation(script: Script, artillery: string): Promise<Evaluate | undefined> {
   if (!hasThresholds(script) || process.env.ARTILLERY_DISABLE_ENSURE !== undefined) return undefined;
-  const problems = unknownToHosts(script);
-  if (problems.length > 0) {
-    const message = `several hosts cannot evaluate these thresholds\n${formatProblems(problems)}`;
-    throw new CapacityError('CONFIG_INVALID', message, 'use the metrics of the run instead: docs/reference/metrics.md');
-  }
   const [, settings] = ensureOf(script);
   const { plugin, merge } = await load(artillery);
   return (result, hosts) => {

@@ -5,9 +5,9 @@ import { settingsOf } from '../../../plugin/cli/scenario.ts';
 import { hasThresholds } from '../../../plugin/script/ensure.ts';
 import { PLUGIN, type Script } from '../../../plugin/script/script.ts';
 
-type Changed = { config?: object; scenario?: object; root?: object };
+type Changed = { config?: object; scenario?: object };
 
-function script({ config, scenario, root }: Changed = {}): Script {
+function script({ config, scenario }: Changed = {}): Script {
   return {
     config: {
       target: 'http://127.0.0.1:9',
@@ -17,7 +17,6 @@ function script({ config, scenario, root }: Changed = {}): Script {
       ...config,
     },
     scenarios: [{ engine: PLUGIN, flow: [{ connect: true }, { hold: true }], ...scenario }],
-    ...root,
   } as Script;
 }
 
@@ -30,36 +29,15 @@ const condition = (expression: string) => ensure({ conditions: [{ expression }] 
 /** Where it is, and the word that was meant. */
 const MISTAKES: [place: string, meant: string, changed: Changed][] = [
   ['config.plugins.socketio-capacty', '"socketio-capacity"', { config: { plugins: { 'socketio-capacty': {} } } }],
-  ['config.plugin', '"plugins"', { config: { plugins: undefined, plugin: plugins } }],
   ['config.engines.socketio-capcity', '"socketio-capacity"', { config: { engines: { 'socketio-capcity': {} } } }],
   ['config.engines', '`socketio-capacity: {}`', { config: { engines: undefined } }],
   ['scenarios[0].engine', '"socketio-capacity"', { scenario: { engine: 'socketio-capasity' } }],
   ['scenarios[0].engine', 'HTTP', { scenario: { engine: undefined } }],
-  ['scenarios[0].wieght', '"weight"', { scenario: { wieght: 2 } }],
-  ['confg', '"config"', { root: { confg: {} } }],
   ['config.phases[0].arivalRate', '"arrivalRate"', phase({ arivalRate: 10, rampTo: 10 })],
   ['config.phases[0].users', '', phase({ arrivalRate: 10, users: 10 })],
-  ['config.ensure.treshold', '"thresholds"', ensure({ treshold: [] })],
-  ['config.ensure.thresholds', 'a list', ensure({ thresholds: { 'connections.failed': 1 } })],
   ['config.ensure.thresholds[0]', '"connections.failed"', threshold('conections.failed')],
-  ['config.ensure.thresholds[0]', 'did you mean', threshold('connections.connect_time.p98')],
   ['config.ensure.conditions[0].expression', 'unknown metric', condition('socketio.received.everywhere >= 1')],
-  ['config.ensure.conditions[0].expression', '">="', condition('socketio.delivery.coverage => 1')],
-  ['config.ensure.conditions[0].expression', 'no expression', condition('connections.failed = 1')],
-  [
-    'config.ensure.conditions[0].expression',
-    'no expression',
-    condition('connections.failed < 1 AND vusers.failed < 1'),
-  ],
-  ['config.ensure.conditions[0].expression', 'no expression', condition('connections.connect_time.p99 < 100 ms')],
-  ['config.ensure.conditions[0].strct', '"strict"', ensure({ conditions: [{ expression: '1 < 2', strct: true }] })],
   ['config.ensure', '', { config: { plugins, ensure: { maxErrorRate: 0 } } }],
-  ['config.plugins.ensur', '"ensure"', { config: { plugins: { ...plugins, ensur: {} } } }],
-  ['config.payload[0].feilds', '"fields"', { config: { payload: [{ path: 'a.csv', feilds: ['a'] }] } }],
-  ['config.http.timout', '"timeout"', { config: { http: { timout: 3 } } }],
-  ['config.http.defaults.header', '"headers"', { config: { http: { defaults: { header: {} } } } }],
-  ['config.environments.staging.phase', '"phases"', { config: { environments: { staging: { phase: [] } } } }],
-  ['before.flows', '"flow"', { root: { before: { engine: 'http', flows: [] } } }],
 ];
 
 for (const [place, meant, changed] of MISTAKES) {
