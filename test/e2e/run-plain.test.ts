@@ -1,8 +1,6 @@
 /** Servers into which nothing was put. */
 import assert from 'node:assert/strict';
-import { existsSync, rmSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { judge } from '../../report/search/judge.ts';
 import { goodInProcess, inProcessScript as script, startInProcess } from '../helpers/in-process-run.ts';
 import { startPlainServer } from '../helpers/plain-server.ts';
@@ -58,27 +56,6 @@ describe('a run on a server of somebody else’s', { concurrency: 3 }, () => {
     // Each process of Node alone takes more than half of that.
     assert.ok(first > 60 * 2 ** 20, String(first));
     assert.ok((memory.plateaus.at(-1)?.workerRss ?? 0) >= first + 8 * KEPT_BYTES);
-  });
-
-  it('has failed when the server dies, which is its first finding', async (t) => {
-    const { url, pid } = await startPlainServer(t);
-    const run = startInProcess(script({ target: url }, { hold: 3, workers: { pids: [pid] } }, {}, HELLO));
-    await run.reached('hold');
-    process.kill(pid, 'SIGKILL');
-    const { exitCode, result, output } = await run.ended;
-    assert.equal(exitCode, EXIT_CODES.worse, output);
-    assert.match(result.answer.cause ?? '', /^process \d+ .* ended at [\d.]+ s with 10 connections/, output);
-  });
-
-  it('says so when its results folder is removed, and makes no new one', async (t) => {
-    const { url } = await startPlainServer(t);
-    const run = startInProcess(script({ target: url }, { hold: 3 }, {}, HELLO));
-    await run.reached('hold');
-    rmSync(run.folder, { recursive: true });
-    const { exitCode, output } = await run.failed;
-    assert.equal(exitCode, EXIT_CODES.invalid, output);
-    assert.match(output, /FILE_UNWRITABLE: .*\n {2}cause: ENOENT.*\n {2}fix: /);
-    assert.equal(existsSync(run.folder), false);
   });
 
   it('falls behind at a rate that the server does not keep up with, although all copies arrive', async (t) => {

@@ -64,28 +64,6 @@ const HERE: Refusals = {
 
 /** Depends on Artillery, on the process, or on what may be left. */
 const WHOLE: Refusals = {
-  'options, phases, environment, engine and steps have mistakes': async () => {
-    const phases = [{ duration: '2x', arrivalRate: 1 }, { duration: 2 }, { duration: 1, arrivalRate: 0.5 }];
-    const options = { brodcasts: 1, drain: { quite: 1 }, hold: 'long' };
-    const flow = [{ emti: ['x'] }];
-    return {
-      code: 'CONFIG_INVALID',
-      names: [
-        /plugins\.socketio-capacity\.brodcasts: .*"broadcasts"/,
-        /plugins\.socketio-capacity\.drain\.quite: .*"quiet"/,
-        /plugins\.socketio-capacity\.hold: /,
-        /config\.phases\[0\]\.duration: /,
-        /config\.phases\[1\]: .*`arrivalRate`/,
-        /config\.phases\[2\]: /,
-        /config\.target: /,
-        /engines\.socketio-capacity\.timeot: .*"timeout"/,
-        /scenarios\[0\]\.flow\[0\]: .*"emti"/,
-        /environment variable\.RATE: /,
-      ],
-      script: quickScript({ target: 'nonsense', phases }, options, { timeot: 1 }, flow),
-      env: { RATE: 'fast' },
-    };
-  },
   'a control token is missing': async () => ({
     ...{ code: 'CONFIG_INVALID', names: [/CAPACITY_TOKEN/] },
     script: quickScript({ target: app.url }),

@@ -1,12 +1,11 @@
-/** Runs whose files cannot be written: refused before the load, or ended in order. */
+/** Runs whose files can no longer be written: they end in order. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { startApp } from '../helpers/app.ts';
 import { latestResult, quickScript, type StartedRun, startRun, strays } from '../helpers/run.ts';
-import { mountSmallDisk, NO_MOUNTS, type SmallDisk } from '../helpers/small-disk.ts';
+import { mountSmallDisk, NO_MOUNTS } from '../helpers/small-disk.ts';
 
 const app = await startApp({ after });
 
@@ -43,21 +42,4 @@ describe('a run whose files cannot be written', { concurrency: 3, skip: NO_MOUNT
     assert.equal(await run.ended, EXIT_CODES.invalid, run.output());
     assertReportedOnce(run, 'EROFS');
   });
-
-  const REFUSED: Record<string, [cause: string, (disk: SmallDisk) => void]> = {
-    'has no room': ['ENOSPC', (disk) => disk.fill()],
-    'is read-only': ['EROFS', (disk) => disk.makeReadOnly()],
-  };
-  for (const [what, [cause, spoil]] of Object.entries(REFUSED)) {
-    it(`is refused before any load when its folder ${what}`, async (t) => {
-      const disk = mountSmallDisk(t);
-      const results = join(disk.folder, 'results');
-      mkdirSync(results);
-      spoil(disk);
-      const run = runInto(t, results);
-      assert.equal(await run.ended, EXIT_CODES.refused, run.output());
-      assertReportedOnce(run, cause);
-      assert.ok(!existsSync(results) || readdirSync(results).length === 0);
-    });
-  }
 });

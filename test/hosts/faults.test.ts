@@ -94,17 +94,6 @@ describe('a host', { concurrency: 4 }, () => {
     await assertNothingLeft(run, [run, ...hosts]);
   });
 
-  it('killed before the load ends the run, which has no result', async (t) => {
-    const two = await twoHosts(t, { awayMs: AWAY_MS });
-    const { run, hosts, outputs } = two;
-    await eventually('both hosts', () => run.output().includes('(2 of 2)') || run.child.exitCode !== null);
-    hosts[1].kill();
-    assert.deepEqual([await run.ended, await hosts[0].ended], [2, 2], outputs());
-    assert.match(run.output(), /HOSTS_MISSING: .* is gone/);
-    assert.equal(run.result(), undefined);
-    await assertNothingLeft(run, [run, ...hosts]);
-  });
-
   const losses: Record<string, Loss> = {
     'killed in the ramp takes with it what it had opened; its fleet ends by itself, and the others go on': {
       options: { warmUp: 0 },

@@ -49,17 +49,6 @@ describe('artillery run', { concurrency: 2 }, () => {
     assert.equal(output.match(/Error: boom/g)?.length, 1, 'told once, not for each');
   });
 
-  it('refuses a script with mistakes in one message, before any load', async (t) => {
-    const { url, log } = await startRecording(t);
-    const { exitCode, output } = await runArtillery(script(url, [{ emti: ['x'] }, { hold: 5 }], { timeot: 1 }));
-    assert.equal(exitCode, 1, output);
-    for (const part of ['CONFIG_INVALID: ', 'capacity.timeot: ', 'flow[0]: ', 'flow[1].hold: ']) {
-      assert.ok(output.includes(part), output);
-    }
-    assert.doesNotMatch(output, /TypeError|Phase started/);
-    assert.deepEqual(log, []);
-  });
-
   it('names the cause when nobody listens', async () => {
     const { exitCode, counters, output } = await runArtillery(script('http://127.0.0.1:1', [{ connect: true }]));
     assert.equal(exitCode, 1, output);

@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { execa } from 'execa';
 import { createClient, createCluster } from 'redis';
 import { describeAbsence } from '../../../plugin/samplers/absence.ts';
 import { RedisReader, type RedisTraffic } from '../../../plugin/samplers/redis/redis.ts';
-import { findTool } from '../../../server/stack/tools.ts';
 import { column } from '../../helpers/columns.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { listen } from '../../helpers/raw-listen.ts';
 import { freePort, startRedis, startRedisCluster, type TestRedis } from '../../helpers/redis.ts';
-import { bytesOfCommand, monitorRedis } from '../../helpers/redis-observer.ts';
 
 async function connectedTo(t: TestContext, redis: TestRedis) {
   const client = createClient({ url: redis.url, socket: { reconnectStrategy: false } });
@@ -87,56 +84,6 @@ test('traffic of a Redis, without that of the reader', async (t) => {
   assert.ok(sent > 10_000 && sent < 10_200, `${sent} bytes`);
   assert.deepEqual([after.channels, after.shardChannels], [1, 1]);
   assert.match(after.version, /^\d+\.\d+/);
-});
-
-/** @returns what the kernel has carried on the clients' sockets to that port, by their own ports */
-async function carried(port: number): Promise<Map<string, { sent: number; received: number }>> {
-  const { stdout } = await execa('ss', ['-tniHO', 'state', 'established', `dport = :${port}`]);
-  return new Map(
-    stdout.split('\n').map((line) => {
-      const [, own = ''] = /:(\d+)\s+\S+:\d+/.exec(line) ?? [];
-      const bytes = (name: string) => Number(new RegExp(`${name}:(\\d+)`).exec(line)?.[1] ?? 0);
-      return [own, { sent: bytes('bytes_acked'), received: bytes('bytes_received') }];
-    }),
-  );
-}
-
-test('traffic of a Redis as the kernel, MONITOR and CLIENT LIST count it', {
-  skip: findTool('ss') ? false : 'ss is not installed',
-}, async (t) => {
-  const redis = await startRedis(t);
-  const [publisher, ...subscribers] = await Promise.all(Array.from({ length: 3 }, () => connectedTo(t, redis)));
-  let arrived = 0;
-  for (const client of subscribers) await client.pSubscribe('room*', () => void arrived++);
-  const ports = [...(await carried(redis.port)).keys()];
-  const reader = await readerOf(t, redis.url);
-  const traffic = async () => (await reader.traffic())?.[0] ?? assert.fail(reader.absence?.detail);
-  const publish = async () => {
-    const before = arrived;
-    for (let index = 0; index < 40; index++) await publisher?.publish(`room ${index % 7}`, 'é"\\'.repeat(index * 50));
-    await eventually('all copies', () => arrived === before + 80);
-  };
-
-  const [first, kernelBefore] = [await traffic(), await carried(redis.port)];
-  await publish();
-  const [second, kernelAfter] = [await traffic(), await carried(redis.port)];
-  const moved = (way: 'sent' | 'received') =>
-    ports.reduce((sum, port) => sum + (kernelAfter.get(port)?.[way] ?? 0) - (kernelBefore.get(port)?.[way] ?? 0), 0);
-  assert.equal(second.inBytes - first.inBytes, moved('sent'));
-  assert.equal(second.outBytes - first.outBytes, moved('received'));
-  assert.ok(moved('received') > 2 * (moved('sent') - 5000), 'to two subscribers');
-
-  const observer = await monitorRedis(redis.url);
-  t.after(() => observer.close());
-  const third = await traffic();
-  await publish();
-  const fourth = await traffic();
-  const published = observer.commands.filter(([name]) => name?.toString().toUpperCase() === 'PUBLISH');
-  assert.equal(published.length, 40);
-  assert.equal(
-    fourth.inBytes - third.inBytes,
-    published.reduce((sum, command) => sum + bytesOfCommand(command), 0),
-  );
 });
 
 const described = ({ name, absence }: RedisReader) => absence && describeAbsence(name, absence, 0);

@@ -1,15 +1,13 @@
-/** What a standstill shows of a server's pages of metrics: those that stand still, are twice, or do not answer. */
+/** What a standstill shows of a server's pages of metrics: those that stand still, or are twice. */
 import assert from 'node:assert/strict';
-import { describe, it, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { StillFigures } from '../../../plugin/run/checkpoints/still-figures.ts';
 import type { PrometheusFigure } from '../../../plugin/samplers/prometheus/figures.ts';
 import type { PrometheusReading } from '../../../plugin/samplers/prometheus/page.ts';
 import { afterTheBaseline, type Change, fromTheStart, testWarnings } from '../../helpers/conducted-run.ts';
 
-/** Of w0, w1, …; undefined: it does not answer. */
-type Pages = () => (PrometheusReading['figures'] | undefined)[];
-
-const ABSENT = { reason: 'unanswered' as const, detail: 'HTTP 503', sinceUs: 1, fix: 'see its log' };
+/** Of w0, w1, … */
+type Pages = () => PrometheusReading['figures'][];
 
 const showing =
   (pages: Pages, alternates = false): Change =>
@@ -17,9 +15,7 @@ const showing =
     const readEach = async () =>
       pages().map((figures, index) => {
         const url = `http://w${index}/metrics`;
-        return figures
-          ? { url, reading: { figures, identity: '' }, absence: undefined, alternates }
-          : { url, reading: undefined, absence: ABSENT, alternates };
+        return { url, reading: { figures, identity: '' }, absence: undefined, alternates };
       });
     context.metrics.worker = { readEach };
   };
@@ -50,19 +46,6 @@ describe('metrics of a server', () => {
   testWarnings(afterTheBaseline, [
     ['are those of processes that answer in turn', showing(() => [page()], true), 'WORKER_URLS_WRONG', 'at 10', W0],
   ]);
-
-  it('that do not answer are absent, and no failure of the deployment', async (t) => {
-    const conducted = await afterTheBaseline(
-      t,
-      {},
-      showing(() => [page(), undefined]),
-    );
-    const { codes, measurements } = conducted.run;
-    assert.deepEqual([codes, [...measurements.absentSources]], [[], [[W1, ABSENT]]]);
-    const found = conducted.result.findings.find(({ code }) => code === 'SOURCE_UNREADABLE');
-    assert.match(found?.message ?? '', /^http:\/\/w1\/metrics did not answer since [\d.]+ s: HTTP 503$/);
-    assert.deepEqual([found?.fails, found?.fix], [null, 'see its log']);
-  });
 });
 
 let reads = 0;

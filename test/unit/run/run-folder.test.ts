@@ -110,18 +110,6 @@ test('a disk without room is reported, and has nothing half-written', {
   assert.deepEqual([others, fs.existsSync(join(results, 'latest'))], [[], false]);
 });
 
-test('a folder without room for a result is refused, and is gone', async (t) => {
-  const { results } = open(t);
-  const module = JSON.stringify(new URL('../../../plugin/run/folder/run-folder.ts', import.meta.url).href);
-  const script = `
-    import { RunFolder } from ${module};
-    try { new RunFolder(${JSON.stringify(join(results, 'small'))}, 'run'); } catch ({ code, cause }) { console.log(code, cause.code); }`;
-  const node = `exec "${process.execPath}" --input-type=module`;
-  const { stdout } = await execa('bash', ['-c', `ulimit -f 1; ${node}`], { input: script });
-  assert.equal(stdout, 'FILE_UNWRITABLE EFBIG');
-  assert.deepEqual(fs.readdirSync(results), ['run']);
-});
-
 /** As the user reads the error, with its cause and what to do. */
 function unwritable(cause: string): (error: unknown) => boolean {
   return (error) => new RegExp(`^FILE_UNWRITABLE: .*\\n {2}cause: ${cause}.*\\n {2}fix: `).test(describeError(error));
