@@ -70,12 +70,6 @@ describe('the plugin in a project', () => {
       assert.ok(existsSync(join(installed(HOOK), file)), file);
   });
 
-  it('still exports instrument, which has its own package now', async () => {
-    const code = `import { instrument } from '${HOOK}/instrument'; console.log(typeof instrument);`;
-    const { stdout } = await execa(process.execPath, ['--input-type=module', '-e', code], { cwd: project(HOOK) });
-    assert.equal(stdout, 'function');
-  });
-
   it('reports a missing PM2 before it starts anything', async (t) => {
     const stateDir = tempStateDir(t);
     const env = { SOCKETIO_CAPACITY_HOME: stateDir };
