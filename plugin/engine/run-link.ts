@@ -1,20 +1,29 @@
 /** The engine's end of the link to the run, which is in the main thread. */
-
 import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
+import { EVENTS, type JoinRoom } from '../../protocol/events.ts';
+import { mapLimit } from '../../protocol/helpers/map-limit.ts';
 import type { Carrier } from '../../protocol/link/carrier.ts';
 import { NO_MESSAGES } from '../../protocol/link/client-messages.ts';
-import type { EngineIdentity, EngineMessage, EngineReport, RunMessage } from '../../protocol/link/messages.ts';
+import type {
+  EngineIdentity,
+  EngineMessage,
+  EngineReport,
+  RunMessage,
+  WarmUpOrder,
+} from '../../protocol/link/messages.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import { Accounts } from '../fleet/accounts.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { EventLoopWatch } from '../fleet/health.ts';
 import { mergeSnapshots } from '../fleet/merge.ts';
+import type { FleetConnection } from '../fleet/remote-connection.ts';
 import { TimerLag } from '../fleet/timer-lag.ts';
+import { toFlowError } from '../virtual-user/flow-error.ts';
 import type { Signals } from '../virtual-user/signals.ts';
 import { newTally, type Tally } from '../virtual-user/tally.ts';
-import { warmUp } from './warm-up.ts';
 
 const STATUS_INTERVAL_MS = 250;
+const JOIN_TIMEOUT_MS = 10_000;
 const NO_FLEET = { ...mergeSnapshots([]), ...new Accounts().read(), still: true };
 
 /** What an engine needs of a fleet. */
@@ -122,4 +131,35 @@ async function snapshotOf(reported: Reported | undefined, eventLoop: EventLoopWa
   const { retries, failures, examples } = reported?.tally ?? newTally();
   const failed = { failures: { ...failures }, failureExamples: { ...examples } };
   return { ...merged, engineLoop: eventLoop.read(), retries: retries + merged.returns.retries, ...failed };
+}
+
+/**
+ * Opens, joins and closes short connections, so that engine and fleet have compiled their code before the measured ones.
+ * @returns after the fleet's counts are reset: the first failure, if any
+ */
+async function warmUp(fleet: Pick<Fleet, 'connection' | 'reset'>, order: WarmUpOrder): Promise<string | undefined> {
+  const { connections, together, room } = order;
+  const failure = await mapLimit(connections, together, () => openAndClose(fleet, room)).then(
+    () => undefined,
+    (error) => toFlowError(error),
+  );
+  await fleet.reset();
+  return failure && `${failure.code}: ${failure.message}`;
+}
+
+async function openAndClose(fleet: Pick<Fleet, 'connection'>, clientKey: string | undefined): Promise<void> {
+  const connection = fleet.connection();
+  const opened = connection.open('/');
+  const joined = clientKey === undefined ? undefined : join(connection, { clientKey });
+  joined?.catch(() => {}); // if it does not open, `opened` reports why
+  try {
+    await opened;
+    await joined;
+  } finally {
+    await connection.close();
+  }
+}
+
+function join(connection: FleetConnection, payload: JoinRoom): Promise<unknown> {
+  return connection.emitWithAck('/', EVENTS.joinRoom, [payload], JOIN_TIMEOUT_MS);
 }

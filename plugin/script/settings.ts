@@ -18,6 +18,7 @@ import type { DeliveryOptions } from './options/delivery-options.ts';
 import { type EngineOptions, parseEngineOptions, withKnownOptions } from './options/engine-options.ts';
 import { folderOf, readTlsFiles } from './options/files.ts';
 import {
+  type Environment,
   optionsSchema,
   type PluginOptions,
   type RunOptions,
@@ -28,10 +29,12 @@ import type { WorkerSources } from './options/worker-sources.ts';
 import { readScenarios } from './scenarios.ts';
 import { ENGINE, PLUGIN, type Script } from './script.ts';
 import { knowSecretsOf } from './secrets.ts';
-import { stackTargetOf } from './stack-target.ts';
 
 /** `artillery-engine-socketio-v3`. Artillery checks flows of its own engine `socketio`, which cannot have the step `hold`. */
 const EXTERNAL_ENGINE = 'socketio-v3';
+
+/** Of the bundled deployment. */
+const HOST = '127.0.0.1';
 
 /** The event of the server's own that is counted, and for how long. */
 export interface Delivery extends DeliveryOptions {
@@ -160,4 +163,31 @@ function deliveryOf(
 function engineOf(script: Script): Pick<Settings, 'engine' | 'external'> {
   const engine = script.scenarios?.[0]?.engine ?? String(script.config.engine ?? ENGINE);
   return { engine, external: engine === EXTERNAL_ENGINE };
+}
+
+interface StackTarget {
+  port: number;
+  /** URL with the path and query of `config.target`. */
+  url: string;
+}
+
+/**
+ * Decides by the scenario alone, never by what listens where: it has the option `stack`, its target is that address, and
+ * neither `TARGET` nor an option names another server.
+ * @param target as in the scenario, or as `artillery run --target` or an environment of the scenario set it
+ * @returns where the bundled deployment listens; undefined for a server of the user's own
+ */
+function stackTargetOf(
+  target: unknown,
+  { stack, control, workers, delivery, layers }: PluginOptions,
+  { TARGET, STACK_PORT, TLS = false, CAPACITY_CONTROL }: Environment,
+): StackTarget | undefined {
+  const isOwn = control ?? CAPACITY_CONTROL ?? delivery ?? layers ?? (typeof workers === 'object' || undefined);
+  const written = URL.canParse(String(target)) ? new URL(String(target)) : undefined;
+  if (!stack || !written || TARGET !== undefined || isOwn !== undefined) return undefined;
+  const isItsAddress = written.hostname === HOST && (Number(written.port) || 80) === stack.port;
+  if (!isItsAddress || !/^(http|ws):$/.test(written.protocol)) return undefined;
+  const port = STACK_PORT ?? stack.port;
+  const path = `${written.pathname.replace(/\/$/, '')}${written.search}`;
+  return { port, url: `${TLS ? 'https' : 'http'}://${HOST}:${port}${path}` };
 }

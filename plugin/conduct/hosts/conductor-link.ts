@@ -2,9 +2,8 @@
 import { addAbortListener } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { io, type Socket } from 'socket.io-client';
-import { ClockLine } from '../../../protocol/clock/clock-line.ts';
+import { ClockLine, ConvertingClock } from '../../../protocol/clock/clock-line.ts';
 import { addReading, followClock, readClock } from '../../../protocol/clock/clock-reading.ts';
-import { ConvertingClock } from '../../../protocol/clock/converting-clock.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { guardClient } from '../../../protocol/guard-client.ts';
 import { within } from '../../../protocol/helpers/within.ts';

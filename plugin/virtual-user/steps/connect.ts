@@ -1,3 +1,4 @@
+/** The steps that open, hold and close a connection. */
 import { z } from 'zod';
 import { timeoutSchema } from '../../script/duration.ts';
 import {
@@ -53,3 +54,43 @@ export function connectOptions(connect: Connect | undefined): ConnectOptions {
   const { namespace: _, ...options } = connect;
   return fixedOptions(options);
 }
+
+/** `disconnect: true` closes the connection; a later step that needs one opens a new one. */
+export const disconnect = defineStep({
+  schema: z.strictObject({
+    disconnect: z
+      .literal(true, { error: 'write disconnect: true' })
+      .describe('disconnects; a later step that needs a connection opens a new one'),
+  }),
+  compile: () => (user) => user.session.close(),
+});
+
+/**
+ * `hold: true`: stays connected until the last phase has ended or, with the plugin, until everything is measured. Then it
+ * disconnects, and the step ends when the plugin has measured the memory that all of them left behind.
+ */
+export const hold = defineStep({
+  schema: z.strictObject({
+    hold: z
+      .literal(true, { error: 'write hold: true' })
+      .describe(
+        'stays connected until all is measured (without the plugin, until the last phase ends), then disconnects',
+      ),
+  }),
+  staySeconds: () => Number.POSITIVE_INFINITY,
+  holds: true,
+  waits: true,
+  compile(_spec, { shared }) {
+    const { tally, signals } = shared;
+    const leave = () => void tally.holding--;
+    return async (user) => {
+      tally.holding++;
+      // A virtual user that has lost its connection no longer counts as holding.
+      user.session.onLost = leave;
+      await signals.release.promise;
+      if (!user.session.lost) leave();
+      await user.session.close();
+      await signals.finish.promise;
+    };
+  },
+});

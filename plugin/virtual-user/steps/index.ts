@@ -1,10 +1,8 @@
 /** Every verb that a flow can use. To add one, write its file and add it here. */
-import { connect } from './connect.ts';
-import { disconnect } from './disconnect.ts';
+import { connect, disconnect, hold } from './connect.ts';
 import { emit } from './emit.ts';
 import { every } from './every.ts';
 import { fn } from './function.ts';
-import { hold } from './hold.ts';
 import { httpSteps, parallel } from './http.ts';
 import { log } from './log.ts';
 import { loop } from './loop.ts';

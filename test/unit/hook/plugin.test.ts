@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { it } from 'node:test';
-import { Plugin } from '../../../plugin/hook/plugin.ts';
-import { adjustWorkerScript } from '../../../plugin/hook/worker-script.ts';
+import { adjustWorkerScript, Plugin } from '../../../plugin/hook/plugin.ts';
 import { handOver } from '../../../plugin/script/handed-over.ts';
 import { ENGINE } from '../../../plugin/script/script.ts';
 import { hookConfig } from '../../helpers/measurements.ts';

@@ -1,8 +1,7 @@
 /** Points in time of messages between hosts, converted from one clock to the other. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { ClockLine } from '../../../protocol/clock/clock-line.ts';
-import { ConvertingClock } from '../../../protocol/clock/converting-clock.ts';
+import { ClockLine, ConvertingClock } from '../../../protocol/clock/clock-line.ts';
 import { withInstants } from '../../../protocol/clock/instants.ts';
 
 const SECOND = 1_000_000;
