@@ -89,8 +89,12 @@ export async function openDelivery(
   const givesIds = publishers?.givesIds ?? false;
   measurements.ownEvent = newOwnEvent(event, formatJsonPath(id), publish ? 'run' : 'server', givesIds);
   try {
-    const unknown = clients && (await tryDelivery(clients.nextReceiver(), delivery, publishers, signal));
-    if (unknown !== undefined) log(unknown);
+    const others = clients && (await tryDelivery(clients.nextReceiver(), delivery, publishers, signal));
+    if (others === undefined) return publishers;
+    measurements.ownEvent.others = others;
+    const instead = others.length > 0 ? `; it got ${others.join(', ')}` : '';
+    const rooms = publishers && !audience ? ' If it goes to rooms, `delivery.audience` says to whose.' : '';
+    log(`A connection of the run got no \`${event}\` before the load${instead}.${rooms}`);
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     log(`No client of the run could listen for \`${event}\` before the load: ${error.said}.`);

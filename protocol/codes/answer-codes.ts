@@ -34,8 +34,9 @@ export const ANSWER_FINDINGS = {
   },
   DELIVERY_EVENT_MISSING: {
     meaning: 'no copy of the event that `delivery` names arrived',
-    remedy: 'check the event’s name, and what a client must do to get it',
-    invalidates: ['run'],
+    remedy: 'check the event’s name, what a client must do to get it, and to which room the server sends it',
+    invalidates: [],
+    fails: 'every member receives every broadcast',
   },
   IDS_NOT_SHARED: {
     meaning: 'nearly all ids at `delivery.id` reached one connection only: they tell copies apart, not broadcasts',

@@ -155,6 +155,10 @@ const CODES = {
     meaning: 'the event of `delivery` arrives without the id or time that its options say',
     remedy: 'correct the path in `delivery`: it leads to an id that all copies of a broadcast share',
   },
+  PUBLISHER_CLOSED: {
+    meaning: 'before the load, the server closed the connection that had just emitted the event of `delivery.publish`',
+    remedy: 'see in the log of the server why it closed it; correct `delivery.publish.emit`',
+  },
   CONTROL_MISSING: {
     meaning: 'an address has no control namespace, or nothing counts the connections',
     remedy: 'call `instrument(io)` in the server, and name its ports in `control.urls`',

@@ -93,7 +93,10 @@ export async function measureOwn({ url, delivery: option, options = {}, client =
       );
     const givesIds = publishers?.givesIds ?? false;
     measurements.ownEvent = newOwnEvent(event, formatJsonPath(id), publish ? 'run' : 'server', givesIds);
-    if (trial) await tryDelivery(clients.nextReceiver(), delivery, publishers, run.stop.signal);
+    if (trial) {
+      const others = await tryDelivery(clients.nextReceiver(), delivery, publishers, run.stop.signal);
+      if (others) measurements.ownEvent.others = others;
+    }
     await Promise.all(
       Array.from({ length: connections }, async (_, index) => {
         const connection = fleet.connection();

@@ -3,6 +3,7 @@
 import { idsOfOneReceiver, sameAudience, separateGroups } from '../../result/delivery/audience.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { OwnEventMeasured } from '../../run/measurements/own-event.ts';
+import type { Acknowledged } from '../../run/receivers/publishers.ts';
 import { type Check, checkUnless, type Found, type Measured } from '../check.ts';
 import { groupsByProcess, groupsText } from './adapter-checks.ts';
 
@@ -14,11 +15,23 @@ type Find = (
 ) => Found;
 
 export const ownEvent: Check[] = [
-  checkOwn('DELIVERY_EVENT_MISSING', ({ event }, { received, unexpected, frames }, { sent, unsent }) => {
+  checkOwn('DELIVERY_EVENT_MISSING', (own, { received, unexpected, frames }, { sent, unsent }) => {
     const isNoneSent = sent.length === 0 && unsent.length > 0;
     if (received + unexpected > 0 || isNoneSent) return undefined;
-    const others = frames ? `, and ${frames} copies that are not the run's` : '';
-    return { message: `no copy of \`${event}\` arrived${others}` };
+    const { event, published, acknowledged = [], others } = own;
+    const ofOthers = frames ? `, and ${frames} copies that are not the run's` : '';
+    const heard =
+      others &&
+      (others.length > 0
+        ? `; before the load, a client of the run received ${others.join(', ')} instead`
+        : '; before the load, a client of the run received no event at all');
+    const missing = `no client received any \`${event}\`${ofOthers}${heard ?? ''}`;
+    const answers = answersText(acknowledged, published);
+    if (answers === undefined) return { message: missing };
+    return {
+      message: `the server acknowledged ${answers}; ${missing}`,
+      fix: 'if the acknowledgement is a refusal, give the publisher what the server asks for; if not, see to whom the server sends the event',
+    };
   }),
   checkOwn('BROADCASTS_NOT_SENT', ({ published, seen, givesIds }, { received, unexpected }) => {
     if (received + unexpected === 0 || givesIds || seen >= published) return undefined;
@@ -65,6 +78,15 @@ export const ownEvent: Check[] = [
     };
   }),
 ];
+
+/** @returns `each of 8 published messages with {"error":"…"}`; undefined if none was acknowledged */
+function answersText(acknowledged: readonly Acknowledged[], published: number): string | undefined {
+  const [first, ...others] = acknowledged;
+  if (!first) return undefined;
+  if (first.count === published) return `each of ${published} published messages with ${first.text}`;
+  const further = others.map(({ text, count }) => `, ${count} with ${text}`).join('');
+  return `${first.count} of ${published} published messages with ${first.text}${further}`;
+}
 
 /** A check for runs that counted an event of the server's own until their end. */
 function checkOwn(code: Check['code'], find: Find): Check {

@@ -4,10 +4,13 @@ import { CapacityError } from '../../../protocol/errors.ts';
 import { formatJsonPath, type JsonPath, valuesAt } from '../../../protocol/json-path.ts';
 import { AUDIENCE } from '../../../protocol/rooms.ts';
 import { exampleOf, idOf, roomNames } from '../../fleet/client/counted-event.ts';
+import type { ConnectionTarget } from '../../script/connection-target.ts';
 import type { Delivery } from '../../script/settings.ts';
 import { come } from '../receivers/come.ts';
+import { lookAt } from '../receivers/look-at-target.ts';
 import type { Came, OwnClient } from '../receivers/own-clients.ts';
 import { namespaceOf, type Publishers } from '../receivers/publishers.ts';
+import { recognize } from '../receivers/what-answers.ts';
 import { pause } from '../wait.ts';
 import { findId } from './find-paths.ts';
 import { pathUnmatched, roomMissing } from './window.ts';
@@ -15,18 +18,22 @@ import { pathUnmatched, roomMissing } from './window.ts';
 /** A server may take a while to put a connection where it gets broadcasts, so a publisher tries more than once. */
 const TRIES = 5;
 const TRY_MS = 1000;
+const MAX_OTHERS = 10;
+/** Tries without an acknowledgement, if none is configured: only a server that stays silent is asked for one. */
+const TRIES_UNASKED = 3;
 
 /**
  * Listens with a client of its own.
- * @returns a line for the user where nothing is known: a server may send only to those who did what the flow does
- * @throws CapacityError DELIVERY_UNMATCHED, or TARGET_UNREACHABLE
+ * @returns the other events that came where the event did not: a server may send only to those who did what the flow does;
+ *   undefined if it came, or could not
+ * @throws CapacityError DELIVERY_UNMATCHED, PUBLISHER_CLOSED or TARGET_UNREACHABLE
  */
 export async function tryDelivery(
   client: OwnClient,
   delivery: Delivery,
   publishers: Publishers | undefined,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<string[] | undefined> {
   const listener = await come(client, signal);
   const { audience } = delivery;
   const [room] = audience ? roomsOf(listener, audience) : [AUDIENCE];
@@ -59,7 +66,7 @@ async function listen(
   delivery: Delivery,
   attempt: { publishers: Publishers; by: Came; room: string } | undefined,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<string[] | undefined> {
   const { event, id: path, sentAt } = delivery;
   const own = new Set<string>();
   const others = new Set<string>();
@@ -86,9 +93,10 @@ async function listen(
   ended.catch(() => {});
   const untilDone = AbortSignal.any([signal, done.signal]);
   for (let tried = 0; tried < TRIES && !untilDone.aborted; tried++) {
-    const id = attempt?.publishers.tryOne(attempt.by, attempt.room);
+    const id = attempt?.publishers.tryOne(attempt.by, attempt.room, tried >= TRIES_UNASKED);
     if (id !== undefined) own.add(id);
     await pause(TRY_MS, untilDone);
+    if (attempt && !untilDone.aborted) await requireOpen(attempt, delivery);
   }
   signal.throwIfAborted();
   if (done.signal.aborted) {
@@ -96,9 +104,25 @@ async function listen(
     return undefined;
   }
   if (replaced !== undefined) throw idReplaced(event, formatJsonPath(path), ...replaced);
-  const instead = others.size > 0 ? `; it got ${[...others].slice(0, 10).join(', ')}` : '';
-  const rooms = attempt && !delivery.audience ? ' If it goes to rooms, `delivery.audience` says to whose.' : '';
-  return `A connection of the run got no \`${event}\` within ${(TRIES * TRY_MS) / 1000} s${instead}.${rooms}`;
+  return [...others].slice(0, MAX_OTHERS);
+}
+
+/** @throws CapacityError PUBLISHER_CLOSED if what was tried has ended the connection of its publisher */
+async function requireOpen({ publishers, by }: { publishers: Publishers; by: Came }, { publish }: Delivery) {
+  const reason = publishers.endOf(by);
+  if (reason === undefined) return;
+  throw await publisherClosed(by.connection, publish?.emit.event ?? '', reason);
+}
+
+/** @param event that the publisher emitted just before @param reason of its end, as the client names it */
+export async function publisherClosed(connection: ConnectionTarget, event: string, reason: string) {
+  const answer = recognize(await lookAt(connection));
+  const since = answer ? `; since then, the target does not answer as before: ${answer.found}` : '';
+  return new CapacityError(
+    'PUBLISHER_CLOSED',
+    `the server closed the connection right after the first \`${event}\` (${reason})${since}`,
+    answer ? `start the server again, and see in its log why it ended when it got \`${event}\`` : undefined,
+  );
 }
 
 function idReplaced(event: string, path: string, example: string, at: JsonPath | undefined): CapacityError {

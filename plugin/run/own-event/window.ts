@@ -144,7 +144,11 @@ async function drain(context: RunContext, finalizer: Finalizer, published: numbe
   if (!ended && !signal.aborted) measurements.tailCut = { copies: missing, unconfirmed: 0, seconds };
 }
 
-async function finish({ measurements }: RunContext, finalizer: Finalizer, published: number): Promise<void> {
+async function finish(
+  { measurements, publishers }: RunContext,
+  finalizer: Finalizer,
+  published: number,
+): Promise<void> {
   await finalizer.finish();
   const { rows, basis, seen, skipped, bytes, example, idsBeside } = finalizer;
   measurements.sent = rows.sent;
@@ -152,6 +156,7 @@ async function finish({ measurements }: RunContext, finalizer: Finalizer, publis
   const found: Partial<OwnEventMeasured> = {
     ...{ latencyFrom: basis.from, sentAtUnusable: basis.unusable, untimed: basis.untimed },
     ...{ published, seen, skipped, bytes, example, idsBeside },
+    ...(publishers && { acknowledged: publishers.acknowledged }),
   };
   if (measurements.ownEvent) Object.assign(measurements.ownEvent, found, { each: rows.each });
 }

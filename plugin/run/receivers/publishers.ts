@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { countedAs, readPlace } from '../../../protocol/counted-as.ts';
+import { printable } from '../../../protocol/printable.ts';
 import { AUDIENCE } from '../../../protocol/rooms.ts';
 import type { PublishOptions } from '../../script/options/delivery-options.ts';
 import { pause } from '../wait.ts';
@@ -27,6 +28,16 @@ export interface Published {
   sentAt: number;
 }
 
+/** Equal acknowledgements of the server. */
+export interface Acknowledged {
+  /** JSON of what it acknowledged with: the value, or a list if there are several. */
+  text: string;
+  count: number;
+}
+
+const MAX_ACKNOWLEDGED = 5;
+const MAX_TEXT_LENGTH = 200;
+
 /** In which the publishers of one run start. */
 const LEAD_US = 200_000;
 const PLACEHOLDER = /\$(id|sentAt|room)\b/g;
@@ -42,8 +53,8 @@ export class Publishers {
   readonly prefix = `run-${randomBytes(4).toString('hex')}-`;
   /** Why the connection of a publisher has ended. */
   readonly #ends = new Map<Socket, string>();
-
-  readonly #asks: boolean;
+  #asks: boolean;
+  readonly #acknowledged = new Map<string, number>();
 
   private constructor(options: Options, came: Came[], asks: boolean) {
     this.#options = options;
@@ -87,10 +98,25 @@ export class Publishers {
     return mentions(this.#options.emit.args, '$room');
   }
 
-  /** One outside the schedule, by one of them. @returns its id */
-  tryOne({ socket }: Came, room: string): string {
+  /** Of what `publish` has emitted so far, the first different ones. */
+  get acknowledged(): Acknowledged[] {
+    return [...this.#acknowledged].map(([text, count]) => ({ text, count }));
+  }
+
+  /** Why the connection of one of them has ended; undefined while it is open. */
+  endOf({ socket }: Came): string | undefined {
+    return this.#ends.get(socket);
+  }
+
+  /**
+   * One outside the schedule, by one of them.
+   * @param asks ask for an acknowledgement, unless the options forbid it; if one comes, the schedule asks for them, too
+   * @returns its id
+   */
+  tryOne({ socket }: Came, room: string, asks: boolean): string {
     const id = `${this.prefix}trial`;
-    this.#emit(socket, { id, room, sentAt: Date.now() });
+    const isAsked = this.#asks || (asks && this.#options.acknowledge !== false);
+    this.#emit(socket, { id, room, sentAt: Date.now() }, isAsked ? () => (this.#asks = true) : undefined);
     return id;
   }
 
@@ -117,7 +143,8 @@ export class Publishers {
       const rooms = roomsOf.get(socket) ?? [];
       const room = (this.givesRooms && rooms[index % rooms.length]) || AUDIENCE;
       const counted = countedAs({ namespace: namespaceOf(socket), room, id });
-      if (this.#emit(socket, { id, room, sentAt }))
+      const onAck = this.#asks ? (...answer: unknown[]) => this.#note(answer) : undefined;
+      if (this.#emit(socket, { id, room, sentAt }, onAck))
         onSent({ seq, id, room, countedAs: counted, sentAt, emittedAtUs, intendedAtUs });
       else onFailed(seq, new Error(`the connection of its publisher had ended: ${this.#ends.get(socket)}`));
     }
@@ -129,12 +156,17 @@ export class Publishers {
   }
 
   /** @returns false if the publisher is not connected: the client would keep the event and send it later */
-  #emit(socket: Socket, values: Values): boolean {
+  #emit(socket: Socket, values: Values, onAck: ((...answer: unknown[]) => void) | undefined): boolean {
     if (!socket.connected) return false;
     const { event, args } = this.#options.emit;
-    const acknowledged = this.#asks ? [() => {}] : [];
-    socket.emit(event, ...args.map((value) => fill(value, values)), ...acknowledged);
+    socket.emit(event, ...args.map((value) => fill(value, values)), ...(onAck ? [onAck] : []));
     return true;
+  }
+
+  #note(answer: unknown[]): void {
+    const text = printable(JSON.stringify(answer.length === 1 ? answer[0] : answer) ?? '', MAX_TEXT_LENGTH);
+    const count = this.#acknowledged.get(text) ?? 0;
+    if (count > 0 || this.#acknowledged.size < MAX_ACKNOWLEDGED) this.#acknowledged.set(text, count + 1);
   }
 }
 

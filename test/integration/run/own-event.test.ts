@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Server, Socket } from 'socket.io';
+import { FINDINGS } from '../../../protocol/codes/finding-codes.ts';
 import { assertOwn } from '../../helpers/own-event-run.ts';
 
 type Message = Record<string, unknown>;
@@ -123,10 +124,41 @@ describe('publishers of the run', { concurrency: 4 }, () => {
     });
   }
 
-  it('an event that never comes', async (t) => {
-    const run = { delivery: SAID, options: { drain: { deadline: 0.5 } } };
-    const delivery = { expected: 50, received: 0, coverage: 0 };
-    const misspells = onSay((io, message) => io.emit('sayd', message));
-    await assertOwn(t, misspells, run, { codes: ['DELIVERY_EVENT_MISSING'], delivery });
+  const NONE = { expected: 50, received: 0, coverage: 0 };
+  const silences: [what: string, setUp: (io: Server) => void, message: RegExp][] = [
+    [
+      'another name',
+      onSay((io, message) => io.emit('sayd', message)),
+      /^no client received any `said`.*received sayd instead/,
+    ],
+    ['an empty room', onSay((io, message) => io.to('rom').emit('said', message)), /received no event at all/],
+    [
+      'nobody, and acknowledges with an error',
+      (io) => io.on('connection', (socket) => socket.on('say', (_, done) => done?.({ error: 'you are muted' }))),
+      /^the server acknowledged each of 5 published messages with \{"error":"you are muted"\}; no client received/,
+    ],
+  ];
+  for (const [where, setUp, message] of silences) {
+    it(`fails, with its figures, if the server sends the event to ${where}`, async (t) => {
+      const run = { delivery: SAID, trial: true, options: { drain: { deadline: 0.5 } } };
+      const { reasons } = await assertOwn(t, setUp, run, { codes: ['DELIVERY_EVENT_MISSING'], delivery: NONE });
+      assert.match(reasons[0]?.message ?? '', message);
+      assert.deepEqual(FINDINGS.DELIVERY_EVENT_MISSING.invalidates, []);
+    });
+  }
+
+  it('refuses before the load if the server closes the connection that published', async (t) => {
+    const closes = onSay((_io, _message, socket) => socket.conn.close());
+    await assert.rejects(assertOwn(t, closes, { delivery: SAID, trial: true }), {
+      code: 'PUBLISHER_CLOSED',
+      message: /closed the connection right after the first `say` \(transport close\)$/,
+    });
+  });
+
+  it('names a server that does not answer any more after the first published message', async (t) => {
+    const ends = onSay((io) => void io.close());
+    await assert.rejects(assertOwn(t, ends, { delivery: SAID, trial: true }), {
+      message: /after the first `say` .*; since then, the target does not answer as before: ECONNREFUSED/,
+    });
   });
 });
