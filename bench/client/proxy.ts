@@ -2,15 +2,17 @@
  * The stack's nginx between generators and worker, where it terminates TLS. All generators then negotiate the same
  * cipher and key exchange, and the worker is the same as without TLS.
  */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { pingOf, proxyTimeoutSeconds, startNginx } from '../../server/stack/nginx.ts';
+import { configureNginx, pingOf, proxyTimeoutSeconds } from '../../server/stack/nginx.ts';
 import { planStack, readMachine } from '../../server/stack/plan.ts';
 import { freePorts } from '../../server/stack/ports.ts';
-import { terminate } from '../../server/stack/state/processes.ts';
 import { requireTool } from '../../server/stack/tools.ts';
+import { isWell, waitFor } from '../../server/stack/wait.ts';
 
-const CLOSE_TIMEOUT_MS = 5000;
+const START_TIMEOUT_MS = 10_000;
 
 /** @param folder for its files @throws CapacityError without nginx, or if it does not start */
 export async function startTlsProxy(workerUrl: string, connections: number, folder: string) {
@@ -20,13 +22,23 @@ export async function startTlsProxy(workerUrl: string, connections: number, fold
   const workers = [{ id: 'w0', port: Number(new URL(workerUrl).port) }];
   mkdirSync(folder, { recursive: true });
   const timeoutSeconds = proxyTimeoutSeconds(pingOf(process.env));
-  const options = { nginx, port, statusPort, tls: true, timeoutSeconds, plan, workers, dir: folder, logDir: folder };
-  const master = await startNginx(options);
+  const options = { port, statusPort, tls: true, timeoutSeconds, plan, workers, dir: folder, logDir: folder };
+  await configureNginx(nginx, options);
+  const master = spawn(nginx, ['-p', folder, '-c', join(folder, 'nginx.conf')], { stdio: 'ignore' });
+  await once(master, 'spawn');
+  const close = async () => {
+    const ended = once(master, 'exit');
+    if (master.kill()) await ended;
+  };
+  if (!(await waitFor(() => isWell(`http://127.0.0.1:${statusPort}/status`), START_TIMEOUT_MS))) {
+    await close();
+    throw new Error(`nginx does not answer; see ${join(folder, 'nginx.log')}`);
+  }
   return {
     url: `https://127.0.0.1:${port}`,
     /** The certificate to trust, as a PEM file. */
     caFile: join(folder, 'cert.pem'),
-    pid: master.pid,
-    close: () => terminate([master], CLOSE_TIMEOUT_MS),
+    pid: master.pid as number,
+    close,
   };
 }

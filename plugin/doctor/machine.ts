@@ -8,7 +8,7 @@ import { readCgroup } from '../../protocol/machine/cgroup.ts';
 import { openFileLimits } from '../../protocol/machine/open-files.ts';
 import { allowedCpus, availableMemory, lowestQuota } from '../../protocol/machine/usable.ts';
 import { decimals } from '../../report/text/format.ts';
-import { hasPm2 } from '../../server/stack/pm2-command.ts';
+import { hasPm2 } from '../../server/stack/pm2.ts';
 import { findTool, type Tool } from '../../server/stack/tools.ts';
 
 /** What a run starts and npm may not have installed. */

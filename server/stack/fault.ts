@@ -2,14 +2,14 @@
 import { CapacityError } from '../../protocol/errors.ts';
 import type { StackFault } from '../../protocol/fault.ts';
 import { isRetiring } from './nginx.ts';
-import { reloadWorkers } from './pm2.ts';
-import { redisParts, restartOwnRedis } from './redis.ts';
-import { waitFor } from './server-process.ts';
-import { childrenOf, isAlive, type ProcessRef, waitUntilGone } from './state/processes.ts';
-import { pidsOfRedis, recordNginxWorkers, refOf, refsOf, type StackState } from './state/state.ts';
+import { recordApps, reloadWorkers, restartRedisApps } from './pm2.ts';
+import { clusterReady, redisAnswers, redisParts } from './redis.ts';
+import { childrenOf, isAlive, type ProcessRef } from './state/processes.ts';
+import { recordNginxWorkers, refOf, type StackState } from './state/state.ts';
+import { waitFor } from './wait.ts';
 
 const RELOAD_TIMEOUT_MS = 10_000;
-const STOP_TIMEOUT_MS = 10_000;
+const RESTART_TIMEOUT_MS = 10_000;
 const SEE_LOG = 'see its log: npx socketio-capacity stack status names the folder';
 
 /** @returns why this stack cannot suffer the fault; undefined if it can */
@@ -32,16 +32,11 @@ export function partsReplacedBy(fault: StackFault, state: StackState): string[] 
  * @param save writes the state, so that the stack can be taken down whatever happens next
  * @throws CapacityError `START_FAILED`
  */
-export async function causeFault(
-  fault: StackFault,
-  stateDir: string,
-  state: StackState,
-  save: () => void,
-): Promise<void> {
+export async function causeFault(fault: StackFault, state: StackState, save: () => void): Promise<void> {
   if (fault === 'reload-workers') await reloadWorkers(state.pm2Home);
   else if (fault === 'kill-worker') killWorker(state);
   else if (fault === 'reload-nginx') await reloadNginx(state, save);
-  else await restartRedis(stateDir, state, save);
+  else await restartRedis(state, save);
 }
 
 /** The first one. PM2 starts it again. */
@@ -71,12 +66,14 @@ async function reloadNginx(state: StackState, save: () => void): Promise<void> {
   save();
 }
 
-/** All of it, if it is a cluster. */
-async function restartRedis(stateDir: string, state: StackState, save: () => void): Promise<void> {
-  const before = refsOf(state, pidsOfRedis(state)).filter(isAlive);
-  for (const { pid } of before) process.kill(pid, 'SIGTERM');
-  const [stuck] = await waitUntilGone(before, STOP_TIMEOUT_MS);
-  if (stuck)
-    throw new CapacityError('STACK_STUCK', `redis-server (${stuck.pid}) does not end.`, `kill -9 ${stuck.pid}`);
-  await restartOwnRedis(stateDir, state, save);
+/** Restarts all nodes of a cluster. Each starts empty, on its port, with the same password. */
+async function restartRedis(state: StackState, save: () => void): Promise<void> {
+  await restartRedisApps(state.pm2Home);
+  await recordApps(state);
+  save();
+  const answers = state.redisNodes.map((node) => waitFor(() => redisAnswers(state, node), RESTART_TIMEOUT_MS));
+  if ((await Promise.all(answers)).includes(false)) {
+    throw new CapacityError('START_FAILED', 'Redis does not answer after its restart.', SEE_LOG);
+  }
+  if (state.redisNodes.length > 1) await clusterReady(state);
 }

@@ -1,4 +1,4 @@
-/** nginx in front of the workers: its configuration, its start and its worker processes. */
+/** nginx in front of the workers: its configuration and its worker processes. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -7,15 +7,13 @@ import { CapacityError } from '../../protocol/errors.ts';
 import { attempt } from '../../protocol/helpers/attempt.ts';
 import { type CertificateFiles, makeCertificate } from './certificate.ts';
 import type { Plan } from './plan.ts';
-import { isWell, startServer } from './server-process.ts';
-import { childrenOf, type ProcessRef } from './state/processes.ts';
+import { childrenOf } from './state/processes.ts';
+import { isWell } from './wait.ts';
 
 /** The configuration of the proxy, with names in double braces. */
 export const TEMPLATE = join(import.meta.dirname, '../../nginx/nginx.conf.template');
-const FIX = 'Correct what the lines above, which are nginx’s own, report; nginx/README.md explains each setting.';
 
 export interface NginxOptions {
-  nginx: string;
   port: number;
   statusPort: number;
   /** Clients speak TLS with it; it speaks plain HTTP with the workers. */
@@ -108,49 +106,36 @@ function server(port: number): string {
 }
 
 /**
- * Renders, checks (`nginx -t`) and starts; resolves when nginx answers, with all of its workers.
- * @param onStart called with the master in the turn in which it begins to exist
+ * Writes `nginx.conf` and, for TLS, a certificate into the folder, and checks them (`nginx -t`).
  * @throws CapacityError `START_FAILED`
  */
-export async function startNginx(options: NginxOptions, onStart?: (master: ProcessRef) => void): Promise<ProcessRef> {
+export async function configureNginx(nginx: string, options: NginxOptions): Promise<void> {
   mkdirSync(options.dir, { recursive: true, mode: 0o700 });
   const configFile = join(options.dir, 'nginx.conf');
   const certificate = options.tls ? await makeCertificate(options.dir) : undefined;
   const config = render(readFileSync(TEMPLATE, 'utf8'), templateValues(options, certificate));
   writeFileSync(configFile, config, { mode: 0o600 });
+  const check = await execa(nginx, ['-t', '-q', '-p', options.dir, '-c', configFile], { all: true, reject: false });
+  if (!check.failed) return;
+  throw new CapacityError(
+    'START_FAILED',
+    `nginx refuses its configuration ${configFile}:\n${check.all || check.shortMessage}`,
+    'Correct what the lines above, which are nginx’s own, report; nginx/README.md explains each setting.',
+  );
+}
 
-  const args = ['-p', options.dir, '-c', configFile];
-  const check = await execa(options.nginx, ['-t', '-q', ...args], { all: true, reject: false });
-  if (check.failed) {
-    const message = `nginx refuses its configuration ${configFile}:\n${check.all || check.shortMessage}`;
-    throw new CapacityError('START_FAILED', message, FIX);
-  }
-
-  return startServer({
-    name: 'nginx',
-    program: options.nginx,
-    args,
-    dir: options.dir,
-    logFile: join(options.logDir, 'nginx.log'),
-    fix: FIX,
-    onStart,
-    answers: async ({ pid }) => {
-      if (!(await isWell(statusUrl(options.statusPort)))) return false;
-      // One of its workers has answered: where none is seen, the system does not tell.
-      const count = childrenOf(pid).length;
-      return count === 0 || count >= options.plan.workers;
-    },
-  });
+/** @returns whether nginx answers, with all of its workers @param workers planned number */
+export async function nginxAnswers(pid: number, statusUrl: string, workers: number): Promise<boolean> {
+  if (!(await isWell(statusUrl))) return false;
+  // One of its workers has answered: if none is visible, the system hides them.
+  const count = childrenOf(pid).length;
+  return count === 0 || count >= workers;
 }
 
 /** @returns whether it is a worker that a reload has replaced, and that only waits for its last connections to end */
 export function isRetiring(pid: number): boolean {
   // The title that nginx gives its processes; only Linux shows it here.
   return attempt(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('shutting down')) ?? false;
-}
-
-export function statusUrl(port: number): string {
-  return `http://127.0.0.1:${port}/status`;
 }
 
 /** How often the workers of a stack ping. */

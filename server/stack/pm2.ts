@@ -1,44 +1,102 @@
-/** The Socket.IO workers of a stack, which PM2 starts, lists and restarts. */
+/**
+ * PM2, which starts, lists, restarts and stops all processes of a stack (ecosystem.config.js). Its command line is used, with a home
+ * of its own, so that no other PM2 of this user is affected. Its library would add its clients and signal handlers to our process.
+ */
 import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { connect } from 'node:net';
+import { dirname, join, resolve } from 'node:path';
+import { execa } from 'execa';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
+import { attempt } from '../../protocol/helpers/attempt.ts';
 import { logTail } from './logs.ts';
-import { daemonAnswers, runPm2 } from './pm2-command.ts';
-import { startDaemon } from './pm2-daemon.ts';
-import type { ProcessRef } from './state/processes.ts';
-import type { StackState } from './state/state.ts';
+import { environmentMark } from './state/marks.ts';
+import { processRef } from './state/processes.ts';
+import { remember, type StackState } from './state/state.ts';
 
 const ECOSYSTEM = join(import.meta.dirname, '../../ecosystem.config.js');
 
-interface WorkerOptions {
-  /** Path of the Node that runs them. */
+/** Paths of the programs that PM2 runs. */
+export interface Programs {
   node: string;
-  compression?: boolean | undefined;
-  signal: AbortSignal;
+  redisServer: string | undefined;
+  nginx: string | undefined;
+}
+
+interface CommandOptions {
+  env?: Record<string, string | undefined>;
+  /** Ends the command early. */
+  signal?: AbortSignal | undefined;
+  timeoutMs?: number;
+}
+
+/** Enough for many workers that start and stop one after the other. */
+const COMMAND_TIMEOUT_MS = 120_000;
+const DAEMON_TIMEOUT_MS = 30_000;
+
+export function hasPm2(): boolean {
+  return attempt(requirePm2) !== undefined;
 }
 
 /**
- * Starts the daemon and all workers of the state; resolves when each has reported that it is ready, or failed to.
- * @param onDaemon called with the daemon in the turn in which it begins to exist
- * @throws CapacityError `START_FAILED`, or the signal's reason
+ * Only our own stack needs PM2, so users who measure their own server need not install it.
+ * @returns the path of its start script
+ * @throws CapacityError `NOT_INSTALLED`
  */
-export async function startWorkers(
-  { pm2Home, workers, token, redisUrl, logDir }: StackState,
-  { node, compression = false, signal }: WorkerOptions,
-  onDaemon: (daemon: ProcessRef) => void,
-): Promise<Pm2Worker[]> {
+export function requirePm2(): string {
+  try {
+    return createRequire(import.meta.url).resolve('pm2/bin/pm2');
+  } catch (cause) {
+    const message = 'pm2, which runs the processes of the stack, is not installed.';
+    throw new CapacityError('NOT_INSTALLED', message, 'npm install pm2', { cause });
+  }
+}
+
+/**
+ * Starts PM2's daemon. Nothing ends this early, because a daemon whose starter has ended has no name until it writes its pid.
+ * @returns the daemon's pid
+ * @throws CapacityError `START_FAILED`
+ */
+export async function startDaemon(pm2Home: string): Promise<number | undefined> {
   // PM2 would sample the host every 30 s, which would show in the measurements.
   writeFileSync(join(pm2Home, 'module_conf.json'), JSON.stringify({ pm2: { sysmonit: 'false' } }));
-  await startDaemon(pm2Home, signal, onDaemon);
+  await execute(pm2Home, ['ping'], { timeoutMs: DAEMON_TIMEOUT_MS });
+  return daemonPid(pm2Home);
+}
+
+/** @returns the pid that the daemon has written */
+export function daemonPid(pm2Home: string): number | undefined {
+  return attempt(() => Number(readFileSync(join(pm2Home, 'pm2.pid'), 'utf8')) || undefined);
+}
+
+/** @returns the app's name in the ecosystem file */
+export function redisApp(index: number): string {
+  return `redis${index}`;
+}
+
+/**
+ * Starts apps of the ecosystem file, and records them; resolves when each worker has reported that it is ready, or failed to.
+ * @throws CapacityError `START_FAILED`, or the signal's reason
+ */
+export async function startApps(
+  state: StackState,
+  { node, redisServer, nginx }: Programs,
+  names: string[],
+  { compression = false, signal }: { compression?: boolean | undefined; signal: AbortSignal },
+): Promise<Pm2App[]> {
+  const { pm2Home, workers, token, redisUrl, redisNodes } = state;
   const env = {
-    // What ecosystem.config.js reads.
+    // What ecosystem.config.js reads, besides the mark.
     STACK_PORTS: workers.map(({ port }) => port).join(),
     STACK_CONTROL_PORTS: workers.map(({ controlUrl }) => new URL(controlUrl).port).join(),
     STACK_TOKEN: token,
     STACK_REDIS_URL: redisUrl,
-    STACK_LOG_DIR: logDir,
+    STACK_REDIS_SERVER: redisServer,
+    STACK_REDIS_NODES: String(redisNodes.length),
+    STACK_NGINX: nginx,
     STACK_NODE: node,
     // Workers have another working directory.
     ...(process.env.CAPACITY_MODULES && { CAPACITY_MODULES: resolve(process.env.CAPACITY_MODULES) }),
@@ -46,17 +104,13 @@ export async function startWorkers(
     // The user's Redis can serve other programs, too; the prefix keeps our rooms apart from theirs.
     CAPACITY_REDIS_PREFIX: process.env.CAPACITY_REDIS_PREFIX ?? `capacity-${randomBytes(6).toString('hex')}`,
   };
-  await runPm2(pm2Home, ['start', ECOSYSTEM], { env, signal });
-  const started = await listWorkers(pm2Home);
-  if (started.length === workers.length) return started;
-  throw new CapacityError(
-    'START_FAILED',
-    `PM2 has ${started.length} of ${workers.length} workers:\n${logTail(join(pm2Home, 'pm2.log'))}`,
-    'Correct what the lines above, which are PM2’s own, report.',
-  );
+  await runPm2(pm2Home, ['start', ECOSYSTEM, '--only', names.join()], { env, signal });
+  const started = (await recordApps(state)).filter(({ name }) => names.includes(name));
+  if (started.length === names.length) return started;
+  throw failed(`PM2 has started ${started.length} of ${names.join(', ')}`, logTail(join(pm2Home, 'pm2.log')));
 }
 
-const workerSchema = z
+const appSchema = z
   .object({
     name: z.string(),
     /** 0 while there is no process. */
@@ -64,23 +118,108 @@ const workerSchema = z
     /** The status as PM2 names it: `online`, `launching`, `waiting restart`, `errored`, … */
     pm2_env: z.object({ status: z.string(), restart_time: z.number() }),
   })
-  .transform(({ name: id, pid, pm2_env: { status, restart_time: restarts } }) => ({ id, pid, restarts, status }));
-export type Pm2Worker = z.infer<typeof workerSchema>;
+  .transform(({ name, pid, pm2_env: { status, restart_time: restarts } }) => ({ name, pid, restarts, status }));
+export type Pm2App = z.infer<typeof appSchema>;
+
+/**
+ * Records pids and restarts as PM2 lists them. Redis and nginx, which PM2 does not start again by itself, keep their last pid.
+ * @returns the list; empty without a daemon
+ * @throws CapacityError `START_FAILED`
+ */
+export async function recordApps(state: StackState): Promise<Pm2App[]> {
+  const apps = await listApps(state.pm2Home);
+  const find = (name: string) => apps.find((app) => app.name === name);
+  const pidOf = (name: string) => remember(state, processRef(find(name)?.pid));
+  for (const worker of state.workers) {
+    worker.pid = pidOf(worker.id) ?? 0;
+    worker.restarts = find(worker.id)?.restarts ?? worker.restarts;
+  }
+  for (const [index, node] of state.redisNodes.entries()) node.pid = pidOf(redisApp(index)) ?? node.pid;
+  const nginxPid = pidOf('nginx') ?? state.nginxPid;
+  if (nginxPid !== undefined) state.nginxPid = nginxPid;
+  return apps;
+}
 
 /** @returns none without a daemon @throws CapacityError `START_FAILED` */
-export async function listWorkers(pm2Home: string): Promise<Pm2Worker[]> {
+export async function listApps(pm2Home: string): Promise<Pm2App[]> {
   if (!(await daemonAnswers(pm2Home))) return [];
   const output = await runPm2(pm2Home, ['jlist']);
-  return z.array(workerSchema).parse(JSON.parse(output.slice(output.indexOf('['))));
+  return z.array(appSchema).parse(JSON.parse(output.slice(output.indexOf('['))));
 }
 
-/** As a deploy does, with PM2's own parallelism. @throws CapacityError `START_FAILED` */
+/** Reloads the workers as a deploy does, with PM2's own parallelism. @throws CapacityError `START_FAILED` */
 export async function reloadWorkers(pm2Home: string): Promise<void> {
-  await runPm2(pm2Home, ['reload', 'all']);
+  await runPm2(pm2Home, ['reload', 'workers']);
 }
 
-/** Stops all workers, then the daemon. @throws CapacityError `START_FAILED`, also if there is none */
+/** Restarts all nodes of Redis at once. @throws CapacityError `START_FAILED` */
+export async function restartRedisApps(pm2Home: string): Promise<void> {
+  await runPm2(pm2Home, ['restart', 'redis'], { env: { PM2_CONCURRENT_ACTIONS: '64' } });
+}
+
+/** Stops all apps at once, then the daemon. @throws CapacityError `START_FAILED`, also if there is none */
 export async function stopPm2(pm2Home: string): Promise<void> {
-  // All at once, as each worker can take a while to close its connections.
-  await runPm2(pm2Home, ['kill'], { env: { PM2_CONCURRENT_ACTIONS: '64' } });
+  await runPm2(pm2Home, ['kill']);
+}
+
+/**
+ * Runs a command of PM2 while its daemon answers: without one, PM2 would start another daemon, which nothing would name.
+ * @returns its stdout
+ * @throws CapacityError `START_FAILED`, or the signal's reason
+ */
+async function runPm2(pm2Home: string, args: string[], options: CommandOptions = {}): Promise<string> {
+  if (await daemonAnswers(pm2Home)) return execute(pm2Home, args, options);
+  throw failed(`pm2 ${args[0]} failed`, logTail(join(pm2Home, 'pm2.log')));
+}
+
+async function execute(
+  pm2Home: string,
+  args: string[],
+  { env, signal, timeoutMs = COMMAND_TIMEOUT_MS }: CommandOptions,
+): Promise<string> {
+  const result = await execa(process.execPath, [requirePm2(), ...args], {
+    all: true,
+    reject: false,
+    timeout: timeoutMs,
+    extendEnv: false,
+    env: { ...pm2Environment(pm2Home), ...env },
+    ...(signal && { cancelSignal: signal }),
+  });
+  if (!result.failed) return result.stdout;
+  signal?.throwIfAborted();
+  throw failed(`pm2 ${args[0]} failed`, result.all || logTail(join(pm2Home, 'pm2.log')));
+}
+
+/** @returns whether a daemon listens in this home, which holds from its start to its end */
+async function daemonAnswers(pm2Home: string): Promise<boolean> {
+  const socket = connect(join(pm2Home, 'rpc.sock'));
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/**
+ * Environment of PM2's processes, which its apps inherit: without PM2's own variables (this process could run under another PM2)
+ * and those that would redirect our workers.
+ */
+function pm2Environment(pm2Home: string): NodeJS.ProcessEnv {
+  const excluded = /^(PM2_|pm_|STACK_|REDIS_URL$|NODE_TEST_CONTEXT$|NODE_APP_INSTANCE$)/;
+  return {
+    ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !excluded.test(name))),
+    ...environmentMark(dirname(pm2Home)),
+    PM2_HOME: pm2Home,
+    PM2_DISCRETE_MODE: 'true', // No banner, no "daemon spawned".
+    PM2_DISABLE_VERSION_CHECK: 'true', // Sends nothing to npm.
+    PM2_NO_INTERACTION: 'true', // No agent to pm2.io.
+  };
+}
+
+function failed(problem: string, output: string): CapacityError {
+  const fix = 'Correct what the lines above, which are PM2’s own, report.';
+  return new CapacityError('START_FAILED', `${problem}:\n${output}`, fix);
 }

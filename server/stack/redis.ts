@@ -5,210 +5,100 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { execa } from 'execa';
 import { createClient } from 'redis';
 import { CapacityError } from '../../protocol/errors.ts';
 import { redisPart } from '../../protocol/redis-part.ts';
-import { freePorts } from './ports.ts';
-import { startServer, waitFor } from './server-process.ts';
-import type { ProcessRef } from './state/processes.ts';
-import { type RedisNodeState, remember, type StackState } from './state/state.ts';
+import type { RedisNodeState, StackState } from './state/state.ts';
 import { requireTool } from './tools.ts';
+import { waitFor } from './wait.ts';
+
+type OwnRedis = Pick<StackState, 'redisUrl' | 'redisNodes'>;
+
+/** `redis-cli` waits without end for nodes that do not join each other. */
+const JOIN_TIMEOUT_MS = 30_000;
+/** After joining, nodes wait two seconds before they accept writes. */
+const READY_TIMEOUT_MS = 20_000;
 
 /**
- * Puts its address and its processes into the state.
- * @param count of nodes; 1 for a Redis outside any cluster
- * @param save writes the state, as soon as each process exists
- * @throws CapacityError `START_FAILED`
+ * Plans a Redis that does not run yet, with a new password.
+ * @param count nodes of its cluster; 1 for a Redis outside any cluster
+ * @param ports free ones, two for each node
  */
-export async function startOwnRedis(
-  redisServer: string,
-  count: number,
-  stateDir: string,
-  state: StackState,
-  save: () => void,
-): Promise<void> {
-  const ports = await freePorts(2 * count);
-  const planned = Array.from({ length: count }, (_, index) => ({
+export function planRedis(count: number, ports: number[]): { redisUrl: string; redisNodes: RedisNodeState[] } {
+  const redisNodes = Array.from({ length: count }, (_, index) => ({
     port: ports[2 * index] ?? 0,
     ...(count > 1 && { busPort: ports[2 * index + 1] ?? 0 }),
+    pid: 0,
   }));
-  state.redisUrl = newRedisUrl(planned[0]?.port ?? 0);
-  for (const node of planned) {
-    await start(redisServer, stateDir, state, node, (pid) => {
-      state.redisNodes.push({ ...node, pid });
-      save();
-    });
+  const password = randomBytes(24).toString('base64url');
+  return { redisUrl: `redis://:${password}@127.0.0.1:${redisNodes[0]?.port}`, redisNodes };
+}
+
+/** Writes `<folder>/<index>/redis.conf` for each node, without persistence, as Redis only relays messages. */
+export function configureRedis(folder: string, { redisUrl = '', redisNodes }: OwnRedis): void {
+  const { password } = new URL(redisUrl);
+  for (const [index, { port, busPort }] of redisNodes.entries()) {
+    const dir = join(folder, String(index));
+    // In a file, as every user can read command lines; with a password, as every user of this machine can connect.
+    const settings = { port, bind: '127.0.0.1', requirepass: password, dir, save: '', appendonly: 'no' };
+    const asNode = { 'cluster-enabled': 'yes', 'cluster-port': busPort, 'cluster-announce-ip': '127.0.0.1' };
+    const lines = Object.entries({ ...settings, ...(busPort !== undefined && asNode) }).map(
+      ([name, value]) => `${name} ${JSON.stringify(String(value))}\n`,
+    );
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    writeFileSync(join(dir, 'redis.conf'), lines.join(''), { mode: 0o600 });
   }
-  if (count > 1) await formCluster(clusterOf(state));
 }
 
-/**
- * Each on its port, with the same password, and empty. To be called when they have ended.
- * @throws CapacityError `START_FAILED`, `NOT_INSTALLED`
- */
-export async function restartOwnRedis(stateDir: string, state: StackState, save: () => void): Promise<void> {
-  const redisServer = requireTool('redis-server');
-  const starts = state.redisNodes.map((node) =>
-    start(redisServer, stateDir, state, node, (pid) => {
-      node.pid = pid;
-      save();
-    }),
+/** Forms one cluster of nodes that are new, and waits until it is ready. @throws CapacityError `START_FAILED`, `NOT_INSTALLED` */
+export async function formCluster(redis: OwnRedis): Promise<void> {
+  const nodes = redis.redisNodes.map(({ port, busPort }) => `127.0.0.1:${port}@${busPort}`);
+  const result = await execa(requireTool('redis-cli'), ['--cluster', 'create', ...nodes, '--cluster-yes'], {
+    // Not on the command line, which every user can read.
+    env: { REDISCLI_AUTH: new URL(redis.redisUrl ?? '').password },
+    all: true,
+    reject: false,
+    timeout: JOIN_TIMEOUT_MS,
+  });
+  if (result.failed) throw notACluster(result.all || `${result.shortMessage}`);
+  await clusterReady(redis);
+}
+
+/** Waits until each node knows all the others, and where every slot is. @throws CapacityError `START_FAILED` */
+export async function clusterReady(redis: OwnRedis): Promise<void> {
+  const expected = ['cluster_state:ok', 'cluster_slots_ok:16384', `cluster_known_nodes:${redis.redisNodes.length}`];
+  for (const node of redis.redisNodes) {
+    let info = '';
+    const isReady = async () => {
+      info = await askRedis(urlOf(redis, node), ['CLUSTER', 'INFO']).catch(({ message }) => message);
+      return expected.every((line) => info.includes(`${line}\r\n`));
+    };
+    if (!(await waitFor(isReady, READY_TIMEOUT_MS))) throw notACluster(`node 127.0.0.1:${node.port} reports:\n${info}`);
+  }
+}
+
+function notACluster(output: string): CapacityError {
+  return new CapacityError(
+    'START_FAILED',
+    `The nodes of the Redis Cluster did not join each other:\n${output}`,
+    'A cluster needs Redis 7.0 or newer: redis-server --version. With REDIS_NODES=1, the stack starts a single Redis.',
   );
-  await Promise.all(starts);
-  if (starts.length > 1) await clusterReady(clusterOf(state));
 }
 
-/** @returns what its processes are called as parts of the deployment */
+/** @returns names of its processes as parts of the deployment */
 export function redisParts({ redisNodes }: StackState): string[] {
   return redisNodes.map(({ port, busPort }) => redisPart(busPort === undefined ? undefined : `127.0.0.1:${port}`));
 }
 
-async function start(
-  redisServer: string,
-  stateDir: string,
-  state: StackState,
-  { port, busPort }: Pick<RedisNodeState, 'port' | 'busPort'>,
-  onStart: (pid: number) => void,
-): Promise<void> {
-  const [dir, name] = busPort === undefined ? ['redis', 'redis'] : [`redis/${port}`, `redis-${port}`];
-  const logFile = join(state.logDir, `${name}.log`);
-  await startRedis(redisServer, { url: urlOf(state, port), dir: join(stateDir, dir), logFile, busPort }, (redis) => {
-    remember(state, redis);
-    onStart(redis.pid);
-  });
-}
-
-function clusterOf(state: StackState): ClusterNode[] {
-  return state.redisNodes.map(({ port, busPort = 0 }) => ({ url: urlOf(state, port), busPort }));
-}
-
-/** All nodes have the same password. */
-function urlOf({ redisUrl = '' }: StackState, port: number): string {
-  const url = new URL(redisUrl);
-  url.port = String(port);
-  return url.href;
-}
-
-const SLOTS = 16_384;
-/** Nodes need a second or two to meet, and take two more before they believe it. */
-const READY_TIMEOUT_MS = 20_000;
-
-interface ClusterNode {
-  /** With port and password. */
-  url: string;
-  busPort: number;
-}
-
-/**
- * Makes one cluster of nodes that are new, and waits until each of them says that it is.
- * @throws CapacityError `START_FAILED`
- */
-async function formCluster(nodes: ClusterNode[]): Promise<void> {
-  const [first] = nodes;
-  if (!first) return;
-  await Promise.all(
-    nodes.map(async ({ url }, index) => {
-      const [from, to] = slotsOf(index, nodes.length);
-      // Nodes with the same epoch would first have to settle which of them is the elder.
-      await askRedis(url, ['CLUSTER', 'SET-CONFIG-EPOCH', `${index + 1}`]);
-      await askRedis(url, ['CLUSTER', 'ADDSLOTSRANGE', `${from}`, `${to}`]);
-    }),
-  ).catch(failed);
-  for (const { url, busPort } of nodes.slice(1)) {
-    await askRedis(first.url, ['CLUSTER', 'MEET', '127.0.0.1', new URL(url).port, `${busPort}`]).catch(failed);
-  }
-  await clusterReady(nodes);
-}
-
-/**
- * Waits until each node knows all the others, and where every slot is.
- * @throws CapacityError `START_FAILED`
- */
-async function clusterReady(nodes: ClusterNode[]): Promise<void> {
-  for (const { url } of nodes) {
-    let info = '';
-    const ready = async () => {
-      info = await askRedis(url, ['CLUSTER', 'INFO']).catch(failed);
-      return isReady(info, nodes.length);
-    };
-    if (!(await waitFor(ready, READY_TIMEOUT_MS))) failed(new Error(`node ${new URL(url).host} says:\n${info}`));
-  }
-}
-
-/** @returns the first and the last slot of the node */
-export function slotsOf(node: number, nodes: number): [number, number] {
-  return [Math.round((node * SLOTS) / nodes), Math.round(((node + 1) * SLOTS) / nodes) - 1];
-}
-
-/** @param info as `CLUSTER INFO` has it */
-function isReady(info: string, nodes: number): boolean {
-  return ['cluster_state:ok', `cluster_slots_ok:${SLOTS}`, `cluster_known_nodes:${nodes}`].every((line) =>
-    info.includes(`${line}\r\n`),
+export async function redisAnswers(redis: OwnRedis, node: RedisNodeState): Promise<boolean> {
+  return askRedis(urlOf(redis, node), ['PING']).then(
+    () => true,
+    () => false,
   );
 }
 
-function failed(cause: Error): never {
-  throw new CapacityError(
-    'START_FAILED',
-    `The nodes of the Redis Cluster did not become one: ${cause.message}`,
-    'A cluster needs Redis 7.0 or newer: redis-server --version. With REDIS_NODES=1, the stack starts a single Redis.',
-    { cause },
-  );
-}
-
-interface RedisToStart {
-  /** With port and password. */
-  url: string;
-  /** For its configuration, and what it writes; made if it does not exist. */
-  dir: string;
-  logFile: string;
-  /** Where the other nodes of its cluster reach it; undefined outside a cluster. */
-  busPort?: number | undefined;
-}
-
-/** @returns the address of a Redis that is yet to be started, with a new password */
-export function newRedisUrl(port: number): string {
-  return `redis://:${randomBytes(24).toString('base64url')}@127.0.0.1:${port}`;
-}
-
-/**
- * Starts a Redis without persistence, as it only relays messages. Resolves when it answers.
- * @param onStart called as soon as the process exists
- * @throws CapacityError `START_FAILED`
- */
-export async function startRedis(
-  redisServer: string,
-  { url, dir, logFile, busPort }: RedisToStart,
-  onStart?: (redis: ProcessRef) => void,
-): Promise<ProcessRef> {
-  const { port, password } = new URL(url);
-  // In a file, as every user can read command lines; with a password, as every user of this machine can connect.
-  const settings = { port, bind: '127.0.0.1', requirepass: password, dir, save: '', appendonly: 'no', daemonize: 'no' };
-  const asNode = { 'cluster-enabled': 'yes', 'cluster-port': busPort, 'cluster-announce-ip': '127.0.0.1' };
-  const lines = Object.entries({ ...settings, ...(busPort !== undefined && asNode) }).map(
-    ([name, value]) => `${name} ${JSON.stringify(String(value))}\n`,
-  );
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const configFile = join(dir, 'redis.conf');
-  writeFileSync(configFile, lines.join(''), { mode: 0o600 });
-
-  return startServer({
-    name: 'redis-server',
-    program: redisServer,
-    args: [configFile],
-    dir,
-    logFile,
-    fix: 'Correct what the lines above, from its own log, report.',
-    answers: () =>
-      askRedis(url, ['PING']).then(
-        () => true,
-        () => false,
-      ),
-    onStart,
-  });
-}
-
-/** @throws CapacityError `START_FAILED` when the Redis that the user named does not answer */
+/** @throws CapacityError `REDIS_UNREACHABLE` when the Redis that the user named does not answer */
 export async function assertRedisAnswers(url: string): Promise<void> {
   const { host } = new URL(url); // Without the password.
   await askRedis(url, ['PING']).catch((cause) => {
@@ -217,7 +107,12 @@ export async function assertRedisAnswers(url: string): Promise<void> {
   });
 }
 
-/** Over a connection for this one command. @throws Error of the connection, or of the command */
+/** All nodes have the same password. */
+function urlOf({ redisUrl = '' }: OwnRedis, { port }: RedisNodeState): string {
+  return Object.assign(new URL(redisUrl), { port }).href;
+}
+
+/** Sends one command over a connection of its own. @throws Error of the connection, or of the command */
 export async function askRedis(url: string, command: string[]): Promise<string> {
   const client = createClient({ url, socket: { reconnectStrategy: false, connectTimeout: 2_000 } });
   // The client also rejects; without a listener the event would end the process.

@@ -12,9 +12,8 @@ import { onlyOnce } from '../../protocol/helpers/only-once.ts';
 import { causeFault } from './fault.ts';
 import type { KeeperAnswer } from './keeper.ts';
 import { isRetiring } from './nginx.ts';
-import { listWorkers } from './pm2.ts';
-import { daemonPid } from './pm2-daemon.ts';
-import { recordWorkers, type StackOptions } from './start.ts';
+import { daemonPid, listApps, recordApps } from './pm2.ts';
+import type { StackOptions } from './start.ts';
 import { childrenOf, processRef, terminate, waitUntilGone } from './state/processes.ts';
 import {
   lives,
@@ -129,7 +128,7 @@ export class Stack {
     // It answers before it has started all of them, and forks others when one dies.
     let hasChanged = recordNginxWorkers(state);
     if (!state.workers.every(({ pid }) => lives(state, pid))) {
-      recordWorkers(state, await listWorkers(state.pm2Home));
+      await recordApps(state);
       hasChanged = true;
     }
     if (hasChanged) this.#save();
@@ -138,14 +137,15 @@ export class Stack {
 
   /** @returns how often PM2 has restarted each worker since the start of the stack. Takes about half a second */
   async restarts(): Promise<Record<string, number>> {
-    const workers = await listWorkers(this.state.pm2Home);
-    return Object.fromEntries(workers.map(({ id, restarts }) => [id, restarts]));
+    const apps = await listApps(this.state.pm2Home);
+    const workers = apps.filter(({ name }) => this.state.workers.some(({ id }) => id === name));
+    return Object.fromEntries(workers.map(({ name, restarts }) => [name, restarts]));
   }
 
   /** Does to the stack what the run plans; resolves when that is done. @throws CapacityError as `causeFault` */
   async fault(fault: StackFault): Promise<void> {
     await this.refresh();
-    await causeFault(fault, this.#stateDir, this.state, () => this.#save());
+    await causeFault(fault, this.state, () => this.#save());
   }
 
   /**

@@ -1,21 +1,20 @@
-/** Brings a stack up, process by process, and records each in the state before the next one starts. */
+/** Brings a stack up: its files, PM2's daemon, Redis, then workers and nginx, and records what runs in the state. */
 import { randomBytes } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
 import { logTail } from './logs.ts';
-import { pingOf, proxyTimeoutSeconds, startNginx, statusUrl } from './nginx.ts';
+import { configureNginx, nginxAnswers, pingOf, proxyTimeoutSeconds } from './nginx.ts';
 import { planStack, readMachine } from './plan.ts';
-import { type Pm2Worker, startWorkers } from './pm2.ts';
-import { requirePm2 } from './pm2-command.ts';
+import { type Pm2App, redisApp, requirePm2, startApps, startDaemon } from './pm2.ts';
 import { assertFree, freePorts } from './ports.ts';
 import { chooseProfile, type Profile } from './profile.ts';
-import { assertRedisAnswers, startOwnRedis } from './redis.ts';
+import { assertRedisAnswers, configureRedis, formCluster, planRedis, redisAnswers } from './redis.ts';
 import { serverNode } from './server-node.ts';
-import { isWell, waitFor } from './server-process.ts';
-import { type ProcessRef, processRef } from './state/processes.ts';
+import { isAlive, processRef } from './state/processes.ts';
 import {
   claimState,
+  type RedisNodeState,
   recordNginxWorkers,
   remember,
   type StackState,
@@ -24,6 +23,7 @@ import {
 } from './state/state.ts';
 import { prepareStateDir } from './state/state-dir.ts';
 import { requireTool } from './tools.ts';
+import { isWell, waitFor } from './wait.ts';
 
 export interface StackOptions {
   /** Undefined: `full`, or `embedded` where nginx or redis-server is missing. */
@@ -72,9 +72,9 @@ export async function bringUp(
   const redisServer = profile === 'full' && !options.redisUrl ? requireTool('redis-server') : undefined;
   if (options.port) await assertFree(options.port, 'or choose another port: stack up --port 8081, STACK_PORT=8081');
   prepareStateDir(stateDir);
-  const logDir = join(stateDir, 'logs');
-
-  const [statusPort = 0, anyPort = 0, ...workerPorts] = await freePorts(2 + 2 * plan.workers);
+  const redisNodes = redisServer ? (options.redisNodes ?? 1) : 0;
+  const [statusPort = 0, anyPort = 0, ...ports] = await freePorts(2 + 2 * (plan.workers + redisNodes));
+  const [workerPorts, redisPorts] = [ports.slice(0, 2 * plan.workers), ports.slice(2 * plan.workers)];
   const port = options.port || anyPort;
   const workers: WorkerState[] = Array.from({ length: plan.workers }, (_, index) => ({
     id: `w${index}`,
@@ -94,9 +94,10 @@ export async function bringUp(
     connections,
     workers,
     pm2Home: join(stateDir, 'pm2'),
-    redisNodes: [],
+    ...(redisServer ? planRedis(redisNodes, redisPorts) : { redisNodes: [] }),
+    ...(nginx && { nginxStatusUrl: `http://127.0.0.1:${statusPort}/status` }),
     nginxWorkerPids: [],
-    logDir,
+    logDir: join(stateDir, 'logs'),
     startedAt: new Date().toISOString(),
     startTimes: {},
   };
@@ -107,36 +108,40 @@ export async function bringUp(
   }
   onClaim(state);
 
-  signal.throwIfAborted();
-  if (redisServer) {
-    await startOwnRedis(redisServer, options.redisNodes ?? 1, stateDir, state, () => writeState(stateDir, state));
-  } else if (profile === 'full' && options.redisUrl) {
+  if (redisServer) configureRedis(join(stateDir, 'redis'), state);
+  if (profile === 'full' && options.redisUrl) {
     await assertRedisAnswers(options.redisUrl);
     state.redisUrl = options.redisUrl;
   }
-
-  signal.throwIfAborted();
-  const recordDaemon = (daemon: ProcessRef) => {
-    state.pm2Pid = remember(state, daemon);
-    writeState(stateDir, state);
-  };
-  const started = await startWorkers(state, { node, compression: options.compression, signal }, recordDaemon);
-  recordWorkers(state, started);
-  writeState(stateDir, state);
-  await Promise.all(started.map((worker) => assertHealthy(worker, state)));
-
-  signal.throwIfAborted();
   if (nginx) {
-    const dir = join(stateDir, 'nginx');
     const timeoutSeconds = proxyTimeoutSeconds(pingOf(process.env));
-    const options = { nginx, port, statusPort, tls, timeoutSeconds, plan: plan.nginx, workers, dir, logDir };
-    await startNginx(options, (master) => {
-      state.nginxPid = remember(state, master);
-      writeState(stateDir, state);
-    });
-    recordNginxWorkers(state);
-    state.nginxStatusUrl = statusUrl(statusPort);
+    const [dir, { logDir }] = [join(stateDir, 'nginx'), state];
+    await configureNginx(nginx, { port, statusPort, tls, timeoutSeconds, plan: plan.nginx, workers, dir, logDir });
   }
+
+  signal.throwIfAborted();
+  state.pm2Pid = remember(state, processRef(await startDaemon(state.pm2Home)));
+  writeState(stateDir, state);
+
+  const start = async (names: string[], answers: (name: string) => Promise<boolean>) => {
+    signal.throwIfAborted();
+    const programs = { node, redisServer, nginx };
+    const apps = await startApps(state, programs, names, { compression: options.compression, signal });
+    writeState(stateDir, state);
+    await Promise.all(apps.map((app) => assertAnswers(app, () => answers(app.name), state)));
+  };
+  if (redisServer) {
+    const nodes = new Map(state.redisNodes.map((node, index) => [redisApp(index), node]));
+    await start([...nodes.keys()], (name) => redisAnswers(state, nodes.get(name) as RedisNodeState));
+    if (nodes.size > 1) await formCluster(state);
+  }
+  const controlUrls = new Map(workers.map(({ id, controlUrl }) => [id, controlUrl]));
+  await start([...controlUrls.keys(), ...(nginx ? ['nginx'] : [])], (name) => {
+    const { nginxPid = 0, nginxStatusUrl = '' } = state;
+    if (name === 'nginx') return nginxAnswers(nginxPid, nginxStatusUrl, plan.nginx.workers);
+    return isWell(`${controlUrls.get(name)}/healthz`);
+  });
+  recordNginxWorkers(state);
 
   signal.throwIfAborted();
   state.phase = 'up';
@@ -148,27 +153,24 @@ export async function bringUp(
   return state;
 }
 
-/** Updates the state from PM2's list of workers. */
-export function recordWorkers(state: StackState, workers: Pm2Worker[]): void {
-  for (const worker of state.workers) {
-    const now = workers.find(({ id }) => id === worker.id);
-    const ref = processRef(now?.pid);
-    worker.pid = remember(state, ref) ?? 0;
-    worker.restarts = now?.restarts ?? worker.restarts;
-  }
-}
-
-async function assertHealthy(worker: Pm2Worker, state: StackState): Promise<void> {
-  const controlUrl = state.workers.find(({ id }) => id === worker.id)?.controlUrl;
-  let problem = `is ${worker.status} after ${worker.restarts} restarts`;
+/** @throws CapacityError `START_FAILED`, with the end of the app's log */
+async function assertAnswers(app: Pm2App, answers: () => Promise<boolean>, { logDir }: StackState): Promise<void> {
+  const { name, status, restarts } = app;
+  const process = processRef(app.pid);
+  let problem = `is ${status} after ${restarts} restarts`;
   // A worker that was already restarted will fail again.
-  if (worker.status === 'online' && worker.restarts === 0) {
-    problem = `does not answer ${controlUrl}/healthz`;
-    if (await waitFor(() => isWell(`${controlUrl}/healthz`), HEALTH_TIMEOUT_MS)) return;
+  if (status === 'online' && restarts === 0 && process) {
+    problem = 'does not answer';
+    let isUp = false;
+    await waitFor(async () => {
+      isUp = await answers();
+      return isUp || !isAlive(process);
+    }, HEALTH_TIMEOUT_MS);
+    if (isUp && isAlive(process)) return;
   }
   throw new CapacityError(
     'START_FAILED',
-    `Worker ${worker.id} ${problem}\nThe end of its log:\n${logTail(join(state.logDir, `${worker.id}.log`))}`,
-    'Correct what the lines above, from the worker’s own log, report.',
+    `${name} ${problem}\nThe end of its log:\n${logTail(join(logDir, `${name}.log`))}`,
+    'Correct what the lines above, from its own log, report.',
   );
 }

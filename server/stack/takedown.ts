@@ -30,29 +30,19 @@ export async function takeDown(stateDir: string, state: StackState): Promise<voi
   const isReplaced = typeof now === 'object' && now.token !== state.token;
   // A full disk, or a folder that somebody has removed, is no reason to leave processes behind.
   if (!isReplaced) attempt(() => writeState(stateDir, { ...state, phase: 'stopping' }));
-  // nginx first, so that no more connections arrive; Redis last, so that the workers can disconnect from it cleanly.
   recordNginxWorkers(state);
-  const stuck = await terminate(refsOf(state, [state.nginxPid, ...state.nginxWorkerPids]), GRACE_MS);
-  stuck.push(...(await endPm2(state)));
-  stuck.push(...(await terminate(refsOf(state, pidsOfRedis(state)), GRACE_MS)));
-  if (stuck.length > 0) throw stuckAt(stuck);
-  // The folder, and the marks, are those of a newer stack if this one's folder was removed while it was up.
-  if (!isReplaced) await endUnnamed(stateDir);
-}
-
-/** @returns processes that survived */
-async function endPm2(state: StackState): Promise<ProcessRef[]> {
   // PM2 starts a worker again, under a pid that the state does not have.
-  const workersNow = childrenOf(state.pm2Pid ?? 0).flatMap((pid) => processRef(pid) ?? []);
+  const children = childrenOf(state.pm2Pid ?? 0).flatMap((pid) => processRef(pid) ?? []);
   // What PM2 fails to stop is ended below.
   await stopPm2(state.pm2Home).catch(() => {});
   // A daemon that lives would start the workers again, so it ends first.
   const stuck = await terminate(refsOf(state, [state.pm2Pid]), GRACE_MS);
-  const named = refsOf(
-    state,
-    state.workers.map(({ pid }) => pid),
-  );
-  return [...stuck, ...(await terminate([...named, ...workersNow], GRACE_MS))];
+  const workers = state.workers.map(({ pid }) => pid);
+  const apps = refsOf(state, [state.nginxPid, ...state.nginxWorkerPids, ...workers, ...pidsOfRedis(state)]);
+  stuck.push(...(await terminate([...apps, ...children], GRACE_MS)));
+  if (stuck.length > 0) throw stuckAt(stuck);
+  // The folder, and the marks, are those of a newer stack if this one's folder was removed while it was up.
+  if (!isReplaced) await endUnnamed(stateDir);
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The two programs that npm cannot install. */
 import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, resolve } from 'node:path';
 import { CapacityError } from '../../protocol/errors.ts';
 
 /** On Debian and Ubuntu, package, program and service have the same name. */
@@ -12,11 +12,11 @@ export function searchDirs(): string[] {
   return [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/opt/homebrew/bin'];
 }
 
-/** @returns the program's path, or undefined if no folder contains it */
+/** @returns the program's absolute path, or undefined if no folder contains it */
 export function findTool(name: string, dirs = searchDirs()): string | undefined {
   return dirs
     .filter(Boolean)
-    .map((dir) => join(dir, name))
+    .map((dir) => resolve(dir, name))
     .find((path) => {
       try {
         accessSync(path, constants.X_OK);
@@ -28,12 +28,13 @@ export function findTool(name: string, dirs = searchDirs()): string | undefined 
 }
 
 /** @throws CapacityError `NOT_INSTALLED` */
-export function requireTool(tool: Tool, dirs = searchDirs()): string {
+export function requireTool(tool: Tool | 'redis-cli', dirs = searchDirs()): string {
   const path = findTool(tool, dirs);
   if (path) return path;
+  const debianPackage = tool === 'redis-cli' ? 'redis-tools' : tool;
   throw new CapacityError(
     'NOT_INSTALLED',
     `${tool} is not installed.`,
-    `Install it (npm run setup, or: apt-get install ${tool}), or leave out what needs it: the embedded profile has one worker, no nginx and no Redis`,
+    `Install it (npm run setup, or: apt-get install ${debianPackage}), or leave out what needs it: the embedded profile has one worker, no nginx and no Redis`,
   );
 }

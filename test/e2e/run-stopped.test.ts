@@ -48,7 +48,7 @@ function assertIncomplete(run: StartedRun, message: RegExp): Result {
 describe('a run that ends early', { concurrency: 2 }, () => {
   it('by Ctrl-C during the start of the stack leaves nothing but one line of output', async (t) => {
     const run = stackRun(t);
-    await eventually('a first process of the stack', () => run.stack()?.redisNodes[0]);
+    await eventually('a first process of the stack', () => run.stack()?.redisNodes[0]?.pid);
     run.interrupt();
     assert.equal(await run.ended, 130, run.output());
     assert.deepEqual(strays(run), [], 'also the stack is gone when the prompt comes back');

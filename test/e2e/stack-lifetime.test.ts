@@ -72,7 +72,7 @@ test('an owner that is killed during the start leaves nothing behind', async (t)
   const owner = startOwner(t, full(stateDir));
   const state = await eventually('a first process', () => {
     const now = readState(stateDir);
-    return typeof now === 'object' && now.redisNodes[0] ? now : undefined;
+    return typeof now === 'object' && now.redisNodes[0]?.pid ? now : undefined;
   });
   assert.equal(state.phase, 'starting');
   owner.kill('SIGKILL');
@@ -184,9 +184,9 @@ test('a worker that cannot start is reported with the end of its log, and nothin
 
 const STEPS: Record<string, (state: StackState) => unknown> = {
   'the state file exists': () => true,
-  'Redis exists': ({ redisNodes }) => redisNodes.length > 0,
-  'PM2’s daemon exists': ({ pm2Pid }) => pm2Pid,
-  'a worker exists': ({ pm2Pid = 0 }) => childrenOf(pm2Pid).length > 0,
+  'PM2’s daemon exists': ({ pm2Home }) => daemonsOf(pm2Home).length > 0,
+  'Redis exists': ({ pm2Pid = 0 }) => childrenOf(pm2Pid).length > 0,
+  'a worker exists': ({ pm2Pid = 0 }) => childrenOf(pm2Pid).length > 1,
   'nginx exists': ({ nginxPid }) => nginxPid,
 };
 for (const [step, isReached] of Object.entries(STEPS)) {

@@ -82,7 +82,7 @@ suite('a full stack', () => {
     const { password } = new URL(redisUrl);
     assert.ok(token.length >= 32 && password.length >= 32);
     assert.deepEqual(holders(token), [join(stateDir, 'state.json')]);
-    assert.deepEqual(holders(password), [join(stateDir, 'redis/redis.conf'), join(stateDir, 'state.json')]);
+    assert.deepEqual(holders(password), [join(stateDir, 'redis/0/redis.conf'), join(stateDir, 'state.json')]);
     for (const { command } of processes()) {
       assert.ok(!command.includes(token) && !command.includes(password), command);
     }

@@ -1,9 +1,7 @@
+import { join } from 'node:path';
 import { freePorts } from '../../server/stack/ports.ts';
-import { restartOwnRedis, startOwnRedis } from '../../server/stack/redis.ts';
-import { isAlive, terminate } from '../../server/stack/state/processes.ts';
-import { pidsOfRedis, refsOf, type StackState } from '../../server/stack/state/state.ts';
-import { requireTool } from '../../server/stack/tools.ts';
-import { startProcess } from './process.ts';
+import { clusterReady, configureRedis, formCluster, planRedis } from '../../server/stack/redis.ts';
+import { type StartedProcess, startProcess } from './process.ts';
 import type { Cleaner } from './raw-listen.ts';
 import { tempFolder } from './temp-folder.ts';
 
@@ -29,22 +27,34 @@ export type TestRedisCluster = Awaited<ReturnType<typeof startRedisCluster>>;
 /** Starts a Redis Cluster of three nodes, as a stack does, until the test ends. @returns the URL of one, with the password of all */
 export async function startRedisCluster(t: Cleaner) {
   const dir = tempFolder(t);
-  const state = { redisNodes: [], startTimes: {}, logDir: dir } as unknown as StackState;
-  const running = () => refsOf(state, pidsOfRedis(state)).filter(isAlive);
-  /** All nodes, or one. */
+  const redis = planRedis(3, await freePorts(6));
+  configureRedis(dir, redis);
+  const processes: (StartedProcess | undefined)[] = [];
+  const run = async () => {
+    for (const [index] of redis.redisNodes.entries()) {
+      const node = startProcess(t, 'redis-server', [join(dir, `${index}/redis.conf`)]);
+      processes[index] = node;
+      await node.said(/Ready to accept connections/);
+    }
+  };
+  /** Stops all nodes, or one. */
   const stop = async (node?: number) => {
-    const pids = node === undefined ? pidsOfRedis(state) : [state.redisNodes[node]?.pid];
-    await terminate(refsOf(state, pids), 2000);
+    for (const index of node === undefined ? processes.keys() : [node]) {
+      processes[index]?.kill('SIGTERM');
+      await processes[index]?.ended;
+      processes[index] = undefined;
+    }
   };
-  t.after(() => stop());
-  await startOwnRedis(requireTool('redis-server'), 3, dir, state, () => {});
-  /** All nodes run afterwards; those that had ended are empty. */
+  /** Starts all nodes again, and empty, unless all are running. */
   const start = async () => {
-    if (running().length === state.redisNodes.length) return;
+    if (processes.every(Boolean)) return;
     await stop();
-    await restartOwnRedis(dir, state, () => {});
+    await run();
+    await clusterReady(redis);
   };
-  return { url: state.redisUrl ?? '', nodes: state.redisNodes, stop, start };
+  await run();
+  await formCluster(redis);
+  return { url: redis.redisUrl, nodes: redis.redisNodes, stop, start };
 }
 
 /** @returns a port that was free a moment ago, and that no outgoing connection can take (`PORT_RANGE`) */

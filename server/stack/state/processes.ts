@@ -2,8 +2,8 @@
  * Processes that outlive their parent. A pid alone does not identify one, because the system reuses it: a process is
  * identified by pid and start time, and is never signalled unless both still match and it runs as this user.
  */
-import { type ChildProcess, execFileSync, type StdioOptions, spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { attempt } from '../../../protocol/helpers/attempt.ts';
 
@@ -16,7 +16,7 @@ export interface ProcessRef {
 const POLL_INTERVAL_MS = 25;
 
 /** @returns the start time of a running process of this user; undefined if there is none, or only a zombie */
-export function startTimeOf(pid: number): string | undefined {
+function startTimeOf(pid: number): string | undefined {
   try {
     if (process.platform === 'linux') {
       // Not the owner of the folder in /proc, which is root if a program has capabilities.
@@ -63,43 +63,6 @@ export function childrenOf(pid: number): number[] {
       : execFileSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' }),
   );
   return (list ?? '').trim().split(/\s+/).filter(Boolean).map(Number);
-}
-
-interface DetachedProcess {
-  command: string;
-  args: string[];
-  /** Working directory. */
-  cwd: string;
-  /** Receives its stdout and stderr. */
-  logFile: string;
-  env?: NodeJS.ProcessEnv;
-  /** Adds an IPC channel, which the caller disconnects. */
-  ipc?: boolean;
-  /** Called in the turn in which the process begins to exist. */
-  onStart(ref: ProcessRef): void;
-}
-
-/**
- * Starts a process in its own session, so that neither Ctrl-C nor the end of this process affects it.
- * @throws when it cannot be started
- */
-export async function spawnDetached({ command, args, cwd, logFile, env, ipc, onStart }: DetachedProcess): Promise<{
-  child: ChildProcess;
-  ref: ProcessRef;
-}> {
-  const log = openSync(logFile, 'a', 0o600);
-  const stdio: StdioOptions = ['ignore', log, log, ...(ipc ? (['ipc'] as const) : [])];
-  const child = spawn(command, args, { detached: true, stdio, cwd, ...(env && { env }) });
-  closeSync(log);
-  const { pid } = child;
-  const ref = pid === undefined ? undefined : { pid, startTime: startTimeOf(pid) ?? 'ended' };
-  if (ref) onStart(ref);
-  await new Promise<void>((resolve, reject) => {
-    child.once('spawn', resolve);
-    child.once('error', reject);
-  });
-  child.unref();
-  return { child, ref: ref as ProcessRef };
 }
 
 /** Waits until all have ended. @returns those that still run after `timeoutMs` */

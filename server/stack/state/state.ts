@@ -1,6 +1,6 @@
 /**
- * The state file of a stack, by which any process can find it, measure it and take it down. It is written before the
- * first process starts and after each one, so that it names all running processes, whatever is killed when.
+ * The state file of a stack, by which any process can find it, measure it and take it down. It is written before the first process
+ * starts, and names PM2's daemon as soon as that runs; the daemon and the marks of processes lead to those that it lacks.
  */
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -51,7 +51,8 @@ const stackStateSchema = z.strictObject({
       port: z.number().int(),
       /** Where the cluster's nodes speak to each other; absent outside a cluster. */
       busPort: z.number().int().optional(),
-      pid,
+      /** 0 until PM2 has started it. */
+      pid: z.number().int(),
     }),
   ),
   logDir: z.string(),
