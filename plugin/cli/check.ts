@@ -6,14 +6,14 @@ import { outcomeBy } from '../../report/answer/checked.ts';
 import { exitCodeOfResult, outcomeText } from '../../report/answer/outcome.ts';
 import { readResult } from '../../report/read.ts';
 import { addHelp, badOption, printJson, withJson } from './command.ts';
-import { parseConditions } from './conditions.ts';
+import { conjuncts, parseConditions } from './conditions.ts';
 
 export function addCheck(program: Command): void {
   const command = program
     .command('check')
     .description('Checks a result against thresholds that you give, or against its own.')
     .argument('<run>', 'a result.json, or the folder of a run')
-    .argument('[conditions...]', 'thresholds: "latency.oneWayMs.p99 <= 500"')
+    .argument('[conditions...]', 'thresholds, of keys or metrics: "latency.oneWayMs.p99 <= 500", "memory.leaks == 0"')
     .action(check);
   addHelp(withJson(command), {
     examples: {
@@ -31,7 +31,7 @@ export function addCheck(program: Command): void {
 }
 
 function check(run: string, texts: string[], { json }: { json?: boolean }): void {
-  const { conditions, problems } = parseConditions(texts);
+  const { conditions, problems } = parseConditions(conjuncts(texts));
   if (problems.length > 0) throw badOption(`some conditions are wrong\n${formatProblems(problems)}`, 'check');
   const result = readResult(run);
   const outcome = conditions.length > 0 ? outcomeBy(conditions, result) : result.outcome;

@@ -2,8 +2,14 @@
 import { COMPARISONS, type Condition, conditionSchema } from '../../protocol/documents/search.ts';
 import { didYouMean, type Problem } from '../../protocol/problems.ts';
 import { isNumericKey, numericKeys } from '../../report/conditions/keys.ts';
+import { runMetrics } from '../result/run-metrics.ts';
 
-const FORM = new RegExp(`^\\s*(\\S.*?)\\s*(${COMPARISONS.join('|')})\\s*(-?[\\d.]+(?:e\\d+)?)\\s*$`);
+const FORM = new RegExp(`^\\s*(\\S.*?)\\s*(${COMPARISONS.join('|')}|=)\\s*(-?[\\d.]+(?:e\\d+)?)\\s*$`);
+
+/** Splits `a == 0 and b < 1`, as in a condition of `ensure`, into conditions that must all hold. */
+export function conjuncts(texts: string[]): string[] {
+  return texts.flatMap((text) => text.split(/\s+and\s+/));
+}
 
 /**
  * @param option what stands before the condition in the path of a problem: `--until `
@@ -14,7 +20,9 @@ export function parseConditions(texts: string[], option = ''): { conditions: Con
   const conditions: Condition[] = [];
   const problems: Problem[] = [];
   for (const text of texts) {
-    const [, key, comparison, value] = FORM.exec(text) ?? [];
+    const [, named, operator, value] = FORM.exec(text) ?? [];
+    const key = named === undefined ? undefined : pathOf(named);
+    const comparison = operator === '=' ? '==' : operator;
     const { data } = conditionSchema.safeParse({ key, comparison, value: Number(value) });
     const path = `${option}"${text}"`;
     if (!data) {
@@ -27,6 +35,12 @@ export function parseConditions(texts: string[], option = ''): { conditions: Con
     }
   }
   return { conditions, problems };
+}
+
+/** Returns the key of a metric that conditions of `ensure` name, such as `connections.connect_time.p99`; else the name itself. */
+function pathOf(name: string): string {
+  const metric = runMetrics().find((one) => `${name}.`.startsWith(`${one.name}.`));
+  return metric ? metric.path + name.slice(metric.name.length) : name;
 }
 
 /** Some leave out the section: `coverage`. */

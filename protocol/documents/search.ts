@@ -7,7 +7,7 @@ const positive = z.number().positive();
 
 export const VARIED = ['connections', 'rate', 'broadcastsPerSec', 'bytes'] as const;
 
-export const COMPARISONS = ['<=', '>=', '<', '>', '='] as const;
+export const COMPARISONS = ['<=', '>=', '==', '!=', '<', '>'] as const;
 
 export const conditionSchema = z.strictObject({
   /** Path of a number in the result document, with dots. */

@@ -13,7 +13,8 @@ const TESTS: Record<Condition['comparison'], (value: number, limit: number) => b
   '<=': (value, limit) => value <= limit,
   '>': (value, limit) => value > limit,
   '>=': (value, limit) => value >= limit,
-  '=': (value, limit) => value === limit,
+  '==': (value, limit) => value === limit,
+  '!=': (value, limit) => value !== limit,
 };
 
 /** A condition, and the figure's value; null where it was not measured, or may not be quoted. */

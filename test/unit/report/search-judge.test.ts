@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { parseConditions } from '../../../plugin/cli/conditions.ts';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
+import { checkConditions } from '../../../report/conditions/conditions.ts';
 import { judge } from '../../../report/search/judge.ts';
 import { column } from '../../helpers/columns.ts';
 import { finding } from '../../helpers/findings.ts';
@@ -207,6 +208,24 @@ describe('a level', () => {
 });
 
 describe('a condition', () => {
+  it('has the operators and the metric names of conditions in `ensure`', () => {
+    const result = withReasons([], ({ memory }) => {
+      memory.leaks = 0;
+    });
+    const met = (text: string) => {
+      const { conditions, problems } = parseConditions([text]);
+      assert.deepEqual(problems, [], text);
+      return checkConditions(conditions, result).every((one) => one.met);
+    };
+    const { peak } = result.connections;
+    for (const text of ['memory.leaks == 0', 'memory.leaks = 0', 'memory.leaks != 1', `connections.peak >= ${peak}`]) {
+      assert.ok(met(text), text);
+    }
+    assert.ok(met(`connections.rate == ${result.connections.achievedRatePerSec}`));
+    assert.ok(met('connections.connect_time.p50 > 0'));
+    assert.ok(!met('memory.leaks != 0'));
+  });
+
   it('is refused with the nearest key when it names none of the result, all together', () => {
     const { conditions, problems } = parseConditions([
       'latency.oneWay.p99 > 500',
