@@ -31,6 +31,8 @@ const OF_DEPLOYMENT = new Set([
   'workerSources',
   'layers',
 ]);
+/** A count of the run beside the limits: it is a result. */
+const COUNTED = 'serverOpenFiles';
 /** Processes that were started for the run: each has others. */
 const PID = /\.pids\.\d+$/;
 const GIB = 1024 ** 3;
@@ -54,7 +56,8 @@ type Property = [aspect: Aspect, name: string, value: unknown];
 
 function propertiesOf(result: Result, withServer: boolean): Map<string, string> {
   const { run, connections, latency, memory, environment } = result;
-  const { cpu, cpuCount, memoryBytes, kernel, versions, limits, sysctls, settings } = environment;
+  const { cpu, cpuCount, memoryBytes, kernel, versions, sysctls, settings } = environment;
+  const { [COUNTED]: _, ...limits } = environment.limits;
   const found: Property[] = [
     ['load', 'connections', connections.target],
     ['load', 'engine', run.engine],

@@ -16,6 +16,7 @@ describe('what else differs', () => {
       it.id = 'another';
       environment.configHash = '01';
       environment.settings.results = 'elsewhere';
+      environment.limits.serverOpenFiles = 48;
       // Of a server that was started for the run.
       environment.settings.workerSources = { pids: [4711] };
     });
