@@ -9,14 +9,13 @@ import { decimals, total } from '../../../report/text/format.ts';
 import { merged, sum } from '../../result/sums.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless, type Found, type Measured } from '../check.ts';
+import { RATE_TOLERANCE } from '../expectations.ts';
 import { BY_SERVER, closedByApplication, codesFix, codesText } from './ends-checks.ts';
 import { byFrequency, listed, lossesAmong, ofDeployment, only, withoutLosses } from './failure-causes.ts';
 import { configuredLimit } from './limits-checks.ts';
 
 /** A loop that is this busy opens no more connections. */
 const BUSY_LOOP = 0.9;
-/** The achieved rate can be this much below the configured one. */
-const RATE_TOLERANCE = 0.05;
 
 export const connections: Check[] = [
   // Without a failure, nothing else says why there is no connection.

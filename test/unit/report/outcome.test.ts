@@ -67,6 +67,19 @@ describe('the outcome', () => {
     assert.deepEqual([outcomeText(result), exitCodeOfResult(result)], ['Passed', 0]);
   });
 
+  it('meets an expectation only by figures that show it', () => {
+    const met = (change: (result: Result) => void) => {
+      const result = changed(change);
+      return result.outcome.thresholds.filter((one) => one.met).map(({ name }) => name);
+    };
+    const none = { peak: 0, opened: 18, achievedRatePerSec: 9, configuredRatePerSec: 30, asked: 60, target: 60 };
+    const names = met(set('connections', { ...none, failed: 42, failures: { ECONNREFUSED: 42 } }));
+    assert.ok(!names.includes('all virtual users are connected at once'));
+    assert.ok(!names.includes('connections are made at the configured rate'));
+    assert.ok(!names.includes('no connection fails'));
+    assert.ok(!met(set('connections', { opened: 0 })).includes('no connection is lost'), 'none could be lost');
+  });
+
   /** What happened in a VALID run, and what the failure names; it is passed without. */
   const CASES: [what: string, change: Change, ...details: (string | number)[]][] = [
     ['half of the copies', halfDelivered, '50.00 %'],
