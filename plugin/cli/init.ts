@@ -117,14 +117,15 @@ function joined(value: string, before?: string): string {
 async function init({ out, force, json, ...given }: Options): Promise<void> {
   const isInteractive = process.stdin.isTTY === true && process.stdout.isTTY === true && !json;
   const { listen: seconds, ...starter } = starterOf(isInteractive ? await ask(given) : given);
-  const { flow, variables } = withNamedCredentials(starter.flow);
-  starter.flow = flow;
+  const { publish } = starter;
+  const { named, variables } = withNamedCredentials({ flow: starter.flow, publish });
+  const { flow } = Object.assign(starter, named);
   const say = json ? console.error : console.log;
   if (!starter.controlUrl) starter.processes = await listeningProcesses(starter.url);
   if (!starter.controlUrl && seconds > 0) {
     await answering(() => readVariables(flow, variables, isInteractive));
     say(`Connecting to ${starter.url}, to see what it sends in ${seconds} s …`);
-    Object.assign(starter, await lookAt(starter, seconds));
+    Object.assign(starter, await lookAt({ ...starter, publish }, seconds));
     if (!starter.delivery && !isInteractive) requireAnEvent(starter);
     say(starter.finding);
   }

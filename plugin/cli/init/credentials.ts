@@ -1,4 +1,4 @@
-/** Credentials of a login: the scenario names environment variables for them, and has none of their values. */
+/** Credentials in what `init` is given: the scenario names environment variables for them, and has none of their values. */
 import { isSecretName } from '../../../protocol/secrets/secret-names.ts';
 import { isTemplate } from '../../script/is-template.ts';
 import { knowSecretsOf } from '../../script/secrets.ts';
@@ -8,17 +8,18 @@ type Flow = Record<string, unknown>[];
 
 /**
  * Replaces literal credentials by `{{ $env.NAME }}`, and sets these variables in this process, which plays the flow.
- * @returns the flow, and the variables that it needs
+ * @param given parts of a scenario, such as `flow` and `publish`
+ * @returns the same parts, and the variables that they need
  */
-export function withNamedCredentials(flow: Flow): { flow: Flow; variables: string[] } {
+export function withNamedCredentials<T extends object>(given: T): { named: T; variables: string[] } {
   const values = new Map<string, string>();
-  const replaced = mapped(flow, '', (value, key) => {
+  const named = mapped(given, '', (value, key) => {
     const name = nameFor(key, value, values);
     values.set(name, value);
     return `{{ $env.${name} }}`;
-  }) as Flow;
+  }) as T;
   for (const [name, value] of values) process.env[name] = value;
-  return { flow: replaced, variables: variablesIn(replaced) };
+  return { named, variables: variablesIn(named) };
 }
 
 /**
@@ -46,8 +47,15 @@ function mapped(value: unknown, key: string, replace: (value: string, key: strin
   if (typeof value === 'object' && value !== null) {
     return Object.fromEntries(Object.entries(value).map(([name, inside]) => [name, mapped(inside, name, replace)]));
   }
-  return typeof value === 'string' && isCredential(key, value) ? replace(value, key) : value;
+  if (typeof value !== 'string') return value;
+  if (isCredential(key, value)) return replace(value, key);
+  return value.replace(SECRET_QUERY, (whole, start: string, name: string, text: string) =>
+    isSecretName(name) && !isTemplate(text) ? `${start}${name}=${replace(text, name)}` : whole,
+  );
 }
+
+/** A parameter of a URL's query, such as in the `url` of a login. */
+const SECRET_QUERY = /([?&])([\w.-]+)=([^&\s"'<>#]+)/g;
 
 /** A bare `key` names many other things. */
 function isCredential(key: string, value: string): boolean {
@@ -66,7 +74,9 @@ function nameFor(key: string, value: string, values: Map<string, string>): strin
   }
 }
 
-function variablesIn(flow: Flow): string[] {
-  const names = [...JSON.stringify(flow).matchAll(/\$(?:env|processEnvironment)\.(\w+)/g)].map(([, name = '']) => name);
+function variablesIn(given: object): string[] {
+  const names = [...JSON.stringify(given).matchAll(/\$(?:env|processEnvironment)\.(\w+)/g)].map(
+    ([, name = '']) => name,
+  );
   return [...new Set(names)];
 }
