@@ -7,6 +7,9 @@ const KEPT = ['workerHeapUsed', 'workerExternal'];
 /** Figures that answer for the workers, all of their memory first. */
 export const ANSWERING = ['workerRss', 'workerWorkingSet', ...KEPT];
 
+/** Figures of the workers themselves; processes that they have started are a layer of their own. */
+const OF_WORKERS = /^worker(?!Children)/;
+
 export interface LayerDrift {
   layer: string;
   drift: Drift;
@@ -31,7 +34,7 @@ function causes({ leaks, low95, perSecond }: Drift): Omit<Causes, 'onlyPages'> {
  */
 export function confirmedCauses(layer: string, found: OverTimeResult): Causes {
   const own = causes(found.drift[layer] as Drift);
-  const kept = familyOf(layer) === 'worker' && !KEPT.includes(layer) ? KEPT.flatMap((id) => found.drift[id] ?? []) : [];
+  const kept = OF_WORKERS.test(layer) && !KEPT.includes(layer) ? KEPT.flatMap((id) => found.drift[id] ?? []) : [];
   if (kept.length === 0) return { ...own, onlyPages: false };
   if (kept.every(({ leaks }) => leaks === false)) return { ...own, onlyPages: true };
   const shown = kept.filter(({ leaks }) => leaks).map(causes);
@@ -73,11 +76,16 @@ export function provenLeaks(result: Described): number | null {
 /** @returns the layers beside the workers, one figure of each, in the order of tables */
 export function otherDrifts(result: Described): LayerDrift[] {
   const { layers, overTime } = result.memory;
-  const isAnswering = (id: string) => {
-    const layer = layers.find((one) => one.id === id);
-    return OF_MACHINE.includes(id) || (layer?.belongsTo === 'deployment' && layer.main && familyOf(id) !== 'worker');
-  };
-  return inOrder(result, Object.keys(overTime?.drift ?? {}))
-    .filter(isAnswering)
-    .map((layer) => ({ layer, drift: overTime?.drift[layer] as Drift }));
+  const isOfOthers = (id: string) =>
+    OF_MACHINE.includes(id) ||
+    (layers.find((one) => one.id === id)?.belongsTo === 'deployment' && !OF_WORKERS.test(id));
+  const ids = inOrder(result, Object.keys(overTime?.drift ?? {})).filter(isOfOthers);
+  const groups = Map.groupBy(ids, (id) => (OF_MACHINE.includes(id) ? id : familyOf(id)));
+  const isMain = ({ layer }: LayerDrift) => layers.find(({ id }) => id === layer)?.main;
+  return [...groups.values()].map((group) => {
+    const drifts = group.map((layer) => ({ layer, drift: overTime?.drift[layer] as Drift }));
+    const main = drifts.find(isMain);
+    if (main && main.drift.leaks !== null) return main;
+    return drifts.find(({ drift }) => drift.leaks) ?? main ?? (drifts[0] as LayerDrift);
+  });
 }

@@ -3,6 +3,7 @@
  * rise of which the readings cannot tell one from the other.
  */
 import type { Drift, OverTimeResult } from '../../../protocol/result/over-time.ts';
+import { familyOf } from '../../../report/figures/layers.ts';
 import { fitPlateaus } from '../../../report/statistics/plateaus.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { MomentReading, OverTimeMeasured } from '../../run/measurements/memory.ts';
@@ -25,6 +26,8 @@ interface Term {
 
 /** Readings of an idle deployment differ by as much: a rise below it over the whole run is no leak. */
 const NOISE_BYTES = 1024 ** 2;
+/** V8 may let the heap of a process grow by as much before it first collects all garbage, so such a rise is no leak. */
+const GARBAGE_BYTES = 64 * NOISE_BYTES;
 /** The later half has to rise by this share of what the line says: a cache that has filled does not. */
 const GOES_ON_SHARE = 0.5;
 /** With fewer readings, no line. */
@@ -54,12 +57,15 @@ function roundedUp(count: number): number {
   return Math.ceil(count / unit - 1e-9) * unit;
 }
 
-/** @returns null where fewer than two numbers of connections have left */
-export function driftOf(points: DriftPoint[], kind: OverTimeResult['kind']): Drift | null {
-  const found = fitted(points, kind);
+/**
+ * @param noiseBytes a rise below it over the whole run is no leak
+ * @returns null where fewer than two numbers of connections have left
+ */
+export function driftOf(points: DriftPoint[], kind: OverTimeResult['kind'], noiseBytes = NOISE_BYTES): Drift | null {
+  const found = fitted(points, kind, noiseBytes);
   const later = points.slice(Math.floor((points.length - 1) / 2));
   if (!found?.leaks || later.length < LEAST_READINGS || goesOn(found, later)) return found;
-  const since = driftOf(later, kind);
+  const since = driftOf(later, kind, noiseBytes);
   return since && { ...since, sinceSeconds: since.sinceSeconds ?? (later[0] as DriftPoint).t };
 }
 
@@ -68,20 +74,23 @@ function goesOn({ bytesPerConnection, perSecond }: Drift, later: DriftPoint[]): 
   return bytes >= GOES_ON_SHARE * (bytesPerConnection * gone + (perSecond?.bytes ?? 0) * seconds);
 }
 
-function fitted(points: DriftPoint[], kind: OverTimeResult['kind']): Drift | null {
+function fitted(points: DriftPoint[], kind: OverTimeResult['kind'], noiseBytes: number): Drift | null {
   const connections = points.map(({ gone, bytes }) => ({ x: gone, y: bytes }));
   const time = points.map(({ t, bytes }) => ({ x: t, y: bytes }));
   const line = fitPlateaus(connections);
   if (!line) return null;
   const { gone, seconds } = span(points);
-  const alone = [termOf(line, gone), termOf(fitPlateaus(time), seconds)] as const;
+  const term = (fit: ReturnType<typeof fitPlateaus>, distance: number) => termOf(fit, distance, noiseBytes);
+  const rises = (one: Term | null, distance: number) =>
+    one !== null && one.low95 > 0 && one.bytes * distance > noiseBytes;
+  const alone = [term(line, gone), term(fitPlateaus(time), seconds)] as const;
   const terms = [
-    termOf(fitPlateaus(connections.map((point, index) => ({ ...point, beside: points[index]?.t as number }))), gone),
-    termOf(fitPlateaus(time.map((point, index) => ({ ...point, beside: points[index]?.gone as number }))), seconds),
+    term(fitPlateaus(connections.map((point, index) => ({ ...point, beside: points[index]?.t as number }))), gone),
+    term(fitPlateaus(time.map((point, index) => ({ ...point, beside: points[index]?.gone as number }))), seconds),
   ] as const;
   // Nothing is given back for ever. If one term seems to, part of a wave is freed after its reading, and the other is too high.
-  const apart = terms.some((term) => (term?.high95 ?? 0) < 0) ? ([null, null] as const) : terms;
-  const isNamed = apart.some((term, index) => rises(term, [gone, seconds][index] as number));
+  const apart = terms.some((one) => (one?.high95 ?? 0) < 0) ? ([null, null] as const) : terms;
+  const isNamed = apart.some((one, index) => rises(one, [gone, seconds][index] as number));
   const isRising = isNamed || rises(alone[0], gone) || rises(alone[1], seconds);
   const isTold = isNamed || !isRising;
   const perConnection = isTold ? tighter(apart[0], alone[0]) : alone[0];
@@ -99,14 +108,10 @@ function fitted(points: DriftPoint[], kind: OverTimeResult['kind']): Drift | nul
   };
 }
 
-function termOf(line: ReturnType<typeof fitPlateaus>, distance: number): Term | null {
+function termOf(line: ReturnType<typeof fitPlateaus>, distance: number, noiseBytes: number): Term | null {
   if (!line || line.low95 === null) return null;
   const { slope, low95, high95 } = line;
-  return { bytes: slope, low95, high95, noLeakAbove: Math.max(high95, NOISE_BYTES / distance) };
-}
-
-function rises(term: Term | null, distance: number): boolean {
-  return term !== null && term.low95 > 0 && term.bytes * distance > NOISE_BYTES;
+  return { bytes: slope, low95, high95, noLeakAbove: Math.max(high95, noiseBytes / distance) };
 }
 
 /** No more can be left by one cause than by both together, as long as nothing is given back in time. */
@@ -150,11 +155,17 @@ export function overTimeFigures(
         const drift = driftOf(
           used.map(({ t, gone, layers: read }) => ({ t, gone, bytes: read[layer] as number })),
           kind,
+          holdsGarbage(layer, collected) ? GARBAGE_BYTES : NOISE_BYTES,
         );
         return drift ? [[layer, resolved(drift, asked, perStep)]] : [];
       }),
     ),
   };
+}
+
+/** @returns whether the layer has garbage that nobody collected before the reading */
+function holdsGarbage(layer: string, collected: boolean): boolean {
+  return familyOf(layer) === 'worker' && (!collected || layer === 'workerChildrenPss');
 }
 
 /** @returns what a connection takes of the workers' heap at the peaks, if that is less than a kept socket */

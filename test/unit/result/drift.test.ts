@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type DriftPoint, driftOf, overTimeFigures, resolved } from '../../../plugin/result/memory/drift.ts';
+import type { MomentReading } from '../../../plugin/run/measurements/memory.ts';
 import { BoundedSeries } from '../../../protocol/helpers/bounded-series.ts';
+import type { Drift } from '../../../protocol/result/over-time.ts';
 import { normals } from '../../helpers/random-source.ts';
 import { drift } from '../../helpers/waves.ts';
 
@@ -147,6 +149,24 @@ describe('"no leak" is said only with a bound below what one connection costs', 
       assert.deepEqual([found.leaks, found.wouldTell], [leaks, wouldTell]);
     });
   }
+
+  it('proves no leak by memory of a process whose garbage is not collected, until it grows beyond all garbage', () => {
+    const after = (size: number, collected: boolean) => {
+      const readings = new BoundedSeries<MomentReading>(100, (older) => older);
+      for (let wave = 1; wave <= 6; wave++) {
+        const gone = wave * size;
+        const layers = { workerRss: 9e7 + gone * 18_600, redisPss: 5e6 + gone * 4200 };
+        readings.add({ t: wave * 15, connections: 0, gone, layers, counts: {} });
+      }
+      const overTime = { kind: 'waves' as const, collected, peaks: [], readings };
+      return overTimeFigures({ overTime: overTime as never, uncollected: [] })?.drift ?? {};
+    };
+    const leaks = (drift: Record<string, Drift>) => [drift.workerRss?.leaks, drift.redisPss?.leaks];
+    assert.deepEqual(leaks(after(80, false)), [null, true]);
+    assert.deepEqual(leaks(after(80, true)), [true, true]);
+    const { connections = 0 } = after(80, false).workerRss?.wouldTell ?? {};
+    assert.deepEqual(leaks(after(connections, false)), [true, true], `${connections}`);
+  });
 
   /** Six waves of `size`; the heap takes `costBytes` of each connection at the peak, and moves by 30 KB after the waves. */
   function figuresOf(size: number, costBytes: number) {
