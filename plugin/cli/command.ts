@@ -1,6 +1,6 @@
 /** What all commands share: help with examples, options, JSON output, and the terminal's abilities. */
 import type { Command } from 'commander';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
 import { formatProblems, type Problem, problemsOf } from '../../protocol/problems.ts';
 import { mapTexts, withoutCredentials } from '../../protocol/secrets/known-secrets.ts';
@@ -13,15 +13,13 @@ interface HelpText {
   exitCodes: Record<number, string>;
 }
 
-/** Exit codes of a series: that of its worst run. */
-export const RUN_CODES = {
-  0: 'all runs are VALID',
-  1: 'a run missed a threshold',
-  2: 'refused, or one of the runs was',
-  3: 'a run is SUSPECT',
-  4: 'a run is INVALID',
-  11: 'Artillery crashed in one of the runs',
-};
+/** Parses `20%` as 0.2. */
+export const shareSchema = z.string().transform((text, context): number => {
+  const percent = Number(/^(\d+(?:\.\d+)?)\s*%$/.exec(text)?.[1] ?? 0);
+  if (percent > 0) return percent / 100;
+  context.addIssue('expected a share above 0, such as 20%');
+  return z.NEVER;
+});
 
 /** What people type before the name of a command. */
 export const LINE = 'npx socketio-capacity';

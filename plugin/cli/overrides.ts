@@ -16,6 +16,6 @@ export function nested(keys: string[], value: unknown): object {
   return keys.reduceRight((inner, key) => Object.fromEntries([[key, inner]]), value) as object;
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

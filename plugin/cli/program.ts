@@ -4,18 +4,22 @@ import { Command, CommanderError } from 'commander';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { maskText } from '../../protocol/secrets/secret-text.ts';
-import { addBaseline } from './baseline.ts';
 import { addCheck } from './check.ts';
 import { LINE } from './command.ts';
 import { addCompare } from './compare.ts';
 import { addConduct } from './conduct.ts';
 import { addDoctor } from './doctor.ts';
 import { addInit } from './init.ts';
-import { addRepeat } from './repeat.ts';
 import { addReport } from './report.ts';
 import { addSearch } from './search.ts';
 import { addStack } from './stack.ts';
 import { addStudy } from './study.ts';
+
+/** Commands of earlier versions, and how their work is done now. */
+const REPLACED: Record<string, string> = {
+  repeat: `\`${LINE} study <scenario> --times <n>\``,
+  baseline: `\`${LINE} compare <result> --save <file>\` and \`--against <file>\``,
+};
 
 const { version } = createRequire(import.meta.url)('artillery-plugin-socketio-capacity/package.json');
 
@@ -34,19 +38,7 @@ export function createProgram(): Command {
     .configureOutput({ outputError: (text, write) => write(maskText(text)) })
     .showSuggestionAfterError()
     .exitOverride();
-  for (const add of [
-    addInit,
-    addDoctor,
-    addConduct,
-    addRepeat,
-    addStudy,
-    addSearch,
-    addCheck,
-    addCompare,
-    addBaseline,
-    addReport,
-    addStack,
-  ])
+  for (const add of [addInit, addDoctor, addConduct, addStudy, addSearch, addCheck, addCompare, addReport, addStack])
     add(program);
   nameHelp(program, LINE);
   return program;
@@ -57,6 +49,12 @@ export function createProgram(): Command {
  * @param args without `npx socketio-capacity`; by default those of this process
  */
 export async function runProgram(program: Command, args?: string[]): Promise<void> {
+  const [first = ''] = args ?? process.argv.slice(2);
+  if (Object.hasOwn(REPLACED, first)) {
+    console.error(`error: \`${first}\` is now ${REPLACED[first]}`);
+    process.exitCode = EXIT_CODES.refused;
+    return;
+  }
   try {
     await program.parseAsync(args, args && { from: 'user' });
   } catch (error) {

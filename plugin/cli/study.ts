@@ -1,40 +1,87 @@
-/** `study <file>`: what changes when a setting changes. */
+/** `study <file>`: every combination of levels several times, to see what changes, or how much runs vary. */
 import type { Command } from 'commander';
+import { z } from 'zod';
 import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
 import { harmless } from '../../protocol/printable.ts';
 import { renderSummary } from '../../report/render/console.ts';
-import { exitCodeOfRuns } from '../series/planned.ts';
 import { endText, makeSeries } from '../series/series.ts';
-import { addHelp, printJson, RUN_CODES, screen, withJson } from './command.ts';
+import { exitCodeOfStudy } from '../series/study-series.ts';
+import { addHelp, parseOptions, printJson, screen, shareSchema, withJson } from './command.ts';
 
-interface Options {
-  results: string;
-  json?: boolean;
-}
+export const varySchema = z
+  .array(
+    z.string().transform((text, context): [name: string, levels: string[]] => {
+      const [, name, levels] = /^([A-Za-z][\w.]*)=(.*,.*)$/s.exec(text) ?? [];
+      if (name !== undefined && levels !== undefined) return [name, levels.split(',')];
+      context.addIssue('expected a setting with its levels: NAME=a,b');
+      return z.NEVER;
+    }),
+  )
+  .default([]);
+
+const optionsSchema = z.object({
+  vary: varySchema,
+  times: z.coerce.number('expected a number').int().positive().optional(),
+  detect: shareSchema.optional(),
+  results: z.string(),
+  json: z.boolean().optional(),
+});
 
 export function addStudy(program: Command): void {
   const command = program
     .command('study')
-    .description('Runs every combination of settings several times and reports which differences exceed the noise.')
-    .argument('<file>', 'a study, as YAML: those of the pack are in scenarios/studies/')
+    .description(
+      'Runs a scenario several times, or every combination of settings, and reports which differences exceed the noise.',
+    )
+    .argument('<file>', 'an Artillery scenario, or a study as YAML: those of the pack are in scenarios/studies/')
+    .argument('[other]', 'a second scenario: the runs take turns (A, B, B, A, …)')
+    .argument('[arguments...]', 'after `--`: passed to each `artillery run`')
+    .option('--vary <NAME=a,b...>', 'environment variables or options of the plugin, with their levels')
+    .option('-n, --times <n>', 'runs of each combination (default: the study’s `repeat`, 5, or with --detect up to 20)')
+    .option('--detect <share>', 'goes on until a change of that size, such as 20%, would show; also the margin')
     .option('--results <folder>', 'where to create the folder of the study, or to resume it', 'results')
     .action(run);
   addHelp(withJson(command), {
     examples: {
-      'study scenarios/studies/tls.yml': 'starts the study, or resumes it after a stop',
+      'study scenarios/1k.yml': 'five runs: mean, deviation and 95 % interval of every figure',
+      'study before.yml after.yml --detect 20%': 'two scenarios in turns, with as many runs as it takes',
+      'study scenarios/1k.yml --vary COMPRESSION=off,on': 'one scenario, with and without',
+      'study scenarios/5k.yml -n 3 -- --environment staging': 'with arguments for Artillery',
+      'study scenarios/studies/tls.yml': 'a study of the pack',
     },
-    exitCodes: { ...RUN_CODES, 130: 'stopped by Ctrl-C; the same command resumes the study' },
+    exitCodes: {
+      0: 'all runs are VALID; no level is worse than the first, and the figures that decide are not open',
+      1: 'a run missed a threshold, or a level is worse than the first',
+      2: 'refused, or one of the runs was',
+      3: 'a run is SUSPECT',
+      4: 'a run is INVALID',
+      5: 'inconclusive; with --detect, the runs might have missed such a change',
+      11: 'Artillery crashed in one of the runs',
+      130: 'stopped by Ctrl-C; the same command resumes the study',
+    },
   });
 }
 
-async function run(path: string, { results, json }: Options): Promise<void> {
+async function run(path: string, other: string | undefined, rest: string[], given: object): Promise<void> {
+  const { vary, results, json, ...rules } = parseOptions(optionsSchema, given, 'study');
   // Loaded on demand, because it imports the charts and the server's settings, which load slowly.
-  const { readStudyFile, studySeries } = await import('./study/study-file.ts');
-  const file = await readStudyFile(path);
-  const series = studySeries(file, results);
-  console.error(harmless(`${file.title || file.name}\n${file.plan.scenario}`));
+  const { readStudy, seriesOf } = await import('./study/read-study.ts');
+  const { typedLevel } = await import('./study/levels.ts');
+  // After `--`, the first argument begins with a dash: Artillery's only one without a dash is the scenario.
+  const isOption = other?.startsWith('-') ?? false;
+  const asked = await readStudy(path, {
+    ...rules,
+    ...(!isOption && { other }),
+    vary: Object.fromEntries(vary.map(([name, levels]) => [name, levels.map((level) => typedLevel(name, level))])),
+    args: [...(isOption ? [other as string] : []), ...rest],
+  });
+  const series = seriesOf(asked, results);
+  console.error(harmless(`${asked.title || asked.name}\n${asked.plan.scenario}`));
   const { document, runs, isStopped } = await makeSeries(series);
-  process.exitCode = isStopped ? exitCodeOf('stopped') : exitCodeOfRuns(runs);
-  if (json) printJson(document);
-  else console.log(endText(series, renderSummary(series.reportOf(document, runs), ['missing', 'doubts'], screen())));
+  process.exitCode = isStopped ? exitCodeOf('stopped') : exitCodeOfStudy(document.plan, runs);
+  if (json) return printJson(document);
+  const questions = Object.values(document.plan.vary).filter(({ length }) => length > 1);
+  // With several settings, the tables are too many for a terminal.
+  const sections = ['missing', 'doubts', 'spread', ...(questions.length === 1 ? ['question-1'] : [])];
+  console.log(endText(series, renderSummary(series.reportOf(document, runs), sections, screen())));
 }

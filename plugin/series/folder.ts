@@ -1,6 +1,6 @@
 /** The folder of a series: `runs/`, `logs/`, and the documents about all runs, which one process at a time works on. */
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import type { z } from 'zod';
 import { readJson } from '../../protocol/bounds.ts';
 import { CapacityError } from '../../protocol/errors.ts';
@@ -10,19 +10,27 @@ import { unwritable } from '../../protocol/unwritable.ts';
 import { isAlive, type ProcessRef, processRef } from '../../server/stack/state/processes.ts';
 import { newFolder } from '../run/folder/new-folder.ts';
 import { replace } from '../run/folder/replace.ts';
+import { runId } from '../run/measurements/run-id.ts';
 
 const LOCK = 'lock.json';
 export const OTHER_FOLDER = 'choose a folder that you can write to: --results <folder>';
 
 /**
- * @returns the path of a folder that nobody else has
+ * Moves a complete series into a folder of its own beside this one, which is then as new, and stays locked.
+ * @returns the path of the new folder
  * @throws CapacityError FILE_UNWRITABLE
  */
-export function newSeriesFolder(results: string, name: string): string {
+export function setAside(folder: string, startedAt: string): string {
+  const name = runId(new Date(startedAt), basename(folder));
   try {
-    return newFolder(results, name);
+    const path = newFolder(dirname(folder), name);
+    for (const entry of readdirSync(folder)) {
+      if (entry !== LOCK) renameSync(join(folder, entry), join(path, entry));
+    }
+    makeInnerFolders(folder);
+    return path;
   } catch (cause) {
-    throw unwritable(join(results, name), cause, OTHER_FOLDER);
+    throw unwritable(join(dirname(folder), name), cause, OTHER_FOLDER);
   }
 }
 
@@ -34,7 +42,7 @@ export function newSeriesFolder(results: string, name: string): string {
 export function openFolder(folder: string): () => void {
   const path = join(folder, LOCK);
   try {
-    for (const inner of ['runs', 'logs']) makeFolder(join(folder, inner));
+    makeInnerFolders(folder);
     // At most one retry for each process that has left its lock behind.
     while (!lock(path)) {
       // It can be written in part, or gone by now.
@@ -85,6 +93,10 @@ export function writing(path: string, work: () => void): void {
   } catch (cause) {
     throw unwritable(path, cause, OTHER_FOLDER);
   }
+}
+
+function makeInnerFolders(folder: string): void {
+  for (const inner of ['runs', 'logs']) makeFolder(join(folder, inner));
 }
 
 /** @returns false if there is a lock */

@@ -20,6 +20,7 @@ export function maskedPlan(plan: Plan): MaskedPlan {
     shown: {
       ...plan,
       vary,
+      ...(plan.args && { args: maskArguments(plan.args) }),
       except: plan.except.map((levels) => translated(plan.vary, vary, levels)),
       servers: Object.fromEntries(
         Object.entries(plan.servers).map(([name, { command, ready }]) => [

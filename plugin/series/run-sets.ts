@@ -11,7 +11,8 @@ import { countedRuns } from '../../report/study/counted-runs.ts';
 import { combinationsOf, labelOf } from '../../report/study/summarize.ts';
 import { readDocument } from './folder.ts';
 
-const DOCUMENTS = ['repeat.json', 'study.json'];
+/** Earlier versions had `repeat.json` for some studies. */
+const DOCUMENTS = ['study.json', 'repeat.json'];
 
 /**
  * @param path also of one side of a series: `results/x:B`
@@ -27,16 +28,13 @@ export function readRunSets(path: string): RunSet[] {
   const sets = setsIn(dirname(file), basename(file));
   if (side === undefined) return sets;
   const set = sets[side.charCodeAt(0) - 'A'.charCodeAt(0)];
-  if (!set) throw new CapacityError('CONFIG_INVALID', `${whole} has no side ${side}`, `name one of\n${listed(sets)}`);
+  if (!set)
+    throw new CapacityError(
+      'CONFIG_INVALID',
+      `${whole} has no side ${side}`,
+      `name one of\n${sets.map((one) => `    ${one.name}`).join('\n')}`,
+    );
   return [set];
-}
-
-/** @throws CapacityError CONFIG_INVALID if it has several sides, and those of `readRunSets` */
-export function readRunSet(path: string): RunSet {
-  const [set, ...others] = readRunSets(path);
-  if (set && others.length === 0) return set;
-  const fix = `name one of\n${listed([...(set ? [set] : []), ...others])}`;
-  throw new CapacityError('CONFIG_INVALID', `${path} has runs of several settings`, fix);
 }
 
 function setsIn(folder: string, name: string): RunSet[] {
@@ -60,8 +58,4 @@ function setsIn(folder: string, name: string): RunSet[] {
   if (sets.some(({ results, lost }) => results.length + lost > 0)) return sets;
   const fix = 'repeat it; the output of each run is in logs/ beside it';
   throw new CapacityError('FILE_UNREADABLE', `none of the runs in ${folder} has a result`, fix);
-}
-
-function listed(sets: RunSet[]): string {
-  return sets.map(({ name }) => `    ${name}`).join('\n');
 }

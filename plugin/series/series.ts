@@ -1,8 +1,9 @@
 /**
  * The runner of many runs. A command says which run comes next, given those so far; the runner makes it, records how it ended, and
- * rewrites the documents after each, so that the same command resumes a series that was stopped.
+ * rewrites the documents after each, so that the same command resumes a series that was stopped. A series that is complete is set
+ * aside, so that a command never passes old figures off as new ones.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { endingOf, type SeriesRun } from '../../protocol/documents/series.ts';
@@ -16,7 +17,7 @@ import { counted, durationText } from '../../report/text/format.ts';
 import { logTail } from '../../server/stack/logs.ts';
 import { pause } from '../run/wait.ts';
 import { artilleryScript, untilStopped } from './artillery.ts';
-import { openFolder, readDocument, writeDocuments } from './folder.ts';
+import { openFolder, readDocument, setAside, writeDocuments } from './folder.ts';
 import { errorIn, makeRun, type RunCommand, type Surroundings } from './run.ts';
 
 /** A run that was started, with its result if it left one. `Key` says which one it is, such as its level. */
@@ -84,13 +85,17 @@ export async function runSeries<Key, End, Document extends SeriesDocument<Key>>(
   const { renderHtml } = await import('../../report/render/html.ts');
   const close = openFolder(folder);
   try {
-    const { startedAt, runs } = earlierRuns(series);
+    let { startedAt, runs } = earlierRuns(series);
+    if (await isComplete(series, startedAt, runs)) {
+      say(`The earlier ${kind} is complete, and now in ${setAside(folder, startedAt)}. This one begins anew.`);
+      [startedAt, runs] = [new Date().toISOString(), []];
+    }
     const earlier = runs.length;
     if (earlier > 0) say(`Resumes after ${earlier} earlier ${earlier === 1 ? 'run' : 'runs'}.`);
     let end: End | undefined;
     const write = () => {
       const document = series.documentOf(startedAt, runs, end);
-      const text = `${JSON.stringify(schema.parse(document), null, 1)}\n`;
+      const text = textOf(document, schema);
       const report = series.reportOf(document, runs);
       const pages = { [`${kind}.md`]: renderMarkdown(report), [`${kind}.html`]: renderHtml(report) };
       writeDocuments(folder, { [`${kind}.json`]: text, ...pages });
@@ -139,13 +144,29 @@ function endOf({ startedAt, seconds }: SeriesRun): number {
   return Date.parse(startedAt) + seconds * 1000;
 }
 
-/** Runs whose result is no longer there do not count. */
+/** Whether another start would change nothing: what the folder says is all that there is to say. */
+async function isComplete<Key, End, Document extends SeriesDocument<Key>>(
+  { kind, folder, schema, next, documentOf }: Series<Key, End, Document>,
+  startedAt: string,
+  runs: MadeRun<Key>[],
+): Promise<boolean> {
+  const step = runs.length === 0 ? undefined : await next(runs, runs.length);
+  if (!step || !('end' in step)) return false;
+  return textOf(documentOf(startedAt, runs, step.end), schema) === readFileSync(join(folder, `${kind}.json`), 'utf8');
+}
+
+function textOf<Document>(document: Document, schema: z.ZodType<Document>): string {
+  return `${JSON.stringify(schema.parse(document), null, 1)}\n`;
+}
+
+/** Runs whose result is no longer there do not count, and without any result nothing is there to resume. */
 function earlierRuns<Key, End, Document extends SeriesDocument<Key>>(
   series: Series<Key, End, Document>,
 ): { startedAt: string; runs: MadeRun<Key>[] } {
   const { kind, folder, schema } = series;
   const document = readDocument(folder, `${kind}.json`, schema);
-  if (!document) return { startedAt: new Date().toISOString(), runs: [] };
+  const hasResult = document?.runs.some(({ result }) => result !== null && existsSync(join(folder, result)));
+  if (!document || !hasResult) return { startedAt: new Date().toISOString(), runs: [] };
   const asked = series.documentOf(document.startedAt, [], undefined);
   const changes = changesOf(series.identityOf(document), series.identityOf(asked));
   if (changes.length > 0) {

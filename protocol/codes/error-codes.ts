@@ -45,10 +45,10 @@ const CODES = {
   },
   BASELINE_MISSING: {
     meaning: 'the file has no baseline of that name, or does not exist',
-    remedy: 'save one: `npx socketio-capacity baseline save <result>`',
+    remedy: 'save one: `npx socketio-capacity compare <result> --save <file>`',
   },
   BASELINE_INVALID: {
-    meaning: 'the result to be saved as a baseline is INVALID, or missing',
+    meaning: 'a result to be saved as a baseline is INVALID, or missing',
     remedy: 'measure again; `report.html` beside the result has the reasons',
   },
   BASELINE_NOT_COMPARABLE: {

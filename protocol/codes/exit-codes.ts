@@ -27,7 +27,7 @@ export const STOPPED = 130;
 /** `stack status`. */
 export const NOT_UP = 3;
 
-/** `compare` and `baseline check`: inconclusive. */
+/** `compare` and `study`: inconclusive. */
 export const INCONCLUSIVE = 5;
 
 /** Why a run has no result: refused before its load, stopped by the user, or ended without writing one. */

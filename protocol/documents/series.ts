@@ -1,7 +1,21 @@
-/** A series of runs, one after the other: what repeat.json, study.json and search.json share. */
+/** A series of runs, one after the other: what study.json and search.json share. */
 import { z } from 'zod';
 import { EXIT_CODES, STOPPED } from '../codes/exit-codes.ts';
-import { statusSchema } from './repeat.ts';
+
+const statusSchema = z.enum(['VALID', 'SUSPECT', 'INVALID']);
+
+/** The spread of a figure over several runs. */
+export const spreadSchema = z.strictObject({
+  runs: z.number().int().nonnegative(),
+  mean: z.number(),
+  min: z.number(),
+  max: z.number(),
+  /** Standard deviation between runs; null of a single run. */
+  deviation: z.number().nullable(),
+  /** Student's 95 % interval of the mean; null of a single run. */
+  low95: z.number().nullable(),
+  high95: z.number().nullable(),
+});
 
 /** Every run that was started, whatever came of it. */
 export const seriesRunSchema = z.strictObject({
@@ -19,6 +33,7 @@ export const seriesRunSchema = z.strictObject({
 });
 
 export type SeriesRun = z.infer<typeof seriesRunSchema>;
+export type Spread = z.infer<typeof spreadSchema>;
 
 export type Ending = 'measured' | 'refused' | 'stopped' | 'crashed';
 

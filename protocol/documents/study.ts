@@ -1,10 +1,11 @@
-/** Every combination of levels several times: the file of a study, and what came of it: study.json, and repeat.json. */
+/** Every combination of levels several times: the file of a study, and `study.json` with its runs and differences. */
 import { z } from 'zod';
 import { byName, count, rowsOf } from '../result/parts.ts';
-import { spreadSchema } from './repeat.ts';
-import { seriesRunSchema } from './series.ts';
+import { seriesRunSchema, spreadSchema } from './series.ts';
 
-const levelSchema = z.union([z.string(), z.number(), z.boolean()], { error: 'expected text, a number, true or false' });
+export const levelSchema = z.union([z.string(), z.number(), z.boolean()], {
+  error: 'expected text, a number, true or false',
+});
 
 export const levelsSchema = z
   .array(levelSchema, { error: 'expected a list of levels, such as [1, 2]' })
@@ -23,22 +24,24 @@ const serverSchema = z.strictObject({
 
 const combinationSchema = z.record(z.string(), levelSchema);
 
-/** What the study's file says. */
+/** What the study's file or the command line asks for. */
 export const planSchema = z.strictObject({
-  /** Path of the scenario, relative to the study's file. */
+  /** Path of the scenario, relative to the study's file, or to where the command was typed. */
   scenario: z.string().min(1),
   /**
    * Levels by name: in capitals an environment variable, after `engine.` an option of the engine, `server` one of the
    * servers below, `scenario` a file in place of the one above; otherwise an option of the plugin, with dots.
    */
-  vary: z.record(z.string(), levelsSchema),
+  vary: z.record(z.string(), levelsSchema).default({}),
   /** Servers of the user's own by name, which the study starts for its runs. */
   servers: z.record(z.string(), serverSchema).default({}),
   /** Levels that do not go together: the combinations that have all levels of an entry are left out. */
   except: z.array(combinationSchema).default([]),
+  /** Further arguments of `artillery run`. */
+  args: z.array(z.string()).optional(),
   /** Runs of each combination. */
   repeat: z.number().int().positive(),
-  /** `repeat` ends when a change of that share would be seen in every figure that decides. */
+  /** Ends before `repeat` once a change of that share would be seen in every figure that decides. It is also the margin. */
   detect: z.number().positive().optional(),
   /** Makes the order of runs repeatable. */
   seed: z.number().int().default(1),
@@ -84,7 +87,7 @@ const differenceSchema = z.strictObject({
 export const studySchema = z.strictObject({
   schemaVersion: z.literal(2),
   name: z.string(),
-  /** The first comment line of the study's file; empty for `repeat`. */
+  /** The first comment line of the study's file; empty without a file. */
   title: z.string(),
   plan: planSchema,
   /** SHA-256 of the scenario's text. */

@@ -2,7 +2,7 @@
  * What two sets of runs show about a figure: better, worse, no difference, or inconclusive. One error budget of 5 % covers all
  * figures of all comparisons that are decided together, such as those of a study. docs/method/comparing.md explains the method.
  */
-import type { Spread } from '../../protocol/documents/repeat.ts';
+import type { Spread } from '../../protocol/documents/series.ts';
 import type { Difference } from '../../protocol/documents/study.ts';
 import { accuracyOf, type Figure } from '../figures/figures.ts';
 import { holm } from '../statistics/holm.ts';

@@ -1,4 +1,4 @@
-/** How a comparison ends as a whole: `compare`, `repeat` and `baseline check` take their exit code from it. */
+/** How a comparison ends as a whole: `compare` and `study` take their exit code from it. */
 import type { Ended } from '../../protocol/codes/exit-codes.ts';
 import type { Comparison } from './compare.ts';
 import { headlineOf } from './text.ts';

@@ -1,11 +1,6 @@
-/** Comparisons and series of runs as reports. */
-import { lostAmong } from '../../protocol/documents/series.ts';
-import type { Study } from '../../protocol/documents/study.ts';
-import { FIGURES, titleOf } from '../figures/figures.ts';
-import { amount } from '../model/amount.ts';
-import { type Cell, type Document, grid, lines, type Section, type Tone } from '../model/document.ts';
-import type { MeasuredRun } from '../study/summarize.ts';
-import { asCompared, type Comparison } from './compare.ts';
+/** A comparison as a report. */
+import { type Document, grid, lines, type Section, type Tone } from '../model/document.ts';
+import type { Comparison } from './compare.ts';
 import type { Answer } from './decide.ts';
 import { detectableText } from './detectable.ts';
 import { comparedTable, describeSet, headlineOf, letter, mismatchLines, notes } from './text.ts';
@@ -64,40 +59,4 @@ function differing({ sets, mismatches }: Comparison): Section[] {
       blocks: [grid('Different conditions', head, rows)],
     },
   ];
-}
-
-/** How much the figures of a series of one combination vary from run to run. @param runs that count have their results */
-export function seriesDocument({ plan, combinations }: Study, runs: MeasuredRun[]): Document {
-  const { figures = {} } = combinations[0] ?? {};
-  const results = runs.flatMap(({ result }) => result ?? []);
-  const lost = lostAmong(runs.map(({ exitCode = 0 }) => exitCode));
-  const set = asCompared({ name: 'The series', results, lost });
-  const rows = FIGURES.flatMap((figure): Cell[][] => {
-    const spread = figures[figure.path];
-    if (!spread) return [];
-    const { quantity } = figure;
-    const { mean, deviation, min, max, low95, high95 } = spread;
-    const interval = low95 === null || high95 === null || spread.runs < 3 ? null : { low95, high95 };
-    const others = [deviation, min, max].map((value) => amount(quantity, value));
-    return [[titleOf(figure), amount(quantity, mean, interval), ...others]];
-  });
-  const margin =
-    set.usable < 3
-      ? 'It takes three usable runs or more to know an interval of the mean.'
-      : '± is half of Student’s 95 % interval of the mean.';
-  return {
-    title: `Series of ${plan.scenario}`,
-    subtitle: '',
-    answer: { tone: 'plain', title: describeSet(set), lines: [], findings: [], causes: [] },
-    sections: [
-      {
-        id: 'spread',
-        title: 'From run to run',
-        blocks: [
-          grid('From run to run', ['Figure', 'Mean', 'Deviation', 'Min', 'Max'], rows),
-          lines('note', [`Deviation is the standard deviation between runs. ${margin}`]),
-        ],
-      },
-    ],
-  };
 }

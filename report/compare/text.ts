@@ -247,7 +247,7 @@ export function notes({ figures, margin }: Pick<Comparison, 'figures' | 'margin'
     `± is half of a difference’s 95 % interval. “No difference” is an interval within ± ${percentText(margin)} %, or within the accuracy of the measurement. “Better” and “worse” allow for the number of figures (Holm): with 95 %, none is so by chance. Anything else is inconclusive. “Would show” is the smallest change that four of five such comparisons detect. Missing connections and copies are counted.`,
     ...(within ? ['Intervals of single runs come from the fit of their lines, and from their broadcasts.'] : []),
     ...(differences.some((one) => isOpen(one) && one.noise === null)
-      ? ['A single run does not show how much runs vary; `npx socketio-capacity repeat <scenario>` measures that.']
+      ? ['A single run does not show how much runs vary; `npx socketio-capacity study <scenario>` measures that.']
       : []),
   ];
 }

@@ -1,13 +1,16 @@
-/** A study as a report: for each name that varies, what its levels change. */
-import { endingOf } from '../../protocol/documents/series.ts';
+/** A study as a report: for each name that varies, what its levels change; if none does, how much the runs vary. */
+import { endingOf, lostAmong } from '../../protocol/documents/series.ts';
 import type { Study } from '../../protocol/documents/study.ts';
 import { changeOf } from '../charts/study.ts';
 import { type Mismatch, mismatches } from '../compare/comparability.ts';
-import { type Comparison, MARGIN } from '../compare/compare.ts';
-import { ASPECTS, comparedTable, headlineOf, notes } from '../compare/text.ts';
-import { type Document, drawing, grid, lines, type Section } from '../model/document.ts';
+import { asCompared, type Comparison, MARGIN, type RunSet } from '../compare/compare.ts';
+import { detectableText } from '../compare/detectable.ts';
+import { ASPECTS, comparedTable, describeSet, headlineOf, notes } from '../compare/text.ts';
+import { FIGURES, titleOf } from '../figures/figures.ts';
+import { amount } from '../model/amount.ts';
+import { type Cell, type Document, drawing, grid, lines, type Section } from '../model/document.ts';
 import { counted } from '../text/format.ts';
-import { answersOf } from './answers.ts';
+import { answersOf, levelName } from './answers.ts';
 import { labelOf, type MeasuredRun, type Question, questionsOf } from './summarize.ts';
 
 const POOLED =
@@ -23,7 +26,10 @@ export function studyDocument(study: Study, runs: MeasuredRun[]): Document {
     answer: {
       tone: holes.length > 0 ? 'doubt' : 'plain',
       title: progressText(study),
-      lines: questions.flatMap(answersOf),
+      lines:
+        questions.length > 0
+          ? [...questions.flatMap(answersOf), ...detectableLines(questions)]
+          : [describeSet(asCompared(runsOf(study, runs)))],
       findings: [],
       causes: [],
     },
@@ -31,17 +37,20 @@ export function studyDocument(study: Study, runs: MeasuredRun[]): Document {
       ...listed('missing', 'Missing', holes),
       ...listed('doubts', 'Doubts', doubtsOf(runs, questions)),
       ...questions.filter(({ contexts }) => contexts.length > 0).map(questionSection),
-      reading(questions),
+      questions.length > 0 ? reading(questions) : spreadSection(study),
       runsSection(study, runs),
     ],
   };
 }
 
-/** @returns `8 of 12 runs are done` */
-function progressText({ runs, planned }: Study): string {
+/** @returns `8 of 12 runs are done`, `8 of at most 40 runs are done` */
+function progressText({ runs, planned, plan }: Study): string {
   const ended = runs.filter(({ exitCode }) => endingOf(exitCode) !== 'stopped');
   const done = new Set(ended.map(({ block, levels }) => `${block} ${labelOf(levels)}`)).size;
-  return `${done} of ${counted(planned, 'run')} ${planned === 1 ? 'is' : 'are'} done`;
+  // The command can ask for fewer rounds than were made.
+  const all = Math.max(planned, done);
+  const most = plan.detect === undefined ? '' : 'at most ';
+  return `${done} of ${most}${counted(all, 'run')} ${all === 1 ? 'is' : 'are'} done`;
 }
 
 /** @returns `12 worse, 1 better`: the table has their names */
@@ -67,6 +76,49 @@ function questionSection(question: Question, position: number): Section {
     id: `question-${position + 1}`,
     title: `What does ${question.name} change?`,
     blocks: [drawing(changeOf(question), ''), ...tables],
+  };
+}
+
+/** Where one setting varies alone: of many comparisons, the tables have it. */
+function detectableLines(questions: Question[]): string[] {
+  const [{ name, contexts: [context, ...others] = [] } = { name: '' }] = questions;
+  if (!context || questions.length + others.length > 1) return [];
+  return context.levels.slice(1).flatMap((level, index) => {
+    const text = detectableText(context.comparison, index + 1);
+    return text === undefined
+      ? []
+      : [`${levelName(name, level)} against ${levelName(name, context.levels[0])} ${text}`];
+  });
+}
+
+function runsOf({ plan }: Study, runs: MeasuredRun[]): RunSet {
+  const lost = lostAmong(runs.map(({ exitCode = 0 }) => exitCode));
+  return { name: plan.scenario, results: runs.flatMap(({ result }) => result ?? []), lost };
+}
+
+/** How much the figures of a single combination vary from run to run. */
+function spreadSection({ combinations }: Study): Section {
+  const { figures = {}, usable = 0 } = combinations[0] ?? {};
+  const rows = FIGURES.flatMap((figure): Cell[][] => {
+    const spread = figures[figure.path];
+    if (!spread) return [];
+    const { quantity } = figure;
+    const { mean, deviation, min, max, low95, high95 } = spread;
+    const interval = low95 === null || high95 === null || spread.runs < 3 ? null : { low95, high95 };
+    const others = [deviation, min, max].map((value) => amount(quantity, value));
+    return [[titleOf(figure), amount(quantity, mean, interval), ...others]];
+  });
+  const margin =
+    usable < 3
+      ? 'It takes three usable runs or more to know an interval of the mean.'
+      : '± is half of Student’s 95 % interval of the mean.';
+  return {
+    id: 'spread',
+    title: 'From run to run',
+    blocks: [
+      grid('From run to run', ['Figure', 'Mean', 'Deviation', 'Min', 'Max'], rows),
+      lines('note', [`Deviation is the standard deviation between runs. ${margin}`]),
+    ],
   };
 }
 
@@ -124,17 +176,19 @@ function listed(id: string, title: string, all: string[]): Section[] {
 
 /** @returns one line for each combination that lacks runs, with the reasons */
 export function holesOf({ combinations, runs, plan }: Study): string[] {
+  // With `detect`, there are as many rounds as it took.
+  const rounds = plan.detect === undefined ? plan.repeat : Math.max(1, ...runs.map(({ block }) => block));
   return combinations
-    .filter(({ usable }) => usable < plan.repeat)
+    .filter(({ usable }) => usable < rounds)
     .map(({ levels, usable }) => {
       const label = labelOf(levels);
       const own = runs.filter((run) => labelOf(run.levels) === label);
-      const missing = plan.repeat - new Set(own.map(({ block }) => block)).size;
+      const missing = rounds - new Set(own.map(({ block }) => block)).size;
       const reasons = [
         ...own.flatMap(({ number, problem }) => (problem === null ? [] : [`run ${number}: ${problem}`])),
         ...(missing > 0 ? [`${counted(missing, 'run')} not made yet`] : []),
       ];
-      return `${label}: figures from ${usable} of ${counted(plan.repeat, 'run')}; ${reasons.join('; ')}`;
+      return `${label || plan.scenario}: figures from ${usable} of ${counted(rounds, 'run')}; ${reasons.join('; ')}`;
     });
 }
 

@@ -3,8 +3,7 @@
  * first one.
  */
 
-import type { Spread } from '../../protocol/documents/repeat.ts';
-import { lostAmong } from '../../protocol/documents/series.ts';
+import { lostAmong, type Spread } from '../../protocol/documents/series.ts';
 import type { Level, Levels, Plan, Study } from '../../protocol/documents/study.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type Comparison, compareAll, type RunSet } from '../compare/compare.ts';

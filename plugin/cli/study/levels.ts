@@ -3,7 +3,8 @@
  * engine, and the server.
  */
 import type { z } from 'zod';
-import type { Level, Levels, Plan } from '../../../protocol/documents/study.ts';
+import { type Level, type Levels, levelSchema, type Plan } from '../../../protocol/documents/study.ts';
+import { attempt } from '../../../protocol/helpers/attempt.ts';
 import { didYouMean, formatPath, type Problem, problemsOf } from '../../../protocol/problems.ts';
 import { VARIABLES as SERVER_VARIABLES } from '../../../server/config.ts';
 import { environmentSchema as stackSchema } from '../../../server/stack/server-node.ts';
@@ -29,7 +30,7 @@ const KNOWN = [
 ].filter((name) => !TAKEN.includes(name));
 
 /**
- * @param scenario its text, which can read further variables
+ * @param scenario its text, which can read further variables; its processor can read any
  * @param servers of the study; they can read any variable
  * @returns the problems of a name and its levels, with their places in the study's file
  */
@@ -59,6 +60,11 @@ function isVariable(name: string): boolean {
   return /^[A-Z][A-Z0-9_]*$/.test(name);
 }
 
+/** Returns a level that was typed: variables are text, and options can be numbers, too. */
+export function typedLevel(name: string, text: string): Level {
+  return (isVariable(name) ? undefined : attempt(() => levelSchema.parse(JSON.parse(text)))) ?? text;
+}
+
 /** @returns whose option it is, and its keys, which have dots between them in the name */
 function optionOf(name: string) {
   return name.startsWith(OF_ENGINE)
@@ -81,7 +87,8 @@ function serverProblems(levels: Level[], known: string[]): Problem[] {
 function variableProblems(name: string, levels: Level[], scenario: string, ownServer: boolean): Problem[] {
   const schema = Object.hasOwn(VARIABLES, name) ? VARIABLES[name as keyof typeof VARIABLES] : undefined;
   if (!schema) {
-    const isRead = ownServer || new RegExp(`\\$(?:processEnvironment|env)\\.${name}\\b`).test(scenario);
+    const isRead =
+      ownServer || new RegExp(`\\$(?:processEnvironment|env)\\.${name}\\b|^\\s*processor:`, 'm').test(scenario);
     return isRead ? [] : [problem(name, `no run reads this variable${didYouMean(name, KNOWN)}`)];
   }
   return levels.flatMap((level, index) => {

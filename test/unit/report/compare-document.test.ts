@@ -1,14 +1,12 @@
 /** A comparison in words: its headline, its report, and what of runs counts of which others took the CPUs. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Study } from '../../../protocol/documents/study.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { type Comparison, compare, type RunSet } from '../../../report/compare/compare.ts';
-import { comparisonDocument, seriesDocument } from '../../../report/compare/document.ts';
+import { comparisonDocument } from '../../../report/compare/document.ts';
 import { headlineOf } from '../../../report/compare/text.ts';
 import { renderConsole } from '../../../report/render/console.ts';
 import { renderHtml } from '../../../report/render/html.ts';
-import { summarize } from '../../../report/study/summarize.ts';
 import {
   answer,
   failed,
@@ -24,12 +22,6 @@ import {
 
 const WIDE = { color: false, width: 1000 };
 const textOf = (comparison: Comparison) => renderConsole(comparisonDocument(comparison), WIDE);
-
-function seriesText({ results }: RunSet): string {
-  const plan = { scenario: '5k', vary: {}, servers: {}, except: [], repeat: results.length, seed: 1 };
-  const runs = results.map((result) => ({ levels: {}, result }));
-  return renderConsole(seriesDocument({ plan, ...summarize(plan, runs) } as unknown as Study, runs), WIDE);
-}
 
 describe('the headline', () => {
   const side = (valid: number, spoilt: number, missing = 0): RunSet => {
@@ -112,11 +104,6 @@ describe('a comparison as a report', () => {
     assert.match(conditions ?? '', /"phases","load","[^"]*","2 s at 125\/s, 4 s pause"/);
     assert.match(conditions ?? '', /option29/);
   });
-
-  it('a series of two runs does not tell an interval, and one of three does', () => {
-    assert.match(seriesText(latencies(10, 12)), /11\.0 +1\.41 +10\.0 +12\.0/);
-    assert.match(seriesText(latencies(10, 12, 11)), /11\.0 ± 23 % +1\.00 +10\.0 +12\.0/);
-  });
 });
 
 describe('runs that others disturbed', () => {
@@ -136,11 +123,6 @@ describe('runs that others disturbed', () => {
     const comparison = compare([quiet, slow]);
     assert.equal(headlineOf(comparison, 1).answer, 'inconclusive');
     assert.match(textOf(comparison), /CPU do not count: .* used 1\.10 of 2 cores during the ramp \(tsc: 1\.10\)/);
-  });
-
-  it('of one series have no times either, and it says so', () => {
-    const text = seriesText(disturbed(1.1, latencies(20, 21, 22)));
-    assert.match(text, /times, rates and CPU do not count: other programs/);
   });
 
   it('on both sides show no difference in nothing', () => {

@@ -161,3 +161,18 @@ it('shows the figure that a level changes most, as a multiple, and nothing where
   assert.equal(workers, null);
   assert.match(pageOf(study, runs), /<figcaption>Workers PSS per connection/);
 });
+
+describe('a study in which nothing varies', () => {
+  const spreadOf = (...noises: number[]) => {
+    const runs = noises.map((noise) => ({ levels: {}, result: resultOf('off', 1, noise) }));
+    const { study } = measuredStudy('1k', { scenario: '1k.yml', vary: {}, repeat: noises.length }, runs);
+    return { text: markdownOf(study, runs), lines: answersOf(study, runs) };
+  };
+
+  it('shows how much each figure varies, with an interval from three runs on', () => {
+    const { text, lines } = spreadOf(0, 512);
+    assert.match(text, /\| Workers PSS per connection, KB \| 14\.9 \| 0\.354 \| 14\.6 \| 15\.1 \|/);
+    assert.deepEqual(lines, ['1k.yml (2 runs: 2 VALID)']);
+    assert.match(spreadOf(0, 512, 256).text, /\| Workers PSS per connection, KB \| 14\.9 ± [\d.]+ % \| 0\.25/);
+  });
+});

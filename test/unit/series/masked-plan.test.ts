@@ -4,10 +4,9 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { maskedPlan } from '../../../plugin/series/masked-plan.ts';
-import { plannedSeries } from '../../../plugin/series/planned.ts';
 import { runSeries } from '../../../plugin/series/series.ts';
+import { studySeries } from '../../../plugin/series/study-series.ts';
 import type { Plan } from '../../../protocol/documents/study.ts';
-import { studyDocument } from '../../../report/study/document.ts';
 import { fakeArtillery } from '../../helpers/fake-artillery.ts';
 
 const PLAN: Plan = {
@@ -48,18 +47,17 @@ test('runs get credentials, and neither command lines nor documents of the serie
      leave();`,
   );
   const folder = join(root, 'series');
-  const plan: Plan = { ...PLAN, vary: { LOGIN_TOKEN: ['Canary-a1', 'Canary-b2'] }, servers: {}, except: [] };
   const args = ['--variables', '{"password":"Canary-g7"}'];
+  const plan: Plan = { ...PLAN, vary: { LOGIN_TOKEN: ['Canary-a1', 'Canary-b2'] }, servers: {}, except: [], args };
   const overrides = { config: { engines: { x: { auth: { token: 'Canary-h8' } } } } } as object;
-  const series = plannedSeries({
-    ...{ kind: 'study' as const, folder, name: 'x', title: '', plan, scenarioHash: '0', endsWithFailure: false },
+  const series = studySeries({
+    ...{ folder, name: 'x', title: '', plan, scenarioHash: '0' },
     commandOf: ({ LOGIN_TOKEN }) => ({
       scenario: '1k.yml',
       args,
       overrides,
       env: { LOGIN_TOKEN: String(LOGIN_TOKEN) },
     }),
-    reportOf: studyDocument,
   });
   const said: string[] = [];
   const { signal } = new AbortController();

@@ -1,7 +1,7 @@
 /** The runner of many runs, with a program in place of Artillery, and a series of one's own. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { z } from 'zod';
 import { type MadeRun, type Next, runSeries, type Series } from '../../../plugin/series/series.ts';
@@ -152,13 +152,28 @@ it('ends the run under way when it is stopped, and resumes after it', async (t) 
     begun.push(earlier);
     return list('VALID', 'waits', 'VALID')(runs);
   });
-  assert.deepEqual(begun, [2, 2]);
+  assert.deepEqual([...new Set(begun)], [2]);
   assert.equal(resumed.document.startedAt, stopped.document.startedAt);
   assert.deepEqual(columns(resumed.document.runs, 'number', 'exitCode'), { number: [1, 2, 3], exitCode: [0, 130, 0] });
   // A run whose result is gone does not count, and its number is not given again.
   rmSync(join(folder, resumed.document.runs[0]?.result ?? ''));
   const again = await run(list('a', 'b', 'VALID'));
   assert.deepEqual(column(again.document.runs, 'number'), [2, 3, 4]);
+});
+
+it('measures anew what is complete, and keeps the earlier runs in a folder beside it', async (t) => {
+  const { folder, run } = begin(t);
+  const { document } = await run(list('VALID'));
+  const { document: anew, said } = await run(list('VALID'));
+  const [, aside = ''] = /now in (.*)\. This one begins anew/.exec(said) ?? [];
+  assert.match(basename(aside), /^\d{4}-[\dT-]+-own$/);
+  assert.deepEqual(JSON.parse(readFileSync(join(aside, 'own.json'), 'utf8')), document);
+  assert.ok(existsSync(join(aside, document.runs[0]?.result ?? '')));
+  assert.deepEqual([anew.runs.length, existsSync(join(folder, anew.runs[0]?.result ?? ''))], [1, true]);
+  assert.notEqual(anew.startedAt, document.startedAt);
+  // Another answer of the same runs is something new to say.
+  const other = await run((runs, earlier) => (earlier === 1 ? { end: 'otherwise' } : list('VALID')(runs)));
+  assert.deepEqual([other.document.end, other.document.startedAt], ['otherwise', anew.startedAt]);
 });
 
 it('is refused while another process works on it, if it is another one, and if its document is damaged', async (t) => {

@@ -4,7 +4,7 @@ import { globSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { settingsOf } from '../../../plugin/cli/study/levels.ts';
-import { parsePlan, readStudyFile, type StudyFile, studySeries } from '../../../plugin/cli/study/study-file.ts';
+import { type AskedStudy, parsePlan, readStudy, seriesOf } from '../../../plugin/cli/study/read-study.ts';
 import { column } from '../../helpers/columns.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 import { ROOT } from '../../helpers/pages.ts';
@@ -63,8 +63,10 @@ describe('the file of a study', () => {
   const vary = { TLS, workers: [1, 2] };
   const twice = ['except[1]', 'except[2]'];
   for (const [what, document, places] of [
-    ['needs two levels of something', { ...PLAN, vary: { TLS: ['on'] } }, ['vary']],
-    ['varies something', { ...PLAN, vary: {} }, ['vary']],
+    ['makes more than one run', { ...PLAN, vary: { TLS: ['on'] }, repeat: 1 }, ['repeat']],
+    ['varies nothing to see how much runs vary', { scenario: '1k.yml', repeat: 2 }, []],
+    ['detects a change only between levels', { scenario: '1k.yml', repeat: 2, detect: 0.2 }, ['detect']],
+    ['overrides the scenario itself', { ...PLAN, args: ['--overrides', '{}'] }, ['args']],
     ['makes some runs', { ...PLAN, repeat: 0 }, ['repeat']],
     ['names its servers in vary', { ...PLAN, servers: { chat } }, ['vary.server']],
     ['leaves out combinations', { ...PLAN, vary, except: [{ TLS: 'on', workers: 2 }] }, []],
@@ -97,13 +99,13 @@ describe('the file of a study', () => {
   it('is refused if it is not YAML, or not there', async (t) => {
     const folder = fileTree(t, { 'broken.yml': 'vary: {' });
     for (const name of ['broken.yml', 'none.yml'])
-      await assert.rejects(readStudyFile(join(folder, name)), { code: 'CONFIG_INVALID' });
+      await assert.rejects(readStudy(join(folder, name)), { code: 'CONFIG_INVALID' });
   });
 
   it('is valid, and begins with what it asks, if it is one of the pack', async () => {
     const paths = globSync('scenarios/studies/*.yml', { cwd: ROOT });
     assert.ok(paths.length > 0);
-    for (const path of paths) assert.match((await readStudyFile(join(ROOT, path))).title, /^\w.*\?$/);
+    for (const path of paths) assert.match((await readStudy(join(ROOT, path))).title, /^\w.*\?$/);
   });
 });
 
@@ -124,22 +126,22 @@ it('scenarios vary like settings, each with its own text', async (t) => {
     'sizes.yml': JSON.stringify({ scenario: 'a.yml', vary: { scenario: ['a.yml', 'b.yml'] }, repeat: 2 }),
     'wrong.yml': JSON.stringify({ scenario: 'a.yml', vary: { scenario: ['a.yml', 'c.yml'] }, repeat: 2 }),
   });
-  const read = () => readStudyFile(join(folder, 'sizes.yml'));
+  const read = () => readStudy(join(folder, 'sizes.yml'));
   const file = await read();
-  const { scenario, overrides, env } = studySeries(file, 'results').commandOf({
+  const { scenario, overrides, env } = seriesOf(file, 'results').commandOf({
     block: 1,
     levels: { scenario: 'b.yml' },
   });
   assert.deepEqual([scenario, overrides, env], [join(folder, 'b.yml'), {}, {}]);
   writeFileSync(join(folder, 'b.yml'), '{ "config": {} }');
   assert.notEqual((await read()).scenarioHash, file.scenarioHash);
-  await assert.rejects(readStudyFile(join(folder, 'wrong.yml')), /vary\.scenario\[1\]: there is no file .*c\.yml/);
+  await assert.rejects(readStudy(join(folder, 'wrong.yml')), /vary\.scenario\[1\]: there is no file .*c\.yml/);
 });
 
 it('a run starts the server that it names, in the folder of the file; the study goes on after one that failed', async () => {
   const plan = { ...PLAN, servers: { chat }, except: [], seed: 1 };
-  const file: StudyFile = { name: 'tls', title: '', plan, folder: '/f', scenario: '1k.yml', scenarioHash: 'abc' };
-  const { commandOf, next } = studySeries(file, 'results');
+  const file: AskedStudy = { name: 'tls', title: '', plan, cwd: '/f', scenarioHash: 'abc' };
+  const { commandOf, next } = seriesOf(file, 'results');
   const { env, server } = commandOf({ block: 1, levels: { TLS: 'on', server: 'chat' } });
   assert.deepEqual([env, server], [{ TLS: 'on' }, { ...chat, cwd: '/f' }]);
   const ended = { number: 1, startedAt: '', seconds: 1, exitCode: 2, result: null, status: null, problem: 'refused' };

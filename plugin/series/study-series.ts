@@ -1,12 +1,15 @@
-/** A series whose runs are all known before the first: every combination of levels so many times, for `study` and `repeat`. */
+/** The runs of a study: every combination of levels several times, in an order that is known before the first run. */
 import { hash } from 'node:crypto';
-import { worstExitCode } from '../../protocol/codes/exit-codes.ts';
+import { EXIT_CODES, exitCodeOf, worstExitCode } from '../../protocol/codes/exit-codes.ts';
 import { endingOf } from '../../protocol/documents/series.ts';
 import { type Levels, type Plan, type Study, studySchema } from '../../protocol/documents/study.ts';
+import type { Comparison } from '../../report/compare/compare.ts';
+import { endOf } from '../../report/compare/decision.ts';
+import { wouldSee } from '../../report/compare/detectable.ts';
 import { disturbanceOf } from '../../report/figures/others.ts';
-import type { Document } from '../../report/model/document.ts';
 import { countedRuns, isWorthRepeating } from '../../report/study/counted-runs.ts';
-import { combinationsOf, labelOf, type MeasuredRun, summarize } from '../../report/study/summarize.ts';
+import { studyDocument } from '../../report/study/document.ts';
+import { combinationsOf, labelOf, type MeasuredRun, questionsOf, summarize } from '../../report/study/summarize.ts';
 import { counted } from '../../report/text/format.ts';
 import { maskedPlan } from './masked-plan.ts';
 import type { RunCommand } from './run.ts';
@@ -19,50 +22,45 @@ interface Place {
   levels: Levels;
 }
 
-export interface PlannedOptions extends Pick<Study, 'name' | 'title' | 'plan' | 'scenarioHash'> {
-  kind: 'study' | 'repeat';
+export interface StudyOptions extends Pick<Study, 'name' | 'title' | 'plan' | 'scenarioHash'> {
   folder: string;
-  /** Whether a run that does not come to its end is the last one. */
-  endsWithFailure: boolean;
   /** @throws CapacityError if it cannot be run */
   commandOf(levels: Levels): RunCommand;
-  reportOf(document: Study, runs: MeasuredRun[]): Document;
-  /** Whether the runs so far, which are whole blocks, tell enough. */
-  isEnough?(runs: MeasuredRun[]): boolean;
 }
 
-export type PlannedSeries = Series<Place, 'done', Study>;
+export type StudySeries = Series<Place, 'done', Study>;
 
-/** Runs of a place that came to their end: a machine that others always use would never be done. */
+/** Measured runs of a place: on a machine that other programs always use, a study would never end. */
 const MAX_ATTEMPTS = 2;
 
-/** What did not come to its end is tried once more by each start, and what others disturbed is repeated at once. */
-export function plannedSeries(options: PlannedOptions): PlannedSeries {
-  const { kind, folder, name, title, scenarioHash, endsWithFailure } = options;
+/** Each start repeats runs that failed in an earlier start. A run that other programs disturbed is repeated at once. */
+export function studySeries(options: StudyOptions): StudySeries {
+  const { folder, name, title, scenarioHash } = options;
   const { shown: plan, realOf } = maskedPlan(options.plan);
   const order = orderOf(plan);
+  const combinations = order.length / plan.repeat;
   const next = (runs: MadeRun<Place>[], earlier: number): Next<Place, 'done'> => {
-    const failed = deciding(runs).some(
-      (made) => endingOf(made.run.exitCode) !== 'measured' && runs.indexOf(made) >= earlier,
-    );
     const done = runs.filter(({ run }, index) => index >= earlier || endingOf(run.exitCode) === 'measured');
     const open = order.filter((place) => !done.some(({ run }) => isAt(run, place)));
     const [disturbed] = runs.slice(-1).filter((latest) => isDisturbed(latest, runs));
-    const isWhole = runs.length > 0 && open.length % (order.length / plan.repeat) === 0;
-    const isDone = isWhole && !disturbed && options.isEnough?.(measuredRuns(runs));
+    const isWhole = runs.length > 0 && open.length % combinations === 0 && !disturbed;
+    const isUseless = runs.length > earlier && measuredInLatestBlock(runs) < Math.min(2, combinations);
     const key = disturbed ? { block: disturbed.run.block, levels: disturbed.run.levels } : open[0];
-    if (!key || isDone || (failed && endsWithFailure)) return { end: 'done' };
-    const round = `round ${key.block} of ${options.isEnough ? 'at most ' : ''}${plan.repeat}`;
+    if (!key || (isWhole && (isUseless || isEnough(plan, measuredRuns(runs))))) return { end: 'done' };
+    const isOpen = plan.detect !== undefined;
+    const round = `round ${key.block} of ${isOpen ? 'at most ' : ''}${plan.repeat}`;
     const label = [labelOf(key.levels), round, ...(disturbed ? ['again'] : [])].filter(Boolean).join(', ');
-    return { key, label, left: options.isEnough ? undefined : open.length + (disturbed ? 1 : 0) };
+    return { key, label, left: isOpen ? undefined : open.length + (disturbed ? 1 : 0) };
   };
   return {
-    kind,
+    kind: 'study',
     folder,
     schema: studySchema,
     next,
-    // The first eight digits tell two texts apart.
-    identityOf: (study) => ({ ...study.plan, 'the text of the scenario': study.scenarioHash.slice(0, 8) }),
+    // More rounds continue the same runs. The first eight digits tell two texts apart.
+    identityOf: ({ plan: { repeat: _repeat, detect: _detect, ...same }, scenarioHash: text }) => {
+      return { ...same, 'the text of the scenario': text.slice(0, 8) };
+    },
     commandOf: ({ levels }) => options.commandOf(realOf(levels)),
     outcomeOf({ run, result }) {
       const disturbance = result && disturbanceOf(result);
@@ -84,7 +82,7 @@ export function plannedSeries(options: PlannedOptions): PlannedSeries {
       ...summarize(plan, measuredRuns(runs)),
     }),
     reportOf: (document, runs) => {
-      const report = options.reportOf(document, measuredRuns(runs));
+      const report = studyDocument(document, measuredRuns(runs));
       const { length } = leftOut(runs);
       if (length === 0) return report;
       const line = `Left out and made again: ${counted(length, 'run')} that others disturbed`;
@@ -110,9 +108,40 @@ function placed({ run, result }: MadeRun<Place>) {
   return { run, block, levels, result: endingOf(exitCode) === 'measured' ? result : undefined };
 }
 
-/** @returns the worst of the runs that decide */
-export function exitCodeOfRuns(runs: MadeRun<Place>[]): number {
-  return worstExitCode(deciding(runs).map(({ run }) => run.exitCode));
+/** Returns the exit code of the worst run, or if all runs are VALID, that of the comparisons: worse goes first. */
+export function exitCodeOfStudy(plan: Plan, runs: MadeRun<Place>[]): number {
+  const ofRuns = worstExitCode(deciding(runs).map(({ run }) => run.exitCode));
+  if (ofRuns !== 0) return ofRuns;
+  const codes = comparisonsOf(plan, measuredRuns(runs)).map((comparison) => {
+    const end = endOf(comparison);
+    const isUnseen = plan.detect !== undefined && !seesAll(comparison, plan.detect);
+    const isSame = 'answer' in end && end.answer === 'no-difference';
+    return exitCodeOf(isSame && isUnseen ? { answer: 'inconclusive' } : end);
+  });
+  return codes.includes(EXIT_CODES.worse) ? EXIT_CODES.worse : Math.max(0, ...codes);
+}
+
+/** Whether runs in whole blocks suffice to see a change of the share that the plan asks for. */
+function isEnough(plan: Plan, runs: MeasuredRun[]): boolean {
+  const { detect } = plan;
+  if (detect === undefined) return false;
+  return comparisonsOf(plan, runs).every((comparison) => seesAll(comparison, detect));
+}
+
+/** Whether every level would show a change of that share. */
+function seesAll(comparison: Comparison, detect: number): boolean {
+  return comparison.sets.slice(1).every((_, index) => wouldSee(comparison, index + 1, detect));
+}
+
+function comparisonsOf(plan: Plan, runs: MeasuredRun[]): Comparison[] {
+  return questionsOf(plan, runs).flatMap(({ contexts }) => contexts.map(({ comparison }) => comparison));
+}
+
+/** Returns how many combinations of the block of the latest run have a result. With fewer than two, nothing can be compared. */
+function measuredInLatestBlock(runs: MadeRun<Place>[]): number {
+  const block = runs.at(-1)?.run.block;
+  const measured = runs.filter(({ run }) => run.block === block && endingOf(run.exitCode) === 'measured');
+  return new Set(measured.map(({ run }) => labelOf(run.levels))).size;
 }
 
 /** @returns one of each place: that whose figures count; if no run came to its end, the latest */

@@ -1,11 +1,10 @@
-/** Series whose runs are known before the first: those of studies and repeats. */
+/** The runs of a study: their order, those that are repeated, and when they end. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';
-import { exitCodeOfRuns, orderOf, type PlannedOptions, plannedSeries } from '../../../plugin/series/planned.ts';
 import { runSeries } from '../../../plugin/series/series.ts';
+import { exitCodeOfStudy, orderOf, studySeries } from '../../../plugin/series/study-series.ts';
 import type { Levels, Plan } from '../../../protocol/documents/study.ts';
-import { studyDocument } from '../../../report/study/document.ts';
 import { labelOf } from '../../../report/study/summarize.ts';
 import { assertEach, column } from '../../helpers/columns.ts';
 import { fakeArtillery } from '../../helpers/fake-artillery.ts';
@@ -47,21 +46,18 @@ describe('the order of runs', () => {
 });
 
 /** @param body of the program in place of Artillery */
-function begin(t: TestContext, body: string, vary: Plan['vary'], changes: Partial<PlannedOptions> = {}) {
+function begin(t: TestContext, body: string, vary: Plan['vary'], changes: Partial<Plan> = {}) {
   const { folder, artillery, write } = fakeArtillery(t, body);
-  const plan = { ...PLAN, vary, repeat: 2 };
-  const series = plannedSeries({
-    ...{ kind: 'repeat', folder: `${folder}/runs`, name: 'runs', title: '' },
-    ...{ plan, scenarioHash: 'abc', endsWithFailure: true },
-    commandOf: ({ RATE }: Levels) => ({ scenario: '1k.yml', args: [], overrides: {}, env: { RATE: `${RATE}` } }),
-    reportOf: studyDocument,
-    ...changes,
-  });
-  const run = async () => {
+  const plan = { ...PLAN, vary, repeat: 2, ...changes };
+  const run = async (later: Partial<Plan> = {}) => {
+    const series = studySeries({
+      ...{ folder: `${folder}/runs`, name: 'runs', title: '', plan: { ...plan, ...later }, scenarioHash: 'abc' },
+      commandOf: ({ RATE }: Levels) => ({ scenario: '1k.yml', args: [], overrides: {}, env: { RATE: `${RATE}` } }),
+    });
     const made = await runSeries(series, { artillery, signal: new AbortController().signal, say: () => {} });
-    const page = readFileSync(`${folder}/runs/${changes.kind ?? 'repeat'}.html`, 'utf8');
+    const page = readFileSync(`${folder}/runs/study.html`, 'utf8');
     const said = series.reportOf(made.document, made.runs).answer.lines.join('\n');
-    return { ...made.document, page, said, exitCode: exitCodeOfRuns(made.runs) };
+    return { ...made.document, page, said, exitCode: exitCodeOfStudy(plan, made.runs) };
   };
   return { plan, run, write };
 }
@@ -72,7 +68,7 @@ describe('the runs of a plan', () => {
   const vary = { RATE: [10, 20, 30], hold: [1] };
 
   it('are all made, and what is refused leaves a hole', async (t) => {
-    const { plan, run, write } = begin(t, REFUSES, vary, { kind: 'study', endsWithFailure: false });
+    const { plan, run, write } = begin(t, REFUSES, vary);
     write('refuses.json', true);
     const study = await run();
     const expected = orderOf(plan).map(({ block, levels }) => [block, levels.RATE, levels.RATE === 30 ? 2 : 0]);
@@ -86,17 +82,24 @@ describe('the runs of a plan', () => {
     const later = resumed.runs.slice(6).map(({ number, levels, exitCode }) => `${number}: ${levels.RATE}, ${exitCode}`);
     assert.deepEqual(later, ['7: 30, 0', '8: 30, 0']);
     assert.deepEqual(column(resumed.combinations, 'usable'), [2, 2, 2]);
-    assert.equal(resumed.exitCode, 0);
-    assert.equal((await run()).runs.length, 8);
+    const more = await run({ repeat: 3 });
+    assert.deepEqual([more.runs.length, more.planned, more.startedAt], [11, 9, study.startedAt]);
   });
 
-  it('end with the first that is refused, where the series is no use without it', async (t) => {
-    const { run, write } = begin(t, REFUSES, vary);
-    write('refuses.json', true);
-    const { runs } = await run();
-    assert.deepEqual(column(runs, 'exitCode'), [...Array(runs.length - 1).fill(0), 2]);
-    assert.ok(runs.length <= 3);
-  });
+  for (const [levels, made] of [
+    [[30], 1],
+    [[10, 30], 2],
+  ] as const) {
+    it(`end with the first round of which fewer than two are left to compare, of ${levels.length}`, async (t) => {
+      const { run, write } = begin(t, REFUSES, { RATE: [...levels] });
+      write('refuses.json', true);
+      const { runs, exitCode } = await run();
+      assert.deepEqual([runs.length, exitCode], [made, 2]);
+      write('refuses.json', false);
+      // Without any result, there is nothing to resume.
+      assert.equal((await run()).runs.length, levels.length === 1 ? 2 : 5);
+    });
+  }
 });
 
 describe('runs that others disturbed', () => {
@@ -113,7 +116,7 @@ describe('runs that others disturbed', () => {
       result.machine = { ...result.machine, others: { windows: [window] } };
       result.connections.failed = Math.round(100 * share);
     };`;
-  const disturbed = (t: TestContext, body: string, changes?: Partial<PlannedOptions>) =>
+  const disturbed = (t: TestContext, body: string, changes?: Partial<Plan>) =>
     begin(t, DISTURB + body, vary, changes).run();
 
   it('do not count, and are made again at once', async (t) => {
@@ -147,7 +150,7 @@ describe('runs that others disturbed', () => {
   it('count where nothing comes of making them again, which ends nothing', async (t) => {
     const body = 'if (run === 2) process.exit(2); leave(run === 1 ? disturb(0.4) : undefined);';
     const { runs, combinations, exitCode, said } = await disturbed(t, body);
-    assert.deepEqual([runs.length, column(combinations, 'usable'), exitCode], [5, [2, 2], 0]);
+    assert.deepEqual([runs.length, column(combinations, 'usable'), exitCode], [5, [2, 2], 5], 'its times are open');
     assert.doesNotMatch(said, /Left out/);
   });
 
@@ -171,9 +174,11 @@ describe('runs that others disturbed', () => {
     assert.equal(lossy.runs.length, 4, lossy.said);
   });
 
-  it('end with the first whole block that is enough', async (t) => {
-    const asked: number[] = [];
-    const { runs } = await disturbed(t, 'leave();', { isEnough: (made) => asked.push(made.length) > 0 });
-    assert.deepEqual([asked, runs.length], [[2], 2]);
+  it('end with the first whole block that shows the change to detect', async (t) => {
+    const { runs, said, page, exitCode } = await disturbed(t, 'leave();', { repeat: 20, detect: 0.2 });
+    assert.deepEqual([runs.length, exitCode], [8, 0]);
+    assert.match(said, /RATE=20 against RATE=10 would have shown a change of /);
+    assert.match(page, /8 of at most 40 runs are done/);
+    assert.doesNotMatch(page, /not made yet/);
   });
 });

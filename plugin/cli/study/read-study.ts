@@ -1,0 +1,148 @@
+/** Reads a study from its file or from the command line, and says how to make its runs. */
+import { readFileSync } from 'node:fs';
+import { dirname, isAbsolute, join } from 'node:path';
+import { levelsSchema, type Plan, planSchema, type Study } from '../../../protocol/documents/study.ts';
+import { CapacityError } from '../../../protocol/errors.ts';
+import { attempt } from '../../../protocol/helpers/attempt.ts';
+import { formatProblems, type Problem, problemsOf } from '../../../protocol/problems.ts';
+import { combinationsOf } from '../../../report/study/summarize.ts';
+import { scenarioName } from '../../run/measurements/run-id.ts';
+import { type StudySeries, studySeries } from '../../series/study-series.ts';
+import { isObject } from '../overrides.ts';
+import { parseYaml, scenarioHash } from '../scenario.ts';
+import { levelProblems, SCENARIO, SERVER, settingsOf } from './levels.ts';
+
+export interface Asked {
+  /** A second scenario, whose runs take turns with those of the first one. */
+  other?: string;
+  vary?: Plan['vary'];
+  times?: number;
+  /** Share of the reference. */
+  detect?: number;
+  /** Further arguments of `artillery run`. */
+  args?: string[];
+}
+
+export interface AskedStudy extends Pick<Study, 'name' | 'title' | 'plan' | 'scenarioHash'> {
+  /** From which the paths of scenarios start, and where servers are started. */
+  cwd: string;
+}
+
+const FIX = 'correct the lines above';
+const TIMES = 5;
+export const MOST_TIMES = 20;
+
+/**
+ * @param path of a study's file, or of a scenario that takes its whole plan from the options
+ * @param asked options, which replace those of the file
+ * @throws CapacityError CONFIG_INVALID that lists every problem with its place in the YAML; NOT_INSTALLED
+ */
+export async function readStudy(path: string, asked: Asked = {}): Promise<AskedStudy> {
+  const { other, vary = {}, detect, times = detect === undefined ? undefined : MOST_TIMES, args = [] } = asked;
+  const text = readText(path);
+  if (text === undefined) {
+    const fix = 'name an Artillery scenario, or a study: those of the pack are in scenarios/studies/';
+    throw invalid(`there is no file ${path}`, fix);
+  }
+  const content = await parseYaml(text).catch((cause: unknown) => {
+    throw cause instanceof CapacityError ? cause : invalid(`${path} is not YAML`, FIX, cause);
+  });
+  const isScenario = ['config', 'scenarios'].some((key) => Object.hasOwn(Object(content), key));
+  if (other !== undefined && !isScenario) throw invalid(`${path} is not a scenario`, 'name two scenarios, or a study');
+  const cwd = isScenario ? '.' : dirname(path);
+  const sides = other === undefined ? {} : { [SCENARIO]: [path, other] };
+  const document = isScenario ? { scenario: path, vary: sides, repeat: TIMES } : content;
+  const plan = isObject(document)
+    ? {
+        ...document,
+        vary: isObject(document.vary) ? { ...document.vary, ...vary } : (document.vary ?? vary),
+        ...(times !== undefined && { repeat: times }),
+        ...(detect !== undefined && { detect }),
+        ...(args.length > 0 && { args }),
+      }
+    : document;
+  const scenario = pathIn(cwd, (document as Partial<Plan> | null)?.scenario);
+  const { data, problems } = parsePlan(plan, readText(scenario));
+  const varied = (data?.vary[SCENARIO] ?? []).map((name) => pathIn(cwd, name));
+  for (const [index, file] of varied.entries()) {
+    if (readText(file) === undefined) {
+      problems.push({ path: `vary.${SCENARIO}[${index}]`, message: `there is no file ${file}` });
+    }
+  }
+  if (!data || problems.length > 0) throw invalid(`${path} has mistakes\n${formatProblems(problems)}`, FIX);
+  const files = other === undefined ? [path] : [path, other];
+  return {
+    name: [...files.map(scenarioName), ...Object.keys(vary)].join('-'),
+    title: isScenario ? '' : (/^# *(.*)$/m.exec(text)?.[1]?.trim() ?? ''),
+    plan: data,
+    cwd,
+    scenarioHash: await scenarioHash(scenario, ...varied),
+  };
+}
+
+/**
+ * @param scenario its text; undefined if there is no such file
+ * @returns the plan, unless there are problems
+ */
+export function parsePlan(
+  document: unknown,
+  scenario: string | undefined,
+): { data: Plan | undefined; problems: Problem[] } {
+  const { data, error } = planSchema.safeParse(document);
+  const problems = error ? problemsOf(error, [], planSchema) : [];
+  const { scenario: named, vary, servers = {} } = (document ?? {}) as Partial<Plan>;
+  if (typeof named === 'string' && scenario === undefined) {
+    problems.push({ path: 'scenario', message: `there is no file ${named}, seen from the folder of the study` });
+  }
+  // Not only if the rest is right, so that all problems are reported together.
+  for (const [name, given] of Object.entries(vary ?? {})) {
+    const levels = levelsSchema.safeParse(given);
+    if (levels.success) problems.push(...levelProblems(name, levels.data, scenario ?? '', servers));
+  }
+  if (Object.keys(servers).length > 0 && !Object.hasOwn(vary ?? {}, SERVER)) {
+    problems.push({ path: `vary.${SERVER}`, message: 'names none of the `servers`, so that none would be started' });
+  }
+  for (const [index, levels] of (data?.except ?? []).entries()) {
+    const before = data && combinationsOf({ ...data, except: [] }).length;
+    const after = data && combinationsOf({ ...data, except: [levels] }).length;
+    if (before === after) problems.push({ path: `except[${index}]`, message: 'no combination of levels has these' });
+  }
+  const all = data && combinationsOf({ ...data, except: [] }).length;
+  if (all === 1 && data?.detect !== undefined) {
+    problems.push({ path: 'detect', message: 'nothing has two levels to compare' });
+  } else if (all === 1 && data?.repeat === 1) {
+    problems.push({ path: 'repeat', message: 'it is a single run, so there is nothing to compare' });
+  } else if (data && all !== 1 && combinationsOf(data).length < 2) {
+    problems.push({ path: 'except', message: 'leaves no two combinations to compare' });
+  }
+  if (data?.args?.some((arg) => arg.startsWith('--overrides'))) {
+    problems.push({ path: 'args', message: 'put what `--overrides` changes into the scenario: the study needs it' });
+  }
+  return { data: problems.length === 0 ? data : undefined, problems };
+}
+
+/** @param results where the study has its folder */
+export function seriesOf(study: AskedStudy, results: string): StudySeries {
+  const { plan, cwd } = study;
+  return studySeries({
+    ...study,
+    folder: join(results, `study-${study.name}`),
+    commandOf: (levels) => {
+      const server = plan.servers[String(levels[SERVER])];
+      const scenario = pathIn(cwd, levels[SCENARIO] ?? plan.scenario);
+      return { scenario, args: plan.args ?? [], ...settingsOf(levels), ...(server && { server: { ...server, cwd } }) };
+    },
+  });
+}
+
+function pathIn(folder: string, path: unknown): string {
+  return isAbsolute(String(path)) ? String(path) : join(folder, String(path));
+}
+
+function readText(path: string): string | undefined {
+  return attempt(() => readFileSync(path, 'utf8'));
+}
+
+function invalid(message: string, fix: string, cause?: unknown): CapacityError {
+  return new CapacityError('CONFIG_INVALID', message, fix, { cause });
+}
