@@ -1,5 +1,5 @@
 /**
- * What `compare` sees: runs of a known server in turns, as `repeat A B` makes them, one side of which is slower and larger by a
+ * What `compare` sees: runs of a known server in turns, as `study A B` makes them, one side of which is slower and larger by a
  * known share; and equal runs, divided in two in every possible way, between which it must see nothing.
  */
 import type { Result } from '../../protocol/result/result.ts';

@@ -89,7 +89,7 @@ describe('the plugin in a project', () => {
   it('reports a missing Artillery where it is needed', async () => {
     const scenario = join(installed(HOOK), 'scenarios/1k.yml');
     const study = join(installed(HOOK), 'scenarios/studies/tls.yml');
-    for (const [command, file] of Object.entries({ doctor: scenario, repeat: scenario, study })) {
+    for (const [command, file] of Object.entries({ doctor: scenario, study })) {
       const { exitCode, stderr } = await cli({}, command, file);
       assert.equal(exitCode, 2);
       assert.match(stderr, /NOT_INSTALLED.*fix: npm install artillery/s);

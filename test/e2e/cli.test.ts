@@ -1,4 +1,4 @@
-/** `npx socketio-capacity compare | baseline`, as a user or a CI job types them, on results that are there already. */
+/** `npx socketio-capacity compare | check | report`, as a user or a CI job types them, on results that are there already. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -35,19 +35,21 @@ function writeSeries(parent: string, name: string, p50s: number[], vary: Study['
   for (const [index, { result }] of study.runs.entries()) {
     writeRun(join(parent, name), dirname(result ?? ''), (written) => Object.assign(written, runs[index]?.result));
   }
-  writeFileSync(join(parent, name, 'repeat.json'), JSON.stringify(study));
+  writeFileSync(join(parent, name, 'study.json'), JSON.stringify(study));
 }
 
 describe('npx socketio-capacity', { concurrency: 2 }, () => {
   for (const [args, code, says = /./] of [
     ['--help', 0],
-    ['baseline check --help', 0],
+    ['study --help', 0],
+    ['repeat a.yml', 2, /^error: `repeat` is now `npx socketio-capacity study .*`$/],
+    ['baseline check a', 2, /^error: `baseline` is now `npx socketio-capacity compare .*--against <file>`$/],
     ['--version', 0],
     ['', 2],
     ['compar', 2],
     ['compare a b --jsno', 2, /unknown option '--jsno'\n\(Did you mean --json\?\)\n.*--help/],
     ['doctor nowhere.yml', 2, /^FILE_UNREADABLE: nowhere\.yml .*\n {2}cause: ENOENT.*\n {2}fix: /],
-    ['repeat a.yml --times 1', 2],
+    ['study nowhere.yml --times 0 --detect 20 --vary A=1', 2, /--vary.*NAME=a,b[\s\S]*--times: [\s\S]*--detect: .*20%/],
     ['compare a nowhere', 2],
     ['report nowhere', 2],
   ] as [string, number, RegExp?][]) {
@@ -103,7 +105,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     const cwd = tempFolder(t);
     writeSeries(cwd, 'before', [50, 51, 49]);
     writeSeries(cwd, 'after', [90, 91, 89]);
-    const { code, said } = await cli(cwd, 'compare', 'before', 'after/repeat.json');
+    const { code, said } = await cli(cwd, 'compare', 'before', 'after/study.json');
     assert.equal(code, 1, said);
     assert.match(said, /^B against A: worse in One way p50\n/);
     assert.equal(said.includes('\u001b'), false);
@@ -115,16 +117,16 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     );
   });
 
-  it('compare and baseline: a series of two settings is two sides, of which one can be named', async (t) => {
+  it('compare: a series of two settings is two sides, of which one can be named', async (t) => {
     const cwd = tempFolder(t);
     writeSeries(cwd, 'both', [50, 90, 51, 91, 49, 89], { TLS: ['off', 'on'] });
     writeSeries(cwd, 'third', [50, 51, 49]);
     for (const [args, code, said] of [
       ['compare both', 1, /^B against A: worse in One way p50\n[\s\S]*both:A \(TLS=off\)/],
       ['compare third both:A', 0, /^B against A: no difference\n/],
-      ['baseline save both', 2, /^CONFIG_INVALID: [\s\S]*both:A[\s\S]*both:B/],
-      ['baseline save both:B', 0, /./],
-      ['baseline check both:A', 0, /./],
+      ['compare both --save main.json', 2, /^CONFIG_INVALID: [\s\S]*both:A[\s\S]*both:B/],
+      ['compare both:B --save main.json', 0, /^Saved as "main" in main\.json: 3 runs\.$/],
+      ['compare both:A --against main.json', 0, /^B against A: better in One way p50\n/],
       ['compare third both:C', 2, /^CONFIG_INVALID: /],
       ['compare third', 2, /^CONFIG_INVALID: /],
     ] as const) {
@@ -134,12 +136,12 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     }
   });
 
-  it('compare and baseline: a version that mostly dies is worse, whether its runs are INVALID or leave nothing', async (t) => {
+  it('compare: a version that mostly dies is worse, whether its runs are INVALID or leave nothing', async (t) => {
     const cwd = tempFolder(t);
     const DYING = { invalid: 1, 'all-invalid': 0, crashed: 1, 'all-crashed': 0 };
     for (const name of ['sound', ...Object.keys(DYING)]) writeSeries(cwd, name, [50, 51, 49, 50, 50]);
     for (const [name, alive] of Object.entries(DYING)) {
-      const path = join(cwd, name, 'repeat.json');
+      const path = join(cwd, name, 'study.json');
       const series: Study = JSON.parse(readFileSync(path, 'utf8'));
       for (const run of series.runs.slice(alive)) {
         if (name.endsWith('crashed')) Object.assign(run, { exitCode: 11, result: null, status: null });
@@ -147,16 +149,10 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
       }
       writeFileSync(path, JSON.stringify(series));
     }
-    assert.equal((await cli(cwd, 'baseline', 'save', 'sound')).code, 0);
     for (const dying of Object.keys(DYING)) {
-      for (const command of [
-        ['compare', 'sound'],
-        ['baseline', 'check'],
-      ]) {
-        const { code, said } = await cli(cwd, ...command, dying);
-        assert.equal(code, 1, `${dying}: ${said}`);
-        assert.match(said, /^B against A: worse in Usable runs/);
-      }
+      const { code, said } = await cli(cwd, 'compare', 'sound', dying);
+      assert.equal(code, 1, `${dying}: ${said}`);
+      assert.match(said, /^B against A: worse in Usable runs/);
     }
   });
 
@@ -174,7 +170,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     );
   });
 
-  it('baseline: saved, and checked with an exit code for each outcome', async (t) => {
+  it('compare: runs against a saved baseline, with an exit code for each outcome', async (t) => {
     const cwd = tempFolder(t);
     writeSeries(cwd, 'good', [50, 51, 49, 50]);
     writeRun(cwd, 'one');
@@ -185,29 +181,31 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     writeRun(cwd, 'larger', ({ connections }) => (connections.target = 10_000));
     writeRun(cwd, 'broken', ({ verdict }) => (verdict.status = 'INVALID'));
     for (const [args, code, said] of [
-      ['check same', 2, /^BASELINE_MISSING: /],
-      ['save good', 0, /"main"/],
-      ['save one --name single', 0, /"single"/],
-      ['check same', 0, /NO DIFFERENCE from baseline "main"/],
-      ['check renamed', 0, /BETTER than baseline "main": better in One way p50/],
-      ['check slow', 1, /One way p50\.$/],
-      ['check larger', 2, /^BASELINE_NOT_COMPARABLE: [\s\S]* 5000, now 10000/],
-      ['check broken', 4, /./],
-      ['save broken', 2, /^BASELINE_INVALID/],
-      ['check same --name none', 2, /main, single/],
+      ['same --against b.json', 2, /^BASELINE_MISSING: [\s\S]*compare <result> --save b\.json --name main/],
+      ['good --save b.json', 0, /"main"/],
+      ['one --save b.json --name single', 0, /"single" in b\.json: 1 run\./],
+      ['same --against b.json', 0, /^B against A: no difference[\s\S]*A: baseline "main" \(4 runs/],
+      ['renamed --against b.json', 0, /^B against A: better in One way p50/],
+      ['slow --against b.json', 1, /^B against A: worse in One way p50/],
+      ['same slow --against b.json', 1, /^B against A: no difference[\s\S]*C against A: worse/],
+      ['larger --against b.json', 2, /^BASELINE_NOT_COMPARABLE: [\s\S]* 5000, now 10000/],
+      ['broken --against b.json', 4, /./],
+      ['broken --save b.json', 2, /^BASELINE_INVALID/],
+      ['one --save b.json --against b.json', 2, /not both/],
+      ['same --against b.json --name none', 2, /main, single/],
       // Of a single run, what is missing is seen, and about the rest nothing can be told.
-      ['check one --name single', 5, /INCONCLUSIVE/],
-      ['check one --margin 0', 2, /such as 20%/],
-      ['check half --name single', 1, /worse in Connections failed/],
+      ['one --against b.json --name single', 5, /^B against A: inconclusive[\s\S]*study\s+<scenario>/],
+      ['one --against b.json --margin 0', 2, /such as 20%/],
+      ['half --against b.json --name single', 1, /worse in Connections failed/],
     ] as const) {
-      const found = await cli(cwd, 'baseline', ...args.split(' '));
+      const found = await cli(cwd, 'compare', ...args.split(' '));
       assert.equal(found.code, code, `${args}\n${found.said}`);
       assert.match(found.said, said);
     }
-    const { baselines } = JSON.parse(readFileSync(join(cwd, 'capacity-baseline.json'), 'utf8'));
+    const { baselines } = JSON.parse(readFileSync(join(cwd, 'b.json'), 'utf8'));
     assert.deepEqual(baselines.main.results[0].delivery.batches, []);
-    const slow = await cli(cwd, 'baseline', 'check', 'slow', '--json');
-    assert.deepEqual(JSON.parse(slow.stdout).worse, ['latency.oneWayMs.p50']);
+    const { answer, worse } = JSON.parse((await cli(cwd, 'compare', 'slow', '--against', 'b.json', '--json')).stdout);
+    assert.deepEqual([answer, worse], ['worse', ['latency.oneWayMs.p50']]);
   });
 
   it('report: the files of a run once more', async (t) => {
@@ -221,14 +219,14 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     assert.deepEqual(readdirSync(join(cwd, 'public/here')).sort(), names.toSorted());
   });
 
-  it('baseline and compare name a file that is damaged', async (t) => {
+  it('compare: a file that is damaged is named', async (t) => {
     const cwd = tempFolder(t);
     writeRun(cwd, 'run');
-    writeFileSync(join(cwd, 'capacity-baseline.json'), '{"schemaVersion": 1, "baselines": {"main": {"results": []}}}');
-    const { said } = await cli(cwd, 'baseline', 'check', 'run');
-    assert.match(said, /^FILE_UNREADABLE: capacity-baseline\.json .*\n {2}baselines\.main\.savedAt: /);
+    writeFileSync(join(cwd, 'b.json'), '{"schemaVersion": 1, "baselines": {"main": {"results": []}}}');
+    const { said } = await cli(cwd, 'compare', 'run', '--against', 'b.json');
+    assert.match(said, /^FILE_UNREADABLE: b\.json .*\n {2}baselines\.main\.savedAt: /);
     mkdirSync(join(cwd, 'series'));
-    writeFileSync(join(cwd, 'series/repeat.json'), '{');
-    assert.match((await cli(cwd, 'compare', 'run', 'series')).said, /^FILE_UNREADABLE: series\/repeat\.json/);
+    writeFileSync(join(cwd, 'series/study.json'), '{');
+    assert.match((await cli(cwd, 'compare', 'run', 'series')).said, /^FILE_UNREADABLE: series\/study\.json/);
   });
 });

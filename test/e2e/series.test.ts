@@ -1,6 +1,6 @@
-/** `npx socketio-capacity repeat | study | search` with real runs, which are as short as runs can be: without memory or broadcasts. */
+/** `npx socketio-capacity study | search` with real runs, which are as short as runs can be: without memory or broadcasts. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { execa } from 'execa';
@@ -9,7 +9,7 @@ import { searchSchema } from '../../protocol/documents/search.ts';
 import { type Study, studySchema } from '../../protocol/documents/study.ts';
 import { freePorts } from '../../server/stack/ports.ts';
 import { CLI } from '../helpers/cli.ts';
-import { columns } from '../helpers/columns.ts';
+import { column, columns } from '../helpers/columns.ts';
 import { startPlainServer } from '../helpers/plain-server.ts';
 import { eventually } from '../helpers/poll.ts';
 import { hasReached, latestResult, quickScript } from '../helpers/run.ts';
@@ -57,14 +57,14 @@ console.log('server', process.pid);
 `;
 
 describe('npx socketio-capacity', { concurrency: 2 }, () => {
-  it('repeat runs Artillery several times with its arguments, and records the spread', async (t) => {
+  it('study runs a scenario several times with arguments for Artillery, and records the spread', async (t) => {
     const { url } = await startPlainServer(t);
     const { cwd, start, read } = commands(t, { 'quick.yml': script(url) });
     const args = ['quick.yml', '--times', '2', '--results', 'kept', '--', '--quiet'];
-    const { exitCode, all, stdout } = await start(['repeat', ...args]);
-    const [, path = 'none'] = /Series: (.*)$/m.exec(stdout) ?? [];
-    assert.match(path, /^kept\/[\dT-]+-quick-x2\/repeat\.json$/, all);
-    const { runs, combinations, plan } = studySchema.parse(read(path));
+    const { exitCode, all, stdout } = await start(['study', ...args]);
+    assert.match(stdout, /^Series: kept\/study-quick\/study\.json$/m, all);
+    const { runs, combinations, plan } = studySchema.parse(read('kept/study-quick/study.json'));
+    assert.deepEqual(plan.args, ['--quiet']);
     // What other programs disturb is made again once.
     assert.ok(plan.repeat === 2 && runs.length >= 2 && runs.length <= 4, all);
     for (const run of runs) assertSound(run, all);
@@ -76,18 +76,15 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     assert.equal(existsSync(join(cwd, 'results')), false);
   });
 
-  it('repeat does not repeat what is refused, and shares no folder with a series of the same second', async (t) => {
-    const { cwd, start } = commands(t, { 'quick.yml': script('http://127.0.0.1:1', { no: 'such option' }) });
-    const ended = await Promise.all([1, 2].map(() => start(['repeat', 'quick.yml', '--json'])));
-    const [study, other] = ended.map(({ stdout }) => JSON.parse(stdout) as Study);
-    assert.notEqual(study?.name, other?.name);
-    for (const { exitCode, stderr } of ended) {
-      assert.equal(exitCode, EXIT_CODES.refused);
-      assert.match(stderr, /CONFIG_INVALID: [\s\S]*\.no: [\s\S]*fix: /);
-    }
-    const [run, ...more] = study?.runs ?? [];
-    assert.deepEqual([run?.exitCode, run?.result, more], [EXIT_CODES.refused, null, []]);
-    assert.ok(!existsSync(join(cwd, 'results')) || readdirSync(join(cwd, 'results')).length === 0);
+  it('study takes two scenarios, and ends when both are refused', async (t) => {
+    const refused = script('http://127.0.0.1:1', { no: 'such option' });
+    const { start } = commands(t, { 'a.yml': refused, 'b.yml': refused });
+    const { exitCode, stdout, stderr } = await start(['study', 'a.yml', 'b.yml', '--json']);
+    const { plan, runs } = JSON.parse(stdout) as Study;
+    assert.equal(exitCode, EXIT_CODES.refused);
+    assert.match(stderr, /CONFIG_INVALID: [\s\S]*\.no: [\s\S]*fix: /);
+    assert.deepEqual(plan.vary, { scenario: ['a.yml', 'b.yml'] });
+    assert.deepEqual(column(runs, 'result'), [null, null]);
   });
 
   it('study starts a server of the user’s own, stops it with the run on Ctrl-C, makes what is missing, and refuses another study', async (t) => {
@@ -138,10 +135,10 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     for (const file of ['study.md', 'study.html', `logs/${run.number}.log`])
       assert.ok(existsSync(join(cwd, folder, file)), file);
 
-    write('own.yml', { ...study, repeat: 2 });
+    write('own.yml', { ...study, vary: { ...vary, warmUp: [4] } });
     const changed = await start(['study', 'own.yml']);
     assert.equal(changed.exitCode, EXIT_CODES.refused);
-    assert.match(changed.all, /SERIES_CHANGED: .*\n {2}repeat: was 1, is 2\n/);
+    assert.match(changed.all, /SERIES_CHANGED: .*\n {2}vary: was .*"warmUp":\[5\].*, is .*"warmUp":\[4\]/);
   });
 
   it('search finds the number at which a server begins to refuse connections, and names the refusal', async (t) => {

@@ -88,7 +88,7 @@ function variableProblems(name: string, levels: Level[], scenario: string, ownSe
   const schema = Object.hasOwn(VARIABLES, name) ? VARIABLES[name as keyof typeof VARIABLES] : undefined;
   if (!schema) {
     const isRead =
-      ownServer || new RegExp(`\\$(?:processEnvironment|env)\\.${name}\\b|^\\s*processor:`, 'm').test(scenario);
+      ownServer || new RegExp(`\\$(?:processEnvironment|env)\\.${name}\\b|\\bprocessor"?\\s*:`).test(scenario);
     return isRead ? [] : [problem(name, `no run reads this variable${didYouMean(name, KNOWN)}`)];
   }
   return levels.flatMap((level, index) => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { globSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { settingsOf } from '../../../plugin/cli/study/levels.ts';
+import { settingsOf, typedLevel } from '../../../plugin/cli/study/levels.ts';
 import { type AskedStudy, parsePlan, readStudy, seriesOf } from '../../../plugin/cli/study/read-study.ts';
 import { column } from '../../helpers/columns.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
@@ -117,6 +117,38 @@ it('a run gets capitals as variables, and options of plugin and engine in one ov
   const engines = { 'socketio-capacity': { client: 'official' } };
   assert.deepEqual(JSON.parse(JSON.stringify(overrides)), { config: { plugins, engines } });
   assert.deepEqual(settingsOf({ TLS: 'on' }).overrides, {});
+});
+
+it('takes its whole plan from the command line for a scenario, and what it replaces for a study', async (t) => {
+  const folder = fileTree(t, {
+    'a.yml': '{ "config": { "processor": "mine.js" } }',
+    'b.yml': '{ "config": {} }',
+    'tls.yml': JSON.stringify({ scenario: 'a.yml', vary: { TLS }, repeat: 2 }),
+  });
+  const [a, b, tls] = ['a.yml', 'b.yml', 'tls.yml'].map((name) => join(folder, name)) as [string, string, string];
+  const plain = await readStudy(a);
+  assert.deepEqual([plain.name, plain.plan.scenario, plain.plan.vary, plain.plan.repeat], ['a', a, {}, 5]);
+  const turns = await readStudy(a, { other: b, vary: { MINE: ['', 'x'] }, detect: 0.2, args: ['-e', 'staging'] });
+  const { vary, repeat, detect } = turns.plan;
+  assert.deepEqual([turns.name, vary, repeat, detect], ['a-b-MINE', { scenario: [a, b], MINE: ['', 'x'] }, 20, 0.2]);
+  const { scenario, args, env } = seriesOf(turns, '.').commandOf({ block: 1, levels: { scenario: b, MINE: 'x' } });
+  assert.deepEqual([scenario, args, env], [b, ['-e', 'staging'], { MINE: 'x' }]);
+  const more = await readStudy(tls, { times: 3, vary: { workers: [1, 2] } });
+  assert.deepEqual([more.name, more.plan.repeat, more.plan.vary], ['tls-workers', 3, { TLS, workers: [1, 2] }]);
+  await assert.rejects(readStudy(tls, { other: a }), /is not a scenario/);
+  await assert.rejects(readStudy(b, { vary: { MINE: [1, 2] } }), /no run reads this variable/);
+});
+
+it('reads typed levels of variables as text, and those of options also as numbers', () => {
+  assert.deepEqual(
+    ['010', 'x', '5', 'true'].map((text) => [typedLevel('RATE', text), typedLevel('hold', text)]),
+    [
+      ['010', '010'],
+      ['x', 'x'],
+      ['5', 5],
+      ['true', true],
+    ],
+  );
 });
 
 it('scenarios vary like settings, each with its own text', async (t) => {

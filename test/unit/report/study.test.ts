@@ -171,8 +171,8 @@ describe('a study in which nothing varies', () => {
 
   it('shows how much each figure varies, with an interval from three runs on', () => {
     const { text, lines } = spreadOf(0, 512);
-    assert.match(text, /\| Workers PSS per connection, KB \| 14\.9 \| 0\.354 \| 14\.6 \| 15\.1 \|/);
+    assert.match(text, /\| Workers PSS per connection, KB \| 14\.9 \| 0\.4 \| 14\.6 \| 15\.1 \|/);
     assert.deepEqual(lines, ['1k.yml (2 runs: 2 VALID)']);
-    assert.match(spreadOf(0, 512, 256).text, /\| Workers PSS per connection, KB \| 14\.9 ± [\d.]+ % \| 0\.25/);
+    assert.match(spreadOf(0, 512, 256).text, /\| Workers PSS per connection, KB \| 14\.9 ± [\d.]+ % \| 0\.3 /);
   });
 });
