@@ -41,7 +41,7 @@ export const DEPLOYMENTS: Record<string, Simulated> = {
     holds: soft(0.02),
   },
   softer: {
-    what: 'nine of ten runs hold 10 % below, one of ten 10 % above; with --repeat 8',
+    what: 'nine of ten runs hold 10 % below, one of ten 10 % above; with --times 9',
     holds: soft(0.0455),
     repeat: 8,
   },

@@ -29,7 +29,7 @@ export function addSearch(program: Command): void {
     .option('--to <level>', 'highest level; by default as far as the machine allows')
     .option('--factor <factor>', 'from one level to the next (default: 2)')
     .option('--tolerance <percent>', 'how far the answer may be off (default: 5)')
-    .option('--repeat <n>', 'further runs at the levels of the answer: that held, and that broke (default: 2)')
+    .option('-n, --times <n>', 'runs at both levels of the answer: that held, and that broke (default: 3)')
     .option('--rest <seconds>', 'pause after a run that broke (default: 30)')
     .option('--headroom <percent>', 'share of each limit that the table of machines leaves free (default: 30)')
     .option('-e, --environment <name>', 'one of the scenario’s config.environments')

@@ -21,8 +21,9 @@ export const varySchema = z
 
 const optionsSchema = z.object({
   vary: varySchema,
-  times: z.coerce.number('expected a number').int().positive().optional(),
+  times: z.coerce.number('expected a number').int().min(1, 'expected 1 or more').optional(),
   detect: shareSchema.optional(),
+  environment: z.string().optional(),
   results: z.string(),
   json: z.boolean().optional(),
 });
@@ -39,6 +40,7 @@ export function addStudy(program: Command): void {
     .option('--vary <NAME=a,b...>', 'environment variables or options of the plugin, with their levels')
     .option('-n, --times <n>', 'runs of each combination (default: the study’s `repeat`, 5, or with --detect up to 20)')
     .option('--detect <share>', 'goes on until a change of that size, such as 20%, would show; also the margin')
+    .option('-e, --environment <name>', 'one of the scenario’s config.environments')
     .option('--results <folder>', 'where to create the folder of the study, or to resume it', 'results')
     .action(run);
   addHelp(withJson(command), {
@@ -46,7 +48,7 @@ export function addStudy(program: Command): void {
       'study scenarios/1k.yml': 'five runs: mean, deviation and 95 % interval of every figure',
       'study before.yml after.yml --detect 20%': 'two scenarios in turns, with as many runs as it takes',
       'study scenarios/1k.yml --vary COMPRESSION=off,on': 'one scenario, with and without',
-      'study scenarios/5k.yml -n 3 -- --environment staging': 'with arguments for Artillery',
+      'study scenarios/5k.yml -n 3 -- --quiet': 'with an argument for Artillery',
       'study scenarios/studies/tls.yml': 'a study of the pack',
     },
     exitCodes: {
@@ -63,7 +65,7 @@ export function addStudy(program: Command): void {
 }
 
 async function run(path: string, other: string | undefined, rest: string[], given: object): Promise<void> {
-  const { vary, results, json, ...rules } = parseOptions(optionsSchema, given, 'study');
+  const { vary, environment, results, json, ...rules } = parseOptions(optionsSchema, given, 'study');
   // Loaded on demand, because it imports the charts and the server's settings, which load slowly.
   const { readStudy, seriesOf } = await import('./study/read-study.ts');
   const { typedLevel } = await import('./study/levels.ts');
@@ -73,7 +75,11 @@ async function run(path: string, other: string | undefined, rest: string[], give
     ...rules,
     ...(!isOption && { other }),
     vary: Object.fromEntries(vary.map(([name, levels]) => [name, levels.map((level) => typedLevel(name, level))])),
-    args: [...(isOption ? [other as string] : []), ...rest],
+    args: [
+      ...(environment === undefined ? [] : ['--environment', environment]),
+      ...(isOption ? [other as string] : []),
+      ...rest,
+    ],
   });
   const series = seriesOf(asked, results);
   console.error(harmless(`${asked.title || asked.name}\n${asked.plan.scenario}`));

@@ -145,7 +145,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     const limit = 60;
     const { url } = await startPlainServer(t, { limit });
     const { cwd, start, read } = commands(t, { 'full.yml': script(url, {}, limit) });
-    const levels = ['--from', '63', '--factor', '1.04', '--tolerance', '10', '--repeat', '0', '--rest', '0'];
+    const levels = ['--from', '63', '--factor', '1.04', '--tolerance', '10', '--times', '1', '--rest', '0'];
     const { exitCode, all } = await start(['search', 'full.yml', '--vary', 'connections', ...levels]);
     assert.equal(exitCode, 0, all);
     const folder = 'results/search-full-connections';

@@ -37,7 +37,7 @@ const optionsSchema = z.strictObject({
   to: number(z.number().positive()).optional(),
   factor: number(z.number().gt(1)).default(2),
   tolerance: percent.refine((share) => share > 0, 'expected more than 0').default(0.05),
-  repeat: number(z.number().int().nonnegative()).default(2),
+  times: number(z.number().int().min(1, 'expected 1 or more')).default(3),
   rest: number(z.number().nonnegative()).default(30),
   headroom: percent.default(0.3),
 });
@@ -74,7 +74,7 @@ export async function searchSeries(
   diagnosed: (settings: Settings) => Promise<Diagnosis> = async (settings) => diagnose(await readSituation(settings)),
 ): Promise<Series<Tried, End, Search> & { plan: SearchPlan }> {
   const { conditions, problems } = parseConditions(until, '--until ');
-  const { vary, environment, from, to, rest, ...rules } = parseOptions(optionsSchema, given, 'search', problems);
+  const { vary, environment, from, to, rest, times, ...rules } = parseOptions(optionsSchema, given, 'search', problems);
   const script = await readScenario(path, environment);
   const settings = settingsOf(script);
   const scale = scaleOf(settings, vary);
@@ -90,6 +90,7 @@ export async function searchSeries(
     from: first,
     to: to ?? null,
     restSeconds: rest,
+    repeat: times - 1,
     ...rules,
   };
   const settingsAt = (level: number) =>

@@ -78,7 +78,7 @@ function begin(t: TestContext, phases?: Phase[]) {
 
 it('answers in one sentence, with the runs, the evidence and the machines, in all documents', async (t) => {
   const { run } = begin(t);
-  const { search, answer, made, read } = await run({ limit: 61 }, { repeat: '1', rest: '0.2' });
+  const { search, answer, made, read } = await run({ limit: 61 }, { times: '2', rest: '0.2' });
   const { end, held, broke, heldRuns, sentence } = answer;
   assert.equal(end, 'found');
   assert.ok(held !== null && broke !== null && held <= 61 && broke > 61 && broke - held <= held * 0.05);
@@ -121,9 +121,9 @@ it('resumes by the same runs, whatever the rules are now', async (t) => {
   const first = await run({ limit: 61 });
   assert.equal(first.answer.end, 'found');
   // Those that are missing are made.
-  const finer = await run({ limit: 61 }, { tolerance: '1', repeat: '0' });
+  const finer = await run({ limit: 61 }, { tolerance: '1', times: '1' });
   assert.deepEqual([finer.answer.held, finer.answer.broke], [61, 62]);
-  const failures = await run({ limit: 61 }, { until: ['connections.failed > 1000'], to: '80', repeat: '0' });
+  const failures = await run({ limit: 61 }, { until: ['connections.failed > 1000'], to: '80', times: '1' });
   assert.deepEqual([failures.made, failures.answer.held], [[], 80]);
 });
 
@@ -148,7 +148,7 @@ it('ends where the generator, the machine or an error ends it, says so, and trie
 
 it('refuses another scenario in the same folder, and options that are wrong, all together', async (t) => {
   const { write, run } = begin(t);
-  await run({ limit: 30 }, { to: '10', repeat: '0' });
+  await run({ limit: 30 }, { to: '10', times: '1' });
   write('tiny.yml', quickScript({ target: 'http://127.0.0.1:2' }));
   await assert.rejects(run({ limit: 30 }), { code: 'SERIES_CHANGED', message: /the scenario: .*\n {2}target: / });
   const wrong = run({ limit: 30 }, { from: '0', factor: '1', tolerance: 'x', until: ['coverage < 1'] });
