@@ -2,7 +2,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { endingOf } from '../../protocol/documents/series.ts';
 import { type Study, studySchema } from '../../protocol/documents/study.ts';
 import { readResult } from '../../report/read.ts';
 import { sectionsHtml } from '../../report/render/html.ts';
@@ -26,10 +25,9 @@ export const STUDIES = fileURLToPath(new URL('.', import.meta.url));
  */
 export function readMeasuredStudy(folder: string): MeasuredStudy {
   const study = studySchema.parse(JSON.parse(readFileSync(join(folder, 'study.json'), 'utf8')));
-  const runs = study.runs.map(({ block, levels, exitCode, result }) => ({
-    ...{ block, levels, exitCode },
-    // One that was stopped leaves a result, too.
-    result: result !== null && endingOf(exitCode) === 'measured' ? readResult(join(folder, result)) : undefined,
+  const runs = study.runs.map((run) => ({
+    run,
+    result: run.result === null ? undefined : readResult(join(folder, run.result)),
   }));
   return { study, runs: countedRuns(runs) };
 }

@@ -1,14 +1,13 @@
 /** Reads the runs named on the command line: a result.json, the folder of a run, or a series. */
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { endingOf, lostAmong } from '../../protocol/documents/series.ts';
 import { studySchema } from '../../protocol/documents/study.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import type { RunSet } from '../../report/compare/compare.ts';
 import { letter } from '../../report/compare/text.ts';
 import { readResult } from '../../report/read.ts';
 import { countedRuns } from '../../report/study/counted-runs.ts';
-import { combinationsOf, labelOf } from '../../report/study/summarize.ts';
+import { combinationsOf, labelOf, sideOf } from '../../report/study/summarize.ts';
 import { readDocument } from './folder.ts';
 
 /** Earlier versions had `repeat.json` for some studies. */
@@ -28,32 +27,22 @@ export function readRunSets(path: string): RunSet[] {
   const sets = setsIn(dirname(file), basename(file));
   if (side === undefined) return sets;
   const set = sets[side.charCodeAt(0) - 'A'.charCodeAt(0)];
-  if (!set)
-    throw new CapacityError(
-      'CONFIG_INVALID',
-      `${whole} has no side ${side}`,
-      `name one of\n${sets.map((one) => `    ${one.name}`).join('\n')}`,
-    );
-  return [set];
+  if (set) return [set];
+  const fix = `name one of\n${sets.map(({ name }) => `    ${name}`).join('\n')}`;
+  throw new CapacityError('CONFIG_INVALID', `${whole} has no side ${side}`, fix);
 }
 
 function setsIn(folder: string, name: string): RunSet[] {
   const document = readDocument(folder, name, studySchema);
-  const { runs = [], plan } = document ?? {};
-  const combinations = plan ? combinationsOf(plan) : [];
-  const sets = combinations.map((levels, index) => {
-    const side = runs.filter((run) => labelOf(run.levels) === labelOf(levels));
-    return {
-      name: combinations.length === 1 ? folder : `${folder}:${letter(index)} (${labelOf(levels)})`,
-      results: countedRuns(
-        side.map(({ exitCode, result, ...run }) => {
-          const isMeasured = result !== null && endingOf(exitCode) === 'measured';
-          return { ...run, result: isMeasured ? readResult(join(folder, result)) : undefined };
-        }),
-      ).flatMap(({ result }) => result ?? []),
-      lost: lostAmong(side.map(({ exitCode }) => exitCode)),
-    };
+  const combinations = document ? combinationsOf(document.plan) : [];
+  const made = (document?.runs ?? []).map((run) => {
+    return { run, result: run.result === null ? undefined : readResult(join(folder, run.result)) };
   });
+  const runs = countedRuns(made);
+  const sets = combinations.map((levels, index) => ({
+    name: combinations.length === 1 ? folder : `${folder}:${letter(index)} (${labelOf(levels)})`,
+    ...sideOf(runs, levels),
+  }));
   // Those of which nothing is left are worse than any others.
   if (sets.some(({ results, lost }) => results.length + lost > 0)) return sets;
   const fix = 'repeat it; the output of each run is in logs/ beside it';

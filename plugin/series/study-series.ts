@@ -40,13 +40,13 @@ export function studySeries(options: StudyOptions): StudySeries {
   const order = orderOf(plan);
   const combinations = order.length / plan.repeat;
   const next = (runs: MadeRun<Place>[], earlier: number): Next<Place, 'done'> => {
-    const done = runs.filter(({ run }, index) => index >= earlier || endingOf(run.exitCode) === 'measured');
+    const done = runs.filter((made, index) => index >= earlier || isMeasured(made));
     const open = order.filter((place) => !done.some(({ run }) => isAt(run, place)));
     const [disturbed] = runs.slice(-1).filter((latest) => isDisturbed(latest, runs));
     const isWhole = runs.length > 0 && open.length % combinations === 0 && !disturbed;
     const isUseless = runs.length > earlier && measuredInLatestBlock(runs) < Math.min(2, combinations);
     const key = disturbed ? { block: disturbed.run.block, levels: disturbed.run.levels } : open[0];
-    if (!key || (isWhole && (isUseless || isEnough(plan, measuredRuns(runs))))) return { end: 'done' };
+    if (!key || (isWhole && (isUseless || isEnough(plan, countedRuns(runs))))) return { end: 'done' };
     const isOpen = plan.detect !== undefined;
     const round = `round ${key.block} of ${isOpen ? 'at most ' : ''}${plan.repeat}`;
     const label = [labelOf(key.levels), round, ...(disturbed ? ['again'] : [])].filter(Boolean).join(', ');
@@ -79,10 +79,10 @@ export function studySeries(options: StudyOptions): StudySeries {
           ? { ...made.run, problem: `repeated: ${disturbanceOf(made.result)?.text}` }
           : made.run,
       ),
-      ...summarize(plan, measuredRuns(runs)),
+      ...summarize(plan, countedRuns(runs)),
     }),
     reportOf: (document, runs) => {
-      const report = studyDocument(document, measuredRuns(runs));
+      const report = studyDocument(document, countedRuns(runs));
       const { length } = leftOut(runs);
       if (length === 0) return report;
       const line = `Left out and made again: ${counted(length, 'run')} that others disturbed`;
@@ -91,28 +91,21 @@ export function studySeries(options: StudyOptions): StudySeries {
   };
 }
 
-/** @returns with the results of those that count */
-export function measuredRuns(runs: MadeRun<Place>[]): MeasuredRun[] {
-  return countedRuns(runs.map(placed)).map(({ run, levels, result }) => ({ levels, exitCode: run.exitCode, result }));
-}
-
 function isDisturbed(made: MadeRun<Place>, runs: MadeRun<Place>[]): boolean {
-  const { result } = placed(made);
-  const attempts = runs.filter((one) => isAt(one.run, made.run) && placed(one).result);
-  return result !== undefined && isWorthRepeating(result) && attempts.length < MAX_ATTEMPTS;
+  const { result } = made;
+  const attempts = runs.filter((one) => isAt(one.run, made.run) && isMeasured(one));
+  return result !== undefined && isMeasured(made) && isWorthRepeating(result) && attempts.length < MAX_ATTEMPTS;
 }
 
-/** With its result if it came to its end. */
-function placed({ run, result }: MadeRun<Place>) {
-  const { block, levels, exitCode } = run;
-  return { run, block, levels, result: endingOf(exitCode) === 'measured' ? result : undefined };
+function isMeasured({ run }: MadeRun<Place>): boolean {
+  return endingOf(run.exitCode) === 'measured';
 }
 
 /** Returns the exit code of the worst run, or if all runs are VALID, that of the comparisons: worse goes first. */
 export function exitCodeOfStudy(plan: Plan, runs: MadeRun<Place>[]): number {
   const ofRuns = worstExitCode(deciding(runs).map(({ run }) => run.exitCode));
   if (ofRuns !== 0) return ofRuns;
-  const codes = comparisonsOf(plan, measuredRuns(runs)).map((comparison) => {
+  const codes = comparisonsOf(plan, countedRuns(runs)).map((comparison) => {
     const end = endOf(comparison);
     const isUnseen = plan.detect !== undefined && !seesAll(comparison, plan.detect);
     const isSame = 'answer' in end && end.answer === 'no-difference';
@@ -140,23 +133,23 @@ function comparisonsOf(plan: Plan, runs: MeasuredRun[]): Comparison[] {
 /** Returns how many combinations of the block of the latest run have a result. With fewer than two, nothing can be compared. */
 function measuredInLatestBlock(runs: MadeRun<Place>[]): number {
   const block = runs.at(-1)?.run.block;
-  const measured = runs.filter(({ run }) => run.block === block && endingOf(run.exitCode) === 'measured');
+  const measured = runs.filter((made) => made.run.block === block && isMeasured(made));
   return new Set(measured.map(({ run }) => labelOf(run.levels))).size;
 }
 
 /** @returns one of each place: that whose figures count; if no run came to its end, the latest */
 function deciding(runs: MadeRun<Place>[]): MadeRun<Place>[] {
-  const all = countedRuns(runs.map(placed));
+  const all = countedRuns(runs);
   return runs.filter(({ run }, index) => {
     if (all[index]?.result) return true;
-    return !all.some((one, at) => isAt(one, run) && (one.result || at > index));
+    return !runs.some((one, at) => isAt(one.run, run) && (all[at]?.result || at > index));
   });
 }
 
 /** @returns those that came to their end, and were made again because others disturbed them more */
 function leftOut(runs: MadeRun<Place>[]): MadeRun<Place>[] {
-  const all = countedRuns(runs.map(placed));
-  return runs.filter((made, index) => placed(made).result && !all[index]?.result);
+  const all = countedRuns(runs);
+  return runs.filter((made, index) => isMeasured(made) && !all[index]?.result);
 }
 
 /**

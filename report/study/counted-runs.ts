@@ -2,29 +2,32 @@
  * Which runs of a series count: of those that others disturbed, and which were repeated, the one that was disturbed least. Those in
  * which the deployment failed count beside it: as many of all that were made say how often that happens.
  */
+import { endingOf } from '../../protocol/documents/series.ts';
 import type { Levels } from '../../protocol/documents/study.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { disturbanceOf } from '../figures/others.ts';
-import { labelOf } from './summarize.ts';
+import { labelOf, type MeasuredRun } from './summarize.ts';
 
-interface PlacedRun {
-  block: number;
-  levels: Levels;
-  /** Undefined of a run that did not come to its end. */
+interface MadeRun {
+  run: { block: number; levels: Levels; exitCode: number };
   result: Result | undefined;
 }
 
-/** @returns the same runs in the same order; those that do not count have no result */
-export function countedRuns<Run extends PlacedRun>(runs: Run[]): Run[] {
+/** @returns the same runs in the same order; those that do not count, or did not come to their end, have no result */
+export function countedRuns(runs: MadeRun[]): MeasuredRun[] {
+  const measured = runs.filter(({ run, result }) => result && endingOf(run.exitCode) === 'measured');
   const [failed = [], others = []] = [true, false].map((has) =>
-    runs.filter(({ result }) => result && hasFailed(result) === has),
+    measured.filter(({ result }) => result && hasFailed(result) === has),
   );
-  const places = Map.groupBy(others, ({ block, levels }) => `${block} ${labelOf(levels)}`);
+  const places = Map.groupBy(others, ({ run: { block, levels } }) => `${block} ${labelOf(levels)}`);
   const best = [...places.values()].map((all) =>
-    all.reduce((best, run) => (shareOf(run) <= shareOf(best) ? run : best)),
+    all.reduce((best, made) => (shareOf(made) <= shareOf(best) ? made : best)),
   );
   const counted = new Set([...failed, ...best]);
-  return runs.map((run) => (run.result && !counted.has(run) ? { ...run, result: undefined } : run));
+  return runs.map((made) => {
+    const { levels, exitCode } = made.run;
+    return { levels, exitCode, result: counted.has(made) ? made.result : undefined };
+  });
 }
 
 /** @returns whether others distort the run, so that another one at its place tells more */
@@ -39,6 +42,6 @@ function hasFailed({ findings }: Result): boolean {
   );
 }
 
-function shareOf({ result }: PlacedRun): number {
+function shareOf({ result }: MadeRun): number {
   return (result && disturbanceOf(result)?.share) ?? 0;
 }

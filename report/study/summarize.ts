@@ -143,7 +143,8 @@ function hasAll(combination: Levels, levels: Levels): boolean {
   return Object.entries(levels).every(([name, level]) => combination[name] === level);
 }
 
-function sideOf(runs: MeasuredRun[], some: Levels): Omit<RunSet, 'name'> {
+/** Returns the runs that have some levels, as one side of a comparison. */
+export function sideOf(runs: MeasuredRun[], some: Levels): Required<Pick<RunSet, 'results' | 'lost'>> {
   const side = runs.filter(({ levels }) => hasAll(levels, some));
   return {
     results: side.flatMap(({ result }) => result ?? []),
