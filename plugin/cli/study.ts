@@ -52,7 +52,7 @@ export function addStudy(program: Command): void {
       'study scenarios/studies/tls.yml': 'a study of the pack',
     },
     exitCodes: {
-      0: 'all runs are VALID; no level is worse than the first, and the figures that decide are not open',
+      0: 'all runs are VALID; no level is worse than the first, and no figure that decides is inconclusive',
       1: 'a run missed a threshold, or a level is worse than the first',
       2: 'refused, or one of the runs was',
       3: 'a run is SUSPECT',

@@ -144,7 +144,7 @@ function endOf({ startedAt, seconds }: SeriesRun): number {
   return Date.parse(startedAt) + seconds * 1000;
 }
 
-/** Whether another start would change nothing: what the folder says is all that there is to say. */
+/** Whether another start would make no run and would leave the document as it is. */
 async function isComplete<Key, End, Document extends SeriesDocument<Key>>(
   { kind, folder, schema, next, documentOf }: Series<Key, End, Document>,
   startedAt: string,
