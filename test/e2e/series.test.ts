@@ -156,7 +156,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
       all,
     );
     assert.deepEqual([answer.held, answer.broke], [limit, 63]);
-    assert.match(answer.sentence, / 60 .* 63, 3 .*`namespace_refused` \(full\)/);
+    assert.match(answer.sentence, / 60 .* 63, .*full: 3 of 63 failed: namespace_refused/);
     assert.ok(all.replace(/\s+/g, ' ').includes(answer.sentence), all);
     for (const file of ['search.md', 'search.html', ...runs.map(({ number }) => `logs/${number}.log`)])
       assert.ok(existsSync(join(cwd, folder, file)), file);
