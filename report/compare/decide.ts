@@ -100,7 +100,7 @@ function countedDifference(
   margin: number,
 ): Difference {
   const different = hasMore(...faults) ? 'worse' : 'better';
-  const answer = isDifferent ? different : isSame(faults, margin) ? 'no-difference' : 'inconclusive';
+  const answer = isSame(faults, margin) ? 'no-difference' : isDifferent ? different : 'inconclusive';
   return { ...UNKNOWN, ...apartness(a, b), answer, noise: 'none', invalidatedBy };
 }
 
@@ -128,7 +128,7 @@ function measuredDifference(pair: Pair, isDifferent: boolean, confidence: number
   const allowed = Math.max(accuracy, margin * Math.abs(a.mean));
   const isSame = Math.max(high, -low) + betweenRuns <= allowed;
   const known = { value, share, low, high, detectable: detectableBy(estimate, confidence, threshold), noise };
-  if (isDifferent && Math.abs(value) > threshold) {
+  if (!isSame && isDifferent && Math.abs(value) > threshold) {
     const answer = value > 0 === (figure.better === 'higher') ? 'better' : 'worse';
     return { ...known, answer, runsNeeded: null, invalidatedBy };
   }

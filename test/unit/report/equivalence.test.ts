@@ -41,6 +41,13 @@ describe('no difference', () => {
     assert.equal(codeOf(compare(sets, { margin: 0.02 })), 5);
   });
 
+  it('is also a difference that is seen, where all of its interval is within the margin', () => {
+    const sets = [p99s(100, 100.4, 99.6, 100, 100.2), p99s(112, 112.4, 111.6, 112, 112.3)];
+    const byMargin = [0.1, 0.2, 0.5, 2].map((margin) => differenceOf(sets, margin)?.answer);
+    assert.deepEqual(byMargin, ['worse', 'no-difference', 'no-difference', 'no-difference']);
+    assert.equal(codeOf(compare(sets, { margin: 0.2 })), 0);
+  });
+
   it('takes about as many runs as it says', () => {
     const spread = [90, 110, 95, 105, 100];
     const sets = [p99s(...spread), p99s(...spread)];
@@ -71,6 +78,12 @@ describe('counted faults', () => {
     ['in a single run, and in one of five', [0, 0, 100, 0, 0], [100], 'inconclusive'],
     ['as many in all runs', [400, 400, 401], [400, 402, 400], 'no-difference'],
     ['as many in single runs', [400], [400], 'inconclusive'],
+    [
+      'a few more in all runs, within the margin',
+      [100, 100, 100, 100, 100],
+      [105, 105, 105, 105, 105],
+      'no-difference',
+    ],
     ['ten times as many in all runs', [40, 41, 39], [400, 410, 395], 'worse'],
     [
       'in one of twelve runs, and in eleven',
