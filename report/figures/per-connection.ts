@@ -14,7 +14,7 @@ type Measured = Pick<Result, 'memory' | 'run' | 'connections'>;
 type Part = PerConnection['parts'][number];
 
 /** Sockets of a connection on a machine that has both ends, and how many of them are the deployment's. */
-const SOCKETS = { full: { all: 4, ofDeployment: 3 }, embedded: { all: 2, ofDeployment: 1 } };
+const SOCKETS = { proxied: { all: 4, ofDeployment: 3 }, direct: { all: 2, ofDeployment: 1 } };
 /** Child processes that keep more than this share of a connection make the pages of all processes count. */
 const LEAST_OF_CHILDREN = 0.05;
 
@@ -29,7 +29,7 @@ const MORE_CONNECTIONS = 2;
 
 /** @returns null where the workers' memory was not read at several numbers of connections */
 export function perConnectionOf({ memory, run, connections }: Measured): PerConnection | null {
-  const all = [workers(memory, connections.peak), proxy(memory), kernel(memory, run)].filter(
+  const all = [workers(memory, connections.peak), proxy(memory), kernel(memory, run.profile)].filter(
     (part) => part !== undefined,
   );
   if (all[0]?.title !== 'workers') return null;
@@ -94,11 +94,12 @@ function proxy(memory: Result['memory']): Part | undefined {
   return layer !== undefined && slope ? partOf(memory, 'proxy', layer, slope) : undefined;
 }
 
-/** Undefined where it is not known which sockets belong to the deployment. */
-function kernel(memory: Result['memory'], { profile }: Result['run']): Part | undefined {
+/** Undefined where the run could not read the kernel: it reads that of its own machine, if that has both ends of the connections. */
+function kernel(memory: Result['memory'], profile: Result['run']['profile']): Part | undefined {
   const slope = memory.perConnectionBytes.kernelSlab;
-  if (profile === 'remote' || !slope) return undefined;
-  const { all, ofDeployment } = SOCKETS[profile];
+  if (!slope) return undefined;
+  const isProxied = profile === 'full' || (profile === 'remote' && proxy(memory) !== undefined);
+  const { all, ofDeployment } = SOCKETS[isProxied ? 'proxied' : 'direct'];
   return partOf(memory, 'kernel', 'kernelSlab', slope, { share: ofDeployment / all });
 }
 

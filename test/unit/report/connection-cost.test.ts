@@ -48,7 +48,27 @@ describe('what a connection costs the deployment', () => {
     embedded.run.profile = 'embedded';
     assert.equal(costOf(embedded).parts.at(-1)?.bytes, 6000);
     embedded.run.profile = 'remote';
+    delete embedded.memory.perConnectionBytes.kernelSlab;
     assert.deepEqual(column(costOf(embedded).parts, 'title'), ['workers', 'proxy']);
+  });
+
+  it('of a server of the user’s own on this machine has the kernel’s part by interval, or without it as a bound', () => {
+    const own = (margin: number, workers: number) => {
+      const result = noisy('kernelSlab', margin);
+      result.run.profile = 'remote';
+      const { workerRss, nginxRss: _, nginxPss: __, ...others } = result.memory.perConnectionBytes;
+      const rss = { ...(workerRss as Slope), low95: 16_000 - workers, high95: 16_000 + workers };
+      result.memory.perConnectionBytes = { ...others, workerRss: rss };
+      return costOf(result);
+    };
+    const narrow = own(200, 200);
+    assert.deepEqual(columns(narrow.parts, 'title', 'bytes'), { title: ['workers', 'kernel'], bytes: [16_000, 6000] });
+    assert.equal(narrow.isAtLeast, false);
+    const both = own(12_000, 20_000);
+    assert.ok((both.high95 ?? 0) > 40_000 && both.without.length === 0);
+    const bound = own(24_000, 200);
+    assert.deepEqual(bound.without, [{ title: 'kernel', doubt: 'noisy' }]);
+    assert.match(costText(bound, true), /: at least 15\.6 KB .*kernel not known/);
   });
 
   const forAll = (changes: Partial<Slope>) =>
