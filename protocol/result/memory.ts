@@ -4,7 +4,7 @@ import { type Declaration, figure } from './figure.ts';
 import { overTimeSchema } from './over-time.ts';
 import { byName, count, layers, object, objectOrNull, orNull, rowsOf } from './parts.ts';
 
-const DOUBTS = ['curved', 'grows', 'freed', 'kept', 'miscounted'] as const;
+const DOUBTS = ['curved', 'grows', 'freed', 'kept', 'reused', 'miscounted'] as const;
 
 const BYTES_PER_CONNECTION = 'memory.*.bytes_per_connection';
 const perConnection = { quantity: 'kilobytes', answers: ['memory'], noise: 'fit' } satisfies Declaration;

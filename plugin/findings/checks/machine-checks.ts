@@ -43,9 +43,9 @@ export const machine: Check[] = [
   check('SWAPPING', swapping),
   check('READINGS_MISSING', samplerGaps),
   check('READINGS_IMPOSSIBLE', (_, measurements) =>
-    violationsOf(measurements).map(({ figures, message, fix }) => ({
+    violationsOf(measurements).map(({ figures, message, ...detail }) => ({
+      ...detail,
       message: `${message}, which is impossible: ${figures.join(', ')} left out`,
-      fix,
     })),
   ),
 ];

@@ -5,7 +5,15 @@
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory.ts';
 import { impossibleCpu } from './cpu.ts';
-import { exceedsRss, growsMoreThanRss, isFrozen, isNegative, isTooSmall, type MemoryRun } from './memory.ts';
+import {
+  exceedsRss,
+  growsMoreThanRss,
+  isFrozen,
+  isNegative,
+  isTooSmall,
+  type MemoryRun,
+  reusedPages,
+} from './memory.ts';
 import type { Violation } from './violation.ts';
 
 /** In this order: figures that break one are no longer there for the next ones, so each has one reason. */
@@ -13,12 +21,23 @@ const MEMORY = [isNegative, isTooSmall, isFrozen, exceedsRss, growsMoreThanRss];
 
 type Measured = Pick<
   Measurements,
-  'plateaus' | 'overTime' | 'control' | 'workersAtStart' | 'sharedHost' | 'cpu' | 'workerResources'
+  'plateaus' | 'overTime' | 'control' | 'workersAtStart' | 'origins' | 'sharedHost' | 'cpu' | 'workerResources'
 >;
 
-/** @returns what breaks an invariant, of memory and CPU */
-export function violationsOf(measured: Measured): Violation[] {
-  return [...impossibleMemory(measured), ...impossibleCpu(measured)];
+/** Sources that read the process itself: beginnings of their names. */
+const LIVE_SOURCE = /^(\/proc\b|ps$)/;
+
+/** @returns what breaks an invariant; impossible memory says nothing about CPU, and the reverse */
+export function violationsOf(measured: Measured): (Violation & { invalidates: ('memory' | 'cpu')[] })[] {
+  return [
+    ...impossibleMemory(measured).map((one) => ({ ...one, invalidates: ['memory' as const] })),
+    ...impossibleCpu(measured).map((one) => ({ ...one, invalidates: ['cpu' as const] })),
+  ];
+}
+
+/** @returns figures of processes that stood still, because the connections fitted into pages that the processes already had */
+export function reusedFigures(measured: Measured): string[] {
+  return reusedPages(memoryRun(measured, new Set()));
 }
 
 function impossibleMemory(measured: Measured): Violation[] {
@@ -57,7 +76,8 @@ export function possibleMemory(measured: Measurements): { possible: Measurements
   return { possible, absent };
 }
 
-function memoryRun({ plateaus, overTime, control, workersAtStart }: Measured, broken: Set<string>): MemoryRun {
+function memoryRun(measured: Measured, broken: Set<string>): MemoryRun {
+  const { plateaus, overTime, control, workersAtStart, origins } = measured;
   const clean = (layers: LayerBytes) => pick(layers, (figure) => !broken.has(figure));
   const rows = plateaus.map(({ connections, layers, readings = [], inService }) => ({
     connections,
@@ -66,7 +86,8 @@ function memoryRun({ plateaus, overTime, control, workersAtStart }: Measured, br
   }));
   const moments = [...(overTime?.peaks ?? []), ...(overTime?.readings.rows ?? [])];
   rows.push(...moments.map(({ connections, layers }) => ({ connections, atRest: {}, all: [clean(layers)] })));
-  return { rows, collected: control, processes: Math.max(1, workersAtStart.length) };
+  const live = new Set(Object.keys(origins).filter((figure) => LIVE_SOURCE.test(origins[figure] ?? '')));
+  return { rows, collected: control, processes: Math.max(1, workersAtStart.length), live };
 }
 
 function pick(layers: LayerBytes, isWanted: (figure: string) => boolean): LayerBytes {

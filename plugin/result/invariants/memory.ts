@@ -10,6 +10,8 @@ export interface MemoryRun {
   collected: boolean;
   /** Of the workers, at least. */
   processes: number;
+  /** Figures that the kernel reports of a process at the moment of each reading, so that they may stand still. */
+  live: Set<string>;
 }
 
 type Found = Violation[];
@@ -56,7 +58,16 @@ export function isTooSmall({ rows, processes }: MemoryRun): Found {
 }
 
 /** Finds figures that a source repeats while connections arrive. */
-export function isFrozen({ rows }: MemoryRun): Found {
+export function isFrozen({ rows, live }: MemoryRun): Found {
+  return unmoved(rows).filter(({ figures }) => !figures.some((figure) => live.has(figure)));
+}
+
+/** @returns live figures that did not rise: a few connections fit into pages that the process already had */
+export function reusedPages({ rows, live }: MemoryRun): string[] {
+  return unmoved(rows).flatMap(({ figures }) => figures.filter((figure) => live.has(figure)));
+}
+
+function unmoved(rows: MemoryRun['rows']): Found {
   const numbers = rows.map(({ connections }) => connections);
   const [fewest, most] = [Math.min(...numbers), Math.max(...numbers)];
   if (rows.length < 2 || most <= fewest) return [];

@@ -14,6 +14,16 @@ const FREE_BYTES = 4 * MB;
 /** V8's young generation grows once, to its two semi-spaces of 16 MB: RSS rises by too much. Measured likewise: by up to 17 MB. */
 const YOUNG_BYTES = 32 * MB;
 
+/** @returns the line of a process whose memory did not rise, bounded by the room that it may have had free */
+export function withinFreePages<Line extends Omit<Slope, 'naive'>>(
+  line: Line,
+  points: Point[],
+  processes: number,
+): Line {
+  const connections = Math.max(1, ...points.map(({ x }) => x));
+  return { ...line, low95: 0, high95: Math.max(line.slope, 0) + (FREE_BYTES * processes) / connections };
+}
+
 /** @returns the line with an interval that allows for both; many connections make them small */
 export function allowingForGarbage<Line extends Omit<Slope, 'naive'>>(
   line: Line,

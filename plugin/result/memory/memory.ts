@@ -10,11 +10,11 @@ import type { LayerBytes, Plateau } from '../../run/measurements/memory.ts';
 import { WRONG_ADDRESSES, WRONG_COUNTS } from '../../run/measurements/observations.ts';
 import { without } from '../../run/memory/at-rest.ts';
 import { describeLayers, type Sampler } from '../../samplers/index.ts';
-import { possibleMemory } from '../invariants/invariants.ts';
+import { possibleMemory, reusedFigures } from '../invariants/invariants.ts';
 import { unknownWorkers } from '../workers.ts';
 import { allowingFor, doubtsOf, growingFigures, sampled } from './doubts.ts';
 import { overTimeFigures } from './drift.ts';
-import { allowingForGarbage } from './garbage.ts';
+import { allowingForGarbage, withinFreePages } from './garbage.ts';
 
 type Sampled = Pick<Sampler, 'layers' | 'samples'> & Partial<Pick<Sampler, 'workers'>>;
 type Memory = Result['memory'];
@@ -32,6 +32,7 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
   const peakBytes = without(peaksOf(measurements, sampled, [...readings, ...last]), Object.keys(impossible));
   const ofWorkers = (sampled.layers.find(({ id }) => id === 'worker')?.figures ?? []).map(({ id }) => id);
   const doubts = doubtsOf(measurements, ofWorkers, growingFigures(measurements, sampled));
+  for (const figure of reusedFigures(measurements)) doubts.set(figure, 'reused');
   const processes = Math.max(1, sampled.workers?.().length ?? 0);
   const perConnectionBytes: Record<string, Slope> = {};
   for (const layer of inAll(plateaus.map(({ layers }) => layers))) {
@@ -42,7 +43,8 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
     if (!slope) continue;
     const line = allowingFor(slope, measurements, layer);
     const isCollected = control || !ofWorkers.includes(layer);
-    perConnectionBytes[layer] = { ...(isCollected ? line : allowingForGarbage(line, points, processes)), naive };
+    const allow = line.doubt === 'reused' ? withinFreePages : isCollected ? undefined : allowingForGarbage;
+    perConnectionBytes[layer] = { ...(allow?.(line, points, processes) ?? line), naive };
   }
   const memory: Memory = {
     layers: describeLayers(sampled.layers),

@@ -100,6 +100,34 @@ describe('memory that cannot be true', () => {
     });
   }
 
+  it('accepts RSS of a process that never changes: its few connections fitted into pages that it had', () => {
+    const own = ['/proc of its processes', 'ps'].map((source) => {
+      const measured = run(
+        only('workerRss', () => 80 * MB),
+        false,
+      );
+      measured.origins = { workerRss: source };
+      for (const plateau of measured.plateaus) plateau.connections /= 20;
+      return measured;
+    });
+    for (const measured of own) {
+      assert.deepEqual(violationsOf(measured), []);
+      const result = perfectResult();
+      result.memory = memoryFigures(measured, { layers: LAYERS, samples: [] });
+      const cost = perConnectionOf(result) ?? assert.fail('no cost');
+      assert.deepEqual([cost.low95, cost.high95], [0, (4 * MB) / 40]);
+      assert.match(costText(cost, false), /too few connections: they fitted into memory .* 0\.0 and 102\.4 KB/);
+    }
+  });
+
+  it('that is impossible invalidates memory alone, and CPU that is impossible CPU alone', () => {
+    const found = violationsOf(run(only('workerRss', () => 80 * MB)));
+    assert.deepEqual(
+      found.map(({ invalidates }) => invalidates),
+      [['memory']],
+    );
+  });
+
   it('has no headline from RSS that never changes', () => {
     const result = perfectResult();
     const measured = run(
