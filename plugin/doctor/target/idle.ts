@@ -3,6 +3,8 @@
  * between leave of the connections that a run holds.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { printable } from '../../../protocol/printable.ts';
+import { closeOf } from '../../fleet/official/failure.ts';
 import { come } from '../../run/receivers/come.ts';
 import type { PingCycle } from '../../run/receivers/official-client.ts';
 import { check, type Finding, type Subject, type TargetCheck } from './target-check.ts';
@@ -11,6 +13,12 @@ import { check, type Finding, type Subject, type TargetCheck } from './target-ch
 const MAX_HOLD_MS = 120_000;
 const MARGIN_MS = 3000;
 
+/** Shorter than a round trip may take. */
+const MIN_PING_TIMEOUT_MS = 500;
+const MAX_REASON_LENGTH = 200;
+/** A peer that sends no status, or no Close frame at all. */
+const CODES_WITHOUT_FRAME = ['1005', '1006'];
+
 const LONGER =
   'nginx: proxy_read_timeout and proxy_send_timeout; HAProxy: timeout tunnel, and for polling timeout client and server; cloud load balancers: the idle timeout';
 
@@ -18,6 +26,8 @@ const LONGER =
 interface Cut {
   /** As the client names it. */
   reason: string;
+  /** As those of `closeOf`. */
+  details?: unknown;
   ageMs: number;
   /** Since the last packet in either direction. */
   silentMs: number;
@@ -34,9 +44,9 @@ export function checkIdle({ clients, signal }: Subject, onHold: (seconds: number
     socket.io.engine.on('packet', () => (lastAtMs = performance.now()));
     socket.io.on('ping', () => pings++);
     const ended = Promise.withResolvers<Cut>();
-    socket.once('disconnect', (reason) => {
+    socket.once('disconnect', (reason, details) => {
       const nowMs = performance.now();
-      ended.resolve({ reason, ageMs: nowMs - openedAtMs, silentMs: nowMs - lastAtMs });
+      ended.resolve({ reason, details, ageMs: nowMs - openedAtMs, silentMs: nowMs - lastAtMs });
     });
     const holdMs = Math.min(cycle.pingInterval + cycle.pingTimeout + MARGIN_MS, MAX_HOLD_MS);
     onHold(holdMs / 1000);
@@ -62,8 +72,23 @@ function survived(holdMs: number, pings: number, cycle: PingCycle): Finding {
 }
 
 /** A time-out of something in between ends a connection after silence; everything else, whenever it likes. */
-export function explain({ reason, ageMs, silentMs }: Cut, { pingInterval, pingTimeout }: PingCycle) {
+export function explain({ reason, details, ageMs, silentMs }: Cut, { pingInterval, pingTimeout }: PingCycle) {
   const [age, silence, cycleSeconds] = [ageMs, silentMs, pingInterval + pingTimeout].map(seconds);
+  const { cause, message } = closeOf(reason, details);
+  const [, code] = /^closed_(\d+)$/.exec(cause) ?? [];
+  if (code !== undefined && !CODES_WITHOUT_FRAME.includes(code)) {
+    const said = printable(message, MAX_REASON_LENGTH);
+    return {
+      found: `the server itself closed it after ${age} s, with code ${code}${said && `: ${said}`}`,
+      fix: 'find where the server closes a WebSocket with this code, and give clients what they lack; an idle time-out in between sends no code',
+    };
+  }
+  if (reason !== 'io server disconnect' && pingTimeout < MIN_PING_TIMEOUT_MS) {
+    return {
+      found: `cut after ${age} s (${reason}): by its handshake, the server gives a client only ${pingTimeout} ms to answer a ping`,
+      fix: 'raise `pingTimeout` of the server, in ms; the default of Socket.IO is 20000',
+    };
+  }
   if (reason === 'ping timeout') {
     return {
       found: `no ping came for ${silence} s, although the server pings every ${seconds(pingInterval)} s: a firewall or proxy in between dropped the connection silently`,

@@ -8,6 +8,7 @@ import type { Socket } from 'node:net';
 import { agentTo, speaksTls } from '../../../protocol/agent.ts';
 import { printable } from '../../../protocol/printable.ts';
 import { come } from '../../run/receivers/come.ts';
+import { watchAccept } from '../../run/receivers/look-at-target.ts';
 import type { OwnClient } from '../../run/receivers/own-clients.ts';
 import { recognize, type Seen } from '../../run/receivers/what-answers.ts';
 import { beginningOf, limitTime } from '../../samplers/index.ts';
@@ -24,7 +25,7 @@ export async function checkUpgrades({ connection, clients, addresses, signal }: 
         if (clients.areUsers && (await letsIn(clients.nextPassing(), address, signal))) {
           return { status: 'ok', found: 'granted to a virtual user' };
         }
-        const seen = await ask(connection, url, address).catch((error: unknown) => ({ error }));
+        const seen = await ask(connection, url, address);
         const answer = recognize({ asked: 'websocket', url: url.origin, path: connection.path, ...seen });
         if (answer) return { status: 'failed', found: answer.found, fix: answer.fix };
         const { server } = seen as Partial<Seen>;
@@ -47,7 +48,7 @@ async function ask(
   { path, query, headers, tls, localAddress }: Subject['connection'],
   url: URL,
   address: LookupAddress,
-): Promise<Pick<Seen, 'status' | 'location' | 'server' | 'body'>> {
+): Promise<Omit<Seen, 'asked' | 'url' | 'path'>> {
   const search = new URLSearchParams({ ...query, EIO: '4', transport: 'websocket' });
   const { request } = speaksTls(url) ? https : http;
   const asking = request(new URL(`${path}?${search}`, url), {
@@ -61,8 +62,11 @@ async function ask(
     },
   });
   limitTime(asking, TIMEOUT_MS);
+  const isAccepted = watchAccept(asking);
   asking.end();
-  const answer = await Promise.race([once(asking, 'upgrade'), once(asking, 'response')]);
+  const answering = Promise.race([once(asking, 'upgrade'), once(asking, 'response')]);
+  const answer = await answering.catch((error: unknown) => ({ error, isAccepted: isAccepted() }));
+  if (!Array.isArray(answer)) return answer;
   const [response, socket] = answer as [IncomingMessage, Socket | undefined];
   socket?.destroy();
   const { location, server } = response.headers;

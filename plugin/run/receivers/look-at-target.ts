@@ -3,7 +3,7 @@
  * keeps the body of the answer to itself, and a middleware of Engine.IO that refuses a WebSocket ends by hanging up.
  */
 import { once } from 'node:events';
-import http, { type IncomingMessage, type RequestOptions } from 'node:http';
+import http, { type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import https from 'node:https';
 import { connect } from 'node:tls';
 import { agentTo, speaksTls } from '../../../protocol/agent.ts';
@@ -26,12 +26,14 @@ export async function lookAt({
 }: ConnectionTarget): Promise<Seen> {
   const url = new URL(target.replace(/^ws/, 'http'));
   const about = { asked: 'polling', url: url.origin, path } as const;
+  let isAccepted = () => false;
   try {
     const search = new URLSearchParams({ ...query, EIO: '4', transport: 'polling' });
     const address = new URL(`${path}?${search}`, url);
     const options = { headers, agent: agentTo(url, tls, { localAddress }) };
     const { get } = speaksTls(url) ? https : http;
     const request = get(address, options);
+    isAccepted = watchAccept(request);
     limitTime(request, TIMEOUT_MS);
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     const body = await beginningOf(response, MAX_BODY_LENGTH);
@@ -41,8 +43,15 @@ export async function lookAt({
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     const hasTls = code === 'ECONNRESET' && !speaksTls(url) && (await acceptsTls(url));
-    return { ...about, error, hasTls };
+    return { ...about, error, hasTls, isAccepted: isAccepted() };
   }
+}
+
+/** @returns whether a TCP connection of the request has been made so far */
+export function watchAccept(request: ClientRequest): () => boolean {
+  let isAccepted = false;
+  request.once('socket', (socket) => socket.once('connect', () => (isAccepted = true)));
+  return () => isAccepted;
 }
 
 /** A TLS server of Node's closes a connection that speaks plain HTTP, without a word. */

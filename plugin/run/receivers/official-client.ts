@@ -15,7 +15,7 @@ import { checkOptions, managerOptions } from '../../fleet/official/manager-optio
 import { nameOf } from '../../fleet/server-name.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { lookAt } from './look-at-target.ts';
-import { OLD_SERVER, recognize, type Seen } from './what-answers.ts';
+import { NOT_SOCKETIO, OLD_SERVER, recognize, type Seen } from './what-answers.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Characters of what the server says when it refuses. */
@@ -61,8 +61,9 @@ export async function connectOfficial(
   if (onAny) socket.onAny(onAny);
   let isOpen = carrier !== undefined;
   let stopWaiting = () => {};
+  const wire: Wire = {};
   const connecting = new Promise<ClientError | undefined>((resolve) => {
-    const giveUp = () => resolve(new Error(NO_ANSWER));
+    const giveUp = () => resolve(isOpen ? neverAnswered(connection, manager) : new Error(NO_ANSWER));
     // The client's own timeout covers only the transport; a server can also stay silent after that. This timer also keeps the
     // process alive, which nothing else does once the server has closed the connection.
     const timer = setTimeout(giveUp, CONNECT_TIMEOUT_MS);
@@ -72,16 +73,23 @@ export async function connectOfficial(
       aborted[Symbol.dispose]();
     };
     socket.once('connect', () => resolve(undefined));
-    socket.once('connect_error', (error) => resolve(withAnswer(error)));
+    socket.once('connect_error', (error) => {
+      const isOther = /v2\.x/.test(error.message) && wire.maxPayload !== undefined;
+      resolve(isOther ? notSocketIo(connection, wire) : withAnswer(error));
+    });
     socket.connect();
     onceClosed(socket, (reason, details) => {
       const isPolling = manager.engine.transport.name === 'polling';
-      if (isOpen) resolve(closedEarly(connection, { isPolling, reason, details }));
+      if (isOpen) resolve(closedEarly(connection, { isPolling, reason, details, wire }));
       else resolve(new Error('the server closed the connection before its handshake'));
+    });
+    manager.engine.on('packet', ({ type, data }) => {
+      if (type === 'message') wire.message = data;
     });
     // Its types hide what the open packet says.
     manager.engine.once('handshake', (open) => {
       isOpen = true;
+      wire.maxPayload = (open as { maxPayload?: unknown }).maxPayload;
       onOpen?.(open as unknown as PingCycle);
     });
   });
@@ -116,6 +124,31 @@ export class Unsupported extends CapacityError {
   }
 }
 
+/** What a server sent before the namespace was open. */
+interface Wire {
+  /** Of the handshake of Engine.IO 4; servers of Socket.IO 2 have none. */
+  maxPayload?: unknown;
+  /** Payload of the last message. */
+  message?: unknown;
+}
+
+/** Its packets are none of Socket.IO's. */
+function notSocketIo({ url }: ConnectionTarget, { message }: Wire): CapacityError {
+  const sent = printable(JSON.stringify(message) ?? '', MAX_REASON_LENGTH);
+  const found = `it answered Engine.IO 4, but sent ${sent}, which is no Socket.IO packet of its own: not a Socket.IO server`;
+  return notConnected(url, found, NOT_SOCKETIO);
+}
+
+function neverAnswered({ url, namespace }: ConnectionTarget, { engine }: Manager): CapacityError {
+  const how =
+    engine.transport.name === 'polling' ? 'answered the handshake by polling' : 'accepted the upgrade to WebSocket';
+  return notConnected(
+    url,
+    `it ${how}, but never answered the CONNECT of namespace ${namespace} (${NO_ANSWER})`,
+    `see whether a middleware of the server never calls next(), or the namespace is another one; or ${NOT_SOCKETIO}`,
+  );
+}
+
 interface ClientError extends Error {
   type?: string;
   description?: unknown;
@@ -132,19 +165,19 @@ const SEE_SERVER =
  * @returns what ended a connection between the handshake of Engine.IO and that of the namespace
  */
 function closedEarly(
-  { url, namespace, transports }: ConnectionTarget,
-  { isPolling, reason, details }: { isPolling: boolean; reason: string; details: unknown },
+  connection: ConnectionTarget,
+  { isPolling, reason, details, wire }: { isPolling: boolean; reason: string; details: unknown; wire: Wire },
 ): CapacityError {
+  const { url, namespace, transports } = connection;
   const { cause, message } = endFailure(reason, details);
+  if (cause === 'not_socketio') return notSocketIo(connection, wire);
   const [, code] = /^closed_(\d+)$/.exec(cause) ?? [];
   const words = printable(message.replace(reason, '').trim(), MAX_REASON_LENGTH);
   const how = code === undefined ? '' : ` (code ${code}${words && `: ${words}`})`;
   const ended =
-    cause === 'not_socketio'
-      ? 'sent something that is no Socket.IO packet'
-      : reason === 'io server disconnect'
-        ? `disconnected the client from namespace ${namespace}`
-        : `closed the ${isPolling ? 'polling session' : 'WebSocket'}${how}`;
+    reason === 'io server disconnect'
+      ? `disconnected the client from namespace ${namespace}`
+      : `closed the ${isPolling ? 'polling session' : 'WebSocket'}${how}`;
   const other = transports.includes('polling') ? '' : 'try `transports: [polling, websocket]`; or ';
   return notConnected(url, `it answered the Engine.IO handshake, then ${ended}`, other + SEE_SERVER);
 }
@@ -214,6 +247,8 @@ async function unreachable(connection: ConnectionTarget, error: ClientError): Pr
   // Another request would tell no more, and count for a limit of connections.
   const seen: Seen = status ? { asked: 'websocket', ...connection, status } : await lookAt(connection);
   const answer = recognize(seen);
+  if (!answer && /"upgrades":\[\]/.test(seen.body ?? ''))
+    return failed(`${said}: the server offers no WebSocket (\`upgrades: []\` in its handshake)`, NO_WEBSOCKET);
   if (!answer) return failed(`${said}, although it answers Engine.IO’s handshake by polling`, LATER);
   if (answer.isUnsupported) return new Unsupported(target);
   if (!answer.isRefusal) return failed(code === NO_ANSWER ? `${said}: ${answer.found}` : answer.found, answer.fix);
@@ -225,10 +260,19 @@ function notConnected(target: string, found: string, fix?: string): CapacityErro
   return new CapacityError('TARGET_UNREACHABLE', `no Socket.IO connection to ${target}: ${found}`, fix);
 }
 
+const NO_WEBSOCKET =
+  'measure with polling: `transports: [polling]`, or TRANSPORTS=polling; or add `websocket` to `transports` of the server';
 const LATER =
   'check the namespace and the WebSocket: a proxy must pass the upgrade on, and a middleware must call next(); to measure clients that poll first, `transports: [polling, websocket]` or TRANSPORTS=default';
 
 function refused(connection: ConnectionTarget, { message, data }: Error & { data?: unknown }): Refused {
+  if (message === 'Invalid namespace') {
+    const asked = `it knows no namespace ${connection.namespace} (Invalid namespace)`;
+    return new Refused(
+      connection.url,
+      `${asked}; the path of a URL is the namespace, and the option \`path\` is that of Engine.IO`,
+    );
+  }
   const said = data === undefined ? message : `${message} ${JSON.stringify(data)}`;
   return new Refused(connection.url, printable(said, MAX_REASON_LENGTH, allSecretsIn(connection)));
 }

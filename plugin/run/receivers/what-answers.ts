@@ -20,6 +20,8 @@ export interface Seen {
   body?: string;
   /** What ended the request, where no answer came. */
   error?: unknown;
+  /** A TCP connection was made. */
+  isAccepted?: boolean;
   /** A TLS handshake succeeded where an `http:` request got no answer. */
   hasTls?: boolean;
 }
@@ -41,7 +43,9 @@ interface WireError {
 
 const ENGINE = 'config.engines.socketio-capacity';
 const SET_PATH = `set the server's own path: \`path\` in ${ENGINE}, or \`init --path\``;
-const NOT_SOCKETIO = 'correct the host or port of the target; only Socket.IO 3 and 4 can be measured';
+export const NOT_SOCKETIO = 'correct the host or port of the target; only Socket.IO 3 and 4 can be measured';
+const LOGIN_PAGE = /\b(log|sign)[ -]?(in|on)\b/i;
+const LOG_IN = 'log in first: an HTTP step in the flow before `connect`, or a cookie in `headers`';
 const MAX_SAID = 200;
 const REFUSALS = [400, 401, 403, 429];
 export const NGINX =
@@ -105,7 +109,7 @@ export function recognize(seen: Seen): Answer | undefined {
   return { ...answer, found: `${answer.found}${by}` };
 }
 
-function withoutAnswer({ url, error, hasTls }: Seen): Answer {
+function withoutAnswer({ url, path, error, hasTls, isAccepted }: Seen): Answer {
   const { host, hostname } = new URL(url);
   const { code = '', message = '', rawPacket } = (error ?? {}) as WireError;
   const known = hasTls ? TLS : answerBy(error);
@@ -122,6 +126,10 @@ function withoutAnswer({ url, error, hasTls }: Seen): Answer {
   }
   if (code === 'EHOSTUNREACH' || code === 'ENETUNREACH')
     return { found: `${code} at ${host}`, fix: 'let this machine reach it: routes, firewall, VPN' };
+  if (code === 'ETIMEDOUT' && isAccepted) {
+    const found = `${host} accepted the connection, but did not answer the request at ${path}`;
+    return { found, fix: `${SET_PATH}; or ${NOT_SOCKETIO}` };
+  }
   if (code === 'ETIMEDOUT') {
     const fix = `it is blocked, or a firewall drops the packets, or it is not an HTTP server: ${NOT_SOCKETIO}`;
     return { found: `no answer from ${host}`, fix };
@@ -132,7 +140,7 @@ function withoutAnswer({ url, error, hasTls }: Seen): Answer {
   }
   return {
     found: `${host} closed the connection without an answer (${code || message})`,
-    fix: `check that it is a Socket.IO server; ${SET_PATH}; if it closes connections that do not log in, the option \`clients\` names the scenario that the run’s own clients play`,
+    fix: `${SET_PATH}; or ${NOT_SOCKETIO}; if it closes connections that do not log in, the option \`clients\` names the scenario that the run’s own clients play`,
   };
 }
 
@@ -163,8 +171,12 @@ function ofStatus(seen: Seen, status: number): Answer {
     return { found: 'HTTP 426: a plain WebSocket server, not Socket.IO', fix: `${SET_PATH}; or ${NOT_SOCKETIO}` };
   if (location !== undefined && status >= 300 && status < 400) return redirected(seen, status, location);
   if (REFUSALS.includes(status)) {
-    const fix = `give it what it asks for, in \`headers\` or \`query\` of ${ENGINE}; or allow it in the proxy`;
-    return { found, fix: status === 400 && asked === 'websocket' ? NGINX : fix, isRefusal: true };
+    const fix = /origin/i.test(said)
+      ? `give it an origin that it accepts: ${ENGINE}: { headers: { Origin: "https://app.example.com" } }`
+      : `give it what it asks for, in \`headers\` or \`query\` of ${ENGINE}; or allow it in the proxy`;
+    // A server that refuses in words of its own got the request as it was.
+    const isProxy = status === 400 && asked === 'websocket' && (said === '' || isPage);
+    return { found, fix: isProxy ? NGINX : fix, isRefusal: true };
   }
   if (status >= 502 && status <= 504) {
     const fix = 'the proxy answers, but the workers behind it do not: see its log, and those of the workers';
@@ -174,7 +186,7 @@ function ofStatus(seen: Seen, status: number): Answer {
     const what = isPage ? 'a web page' : /^\s*[{[]/.test(body) ? 'JSON' : 'a text';
     return {
       found: `HTTP ${status} at ${path} with ${what}, not Engine.IO’s handshake${words}`,
-      fix: `${SET_PATH}; or ${NOT_SOCKETIO}`,
+      fix: `${LOGIN_PAGE.test(said) ? `${LOG_IN}; or ` : ''}${SET_PATH}; or ${NOT_SOCKETIO}`,
     };
   }
   return { found, fix: asked === 'websocket' ? `see the log of the proxy; ${NGINX}` : 'see the log of the server' };
@@ -185,6 +197,7 @@ function redirected({ url, path }: Seen, status: number, location: string): Answ
   const to = URL.canParse(location, `${url}${path}`) ? new URL(location, `${url}${path}`) : undefined;
   if (!to) return { found, fix: 'correct the target' };
   const isElsewhere = to.host !== new URL(url).host || speaksTls(to) !== speaksTls(url);
-  if (isElsewhere) return { found, fix: `correct the target: ${printable(to.origin, MAX_SAID)}` };
-  return { found, fix: `${SET_PATH}: ${printable(to.pathname, MAX_SAID)}; or log in first, if that is a login page` };
+  const login = `if that is a login page, ${LOG_IN}`;
+  if (isElsewhere) return { found, fix: `take it as the target: ${printable(to.origin, MAX_SAID)}; or, ${login}` };
+  return { found, fix: `${SET_PATH}: ${printable(to.pathname, MAX_SAID)}; or, ${login}` };
 }

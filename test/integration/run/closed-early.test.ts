@@ -45,8 +45,18 @@ const ENDS: [what: string, onOpen: (ws: WebSocket) => void, said: RegExp][] = [
     opened((ws) => ws.terminate()),
     /answered the Engine\.IO handshake, then closed the WebSocket/,
   ],
-  ['sends no Socket.IO packet', opened((ws) => ws.send('4x')), /then sent something that is no Socket\.IO packet/],
+  [
+    'sends no Socket.IO packet',
+    opened((ws) => ws.send('4hello from my app')),
+    /but sent "hello from my app", which is no Socket\.IO packet/,
+  ],
+  ['sends packets back', opened((ws) => ws.send('40')), /answered Engine\.IO 4, but sent "0".*not a Socket\.IO server/],
   ['disconnects from the namespace', opened((ws) => ws.send('41')), /then disconnected the client from namespace \//],
+  [
+    'knows no such namespace',
+    opened((ws) => ws.send('44{"message":"Invalid namespace"}')),
+    /knows no namespace \/ \(Invalid namespace\); the path of a URL is the namespace/,
+  ],
   ['refuses the namespace', opened((ws) => ws.send('44{"message":"no"}')), /the server refused it: no/],
 ];
 
@@ -65,6 +75,17 @@ for (const [what, onOpen, said] of ENDS) {
     });
   });
 }
+
+it('a server that never opens the namespace ends the attempt, with what was granted', async (t) => {
+  const url = await startServer(
+    t,
+    opened(() => {}),
+  );
+  await assert.rejects(connectOfficial(connectionTo(url), NEVER), {
+    message: /accepted the upgrade to WebSocket, but never answered the CONNECT of namespace \//,
+    fix: /^see whether a middleware of the server never calls next\(\)/,
+  });
+});
 
 it('a polling session that the server closes ends the attempt, with what was seen', async (t) => {
   const http = createServer(({ url }, response) => response.end(url?.includes('sid=') ? '1' : OPEN_PACKET));

@@ -43,13 +43,20 @@ const CASES: [what: string, start: Start, found: RegExp, fix: RegExp][] = [
     'a redirect to https',
     saying(308, '', { location: 'https://a.example/x' }),
     /308.*redirects/,
-    /https:\/\/a\.example$/,
+    /take it as the target: https:\/\/a\.example; or, if that is a login page, log in/,
   ],
   ['a redirect to a path', saying(302, '', { location: '/login' }), /302.*redirects to \/login/, /log in first/],
   ['Socket.IO 2', saying(200, OLD_HANDSHAKE), /^Socket\.IO 2: not supported/, /^upgrade the server/],
   ['a proxy without a server', saying(502), /HTTP 502/, /workers behind/],
   ['an error of the server', saying(500, 'oops'), /HTTP 500: oops/, /log of the server/],
-  ['a program that hangs up', raw(), /closed the connection without an answer/, /Socket\.IO server/],
+  ['a program that hangs up', raw(), /closed the connection without an answer/, /^set the server's own path/],
+  [
+    'a server that ignores other paths',
+    http(() => {}),
+    /accepted the connection, but did not answer/,
+    /^set the server's own path/,
+  ],
+  ['a login page', saying(200, '<title>Company Login</title>'), /Company Login/, /^log in first/],
   ['a program of another protocol', raw('SSH-2.0-OpenSSH_9\r\n'), /does not speak HTTP.*SSH-2\.0/, /host or port/],
   ['nginx that expects TLS', saying(400, 'The plain HTTP request was sent to HTTPS port'), /speaks TLS/, /https:\/\/$/],
 ];
@@ -103,7 +110,7 @@ test('a real `ws` server, and a Socket.IO server that takes no WebSocket', async
   assert.match(error.message, /426: a plain WebSocket server, not Socket\.IO$/);
   const chat = await startChat(t, () => {}, { transports: ['polling'] });
   const polls = await refusalBy(chat.url);
-  assert.match(`${polls.message} ${polls.fix}`, /answers Engine\.IO’s handshake by polling.*TRANSPORTS=default/);
+  assert.match(`${polls.message} ${polls.fix}`, /offers no WebSocket \(`upgrades: \[\]`.*`transports: \[polling\]`/);
 });
 
 test('the doctor’s WebSocket check judges answers by the same words', async (t) => {
@@ -119,6 +126,8 @@ test('the doctor’s WebSocket check judges answers by the same words', async (t
     [400, '{"code":0,"message":"Transport unknown"}', /TRANSPORTS=polling/],
     [502, '', /workers behind/],
     [403, 'Forbidden', /`headers`/],
+    [400, 'origin (none) is not allowed', /headers: \{ Origin/],
+    [400, '', /proxy_set_header/],
     [505, '', /HTTP\/1\.1/],
   ] as const)
     assert.match(recognize({ ...about, status, body })?.fix ?? '', fix);

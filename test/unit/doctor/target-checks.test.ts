@@ -23,15 +23,18 @@ test('a certificate that is about to expire, has an unknown authority, or is not
 });
 
 test('what cut a silent connection', () => {
-  const cycle = { pingInterval: 25_000, pingTimeout: 20_000 };
-  for (const [reason, ageMs, silentMs, told] of [
+  const cycle = { pingInterval: 25_000 };
+  for (const [reason, ageMs, silentMs, told, code, pingTimeout = 20_000] of [
     // Counted from the last ping.
     ['transport close', 35_000, 10_000, /about 10 s/],
     ['transport close', 25_100, 100, /too early/],
     ['ping timeout', 45_000, 45_000, /no ping came for 45 s/],
     ['io server disconnect', 5000, 5000, /authentication/],
+    ['transport close', 4000, 4000, /server itself closed it after 4\.0 s, with code 4001: session expired/, 4001],
+    ['transport close', 2000, 5, /only 1 ms to answer a ping.*raise `pingTimeout`/, undefined, 1],
   ] as const) {
-    const { found, fix } = explain({ reason, ageMs, silentMs }, cycle);
+    const details = code && { context: { code, reason: 'session expired' } };
+    const { found, fix } = explain({ reason, details, ageMs, silentMs }, { ...cycle, pingTimeout });
     assert.match(`${found} ${fix}`, told);
   }
 });
