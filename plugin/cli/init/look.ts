@@ -5,11 +5,12 @@ import { formatJsonPath } from '../../../protocol/json-path.ts';
 import { printable } from '../../../protocol/printable.ts';
 import { formatProblems, type Problem } from '../../../protocol/problems.ts';
 import { findPaths, type Heard, type Message, type Paths } from '../../run/own-event/find-paths.ts';
+import { publisherClosed } from '../../run/own-event/trial.ts';
 import { come } from '../../run/receivers/come.ts';
 import { lookAt as lookAtTarget } from '../../run/receivers/look-at-target.ts';
 import { Refused, Unsupported } from '../../run/receivers/official-client.ts';
 import { OwnClients } from '../../run/receivers/own-clients.ts';
-import { Publishers } from '../../run/receivers/publishers.ts';
+import { type Acknowledged, Publishers } from '../../run/receivers/publishers.ts';
 import { recognize } from '../../run/receivers/what-answers.ts';
 import { pause } from '../../run/wait.ts';
 import { connectionTargetOf } from '../../script/connection-target.ts';
@@ -36,22 +37,25 @@ const MAX_EXAMPLE_LENGTH = 200;
  */
 export async function lookAt(starter: Starter, seconds: number) {
   const { flow } = starter;
-  const { heard, acknowledged, published, told } = await listen(starter, seconds);
+  const { heard, acknowledged, published, publisher, told } = await listen(starter, seconds);
   const [usable = [], others = []] = heard.map((messages) => messages.filter(({ event }) => !isTemplate(event)));
   // What goes to the room of one is nothing that the other gets.
   const found = findPaths([usable, told ? usable : others], published && new Set(published.keys()));
   const counted = usable.filter(({ event }) => event === found?.event);
   const own = told && ownRoom(counted, published ?? new Map(), told);
   const delivery = isTemplate([found?.id, found?.sentAt]) || (told && !own) ? undefined : found;
-  const answers = acknowledged.map(
-    ({ event, args }) => `It acknowledged ${JSON.stringify(event)} with ${said(args)}. `,
-  );
+  const answers = [
+    ...acknowledged.map(({ event, args }) => `It acknowledged ${JSON.stringify(event)} with ${said(args)}. `),
+    ...publisher.map(({ text }) => `It acknowledged ${JSON.stringify(starter.publish?.event)} with ${text}. `),
+  ];
+  const ids = new Set(published?.keys());
+  const reached = [usable, others].filter((messages) => findPaths([messages, messages], ids) !== undefined).length;
   const missing = told
     ? `No event carried an id back to its room: an event of --emit must name the room, not as a template, or the login or the server must tell each client its own.`
     : heard[0].length === 0
       ? ''
       : published
-        ? 'No event carried the published id.'
+        ? (CARRIED[reached] ?? '')
         : 'No event came to two connections, at least twice, with a new id each time.';
   const apart =
     delivery || !DRAWS.test(JSON.stringify(flow))
@@ -75,6 +79,13 @@ export async function lookAt(starter: Starter, seconds: number) {
     finding: printable(finding + apart + why, MAX_FINDING_LENGTH),
   };
 }
+
+/** By how many of the two clients received an event with a published id. */
+const CARRIED = [
+  'No event carried the published id.',
+  'Only 1 of 2 clients received an event with the published id: what must a client do, such as join a room, to get it?',
+  'No published id reached both clients: each came to 1 of 2 only.',
+];
 
 /** @throws Unsupported if no login, and nothing else that a client sends, makes the server one that can be measured */
 export async function requireSupported(url: string, path: string | undefined): Promise<void> {
@@ -151,6 +162,7 @@ async function listen({ url, path, flow, publish }: Starter, seconds: number) {
   let published: Map<string, string> | undefined;
   /** What was tried as a room; undefined if no broadcast goes to one. */
   let told: Told[] | undefined;
+  let publisher: Acknowledged[] = [];
   const found = new AbortController();
   const open = async () => {
     const messages: Message[] = [];
@@ -188,17 +200,22 @@ async function listen({ url, path, flow, publish }: Starter, seconds: number) {
       options.count = Math.max(PUBLISHED, told?.length ?? 0);
       options.every = seconds / (options.count + 1);
       const rooms = told?.map(({ room }) => room);
+      let failed: number | undefined;
       await publishers.publish(
         ({ id, room }) => published?.set(id, room),
-        () => {},
+        (seq) => (failed ??= seq),
         found.signal,
         rooms,
       );
+      publisher = publishers.acknowledged;
+      const [by] = publishers.came;
+      const reason = by && publishers.endOf(by);
+      if (by && reason !== undefined && failed === 2) throw await publisherClosed(by.connection, publish.event, reason);
     }
     wanted = ASKED;
     await ended;
     if (ending !== undefined) throw new Refused(url, `it ended the connection: ${ending}`);
-    return { heard, acknowledged, published, told };
+    return { heard, acknowledged, published, publisher, told };
   } catch (error) {
     if (!(error instanceof CapacityError) || error.code !== 'TARGET_UNREACHABLE') throw error;
     if (error instanceof Unsupported) throw error;

@@ -51,6 +51,23 @@ it('finds where a chat puts the id that was published, also if it does not send 
   assert.deepEqual(settings?.delivery?.publish?.emit, { event: 'say', args: [{ key: '$id', text: 'hello' }] });
 });
 
+it('says what became of a published message that nobody, or only one client, received', async (t) => {
+  const publish = ['--publish', '["say", {"id": "$id"}]'];
+  const refuses = (io: Server) =>
+    io.on('connection', (socket) => socket.on('say', (_, done) => done({ error: 'you are muted' })));
+  const muted = await good(t, refuses, ...publish);
+  assert.match(muted.stdout, /It acknowledged "say" with \{"error":"you are muted"\}\. The server sent no event/);
+  const toFirst = (io: Server) =>
+    io.on('connection', (socket) =>
+      socket.on('say', (said) => [...io.sockets.sockets.values()][0]?.emit('said', said)),
+    );
+  assert.match((await good(t, toFirst, ...publish)).stdout, /Only 1 of 2 clients received an event/);
+  const closes = (io: Server) => io.on('connection', (socket) => socket.on('say', () => socket.conn.close()));
+  const closed = await init(t, closes, ...publish);
+  assert.equal(closed.code, 2);
+  assert.match(closed.stderr, /^PUBLISHER_CLOSED: the server closed the connection right after the first `say`/);
+});
+
 it('finds the room of each user, in what the server tells it, and learns it in the flow', async (t) => {
   const messenger = (io: Server) => {
     const chat = io.of('/chat');
