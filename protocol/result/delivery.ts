@@ -105,6 +105,10 @@ export const deliverySchema = object({
     workers: z
       .array(z.string())
       .describe('the workers that sent none of these broadcasts, if they hold exactly as many connections'),
+    isLasting: z
+      .boolean()
+      .default(true)
+      .describe('every broadcast since the first of them missed these connections: they received none from then on'),
   }).describe('the most broadcasts that missed the same connections; null where each missed others'),
   batches: z.array(batchSchema).describe('each broadcast'),
 }).nullable();

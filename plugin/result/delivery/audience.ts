@@ -51,7 +51,11 @@ export function leftOut(measurements: Measurements, batches: Batch[]): NonNullab
   const [first] = largest ?? [];
   if (!largest || !first) return null;
   const connections = first.lostConnected;
-  return { broadcasts: largest.length, connections, workers: deafTo(largest, connections, measurements) };
+  const since = batches.filter(({ seq, received }) => seq >= first.seq && received > 0);
+  return {
+    ...{ broadcasts: largest.length, connections, workers: deafTo(largest, connections, measurements) },
+    isLasting: since.every((batch) => largest.includes(batch)),
+  };
 }
 
 export interface Group {

@@ -54,8 +54,9 @@ const slowFirst = ({ latency, delivery }: Result) => {
   latency.slowFirst = { seq: 1, lastMs: 60, othersP50Ms: 22, othersMaxMs: 24 };
   Object.assign(delivery ?? {}, { broadcasts: 6 });
 };
-const leftOut = set('delivery', { leftOut: { broadcasts: 19, connections: 10, workers: [] } });
-const deaf = set('delivery', { leftOut: { broadcasts: 10, connections: 100, workers: ['w1'] } });
+const leftOut = set('delivery', { leftOut: { broadcasts: 19, connections: 10, workers: [], isLasting: true } });
+const deaf = set('delivery', { leftOut: { broadcasts: 10, connections: 100, workers: ['w1'], isLasting: false } });
+const inTurn = set('delivery', { leftOut: { broadcasts: 2, connections: 1, workers: [], isLasting: false } });
 const inRooms = (lossy: (index: number) => boolean) => (result: Result) => {
   result.delivery?.batches.forEach((batch, index) => {
     Object.assign(batch, { room: `chat:${index % 4}`, ...(lossy(index) && { received: batch.expected - 3 }) });
@@ -83,6 +84,7 @@ describe('the sections of a report', () => {
     ['the only room with losses', inRooms((index) => index % 4 === 2), [/all losses in room `chat:2`/]],
     ['and no room where several have some', inRooms((index) => index % 2 === 0), [], /all losses in room/],
     ['the worker that missed them', deaf, [/100 connections, .* on worker w1, .*adapter/]],
+    ['how many each connection lost, if it lost them in turn', inTurn, [/no connection that .* more than 2 of 12/]],
     ['who missed broadcasts each time', leftOut, [/19 broadcasts missed the same 10 connections/]],
     [
       'no broadcasts where messages were sent instead',

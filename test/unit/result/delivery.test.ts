@@ -36,7 +36,11 @@ test('broadcasts that missed the same connections are told from copies that got 
     ]);
     return deliveryOf({ sent: all.map((_, index) => sent(index + 1, 20)), frozen }).leftOut;
   };
-  assert.deepEqual(found([7, 2], [7, 2], [9, 0], [8, 1], [7, 2]), { broadcasts: 3, connections: 2, workers: [] });
+  assert.deepEqual(found([7, 2], [7, 2], [9, 0], [8, 1], [7, 2]), {
+    ...{ broadcasts: 3, connections: 2, workers: [] },
+    isLasting: false,
+  });
+  assert.equal(found([9, 0], [7, 2], [7, 2])?.isLasting, true, 'none from some point on');
   assert.equal(found([7, 2], [8, 2], [9, 2]), null);
   assert.equal(found([7, 0], [7, 0]), null);
 });
@@ -53,7 +57,10 @@ test('broadcasts that never came to another worker tell of which', () => {
     return deliveryOf({ sent: all, frozen, workersAtStart, snapshots: [snapshot({ perWorker })] }).leftOut;
   };
   const inTurn = ['w0', 'w1', 'w2', 'w0', 'w1', 'w2'];
-  assert.deepEqual(of(inTurn, { w0: 3, w1: 4, w2: 3 }), { broadcasts: 4, connections: 4, workers: ['w1'] });
+  assert.deepEqual(of(inTurn, { w0: 3, w1: 4, w2: 3 }), {
+    ...{ broadcasts: 4, connections: 4, workers: ['w1'] },
+    isLasting: false,
+  });
   assert.deepEqual(of(inTurn, { w0: 2, w1: 6, w2: 2 })?.workers, [], 'only some of that worker');
 });
 
