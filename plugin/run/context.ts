@@ -30,7 +30,9 @@ export interface RunContext {
   /** If there are other receivers to compare its latency with. */
   sentinel: Pick<Sentinel, 'join' | 'connected'> | undefined;
   /** If connections of the run make the server broadcast an event of its own. */
-  publishers: Pick<Publishers, 'publish' | 'connected' | 'givesIds' | 'prefix' | 'acknowledged'> | undefined;
+  publishers:
+    | Pick<Publishers, 'publish' | 'connected' | 'givesIds' | 'prefix' | 'acknowledged' | 'unacknowledged'>
+    | undefined;
   /** Those of the run itself. */
   clients: Pick<OwnClients, 'nextPassing' | 'areUsers'>;
   population: Omit<Population, 'close'>;

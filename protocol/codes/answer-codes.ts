@@ -63,6 +63,11 @@ export const ANSWER_FINDINGS = {
     invalidates: ['latency'],
     about: 'measurement',
   },
+  PUBLISHES_UNACKNOWLEDGED: {
+    meaning: 'the server did not acknowledge messages that the run published to it, or was late',
+    remedy: 'let its handler call the acknowledgement, or set `publish.acknowledge: false` in `delivery`',
+    invalidates: [],
+  },
   BROADCASTS_NOT_SENT: {
     meaning: 'broadcasts that the run asked for did not leave the server, or nobody received them',
     remedy: 'see the logs of server and proxy, and their time-outs',

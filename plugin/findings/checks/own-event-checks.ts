@@ -1,5 +1,6 @@
 /** An event of the server's own: whether it came, and whether its ids and times tell what the options say. */
 
+import { counted, integer } from '../../../report/text/format.ts';
 import { idsOfOneReceiver, sameAudience, separateGroups } from '../../result/delivery/audience.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { OwnEventMeasured } from '../../run/measurements/own-event.ts';
@@ -33,6 +34,11 @@ export const ownEvent: Check[] = [
       fix: 'if the acknowledgement is a refusal, give the publisher what the server asks for; if not, see to whom the server sends the event',
     };
   }),
+  checkOwn('PUBLISHES_UNACKNOWLEDGED', ({ unacknowledged: { asked, missing } = { asked: 0, missing: 0 } }) =>
+    missing > 0
+      ? `${integer(missing)} of ${counted(asked, 'published message')} were not acknowledged before the end of the drain`
+      : undefined,
+  ),
   checkOwn('BROADCASTS_NOT_SENT', ({ published, seen, givesIds }, { received, unexpected }) => {
     if (received + unexpected === 0 || givesIds || seen >= published) return undefined;
     return {

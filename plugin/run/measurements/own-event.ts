@@ -1,7 +1,7 @@
 /** An event of the server's own, counted in place of the contract's broadcasts. */
 import type { LatencyFrom } from '../../../protocol/result/latency.ts';
 import type { Rows } from '../own-event/rows.ts';
-import type { Acknowledged } from '../receivers/publishers.ts';
+import type { Acknowledged, Unacknowledged } from '../receivers/publishers.ts';
 
 export interface OwnEventMeasured {
   event: string;
@@ -28,6 +28,8 @@ export interface OwnEventMeasured {
   example: string | undefined;
   /** What the server acknowledged the publishers' events with. */
   acknowledged?: Acknowledged[];
+  /** At the end of the drain. */
+  unacknowledged?: Unacknowledged;
   /** Other events that the run's own client received while it waited for this one before the load. */
   others?: string[];
   /** Where copies have further ids, which are not counted. */

@@ -156,7 +156,7 @@ async function finish(
   const found: Partial<OwnEventMeasured> = {
     ...{ latencyFrom: basis.from, sentAtUnusable: basis.unusable, untimed: basis.untimed },
     ...{ published, seen, skipped, bytes, example, idsBeside },
-    ...(publishers && { acknowledged: publishers.acknowledged }),
+    ...(publishers && { acknowledged: publishers.acknowledged, unacknowledged: publishers.unacknowledged }),
   };
   if (measurements.ownEvent) Object.assign(measurements.ownEvent, found, { each: rows.each });
 }

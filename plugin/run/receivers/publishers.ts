@@ -35,6 +35,11 @@ export interface Acknowledged {
   count: number;
 }
 
+export interface Unacknowledged {
+  asked: number;
+  missing: number;
+}
+
 const MAX_ACKNOWLEDGED = 5;
 const MAX_TEXT_LENGTH = 200;
 
@@ -55,6 +60,8 @@ export class Publishers {
   readonly #ends = new Map<Socket, string>();
   #asks: boolean;
   readonly #acknowledged = new Map<string, number>();
+  #asked = 0;
+  #answered = 0;
 
   private constructor(options: Options, came: Came[], asks: boolean) {
     this.#options = options;
@@ -103,6 +110,11 @@ export class Publishers {
     return [...this.#acknowledged].map(([text, count]) => ({ text, count }));
   }
 
+  /** How many events of `publish` asked for an acknowledgement, and how many of them have none yet. */
+  get unacknowledged(): Unacknowledged {
+    return { asked: this.#asked, missing: this.#asked - this.#answered };
+  }
+
   /** Why the connection of one of them has ended; undefined while it is open. */
   endOf({ socket }: Came): string | undefined {
     return this.#ends.get(socket);
@@ -144,9 +156,10 @@ export class Publishers {
       const room = (this.givesRooms && rooms[index % rooms.length]) || AUDIENCE;
       const counted = countedAs({ namespace: namespaceOf(socket), room, id });
       const onAck = this.#asks ? (...answer: unknown[]) => this.#note(answer) : undefined;
-      if (this.#emit(socket, { id, room, sentAt }, onAck))
+      if (this.#emit(socket, { id, room, sentAt }, onAck)) {
+        if (onAck) this.#asked++;
         onSent({ seq, id, room, countedAs: counted, sentAt, emittedAtUs, intendedAtUs });
-      else onFailed(seq, new Error(`the connection of its publisher had ended: ${this.#ends.get(socket)}`));
+      } else onFailed(seq, new Error(`the connection of its publisher had ended: ${this.#ends.get(socket)}`));
     }
   }
 
@@ -164,6 +177,7 @@ export class Publishers {
   }
 
   #note(answer: unknown[]): void {
+    this.#answered++;
     const text = printable(JSON.stringify(answer.length === 1 ? answer[0] : answer) ?? '', MAX_TEXT_LENGTH);
     const count = this.#acknowledged.get(text) ?? 0;
     if (count > 0 || this.#acknowledged.size < MAX_ACKNOWLEDGED) this.#acknowledged.set(text, count + 1);

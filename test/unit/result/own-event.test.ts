@@ -46,6 +46,15 @@ test('copies of other ids are outside, and the columns add up', () => {
   assert.deepEqual(ofOwnEvent({}, { received: 7 }).codes, ['ACCOUNTS_MISMATCH']);
 });
 
+test('published messages without an acknowledgement are counted, and fail nothing', () => {
+  assert.deepEqual(ofOwnEvent({ unacknowledged: { asked: 41, missing: 0 } }).codes, []);
+  const { reasons } = ofOwnEvent({ unacknowledged: { asked: 41, missing: 40 } });
+  assert.deepEqual(
+    reasons.map(({ code, message }) => [code, message]),
+    [['PUBLISHES_UNACKNOWLEDGED', '40 of 41 published messages were not acknowledged before the end of the drain']],
+  );
+});
+
 test('an event of which the run could send none is not missing', () => {
   const nothing = { published: 0, seen: 0 };
   const { codes } = ofOwnEvent(nothing, { received: 0 }, [], [{ seq: 1, intendedAtUs: 0, message: 'ended' }]);
