@@ -18,11 +18,16 @@ import {
   type Counts,
   differByThoseCutOff,
   differByUnknownWorkers,
+  longestDelayMs,
   lostSinceChange,
   lostSinceEnd,
+  MAX_GROWTH,
+  noneEnded,
   noneOther,
   onlyCuts,
   onlyOnLostConnections,
+  publishersWereLost,
+  waitedForServer,
 } from './evidence.ts';
 
 interface Evidence extends Counts {
@@ -47,9 +52,6 @@ const OF_SERVER: string[] = [SERVER_PROCESSES, METRICS_PAGE];
 const TIMEOUTS_SECONDS = { connectTimeout: 20, timeout: 10 };
 /** A delay of less than this share of a time-out ends nothing. */
 const MIN_TIMEOUT_SHARE = 0.1;
-/** Times the longest delay of the generator's loops: one that is late for a moment makes no queue that grows for seconds. */
-const MAX_GROWTH = 4;
-
 /** @returns whether a part beside Redis changed: connections do not pass Redis */
 const carriesConnections = ({ measurements: { observations, silentWorkers } }: Counts) =>
   silentWorkers.length > 0 ||
@@ -80,11 +82,6 @@ function noneOtherThanTimedOut({ connections: { failures, lost } }: Measured): b
   return [failures, lost].every((counts) => noneOther(counts, isTimeOut));
 }
 
-/** How late the generator's event loops were; 0 where it does not report them. */
-function longestDelayMs({ generator }: Measured): number {
-  return Math.max(0, ...generator.map(({ delayMaxMs }) => delayMaxMs));
-}
-
 /** 0 where it is written in a way that only the engine reads. */
 function shortestTimeoutMs({ environment: { settings } }: Measured): number {
   const given = { ...TIMEOUTS_SECONDS, ...(settings.engineOptions as object | undefined) };
@@ -104,7 +101,17 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
   ],
   SWAPPING: [{ effects: ['READINGS_IMPOSSIBLE'] }],
   MACHINE_SATURATED: [
-    { effects: ['GENERATOR_LATE', 'RATE_NOT_REACHED', 'BROADCASTS_LATE', 'READINGS_MISSING', 'CLOCK_UNCERTAIN'] },
+    { effects: ['GENERATOR_LATE', 'BROADCASTS_LATE', 'CLOCK_UNCERTAIN'] },
+    {
+      effects: ['READINGS_MISSING'],
+      evidence: 'no process of the server ended',
+      holds: noneEnded,
+    },
+    {
+      effects: ['RATE_NOT_REACHED'],
+      evidence: 'connects did not wait for the server while the generator was on time',
+      holds: ({ result }) => !waitedForServer(result),
+    },
     {
       effects: ['CONNECTIONS_FAILED', 'CONNECTIONS_DROPPED'],
       evidence: 'every failed or lost connection timed out, and no process of the server was out of files',
@@ -140,7 +147,12 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
     LOST_WITH_CONNECTIONS,
   ],
   GENERATOR_LATE: [
-    { effects: ['RATE_NOT_REACHED', 'BROADCASTS_LATE', 'CLOCK_UNCERTAIN'] },
+    { effects: ['BROADCASTS_LATE', 'CLOCK_UNCERTAIN'] },
+    {
+      effects: ['RATE_NOT_REACHED'],
+      evidence: 'connects did not wait for the server while the generator was on time',
+      holds: ({ result }) => !waitedForServer(result),
+    },
     {
       effects: ['CONNECTIONS_FAILED', 'CONNECTIONS_DROPPED'],
       evidence: 'every failed or lost connection timed out, and an event loop was late by a tenth of a time-out',
@@ -273,6 +285,11 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
       evidence: 'as many failed or were lost as are missing',
       holds: ({ result: { connections } }) =>
         connections.peak + connections.failed + total(connections.lost) >= connections.target,
+    },
+    {
+      effects: ['BROADCASTS_NOT_SENT'],
+      evidence: 'the connections that were to publish them ended for the same reason',
+      holds: publishersWereLost,
     },
     LOST_WITH_CONNECTIONS,
     UNANSWERED_ON_LOST,

@@ -25,13 +25,27 @@ import { ownEvent } from './checks/own-event-checks.ts';
 import { processes } from './checks/processes-checks.ts';
 import { saturation } from './checks/saturation-checks.ts';
 import { sources } from './checks/sources-checks.ts';
+import { stalls } from './checks/stalls-checks.ts';
 import { times } from './checks/times-checks.ts';
 import { unexplained } from './checks/unexplained-checks.ts';
 import { workers } from './checks/workers-checks.ts';
 import { replacedBy } from './expectations.ts';
 
 const CHECKS = [
-  ...[sources, accounts, machine, saturation, generator, endedProcesses, workers, limits, ends, connections, fault],
+  ...[
+    sources,
+    accounts,
+    machine,
+    saturation,
+    generator,
+    endedProcesses,
+    workers,
+    stalls,
+    limits,
+    ends,
+    connections,
+    fault,
+  ],
   ...[broadcasts, keepingUp, adapter, ownEvent, copies, messages, times, memory, leaks, processes, unexplained],
 ].flat();
 

@@ -55,7 +55,7 @@ export const ANSWER_FINDINGS = {
     meaning: 'the event always went to the same part of the connections; the others count as having lost it',
     remedy: 'let all connections join the room that the server sends to, or name its rooms in `delivery.audience`',
     invalidates: ['delivery'],
-    about: 'measurement',
+    about: 'application',
   },
   SENT_AT_UNUSABLE: {
     meaning: 'the values at `delivery.sentAt` are not times, too coarse, or from a clock that disagrees',

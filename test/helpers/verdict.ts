@@ -29,9 +29,9 @@ export function verdictOf(change: Change = () => {}) {
   const result = perfectResult();
   const measured = measurements({ workersAtStart: [WORKER], workersAtEnd: [WORKER] });
   change(result, measured);
-  const { verdict, findings } = conclude(measured, result);
+  const { verdict, findings, outcome } = conclude(measured, result);
   const roots = rootsOf(findings);
-  return { status: verdict.status, findings: roots, codes: roots.map(({ code }) => code) };
+  return { outcome, status: verdict.status, findings: roots, codes: roots.map(({ code }) => code) };
 }
 
 /** The workers accepted connections of other users. */

@@ -9,6 +9,7 @@ import { decimals, total } from '../../../report/text/format.ts';
 import { merged, sum } from '../../result/sums.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless, type Found, type Measured } from '../check.ts';
+import { waitedForServer } from '../evidence.ts';
 import { RATE_TOLERANCE } from '../expectations.ts';
 import { BY_SERVER, closedByApplication, codesFix, codesText } from './ends-checks.ts';
 import { byFrequency, listed, lossesAmong, ofDeployment, only, withoutLosses } from './failure-causes.ts';
@@ -67,6 +68,9 @@ export const connections: Check[] = [
     const isByGenerator = isThrottled(result.machine?.throttled, 'ramp') || hasBusyLoop(result.generator);
     return {
       ...{ message, window: 'ramp' },
+      ...(waitedForServer(result) && {
+        fix: 'find what let no more connections in meanwhile: a limit of the proxy or of the server, such as `maxconn` or `limit_conn`',
+      }),
       ...(isByGenerator && { about: 'generator' as const, invalidates: ['connections' as const] }),
     };
   }),

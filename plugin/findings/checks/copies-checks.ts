@@ -40,14 +40,15 @@ const WRONG: { columns: Column[]; what: string; fix: string; isOthers?: true }[]
 ];
 
 export const copies: Check[] = [
-  check('COPIES_LOST', ({ delivery, fault }) => lost(delivery, fault)),
+  check('COPIES_LOST', (result) => lost(result)),
   check('COPIES_DUPLICATED', ({ delivery, processes }, { workersAtStart, ownEvent }) => {
     if (!delivery || delivery.duplicates === 0) return undefined;
     const values = [{ name: 'duplicates', value: delivery.duplicates, unit: '', low95: null, high95: null }];
     // Broadcasts that share an id count as copies of one.
     if (ownEvent && ownEvent.seen < ownEvent.published) return { message: repeatedText(delivery), values };
     const holders = processes?.measured.filter(({ layer, holds }) => layer === 'worker' && holds) ?? [];
-    return { ...duplicated(delivery, Math.max(workersAtStart.length, holders.length)), values };
+    const count = Math.max(workersAtStart.length, holders.length);
+    return { ...duplicated(delivery, count, ownEvent?.givesIds === true), values };
   }),
   ...WRONG.map(({ columns, what, fix, isOthers }) =>
     check('WRONG_COPIES', ({ delivery }, { ownEvent }) => {
@@ -63,31 +64,57 @@ export const copies: Check[] = [
 ];
 
 /** Copies that a planned fault cost are its result, and no failure. */
-function lost(delivery: Result['delivery'], fault: Result['fault']): Found {
+function lost({ delivery, fault, processes }: Pick<Result, 'delivery' | 'fault' | 'processes'>): Found {
   if (!delivery || delivery.coverage === null) return undefined;
   const { received, expected, broadcasts, lostConnected, lostDisconnected } = delivery;
   const missing = expected - received - (fault?.broadcasts?.lost ?? 0);
   if (missing <= 0) return undefined;
   const where = `${integer(lostConnected)} to connections that stayed open, ${integer(lostDisconnected)} to lost ones`;
+  const fix = fixOf(processes);
   return {
-    message: `${percentOf(received, expected)} of the copies of ${integer(broadcasts)} broadcasts delivered: ${integer(missing)} lost, ${where}`,
+    message: `${percentOf(received, expected)} of the copies of ${integer(broadcasts)} broadcasts delivered: ${integer(missing)} lost, ${where}${patternOf(delivery)}`,
+    ...(fix !== undefined && { fix }),
     window: 'broadcasts',
     values: [{ name: 'lost copies', value: missing, unit: '', low95: null, high95: null }],
   };
+}
+
+/** @returns which broadcasts are incomplete, and whether it is always the same connections that miss them */
+function patternOf({ batches, leftOut, received, lostConnected }: NonNullable<Result['delivery']>): string {
+  const incomplete = batches.filter((batch) => batch.lostConnected > 0);
+  if (received === 0 || lostConnected === 0 || batches.length < MIN_BROADCASTS) return '';
+  const counts = [incomplete, batches].map((rows) => integer(sum(rows.map(({ broadcasts }) => broadcasts))));
+  const shares = incomplete.map((batch) => (100 * batch.received) / batch.expected);
+  const [low, high] = [Math.min(...shares), Math.max(...shares)].map((share) => share.toFixed(0));
+  const who = leftOut
+    ? `; the same ${integer(leftOut.connections)} connections missed ${integer(leftOut.broadcasts)} of them`
+    : '; each was missed by other connections';
+  return `; ${counts.join(' of ')} broadcasts are incomplete, each received by ${low === high ? '' : `${low} to `}${high} % of its members${incomplete.length > 1 ? who : ''}`;
+}
+
+/** @returns what to do where a single process is all that there is; undefined where there is more, or where that is unknown */
+function fixOf(processes: Result['processes']): string | undefined {
+  const [only, ...others] = processes?.measured ?? [];
+  const isDirect = only?.layer === 'worker' && processes?.port != null && only.ports?.includes(processes.port);
+  if (!isDirect || others.length > 0) return undefined;
+  return 'one process serves all clients, without a proxy or an adapter: see how its handler selects receivers (a room, a filter, `volatile`), and its log';
 }
 
 function repeatedText({ duplicates, received }: NonNullable<Result['delivery']>): string {
   return `${integer(duplicates)} copies came twice, beside ${integer(received)} first ones`;
 }
 
+/** With fewer, a pattern can be chance. */
+const MIN_BROADCASTS = 3;
 const TIMES = ['', 'once', 'twice', 'three times', 'four times'];
 
 /**
  * Who got how many copies shows what repeats them: a server that emits again repeats each copy, and another publisher in the room
  * has broadcasts of its own, too.
  * @param processes of the server that hold connections; 0 if unknown
+ * @param hasOwnIds the ids are the run's, so no other publisher sends them
  */
-function duplicated(delivery: NonNullable<Result['delivery']>, processes: number): Detail {
+function duplicated(delivery: NonNullable<Result['delivery']>, processes: number, hasOwnIds: boolean): Detail {
   const { neverOrdered, notMember, batches } = delivery;
   const repeated = batches.filter((batch) => batch.duplicates > 0);
   const [first] = repeated;
@@ -95,7 +122,7 @@ function duplicated(delivery: NonNullable<Result['delivery']>, processes: number
   const more = first && copiesOf(first) > 0 ? first.duplicates / copiesOf(first) : 0;
   const isWhole = (batch: Batch) => batch.duplicates === more * copiesOf(batch);
   if (!Number.isInteger(more) || more === 0 || neverOrdered + notMember > 0 || !repeated.every(isWhole))
-    return { message: repeatedText(delivery) };
+    return hasOwnIds ? repeatedToSome(delivery, processes) : { message: repeatedText(delivery) };
   const times = TIMES[more + 1] ?? `${more + 1} times`;
   const all = sum(batches.map(({ broadcasts }) => broadcasts));
   const some = sum(repeated.map(({ broadcasts }) => broadcasts));
@@ -109,6 +136,25 @@ function duplicated(delivery: NonNullable<Result['delivery']>, processes: number
   return {
     message: `every copy of ${counted(all, 'broadcast')} came ${times}, to everybody: the server emits ${times}${ofEach}`,
     fix: `emit each message once: look for a second \`emit\` in the handler, a handler that is registered twice, or an emit for each of several rooms that connections share${processes === more + 1 ? '; only one process may emit what an adapter gives to all' : ''}`,
+    about: 'application',
+  };
+}
+
+/** Copies of ids that only the run gives: the server itself emits them again. */
+function repeatedToSome(delivery: NonNullable<Result['delivery']>, processes: number): Detail {
+  const { batches } = delivery;
+  const [first] = batches;
+  const isSame =
+    batches.length >= MIN_BROADCASTS &&
+    batches.every(({ duplicates, received }) => duplicates === first?.duplicates && received === first?.received);
+  const message =
+    first && isSame && first.duplicates < first.received
+      ? `${integer(first.duplicates)} of ${counted(first.received, 'client')} got every copy twice: the server emits twice to them`
+      : `${repeatedText(delivery)}, of the run's own ids: the server emits these again`;
+  const adapter = processes === 1 ? '' : ', or several processes that emit the same';
+  return {
+    message,
+    fix: `emit each message once: look for a second \`emit\` to a room that only some clients are in${adapter}`,
     about: 'application',
   };
 }

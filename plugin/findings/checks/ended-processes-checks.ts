@@ -79,15 +79,41 @@ function ended(result: Measured, measurements: Measurements): Found {
   const files = full
     ? `; ${full === first ? 'it' : named(full)} had ${integer(full.openFiles ?? 0)} of ${integer(full.limit ?? 0)} open files`
     : '';
+  const window = windowAt(secondsOf(first, measurements) ?? 0, measurements);
+  const how = wasOrderly(result.connections.ends) ? ORDERLY : limitOf(first);
   return {
-    message: `${name} ended${times(first)}${after}${connections}${files}`,
+    message: `${name} ended${times(first)}${after}${connections}${how?.text ?? ''}${files}`,
     subject: `process ${first.pid}`,
-    window: windowAt(secondsOf(first, measurements) ?? 0, measurements),
+    window,
+    // The plateaus were measured before.
+    ...(window !== 'ramp' && measurements.plateaus.length > 0 && { invalidates: ['cpu' as const] }),
+    ...(how && { fix: how.fix }),
     values: valuesOf({ connections: lost, 'open files': openFiles, 'limit of open files': limit }),
     ...(full && {
       fix: 'raise the limit of open files of the server (`ulimit -n`, `LimitNOFILE`), and let it survive EMFILE: see its log',
     }),
   };
+}
+
+const ORDERLY = {
+  text: ': shut down in order (its connections were closed with frames)',
+  fix: 'find what stopped it: a deploy, a supervisor that sends SIGTERM or SIGINT, or its own exit after `io.close()`',
+};
+
+/** @returns whether connections ended, each with a close frame: a process that crashes sends none */
+function wasOrderly(ends: Measured['connections']['ends']): boolean {
+  return ends.length > 0 && ends.every(({ cause }) => /^closed_(1000|1001|1005|1012)$/.test(cause));
+}
+
+/** @returns what its command line says of the memory that it may use */
+function limitOf({ command }: EndedProcess): typeof ORDERLY | undefined {
+  const megabytes = Number(/--max[-_]old[-_]space[-_]size[= ](\d+)/.exec(command)?.[1]);
+  return megabytes > 0
+    ? {
+        text: `; its heap was limited to ${integer(megabytes)} MB (\`--max-old-space-size\`)`,
+        fix: 'see its log: if it says "heap out of memory", raise `--max-old-space-size`, or find what fills the heap',
+      }
+    : undefined;
 }
 
 function valuesOf(figures: Record<string, number | undefined>): FindingValue[] {

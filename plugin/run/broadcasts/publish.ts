@@ -33,6 +33,8 @@ export interface UnsentBroadcast extends Pick<SentBroadcast, 'seq' | 'room' | 'v
   message: string;
   /** The worker runs, and did not let the run publish. */
   isRefused?: true;
+  /** Socket.IO's reason why the connection that was to publish it had ended. */
+  publisherEnd?: string;
 }
 
 /** A broadcast that was ordered and not confirmed: it may have been sent. */

@@ -49,7 +49,8 @@ export class KernelCounts {
       return !differs;
     };
     await until(isSettled, AGREE_TIMEOUT_MS, signal, POLL_MS);
-    if (!signal.aborted) note?.();
+    // The connections of a process that ended are nowhere else.
+    if (!signal.aborted && this.#context.measurements.endedProcesses().length === 0) note?.();
   }
 
   async #noteFullest(): Promise<void> {

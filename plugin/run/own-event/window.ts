@@ -101,8 +101,9 @@ async function publish(
       const { seq, room, emittedAtUs, intendedAtUs } = sent;
       measurements.sent.push(asSent({ seq, room, sentAtUs: emittedAtUs, intendedAtUs }));
     },
-    (seq, { message }) => {
-      measurements.unsent.push({ seq, message });
+    (seq, publisherEnd) => {
+      const message = `the connection of its publisher had ended: ${publisherEnd}`;
+      measurements.unsent.push({ seq, message, publisherEnd });
     },
     signal,
     rooms,

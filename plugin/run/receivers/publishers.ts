@@ -139,7 +139,7 @@ export class Publishers {
    */
   async publish(
     onSent: (sent: Published) => void,
-    onFailed: (seq: number, error: Error) => void,
+    onFailed: (seq: number, publisherEnd: string) => void,
     signal: AbortSignal,
     places: string[] = [],
   ): Promise<void> {
@@ -159,7 +159,7 @@ export class Publishers {
       if (this.#emit(socket, { id, room, sentAt }, onAck)) {
         if (onAck) this.#asked++;
         onSent({ seq, id, room, countedAs: counted, sentAt, emittedAtUs, intendedAtUs });
-      } else onFailed(seq, new Error(`the connection of its publisher had ended: ${this.#ends.get(socket)}`));
+      } else onFailed(seq, this.#ends.get(socket) ?? 'unknown');
     }
   }
 

@@ -37,6 +37,29 @@ describe('broadcasts that reach separate groups of connections', () => {
     assert.notEqual(status, 'INVALID');
   });
 
+  it('leave out the same clients each time: the expectation is missed, whatever the reason', () => {
+    const { codes, outcome } = judged([part(3, 77), part(3, 77), part(3, 77)], 1);
+    assert.deepEqual([codes, outcome.status], [['AUDIENCE_DIFFERS'], 'FAILED']);
+    const missed = outcome.thresholds.find(({ name }) => name === 'every member receives every broadcast');
+    assert.equal(missed?.met, false);
+  });
+
+  it('name the pattern and the single process where copies are missing', () => {
+    const { findings } = judged([part(3, 77), part(2, 78), part(3, 79)], 1);
+    const [found] = findings.filter(({ code }) => code === 'COPIES_LOST');
+    assertNames(found?.message, ['3 of 3 broadcasts are incomplete', '40 to 60 %', 'missed by other connections']);
+    assert.match(found?.fix ?? '', /one process/);
+    assert.doesNotMatch(found?.fix ?? '', /Redis/);
+  });
+
+  it('show a server that emits twice to some of its clients', () => {
+    const twice = { expected: 5, received: 5, lostConnected: 0, duplicates: 2 };
+    const { findings } = judged([twice, twice, twice], 1);
+    const [found] = findings.filter(({ code }) => code === 'COPIES_DUPLICATED');
+    assertNames(found?.message, ['2 of 5 clients got every copy twice']);
+    assert.doesNotMatch(found?.fix ?? '', /own room/);
+  });
+
   it('show rooms, where a single process holds all connections', () => {
     const { findings, codes } = judged(BOTH, 1);
     assert.deepEqual(codes, ['AUDIENCE_DIFFERS']);

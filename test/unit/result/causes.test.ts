@@ -70,6 +70,31 @@ const silentHost: Change = (_, { observations }) => observations.note('hostLost'
 const redisSilent: Change = (_, { observations }) =>
   observations.note('redisSilent', { when: WHEN, name: 'Redis', failure: 'gone' });
 
+/** Ten connections wait for a free place for six seconds, at a full machine. */
+const limited =
+  (slowestMs: number, others: number): Change =>
+  (result, measured) => {
+    machineFull(result, measured);
+    const overTime = { intervalSeconds: 1, t: [0, 1, 2, 3, 4, 5, 6, 7], opened: [10, 0, others, others, 0, 0, 0, 10] };
+    const quiet = {
+      meanMs: overTime.t.map(() => null),
+      failed: overTime.t.map(() => 0),
+      ended: overTime.t.map(() => 0),
+    };
+    const slowest = overTime.t.map((t) => (t === 7 ? slowestMs : null));
+    Object.assign(result.connections, { overTime: { ...overTime, ...quiet, slowestMs: slowest } });
+    Object.assign(result.connections, { achievedRatePerSec: 4, configuredRatePerSec: 7 });
+  };
+const machineFull: Change = ({ machine, generator }) => {
+  Object.assign(machine?.cpuIdlePercent ?? {}, { ramp: 0 });
+  for (const loop of generator) Object.assign(loop, { cpuWaitShare: 0.9, delayMaxMs: 10 });
+};
+const unpublished =
+  (publisherEnd: string): Change =>
+  (_, measured) => {
+    measured.unsent = [{ seq: 1, message: 'its publisher had ended', publisherEnd }];
+  };
+
 const CASES: [cause: FindingCode, effect: FindingCode, holds: boolean, what: string, changes: Change[]][] = [
   ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED', true, 'its processes are others', [ends(70), changed([SERVER_PROCESSES])]],
   ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED', false, 'nginx was reloaded', [ends(70), changed(['nginx'])]],
@@ -87,6 +112,16 @@ const CASES: [cause: FindingCode, effect: FindingCode, holds: boolean, what: str
     'they were for clients that were cut off',
     [ends(99), lost(CUT), missing(0, 3)],
   ],
+  [
+    ...(['CONNECTIONS_DROPPED', 'BROADCASTS_NOT_SENT', true, 'the publisher was lost like others'] as const),
+    [lost(CUT), unpublished('transport close')],
+  ],
+  [
+    ...(['CONNECTIONS_DROPPED', 'BROADCASTS_NOT_SENT', false, 'the publisher was lost otherwise'] as const),
+    [lost(CUT), unpublished('io server disconnect')],
+  ],
+  ['MACHINE_SATURATED', 'RATE_NOT_REACHED', false, 'connects waited for a place', [limited(6000, 0)]],
+  ['MACHINE_SATURATED', 'RATE_NOT_REACHED', true, 'others opened meanwhile', [limited(6000, 2)]],
   ['DEPLOYMENT_CHANGED', 'CONNECTIONS_DROPPED', true, 'nginx cut them off', [changed(['nginx']), lost(CUT)]],
   ['DEPLOYMENT_CHANGED', 'CONNECTIONS_DROPPED', false, 'only Redis changed', [changed(['Redis']), lost(CUT)]],
   [

@@ -8,12 +8,23 @@ import { assertNames, othersAccepted, verdictOf } from '../../helpers/verdict.ts
 
 const APP: EndedProcess = { pid: 7, command: 'node app.mjs', atUs: 5_200_000, openFiles: 84, limit: 1024 };
 
+const RANGE = { low: 0, high: 0 };
+const END: Omit<Result['connections']['ends'][number], 'reason' | 'cause' | 'count'> = {
+  ...{ words: '', event: '', eventText: '', maxPayloadBytes: null },
+  ...{ ageSeconds: RANGE, sent: RANGE, received: RANGE, largestSentBytes: RANGE },
+};
+
 /** @param failures and losses by cause */
-function judged(ended: EndedProcess[], lost: Record<string, number>, failures: Record<string, number> = {}) {
+function judged(
+  ended: EndedProcess[],
+  lost: Record<string, number>,
+  failures: Record<string, number> = {},
+  ends: Result['connections']['ends'] = [],
+) {
   return verdictOf((result: Result, measured: Measurements) => {
     measured.samplesBeganAtUs = 1_000_000;
     measured.endedProcesses = () => ended;
-    Object.assign(result.connections, { lost, failures, peak: 59 });
+    Object.assign(result.connections, { lost, failures, ends, peak: 59 });
     measured.aborted = { how: 'left', code: 'RUN_INCOMPLETE', message: 'the virtual users left' };
     othersAccepted(measured);
   });
@@ -29,6 +40,22 @@ describe('a process of the server that ended', () => {
     );
     assert.equal(findings[0]?.message, 'process 7 (node app.mjs) ended at 4.2 s with 59 connections');
     assert.equal(status, 'SUSPECT', 'not INVALID');
+  });
+
+  it('was shut down in order if its connections were closed with frames', () => {
+    const ends = [{ ...END, reason: 'transport close', cause: 'closed_1005', count: 30 }];
+    const [found] = judged([APP], { 'transport close': 30 }, {}, ends).findings;
+    assertNames(found?.message, ['shut down in order']);
+    assert.doesNotMatch(found?.fix ?? '', /uncaught/);
+    const crashed = [...ends, { ...END, reason: 'transport close', cause: 'closed_1006', count: 1 }];
+    assert.doesNotMatch(judged([APP], { 'transport close': 31 }, {}, crashed).findings[0]?.message ?? '', /in order/);
+  });
+
+  it('is named with the limit of its heap', () => {
+    const limited = { ...APP, command: 'node --max-old-space-size=60 app.mjs' };
+    const [found] = judged([limited], { 'transport close': 18 }).findings;
+    assertNames(found?.message, ['60 MB']);
+    assert.match(found?.fix ?? '', /max-old-space-size/);
   });
 
   it('does not explain connections that the server closed itself', () => {

@@ -162,3 +162,28 @@ describe('a worker that stood still', () => {
     });
   }
 });
+
+describe('a server that stands still', () => {
+  /** Broadcasts every 0.4 s whose first copies come after so many ms, and the last ones soon after. */
+  const delays =
+    (...firstMs: number[]): Change =>
+    ({ delivery, generator }) => {
+      const [row] = delivery?.batches ?? [];
+      for (const loop of generator) loop.delayMaxMs = 7;
+      if (delivery && row)
+        delivery.batches = firstMs.map((delay, index) => ({
+          ...{ ...row, seq: index + 1, t: 19 + 0.4 * index, firstMs: delay, p50Ms: delay, lastMs: delay + 2 },
+        }));
+    };
+
+  testCases([
+    ['once', delays(1082, 688, 289, 6, 3, 4), 'WORKER_STALLED', 'once, for 1.1 s', '3 consecutive broadcasts'],
+    [
+      'three times at regular intervals',
+      delays(1080, 680, 280, 4, 1080, 680, 280, 4, 1080, 680, 280),
+      ...(['WORKER_STALLED', '3 times, for up to 1.1 s, every 1.6 s'] as const),
+    ],
+    ['never, where each broadcast is slow', delays(1082, 1060, 1090, 1070)],
+    ['never, where a pause is as long as one of the generator', delays(20, 4, 3, 5)],
+  ]);
+});

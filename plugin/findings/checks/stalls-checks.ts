@@ -1,0 +1,59 @@
+/** Pauses of the server's event loop that its clients see: copies of consecutive broadcasts come at the same moment. */
+import type { Batch } from '../../../protocol/result/delivery.ts';
+import { decimals } from '../../../report/text/format.ts';
+import { type Check, checkUnless, type Found, type Measured } from '../check.ts';
+import { longestDelayMs, MAX_GROWTH } from '../evidence.ts';
+
+/** Share of the time between two broadcasts within which their first copies count as one moment. */
+const MAX_SPREAD_SHARE = 0.2;
+/** A shorter pause is garbage collection, or a moment of a busy machine. */
+const MIN_STALL_MS = 200;
+
+export const stalls: Check[] = [checkUnless('abort', 'WORKER_STALLED', (result) => stalledServer(result))];
+
+interface Stall {
+  /** Of the first copies, in seconds. */
+  end: number;
+  lengthMs: number;
+  broadcasts: number;
+}
+
+function stalledServer(result: Measured): Found {
+  const least = Math.max(MIN_STALL_MS, MAX_GROWTH * longestDelayMs(result));
+  const found = stallsAmong(result.delivery?.batches ?? []).filter(({ lengthMs }) => lengthMs >= least);
+  if (found.length === 0) return undefined;
+  const longest = Math.max(...found.map(({ lengthMs }) => lengthMs)) / 1000;
+  const times = found.length === 1 ? 'once, for' : `${found.length} times, for up to`;
+  const ends = found.map(({ end }) => end);
+  const apart = ends.slice(1).map((end, index) => end - (ends[index] as number));
+  const period = apart.length > 1 && Math.max(...apart) < 1.2 * Math.min(...apart);
+  const every = period ? `, every ${decimals(Math.min(...apart), 1)} s` : '';
+  return {
+    message: `the server stood still ${times} ${decimals(longest, 1)} s${every}: copies of up to ${Math.max(...found.map(({ broadcasts }) => broadcasts))} consecutive broadcasts arrived together`,
+    window: 'broadcasts',
+    values: [{ name: 'longest standstill', value: longest, unit: 's', low95: null, high95: null }],
+    fix: 'find what blocks its event loop for so long: a loop, synchronous I/O or a large `JSON.parse`; a CPU profile shows it',
+  };
+}
+
+/** @returns groups of two or more consecutive broadcasts whose first copies came at one moment, and to everybody then */
+function stallsAmong(batches: Batch[]): Stall[] {
+  const all: Stall[] = [];
+  let open: Stall | undefined;
+  let before: number | undefined;
+  for (const { t, firstMs, lastMs, broadcasts } of batches) {
+    const isKnown = t !== null && firstMs !== null && lastMs !== null && broadcasts === 1;
+    const apart = isKnown && before !== undefined ? t - before : 0;
+    const isTogether =
+      isKnown && open && apart > 0 && Math.abs(t + firstMs / 1000 - open.end) <= MAX_SPREAD_SHARE * apart;
+    // All that wait for the same moment get their copies within it.
+    const isShort = isKnown && lastMs - firstMs <= MAX_SPREAD_SHARE * firstMs;
+    if (isTogether && open) open.broadcasts++;
+    else {
+      open = isKnown && isShort ? { end: t + firstMs / 1000, lengthMs: firstMs, broadcasts: 1 } : undefined;
+      if (open) all.push(open);
+    }
+    before = t ?? undefined;
+  }
+  return all.filter((stall) => stall.broadcasts > 1);
+}
