@@ -4,9 +4,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { printable } from '../../../protocol/printable.ts';
-import { closeOf } from '../../fleet/official/failure.ts';
 import { come } from '../../run/receivers/come.ts';
-import type { PingCycle } from '../../run/receivers/official-client.ts';
+import { closeOf, type PingCycle } from '../../run/receivers/official-client.ts';
 import { check, type Finding, type Subject, type TargetCheck } from './target-check.ts';
 
 /** Longer cycles are not waited for. */

@@ -17,6 +17,8 @@ import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { lookAt } from './look-at-target.ts';
 import { NOT_SOCKETIO, OLD_SERVER, recognize, type Seen } from './what-answers.ts';
 
+export { closeOf } from '../../fleet/official/failure.ts';
+
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Characters of what the server says when it refuses. */
 const MAX_REASON_LENGTH = 300;
