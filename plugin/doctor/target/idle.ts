@@ -47,6 +47,8 @@ export function checkIdle({ clients, signal }: Subject, onHold: (seconds: number
       const nowMs = performance.now();
       ended.resolve({ reason, details, ageMs: nowMs - openedAtMs, silentMs: nowMs - lastAtMs });
     });
+    // A server that accepts the namespace and closes it in the same payload has ended it before anything could listen.
+    if (!socket.connected) ended.resolve({ reason: 'io server disconnect', ageMs: 0, silentMs: 0 });
     const holdMs = Math.min(cycle.pingInterval + cycle.pingTimeout + MARGIN_MS, MAX_HOLD_MS);
     onHold(holdMs / 1000);
     const over = new AbortController();
@@ -54,6 +56,8 @@ export function checkIdle({ clients, signal }: Subject, onHold: (seconds: number
     const cut = await Promise.race([ended.promise, held]);
     over.abort();
     socket.disconnect();
+    const heldSeconds = seconds(performance.now() - openedAtMs);
+    if (!cut && signal.aborted) return { status: 'skipped', found: `stopped after ${heldSeconds} s` };
     return cut ? { status: 'failed', ...explain(cut, cycle) } : survived(holdMs, pings, cycle);
   });
 }

@@ -193,6 +193,22 @@ describe('doctor --target', { concurrency: true }, () => {
     assert.match(sessions?.found ?? '', /of 20 were let in .*: the rate is limited$/);
   });
 
+  it('a server that disconnects each client at once, also where both packets come together by polling', async (t) => {
+    const { url } = await startChat(t, (io) => io.on('connection', (socket) => socket.disconnect()), QUICK);
+    const { by } = await examine(url, {}, { engines: { 'socketio-capacity': { transports: ['polling'] } } });
+    assert.equal(by.idle?.status, 'failed');
+    assert.match(by.idle?.found ?? '', /^the server itself disconnected it after 0\.0 s$/);
+  });
+
+  it('says nothing of a connection whose hold the user stopped', async (t) => {
+    const { url } = await startChat(t, () => {}, { pingInterval: 25_000 });
+    const stop = new AbortController();
+    const watching = { burst: 0, onCheck: () => {}, onHold: () => stop.abort() };
+    const checks = await examineTarget(hookConfig({}, { target: url }), { config: {} }, watching, stop.signal);
+    const idle = checks.find(({ name }) => name === 'idle');
+    assert.match(`${idle?.status}: ${idle?.found}`, /^skipped: stopped after [\d.]+ s$/);
+  });
+
   it('a server that refuses or ends what is too much of one address, by a burst; nothing else fails by it', async (t) => {
     const most = 5;
     const bouncer = async (connected: (io: Server, all: Socket[]) => void) => {
