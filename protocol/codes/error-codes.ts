@@ -120,7 +120,7 @@ const CODES = {
     remedy: 'start Redis there, correct `REDIS_URL`, or choose `CAPACITY_ADAPTER=in-memory`',
   },
   REDIS_REFUSES: {
-    meaning: 'Redis refuses a subscription of the adapter, usually because it is older than 7.0',
+    meaning: 'Redis refuses its user, or a subscription of the adapter if it is older than 7.0',
     remedy: 'use Redis 7.0 or newer for the sharded adapters, or `CAPACITY_ADAPTER=redis`',
   },
 

@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { CapacityError } from '../../protocol/errors.ts';
 import { onlyOnce } from '../../protocol/helpers/only-once.ts';
 import { within } from '../../protocol/helpers/within.ts';
+import { refusalFix } from '../../protocol/redis-refusals.ts';
 
 const CONNECT_TIMEOUT_MS = 3000;
 const RECONNECT_MAX_MS = 2000;
@@ -164,13 +165,14 @@ async function closeConnection(client: Connection): Promise<void> {
 }
 
 function unreachable(url: string, cause: unknown): CapacityError {
+  if (cause instanceof Error && refusalFix(cause)) return refuses(url, cause);
   const message = `no Redis server answers at ${withoutPassword(url)}`;
   return new CapacityError('REDIS_UNREACHABLE', message, undefined, { cause });
 }
 
 function refuses(url: string, cause: Error): CapacityError {
-  const message = `the Redis at ${withoutPassword(url)} refuses what the adapter subscribes to: ${cause.message}`;
-  return new CapacityError('REDIS_REFUSES', message, undefined, { cause });
+  const message = `the Redis at ${withoutPassword(url)} refuses what the adapter needs: ${cause.message}`;
+  return new CapacityError('REDIS_REFUSES', message, refusalFix(cause), { cause });
 }
 
 function withoutPassword(url: string): string {

@@ -9,6 +9,7 @@ import { execa } from 'execa';
 import { createClient } from 'redis';
 import { CapacityError } from '../../protocol/errors.ts';
 import { redisPart } from '../../protocol/redis-part.ts';
+import { refusalFix } from '../../protocol/redis-refusals.ts';
 import type { RedisNodeState, StackState } from './state/state.ts';
 import { requireTool } from './tools.ts';
 import { waitFor } from './wait.ts';
@@ -98,10 +99,12 @@ export async function redisAnswers(redis: OwnRedis, node: RedisNodeState): Promi
   );
 }
 
-/** @throws CapacityError `REDIS_UNREACHABLE` when the Redis that the user named does not answer */
+/** @throws CapacityError `REDIS_UNREACHABLE` or `REDIS_REFUSES` when the Redis that the user named does not answer, or refuses */
 export async function assertRedisAnswers(url: string): Promise<void> {
   const { host } = new URL(url); // Without the password.
   await askRedis(url, ['PING']).catch((cause) => {
+    const refusal = refusalFix(cause);
+    if (refusal) throw new CapacityError('REDIS_REFUSES', `The Redis at ${host} refuses PING.`, refusal, { cause });
     const fix = 'Check REDIS_URL, or unset it, so that the stack starts its own Redis.';
     throw new CapacityError('REDIS_UNREACHABLE', `The Redis at ${host} does not answer.`, fix, { cause });
   });

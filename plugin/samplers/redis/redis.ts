@@ -1,5 +1,7 @@
 /** Reads what the adapter's Redis reports about itself; of a Redis Cluster, all nodes that have slots. */
+
 import { redisPart } from '../../../protocol/redis-part.ts';
+import { CREDENTIAL_FIXES } from '../../../protocol/redis-refusals.ts';
 import { type Absence, Availability, codeOf } from '../absence.ts';
 import { Late } from '../answers.ts';
 import { RedisNode, type RedisTraffic } from './redis-node.ts';
@@ -113,8 +115,7 @@ const ADDRESS = 'the address of Redis (`REDIS_URL`)';
 const TLS = 'write rediss:// in the address of a Redis with TLS, and redis:// in that of one without';
 const FIXES: Record<string, string> = {
   NOPERM: 'let that user read: ACL SETUSER <user> +info +client|list +ping',
-  NOAUTH: `put the password into ${ADDRESS}: redis://:<password>@host:port`,
-  WRONGPASS: `correct user and password in ${ADDRESS}`,
+  ...CREDENTIAL_FIXES,
   LOADING: 'start the run when Redis has loaded its data',
   MASTERDOWN: 'name the master, or see why this replica has lost it',
   ECONNREFUSED: `start Redis, or correct ${ADDRESS}`,

@@ -32,15 +32,14 @@ async function setUp(t: TestContext, begins: string, goesOn: string) {
   return {
     words: body ?? (error as { code?: string }).code,
     status,
-    upgrade: (await asked.upgrade)[0]?.found.replace(/ from 127.*/, ''),
+    upgrade: (await asked.upgrade)[0]?.found,
   };
 }
 
 test('headers without an end', { timeout: 20_000 }, async (t) => {
-  assert.deepEqual(await setUp(t, HEAD, 'x: y\r\n'), {
-    ...{ words: 'ETIMEDOUT', status: undefined },
-    upgrade: 'no answer',
-  });
+  const { words, status, upgrade } = await setUp(t, HEAD, 'x: y\r\n');
+  assert.deepEqual([words, status], ['ETIMEDOUT', undefined]);
+  assert.match(upgrade ?? '', /accepted the connection, but did not answer the request/);
 });
 
 test('a body without an end', { timeout: 20_000 }, async (t) => {

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { after, describe, it, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
+import { createClient } from 'redis';
 import { Server } from 'socket.io';
 import type { Broadcast, BroadcastSent } from '../../../protocol/events.ts';
 import { ADAPTERS, type AdapterName } from '../../../server/adapters/index.ts';
@@ -200,6 +201,21 @@ test('a Redis that knows no sharded channels is named as the reason', async (t) 
   const redis = await startRedis(t, undefined, ['--rename-command', 'SSUBSCRIBE', '']);
   const environment = { REDIS_URL: redis.url, CAPACITY_ADAPTER: 'redis-sharded-static', CAPACITY_WORKER: 'w0' };
   await assert.rejects(startApp(t, environment), { code: 'REDIS_REFUSES', message: /SSUBSCRIBE/i });
+});
+
+test('a Redis that refuses the user is named with what the user lacks', async (t) => {
+  const { url } = await startRedis(t);
+  const admin = await createClient({ url }).connect();
+  t.after(() => admin.destroy());
+  await admin.sendCommand(['ACL', 'SETUSER', 'app', 'on', '>right', '~*', '+@all', '-@pubsub']);
+  const withUser = (password: string) => Object.assign(new URL(url), { username: 'app', password }).href;
+  for (const [password, fix] of [
+    ['wrong', /correct user and password/],
+    ['right', /ACL SETUSER/],
+  ] as const) {
+    const environment = { REDIS_URL: withUser(password), CAPACITY_ADAPTER: 'redis', CAPACITY_WORKER: 'w0' };
+    await assert.rejects(startApp(t, environment), { code: 'REDIS_REFUSES', fix });
+  }
 });
 
 test('no Redis at the start is an error without the password, and nothing stays open', async (t) => {

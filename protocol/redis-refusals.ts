@@ -1,0 +1,18 @@
+/** Redis that answers, but refuses: its error code, and what to change. */
+
+/** By error code: the address lacks what Redis asks for. */
+export const CREDENTIAL_FIXES = {
+  NOAUTH: 'put the password into the address of Redis (`REDIS_URL`): redis://:<password>@host:port',
+  WRONGPASS: 'correct user and password in the address of Redis (`REDIS_URL`)',
+};
+
+const FIXES: Record<string, string> = {
+  ...CREDENTIAL_FIXES,
+  NOPERM: 'give that user the rights of an adapter: ACL SETUSER <user> +@pubsub +@connection +ping allchannels',
+};
+
+/** @param error of a Redis client @returns the fix for a refusal; undefined for every other error */
+export function refusalFix(error: unknown): string | undefined {
+  const [code = ''] = /^[A-Z]+/.exec(error instanceof Error ? error.message : '') ?? [];
+  return FIXES[code];
+}
