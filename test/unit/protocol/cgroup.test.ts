@@ -14,6 +14,11 @@ import { fileTree } from '../../helpers/file-tree.ts';
 
 const MB = 2 ** 20;
 const V2 = '30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n';
+const V1 = ['cpu', 'memory', 'pids']
+  .map(
+    (name, index) => `${32 + index} 31 0:3${index} / /sys/fs/cgroup/${name} rw,relatime - cgroup cgroup rw,${name}\n`,
+  )
+  .join('');
 
 /** @param groups files below /sys/fs/cgroup */
 function tree(t: TestContext, mountinfo: string, cgroup: string, groups: Record<string, string>): string {
@@ -96,15 +101,49 @@ describe('version 2', () => {
   });
 });
 
+describe('version 1', () => {
+  it('has a hierarchy for each controller, and writes "no limit" as a number', (t) => {
+    const found = readCgroup(
+      tree(t, V1, '8:pids:/\n4:memory:/box\n1:cpu,cpuacct:/box/in\n0::/\n', {
+        'cpu/box/in/cpu.cfs_quota_us': '-1\n',
+        'cpu/box/in/cpu.cfs_period_us': '100000\n',
+        'cpu/box/cpu.cfs_quota_us': '150000\n',
+        'cpu/box/cpu.cfs_period_us': '100000\n',
+        'cpu/box/cpu.stat': 'nr_periods 10\nnr_throttled 2\nthrottled_time 3000000\n',
+        'memory/box/memory.limit_in_bytes': `${256 * MB}\n`,
+        'memory/box/memory.usage_in_bytes': `${100 * MB}\n`,
+        'memory/box/memory.stat': `inactive_file 1\ntotal_inactive_file ${10 * MB}\n`,
+        'memory/memory.limit_in_bytes': '9223372036854771712\n',
+        'memory/memory.usage_in_bytes': '5000\n',
+        'pids/pids.max': 'max\n',
+      }),
+    );
+    assert.deepEqual(found, {
+      cpu: [{ cores: 1.5, periods: 10, throttledPeriods: 2, throttledUs: 3000, group: '/box' }],
+      memory: [{ max: 256 * MB, used: 90 * MB, group: '/box' }],
+      tasks: [],
+    });
+  });
+
+  it('of a container that sees only its own group, by its full name', (t) => {
+    const mounted = '40 31 0:40 /docker/c1 /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n';
+    const found = readCgroup(
+      tree(t, mounted, '4:memory:/docker/c1\n', {
+        'memory/memory.limit_in_bytes': `${64 * MB}\n`,
+        'memory/memory.usage_in_bytes': '4096\n',
+        'memory/memory.stat': 'total_inactive_file 0\n',
+      }),
+    );
+    assert.deepEqual(found.memory, [{ max: 64 * MB, used: 4096, group: '/docker/c1' }]);
+  });
+});
+
 describe('no control group', () => {
   it('is no limit: without /proc, and where the file system does not show them', (t) => {
     const nothing = { cpu: [], memory: [], tasks: [] };
     assert.deepEqual(readCgroup(fileTree(t, {})), nothing);
     assert.deepEqual(readCgroup(tree(t, '', '0::/x\n', {})), nothing);
     assert.deepEqual(readCgroup(tree(t, V2, '0::/gone\n', {})), nothing);
-    const version1 = '32 31 0:30 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n';
-    const files = { 'pids/pids.max': '9\n', 'pids/pids.current': '1\n' };
-    assert.deepEqual(readCgroup(tree(t, version1, '8:pids:/\n0::/\n', files)), nothing, 'of version 1');
   });
 });
 
