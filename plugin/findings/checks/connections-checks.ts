@@ -1,7 +1,7 @@
 /** What became of the connections: every one that was asked for is either alive, or failed, or lost, and known to be. */
 
 import { closeCodeOf } from '../../../protocol/codes/close-codes.ts';
-import { failureOf } from '../../../protocol/codes/failure-codes.ts';
+import { FAILURE_CODES, failureOf } from '../../../protocol/codes/failure-codes.ts';
 import { OWN_DISCONNECT } from '../../../protocol/connection.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { isThrottled } from '../../../report/figures/throttled.ts';
@@ -109,7 +109,8 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
   const age = asPlanned > 0 ? undefined : commonAge(measurements);
   const when = fall ? `; most ended at ${fall.t.toFixed(0)} s, in stage \`${fall.stage}\`` : '';
   const codes = asPlanned > 0 ? '' : codesText(connections.ends);
-  const fix = codesFix(connections.ends, age !== undefined) ?? (age === undefined ? undefined : TIME_OUT);
+  const fix =
+    clientFix(lost) ?? codesFix(connections.ends, age !== undefined) ?? (age === undefined ? undefined : TIME_OUT);
   return [
     {
       message: `${total(lost)} of ${opened} connections were lost${planned}: ${listed(lost)}${codes}${left}${age ?? when}`,
@@ -117,6 +118,14 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
     },
     ...(byApplication > 0 ? [ofApplication] : []),
   ];
+}
+
+/** @returns the fix where the clients ended all of them, for something that the server sent */
+function clientFix(lost: Record<string, number>): string | undefined {
+  const [[cause, count] = ['', 0]] = byFrequency(lost);
+  if (count < total(lost)) return undefined;
+  if (cause === 'parse error') return 'find the packet that is not Socket.IO: the server may have another parser';
+  return FAILURE_CODES[cause.replaceAll(' ', '_')]?.remedy;
 }
 
 /** Fewer have the same age by chance. */

@@ -48,6 +48,11 @@ describe('connections that are lost', () => {
     return { ...idleAnd({ samples, stages }), snapshot: { lostAgesUs, disconnects }, measured: { ramps } };
   };
 
+  it('by a limit of the clients have that limit as their fix', () => {
+    const { reasons } = run({ ...lostWhileIdle, accounts: { alive: 294, ended: { 'message too large': 306 } } });
+    assert.deepEqual([reasons[0]?.code, reasons[0]?.fix], [DROPPED, 'raise `maxPayload`']);
+  });
+
   testRuns([
     ['while idle', lostWhileIdle, [DROPPED, '306 of 600', 'transport close 300, ping timeout 6', 294]],
     ['dated by the samples, until they are released', idleAnd({ samples, stages }), [DROPPED, '3 s', 'hold']],
