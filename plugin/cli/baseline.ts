@@ -44,7 +44,10 @@ export function saveBaseline(path: string, name: string, sets: RunSet[]) {
   writing(path, 'choose a file that you can write to: --save <file>', () => {
     replace(path, (temporary) => writeFileSync(temporary, text));
   });
-  return { file: path, name, runs: results.length };
+  const statuses = results.flatMap(({ verdict, outcome, answer }) =>
+    verdict.status === 'VALID' && outcome.status === 'PASSED' ? [] : [answer.title],
+  );
+  return { file: path, name, runs: results.length, doubts: [...new Set(statuses)] };
 }
 
 function readFile(path: string): BaselineFile {

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
 import { CapacityError } from '../../protocol/errors.ts';
+import { harmless } from '../../protocol/printable.ts';
 import { type Comparison, compare } from '../../report/compare/compare.ts';
 import { endOf } from '../../report/compare/decision.ts';
 import { comparisonDocument } from '../../report/compare/document.ts';
@@ -57,7 +58,10 @@ function show(run: string, others: string[], given: object): void {
     if (against !== undefined) throw badOption('--save: give it or --against, not both', 'compare');
     const saved = saveBaseline(save, name, sets);
     if (json) printJson(saved);
-    else console.log(`Saved as "${name}" in ${save}: ${counted(saved.runs, 'run')}.`);
+    else {
+      console.log(`Saved as "${name}" in ${save}: ${counted(saved.runs, 'run')}.`);
+      for (const doubt of saved.doubts) console.log(harmless(`  Look before you compare with it: ${doubt}`));
+    }
     return;
   }
   const all = against === undefined ? sets : [readBaseline(against, name), ...sets];

@@ -113,7 +113,12 @@ describe('the first finding names the cause of', { concurrency: 3 }, () => {
       assert.equal(first.about, about);
       if (fix) assert.match(first.fix, fix);
       assert.deepEqual([result.outcome.status, exitCode], ['FAILED', EXIT_CODES.worse], output);
-      assert.deepEqual(others, [], output);
+      // The ramp of a slow machine can be too slow, too.
+      assert.deepEqual(
+        others.filter((one) => one.code !== 'RATE_NOT_REACHED'),
+        [],
+        output,
+      );
     });
   }
 

@@ -137,7 +137,7 @@ export function hasReached(result: Result | undefined, stage: string): boolean |
   return result?.stages.some(({ name }) => name === stage);
 }
 
-/** Reasons that can make a run SUSPECT only because other tests use the machine at the same time. */
+/** Findings that a run can have only because other tests use the machine at the same time. */
 const BUSY_MACHINE = new Set([
   'MACHINE_SATURATED',
   'GENERATOR_LATE',
@@ -146,6 +146,8 @@ const BUSY_MACHINE = new Set([
   'BROADCASTS_LATE',
   'MEMORY_UNEXPLAINED',
   'WORKER_STALLED',
+  'WORKERS_SATURATED',
+  'QUEUE_GROWS',
   // Of other hosts: every answer about their time waited for a CPU.
   'CLOCK_UNCERTAIN',
 ]);

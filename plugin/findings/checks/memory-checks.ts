@@ -88,14 +88,14 @@ function notLinear(what: string, points: Point[]): Found {
 }
 
 /** A figure that some plateaus lack has no line, and would be missing from the report without a word. */
-function missing({ plateaus, inService, absent }: Result['memory'], { uncollected }: Measurements): Found {
+function missing({ plateaus, inService, absent, layers }: Result['memory'], { uncollected }: Measurements): Found {
   const all = [lackingIn(plateaus, uncollected), lackingIn(inService?.plateaus ?? [], uncollected)];
   const lacking = [...new Set(all.flatMap(({ ids }) => ids))];
   if (lacking.length === 0) return undefined;
   const times = Math.max(...all.map((one) => one.times));
   const why = lacking.map((id) => absent[id]).find((reason) => reason !== undefined);
   return {
-    message: `${lacking.join(' and ')} could not be read at ${times} of ${plateaus.length} plateaus${why ? `: ${why}` : ''}`,
+    message: `${lacking.map((id) => layers.find((layer) => layer.id === id)?.title ?? id).join(' and ')} could not be read at ${times} of ${plateaus.length} plateaus${why ? `: ${why}` : ''}`,
     fix: 'name the processes that are there during the whole run, and run as root or as their user',
   };
 }
