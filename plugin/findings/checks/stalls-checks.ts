@@ -6,6 +6,8 @@ import { longestDelayMs, MAX_GROWTH } from '../evidence.ts';
 
 /** Share of the time between two broadcasts within which their first copies count as one moment. */
 const MAX_SPREAD_SHARE = 0.2;
+/** Of the broadcasts that were sent in the pause: in a queue, few arrive at one moment by chance. */
+const MIN_SHARE = 0.5;
 /** A shorter pause is garbage collection, or a moment of a busy machine. */
 const MIN_STALL_MS = 200;
 
@@ -16,6 +18,8 @@ interface Stall {
   end: number;
   lengthMs: number;
   broadcasts: number;
+  /** Seconds between its broadcasts. */
+  apart: number;
 }
 
 function stalledServer(result: Measured): Found {
@@ -48,12 +52,15 @@ function stallsAmong(batches: Batch[]): Stall[] {
       isKnown && open && apart > 0 && Math.abs(t + firstMs / 1000 - open.end) <= MAX_SPREAD_SHARE * apart;
     // All that wait for the same moment get their copies within it.
     const isShort = isKnown && lastMs - firstMs <= MAX_SPREAD_SHARE * firstMs;
-    if (isTogether && open) open.broadcasts++;
+    if (isTogether && open) Object.assign(open, { broadcasts: open.broadcasts + 1, apart });
     else {
-      open = isKnown && isShort ? { end: t + firstMs / 1000, lengthMs: firstMs, broadcasts: 1 } : undefined;
+      open =
+        isKnown && isShort ? { end: t + firstMs / 1000, lengthMs: firstMs, broadcasts: 1, apart: Infinity } : undefined;
       if (open) all.push(open);
     }
     before = t ?? undefined;
   }
-  return all.filter((stall) => stall.broadcasts > 1);
+  return all.filter(
+    ({ broadcasts, lengthMs, apart }) => broadcasts > 1 && broadcasts >= (MIN_SHARE * lengthMs) / 1000 / apart,
+  );
 }
