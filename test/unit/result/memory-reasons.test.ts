@@ -93,7 +93,7 @@ describe('memory', () => {
     ['at two, before a planned fault', plateausAt([0, 10], { fault: { restarted: [] } })],
     ['at three numbers of connections', plateausAt([0, 10, 20])],
     ['at two', plateausAt([0, 10, 10]), 'PLATEAUS_UNUSABLE', 0, 10],
-    ['that one plateau lacks', lacking('workerRss'), 'READINGS_MISSING', 'workerRss', '1 of 5'],
+    ['that one plateau lacks', lacking('workerRss'), 'READINGS_MISSING', 'Workers RSS', '1 of 5'],
     ['that one lacks in service', lackingInService, 'READINGS_MISSING', 'workerHeap', '1 of 5', 'HTTP 503'],
     ['of what workers have started, which one plateau lacks', withChildren],
     ['of nginx that one plateau lacks', lacking('nginxPss')],
