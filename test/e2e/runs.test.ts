@@ -86,7 +86,6 @@ describe('a run', { concurrency: 3 }, () => {
     assert.ok(only.batches >= expected - most && only.batches <= sent, `${only.batches} batches at the worker`);
     assert.equal(only.events, only.batches * EVENTS_AT_ONCE);
     assert.ok((only.handlerMs?.p95 ?? 0) > 0);
-    assert.equal(cpu.worker?.idlePercent, null, 'nobody was idle');
     assert.ok(generator.some((loop) => loop.window === 'messages' && loop.part === 'fleet'));
     assert.equal(delivery?.coverage, 1, 'broadcasts go on as without messages');
     assert.match(output, /messages of clients acknowledged/);

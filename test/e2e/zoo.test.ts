@@ -84,7 +84,9 @@ function testMember(member: Member): void {
       failed + sum(Object.values(lost)) + duplicates > 0 ||
       received < expected ||
       unanswered(result) > 0 ||
-      member.reasons.some((code) => FINDINGS[code].fails !== undefined);
+      member.reasons.some((code) => FINDINGS[code].fails !== undefined) ||
+      // A server at its limit falls behind on a slow machine.
+      (result.outcome.status === 'FAILED' && result.findings.some(({ code }) => code === 'QUEUE_GROWS'));
     const doubted = isMissed ? EXIT_CODES.worse : status === 'VALID' ? 0 : EXIT_CODES.suspect;
     assert.equal(exitCode, status === 'INVALID' ? EXIT_CODES.invalid : doubted, output);
     assert.equal(
