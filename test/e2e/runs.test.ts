@@ -67,7 +67,7 @@ describe('a run', { concurrency: 3 }, () => {
     const flow = [{ emit: ['join_room', { clientKey: 'capacity' }] }, { every }, { hold: true }];
     const { url: target, control } = await startApp(t);
     const { result, output } = await goodInProcess(script({ target }, { control, hold: 3 }, {}, flow));
-    const { messages, delivery, cpu, generator, connections } = result;
+    const { messages, delivery, generator, connections } = result;
     assert.ok(messages);
     const { due, sent, notSent, acknowledged, window, ackMs, sendDelayMs, outsideAckMs, workers } = messages;
     assert.equal(messages.connections, CONNECTIONS);
