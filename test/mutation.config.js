@@ -25,11 +25,11 @@ const AREAS = {
   },
   clocks: { mutate: ['protocol/clock/*.ts'], tests: ['test/unit/protocol/clock-*.test.ts'] },
   verdict: {
-    mutate: ['plugin/findings/*.ts', 'plugin/findings/checks/*.ts'],
+    mutate: ['plugin/findings/*.ts', 'plugin/findings/checks/**/*.ts'],
     tests: ['test/unit/result/{*reasons,copies,fault,members,messages,own-event,stalls,verdict}.test.ts'],
   },
   search: {
-    mutate: ['report/search/{bracket,blame,judge,keeping-up,next,sizing}.ts'],
+    mutate: ['report/search/{bracket,judge,next,sizing}.ts'],
     tests: ['test/unit/report/search-*.test.ts'],
   },
   compare: {

@@ -5,13 +5,12 @@ import type { Finding } from '../../protocol/result/findings.ts';
 import { fullProcess } from '../../report/figures/limits.ts';
 import { total } from '../../report/text/format.ts';
 import { sum } from '../result/sums.ts';
-import type { Measurements } from '../run/measurements/measurements.ts';
 import { METRICS_PAGE, SERVER_PROCESSES } from '../run/measurements/observations.ts';
 import type { Measured } from './check.ts';
-import { isTimeOut } from './checks/cut-off.ts';
-import { tooLarge } from './checks/ends-checks.ts';
-import { growthSeconds } from './checks/keeping-up-checks.ts';
-import { fullWorkers } from './checks/saturation-checks.ts';
+import { isTimeOut } from './checks/connections/cut-off.ts';
+import { tooLarge } from './checks/connections/ends-checks.ts';
+import { growthSeconds } from './checks/delivery/keeping-up-checks.ts';
+import { fullWorkers } from './checks/server/saturation-checks.ts';
 import {
   allFailuresAreCuts,
   allLostWereCutOff,
@@ -41,9 +40,6 @@ interface Edge {
   evidence?: string;
   holds?(evidence: Evidence): boolean;
 }
-
-/** Stages of a run in the order of time; `messages` is the time in which connections send them. */
-const WINDOWS = ['ramp', 'hold', 'messages', 'broadcasts', 'disconnect'];
 
 /** Parts that change if a process of the server ends. */
 const OF_SERVER: string[] = [SERVER_PROCESSES, METRICS_PAGE];
@@ -304,32 +300,6 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
   STILL_COUNTED: [{ effects: ['WORKERS_LEAK', 'MACHINE_LEAK'] }],
   CLOCK_UNCERTAIN: [{ effects: ['SENT_AT_UNUSABLE'] }],
 };
-
-/** @returns codes of the other findings that this one explains */
-export function explainedBy(
-  cause: Finding,
-  findings: readonly Finding[],
-  result: Measured,
-  measurements: Measurements,
-): string[] {
-  const edges = CAUSES[cause.code as FindingCode] ?? [];
-  return findings
-    .filter((effect) =>
-      edges.some(
-        ({ effects, holds }) =>
-          effects.includes(effect.code as FindingCode) &&
-          isNotLater(cause, effect) &&
-          (holds?.({ cause, effect, result, measurements }) ?? true),
-      ),
-    )
-    .map(({ code }) => code);
-}
-
-/** A finding without a window is about the whole run. */
-function isNotLater(cause: Finding, effect: Finding): boolean {
-  if (cause.window === undefined || effect.window === undefined) return true;
-  return WINDOWS.indexOf(cause.window) <= WINDOWS.indexOf(effect.window);
-}
 
 function inSameWindow({ cause, effect }: Evidence): boolean {
   return cause.window === undefined || effect.window === undefined || cause.window === effect.window;

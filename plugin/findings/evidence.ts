@@ -5,10 +5,10 @@ import { unknownWorkers } from '../result/workers.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import { METRICS_PAGE, type Observed, WRONG_COUNTS } from '../run/measurements/observations.ts';
 import type { Measured } from './check.ts';
-import { isCutOff } from './checks/cut-off.ts';
-import { secondsOf } from './checks/ended-processes-checks.ts';
-import { changedWorkers } from './checks/ended-workers.ts';
-import { ofDeployment, withoutLosses } from './checks/failure-causes.ts';
+import { isCutOff } from './checks/connections/cut-off.ts';
+import { ofDeployment, withoutLosses } from './checks/connections/failure-causes.ts';
+import { secondsOf } from './checks/server/ended-processes-checks.ts';
+import { changedWorkers } from './checks/server/ended-workers.ts';
 
 /** The figures that can refute an edge. */
 export interface Counts {

@@ -7,7 +7,7 @@ import type { Result } from '../../protocol/result/result.ts';
 import { shortened } from '../../report/answer/outcome.ts';
 import { counted, integer, percentOf, total } from '../../report/text/format.ts';
 import type { Measured } from './check.ts';
-import { withoutLosses } from './checks/failure-causes.ts';
+import { withoutLosses } from './checks/connections/failure-causes.ts';
 
 /** As much below the configured rate, a rate is still reached. */
 export const RATE_TOLERANCE = 0.05;

@@ -1,13 +1,13 @@
 /** The verdict on a run of which all is well, but for what a test changes. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { explainedBy } from '../../plugin/findings/causes.ts';
 import type { CodedDetail } from '../../plugin/findings/check.ts';
-import { accounts } from '../../plugin/findings/checks/accounts-checks.ts';
-import { copies } from '../../plugin/findings/checks/copies-checks.ts';
-import { ownEvent } from '../../plugin/findings/checks/own-event-checks.ts';
-import { times } from '../../plugin/findings/checks/times-checks.ts';
+import { accounts } from '../../plugin/findings/checks/connections/accounts-checks.ts';
+import { copies } from '../../plugin/findings/checks/delivery/copies-checks.ts';
+import { ownEvent } from '../../plugin/findings/checks/delivery/own-event-checks.ts';
+import { times } from '../../plugin/findings/checks/generator/times-checks.ts';
 import { conclude } from '../../plugin/findings/conclude.ts';
+import { explainedBy } from '../../plugin/findings/explained-by.ts';
 import { detailsBy, rootsOf } from '../../plugin/findings/find.ts';
 import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
 import type { FindingCode } from '../../protocol/codes/finding-codes.ts';

@@ -1,7 +1,7 @@
 /** Workers, rooms and causes have names that others choose, such as those of JavaScript's own properties. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { limits } from '../../../plugin/findings/checks/limits-checks.ts';
+import { limits } from '../../../plugin/findings/checks/connections/limits-checks.ts';
 import { detailsBy } from '../../../plugin/findings/find.ts';
 import { type Account, Accounts } from '../../../plugin/fleet/accounts.ts';
 import { Connection } from '../../../plugin/fleet/process/connections/connection.ts';

@@ -1,8 +1,8 @@
 /** Whether a deployment kept up with broadcasts and messages. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { keepingUp } from '../../../plugin/findings/checks/keeping-up-checks.ts';
-import { saturation } from '../../../plugin/findings/checks/saturation-checks.ts';
+import { keepingUp } from '../../../plugin/findings/checks/delivery/keeping-up-checks.ts';
+import { saturation } from '../../../plugin/findings/checks/server/saturation-checks.ts';
 import { detailsBy, withCauses } from '../../../plugin/findings/find.ts';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { Finding } from '../../../protocol/result/findings.ts';

@@ -1,7 +1,7 @@
 /** The workers are those that the run began with, and all of them are known. */
-import { stalledWorkers } from '../../../report/figures/stalls.ts';
-import { unknownWorkers } from '../../result/workers.ts';
-import { type Check, check } from '../check.ts';
+import { stalledWorkers } from '../../../../report/figures/stalls.ts';
+import { unknownWorkers } from '../../../result/workers.ts';
+import { type Check, check } from '../../check.ts';
 import { changedWorkers, silentWorkers } from './ended-workers.ts';
 
 export const workers: Check[] = [

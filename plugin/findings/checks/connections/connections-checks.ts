@@ -1,16 +1,16 @@
 /** What became of the connections: every one that was asked for is either alive, or failed, or lost, and known to be. */
 
-import { closeCodeOf } from '../../../protocol/codes/close-codes.ts';
-import { FAILURE_CODES, failureOf } from '../../../protocol/codes/failure-codes.ts';
-import { OWN_DISCONNECT } from '../../../protocol/connection.ts';
-import type { Result } from '../../../protocol/result/result.ts';
-import { isThrottled } from '../../../report/figures/throttled.ts';
-import { decimals, total } from '../../../report/text/format.ts';
-import { merged, sum } from '../../result/sums.ts';
-import type { Measurements } from '../../run/measurements/measurements.ts';
-import { type Check, check, checkUnless, type Found, type Measured } from '../check.ts';
-import { waitedForServer } from '../evidence.ts';
-import { RATE_TOLERANCE } from '../expectations.ts';
+import { closeCodeOf } from '../../../../protocol/codes/close-codes.ts';
+import { FAILURE_CODES, failureOf } from '../../../../protocol/codes/failure-codes.ts';
+import { OWN_DISCONNECT } from '../../../../protocol/connection.ts';
+import type { Result } from '../../../../protocol/result/result.ts';
+import { isThrottled } from '../../../../report/figures/throttled.ts';
+import { decimals, total } from '../../../../report/text/format.ts';
+import { merged, sum } from '../../../result/sums.ts';
+import type { Measurements } from '../../../run/measurements/measurements.ts';
+import { type Check, check, checkUnless, type Found, type Measured } from '../../check.ts';
+import { waitedForServer } from '../../evidence.ts';
+import { RATE_TOLERANCE } from '../../expectations.ts';
 import { BY_SERVER, closedByApplication, codesFix, codesText } from './ends-checks.ts';
 import { byFrequency, listed, lossesAmong, ofDeployment, only, withoutLosses } from './failure-causes.ts';
 import { configuredLimit } from './limits-checks.ts';

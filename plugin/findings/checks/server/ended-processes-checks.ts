@@ -1,11 +1,11 @@
 /** Processes of the server that ended during the run: the first thing to know about connections that were lost or refused. */
-import type { FindingValue } from '../../../protocol/result/findings.ts';
-import { decimals, integer, total } from '../../../report/text/format.ts';
-import type { Measurements } from '../../run/measurements/measurements.ts';
-import type { EndedProcess } from '../../samplers/index.ts';
-import { check, checkUnless, type Detail, type Found, type Measured } from '../check.ts';
+import type { FindingValue } from '../../../../protocol/result/findings.ts';
+import { decimals, integer, total } from '../../../../report/text/format.ts';
+import type { Measurements } from '../../../run/measurements/measurements.ts';
+import type { EndedProcess } from '../../../samplers/index.ts';
+import { check, checkUnless, type Detail, type Found, type Measured } from '../../check.ts';
+import { ofDeployment, only } from '../connections/failure-causes.ts';
 import { restartedWorkers, silentWorkers } from './ended-workers.ts';
-import { ofDeployment, only } from './failure-causes.ts';
 
 /** Share of the limit of open files from which on it is worth a word. */
 const NEARLY_FULL = 0.8;

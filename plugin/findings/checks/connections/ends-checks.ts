@@ -1,9 +1,9 @@
 /** How connections ended: by the application itself, by a message too large, or with a close code. */
-import { closeCodeOf } from '../../../protocol/codes/close-codes.ts';
-import type { Result } from '../../../protocol/result/result.ts';
-import { decimals, integer } from '../../../report/text/format.ts';
-import { sum } from '../../result/sums.ts';
-import { type Check, check, type Detail } from '../check.ts';
+import { closeCodeOf } from '../../../../protocol/codes/close-codes.ts';
+import type { Result } from '../../../../protocol/result/result.ts';
+import { decimals, integer } from '../../../../report/text/format.ts';
+import { sum } from '../../../result/sums.ts';
+import { type Check, check, type Detail } from '../../check.ts';
 
 type End = Result['connections']['ends'][number];
 type Range = End['sent'];

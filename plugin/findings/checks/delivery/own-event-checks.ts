@@ -1,11 +1,11 @@
 /** An event of the server's own: whether it came, and whether its ids and times tell what the options say. */
 
-import { counted, integer } from '../../../report/text/format.ts';
-import { idsOfOneReceiver, sameAudience, separateGroups } from '../../result/delivery/audience.ts';
-import type { Measurements } from '../../run/measurements/measurements.ts';
-import type { OwnEventMeasured } from '../../run/measurements/own-event.ts';
-import type { Acknowledged } from '../../run/receivers/publishers.ts';
-import { type Check, checkUnless, type Found, type Measured } from '../check.ts';
+import { counted, integer } from '../../../../report/text/format.ts';
+import { idsOfOneReceiver, sameAudience, separateGroups } from '../../../result/delivery/audience.ts';
+import type { Measurements } from '../../../run/measurements/measurements.ts';
+import type { OwnEventMeasured } from '../../../run/measurements/own-event.ts';
+import type { Acknowledged } from '../../../run/receivers/publishers.ts';
+import { type Check, checkUnless, type Found, type Measured } from '../../check.ts';
 import { groupsByProcess, groupsText } from './adapter-checks.ts';
 
 type Find = (

@@ -1,9 +1,9 @@
 /** Whether the deployment kept up with the load. One that does not has a queue that grows all the time. */
-import type { Result } from '../../../protocol/result/result.ts';
-import { LEAST_BROADCASTS, LEAST_WINDOW_SECONDS } from '../../../report/figures/least-window.ts';
-import { median } from '../../../report/statistics/statistics.ts';
-import { decimals } from '../../../report/text/format.ts';
-import { type Check, checkUnless, type Detail, type Measured } from '../check.ts';
+import type { Result } from '../../../../protocol/result/result.ts';
+import { LEAST_BROADCASTS, LEAST_WINDOW_SECONDS } from '../../../../report/figures/least-window.ts';
+import { median } from '../../../../report/statistics/statistics.ts';
+import { decimals } from '../../../../report/text/format.ts';
+import { type Check, checkUnless, type Detail, type Measured } from '../../check.ts';
 
 /** A moment of the window, in seconds. */
 interface Point {

@@ -1,7 +1,7 @@
 /** Memory of the machine that grew with the connections, and that no measured process has. */
-import type { Result } from '../../../protocol/result/result.ts';
-import { kilobytes } from '../../../report/text/format.ts';
-import { type Check, check, type Found } from '../check.ts';
+import type { Result } from '../../../../protocol/result/result.ts';
+import { kilobytes } from '../../../../report/text/format.ts';
+import { type Check, check, type Found } from '../../check.ts';
 
 type Balance = NonNullable<Result['memory']['balance']>;
 

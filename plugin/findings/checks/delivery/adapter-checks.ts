@@ -1,8 +1,8 @@
 /** Processes of a server that no adapter connects: a message reaches only the connections of the process that sends it. */
-import { integer } from '../../../report/text/format.ts';
-import { type Group, separateGroups } from '../../result/delivery/audience.ts';
-import type { Measurements } from '../../run/measurements/measurements.ts';
-import { type Check, checkUnless, type Measured } from '../check.ts';
+import { integer } from '../../../../report/text/format.ts';
+import { type Group, separateGroups } from '../../../result/delivery/audience.ts';
+import type { Measurements } from '../../../run/measurements/measurements.ts';
+import { type Check, checkUnless, type Measured } from '../../check.ts';
 
 export const adapter: Check[] = [
   checkUnless('abort', 'ADAPTER_MISSING', (result, measurements) => {

@@ -1,8 +1,8 @@
 /** Pauses of the server's event loop that its clients see: copies of consecutive broadcasts come at the same moment. */
-import type { Batch } from '../../../protocol/result/delivery.ts';
-import { decimals } from '../../../report/text/format.ts';
-import { type Check, checkUnless, type Found, type Measured } from '../check.ts';
-import { longestDelayMs, MAX_GROWTH } from '../evidence.ts';
+import type { Batch } from '../../../../protocol/result/delivery.ts';
+import { decimals } from '../../../../report/text/format.ts';
+import { type Check, checkUnless, type Found, type Measured } from '../../check.ts';
+import { longestDelayMs, MAX_GROWTH } from '../../evidence.ts';
 
 /** Share of the time between two broadcasts within which their first copies count as one moment. */
 const MAX_SPREAD_SHARE = 0.2;

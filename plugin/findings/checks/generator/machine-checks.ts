@@ -1,11 +1,11 @@
 /** What the generator's machine did to the measurement: no CPU left, memory on a disk, samples that did not come. */
-import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
-import type { Result } from '../../../protocol/result/result.ts';
-import { disturbanceOf, longestWait, type Taken, takenByOthers } from '../../../report/figures/others.ts';
-import { isThrottled, type Throttled, throttledShare } from '../../../report/figures/throttled.ts';
-import { decimals, integer, megabytes } from '../../../report/text/format.ts';
-import { violationsOf } from '../../result/invariants/invariants.ts';
-import { type Check, check, type Detail, type Found, type Measured } from '../check.ts';
+import type { FindingCode } from '../../../../protocol/codes/finding-codes.ts';
+import type { Result } from '../../../../protocol/result/result.ts';
+import { disturbanceOf, longestWait, type Taken, takenByOthers } from '../../../../report/figures/others.ts';
+import { isThrottled, type Throttled, throttledShare } from '../../../../report/figures/throttled.ts';
+import { decimals, integer, megabytes } from '../../../../report/text/format.ts';
+import { violationsOf } from '../../../result/invariants/invariants.ts';
+import { type Check, check, type Detail, type Found, type Measured } from '../../check.ts';
 
 /**
  * On two cores that are busy for 90 % of the time, a thread waits about four times as long as it runs (M/M/2), and

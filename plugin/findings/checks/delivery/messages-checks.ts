@@ -1,6 +1,6 @@
 /** Messages that connections send: each must be acknowledged once. */
-import { integer, percentOf } from '../../../report/text/format.ts';
-import { type Check, check } from '../check.ts';
+import { integer, percentOf } from '../../../../report/text/format.ts';
+import { type Check, check } from '../../check.ts';
 
 export const messages: Check[] = [
   check('MESSAGES_DISAGREE', ({ connections: { unknownAcks } }) =>

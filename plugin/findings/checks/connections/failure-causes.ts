@@ -1,5 +1,5 @@
 /** Causes of failed and lost connections: which ones the generator brought about, and which ones show the deployment. */
-import { generatorFaultOf } from '../../../protocol/codes/failure-codes.ts';
+import { generatorFaultOf } from '../../../../protocol/codes/failure-codes.ts';
 
 type Counts = Record<string, number>;
 

@@ -1,12 +1,12 @@
 /** What connections leave behind in each layer, in runs whose connections come and go. */
-import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
-import type { FindingValue } from '../../../protocol/result/findings.ts';
-import type { Drift, OverTimeResult } from '../../../protocol/result/over-time.ts';
-import { driftText } from '../../../report/answer/over-time-line.ts';
-import { familyOf, layerTitle } from '../../../report/figures/layers.ts';
-import { confirmedCauses, type LayerDrift, leakingLayers } from '../../../report/figures/left-behind.ts';
-import { decimals, integer } from '../../../report/text/format.ts';
-import { type Check, check, type Detail, type Measured } from '../check.ts';
+import type { FindingCode } from '../../../../protocol/codes/finding-codes.ts';
+import type { FindingValue } from '../../../../protocol/result/findings.ts';
+import type { Drift, OverTimeResult } from '../../../../protocol/result/over-time.ts';
+import { driftText } from '../../../../report/answer/over-time-line.ts';
+import { familyOf, layerTitle } from '../../../../report/figures/layers.ts';
+import { confirmedCauses, type LayerDrift, leakingLayers } from '../../../../report/figures/left-behind.ts';
+import { decimals, integer } from '../../../../report/text/format.ts';
+import { type Check, check, type Detail, type Measured } from '../../check.ts';
 
 type LeakCode = Extract<FindingCode, `${string}_LEAK`> | 'STILL_COUNTED';
 

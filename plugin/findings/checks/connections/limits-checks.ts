@@ -1,9 +1,9 @@
 /** Limits that look like capacity: where connections stop at a number that somebody once configured. */
 
-import { failureOf } from '../../../protocol/codes/failure-codes.ts';
-import { fullProcess } from '../../../report/figures/limits.ts';
-import { sum } from '../../result/sums.ts';
-import { type Check, check, type Found, type Measured } from '../check.ts';
+import { failureOf } from '../../../../protocol/codes/failure-codes.ts';
+import { fullProcess } from '../../../../report/figures/limits.ts';
+import { sum } from '../../../result/sums.ts';
+import { type Check, check, type Found, type Measured } from '../../check.ts';
 
 /** Below this share of the target, failures are noise. */
 const MIN_SHARE = 0.01;

@@ -1,9 +1,9 @@
 /** Copies of broadcasts: lost, duplicated, or in columns of the ledger that must be empty. */
-import type { Batch } from '../../../protocol/result/delivery.ts';
-import type { Result } from '../../../protocol/result/result.ts';
-import { counted, integer, percentOf } from '../../../report/text/format.ts';
-import { sum } from '../../result/sums.ts';
-import { type Check, check, type Detail, type Found } from '../check.ts';
+import type { Batch } from '../../../../protocol/result/delivery.ts';
+import type { Result } from '../../../../protocol/result/result.ts';
+import { counted, integer, percentOf } from '../../../../report/text/format.ts';
+import { sum } from '../../../result/sums.ts';
+import { type Check, check, type Detail, type Found } from '../../check.ts';
 
 type Column = 'late' | 'notMember' | 'neverOrdered' | 'unreadable' | 'wrongSize' | 'wrongContent';
 

@@ -1,7 +1,7 @@
 /** What the server reports must fit to what the run measured itself, and the clocks between them must be known. */
-import { SAME_CLOCK_US } from '../../../protocol/clock/clock-line.ts';
-import { leastKnownWorker } from '../../result/clocks.ts';
-import { type Check, check, type Measured } from '../check.ts';
+import { SAME_CLOCK_US } from '../../../../protocol/clock/clock-line.ts';
+import { leastKnownWorker } from '../../../result/clocks.ts';
+import { type Check, check, type Measured } from '../../check.ts';
 
 /** Latencies between two hosts may be off by this, or by this share of their median, if that is more. */
 const MAX_CLOCK_ERROR = { us: 1000, share: 0.1 };

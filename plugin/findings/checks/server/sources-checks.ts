@@ -1,6 +1,6 @@
 /** Sources of figures that could not be read when the run needed them: what may not be read is absent, and has not ended. */
-import { describeAbsence } from '../../samplers/index.ts';
-import { type Check, check } from '../check.ts';
+import { describeAbsence } from '../../../samplers/index.ts';
+import { type Check, check } from '../../check.ts';
 
 export const sources: Check[] = [
   check('SOURCE_UNREADABLE', (_, { absentSources, samplesBeganAtUs }) =>

@@ -1,13 +1,13 @@
 /** The load generator itself: what it was late by is in every time that it measured. */
-import { generatorFaultOf } from '../../../protocol/codes/failure-codes.ts';
-import { sumCounts } from '../../../protocol/helpers/sum-counts.ts';
-import type { Result } from '../../../protocol/result/result.ts';
-import { explainedBy } from '../../../report/figures/stalls.ts';
-import { isThrottled } from '../../../report/figures/throttled.ts';
-import { integer, total } from '../../../report/text/format.ts';
-import type { Measurements } from '../../run/measurements/measurements.ts';
-import { type Check, check, checkUnless, type Found, type Measured } from '../check.ts';
-import { byFrequency, listed, ofGenerator, withoutLosses } from './failure-causes.ts';
+import { generatorFaultOf } from '../../../../protocol/codes/failure-codes.ts';
+import { sumCounts } from '../../../../protocol/helpers/sum-counts.ts';
+import type { Result } from '../../../../protocol/result/result.ts';
+import { explainedBy } from '../../../../report/figures/stalls.ts';
+import { isThrottled } from '../../../../report/figures/throttled.ts';
+import { integer, total } from '../../../../report/text/format.ts';
+import type { Measurements } from '../../../run/measurements/measurements.ts';
+import { type Check, check, checkUnless, type Found, type Measured } from '../../check.ts';
+import { byFrequency, listed, ofGenerator, withoutLosses } from '../connections/failure-causes.ts';
 import { saturationIn } from './machine-checks.ts';
 
 type Loop = Result['generator'][number];

@@ -1,6 +1,6 @@
 /** A planned fault: every connection that it dropped must come back. */
-import { breakdown, counted, total } from '../../../report/text/format.ts';
-import { type Check, check } from '../check.ts';
+import { breakdown, counted, total } from '../../../../report/text/format.ts';
+import { type Check, check } from '../../check.ts';
 
 export const fault: Check[] = [
   check('NOT_BACK', ({ fault: found }) => {

@@ -1,11 +1,11 @@
 /** Whether the broadcasts left as planned, and to whom. */
-import type { Batch } from '../../../protocol/result/delivery.ts';
-import type { Result } from '../../../protocol/result/result.ts';
-import { integer } from '../../../report/text/format.ts';
-import { sum } from '../../result/sums.ts';
-import { isDuring } from '../../run/fault/fault-times.ts';
-import type { Measurements } from '../../run/measurements/measurements.ts';
-import { type Check, check, checkUnless } from '../check.ts';
+import type { Batch } from '../../../../protocol/result/delivery.ts';
+import type { Result } from '../../../../protocol/result/result.ts';
+import { integer } from '../../../../report/text/format.ts';
+import { sum } from '../../../result/sums.ts';
+import { isDuring } from '../../../run/fault/fault-times.ts';
+import type { Measurements } from '../../../run/measurements/measurements.ts';
+import { type Check, check, checkUnless } from '../../check.ts';
 
 /** As for messages and event loops: below, the figures hardly change. */
 const MIN_LATE_MS = 50;

@@ -1,14 +1,14 @@
 /** Memory that is missing, or no line through the plateaus, so that there is no memory per connection. */
-import type { Result } from '../../../protocol/result/result.ts';
-import { inServicePoints } from '../../../report/figures/in-service.ts';
-import { mainWorkerLayer } from '../../../report/figures/layers.ts';
-import { withUnit } from '../../../report/model/amount.ts';
-import { fitLine, type Point } from '../../../report/statistics/statistics.ts';
-import { bendOf } from '../../../report/statistics/straightness.ts';
-import { isRelative } from '../../../report/text/relative.ts';
-import { withoutBaseline } from '../../result/memory/memory.ts';
-import type { Measurements } from '../../run/measurements/measurements.ts';
-import { type Check, check, checkUnless, type Found } from '../check.ts';
+import type { Result } from '../../../../protocol/result/result.ts';
+import { inServicePoints } from '../../../../report/figures/in-service.ts';
+import { mainWorkerLayer } from '../../../../report/figures/layers.ts';
+import { withUnit } from '../../../../report/model/amount.ts';
+import { fitLine, type Point } from '../../../../report/statistics/statistics.ts';
+import { bendOf } from '../../../../report/statistics/straightness.ts';
+import { isRelative } from '../../../../report/text/relative.ts';
+import { withoutBaseline } from '../../../result/memory/memory.ts';
+import type { Measurements } from '../../../run/measurements/measurements.ts';
+import { type Check, check, checkUnless, type Found } from '../../check.ts';
 
 /** Two points always lie on a line. */
 const MIN_PLATEAUS = 3;
