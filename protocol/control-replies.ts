@@ -61,7 +61,7 @@ const machineSchema = z.object({
   kernel: name,
   /** CPU model. */
   model: name.optional(),
-  /** As in `MachineKind`. */
+  /** CPU model and kernel, like `MachineKind`. */
   system: name.optional(),
   cores: total,
   memoryBytes: figure,

@@ -21,7 +21,7 @@ export type LayerName = keyof typeof NAMED_LAYERS;
 /** The workers, which every deployment has. */
 export const WORKERS_TITLE = 'Workers';
 
-/** What a figure of a layer measures, by the end of its id. */
+/** Titles of a layer's figures, by the end of their id. */
 const MEASURES = { Pss: 'PSS', Rss: 'RSS', HeapUsed: 'V8 heap' };
 
 /** @returns such as `Workers PSS` */

@@ -1,6 +1,6 @@
 /** Redis that answers, but refuses: its error code, and what to change. */
 
-/** By error code: the address lacks what Redis asks for. */
+/** Fixes by error code, for an address that lacks a valid user or password. */
 export const CREDENTIAL_FIXES = {
   NOAUTH: 'put the password into the address of Redis (`REDIS_URL`): redis://:<password>@host:port',
   WRONGPASS: 'correct user and password in the address of Redis (`REDIS_URL`)',

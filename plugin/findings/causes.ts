@@ -68,7 +68,7 @@ const UNANSWERED_ON_LOST: Edge = {
 /** These causes are found by the copies that are missing. */
 const SAME_COPIES = 'the same missing copies show it';
 
-/** Some connection failed or was lost, and each of them timed out. */
+/** Returns whether connections failed or were lost, and all of these timed out. */
 function onlyTimedOut(result: Measured): boolean {
   const { failures, lost } = result.connections;
   return total(failures) + total(lost) > 0 && noneOtherThanTimedOut(result);

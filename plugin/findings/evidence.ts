@@ -86,7 +86,7 @@ export function lostSinceChange(counts: Counts): boolean {
   return lostSince(isUndated ? Number.NEGATIVE_INFINITY : Math.min(...since), counts);
 }
 
-/** On connections that stayed open, copies are missing only from then on; the other connections were cut off. */
+/** Returns whether open connections lack copies only from then on, and all other connections were cut off. */
 function lostSince(seconds: number, { result: { delivery, connections } }: Counts): boolean {
   if (!delivery) return false;
   if (delivery.lostDisconnected > 0 && !noneOther(ofDeployment(connections.lost), isCutOff)) return false;

@@ -9,7 +9,7 @@ import { counted, integer, percentOf, total } from '../../report/text/format.ts'
 import type { Measured } from './check.ts';
 import { withoutLosses } from './checks/connections/failure-causes.ts';
 
-/** As much below the configured rate, a rate is still reached. */
+/** Tolerance of the connect rate, as a share of the configured rate. */
 export const RATE_TOLERANCE = 0.05;
 
 /**

@@ -16,7 +16,7 @@ export interface LiveFigures extends Pick<LiveFacts, 'stage' | 'connections'> {
   seconds: number;
   /** Receipts are null if the engine keeps no ledger, or they are not known yet. */
   delivery: { broadcasts: number; expected: number | null; received: number | null };
-  /** Of the latest broadcast that the reference receiver has; null before the first. */
+  /** Time until the reference receiver had the latest broadcast; null before the first. */
   latency: { sentinelMs: number | null };
   /** The newest row: processes on this machine, and the whole machine as `system`. */
   samples: { connections: number; [layer: string]: number | LiveLayer };
@@ -27,7 +27,7 @@ export interface LiveFigures extends Pick<LiveFacts, 'stage' | 'connections'> {
 }
 
 interface LiveLayer {
-  /** None of the whole machine. */
+  /** Title of the process; the whole machine has none. */
   title?: string;
   rssBytes?: number;
   pssBytes?: number;

@@ -9,7 +9,7 @@ export interface Series extends Metric {
   kind: 'gauge' | 'counter';
   /** In addition to `run` and `scenario`, which all series have. */
   labels: string[];
-  /** One value for each set of labels, in the series' unit; one that is not known yet has no sample. */
+  /** Values by set of labels, in the series' unit; an unknown value has no sample. */
   read: (figures: LiveFigures) => Sample[];
 }
 
@@ -17,7 +17,7 @@ type Sample = [labels: Record<string, string>, value: unknown];
 
 const PREFIX = 'socketio_capacity_';
 
-/** No figure: its label is the value. */
+/** Series whose label is its value, such as the stage. */
 const STAGE: Series = {
   name: `${PREFIX}stage`,
   kind: 'gauge',
@@ -67,14 +67,14 @@ function samplesOf({ path, live }: Figure, now: LiveFigures): Sample[] {
   const { label = '', series = '' } = live ?? {};
   const [above, below] = path.split(`.${ANY}.`);
   if (below !== undefined) {
-    // What has a key of its own is no layer.
+    // A figure with a key of its own belongs to no layer.
     const isLayer = (name: string) => !FIGURES.some((figure) => figure.path.startsWith(`${above}.${name}.`));
     const layers = Object.entries(valueAt(now, above as string) as object).filter(([name]) => isLayer(name));
     return layers.map(([name, layer]) => [{ [label]: name }, valueAt(layer, below)]);
   }
   const value = valueAt(now, path);
   if (typeof value !== 'object' || value === null) return [[{}, value]];
-  // Zero of no cause, so that a rate begins at 0.
+  // A zero without a cause, so that a rate begins at 0.
   const all = { ...(series.endsWith('_total') && { '': 0 }), ...value };
   return Object.entries(all).map(([name, one]) => [{ [label]: name }, one]);
 }

@@ -6,7 +6,7 @@ import { LAYERS, type Layer } from '../samplers/index.ts';
 interface RunMetric extends Omit<Metric, 'help'> {
   /** A counter is one number at the end of the run, a summary the distribution of many. */
   kind: 'counter' | 'summary';
-  /** Its key in the result document, whose schema declares it. Of counts by reason, the sum. */
+  /** Key of the figure in the result document. A metric of counts by reason is their sum. */
   path: string;
 }
 

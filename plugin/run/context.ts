@@ -40,7 +40,7 @@ export interface RunContext {
   deployment(): Promise<Record<string, string>>;
   /** Notes which processes are measured now. Where nothing can name them, it is missing. */
   noteProcesses?(): Promise<void>;
-  /** What can keep memory beside the measured processes; missing where other machines bring the load. */
+  /** Reads possible holders of memory outside the measured processes; undefined if other machines generate the load. */
   holders?(): Promise<Holder[]>;
   target: Pick<Target, 'openFiles' | 'fullest' | 'connections' | 'stack'>;
   /** The adapter's Redis, if the run knows it. */

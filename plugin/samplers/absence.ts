@@ -65,7 +65,7 @@ export function codeOf(error: unknown): string {
   return first ?? (cause ? codeOf(cause) : '');
 }
 
-/** What one source has answered so far. */
+/** History of one source's answers. */
 export class Availability {
   /** Undefined while the source answers. */
   absence: Absence | undefined;

@@ -111,7 +111,7 @@ export class Sampler {
     return bytes;
   }
 
-  /** What the layers count now, by id, as far as it is known. Never rejects. */
+  /** Returns the layers' current counts by id, without unknown ones. Never rejects. */
   async counts(): Promise<Record<string, number>> {
     const { pids, processes } = await this.#living(false);
     const sources = openSources(pids, processes, this.#sources);

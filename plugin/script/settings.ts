@@ -33,7 +33,7 @@ import { knowSecretsOf } from './secrets.ts';
 /** `artillery-engine-socketio-v3`. Artillery checks flows of its own engine `socketio`, which cannot have the step `hold`. */
 const EXTERNAL_ENGINE = 'socketio-v3';
 
-/** Of the bundled deployment. */
+/** Host of the bundled deployment. */
 const HOST = '127.0.0.1';
 
 /** The event of the server's own that is counted, and for how long. */

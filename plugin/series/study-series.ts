@@ -161,7 +161,7 @@ export function orderOf(plan: Plan): Place[] {
   const combinations = combinationsOf(plan);
   return Array.from({ length: repeat }, (_, index) => index).flatMap((index) => {
     const pair = Math.floor(index / 2);
-    // By digests: as good as random, and the same for the same plan.
+    // Digests give an order that looks random, and is the same for the same plan.
     const drawn = combinations
       .map((levels) => ({ levels, lot: hash('sha256', `${seed}:${pair}:${labelOf(levels)}`) }))
       .sort((a, b) => (a.lot < b.lot ? -1 : 1))

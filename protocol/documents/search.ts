@@ -50,7 +50,7 @@ const outcomeSchema = z.enum(['holds', 'breaks', 'cannotTell', 'error']);
 const blameSchema = z.enum(['deployment', 'generator', 'machine', 'measurement']);
 
 const becauseSchema = z.strictObject({
-  /** Of the finding; null for a condition or a threshold. */
+  /** Code of the finding; null for a condition or a threshold. */
   code: z.string().nullable(),
   text: z.string(),
   /** It explains the others. */

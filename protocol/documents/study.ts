@@ -24,7 +24,7 @@ const serverSchema = z.strictObject({
 
 const combinationSchema = z.record(z.string(), levelSchema);
 
-/** What the study's file or the command line asks for. */
+/** Settings from the study's file or the command line. */
 export const planSchema = z.strictObject({
   /** Path of the scenario, relative to the study's file, or to where the command was typed. */
   scenario: z.string().min(1),

@@ -15,7 +15,7 @@ export const endKindSchema = z.object({
   count,
   /** `maxPayload` of the handshake; 0 if the server announced none. */
   maxPayloadBytes: count,
-  /** Of some of them: age in ms, messages sent and received, bytes of the largest message sent. */
+  /** Samples of these connections: age in ms, messages sent and received, bytes of the largest message sent. */
   samples: list(z.tuple([count, count, count, count])),
 });
 export type EndKind = z.infer<typeof endKindSchema>;

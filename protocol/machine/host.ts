@@ -12,9 +12,9 @@ export function thisHost(): Host {
 }
 
 export interface MachineKind {
-  /** Of its CPU. */
+  /** Model name of the CPU. */
   model: string;
-  /** With its release: `Linux 6.18.44`. */
+  /** Kernel with its release: `Linux 6.18.44`. */
   system: string;
   cores: number;
   memoryBytes: number;

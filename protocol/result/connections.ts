@@ -7,7 +7,7 @@ import { byName, count, object, objectOrNull, orNull, rowsOf, summary, summarySc
 const perSecond = z.number().nullable();
 const byReason = byName(count);
 const connections = { quantity: 'count', noun: 'connections', answers: ['connections'] } as const;
-/** Those that are missing to the target are its faults. */
+/** Declaration of a count whose connections missing from the target are faults. */
 const reached = {
   ...connections,
   better: 'higher',

@@ -19,7 +19,7 @@ const receiptShape = {
   }),
   lostConnected: figure(count, 'not received, although the connection stayed open', receipts),
   lostDisconnected: figure(count, 'not received, and the connection ended after the send', receipts),
-  // One that was received is certain, whatever else is in doubt.
+  // A received copy is certain, even if other counts are in doubt.
   duplicates: figure(count, 'receipts after a connection’s first', {
     ...{ ...receipts, title: 'Duplicate copies', answers: [], compared: 'secondary' },
   }),

@@ -13,7 +13,7 @@ export interface Declaration {
   /** Title in tables. Of a figure by layer, the part after the layer's title; of a distribution, the part before `p99`. */
   title?: string;
   quantity: QuantityName;
-  /** What is counted, such as `receipts`. */
+  /** Noun of a count, such as `receipts`. */
   noun?: string;
   /** `lower` by default. */
   better?: 'lower' | 'higher';
@@ -23,14 +23,14 @@ export interface Declaration {
   threshold?: string | true;
   /** Prometheus series during a run, without its prefix. */
   live?: Live;
-  /** By percentile of a distribution, or by layer. Every compared figure widens the intervals of all. */
+  /** Compared percentiles of a distribution, or layers. Every compared figure widens the intervals of all. */
   compared?: Compared | Record<string, Compared>;
   /**
    * Compared only between runs of the same `load`. A `target` and a `rate` are what a scenario asks for: not even a study, whose
    * levels ask for different ones, compares them.
    */
   follows?: 'load' | 'target' | 'rate';
-  /** What shows the noise of a single run: the fit of a line, or the broadcasts. */
+  /** Source of a single run's noise: the fit of a line, or the broadcasts. */
   noise?: 'fit' | 'broadcasts';
   /** Faults that the figure counts, from its section: what is missing, or too much. By default the value itself. */
   faults?(section: never): number;

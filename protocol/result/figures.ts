@@ -9,7 +9,7 @@ import { sampleSchema } from './samples.ts';
 export const ANY = '<name>';
 
 export interface Figure extends Declaration {
-  /** Its key: `memory.perConnectionBytes.<name>.slope`. */
+  /** Key of the figure: `memory.perConnectionBytes.<name>.slope`. */
   path: string;
   description: string;
   kind: 'number' | 'counts' | 'distribution';
@@ -33,7 +33,7 @@ interface Def {
 /** All keys that are not in lists, in the order of the document. */
 export const PLACES: readonly Place[] = walk(resultSchema, []);
 
-/** Of the lists, those that the live view has: the newest sample, and the event loops. */
+/** Lists that the live view has: the newest sample, and the event loops. */
 const LIVE_PLACES = [...walk(sampleSchema, ['samples']), ...walk(generatorSchema.element, ['generator'])];
 
 export const FIGURES: readonly Figure[] = [...PLACES, ...LIVE_PLACES].flatMap(({ figure }) => figure ?? []);

@@ -39,7 +39,7 @@ function unseenBy(result: Result, { drift }: OverTimeResult, answering: string):
   return whole === undefined || whole === answering ? '' : `; ${layerTitle(result, whole)} ${driftText(result, whole)}`;
 }
 
-/** What the layers count when all have left, in one line. */
+/** Makes the line about what the layers still count when all connections have closed. */
 function countLines({ memory }: Result): Line[] {
   const counts = memory.overTime?.counts ?? [];
   if (counts.length === 0) return [];

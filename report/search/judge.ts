@@ -96,7 +96,7 @@ function ownThresholds({ outcome }: Result): string[] {
   return own.filter(isMissed).map(({ text }) => text);
 }
 
-/** What is not about the deployment. */
+/** Returns whether a finding is not about the deployment. */
 function isForeign({ about }: Finding): boolean {
   return about !== 'deployment' && about !== 'application';
 }

@@ -79,7 +79,7 @@ function questionSection(question: Question, position: number): Section {
   };
 }
 
-/** Where one setting varies alone: of many comparisons, the tables have it. */
+/** Returns lines for a study with one varied setting; studies of several settings have tables instead. */
 function detectableLines(questions: Question[]): string[] {
   const [{ name, contexts: [context, ...others] = [] } = { name: '' }] = questions;
   if (!context || questions.length + others.length > 1) return [];
@@ -176,7 +176,7 @@ function listed(id: string, title: string, all: string[]): Section[] {
 
 /** @returns one line for each combination that lacks runs, with the reasons */
 export function holesOf({ combinations, runs, plan }: Study): string[] {
-  // With `detect`, there are as many rounds as it took.
+  // `detect` decides the number of rounds during the study.
   const rounds = plan.detect === undefined ? plan.repeat : Math.max(1, ...runs.map(({ block }) => block));
   return combinations
     .filter(({ usable }) => usable < rounds)

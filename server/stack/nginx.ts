@@ -127,7 +127,7 @@ export async function configureNginx(nginx: string, options: NginxOptions): Prom
 /** @returns whether nginx answers, with all of its workers @param workers planned number */
 export async function nginxAnswers(pid: number, statusUrl: string, workers: number): Promise<boolean> {
   if (!(await isWell(statusUrl))) return false;
-  // One of its workers has answered: if none is visible, the system hides them.
+  // An nginx worker has answered, so if none is visible, the system hides them.
   const count = childrenOf(pid).length;
   return count === 0 || count >= workers;
 }

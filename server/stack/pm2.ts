@@ -89,7 +89,7 @@ export async function startApps(
 ): Promise<Pm2App[]> {
   const { pm2Home, workers, token, redisUrl, redisNodes } = state;
   const env = {
-    // What ecosystem.config.js reads, besides the mark.
+    // Variables that ecosystem.config.js reads, besides the mark.
     STACK_PORTS: workers.map(({ port }) => port).join(),
     STACK_CONTROL_PORTS: workers.map(({ controlUrl }) => new URL(controlUrl).port).join(),
     STACK_TOKEN: token,

@@ -41,7 +41,7 @@ export function configureRedis(folder: string, { redisUrl = '', redisNodes }: Ow
   const { password } = new URL(redisUrl);
   for (const [index, { port, busPort }] of redisNodes.entries()) {
     const dir = join(folder, String(index));
-    // In a file, as every user can read command lines; with a password, as every user of this machine can connect.
+    // The settings are in a file because every user can read command lines, with a password because every user can connect.
     const settings = { port, bind: '127.0.0.1', requirepass: password, dir, save: '', appendonly: 'no' };
     const asNode = { 'cluster-enabled': 'yes', 'cluster-port': busPort, 'cluster-announce-ip': '127.0.0.1' };
     const lines = Object.entries({ ...settings, ...(busPort !== undefined && asNode) }).map(
@@ -56,7 +56,7 @@ export function configureRedis(folder: string, { redisUrl = '', redisNodes }: Ow
 export async function formCluster(redis: OwnRedis): Promise<void> {
   const nodes = redis.redisNodes.map(({ port, busPort }) => `127.0.0.1:${port}@${busPort}`);
   const result = await execa(requireTool('redis-cli'), ['--cluster', 'create', ...nodes, '--cluster-yes'], {
-    // Not on the command line, which every user can read.
+    // The password is not on the command line, which every user can read.
     env: { REDISCLI_AUTH: new URL(redis.redisUrl ?? '').password },
     all: true,
     reject: false,

@@ -80,7 +80,7 @@ export async function lookAt(starter: Starter, seconds: number) {
   };
 }
 
-/** By how many of the two clients received an event with a published id. */
+/** Explains the outcome by how many of the two clients received an event with a published id. */
 const CARRIED = [
   'No event carried the published id.',
   'Only 1 of 2 clients received an event with the published id: what must a client do, such as join a room, to get it?',

@@ -24,7 +24,7 @@ export interface Asked {
 }
 
 export interface AskedStudy extends Pick<Study, 'name' | 'title' | 'plan' | 'scenarioHash'> {
-  /** From which the paths of scenarios start, and where servers are started. */
+  /** Folder to which the paths of scenarios are relative, and in which servers are started. */
   cwd: string;
 }
 
@@ -94,7 +94,7 @@ export function parsePlan(
   if (typeof named === 'string' && scenario === undefined) {
     problems.push({ path: 'scenario', message: `there is no file ${named}, seen from the folder of the study` });
   }
-  // Not only if the rest is right, so that all problems are reported together.
+  // Checked even if other settings are wrong, so that all problems are reported together.
   for (const [name, given] of Object.entries(vary ?? {})) {
     const levels = levelsSchema.safeParse(given);
     if (levels.success) problems.push(...levelProblems(name, levels.data, scenario ?? '', servers));

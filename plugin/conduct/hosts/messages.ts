@@ -44,7 +44,7 @@ const helloSchema = z.object({
   cores: index.positive(),
   /** Limit of its container; null without one. */
   memoryLimitBytes: count.positive().nullable(),
-  /** As `MachineKind`. */
+  /** CPU model and kernel, like `MachineKind`. */
   machine: z.object({ model: shown, system: shown, cores: index.positive(), memoryBytes: count.positive() }),
 });
 export type Hello = z.infer<typeof helloSchema>;

@@ -25,7 +25,7 @@ const LONGER =
 interface Cut {
   /** As the client names it. */
   reason: string;
-  /** As those of `closeOf`. */
+  /** The details that `closeOf` takes. */
   details?: unknown;
   ageMs: number;
   /** Since the last packet in either direction. */

@@ -50,7 +50,7 @@ interface HttpAnswer {
 }
 
 const MAX_BODY_LENGTH = 200;
-/** Where a page says what it is. */
+/** HTML elements whose text names the page. */
 const HEADINGS = /<(title|h1|pre)\b[^>]*>(.*?)<\/\1>/gis;
 
 /** @param body of an answer, or its beginning @returns of a page, its title and headings; of an error as JSON, its message */

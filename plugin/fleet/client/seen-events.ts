@@ -7,14 +7,14 @@
 const MAX_NAMES = 64;
 const MAX_TEXT_BYTES = 300;
 const MAX_NAME_LENGTH = 100;
-/** Of the values of a decoded event. */
+/** Largest number of values that are kept of a decoded event. */
 const MAX_VALUES = 5;
 
 export class SeenEvent {
   readonly name: string;
   /** How the JSON of the event begins. */
   readonly head: Buffer;
-  /** Whose event it was that came last. */
+  /** Traffic of the client that received the last event of this name. */
   receiver: object | undefined = undefined;
   readonly #text = Buffer.alloc(MAX_TEXT_BYTES);
   #length = 0;

@@ -1,4 +1,4 @@
-/** What one client sent and received: the report of its end says how far it came, and what the server sent last. */
+/** Counts of one client's messages, and its last received event, for the report of how its connection closed. */
 import type { SeenEvent } from './seen-events.ts';
 
 export class Traffic {

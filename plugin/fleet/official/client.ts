@@ -34,7 +34,7 @@ import {
 } from './internals.ts';
 import { checkOptions, managerOptions } from './manager-options.ts';
 
-/** Of all clients of the process. */
+/** Event names that the clients of this process have received. */
 const events = new SeenEvents();
 
 export class OfficialClient implements Client {

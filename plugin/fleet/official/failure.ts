@@ -47,7 +47,7 @@ export function endFailure(reason: string, details: unknown): Failure {
   return { cause, message: `${reason} ${closeReason ?? ''}`.trim() };
 }
 
-/** As `endFailure`, for an open connection: the message has only the words of the server. */
+/** Returns the failure of an open connection that closed; its message has only the server's words. */
 export function closeOf(reason: string, details: unknown): Failure {
   const failure = endFailure(reason, details);
   const { code, reason: words = '' } = closeEventOf(details);

@@ -1,9 +1,9 @@
-/** What is still counted after all of a wave have left: connections, namespaces, keys, sockets. */
+/** Counts that remain after all connections of a wave have closed: connections, namespaces, keys, sockets. */
 import type { CountOverTime } from '../../../protocol/result/over-time.ts';
 import { fitPlateaus } from '../../../report/statistics/plateaus.ts';
 import type { MomentReading } from '../../run/measurements/memory.ts';
 
-/** One for each hundred connections that left: less is what a server opens for itself. */
+/** Least growth per closed connection: a server opens some of these for itself. */
 const KEPT_SHARE = 0.01;
 const LEAST_KEPT = 5;
 const LEAST_READINGS = 3;

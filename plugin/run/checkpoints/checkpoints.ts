@@ -132,7 +132,7 @@ export class Checkpoints {
     else measurements.observations.note('redisSilent', { when, name, failure: absence.detail });
   }
 
-  /** One that was restarted is back soon, if it can start at all. @returns names and places of those that are not */
+  /** Waits for restarted workers. @returns names and places of those that do not answer in time */
   async #lookForWorkers(timeoutMs: number): Promise<{ worker: string; index: number }[]> {
     const { control, measurements } = this.#context;
     const { workersAtStart } = measurements;
@@ -141,7 +141,7 @@ export class Checkpoints {
       now = await control.statsOfUp();
       if (now.includes(undefined)) throw new Error('a worker is away');
     }, timeoutMs);
-    // What a planned fault restarts is its own account.
+    // Restarts by a planned fault are reported with the fault.
     if (!isOn(measurements.fault)) this.#restarts.check(now);
     measurements.workersAtEnd = now.flatMap((one, index) => (one ? identityOf(one) : (workersAtStart[index] ?? [])));
     return workersAtStart.flatMap(({ worker }, index) => (index in now && !now[index] ? { worker, index } : []));

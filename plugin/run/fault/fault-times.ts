@@ -1,7 +1,7 @@
 /** Whether a planned fault is on. */
 import type { FaultMeasured } from '../measurements/fault.ts';
 
-/** Whatever happens to the fleet's counts now is the fault's doing, and not yet over. */
+/** Returns whether a planned fault is still changing the fleet's counts. */
 export function isOn(fault: FaultMeasured | undefined): boolean {
   return fault !== undefined && fault.over === undefined;
 }

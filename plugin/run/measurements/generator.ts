@@ -8,7 +8,7 @@ import type { MachineShares, Throttled } from '../../../protocol/result/machine.
 export interface GeneratorHost {
   host: string;
   cores: number;
-  /** Of its container; null without one. */
+  /** Limit of its container; null without one. */
   memoryLimitBytes: number | null;
   machine: MachineKind;
   /** In its share of the load. */

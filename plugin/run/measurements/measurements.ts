@@ -111,7 +111,7 @@ export class Measurements {
   afterBroadcasts: LayerBytes | undefined;
   /** Just before that collection. */
   inServiceAfterBroadcasts: LayerBytes | undefined;
-  /** At the last moment with all connections. */
+  /** Readings of the machine at the last moment with all connections. */
   standstill: MachineMoment | undefined;
   afterDisconnect: LayerBytes | undefined;
   /** If virtual users come and go, and memory is read again and again. */
@@ -208,7 +208,7 @@ export class Measurements {
   /** Source → why it could not be read when the run needed it. */
   readonly absentSources = new Map<string, Absence>();
   workersAtStart: WorkerIdentity[] = [];
-  /** By worker. */
+  /** Restarts by worker. */
   readonly restarts = new Map<string, Restart>();
   /** Workers whose control port could not be reached when the run stopped. */
   silentWorkers: SilentWorker[] = [];

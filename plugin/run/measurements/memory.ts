@@ -23,7 +23,7 @@ export interface MomentReading {
   /** Connections that had come and left by then. */
   gone: number;
   layers: LayerBytes;
-  /** What the layers count, by id; only when all of a wave have left. */
+  /** Counts of the layers by id, read when all connections of a wave have closed. */
   counts?: Record<string, number>;
 }
 
@@ -48,7 +48,7 @@ export interface Holder {
   name?: string;
 }
 
-/** What can keep memory beside the measured processes. */
+/** Possible holders of memory outside the measured processes. */
 export interface MachineMoment {
   /** Seconds on the sampler's time. */
   t: number;

@@ -1,4 +1,4 @@
-/** What a run noticed beside its figures: numbers and names by kind. `plugin/findings/` makes the findings from them. */
+/** Observations of a run beside its figures: numbers and names by kind. `plugin/findings/` makes the findings from them. */
 
 /** Point of a run at which the deployment is checked. */
 export interface Moment {
@@ -27,7 +27,7 @@ export interface Observed {
     ended: number;
     /** The workers accepted more connections than the run made. */
     acceptedOthers: boolean;
-    /** By the adapter's count, where fewer connections than held are counted. */
+    /** The adapter's count, if the workers count fewer connections than are held. */
     servers: number | undefined;
     controlled: number;
   };
@@ -104,7 +104,7 @@ export class Observations {
     return this.all.flatMap((one) => (one.kind === kind ? [one.fact as Observed[K]] : []));
   }
 
-  /** In the order of time. */
+  /** Returns the observations in the order of time. */
   get all() {
     return [...this.#byKey.values()];
   }

@@ -26,9 +26,9 @@ export interface OwnEventMeasured {
   each: Rows['each'] | undefined;
   /** A copy without an id. */
   example: string | undefined;
-  /** What the server acknowledged the publishers' events with. */
+  /** The first different acknowledgements that publishers received. */
   acknowledged?: Acknowledged[];
-  /** At the end of the drain. */
+  /** Published messages without an acknowledgement at the end of the drain. */
   unacknowledged?: Unacknowledged;
   /** Other events that the run's own client received while it waited for this one before the load. */
   others?: string[];

@@ -1,4 +1,4 @@
-/** What can keep memory of connections beside the measured processes: other processes of this machine, and files in memory. */
+/** Possible holders of connections' memory outside the measured processes: other processes, and files in memory. */
 import { readProcessTable, readSharedMemory, shownCommand, withDescendants } from '../../samplers/index.ts';
 import type { RunContext } from '../context.ts';
 import type { Holder, LayerBytes, MachineMoment } from '../measurements/memory.ts';

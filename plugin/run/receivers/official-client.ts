@@ -126,15 +126,15 @@ export class Unsupported extends CapacityError {
   }
 }
 
-/** What a server sent before the namespace was open. */
+/** Data that a server sent before it opened the namespace. */
 interface Wire {
-  /** Of the handshake of Engine.IO 4; servers of Socket.IO 2 have none. */
+  /** `maxPayload` of an Engine.IO 4 handshake; Socket.IO 2 servers send none. */
   maxPayload?: unknown;
   /** Payload of the last message. */
   message?: unknown;
 }
 
-/** Its packets are none of Socket.IO's. */
+/** Error for a server that sent packets that are not Socket.IO. */
 function notSocketIo({ url }: ConnectionTarget, { message }: Wire): CapacityError {
   const sent = printable(JSON.stringify(message) ?? '', MAX_REASON_LENGTH);
   const found = `it answered Engine.IO 4, but sent ${sent}, which is no Socket.IO packet of its own: not a Socket.IO server`;
@@ -239,7 +239,7 @@ async function unreachable(connection: ConnectionTarget, error: ClientError): Pr
   const { url: target } = connection;
   // Only a refusal by the server has the key `data`, even if its value is undefined.
   if ('data' in error) return refused(connection, error);
-  // Its first packet names it, also where it does not offer polling.
+  // The first packet names the version, even if the server does not offer polling.
   if (/v2\.x/.test(error.message)) return new Unsupported(target);
   const { code, said } = causeOf(error);
   const secrets = allSecretsIn(connection);

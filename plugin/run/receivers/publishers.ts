@@ -105,7 +105,7 @@ export class Publishers {
     return mentions(this.#options.emit.args, '$room');
   }
 
-  /** Of what `publish` has emitted so far, the first different ones. */
+  /** The first different acknowledgements of what `publish` has emitted so far. */
   get acknowledged(): Acknowledged[] {
     return [...this.#acknowledged].map(([text, count]) => ({ text, count }));
   }

@@ -32,7 +32,7 @@ export class WorkerClocks {
         try {
           for (let reading = 0; reading < READINGS; reading++) line.add(await this.#control.clock(via));
         } catch (error) {
-          // What was read before still holds; its error grows with the time since.
+          // The last reading is still valid; its error grows with the time since.
           if (reasonOf(error) !== 'refused') throw error;
         }
       }),

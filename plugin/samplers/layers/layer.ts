@@ -27,14 +27,14 @@ export interface Layer {
   cpu?(sources: Sources): Promise<CpuUse>;
   /** In the order of tables: the main figure of the layer comes first. */
   figures: Figure[];
-  /** What it has open, holds or stores, which must not grow while connections come and go. */
+  /** Counts of what the layer has open or stores; they must not grow while connections open and close. */
   counts?: Count[];
   /** Its values in a sample row besides its CPU, in bytes. Rejects if they are unknown. */
   sample?(sources: Sources): Promise<Record<string, number>>;
 }
 
 export interface Count {
-  /** Its first word is the layer's: `workerRooms`. */
+  /** Identifier that begins with the layer's word: `workerRooms`. */
   id: string;
   title: string;
   /** Rejects if it is unknown. */
@@ -64,7 +64,7 @@ export interface Figure {
   onlyMetrics?: true;
   /** Shown where there is room for a few figures only. */
   main?: boolean;
-  /** Its word in the Artillery metric of its slope: `worker_pss`. */
+  /** Word in the Artillery metric of the layer's slope: `worker_pss`. */
   metric?: string;
   /** Its key in the layer's samples, which show its peaks between two readings. */
   sampleKey?: string;

@@ -28,7 +28,7 @@ export async function readSharedMemory(): Promise<SharedMemory[]> {
 export function tmpfsIn(mountinfo: string): string[] {
   const byDevice = new Map<string, string>();
   for (const row of mountinfo.split('\n')) {
-    // As in proc_pid_mountinfo(5): two ids, device, root and mount point; the type follows a dash.
+    // Format by proc_pid_mountinfo(5): two ids, device, root and mount point; the type follows a dash.
     const [mount = '', type = ''] = row.split(' - ');
     const [, , device, , point] = mount.split(' ');
     if (type.startsWith('tmpfs ') && device && point && !byDevice.has(device)) byDevice.set(device, point);

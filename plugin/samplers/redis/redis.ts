@@ -35,7 +35,7 @@ export class RedisReader {
       this.#nodes = addresses.map((address) => new RedisNode(withAddress(this.#url, address)));
       await Promise.all(this.#nodes.map((node) => node.ready()));
     }
-    // What is read later is tried once.
+    // Reads everything once that the run reads later, so that a refusal shows at the start.
     await this.read();
   }
 

@@ -1,4 +1,4 @@
-/** What clients see of a process that ended, or that is not there to accept them. */
+/** Failures that clients see when a server process has ended or does not listen. */
 
 /** Failures that a slow machine causes, on either side. */
 const TIMED_OUT = /timeout|^ETIMEDOUT$|^http_5\d\d$/;

@@ -12,7 +12,7 @@ type Range = End['sent'];
 export const BY_SERVER = 'io server disconnect';
 /** Fewer have the same age, or number of messages, by chance. */
 const MIN_ENDED = 5;
-/** As a share of the larger one: a timer is that exact. */
+/** Allowed spread, as a share of the larger value: a timer is that exact. */
 const MAX_SPREAD = 0.05;
 const MAX_EXAMPLE_LENGTH = 160;
 

@@ -104,7 +104,7 @@ function repeatedText({ duplicates, received }: NonNullable<Result['delivery']>)
   return `${integer(duplicates)} copies came twice, beside ${integer(received)} first ones`;
 }
 
-/** With fewer, a pattern can be chance. */
+/** Fewest broadcasts that show a pattern. */
 const MIN_BROADCASTS = 3;
 const TIMES = ['', 'once', 'twice', 'three times', 'four times'];
 

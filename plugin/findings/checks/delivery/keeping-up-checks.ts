@@ -48,7 +48,7 @@ function copiesOf({ delivery, environment }: Measured): Point[] {
   });
 }
 
-/** As many messages as wait are as many seconds of work. */
+/** Returns how late acknowledgements are over time: the waiting messages, as seconds of work. */
 function acknowledgementsOf({ messages }: Pick<Result, 'messages'>): Point[] {
   const { window } = messages ?? {};
   return (window?.unanswered ?? []).map((waiting, index, { length }) => ({

@@ -1,4 +1,4 @@
-/** What connections leave behind in each layer, in runs whose connections come and go. */
+/** Leaks of each layer, in runs whose connections open and close. */
 import type { FindingCode } from '../../../../protocol/codes/finding-codes.ts';
 import type { FindingValue } from '../../../../protocol/result/findings.ts';
 import type { Drift, OverTimeResult } from '../../../../protocol/result/over-time.ts';
@@ -10,7 +10,7 @@ import { type Check, check, type Detail, type Measured } from '../../check.ts';
 
 type LeakCode = Extract<FindingCode, `${string}_LEAK`> | 'STILL_COUNTED';
 
-/** By the first word of a figure; every other layer is a part of the deployment like the proxy. */
+/** Finding code by the first word of a figure; all other layers are parts of the deployment, like the proxy. */
 const CODES: Record<string, LeakCode> = {
   worker: 'WORKERS_LEAK',
   redis: 'REDIS_LEAK',

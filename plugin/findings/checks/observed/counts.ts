@@ -94,7 +94,7 @@ function tooFew(fact: Observed['countsDiffer']) {
   };
 }
 
-/** What is left of fewer connections than those of the run itself is no number of the generator's. */
+/** Describes the connections that the workers count. A count below the run's own connections has no number. */
 function countsText({ when, counted, held, all, own, before }: Observed['countsDiffer']): string {
   const others = before > 0 ? ` and ${before} from before it` : '';
   const connections =

@@ -45,7 +45,7 @@ export const OF_READINGS = {
   }),
 };
 
-/** What follows where memory still falls, by when a run waits for it to settle. */
+/** Consequence of memory that still falls, by the moment at which the run waits for it to settle. */
 const CONSEQUENCE: Partial<Record<Moment['at'], string>> = {
   plateau: 'the baseline is too high, and there is no memory per connection',
   wave: 'the wave seems to leave more behind than it does',

@@ -12,10 +12,10 @@ const NEARLY_FULL = 0.8;
 /** Further ends that a message lists. */
 const MAX_LISTED = 3;
 
-/** What a client sees when the process behind its connection ends. */
+/** Disconnect reasons that clients see when the server process ends. */
 const CUT_OFF = /^(disconnected_)?(transport[ _](close|error))$/;
 
-// Who stops a run by Ctrl-C often stops the server with it.
+// Ctrl-C in a shared terminal often stops the server together with the run.
 export const endedProcesses = [
   checkUnless('stop', 'PROCESS_ENDED', (result, measurements) => ended(result, measurements)),
   check('PROCESS_ENDED', (_, measurements) => restarted(measurements)),

@@ -9,7 +9,7 @@ import { type Check, check, type Detail, type Measured } from '../../check.ts';
 const BUSY_PERCENT = 90;
 /** Share of a broadcast's time until its last receiver; with less, the time is spent elsewhere. */
 const MIN_BROADCAST_SHARE = 0.5;
-/** Below, workers are busy for moments only. */
+/** Shorter broadcasts keep workers busy only for moments. */
 const MIN_BROADCAST_MS = 100;
 const FULL_SHARE = 0.95;
 /** Redis's default for subscribers: it disconnects one with this much output for a minute, and at four times as much at once. */

@@ -6,7 +6,7 @@ import { longestDelayMs, MAX_GROWTH } from '../../evidence.ts';
 
 /** Share of the time between two broadcasts within which their first copies count as one moment. */
 const MAX_SPREAD_SHARE = 0.2;
-/** Of the broadcasts that were sent in the pause: in a queue, few arrive at one moment by chance. */
+/** Fewest broadcasts that arrive together, as a share of those sent during the pause: in a queue, two can do so by chance. */
 const MIN_SHARE = 0.5;
 /** A shorter pause is garbage collection, or a moment of a busy machine. */
 const MIN_STALL_MS = 200;
@@ -14,7 +14,7 @@ const MIN_STALL_MS = 200;
 export const stalls: Check[] = [checkUnless('abort', 'WORKER_STALLED', (result) => stalledServer(result))];
 
 interface Stall {
-  /** Of the first copies, in seconds. */
+  /** Time at which the first copies arrived, in seconds. */
   end: number;
   lengthMs: number;
   broadcasts: number;

@@ -158,7 +158,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
     }
   }
 
-  /** With a packet of its own. */
+  /** Handles the Engine.IO close packet, which the server sends by polling. */
   #onPollingClosed(): void {
     const wasOpen = this.state === 'open';
     if (wasOpen) {

@@ -27,7 +27,7 @@ export interface SocketIoShared extends ConnectionPool {
   readonly codec: PacketCodec;
   readonly offsets: OffsetReader;
   readonly events: SeenEvents;
-  /** Of `counted`. */
+  /** Entry of the event `counted`. */
   readonly countedEvent: SeenEvent;
 }
 
@@ -180,7 +180,7 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     }
   }
 
-  /** One that was not read in place. */
+  /** Records an event that was decoded instead of read in place. */
   #receivesDecoded({ data }: Packet): void {
     const name: unknown = Array.isArray(data) ? data[0] : undefined;
     this.traffic.receives(this.shared.events.named(typeof name === 'string' ? name : undefined));

@@ -1,4 +1,4 @@
-/** What a fleet process knows of connections that ended, and that their virtual users did not close. */
+/** Records how connections closed, except those that their virtual users closed. */
 import { addEnd, type EndKind } from '../../../../protocol/link/ends.ts';
 import { printable } from '../../../../protocol/printable.ts';
 import type { Client } from '../../client/client.ts';
