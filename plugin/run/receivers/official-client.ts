@@ -264,16 +264,16 @@ function notConnected(target: string, found: string, fix?: string): CapacityErro
 
 const NO_WEBSOCKET =
   'measure with polling: `transports: [polling]`, or TRANSPORTS=polling; or add `websocket` to `transports` of the server';
+const NAMESPACE_FIX =
+  'correct the namespace: the path of the URL is the namespace, and without a path it is `/`; the option `path` is that of Engine.IO, such as `/socket.io/`';
 const LATER =
   'check the namespace and the WebSocket: a proxy must pass the upgrade on, and a middleware must call next(); to measure clients that poll first, `transports: [polling, websocket]` or TRANSPORTS=default';
 
-function refused(connection: ConnectionTarget, { message, data }: Error & { data?: unknown }): Refused {
+function refused(connection: ConnectionTarget, { message, data }: Error & { data?: unknown }): CapacityError {
+  // No login changes that.
   if (message === 'Invalid namespace') {
-    const asked = `it knows no namespace ${connection.namespace} (Invalid namespace)`;
-    return new Refused(
-      connection.url,
-      `${asked}; the path of a URL is the namespace, and the option \`path\` is that of Engine.IO`,
-    );
+    const { url, namespace } = connection;
+    return notConnected(url, `the server has no namespace ${namespace} (Invalid namespace)`, NAMESPACE_FIX);
   }
   const said = data === undefined ? message : `${message} ${JSON.stringify(data)}`;
   return new Refused(connection.url, printable(said, MAX_REASON_LENGTH, allSecretsIn(connection)));

@@ -200,6 +200,14 @@ describe('doctor --target', { concurrency: true }, () => {
     assert.match(by.idle?.found ?? '', /^the server itself disconnected it after 0\.0 s$/);
   });
 
+  it('a namespace that the server does not have', async (t) => {
+    const { url } = await startChat(t, () => {}, QUICK);
+    const { by } = await examine(`${url}/chat`);
+    assert.deepEqual(failed(by), ['connect']);
+    assert.match(by.connect?.found ?? '', /has no namespace \/chat/);
+    assert.match(by.connect?.fix ?? '', /the path of the URL is the namespace/);
+  });
+
   it('says nothing of a connection whose hold the user stopped', async (t) => {
     const { url } = await startChat(t, () => {}, { pingInterval: 25_000 });
     const stop = new AbortController();

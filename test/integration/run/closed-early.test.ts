@@ -55,7 +55,7 @@ const ENDS: [what: string, onOpen: (ws: WebSocket) => void, said: RegExp][] = [
   [
     'knows no such namespace',
     opened((ws) => ws.send('44{"message":"Invalid namespace"}')),
-    /knows no namespace \/ \(Invalid namespace\); the path of a URL is the namespace/,
+    /the server has no namespace \/ \(Invalid namespace\)/,
   ],
   ['refuses the namespace', opened((ws) => ws.send('44{"message":"no"}')), /the server refused it: no/],
 ];
