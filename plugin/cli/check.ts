@@ -2,6 +2,8 @@
 import type { Command } from 'commander';
 import { harmless } from '../../protocol/printable.ts';
 import { formatProblems } from '../../protocol/problems.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { foldedFindings } from '../../report/answer/answer.ts';
 import { outcomeBy } from '../../report/answer/checked.ts';
 import { exitCodeOfResult, outcomeText } from '../../report/answer/outcome.ts';
 import { readResult } from '../../report/read.ts';
@@ -42,7 +44,15 @@ function check(run: string, texts: string[], { json }: { json?: boolean }): void
     return;
   }
   for (const { met, text } of outcome.thresholds) console.log(harmless(`  ${met ? 'met   ' : 'missed'}  ${text}`));
-  console.log(`\n${harmless(outcomeText(result, outcome))}`);
   const codes = doubts.length === 0 ? '' : ` (${doubts.join(', ')})`;
-  console.log(harmless(`  Measurement: ${result.verdict.status}${codes}`));
+  const causes = foldedFindings(result.findings).map(({ cause }) => `  ${cause.code}: ${cause.message}`);
+  const title = conditions.length > 0 ? outcomeText(result, outcome) : headline(result);
+  console.log(harmless(['', title, `  Measurement: ${result.verdict.status}${codes}`, ...causes].join('\n')));
+}
+
+/** The outcome with its root cause, as at the end of the run. */
+function headline(result: Result): string {
+  const { title, cause } = result.answer;
+  const isGood = exitCodeOfResult(result) === 0;
+  return isGood || cause === null ? outcomeText(result) : `${title}: ${cause}`;
 }

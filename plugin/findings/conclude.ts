@@ -2,7 +2,7 @@
 import type { Finding } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { mapTexts, withoutCredentials } from '../../protocol/secrets/known-secrets.ts';
-import { answerOf } from '../../report/answer/answer.ts';
+import { answerOf, foldedFindings } from '../../report/answer/answer.ts';
 import { figuresOf } from '../result/assemble.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import type { Measured } from './check.ts';
@@ -16,9 +16,10 @@ export function concludeRun(measurements: Measurements, ...figures: FigureSource
 
 type FigureSources = Parameters<typeof figuresOf> extends [unknown, ...infer Sources] ? Sources : never;
 
-/** @returns the result with its findings, and with what follows from them */
+/** @returns the result with its findings in the order of the answer, and with what follows from them */
 export function conclude(measurements: Measurements, figures: Measured): Result {
-  const findings = findAll(measurements, figures);
+  const folded = foldedFindings(findAll(measurements, figures));
+  const findings = folded.flatMap(({ cause, consequences }) => [cause, ...consequences]);
   const judged = { ...figures, findings, verdict: { status: verdictOf(findings) } };
   const decided = { ...judged, outcome: outcomeOf(judged) };
   return mapTexts({ ...decided, answer: answerOf(decided) }, withoutCredentials);

@@ -95,10 +95,14 @@ function withoutBlame(finding: Finding, all: readonly Finding[]): Finding {
   return { ...finding, invalidates: UNKNOWN_AFTER_FAILURE };
 }
 
-/** What the generator or its machine caused says nothing about the deployment. */
+/** What the generator or its machine caused, directly or by another finding, says nothing about the deployment. */
 function isByGenerator(finding: Finding, all: readonly Finding[]): boolean {
-  const causes = [finding, ...all.filter(({ explains }) => explains.includes(finding.code))];
-  return causes.some(({ about }) => about !== 'deployment' && about !== 'application');
+  const causes = new Set([finding]);
+  // Causes that are added meanwhile are visited, too.
+  for (const one of causes) {
+    for (const cause of all) if (cause.explains.includes(one.code)) causes.add(cause);
+  }
+  return [...causes].some(({ about }) => about !== 'deployment' && about !== 'application');
 }
 
 /** Why the run ended early, and what is unknown because of it. */

@@ -54,10 +54,29 @@ export function leadingFindings(findings: readonly Finding[]): Finding[] {
   return roots.toSorted((a, b) => weightOf(b, findings) - weightOf(a, findings));
 }
 
+/** @returns each leading finding with its consequences; a consequence of several stands below the first of them */
+export function foldedFindings(all: readonly Finding[]): { cause: Finding; consequences: Finding[] }[] {
+  const shown = new Set<Finding>();
+  return leadingFindings(all).map((cause) => {
+    const consequences = consequencesOf(cause, all).filter((one) => !shown.has(one));
+    for (const one of consequences) shown.add(one);
+    return { cause, consequences };
+  });
+}
+
+/** Returns what a finding explains, directly or by another consequence, in the order of the list. */
+function consequencesOf(cause: Finding, all: readonly Finding[]): Finding[] {
+  const codes = new Set(cause.explains);
+  // Codes that are added meanwhile are visited, too.
+  for (const code of codes) {
+    for (const one of all) if (one.code === code) for (const next of one.explains) codes.add(next);
+  }
+  return all.filter((one) => one !== cause && codes.has(one.code));
+}
+
 /** A cause decides as much as its consequences. */
-function weightOf({ explains, ...cause }: Finding, all: readonly Finding[]): number {
-  const consequences = all.filter(({ code }) => explains.includes(code));
-  const weights = [cause, ...consequences].map(({ invalidates, fails }) => {
+function weightOf(cause: Finding, all: readonly Finding[]): number {
+  const weights = [cause, ...consequencesOf(cause, all)].map(({ invalidates, fails }) => {
     if (invalidates.includes('run')) return 3;
     return fails !== null ? 2 : invalidates.length > 0 ? 1 : 0;
   });

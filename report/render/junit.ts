@@ -1,7 +1,9 @@
 /** A run as JUnit XML, which CI servers show: the verdict and each threshold are test cases, the headline figures properties. */
 import { create } from 'xmlbuilder2';
 import { harmless } from '../../protocol/printable.ts';
+import type { Finding } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { foldedFindings } from '../answer/answer.ts';
 import { amountText } from '../model/amount.ts';
 
 interface Case {
@@ -47,13 +49,24 @@ export function renderJunit(result: Result): string {
 function verdictCase({ run, verdict: { status }, findings }: Result): Case {
   const own = { className: run.scenario, name: 'measurement is VALID' };
   if (status === 'VALID') return own;
-  const doubts = findings.filter(({ invalidates }) => invalidates.length > 0);
-  const lines = doubts.flatMap(({ code, message, fix }) => [`${code}: ${message}`, `  fix: ${fix}`]);
-  const message = `${status}: ${doubts.map(({ code }) => code).join(', ')}`;
+  const isDoubt = ({ invalidates }: Finding) => invalidates.length > 0;
+  const doubts = foldedFindings(findings).filter(({ cause, consequences }) => [cause, ...consequences].some(isDoubt));
+  const message = `${status}: ${findings
+    .filter(isDoubt)
+    .map(({ code }) => code)
+    .join(', ')}`;
   return {
     ...own,
-    problem: { kind: status === 'INVALID' ? 'error' : 'failure', message, details: lines.join('\n') },
+    problem: { kind: status === 'INVALID' ? 'error' : 'failure', message, details: doubts.map(causeText).join('\n') },
   };
+}
+
+/** A cause with its consequences folded below it, as on the console. */
+function causeText({ cause: { code, message, fix }, consequences }: ReturnType<typeof foldedFindings>[number]): string {
+  const explained = consequences.map((one) => `    ${one.code}: ${one.message}`);
+  return [`${code}: ${message}`, ...(explained.length > 0 ? ['  explains:', ...explained] : []), `  fix: ${fix}`].join(
+    '\n',
+  );
 }
 
 function outcomeCases(result: Result): Case[] {
@@ -63,9 +76,14 @@ function outcomeCases(result: Result): Case[] {
     const problem = { kind: 'skipped' as const, message: 'not evaluated, because the measurement is INVALID' };
     return [{ className, name: 'thresholds are met', problem }];
   }
+  const folded = foldedFindings(result.findings);
   return thresholds.map(({ name, met, strict, text }) => {
     if (met) return { className, name };
-    if (strict) return { className, name, problem: { kind: 'failure', message: `missed: ${text}` } };
-    return { className, name, problem: { kind: 'skipped', message: `missed, but optional: ${text}` } };
+    if (!strict) return { className, name, problem: { kind: 'skipped', message: `missed, but optional: ${text}` } };
+    const missing = folded.filter(({ cause, consequences }) =>
+      [cause, ...consequences].some(({ fails }) => fails === name),
+    );
+    const details = missing.map(causeText).join('\n');
+    return { className, name, problem: { kind: 'failure', message: `missed: ${text}`, details } };
   });
 }

@@ -4,7 +4,7 @@ import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { EXPECTATION_NAMES } from '../../protocol/codes/expectations.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { leadingFindings } from '../answer/answer.ts';
+import { foldedFindings } from '../answer/answer.ts';
 import { exitCodeOfResult, isMissed, missedOptional } from '../answer/outcome.ts';
 import type { Answer, Cause, Document, Tone } from '../model/document.ts';
 import { capacity } from './capacity.ts';
@@ -81,14 +81,10 @@ function ownThresholds({ thresholds: all }: Result['outcome']) {
   return all.filter(({ name }) => !(EXPECTATION_NAMES as string[]).includes(name));
 }
 
-/** A consequence of several causes stands below the first of them. */
 function causesOf(all: readonly Finding[]): Cause[] {
-  const shown = new Set<Finding>();
-  return leadingFindings(all).map(({ code, message, fix, explains }) => {
-    const consequences = all.filter((one) => explains.includes(one.code) && !shown.has(one));
-    for (const one of consequences) shown.add(one);
-    return { code, message, fix, explains: consequences.map((one) => one.message) };
-  });
+  return foldedFindings(all).map(({ cause: { code, message, fix }, consequences }) => ({
+    ...{ code, message, fix, explains: consequences.map((one) => one.message) },
+  }));
 }
 
 function optionalLine(text: string) {

@@ -28,7 +28,9 @@ export function processMemory(pids: number[] | undefined, processes: Map<number,
   const hidden = missing.filter(isHidden);
   if (hidden.length > 0)
     throw new Absent('refused', `${hidden.length} of its ${pids.length} processes may not be read: ${HIDDEN}`);
-  if (missing.length > 0) throw new Absent('gone', `${missing.length} of its ${pids.length} processes have ended`);
+  const gone =
+    pids.length === 1 ? 'its process has ended' : `${missing.length} of its ${pids.length} processes have ended`;
+  if (missing.length > 0) throw new Absent('gone', gone);
   const memory = { rssBytes: 0, pssBytes: 0 };
   let complete = true;
   for (const { rssBytes, pssBytes } of readings) {

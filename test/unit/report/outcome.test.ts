@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { findAll } from '../../../plugin/findings/find.ts';
 import { EXIT_CODES } from '../../../protocol/codes/exit-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
+import { foldedFindings } from '../../../report/answer/answer.ts';
 import { outcomeBy } from '../../../report/answer/checked.ts';
 import { exitCodeOfResult, outcomeText } from '../../../report/answer/outcome.ts';
 import { renderConsole } from '../../../report/render/console.ts';
@@ -11,7 +12,7 @@ import { renderJunit } from '../../../report/render/junit.ts';
 import { renderMarkdown } from '../../../report/render/markdown.ts';
 import { runDocument } from '../../../report/sections/run-document.ts';
 import { column } from '../../helpers/columns.ts';
-import { withFindings } from '../../helpers/findings.ts';
+import { finding, withFindings } from '../../helpers/findings.ts';
 import { measurements } from '../../helpers/measurements.ts';
 import { perfectMessages } from '../../helpers/message-figures.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
@@ -65,6 +66,22 @@ describe('the outcome', () => {
     const { status, thresholds } = result.outcome;
     assert.deepEqual([status, thresholds.length, thresholds.every(({ met }) => met)], ['PASSED', 6, true]);
     assert.deepEqual([outcomeText(result), exitCodeOfResult(result)], ['Passed', 0]);
+  });
+
+  it('has the root cause first in the result and in JUnit, with its consequences below it', () => {
+    const all = [
+      finding('MACHINE_SATURATED', 'busy', { fails: null }),
+      finding('PROCESS_ENDED', 'it ended', { explains: ['CONNECTIONS_DROPPED'] }),
+      finding('CONNECTIONS_DROPPED', 'lost', { explains: ['PLATEAUS_UNUSABLE'] }),
+      finding('PLATEAUS_UNUSABLE', 'unusable'),
+    ];
+    const codes = foldedFindings(all).map(({ cause, consequences }) =>
+      [cause, ...consequences].map(({ code }) => code),
+    );
+    assert.deepEqual(codes, [['PROCESS_ENDED', 'CONNECTIONS_DROPPED', 'PLATEAUS_UNUSABLE'], ['MACHINE_SATURATED']]);
+    const xml = renderJunit(withFindings(perfectResult(), ...all));
+    assert.match(xml, /PROCESS_ENDED: it ended\n {2}explains:\n {4}CONNECTIONS_DROPPED: lost[\s\S]* {2}fix:/);
+    assert.ok(xml.indexOf('PROCESS_ENDED: it ended') < xml.indexOf('MACHINE_SATURATED: busy'));
   });
 
   it('meets an expectation only by figures that show it', () => {

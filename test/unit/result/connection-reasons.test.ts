@@ -112,8 +112,8 @@ describe('connections that come back', () => {
     ['more often than the planned fault dropped them', faulty(300), [...DROPPED, '5 times']],
     ['as often as the planned fault dropped them', faulty(305)],
     ['as the engine counts them', back, DROPPED],
-    ['other than the engine counts them', otherCount, DROPPED, ['ACCOUNTS_MISMATCH', 304, 305]],
-    ['of which one has no fate', withoutFate, DROPPED, ['ACCOUNTS_MISMATCH', 310, 309]],
+    ['other than the engine counts them', otherCount, ['ACCOUNTS_MISMATCH', 304, 305], DROPPED],
+    ['of which one has no fate', withoutFate, ['ACCOUNTS_MISMATCH', 310, 309], DROPPED],
   ]);
 
   it('are no other connections', () => {

@@ -79,7 +79,7 @@ describe('the verdict on messages of clients', () => {
     [
       'of which one that was sent is in no column',
       messages({ acknowledged: 119_999 }),
-      ['MESSAGES_UNACKNOWLEDGED', 'ACCOUNTS_MISMATCH'],
+      ['ACCOUNTS_MISMATCH', 'MESSAGES_UNACKNOWLEDGED'],
     ],
     ['of which the generator missed some', messages(missed), 'GENERATOR_LATE', '3 of 120003'],
     ['that were late', messages({ sendDelayMs: summaryOf(50_000, 20) }), 'GENERATOR_LATE', '80 ms'],

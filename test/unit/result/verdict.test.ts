@@ -48,7 +48,7 @@ describe('the verdict', () => {
     assert.deepEqual([verdictOf(slow).status, verdictOf(slow).codes], ['VALID', ['RATE_NOT_REACHED']]);
   });
 
-  it('has causes before what they cause, each code once, and what to do', () => {
+  it('has what fails the run before what is in doubt, each code once, and what to do', () => {
     const { findings } = verdictOf((r, f) => {
       r.connections.achievedRatePerSec = 1;
       Object.assign(r.machine ?? {}, { swappedInBytes: 2 ** 30 });
@@ -56,11 +56,11 @@ describe('the verdict', () => {
       Object.assign(r.connections, { failures: { EPIPE: 1 } });
     });
     const { remedy } = FINDINGS.CONNECTIONS_FAILED;
-    assert.deepEqual(column(findings, 'code'), ['SWAPPING', 'CONNECTIONS_FAILED', 'RATE_NOT_REACHED']);
-    assert.match(findings[1]?.fix ?? '', /warmUp: 0/);
-    assert.ok(findings[1]?.fix.endsWith(`; ${remedy}`));
-    assertNames(findings[1]?.message, ['the first', 'EPIPE']);
-    assert.equal(findings[2]?.fix, FINDINGS.RATE_NOT_REACHED.remedy);
+    assert.deepEqual(column(findings, 'code'), ['CONNECTIONS_FAILED', 'RATE_NOT_REACHED', 'SWAPPING']);
+    assert.match(findings[0]?.fix ?? '', /warmUp: 0/);
+    assert.ok(findings[0]?.fix.endsWith(`; ${remedy}`));
+    assertNames(findings[0]?.message, ['the first', 'EPIPE']);
+    assert.equal(findings[1]?.fix, FINDINGS.RATE_NOT_REACHED.remedy);
   });
 
   const explained: Change = (r, f) => {
@@ -122,7 +122,7 @@ describe('workers', () => {
     ['those that control URLs name', named({ w0: 3 })],
     ['of which none is known', named({ w9: 2 }, of([], []))],
     ['one that answers for both', of([WORKER, w1], [WORKER, WORKER]), 'WORKER_URLS_WRONG', 'w1 to w0'],
-    ['both', of([WORKER, w1], [w1, { ...w1, instance: 'd' }]), ['PROCESS_ENDED', 'WORKER_URLS_WRONG']],
+    ['both', of([WORKER, w1], [w1, { ...w1, instance: 'd' }]), ['WORKER_URLS_WRONG', 'PROCESS_ENDED']],
   ]);
 });
 

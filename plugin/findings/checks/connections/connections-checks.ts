@@ -142,8 +142,11 @@ function commonAge({ snapshots, ramps }: Measurements): string | undefined {
   const isOne =
     high - low <= MAX_AGE_SPREAD * high && high - low < MAX_RAMP_SHARE * sum(ramps.map(({ seconds }) => seconds));
   if (ages.totalCount < MIN_LOST || !isOne) return undefined;
+  const [first, last] = [ages.minNonZeroValue / 1e6, ages.maxValue / 1e6].map((age) => decimals(age, 1));
   const [from, to] = [low, high].map((age) => decimals(age, 1));
-  return `; nine in ten of them ${from === to ? '' : `${from} to `}${to} s after they connected, early or late in the run`;
+  const who = first === from && last === to ? 'each' : 'nine in ten of them';
+  const verb = who === 'each' ? 'it' : 'they';
+  return `; ${who} ${from === to ? '' : `${from} to `}${to} s after ${verb} connected`;
 }
 
 /** Virtual users that lost a namespace of a connection that stays: the connection is not among the lost ones. */
