@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { z } from 'zod';
+import { mergeHeaders, splitUserInfo } from '../../protocol/basic-auth.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { attempt } from '../../protocol/helpers/attempt.ts';
 import { listeningProcesses } from '../run/target/listeners.ts';
@@ -167,7 +168,9 @@ function flowOf({
   ...given
 }: z.infer<typeof optionsSchema>): Starter['flow'] {
   const { pathname, searchParams } = new URL(url);
-  const { auth, headers, namespace = pathname.replace(/\/$/, '') } = given;
+  const { auth, namespace = pathname.replace(/\/$/, '') } = given;
+  const authorization = splitUserInfo(url).headers;
+  const headers = mergeHeaders(authorization, given.headers ?? {});
   const query = Object.fromEntries(searchParams);
   const options = { namespace: namespace || undefined, query, auth, headers };
   const connect = Object.fromEntries(
@@ -180,10 +183,20 @@ function flowOf({
   const named = Object.keys(connect).filter((key) => !(isConnected && emits.length > 0 && key === 'namespace'));
   const opens = emits.length === 0 && !isConnected && { connect: true };
   return [
-    ...login,
+    ...login.map((step) => withHeaders(step, authorization)),
     ...[named.length > 0 ? { connect } : opens].flatMap((step) => step || []),
     ...emits.map(({ event, args }) => ({ emit: [event, ...args], ...(namespace && { namespace }) })),
   ];
+}
+
+/** Adds the headers to an HTTP request of the step, unless the request goes to another host or sets them itself. */
+function withHeaders(step: Record<string, unknown>, headers: Record<string, string>): Record<string, unknown> {
+  const entries = Object.entries(step).map(([key, value]) => {
+    const { url, headers: own } = (value ?? {}) as { url?: unknown; headers?: Record<string, string> };
+    const isRequest = typeof url === 'string' && url.startsWith('/') && Object.keys(headers).length > 0;
+    return [key, isRequest ? { ...(value as object), headers: mergeHeaders(headers, own ?? {}) } : value];
+  });
+  return Object.fromEntries(entries);
 }
 
 /** @throws CapacityError EVENT_NOT_FOUND where nothing but connections could be measured, and nobody asked for that */

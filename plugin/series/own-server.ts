@@ -1,6 +1,7 @@
 /** A server of the user's own that is started for a run, and stopped after it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa, type ResultPromise } from 'execa';
+import { splitUserInfo } from '../../protocol/basic-auth.ts';
 import type { StudyServer } from '../../protocol/documents/study.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { attempt } from '../../protocol/helpers/attempt.ts';
@@ -86,7 +87,8 @@ async function answers(ready: StudyServer['ready']): Promise<boolean> {
   if (typeof ready === 'number') return listens('127.0.0.1', ready);
   try {
     // Many a server has no page; one that is not ready yet says so with a 5xx.
-    return (await fetch(ready, { signal: AbortSignal.timeout(2000) })).status < 500;
+    const { url, headers } = splitUserInfo(ready);
+    return (await fetch(url, { headers, signal: AbortSignal.timeout(2000) })).status < 500;
   } catch {
     return false;
   }

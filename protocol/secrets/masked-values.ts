@@ -1,4 +1,5 @@
 /** Which values of a script are secret, by the names of the keys that lead to them: what is shown of them, and what they are. */
+import { basicToken, decoded } from '../basic-auth.ts';
 import type { SecretValues } from './known-secrets.ts';
 import { isSecretName, isSecretPlace } from './secret-names.ts';
 import { MASK, maskText } from './secret-text.ts';
@@ -128,12 +129,12 @@ function add(found: Found, { credentials, values }: SecretValues): void {
 /** @returns what a header, a cookie, a query or a key has inside */
 function partsOf(text: string, key: string): string[] {
   const [, scheme = '', token = ''] = /^(\w+) +(\S+)$/.exec(text) ?? [];
-  const decoded = /^basic$/i.test(scheme) ? Buffer.from(token, 'base64').toString().split(':').slice(-1) : [];
+  const credentials = /^basic$/i.test(scheme) ? Buffer.from(token, 'base64').toString().split(':').slice(-1) : [];
   const pairs = /cookie|query|qs/i.test(key) ? [...text.matchAll(/=([^;&]+)/g)].map(([, value = '']) => value) : [];
   const lines = text.includes('\n')
     ? text.split('\n').filter((line) => line.length > 20 && !line.startsWith('-----'))
     : [];
-  return [token, ...decoded, ...pairs, ...pairs.map(decodedOf), ...lines].filter((part) => part !== '');
+  return [token, ...credentials, ...pairs, ...pairs.map(decoded), ...lines].filter((part) => part !== '');
 }
 
 /** User info and query values of a URL. */
@@ -142,19 +143,12 @@ export function urlSecrets(text: string): { credentials: string[]; values: strin
   for (const [, user = '', password = ''] of text.matchAll(
     /\b[a-z][a-z\d+.-]{0,30}:\/\/([^\s/:@"']*):?([^\s/"']*)@/gi,
   )) {
-    found.credentials.push(...[password || user].flatMap((one) => [one, decodedOf(one)]));
+    found.credentials.push(...[password || user].flatMap((one) => [one, decoded(one)]));
+    found.credentials.push(basicToken(user, password));
     if (password !== '') found.values.push(user);
   }
   for (const [, name = '', value = ''] of text.matchAll(/[?&#]([\w.~%[\]-]+)=([^&\s"'<>#{]+)/g)) {
-    (isSecretName(name) ? found.credentials : found.values).push(value, decodedOf(value));
+    (isSecretName(name) ? found.credentials : found.values).push(value, decoded(value));
   }
   return found;
-}
-
-function decodedOf(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

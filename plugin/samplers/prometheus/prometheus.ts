@@ -1,4 +1,5 @@
 /** A page of metrics, as text for Prometheus: of the server itself, or of an exporter beside a layer. */
+import { splitUserInfo } from '../../../protocol/basic-auth.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { type Absence, Absent, Availability, describeAbsence, reasonOf } from '../absence.ts';
 import { type Answer, AnsweringProcess } from './answering-process.ts';
@@ -24,6 +25,8 @@ const RETRY_MS = 10_000;
 
 export class PrometheusReader {
   readonly #query: PrometheusQuery;
+  /** Of basic authorization, if the URL had user info. */
+  readonly #credentials: Record<string, string>;
   readonly #process = new AnsweringProcess();
   /** Readings that failed of a page that is there, and that this run may read. */
   failures = 0;
@@ -35,7 +38,9 @@ export class PrometheusReader {
   #previous: Promise<unknown> = Promise.resolve();
 
   private constructor(query: PrometheusQuery) {
-    this.#query = query;
+    const { url, headers } = splitUserInfo(query.url);
+    this.#query = { ...query, url };
+    this.#credentials = headers;
   }
 
   get url(): string {
@@ -62,9 +67,9 @@ export class PrometheusReader {
       if (error instanceof CapacityError) throw error;
       const fix =
         reasonOf(error) === 'refused'
-          ? 'let this machine read that page without a login, or name another page in the option `prometheus`'
+          ? 'put a valid user and password into its URL (http://user:password@host/metrics), or let this machine read it without a login'
           : 'correct its URL in the option `prometheus`; curl it from this machine';
-      throw new CapacityError('SOURCE_UNREACHABLE', `no metrics from ${query.url}: ${whyNot(error)}`, fix);
+      throw new CapacityError('SOURCE_UNREACHABLE', `no metrics from ${reader.url}: ${whyNot(error)}`, fix);
     }
     return reader;
   }
@@ -113,7 +118,7 @@ export class PrometheusReader {
 
   async #scrape(): Promise<string> {
     // Each time another connection: behind one port, one that stays would always lead to the same of several processes.
-    const headers = { accept: 'text/plain;version=0.0.4', connection: 'close' };
+    const headers = { ...this.#credentials, accept: 'text/plain;version=0.0.4', connection: 'close' };
     const response = await fetch(this.#query.url, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
     const page = new PageLines();
     let size = 0;

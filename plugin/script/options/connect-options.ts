@@ -1,5 +1,6 @@
 /** The options of a connection that the engine has for all, a scenario for its own, and a `connect` step for one. */
 import { z } from 'zod';
+import { mergeHeaders } from '../../../protocol/basic-auth.ts';
 import type { ConnectionOptions } from '../../../protocol/connection.ts';
 import { isTemplate } from '../is-template.ts';
 
@@ -66,7 +67,7 @@ export function changesOf(base: ConnectionOptions, layers: ConnectOptions[]): Pa
     if (path) changes.path = enginePath(path);
     if (transports) changes.transports = transports;
     if (extraHeaders ?? headers) {
-      changes.headers = { ...(changes.headers ?? base.headers), ...valuesOf(extraHeaders), ...valuesOf(headers) };
+      changes.headers = mergeHeaders(changes.headers ?? base.headers, valuesOf(extraHeaders), valuesOf(headers));
     }
   }
   return changes;

@@ -1,5 +1,6 @@
 /** The engine's options: `config.engines.socketio-capacity`, and the older places that existing scripts use. */
 import { z } from 'zod';
+import { mergeHeaders, splitUserInfo } from '../../../protocol/basic-auth.ts';
 import {
   type Backoff,
   type ClientKind,
@@ -133,7 +134,7 @@ export function parseEngineOptions(script: Script, problems: Problem[], given: G
       path: enginePath(options.path ?? 'socket.io'),
       transports: given.transports ?? options.transports ?? TRANSPORTS.websocket,
       query: { ...Object.fromEntries(target.searchParams), ...valuesOf(options.query) },
-      headers: { ...valuesOf(options.extraHeaders), ...valuesOf(options.headers) },
+      headers: mergeHeaders(splitUserInfo(target).headers, valuesOf(options.extraHeaders), valuesOf(options.headers)),
       auth: typeof options.auth === 'object' ? options.auth : undefined,
       tls,
       compression: given.compression ?? options.compression,

@@ -1,5 +1,6 @@
 /** The plugin's options, and the environment variables that take precedence over them. */
 import { z } from 'zod';
+import { splitUserInfo } from '../../../protocol/basic-auth.ts';
 import { TRANSPORTS, type Transport, type TransportsName } from '../../../protocol/connection.ts';
 import { MAX_BROADCAST_BYTES } from '../../../protocol/events.ts';
 import { LAYER_NAMES } from '../../../protocol/named-layers.ts';
@@ -19,6 +20,8 @@ const written = z.coerce.number().int();
 const onOff = z.stringbool({ error: 'must be on or off' }).optional();
 const profile = z.enum(['full', 'embedded']);
 const MAX_PORT = 65_535;
+const NO_USER_INFO = 'a control address has no user info: its authorization is the control token (`control.token`)';
+const controlUrl = z.url().refine((url) => !hasUserInfo(url), NO_USER_INFO);
 
 export const optionsSchema = z.strictObject({
   room: z
@@ -94,7 +97,10 @@ export const optionsSchema = z.strictObject({
   /** Where the workers' control namespace listens. If set, the target is a server of the user's own. */
   control: z
     .strictObject({
-      urls: z.array(z.url()).min(1).describe('`http://host:port` of each worker; a name stands for all its addresses'),
+      urls: z
+        .array(controlUrl)
+        .min(1)
+        .describe('`http://host:port` of each worker; a name stands for all its addresses'),
       token: z.string().min(16).optional().describe('the server’s'),
       tls: tlsSchema.optional().describe('for `https` control ports, where it differs from the engine’s'),
     })
@@ -124,7 +130,7 @@ export const environmentSchema = z.object({
   TARGET: z
     .url({ protocol: /^(https?|wss?)$/ })
     .optional()
-    .describe('in place of `config.target`: a server of your own'),
+    .describe('in place of `config.target`: a server of your own; `user:password@` is sent as basic authorization'),
   STACK_PORT: written.min(1).max(MAX_PORT).optional().describe('in place of `stack.port`'),
   RATE: written.positive().optional().describe('connections per second; each phase keeps its number of connections'),
   HOLD: z.coerce.number().nonnegative().optional().describe('in place of `hold`'),
@@ -161,6 +167,7 @@ export const environmentSchema = z.object({
   CAPACITY_CONTROL: z
     .string()
     .refine((urls) => urls.split(',').every((url) => URL.canParse(url)), 'expected URLs, separated by commas')
+    .refine((urls) => !urls.split(',').some(hasUserInfo), NO_USER_INFO)
     .optional()
     .describe('in place of `control.urls`, separated by commas'),
   CAPACITY_TOKEN: z.string().min(16).optional().describe('in place of `control.token`'),
@@ -182,6 +189,10 @@ export const terminalSchema = z.object({
   TERM: z.string().optional().describe('`dumb`: no progress line'),
   NO_COLOR: z.string().optional().describe('any value: no colours'),
 });
+
+function hasUserInfo(url: string): boolean {
+  return URL.canParse(url) && Object.keys(splitUserInfo(url).headers).length > 0;
+}
 
 export type PluginOptions = z.infer<typeof optionsSchema>;
 export type Environment = z.infer<typeof environmentSchema>;

@@ -6,7 +6,7 @@ import { LAYER_NAMES } from '../../../protocol/named-layers.ts';
 const metricsSchema = z.strictObject({
   url: z
     .url({ protocol: /^https?$/, error: 'expected a URL such as http://10.0.0.11:9464/metrics' })
-    .describe('where they are'),
+    .describe('where they are; `user:password@` before the host is sent as basic authorization'),
   labels: z.record(z.string(), z.string()).default({}).describe('labels of the samples to add up; by default, all'),
 });
 

@@ -275,3 +275,19 @@ it('writes without a look at the server what the options say, and does not overw
   assert.equal((await init('--emit', '["subscribe", "news"]', '--force')).code, 0);
   assert.deepEqual((await written(cwd)).flow, [{ emit: ['subscribe', 'news'] }, { hold: true }]);
 });
+
+it('logs in with the user info of the URL, of which the file has nothing', async (t) => {
+  const isAnn = ({ headers }: IncomingMessage) => headers.authorization === `Basic ${btoa('ann:pa55')}`;
+  const setUp = (io: Server) => {
+    io.engine.opts.allowRequest = (request, done) => done(null, isAnn(request));
+    everyTick(t, (n) => io.emit('tick', { id: n }));
+  };
+  const server = await startChat(t, setUp);
+  const cwd = tempFolder(t);
+  const url = server.url.replace('//', '//ann:pa55@');
+  const { code, stdout, stderr } = await cli(cwd, 'init', '--url', url, '--listen', SECONDS);
+  assert.equal(code, 0, stdout + stderr);
+  const { flow } = await written(cwd);
+  assert.deepEqual(flow, [{ connect: { headers: { Authorization: '{{ $env.AUTHORIZATION }}' } } }, { hold: true }]);
+  assert.doesNotMatch(stdout + stderr, /pa55/);
+});

@@ -1,6 +1,6 @@
 /** Pages of metrics: of a real prom-client, and those that others write. Of real exporters: exporters.test.ts. */
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { layersFor, PrometheusTargets, Sampler } from '../../../plugin/samplers/index.ts';
@@ -9,12 +9,12 @@ import { assertEach } from '../../helpers/columns.ts';
 import { urlOf } from '../../helpers/raw-listen.ts';
 import { freePort } from '../../helpers/redis.ts';
 
-type Page = () => string | Promise<string> | number;
+type Page = (headers: IncomingHttpHeaders) => string | Promise<string> | number;
 type Labels = Record<string, string>;
 
 async function serve(t: TestContext, page: Page): Promise<string> {
-  const http = createServer(async (_request, response) => {
-    const answer = await page();
+  const http = createServer(async ({ headers }, response) => {
+    const answer = await page(headers);
     if (typeof answer === 'number') response.writeHead(answer).end();
     else response.end(answer);
   });
@@ -134,6 +134,17 @@ describe("a server's metrics", () => {
     assert.match(await why(503), /HTTP 503/);
     assert.equal(sampler.health().failures.prometheus, 3);
     assert.equal(await why('process_resident_memory_bytes 5\n'), '');
+  });
+
+  it('are read with the user info of their URL, which is in no message', async (t) => {
+    const url = await serve(t, ({ authorization }) =>
+      authorization === `Basic ${btoa('ann:p@ss')}` ? 'process_resident_memory_bytes 5e7' : 401,
+    );
+    const withUser = (user: string) => url.replace('//', `//${user}@`);
+    const { figures } = await (await open([withUser('ann:p%40ss')])).read();
+    assert.equal(figures.rssBytes, 5e7);
+    const refused = { code: 'SOURCE_UNREACHABLE', message: `no metrics from ${url}: HTTP 401`, fix: /valid user/ };
+    await assert.rejects(open([withUser('ann:other')]), refused);
   });
 
   it('are refused before the load where nothing answers, or no memory is among them, with what is', async (t) => {

@@ -44,6 +44,14 @@ it('takes the namespace and query of the target apart, and gives a path its slas
   assert.deepEqual(options('wss://h:1/tenant/', {}, '/'), ['wss://h:1', {}, '/', '/tenant']);
 });
 
+it('sends the user info of the target as basic authorization, unless a header sets another one', () => {
+  const optionsOf = (headers: object) =>
+    parse({ target: 'http://ann:p%40ss@127.0.0.1:3000', engines: { 'socketio-capacity': { headers } } }).connection;
+  const { url, headers } = optionsOf({});
+  assert.deepEqual([url, headers], ['http://127.0.0.1:3000', { Authorization: `Basic ${btoa('ann:p@ss')}` }]);
+  assert.deepEqual(optionsOf({ authorization: 'Bearer t' }).headers, { authorization: 'Bearer t' });
+});
+
 it('refuses what a template of `config` left empty, as Artillery fills it in before there are users', () => {
   for (const option of [
     { auth: { token: undefined } },

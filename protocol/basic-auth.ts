@@ -1,0 +1,34 @@
+/** User info of a URL as a header: Node's `fetch` refuses such a URL, and Socket.IO's client ignores its user info. */
+
+/**
+ * @param text a valid URL
+ * @returns the URL without user info, and a header of basic authorization if there was any
+ */
+export function splitUserInfo(text: string | URL): { url: string; headers: Record<string, string> } {
+  const url = new URL(text);
+  const { username, password } = url;
+  if (username === '' && password === '') return { url: String(text), headers: {} };
+  Object.assign(url, { username: '', password: '' });
+  return { url: url.href, headers: { Authorization: `Basic ${basicToken(username, password)}` } };
+}
+
+/** @param username as written in a URL, like `password` */
+export function basicToken(username: string, password: string): string {
+  return Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64');
+}
+
+/** Later headers replace earlier ones, whatever the case of their names. */
+export function mergeHeaders(...layers: Record<string, string>[]): Record<string, string> {
+  const byName = new Map<string, [string, string]>();
+  for (const [name, value] of layers.flatMap(Object.entries<string>)) byName.set(name.toLowerCase(), [name, value]);
+  return Object.fromEntries(byName.values());
+}
+
+/** @returns the text itself if its escapes are invalid */
+export function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
