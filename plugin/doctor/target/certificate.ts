@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { isIP } from 'node:net';
 import { connect, type PeerCertificate } from 'node:tls';
 import { lookupOf, speaksTls, tlsConnectOptions } from '../../../protocol/agent.ts';
+import { certificateProblem, dayOf } from '../../run/receivers/certificate-problem.ts';
 import { portOf } from '../../run/target/listeners.ts';
 import { limitTime } from '../../samplers/index.ts';
 import { check, type Finding, placeOf, type Subject, type TargetCheck, TIMEOUT_MS } from './target-check.ts';
@@ -57,37 +58,12 @@ export function judge(
   if (problem === undefined) {
     const until = new Date(certificate.valid_to);
     const days = Math.floor((until.getTime() - nowMs) / DAY_MS);
-    const found = `valid for ${name}, until ${day(certificate.valid_to)}`;
+    const found = `valid for ${name}, until ${dayOf(certificate.valid_to)}`;
     return days >= SOON_DAYS
       ? { status: 'ok', found }
       : { status: 'warning', found: `${found}: ${days} days`, fix: 'renew it' };
   }
-  const [what, fix] = explain(problem, certificate, name);
-  if (!rejectUnauthorized) return { status: 'warning', found: `${what}; the load does not check it`, fix };
-  return { status: 'failed', found: what, fix: `${fix}; ${MEANWHILE}` };
-}
-
-function explain(
-  problem: string,
-  { valid_from, valid_to, subject, subjectaltname }: Parameters<typeof judge>[0],
-  name: string,
-): [found: string, fix: string] {
-  if (problem === 'CERT_HAS_EXPIRED') return [`it expired on ${day(valid_to)}`, 'renew it'];
-  if (problem === 'CERT_NOT_YET_VALID') {
-    return [`it is valid only from ${day(valid_from)}`, "set this machine's clock, or wait"];
-  }
-  if (problem === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    const names = subjectaltname?.replaceAll(/(DNS|IP Address):/g, '') || subject?.CN || 'no name';
-    return [
-      `it is for ${names}, and not for ${name}`,
-      `use that name in the target, or ${OPTION}: {servername: <name>}`,
-    ];
-  }
-  const fix = `name the authority's certificate: ${OPTION}: {ca: authority.pem}`;
-  return [`its authority is not trusted (${problem})`, fix];
-}
-
-function day(date: string): string {
-  const time = new Date(date);
-  return Number.isNaN(time.getTime()) ? 'an unknown day' : time.toISOString().slice(0, 10);
+  const { found, fix } = certificateProblem(problem, name, certificate) ?? { found: problem, fix: NO_TLS };
+  if (!rejectUnauthorized) return { status: 'warning', found: `${found}; the load does not check it`, fix };
+  return { status: 'failed', found, fix: `${fix}; ${MEANWHILE}` };
 }

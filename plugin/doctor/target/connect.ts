@@ -49,11 +49,11 @@ async function staysOnPolling({ io: { engine } }: Socket): Promise<boolean> {
 }
 
 /** Only a virtual user has what such a server asks for. */
-function withoutScenario({ said }: Refused): Finding {
+function withoutScenario({ said, fix }: Refused): Finding {
   return {
     status: 'warning',
     found: `the server refused a connection without a virtual user's own values: ${said}`,
-    fix: 'name the scenario, so that doctor connects like its virtual users: doctor <scenario> --target <url>',
+    fix: `${fix}; or name the scenario, so that doctor connects like its virtual users: doctor <scenario> --target <url>`,
   };
 }
 

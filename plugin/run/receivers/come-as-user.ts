@@ -85,5 +85,6 @@ function stopped(target: string, { code, message }: FlowError, context: UserCont
 
 /** A login by HTTP was refused before, which no step noticed. */
 function afterLogin(target: string, refusal: string, failure: CapacityError): Refused {
-  return new Refused(target, `${refusal}; then ${failure instanceof Refused ? failure.said : failure.message}`);
+  const { fix, message } = failure;
+  return new Refused(target, `${refusal}; then ${failure instanceof Refused ? failure.said : message}`, fix);
 }

@@ -8,14 +8,15 @@ import { guardClient } from '../../../protocol/guard-client.ts';
 import { printable } from '../../../protocol/printable.ts';
 import { withoutSecrets } from '../../../protocol/secrets/known-secrets.ts';
 import { allSecretsIn } from '../../../protocol/secrets/masked-values.ts';
-import { type Failure, wordsOf } from '../../fleet/client/failure.ts';
+import type { Failure } from '../../fleet/client/failure.ts';
 import { requireShallow } from '../../fleet/client/nesting.ts';
 import { endFailure, failureOf } from '../../fleet/official/failure.ts';
 import { checkOptions, managerOptions } from '../../fleet/official/manager-options.ts';
 import { nameOf } from '../../fleet/server-name.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
+import { NOT_SOCKETIO } from './http-refusals.ts';
 import { lookAt } from './look-at-target.ts';
-import { NOT_SOCKETIO, OLD_SERVER, recognize, type Seen } from './what-answers.ts';
+import { OLD_SERVER, recognize, type Seen } from './what-answers.ts';
 
 export { closeOf } from '../../fleet/official/failure.ts';
 
@@ -104,17 +105,16 @@ export async function connectOfficial(
   throw failure instanceof CapacityError ? failure : await unreachable(connection, failure);
 }
 
+const OF_SCENARIO =
+  'see why: the run’s own clients play the first scenario up to its join, with the last rows of the payload; the option `clients` names another scenario';
+
 /** The server refused a connection of the run's own clients, or a step of the flow that leads to it failed. */
 export class Refused extends CapacityError {
   /** In the server's words. */
   readonly said: string;
 
-  constructor(target: string, said: string) {
-    super(
-      'TARGET_UNREACHABLE',
-      `no Socket.IO connection to ${target}: the server refused it: ${said}`,
-      'see why: the run’s own clients play the first scenario up to its join, with the last rows of the payload; the option `clients` names another scenario',
-    );
+  constructor(target: string, said: string, fix = OF_SCENARIO) {
+    super('TARGET_UNREACHABLE', `no Socket.IO connection to ${target}: the server refused it: ${said}`, fix);
     this.said = said;
   }
 }
@@ -255,7 +255,7 @@ async function unreachable(connection: ConnectionTarget, error: ClientError): Pr
   if (answer.isUnsupported) return new Unsupported(target);
   if (!answer.isRefusal) return failed(code === NO_ANSWER ? `${said}: ${answer.found}` : answer.found, answer.fix);
   if (!UNTOLD.test(code)) return failed(said, answer.fix);
-  return new Refused(target, printable(`${seen.status} ${wordsOf(seen.body ?? '')}`, MAX_REASON_LENGTH, secrets));
+  return new Refused(target, printable(answer.found, MAX_REASON_LENGTH, secrets), answer.fix);
 }
 
 function notConnected(target: string, found: string, fix?: string): CapacityError {
@@ -266,6 +266,8 @@ const NO_WEBSOCKET =
   'measure with polling: `transports: [polling]`, or TRANSPORTS=polling; or add `websocket` to `transports` of the server';
 const NAMESPACE_FIX =
   'correct the namespace: the path of the URL is the namespace, and without a path it is `/`; the option `path` is that of Engine.IO, such as `/socket.io/`';
+const MIDDLEWARE_FIX =
+  'give it what it checks, in `auth`, `query` or `headers`; or let the option `clients` name the scenario that has it: the run’s own clients play the first one up to its join';
 const LATER =
   'check the namespace and the WebSocket: a proxy must pass the upgrade on, and a middleware must call next(); to measure clients that poll first, `transports: [polling, websocket]` or TRANSPORTS=default';
 
@@ -276,7 +278,9 @@ function refused(connection: ConnectionTarget, { message, data }: Error & { data
     return notConnected(url, `the server has no namespace ${namespace} (Invalid namespace)`, NAMESPACE_FIX);
   }
   const said = data === undefined ? message : `${message} ${JSON.stringify(data)}`;
-  return new Refused(connection.url, printable(said, MAX_REASON_LENGTH, allSecretsIn(connection)));
+  const words = printable(said, MAX_REASON_LENGTH, allSecretsIn(connection));
+  const by = `a middleware of namespace ${connection.namespace}, \`io.use\``;
+  return new Refused(connection.url, `${words} (by ${by})`, MIDDLEWARE_FIX);
 }
 
 function causeOf(error: ClientError): { code: string; said: string } {

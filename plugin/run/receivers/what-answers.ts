@@ -1,8 +1,12 @@
 /** Names the program at a target by its answer to an Engine.IO handshake, and what to set. The only place that judges it. */
+import { STATUS_CODES } from 'node:http';
 import { speaksTls } from '../../../protocol/agent.ts';
 import { FAILURE_CODES } from '../../../protocol/codes/failure-codes.ts';
+import { attempt } from '../../../protocol/helpers/attempt.ts';
 import { printable } from '../../../protocol/printable.ts';
 import { ENGINE_IO_3, SOCKET_IO_2, wordsOf } from '../../fleet/client/failure.ts';
+import { type Certificate, certificateProblem } from './certificate-problem.ts';
+import { httpFix, NOT_SOCKETIO, SET_PATH } from './http-refusals.ts';
 
 /** What a target did with one request. */
 export interface Seen {
@@ -39,14 +43,16 @@ interface WireError {
   code?: string;
   message?: string;
   rawPacket?: Buffer;
+  /** Of an error about its names. */
+  cert?: Certificate;
 }
 
 const ENGINE = 'config.engines.socketio-capacity';
-const SET_PATH = `set the server's own path: \`path\` in ${ENGINE}, or \`init --path\``;
-export const NOT_SOCKETIO = 'correct the host or port of the target; only Socket.IO 3 and 4 can be measured';
 const LOGIN_PAGE = /\b(log|sign)[ -]?(in|on)\b/i;
 const LOG_IN = 'log in first: an HTTP step in the flow before `connect`, or a cookie in `headers`';
 const MAX_SAID = 200;
+const ORIGIN = `give it an origin that it accepts: ${ENGINE}: { headers: { Origin: "https://app.example.com" } }`;
+const CHECKED = `send what it checks, such as an Origin, a cookie or a token: \`headers\` or \`query\` of ${ENGINE}`;
 const REFUSALS = [400, 401, 403, 429];
 export const NGINX =
   'let the proxy pass the upgrade on; in nginx: proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";';
@@ -85,6 +91,25 @@ const BY_WORDS: [RegExp, Answer][] = [
   [/HTTP request (was sent )?to (an )?HTTPS|plain HTTP to an SSL/i, TLS],
   [/WRONG[_ ]VERSION[_ ]NUMBER|PACKET[_ ]LENGTH[_ ]TOO[_ ]LONG/i, NO_TLS],
 ];
+/** Codes of the system for a TCP connection that could not be made. */
+const WITHOUT_CONNECTION: Record<string, (host: string, hostname: string) => Answer> = {
+  ECONNREFUSED: () => ({ found: 'nothing listens there', fix: 'start your server, or correct the target' }),
+  ENOTFOUND: (_, hostname) => ({ found: `the name ${hostname} has no address`, fix: "correct the target's host name" }),
+  EAI_AGAIN: () => ({ found: 'the name server does not answer', fix: 'let this machine reach its DNS, or try again' }),
+  EHOSTUNREACH: () => ({ found: 'that host does not answer', fix: 'start that host, or let this machine reach it' }),
+  ENETUNREACH: () => ({
+    found: 'this machine has no route to that network',
+    fix: 'add a route or a VPN, or take an address of the other IP version',
+  }),
+  EADDRNOTAVAIL: () => ({
+    found: 'no source address or port is free for it',
+    fix: 'correct `localAddresses`; or wait until closed connections have left TIME_WAIT',
+  }),
+  EACCES: () => ({ found: 'this machine forbids it', fix: 'allow it in the firewall or sandbox of this machine' }),
+  EPERM: () => ({ found: 'this machine forbids it', fix: 'allow it in the firewall or sandbox of this machine' }),
+  EMFILE: () => ({ found: 'this process has no file descriptor left', fix: 'raise `ulimit -n`' }),
+};
+
 /** First bytes of an answer that is not HTTP/1.1: a TLS alert, an HTTP/2 frame of settings. */
 const BY_BYTES: [at: number, byte: number, Answer][] = [
   [0, 0x15, TLS],
@@ -111,21 +136,13 @@ export function recognize(seen: Seen): Answer | undefined {
 
 function withoutAnswer({ url, path, error, hasTls, isAccepted }: Seen): Answer {
   const { host, hostname } = new URL(url);
-  const { code = '', message = '', rawPacket } = (error ?? {}) as WireError;
+  const { code = '', message = '', rawPacket, cert } = (error ?? {}) as WireError;
   const known = hasTls ? TLS : answerBy(error);
   if (known) return known;
-  if (/CERT|SELF_SIGNED|UNABLE_TO_/.test(code)) {
-    const fix = `name its authority: ${ENGINE}: { tls: { ca: authority.pem } }`;
-    return { found: `the certificate of ${host} is not trusted (${code})`, fix };
-  }
-  if (code === 'ECONNREFUSED')
-    return { found: `ECONNREFUSED at ${host}`, fix: 'start your server, or correct the target' };
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    const found = `the name ${hostname} has no address (${code})`;
-    return { found, fix: "correct the target's host name, or the DNS of this machine" };
-  }
-  if (code === 'EHOSTUNREACH' || code === 'ENETUNREACH')
-    return { found: `${code} at ${host}`, fix: 'let this machine reach it: routes, firewall, VPN' };
+  const certificate = certificateProblem(code, hostname, cert);
+  if (certificate) return { ...certificate, found: `the certificate of ${host} is refused: ${certificate.found}` };
+  const unreachable = WITHOUT_CONNECTION[code]?.(host, hostname);
+  if (unreachable) return { found: `${code} at ${host}: ${unreachable.found}`, fix: unreachable.fix };
   if (code === 'ETIMEDOUT' && isAccepted) {
     const found = `${host} accepted the connection, but did not answer the request at ${path}`;
     return { found, fix: `${SET_PATH}; or ${NOT_SOCKETIO}` };
@@ -144,16 +161,33 @@ function withoutAnswer({ url, path, error, hasTls, isAccepted }: Seen): Answer {
   };
 }
 
+/** Error codes of Engine.IO by the words that it sends where a WebSocket was asked for. */
+const REFUSAL_CODES: Record<string, number> = { 'Transport unknown': 0, 'Bad request': 3, Forbidden: 4 };
+
 /** Answers of Engine.IO servers that refuse the request, or speak another version. */
 function ofEngineIo({ asked, status, body = '' }: Seen): Answer | undefined {
   if (ENGINE_IO_3.test(body)) return OLD_SERVER;
-  if (asked === 'polling' || status !== 400) return undefined;
-  if (/"code":3\b/.test(body))
-    return {
-      found: 'the server got the request without its Upgrade header: a proxy in between has removed it',
-      fix: NGINX,
-    };
-  if (/"code":0\b/.test(body)) {
+  const json = attempt(() => Object(JSON.parse(body)) as { code?: unknown });
+  const words = printable(wordsOf(body), MAX_SAID);
+  const code = json ? json.code : REFUSAL_CODES[words];
+  const refused = (by: string, fix: string): Answer => ({
+    found: `HTTP ${status}: ${words} (by ${by})`,
+    fix: /origin/i.test(words) ? ORIGIN : `${CHECKED}; ${fix}`,
+    isRefusal: true,
+  });
+  if (code === 4 && (status === 403 || status === 400)) {
+    const reason = words === 'Forbidden' ? ', which gave no reason' : '';
+    return refused(`its \`allowRequest\`${reason}`, 'or let its `allowRequest` accept this client');
+  }
+  if (status !== 400) return undefined;
+  if (code === 3 && (asked === 'polling' || !json))
+    return refused('a middleware of its Engine.IO, `io.engine.use`', "the server's log has the reason");
+  if (asked === 'polling') return undefined;
+  if (code === 3) {
+    const found = 'the server got the request without its Upgrade header: a proxy in between has removed it';
+    return { found, fix: NGINX };
+  }
+  if (code === 0) {
     const fix = 'add it to `transports` of the server, or measure with TRANSPORTS=polling';
     return { found: 'the server does not offer WebSocket', fix };
   }
@@ -165,23 +199,19 @@ function ofStatus(seen: Seen, status: number): Answer {
   const isPage = /^\s*</.test(body);
   const said = printable(wordsOf(body), MAX_SAID);
   const words = said === '' ? '' : `: ${said}`;
-  const found = `HTTP ${status}${words}`;
-  if (status === 404) return { found: `HTTP 404 at ${path}${words}`, fix: `${SET_PATH}; or route it in the proxy` };
-  if (status === 426)
-    return { found: 'HTTP 426: a plain WebSocket server, not Socket.IO', fix: `${SET_PATH}; or ${NOT_SOCKETIO}` };
+  const phrase = STATUS_CODES[status];
+  const found = `HTTP ${status}${words || (phrase ? ` (${phrase})` : '')}`;
+  const own = httpFix(status);
+  if (status === 404 || status === 410) return { found: `HTTP ${status} at ${path}${words}`, fix: own ?? SET_PATH };
+  if (status === 426) return { found: 'HTTP 426: a plain WebSocket server, not Socket.IO', fix: own ?? NOT_SOCKETIO };
   if (location !== undefined && status >= 300 && status < 400) return redirected(seen, status, location);
   if (REFUSALS.includes(status)) {
-    const fix = /origin/i.test(said)
-      ? `give it an origin that it accepts: ${ENGINE}: { headers: { Origin: "https://app.example.com" } }`
-      : `give it what it asks for, in \`headers\` or \`query\` of ${ENGINE}; or allow it in the proxy`;
+    const fix = /origin/i.test(said) ? ORIGIN : (own ?? '');
     // A server that refuses in words of its own got the request as it was.
     const isProxy = status === 400 && asked === 'websocket' && (said === '' || isPage);
     return { found, fix: isProxy ? NGINX : fix, isRefusal: true };
   }
-  if (status >= 502 && status <= 504) {
-    const fix = 'the proxy answers, but the workers behind it do not: see its log, and those of the workers';
-    return { found, fix };
-  }
+  if (own !== undefined) return { found, fix: own };
   if (status < 300) {
     const what = isPage ? 'a web page' : /^\s*[{[]/.test(body) ? 'JSON' : 'a text';
     return {

@@ -1,5 +1,6 @@
 /** `doctor --target` against real servers and proxies, right ones and wrong ones. */
 import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
 import { createServer as createHttp2Server, createSecureServer } from 'node:http2';
 import { describe, it, type TestContext } from 'node:test';
 import { generate } from 'selfsigned';
@@ -162,7 +163,7 @@ describe('doctor --target', { concurrency: true }, () => {
     const free = await burst('', '');
     assert.equal(free?.status, 'ok', JSON.stringify(free));
     const number = await burst('limit_conn_zone $binary_remote_addr zone=c:1m;', 'limit_conn c 7;');
-    assert.match(number?.found ?? '', /^7 of 12 were let in \(.*HTTP 503\): their number is limited$/);
+    assert.match(number?.found ?? '', /^7 of 12 were let in \(.*HTTP 503.*\): their number is limited$/);
     const rate = await burst(
       'limit_req_zone $binary_remote_addr zone=r:1m rate=3r/s;',
       'limit_req zone=r burst=4 nodelay;',
@@ -188,7 +189,7 @@ describe('doctor --target', { concurrency: true }, () => {
     ]);
     // Whoever waits for too long makes room for others.
     assert.match(frontend?.found ?? '', /^\d+ of 12 were let in.* \(.*no answer.*\): their number is limited$/);
-    assert.match(server?.found ?? '', /^\d+ of 12 were let in.* \(.*HTTP 503\): their number is limited$/);
+    assert.match(server?.found ?? '', /^\d+ of 12 were let in.* \(.*HTTP 503.*\): their number is limited$/);
     for (const one of [frontend, server]) assert.match(one?.fix ?? '', /maxconn/);
     assert.match(sessions?.found ?? '', /of 20 were let in .*: the rate is limited$/);
   });
@@ -198,6 +199,18 @@ describe('doctor --target', { concurrency: true }, () => {
     const { by } = await examine(url, {}, { engines: { 'socketio-capacity': { transports: ['polling'] } } });
     assert.equal(by.idle?.status, 'failed');
     assert.match(by.idle?.found ?? '', /^the server itself disconnected it after 0\.0 s$/);
+  });
+
+  it('sends the user info of the target, and prints none of it', async (t) => {
+    const allowRequest = ({ headers }: IncomingMessage, done: (reason: null, isAllowed: boolean) => void) =>
+      done(null, headers.authorization === `Basic ${btoa('ann:pa55')}`);
+    const { url } = await startChat(t, () => {}, { ...QUICK, allowRequest });
+    const { by } = await examine(url.replace('//', '//ann:pa55@'), {}, polling);
+    assert.deepEqual(failed(by), [], JSON.stringify(by));
+    assert.doesNotMatch(JSON.stringify(by), /pa55/);
+    const without = (await examine(url)).by;
+    assert.match(`${without.connect?.found} ${without.connect?.fix}`, /by its `allowRequest`.*an Origin, a cookie/);
+    assert.match(without.websocket?.found ?? '', /^HTTP 400: Forbidden \(by its `allowRequest`/);
   });
 
   it('a namespace that the server does not have', async (t) => {
@@ -235,15 +248,15 @@ describe('doctor --target', { concurrency: true }, () => {
     const refuses = await bouncer((io, all) =>
       io.use((_, next) => next(all.length >= most ? new Error('too many of your address') : undefined)),
     );
-    assert.match(refuses, /^\d+ of 12 were let in \(.*too many of your address\): their number is limited$/);
+    assert.match(refuses, /^\d+ of 12 were let in \(.*too many of your address.*\): their number is limited$/);
     let asked = 0;
     const counts = await bouncer((io) =>
       io.use((_, next) => next(++asked > most + 3 ? new Error('too many in this hour') : undefined)),
     );
-    assert.match(counts, /\(.*too many in this hour\); nor was one after all had left: the rate is limited$/);
+    assert.match(counts, /\(.*too many in this hour.*\); nor was one after all had left: the rate is limited$/);
     asked = 0;
     const some = await bouncer((io) => io.use((_, next) => next(++asked % 3 === 0 ? new Error('busy') : undefined)));
-    assert.match(some, /\(.*busy\); later, one by one, one was not, and the next one was: no limit shows$/);
+    assert.match(some, /\(.*busy.*\); later, one by one, one was not, and the next one was: no limit shows$/);
     const ends = await bouncer((io, all) =>
       io.on('connection', () => void (all.length > most && setTimeout(() => all[0]?.disconnect(true), 300))),
     );

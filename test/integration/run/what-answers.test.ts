@@ -5,6 +5,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
+import type { Server } from 'socket.io';
 import { WebSocketServer } from 'ws';
 import { checkUpgrades } from '../../../plugin/doctor/target/upgrade.ts';
 import { connectOfficial } from '../../../plugin/run/receivers/official-client.ts';
@@ -16,6 +17,7 @@ import { PEM } from '../../helpers/pem.ts';
 import { type Cleaner, listen, rawServer, urlOf } from '../../helpers/raw-listen.ts';
 import { freePort } from '../../helpers/redis.ts';
 
+type Allow = (reason: string | undefined, isAllowed: boolean) => void;
 type Start = (t: Cleaner) => Promise<string>;
 
 const http =
@@ -34,7 +36,12 @@ const OLD_HANDSHAKE = '96:0{"sid":"abc","upgrades":["websocket"],"pingInterval":
 
 /** What is at the target; what the run says of it, and what to set. */
 const CASES: [what: string, start: Start, found: RegExp, fix: RegExp][] = [
-  ['nothing', async () => `http://127.0.0.1:${await freePort()}`, /ECONNREFUSED at 127\.0\.0\.1:\d+$/, /^start your/],
+  [
+    'nothing',
+    async () => `http://127.0.0.1:${await freePort()}`,
+    /ECONNREFUSED at 127\.0\.0\.1:\d+: nothing listens there$/,
+    /^start your/,
+  ],
   ['another path', saying(404, 'Cannot GET'), /HTTP 404 at \/socket\.io\/: Cannot GET/, /`path`.*--path/],
   ['a plain WebSocket server', saying(426, 'Upgrade Required'), /426.*plain WebSocket.*not Socket\.IO/, /Socket\.IO 3/],
   ['a web page', saying(200, PAGE), /HTTP 200 .*web page.*My shop/, /`path`/],
@@ -47,7 +54,7 @@ const CASES: [what: string, start: Start, found: RegExp, fix: RegExp][] = [
   ],
   ['a redirect to a path', saying(302, '', { location: '/login' }), /302.*redirects to \/login/, /log in first/],
   ['Socket.IO 2', saying(200, OLD_HANDSHAKE), /^Socket\.IO 2: not supported/, /^upgrade the server/],
-  ['a proxy without a server', saying(502), /HTTP 502/, /workers behind/],
+  ['a proxy without a server', saying(502), /HTTP 502 \(Bad Gateway\)/, /workers behind/],
   ['an error of the server', saying(500, 'oops'), /HTTP 500: oops/, /log of the server/],
   ['a program that hangs up', raw(), /closed the connection without an answer/, /^set the server's own path/],
   [
@@ -98,7 +105,58 @@ test('a server that wants a login is a refusal, after which the run goes on', as
   for (const status of [401, 403]) {
     const error = await refusalBy(await saying(status, 'who are you?')(t));
     assert.equal(error.constructor.name, 'Refused');
-    assert.match(error.message, new RegExp(`${status} who are you\\?`));
+    assert.match(error.message, new RegExp(`${status}: who are you\\?`));
+  }
+});
+
+test('a refusal names the part of the server that refused, with its words', async (t) => {
+  const allowing = (reason: string | undefined) => ({ allowRequest: (_: unknown, done: Allow) => done(reason, false) });
+  for (const [setUp, options, message, fix] of [
+    [
+      () => {},
+      allowing(undefined),
+      /HTTP 403: Forbidden \(by its `allowRequest`, which gave no reason\)$/,
+      /an Origin/,
+    ],
+    [() => {}, allowing('not on the list'), /HTTP 403: not on the list \(by its `allowRequest`\)$/, /`allowRequest`/],
+    [() => {}, allowing('unknown origin'), /403: unknown origin/, /headers: \{ Origin/],
+    [
+      (io) => io.engine.use((_: unknown, __: unknown, next: (error: Error) => void) => next(new Error())),
+      {},
+      /Bad request \(by .*`io\.engine\.use`\)$/,
+      /log/,
+    ],
+    [
+      (io) => io.use((_, next) => next(new Error('no seat'))),
+      {},
+      /no seat \(by .* namespace \/, `io\.use`\)$/,
+      /`auth`/,
+    ],
+  ] as [(io: Server) => void, object, RegExp, RegExp][]) {
+    const { url } = await startChat(t, setUp, options);
+    const error = await refusalBy(url);
+    assert.equal(error.constructor.name, 'Refused');
+    assert.match(error.message, message);
+    assert.match(error.fix, fix);
+  }
+});
+
+test('each cause has a sentence and a fix of its own', () => {
+  const codes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL', 'EMFILE'];
+  const certificates = ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID', 'ERR_TLS_CERT_ALTNAME_INVALID', 'CERT_REVOKED'];
+  const chains = ['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'];
+  const statuses = [400, 401, 402, 403, 404, 405, 407, 408, 410, 421, 425, 426, 429, 431, 451];
+  const errors = [500, 501, 502, 503, 504, 505, 520];
+  const seen = [
+    ...[...codes, ...certificates, ...chains, 'ETIMEDOUT', 'ECONNRESET'].map((code) => ({ error: { code } })),
+    { error: { code: 'ETIMEDOUT' }, isAccepted: true },
+    ...[...statuses, ...errors, 302].map((status) => ({ status, location: status === 302 ? '/login' : undefined })),
+  ];
+  const answers = seen.map((one) => recognize({ asked: 'polling', url: 'http://a', path: '/socket.io/', ...one }));
+  for (const key of ['found', 'fix'] as const) {
+    const texts = answers.map((answer) => answer?.[key] ?? '');
+    assert.deepEqual(texts, [...new Set(texts)], key);
+    assert.ok(texts.every(Boolean), key);
   }
 });
 
@@ -126,6 +184,8 @@ test('the doctor’s WebSocket check judges answers by the same words', async (t
     [400, '{"code":0,"message":"Transport unknown"}', /TRANSPORTS=polling/],
     [502, '', /workers behind/],
     [403, 'Forbidden', /`headers`/],
+    [400, 'Forbidden', /`allowRequest`/],
+    [400, 'Transport unknown', /TRANSPORTS=polling/],
     [400, 'origin (none) is not allowed', /headers: \{ Origin/],
     [400, '', /proxy_set_header/],
     [505, '', /HTTP\/1\.1/],

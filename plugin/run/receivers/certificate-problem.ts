@@ -1,0 +1,53 @@
+/** Explains why a client does not accept a server's certificate, by the code of Node. The only place that judges it. */
+import type { PeerCertificate } from 'node:tls';
+import { ENGINE } from '../../script/script.ts';
+
+const TLS = `config.engines.${ENGINE}.tls`;
+
+/** Parts of a certificate that Node gives; all but the code of the problem can be unknown. */
+export type Certificate = Partial<
+  Pick<PeerCertificate, 'valid_from' | 'valid_to' | 'subject' | 'subjectaltname' | 'issuer'>
+>;
+
+/**
+ * @param code such as `CERT_HAS_EXPIRED`
+ * @param name that the certificate must be for
+ * @returns undefined if the code is not about a certificate
+ */
+export function certificateProblem(
+  code: string,
+  name: string,
+  certificate: Certificate = {},
+): { found: string; fix: string } | undefined {
+  const { valid_from, valid_to, subject, subjectaltname } = certificate;
+  switch (code) {
+    case 'CERT_HAS_EXPIRED':
+      return { found: `it expired on ${dayOf(valid_to)}`, fix: "renew it, or correct this machine's clock" };
+    case 'CERT_NOT_YET_VALID':
+      return { found: `it is valid only from ${dayOf(valid_from)}`, fix: "set this machine's clock, or wait" };
+    case 'ERR_TLS_CERT_ALTNAME_INVALID': {
+      const names = subjectaltname?.replaceAll(/(DNS|IP Address):/g, '') || subject?.CN || 'another name';
+      const fix = `use that name in the target, or ${TLS}: {servername: <name>}`;
+      return { found: `it is for ${names}, and not for ${name}`, fix };
+    }
+    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
+      return { found: `it is self-signed (${code})`, fix: `trust it: ${TLS}: {ca: certificate.pem}` };
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE': {
+      const found = `the server does not send the certificate of its issuer (${code})`;
+      return { found, fix: `let the server send the whole chain, or name the issuer: ${TLS}: {ca: issuer.pem}` };
+    }
+    case 'CERT_REVOKED':
+      return { found: 'it is revoked', fix: 'let the server use a new one' };
+    default: {
+      if (!/CERT|SELF_SIGNED|UNABLE_TO_|INVALID_(CA|PURPOSE)/.test(code)) return undefined;
+      const fix = `name the authority's certificate: ${TLS}: {ca: authority.pem}`;
+      return { found: `its authority is not trusted (${code})`, fix };
+    }
+  }
+}
+
+/** @returns an ISO date */
+export function dayOf(date = ''): string {
+  const time = new Date(date);
+  return Number.isNaN(time.getTime()) ? 'an unknown day' : time.toISOString().slice(0, 10);
+}
