@@ -168,7 +168,7 @@ const CODES = {
     remedy: 'list the control URL of every worker once (not of a load balancer), and give each its own name',
   },
   SOURCE_UNREACHABLE: {
-    meaning: 'nothing answers, or something else does, at a control URL or a page of metrics',
+    meaning: 'nothing answers, or something else does, at a control URL, an inspector or a page of metrics',
     remedy: 'start it, let it listen where the generator reaches it, or correct its URL',
   },
   CONTROL_TIMEOUT: {
@@ -186,6 +186,38 @@ const CODES = {
   PROCESS_NOT_FOUND: {
     meaning: '`pids`, `match` or `cgroup` of `workers` or `layers` finds no process on this machine',
     remedy: 'correct it: `ps -eo pid,args` lists processes',
+  },
+  INSPECTOR_FORBIDDEN: {
+    meaning: '`workers.inspect`: the process belongs to another user',
+    remedy: 'run as the user of the server, or as root',
+  },
+  INSPECTOR_UNSUITABLE: {
+    meaning: '`workers.inspect`: the process is neither Node nor Deno; it gets no signal',
+    remedy:
+      'name the processes of the server; or leave `inspect` out: without it, memory is that of the processes, with garbage',
+  },
+  INSPECTOR_OFF: {
+    meaning: '`workers.inspect`: the process does not catch SIGUSR1, as with `--disable-sigusr1`; it gets no signal',
+    remedy:
+      'start the server without `--disable-sigusr1`; or with `--inspect`, and name the URL of its inspector in `workers.inspect`',
+  },
+  INSPECTOR_SILENT: {
+    meaning: '`workers.inspect`: the process got SIGUSR1 and opened no inspector, as with a signal handler of its own',
+    remedy:
+      'start it with `--inspect`, and name the URL of its inspector in `workers.inspect`; or remove its handler for SIGUSR1',
+  },
+  INSPECTOR_BUSY: {
+    meaning: '`workers.inspect`: another program has the port of the inspector, or a debugger is connected to it',
+    remedy: 'end what the message names during the run',
+  },
+  INSPECTOR_EXPOSED: {
+    meaning: '`workers.inspect`: the options of the process let its inspector listen on another address than loopback',
+    remedy: 'start the server with `--inspect-port=127.0.0.1:9229`, or without this option',
+  },
+  INSPECTOR_HIDDEN: {
+    meaning: '`workers.inspect`: the process has a network of its own, as in a container',
+    remedy:
+      "publish the inspector's port on 127.0.0.1, start the server with `--inspect`, and name the URL of its inspector in `workers.inspect`",
   },
   NOT_ATTACHED: {
     meaning: '`instrument(io)` was called before Socket.IO had an HTTP server',

@@ -1,0 +1,104 @@
+/**
+ * Whether SIGUSR1 opens the inspector of a process, and nothing else happens: the signal ends a process that does not catch it, and
+ * another program can use it for something else.
+ */
+import { readFileSync, readlinkSync } from 'node:fs';
+import { basename } from 'node:path';
+import { CapacityError } from '../../../protocol/errors.ts';
+import { attempt } from '../../../protocol/helpers/attempt.ts';
+import { isLoopback } from '../../../protocol/machine/loopback.ts';
+import { shownCommand } from '../processes/command-line.ts';
+import { livingStat } from '../processes/proc.ts';
+
+/** What is known of a process that a signal can reach. */
+export interface Inspectable {
+  pid: number;
+  startedAtUs: number;
+  /** Its own number, in its own namespace of process ids. */
+  ownPid: number;
+  /** Port of its inspector; 0 if the kernel chooses one. */
+  port: number;
+}
+
+const DEFAULT_PORT = 9229;
+/** Of `SigCgt` in /proc/PID/status: signal 10. */
+const SIGUSR1_BIT = 1n << 9n;
+const RUNTIME = /^(node|nodejs|deno)([-_.]?v?\d[\w.-]*)?( \(deleted\))?$/;
+const INSPECTOR_OPTION = /^--(?:inspect(?:-brk|-wait|-port)?|debug-port)=(.+)$/;
+const BY_URL = 'start it with `--inspect`, and name the URL of its inspector in `workers.inspect`';
+
+/** @returns whether the program of the process is Node or Deno, as far as this user may see it */
+export function isRuntime(pid: number): boolean {
+  const path = attempt(() => readlinkSync(`/proc/${pid}/exe`));
+  return path !== undefined && RUNTIME.test(basename(path));
+}
+
+/** @throws CapacityError PROCESS_NOT_FOUND, INSPECTOR_FORBIDDEN, _UNSUITABLE, _OFF, _EXPOSED or _HIDDEN */
+export function requireInspectable(pid: number): Inspectable {
+  const stat = livingStat(pid);
+  const status = attempt(() => readFileSync(`/proc/${pid}/status`, 'latin1'));
+  if (!stat || status === undefined) throw new CapacityError('PROCESS_NOT_FOUND', `process ${pid} has ended`);
+  const shown = `process ${pid} (${shownCommand(pid)})`;
+  if (!maySignal(status))
+    throw new CapacityError(
+      'INSPECTOR_FORBIDDEN',
+      `${shown} belongs to another user, who alone may open its inspector`,
+    );
+  if (!isRuntime(pid))
+    throw new CapacityError('INSPECTOR_UNSUITABLE', `${shown} is neither Node nor Deno: SIGUSR1 could end it`);
+  if (!catchesSignal(status))
+    throw new CapacityError('INSPECTOR_OFF', `${shown} does not catch SIGUSR1, which would end it`);
+  const { host, port } = inspectorAddress(pid);
+  if (host !== undefined && !isLoopback(host))
+    throw new CapacityError(
+      'INSPECTOR_EXPOSED',
+      `${shown} would open its inspector on ${host}, where other machines can run code in it`,
+    );
+  if (!sharesNetwork(pid))
+    throw new CapacityError(
+      'INSPECTOR_HIDDEN',
+      `${shown} has its own network, as in a container: its inspector would listen inside`,
+      `publish the inspector's port on 127.0.0.1, ${BY_URL}`,
+    );
+  const ownPid = Number(field(status, 'NSpid')?.split(/\s+/).at(-1) ?? pid);
+  return { pid, startedAtUs: stat.startedAtUs, ownPid, port };
+}
+
+/** To be asked right before the signal is sent: an id can have passed to another process since. */
+export function isStillSafe({ pid, startedAtUs }: Inspectable): boolean {
+  const status = attempt(() => readFileSync(`/proc/${pid}/status`, 'latin1')) ?? '';
+  return livingStat(pid)?.startedAtUs === startedAtUs && catchesSignal(status);
+}
+
+function field(status: string, name: string): string | undefined {
+  return new RegExp(`^${name}:\\s*(.*)$`, 'm').exec(status)?.[1];
+}
+
+function catchesSignal(status: string): boolean {
+  const mask = field(status, 'SigCgt') ?? '';
+  return /^[0-9a-f]+$/i.test(mask) && (BigInt(`0x${mask}`) & SIGUSR1_BIT) !== 0n;
+}
+
+/** The kernel compares the sender's real and effective user with the real and saved user of the process. */
+function maySignal(status: string): boolean {
+  const [real, , saved] = (field(status, 'Uid') ?? '').split(/\s+/).map(Number);
+  const own = [process.getuid?.(), process.geteuid?.()];
+  return process.geteuid?.() === 0 || own.some((uid) => uid !== undefined && (uid === real || uid === saved));
+}
+
+function sharesNetwork(pid: number): boolean {
+  const namespace = (of: number | 'self') => attempt(() => readlinkSync(`/proc/${of}/ns/net`));
+  return namespace(pid) === namespace('self');
+}
+
+/** The options of its command line replace those of NODE_OPTIONS. */
+function inspectorAddress(pid: number): { host: string | undefined; port: number } {
+  const read = (name: string) => (attempt(() => readFileSync(`/proc/${pid}/${name}`, 'utf8')) ?? '').split('\0');
+  const variable = read('environ').findLast((one) => one.startsWith('NODE_OPTIONS=')) ?? '';
+  const options = [...variable.slice('NODE_OPTIONS='.length).split(/\s+/), ...read('cmdline')];
+  const given = options.flatMap((option) => INSPECTOR_OPTION.exec(option)?.[1] ?? []).at(-1);
+  if (given === undefined) return { host: undefined, port: DEFAULT_PORT };
+  if (/^\d+$/.test(given)) return { host: undefined, port: Number(given) };
+  const { host = given, port = '' } = /^(?<host>.*?)(?::(?<port>\d+))?$/.exec(given)?.groups ?? {};
+  return { host, port: port === '' ? DEFAULT_PORT : Number(port) };
+}

@@ -1,0 +1,205 @@
+/** Memory of processes that contain nothing of ours, by the inspector of Node: what opens, what is refused, and what is closed again. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { describe, it, type TestContext } from 'node:test';
+import { WebSocket } from 'ws';
+import { Inspectors } from '../../../plugin/samplers/inspector/inspectors.ts';
+import type { ErrorCode } from '../../../protocol/codes/error-codes.ts';
+import { startProcess } from '../../helpers/process.ts';
+import { listen } from '../../helpers/raw-listen.ts';
+
+const linux = { skip: process.platform !== 'linux' && 'there is no /proc' };
+const MB = 1024 ** 2;
+
+/** Keeps an array of 8,000,000 bytes for every line of its input, and makes as much garbage. */
+const KEEPER = `
+  const kept = [];
+  const fill = () => Array.from({ length: 1e6 }, (_, index) => index);
+  process.stdin.on('data', () => { kept.push(fill()); fill(); console.log('kept'); });
+  console.log('ready');`;
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function start(t: TestContext, script: string, ...options: string[]) {
+  const started = startProcess(t, process.execPath, [...options, '-e', script], { stdio: ['pipe', 'pipe', 'pipe'] });
+  await started.said(/ready/);
+  return started;
+}
+
+async function listens(port: number): Promise<boolean> {
+  const socket = connect({ port, host: '127.0.0.1' });
+  const outcome = await Promise.race([once(socket, 'connect'), once(socket, 'error')]).then(
+    () => socket.readyState === 'open',
+    () => false,
+  );
+  socket.destroy();
+  return outcome;
+}
+
+function inspect(...pids: number[]): Promise<Inspectors> {
+  return Inspectors.connect({ pids: async () => pids });
+}
+
+async function refused(code: ErrorCode, ...pids: number[]): Promise<void> {
+  await assert.rejects(inspect(...pids), { code });
+}
+
+async function collected(inspectors: Inspectors): Promise<number> {
+  await inspectors.gc();
+  return (await inspectors.memory()).reduce((sum, one) => sum + one.heapUsedBytes + one.externalBytes, 0);
+}
+
+describe('the inspector of a process', linux, () => {
+  it('reads what it keeps, without its garbage, and is closed after each reading', async (t) => {
+    const port = await freePort();
+    const keeper = await start(t, KEEPER, `--inspect-port=${port}`);
+    const inspectors = await inspect(keeper.pid);
+    t.after(() => inspectors.close());
+    const before = await collected(inspectors);
+    keeper.child.stdin?.write('more');
+    await keeper.said(/kept/);
+    const growth = (await collected(inspectors)) - before;
+    assert.ok(Math.abs(growth - 8e6) < 0.1e6, `${growth} bytes`);
+    assert.equal(await listens(port), false);
+    assert.deepEqual(await inspectors.stats(), [{ worker: `process ${keeper.pid}`, collections: 2 }]);
+    assert.ok(inspectors.longestPauseMs > 0);
+  });
+
+  it('is opened on one process after the other if they share a port', async (t) => {
+    const port = await freePort();
+    const all = await Promise.all([1, 2, 3].map(() => start(t, KEEPER, `--inspect-port=${port}`)));
+    const inspectors = await inspect(...all.map(({ pid }) => pid));
+    t.after(() => inspectors.close());
+    await inspectors.gc();
+    assert.equal((await inspectors.memory()).length, 3);
+    assert.deepEqual(
+      (await inspectors.stats()).map(({ collections }) => collections),
+      [1, 1, 1],
+    );
+    assert.equal(await listens(port), false);
+  });
+
+  it('is found on a port that the kernel chose', async (t) => {
+    const keeper = await start(t, KEEPER, '--inspect-port=0');
+    const inspectors = await inspect(keeper.pid);
+    t.after(() => inspectors.close());
+    assert.ok((await collected(inspectors)) > MB);
+  });
+
+  it('stays open if it was open before, also one that is named by its URL', async (t) => {
+    const port = await freePort();
+    const keeper = await start(t, KEEPER, `--inspect=${port}`);
+    for (const sources of [{ pids: async () => [keeper.pid] }, { urls: [`http://127.0.0.1:${port}`] }]) {
+      const inspectors = await Inspectors.connect(sources);
+      assert.ok((await collected(inspectors)) > MB);
+      await inspectors.close();
+      assert.equal(await listens(port), true);
+    }
+  });
+
+  it('is closed when the run ends in the middle of a reading, and the process lives on', async (t) => {
+    const port = await freePort();
+    const keeper = await start(t, KEEPER, `--inspect-port=${port}`);
+    const inspectors = await inspect(keeper.pid);
+    const reading = inspectors.gc();
+    await inspectors.close();
+    await inspectors.close();
+    await reading.catch(() => {});
+    assert.equal(await listens(port), false);
+    keeper.child.stdin?.write('more');
+    await keeper.said(/kept/);
+  });
+
+  it('leaves out children of other programs', async (t) => {
+    const keeper = await start(t, KEEPER, '--inspect-port=0');
+    const other = startProcess(t, 'sleep', ['60']);
+    const inspectors = await inspect(keeper.pid, other.pid);
+    t.after(() => inspectors.close());
+    assert.equal((await inspectors.memory()).length, 1);
+  });
+
+  it('counts no collection of a process that has ended', async (t) => {
+    const [stays, ends] = await Promise.all([1, 2].map(() => start(t, KEEPER, '--inspect-port=0')));
+    assert.ok(stays && ends);
+    const inspectors = await inspect(stays.pid, ends.pid);
+    t.after(() => inspectors.close());
+    ends.kill();
+    await ends.ended;
+    await inspectors.gc().catch(() => {});
+    const counted = (await inspectors.stats()).find(({ worker }) => worker === `process ${ends.pid}`);
+    assert.equal(counted?.collections, 0);
+  });
+});
+
+describe('the inspector is refused', { ...linux, concurrency: true }, () => {
+  it('to a program that is neither Node nor Deno, which gets no signal', async (t) => {
+    const python = startProcess(t, 'python3', ['-c', 'print("ready", flush=True); input()'], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    await python.said(/ready/);
+    await refused('INSPECTOR_UNSUITABLE', python.pid);
+    assert.equal(python.child.signalCode, null);
+  });
+
+  it('to a process that does not catch the signal, which gets none', async (t) => {
+    const keeper = await start(t, KEEPER, '--disable-sigusr1');
+    await refused('INSPECTOR_OFF', keeper.pid);
+    keeper.child.stdin?.write('more');
+    await keeper.said(/kept/);
+  });
+
+  it('to a process that handles the signal itself', async (t) => {
+    const handles = await start(t, `process.on('SIGUSR1', () => console.log('handled'));${KEEPER}`, '--inspect-port=0');
+    await refused('INSPECTOR_SILENT', handles.pid);
+    await handles.said(/handled/);
+  });
+
+  it('to a process that would listen for other machines', async (t) => {
+    const keeper = await start(t, KEEPER, '--inspect-port=0.0.0.0:0');
+    await refused('INSPECTOR_EXPOSED', keeper.pid);
+  });
+
+  it('to a process whose port another program has', async (t) => {
+    const port = await listen(t, createServer());
+    const keeper = await start(t, KEEPER, `--inspect-port=${port}`);
+    await refused('INSPECTOR_BUSY', keeper.pid);
+  });
+
+  it('to a process that a debugger is connected to', async (t) => {
+    const port = await freePort();
+    const keeper = await start(t, KEEPER, `--inspect=${port}`);
+    const [, url = ''] = await keeper.said(/listening on (ws:\S+)/);
+    const socket = new WebSocket(url);
+    await once(socket, 'open');
+    t.after(() => socket.terminate());
+    await refused('INSPECTOR_BUSY', keeper.pid);
+  });
+
+  it('to a URL at which no inspector answers', async () => {
+    const urls = [`http://127.0.0.1:${await freePort()}`];
+    await assert.rejects(Inspectors.connect({ urls }), { code: 'SOURCE_UNREACHABLE' });
+  });
+});
+
+describe('the inspector of another user', {
+  skip: process.getuid?.() !== 0 && 'only root can start a process of one',
+}, () => {
+  it('is refused', async (t) => {
+    const other = startProcess(t, 'sleep', ['60'], { uid: 65533 });
+    await once(other.child, 'spawn');
+    process.seteuid?.(65534);
+    try {
+      await refused('INSPECTOR_FORBIDDEN', other.pid);
+    } finally {
+      process.seteuid?.(0);
+    }
+  });
+});
