@@ -1,5 +1,6 @@
 /** A worker process, as PM2 or `node server/main.ts` starts it: configured by the environment, stopped by a signal. */
 import { describeError } from '../protocol/errors.ts';
+import { tellParent } from '../protocol/helpers/tell-parent.ts';
 import { createApp } from './app.ts';
 import { parseConfig } from './config.ts';
 import { createPlainApp } from './plain/app.ts';
@@ -26,7 +27,7 @@ try {
 
   await app.start();
   // For PM2's wait_ready.
-  process.send?.('ready');
+  tellParent('ready');
 } catch (error) {
   fail(error);
 }

@@ -10,6 +10,7 @@ import { once } from 'node:events';
 import { ERROR_CODES, type ErrorCode } from '../../protocol/codes/error-codes.ts';
 import { CapacityError, describeError, startRefused } from '../../protocol/errors.ts';
 import { attempt } from '../../protocol/helpers/attempt.ts';
+import { tellParent } from '../../protocol/helpers/tell-parent.ts';
 import { isWriteError } from '../../protocol/unwritable.ts';
 import { bringUp, type StackOptions } from './start.ts';
 import { readState, type StackState } from './state/state.ts';
@@ -78,12 +79,8 @@ function latest(stateDir: string, claimed: StackState): StackState {
   return typeof now === 'object' && now.token === claimed.token ? now : claimed;
 }
 
-/** Also resolves if the owner has gone. */
 function answer(message: KeeperAnswer): Promise<void> {
-  return new Promise((resolve) => {
-    if (!process.connected) return resolve();
-    process.send?.(message, () => resolve());
-  });
+  return new Promise((resolve) => tellParent(message, resolve));
 }
 
 function withStuck(failure: Failure, stuck: Failure | undefined): Failure {

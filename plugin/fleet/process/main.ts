@@ -1,6 +1,7 @@
 /** The code of a fleet process, which holds its share of the connections. fleet-process.ts starts and ends it. */
 
 import { once } from 'node:events';
+import { tellParent } from '../../../protocol/helpers/tell-parent.ts';
 import { loadParser } from '../client/parser.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings, FleetStart } from '../messages.ts';
 import { Outbox } from '../outbox.ts';
@@ -18,7 +19,7 @@ let state = newState(0);
 // These carry their own times, so they can wait.
 const DEFERRABLE = new Set<FleetAnswer['op']>(['opened', 'left', 'status']);
 const FLUSH_DELAY_MS = 20;
-const outbox = new Outbox<FleetAnswer>(FLUSH_DELAY_MS, (batch) => process.connected && process.send?.(batch));
+const outbox = new Outbox<FleetAnswer>(FLUSH_DELAY_MS, (batch) => tellParent(batch));
 function answer(one: FleetAnswer): void {
   outbox.add(one, DEFERRABLE.has(one.op));
 }

@@ -3,6 +3,7 @@ import type { Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { EVENTS, isBroadcast } from '../../../protocol/events.ts';
+import { tellParent } from '../../../protocol/helpers/tell-parent.ts';
 import { come } from './come.ts';
 import { joinRoom } from './official-client.ts';
 import type { OwnClient } from './own-clients.ts';
@@ -43,8 +44,7 @@ async function join(room: string): Promise<void> {
 }
 
 function answer(one: SentinelAnswer): void {
-  // The parent may just have ended.
-  if (process.connected) process.send?.(one, undefined, undefined, () => {});
+  tellParent(one);
 }
 
 function fail(error: Error): void {
