@@ -1,11 +1,12 @@
 /** Options in `config`, whose templates Artillery fills in from the environment and `--variables`, once, before there are users. */
 import type { z } from 'zod';
 import { check, formatPath, type Path, type Problem } from '../../../protocol/problems.ts';
+import { withScalars } from './written-scalars.ts';
 
 const UNFILLED =
   'this template has no value: Artillery fills in those of `config` before there are users, from --variables and the environment; write what differs between users in `connect`, or in `socketio` of the scenario';
 
-/** As `check`. What a template left empty would silently be as if nobody had written it. */
+/** As `check`, with the text of a filled template as a number where one is expected. Refuses an empty template, which would count as unset. */
 export function checkConfig<S extends z.ZodType>(
   schema: S,
   value: unknown,
@@ -14,7 +15,7 @@ export function checkConfig<S extends z.ZodType>(
 ): z.output<S> | undefined {
   const unfilled = unfilledIn(value, at);
   problems.push(...unfilled);
-  return unfilled.length === 0 ? check(schema, value, at, problems) : undefined;
+  return unfilled.length === 0 ? check(schema, withScalars(schema, value), at, problems) : undefined;
 }
 
 /** @returns what a template left empty */

@@ -10,10 +10,21 @@ const metricsSchema = z.strictObject({
   labels: z.record(z.string(), z.string()).default({}).describe('labels of the samples to add up; by default, all'),
 });
 
+const pid = z.int().positive();
+/** The text is what a template makes of `PIDS=$(pgrep …)`. */
+const pidsSchema = z.union([
+  z.array(pid).min(1),
+  pid.transform((one) => [one]),
+  z
+    .string()
+    .regex(/^\s*[1-9]\d*([\s,]+[1-9]\d*)*\s*$/, 'expected process ids')
+    .transform((text) => (text.match(/\d+/g) ?? []).map(Number)),
+]);
+
 const PROCESSES = ['pids', 'match', 'cgroup'] as const;
 
 const processSources = z.strictObject({
-  pids: z.array(z.int().positive()).min(1).optional().describe('its processes on this machine, and their children'),
+  pids: pidsSchema.optional().describe('its processes on this machine, and their children: one, or a list'),
   match: z
     .string()
     .min(1)

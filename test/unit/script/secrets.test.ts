@@ -14,7 +14,14 @@ const SHOWN = [
   // of the plugin
   ...['room', 'clients', 'results', 'delivery.event', 'delivery.id', 'delivery.sentAt', 'delivery.join'],
   ...['delivery.audience.event', 'delivery.audience.client', 'delivery.publish.emit.0', 'fault.command.0'],
-  ...['workers.cgroup', 'workers.match', 'workers.prometheus.labels.x', 'workers.prometheus.0.labels.x'],
+  ...[
+    'workers.pids',
+    'layers.x.pids',
+    'workers.cgroup',
+    'workers.match',
+    'workers.prometheus.labels.x',
+    'workers.prometheus.0.labels.x',
+  ],
   ...['layers.x.cgroup', 'layers.x.match', 'layers.x.prometheus.labels.x', 'layers.x.prometheus.0.labels.x'],
   // of the engine
   ...['engine.path', 'engine.parser', 'engine.timeout', 'engine.connectTimeout', 'engine.localAddresses.0'],

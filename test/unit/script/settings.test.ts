@@ -33,6 +33,20 @@ describe('settings of a run', () => {
     assert.equal(hookConfig({}, {}, { REDIS_NODES: '3' }).redisNodes, 3);
   });
 
+  it('take numbers and booleans as the text that a template gives', () => {
+    const { workerSources, layers, hold, broadcasts, livePort } = hookConfig({
+      ...{ hold: '5', broadcasts: { count: '3', binary: 'true' }, workers: { pids: ['12', 13] }, live: { port: '0' } },
+      layers: { nginx: { pids: '14 15\n16' }, redis: { pids: 17 } },
+    });
+    assert.deepEqual([hold, broadcasts.count, broadcasts.binary, livePort], [5, 3, true, 0]);
+    assert.deepEqual(
+      [workerSources, layers],
+      [{ pids: [12, 13] }, { nginx: { pids: [14, 15, 16] }, redis: { pids: [17] } }],
+    );
+    for (const wrong of [{ hold: 'soon' }, { workers: { pids: ['12a'] } }, { workers: { pids: '0' } }, { hold: ' ' }])
+      assert.throws(() => hookConfig(wrong), { code: 'CONFIG_INVALID' });
+  });
+
   it('are of the bundled deployment only if the scenario says so and its target is that address', () => {
     const portOf = (options: object, config: object = {}, env: NodeJS.ProcessEnv = {}) =>
       hookConfig(options, { target: 'http://127.0.0.1:8080', ...config }, env).stack?.port;
