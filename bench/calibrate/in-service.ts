@@ -1,6 +1,8 @@
 /** Servers that need a known amount of memory beyond what they keep: is it found, and is the capacity right? */
+
 import { setTimeout as delay } from 'node:timers/promises';
 import { memoryFigures } from '../../plugin/result/memory/memory.ts';
+import { valuesOf } from '../../plugin/samplers/index.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { computeCapacity } from '../../report/figures/capacity.ts';
 import { perfectResult } from '../../test/helpers/results.ts';
@@ -93,7 +95,7 @@ async function capacityRow(setup: Setup, memory: Memory): Promise<Comparison> {
   sampler.start();
   await broadcast(setup, { count: 1, intervalMs: 0, receipts: fitting });
   await delay(COPY_MS / 2);
-  const neededBytes = known((await sampler.reading())[LAYER]);
+  const neededBytes = known(valuesOf(await sampler.reading())[LAYER]);
   await sampler.close();
   return near(`budget for ${fitting} connections: ${LAYER} that they need`, 'bytes', neededBytes, budgetBytes, BOUND);
 }

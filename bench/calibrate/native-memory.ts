@@ -7,7 +7,7 @@ import { memoryFigures } from '../../plugin/result/memory/memory.ts';
 import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
 import { readAtRest } from '../../plugin/run/memory/readings.ts';
 import { until } from '../../plugin/run/wait.ts';
-import { Sampler } from '../../plugin/samplers/index.ts';
+import { Sampler, valuesOf } from '../../plugin/samplers/index.ts';
 import { perConnectionOf } from '../../report/figures/per-connection.ts';
 import { joinAll } from '../../test/helpers/fleet.ts';
 import { perfectResult } from '../../test/helpers/results.ts';
@@ -102,7 +102,7 @@ async function uncollected(setup: Setup, connections: number) {
     const readings = [];
     for (let index = 0; index < READINGS; index++) {
       await delay(READ_EVERY_MS);
-      readings.push(await sampler.reading());
+      readings.push(valuesOf(await sampler.reading()));
     }
     measurements.plateaus.push({ connections: fleet.status().connected, layers: meansOf(readings), readings });
   });

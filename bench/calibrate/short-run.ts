@@ -2,12 +2,14 @@
  * What a run measures of a known server, by the product's own readings and windows, but without Artillery: ramps and
  * plateaus, hold, broadcasts, and memory after them.
  */
+
 import { setTimeout as delay } from 'node:timers/promises';
 import { beginsPart } from '../../plugin/run/broadcasts/window.ts';
 import { readAtRest } from '../../plugin/run/memory/readings.ts';
 import { until } from '../../plugin/run/wait.ts';
 import { mark, Windows, windowSince } from '../../plugin/run/windows/cpu.ts';
 import { measureIdle } from '../../plugin/run/windows/idle.ts';
+import { valuesOf } from '../../plugin/samplers/index.ts';
 import { broadcast, emptyMeasurements, join, never, type Setup, samplerOf, warmUp } from './setup.ts';
 
 interface ShortRunSize {
@@ -32,7 +34,7 @@ export async function shortRun(setup: Setup, size: ShortRunSize) {
   const population = { connections: () => fleet.status().connected };
   const stage = (name: string) => measurements.stages.push({ name, t: sampler.seconds() });
   const plateau = async () => {
-    const inService = await sampler.reading();
+    const inService = valuesOf(await sampler.reading());
     measurements.plateaus.push({
       connections: population.connections(),
       inService,
@@ -78,7 +80,7 @@ export async function shortRun(setup: Setup, size: ShortRunSize) {
     stage('drain');
     await delay(size.drainMs);
     measurements.cpu.broadcasts = await windows.end();
-    measurements.inServiceAfterBroadcasts = await sampler.reading();
+    measurements.inServiceAfterBroadcasts = valuesOf(await sampler.reading());
     measurements.afterBroadcasts = (await readAtRest(control, sampler)).layers;
     stage('end of the run');
     return { measurements: { ...measurements, sent, frozen }, sampled: sampler };

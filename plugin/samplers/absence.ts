@@ -1,5 +1,6 @@
 /** A reading is a value or an absence. Only this file names the reasons of absences, and what each of them means. */
 import { monotonicUs } from '../../protocol/clock/clock.ts';
+import { describeError } from '../../protocol/errors.ts';
 
 /**
  * `refused`: the source answers, and this run may not read it. `gone`: it says that it is no longer there. `unanswered`: it says
@@ -35,10 +36,13 @@ const FIXES: Record<AbsenceReason, string> = {
 /** An absence that is known where it happens. */
 export class Absent extends Error {
   readonly reason: AbsenceReason;
+  readonly known: Partial<Absence>;
 
-  constructor(reason: AbsenceReason, message: string) {
+  /** @param known time and fix, if the source has its own */
+  constructor(reason: AbsenceReason, message: string, known: Partial<Absence> = {}) {
     super(message);
     this.reason = reason;
+    this.known = known;
   }
 }
 
@@ -54,6 +58,13 @@ export function reasonOf(error: unknown): AbsenceReason {
   if ((error as Error | undefined)?.name === 'TimeoutError') return 'unanswered';
   const code = codeOf(error);
   return REASONS[code] ?? (UNANSWERED.test(code) ? 'unanswered' : 'unsupported');
+}
+
+/** @param error the reason why a source gave no value */
+export function absenceOf(error: unknown): Absence {
+  const reason = reasonOf(error);
+  const { sinceUs, fix = FIXES[reason] } = error instanceof Absent ? error.known : {};
+  return { reason, detail: describeError(error).split('\n')[0] as string, sinceUs, fix };
 }
 
 /** @returns `HTTP 403`, `ECONNREFUSED`, `NOPERM` and the like; empty for an error without a code */

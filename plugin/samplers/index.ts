@@ -26,6 +26,7 @@ export {
 export { type EndedProcess, ProcessWatch } from './processes/process-watch.ts';
 export { type FullestProcess, fullestOf, type Outsider, ServerProcesses } from './processes/server-processes.ts';
 export { PrometheusTargets, type TargetReading } from './prometheus/targets.ts';
+export { absencesOf, type Readings, sourcesOf, valuesOf } from './reading.ts';
 export { RedisReader } from './redis/redis.ts';
 export type { LayerSample, SampleRow } from './sample-row.ts';
 export { Sampler } from './sampler.ts';

@@ -1,10 +1,15 @@
 /** CPU time of all layers: the total of each so far, and its share since the previous sample. */
 
-import type { CpuUse, Layer } from './layers/layer.ts';
+import type { CpuReading } from '../../protocol/events.ts';
+import type { Inputs } from './inputs.ts';
+import type { Layer } from './layers/layer.ts';
 import { CpuIncrements } from './processes/cpu-increments.ts';
 import type { LayerPids } from './processes/memory.ts';
 import { isAlive, type ProcessReading } from './processes/proc.ts';
-import type { Sources } from './sources.ts';
+import { readMeasure, valuesOf } from './reading.ts';
+
+/** With `idleUs` for a layer with its own cores, such as the whole machine. */
+export type CpuUse = Pick<CpuReading, 'busyUs'> & Partial<CpuReading>;
 
 export interface CpuPoint {
   atMs: number;
@@ -35,12 +40,15 @@ export class LayerCpu {
   }
 
   /** @returns CPU time by layer; for processes, the total of the `add` calls. Never rejects */
-  async uses(sources: Sources): Promise<Record<string, CpuUse>> {
+  async uses(inputs: Inputs): Promise<Record<string, CpuUse>> {
     const uses: Record<string, CpuUse> = {};
-    for (const { id, cpu } of this.#layers) {
-      const busyUs = this.#totalUs.get(id);
-      const use = busyUs === undefined ? await cpu?.(sources).catch(() => undefined) : { busyUs };
-      if (use) uses[id] = use;
+    for (const layer of this.#layers) {
+      const read = (measure: string) => readMeasure(layer, measure, inputs);
+      const { busyUs = this.#totalUs.get(layer.id), idleUs } = valuesOf({
+        ...(!this.#totalUs.has(layer.id) && { busyUs: await read('cpuUs') }),
+        ...(layer.hasCpu && { idleUs: await read('idleUs') }),
+      });
+      if (busyUs !== undefined) uses[layer.id] = { busyUs, ...(idleUs !== undefined && { idleUs }) };
     }
     return uses;
   }

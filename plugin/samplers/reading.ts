@@ -1,54 +1,58 @@
-/** One full reading of all layers. Figures that cannot be read are missing, and the reason is recorded. */
-import { describeError } from '../../protocol/errors.ts';
-import { NotInRun } from './absence.ts';
-import type { Layer, Origin } from './layers/layer.ts';
-import type { Sources } from './sources.ts';
+/** Readings of the table of layers: each is a value with its source, or the reason of its absence. */
+import { type Absence, absenceOf, NotInRun } from './absence.ts';
+import type { Inputs } from './inputs.ts';
+import type { Layer } from './layers/layer.ts';
 
-export interface Reading {
-  /** By the ids of figures: `workerRss`, `kernelTcp`, … */
-  bytes: Record<string, number>;
-  /** Whose figures they are, by their ids. */
-  sources: Record<string, string>;
-  /** Why figures are missing, by their ids. */
-  absent: Record<string, string>;
-}
+/** `value`: bytes, microseconds of CPU time, or a count. */
+export type Reading = { value: number; source: string } | { absent: Absence };
+
+/** By the ids of figures: `workerRss`, `kernelTcp`, … */
+export type Readings = Record<string, Reading>;
 
 /**
- * @param notShared why the kernel of this machine tells nothing of the deployment
- * @returns figures in the order of the layers; never rejects
+ * Reads a measure from the first of the layer's sources that has it. Never rejects.
+ * @returns if none has it, the reason of the last source that the run has, or of the first one if it has none
  */
-export async function takeReading(
-  layers: readonly Layer[],
-  sources: Sources,
-  notShared: string | undefined,
-): Promise<Reading> {
-  const reading: Reading = { bytes: {}, sources: {}, absent: {} };
-  const figures = layers.flatMap(({ belongsTo, figures }) => figures.map((figure) => ({ ...figure, belongsTo })));
-  const answers = await Promise.allSettled(
-    figures.map(async ({ belongsTo, from }) => {
-      if (belongsTo === 'machine' && notShared) throw new Error(notShared);
-      return firstKnown(from, sources);
-    }),
-  );
-  for (const [index, { id }] of figures.entries()) {
-    const answer = answers[index] as PromiseSettledResult<{ bytes: number; source: string }>;
-    if (answer.status === 'fulfilled') {
-      reading.bytes[id] = answer.value.bytes;
-      reading.sources[id] = answer.value.source;
-    } else reading.absent[id] = describeError(answer.reason).split('\n')[0] as string;
-  }
-  return reading;
-}
-
-/** Rejects with the reason of the last source that the run has, or of the first one if it has none. */
-export async function firstKnown(from: Origin[], sources: Sources): Promise<{ bytes: number; source: string }> {
+export async function readMeasure({ sources }: Layer, measure: string, inputs: Inputs): Promise<Reading> {
   const reasons: unknown[] = [];
-  for (const { source, read } of from) {
+  for (const { name, measures } of sources) {
     try {
-      return { bytes: await read(sources), source };
+      const value = await measures[measure]?.(inputs);
+      if (value !== undefined) return { value, source: name };
     } catch (reason) {
       reasons.push(reason);
     }
   }
-  throw reasons.findLast((reason) => !(reason instanceof NotInRun)) ?? reasons[0];
+  return { absent: absenceOf(reasons.findLast((reason) => !(reason instanceof NotInRun)) ?? reasons[0]) };
+}
+
+/** @returns the layer's values in a sample row, all from one source; empty if no source has any. Never rejects */
+export async function readSample({ sources, sampled = [] }: Layer, inputs: Inputs): Promise<Record<string, number>> {
+  for (const { measures } of sources) {
+    const read = sampled.map(async (key) => [key, await measures[key]?.(inputs)] as const);
+    const values = (await Promise.allSettled(read)).flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const found = values.flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const]));
+    if (found.length > 0) return Object.fromEntries(found);
+  }
+  return {};
+}
+
+/** @returns the values of those that are known */
+export function valuesOf(readings: Readings): Record<string, number> {
+  return mapReadings(readings, (one) => ('value' in one ? one.value : undefined));
+}
+
+/** @returns where the known ones are from */
+export function sourcesOf(readings: Readings): Record<string, string> {
+  return mapReadings(readings, (one) => ('source' in one ? one.source : undefined));
+}
+
+/** @returns why the others are absent */
+export function absencesOf(readings: Readings): Record<string, string> {
+  return mapReadings(readings, (one) => ('absent' in one ? one.absent.detail : undefined));
+}
+
+function mapReadings<T>(readings: Readings, of: (one: Reading) => T | undefined): Record<string, T> {
+  const entries = Object.entries(readings).map(([id, one]) => [id, of(one)] as const);
+  return Object.fromEntries(entries.flatMap(([id, value]) => (value === undefined ? [] : [[id, value]])));
 }

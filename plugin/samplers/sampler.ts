@@ -8,7 +8,9 @@ import { getOrAdd } from '../../protocol/helpers/get-or-add.ts';
 import { readSwap, type SwapReading } from '../../protocol/machine/kernel.ts';
 import type { MachineShares } from '../../protocol/result/machine.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { absenceOf } from './absence.ts';
 import { Late, within } from './answers.ts';
+import { type Inputs, openInputs, type Readers } from './inputs.ts';
 import { type CpuPoint, cpuPercent, LayerCpu } from './layer-cpu.ts';
 import { LAYERS } from './layers/index.ts';
 import type { Layer } from './layers/layer.ts';
@@ -17,9 +19,8 @@ import { type LayerPids, SharedPages } from './processes/memory.ts';
 import { ProcessSeries } from './processes/over-time.ts';
 import { readProcesses } from './processes/proc.ts';
 import type { PrometheusReading } from './prometheus/page.ts';
-import { type Reading, takeReading } from './reading.ts';
+import { type Readings, readMeasure, readSample, valuesOf } from './reading.ts';
 import { type LayerSample, mergeRows, type SampleRow } from './sample-row.ts';
-import { openSources, type Readers, type Sources } from './sources.ts';
 
 export interface SamplerSources extends Readers {
   /** Called at every sample, since workers restart and fleet processes start late. */
@@ -66,7 +67,6 @@ export class Sampler {
   #running: Promise<void> | undefined;
   #before: CpuPoint | undefined;
   #pssDueMs = 0;
-  #last: Reading = { bytes: {}, sources: {}, absent: {} };
 
   /** Does not close the readers in `sources`: they belong to the caller. */
   constructor(sources: SamplerSources) {
@@ -99,38 +99,36 @@ export class Sampler {
   }
 
   /** Reads all figures, in bytes; the PSS of large processes takes some ms. Never rejects. */
-  async reading(): Promise<Record<string, number>> {
+  async reading(): Promise<Readings> {
     const { pids, processes } = await this.#living(true);
-    const sources = openSources(pids, processes, this.#sources);
-    this.#last = await takeReading(this.layers, sources, this.#sources.notShared);
-    const { bytes } = this.#last;
+    const inputs = openInputs(pids, processes, this.#sources);
+    const readings = await this.#read(
+      this.layers.flatMap((layer) => layer.figures.map((figure) => ({ layer, ...figure }))),
+      inputs,
+    );
+    const bytes = valuesOf(readings);
     for (const { id, isProcesses } of this.layers) {
       const isElsewhere = isProcesses && (pids[id] ?? []).length === 0;
       if (isElsewhere) this.#shared.noteReported(id, bytes[`${id}Rss`], bytes[`${id}Pss`]);
     }
-    return bytes;
+    return readings;
   }
 
   /** Returns the layers' current counts by id, without unknown ones. Never rejects. */
   async counts(): Promise<Record<string, number>> {
     const { pids, processes } = await this.#living(false);
-    const sources = openSources(pids, processes, this.#sources);
-    const layers = this.layers.filter(({ belongsTo }) => belongsTo !== 'machine' || !this.#sources.notShared);
-    const read = layers.flatMap(({ counts = [] }) =>
-      counts.map(async (one) => [one.id, await one.read(sources)] as const),
-    );
-    const known = await Promise.allSettled(read);
-    return Object.fromEntries(known.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])));
+    const all = this.layers.flatMap((layer) => (layer.counts ?? []).map((one) => ({ layer, ...one })));
+    return valuesOf(await this.#read(all, openInputs(pids, processes, this.#sources)));
   }
 
-  /** Whose figures the last `reading()` has. */
-  origins(): Record<string, string> {
-    return this.#last.sources;
-  }
-
-  /** Figures that the last `reading()` could not read, and why. */
-  absent(): Record<string, string> {
-    return this.#last.absent;
+  async #read(all: { id: string; layer: Layer; measure: string }[], inputs: Inputs): Promise<Readings> {
+    const { notShared } = this.#sources;
+    const readings = all.map(async ({ id, layer, measure }) => {
+      const isUnshared = layer.belongsTo === 'machine' && notShared !== undefined;
+      const reading = isUnshared ? { absent: absenceOf(notShared) } : await readMeasure(layer, measure, inputs);
+      return [id, reading] as const;
+    });
+    return Object.fromEntries(await Promise.all(readings));
   }
 
   /**
@@ -139,7 +137,7 @@ export class Sampler {
    */
   async cpu(): Promise<Record<string, number>> {
     const { pids, processes } = await this.#living(false);
-    const uses = await this.#cpu.uses(openSources(pids, processes, this.#sources));
+    const uses = await this.#cpu.uses(openInputs(pids, processes, this.#sources));
     return Object.fromEntries(Object.entries(uses).map(([layer, { busyUs }]) => [layer, busyUs]));
   }
 
@@ -198,14 +196,14 @@ export class Sampler {
     const { pids, processes, atMs } = await this.#living(pss);
     const t = Math.round(atMs - this.#startMs) / 1000;
     const connections = this.#sources.connections();
-    const sources = openSources(pids, processes, this.#inTime());
+    const inputs = openInputs(pids, processes, this.#inTime());
     const machine = this.#sources.machine?.tick();
-    const sampled = this.layers.map((layer) => sampleOf(layer, sources));
+    const sampled = this.layers.map((layer) => readSample(layer, inputs));
     this.#workers.add(t, pids.worker ?? [], processes);
     if (pss) this.#pssDueMs = atMs + (performance.now() - atMs) / PSS_SHARE;
 
     const before = this.#before;
-    const now = { atMs, uses: await this.#cpu.uses(sources) };
+    const now = { atMs, uses: await this.#cpu.uses(inputs) };
     this.#before = now;
     if (before) this.#health.longestGapMs = Math.max(this.#health.longestGapMs, atMs - before.atMs);
 
@@ -284,8 +282,4 @@ function takenSamples(shares: MachineShares | undefined): Record<string, LayerSa
   const { othersCores, stealCores } = shares;
   const percent = (cores: number): LayerSample => ({ cpuPercent: Math.max(0, Math.round(1000 * cores) / 10) });
   return { ...(othersCores !== null && { others: percent(othersCores) }), steal: percent(stealCores) };
-}
-
-async function sampleOf({ sample }: Layer, sources: Sources): Promise<LayerSample> {
-  return (await sample?.(sources).catch(() => undefined)) ?? {};
 }

@@ -11,6 +11,7 @@ import { NO_STATUS } from '../../plugin/run/link.ts';
 import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
 import { FleetPopulation } from '../../plugin/run/population.ts';
 import { WorkerClocks } from '../../plugin/run/target/clocks.ts';
+import { absenceOf, NotInRun } from '../../plugin/samplers/absence.ts';
 import { LAYERS } from '../../plugin/samplers/layers/index.ts';
 import type { Script } from '../../plugin/script/script.ts';
 import { monotonicUs } from '../../protocol/clock/clock.ts';
@@ -22,6 +23,7 @@ import { thisHost } from '../../protocol/machine/host.ts';
 import { roomName } from '../../protocol/rooms.ts';
 import { VERSION } from '../../protocol/version.ts';
 import { frozenBroadcast, hookConfig, measurements, NO_RECEIPTS, snapshot } from './measurements.ts';
+import { readingsOf } from './readings.ts';
 
 const ROUND_TRIP_US = 2000;
 const WARM_UP_MS = 300;
@@ -235,10 +237,11 @@ export class FakeRun {
       workers: () => [],
       start: () => void this.asked.push('sampler starts'),
       seconds: () => performance.now() / 1000,
-      reading: async () => ({ workerPss: 1e6 + this.status.connected * 1000 }),
+      reading: async () => ({
+        ...readingsOf({ workerPss: 1e6 + this.status.connected * 1000 }),
+        nginxPss: { absent: absenceOf(new NotInRun('none of its processes is known on this machine')) },
+      }),
       counts: async () => ({ workerConnections: this.status.connected }),
-      origins: () => ({ workerPss: '/proc of its processes' }),
-      absent: () => ({ nginxPss: 'none of its processes is known on this machine' }),
       cpu: async () => ({ worker: performance.now() * 1000 * (CPU_PERCENT / 100) }),
       health: () => ({ intervalMs: 1000, taken: 0, missed: 0, longestGapMs: 0, failures: {}, failureExamples: {} }),
       swapped: () => undefined,

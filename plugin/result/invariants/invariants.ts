@@ -4,6 +4,7 @@
  */
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory.ts';
+import { sourcesOf } from '../../samplers/index.ts';
 import { impossibleCpu } from './cpu.ts';
 import {
   exceedsRss,
@@ -21,7 +22,7 @@ const MEMORY = [isNegative, isTooSmall, isFrozen, exceedsRss, growsMoreThanRss];
 
 type Measured = Pick<
   Measurements,
-  'plateaus' | 'overTime' | 'control' | 'workersAtStart' | 'origins' | 'sharedHost' | 'cpu' | 'workerResources'
+  'plateaus' | 'overTime' | 'control' | 'workersAtStart' | 'lastReadings' | 'sharedHost' | 'cpu' | 'workerResources'
 >;
 
 /** Sources that read the process itself: beginnings of their names. */
@@ -77,7 +78,7 @@ export function possibleMemory(measured: Measurements): { possible: Measurements
 }
 
 function memoryRun(measured: Measured, broken: Set<string>): MemoryRun {
-  const { plateaus, overTime, control, workersAtStart, origins } = measured;
+  const { plateaus, overTime, control, workersAtStart, lastReadings } = measured;
   const clean = (layers: LayerBytes) => pick(layers, (figure) => !broken.has(figure));
   const rows = plateaus.map(({ connections, layers, readings = [], inService }) => ({
     connections,
@@ -86,7 +87,8 @@ function memoryRun(measured: Measured, broken: Set<string>): MemoryRun {
   }));
   const moments = [...(overTime?.peaks ?? []), ...(overTime?.readings.rows ?? [])];
   rows.push(...moments.map(({ connections, layers }) => ({ connections, atRest: {}, all: [clean(layers)] })));
-  const live = new Set(Object.keys(origins).filter((figure) => LIVE_SOURCE.test(origins[figure] ?? '')));
+  const sources = Object.entries(sourcesOf(lastReadings));
+  const live = new Set(sources.flatMap(([figure, source]) => (LIVE_SOURCE.test(source) ? [figure] : [])));
   return { rows, collected: control, processes: Math.max(1, workersAtStart.length), live };
 }
 

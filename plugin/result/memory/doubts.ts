@@ -142,12 +142,12 @@ export function growingFigures(measured: Growing, { layers, samples }: Pick<Samp
   if (!control || !first || !last || !afterBroadcasts) return growing;
   const idle = samples.filter(({ t }) => t >= hold && t < broadcasts);
   for (const { id, figures } of layers) {
-    for (const { id: figure, sampleKey } of figures) {
+    for (const { id: figure, measure } of figures) {
       const [before, full, after] = [first.layers[figure], last.layers[figure], afterBroadcasts[figure]];
-      if (sampleKey === undefined || before === undefined || full === undefined || after === undefined) continue;
+      if (before === undefined || full === undefined || after === undefined) continue;
       const line = fitLine(
         idle.flatMap(({ t, [id]: sample }) => {
-          const y = sampled(sample, sampleKey);
+          const y = sampled(sample, measure);
           return y === undefined ? [] : [{ x: t, y }];
         }),
       );
@@ -161,6 +161,6 @@ export function growingFigures(measured: Growing, { layers, samples }: Pick<Samp
 }
 
 /** @returns what the sample has of the figure; PSS that was not read, as derived from RSS */
-export function sampled(sample: LayerSample | undefined, sampleKey: string): number | undefined {
-  return sample?.[sampleKey] ?? (sampleKey === 'pssBytes' ? sample?.derivedPssBytes : undefined);
+export function sampled(sample: LayerSample | undefined, measure: string): number | undefined {
+  return sample?.[measure] ?? (measure === 'pssBytes' ? sample?.derivedPssBytes : undefined);
 }

@@ -9,7 +9,7 @@ import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory.ts';
 import { WRONG_ADDRESSES, WRONG_COUNTS } from '../../run/measurements/observations.ts';
 import { without } from '../../run/memory/at-rest.ts';
-import { describeLayers, type Sampler } from '../../samplers/index.ts';
+import { absencesOf, describeLayers, type Sampler, sourcesOf } from '../../samplers/index.ts';
 import { possibleMemory, reusedFigures } from '../invariants/invariants.ts';
 import { unknownWorkers } from '../workers.ts';
 import { allowingFor, doubtsOf, growingFigures, sampled } from './doubts.ts';
@@ -24,7 +24,7 @@ const UNCOLLECTED = 'at rest: a worker did not make a garbage collection that it
 export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
   const { possible: measurements, absent: impossible } = possibleMemory(given);
   const { plateaus, afterBroadcasts, inServiceAfterBroadcasts, afterDisconnect, overTime } = measurements;
-  const { peakConnections, control, absentLayers, uncollected } = measurements;
+  const { peakConnections, control, lastReadings, uncollected } = measurements;
   const baseline = plateaus[0]?.layers ?? {};
   const moments = [...(overTime?.peaks ?? []), ...(overTime?.readings.rows ?? [])].map(({ layers }) => layers);
   const readings = [...plateaus.flatMap(({ layers, inService }) => [layers, inService ?? {}]), ...moments];
@@ -62,9 +62,9 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
     // It follows from the figures over time.
     leaks: null,
     overTime: overTimeFigures(measurements, Object.keys(impossible), sampled.layers),
-    sources: measurements.origins,
+    sources: sourcesOf(lastReadings),
     absent: {
-      ...absentLayers,
+      ...absencesOf(lastReadings),
       ...Object.fromEntries(uncollected.map((figure) => [figure, UNCOLLECTED])),
       ...impossible,
     },
@@ -153,9 +153,8 @@ function peaksOf({ sharedHost }: Measurements, { layers, samples }: Sampled, rea
   for (const { id, belongsTo, figures } of layers) {
     // A machine without workers shows nothing about them.
     if (belongsTo === 'machine' && !sharedHost) continue;
-    for (const { id: figure, sampleKey } of figures) {
-      if (sampleKey === undefined) continue;
-      for (const { [id]: sample } of samples) raise(figure, sampled(sample, sampleKey));
+    for (const { id: figure, measure } of figures) {
+      for (const { [id]: sample } of samples) raise(figure, sampled(sample, measure));
     }
   }
   return peak;

@@ -7,7 +7,7 @@ import type { MachineShares } from '../../../protocol/result/machine.ts';
 import type { MeasuredProcesses } from '../../../protocol/result/processes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { roomName } from '../../../protocol/rooms.ts';
-import type { Absence, EndedProcess, FullestProcess } from '../../samplers/index.ts';
+import type { Absence, EndedProcess, FullestProcess, Readings } from '../../samplers/index.ts';
 import type { RedisTraffic } from '../../samplers/redis/redis.ts';
 import type { Repeated } from '../../script/load/flow.ts';
 import type { Settings } from '../../script/settings.ts';
@@ -116,9 +116,8 @@ export class Measurements {
   afterDisconnect: LayerBytes | undefined;
   /** If virtual users come and go, and memory is read again and again. */
   overTime: OverTimeMeasured | undefined;
-  absentLayers: Record<string, string> = {};
-  /** Figure → whose it is. */
-  origins: Record<string, string> = {};
+  /** Of all figures: sources and reasons of absence. */
+  lastReadings: Readings = {};
   /** Figures that are not at rest, because a worker did not make a collection that it confirmed. */
   uncollected: string[] = [];
   /** Figures that still fell when the baseline was read. */

@@ -1,4 +1,5 @@
 /** Memory at rest as a run takes it: what is not at rest is named, and has no figure. */
+import { valuesOf } from '../../samplers/index.ts';
 import type { RunContext } from '../context.ts';
 import { CONTROL_PORT } from '../measurements/absent-sources.ts';
 import type { LayerBytes } from '../measurements/memory.ts';
@@ -13,9 +14,9 @@ export async function measureAtRest(
   context: RunContext,
   when: Moment,
   isSame?: () => boolean,
-): Promise<Pick<AtRest, 'layers' | 'readings'>> {
-  const read = await readAtRest(context.control, context.sampler, { isSame });
-  return { layers: collectedOnly(context, read, when), readings: read.readings };
+): Promise<Omit<AtRest, 'uncollected'>> {
+  const { readings, last, ...read } = await readAtRest(context.control, context.sampler, { isSame });
+  return { layers: collectedOnly(context, read, when), readings, last };
 }
 
 /**
@@ -25,19 +26,19 @@ export async function measureAtRest(
 export async function measureSettled(
   context: RunContext,
   when: Moment,
-): Promise<Pick<AtRest, 'layers' | 'readings'> & { falling: string[] }> {
+): Promise<Omit<AtRest, 'uncollected'> & { falling: string[] }> {
   const { control, sampler, measurements, signal } = context;
   const settled = await readSettled(control, sampler, signal);
   const layers = collectedOnly(context, settled, when);
-  const { readings } = settled;
-  if (settled.falls.length === 0 || signal.aborted) return { layers, readings, falling: [] };
+  const { readings, last } = settled;
+  if (settled.falls.length === 0 || signal.aborted) return { layers, readings, last, falling: [] };
   const falls = settled.falls.map(({ title, bytes }) => ({ title, bytes }));
   measurements.observations.note('memoryFalls', { when, seconds: FALL_LIMIT_MS / 1000, falls }, JSON.stringify(when));
   const fell = new Set(settled.falls.map(({ layer }) => layer));
   const contain = sampler.layers.filter(
     ({ id, containsWorkers }) => fell.has(id) || (containsWorkers && fell.has('worker')),
   );
-  return { layers, readings, falling: contain.flatMap(({ figures }) => figures.map(({ id }) => id)) };
+  return { layers, readings, last, falling: contain.flatMap(({ figures }) => figures.map(({ id }) => id)) };
 }
 
 export function without(layers: LayerBytes, figures: string[]): LayerBytes {
@@ -45,7 +46,11 @@ export function without(layers: LayerBytes, figures: string[]): LayerBytes {
 }
 
 /** Garbage of a worker that did not collect is in its own figures and in those of the whole machine. */
-function collectedOnly(context: RunContext, { layers, uncollected }: AtRest, when: Moment): LayerBytes {
+function collectedOnly(
+  context: RunContext,
+  { layers, uncollected }: Pick<AtRest, 'layers' | 'uncollected'>,
+  when: Moment,
+): LayerBytes {
   const { measurements, sampler } = context;
   const isRefused = measurements.absentSources.has(CONTROL_PORT);
   if (uncollected.length === 0 && !isRefused) return layers;
@@ -60,7 +65,6 @@ function collectedOnly(context: RunContext, { layers, uncollected }: AtRest, whe
 export async function measureAfterBroadcasts(context: RunContext): Promise<void> {
   const { sampler, measurements, signal } = context;
   if (signal.aborted) return;
-  const inService = await sampler.reading();
-  measurements.inServiceAfterBroadcasts = inService;
+  measurements.inServiceAfterBroadcasts = valuesOf(await sampler.reading());
   measurements.afterBroadcasts = (await measureAtRest(context, { at: 'broadcasts' })).layers;
 }

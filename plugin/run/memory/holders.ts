@@ -1,5 +1,5 @@
 /** Possible holders of connections' memory outside the measured processes: other processes, and files in memory. */
-import { readProcessTable, readSharedMemory, shownCommand, withDescendants } from '../../samplers/index.ts';
+import { readProcessTable, readSharedMemory, shownCommand, valuesOf, withDescendants } from '../../samplers/index.ts';
 import type { RunContext } from '../context.ts';
 import type { Holder, LayerBytes, MachineMoment } from '../measurements/memory.ts';
 
@@ -42,5 +42,5 @@ export async function machineMoment(
 export async function measureStandstill(context: RunContext): Promise<void> {
   const { sampler, measurements, signal } = context;
   if (signal.aborted) return;
-  measurements.standstill = await machineMoment(context, await sampler.reading());
+  measurements.standstill = await machineMoment(context, valuesOf(await sampler.reading()));
 }

@@ -1,14 +1,16 @@
 /** Memory over time: of each wave its peak and what is left after it; or reading after reading while connections come and go. */
 import { BoundedSeries } from '../../../protocol/helpers/bounded-series.ts';
+import { valuesOf } from '../../samplers/index.ts';
 import type { OverTime } from '../../script/options/plugin-options.ts';
 import type { Checkpoints } from '../checkpoints/checkpoints.ts';
 import type { RunContext } from '../context.ts';
 import type { EngineSnapshot } from '../link.ts';
-import type { LayerBytes, MomentReading, OverTimeMeasured } from '../measurements/memory.ts';
+import type { MomentReading, OverTimeMeasured } from '../measurements/memory.ts';
 import type { Moment } from '../measurements/observations.ts';
 import { pause } from '../wait.ts';
 import { noteGenerator } from '../windows/generator-loops.ts';
 import { measureAtRest, measureSettled, without } from './at-rest.ts';
+import type { AtRest } from './readings.ts';
 
 /** In a run of days, each stands for several. */
 const MAX_READINGS = 3600;
@@ -36,7 +38,7 @@ export async function measureWave(
   const { population, sampler, link, signal } = context;
   const { observations } = context.measurements;
   const wave = measured.peaks.length + 1;
-  const peak = await moment(context, await link.snapshots(), () => sampler.reading());
+  const peak = await moment(context, await link.snapshots(), () => readOnce(context));
   measured.peaks.push(peak);
   if (!(await population.gone(leaveMs, signal))) {
     if (signal.aborted) return;
@@ -48,7 +50,7 @@ export async function measureWave(
   await checkpoints.check(when);
   const snapshots = await link.snapshots();
   const left = await moment(context, snapshots, () =>
-    measured.collected ? settled(context, when) : sampler.reading(),
+    measured.collected ? settled(context, when) : readOnce(context),
   );
   const counts = await sampler.counts();
   if (signal.aborted) return;
@@ -70,7 +72,7 @@ export async function measureChurn(
   { seconds, everySeconds }: { seconds: number; everySeconds: number },
   onReading: () => void,
 ): Promise<void> {
-  const { sampler, measurements, population, signal } = context;
+  const { measurements, population, signal } = context;
   const beganMs = performance.now();
   for (let index = 1; index * everySeconds < seconds && !signal.aborted; index++) {
     await pause(beganMs + index * everySeconds * 1000 - performance.now(), signal);
@@ -80,28 +82,35 @@ export async function measureChurn(
     // Also the worst of the event loops so far: reading them begins a new window.
     const snapshots = await noteGenerator(context, 'ramp');
     measurements.peakConnections = Math.max(measurements.peakConnections, population.connections());
-    const read = async () => (measured.collected ? (await measureAtRest(context, when)).layers : sampler.reading());
-    const reading = await moment(context, snapshots, read);
+    const reading = await moment(context, snapshots, () =>
+      measured.collected ? measureAtRest(context, when) : readOnce(context),
+    );
     if (signal.aborted) return;
     measured.readings.add(reading);
     onReading();
   }
 }
 
-async function settled(context: RunContext, when: Moment): Promise<LayerBytes> {
-  const { layers, falling } = await measureSettled(context, when);
-  return without(layers, falling);
+type Read = Pick<AtRest, 'layers' | 'last'>;
+
+async function settled(context: RunContext, when: Moment): Promise<Read> {
+  const { layers, last, falling } = await measureSettled(context, when);
+  return { layers: without(layers, falling), last };
+}
+
+async function readOnce({ sampler }: RunContext): Promise<Read> {
+  const last = await sampler.reading();
+  return { layers: valuesOf(last), last };
 }
 
 async function moment(
   { sampler, population, measurements }: RunContext,
   snapshots: EngineSnapshot[],
-  read: () => Promise<LayerBytes>,
+  read: () => Promise<Read>,
 ): Promise<MomentReading> {
   const [t, connections] = [sampler.seconds(), population.connections()];
-  const layers = await read();
-  measurements.absentLayers = sampler.absent();
-  measurements.origins = sampler.origins();
+  const { layers, last } = await read();
+  measurements.lastReadings = last;
   return { t, connections, gone: goneOf(snapshots), layers };
 }
 

@@ -3,6 +3,7 @@
  * through, and what is left when all have gone.
  */
 
+import { valuesOf } from '../../samplers/index.ts';
 import type { Checkpoints } from '../checkpoints/checkpoints.ts';
 import type { RunContext } from '../context.ts';
 import type { Moment } from '../measurements/observations.ts';
@@ -19,7 +20,7 @@ export async function measureBaseline(context: RunContext, checkpoints: Checkpoi
   });
 }
 
-type AtRestOf = (when: Moment, isSame: () => boolean) => Promise<Pick<AtRest, 'layers' | 'readings'>>;
+type AtRestOf = (when: Moment, isSame: () => boolean) => Promise<Omit<AtRest, 'uncollected'>>;
 
 /** Adds no plateau if connections came or left before memory was read once. */
 export async function measurePlateau(
@@ -32,16 +33,15 @@ export async function measurePlateau(
   const when = { at: 'plateau', count: population.connections() } as const;
   await checkpoints.check(when);
   const connections = population.connections();
-  const inService = await sampler.reading();
+  const inService = valuesOf(await sampler.reading());
   const before = await machineMoment(context, inService);
-  const { layers, readings } = await atRest(when, () => population.connections() === connections);
+  const { layers, readings, last } = await atRest(when, () => population.connections() === connections);
   if (measurements.memory && readings.length === 0) {
     const moved = { from: connections, to: population.connections() };
     measurements.observations.note('plateauMoved', moved, connections);
     return;
   }
-  measurements.absentLayers = sampler.absent();
-  measurements.origins = sampler.origins();
+  measurements.lastReadings = last;
   const after = await machineMoment(context, readings.at(-1) ?? layers);
   const machine = before && after && { before, after };
   measurements.plateaus.push({ connections, layers, readings, inService, ...(machine && { machine }) });

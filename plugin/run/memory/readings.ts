@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { WorkerStats } from '../../../protocol/events.ts';
-import type { ControlClients, Sampler } from '../../samplers/index.ts';
+import { type ControlClients, type Readings, type Sampler, valuesOf } from '../../samplers/index.ts';
 import type { LayerBytes } from '../measurements/memory.ts';
 
 /** For each plateau. */
@@ -25,7 +25,7 @@ export type AtRest = Awaited<ReturnType<typeof readAtRest>>;
 /**
  * Each reading makes garbage in the workers that are asked, hundreds of kilobytes of it, so each has a collection of its own.
  * @param isSame whether the connections are still those of the first reading: later ones do not count
- * @returns bytes per layer after forced collections in every worker, and their means as `layers`; and `uncollected`, workers that
+ * @returns bytes per layer after forced collections in every worker, and their means as `layers`; `last`, the last reading with its sources and absences; and `uncollected`, workers that
  *   confirmed a collection without making any
  */
 export async function readAtRest(
@@ -35,15 +35,16 @@ export async function readAtRest(
 ) {
   const before = await control.stats();
   const readings: LayerBytes[] = [];
+  let last: Readings;
   const endMs = performance.now() + LONGEST_MS;
   do {
     await control.gc();
     await delay(SETTLE_MS);
-    const reading = await sampler.reading();
-    if (isSame()) readings.push(reading);
+    last = await sampler.reading();
+    if (isSame()) readings.push(valuesOf(last));
   } while (readings.length < count && isSame() && performance.now() < endMs);
   const uncollected = withoutCollection(before, await control.stats());
-  return { layers: means(readings), readings, uncollected };
+  return { layers: means(readings), readings, last, uncollected };
 }
 
 /**
@@ -74,7 +75,7 @@ function withoutCollection(before: WorkerStats[], after: WorkerStats[]): string[
 function fallsOf(before: LayerBytes, now: LayerBytes, layers: Sampler['layers']) {
   const deployment = layers.filter(({ belongsTo }) => belongsTo === 'deployment');
   return deployment.flatMap(({ id, title, figures }) => {
-    const rss = figures.find(({ sampleKey }) => sampleKey === 'rssBytes')?.id ?? '';
+    const rss = figures.find(({ measure }) => measure === 'rssBytes')?.id ?? '';
     const earlier = before[rss] ?? 0;
     const bytes = earlier - (now[rss] ?? earlier);
     return bytes > Math.max(NOISE.bytes, NOISE.share * earlier) ? [{ layer: id, title, bytes }] : [];

@@ -1,58 +1,180 @@
-/** All layers, in the order of tables. */
-import { LAYER_NAMES, type LayerName, NAMED_LAYERS } from '../../../protocol/named-layers.ts';
-import type { Layer } from './layer.ts';
-import { container, kernel, system, workerMachines } from './machine.ts';
-import { exportedLayer, processLayer } from './processes.ts';
-import { worker } from './worker.ts';
+/** The table of layers: figures and alternative sources of each, in the order of reports. */
+import {
+  LAYER_NAMES,
+  type LayerName,
+  measureTitle,
+  NAMED_LAYERS,
+  WORKERS_TITLE,
+} from '../../../protocol/named-layers.ts';
+import type { Figure, Layer } from './layer.ts';
+import {
+  containersOfWorkers,
+  controlGroup,
+  kernelSources,
+  machineSources,
+  machinesOfWorkers,
+  metricsOf,
+  processesOf,
+  redisItself,
+  workerChildren,
+  workerPss,
+  workerStats,
+} from './sources.ts';
 
-/** What Redis reports about itself, wherever it runs. */
-const redisServer: Layer = {
-  id: 'redisServer',
-  title: 'Redis server',
+type Shown = Pick<Figure, 'main' | 'metric'>;
+interface ProcessLayer extends Omit<Layer, 'figures' | 'sources' | 'isProcesses' | 'sampled'> {
+  pss?: Shown;
+  rss?: Shown;
+  /** Figures and sources beside those of its processes on this machine. */
+  figures?: Figure[];
+  sources?: Layer['sources'];
+  sampled?: string[];
+}
+
+/** @returns a layer with CPU time, `<id>Pss` and `<id>Rss`, and both in the samples; PSS is part of the sum */
+export function processLayer({ pss, rss, figures = [], sources = [], sampled = [], ...layer }: ProcessLayer): Layer {
+  const { id, title } = layer;
+  return {
+    ...layer,
+    isProcesses: true,
+    sources: [processesOf(id), ...sources],
+    figures: [
+      { id: `${id}Pss`, title: measureTitle(title, 'Pss'), measure: 'pssBytes', inSum: true, ...pss },
+      { id: `${id}Rss`, title: measureTitle(title, 'Rss'), measure: 'rssBytes', ...rss },
+      ...figures,
+    ],
+    sampled: ['rssBytes', 'pssBytes', ...sampled],
+  };
+}
+
+/** @returns figures of node_exporter on the hosts of a layer */
+function hostFigures(id: string, title: string): Figure[] {
+  const onlyMetrics = true;
+  return [
+    { id: `${id}HostUsed`, title: `${title} hosts, used`, measure: 'hostUsedBytes', onlyMetrics },
+    { id: `${id}HostTcp`, title: `${title} hosts, TCP buffers`, measure: 'hostTcpBytes', onlyMetrics },
+  ];
+}
+
+/** The Socket.IO workers. Their sources are tried in this order. */
+const worker = processLayer({
+  id: 'worker',
+  title: WORKERS_TITLE,
   belongsTo: 'deployment',
-  figures: [
-    {
-      id: 'redisUsedMemory',
-      title: 'Redis used_memory',
-      main: true,
-      metric: 'redis',
-      sampleKey: 'usedMemoryBytes',
-      from: [{ source: 'INFO of Redis', read: async ({ redis }) => (await redis()).usedMemoryBytes }],
-    },
-    {
-      id: 'redisClientBuffers',
-      title: 'Redis subscribers',
-      from: [{ source: 'CLIENT LIST of Redis', read: async ({ redis }) => listed((await redis()).pubSubTotalBytes) }],
-    },
-  ],
+  containsWorkers: true,
+  sources: [workerChildren, workerStats, metricsOf('worker'), workerPss, containersOfWorkers],
   counts: [
-    { id: 'redisKeys', title: 'Redis keys', read: async ({ redis }) => (await redis()).keys },
-    { id: 'redisChannels', title: 'Redis channels', read: async ({ redis }) => (await redis()).channels },
-    { id: 'redisPatterns', title: 'Redis patterns', read: async ({ redis }) => (await redis()).patterns },
-    { id: 'redisClients', title: 'Redis clients', read: async ({ redis }) => (await redis()).clients },
+    { id: 'workerConnections', title: 'connections that the workers count', measure: 'connections' },
+    { id: 'workerRooms', title: 'rooms of the workers', measure: 'rooms' },
+    { id: 'workerNamespaces', title: 'namespaces of the workers', measure: 'namespaces' },
+    { id: 'workerFiles', title: 'open files and sockets of the workers', measure: 'openFiles' },
   ],
-  sample: async ({ redis }) => {
-    const { usedMemoryBytes, pubSubOutputBytes } = await redis();
-    return { usedMemoryBytes, ...(pubSubOutputBytes !== undefined && { outputBufferBytes: pubSubOutputBytes }) };
-  },
-};
+  pss: { main: true, metric: 'worker_pss' },
+  rss: { main: true, metric: 'worker' },
+  figures: [
+    { id: 'workerKept', title: 'Workers V8 heap and external', measure: 'keptBytes' },
+    { id: 'workerChildrenPss', title: 'Workers child processes PSS', measure: 'childrenPssBytes' },
+    {
+      id: 'workerHeapUsed',
+      title: measureTitle(WORKERS_TITLE, 'HeapUsed'),
+      measure: 'heapUsedBytes',
+      main: true,
+      metric: 'worker_heap',
+    },
+    { id: 'workerExternal', title: 'Workers external', measure: 'externalBytes' },
+    {
+      id: 'workerWorkingSet',
+      title: 'Workers container working set',
+      measure: 'workingSetBytes',
+      main: true,
+      metric: 'worker_container',
+    },
+    ...hostFigures('worker', WORKERS_TITLE),
+  ],
+  sampled: ['workingSetBytes', 'hostUsedBytes'],
+});
 
-/** What is particular about some of them. */
-const PARTICULARS: { [name in LayerName]?: Partial<Parameters<typeof exportedLayer>[0]> } = {
+/** What is particular about layers that settings can name. */
+const PARTICULARS: { [name in LayerName]?: Partial<ProcessLayer> } = {
   nginx: { pss: { main: true, metric: 'nginx' } },
   haproxy: {
-    told: [{ figure: 'poolBytes', id: 'haproxyPools', title: 'HAProxy pools', main: true, onlyMetrics: true }],
+    figures: [{ id: 'haproxyPools', title: 'HAProxy pools', measure: 'poolBytes', main: true, onlyMetrics: true }],
   },
-  redis: {
-    tellers: [{ source: 'INFO of Redis', tell: async ({ redis }) => ({ rssBytes: (await redis()).rssBytes }) }],
-  },
+  redis: { sources: [redisItself] },
 };
 
 const nameable = LAYER_NAMES.map((id) => {
   const { title, isProxy, ofStack } = NAMED_LAYERS[id];
-  const onlyNamed = !ofStack && { onlyNamed: true as const };
-  return exportedLayer({ id, title, ...onlyNamed, pss: { main: isProxy }, ...PARTICULARS[id] });
+  const { figures = [], sources = [], ...particular } = PARTICULARS[id] ?? {};
+  return processLayer({
+    ...{ id, title, belongsTo: 'deployment' },
+    ...(!ofStack && { onlyNamed: true }),
+    pss: { main: isProxy },
+    ...particular,
+    sources: [metricsOf(id), ...sources],
+    figures: [...figures, ...hostFigures(id, title)],
+    sampled: ['hostUsedBytes'],
+  });
 });
+
+const redisServer: Layer = {
+  id: 'redisServer',
+  title: 'Redis server',
+  belongsTo: 'deployment',
+  sources: [redisItself],
+  figures: [
+    { id: 'redisUsedMemory', title: 'Redis used_memory', measure: 'usedMemoryBytes', main: true, metric: 'redis' },
+    { id: 'redisClientBuffers', title: 'Redis subscribers', measure: 'pubSubTotalBytes' },
+  ],
+  counts: [
+    { id: 'redisKeys', title: 'Redis keys', measure: 'keys' },
+    { id: 'redisChannels', title: 'Redis channels', measure: 'channels' },
+    { id: 'redisPatterns', title: 'Redis patterns', measure: 'patterns' },
+    { id: 'redisClients', title: 'Redis clients', measure: 'clients' },
+  ],
+  sampled: ['usedMemoryBytes', 'outputBufferBytes'],
+};
+
+/** For sockets and processes; on a single machine, for both ends of every connection. */
+const kernel: Layer = {
+  id: 'kernel',
+  title: 'Kernel',
+  belongsTo: 'machine',
+  sources: kernelSources,
+  counts: [{ id: 'kernelSockets', title: 'TCP sockets of the machine', measure: 'sockets' }],
+  figures: [
+    { id: 'kernelSlab', title: 'Kernel socket slabs', measure: 'slabBytes', inSum: true, main: true },
+    {
+      ...{ id: 'kernelTcp', title: 'Kernel TCP buffers', measure: 'tcpBytes' },
+      ...{ inSum: true, main: true, metric: 'kernel_tcp' },
+    },
+    { id: 'kernelPageTables', title: 'Kernel page tables', measure: 'pageTablesBytes', inSum: true },
+  ],
+};
+
+/** With everything else that runs on it. */
+const system: Layer = {
+  id: 'system',
+  title: 'Whole machine',
+  belongsTo: 'machine',
+  containsWorkers: true,
+  hasCpu: true,
+  sources: machineSources,
+  figures: [
+    { id: 'systemUsed', title: 'Whole machine', measure: 'usedBytes', main: true, metric: 'system' },
+    { id: 'systemHeld', title: 'Whole machine, held', measure: 'heldBytes', main: true },
+    { id: 'systemPrograms', title: 'All programs of the machine', measure: 'programsBytes' },
+    { id: 'systemShared', title: 'Shared memory of the machine', measure: 'sharedBytes' },
+    { id: 'systemUnmeasured', title: 'Programs that no layer includes', measure: 'unmeasuredBytes' },
+    {
+      id: 'systemUnmeasuredShared',
+      title: 'Shared memory that no layer includes',
+      measure: 'unmeasuredSharedBytes',
+    },
+    { id: 'systemKernel', title: 'Kernel memory that cannot be reclaimed', measure: 'kernelBytes' },
+  ],
+  sampled: ['usedBytes'],
+};
 
 /** Those of every run, and those that settings can name. */
 export const LAYERS: readonly Layer[] = [
@@ -66,6 +188,31 @@ export const LAYERS: readonly Layer[] = [
   system,
 ];
 
+/** Those that only some runs have. */
+export const FURTHER_LAYERS = {
+  /** With everything in it: part of a run only where its memory is limited. */
+  container: {
+    id: 'container',
+    title: 'Container of the generator',
+    belongsTo: 'machine',
+    sources: [controlGroup],
+    figures: [{ id: 'containerUsed', title: 'Container of the generator', measure: 'usedBytes' }],
+    sampled: ['usedBytes'],
+  },
+  /** Machines of workers elsewhere, with everything else that runs on them. */
+  workerMachines: {
+    id: 'workerMachines',
+    title: "Workers' machines",
+    belongsTo: 'deployment',
+    containsWorkers: true,
+    sources: [machinesOfWorkers],
+    figures: [
+      { id: 'workerMachinesUsed', title: "Workers' machines", measure: 'usedBytes', main: true },
+      { id: 'workerMachinesTcp', title: "Workers' machines, TCP buffers", measure: 'tcpBytes' },
+    ],
+  },
+} satisfies Record<string, Layer>;
+
 /**
  * @param named layers of which the settings name processes or pages of metrics
  * @returns the layers that a run can have, with the figures that they can have
@@ -75,13 +222,4 @@ export function layersFor(named: Record<string, { prometheus?: unknown }>): read
     ...layer,
     figures: layer.figures.filter(({ onlyMetrics }) => !onlyMetrics || named[layer.id]?.prometheus !== undefined),
   }));
-}
-
-/** Those that only some runs have. */
-export const FURTHER_LAYERS = { container, workerMachines };
-
-/** @throws Error where the user of this run may not list the clients */
-function listed(bytes: number | undefined): number {
-  if (bytes !== undefined) return bytes;
-  throw new Error('Redis does not let this user list its clients');
 }

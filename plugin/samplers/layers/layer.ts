@@ -1,11 +1,17 @@
-/** A layer: whose memory and CPU it is, its title, and how its figures are read. */
-
-import type { CpuReading } from '../../../protocol/events.ts';
+/** A layer of the table: its figures, and the alternative sources that can read them. */
 import type { LayerDescription } from '../../../protocol/result/memory.ts';
-import type { Sources } from '../sources.ts';
+import type { Inputs } from '../inputs.ts';
 
-/** With `idleUs` for a layer with its own cores, such as the whole machine. */
-export type CpuUse = Pick<CpuReading, 'busyUs'> & Partial<CpuReading>;
+/** Reads the current bytes, CPU time in microseconds, or count. Throws or rejects with the reason why it is unknown. */
+export type Measure = (inputs: Inputs) => number | Promise<number>;
+
+/** One source of a layer. A further way to read a layer is a further entry in its `sources`. */
+export interface Source {
+  /** Its name in the result document. */
+  name: string;
+  /** The measures that it can have, by the names that figures use: `rssBytes`. */
+  measures: Record<string, Measure>;
+}
 
 /** Each layer is an entry in `index.ts`: everything that measures or shows layers takes them from there. */
 export interface Layer {
@@ -19,33 +25,20 @@ export interface Layer {
   belongsTo: LayerDescription['belongsTo'];
   /** The layer consists of processes; CPU time and memory of those on this machine are added up. */
   isProcesses?: true;
+  /** It is no process, and its sources have `cpuUs`; with `idleUs` if it has its own cores. */
+  hasCpu?: true;
   /** Part of a run only if its settings name where it is. */
   onlyNamed?: true;
   /** The workers, with their garbage, are in its memory. */
   containsWorkers?: true;
-  /** CPU time of a layer without processes. Rejects with the reason why it is unknown. */
-  cpu?(sources: Sources): Promise<CpuUse>;
+  /** Alternatives. Each figure is that of the first source that has its measure and can read it. */
+  sources: Source[];
   /** In the order of tables: the main figure of the layer comes first. */
   figures: Figure[];
   /** Counts of what the layer has open or stores; they must not grow while connections open and close. */
-  counts?: Count[];
-  /** Its values in a sample row besides its CPU, in bytes. Rejects if they are unknown. */
-  sample?(sources: Sources): Promise<Record<string, number>>;
-}
-
-export interface Count {
-  /** Identifier that begins with the layer's word: `workerRooms`. */
-  id: string;
-  title: string;
-  /** Rejects if it is unknown. */
-  read(sources: Sources): Promise<number>;
-}
-
-export interface Origin {
-  /** Whose figure it is. */
-  source: string;
-  /** Current bytes. Rejects with the reason why they are unknown. */
-  read(sources: Sources): Promise<number>;
+  counts?: Pick<Figure, 'id' | 'title' | 'measure'>[];
+  /** Measures in bytes that each sample row has, all of the first source that can read any of them. */
+  sampled?: string[];
 }
 
 /** Bytes of a layer, with a slope per connection. */
@@ -56,8 +49,8 @@ export interface Figure {
    */
   id: string;
   title: string;
-  /** Asked in this order, until one knows. */
-  from: Origin[];
+  /** Key in the measures of the layer's sources, and in its sample rows. */
+  measure: string;
   /** Its bytes are in no other figure of the sum, so that the sum can be compared with the whole machine. */
   inSum?: boolean;
   /** Part of a run only if the layer has pages of metrics. */
@@ -66,21 +59,18 @@ export interface Figure {
   main?: boolean;
   /** Word in the Artillery metric of the layer's slope: `worker_pss`. */
   metric?: string;
-  /** Its key in the layer's samples, which show its peaks between two readings. */
-  sampleKey?: string;
 }
 
 /** @returns the table of layers for the result document */
 export function describeLayers(layers: readonly Layer[]): LayerDescription[] {
-  return layers.flatMap(({ id, title, belongsTo, isProcesses, cpu, figures }) => [
-    ...(isProcesses || cpu ? [{ id, title, unit: 'cpuSeconds' as const, belongsTo, inSum: false, main: false }] : []),
-    ...figures.map((figure) => ({
-      id: figure.id,
-      title: figure.title,
+  return layers.flatMap(({ id, title, belongsTo, isProcesses, hasCpu, figures }) => [
+    ...(isProcesses || hasCpu
+      ? [{ id, title, unit: 'cpuSeconds' as const, belongsTo, inSum: false, main: false }]
+      : []),
+    ...figures.map(({ id, title, inSum = false, main = false }) => ({
+      ...{ id, title, inSum, main },
       unit: 'bytes' as const,
       belongsTo,
-      inSum: figure.inSum ?? false,
-      main: figure.main ?? false,
     })),
   ]);
 }

@@ -41,6 +41,12 @@ export function processMemory(pids: number[] | undefined, processes: Map<number,
   return complete ? memory : { rssBytes: memory.rssBytes };
 }
 
+/** @throws Absent where it was not readable */
+export function pssOf({ pssBytes }: ProcessMemory): number {
+  if (pssBytes === undefined) throw new Absent('unsupported', PSS_UNREADABLE);
+  return pssBytes;
+}
+
 /**
  * Memory of all processes in the layers that is no copy of a file, each process once.
  * @throws Error if the workers run elsewhere, or a part of a process is not readable

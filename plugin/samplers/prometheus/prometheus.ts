@@ -100,7 +100,7 @@ export class PrometheusReader {
     this.#timedOutInARow = isTimeout(error) ? this.#timedOutInARow + 1 : 0;
     this.#retryAtMs = performance.now() + RETRY_MS;
     const absence = this.#availability.fail(error, whyNot(error));
-    this.#failure = new Absent(absence.reason, describeAbsence(this.url, absence));
+    this.#failure = new Absent(absence.reason, describeAbsence(this.url, absence), absence);
   }
 
   async #answer(): Promise<PageReading & Answer> {

@@ -64,8 +64,10 @@ export class PrometheusTargets {
     const targets = await this.readEach();
     const absent = targets.flatMap(({ url, absence }) => (absence ? { url, absence } : []));
     const [first] = absent;
-    if (first)
-      throw new Absent(first.absence.reason, absent.map((one) => describeAbsence(one.url, one.absence)).join('; '));
+    if (first) {
+      const texts = absent.map((one) => describeAbsence(one.url, one.absence));
+      throw new Absent(first.absence.reason, texts.join('; '), first.absence);
+    }
     const readings = targets.flatMap(({ reading }) => reading ?? []);
     return {
       figures: figuresOf(readings.map(({ values }) => values)),

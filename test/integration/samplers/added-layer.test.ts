@@ -1,12 +1,12 @@
 /** A layer that is nothing but an entry of the table is in everything that measures and shows layers. */
+
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { latestLayers } from '../../../plugin/live/figures.ts';
 import { addMetrics } from '../../../plugin/result/artillery-metrics.ts';
 import { cpuFigures } from '../../../plugin/result/cpu/cpu.ts';
 import { memoryFigures } from '../../../plugin/result/memory/memory.ts';
-import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
-import { processLayer } from '../../../plugin/samplers/layers/processes.ts';
+import { LAYERS, processLayer } from '../../../plugin/samplers/layers/index.ts';
 import { Sampler } from '../../../plugin/samplers/sampler.ts';
 import type { Slope } from '../../../protocol/result/memory.ts';
 import { type Result, resultSchema } from '../../../protocol/result/result.ts';
@@ -15,6 +15,7 @@ import { assertEach } from '../../helpers/columns.ts';
 import { measurements } from '../../helpers/measurements.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { startProcess } from '../../helpers/process.ts';
+import { readAll } from '../../helpers/readings.ts';
 import { fullText, reportHtml } from '../../helpers/report-text.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -42,7 +43,7 @@ describe('a layer that was added to the table', linux, () => {
     await eventually('two rows', () => sampler.samples.length >= 2);
     const plateaus = [];
     for (const connections of [0, 100, 200]) {
-      reading = await sampler.reading();
+      reading = (await readAll(sampler)).bytes;
       plateaus.push({ connections, layers: reading });
     }
     const window = { seconds: 1, secondsAtMost: 1, cpuUs: await sampler.cpu(), units: 100 };

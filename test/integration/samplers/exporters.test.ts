@@ -1,4 +1,5 @@
 /** Real exporters beside nginx, Redis, HAProxy and this machine, those that are installed: the names of their metrics are ours. */
+
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { checkMetrics } from '../../../plugin/doctor/target/examine.ts';
@@ -8,6 +9,7 @@ import { column } from '../../helpers/columns.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { startProcess } from '../../helpers/process.ts';
 import { lacks, startNginx } from '../../helpers/proxies.ts';
+import { readAll } from '../../helpers/readings.ts';
 import { freePort, startRedis } from '../../helpers/redis.ts';
 
 /** Debian puts `prometheus-` before their names. */
@@ -41,7 +43,7 @@ async function read(layer: string, prometheus: { url: string; labels: Record<str
     connections: () => 0,
     notShared: 'elsewhere',
   });
-  return { bytes: await sampler.reading(), cpu: await sampler.cpu(), absent: sampler.absent() };
+  return { ...(await readAll(sampler)), cpu: await sampler.cpu() };
 }
 
 const memory = (url: string, labels = {}) => ({ url, labels });

@@ -1,4 +1,5 @@
 /** Pages of metrics: of a real prom-client, and those that others write. Of real exporters: exporters.test.ts. */
+
 import assert from 'node:assert/strict';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
@@ -7,6 +8,7 @@ import { layersFor, PrometheusTargets, Sampler } from '../../../plugin/samplers/
 import type { SamplerSources } from '../../../plugin/samplers/sampler.ts';
 import { assertEach } from '../../helpers/columns.ts';
 import { urlOf } from '../../helpers/raw-listen.ts';
+import { readAll } from '../../helpers/readings.ts';
 import { freePort } from '../../helpers/redis.ts';
 
 type Page = (headers: IncomingHttpHeaders) => string | Promise<string> | number;
@@ -36,13 +38,13 @@ describe("a server's metrics", () => {
     const register = new Registry();
     collectDefaultMetrics({ register });
     const sampler = samplerOf({ worker: await serveAll(t, () => register.metrics()) });
-    const bytes = await sampler.reading();
+    const { bytes, sources, absent } = await readAll(sampler);
     const { rss, heapUsed } = process.memoryUsage();
     assert.ok(Math.abs((bytes.workerRss ?? 0) - rss) < 0.5 * rss, String(bytes.workerRss));
     assert.ok(Math.abs((bytes.workerHeapUsed ?? 0) - heapUsed) < 0.9 * heapUsed, String(bytes.workerHeapUsed));
     assert.ok((bytes.workerExternal ?? 0) > 0);
-    assert.equal(sampler.origins().workerRss, 'Prometheus metrics');
-    assert.match(sampler.absent().workerWorkingSet ?? '', /not all metrics have container_memory_working_set_bytes/);
+    assert.equal(sources.workerRss, 'Prometheus metrics');
+    assert.match(absent.workerWorkingSet ?? '', /not all metrics have container_memory_working_set_bytes/);
     const { user, system } = process.cpuUsage();
     assert.ok(Math.abs(((await sampler.cpu()).worker ?? 0) - user - system) < 1e6);
   });
@@ -126,8 +128,7 @@ describe("a server's metrics", () => {
     const sampler = samplerOf({ worker: await serveAll(t, () => page) });
     const why = async (next: ReturnType<Page>) => {
       page = next;
-      await sampler.reading();
-      return sampler.absent().workerRss ?? '';
+      return (await readAll(sampler)).absent.workerRss ?? '';
     };
     assert.match(await why(`process_resident_memory_bytes 5 ${Date.now() - 90_000}\n`), /they are 90 s old/);
     assert.match(await why('process_resident_memory_bytes NaN\n'), /process_resident_memory_bytes/);
@@ -228,7 +229,7 @@ describe('the page of an exporter', () => {
     const all = [group('nginx', 60), group('nginx', 40), pages.node_exporter.lines];
     const nginx = await serveAll(t, ...all.map((lines) => () => lines.join('\n')));
     const sampler = samplerOf({ nginx }, { layers: layersFor({ nginx: { prometheus: [] } }) });
-    const { nginxPss, nginxRss, nginxHostUsed, nginxHostTcp } = await sampler.reading();
+    const { nginxPss, nginxRss, nginxHostUsed, nginxHostTcp } = (await readAll(sampler)).bytes;
     assert.deepEqual([nginxPss, nginxRss, nginxHostUsed, nginxHostTcp], [100, 180, 700, 8192]);
     assert.equal((await sampler.cpu()).nginx, 3e6);
   });
@@ -268,8 +269,9 @@ describe('metrics of several workers', () => {
     );
     assert.deepEqual((await prometheus.read()).figures, { rssBytes: 120 });
     const sampler = samplerOf({ worker: prometheus });
-    assert.equal((await sampler.reading()).workerRss, 120);
-    assert.match(sampler.absent().workerHeapUsed ?? '', /not all metrics have nodejs_heap_size_used_bytes/);
+    const { bytes, absent } = await readAll(sampler);
+    assert.equal(bytes.workerRss, 120);
+    assert.match(absent.workerHeapUsed ?? '', /not all metrics have nodejs_heap_size_used_bytes/);
   });
 
   it('have no sum where one of them does not answer, which is named', async (t) => {
@@ -278,8 +280,9 @@ describe('metrics of several workers', () => {
     const prometheus = await open(urls);
     const sampler = samplerOf({ worker: prometheus });
     second = 503;
-    assert.equal((await sampler.reading()).workerRss, undefined);
-    assert.equal(sampler.absent().workerRss, `${urls[1]} did not answer: HTTP 503`);
+    const { bytes, absent } = await readAll(sampler);
+    assert.equal(bytes.workerRss, undefined);
+    assert.equal(absent.workerRss, `${urls[1]} did not answer: HTTP 503`);
     assert.equal(sampler.health().failures.prometheus, 1);
     const each = await prometheus.readEach();
     assertEach(each, ({ reading, absence }) => [reading?.figures.rssBytes, absence?.detail], [

@@ -6,6 +6,7 @@ import type { WorkerResources, WorkerStats } from '../../../protocol/events.ts';
 import { assertEach, column } from '../../helpers/columns.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { type StartedProcess, startProcess } from '../../helpers/process.ts';
+import { readAll } from '../../helpers/readings.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 import { workerResources } from '../../helpers/worker-resources.ts';
 
@@ -121,8 +122,7 @@ test('a reading names every layer or says why not', async (t) => {
   ]);
   const pids = () => ({ worker: [burner.pid], nginx: [burner.pid, 2 ** 30] });
   const sampler = startSampler(t, { pids, redis, workers });
-  const reading = await sampler.reading();
-  const absent = sampler.absent();
+  const { bytes: reading, absent } = await readAll(sampler);
   assert.ok((reading.workerRss ?? 0) > 32 * MB);
   assert.deepEqual([reading.workerHeapUsed, reading.workerExternal], [30, 3]);
   assert.deepEqual([reading.redisUsedMemory, reading.redisRss, reading.redisClientBuffers], [1, 2, 5]);
@@ -146,8 +146,7 @@ test('sources that fail leave a reading of the rest', async (t) => {
     },
     workers: { ...told([]), stats: () => Promise.reject(new Error('worker is gone')) },
   });
-  const reading = await sampler.reading();
-  const absent = sampler.absent();
+  const { bytes: reading, absent } = await readAll(sampler);
   assert.match(absent.workerHeapUsed ?? '', /worker is gone/);
   assert.equal(absent.redisUsedMemory, 'Redis at a:1 never answered: ECONNREFUSED');
   assert.deepEqual(sampler.health().failures, { processes: 1, redis: 3 });
@@ -189,10 +188,10 @@ test('close ends the rows, twice is once, and without start it is nothing', asyn
 
 test("a deployment on another machine: this one's kernel is none of its layers", async (t) => {
   const sampler = startSampler(t, ELSEWHERE);
-  const bytes = await sampler.reading();
+  const { bytes, absent } = await readAll(sampler);
   for (const layer of ['kernelTcp', 'kernelSlab', 'kernelPageTables', 'systemUsed', 'systemHeld']) {
     assert.equal(bytes[layer], undefined);
-    assert.match(sampler.absent()[layer] ?? '', /another machine/);
+    assert.match(absent[layer] ?? '', /another machine/);
   }
   if (linux) assert.ok(((await sampler.cpu()).system ?? 0) > 0, 'how busy the generator is remains of interest');
 });
@@ -203,9 +202,10 @@ test('processes elsewhere have the RSS and the CPU that they report themselves, 
     redis,
     workers: told([stats({ rssBytes: 10, cpuUserUs: 5 }), stats({ rssBytes: 20, cpuSystemUs: 7 })]),
   });
-  const { workerRss, redisRss, workerPss } = await sampler.reading();
+  const { bytes, absent } = await readAll(sampler);
+  const { workerRss, redisRss, workerPss } = bytes;
   assert.deepEqual({ workerRss, redisRss, workerPss }, { workerRss: 30, redisRss: 2, workerPss: undefined });
-  assert.match(sampler.absent().workerPss ?? '', /worker is gone/);
+  assert.match(absent.workerPss ?? '', /worker is gone/);
   assert.equal((await sampler.cpu()).worker, 12);
 });
 
@@ -222,7 +222,7 @@ test('the machines and containers of workers elsewhere count once each', async (
     layers: [...LAYERS, FURTHER_LAYERS.workerMachines],
     workers: told([stats({}), stats({}), stats({})], resources),
   });
-  const { workerPss, workerWorkingSet, workerMachinesUsed, workerMachinesTcp } = await sampler.reading();
+  const { workerPss, workerWorkingSet, workerMachinesUsed, workerMachinesTcp } = (await readAll(sampler)).bytes;
   assert.deepEqual([workerPss, workerWorkingSet], [7000, 40]);
   assert.deepEqual([workerMachinesUsed, workerMachinesTcp], [2 ** 30 + 7, 8192]);
 });

@@ -1,4 +1,5 @@
 /** A server's processes in /proc: by id, command line and control group, with what they have started; and who uses its port. */
+
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -11,6 +12,7 @@ import { listenersOn } from '../../../plugin/samplers/processes/listeners.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { startOrphan, startProcess } from '../../helpers/process.ts';
 import { listen } from '../../helpers/raw-listen.ts';
+import { readAll } from '../../helpers/readings.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
 const linux = { skip: process.platform !== 'linux' && 'there is no /proc' };
@@ -194,12 +196,13 @@ it('memory and CPU of a worker are those of its process tree', { skip }, async (
   assert.deepEqual(found, { worker: [worker, child], workerChildren: [child], nginx: [1] });
 
   const sampler = new Sampler({ pids: () => withChildren({ worker: [worker] }), connections: () => 0 });
-  const { workerPss = 0, workerChildrenPss = 0 } = await sampler.reading();
+  const { workerPss = 0, workerChildrenPss = 0 } = (await readAll(sampler)).bytes;
   assert.ok(
     workerChildrenPss > KEPT && workerPss > workerChildrenPss,
     JSON.stringify({ workerPss, workerChildrenPss }),
   );
-  const alone = await new Sampler({ pids: () => ({ worker: [worker] }), connections: () => 0 }).reading();
+  const one = new Sampler({ pids: () => ({ worker: [worker] }), connections: () => 0 });
+  const { bytes: alone } = await readAll(one);
   assert.equal(alone.workerChildrenPss, 0);
   assert.ok((alone.workerPss ?? 0) < workerPss - KEPT / 2);
 

@@ -17,7 +17,7 @@ const module = (name: string) => JSON.stringify(new URL(`../../../plugin/${name}
 /** @returns what a run sees of the process: as root, then as another user in the same mount namespace */
 async function seen(pid: number, mount: string) {
   const script = `
-    import { ProcessWatch, roleOf, Sampler, ServerProcesses } from ${module('samplers/index.ts')};
+    import { absencesOf, ProcessWatch, roleOf, Sampler, ServerProcesses, valuesOf } from ${module('samplers/index.ts')};
     import { describeProcesses } from ${module('run/target/measured-processes.ts')};
     const pids = [${pid}];
     const watch = new ProcessWatch();
@@ -28,7 +28,7 @@ async function seen(pid: number, mount: string) {
     process.setgid(${NOBODY});
     process.setuid(${NOBODY});
     const sampler = new Sampler({ pids: () => ({ worker: pids }), connections: () => 0, notShared: 'elsewhere' });
-    const bytes = await sampler.reading();
+    const readings = await sampler.reading();
     const { measured } = await describeProcesses({ worker: pids }, { port: 1, listening: { pids: [] } }, [], null);
     const query = (named) => {
       try {
@@ -42,8 +42,8 @@ async function seen(pid: number, mount: string) {
       isSame: server.identity() === identity,
       pids: await server.pids(),
       openFiles: (await server.openFiles()) ?? null,
-      rss: bytes.workerRss ?? 0,
-      absent: sampler.absent(),
+      rss: valuesOf(readings).workerRss ?? 0,
+      absent: absencesOf(readings),
       holds: measured.map(({ holds }) => holds),
       named: query({ pids }),
       matched: query({ match: '^no such program' }),

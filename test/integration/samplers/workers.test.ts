@@ -1,4 +1,5 @@
 /** Control ports of workers: what they answer, over TLS, and behind one name. */
+
 import assert from 'node:assert/strict';
 import type { LookupAddress } from 'node:dns';
 import { once } from 'node:events';
@@ -14,6 +15,7 @@ import { startChat } from '../../helpers/chat-server.ts';
 import { assertEach, column } from '../../helpers/columns.ts';
 import { PEM, PEM_FILES } from '../../helpers/pem.ts';
 import { eventually } from '../../helpers/poll.ts';
+import { readingsOf } from '../../helpers/readings.ts';
 import { freePort, startRedis } from '../../helpers/redis.ts';
 
 async function controlOf(t: TestContext, urls: string[], options = {}): Promise<ControlClients> {
@@ -49,7 +51,7 @@ test('statistics, garbage collection, members, broadcast and time of two workers
 test('a worker that does not collect is told from one that does, whatever it confirms', async (t) => {
   const apps = await Promise.all([startApp(t), startApp(t, { CAPACITY_DROP_REQUEST: 'off' })]);
   const control = await controlOf(t, column(apps, 'controlUrl'));
-  const sampler = { reading: async () => ({ workerRss: 1 }) };
+  const sampler = { reading: async () => readingsOf({ workerRss: 1 }) };
   const { layers, readings, uncollected } = await readAtRest(control, sampler);
   assert.deepEqual([layers, uncollected], [{ workerRss: 1 }, []]);
   // On a busy machine there may be no time for all three.

@@ -8,6 +8,7 @@ import { LAYERS } from '../../../plugin/samplers/index.ts';
 import { costText } from '../../../report/answer/cost.ts';
 import { perConnectionOf } from '../../../report/figures/per-connection.ts';
 import { measurements } from '../../helpers/measurements.ts';
+import { readingsOf } from '../../helpers/readings.ts';
 import { perfectResult } from '../../helpers/results.ts';
 import { testCases } from '../../helpers/verdict.ts';
 
@@ -106,7 +107,7 @@ describe('memory that cannot be true', () => {
         only('workerRss', () => 80 * MB),
         false,
       );
-      measured.origins = { workerRss: source };
+      measured.lastReadings = readingsOf({ workerRss: 0 }, source);
       for (const plateau of measured.plateaus) plateau.connections /= 20;
       return measured;
     });

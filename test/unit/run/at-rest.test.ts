@@ -1,4 +1,5 @@
 /** Memory at rest: collections that are made, or only confirmed, and memory that still falls. */
+
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { readAtRest, readSettled } from '../../../plugin/run/memory/readings.ts';
@@ -6,6 +7,7 @@ import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
 import { isTold } from '../../../report/figures/per-connection.ts';
 import { column } from '../../helpers/columns.ts';
 import { assertWarned, fromTheStart } from '../../helpers/conducted-run.ts';
+import { readingsOf } from '../../helpers/readings.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
 /** Three readings, one after the other. */
@@ -16,7 +18,7 @@ async function read(t: TestContext, readings: Record<string, number>[]) {
   const sampler = {
     reading: async () => {
       asked.push(`reading at ${Math.round(time.nowMs / 100) * 100} ms`);
-      return readings.shift() ?? {};
+      return readingsOf(readings.shift() ?? {});
     },
   };
   const { layers } = await time.until(readAtRest(control, sampler));
@@ -54,7 +56,7 @@ describe('memory', () => {
     it(what, async (t) => {
       const time = new VirtualTime(t);
       const control = { gc: async () => {}, stats: async () => [] };
-      const sampler = { layers: LAYERS, reading: async () => bytesAt(time.nowMs) };
+      const sampler = { layers: LAYERS, reading: async () => readingsOf(bytesAt(time.nowMs)) };
       const settled = await time.until(readSettled(control, sampler, new AbortController().signal));
       assert.deepEqual(column(settled.falls, 'layer'), falls);
       assert.ok(time.nowMs >= fromMs && time.nowMs < toMs, `${time.nowMs} ms`);
@@ -75,10 +77,8 @@ describe('a collection that a worker confirms without making it', () => {
         await gc();
         if (run.status.connected >= from) run.collections[1] = w1;
       };
-      sampler.reading = async () => ({
-        workerPss: 1e6 + run.status.connected * 1000,
-        nginxPss: 1e6 + run.status.connected * 100,
-      });
+      sampler.reading = async () =>
+        readingsOf({ workerPss: 1e6 + run.status.connected * 1000, nginxPss: 1e6 + run.status.connected * 100 });
     });
 
   it('is a reason, once', async (t) => {
@@ -105,7 +105,7 @@ describe('memory that is freed late', () => {
       let goneAtMs = Number.POSITIVE_INFINITY;
       sampler.reading = async () => {
         const more = moreBytes(time.nowMs, Math.max(0, time.nowMs - goneAtMs));
-        return { workerRss: 100 * MB + status.connected * 1000 + more, redisRss: 10 * MB };
+        return readingsOf({ workerRss: 100 * MB + status.connected * 1000 + more, redisRss: 10 * MB });
       };
       const { tell } = link;
       link.tell = (message) => {

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Stage } from '../../../plugin/run/stage.ts';
+import { absencesOf } from '../../../plugin/samplers/index.ts';
 import { resultSchema } from '../../../protocol/result/result.ts';
 import { assertEach, column, columns } from '../../helpers/columns.ts';
 import { ConductedRun, fromTheStart, PAUSE, RAMP } from '../../helpers/conducted-run.ts';
+import { readingsOf } from '../../helpers/readings.ts';
 
 describe('a whole run', () => {
   it('goes through its stages in order, reports each, and counts workers and connections before it releases them', async (t) => {
@@ -51,14 +53,18 @@ describe('a whole run', () => {
     let garbage = 0;
     const { run } = await fromTheStart(t, {}, (run, { conductor }) => {
       const { control, sampler } = run.context;
+      const { reading } = sampler;
       conductor.onStage = () => (garbage = 500);
       control.gc = async () => {
         run.collect();
         garbage = 0;
       };
-      sampler.reading = async () => ({ workerPss: run.status.connected * 1000 + garbage });
+      sampler.reading = async () => ({
+        ...(await reading()),
+        ...readingsOf({ workerPss: run.status.connected * 1000 + garbage }),
+      });
     });
-    const { plateaus, absentLayers, ...measured } = run.measurements;
+    const { plateaus, lastReadings, ...measured } = run.measurements;
     const expected = [0, 10, 20].map((connections) => {
       const layers = { workerPss: connections * 1000 };
       return {
@@ -72,7 +78,7 @@ describe('a whole run', () => {
     assert.deepEqual(measured.afterBroadcasts, { workerPss: 20_000 });
     assert.deepEqual(measured.inServiceAfterBroadcasts, { workerPss: 20_500 });
     assert.deepEqual(measured.afterDisconnect, { workerPss: 0 });
-    assert.deepEqual(Object.keys(absentLayers), ['nginxPss']);
+    assert.deepEqual(Object.keys(absencesOf(lastReadings)), ['nginxPss']);
   });
 });
 

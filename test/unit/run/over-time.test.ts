@@ -1,4 +1,5 @@
 /** Memory over time: waves, churn, and runs of days. */
+
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { overTimeFigures } from '../../../plugin/result/memory/drift.ts';
@@ -9,6 +10,7 @@ import { Sampler } from '../../../plugin/samplers/index.ts';
 import { OWN_DISCONNECT } from '../../../protocol/connection.ts';
 import { assertEach, columns } from '../../helpers/columns.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
+import { readingsOf } from '../../helpers/readings.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
 const RAMP = { duration: 2, arrivalRate: 50 };
@@ -23,7 +25,7 @@ async function conducted(t: TestContext, overTime: object, phases: object[], lea
   let garbage = 0;
   sampler.reading = async () => {
     const cost = run.status.connected * 8000 + run.left * leakBytes + (run.status.started > 0 ? 3e6 : 0);
-    return { workerHeapUsed: 20e6 + cost + garbage };
+    return readingsOf({ workerHeapUsed: 20e6 + cost + garbage });
   };
   control.gc = async () => {
     run.asked.push('gc');
@@ -128,7 +130,7 @@ it('a run of days keeps few readings, and still finds a leak', async (t) => {
     // Ten have come and ten have left for each second.
     const left = Math.round(time.nowMs / 100);
     run.status.ended = { [OWN_DISCONNECT]: left };
-    return { workerHeapUsed: 20e6 + left * 200 };
+    return readingsOf({ workerHeapUsed: 20e6 + left * 200 });
   };
   const everySeconds = 20;
   const seconds = 12 * 3600;
