@@ -7,6 +7,8 @@
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import { arrivalsOf } from '../script/load/phases.ts';
 import type { OverTime } from '../script/options/plugin-options.ts';
+import { ContractBroadcasts } from './broadcasts/contract.ts';
+import { checkPath, OwnEventBroadcasts } from './broadcasts/own-event.ts';
 import { withRedisCpu } from './broadcasts/redis.ts';
 import { measureSingleRoundTrips } from './broadcasts/round-trips.ts';
 import { measureBroadcasts } from './broadcasts/window.ts';
@@ -18,7 +20,6 @@ import { identityOf } from './measurements/worker-identity.ts';
 import { measureStandstill } from './memory/holders.ts';
 import { measureChurn, measureWave, newOverTime } from './memory/over-time.ts';
 import { measureBaseline, measurePlateau, measureResidual } from './memory/plateau.ts';
-import { checkPath, measureOwnEvent } from './own-event/window.ts';
 import type { Arrivals } from './population.ts';
 import type { Stage } from './stage.ts';
 import { warmUp } from './warm-up.ts';
@@ -121,13 +122,16 @@ export class Conductor {
     const { delivery, broadcasts, fault } = config;
     const onDrain = () => this.#enter('drain');
     if (delivery && delivery.seconds > 0) {
-      await this.#during('broadcasts', () => measureOwnEvent(this.#context, delivery, onDrain));
+      const ownEvent = new OwnEventBroadcasts(this.#context, delivery);
+      await this.#during('broadcasts', () => measureBroadcasts(this.#context, ownEvent, onDrain));
     } else if (!delivery && broadcasts.count > 0) {
       const meanwhile = async (leadMs: number) => {
         const when = { leadMs, window: 'broadcasts' as const };
         if (fault) await measureFault(this.#context, this.#checkpoints, fault, when);
       };
-      await this.#during('broadcasts', () => measureBroadcasts(this.#context, onDrain, meanwhile));
+      await this.#during('broadcasts', () =>
+        measureBroadcasts(this.#context, new ContractBroadcasts(this.#context), onDrain, meanwhile),
+      );
     } else if (fault) {
       // Coming back is connecting once more.
       await this.#during('fault', () =>

@@ -2,10 +2,10 @@
 import { CapacityError } from '../../protocol/errors.ts';
 import { formatJsonPath } from '../../protocol/json-path.ts';
 import type { Delivery, Settings } from '../script/settings.ts';
+import { tryDelivery } from './broadcasts/trial.ts';
 import type { Closers } from './closers.ts';
 import type { RunContext } from './context.ts';
 import { newOwnEvent } from './measurements/own-event.ts';
-import { tryDelivery } from './own-event/trial.ts';
 import { come } from './receivers/come.ts';
 import { Refused } from './receivers/official-client.ts';
 import type { OwnClients } from './receivers/own-clients.ts';

@@ -3,7 +3,7 @@
  * that its login brings, or by an event that tells it its own, such as the id of its user. Found by sending to what may be one.
  */
 import { formatJsonPath, type JsonPath, valueAt } from '../../../protocol/json-path.ts';
-import { findId, type Heard, idAt, leavesOf, type Message } from '../../run/own-event/find-paths.ts';
+import { findId, type Heard, idAt, leavesOf, type Message } from '../../run/broadcasts/find-paths.ts';
 import { isTemplate } from '../../script/is-template.ts';
 
 /** What may be a room, and what a scenario says if it is one. */

@@ -1,7 +1,7 @@
 /** A first scenario for a user's own server, with comments that explain it. */
 import { formatJsonPath } from '../../../protocol/json-path.ts';
 import { isLoopback } from '../../../protocol/machine/loopback.ts';
-import type { Paths } from '../../run/own-event/find-paths.ts';
+import type { Paths } from '../../run/broadcasts/find-paths.ts';
 import type { ListeningProcesses } from '../../run/target/listeners.ts';
 import { exactRamp } from '../../script/load/phases.ts';
 import type { Emission } from '../../script/options/delivery-options.ts';

@@ -1,6 +1,6 @@
 /** An event of the server's own, counted in place of the contract's broadcasts. */
 import type { LatencyFrom } from '../../../protocol/result/latency.ts';
-import type { Rows } from '../own-event/rows.ts';
+import type { Rows } from '../broadcasts/rows.ts';
 import type { Acknowledged, Unacknowledged } from '../receivers/publishers.ts';
 
 export interface OwnEventMeasured {

@@ -4,7 +4,7 @@ import { json } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import type { Socket } from 'socket.io';
 import { examineTarget } from '../../../plugin/doctor/target/examine.ts';
-import { tryDelivery } from '../../../plugin/run/own-event/trial.ts';
+import { tryDelivery } from '../../../plugin/run/broadcasts/trial.ts';
 import { come } from '../../../plugin/run/receivers/come.ts';
 import type { OwnClients } from '../../../plugin/run/receivers/own-clients.ts';
 import { Probe } from '../../../plugin/run/receivers/probe.ts';

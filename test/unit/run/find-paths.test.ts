@@ -1,7 +1,7 @@
 /** Which event can be counted, and where its id and time stand. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { findPaths, type Message } from '../../../plugin/run/own-event/find-paths.ts';
+import { findPaths, type Message } from '../../../plugin/run/broadcasts/find-paths.ts';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 
 /** @param make the arguments of the nth message; gets the Unix time in ms at which it arrives */

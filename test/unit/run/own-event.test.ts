@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { allSeen, LatencyBasis } from '../../../plugin/run/own-event/orders.ts';
-import { instantOf, measureEpochOffsetUs, sentTimes } from '../../../plugin/run/own-event/sent-times.ts';
+import { allSeen, LatencyBasis } from '../../../plugin/run/broadcasts/orders.ts';
+import { instantOf, measureEpochOffsetUs, sentTimes } from '../../../plugin/run/broadcasts/sent-times.ts';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { columns } from '../../helpers/columns.ts';
 

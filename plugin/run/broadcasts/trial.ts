@@ -13,7 +13,7 @@ import { namespaceOf, type Publishers } from '../receivers/publishers.ts';
 import { recognize } from '../receivers/what-answers.ts';
 import { pause } from '../wait.ts';
 import { findId } from './find-paths.ts';
-import { pathUnmatched, roomMissing } from './window.ts';
+import { pathUnmatched, roomMissing } from './own-event.ts';
 
 /** A server may take a while to put a connection where it gets broadcasts, so a publisher tries more than once. */
 const TRIES = 5;

@@ -6,8 +6,8 @@ import { createHistogram, decodeHistogram, encodeHistogram, recordUs } from '../
 import { emptyRow, type FreezeOrder, type FrozenBroadcast } from '../../../protocol/link/ledger.ts';
 import { RECEIPT_COUNTS } from '../../../protocol/result/delivery.ts';
 import { AUDIENCE } from '../../../protocol/rooms.ts';
-import type { SentBroadcast } from '../broadcasts/publish.ts';
 import type { HostedRow } from '../link.ts';
+import type { SentBroadcast } from './publish.ts';
 
 const MAX_ROWS = 2000;
 const EMPTY = encodeHistogram(createHistogram());
