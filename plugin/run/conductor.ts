@@ -7,8 +7,8 @@
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import { arrivalsOf } from '../script/load/phases.ts';
 import type { OverTime } from '../script/options/plugin-options.ts';
-import { ContractBroadcasts } from './broadcasts/contract.ts';
-import { checkPath, OwnEventBroadcasts } from './broadcasts/own-event.ts';
+import { contractBroadcasts } from './broadcasts/contract.ts';
+import { checkPath, ownEventBroadcasts } from './broadcasts/own-event.ts';
 import { withRedisCpu } from './broadcasts/redis.ts';
 import { measureSingleRoundTrips } from './broadcasts/round-trips.ts';
 import { measureBroadcasts } from './broadcasts/window.ts';
@@ -122,7 +122,7 @@ export class Conductor {
     const { delivery, broadcasts, fault } = config;
     const onDrain = () => this.#enter('drain');
     if (delivery && delivery.seconds > 0) {
-      const ownEvent = new OwnEventBroadcasts(this.#context, delivery);
+      const ownEvent = ownEventBroadcasts(this.#context, delivery);
       await this.#during('broadcasts', () => measureBroadcasts(this.#context, ownEvent, onDrain));
     } else if (!delivery && broadcasts.count > 0) {
       const meanwhile = async (leadMs: number) => {
@@ -130,7 +130,7 @@ export class Conductor {
         if (fault) await measureFault(this.#context, this.#checkpoints, fault, when);
       };
       await this.#during('broadcasts', () =>
-        measureBroadcasts(this.#context, new ContractBroadcasts(this.#context), onDrain, meanwhile),
+        measureBroadcasts(this.#context, contractBroadcasts(this.#context), onDrain, meanwhile),
       );
     } else if (fault) {
       // Coming back is connecting once more.

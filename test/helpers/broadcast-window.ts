@@ -1,6 +1,6 @@
 /** The broadcasts at full target, measured on a fake run. */
 import type { TestContext } from 'node:test';
-import { ContractBroadcasts } from '../../plugin/run/broadcasts/contract.ts';
+import { contractBroadcasts } from '../../plugin/run/broadcasts/contract.ts';
 import { measureBroadcasts } from '../../plugin/run/broadcasts/window.ts';
 import type { RunContext } from '../../plugin/run/context.ts';
 import { FakeRun } from './fake-run.ts';
@@ -37,7 +37,7 @@ export class BroadcastWindow {
       this.drainSeconds = (this.time.nowMs - drainMs) / 1000;
       return cpu();
     };
-    const measured = measureBroadcasts(context, new ContractBroadcasts(context), () => {
+    const measured = measureBroadcasts(context, contractBroadcasts(context), () => {
       drainMs = this.time.nowMs;
       onDrain();
     });

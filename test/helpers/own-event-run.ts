@@ -6,7 +6,7 @@ import { Fleet } from '../../plugin/fleet/fleet.ts';
 import type { OpenOptions } from '../../plugin/fleet/messages.ts';
 import { batchRows, deliveryFigures } from '../../plugin/result/delivery/delivery.ts';
 import { latencyFigures } from '../../plugin/result/delivery/latency.ts';
-import { OwnEventBroadcasts } from '../../plugin/run/broadcasts/own-event.ts';
+import { ownEventBroadcasts } from '../../plugin/run/broadcasts/own-event.ts';
 import { tryDelivery } from '../../plugin/run/broadcasts/trial.ts';
 import { measureBroadcasts } from '../../plugin/run/broadcasts/window.ts';
 import { newOwnEvent } from '../../plugin/run/measurements/own-event.ts';
@@ -115,7 +115,7 @@ export async function measureOwn({ url, delivery: option, options = {}, client =
     Object.defineProperty(context.link, 'status', { get: () => ({ ...run.status, ...fleet.status() }) });
     context.link.sight = (watch, outside) => fleet.sight(watch, outside);
     context.link.freeze = (orders) => fleet.freeze(orders);
-    await measureBroadcasts(context, new OwnEventBroadcasts(context, delivery), () => {});
+    await measureBroadcasts(context, ownEventBroadcasts(context, delivery), () => {});
     const { receipts } = await fleet.snapshot();
     measurements.snapshots = [snapshot({ receipts })];
     const figures = deliveryFigures(measurements, batchRows(measurements), context.config);

@@ -7,9 +7,8 @@ import { isDuring, isOn } from '../fault/fault-times.ts';
 import { CONTROL_PORT } from '../measurements/absent-sources.ts';
 import { otherReceivers } from '../receivers/other-receivers.ts';
 import { within } from '../wait.ts';
-import type { Outstanding } from './drain.ts';
 import { ordersOf, withLostMembers } from './ledger.ts';
-import { type Orders, publish, type SentBroadcast, type UnconfirmedBroadcast } from './publish.ts';
+import { Orders, publish, type SentBroadcast, type UnconfirmedBroadcast } from './publish.ts';
 import { markRedis, redisSince } from './redis.ts';
 import { judgeAgain, noteEcho } from './round-trips.ts';
 import { type Broadcasting, beginsPart } from './window.ts';
@@ -19,104 +18,78 @@ const STOP_TIMEOUT_MS = 1000;
 /** Silent intervals that must pass where only copies are missing of broadcasts that may not have been sent. */
 const QUIETS_OF_DOUBT = 5;
 
-export class ContractBroadcasts implements Broadcasting {
-  readonly #context: RunContext;
-  readonly #to: { room: string; via: number }[];
-  /** Broadcasts that the probe has sent back. */
-  readonly #echoed = new Set<number>();
-  readonly #beganAtUs = monotonicUs();
-  /** First copies before the first broadcast, by engine. */
-  #reachedBefore: RunContext['link']['reached'] = new Map();
-  #redisBegin: Awaited<ReturnType<typeof markRedis>>;
-  #orders: Orders | undefined;
+export function contractBroadcasts(context: RunContext): Broadcasting {
+  const { control, probe, config, measurements, link, ledger, clocks, signal } = context;
+  const { rooms, broadcasts } = config;
+  const to = Array.from({ length: broadcasts.count }, (_, index) => {
+    const { room, via } = destinationOf(rooms, index, measurements.workersAtStart.length);
+    return { room: roomName(rooms, room), via };
+  });
+  const echoed = new Set<number>();
+  const beganAtUs = monotonicUs();
+  let reachedBefore = link.reached;
+  let redisBegin: Awaited<ReturnType<typeof markRedis>>;
+  let orders = new Orders();
+  return {
+    async begin() {
+      probe.onRoundTrip = (echo) => {
+        const isNoted = noteEcho(context, 'underLoad', to[echo.seq - 1]?.via ?? 0, echo);
+        if (isNoted) echoed.add(echo.seq);
+      };
+      await clocks.read();
+      await joinSentinel(context);
+      redisBegin = await markRedis(context);
+    },
 
-  constructor(context: RunContext) {
-    const { config, measurements } = context;
-    this.#context = context;
-    this.#to = Array.from({ length: config.broadcasts.count }, (_, index) => {
-      const { room, via } = destinationOf(config.rooms, index, measurements.workersAtStart.length);
-      return { room: roomName(config.rooms, room), via };
-    });
-  }
-
-  async begin(): Promise<void> {
-    const { probe, clocks } = this.#context;
-    probe.onRoundTrip = (echo) => {
-      const isNoted = noteEcho(this.#context, 'underLoad', this.#to[echo.seq - 1]?.via ?? 0, echo);
-      if (isNoted) this.#echoed.add(echo.seq);
-    };
-    await clocks.read();
-    await joinSentinel(this.#context);
-    this.#redisBegin = await markRedis(this.#context);
-  }
-
-  async publish(nextPart: () => void): Promise<void> {
-    const { control, config, measurements, link, clocks, signal } = this.#context;
-    const { broadcasts } = config;
-    this.#reachedBefore = link.reached;
-    this.#orders = await publish(
-      control,
-      {
-        to: this.#to,
-        intervalMs: broadcasts.interval * 1000,
-        bytes: broadcasts.bytes,
-        binary: broadcasts.binary,
-        clocks: clocks.lines,
-        isUnsteady: () => isOn(measurements.fault) || measurements.absentSources.has(CONTROL_PORT),
-      },
-      {
-        beforeSend: (index) => {
-          if (beginsPart(index, broadcasts.count)) nextPart();
-        },
-        onSent: (one) => {
+    async publish(nextPart) {
+      reachedBefore = link.reached;
+      const { bytes, binary, interval, count } = broadcasts;
+      const isUnsteady = () => isOn(measurements.fault) || measurements.absentSources.has(CONTROL_PORT);
+      orders = await publish(
+        control,
+        { to, intervalMs: interval * 1000, bytes, binary, clocks: clocks.lines, isUnsteady },
+        {
+          beforeSend: (index) => beginsPart(index, count) && nextPart(),
           // Members that were counted before the fault are not those of a broadcast after it.
-          const sent = isDuring(measurements.fault, one.sentAtUs) ? { ...one, expected: null } : one;
-          measurements.sent.push(sent);
+          onSent: (one) =>
+            measurements.sent.push(isDuring(measurements.fault, one.sentAtUs) ? { ...one, expected: null } : one),
+          onFailed: (unsent) => measurements.unsent.push(unsent),
         },
-        onFailed: (unsent) => {
-          measurements.unsent.push(unsent);
-        },
-      },
-      signal,
-    );
-  }
+        signal,
+      );
+    },
 
-  outstanding(): Outstanding {
-    const { measurements, link, ledger } = this.#context;
-    const { sent, roundTripsUs } = measurements;
-    const { open = 0, unanswered = 0 } = this.#orders ?? {};
-    const echoes = roundTripsUs.underLoad.length;
-    const reached = ledger ? reachedSince(this.#reachedBefore, link.reached) : echoes;
-    const missing = (unconfirmed: number) =>
-      (ledger ? expectedCopies(this.#context, unconfirmed) : sent.length + unconfirmed) - reached;
-    return {
-      received: ledger ? link.status.received : echoes,
-      progress: `${reached} ${sent.length}`,
-      // A connection that comes back may get what it missed.
-      isComplete: open === 0 && missing(0) <= 0 && link.status.away === 0,
-      // Unexpected copies, such as duplicates, can still arrive.
-      quiets: missing(unanswered) > 0 ? QUIETS_OF_DOUBT : 1,
-      missingCopies: Math.max(0, missing(open)),
-      unconfirmed: open,
-    };
-  }
+    outstanding() {
+      const echoes = measurements.roundTripsUs.underLoad.length;
+      const reached = ledger ? reachedSince(reachedBefore, link.reached) : echoes;
+      const missing = (unconfirmed: number) =>
+        (ledger ? expectedCopies(context, unconfirmed) : measurements.sent.length + unconfirmed) - reached;
+      return {
+        received: ledger ? link.status.received : echoes,
+        progress: `${reached} ${measurements.sent.length}`,
+        // A connection that comes back may get what it missed.
+        isComplete: orders.open === 0 && missing(0) <= 0 && link.status.away === 0,
+        // Unexpected copies, such as duplicates, can still arrive.
+        quiets: missing(orders.unanswered) > 0 ? QUIETS_OF_DOUBT : 1,
+        missingCopies: Math.max(0, missing(orders.open)),
+        unconfirmed: orders.open,
+      };
+    },
 
-  async settle(): Promise<void> {
-    const { measurements, link, ledger, signal } = this.#context;
-    const orders = this.#orders;
-    if (signal.aborted) await within(orders?.settled() ?? Promise.resolve(), STOP_TIMEOUT_MS);
-    const unconfirmed = orders?.close() ?? [];
-    // What it costs to come back is in Redis's traffic, too.
-    if (this.#redisBegin && !measurements.fault)
-      measurements.redis = await redisSince(this.#context, this.#redisBegin, orders?.count ?? 0);
-    await settleClocks(this.#context);
-    checkSentinel(this.#context);
-    checkProbe(this.#context, this.#echoed);
-    const sent = measurements.sent.concat(unconfirmed.map((one) => assumedSent(one, measurements)));
-    const rows = ledger ? await link.freeze(ordersOf(sent, this.#beganAtUs)) : [];
-    measurements.frozen = withLostMembers(rows, measurements);
-    settleUnconfirmed(this.#context, unconfirmed, this.#echoed);
-  }
+    async settle() {
+      if (signal.aborted) await within(orders.settled(), STOP_TIMEOUT_MS);
+      const unconfirmed = orders.close();
+      // What it costs to come back is in Redis's traffic, too.
+      if (redisBegin && !measurements.fault) measurements.redis = await redisSince(context, redisBegin, orders.count);
+      await settleClocks(context);
+      checkSentinel(context);
+      checkProbe(context, echoed);
+      const sent = measurements.sent.concat(unconfirmed.map((one) => assumedSent(one, measurements)));
+      const rows = ledger ? await link.freeze(ordersOf(sent, beganAtUs)) : [];
+      measurements.frozen = withLostMembers(rows, measurements);
+      settleUnconfirmed(context, unconfirmed, echoed);
+    },
+  };
 }
 
 /**

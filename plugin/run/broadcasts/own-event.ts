@@ -8,7 +8,6 @@ import type { Delivery } from '../../script/settings.ts';
 import type { RunContext } from '../context.ts';
 import type { OwnEventMeasured } from '../measurements/own-event.ts';
 import { pause } from '../wait.ts';
-import type { Outstanding } from './drain.ts';
 import { Finalizer } from './finalizer.ts';
 import { asSent } from './rows.ts';
 import { BROADCAST_PARTS, type Broadcasting, beginsPart } from './window.ts';
@@ -18,91 +17,16 @@ const LOOK_MS = 1000;
 /** As in each process: beyond that, not all that have a member name a room. */
 const MAX_ROOMS = 1000;
 
-export class OwnEventBroadcasts implements Broadcasting {
-  /** Each look asks all fleet processes. */
-  readonly pollMs = 250;
-  readonly #context: RunContext;
-  readonly #delivery: Delivery;
-  #finalizer: Finalizer | undefined;
-  #published = 0;
-  #drainedAtUs = 0;
-
-  constructor(context: RunContext, delivery: Delivery) {
-    this.#context = context;
-    this.#delivery = delivery;
-  }
-
-  async publish(nextPart: () => void): Promise<void> {
-    const { link, publishers } = this.#context;
-    // Broadcasts that are under way now belong to no count.
-    const rooms = roomsOf(await link.sight(true), this.#delivery);
-    const finalizer = new Finalizer(this.#context, this.#delivery, rooms);
-    this.#finalizer = finalizer;
-    await this.#whileLooking(finalizer, () =>
-      publishers ? this.#provoke(publishers, finalizer, [...rooms.keys()], nextPart) : this.#listen(nextPart),
-    );
-    // Copies of what the publishers sent may come as late as the drain allows.
-    if (!publishers) finalizer.end(monotonicUs());
-  }
-
-  async outstanding(): Promise<Outstanding> {
-    const finalizer = this.#finalizer as Finalizer;
-    const { broadcasts, expected, reached } = await finalizer.look();
-    this.#drainedAtUs = monotonicUs();
-    // With ids of the server's, those of the publishers' broadcasts are among them.
-    const isComplete = broadcasts >= this.#published - finalizer.seen && reached >= expected;
-    const missingCopies = Number.isFinite(expected) ? Math.max(0, expected - reached) : 0;
-    return { received: reached, progress: reached, isComplete, missingCopies, unconfirmed: 0 };
-  }
-
-  async settle(): Promise<void> {
-    const { measurements, publishers } = this.#context;
-    const finalizer = this.#finalizer as Finalizer;
-    finalizer.end(this.#drainedAtUs);
-    await finalizer.finish();
-    const { rows, basis, seen, skipped, bytes, example, idsBeside } = finalizer;
-    measurements.sent = rows.sent;
-    measurements.frozen = rows.frozen;
-    const found: Partial<OwnEventMeasured> = {
-      ...{ latencyFrom: basis.from, sentAtUnusable: basis.unusable, untimed: basis.untimed },
-      ...{ published: this.#published, seen, skipped, bytes, example, idsBeside },
-      ...(publishers && { acknowledged: publishers.acknowledged, unacknowledged: publishers.unacknowledged }),
-    };
-    if (measurements.ownEvent) Object.assign(measurements.ownEvent, found, { each: rows.each });
-  }
-
-  /** Makes room in the ledgers meanwhile. */
-  async #whileLooking(finalizer: Finalizer, run: () => Promise<void>): Promise<void> {
-    const done = new AbortController();
-    const untilDone = AbortSignal.any([this.#context.signal, done.signal]);
-    const look = async () => {
-      for (;;) {
-        await pause(LOOK_MS, untilDone);
-        if (untilDone.aborted) return;
-        await finalizer.look();
-      }
-    };
-    const looking = look();
-    try {
-      await run();
-    } finally {
-      done.abort();
-      await looking;
-    }
-  }
-
-  #provoke(
-    publishers: NonNullable<RunContext['publishers']>,
-    finalizer: Finalizer,
-    rooms: string[],
-    nextPart: () => void,
-  ): Promise<void> {
-    const { measurements, signal } = this.#context;
-    const { publish } = this.#delivery;
-    return publishers.publish(
+export function ownEventBroadcasts(context: RunContext, delivery: Delivery): Broadcasting {
+  const { link, publishers, measurements, signal } = context;
+  let finalizer: Finalizer;
+  let published = 0;
+  let drainedAtUs = 0;
+  const provoke = (by: NonNullable<typeof publishers>, rooms: string[], nextPart: () => void) =>
+    by.publish(
       (sent) => {
-        if (beginsPart(sent.seq - 1, publish?.count ?? 0)) nextPart();
-        this.#published++;
+        if (beginsPart(sent.seq - 1, delivery.publish?.count ?? 0)) nextPart();
+        published++;
         finalizer.published(sent);
         const { seq, room, emittedAtUs, intendedAtUs } = sent;
         measurements.sent.push(asSent({ seq, room, sentAtUs: emittedAtUs, intendedAtUs }));
@@ -114,15 +38,70 @@ export class OwnEventBroadcasts implements Broadcasting {
       signal,
       rooms,
     );
-  }
-
   /** The server broadcasts at times of its own, so the parts are of equal length. */
-  async #listen(nextPart: () => void): Promise<void> {
-    const partMs = (this.#delivery.seconds * 1000) / BROADCAST_PARTS;
-    for (let part = 0; part < BROADCAST_PARTS && !this.#context.signal.aborted; part++) {
+  const listen = async (nextPart: () => void) => {
+    for (let part = 0; part < BROADCAST_PARTS && !signal.aborted; part++) {
       if (part > 0) nextPart();
-      await pause(partMs, this.#context.signal);
+      await pause((delivery.seconds * 1000) / BROADCAST_PARTS, signal);
     }
+  };
+  return {
+    // Each look asks all fleet processes.
+    pollMs: 250,
+
+    async publish(nextPart) {
+      // Broadcasts that are under way now belong to no count.
+      const rooms = roomsOf(await link.sight(true), delivery);
+      finalizer = new Finalizer(context, delivery, rooms);
+      await whileLooking(signal, finalizer, () =>
+        publishers ? provoke(publishers, [...rooms.keys()], nextPart) : listen(nextPart),
+      );
+      // Copies of what the publishers sent may come as late as the drain allows.
+      if (!publishers) finalizer.end(monotonicUs());
+    },
+
+    async outstanding() {
+      const { broadcasts, expected, reached } = await finalizer.look();
+      drainedAtUs = monotonicUs();
+      // With ids of the server's, those of the publishers' broadcasts are among them.
+      const isComplete = broadcasts >= published - finalizer.seen && reached >= expected;
+      const missingCopies = Number.isFinite(expected) ? Math.max(0, expected - reached) : 0;
+      return { received: reached, progress: reached, isComplete, missingCopies, unconfirmed: 0 };
+    },
+
+    async settle() {
+      finalizer.end(drainedAtUs);
+      await finalizer.finish();
+      const { rows, basis, seen, skipped, bytes, example, idsBeside } = finalizer;
+      measurements.sent = rows.sent;
+      measurements.frozen = rows.frozen;
+      const found: Partial<OwnEventMeasured> = {
+        ...{ latencyFrom: basis.from, sentAtUnusable: basis.unusable, untimed: basis.untimed },
+        ...{ published, seen, skipped, bytes, example, idsBeside },
+        ...(publishers && { acknowledged: publishers.acknowledged, unacknowledged: publishers.unacknowledged }),
+      };
+      if (measurements.ownEvent) Object.assign(measurements.ownEvent, found, { each: rows.each });
+    },
+  };
+}
+
+/** Makes room in the ledgers meanwhile. */
+async function whileLooking(signal: AbortSignal, finalizer: Finalizer, run: () => Promise<void>): Promise<void> {
+  const done = new AbortController();
+  const untilDone = AbortSignal.any([signal, done.signal]);
+  const look = async () => {
+    for (;;) {
+      await pause(LOOK_MS, untilDone);
+      if (untilDone.aborted) return;
+      await finalizer.look();
+    }
+  };
+  const looking = look();
+  try {
+    await run();
+  } finally {
+    done.abort();
+    await looking;
   }
 }
 

@@ -56,9 +56,9 @@ interface Schedule {
 
 interface PublishEvents {
   /** Between it and the one before, of which nothing is under way any more if all is well; `index` counts from 0. */
-  beforeSend?: (index: number) => void;
-  onSent: (sent: SentBroadcast) => void;
-  onFailed: (unsent: UnsentBroadcast) => void;
+  beforeSend?: (index: number) => unknown;
+  onSent: (sent: SentBroadcast) => unknown;
+  onFailed: (unsent: UnsentBroadcast) => unknown;
 }
 
 /** The worker counts the members first; that must not delay the send. */
@@ -144,22 +144,17 @@ export async function publish(
   signal: AbortSignal,
 ): Promise<Orders> {
   const orders = new Orders();
-  const startUs = monotonicUs() + LEAD_MS * 1000;
-  let beginning: Promise<void> | undefined;
-  for (const [index, { room, via: planned }] of to.entries()) {
-    const seq = index + 1;
-    const intendedAtUs = startUs + index * intervalMs * 1000;
-    const waitMs = (intendedAtUs - monotonicUs()) / 1000 - ORDER_AHEAD_MS;
-    await pause(waitMs, signal);
-    if (signal.aborted) return orders;
+  let beginning: Promise<unknown> | undefined;
+  const order = (seq: number, intendedAtUs: number) => {
+    const { room, via: planned } = to[seq - 1] as Schedule['to'][number];
     if (beforeSend) {
       const quietMs = (intendedAtUs - monotonicUs()) / 1000 - Math.min(ORDER_AHEAD_MS, intervalMs / 2);
-      beginning = pause(quietMs, signal).then(() => beforeSend(index));
+      beginning = pause(quietMs, signal).then(() => beforeSend(seq - 1));
     }
     const unsteady = isUnsteady();
     const via = unsteady ? control.reachable(planned) : planned;
     const atUs = clocks[via]?.toTheirs(intendedAtUs) ?? intendedAtUs;
-    const order = { room, bytes, ...(binary && { binary }), seq, atUs, ...(unsteady && { count: false as const }) };
+    const ordered = { room, bytes, ...(binary && { binary }), seq, atUs, ...(unsteady && { count: false as const }) };
     const orderedAtUs = monotonicUs();
     const confirmed = (sent: BroadcastSent) => {
       const { sentAtUs: stampedAtUs, seq: confirmedAs } = sent;
@@ -167,11 +162,29 @@ export async function publish(
       const sentAtUs = clocks[via]?.toOurs(stampedAtUs) ?? stampedAtUs;
       onSent({ ...sent, ...wrong, seq, room, sentAtUs, stampedAtUs, via, intendedAtUs, orderedAtUs });
     };
-    const sending = control.broadcast(order, via, CONFIRM_TIMEOUT_MS);
+    const sending = control.broadcast(ordered, via, CONFIRM_TIMEOUT_MS);
     orders.add({ seq, room, via, intendedAtUs, orderedAtUs }, sending, confirmed, onFailed);
-  }
+  };
+  await onSchedule({ count: to.length, intervalMs, leadMs: LEAD_MS, aheadMs: ORDER_AHEAD_MS }, order, signal);
   await beginning;
-  const lastAtUs = startUs + (to.length - 1) * intervalMs * 1000;
-  await pause((lastAtUs - monotonicUs()) / 1000, signal);
   return orders;
+}
+
+/**
+ * Calls `send` with each number, from 1, `aheadMs` before its intended time. The times are absolute: a slow broadcast does not
+ * delay the next one. Resolves when the last one is due, or when the signal aborts.
+ */
+export async function onSchedule(
+  { count, intervalMs, leadMs, aheadMs }: Record<'count' | 'intervalMs' | 'leadMs' | 'aheadMs', number>,
+  send: (seq: number, intendedAtUs: number) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const startUs = monotonicUs() + leadMs * 1000;
+  const intendedAtUs = (seq: number) => startUs + (seq - 1) * intervalMs * 1000;
+  for (let seq = 1; seq <= count; seq++) {
+    await pause((intendedAtUs(seq) - monotonicUs()) / 1000 - aheadMs, signal);
+    if (signal.aborted) return;
+    send(seq, intendedAtUs(seq));
+  }
+  await pause((intendedAtUs(count) - monotonicUs()) / 1000, signal);
 }

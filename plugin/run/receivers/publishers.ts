@@ -9,7 +9,7 @@ import { countedAs, readPlace } from '../../../protocol/counted-as.ts';
 import { printable } from '../../../protocol/printable.ts';
 import { AUDIENCE } from '../../../protocol/rooms.ts';
 import type { PublishOptions } from '../../script/options/delivery-options.ts';
-import { pause } from '../wait.ts';
+import { onSchedule } from '../broadcasts/publish.ts';
 import { come } from './come.ts';
 import type { Came, OwnClients } from './own-clients.ts';
 
@@ -44,7 +44,7 @@ const MAX_ACKNOWLEDGED = 5;
 const MAX_TEXT_LENGTH = 200;
 
 /** In which the publishers of one run start. */
-const LEAD_US = 200_000;
+const LEAD_MS = 200;
 const PLACEHOLDER = /\$(id|sentAt|room)\b/g;
 
 /** `hasRooms`: the event goes to rooms. */
@@ -145,22 +145,19 @@ export class Publishers {
   ): Promise<void> {
     const { count, every, users } = this.#options;
     const roomsOf = new Map(this.came.map(({ socket }) => [socket, roomsFor(namespaceOf(socket), places)]));
-    const startUs = monotonicUs() + LEAD_US;
-    for (let index = 0; index < count; index++) {
-      const [seq, intendedAtUs] = [index + 1, startUs + index * every * 1e6];
-      await pause((intendedAtUs - monotonicUs()) / 1000, signal);
-      if (signal.aborted) return;
+    const send = (seq: number, intendedAtUs: number) => {
       const [id, sentAt, emittedAtUs] = [`${this.prefix}${seq}`, Date.now(), monotonicUs()];
-      const { socket } = this.came[index % users] as Came;
+      const { socket } = this.came[(seq - 1) % users] as Came;
       const rooms = roomsOf.get(socket) ?? [];
-      const room = (this.givesRooms && rooms[index % rooms.length]) || AUDIENCE;
+      const room = (this.givesRooms && rooms[(seq - 1) % rooms.length]) || AUDIENCE;
       const counted = countedAs({ namespace: namespaceOf(socket), room, id });
       const onAck = this.#asks ? (...answer: unknown[]) => this.#note(answer) : undefined;
       if (this.#emit(socket, { id, room, sentAt }, onAck)) {
         if (onAck) this.#asked++;
         onSent({ seq, id, room, countedAs: counted, sentAt, emittedAtUs, intendedAtUs });
       } else onFailed(seq, this.#ends.get(socket) ?? 'unknown');
-    }
+    };
+    await onSchedule({ count, intervalMs: every * 1000, leadMs: LEAD_MS, aheadMs: 0 }, send, signal);
   }
 
   /** Idempotent. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { it, type TestContext, test } from 'node:test';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
-import { OwnEventBroadcasts } from '../../../plugin/run/broadcasts/own-event.ts';
+import { ownEventBroadcasts } from '../../../plugin/run/broadcasts/own-event.ts';
 import { Rows } from '../../../plugin/run/broadcasts/rows.ts';
 import { measureBroadcasts } from '../../../plugin/run/broadcasts/window.ts';
 import type { RunContext } from '../../../plugin/run/context.ts';
@@ -25,7 +25,7 @@ async function partsOf(t: TestContext, happens: Happens, delivery: object, drain
   run.arrive(10);
   const context = { ...run.context, publishers: happens(run, time) };
   const options = { event: 'tick', id: ['id'], ...delivery } as unknown as Delivery;
-  await time.until(measureBroadcasts(context, new OwnEventBroadcasts(context, options), () => {}));
+  await time.until(measureBroadcasts(context, ownEventBroadcasts(context, options), () => {}));
   return run.measurements.cpu.broadcasts.map(({ units, seconds }) => [units, Math.round(seconds)]);
 }
 
