@@ -29,11 +29,6 @@ const thresholds = [
 ];
 
 describe('junit.xml', () => {
-  it('has a passing case for a VALID verdict, and the seconds of the run', () => {
-    const { counts, suite } = suiteOf(perfectResult());
-    assert.deepEqual([counts, suite['@time']], [[7, 0, 0, 0], '120.000']);
-  });
-
   it('has a case for each threshold: a missed one fails, unless it is not strict', () => {
     const { counts, cases } = suiteOf(answered({ ...perfectResult(), thresholds }));
     assert.deepEqual(counts, [8, 1, 0, 1]);
@@ -87,10 +82,6 @@ it('samples.csv has no column for each of endless names', () => {
   const lines = renderSamplesCsv({ ...perfectResult(), samples }).split('\n');
   assert.ok((lines[0] ?? '').split(',').length < samples.length);
   assert.equal(lines.length, samples.length + 2);
-});
-
-it('samples.csv of no samples is its head', () => {
-  assert.equal(renderSamplesCsv({ ...perfectResult(), samples: [] }), 't,connections\n');
 });
 
 it('samples.csv quotes text, and lets none become a formula', () => {

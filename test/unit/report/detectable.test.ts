@@ -11,7 +11,7 @@ import { answer } from '../../helpers/run-sets.ts';
 
 const P99 = 'latency.oneWayMs.p99';
 const NOISE = 0.1;
-const SERIES = 60;
+const SERIES = 20;
 
 /** A run that has only this figure; nothing else is compared. */
 function runOf(p99: number) {
@@ -30,7 +30,7 @@ describe('what a comparison would have seen', () => {
     const draw = (level: number) => side(...Array.from({ length: 8 }, () => level + 100 * NOISE * normal()));
     const share = detectableShare(draw);
     const seen = (level: number) => {
-      const answers = Array.from({ length: 150 }, () => answerOf(draw(100), draw(level)));
+      const answers = Array.from({ length: 60 }, () => answerOf(draw(100), draw(level)));
       return answers.filter((one) => one === 'worse').length / answers.length;
     };
     const power = seen(100 * (1 + share));
@@ -45,9 +45,9 @@ describe('what a comparison would have seen', () => {
   });
 });
 
-/** The mean of what a hundred comparisons say. */
+/** Mean of the shares of many comparisons. */
 function detectableShare(draw: (level: number) => RunSet): number {
-  const shares = Array.from({ length: 100 }, () => {
+  const shares = Array.from({ length: 30 }, () => {
     const found = detectableOf(compare([draw(100), draw(100)]), 1);
     return found.find(({ title }) => /one way p99/i.test(title))?.share ?? Number.NaN;
   });
@@ -72,8 +72,8 @@ describe('runs that go on until a change of 20 % would be seen', () => {
     const normal = normals(23);
     const series = (level: number) => Array.from({ length: SERIES }, () => made(normal, level));
     const [same, slower] = [series(100), series(120)];
-    assert.ok(slower.filter(({ answer }) => answer === 'worse').length >= 45, JSON.stringify(slower));
-    assert.ok(same.filter(({ answer }) => answer !== 'no-difference').length <= 6, JSON.stringify(same));
+    assert.ok(slower.filter(({ answer }) => answer === 'worse').length >= 14, JSON.stringify(slower));
+    assert.ok(same.filter(({ answer }) => answer !== 'no-difference').length <= 3, JSON.stringify(same));
     assert.ok([...same, ...slower].every(({ runs }) => runs >= 4 && runs < 40));
   });
 

@@ -6,11 +6,7 @@ import type { Result } from '../../../protocol/result/result.ts';
 import { foldedFindings } from '../../../report/answer/answer.ts';
 import { outcomeBy } from '../../../report/answer/checked.ts';
 import { exitCodeOfResult, outcomeText } from '../../../report/answer/outcome.ts';
-import { renderConsole } from '../../../report/render/console.ts';
-import { renderHtml } from '../../../report/render/html.ts';
 import { renderJunit } from '../../../report/render/junit.ts';
-import { renderMarkdown } from '../../../report/render/markdown.ts';
-import { runDocument } from '../../../report/sections/run-document.ts';
 import { column } from '../../helpers/columns.ts';
 import { finding, withFindings } from '../../helpers/findings.ts';
 import { measurements } from '../../helpers/measurements.ts';
@@ -140,50 +136,6 @@ describe('the outcome', () => {
       assert.equal(exitCodeOfResult(result), isPassed ? 0 : EXIT_CODES.worse);
     });
   }
-
-  it('says which metric of a threshold the run does not have', () => {
-    const expression = 'socketio.nosuch.p99 < 10';
-    const misspelt = changed((result) => {
-      result.thresholds = [{ expression, met: false, strict: true, unknown: ['socketio.nosuch.p99'] }];
-    });
-    assert.match(outcomeText(misspelt), /^Failed: socketio\.nosuch\.p99 < 10, .*socketio\.nosuch\.p99$/);
-  });
-
-  it('says what was found, in words of its unit, and never as the limit that it misses', () => {
-    const cases: [expression: string, value: number, unit: string, text: string][] = [
-      ['socketio.delivery.coverage >= 1', 1, '0 to 1', 'found 1'],
-      ['socketio.delivery.coverage >= 1', 0.99999999, '0 to 1', 'found 0.99999999'],
-      ['connections.failed < 1', 1, 'connections', 'found 1 connection'],
-      ['connections.failed < 1', 1200, 'connections', 'found 1,200 connections'],
-      ['connections.connect_time.p99 < 10', 12.94, 'ms', 'found 12.94 ms'],
-      ['http.codes.200 > 5', 4, '', 'found 4'],
-      ['maxErrorRate <= 1', 12.5, '% of virtual users', 'found 12.5 % of virtual users'],
-    ];
-    for (const [expression, value, unit, text] of cases) {
-      const met = value === 1 && text === 'found 1';
-      const result = changed((one) => {
-        one.thresholds = [{ expression, met, strict: true, found: [{ metric: 'm', value, unit }] }];
-      });
-      const document = runDocument(result);
-      const shown = {
-        terminal: renderConsole(document, { color: false, width: 200 }),
-        markdown: renderMarkdown(document).replaceAll('\\', ''),
-        page: renderHtml(document),
-        junit: met ? text : renderJunit(result),
-      };
-      for (const [form, all] of Object.entries(shown)) assert.ok(all.includes(text), `${text} in ${form}`);
-      if (!met) assert.equal(outcomeText(result), `Failed: ${expression}, ${text}`);
-    }
-  });
-
-  it('names an optional threshold that is missed, and passes', () => {
-    const result = changed((one) => {
-      const found = [{ metric: 'connections.rate', value: 740, unit: 'connections/s' }];
-      one.thresholds = [{ expression: 'connections.rate > 900', met: false, strict: false, found }];
-    });
-    const text = renderConsole(runDocument(result), { color: false, width: 200 });
-    assert.match(text, /^Passed[\s\S]*connections.rate > 900, found 740 connections\/s/);
-  });
 
   it('expects nothing of what was not measured', () => {
     const result = changed((one) => {

@@ -1,4 +1,4 @@
-/** How a report is shown: as a page, for a terminal, as Markdown. What it says is in sections.test.ts. */
+/** How a report is shown: as a page, for a terminal, as Markdown. What it says is in golden.test.ts. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
@@ -117,15 +117,6 @@ describe('the terminal', () => {
 
 describe('report.md', () => {
   const MARKUP = '<script>alert(1)</script> | [x](javascript:alert(1)) `a` **b**\n# c';
-
-  it('is the summary: verdict, four figures, thresholds', () => {
-    const text = reportMarkdown(measured);
-    assert.match(text, /^# .*\n\n\*\*Passed\.\*\* 5,000 connections held.*\n\nMeasurement: \*\*VALID\*\*/);
-    const [figures = ''] = text.split('\n\n').filter((block) => block.startsWith('|'));
-    assert.equal(figures.split('\n').length, 2 + 4, figures);
-    assert.match(text, /## Thresholds\n\n\|/);
-    assert.ok(text.split('\n').length < 40, text);
-  });
 
   it('keeps every table straight, also with markup in every text from outside', () => {
     const result = perfectResult();
