@@ -1,4 +1,4 @@
-/** Names the programs that listen on a port of 127.0.0.1, as far as this user may see them. */
+/** Processes that listen on a port, as far as this user may see them. Linux only. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { attempt } from '../helpers/attempt.ts';
@@ -9,24 +9,42 @@ import { descriptorsOf, type KernelSocket, LISTEN, listSockets, portOfEnd } from
 const REACHED_BY_LOOPBACK = new Set(['0100007F', '00000000', '0'.repeat(32), '0000000000000000FFFF00000100007F']);
 const MAX_NAME_LENGTH = 80;
 
-/** @returns `node server.js (pid 4711)`, or what is known instead; never rejects */
-export async function describeListeners(port: number): Promise<string> {
-  const sockets = await listSockets();
-  if (!sockets) return 'another program';
-  const listening = sockets.filter((socket) => listensAt(socket, port));
-  if (listening.length === 0) {
-    return 'a program outside this network namespace, such as a container with a published port, or a forwarding';
-  }
-  const links = new Set(listening.map(({ link }) => link));
-  const pids = processIds().filter((pid) => [...descriptorsOf(pid)].some((link) => links.has(link)));
-  const [first, ...others] = pids;
-  if (first === undefined) return `a program of ${userName(listening[0]?.uid)}, whose name this user may not see`;
-  const more = others.length === 0 ? '' : ` and ${others.length} more`;
-  return `${programName(first)} (pid ${first}${more})`;
+export interface PortListeners {
+  /** In this network namespace. */
+  sockets: KernelSocket[];
+  pids: number[];
+  /** Each socket has a process that this user may see. */
+  areAllSeen: boolean;
 }
 
-function listensAt({ local, localAddress, state }: KernelSocket, port: number): boolean {
-  return state === LISTEN && portOfEnd(local) === port && REACHED_BY_LOOPBACK.has(localAddress);
+/** @param isMeant of the listening sockets on the port @returns undefined where the kernel lists no sockets */
+export async function findListeners(
+  port: number,
+  isMeant: (socket: KernelSocket) => boolean = () => true,
+): Promise<PortListeners | undefined> {
+  const sockets = (await listSockets())?.filter(
+    (socket) => socket.state === LISTEN && portOfEnd(socket.local) === port && isMeant(socket),
+  );
+  if (!sockets) return undefined;
+  const links = sockets.map(({ link }) => link);
+  const owners = links.length === 0 ? [] : processIds().map((pid) => ({ pid, links: descriptorsOf(pid) }));
+  const found = owners.filter((owner) => links.some((link) => owner.links.has(link)));
+  const areAllSeen = links.every((link) => found.some((owner) => owner.links.has(link)));
+  return { sockets, pids: found.map(({ pid }) => pid), areAllSeen };
+}
+
+/** @returns the program on the port of 127.0.0.1: `node server.js (pid 4711)`, or what is known instead; never rejects */
+export async function describeListeners(port: number): Promise<string> {
+  const listeners = await findListeners(port, ({ localAddress }) => REACHED_BY_LOOPBACK.has(localAddress));
+  if (!listeners) return 'another program';
+  const { sockets, pids } = listeners;
+  if (sockets.length === 0) {
+    return 'a program outside this network namespace, such as a container with a published port, or a forwarding';
+  }
+  const [first, ...others] = pids;
+  if (first === undefined) return `a program of ${userName(sockets[0]?.uid)}, whose name this user may not see`;
+  const more = others.length === 0 ? '' : ` and ${others.length} more`;
+  return `${programName(first)} (pid ${first}${more})`;
 }
 
 function processIds(): number[] {

@@ -1,7 +1,8 @@
 /** Processes of this machine that listen on TCP ports, as far as this process can see them. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { attempt } from '../../../protocol/helpers/attempt.ts';
-import { descriptorsOf, LISTEN, listSockets, parseSockets, portOfEnd } from '../../../protocol/machine/sockets.ts';
+import { findListeners } from '../../../protocol/machine/port-listeners.ts';
+import { descriptorsOf, LISTEN, parseSockets, portOfEnd } from '../../../protocol/machine/sockets.ts';
 import { readProcessTable, withDescendants } from './process-table.ts';
 
 /** Who listens on a port, or why that cannot be seen. What cannot be seen may still be there. */
@@ -14,19 +15,13 @@ const INIT = 1;
 
 /** @returns none of the generator's own processes */
 export async function whoListens(port: number): Promise<Listening> {
-  const sockets = await listSockets();
-  if (!sockets) return { unseen: 'only Linux lists the sockets of processes' };
-  const links = sockets
-    .filter(({ local, state }) => state === LISTEN && portOfEnd(local) === port)
-    .map(({ link }) => link);
-  if (links.length === 0) return { unseen: `no process of this network namespace listens on port ${port}` };
+  const listeners = await findListeners(port);
+  if (!listeners) return { unseen: 'only Linux lists the sockets of processes' };
+  if (listeners.sockets.length === 0) return { unseen: `no process of this network namespace listens on port ${port}` };
+  if (!listeners.areAllSeen) return { unseen: `the listener on port ${port} belongs to another user or a container` };
   const table = readProcessTable();
   const own = withDescendants([process.pid], table);
-  const owners = [...table.keys()].map((pid) => ({ pid, links: descriptorsOf(pid) }));
-  const isOwned = (link: string) => owners.some((one) => one.links.has(link));
-  if (!links.every(isOwned)) return { unseen: `the listener on port ${port} belongs to another user or a container` };
-  const found = owners.filter((one) => !own.has(one.pid) && links.some((link) => one.links.has(link)));
-  const pids = found.map(({ pid }) => pid);
+  const pids = listeners.pids.filter((pid) => !own.has(pid));
   const forContainers = pids.find((pid) => FOR_CONTAINERS.test(table.get(pid)?.name ?? ''));
   if (forContainers !== undefined)
     return { unseen: `${table.get(forContainers)?.name} listens on port ${port} for a container` };

@@ -4,7 +4,8 @@ import { LARGEST_FIGURE } from '../../../protocol/link/bounds.ts';
 import { Absent } from '../absence.ts';
 import { Late, within } from '../answers.ts';
 
-export type NodeReading = ReturnType<typeof toReading>;
+type NodeReading = ReturnType<typeof toReading>;
+export type RedisFigures = NodeReading['figures'];
 
 export interface RedisTraffic {
   /** `host:port` */
@@ -179,16 +180,18 @@ function toReading(info: Map<string, string>, subscribers: string | undefined) {
   return {
     /** Another one after each start, and when it becomes a replica. */
     runId: `${info.get('run_id')} ${info.get('role')}`,
-    usedMemoryBytes: figure(info, 'used_memory'),
-    rssBytes: figure(info, 'used_memory_rss'),
-    keys: [...info].reduce((sum, [key, value]) => sum + (/^db\d+$/.test(key) ? keysOf(value) : 0), 0),
-    channels: optional(info, 'pubsub_channels') + optional(info, 'pubsubshard_channels'),
-    patterns: optional(info, 'pubsub_patterns'),
-    clients: optional(info, 'connected_clients'),
-    /** Output buffers of subscribed connections: grow when a worker falls behind. */
-    pubSubOutputBytes: total('omem'),
-    /** All memory of subscribed connections, output buffers included. */
-    pubSubTotalBytes: total('tot-mem'),
+    figures: {
+      usedMemoryBytes: figure(info, 'used_memory'),
+      rssBytes: figure(info, 'used_memory_rss'),
+      keys: [...info].reduce((sum, [key, value]) => sum + (/^db\d+$/.test(key) ? keysOf(value) : 0), 0),
+      channels: optional(info, 'pubsub_channels') + optional(info, 'pubsubshard_channels'),
+      patterns: optional(info, 'pubsub_patterns'),
+      clients: optional(info, 'connected_clients'),
+      /** Output buffers of subscribed connections: grow when a worker falls behind. */
+      pubSubOutputBytes: total('omem'),
+      /** All memory of subscribed connections, output buffers included. */
+      pubSubTotalBytes: total('tot-mem'),
+    },
   };
 }
 

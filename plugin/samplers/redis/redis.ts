@@ -4,7 +4,7 @@ import { redisPart } from '../../../protocol/redis-part.ts';
 import { CREDENTIAL_FIXES } from '../../../protocol/redis-refusals.ts';
 import { type Absence, Availability, codeOf } from '../absence.ts';
 import { Late } from '../answers.ts';
-import { RedisNode, type RedisTraffic } from './redis-node.ts';
+import { type RedisFigures, RedisNode, type RedisTraffic } from './redis-node.ts';
 
 export type { RedisTraffic } from './redis-node.ts';
 
@@ -60,24 +60,11 @@ export class RedisReader {
   async read() {
     const readings = await this.#ofAll((node) => node.read());
     if (!readings) return undefined;
-    const total = (figure: 'usedMemoryBytes' | 'rssBytes' | 'keys' | 'channels' | 'patterns' | 'clients') =>
-      readings.reduce((sum, reading) => sum + reading[figure], 0);
-    const ofSubscribers = (figure: 'pubSubOutputBytes' | 'pubSubTotalBytes') =>
-      readings.reduce<number | undefined>((sum, { [figure]: bytes }) => {
-        return sum === undefined || bytes === undefined ? undefined : sum + bytes;
-      }, 0);
     const part = (index: number) => redisPart(this.#isCluster ? this.#nodes[index]?.address : undefined);
     return {
       /** By part of the deployment, what another start of it changes. */
       runIds: Object.fromEntries(readings.map(({ runId }, index) => [part(index), runId])),
-      usedMemoryBytes: total('usedMemoryBytes'),
-      rssBytes: total('rssBytes'),
-      keys: total('keys'),
-      channels: total('channels'),
-      patterns: total('patterns'),
-      clients: total('clients'),
-      pubSubOutputBytes: ofSubscribers('pubSubOutputBytes'),
-      pubSubTotalBytes: ofSubscribers('pubSubTotalBytes'),
+      ...readings.map(({ figures }) => figures).reduce(sumOf),
     };
   }
 
@@ -109,6 +96,14 @@ export class RedisReader {
   close(): void {
     for (const node of this.#nodes) node.close();
   }
+}
+
+/** @returns without figures that one of them does not have */
+function sumOf(one: RedisFigures, other: RedisFigures): RedisFigures {
+  const sum = (a: number | undefined, b: number | undefined) =>
+    a === undefined || b === undefined ? undefined : a + b;
+  const sums = Object.entries(one).map(([key, value]) => [key, sum(value, other[key as keyof RedisFigures])]);
+  return Object.fromEntries(sums) as RedisFigures;
 }
 
 const ADDRESS = 'the address of Redis (`REDIS_URL`)';
