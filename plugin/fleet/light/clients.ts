@@ -2,6 +2,7 @@ import type { Client, ClientOptions, ClientSink, RecoverableSession } from '../c
 import { BROADCAST, type EventPlan } from '../client/counted-event.ts';
 import { type SeenEvent, SeenEvents } from '../client/seen-events.ts';
 import { EventReader } from './in-place/event-reader.ts';
+import { PayloadCheck } from './in-place/payload-check.ts';
 import { ConnectionPool } from './pool.ts';
 import { officialCodec, type PacketCodec } from './socket-io/codec.ts';
 import { OffsetReader } from './socket-io/offset.ts';
@@ -15,6 +16,7 @@ export class LightClients extends ConnectionPool implements SocketIoShared {
   /** The event that the ledger counts. */
   readonly counted: EventPlan;
   readonly inPlace: EventReader;
+  readonly checks = { events: PayloadCheck.ofEvents(), acknowledgements: PayloadCheck.ofAcknowledgements() };
   readonly offsets = new OffsetReader();
   readonly events = new SeenEvents();
   readonly countedEvent: SeenEvent;

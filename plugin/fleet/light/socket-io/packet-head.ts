@@ -52,12 +52,6 @@ export function ackRequest(bytes: Buffer, start: number, end: number): { namespa
   return { namespace: comma < 0 ? '/' : head.slice(0, comma), id: Number(head.slice(comma + 1)) };
 }
 
-/** Whether what follows the head may be the JSON of a list. @param start as in `mayBe` */
-export function endsAsList(bytes: Uint8Array, start: number, end: number): boolean {
-  const json = skipHead(bytes, start, end);
-  return json + 1 < end && bytes[json] === BRACKET && bytes[end - 1] === BRACKET + 2;
-}
-
 /** @param start as in `mayBe` */
 export function namespaceOf(bytes: Buffer, start: number, end: number): string {
   if (bytes[start] !== SLASH) return '/';

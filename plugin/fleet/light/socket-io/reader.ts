@@ -15,15 +15,17 @@ import type { SeenEvent, SeenEvents } from '../../client/seen-events.ts';
 import { EngineIoConnection } from '../engine-io/engine-io.ts';
 import { decodeText } from '../engine-io/handshake.ts';
 import type { AttachedCopy, EventReader } from '../in-place/event-reader.ts';
+import type { PayloadCheck } from '../in-place/payload-check.ts';
 import type { ConnectionPool } from '../pool.ts';
 import { socketIoError } from '../protocol-error.ts';
 import { type Packet, type PacketCodec, type PacketDecoder, PacketType } from './codec.ts';
 import type { OffsetReader } from './offset.ts';
-import { ackRequest, endsAsList, eventName, matches, mayBe, namespaceOf, skipHead } from './packet-head.ts';
+import { ackRequest, eventName, matches, mayBe, namespaceOf, skipHead } from './packet-head.ts';
 
 export interface SocketIoShared extends ConnectionPool {
   readonly counted: EventPlan;
   readonly inPlace: EventReader;
+  readonly checks: { readonly events: PayloadCheck; readonly acknowledgements: PayloadCheck };
   readonly codec: PacketCodec;
   readonly offsets: OffsetReader;
   readonly events: SeenEvents;
@@ -78,10 +80,14 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     const isEvent = start < end && bytes[start] === EVENT && this.#unfinished === undefined;
     const { codec, counted, inPlace, receivedAtUs } = this.shared;
     if (this.#awaited !== undefined) throw socketIoError('text in place of an attachment');
+    if (start >= end && codec.hasPlainEvents) throw socketIoError('an empty message');
     if (this.#isPlainAck(bytes, start, end)) return;
     if (!isEvent || !codec.hasPlainEvents) {
       if (!this.#awaits(bytes, start, end)) this.#decode(decodeText(bytes, start, end));
-    } else if (inPlace.report(this.sink, this, bytes, start + 1, end, receivedAtUs)) {
+      return;
+    }
+    this.#requireReadable(bytes, start + 1, end);
+    if (inPlace.report(this.sink, this, bytes, start + 1, end, receivedAtUs)) {
       this.traffic.receives(this.shared.countedEvent);
       const isWanted = this.interest?.has(counted.event) === true && this.isReading;
       if (isWanted) this.#decode(decodeText(bytes, start, end), true);
@@ -89,11 +95,19 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     } else this.#onOtherEvent(bytes, start, end);
   }
 
+  /** One that is not JSON ends the connection, as it does with socket.io-client. */
+  #requireReadable(bytes: Buffer, start: number, end: number): void {
+    const { checks, inPlace } = this.shared;
+    if (checks.events.passes(bytes, skipHead(bytes, start, end), end)) return;
+    if (mayBe(inPlace.head, bytes, start, end)) this.sink.onUnreadable(this);
+    throw socketIoError('invalid payload');
+  }
+
   #onOtherEvent(bytes: Buffer, start: number, end: number): void {
     const { events, inPlace } = this.shared;
     this.traffic.receives(events.inPlace(bytes, skipHead(bytes, start + 1, end), end));
-    if (mayBe(inPlace.head, bytes, start + 1, end)) this.#decodeCounted(decodeText(bytes, start, end));
-    else if (this.#isWanted(bytes, start + 1, end)) this.#decode(decodeText(bytes, start, end));
+    if (mayBe(inPlace.head, bytes, start + 1, end) || this.#isWanted(bytes, start + 1, end))
+      this.#decode(decodeText(bytes, start, end));
     else this.#leaveUndecoded(bytes, start + 1, end);
   }
 
@@ -118,8 +132,9 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     if (bytes[start] !== ACK || start === end || this.#unfinished !== undefined) return false;
     if (!this.shared.codec.hasPlainEvents) return false;
     const answered = ackRequest(bytes, start + 1, end);
-    if (answered === undefined || answered.id < FIRST_REPEATED_ACK_ID || !endsAsList(bytes, start + 1, end))
-      return false;
+    if (answered === undefined || answered.id < FIRST_REPEATED_ACK_ID) return false;
+    const json = skipHead(bytes, start + 1, end);
+    if (json >= end || !this.shared.checks.acknowledgements.passes(bytes, json, end)) return false;
     this.sink.onAck(this, answered.namespace, answered.id, NO_ARGUMENTS);
     return true;
   }
@@ -129,6 +144,7 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     const { codec, counted, inPlace } = this.shared;
     if (!matches(bytes, start, end, ONE_ATTACHMENT) || !codec.hasPlainEvents) return false;
     if (this.#unfinished !== undefined || this.sessions.length > 0 || this.interest?.has(counted.event)) return false;
+    this.#requireReadable(bytes, start + ONE_ATTACHMENT.length, end);
     this.#awaited = inPlace.awaited(bytes, start + ONE_ATTACHMENT.length, end);
     return this.#awaited !== undefined;
   }
@@ -142,16 +158,6 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
       return;
     }
     this.#decode(Buffer.from(bytes.subarray(start, end)));
-  }
-
-  /** One that is not JSON ends the connection, as it does with socket.io-client. */
-  #decodeCounted(text: string): void {
-    try {
-      this.#decode(text);
-    } catch (error) {
-      this.sink.onUnreadable(this);
-      throw error;
-    }
   }
 
   /** Without decoding. */
