@@ -15,6 +15,7 @@ import { measureBroadcasts } from './broadcasts/window.ts';
 import { Checkpoints } from './checkpoints/checkpoints.ts';
 import type { RunContext } from './context.ts';
 import { measureFault } from './fault/measure.ts';
+import { collects } from './measurements/measurements.ts';
 import type { OverTimeMeasured } from './measurements/memory.ts';
 import { identityOf } from './measurements/worker-identity.ts';
 import { measureStandstill } from './memory/holders.ts';
@@ -204,7 +205,7 @@ export class Conductor {
 
   #overTime(): OverTimeMeasured {
     const { config, measurements } = this.#context;
-    measurements.overTime ??= newOverTime(config.overTime as OverTime, measurements.control);
+    measurements.overTime ??= newOverTime(config.overTime as OverTime, collects(measurements));
     return measurements.overTime;
   }
 

@@ -14,7 +14,7 @@ import type { Probe } from './receivers/probe.ts';
 import type { Publishers } from './receivers/publishers.ts';
 import type { Sentinel } from './receivers/sentinel.ts';
 import type { WorkerClocks } from './target/clocks.ts';
-import type { Control } from './target/control.ts';
+import type { Collector, Control } from './target/control.ts';
 import type { Target } from './target/target.ts';
 import type { ResourceWindows } from './windows/resources.ts';
 
@@ -24,6 +24,8 @@ export interface RunContext {
   measurements: Measurements;
   link: Omit<EngineLink, 'onFailed' | 'ready' | 'start' | 'close'>;
   control: Omit<Control, 'close'>;
+  /** The control ports or the inspectors of the workers; with neither, it does nothing. */
+  collector: Collector;
   sampler: Omit<Sampler, 'close'>;
   resources: Pick<ResourceWindows, 'begin' | 'end'>;
   probe: Omit<Probe, 'close'>;

@@ -9,6 +9,7 @@ import {
   ControlClients,
   describeAbsence,
   FURTHER_LAYERS,
+  Inspectors,
   type Layer,
   type LayerPids,
   layersFor,
@@ -19,7 +20,7 @@ import {
   Sampler,
   withChildren,
 } from '../samplers/index.ts';
-import { type ProcessSources, sourcesByLayer } from '../script/options/worker-sources.ts';
+import { type ProcessSources, sourcesByLayer, type WorkerSources } from '../script/options/worker-sources.ts';
 import { ENGINE, type Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
 import { singleRoom } from './broadcasts/round-trips.ts';
@@ -76,6 +77,7 @@ export async function openResources(options: ResourceOptions) {
   const controls = target.control && (await ControlClients.connect(urls, token, target.control));
   closers.add(() => controls?.close());
   const control = controls ? whilePermitted(controls, measurements) : NO_CONTROL;
+  const inspectors = await openInspectors(config.workerSources, target, options);
   if (target.control) await requireAllWorkers(control, log, signal);
   requireFittingPayload(config.broadcasts, await control.stats());
   // A server that refuses the scenario's room ends the run here, before any load.
@@ -134,6 +136,7 @@ export async function openResources(options: ResourceOptions) {
     redis,
     prometheus: metrics,
     workers: controls,
+    inspectors,
     notShared: whyNotShared(measurements),
     layers: layersOf(measurements, named),
     pids,
@@ -150,7 +153,17 @@ export async function openResources(options: ResourceOptions) {
     machine: () => machine.totals(),
     exported: async () => (await metrics.worker?.machines()) ?? [],
   });
-  const measuring = { link, control, sampler, resources, ...receivers, ...parts, noteProcesses, holders };
+  const measuring = {
+    link,
+    control,
+    collector: inspectors ?? control,
+    sampler,
+    resources,
+    ...receivers,
+    ...parts,
+    noteProcesses,
+    holders,
+  };
   const context: RunContext = { config, measurements, ...measuring, ledger, clocks, holds, signal };
   return { context, target, workers };
 }
@@ -164,6 +177,27 @@ async function offerCompression(client: OwnClient, { measurements, log, signal }
     'The server compresses for clients that offer it, as browsers do. The connections of this run do not, so its figures are ' +
       'without compression; COMPRESSION=on measures with it.',
   );
+}
+
+/**
+ * Node's own inspector in place of control ports.
+ * @throws CapacityError if a process cannot be inspected
+ */
+async function openInspectors(
+  { inspect }: Partial<WorkerSources> = {},
+  target: Target,
+  { measurements, closers, log }: ResourceOptions,
+): Promise<Inspectors | undefined> {
+  if (!inspect) return undefined;
+  const isOpen = Array.isArray(inspect);
+  const pids = async () => (await withChildren(await target.pids([]))).worker ?? [];
+  const inspectors = await Inspectors.connect(isOpen ? { urls: inspect } : { pids });
+  closers.add(() => inspectors.close());
+  measurements.inspectors = inspectors;
+  const { size } = inspectors;
+  const how = isOpen ? '' : ' It is open on 127.0.0.1 during each reading, for any user of this machine.';
+  log(`Node's inspector collects the garbage of ${size} process${size > 1 ? 'es' : ''} and reads its memory.${how}`);
+  return inspectors;
 }
 
 function layersOf({ sharedHost, control }: Measurements, named: Record<string, ProcessSources>): readonly Layer[] {

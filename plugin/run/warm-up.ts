@@ -21,7 +21,7 @@ const LEAVE_TIMEOUT_MS = 10_000;
 
 /** @returns when they are gone and collected; does nothing for `warmUp: 0` */
 export async function warmUp(context: RunContext): Promise<void> {
-  const { config, control, measurements, signal } = context;
+  const { config, control, collector, measurements, signal } = context;
   // Without a control port, nobody says how many workers there are; and a server that is not prepared sees no more than the load.
   const workers = control.size || 1;
   const count = control.size > 0 ? config.warmUp * workers : Math.min(config.warmUp, config.load.connections);
@@ -33,7 +33,7 @@ export async function warmUp(context: RunContext): Promise<void> {
       () => undefined,
       (error: Error) => error.message,
     );
-    await control.gc();
+    await collector.gc();
   }
   if (signal.aborted || failure === undefined) return;
   measurements.observations.note('warmUpFailed', { error: failure });

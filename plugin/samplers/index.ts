@@ -3,6 +3,7 @@ export { beginningOf, limitTime } from './answers.ts';
 export { UnansweredRequest } from './control/errors.ts';
 export { workerMachines } from './control/worker-machines.ts';
 export { ControlClients, type EachControl } from './control/workers.ts';
+export { Inspectors } from './inspector/inspectors.ts';
 export { FURTHER_LAYERS, LAYERS, layersFor } from './layers/index.ts';
 export { describeLayers, type Layer } from './layers/layer.ts';
 export type { MachineTotals } from './machine/machine-time.ts';

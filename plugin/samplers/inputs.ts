@@ -2,6 +2,7 @@
 import { onlyOnce } from '../../protocol/helpers/only-once.ts';
 import { Absent, describeAbsence, NotInRun } from './absence.ts';
 import type { ControlClients } from './control/workers.ts';
+import type { Inspectors } from './inspector/inspectors.ts';
 import type { LayerPids } from './processes/memory.ts';
 import type { ProcessReading } from './processes/proc.ts';
 import type { PrometheusTargets } from './prometheus/targets.ts';
@@ -11,6 +12,7 @@ import type { RedisReader } from './redis/redis.ts';
 export interface Readers {
   redis?: Pick<RedisReader, 'read' | 'failures' | 'absence' | 'name'> | undefined;
   workers?: Pick<ControlClients, 'stats' | 'resources'> | undefined;
+  inspectors?: Pick<Inspectors, 'memory'> | undefined;
   /** By layer. */
   prometheus?: Record<string, Pick<PrometheusTargets, 'read' | 'failures'>>;
 }
@@ -25,7 +27,7 @@ export type Inputs = ReturnType<typeof openInputs>;
 export function openInputs(
   pids: LayerPids,
   processes: Map<number, ProcessReading>,
-  { redis, workers, prometheus = {} }: Readers,
+  { redis, workers, inspectors, prometheus = {} }: Readers,
 ) {
   const pages = Object.fromEntries(
     Object.entries(prometheus).map(([layer, one]) => [layer, onlyOnce(() => one.read())]),
@@ -41,6 +43,7 @@ export function openInputs(
       throw new Absent(absence.reason, describeAbsence(reader.name, absence), absence);
     }),
     stats: onlyOnce(async () => given(workers, NO_CONTROL).stats()),
+    inspected: onlyOnce(async () => given(inspectors, 'no inspector in this run').memory()),
     resources: onlyOnce(async () => given(workers, NO_CONTROL).resources()),
     /** Sums over the pages of metrics of a layer. */
     pages: async (layer: string) => given(pages[layer], 'no pages of metrics of it')(),

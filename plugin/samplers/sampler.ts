@@ -226,6 +226,8 @@ export class Sampler {
     });
     return {
       ...this.#sources,
+      // It would be open all the time.
+      inspectors: undefined,
       workers: workers && { resources: () => workers.resources(), stats: () => workers.stats(this.#intervalMs / 2) },
       prometheus: Object.fromEntries(pages),
     };

@@ -102,10 +102,15 @@ function stackRules({ variables, options, hasStack }: Known): Rule[] {
 
 /** What an option asks of the others. */
 function optionRules({ script, options }: Known): Rule[] {
-  const { rooms, clients, delivery, control } = options;
+  const { rooms, clients, delivery, control, workers } = options;
   const named = script.scenarios?.some(({ name }) => name === clients);
   return [
     [variable('CAPACITY_TOKEN'), control?.token === '', 'required for control'],
+    [
+      option('workers', 'inspect'),
+      control !== undefined && typeof workers === 'object' && workers.inspect !== undefined,
+      'with `control`, the workers collect their garbage and report their memory themselves: leave it out',
+    ],
     [
       option('rooms', 'perConnection'),
       rooms.perConnection > rooms.count,

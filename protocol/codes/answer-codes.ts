@@ -165,8 +165,9 @@ export const ANSWER_FINDINGS = {
     about: 'measurement',
   },
   COLLECTION_MISSING: {
-    meaning: 'a worker confirmed a garbage collection but made none, so there is no memory at rest',
-    remedy: 'let the control URL lead to this worker only, and update its `instrument(io)`',
+    meaning: 'a worker made no garbage collection when the run asked for it, so there is no memory at rest',
+    remedy:
+      'let the control URL lead to this worker only, and update its `instrument(io)`; with `workers.inspect`, disconnect debuggers during the run',
     invalidates: ['memory'],
     about: 'measurement',
   },

@@ -73,6 +73,12 @@ const beyondSchema = {
 export const memorySchema = object({
   layers: z.array(layerSchema).describe('the layers, in the order of tables'),
   collected: z.boolean().describe('the workers collected their garbage before each reading at rest'),
+  inspector: object({
+    processes: count.describe('Node and Deno processes of the server'),
+    longestPauseMs: z.number().nonnegative().describe('longest stop of a process by a garbage collection'),
+  })
+    .optional()
+    .describe('Node’s inspector, if it collected the garbage (`workers.inspect`)'),
   perConnection: orNull(perConnectionSchema).describe('the headline: what a connection keeps; null if not measured'),
   perConnectionBytes: byName(
     slopeSchema.extend({

@@ -18,8 +18,11 @@ export function memory(result: Result): Section {
   if (absent.memory !== undefined) return absentSection('memory', 'Memory', absent.memory);
   const trusted = verdict.status !== 'INVALID';
   const unread = titlesBy(result, Object.keys(found.absent), found.absent);
+  const by = found.inspector
+    ? ` by Node’s inspector, which stopped a process for ${withUnit('milliseconds', found.inspector.longestPauseMs)} at most`
+    : '';
   const read = found.collected
-    ? 'Read at rest in every plateau, after a garbage collection.'
+    ? `Read at rest in every plateau, after a garbage collection${by}.`
     : 'Read without a forced garbage collection, so it includes garbage.';
   return {
     id: 'memory',

@@ -65,6 +65,7 @@ export class FakeRun {
       measurements: this.measurements,
       link,
       control,
+      collector: control,
       sampler: this.#sampler(),
       resources: { begin: async () => {}, end: async () => {} },
       probe: {

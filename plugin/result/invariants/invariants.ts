@@ -2,7 +2,7 @@
  * Physical invariants of memory and CPU that sources report. A page of metrics can be stale, in another unit, or of another process.
  * They are checked before any line is fitted: a figure that breaks one is absent from the result, with its reason.
  */
-import type { Measurements } from '../../run/measurements/measurements.ts';
+import { type Collecting, collects, type Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory.ts';
 import { sourcesOf } from '../../samplers/index.ts';
 import { impossibleCpu } from './cpu.ts';
@@ -22,8 +22,9 @@ const MEMORY = [isNegative, isTooSmall, isFrozen, exceedsRss, growsMoreThanRss];
 
 type Measured = Pick<
   Measurements,
-  'plateaus' | 'overTime' | 'control' | 'workersAtStart' | 'lastReadings' | 'sharedHost' | 'cpu' | 'workerResources'
->;
+  'plateaus' | 'overTime' | 'workersAtStart' | 'lastReadings' | 'sharedHost' | 'cpu' | 'workerResources'
+> &
+  Collecting;
 
 /** Sources that read the process itself: beginnings of their names. */
 const LIVE_SOURCE = /^(\/proc\b|ps$)/;
@@ -78,7 +79,7 @@ export function possibleMemory(measured: Measurements): { possible: Measurements
 }
 
 function memoryRun(measured: Measured, broken: Set<string>): MemoryRun {
-  const { plateaus, overTime, control, workersAtStart, lastReadings } = measured;
+  const { plateaus, overTime, workersAtStart, inspectors, lastReadings } = measured;
   const clean = (layers: LayerBytes) => pick(layers, (figure) => !broken.has(figure));
   const rows = plateaus.map(({ connections, layers, readings = [], inService }) => ({
     connections,
@@ -89,7 +90,12 @@ function memoryRun(measured: Measured, broken: Set<string>): MemoryRun {
   rows.push(...moments.map(({ connections, layers }) => ({ connections, atRest: {}, all: [clean(layers)] })));
   const sources = Object.entries(sourcesOf(lastReadings));
   const live = new Set(sources.flatMap(([figure, source]) => (LIVE_SOURCE.test(source) ? [figure] : [])));
-  return { rows, collected: control, processes: Math.max(1, workersAtStart.length), live };
+  return {
+    rows,
+    collected: collects(measured),
+    processes: Math.max(1, workersAtStart.length, inspectors?.size ?? 0),
+    live,
+  };
 }
 
 function pick(layers: LayerBytes, isWanted: (figure: string) => boolean): LayerBytes {

@@ -6,7 +6,7 @@
 import type { Slope } from '../../../protocol/result/memory.ts';
 import { fitLine } from '../../../report/statistics/statistics.ts';
 import type { Doubt } from '../../../report/statistics/straightness.ts';
-import type { Measurements } from '../../run/measurements/measurements.ts';
+import { type Collecting, collects, type Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory.ts';
 import type { LayerSample, Sampler } from '../../samplers/index.ts';
 
@@ -20,7 +20,7 @@ const NOISE_BYTES = 1024 ** 2;
 const EXACT = ['workerHeapUsed', 'workerExternal'];
 const PROCESS = ['workerRss'];
 
-type Moments = Pick<Measurements, 'control' | 'plateaus' | 'afterBroadcasts' | 'afterDisconnect'>;
+type Moments = Pick<Measurements, 'plateaus' | 'afterBroadcasts' | 'afterDisconnect'> & Collecting;
 type Growing = Omit<Moments, 'afterDisconnect'> & Pick<Measurements, 'stages'>;
 type Measured = Moments & Pick<Measurements, 'workersAtStart' | 'fallingAtBaseline'>;
 
@@ -81,8 +81,8 @@ function isMuch(bytes: number, { before, full }: Course, share = MAX_SHARE, nois
  * after all had left.
  * @returns the doubt about all figures of the workers; undefined where there is none, or nobody collects the garbage
  */
-export function heldDoubt({ control, plateaus, afterBroadcasts, afterDisconnect }: Moments): Doubt | undefined {
-  if (!control) return undefined;
+export function heldDoubt({ plateaus, afterBroadcasts, afterDisconnect, ...measured }: Moments): Doubt | undefined {
+  if (!collects(measured)) return undefined;
   const isFreed = [EXACT, PROCESS].some((figures) => {
     const course = courseOf(plateaus, afterBroadcasts, figures);
     return course && isMuch(course.full - course.later, course);
@@ -102,8 +102,8 @@ export function steppedFigures(
   measured: Omit<Measured, 'afterDisconnect' | 'fallingAtBaseline'>,
   ofWorkers: string[],
 ): string[] {
-  const { control, plateaus, afterBroadcasts, workersAtStart } = measured;
-  if (!control) return [];
+  const { plateaus, afterBroadcasts, workersAtStart } = measured;
+  if (!collects(measured)) return [];
   const hasRisen = (figures: string[], noiseBytes: number) => {
     const course = courseOf(plateaus, afterBroadcasts, figures);
     return course !== undefined && isMuch(course.later - course.full, course, MAX_SHARE, noiseBytes);
@@ -131,7 +131,7 @@ function fallenFigures({ plateaus, afterDisconnect }: Pick<Measured, 'plateaus' 
  * @returns figures; none without idle time or broadcasts, which leave nothing to compare
  */
 export function growingFigures(measured: Growing, { layers, samples }: Pick<Sampler, 'layers' | 'samples'>): string[] {
-  const { control, stages, plateaus, afterBroadcasts } = measured;
+  const { stages, plateaus, afterBroadcasts } = measured;
   const at = (name: string) => stages.find((stage) => stage.name === name)?.t;
   const [baseline, hold, broadcasts] = [at('baseline'), at('hold'), at('broadcasts')];
   const end = stages.find(({ name }) => name === 'disconnect' || name === 'end of the run')?.t;
@@ -139,7 +139,7 @@ export function growingFigures(measured: Growing, { layers, samples }: Pick<Samp
   const growing: string[] = [];
   if (baseline === undefined || hold === undefined || broadcasts === undefined || end === undefined) return growing;
   // Garbage that nobody collects looks the same.
-  if (!control || !first || !last || !afterBroadcasts) return growing;
+  if (!collects(measured) || !first || !last || !afterBroadcasts) return growing;
   const idle = samples.filter(({ t }) => t >= hold && t < broadcasts);
   for (const { id, figures } of layers) {
     for (const { id: figure, measure } of figures) {

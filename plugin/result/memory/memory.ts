@@ -5,7 +5,7 @@ import { inServicePoints } from '../../../report/figures/in-service.ts';
 import { provenLeaks } from '../../../report/figures/left-behind.ts';
 import { fitPlateaus, type PlateauPoint } from '../../../report/statistics/plateaus.ts';
 import { type Doubt, isCurved } from '../../../report/statistics/straightness.ts';
-import type { Measurements } from '../../run/measurements/measurements.ts';
+import { collects, type Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory.ts';
 import { WRONG_ADDRESSES, WRONG_COUNTS } from '../../run/measurements/observations.ts';
 import { without } from '../../run/memory/at-rest.ts';
@@ -19,12 +19,13 @@ import { allowingForGarbage, withinFreePages } from './garbage.ts';
 type Sampled = Pick<Sampler, 'layers' | 'samples'> & Partial<Pick<Sampler, 'workers'>>;
 type Memory = Result['memory'];
 
-const UNCOLLECTED = 'at rest: a worker did not make a garbage collection that it had confirmed';
+const UNCOLLECTED = 'at rest: a worker made no garbage collection when the run asked for it';
 
 export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
   const { possible: measurements, absent: impossible } = possibleMemory(given);
   const { plateaus, afterBroadcasts, inServiceAfterBroadcasts, afterDisconnect, overTime } = measurements;
-  const { peakConnections, control, lastReadings, uncollected } = measurements;
+  const { peakConnections, inspectors, lastReadings, uncollected } = measurements;
+  const collected = collects(measurements);
   const baseline = plateaus[0]?.layers ?? {};
   const moments = [...(overTime?.peaks ?? []), ...(overTime?.readings.rows ?? [])].map(({ layers }) => layers);
   const readings = [...plateaus.flatMap(({ layers, inService }) => [layers, inService ?? {}]), ...moments];
@@ -42,13 +43,14 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
     const slope = slopeOf(points, doubts.get(layer));
     if (!slope) continue;
     const line = allowingFor(slope, measurements, layer);
-    const isCollected = control || !ofWorkers.includes(layer);
+    const isCollected = collected || !ofWorkers.includes(layer);
     const allow = line.doubt === 'reused' ? withinFreePages : isCollected ? undefined : allowingForGarbage;
     perConnectionBytes[layer] = { ...(allow?.(line, points, processes) ?? line), naive };
   }
   const memory: Memory = {
     layers: describeLayers(sampled.layers),
-    collected: control,
+    collected,
+    ...(inspectors && { inspector: { processes: inspectors.size, longestPauseMs: inspectors.longestPauseMs } }),
     perConnectionBytes,
     // It follows from the finished figures.
     perConnection: null,
@@ -57,7 +59,7 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
     balance: null,
     peakBytes,
     // What garbage is there by then would look like something that connections have left.
-    residualBytes: afterDisconnect && control ? difference(afterDisconnect, baseline) : {},
+    residualBytes: afterDisconnect && collected ? difference(afterDisconnect, baseline) : {},
     plateaus: plateaus.map(({ connections, layers: bytes }) => ({ connections, ...bytes })),
     // It follows from the figures over time.
     leaks: null,

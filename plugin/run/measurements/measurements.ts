@@ -7,7 +7,7 @@ import type { MachineShares } from '../../../protocol/result/machine.ts';
 import type { MeasuredProcesses } from '../../../protocol/result/processes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { roomName } from '../../../protocol/rooms.ts';
-import type { Absence, EndedProcess, FullestProcess, Readings } from '../../samplers/index.ts';
+import type { Absence, EndedProcess, FullestProcess, Inspectors, Readings } from '../../samplers/index.ts';
 import type { RedisTraffic } from '../../samplers/redis/redis.ts';
 import type { Repeated } from '../../script/load/flow.ts';
 import type { Settings } from '../../script/settings.ts';
@@ -94,6 +94,8 @@ export class Measurements {
   missing: readonly string[] = [];
   /** The workers have control ports: they publish, collect their garbage, and report about themselves. */
   control = true;
+  /** The inspectors of the workers, which collect their garbage in place of control ports. */
+  inspectors: Pick<Inspectors, 'longestPauseMs' | 'size'> | undefined;
   /** Something tells of the workers' memory. */
   memory = true;
   /** All workers run on the generator's machine: its kernel and its memory are theirs, too. */
@@ -234,4 +236,11 @@ export class Measurements {
     if (load.messages.length > 0) this.messages = { steps: load.messages, seconds: 0, unanswered: [], workers: [] };
     this.receiversRoom = roomName(rooms, 0);
   }
+}
+
+export type Collecting = Pick<Measurements, 'control'> & Partial<Pick<Measurements, 'inspectors'>>;
+
+/** @returns whether the run forces garbage collections in the workers */
+export function collects({ control, inspectors }: Collecting): boolean {
+  return control || inspectors !== undefined;
 }

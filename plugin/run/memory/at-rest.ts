@@ -15,7 +15,7 @@ export async function measureAtRest(
   when: Moment,
   isSame?: () => boolean,
 ): Promise<Omit<AtRest, 'uncollected'>> {
-  const { readings, last, ...read } = await readAtRest(context.control, context.sampler, { isSame });
+  const { readings, last, ...read } = await readAtRest(context.collector, context.sampler, { isSame });
   return { layers: collectedOnly(context, read, when), readings, last };
 }
 
@@ -27,8 +27,8 @@ export async function measureSettled(
   context: RunContext,
   when: Moment,
 ): Promise<Omit<AtRest, 'uncollected'> & { falling: string[] }> {
-  const { control, sampler, measurements, signal } = context;
-  const settled = await readSettled(control, sampler, signal);
+  const { collector, sampler, measurements, signal } = context;
+  const settled = await readSettled(collector, sampler, signal);
   const layers = collectedOnly(context, settled, when);
   const { readings, last } = settled;
   if (settled.falls.length === 0 || signal.aborted) return { layers, readings, last, falling: [] };

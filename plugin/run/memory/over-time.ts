@@ -15,9 +15,9 @@ import type { AtRest } from './readings.ts';
 /** In a run of days, each stands for several. */
 const MAX_READINGS = 3600;
 
-export function newOverTime({ collect, every }: OverTime, control: boolean): OverTimeMeasured {
+export function newOverTime({ collect, every }: OverTime, collects: boolean): OverTimeMeasured {
   return {
-    collected: collect && control,
+    collected: collect && collects,
     kind: every === undefined ? 'waves' : 'churn',
     peaks: [],
     readings: new BoundedSeries(MAX_READINGS, meanOf),

@@ -3,9 +3,9 @@
  * is with its garbage, it is read by one `sampler.reading()` right before.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { WorkerStats } from '../../../protocol/events.ts';
-import { type ControlClients, type Readings, type Sampler, valuesOf } from '../../samplers/index.ts';
+import { type Readings, type Sampler, valuesOf } from '../../samplers/index.ts';
 import type { LayerBytes } from '../measurements/memory.ts';
+import type { Collector } from '../target/control.ts';
 
 /** For each plateau. */
 const READINGS = 3;
@@ -18,8 +18,7 @@ export const FALL_LIMIT_MS = 20_000;
 /** Readings of an idle deployment, one after the other, differ by less. */
 const NOISE = { bytes: 1024 ** 2, share: 0.005 };
 
-type Control = Pick<ControlClients, 'gc' | 'stats'>;
-
+type Collections = Awaited<ReturnType<Collector['stats']>>;
 export type AtRest = Awaited<ReturnType<typeof readAtRest>>;
 
 /**
@@ -29,21 +28,21 @@ export type AtRest = Awaited<ReturnType<typeof readAtRest>>;
  *   confirmed a collection without making any
  */
 export async function readAtRest(
-  control: Control,
+  collector: Collector,
   sampler: Pick<Sampler, 'reading'>,
   { count = READINGS, isSame = () => true }: { count?: number; isSame?: (() => boolean) | undefined } = {},
 ) {
-  const before = await control.stats();
+  const before = await collector.stats();
   const readings: LayerBytes[] = [];
   let last: Readings;
   const endMs = performance.now() + LONGEST_MS;
   do {
-    await control.gc();
+    await collector.gc();
     await delay(SETTLE_MS);
     last = await sampler.reading();
     if (isSame()) readings.push(valuesOf(last));
   } while (readings.length < count && isSame() && performance.now() < endMs);
-  const uncollected = withoutCollection(before, await control.stats());
+  const uncollected = withoutCollection(before, await collector.stats());
   return { layers: means(readings), readings, last, uncollected };
 }
 
@@ -51,11 +50,15 @@ export async function readAtRest(
  * Reads until the memory of the deployment no longer falls: some of it is freed late, or only by a further collection.
  * @returns the last reading, and what still fell in it when time was up
  */
-export async function readSettled(control: Control, sampler: Pick<Sampler, 'reading' | 'layers'>, signal: AbortSignal) {
+export async function readSettled(
+  collector: Collector,
+  sampler: Pick<Sampler, 'reading' | 'layers'>,
+  signal: AbortSignal,
+) {
   const deadlineMs = performance.now() + FALL_LIMIT_MS;
-  let before = await readAtRest(control, sampler, { count: 1 });
+  let before = await readAtRest(collector, sampler, { count: 1 });
   for (;;) {
-    const now = await readAtRest(control, sampler);
+    const now = await readAtRest(collector, sampler);
     const falls = fallsOf(before.readings.at(-1) ?? {}, now.readings.at(-1) ?? {}, sampler.layers);
     const uncollected = [...new Set([...before.uncollected, ...now.uncollected])];
     if (falls.length === 0 || signal.aborted || performance.now() > deadlineMs) return { ...now, uncollected, falls };
@@ -64,11 +67,9 @@ export async function readSettled(control: Control, sampler: Pick<Sampler, 'read
 }
 
 /** @returns names */
-function withoutCollection(before: WorkerStats[], after: WorkerStats[]): string[] {
-  return after.flatMap(({ worker, collections }, index) => {
-    const earlier = before[index]?.collections;
-    return earlier !== undefined && collections <= earlier ? [worker] : [];
-  });
+function withoutCollection(before: Collections, after: Collections): string[] {
+  const earlier = new Map(before.map(({ worker, collections }) => [worker, collections]));
+  return after.flatMap(({ worker, collections }) => (collections <= (earlier.get(worker) ?? 0) ? [worker] : []));
 }
 
 /** Layers of the deployment that are lower than at the reading before, by RSS: PSS falls whenever another process starts that shares pages with the deployment. */

@@ -1,11 +1,17 @@
 /** What a run asks of the server's workers, through their control ports; of a server without any, nothing. */
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import type { WorkerStats } from '../../../protocol/events.ts';
 import { type ControlClients, UnansweredRequest } from '../../samplers/index.ts';
 import type { Settings } from '../../script/settings.ts';
 import { CONTROL_PORT, noteAbsent } from '../measurements/absent-sources.ts';
 import type { Measurements } from '../measurements/measurements.ts';
 
 export type Control = Omit<ControlClients, 'time' | 'refusal'>;
+
+/** Forces garbage collections in the workers, and counts those that each of them has made. */
+export interface Collector extends Pick<Control, 'gc'> {
+  stats(): Promise<Pick<WorkerStats, 'worker' | 'collections'>[]>;
+}
 
 const nobody = async (): Promise<never> => {
   throw new Error('no control port');

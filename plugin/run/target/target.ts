@@ -156,8 +156,12 @@ function fromOutside(config: Settings, log: (text: string) => void): Promise<Tar
       'call instrument(io) in the server and name its control ports: config.plugins.socketio-capacity.control: {urls, token}; or use engine socketio-capacity',
     );
   }
-  const without = config.delivery ? 'no forced garbage collection' : 'no broadcasts, no forced garbage collection';
-  log(`No control port is known, so the run measures from outside: ${without}.`);
+  const without = [
+    ...(config.delivery ? [] : ['no broadcasts']),
+    ...(config.workerSources?.inspect ? [] : ['no forced garbage collection']),
+  ];
+  const what = without.length > 0 ? `: ${without.join(', ')}` : '';
+  log(`No control port is known, so the run measures from outside${what}.`);
   return ownServer(config);
 }
 

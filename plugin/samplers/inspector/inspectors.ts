@@ -7,13 +7,15 @@ import { CapacityError, describeError } from '../../../protocol/errors.ts';
 import { getOrAdd } from '../../../protocol/helpers/get-or-add.ts';
 import { LARGEST_FIGURE } from '../../../protocol/link/bounds.ts';
 import { Absent } from '../absence.ts';
-import { type Inspectable, isRuntime, requireInspectable } from './may-open.ts';
+import { type Inspectable, isOtherProgram, requireInspectable } from './may-open.ts';
 import { attach, closeLate, type OpenInspector, open } from './open.ts';
 
 /** A full garbage collection of a heap of some GB takes seconds. */
 const GC_TIMEOUT_MS = 60_000;
 /** Finalizers of the first collection free memory that only the second one counts. */
 const COLLECTIONS = 2;
+/** Time between a collection and the reading that it is for. */
+const COLLECTED_AGE_MS = 2000;
 
 const bytes = z.number().nonnegative().lte(LARGEST_FIGURE);
 const memorySchema = z.object({ rss: bytes, heapUsed: bytes, external: bytes });
@@ -33,9 +35,11 @@ export interface InspectorSources {
 
 export class Inspectors {
   readonly #sources: InspectorSources;
-  readonly #byKey = new Map<string, Inspected>();
+  readonly #known = new Map<number | string, Inspected>();
+  /** Those of the last request. */
+  #current: Inspected[] = [];
   /** Results of the last collection, for the reading that follows it. */
-  #collected: InspectedMemory[] | undefined;
+  #collected: { memory: InspectedMemory[]; atMs: number } | undefined;
   #queue: Promise<unknown> = Promise.resolve();
   #isClosing = false;
   /** Longest stop of a process by one collection. */
@@ -43,6 +47,11 @@ export class Inspectors {
 
   private constructor(sources: InspectorSources) {
     this.#sources = sources;
+  }
+
+  /** Processes at the last request. */
+  get size(): number {
+    return this.#current.length;
   }
 
   /** Reads each process once. @throws CapacityError of the first that cannot be inspected, or INSPECTOR_UNSUITABLE */
@@ -63,12 +72,12 @@ export class Inspectors {
     const all = await this.#all();
     const read = await this.#each(all, (one) => one.read(true).catch(() => undefined));
     for (const { pauseMs } of all) this.longestPauseMs = Math.max(this.longestPauseMs, pauseMs);
-    if (!read.includes(undefined)) this.#collected = read as InspectedMemory[];
+    if (!read.includes(undefined)) this.#collected = { memory: read as InspectedMemory[], atMs: performance.now() };
   }
 
   /** Counts of the collections so far, without asking the processes. */
   async stats(): Promise<{ worker: string; collections: number }[]> {
-    return [...this.#byKey.values()].map(({ name, collections }) => ({ worker: name, collections }));
+    return this.#current.map(({ name, collections }) => ({ worker: name, collections }));
   }
 
   /**
@@ -78,13 +87,14 @@ export class Inspectors {
   async memory(): Promise<InspectedMemory[]> {
     const collected = this.#collected;
     this.#collected = undefined;
-    return collected ?? this.#each(await this.#all(), (one) => one.read(false));
+    if (collected && performance.now() - collected.atMs < COLLECTED_AGE_MS) return collected.memory;
+    return this.#each(await this.#all(), (one) => one.read(false));
   }
 
   /** Closes what this run has opened. Idempotent; never rejects. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    await Promise.all([...this.#byKey.values()].map((one) => one.close()));
+    await Promise.all([...this.#known.values()].map((one) => one.close()));
     await this.#queue.catch(() => {});
   }
 
@@ -106,13 +116,11 @@ export class Inspectors {
   async #all(): Promise<Inspected[]> {
     const { pids, urls = [] } = this.#sources;
     const found = (await pids?.()) ?? [];
-    const runtimes = found.filter(isRuntime);
-    const [first] = found;
-    // It names why none of them can be inspected.
-    if (pids && runtimes.length === 0 && first !== undefined) requireInspectable(first);
-    const targets = [...runtimes.map((pid) => requireInspectable(pid)), ...urls.map((url) => new URL(url))];
-    const keys = targets.map((target) => (target instanceof URL ? target.href : `${target.pid} ${target.startedAtUs}`));
-    return targets.map((target, index) => getOrAdd(this.#byKey, keys[index] as string, () => new Inspected(target)));
+    const runtimes = found.filter((pid) => !isOtherProgram(pid));
+    // The first one says why none of them can be inspected.
+    const targets = [...(runtimes.length > 0 ? runtimes : found.slice(0, 1)), ...urls];
+    this.#current = targets.map((target) => getOrAdd(this.#known, target, () => new Inspected(target)));
+    return this.#current;
   }
 }
 
@@ -122,13 +130,15 @@ class Inspected {
   collections = 0;
   /** Of the last reading. */
   pauseMs = 0;
-  readonly #target: Inspectable | URL;
+  readonly #target: number | string;
   #opening: Promise<OpenInspector> | undefined;
-  #wasSignalled = false;
+  /** It got the signal, and has not been closed since. */
+  #signalled: Inspectable | undefined;
 
-  constructor(target: Inspectable | URL) {
+  /** @param target process id, or the URL of an inspector that is open */
+  constructor(target: number | string) {
     this.#target = target;
-    this.name = target instanceof URL ? target.host : `process ${target.pid}`;
+    this.name = typeof target === 'number' ? `process ${target}` : new URL(target).host;
   }
 
   /** @throws CapacityError or Absent; its inspector is closed by then */
@@ -158,15 +168,16 @@ class Inspected {
   async close(): Promise<void> {
     const opened = await this.#opening?.catch(() => undefined);
     await opened?.close();
-    if (!opened && this.#wasSignalled && !(this.#target instanceof URL)) await closeLate(this.#target);
-    if (opened) this.#wasSignalled = false;
+    if (opened) this.#signalled = undefined;
+    else if (this.#signalled) await closeLate(this.#signalled);
   }
 
-  #open(): Promise<OpenInspector> {
+  async #open(): Promise<OpenInspector> {
     const target = this.#target;
-    if (target instanceof URL) return attach(target);
-    return open(target, () => {
-      this.#wasSignalled = true;
+    if (typeof target === 'string') return attach(new URL(target));
+    const process = requireInspectable(target);
+    return open(process, () => {
+      this.#signalled = process;
     });
   }
 }

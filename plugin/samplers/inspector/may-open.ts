@@ -27,10 +27,10 @@ const RUNTIME = /^(node|nodejs|deno)([-_.]?v?\d[\w.-]*)?( \(deleted\))?$/;
 const INSPECTOR_OPTION = /^--(?:inspect(?:-brk|-wait|-port)?|debug-port)=(.+)$/;
 const BY_URL = 'start it with `--inspect`, and name the URL of its inspector in `workers.inspect`';
 
-/** @returns whether the program of the process is Node or Deno, as far as this user may see it */
-export function isRuntime(pid: number): boolean {
+/** @returns whether its program is known to be neither Node nor Deno */
+export function isOtherProgram(pid: number): boolean {
   const path = attempt(() => readlinkSync(`/proc/${pid}/exe`));
-  return path !== undefined && RUNTIME.test(basename(path));
+  return path !== undefined && !RUNTIME.test(basename(path));
 }
 
 /** @throws CapacityError PROCESS_NOT_FOUND, INSPECTOR_FORBIDDEN, _UNSUITABLE, _OFF, _EXPOSED or _HIDDEN */
@@ -44,7 +44,7 @@ export function requireInspectable(pid: number): Inspectable {
       'INSPECTOR_FORBIDDEN',
       `${shown} belongs to another user, who alone may open its inspector`,
     );
-  if (!isRuntime(pid))
+  if (isOtherProgram(pid))
     throw new CapacityError('INSPECTOR_UNSUITABLE', `${shown} is neither Node nor Deno: SIGUSR1 could end it`);
   if (!catchesSignal(status))
     throw new CapacityError('INSPECTOR_OFF', `${shown} does not catch SIGUSR1, which would end it`);

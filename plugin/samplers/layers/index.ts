@@ -17,6 +17,7 @@ import {
   processesOf,
   redisItself,
   workerChildren,
+  workerInspectors,
   workerPss,
   workerStats,
 } from './sources.ts';
@@ -62,7 +63,7 @@ const worker = processLayer({
   title: WORKERS_TITLE,
   belongsTo: 'deployment',
   containsWorkers: true,
-  sources: [workerChildren, workerStats, metricsOf('worker'), workerPss, containersOfWorkers],
+  sources: [workerChildren, workerStats, workerInspectors, metricsOf('worker'), workerPss, containersOfWorkers],
   counts: [
     { id: 'workerConnections', title: 'connections that the workers count', measure: 'connections' },
     { id: 'workerRooms', title: 'rooms of the workers', measure: 'rooms' },

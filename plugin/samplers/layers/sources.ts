@@ -5,6 +5,7 @@ import { lowestLimit } from '../../../protocol/machine/usable.ts';
 import { Absent, NotInRun } from '../absence.ts';
 import { workerContainers, workerMachines } from '../control/worker-machines.ts';
 import type { Inputs } from '../inputs.ts';
+import type { InspectedMemory } from '../inspector/inspectors.ts';
 import { openFilesOf, PSS_UNREADABLE, pagesOf, processMemory, pssOf } from '../processes/memory.ts';
 import { METRICS, type PrometheusFigure } from '../prometheus/figures.ts';
 import type { RedisReading } from '../redis/redis.ts';
@@ -79,6 +80,22 @@ export const workerStats: Source = {
     connections: count(({ connections }) => connections),
     rooms: count(({ rooms }) => rooms),
     namespaces: count(({ namespaces }) => namespaces),
+  },
+};
+
+const inspected =
+  (of: (memory: InspectedMemory) => number): Measure =>
+  async ({ inspected }) =>
+    sumOf(await inspected(), of);
+
+/** The main isolate of each process, without its worker threads. */
+export const workerInspectors: Source = {
+  name: "Node's inspector",
+  measures: {
+    rssBytes: inspected(({ rssBytes }) => rssBytes),
+    heapUsedBytes: inspected(({ heapUsedBytes }) => heapUsedBytes),
+    externalBytes: inspected(({ externalBytes }) => externalBytes),
+    keptBytes: inspected(({ heapUsedBytes, externalBytes }) => heapUsedBytes + externalBytes),
   },
 };
 

@@ -42,15 +42,40 @@ const processSources = z.strictObject({
     .describe('pages of metrics in Prometheus’ format, one or a list; alone, or beside one of the above'),
 });
 
+const inspectorUrl = z
+  .url({ protocol: /^(http|ws)$/, error: 'expected a URL such as http://127.0.0.1:9229' })
+  .describe('of an inspector that is open');
+
+const isNamed = (sources: z.infer<typeof processSources>) => PROCESSES.some((key) => sources[key] !== undefined);
+const oneQuery = (sources: z.infer<typeof processSources>) =>
+  PROCESSES.filter((key) => sources[key] !== undefined).length <= 1;
+const ONE_QUERY = 'give one of `pids`, `match` and `cgroup`';
+
 export const workerSourcesSchema = processSources
+  .extend({
+    inspect: z
+      .union([z.boolean(), z.array(inspectorUrl).min(1)])
+      .optional()
+      .describe(
+        'memory at rest of an unchanged Node or Deno server: `true` opens the inspector of the processes on loopback for each reading; or URLs of inspectors that are open',
+      ),
+  })
+  .refine(oneQuery, ONE_QUERY)
+  .refine((sources) => sources.inspect !== true || isNamed(sources), {
+    message: 'for `true`, name the processes by `pids`, `match` or `cgroup`',
+    path: ['inspect'],
+  })
   .refine(
-    (sources) => PROCESSES.filter((key) => sources[key] !== undefined).length <= 1,
-    'give one of `pids`, `match` and `cgroup`',
-  )
+    ({ inspect, ...sources }) => Object.keys(sources).length > 0 || Array.isArray(inspect),
+    'give `pids`, `match`, `cgroup`, `prometheus`, or URLs in `inspect`',
+  );
+
+const layerSchema = processSources
+  .refine(oneQuery, ONE_QUERY)
   .refine((sources) => Object.keys(sources).length > 0, 'give `pids`, `match`, `cgroup` or `prometheus`');
 
 /** Parts of a deployment without a control port. */
-export const layersSchema = z.partialRecord(z.enum(LAYER_NAMES), workerSourcesSchema);
+export const layersSchema = z.partialRecord(z.enum(LAYER_NAMES), layerSchema);
 
 export type ProcessSources = z.infer<typeof processSources>;
 export type WorkerSources = z.infer<typeof workerSourcesSchema>;

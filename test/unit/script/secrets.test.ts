@@ -73,7 +73,7 @@ for (const place of new Set([...placesIn(engineSchema).map((at) => `engine.${at}
     const settings = planted(place, CANARY) as Record<string, unknown>;
     const { engine, ...options } = settings;
     const shown = JSON.stringify(maskedSettings({ ...options, engineOptions: engine }));
-    const isUrl = /urls\.0$|\.url$/.test(place);
+    const isUrl = /(urls|inspect)\.0$|\.url$/.test(place);
     if (isUrl) assertUrlIsMasked(place);
     else assert.equal(shown.includes(CANARY), SHOWN.includes(place), shown);
   });

@@ -41,7 +41,7 @@ export const OF_READINGS = {
   },
   collectionMissing: ({ when, workers }: Observed['collectionMissing']): CodedDetail => ({
     code: 'COLLECTION_MISSING',
-    message: `${momentText(when)}, ${workers.join(', ')} confirmed a garbage collection but made none`,
+    message: `${momentText(when)}, ${workers.join(', ')} made no garbage collection when the run asked for it`,
   }),
 };
 
