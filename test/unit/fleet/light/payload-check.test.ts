@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PayloadCheck } from '../../../../plugin/fleet/light/in-place/payload-check.ts';
+
+test('payloads that all differ are parsed up to a rate, beyond which only their ends are checked', (t) => {
+  t.mock.method(performance, 'now', () => 5000);
+  const check = PayloadCheck.ofEvents();
+  const passes = (json: string) => {
+    const bytes = Buffer.from(json);
+    return check.passes(bytes, 0, bytes.length);
+  };
+  const large = (index: number) => `["name",${index},"${'x'.repeat(1_000_000)}"]`;
+  assert.equal(passes('["name",{bad}]'), false);
+  for (let index = 0; index < 8; index++) assert.equal(passes(large(index)), true);
+  assert.equal(passes(' ["name",{bad}] '), true, 'it is over the rate');
+  assert.equal(passes('["name",{bad}'), false, 'its end is missing');
+});
