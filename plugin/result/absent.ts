@@ -1,4 +1,5 @@
 /** The sections that a run cannot know; the others are not affected. */
+import { addSnapshots } from '../../protocol/link/add-snapshots.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import { ENGINE } from '../script/script.ts';
@@ -32,8 +33,8 @@ export function whyNotPlaced({ frozen, sent, snapshots, ownEvent, observations }
   if (observations.has('joinsMisnamed'))
     return 'acknowledgements of `join_room` name other workers than those that count the connections';
   if (!frozen.some(({ unplaced }) => unplaced) && sent.every(({ worker }) => worker !== '')) return undefined;
-  if (snapshots.some(({ returns }) => returns.recovered > 0)) return RESTORED;
-  const connected = sum(snapshots.map((snapshot) => snapshot.connected));
-  const named = sum(snapshots.flatMap(({ perWorker }) => Object.values(perWorker)));
+  const { returns, connected, perWorker } = addSnapshots(snapshots);
+  if (returns.recovered > 0) return RESTORED;
+  const named = sum(Object.values(perWorker));
   return `the server named no worker in its acknowledgement of \`join_room\` for ${connected - named} of ${connected} connections`;
 }

@@ -1,31 +1,30 @@
 /** How the connections were made: how many, how fast, how long each took. */
 import { CONNECT_STAGES, OWN_DISCONNECT } from '../../protocol/connection.ts';
-import { sumCounts } from '../../protocol/helpers/sum-counts.ts';
-import { summaryMs } from '../../protocol/histogram.ts';
-import { addConnecting } from '../../protocol/link/add-up.ts';
-import type { FleetSnapshot, ReturnCounts } from '../../protocol/link/snapshot.ts';
+import { decodeHistogram, summaryMs } from '../../protocol/histogram.ts';
+import { addSnapshots, type FleetTotals } from '../../protocol/link/add-snapshots.ts';
+import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import { connectionsPerWorker } from '../run/measurements/per-worker.ts';
 import type { Ramp } from '../run/measurements/windows.ts';
 import { ENGINE } from '../script/script.ts';
 import { endRows } from './ends.ts';
-import { merged, sum } from './sums.ts';
+import { sum } from './sums.ts';
 
 export function connectionFigures(measurements: Measurements): Result['connections'] {
   const { snapshots, engine, expectedAtOnce, transports, compression, serverCompresses } = measurements;
+  const all = addSnapshots(snapshots);
+  const { accounts, failures, tlsResumed: resumed } = all;
   const stages = Object.fromEntries(
     CONNECT_STAGES.flatMap((stage) => {
-      const summary = summaryMs(merged(snapshots.map(({ connectUs }) => connectUs[stage])));
+      const summary = summaryMs(decodeHistogram(all.connectUs[stage]));
       return summary ? [[stage, summary]] : [];
     }),
   );
   const { total = null, ...stagesMs } = stages;
-  const failures = sumCounts(snapshots.map((snapshot) => snapshot.failures));
   const rate = achievedRate(snapshots, measurements.ramps);
-  const [handshakes, resumed] = [stages.tls?.count ?? 0, sum(snapshots.map(({ tlsResumed }) => tlsResumed))];
+  const handshakes = stages.tls?.count ?? 0;
   const isTold = engine === ENGINE && snapshots.length > 0;
-  const carried = (by: 'websocket' | 'upgraded' | 'polling') => sum(snapshots.map((one) => one.transports[by]));
   return {
     target: measurements.targetConnections,
     peak: measurements.peakConnections,
@@ -34,52 +33,32 @@ export function connectionFigures(measurements: Measurements): Result['connectio
     failureExamples: Object.fromEntries(
       snapshots.toReversed().flatMap((snapshot) => Object.entries(snapshot.failureExamples)),
     ),
-    asked: sum(snapshots.map(({ accounts }) => accounts.asked)),
-    opened: sum(snapshots.map(({ accounts }) => accounts.alive + sum(Object.values(accounts.ended)))),
-    held: isTold && expectedAtOnce !== null ? sum(snapshots.map(({ accounts }) => accounts.alive)) : null,
-    lost: lostOf(sumCounts(snapshots.map(({ accounts }) => accounts.ended))),
+    asked: accounts.asked,
+    opened: accounts.alive + sum(Object.values(accounts.ended)),
+    held: isTold && expectedAtOnce !== null ? accounts.alive : null,
+    lost: lostOf(accounts.ended),
     skipped: measurements.skippedUsers,
-    unknownAcks: sum(snapshots.map(({ unknownAcks }) => unknownAcks)),
-    retries: sum(snapshots.map(({ retries }) => retries)),
-    reconnection: reconnectionFigures(snapshots),
-    ends: endRows(snapshots),
-    disconnects: sumCounts(snapshots.map(({ disconnects }) => disconnects)),
+    unknownAcks: all.unknownAcks,
+    retries: all.retries,
+    reconnection: reconnectionFigures(all),
+    ends: endRows(all),
+    disconnects: all.disconnects,
     configuredRatePerSec: measurements.configuredRatePerSec,
     achievedRatePerSec: rate?.perSec ?? null,
     rampSeconds: rate?.seconds ?? null,
     connectMs: total,
-    overTime: isTold ? connectingOverTime(measurements) : null,
+    overTime: isTold ? connectingOverTime(all, measurements) : null,
     stagesMs,
     tlsHandshakes: handshakes > 0 ? { full: handshakes - resumed, resumed } : null,
-    transports: isTold
-      ? {
-          configured: transports,
-          websocket: carried('websocket'),
-          upgraded: carried('upgraded'),
-          polling: carried('polling'),
-          upgradeFailures: sumCounts(snapshots.map(({ upgradeFailures }) => upgradeFailures)),
-        }
-      : null,
-    compression: isTold
-      ? { asked: compression, granted: sum(snapshots.map(({ compressed }) => compressed)), byServer: serverCompresses }
-      : null,
-    perWorker: connectionsPerWorker(measurements, snapshots),
+    transports: isTold ? { configured: transports, ...all.transports, upgradeFailures: all.upgradeFailures } : null,
+    compression: isTold ? { asked: compression, granted: all.compressed, byServer: serverCompresses } : null,
+    perWorker: connectionsPerWorker(measurements, all),
   };
 }
 
-function reconnectionFigures(snapshots: Measurements['snapshots']): Result['connections']['reconnection'] {
-  const returns = snapshots.map((snapshot) => snapshot.returns);
-  const counted = (key: Exclude<keyof ReturnCounts, 'awayUs'>) => sum(returns.map((one) => one[key]));
-  if (counted('dropped') === 0) return null;
-  return {
-    dropped: counted('dropped'),
-    returned: counted('returned'),
-    recovered: counted('recovered'),
-    gaveUp: counted('gaveUp'),
-    left: counted('left'),
-    away: counted('away'),
-    awayMs: summaryMs(merged(returns.map(({ awayUs }) => awayUs))),
-  };
+function reconnectionFigures({ returns }: FleetTotals): Result['connections']['reconnection'] {
+  const { awayUs, retries: _, ...counts } = returns;
+  return counts.dropped === 0 ? null : { ...counts, awayMs: summaryMs(decodeHistogram(awayUs)) };
 }
 
 /** @param ended by reason @returns without those that a virtual user, or the run, closed itself */
@@ -89,9 +68,12 @@ export function lostOf(ended: Record<string, number>): Record<string, number> {
 }
 
 /** From the interval in which the samples begin to the last one in which something happened. */
-function connectingOverTime({ snapshots, samplesBeganAtUs }: Measurements): Result['connections']['overTime'] {
+function connectingOverTime(
+  { connecting }: FleetTotals,
+  { samplesBeganAtUs }: Measurements,
+): Result['connections']['overTime'] {
   if (samplesBeganAtUs === undefined) return null;
-  const { opened, connectUs, slowestUs, failed, ended } = addConnecting(snapshots.map((one) => one.connecting));
+  const { opened, connectUs, slowestUs, failed, ended } = connecting;
   const { startedAtUs, intervalUs } = opened;
   const length = Math.max(...[opened, failed, ended].map(({ counts }) => counts.length));
   const first = Math.max(0, Math.floor((samplesBeganAtUs - startedAtUs) / intervalUs));

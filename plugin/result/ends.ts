@@ -1,13 +1,12 @@
 /** How connections ended that their virtual users did not close, by kind. */
-import { addEnds } from '../../protocol/link/ends.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import type { Result } from '../../protocol/result/result.ts';
 
 type EndRows = Result['connections']['ends'];
 
 /** @returns the most frequent kind first */
-export function endRows(snapshots: Pick<FleetSnapshot, 'ends'>[]): EndRows {
-  const kinds = addEnds(snapshots.map(({ ends }) => ends)).toSorted((a, b) => b.count - a.count);
+export function endRows({ ends }: Pick<FleetSnapshot, 'ends'>): EndRows {
+  const kinds = ends.toSorted((a, b) => b.count - a.count);
   return kinds.map(({ reason, cause, words, event, text: eventText, count, maxPayloadBytes, samples }) => {
     const [ages = [], sent = [], received = [], sizes = []] = [0, 1, 2, 3].map((at) =>
       samples.map((one) => one[at] ?? 0),

@@ -1,7 +1,7 @@
 /** What a planned fault cost. */
 
 import { recordedUs } from '../../protocol/histogram.ts';
-import { addUp } from '../../protocol/link/add-up.ts';
+import { addSnapshots } from '../../protocol/link/add-snapshots.ts';
 import type { FaultCounts } from '../../protocol/link/fault.ts';
 import type { TimeSeries } from '../../protocol/link/time-series.ts';
 import type { Batch } from '../../protocol/result/delivery.ts';
@@ -23,7 +23,7 @@ export function faultFigures(
   samples: SampleRow[],
 ): Fault | null {
   const { fault } = measurements;
-  const counts = faultCounts(measurements);
+  const counts = addSnapshots(measurements.snapshots).fault;
   const backoff = engineOptions?.reconnection;
   if (!fault || !counts || !backoff) return null;
   const { kind, command, t, tookMs, over, replaced, perWorker } = fault;
@@ -45,12 +45,6 @@ export function faultFigures(
     perWorker,
     curve: curveOf(counts),
   };
-}
-
-/** @returns of all engines; undefined if no fault has begun */
-export function faultCounts({ snapshots }: Pick<Measurements, 'snapshots'>): FaultCounts | undefined {
-  const counts = snapshots.flatMap(({ fault }) => fault ?? []);
-  return counts.length > 0 ? addUp(counts) : undefined;
 }
 
 function backAfter({ backUs, dropped }: FaultCounts): Fault['backMs'] {

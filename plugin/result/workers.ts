@@ -1,5 +1,5 @@
 /** The workers: their limits, the machines that they run on, and each over time. */
-import { sumCounts } from '../../protocol/helpers/sum-counts.ts';
+import { addSnapshots } from '../../protocol/link/add-snapshots.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
 import { lowestLimit } from '../../protocol/machine/usable.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -82,6 +82,6 @@ export function workersOverTime(
 /** @returns connections on workers that joins name and no control URL leads to, by worker: their memory is not read */
 export function unknownWorkers({ workersAtStart, snapshots }: Measurements): Record<string, number> {
   const known = new Set(workersAtStart.map(({ worker }) => worker));
-  const joined = Object.entries(sumCounts(snapshots.map(({ perWorker }) => perWorker)));
+  const joined = Object.entries(addSnapshots(snapshots).perWorker);
   return Object.fromEntries(joined.filter(([worker]) => known.size > 0 && !known.has(worker)));
 }

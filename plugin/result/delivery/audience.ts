@@ -2,6 +2,7 @@
  * Whether the broadcasts of an own event were for all connections, as the ledger takes for granted: the ids may be one of
  * each copy, and the server may send to rooms or namespaces. What was received shows both.
  */
+import { addSnapshots } from '../../../protocol/link/add-snapshots.ts';
 import type { Batch } from '../../../protocol/result/delivery.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
@@ -84,7 +85,7 @@ export function separateGroups({ frozen }: Measurements, batches: Batch[]): Grou
 function deafTo(broadcasts: Batch[], connections: number, measurements: Measurements): string[] {
   const seqs = new Set(broadcasts.map(({ seq }) => seq));
   const senders = new Set(measurements.sent.flatMap(({ seq, worker }) => (seqs.has(seq) ? [worker] : [])));
-  const held = Object.entries(connectionsPerWorker(measurements, measurements.snapshots));
+  const held = Object.entries(connectionsPerWorker(measurements, addSnapshots(measurements.snapshots)));
   const others = held.filter(([worker]) => !senders.has(worker));
   return sum(others.map(([, count]) => count)) === connections ? others.map(([worker]) => worker) : [];
 }

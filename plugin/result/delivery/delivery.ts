@@ -3,7 +3,7 @@
 import { readPlace } from '../../../protocol/counted-as.ts';
 import { EVENTS } from '../../../protocol/events.ts';
 import type { Histogram } from '../../../protocol/histogram.ts';
-import type { ReceiptTotals } from '../../../protocol/link/ledger.ts';
+import { addSnapshots } from '../../../protocol/link/add-snapshots.ts';
 import { type Batch, RECEIPT_COUNTS, type ReceiptCount } from '../../../protocol/result/delivery.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { AUDIENCE, plannedMembers, type RoomPlan, roomName } from '../../../protocol/rooms.ts';
@@ -27,19 +27,19 @@ export function deliveryFigures(
   const receipts = totals(batches);
   const { ownEvent, frozen, sent, unknown } = measurements;
   const areBroadcasts = idsOfOneReceiver(measurements, batches) === undefined;
-  const counted = (key: keyof ReceiptTotals) => sum(measurements.snapshots.map((snapshot) => snapshot.receipts[key]));
+  const { late, unreadable, neverOrdered, open, received } = addSnapshots(measurements.snapshots).receipts;
   return {
     ...sourceOf(measurements, config),
     broadcasts: sum(batches.map((batch) => batch.broadcasts)),
     unconfirmed: sent.filter((one) => one.unconfirmed).length,
     unknown: unknown.length,
     ...receipts,
-    late: counted('late'),
-    unreadable: counted('unreadable'),
+    late,
+    unreadable,
     // Once the run has finalized its own broadcasts, any other row was never ordered.
-    neverOrdered: ownEvent ? 0 : counted('neverOrdered') + (frozen.length > 0 ? counted('open') : 0),
-    outside: ownEvent ? counted('neverOrdered') + counted('open') : 0,
-    frames: counted('received') + counted('unreadable'),
+    neverOrdered: ownEvent ? 0 : neverOrdered + (frozen.length > 0 ? open : 0),
+    outside: ownEvent ? neverOrdered + open : 0,
+    frames: received + unreadable,
     coverage: receipts.expected > 0 && areBroadcasts ? receipts.received / receipts.expected : null,
     coverageOfTarget: areBroadcasts ? ofTarget(measurements, receipts.received, config.rooms) : null,
     rooms: roomsOf(measurements, config.rooms),

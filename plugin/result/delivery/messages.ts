@@ -1,53 +1,40 @@
 /** What connections send again and again: how much of it, and how long until it is acknowledged. */
-import { encodeHistogram, summaryMs } from '../../../protocol/histogram.ts';
+import { decodeHistogram, summaryMs } from '../../../protocol/histogram.ts';
+import { addSnapshots } from '../../../protocol/link/add-snapshots.ts';
 import type { MessageTotals } from '../../../protocol/link/client-messages.ts';
 import type { Messages } from '../../../protocol/result/messages.ts';
 import type { Measurements, MessagesMeasured } from '../../run/measurements/measurements.ts';
-import { merged, sum } from '../sums.ts';
-
-type Counted = { [Key in keyof MessageTotals]: MessageTotals[Key] extends number ? Key : never }[keyof MessageTotals];
 
 /** @returns null where the flows send none */
 export function messageFigures({ messages, snapshots }: Measurements): Messages | null {
   if (!messages) return null;
-  const totals = snapshots.map((snapshot) => snapshot.messages);
-  const counted = (key: Counted) => sum(totals.map((one) => one[key]));
-  const times = (window: 'measured' | 'outside', key: 'ackUs' | 'sendDelayUs') =>
-    merged(totals.map((one) => one[window][key]));
-  const [ack, delay] = [times('measured', 'ackUs'), times('measured', 'sendDelayUs')];
-  const [sent, unasked, acknowledged] = [counted('sent'), counted('unasked'), counted('acknowledged')];
+  const totals = addSnapshots(snapshots).messages;
+  const { connections, due, sent, notSent, unasked, acknowledged, unanswered, lost, measured, outside } = totals;
   return {
     steps: messages.steps.map(({ namespace: _, ...step }) => step),
-    connections: counted('connections'),
-    due: counted('due'),
-    sent,
-    notSent: {
-      missed: sum(totals.map(({ notSent }) => notSent.missed)),
-      disconnected: sum(totals.map(({ notSent }) => notSent.disconnected)),
-    },
-    unasked,
-    acknowledged,
-    unansweredConnected: counted('unanswered'),
-    unansweredDisconnected: counted('lost'),
+    ...{ connections, due, sent, notSent, unasked, acknowledged },
+    unansweredConnected: unanswered,
+    unansweredDisconnected: lost,
     answered: sent > unasked ? acknowledged / (sent - unasked) : null,
-    window: windowFigures(messages, totals),
-    ackMs: summaryMs(ack),
-    sendDelayMs: summaryMs(delay),
-    outsideAckMs: summaryMs(times('outside', 'ackUs')),
+    window: windowFigures(messages, measured),
+    ackMs: summaryMs(decodeHistogram(measured.ackUs)),
+    sendDelayMs: summaryMs(decodeHistogram(measured.sendDelayUs)),
+    outsideAckMs: summaryMs(decodeHistogram(outside.ackUs)),
     workers: messages.workers.map(
       ({ eventLoop: { delayP50Ms, delayP99Ms, delayMaxMs }, ownHandler: _, ...worker }) => ({
         ...worker,
         queueMs: { p50: delayP50Ms, p99: delayP99Ms, max: delayMaxMs },
       }),
     ),
-    histograms: { ackUs: encodeHistogram(ack), sendDelayUs: encodeHistogram(delay) },
+    histograms: { ackUs: measured.ackUs, sendDelayUs: measured.sendDelayUs },
   };
 }
 
-function windowFigures({ seconds, steps, unanswered }: MessagesMeasured, totals: MessageTotals[]): Messages['window'] {
+function windowFigures(
+  { seconds, steps, unanswered }: MessagesMeasured,
+  { sent, acknowledged }: MessageTotals['measured'],
+): Messages['window'] {
   if (seconds === 0) return null;
-  const sent = sum(totals.map(({ measured }) => measured.sent));
-  const acknowledged = sum(totals.map(({ measured }) => measured.acknowledged));
   const events = new Set(steps.map((step) => step.events));
   const arrived = steps.every(({ acknowledge }) => acknowledge) ? acknowledged : sent;
   const [each] = events;

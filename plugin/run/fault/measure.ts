@@ -1,6 +1,8 @@
 /** A planned fault, from before it until everything is as it should be again. */
+
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { isStackFault } from '../../../protocol/fault.ts';
+import { addSnapshots } from '../../../protocol/link/add-snapshots.ts';
 import { partsReplacedBy } from '../../../server/stack/fault.ts';
 import type { FaultOptions } from '../../script/options/fault-options.ts';
 import type { Checkpoints } from '../checkpoints/checkpoints.ts';
@@ -117,5 +119,5 @@ async function identities({ control }: RunContext): Promise<WorkerIdentity[]> {
 
 /** Reading them begins a new window of the generator's loops, so what they were like until now is noted. */
 async function perWorker(context: RunContext, window: GeneratorWindow): Promise<Record<string, number>> {
-  return connectionsPerWorker(context.measurements, await noteGenerator(context, window));
+  return connectionsPerWorker(context.measurements, addSnapshots(await noteGenerator(context, window)));
 }

@@ -1,5 +1,6 @@
 /** Memory over time: of each wave its peak and what is left after it; or reading after reading while connections come and go. */
 import { BoundedSeries } from '../../../protocol/helpers/bounded-series.ts';
+import { addSnapshots } from '../../../protocol/link/add-snapshots.ts';
 import { valuesOf } from '../../samplers/index.ts';
 import type { OverTime } from '../../script/options/plugin-options.ts';
 import type { Checkpoints } from '../checkpoints/checkpoints.ts';
@@ -111,12 +112,8 @@ async function moment(
   const [t, connections] = [sampler.seconds(), population.connections()];
   const { layers, last } = await read();
   measurements.lastReadings = last;
-  return { t, connections, gone: goneOf(snapshots), layers };
-}
-
-function goneOf(snapshots: EngineSnapshot[]): number {
-  const ended = snapshots.flatMap(({ accounts }) => Object.values(accounts.ended));
-  return ended.reduce((sum, count) => sum + count, 0);
+  const { ended } = addSnapshots(snapshots).accounts;
+  return { t, connections, gone: Object.values(ended).reduce((sum, count) => sum + count, 0), layers };
 }
 
 function meanOf(older: MomentReading, newer: MomentReading): MomentReading {

@@ -3,10 +3,12 @@
 import { closeCodeOf } from '../../../../protocol/codes/close-codes.ts';
 import { FAILURE_CODES, failureOf } from '../../../../protocol/codes/failure-codes.ts';
 import { OWN_DISCONNECT } from '../../../../protocol/connection.ts';
+import { decodeHistogram } from '../../../../protocol/histogram.ts';
+import { addSnapshots } from '../../../../protocol/link/add-snapshots.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { isThrottled } from '../../../../report/figures/throttled.ts';
 import { decimals, total } from '../../../../report/text/format.ts';
-import { merged, sum } from '../../../result/sums.ts';
+import { sum } from '../../../result/sums.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless, type Found, type Measured } from '../../check.ts';
 import { waitedForServer } from '../../evidence.ts';
@@ -137,7 +139,7 @@ const MAX_RAMP_SHARE = 0.25;
 
 /** @returns how old nearly all that were lost had become, where a time-out shows by it */
 function commonAge({ snapshots, ramps }: Measurements): string | undefined {
-  const ages = merged(snapshots.map(({ lostAgesUs }) => lostAgesUs));
+  const ages = decodeHistogram(addSnapshots(snapshots).lostAgesUs);
   const [low, high] = [5, 95].map((percentile) => ages.getValueAtPercentile(percentile) / 1e6) as [number, number];
   const isOne =
     high - low <= MAX_AGE_SPREAD * high && high - low < MAX_RAMP_SHARE * sum(ramps.map(({ seconds }) => seconds));
