@@ -136,26 +136,6 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     }
   });
 
-  it('compare: a version that mostly dies is worse, whether its runs are INVALID or leave nothing', async (t) => {
-    const cwd = tempFolder(t);
-    const DYING = { invalid: 1, 'all-crashed': 0 };
-    for (const name of ['sound', ...Object.keys(DYING)]) writeSeries(cwd, name, [50, 51, 49, 50, 50]);
-    for (const [name, alive] of Object.entries(DYING)) {
-      const path = join(cwd, name, 'study.json');
-      const series: Study = JSON.parse(readFileSync(path, 'utf8'));
-      for (const run of series.runs.slice(alive)) {
-        if (name.endsWith('crashed')) Object.assign(run, { exitCode: 11, result: null, status: null });
-        else writeRun(join(cwd, name), dirname(run.result ?? ''), ({ verdict }) => (verdict.status = 'INVALID'));
-      }
-      writeFileSync(path, JSON.stringify(series));
-    }
-    for (const dying of Object.keys(DYING)) {
-      const { code, said } = await cli(cwd, 'compare', 'sound', dying);
-      assert.equal(code, 1, `${dying}: ${said}`);
-      assert.match(said, /^B against A: worse in Usable runs/);
-    }
-  });
-
   it('compare: runs against a saved baseline, with an exit code for each outcome', async (t) => {
     const cwd = tempFolder(t);
     writeSeries(cwd, 'good', [50, 51, 49, 50]);

@@ -28,11 +28,6 @@ export function withFindings(result: Result, ...findings: Finding[]): Result {
   return answered({ ...result, findings });
 }
 
-/** @returns codes of findings that no other one explains */
-export function codesOf({ findings }: Pick<Result, 'findings'>): string[] {
-  return rootsOf(findings).map(({ code }) => code);
-}
-
 export function documentOf(result: Result): Document {
   return runDocument(answered(result));
 }

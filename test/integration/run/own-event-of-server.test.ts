@@ -17,22 +17,6 @@ function ticking(send: (io: Server, n: number) => void, setUp: (io: Server) => v
 describe('the server by itself', { concurrency: 3 }, () => {
   const TICK = { event: 'tick', id: 'first argument' };
   const RUN = { delivery: TICK, options: { broadcasts: { count: 6, interval: 0.1 } }, processes: 2 };
-  const toEach = (io: Server, n: number, isFor: () => boolean, idOf = (_socket: string): unknown => n) => {
-    for (const one of io.sockets.sockets.values()) if (isFor()) one.emit('tick', idOf(one.id));
-  };
-
-  it('has no coverage where every copy has an id of its own', async (t) => {
-    const own = ticking((io, n) =>
-      toEach(
-        io,
-        n,
-        () => true,
-        (socket) => `${n}-${socket}`,
-      ),
-    );
-    const delivery = { coverage: null, coverageOfTarget: null };
-    await assertOwn(t, own, RUN, { codes: ['IDS_NOT_SHARED'], delivery });
-  });
 
   for (const client of ['light', 'official'] as const) {
     it(`is expected by those in its namespace, with the ${client} client: the same event in two is two events`, async (t) => {
@@ -51,23 +35,6 @@ describe('the server by itself', { concurrency: 3 }, () => {
       assert.ok(delivery.batches.every(({ expected, room }) => expected === 10 && room === null));
     });
   }
-
-  it('says so where it sends to one half of the connections, then to the other', async (t) => {
-    let connected = 0;
-    const halves = ticking(
-      (io, n) => io.to(n % 2 ? 'a' : 'b').emit('tick', n),
-      (io) => io.on('connection', (socket) => socket.join(++connected % 5 < 3 ? 'a' : 'b')),
-    );
-    const { delivery, reasons } = await assertOwn(t, halves, RUN, { codes: ['AUDIENCE_DIFFERS'] });
-    assert.match(reasons[0]?.message ?? '', /2 separate groups of connections \(6, 4\)/);
-    assert.ok(delivery.coverage);
-  });
-
-  it('loses copies at random: no doubt of the audience', async (t) => {
-    const loses = ticking((io, n) => toEach(io, n, () => Math.random() < 0.6));
-    const { delivery } = await assertOwn(t, loses, RUN, { codes: ['COPIES_LOST'] });
-    assert.ok((delivery.coverage ?? 1) < 0.9);
-  });
 
   it('counts what begins while it listens, and the spread from the first receipt', async (t) => {
     const { delivery, latency } = await assertOwn(

@@ -237,16 +237,6 @@ describe('several messages in one event', { concurrency: 4 }, () => {
     });
   }
 
-  it('say where the others are, when the path names the first', async (t) => {
-    const { reasons } = await assertOwn(
-      t,
-      batches,
-      { delivery: { ...delivery, id: '$.0.0.id' } },
-      { codes: ['IDS_NOT_COUNTED'], delivery: { expected: 200, received: 50 } },
-    );
-    assert.match(reasons[0]?.fix ?? '', /\$\.0\.\*\.id/);
-  });
-
   it('can go to rooms of their own', async (t) => {
     const twice = documents((io, edit) => io.to(edit.doc).emit('edited', [edit, { ...edit, id: `${edit.id} again` }]));
     const own = { ...EDITED, id: '$.0.*.id', audience: { event: '$.0.*.doc', client: '$.0.doc' } };

@@ -19,11 +19,6 @@ it('verdict and outcome decide the exit code, and only a VALID run that passed h
   ]);
 });
 
-it('a comparison has exit code 1 if something is worse, and 5 if it is inconclusive', () => {
-  const codes = (['better', 'no-difference', 'worse', 'inconclusive'] as const).map((answer) => exitCodeOf({ answer }));
-  assert.deepEqual(codes, [0, 0, 1, 5]);
-});
-
 it('several runs end with the worst of their exit codes', () => {
   assert.equal(worstExitCode([0, 3, 0]), 3);
   assert.equal(worstExitCode([3, 1]), 1, 'a missed threshold goes before SUSPECT');

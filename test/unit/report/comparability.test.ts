@@ -93,6 +93,10 @@ describe('what else differs', () => {
       assert.deepEqual(differences(before, withHosts(0.5, 0.5)), ['shares of the generator hosts']);
   });
 
+  it('ignores a set without results', () => {
+    assert.deepEqual(compare([setOf(run()), setOf(), setOf(run())]).mismatches, []);
+  });
+
   it('of servers is listed by name, tuning and option, or is one line where one of them is not known', () => {
     const found = differing(({ environment: { server } }) => {
       if (!server) return;

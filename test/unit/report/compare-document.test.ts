@@ -128,6 +128,11 @@ describe('runs that others disturbed', () => {
     assert.equal(answer(slopeRun(1000, 10), disturbed(1.1, slopeRun(2000, 10)), WORKER), 'worse');
   });
 
+  it('are counted where some of the runs are', () => {
+    const some = setOf(...quiet.results, ...disturbed(1.1, latencies(20)).results);
+    assert.match(textOf(compare([quiet, some])), /times, rates and CPU of 1 do not count/);
+  });
+
   it('leave the others of their series as they are, and those that took little count', () => {
     const slow = latencies(20, 20.1, 19.9);
     const mixed = setOf(...slow.results, ...disturbed(1.1, latencies(500, 900)).results);

@@ -78,10 +78,6 @@ describe('connections that are lost', () => {
     ],
   ]);
 
-  it('are no lost namespaces besides', () => {
-    assert.doesNotMatch(run(lostWhileIdle).reasons[0]?.message ?? '', /namespace/);
-  });
-
   it('are not held, and those that their virtual users have closed are not lost', () => {
     const figuresOf = (changes: Changes) => {
       const { asked, opened, held, lost, failed } = run(changes).connections;

@@ -5,7 +5,6 @@ import { doubtMiscounted, memoryFigures } from '../../../plugin/result/memory/me
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import { Observations, type Observed, type ObservedKind } from '../../../plugin/run/measurements/observations.ts';
 import { LAYERS, type LayerSample, type SampleRow } from '../../../plugin/samplers/index.ts';
-import type { Result } from '../../../protocol/result/result.ts';
 import { computeCapacity } from '../../../report/figures/capacity.ts';
 import { perConnectionOf } from '../../../report/figures/per-connection.ts';
 import { column } from '../../helpers/columns.ts';
@@ -105,9 +104,6 @@ function inSeconds(pssMb: Record<number, object>) {
   return memoryFigures(measured, { layers: LAYERS, samples: samples as unknown as SampleRow[] });
 }
 
-const capacityOf = (memory: Result['memory']) =>
-  computeCapacity({ ...perfectResult(), memory }, 900 * MB).memoryLimited?.connections;
-
 describe('memory in service', () => {
   it('has the slope of what was read before the collections, beside that of memory at rest', () => {
     const { perConnectionBytes, inService } = inSeconds({});
@@ -122,18 +118,6 @@ describe('memory in service', () => {
     const peak = (t: number) => inSeconds({ [t]: { pssBytes: 900 * MB } }).inService?.peakBytes.workerPss;
     assert.deepEqual([5, 10, 25, 34, 35].map(peak), [undefined, 900 * MB, 900 * MB, 900 * MB, undefined]);
   });
-
-  it('is absent where nobody read it, and then there is no capacity', () => {
-    const measured = measurements({ plateaus: busy.map(({ connections, layers }) => ({ connections, layers })) });
-    const memory = memoryFigures(measured, { layers: LAYERS, samples: [] });
-    assert.deepEqual([memory.inService, capacityOf(memory)], [null, undefined]);
-  });
-});
-
-it('a peak is the highest sample, derived from RSS or read', () => {
-  const derived = inSeconds({ 25: { derivedPssBytes: 900 * MB }, 26: { pssBytes: 800 * MB } });
-  const read = inSeconds({ 25: { derivedPssBytes: 800 * MB }, 26: { pssBytes: 900 * MB } });
-  assert.deepEqual([derived.peakBytes.workerPss, read.peakBytes.workerPss], [900 * MB, 900 * MB]);
 });
 
 it('no capacity comes from a line that may not be quoted, nor from a machine that moved by itself', () => {

@@ -74,7 +74,6 @@ check('connect', [
   ['is as unsure as the background', { ramps: [ramp(5_000_000)], idle: RESTLESS }, 4.8, 0.5003],
   ['is absent where a tick is no more than nothing', { ramps: [ramp(10_000)], idle: NOTHING }, null],
   ['is absent where there is none', { ramps: [ramp(0)], idle: NOTHING }, null],
-  ['is absent without connections', { ramps: [window(4, 0, 1)] }, null],
   ['has no interval where nothing tells the background', { ramps: [window(4, 250, 500_000)] }, 2, null],
 ]);
 
@@ -137,10 +136,7 @@ check('message', [
   ['is absent where it is within the noise of the timer', { messages: TIMED, idle: RESTLESS }, null],
 ]);
 
-check('idle', [
-  ['is that without messages', { messages: parts(1000, ...ONLY_TIMER), idle: STEADY }, 10, 0.1],
-  ['is that before the connections', { messages: parts(1000, ...ONLY_TIMER), unloaded: STEADY }, 10, 0.1],
-]);
+check('idle', [['is that without messages', { messages: parts(1000, ...ONLY_TIMER), idle: STEADY }, 10, 0.1]]);
 
 it('the background is taken off each part for its own length', () => {
   // The last one has the drain: nine seconds of a tenth of a core.

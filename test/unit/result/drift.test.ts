@@ -77,9 +77,7 @@ const SERVERS: Record<string, Omit<Server, 'readingMb' | 'stayingMb'>> = {
   'a leak in time': { perSecond: 100_000 },
   'both leaks': { perConnection: 6000, perSecond: 100_000 },
   'a cache that fills and stops': { cacheMb: 40 },
-  'a cache, and a leak in time': { cacheMb: 40, perSecond: 100_000 },
   fragmentation: { fragmentedMb: 8 },
-  'fragmentation, and a leak per connection': { fragmentedMb: 8, perConnection: 6000 },
 };
 
 describe('what waves of different sizes and rests tell', () => {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
-import { absentSections } from '../../../plugin/result/absent.ts';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { newOwnEvent, type OwnEventMeasured } from '../../../plugin/run/measurements/own-event.ts';
@@ -108,13 +107,4 @@ describe('an event of the server, and its copies', () => {
       assertNames(reasons[0]?.message, details);
     });
   }
-});
-
-test('without a control port, the event is still there, and only the round trips are not', () => {
-  const run = { engine: 'socketio-capacity', control: false, memory: true };
-  const { delivery, latency, roundTrip } = absentSections({
-    ...measurements(run),
-    ownEvent: newOwnEvent('said', '$.0', 'run', true),
-  });
-  assert.deepEqual([delivery, latency, typeof roundTrip], [undefined, undefined, 'string']);
 });

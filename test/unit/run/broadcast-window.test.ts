@@ -148,12 +148,6 @@ describe('the window', () => {
     for (const { seconds, cpuUs } of cpu.broadcasts) assert.equal(Math.round((cpuUs.worker ?? 0) / seconds), 100_000);
   });
 
-  it('is in as many parts as there are broadcasts, if they are few, and one part ends between two that are close', async (t) => {
-    const window = new BroadcastWindow(t, { broadcasts: { count: 6, interval: 0.1 } });
-    const { cpu } = await window.measure();
-    assert.deepEqual(column(cpu.broadcasts, 'units'), Array(6).fill(10));
-  });
-
   it('without a ledger has the members that the server counted as units, and freezes nothing', async (t) => {
     const window = new BroadcastWindow(t);
     window.context.ledger = false;

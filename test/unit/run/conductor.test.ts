@@ -108,17 +108,6 @@ describe('phases', () => {
     assert.equal(conducted.run.measurements.plateaus.length, 1, 'the baseline');
   });
 
-  it("count the generator's loops from the first ramp on", async (t) => {
-    const conducted = new ConductedRun(t, {}, [RAMP, RAMP, PAUSE]);
-    const { asked } = conducted.run;
-    await conducted.prepare();
-    const before = asked.length;
-    await conducted.phase(0);
-    assert.deepEqual(asked.slice(before), ['snapshots']);
-    await conducted.phase(1);
-    assert.deepEqual(asked.slice(before), ['snapshots'], 'the second one goes on with it');
-  });
-
   /** Until so many of the ten of its first ramp have connected. */
   const ramped = async (t: TestContext, arrived: number) => {
     const conducted = new ConductedRun(t);

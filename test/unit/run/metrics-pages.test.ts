@@ -85,9 +85,3 @@ test('of several pages, each has its share of the connections', () => {
   assert.equal(still.look(pages(2), 199), undefined);
   assert.deepEqual(urlsOf(still.look(pages(3), 200)), ['http://w0/metrics']);
 });
-
-test('without such a figure there is nothing to say', () => {
-  const still = new StillFigures();
-  still.look([page({})], 0);
-  assert.equal(still.look([page({})], 1000), undefined);
-});

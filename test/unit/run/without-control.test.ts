@@ -5,7 +5,6 @@ import { FleetPopulation } from '../../../plugin/run/population.ts';
 import { noProbe } from '../../../plugin/run/receivers/probe.ts';
 import { NO_CONTROL, withoutControl } from '../../../plugin/run/target/control.ts';
 import { resultSchema } from '../../../protocol/result/result.ts';
-import { column } from '../../helpers/columns.ts';
 import { type Change, fromTheStart } from '../../helpers/conducted-run.ts';
 import type { FakeRun } from '../../helpers/fake-run.ts';
 
@@ -42,19 +41,5 @@ describe('without a control port', () => {
   it('joins that the server does not acknowledge hold up nothing', async (t) => {
     const { run } = await conduct(t, ({ status }) => (status.joining = 7));
     assert.deepEqual(run.codes, []);
-  });
-
-  it('connections that the server ends are lost', async (t) => {
-    const lost = { 'transport close': 3 };
-    const { result } = await conduct(t, ({ context: { link } }) => {
-      const { snapshots } = link;
-      link.snapshots = async () =>
-        (await snapshots()).map((one) => {
-          const alive = Math.max(0, one.connected - 3);
-          return { ...one, connected: alive, accounts: { ...one.accounts, alive, ended: lost } };
-        });
-    });
-    assert.deepEqual(result.connections.lost, lost);
-    assert.deepEqual(column(result.findings, 'code'), ['CONNECTIONS_DROPPED']);
   });
 });
