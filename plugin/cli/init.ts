@@ -14,7 +14,7 @@ import { STEPS } from '../virtual-user/steps/index.ts';
 import { addHelp, badOption, LINE, parseOptions, printJson, typed, withJson, writing } from './command.ts';
 import { readVariables, withNamedCredentials } from './init/credentials.ts';
 import { lookAt, requireSupported } from './init/look.ts';
-import { ROOM, type Starter, starterScenario } from './init/starter-scenario.ts';
+import { INSPECTION, ROOM, type Starter, starterScenario } from './init/starter-scenario.ts';
 import { waitingFor } from './own-process.ts';
 
 const CONTROL_PORT = 3200;
@@ -137,6 +137,7 @@ async function init({ out, force, json, ...given }: Options): Promise<void> {
   if (json) return printJson({ file: out, ...starter });
   const next = `${starter.controlUrl ? `${LINE} doctor` : 'npx artillery run'} ${typed(out)}`;
   console.log(`Wrote ${out}. Its comments explain what to do first; then run: ${next}`);
+  if (starter.processes?.inspect) console.log(INSPECTION.join(' '));
   if (variables.length > 0) {
     console.log(`Each run reads ${variables.join(', ')} from the environment: the file has no credentials.`);
   }

@@ -4,6 +4,7 @@ export { UnansweredRequest } from './control/errors.ts';
 export { workerMachines } from './control/worker-machines.ts';
 export { ControlClients, type EachControl } from './control/workers.ts';
 export { Inspectors } from './inspector/inspectors.ts';
+export { isInspectable } from './inspector/may-open.ts';
 export { FURTHER_LAYERS, LAYERS, layersFor } from './layers/index.ts';
 export { describeLayers, type Layer } from './layers/layer.ts';
 export type { MachineTotals } from './machine/machine-time.ts';

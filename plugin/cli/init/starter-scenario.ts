@@ -138,8 +138,12 @@ function headOf({ controlUrl, connections, delivery, processes }: Starter, file:
       '',
       'It measures how many connections are made and kept, how long connecting takes, what fails, and memory and CPU',
       `${processes ? 'of `workers`' : 'if you set `workers`'}. ${delivery ? 'It also counts who gets each message, and when.' : 'To count messages, too, see `delivery` below.'}`,
-      'To also measure memory at rest, call instrument(io) in the server and create this file again:',
-      '  npx socketio-capacity init --instrumented',
+      ...(processes?.inspect
+        ? []
+        : [
+            'To also measure memory at rest, call instrument(io) in the server and create this file again:',
+            '  npx socketio-capacity init --instrumented',
+          ]),
     ];
   }
   const { hostname } = new URL(controlUrl);
@@ -175,12 +179,22 @@ function instrumented(controlUrl: string): string[] {
   ];
 }
 
+/** What the option `inspect` does. */
+export const INSPECTION = [
+  '`inspect` opens Node’s own inspector by SIGUSR1 for each reading of memory, on 127.0.0.1, where any user of this machine can',
+  'attach to it: remove it to read memory with its garbage.',
+];
+
 const HOLD = ['# Seconds to hold all connections, while they are idle.', 'hold: 10'];
 
 /** Options of the plugin, for any other server; and what else it could measure of it. */
 function plain({ delivery, rooms, publish, finding, processes }: Starter): string[] {
   const workers = processes
-    ? ['# The server’s processes, for memory and CPU.', `workers: ${onOneLine(processes)}`]
+    ? [
+        '# The server’s processes, for memory and CPU.',
+        ...(processes.inspect ? commented(INSPECTION) : []),
+        `workers: ${onOneLine(processes)}`,
+      ]
     : commented(['For memory and CPU, name the processes: workers: {pids, match, cgroup or prometheus}']);
   if (!delivery) {
     const emit = publish ? listOf(publish) : ['<event of a client>', { id: '$id' }];

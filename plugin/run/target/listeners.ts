@@ -3,11 +3,11 @@ import { hostname as machineName, networkInterfaces } from 'node:os';
 import { speaksTls } from '../../../protocol/agent.ts';
 import { onlyOnce } from '../../../protocol/helpers/only-once.ts';
 import { isLoopback } from '../../../protocol/machine/loopback.ts';
-import { listenersOn, queryFor } from '../../samplers/index.ts';
+import { isInspectable, listenersOn, queryFor } from '../../samplers/index.ts';
 import { isTemplate } from '../../script/is-template.ts';
 
 /** As the option `workers` names them. */
-export type ListeningProcesses = { match: string } | { pids: number[] };
+export type ListeningProcesses = ({ match: string } | { pids: number[] }) & { inspect?: true };
 
 /**
  * Such as a proxy of which nothing else tells. They are looked for once: to look through the open files of all processes takes
@@ -21,9 +21,11 @@ export function listenersOf(url: string): () => Promise<number[] | undefined> {
 
 /** @returns the server's processes, by what survives a restart if they have it; undefined if nothing, or a proxy, listens here */
 export async function listeningProcesses(url: string): Promise<ListeningProcesses | undefined> {
-  const query = queryFor((await listenersOf(url)()) ?? []);
+  const pids = (await listenersOf(url)()) ?? [];
+  const query = queryFor(pids);
   // Artillery would fill it in.
-  return isTemplate(query) ? undefined : query;
+  if (!query || isTemplate(query)) return undefined;
+  return pids.every(isInspectable) ? { ...query, inspect: true } : query;
 }
 
 /** @returns whether the URL names a loopback address, or an address or the name of this machine */

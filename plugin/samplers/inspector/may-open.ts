@@ -64,6 +64,11 @@ export function requireInspectable(pid: number): Inspectable {
   return { pid, startedAtUs: stat.startedAtUs, ownPid, port };
 }
 
+/** @returns whether its inspector can probably be opened; only a signal shows whether the application handles it itself */
+export function isInspectable(pid: number): boolean {
+  return attempt(() => requireInspectable(pid)) !== undefined;
+}
+
 /** To be asked right before the signal is sent: an id can have passed to another process since. */
 export function isStillSafe({ pid, startedAtUs }: Inspectable): boolean {
   const status = attempt(() => readFileSync(`/proc/${pid}/status`, 'latin1')) ?? '';

@@ -62,6 +62,14 @@ describe('a first scenario', () => {
     assert.deepEqual(config.workerSources, processes);
   });
 
+  it('says what the inspector of a Node server does where it uses that', async (t) => {
+    const processes: Starter['processes'] = { pids: [4711], inspect: true };
+    const text = starterScenario({ ...OTHER, processes });
+    assert.deepEqual((await checked(t, text)).config.workerSources, processes);
+    assert.match(text, /# `inspect` opens Node’s own inspector by SIGUSR1/);
+    assert.doesNotMatch(text, /--instrumented/);
+  });
+
   it('has exactly the connections asked for, at a rate of at most 500/s, for every size', async (t) => {
     for (const connections of [8, 9, 10, 11, 13, 50, 97, 100, 777, 1000, 5000, 9973, 32_000, 100_000, 999_983]) {
       const { config } = await checked(t, starterScenario({ ...INSTRUMENTED, connections }));
