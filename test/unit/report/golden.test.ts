@@ -1,28 +1,18 @@
-/**
- * What reports say, kept as files in test/fixtures/golden. After an intended change of a text:
- * `node --test --test-update-snapshots test/unit/report/golden.test.ts`, and read the difference.
- */
+/** What reports say: whole ones of published runs, and what differs in others. */
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { it, type TestContext } from 'node:test';
+import { it } from 'node:test';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { Fault } from '../../../protocol/result/fault.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { readResult } from '../../../report/read.ts';
 import { finding } from '../../helpers/findings.ts';
+import { assertGolden } from '../../helpers/golden.ts';
 import { summaryOf } from '../../helpers/message-figures.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
 import { endingText, fullText, reportMarkdown } from '../../helpers/report-text.ts';
 import { generatorHost, perfectBatch, perfectResult, resultWithMessages } from '../../helpers/results.ts';
 import { set } from '../../helpers/verdict.ts';
 import { drift, moment, waves } from '../../helpers/waves.ts';
-
-function assertGolden(t: TestContext, name: string, text: string): void {
-  assert.doesNotMatch(text, /NaN|undefined|\bnull\b|Infinity|\[object/);
-  t.assert.fileSnapshot(`${text.trimEnd()}\n`, join(import.meta.dirname, '../../fixtures/golden', name), {
-    serializers: [String],
-  });
-}
 
 it('reports a published run as Markdown', (t) => {
   assertGolden(t, '5k.md', reportMarkdown(readResult('docs/reports/5k/result.json')));

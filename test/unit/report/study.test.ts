@@ -8,6 +8,7 @@ import { renderMarkdown } from '../../../report/render/markdown.ts';
 import { doubtsOf, holesOf, studyDocument } from '../../../report/study/document.ts';
 import { type MeasuredRun, questionsOf, summarize } from '../../../report/study/summarize.ts';
 import { assertEach, column } from '../../helpers/columns.ts';
+import { assertGolden } from '../../helpers/golden.ts';
 import { perfectResult } from '../../helpers/results.ts';
 import { measuredStudy } from '../../helpers/studies.ts';
 
@@ -55,21 +56,10 @@ function studyWithHoles(): { study: Study; runs: MeasuredRun[] } {
 describe('a study with holes', () => {
   const { study, runs } = studyWithHoles();
 
-  it('names each combination that lacks runs, and why', () => {
-    const [hole, ...others] = holesOf(study);
-    assert.match(hole ?? '', /^TLS=on, workers=2: .*0 of 3 .* 10: NOT_INSTALLED.* 11: INVALID: DUPLICATES; 1 run/);
-    assert.deepEqual(others, []);
-    assert.deepEqual(column(study.combinations, 'usable'), [3, 3, 3, 0]);
-  });
-
-  it('answers what the other runs show, over the settings of the other names', () => {
-    const [ofTls, ofWorkers] = answersOf(study, runs);
-    assert.match(ofTls ?? '', /^TLS=on .* off: Workers PSS .*\+20 % \(1 of 2 settings\); .*INVALID/);
-    assert.match(ofWorkers ?? '', /^workers=2 .* 1: inconclusive: .*INVALID/);
-    const found = study.differences.find(({ name, others }) => name === 'TLS' && others.workers === 1);
-    assert.deepEqual([found?.reference, found?.level], ['off', 'on']);
-    const slope = found?.figures[SLOPE];
-    assert.deepEqual([slope?.answer, slope?.value], ['worse', 3000]);
+  it('is a Markdown text with answers, tables, and the combinations that lack runs', (t) => {
+    assertGolden(t, 'study.md', markdownOf(study, runs));
+    const stopped = study.runs.map((run, index) => (index === 10 ? { ...run, exitCode: 130 } : run));
+    assert.match(markdownOf({ ...study, runs: stopped }, runs), /10 of 12 runs are done/);
   });
 
   it('takes the noise of few runs from all combinations with the same level', () => {
@@ -107,17 +97,6 @@ describe('a study with holes', () => {
     assert.match(page, /NOT_INSTALLED/);
     assert.equal(page.match(/<b>1k/), null);
     assert.doesNotMatch(page, /NaN|undefined/);
-  });
-
-  it('is a Markdown text with the same answers', () => {
-    const text = markdownOf(study, runs);
-    assert.match(text, /^# What does &lt;TLS&gt; cost\?\n/);
-    assert.match(text, /11 of 12 runs are done/);
-    const stopped = study.runs.map((run, index) => (index === 10 ? { ...run, exitCode: 130 } : run));
-    assert.match(markdownOf({ ...study, runs: stopped }, runs), /10 of 12 runs are done/);
-    assert.match(text, /\*\*on against off, with workers=1: 1 worse\*\*/);
-    assert.match(text, /\| Workers PSS per connection, KB \| 14\.6 \| 17\.6 \| ▼ WORSE \| \+20 ± [\d.]+ % \|/);
-    assert.doesNotMatch(text, /NaN|undefined/);
   });
 });
 
@@ -162,17 +141,14 @@ it('shows the figure that a level changes most, as a multiple, and nothing where
   assert.match(pageOf(study, runs), /<figcaption>Workers PSS per connection/);
 });
 
-describe('a study in which nothing varies', () => {
-  const spreadOf = (...noises: number[]) => {
+it('shows how much each figure varies where no setting does, with an interval from three runs on', (t) => {
+  const texts = [
+    [0, 512],
+    [0, 512, 256],
+  ].map((noises) => {
     const runs = noises.map((noise) => ({ levels: {}, result: resultOf('off', 1, noise) }));
     const { study } = measuredStudy('1k', { scenario: '1k.yml', vary: {}, repeat: noises.length }, runs);
-    return { text: markdownOf(study, runs), lines: answersOf(study, runs) };
-  };
-
-  it('shows how much each figure varies, with an interval from three runs on', () => {
-    const { text, lines } = spreadOf(0, 512);
-    assert.match(text, /\| Workers PSS per connection, KB \| 14\.9 \| 0\.4 \| 14\.6 \| 15\.1 \|/);
-    assert.deepEqual(lines, ['1k.yml (2 runs: 2 VALID)']);
-    assert.match(spreadOf(0, 512, 256).text, /\| Workers PSS per connection, KB \| 14\.9 ± [\d.]+ % \| 0\.3 /);
+    return markdownOf(study, runs);
   });
+  assertGolden(t, 'repeats.md', texts.join('\n'));
 });
