@@ -17,7 +17,7 @@ const START_TIMEOUT_MS = 10_000;
 /** @param folder for its files @throws CapacityError without nginx, or if it does not start */
 export async function startTlsProxy(workerUrl: string, connections: number, folder: string) {
   const nginx = requireTool('nginx');
-  const { nginx: plan } = planStack({ connections, profile: 'full', workers: 1 }, await readMachine());
+  const { nginx: plan } = planStack({ connections, profile: 'full', workers: 1 }, readMachine());
   const [port, statusPort] = (await freePorts(2)) as [number, number];
   const workers = [{ id: 'w0', port: Number(new URL(workerUrl).port) }];
   mkdirSync(folder, { recursive: true });

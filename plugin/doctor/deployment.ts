@@ -1,6 +1,6 @@
 /** The deployment behind the target, running or yet to be started, as far as this machine knows. */
 import { type Ping, pingOf } from '../../server/stack/nginx.ts';
-import { type Plan, planStack, wholeCores } from '../../server/stack/plan.ts';
+import { type Plan, planningMachine, planStack } from '../../server/stack/plan.ts';
 import { defaultStateDir, findStack } from '../../server/stack/stack.ts';
 import { whichDeployment } from '../run/target/which-deployment.ts';
 import type { Settings } from '../script/settings.ts';
@@ -54,17 +54,15 @@ export async function readDeployment(config: Settings): Promise<Deployment> {
 }
 
 /** @returns the processes for that many connections, or those of the stack that is up; null for an external server */
-export function planFor({ profile, workers, plannedFor }: Deployment, machine: Machine, connections: number) {
+export function planFor(
+  { profile, workers, plannedFor }: Deployment,
+  machine: Machine,
+  connections: number,
+): Plan | null {
   if (profile === null) return null;
   // The embedded profile has a single worker for any number of connections.
   const planned = profile === 'embedded' ? 1 : (plannedFor ?? connections);
-  const plan: Plan = planStack(
-    { connections: planned, profile, workers: workers ?? undefined },
-    {
-      cores: wholeCores(machine.cores),
-      openFilesMax: Math.min(machine.openFiles.hard, 2 ** 20),
-      manyLoopbackAddresses: machine.manyLoopbackAddresses,
-    },
-  );
-  return plan;
+  const { cores, openFiles, manyLoopbackAddresses } = machine;
+  const request = { connections: planned, profile, workers: workers ?? undefined };
+  return planStack(request, planningMachine(cores, openFiles.hard, manyLoopbackAddresses));
 }

@@ -1,6 +1,6 @@
 /** How many processes a target needs, given the limits of the machine. */
-import { execa } from 'execa';
 import { CapacityError } from '../../protocol/errors.ts';
+import { openFileLimits } from '../../protocol/machine/open-files.ts';
 import { usableCores } from '../../protocol/machine/usable.ts';
 
 export interface Machine {
@@ -33,6 +33,8 @@ const NGINX_HEADROOM = 0.8;
 const CONNECTIONS_PER_ADDRESS = 8000;
 /** IANA's ephemeral range, if there is only one loopback address, as on macOS. */
 const PORTS_OF_ONE_ADDRESS = 16_384;
+/** What Linux and macOS allow where the limit is `unlimited`. */
+const MOST_OPEN_FILES = 2 ** 20;
 /** One for the client, one for the worker. */
 const FILES_PER_PROXIED_CONNECTION = 2;
 
@@ -94,17 +96,15 @@ function meanWhereFullestHas(each: number): number {
   return root * root;
 }
 
-/** @returns how many processes can be busy at once: a quota of CPU time can be worth a fraction of a core */
-export function wholeCores(usable: number): number {
-  return Math.max(1, Math.floor(usable));
+export function readMachine(): Machine {
+  return planningMachine(usableCores(), openFileLimits().hard, process.platform === 'linux');
 }
 
-export async function readMachine(): Promise<Machine> {
-  const { stdout } = await execa('sh', ['-c', 'ulimit -Hn']);
+/** @param cores a quota of CPU time can be worth a fraction of one @param openFiles hard limit of a process */
+export function planningMachine(cores: number, openFiles: number, manyLoopbackAddresses: boolean): Machine {
   return {
-    cores: wholeCores(usableCores()),
-    // `unlimited` does not mean that: Linux and macOS allow 2^20 in practice.
-    openFilesMax: stdout === 'unlimited' ? 1_048_576 : Number(stdout),
-    manyLoopbackAddresses: process.platform === 'linux',
+    cores: Math.max(1, Math.floor(cores)),
+    openFilesMax: Math.min(openFiles, MOST_OPEN_FILES),
+    manyLoopbackAddresses,
   };
 }

@@ -65,7 +65,7 @@ export async function bringUp(
 ): Promise<StackState> {
   const { stateDir, connections, tls = false } = options;
   const { profile, missing } = chooseProfile(options.profile);
-  const plan = planStack({ connections, profile, workers: options.workers }, await readMachine());
+  const plan = planStack({ connections, profile, workers: options.workers }, readMachine());
   requirePm2();
   const node = serverNode();
   const nginx = profile === 'full' ? requireTool('nginx') : undefined;

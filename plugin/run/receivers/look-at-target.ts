@@ -2,9 +2,12 @@
  * Asks a target for an Engine.IO session by polling, where a client could not connect. A refused WebSocket tells little: `ws`
  * keeps the body of the answer to itself, and a middleware of Engine.IO that refuses a WebSocket ends by hanging up.
  */
+import { randomBytes } from 'node:crypto';
+import type { LookupAddress } from 'node:dns';
 import { once } from 'node:events';
-import http, { type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import http, { type IncomingMessage, type RequestOptions } from 'node:http';
 import https from 'node:https';
+import type { Socket } from 'node:net';
 import { connect } from 'node:tls';
 import { agentTo, speaksTls } from '../../../protocol/agent.ts';
 import { beginningOf, limitTime } from '../../samplers/index.ts';
@@ -15,43 +18,41 @@ import type { Seen } from './what-answers.ts';
 const TIMEOUT_MS = 5000;
 const MAX_BODY_LENGTH = 1000;
 
-/** @returns what was seen; never rejects */
-export async function lookAt({
-  url: target,
-  path,
-  query,
-  headers,
-  tls,
-  localAddress,
-}: ConnectionTarget): Promise<Seen> {
+/** @param asked transport of the session @param options.address of several that the target's name has @returns what was seen; never rejects */
+export async function lookAt(
+  { url: target, path, query, headers, tls, localAddress }: ConnectionTarget,
+  asked: Seen['asked'] = 'polling',
+  { address, timeoutMs = TIMEOUT_MS }: { address?: LookupAddress; timeoutMs?: number } = {},
+): Promise<Seen> {
   const url = new URL(target.replace(/^ws/, 'http'));
-  const about = { asked: 'polling', url: url.origin, path } as const;
-  let isAccepted = () => false;
+  const about = { asked, url: url.origin, path };
+  let isAccepted = false;
   try {
-    const search = new URLSearchParams({ ...query, EIO: '4', transport: 'polling' });
-    const address = new URL(`${path}?${search}`, url);
-    const options = { headers, agent: agentTo(url, tls, { localAddress }) };
+    const search = new URLSearchParams({ ...query, EIO: '4', transport: asked });
+    const place = new URL(`${path}?${search}`, url);
+    const asking = asked === 'polling' ? headers : { ...headers, ...upgradeHeaders() };
+    const options = { headers: asking, agent: agentTo(url, tls, { address, localAddress }) };
     const { get } = speaksTls(url) ? https : http;
-    const request = get(address, options);
-    isAccepted = watchAccept(request);
-    limitTime(request, TIMEOUT_MS);
-    const [response] = (await once(request, 'response')) as [IncomingMessage];
-    const body = await beginningOf(response, MAX_BODY_LENGTH);
-    await leaveSession(address, body, options);
+    const request = get(place, options);
+    request.once('socket', (socket) => socket.once('connect', () => (isAccepted = true)));
+    limitTime(request, timeoutMs);
+    const answer = await Promise.race([once(request, 'upgrade'), once(request, 'response')]);
+    const [response, upgraded] = answer as [IncomingMessage, Socket?];
+    upgraded?.destroy();
+    const body = upgraded ? '' : await beginningOf(response, MAX_BODY_LENGTH);
+    if (asked === 'polling') await leaveSession(place, body, options);
     const { statusCode: status, headers: answered } = response;
     return { ...about, status, location: answered.location, server: answered.server, body };
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     const hasTls = code === 'ECONNRESET' && !speaksTls(url) && (await acceptsTls(url));
-    return { ...about, error, hasTls, isAccepted: isAccepted() };
+    return { ...about, error, hasTls, isAccepted };
   }
 }
 
-/** @returns whether a TCP connection of the request has been made so far */
-export function watchAccept(request: ClientRequest): () => boolean {
-  let isAccepted = false;
-  request.once('socket', (socket) => socket.once('connect', () => (isAccepted = true)));
-  return () => isAccepted;
+function upgradeHeaders() {
+  const key = randomBytes(16).toString('base64');
+  return { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': key };
 }
 
 /** A TLS server of Node's closes a connection that speaks plain HTTP, without a word. */
