@@ -3,8 +3,10 @@ import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { mergeHeaders, splitUserInfo } from '../../protocol/basic-auth.ts';
+import type { Transport } from '../../protocol/connection.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { attempt } from '../../protocol/helpers/attempt.ts';
+import { NoWebSocket } from '../run/receivers/official-client.ts';
 import { listeningProcesses } from '../run/target/listeners.ts';
 import { namespaceSchema } from '../script/options/connect-options.ts';
 import { emissionSchema } from '../script/options/delivery-options.ts';
@@ -126,7 +128,7 @@ async function init({ out, force, json, ...given }: Options): Promise<void> {
   if (!starter.controlUrl && seconds > 0) {
     await answering(() => readVariables(flow, variables, isInteractive));
     say(`Connecting to ${starter.url}, to see what it sends in ${seconds} s …`);
-    Object.assign(starter, await lookAt({ ...starter, publish }, seconds));
+    Object.assign(starter, await lookByAnyTransport({ ...starter, publish }, seconds));
     if (!starter.delivery && !isInteractive) requireAnEvent(starter);
     say(starter.finding);
   }
@@ -140,6 +142,17 @@ async function init({ out, force, json, ...given }: Options): Promise<void> {
   if (starter.processes?.inspect) console.log(INSPECTION.join(' '));
   if (variables.length > 0) {
     console.log(`Each run reads ${variables.join(', ')} from the environment: the file has no credentials.`);
+  }
+}
+
+/** By polling where the server takes no WebSocket. @returns what `lookAt` does, and the transports if they are not the default */
+async function lookByAnyTransport(starter: Starter, seconds: number) {
+  try {
+    return await lookAt(starter, seconds);
+  } catch (error) {
+    if (!(error instanceof NoWebSocket)) throw error;
+    const transports: Transport[] = ['polling'];
+    return { transports, ...(await lookAt({ ...starter, transports }, seconds)) };
   }
 }
 

@@ -7,7 +7,7 @@ type EndRows = Result['connections']['ends'];
 /** @returns the most frequent kind first */
 export function endRows({ ends }: Pick<FleetSnapshot, 'ends'>): EndRows {
   const kinds = ends.toSorted((a, b) => b.count - a.count);
-  return kinds.map(({ reason, cause, words, event, text: eventText, count, maxPayloadBytes, samples }) => {
+  return kinds.map(({ reason, cause, words, event, text: eventText, count, announced, samples }) => {
     const [ages = [], sent = [], received = [], sizes = []] = [0, 1, 2, 3].map((at) =>
       samples.map((one) => one[at] ?? 0),
     );
@@ -16,7 +16,9 @@ export function endRows({ ends }: Pick<FleetSnapshot, 'ends'>): EndRows {
       ...{ reason, cause, words, event, eventText, count },
       ageSeconds: { low: age.low / 1000, high: age.high / 1000 },
       ...{ sent: rangeOf(sent), received: rangeOf(received), largestSentBytes: rangeOf(sizes) },
-      maxPayloadBytes: maxPayloadBytes > 0 ? maxPayloadBytes : null,
+      maxPayloadBytes: announced.maxPayloadBytes || null,
+      pingIntervalMs: announced.pingIntervalMs || null,
+      pingTimeoutMs: announced.pingTimeoutMs || null,
     };
   });
 }

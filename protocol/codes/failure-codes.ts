@@ -111,7 +111,8 @@ const CODES = {
   },
   timeout_namespace: {
     meaning: '`connectTimeout` expired before the server answered for the namespace',
-    remedy: "see the namespace's middleware and the CPU of the workers",
+    remedy:
+      'see whether a middleware of the namespace (`io.use`) never calls `next()` or waits for something that is slow, and the CPU of the workers',
   },
   not_http: {
     meaning: 'the answer to a polling request violates HTTP',
@@ -132,6 +133,11 @@ const CODES = {
   socketio_2: {
     meaning: 'the server speaks Socket.IO 1 or 2',
     remedy: 'upgrade the server to Socket.IO 4, or measure it with a tool for Socket.IO 2',
+  },
+  no_upgrade: {
+    meaning: 'the server offers no upgrade to WebSocket: `upgrades: []` in its handshake',
+    remedy:
+      'add `websocket` to the option `transports` of the server and leave its `allowUpgrades` on, or measure with `transports: [polling]`',
   },
   message_too_large: {
     meaning: 'the server sent a message larger than `maxPayload`',

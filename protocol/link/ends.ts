@@ -2,6 +2,12 @@
 import { z } from 'zod';
 import { count, list, name, sentence } from './bounds.ts';
 
+/** What the server announced in its Engine.IO handshake; 0 where it announced nothing. */
+export const announcedSchema = z.object({ maxPayloadBytes: count, pingIntervalMs: count, pingTimeoutMs: count });
+export type Announced = z.infer<typeof announcedSchema>;
+
+export const NOTHING_ANNOUNCED: Announced = { maxPayloadBytes: 0, pingIntervalMs: 0, pingTimeoutMs: 0 };
+
 export const endKindSchema = z.object({
   /** Socket.IO's. */
   reason: name,
@@ -13,8 +19,7 @@ export const endKindSchema = z.object({
   words: sentence,
   text: sentence,
   count,
-  /** `maxPayload` of the handshake; 0 if the server announced none. */
-  maxPayloadBytes: count,
+  announced: announcedSchema,
   /** Samples of these connections: age in ms, messages sent and received, bytes of the largest message sent. */
   samples: list(z.tuple([count, count, count, count])),
 });
@@ -50,5 +55,5 @@ function join(kind: EndKind, end: EndKind): void {
   kind.count += end.count;
   kind.words ||= end.words;
   kind.text ||= end.text;
-  kind.maxPayloadBytes ||= end.maxPayloadBytes;
+  if (kind.announced.pingTimeoutMs === 0) kind.announced = end.announced;
 }

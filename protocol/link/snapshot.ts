@@ -77,7 +77,7 @@ export const fleetSnapshotSchema = z.object({
   transports: transportCountsSchema,
   /** Connections whose WebSocket the server has granted compression. */
   compressed: count,
-  /** Connections that stayed on polling, although the server offers WebSocket, by cause. */
+  /** Connections that stayed on polling, although the options ask for WebSocket, by cause. */
   upgradeFailures: counts,
   /** Connections now, by the worker that the join's acknowledgement named. */
   perWorker: counts,

@@ -78,6 +78,8 @@ export const connectionsSchema = object({
         received: range.describe('events that it had received'),
         largestSentBytes: range.describe('its largest message'),
         maxPayloadBytes: count.nullable().describe('the largest that the server takes, by its handshake'),
+        pingIntervalMs: count.nullable().describe('how often the server pings, by its handshake'),
+        pingTimeoutMs: count.nullable().describe('how late a ping, or its answer, may be, by the handshake'),
       }),
       [],
     )
@@ -122,7 +124,7 @@ export const connectionsSchema = object({
     websocket: count.describe('WebSocket from the start'),
     upgraded: count.describe('began with polling, and changed to WebSocket'),
     polling: count.describe('stayed on polling; `opened` is the sum of the three'),
-    upgradeFailures: byReason.describe('upgrades that failed, by code'),
+    upgradeFailures: byReason.describe('upgrades that failed, or that the server did not offer, by code'),
   }).describe('how the connections talk to the server'),
   compression: objectOrNull({
     asked: z.boolean().describe('the connections offered it'),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { Server } from 'socket.io';
+import type { Server, ServerOptions } from 'socket.io';
 import { readScenario } from '../../plugin/cli/scenario.ts';
 import { readSettings } from '../../plugin/script/settings.ts';
 import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
@@ -19,7 +19,11 @@ export const SECONDS = '1';
 type SetUp = (io: Server) => void;
 
 /** @param args of `init`, beside the URL */
-export async function init(t: TestContext, given: SetUp | { setUp: SetUp; path: string }, ...args: string[]) {
+export async function init(
+  t: TestContext,
+  given: SetUp | ({ setUp: SetUp } & Partial<ServerOptions>),
+  ...args: string[]
+) {
   const { setUp, ...options } = typeof given === 'function' ? { setUp: given } : given;
   const server = await startChat(t, setUp, options);
   const cwd = tempFolder(t);

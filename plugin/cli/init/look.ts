@@ -8,7 +8,7 @@ import { findPaths, type Heard, type Message, type Paths } from '../../run/broad
 import { publisherClosed } from '../../run/broadcasts/trial.ts';
 import { come } from '../../run/receivers/come.ts';
 import { lookAt as lookAtTarget } from '../../run/receivers/look-at-target.ts';
-import { Refused, Unsupported } from '../../run/receivers/official-client.ts';
+import { NoWebSocket, Refused, Unsupported } from '../../run/receivers/official-client.ts';
 import { OwnClients } from '../../run/receivers/own-clients.ts';
 import { type Acknowledged, Publishers } from '../../run/receivers/publishers.ts';
 import { recognize } from '../../run/receivers/what-answers.ts';
@@ -21,7 +21,7 @@ import { ENGINE } from '../../script/script.ts';
 import { STEPS } from '../../virtual-user/steps/index.ts';
 import { badOption } from '../command.ts';
 import { drawnIn, type Emitted, ownRoom, type Told, toldTo } from './own-room.ts';
-import type { Starter } from './starter-scenario.ts';
+import { engineOptionsOf, type Starter } from './starter-scenario.ts';
 
 /** A template that draws a value. */
 const DRAWS = /\{\{\s*\$random/;
@@ -90,7 +90,7 @@ const CARRIED = [
 /** @throws Unsupported if no login, and nothing else that a client sends, makes the server one that can be measured */
 export async function requireSupported(url: string, path: string | undefined): Promise<void> {
   const { origin } = new URL(url);
-  const engines = { [ENGINE]: { ...(path !== undefined && { path }) } };
+  const engines = { [ENGINE]: engineOptionsOf(path === undefined ? {} : { path }) };
   const options = parseEngineOptions({ config: { target: origin, engines } }, []);
   const answer = options && recognize(await lookAtTarget(connectionTargetOf(options)));
   if (answer?.isUnsupported) throw new Unsupported(origin);
@@ -138,9 +138,9 @@ function eventOf({ emit }: Starter['flow'][number]): string | undefined {
 }
 
 /** The connections play the flow, and a further one emits `publish` a few times. */
-async function listen({ url, path, flow, publish }: Starter, seconds: number) {
+async function listen({ url, flow, publish, ...starter }: Starter, seconds: number) {
   const problems: Problem[] = [];
-  const engines = { [ENGINE]: { ...(path !== undefined && { path }) } };
+  const engines = { [ENGINE]: engineOptionsOf(starter) };
   const options = parseEngineOptions({ config: { target: url, engines } }, problems);
   problems.push(...readScenarios({ config: { target: url }, scenarios: [{ engine: ENGINE, flow }] }, STEPS).problems);
   if (!options || problems.length > 0) {
@@ -218,7 +218,7 @@ async function listen({ url, path, flow, publish }: Starter, seconds: number) {
     return { heard, acknowledged, published, publisher, told };
   } catch (error) {
     if (!(error instanceof CapacityError) || error.code !== 'TARGET_UNREACHABLE') throw error;
-    if (error instanceof Unsupported) throw error;
+    if (error instanceof Unsupported || error instanceof NoWebSocket) throw error;
     const words = last ? `. It sent ${printable(said([last.event, ...last.args]), MAX_FINDING_LENGTH)}` : '';
     throw new CapacityError(
       error.code,

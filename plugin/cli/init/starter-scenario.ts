@@ -1,4 +1,5 @@
 /** A first scenario for a user's own server, with comments that explain it. */
+import type { Transport } from '../../../protocol/connection.ts';
 import { formatJsonPath } from '../../../protocol/json-path.ts';
 import { isLoopback } from '../../../protocol/machine/loopback.ts';
 import type { Paths } from '../../run/broadcasts/find-paths.ts';
@@ -14,6 +15,8 @@ export interface Starter {
   url: string;
   /** Engine.IO's path. */
   path?: string;
+  /** Where the server does not take the default, which is WebSocket. */
+  transports?: Transport[];
   connections: number;
   /** Steps by which a virtual user logs in, connects and joins. */
   flow: Record<string, unknown>[];
@@ -33,6 +36,11 @@ export interface Starter {
   processes: ListeningProcesses | undefined;
 }
 
+/** @returns options of the engine, in the scenario and of the clients that look at the server */
+export function engineOptionsOf({ path, transports }: Pick<Starter, 'path' | 'transports'>): object {
+  return { ...(path !== undefined && { path }), ...(transports && { transports }) };
+}
+
 /** That the flow joins where the server calls `instrument(io)`. */
 export const ROOM = 'capacity';
 
@@ -50,14 +58,14 @@ const HARMFUL = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
  * @returns YAML in which names that a server or a person chose are quoted text, harmful characters escaped
  */
 export function starterScenario(starter: Starter, file: string): string {
-  const { url, path, controlUrl, connections, flow, room } = starter;
+  const { url, controlUrl, connections, flow, room } = starter;
   const lines = [
     ...commented(headOf(starter, file)),
     'config:',
     `  target: ${json(url)}`,
     '  engines:',
     '    # Options for all connections: transports, tls, parser, …',
-    `    ${ENGINE}: ${path === undefined ? '{}' : onOneLine({ path })}`,
+    `    ${ENGINE}: ${onOneLine(engineOptionsOf(starter))}`,
     ...(room === undefined
       ? []
       : ['  # Rooms: each user is in one of them.', `  variables: ${onOneLine({ [ROOM_VARIABLE]: [room] })}`]),
@@ -98,9 +106,8 @@ function stepLines(step: object): string[] {
 
 /** @returns `{ pause: 4 }` */
 function onOneLine(options: object): string {
-  return `{ ${Object.entries(options)
-    .map(([key, value]) => `${key}: ${json(value)}`)
-    .join(', ')} }`;
+  const all = Object.entries(options).map(([key, value]) => `${key}: ${json(value)}`);
+  return all.length === 0 ? '{}' : `{ ${all.join(', ')} }`;
 }
 
 /** As YAML writes it in quotes; in a comment, it means nothing. */

@@ -15,6 +15,11 @@ export const SOCKET_IO_2: Failure = {
   cause: 'socketio_2',
   message: 'Socket.IO 2: not supported (the server speaks Engine.IO 3; these clients speak Socket.IO 3 and 4)',
 };
+/** For a connection that would upgrade from polling. */
+export const NO_UPGRADE: Failure = {
+  cause: 'no_upgrade',
+  message: 'the server offers no WebSocket (`upgrades: []` in its handshake)',
+};
 /** Payload with the handshake of Engine.IO 3, as text and as bytes. */
 export const ENGINE_IO_3 = /^(\d+:|[\0-\t]+[\xff\ufffd])0\{"sid"/;
 

@@ -1,4 +1,5 @@
 /** Counts of one client's messages, and its last received event, for the report of how its connection closed. */
+import { type Announced, NOTHING_ANNOUNCED } from '../../../protocol/link/ends.ts';
 import type { SeenEvent } from './seen-events.ts';
 
 export class Traffic {
@@ -7,8 +8,7 @@ export class Traffic {
   received = 0;
   /** Largest Engine.IO packet that was sent, as the server's limit counts it. */
   largestSentBytes = 0;
-  /** `maxPayload` of the Engine.IO handshake; 0 if the server announced none. */
-  maxPayloadBytes = 0;
+  announced: Announced = NOTHING_ANNOUNCED;
   lastEvent: SeenEvent | undefined = undefined;
 
   /** @param messages that are sent, each as the text or the bytes of a packet without its type */

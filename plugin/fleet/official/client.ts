@@ -16,7 +16,7 @@ import {
   type TransportState,
 } from '../client/client.ts';
 import { BROADCAST, type EventPlan, reportCopy } from '../client/counted-event.ts';
-import { type Failure, networkFailure, SOCKET_IO_2 } from '../client/failure.ts';
+import { type Failure, NO_UPGRADE, networkFailure, SOCKET_IO_2 } from '../client/failure.ts';
 import { requireShallow } from '../client/nesting.ts';
 import type { RepeatedMessage } from '../client/repeated-message.ts';
 import { SeenEvents } from '../client/seen-events.ts';
@@ -159,6 +159,8 @@ export class OfficialClient implements Client {
       () => this.#onUpgraded(engine),
       (failure) => this.#onUpgradeFailed(engine, failure),
     );
+    if (!this.isUpgrading && this.#options.transports.includes('websocket'))
+      this.#sink.onUpgradeFailed(this, NO_UPGRADE);
   }
 
   #onUpgraded(engine: Manager['engine']): void {
@@ -183,8 +185,8 @@ export class OfficialClient implements Client {
       onRefused: (response) => this.#fail(refusalOf(response)),
       // While it opens, the Manager does not notice a close without an error.
       onEnd: (reason, details) => this.#onEnd(reason, details),
-      onHandshake: (maxPayloadBytes) => {
-        this.traffic.maxPayloadBytes = maxPayloadBytes;
+      onHandshake: (announced) => {
+        this.traffic.announced = announced;
       },
       onSend: (message) => this.traffic.sends([message]),
     });

@@ -3,6 +3,8 @@ import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Manager, Socket } from 'socket.io-client';
 import { type Packet, PacketType } from 'socket.io-parser';
+import type { Announced } from '../../../protocol/link/ends.ts';
+import { announcedIn } from '../client/announced.ts';
 import type { RecoverableSession } from '../client/client.ts';
 import type { Failure } from '../client/failure.ts';
 import { failureOf } from './failure.ts';
@@ -42,8 +44,7 @@ interface EngineWatcher {
   /** With another status than 101; the body can be read. */
   onRefused(response: IncomingMessage): void;
   onEnd(reason: string, details: unknown): void;
-  /** @param maxPayloadBytes 0 if the server announces none */
-  onHandshake(maxPayloadBytes: number): void;
+  onHandshake(announced: Announced): void;
   onSend(message: string | Uint8Array): void;
 }
 
@@ -55,9 +56,7 @@ export function watchEngine(engine: Engine, watcher: EngineWatcher): void {
   webSocket?.once('unexpected-response', (_request, response) => setImmediate(() => watcher.onRefused(response)));
   engine.on('upgrading', (transport: object) => watcher.onWebSocket(webSocketOf(transport)));
   engine.on('close', (reason: string, details: unknown) => watcher.onEnd(reason, details));
-  engine.on('handshake', ({ maxPayload }: { maxPayload?: unknown }) =>
-    watcher.onHandshake(typeof maxPayload === 'number' && maxPayload > 0 ? maxPayload : 0),
-  );
+  engine.on('handshake', (open: object) => watcher.onHandshake(announcedIn({ ...open })));
   engine.on('packetCreate', ({ data }: { data?: unknown }) => {
     if (typeof data === 'string' || data instanceof Uint8Array) watcher.onSend(data);
   });

@@ -8,7 +8,7 @@ import { guardClient } from '../../../protocol/guard-client.ts';
 import { printable } from '../../../protocol/printable.ts';
 import { withoutSecrets } from '../../../protocol/secrets/known-secrets.ts';
 import { allSecretsIn } from '../../../protocol/secrets/masked-values.ts';
-import type { Failure } from '../../fleet/client/failure.ts';
+import { type Failure, NO_UPGRADE } from '../../fleet/client/failure.ts';
 import { requireShallow } from '../../fleet/client/nesting.ts';
 import { endFailure, failureOf } from '../../fleet/official/failure.ts';
 import { checkOptions, managerOptions } from '../../fleet/official/manager-options.ts';
@@ -125,6 +125,9 @@ export class Unsupported extends CapacityError {
     super('TARGET_UNREACHABLE', `${OLD_SERVER.found}: ${target}`, OLD_SERVER.fix);
   }
 }
+
+/** The server takes connections by polling only. */
+export class NoWebSocket extends CapacityError {}
 
 /** Data that a server sent before it opened the namespace. */
 interface Wire {
@@ -250,7 +253,11 @@ async function unreachable(connection: ConnectionTarget, error: ClientError): Pr
   const seen: Seen = status ? { asked: 'websocket', ...connection, status } : await lookAt(connection);
   const answer = recognize(seen);
   if (!answer && /"upgrades":\[\]/.test(seen.body ?? ''))
-    return failed(`${said}: the server offers no WebSocket (\`upgrades: []\` in its handshake)`, NO_WEBSOCKET);
+    return new NoWebSocket(
+      'TARGET_UNREACHABLE',
+      `no Socket.IO connection to ${target}: ${withoutSecrets(said, secrets)}: ${NO_UPGRADE.message}`,
+      NO_WEBSOCKET,
+    );
   if (!answer) return failed(`${said}, although it answers Engine.IO’s handshake by polling`, LATER);
   if (answer.isUnsupported) return new Unsupported(target);
   if (!answer.isRefusal) return failed(code === NO_ANSWER ? `${said}: ${answer.found}` : answer.found, answer.fix);

@@ -291,3 +291,10 @@ it('logs in with the user info of the URL, of which the file has nothing', async
   assert.deepEqual(flow, [{ connect: { headers: { Authorization: '{{ $env.AUTHORIZATION }}' } } }, { hold: true }]);
   assert.doesNotMatch(stdout + stderr, /pa55/);
 });
+
+it('writes the transport of a server that takes no WebSocket, and finds its event by that', async (t) => {
+  const given = { setUp: newsServer(t), transports: ['polling' as const] };
+  const { settings } = await good(t, given, '--emit', '["subscribe", {"room": "news"}]');
+  assert.deepEqual(settings?.connection.transports, ['polling']);
+  assert.equal(settings?.delivery?.event, 'headline');
+});

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TRANSPORTS } from '../../../protocol/connection.ts';
+import { startChat } from '../../helpers/chat-server.ts';
 import { startDropping } from '../../helpers/dropping-server.ts';
 import { fleetSettings, startFleet } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';
@@ -41,5 +42,14 @@ for (const client of ['light', 'official'] as const) {
     const { transports, accounts } = await settled(CONNECTIONS + 1);
     assert.deepEqual(transports, { websocket: 0, upgraded: CONNECTIONS, polling: 0 });
     assert.equal(accounts.alive, CONNECTIONS);
+  });
+
+  test(`${client}: connections whose server offers no upgrade`, async (t) => {
+    const { url } = await startChat(t, () => {}, { allowUpgrades: false, pingInterval: 7000, pingTimeout: 3000 });
+    const fleet = await startFleet(t, fleetSettings(url, client, { transports: TRANSPORTS.default }));
+    const connection = fleet.connection();
+    await connection.open('/');
+    const { transports, upgradeFailures } = await fleet.snapshot();
+    assert.deepEqual([transports.polling, upgradeFailures], [1, { no_upgrade: 1 }]);
   });
 }

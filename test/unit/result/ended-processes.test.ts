@@ -10,7 +10,7 @@ const APP: EndedProcess = { pid: 7, command: 'node app.mjs', atUs: 5_200_000, op
 
 const RANGE = { low: 0, high: 0 };
 const END: Omit<Result['connections']['ends'][number], 'reason' | 'cause' | 'count'> = {
-  ...{ words: '', event: '', eventText: '', maxPayloadBytes: null },
+  ...{ words: '', event: '', eventText: '', maxPayloadBytes: null, pingIntervalMs: null, pingTimeoutMs: null },
   ...{ ageSeconds: RANGE, sent: RANGE, received: RANGE, largestSentBytes: RANGE },
 };
 

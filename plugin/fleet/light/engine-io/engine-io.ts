@@ -4,7 +4,7 @@
  */
 import { getOrAdd } from '../../../../protocol/helpers/get-or-add.ts';
 import type { ClientOptions, TransportState } from '../../client/client.ts';
-import type { Failure } from '../../client/failure.ts';
+import { type Failure, NO_UPGRADE } from '../../client/failure.ts';
 import { Traffic } from '../../client/traffic.ts';
 import { Attempt } from '../attempt.ts';
 import type { EngineIoPacket } from '../polling/payload.ts';
@@ -47,7 +47,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
 
   /** The transport is WebSocket now, and was polling. @param tookUs since the handshake */
   protected abstract onTransportChanged(tookUs: number): void;
-  /** The transport stays polling, although the server has offered WebSocket. */
+  /** The transport stays polling, although the options ask for WebSocket. */
   protected abstract onTransportKept(failure: Failure): void;
 
   /** The messages to send before the end when `close()` ends the connection. */
@@ -174,14 +174,16 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
 
   /** In engine.io-client's order: what `onSession` sends, the probe, and then the next poll. */
   #onHandshake(bytes: Buffer, start: number, end: number): void {
-    const { sessionId, pingEveryMs, offersWebSocket, maxPayloadBytes } = readHandshake(bytes, start, end);
+    const { sessionId, pingEveryMs, offersWebSocket, announced } = readHandshake(bytes, start, end);
     this.sessionId = sessionId;
-    this.traffic.maxPayloadBytes = maxPayloadBytes;
+    this.traffic.announced = announced;
     this.#pingEveryMs = pingEveryMs;
     this.pingDeadlineMs = this.shared.nowMs() + pingEveryMs;
-    this.#polling?.opened(sessionId, maxPayloadBytes);
+    this.#polling?.opened(sessionId, announced.maxPayloadBytes);
     this.onSession();
-    if (offersWebSocket && this.options.transports.includes('websocket')) this.#polling?.upgrade();
+    if (this.#polling === undefined || !this.options.transports.includes('websocket')) return;
+    if (offersWebSocket) this.#polling.upgrade();
+    else this.onTransportKept(NO_UPGRADE);
   }
 
   override onTcpOpen(): void {

@@ -1,5 +1,7 @@
 /** The texts of Engine.IO 4: its handshake, its address. */
 import { isUtf8 } from 'node:buffer';
+import type { Announced } from '../../../../protocol/link/ends.ts';
+import { announcedIn } from '../../client/announced.ts';
 import type { ClientOptions } from '../../client/client.ts';
 import { ENGINE_IO_3 } from '../../client/failure.ts';
 import { engineIoError, socketIo2Error } from '../protocol-error.ts';
@@ -15,8 +17,7 @@ interface Handshake {
   pingEveryMs: number;
   /** The server offers to move a polling session to WebSocket. */
   offersWebSocket: boolean;
-  /** Longest body of a polling request; 0 if the server says nothing about it. */
-  maxPayloadBytes: number;
+  announced: Announced;
 }
 
 /** @throws ProtocolError */
@@ -30,7 +31,7 @@ export function readHandshake(bytes: Buffer, start: number, end: number): Handsh
     // reported below
   }
   const sid = open?.sid;
-  const [interval, timeout, maxPayload] = [open?.pingInterval, open?.pingTimeout, open?.maxPayload];
+  const [interval, timeout] = [open?.pingInterval, open?.pingTimeout];
   const pingEveryMs = typeof interval === 'number' && typeof timeout === 'number' ? interval + timeout : 0;
   if (typeof sid !== 'string' || sid === '' || sid.length > MAX_SESSION_ID_LENGTH || !(pingEveryMs > 0)) {
     throw engineIoError('the answer is not an Engine.IO handshake');
@@ -39,7 +40,7 @@ export function readHandshake(bytes: Buffer, start: number, end: number): Handsh
     sessionId: sid,
     pingEveryMs: Math.min(Math.ceil(pingEveryMs), MAX_PING_INTERVAL_MS),
     offersWebSocket: Array.isArray(open?.upgrades) && open.upgrades.includes('websocket'),
-    maxPayloadBytes: typeof maxPayload === 'number' && maxPayload > 0 ? maxPayload : 0,
+    announced: announcedIn(open ?? {}),
   };
 }
 

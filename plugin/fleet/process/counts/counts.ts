@@ -16,7 +16,7 @@ export class Counts {
   compressed = 0;
   /** Connected by polling now, and about to change to WebSocket. */
   upgrading = 0;
-  /** Polling connections that stayed on polling, although the server offers WebSocket, by cause. */
+  /** Connections that stayed on polling, although the options ask for WebSocket, by cause. */
   readonly upgradeFailures: Record<string, number> = {};
   /** Connected now, by the worker that their join named. */
   readonly perWorker: Record<string, number> = {};

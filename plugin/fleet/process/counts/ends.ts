@@ -11,9 +11,9 @@ export class Ends {
 
   /** @param why what the transport knows beside Socket.IO's reason @param secrets of the connection */
   record({ traffic }: Client, reason: string, ageMs: number, why: Failure | undefined, secrets?: string[]): void {
-    const { sent, received, largestSentBytes, maxPayloadBytes, lastEvent } = traffic;
+    const { sent, received, largestSentBytes, announced, lastEvent } = traffic;
     addEnd(this.#kinds, {
-      ...{ reason, cause: why?.cause ?? '', count: 1, maxPayloadBytes },
+      ...{ reason, cause: why?.cause ?? '', count: 1, announced },
       event: lastEvent ? printable(lastEvent.name, MAX_TEXT_LENGTH, secrets) : '',
       words: why ? printable(why.message, MAX_TEXT_LENGTH, secrets) : '',
       text: lastEvent ? printable(lastEvent.textOf(traffic), MAX_TEXT_LENGTH, secrets) : '',

@@ -1,0 +1,24 @@
+/** What a server announces in its Engine.IO handshake. */
+import { type Announced, NOTHING_ANNOUNCED } from '../../../protocol/link/ends.ts';
+
+/** The last one: servers announce the same to all connections, which share it. */
+let last = NOTHING_ANNOUNCED;
+
+/** @param open packet as the server sent it, of any types */
+export function announcedIn({ maxPayload, pingInterval, pingTimeout }: Record<string, unknown>): Announced {
+  const [maxPayloadBytes, pingIntervalMs, pingTimeoutMs] = [maxPayload, pingInterval, pingTimeout].map(countOf) as [
+    number,
+    number,
+    number,
+  ];
+  const isSame =
+    maxPayloadBytes === last.maxPayloadBytes &&
+    pingIntervalMs === last.pingIntervalMs &&
+    pingTimeoutMs === last.pingTimeoutMs;
+  if (!isSame) last = { maxPayloadBytes, pingIntervalMs, pingTimeoutMs };
+  return last;
+}
+
+function countOf(value: unknown): number {
+  return typeof value === 'number' && value > 0 ? Math.min(Math.ceil(value), Number.MAX_SAFE_INTEGER) : 0;
+}
