@@ -3,6 +3,7 @@ import { addSnapshots } from '../../protocol/link/add-snapshots.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import { ENGINE } from '../script/script.ts';
+import type { Settings } from '../script/settings.ts';
 import { sum } from './sums.ts';
 
 const takes = (option: string) => `that takes the option \`${option}\`, or \`instrument(io)\``;
@@ -11,17 +12,35 @@ const NO_CONTROL = 'that takes `instrument(io)`';
 const NO_BROADCASTS = 'connections came and went, and nothing was broadcast';
 const NO_LEDGER = 'this engine does not report which broadcasts arrive';
 
-export function absentSections(measurements: Measurements): Result['absent'] {
-  const { engine, control, memory, ownEvent, overTime } = measurements;
-  if (!control) {
-    const echoed = { roundTrip: NO_CONTROL };
-    const published = ownEvent ? echoed : { delivery: NO_DELIVERY, latency: NO_DELIVERY, ...echoed };
-    return memory ? published : { memory: NO_WORKERS, cpu: NO_WORKERS, ...published };
-  }
-  if (overTime) return { delivery: NO_BROADCASTS, latency: NO_BROADCASTS };
-  if (engine !== ENGINE) return { delivery: NO_LEDGER, latency: NO_LEDGER };
-  const crossWorker = whyNotPlaced(measurements);
-  return crossWorker === undefined ? {} : { crossWorker };
+/** @returns by section why it is unknown: not asked for, or something that the run met prevented it */
+export function absentSections(measurements: Measurements, settings: Pick<Settings, 'broadcasts'>): Result['absent'] {
+  const { control, memory } = measurements;
+  const isMeasured = control || memory;
+  const readings = isMeasured ? whyNobody(measurements) : NO_WORKERS;
+  const delivery = whyNoDelivery(measurements, settings);
+  const roundTrip = control ? undefined : NO_CONTROL;
+  const crossWorker = control && delivery === undefined ? whyNotPlaced(measurements) : undefined;
+  const all = { memory: readings, cpu: readings, delivery, latency: delivery, roundTrip, crossWorker };
+  return Object.fromEntries(Object.entries(all).filter(([, reason]) => reason !== undefined));
+}
+
+function whyNoDelivery(measurements: Measurements, { broadcasts }: Pick<Settings, 'broadcasts'>): string | undefined {
+  const { engine, control, ownEvent, overTime, aborted, sent, observations } = measurements;
+  const [refused] = observations.of('clientsRefused');
+  if (!control && !ownEvent)
+    return refused ? `the server refused the run’s own clients: ${refused.error}` : NO_DELIVERY;
+  if (control && overTime) return NO_BROADCASTS;
+  if (control && engine !== ENGINE) return NO_LEDGER;
+  if (broadcasts.count === 0) return undefined;
+  if (aborted && sent.length === 0) return whyNobody(measurements) ?? 'the run ended before the broadcasts';
+  return whyNobody(measurements);
+}
+
+/** @returns undefined where connections were open, or where that is unknown */
+function whyNobody({ snapshots }: Measurements): string | undefined {
+  const opened = sum(snapshots.map(({ accounts }) => accounts.alive + sum(Object.values(accounts.ended))));
+  const asked = sum(snapshots.map(({ accounts }) => accounts.asked));
+  return asked > 0 && opened === 0 ? 'no connection was open' : undefined;
 }
 
 const RESTORED =

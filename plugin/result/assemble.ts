@@ -32,7 +32,7 @@ export function figuresOf(
   const limitsOfServer = fullest && { serverOpenFiles: fullest.openFiles, serverOpenFilesLimit: fullest.limit };
   const { intervalMs, taken, missed, longestGapMs, failures } = sampler.health();
   const batches = batchRows(measurements);
-  const absent = absentSections(measurements);
+  const absent = absentSections(measurements, config);
   const delivery = absent.delivery === undefined ? deliveryFigures(measurements, batches, config) : null;
   const measured: Omit<Result, Concluded | 'capacity'> = {
     schemaVersion: 3,

@@ -5,9 +5,11 @@ import { withUnit } from '../model/amount.ts';
 import { COST, costAmount, costNote, costText } from './cost.ts';
 import { figureOf, type Line } from './line.ts';
 
+const TOO_FEW = 'that takes readings at two or more numbers of connections';
+
 /** After a planned fault, it is not the question, and there are too few plateaus to tell. */
 export function memoryLines(result: Result): Line[] {
-  const { memory: found, absent, fault } = result;
+  const { memory: found, absent, fault, run } = result;
   const cost = absent.memory === undefined ? found.perConnection : null;
   if (fault) return [];
   if (cost) {
@@ -17,6 +19,6 @@ export function memoryLines(result: Result): Line[] {
     return [{ text: costText(cost, found.collected), figure: figureOf(COST, costAmount(cost), note) }];
   }
   const layer = mainWorkerLayer(found.perConnectionBytes);
-  const why = absent.memory ?? found.absent[layer] ?? 'that takes readings at two or more numbers of connections';
+  const why = absent.memory ?? found.absent[layer] ?? (run.complete ? TOO_FEW : `the run ended early: ${TOO_FEW}`);
   return [{ text: null, figure: figureOf(COST, null, why) }];
 }

@@ -1,6 +1,20 @@
 /** Lets one client of the run come. */
-import { connectOfficial, type Listeners } from './official-client.ts';
+import { connectOfficial, type Listeners, Refused } from './official-client.ts';
 import type { Came, OwnClient } from './own-clients.ts';
+
+/** Clients that a server may refuse one after the other before it counts as one that refuses them all. */
+const TRIES = 3;
+
+/** Lets one of several clients come, for a server that refuses some of them. The caller disconnects it. @throws as `come` does */
+export async function comeOneOf(next: () => OwnClient, signal: AbortSignal): Promise<Came> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await come(next(), signal);
+    } catch (error) {
+      if (!(error instanceof Refused) || tries === TRIES) throw error;
+    }
+  }
+}
 
 /**
  * The caller disconnects it.

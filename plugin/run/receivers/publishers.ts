@@ -10,7 +10,7 @@ import { printable } from '../../../protocol/printable.ts';
 import { AUDIENCE } from '../../../protocol/rooms.ts';
 import type { PublishOptions } from '../../script/options/delivery-options.ts';
 import { onSchedule } from '../broadcasts/publish.ts';
-import { come } from './come.ts';
+import { comeOneOf } from './come.ts';
 import type { Came, OwnClients } from './own-clients.ts';
 
 /** Times on CLOCK_MONOTONIC. */
@@ -78,7 +78,7 @@ export class Publishers {
     options: Options,
     signal: AbortSignal,
   ): Promise<Publishers> {
-    const opening = Array.from({ length: options.users }, () => come(clients.nextReceiver(), signal));
+    const opening = Array.from({ length: options.users }, () => comeOneOf(() => clients.nextReceiver(), signal));
     const opened = await Promise.allSettled(opening);
     const came = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     const publishers = new Publishers(options, came, options.acknowledge ?? clients.asksFor(options.emit.event));

@@ -9,7 +9,7 @@ import { absentSections } from '../../../plugin/result/absent.ts';
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { decodeHistogram } from '../../../protocol/histogram.ts';
 import { assertEach } from '../../helpers/columns.ts';
-import { frozenBroadcast, measurements, sent, snapshot } from '../../helpers/measurements.ts';
+import { frozenBroadcast, hookConfig, measurements, sent, snapshot } from '../../helpers/measurements.ts';
 
 /** Of broadcasts that reached ten receivers each, the last of them after so many milliseconds. */
 function figures(lastMs: number[]) {
@@ -82,7 +82,7 @@ function joined(...answers: unknown[]) {
     sent: [sent(1, answers.length)],
     snapshots: [snapshot({ connected: answers.length, perWorker: counts.perWorker })],
   });
-  return { latency: latencyFigures(measured), absent: absentSections(measured) };
+  return { latency: latencyFigures(measured), absent: absentSections(measured, hookConfig()) };
 }
 
 describe('latency across workers', () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
+import { absentSections } from '../../../plugin/result/absent.ts';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
 import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
 import { newOwnEvent, type OwnEventMeasured } from '../../../plugin/run/measurements/own-event.ts';
@@ -107,4 +108,35 @@ describe('an event of the server, and its copies', () => {
       assertNames(reasons[0]?.message, details);
     });
   }
+});
+
+describe('what is unknown has the reason that the run met', () => {
+  const counted = { ...measurements({ engine: 'socketio-capacity', control: false, memory: true }) };
+  const own = newOwnEvent('said', '$.0', 'run', true);
+  const { accounts } = snapshot();
+  const refused = [snapshot({ accounts: { ...accounts, asked: 5, failed: { namespace_refused: 5 } } })];
+  const came = [snapshot({ accounts: { ...accounts, asked: 5, alive: 5 } })];
+  const aborted = { how: 'stopped', code: 'RUN_INCOMPLETE', message: 'stopped' } as const;
+
+  it('the words of the server that let no publisher in', () => {
+    const { observations } = measurements();
+    observations.note('clientsRefused', { error: 'members only', fix: '', lost: ['broadcasts'] });
+    const { delivery } = absentSections({ ...counted, observations, snapshots: refused }, hookConfig());
+    assert.match(delivery ?? '', /refused the run’s own clients: members only/);
+  });
+
+  it('that no connection was open', () => {
+    const { delivery, memory, cpu } = absentSections({ ...counted, ownEvent: own, snapshots: refused }, hookConfig());
+    assert.deepEqual(new Set([delivery, memory, cpu]), new Set(['no connection was open']));
+  });
+
+  it('that the run ended before', () => {
+    const { delivery, memory } = absentSections({ ...counted, ownEvent: own, snapshots: came, aborted }, hookConfig());
+    assert.deepEqual([delivery, memory], ['the run ended before the broadcasts', undefined]);
+  });
+
+  it('that nothing asked for it', () => {
+    const { delivery } = absentSections({ ...counted, snapshots: came }, hookConfig());
+    assert.match(delivery ?? '', /option `delivery`/);
+  });
 });
