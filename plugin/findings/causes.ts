@@ -1,25 +1,32 @@
 /** The causal graph: which finding explains which other one, and the evidence that it needs. */
 
 import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
+import type { Batch } from '../../protocol/result/delivery.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
 import { fullProcess } from '../../report/figures/limits.ts';
+import { STANDSTILL } from '../../report/figures/stalls.ts';
 import { total } from '../../report/text/format.ts';
+import { sameAudience, separateGroups } from '../result/delivery/audience.ts';
 import { sum } from '../result/sums.ts';
 import { METRICS_PAGE, SERVER_PROCESSES } from '../run/measurements/observations.ts';
 import type { Measured } from './check.ts';
 import { isTimeOut } from './checks/connections/cut-off.ts';
 import { tooLarge } from './checks/connections/ends-checks.ts';
+import { missedCycle, PING_TIMEOUT } from './checks/connections/pings.ts';
 import { growthSeconds } from './checks/delivery/keeping-up-checks.ts';
 import { fullWorkers } from './checks/server/saturation-checks.ts';
+import { stalledServer } from './checks/server/stalls-checks.ts';
 import {
   allFailuresAreCuts,
   allLostWereCutOff,
+  areMostMissing,
   type Counts,
   differByThoseCutOff,
   differByUnknownWorkers,
   longestDelayMs,
   lostSinceChange,
   lostSinceEnd,
+  lostSinceRedisWaited,
   MAX_GROWTH,
   noneEnded,
   noneOther,
@@ -65,14 +72,26 @@ const UNANSWERED_ON_LOST: Edge = {
   holds: ({ result: { messages } }) => messages?.unansweredConnected === 0,
 };
 
-/** These causes are found by the copies that are missing. */
-const SAME_COPIES = 'the same missing copies show it';
+/** @returns the edge of a cause that is found by the copies that are missing @param rows broadcasts in which it is */
+function ofMissing(what: string, rows: (counts: Counts, batches: Batch[]) => Batch[]): Edge {
+  return {
+    effects: ['COPIES_LOST'],
+    evidence: `nine in ten of the missing copies are of broadcasts ${what}`,
+    holds: (counts) => areMostMissing(rows(counts, counts.result.delivery?.batches ?? []), counts),
+  };
+}
+
+const OF_NONE_RECEIVED = ofMissing('that nobody received', (_, batches) =>
+  batches.filter((batch) => batch.received === 0),
+);
 
 /** Returns whether connections failed or were lost, and all of these timed out. */
 function onlyTimedOut(result: Measured): boolean {
   const { failures, lost } = result.connections;
   return total(failures) + total(lost) > 0 && noneOtherThanTimedOut(result);
 }
+
+const isOnOpenOnly = ({ received, lostDisconnected }: Batch) => received > 0 && lostDisconnected === 0;
 
 function noneOtherThanTimedOut({ connections: { failures, lost } }: Measured): boolean {
   return [failures, lost].every((counts) => noneOther(counts, isTimeOut));
@@ -82,6 +101,43 @@ function noneOtherThanTimedOut({ connections: { failures, lost } }: Measured): b
 function shortestTimeoutMs({ environment: { settings } }: Measured): number {
   const given = { ...TIMEOUTS_SECONDS, ...(settings.engineOptions as object | undefined) };
   return Math.min(...[given.connectTimeout, given.timeout].map((one) => 1000 * (Number(one) || 0)));
+}
+
+/** Returns whether every lost connection missed a ping, which came later than the standstill that caused it was long. */
+function missedPingsInIt({ cause, result }: Evidence): boolean {
+  const { lost } = result.connections;
+  const standstillMs = 1000 * (cause.values?.find(({ name }) => name === STANDSTILL)?.value ?? 0);
+  const timeoutMs = missedCycle(result)?.timeoutMs ?? Number.POSITIVE_INFINITY;
+  return standstillMs >= timeoutMs && noneOther(lost, (reason) => reason === PING_TIMEOUT);
+}
+
+/** What lasts only as long as it is seen: it explains effects in its own window, and none that come later. */
+export const MOMENTARY: FindingCode[] = [
+  ...(['MACHINE_SATURATED', 'GENERATOR_LATE'] as const),
+  ...(['WORKERS_SATURATED', 'WORKERS_THROTTLED', 'WORKER_STALLED'] as const),
+];
+
+const NOT_UNANSWERED = 'they did not wait for the namespace alone, while others connected within a second';
+/** Slowest connect that shows no busy machine. */
+const MAX_FAST_MS = 1000;
+
+/** Returns whether sessions opened, and others connected fast, so that only the answer for the namespace can be missing. */
+function areUnanswered({ connections: { failures, lost, connectMs } }: Measured): boolean {
+  const isFast = connectMs !== null && connectMs.max < MAX_FAST_MS;
+  return (
+    isFast && total(lost) === 0 && total(failures) > 0 && noneOther(failures, (cause) => cause === 'timeout_namespace')
+  );
+}
+
+/** Returns whether a busy machine can have made connections time out: one that missed pings shows it by late event loops. */
+const isOfMachine = (result: Measured) =>
+  !areUnanswered(result) && (missedCycle(result) === undefined || isLateEnough(result));
+
+/** Returns whether an event loop of the generator was so late that connections can have timed out by it. */
+function isLateEnough(result: Measured): boolean {
+  const pings = missedCycle(result);
+  const leastMs = pings ? pings.timeoutMs : shortestTimeoutMs(result) * MIN_TIMEOUT_SHARE;
+  return longestDelayMs(result) >= leastMs;
 }
 
 /** Edges from each cause. An edge holds only if the cause is not later than the effect, and its evidence is there. */
@@ -97,7 +153,7 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
   ],
   SWAPPING: [{ effects: ['READINGS_IMPOSSIBLE'] }],
   MACHINE_SATURATED: [
-    { effects: ['GENERATOR_LATE', 'BROADCASTS_LATE', 'CLOCK_UNCERTAIN'] },
+    { effects: ['GENERATOR_LATE', 'CLOCK_UNCERTAIN'] },
     {
       effects: ['READINGS_MISSING'],
       evidence: 'no process of the server ended',
@@ -110,13 +166,13 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
     },
     {
       effects: ['CONNECTIONS_FAILED', 'CONNECTIONS_DROPPED'],
-      evidence: 'every failed or lost connection timed out, and no process of the server was out of files',
-      holds: ({ result }) => onlyTimedOut(result) && fullProcess(result) === undefined,
+      evidence: `every failed or lost connection timed out, no process of the server was out of files, and ${NOT_UNANSWERED}`,
+      holds: ({ result }) => onlyTimedOut(result) && fullProcess(result) === undefined && isOfMachine(result),
     },
     {
       effects: ['TARGET_NOT_REACHED'],
-      evidence: 'no connection failed or was lost but by a time-out',
-      holds: ({ result }) => noneOtherThanTimedOut(result) && fullProcess(result) === undefined,
+      evidence: `no connection failed or was lost but by a time-out, and ${NOT_UNANSWERED}`,
+      holds: ({ result }) => noneOtherThanTimedOut(result) && fullProcess(result) === undefined && isOfMachine(result),
     },
     {
       effects: ['COPIES_LOST'],
@@ -124,9 +180,10 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
       holds: ({ result }) => onlyTimedOut(result) && result.delivery?.lostConnected === 0,
     },
     {
-      effects: ['QUEUE_GROWS', 'TAIL_CUT'],
-      evidence: 'the workers had CPU left',
-      holds: ({ effect, result }) => fullWorkers(result)?.window !== (effect.window ?? 'broadcasts'),
+      effects: ['QUEUE_GROWS', 'TAIL_CUT', 'BROADCASTS_LATE'],
+      evidence: 'the workers had CPU left, and the server did not stand still meanwhile',
+      holds: ({ effect, result }) =>
+        fullWorkers(result)?.window !== (effect.window ?? 'broadcasts') && stalledServer(result) === undefined,
     },
   ],
   GENERATOR_SILENT: [
@@ -151,9 +208,9 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
     },
     {
       effects: ['CONNECTIONS_FAILED', 'CONNECTIONS_DROPPED'],
-      evidence: 'every failed or lost connection timed out, and an event loop was late by a tenth of a time-out',
-      holds: ({ result }) =>
-        onlyTimedOut(result) && longestDelayMs(result) >= shortestTimeoutMs(result) * MIN_TIMEOUT_SHARE,
+      evidence:
+        'every failed or lost connection timed out, and an event loop was late by a tenth of a time-out, or by the ping timeout',
+      holds: ({ result }) => onlyTimedOut(result) && isLateEnough(result),
     },
     {
       effects: ['QUEUE_GROWS'],
@@ -165,18 +222,21 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
   ],
   MEMORY_FULL: [{ effects: ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED'] }],
   WORKERS_SATURATED: [
-    {
-      effects: ['WORKER_STALLED', 'RATE_NOT_REACHED', 'BROADCASTS_LATE', 'QUEUE_GROWS', 'TAIL_CUT'],
-      holds: inSameWindow,
-      evidence: 'in the same window',
-    },
+    { effects: ['WORKER_STALLED', 'RATE_NOT_REACHED', 'BROADCASTS_LATE', 'QUEUE_GROWS', 'TAIL_CUT'] },
     {
       effects: ['CONNECTIONS_FAILED', 'CONNECTIONS_DROPPED'],
       evidence: 'every failed or lost connection timed out',
       holds: ({ result }) => onlyTimedOut(result),
     },
   ],
-  REDIS_BEHIND: [{ effects: ['QUEUE_GROWS', 'TAIL_CUT', 'COPIES_LOST'] }],
+  REDIS_BEHIND: [
+    { effects: ['QUEUE_GROWS', 'TAIL_CUT'] },
+    {
+      effects: ['COPIES_LOST'],
+      evidence: 'copies are missing on open connections only, and only since its output waited',
+      holds: lostSinceRedisWaited,
+    },
+  ],
   USERS_SKIPPED: [{ effects: ['TARGET_NOT_REACHED', 'RATE_NOT_REACHED'] }],
   WORKERS_THROTTLED: [{ effects: ['WORKER_STALLED', 'RATE_NOT_REACHED', 'BROADCASTS_LATE'] }],
   PROCESS_ENDED: [
@@ -240,7 +300,13 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
     },
   ],
   WORKER_STALLED: [
-    { effects: ['RATE_NOT_REACHED', 'BROADCASTS_LATE'], evidence: 'in the same window', holds: inSameWindow },
+    { effects: ['RATE_NOT_REACHED', 'BROADCASTS_LATE', 'QUEUE_GROWS', 'TAIL_CUT'] },
+    {
+      effects: ['CONNECTIONS_DROPPED'],
+      evidence:
+        'every lost connection missed a ping, and the standstill was longer than the ping timeout of the handshake',
+      holds: missedPingsInIt,
+    },
   ],
   RUN_INCOMPLETE: [{ effects: ['TARGET_NOT_REACHED', 'PLATEAUS_UNUSABLE', 'READINGS_MISSING'] }],
   WORKER_URLS_WRONG: [
@@ -292,15 +358,22 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
   ],
   QUEUE_GROWS: [{ effects: ['TAIL_CUT'] }],
   NOBODY_JOINED: [{ effects: ['DELIVERY_EVENT_MISSING', 'AUDIENCE_DIFFERS'] }],
-  DELIVERY_EVENT_MISSING: [{ effects: ['COPIES_LOST'], evidence: SAME_COPIES }],
-  IDS_NOT_SHARED: [{ effects: ['COPIES_LOST'], evidence: SAME_COPIES }],
-  IDS_NOT_COUNTED: [{ effects: ['COPIES_LOST'], evidence: SAME_COPIES }],
-  ADAPTER_MISSING: [{ effects: ['MEMBERS_DISAGREE', 'COPIES_LOST'], evidence: SAME_COPIES }],
-  AUDIENCE_DIFFERS: [{ effects: ['COPIES_LOST'], evidence: SAME_COPIES }],
+  DELIVERY_EVENT_MISSING: [OF_NONE_RECEIVED],
+  IDS_NOT_SHARED: [
+    ofMissing('of which one copy came', (_, batches) => batches.filter((batch) => batch.received <= batch.broadcasts)),
+  ],
+  IDS_NOT_COUNTED: [OF_NONE_RECEIVED],
+  ADAPTER_MISSING: [
+    { effects: ['MEMBERS_DISAGREE'] },
+    ofMissing('that reached one of the groups, on open connections', (_, batches) => batches.filter(isOnOpenOnly)),
+  ],
+  AUDIENCE_DIFFERS: [
+    ofMissing('that reached the same connections as others', ({ measurements }, batches) =>
+      separateGroups(measurements, batches).length > 0
+        ? batches.filter(isOnOpenOnly)
+        : sameAudience(measurements, batches),
+    ),
+  ],
   STILL_COUNTED: [{ effects: ['WORKERS_LEAK', 'MACHINE_LEAK'] }],
   CLOCK_UNCERTAIN: [{ effects: ['SENT_AT_UNUSABLE'] }],
 };
-
-function inSameWindow({ cause, effect }: Evidence): boolean {
-  return cause.window === undefined || effect.window === undefined || cause.window === effect.window;
-}

@@ -1,4 +1,5 @@
 /** Evidence of the causal graph that rests on the run's own counts. */
+import type { Batch } from '../../protocol/result/delivery.ts';
 import { total } from '../../report/text/format.ts';
 import { sum } from '../result/sums.ts';
 import { unknownWorkers } from '../result/workers.ts';
@@ -9,6 +10,7 @@ import { isCutOff } from './checks/connections/cut-off.ts';
 import { ofDeployment, withoutLosses } from './checks/connections/failure-causes.ts';
 import { secondsOf } from './checks/server/ended-processes-checks.ts';
 import { changedWorkers } from './checks/server/ended-workers.ts';
+import { redisWaitedSince } from './checks/server/saturation-checks.ts';
 
 /** The figures that can refute an edge. */
 export interface Counts {
@@ -16,6 +18,7 @@ export interface Counts {
   measurements: Measurements;
 }
 
+const NEARLY_ALL = 0.9;
 /** A copy that was on its way when something ended was sent at most this much earlier. */
 const IN_FLIGHT_SECONDS = 5;
 
@@ -76,6 +79,18 @@ export function publishersWereLost({ result: { connections }, measurements: { un
 /** @returns whether copies that are missing are explained by processes that ended */
 export function lostSinceEnd(counts: Counts): boolean {
   return lostSince(firstEnd(counts.measurements), counts);
+}
+
+/** @returns whether open connections alone lack copies, and only since Redis held output for the workers back */
+export function lostSinceRedisWaited(counts: Counts): boolean {
+  return counts.result.delivery?.lostDisconnected === 0 && lostSince(redisWaitedSince(counts.result), counts);
+}
+
+/** @returns whether nine in ten of all missing copies are in these broadcasts */
+export function areMostMissing(rows: Batch[], { result: { delivery } }: Counts): boolean {
+  const missing = (some: Batch[]) =>
+    sum(some.map(({ lostConnected, lostDisconnected }) => lostConnected + lostDisconnected));
+  return missing(rows) >= NEARLY_ALL * missing(delivery?.batches ?? []);
 }
 
 /** @returns whether copies that are missing are explained by parts that changed */

@@ -2,7 +2,7 @@
 import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
-import { CAUSES } from './causes.ts';
+import { CAUSES, MOMENTARY } from './causes.ts';
 import type { Measured } from './check.ts';
 
 /** Stages of a run in the order of time; `messages` is the time in which connections send them. */
@@ -31,5 +31,6 @@ export function explainedBy(
 /** A finding without a window is about the whole run. */
 function isNotLater(cause: Finding, effect: Finding): boolean {
   if (cause.window === undefined || effect.window === undefined) return true;
+  if (MOMENTARY.includes(cause.code as FindingCode)) return cause.window === effect.window;
   return WINDOWS.indexOf(cause.window) <= WINDOWS.indexOf(effect.window);
 }

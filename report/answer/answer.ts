@@ -47,11 +47,17 @@ export function answerOf(judged: Omit<Result, 'answer'>): RunAnswer {
   };
 }
 
-/** @returns findings that no other one explains: what makes a run INVALID first, then what fails it, doubts, and what informs */
+/**
+ * @returns findings that no other one explains: what makes a run INVALID first, then what fails it; then what was
+ *   found about the deployment, before what only casts doubt on its figures; of these, the one that explains most
+ */
 export function leadingFindings(findings: readonly Finding[]): Finding[] {
   const explained = new Set(findings.flatMap(({ explains }) => explains));
   const roots = findings.filter(({ code }) => !explained.has(code));
-  return roots.toSorted((a, b) => weightOf(b, findings) - weightOf(a, findings));
+  const ranks = new Map(roots.map((root) => [root, rankOf(root, findings)]));
+  const difference = (a: Finding, b: Finding) =>
+    (ranks.get(b) ?? []).map((rank, index) => rank - (ranks.get(a)?.[index] ?? 0)).find((one) => one !== 0) ?? 0;
+  return roots.toSorted(difference);
 }
 
 /** @returns each leading finding with its consequences; a consequence of several stands below the first of them */
@@ -74,13 +80,16 @@ function consequencesOf(cause: Finding, all: readonly Finding[]): Finding[] {
   return all.filter((one) => one !== cause && codes.has(one.code));
 }
 
-/** A cause decides as much as its consequences. */
-function weightOf(cause: Finding, all: readonly Finding[]): number {
-  const weights = [cause, ...consequencesOf(cause, all)].map(({ invalidates, fails }) => {
-    if (invalidates.includes('run')) return 3;
-    return fails !== null ? 2 : invalidates.length > 0 ? 1 : 0;
-  });
-  return Math.max(...weights);
+/** A cause decides as much as its consequences. @returns numbers to compare, the most important first */
+function rankOf(cause: Finding, all: readonly Finding[]): number[] {
+  const consequences = consequencesOf(cause, all);
+  const together = [cause, ...consequences];
+  const decisive = together.some(({ invalidates }) => invalidates.includes('run'))
+    ? 2
+    : Number(together.some(({ fails }) => fails !== null));
+  const isOfDeployment = cause.about === 'deployment' || cause.about === 'application';
+  const doubts = together.some(({ invalidates }) => invalidates.length > 0);
+  return [decisive, Number(isOfDeployment), consequences.length, Number(doubts)];
 }
 
 function doubted(line: AnswerLine, findings: readonly Finding[]): AnswerLine {

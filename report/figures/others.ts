@@ -25,6 +25,8 @@ export interface Taken {
   text: string;
   /** The largest of the programs, by the names that they give themselves. */
   programs: string[];
+  /** All windows in which others took a quarter of the CPUs or more; the worst one first. */
+  windows: string[];
 }
 
 type Machines = Pick<Result, 'run' | 'machine' | 'generators' | 'workerMachines'>;
@@ -68,6 +70,9 @@ export function takenByOthers(result: Machines): Taken | undefined {
     idleShare: Math.max(0, 1 - busyCores / cores),
     text: texts.join(', '),
     programs: programs.map(({ name }) => name),
+    windows: [
+      ...new Set([window, ...windows.flatMap((one) => (one.taken >= DISTURBING_SHARE * one.cores ? one.window : []))]),
+    ],
   };
 }
 

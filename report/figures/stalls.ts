@@ -38,11 +38,15 @@ export function explainedBy(result: Measured, window: LoopWindow, stallMs: numbe
   return { ms: figure.ms, text };
 }
 
+/** Name of the value that findings have: how long an event loop stood still, in seconds. */
+export const STANDSTILL = 'longest standstill';
+
 /** A stall of a worker that shows in a figure. */
 export interface Stall {
   subject: string;
   window: LoopWindow;
   message: string;
+  ms: number;
 }
 
 /** @returns for each window, the longest stall of a worker that shows in a figure */
@@ -61,7 +65,7 @@ export function stalledWorkers(result: Measured): Stall[] {
     if (!longest || !explained || longest.ms > MAX_SHARE * explained.ms) return [];
     const { worker, ms, t } = longest;
     const message = `worker ${worker} stood still for ${decimals(ms, 0)} ms until ${decimals(t, 0)} s: ${explained.text}`;
-    return [{ subject: `worker ${worker}`, window, message }];
+    return [{ subject: `worker ${worker}`, window, message, ms }];
   });
 }
 

@@ -4,9 +4,11 @@ import { describe, it } from 'node:test';
 import { conclude } from '../../../plugin/findings/conclude.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import { SERVER_PROCESSES } from '../../../plugin/run/measurements/observations.ts';
+import { newOwnEvent } from '../../../plugin/run/measurements/own-event.ts';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { measurements } from '../../helpers/measurements.ts';
+import { summaryOf } from '../../helpers/message-figures.ts';
 import { perfectResult } from '../../helpers/results.ts';
 import { assertNames, type Change, WORKER } from '../../helpers/verdict.ts';
 
@@ -95,6 +97,22 @@ const unpublished =
     measured.unsent = [{ seq: 1, message: 'its publisher had ended', publisherEnd }];
   };
 
+/** Of those that could not connect, beside others that did within 100 ms. */
+const timedOut =
+  (cause: string): Change =>
+  (result, measured) => {
+    machineFull(result, measured);
+    Object.assign(result.connections, { failed: 10, failures: { [cause]: 10 }, connectMs: summaryOf(590, 100) });
+  };
+const redisWaits =
+  (t: number): Change =>
+  ({ samples }) =>
+    void samples.push({ t, connections: 0, redisServer: { outputBufferBytes: 1e8 } });
+/** Ledgers were full for some broadcasts: those are known to be missing as a whole. */
+const ledgerFull: Change = (_, measured) => {
+  measured.ownEvent = { ...newOwnEvent('said', '$.0', 'server', false), published: 20, seen: 20, skipped: 3 };
+};
+
 const CASES: [cause: FindingCode, effect: FindingCode, holds: boolean, what: string, changes: Change[]][] = [
   ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED', true, 'its processes are others', [ends(70), changed([SERVER_PROCESSES])]],
   ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED', false, 'nginx was reloaded', [ends(70), changed(['nginx'])]],
@@ -120,6 +138,14 @@ const CASES: [cause: FindingCode, effect: FindingCode, holds: boolean, what: str
     ...(['CONNECTIONS_DROPPED', 'BROADCASTS_NOT_SENT', false, 'the publisher was lost otherwise'] as const),
     [lost(CUT), unpublished('io server disconnect')],
   ],
+  ['MACHINE_SATURATED', 'CONNECTIONS_FAILED', true, 'nothing answered them', [timedOut('timeout_open')]],
+  [
+    ...(['MACHINE_SATURATED', 'CONNECTIONS_FAILED', false, 'only the answer for the namespace is missing'] as const),
+    [timedOut('timeout_namespace')],
+  ],
+  ['REDIS_BEHIND', 'COPIES_LOST', true, 'its output waited before', [redisWaits(90), missing(3)]],
+  ['REDIS_BEHIND', 'COPIES_LOST', false, 'its output waited later', [redisWaits(99), missing(3)]],
+  ['IDS_NOT_COUNTED', 'COPIES_LOST', false, 'others received the broadcast', [ledgerFull, missing(3)]],
   ['MACHINE_SATURATED', 'RATE_NOT_REACHED', false, 'connects waited for a place', [limited(6000, 0)]],
   ['MACHINE_SATURATED', 'RATE_NOT_REACHED', true, 'others opened meanwhile', [limited(6000, 2)]],
   ['DEPLOYMENT_CHANGED', 'CONNECTIONS_DROPPED', true, 'nginx cut them off', [changed(['nginx']), lost(CUT)]],

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { type Changes, run, testRuns } from '../../helpers/connected-run.ts';
 import { encoded, snapshot } from '../../helpers/measurements.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
-import { generatorHost } from '../../helpers/results.ts';
+import { generatorHost, perfectResult } from '../../helpers/results.ts';
 import { fleetProcesses } from '../../helpers/verdict.ts';
 
 const gone = { 'ping timeout': 6, 'transport close': 300 };
@@ -47,6 +47,49 @@ describe('connections that are lost', () => {
     const ramps = [{ beganAtUs: 0, endedAtUs: 1e6, seconds: rampSeconds, connections: 600 }];
     return { ...idleAnd({ samples, stages }), snapshot: { lostAgesUs, disconnects }, measured: { ramps } };
   };
+
+  describe('because no ping came', () => {
+    const announced = { maxPayloadBytes: 1e6, pingIntervalMs: 1000, pingTimeoutMs: 500 };
+    const kind = { ...{ reason: 'ping timeout', cause: '', event: '', words: '', text: '' }, announced, count: 30 };
+    const deaf: Changes = {
+      accounts: { alive: 570, ended: { 'ping timeout': 30 } },
+      failures: { disconnected_ping_timeout: 30 },
+      snapshot: { ends: [{ ...kind, samples: [[7000, 1, 1, 10]] }] },
+    };
+    const { generator } = perfectResult();
+    const samplesOf = (cpuPercent: number) =>
+      [600, 600, 570, 570].map((connections, t) => ({
+        t,
+        connections,
+        worker: { cpuPercent: t === 2 ? cpuPercent : 3 },
+      }));
+    const lossOf = (cpuPercent: number, delayMaxMs: number) => {
+      const loops = generator.map((loop) => ({ ...loop, delayMaxMs }));
+      return run({ ...deaf, result: { stages, samples: samplesOf(cpuPercent), generator: loops } }).reasons[0];
+    };
+    const RULE = /the server pings every 1 s, and its clients give up when a ping is 0\.5 s late/;
+
+    it('name the ping cycle, and the event loop of the server where its CPU shows that it was blocked', () => {
+      const { code, message = '', fix } = lossOf(100, 10) ?? {};
+      assert.deepEqual([code, RULE.test(message)], [DROPPED, true]);
+      assert.match(message, /event loop of the server stood still, whose processes used up to 100 % of a core/);
+      assert.match(fix ?? '', /blocks the event loop of the server for over 0\.5 s/);
+    });
+
+    it('name the way of the pings where the CPU of the server was idle', () => {
+      const { message, fix } = lossOf(3, 10) ?? {};
+      assert.match(
+        message ?? '',
+        /pings were late on the side of the server, whose processes used up to 3 % of a core/,
+      );
+      assert.match(fix ?? '', /a proxy that buffers/);
+    });
+
+    it('are explained by a generator that was late by the ping timeout', () => {
+      const { code, explains } = lossOf(3, 700) ?? {};
+      assert.deepEqual([code, explains?.includes(DROPPED)], ['GENERATOR_LATE', true]);
+    });
+  });
 
   it('by a limit of the clients have that limit as their fix', () => {
     const { reasons } = run({ ...lostWhileIdle, accounts: { alive: 294, ended: { 'message too large': 306 } } });
@@ -203,7 +246,12 @@ describe('transports', () => {
     ['of which all upgraded', carried(0, 600, 0)],
     ['that do not add up', carried(0, 599, 0), ['ACCOUNTS_MISMATCH', 600, 599]],
     ['that did not upgrade', carried(0, 590, 10, { upgradeFailures }), ['NOT_UPGRADED', ...failures]],
-    ['that the server did not offer', carried(0, 0, 600), ['NOT_UPGRADED', '600 of 600']],
+    ['that the server has not answered', carried(0, 0, 600), ['NOT_UPGRADED', '600 of 600', 'has not answered']],
+    [
+      'that the server did not offer',
+      carried(0, 0, 600, { upgradeFailures: { no_upgrade: 600 } }),
+      ['NOT_UPGRADED', '600 of 600', '`upgrades: []`'],
+    ],
     ['of clients that only poll', carried(0, 0, 600, { transports: 'polling' })],
   ]);
 

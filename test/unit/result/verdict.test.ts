@@ -4,7 +4,9 @@ import { newOwnEvent } from '../../../plugin/run/measurements/own-event.ts';
 import type { Echo } from '../../../plugin/run/receivers/probe.ts';
 import { FINDINGS } from '../../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
+import { leadingFindings } from '../../../report/answer/answer.ts';
 import { column } from '../../helpers/columns.ts';
+import { finding } from '../../helpers/findings.ts';
 import { sent, snapshot } from '../../helpers/measurements.ts';
 import { generatorHost } from '../../helpers/results.ts';
 import {
@@ -33,6 +35,22 @@ function ownHost({ connections }: Result, boundMs: number): Result['generators']
 function batch({ delivery }: Result) {
   return delivery?.batches[0] ?? assert.fail();
 }
+
+describe('the first finding', () => {
+  const codesIn = (...findings: ReturnType<typeof finding>[]) => leadingFindings(findings).map(({ code }) => code);
+
+  it('is a standstill of the server rather than a busy machine, though only that casts doubt', () => {
+    const late = finding('GENERATOR_LATE');
+    const busy = finding('MACHINE_SATURATED', 'busy', { explains: [late.code] });
+    assert.deepEqual(codesIn(busy, late, finding('WORKER_STALLED')), ['WORKER_STALLED', 'MACHINE_SATURATED']);
+  });
+
+  it('is the one that explains a failure, whatever it is about', () => {
+    const missed = finding('TARGET_NOT_REACHED');
+    const skipped = finding('USERS_SKIPPED', 'skipped', { explains: [missed.code] });
+    assert.deepEqual(codesIn(finding('WORKER_STALLED'), skipped, missed), ['USERS_SKIPPED', 'WORKER_STALLED']);
+  });
+});
 
 describe('the verdict', () => {
   it('is VALID when nothing speaks against it, and INVALID when one of several reasons is', () => {

@@ -16,6 +16,7 @@ import { RATE_TOLERANCE } from '../../expectations.ts';
 import { BY_SERVER, closedByApplication, codesFix, codesText } from './ends-checks.ts';
 import { byFrequency, listed, lossesAmong, ofDeployment, only, withoutLosses } from './failure-causes.ts';
 import { configuredLimit } from './limits-checks.ts';
+import { missedPings } from './pings.ts';
 
 /** A loop that is this busy opens no more connections. */
 const BUSY_LOOP = 0.9;
@@ -50,11 +51,13 @@ export const connections: Check[] = [
   check('NOT_UPGRADED', ({ connections: { transports, opened } }) => {
     if (transports?.configured !== 'default' || transports.polling === 0) return undefined;
     const { polling, upgradeFailures } = transports;
-    const causes =
-      total(upgradeFailures) > 0
-        ? listed(upgradeFailures)
-        : 'no upgrade failed, so the server offered none, or has not answered';
-    return `${polling} of ${opened} connections stayed on polling: ${causes}`;
+    const [[cause] = ['']] = byFrequency(upgradeFailures);
+    const known = failureOf(cause);
+    const causes = cause === '' ? 'no upgrade failed, so the server has not answered' : listed(upgradeFailures);
+    return {
+      message: `${polling} of ${opened} connections stayed on polling: ${cause === 'no_upgrade' ? known?.meaning : causes}`,
+      ...(cause === 'no_upgrade' && { fix: known?.remedy }),
+    };
   }),
   check('USERS_SKIPPED', ({ connections: { skipped } }) =>
     skipped > 0 ? `${skipped} virtual users were skipped` : undefined,
@@ -111,11 +114,15 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
   const age = asPlanned > 0 ? undefined : commonAge(measurements);
   const when = fall ? `; most ended at ${fall.t.toFixed(0)} s, in stage \`${fall.stage}\`` : '';
   const codes = asPlanned > 0 ? '' : codesText(connections.ends);
+  const pings = asPlanned > 0 ? undefined : missedPings(result, fall?.t);
   const fix =
-    clientFix(lost) ?? codesFix(connections.ends, age !== undefined) ?? (age === undefined ? undefined : TIME_OUT);
+    pings?.fix ??
+    clientFix(lost) ??
+    codesFix(connections.ends, age !== undefined) ??
+    (age === undefined ? undefined : TIME_OUT);
   return [
     {
-      message: `${total(lost)} of ${opened} connections were lost${planned}: ${listed(lost)}${codes}${left}${age ?? when}`,
+      message: `${total(lost)} of ${opened} connections were lost${planned}: ${listed(lost)}${codes}${pings?.message ?? ''}${left}${(pings ? undefined : age) ?? when}`,
       ...(fix !== undefined && { fix }),
     },
     ...(byApplication > 0 ? [ofApplication] : []),

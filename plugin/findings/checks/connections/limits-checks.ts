@@ -11,7 +11,8 @@ const MIN_SHARE = 0.01;
 const ONE_CAUSE = 0.9;
 /** Who is refused by an overloaded server is one of many that wait long. */
 const MAX_FAST_MS = 1000;
-const TIMED_OUT = /^timeout_/;
+/** Without those whose Engine.IO session was open: no limit of connections lets them wait for the namespace. */
+const TIMED_OUT = /^timeout_(?!namespace)/;
 /** Nobody says why: a proxy that has no place left, or a process without files. */
 const CLOSED = /^(closed|ECONNRESET$)/;
 /** Two processes may well stop at about the same number by chance. */

@@ -23,11 +23,15 @@ export function groupsText(groups: Group[]): string {
 
 /** @returns undefined where connections are not apart, or where a single process, or an unknown number, can have caused it */
 export function groupsByProcess(
-  { delivery, processes }: Pick<Measured, 'delivery' | 'processes'>,
+  result: Pick<Measured, 'delivery' | 'processes'>,
   measurements: Measurements,
 ): Group[] | undefined {
+  const groups = separateGroups(measurements, result.delivery?.batches ?? []);
+  return groups.length >= 2 && groups.length <= serverCount(result, measurements) ? groups : undefined;
+}
+
+/** @returns processes of the server that hold connections; 0 if unknown */
+export function serverCount({ processes }: Pick<Measured, 'processes'>, { workersAtStart }: Measurements): number {
   const holders = processes?.measured.filter(({ layer, holds }) => layer === 'worker' && holds).length ?? 0;
-  const servers = Math.max(measurements.workersAtStart.length, holders);
-  const groups = separateGroups(measurements, delivery?.batches ?? []);
-  return groups.length >= 2 && groups.length <= servers ? groups : undefined;
+  return Math.max(workersAtStart.length, holders);
 }

@@ -4,6 +4,7 @@ import type { Result } from '../../../../protocol/result/result.ts';
 import { counted, integer, percentOf } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import { type Check, check, type Detail, type Found } from '../../check.ts';
+import { serverCount } from './adapter-checks.ts';
 
 type Column = 'late' | 'notMember' | 'neverOrdered' | 'unreadable' | 'wrongSize' | 'wrongContent';
 
@@ -41,14 +42,14 @@ const WRONG: { columns: Column[]; what: string; fix: string; isOthers?: true }[]
 
 export const copies: Check[] = [
   check('COPIES_LOST', (result) => lost(result)),
-  check('COPIES_DUPLICATED', ({ delivery, processes }, { workersAtStart, ownEvent }) => {
+  check('COPIES_DUPLICATED', (result, measurements) => {
+    const { delivery } = result;
+    const { ownEvent } = measurements;
     if (!delivery || delivery.duplicates === 0) return undefined;
     const values = [{ name: 'duplicates', value: delivery.duplicates, unit: '', low95: null, high95: null }];
     // Broadcasts that share an id count as copies of one.
     if (ownEvent && ownEvent.seen < ownEvent.published) return { message: repeatedText(delivery), values };
-    const holders = processes?.measured.filter(({ layer, holds }) => layer === 'worker' && holds) ?? [];
-    const count = Math.max(workersAtStart.length, holders.length);
-    return { ...duplicated(delivery, count, ownEvent?.givesIds === true), values };
+    return { ...duplicated(delivery, serverCount(result, measurements), ownEvent?.givesIds === true), values };
   }),
   ...WRONG.map(({ columns, what, fix, isOthers }) =>
     check('WRONG_COPIES', ({ delivery }, { ownEvent }) => {
@@ -84,6 +85,7 @@ function patternOf({ batches, leftOut, received, lostConnected }: NonNullable<Re
   const incomplete = batches.filter((batch) => batch.lostConnected > 0);
   if (received === 0 || lostConnected === 0 || batches.length < MIN_BROADCASTS) return '';
   const counts = [incomplete, batches].map((rows) => integer(sum(rows.map(({ broadcasts }) => broadcasts))));
+  if (incomplete.every((batch) => batch.received === 0)) return `; nobody received ${counts.join(' of ')} broadcasts`;
   const shares = incomplete.map((batch) => (100 * batch.received) / batch.expected);
   const [low, high] = [Math.min(...shares), Math.max(...shares)].map((share) => share.toFixed(0));
   const who = leftOut

@@ -6,7 +6,7 @@ import type { Measurements } from '../../../run/measurements/measurements.ts';
 import type { OwnEventMeasured } from '../../../run/measurements/own-event.ts';
 import type { Acknowledged } from '../../../run/receivers/publishers.ts';
 import { type Check, checkUnless, type Found, type Measured } from '../../check.ts';
-import { groupsByProcess, groupsText } from './adapter-checks.ts';
+import { groupsByProcess, groupsText, serverCount } from './adapter-checks.ts';
 
 type Find = (
   own: OwnEventMeasured,
@@ -66,7 +66,15 @@ export const ownEvent: Check[] = [
     const broadcasts = sameAudience(measurements, batches);
     const [first] = broadcasts;
     if (!first) return undefined;
-    return `${broadcasts.length} of ${batches.length} broadcasts reached the same ${first.received} of ${first.expected} connections, and no others`;
+    const servers = serverCount(result, measurements);
+    const rooms =
+      'let all connections join the room that the server sends to, or name its rooms in `delivery.audience`';
+    const adapter = `give the ${servers} processes an adapter, if they have none: without it, a message reaches only the process of its sender; or ${rooms}`;
+    return {
+      message: `${broadcasts.length} of ${batches.length} broadcasts reached the same ${first.received} of ${first.expected} connections, and no others`,
+      ...(servers > 1 && { fix: adapter }),
+      ...(servers === 0 && { fix: `${rooms}; if it has several processes, give them an adapter` }),
+    };
   }),
   checkOwn('SENT_AT_UNUSABLE', ({ sentAtUnusable, untimed }) => {
     if (sentAtUnusable === undefined) return undefined;

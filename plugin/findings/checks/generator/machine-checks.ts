@@ -84,16 +84,19 @@ function saturation(result: Measured): Found {
   const busiest = result.generators.find(({ cpu }) => cpu.idlePercent[worst.window] === worst.idlePercent);
   const where = busiest ? `generator host ${busiest.host}` : "the generator's machine";
   const idle = `only ${worst.idlePercent.toFixed(1)} % of ${where} was idle during the ${worst.window}${waiting}`;
-  const window = saturated.length === 1 ? { window: worst.window } : {};
-  return taken ? { ...byOthers(taken), message: `${taken.text}; ${idle}`, ...window } : { message: idle, ...window };
+  const windows = [...new Set([...saturated.map(({ window }) => window), ...(taken?.windows ?? [])])];
+  const window = windows.length === 1 ? { window: worst.window } : {};
+  return taken
+    ? { message: `${taken.text}; ${idle}`, fix: byOthers(taken).fix, ...window }
+    : { message: idle, ...window };
 }
 
-function byOthers({ text, programs }: Taken): Detail {
+function byOthers({ text, programs, windows: [window, ...more] }: Taken): Detail {
   const fix =
     programs.length > 0
       ? `stop ${programs.join(' and ')}, or measure while it is idle`
       : 'use a machine of your own, or measure while the others are idle';
-  return { message: text, fix };
+  return { message: text, fix, ...(window !== undefined && more.length === 0 && { window }) };
 }
 
 /** What somebody who had no CPU can be the cause of. */

@@ -32,15 +32,21 @@ export const saturation: Check[] = [
     );
   }),
   check('REDIS_BEHIND', ({ samples }) => {
-    const waiting = samples.map((sample) =>
-      Number((sample.redisServer as Figures | undefined)?.outputBufferBytes ?? 0),
-    );
-    const most = waiting.reduce((most, bytes) => Math.max(most, bytes), 0);
+    const most = samples.reduce((most, sample) => Math.max(most, redisOutput(sample)), 0);
     return most < REDIS_OUTPUT_BYTES ? [] : `${megabytes(most)} MB of Redis’s output waited for the workers`;
   }),
 ];
 
 type Figures = Record<string, unknown>;
+
+function redisOutput({ redisServer }: Measured['samples'][number]): number {
+  return Number((redisServer as Figures | undefined)?.outputBufferBytes ?? 0);
+}
+
+/** @returns seconds on the time axis of the samples; Infinity if Redis was never behind */
+export function redisWaitedSince({ samples }: Pick<Measured, 'samples'>): number {
+  return samples.find((sample) => redisOutput(sample) >= REDIS_OUTPUT_BYTES)?.t ?? Number.POSITIVE_INFINITY;
+}
 
 /** Returns the busiest stage of load in which the workers had no more CPU to use: the event loop of a worker has one core. */
 export function fullWorkers(result: Measured): Detail | undefined {

@@ -1,5 +1,7 @@
 /** Pauses of the server's event loop that its clients see: copies of consecutive broadcasts come at the same moment. */
 import type { Batch } from '../../../../protocol/result/delivery.ts';
+import type { FindingValue } from '../../../../protocol/result/findings.ts';
+import { STANDSTILL } from '../../../../report/figures/stalls.ts';
 import { decimals } from '../../../../report/text/format.ts';
 import { type Check, checkUnless, type Found, type Measured } from '../../check.ts';
 import { longestDelayMs, MAX_GROWTH } from '../../evidence.ts';
@@ -13,6 +15,10 @@ const MIN_STALL_MS = 200;
 
 export const stalls: Check[] = [checkUnless('abort', 'WORKER_STALLED', (result) => stalledServer(result))];
 
+export function standstill(seconds: number): FindingValue {
+  return { name: STANDSTILL, value: seconds, unit: 's', low95: null, high95: null };
+}
+
 interface Stall {
   /** Time at which the first copies arrived, in seconds. */
   end: number;
@@ -22,7 +28,8 @@ interface Stall {
   apart: number;
 }
 
-function stalledServer(result: Measured): Found {
+/** @returns undefined where the server did not stand still during the broadcasts, as its clients saw it */
+export function stalledServer(result: Measured): Found {
   const least = Math.max(MIN_STALL_MS, MAX_GROWTH * longestDelayMs(result));
   const found = stallsAmong(result.delivery?.batches ?? []).filter(({ lengthMs }) => lengthMs >= least);
   if (found.length === 0) return undefined;
@@ -35,7 +42,7 @@ function stalledServer(result: Measured): Found {
   return {
     message: `the server stood still ${times} ${decimals(longest, 1)} s${every}: copies of up to ${Math.max(...found.map(({ broadcasts }) => broadcasts))} consecutive broadcasts arrived together`,
     window: 'broadcasts',
-    values: [{ name: 'longest standstill', value: longest, unit: 's', low95: null, high95: null }],
+    values: [standstill(longest)],
     fix: 'find what blocks its event loop for so long: a loop, synchronous I/O or a large `JSON.parse`; a CPU profile shows it',
   };
 }

@@ -3,6 +3,7 @@ import { stalledWorkers } from '../../../../report/figures/stalls.ts';
 import { unknownWorkers } from '../../../result/workers.ts';
 import { type Check, check } from '../../check.ts';
 import { changedWorkers, silentWorkers } from './ended-workers.ts';
+import { standstill } from './stalls-checks.ts';
 
 export const workers: Check[] = [
   check('WORKER_URLS_WRONG', (_, measurements) => {
@@ -18,7 +19,9 @@ export const workers: Check[] = [
       fix: 'give the control URL of every worker itself; one of a load balancer leads to another worker after each reconnection',
     };
   }),
-  check('WORKER_STALLED', (result) => stalledWorkers(result)),
+  check('WORKER_STALLED', (result) =>
+    stalledWorkers(result).map(({ ms, ...stall }) => ({ ...stall, values: [standstill(ms / 1000)] })),
+  ),
   check('DEPLOYMENT_CHANGED', (result, measurements) => {
     const { unknown } = silentWorkers(result, measurements);
     const refused = unknown.filter(({ isRefused }) => isRefused);
