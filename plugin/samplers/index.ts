@@ -15,7 +15,7 @@ export { shownCommand } from './processes/command-line.ts';
 export { connectionsTo, holdersOf } from './processes/connections-to.ts';
 export { type Listening, ListeningPorts, listenersOn, whoListens } from './processes/listeners.ts';
 export { roleOf } from './processes/membership.ts';
-export { type LayerPids, processMemory } from './processes/memory.ts';
+export type { LayerPids } from './processes/memory.ts';
 export { readProcesses } from './processes/proc.ts';
 export { queryFor, treesOf } from './processes/process-query.ts';
 export {

@@ -248,7 +248,7 @@ export class Sampler {
   #derivePss(sample: LayerSample, layer: string, pids: number[]): void {
     const { rssBytes, pssBytes } = sample;
     if (rssBytes === undefined || pssBytes !== undefined) return;
-    const derived = this.#shared.derive(layer, pids, { rssBytes });
+    const derived = this.#shared.derive(layer, pids, rssBytes);
     if (derived !== undefined) sample.derivedPssBytes = derived;
   }
 

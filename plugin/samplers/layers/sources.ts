@@ -6,7 +6,7 @@ import { Absent, NotInRun } from '../absence.ts';
 import { workerContainers, workerMachines } from '../control/worker-machines.ts';
 import type { Inputs } from '../inputs.ts';
 import type { InspectedMemory } from '../inspector/inspectors.ts';
-import { openFilesOf, PSS_UNREADABLE, pagesOf, processMemory, pssOf } from '../processes/memory.ts';
+import { openFilesOf, PSS_UNREADABLE, sumOver } from '../processes/memory.ts';
 import { METRICS, type PrometheusFigure } from '../prometheus/figures.ts';
 import type { RedisReading } from '../redis/redis.ts';
 import type { Measure, Source } from './layer.ts';
@@ -16,8 +16,8 @@ export function processesOf(layer: string): Source {
   return {
     name: process.platform === 'linux' ? '/proc of its processes' : 'ps',
     measures: {
-      pssBytes: ({ pids, processes }) => pssOf(processMemory(pids[layer], processes)),
-      rssBytes: ({ pids, processes }) => processMemory(pids[layer], processes).rssBytes,
+      pssBytes: ({ pids, processes }) => sumOver(pids[layer], processes, 'pssBytes'),
+      rssBytes: ({ pids, processes }) => sumOver(pids[layer], processes, 'rssBytes'),
     },
   };
 }
@@ -27,9 +27,9 @@ export const workerChildren: Source = {
   name: '/proc of its processes',
   measures: {
     childrenPssBytes: ({ pids, processes }) => {
-      processMemory(pids.worker, processes);
+      sumOver(pids.worker, processes, 'rssBytes');
       const { workerChildren = [] } = pids;
-      return workerChildren.length === 0 ? 0 : pssOf(processMemory(workerChildren, processes));
+      return workerChildren.length === 0 ? 0 : sumOver(workerChildren, processes, 'pssBytes');
     },
     openFiles: ({ pids }) => openFilesOf(pids.worker),
   },
@@ -193,7 +193,10 @@ export const controlGroup: Source = {
 };
 
 function unmeasured(kind: 'anonymousBytes' | 'sharedBytes'): Measure {
-  return ({ pids, processes }) => Math.max(0, readMemory()[kind] - pagesOf(pids, processes)[kind]);
+  return ({ pids, processes }) => {
+    if (!pids.worker?.length) throw new NotInRun('the processes of the workers are not known on this machine');
+    return Math.max(0, readMemory()[kind] - sumOver([...new Set(Object.values(pids).flat())], processes, kind));
+  };
 }
 
 /** @throws Absent if one of them does not have it: a sum over only some would be too low */

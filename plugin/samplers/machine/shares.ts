@@ -68,26 +68,22 @@ export function meanShares(some: MachineShares[]): MachineShares {
   const seconds = some.reduce((sum, one) => sum + one.seconds, 0);
   const mean = (of: (one: MachineShares) => number) =>
     some.reduce((sum, one) => sum + of(one) * one.seconds, 0) / seconds;
-  const known = (of: (one: MachineShares) => number | null) =>
-    some.some((one) => of(one) === null) ? null : mean((one) => of(one) as number);
+  const known = (key: Cores) => (some.some((one) => one[key] === null) ? null : mean((one) => one[key] ?? 0));
   const pressure = (key: keyof NonNullable<Pressure>) => mean((one) => one.pressure?.[key] ?? 0);
   const names = new Set(some.flatMap(({ programs }) => programs.map(({ name }) => name)));
   const coresOf = (name: string) => mean(({ programs }) => programs.find((one) => one.name === name)?.cores ?? 0);
   return {
-    seconds,
-    cores: (some[0] as MachineShares).cores,
-    busyCores: mean((one) => one.busyCores),
-    stealCores: mean((one) => one.stealCores),
-    oursCores: known((one) => one.oursCores),
-    othersCores: known((one) => one.othersCores),
-    kernelCores: known((one) => one.kernelCores),
-    errorCores: mean((one) => one.errorCores),
+    ...{ seconds, cores: (some[0] as MachineShares).cores },
+    ...(Object.fromEntries(CORES.map((key) => [key, known(key)])) as Pick<MachineShares, Cores>),
     pressure: some.some((one) => one.pressure === null)
       ? null
       : { cpu: pressure('cpu'), memory: pressure('memory'), io: pressure('io') },
     programs: largest([...names].map((name) => ({ name, cores: coresOf(name) }))),
   };
 }
+
+const CORES = ['busyCores', 'stealCores', 'oursCores', 'othersCores', 'kernelCores', 'errorCores'] as const;
+type Cores = (typeof CORES)[number];
 
 function largest(programs: MachineShares['programs']): MachineShares['programs'] {
   return programs

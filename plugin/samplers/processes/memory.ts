@@ -1,16 +1,12 @@
 /** Memory of a layer that consists of processes: their sum, and its PSS between the rare readings of that. */
 import { readdirSync } from 'node:fs';
+import { attempt } from '../../../protocol/helpers/attempt.ts';
+import type { SmapsRollup } from '../../../protocol/machine/kernel.ts';
 import { Absent, NotInRun } from '../absence.ts';
 import { isHidden, type ProcessReading } from './proc.ts';
 
 /** Process ids by layer; a layer without processes on this machine is missing or empty. */
 export type LayerPids = Record<string, number[]>;
-
-export interface ProcessMemory {
-  rssBytes: number;
-  /** Only if requested, and readable for every process. */
-  pssBytes?: number;
-}
 
 export const PSS_UNREADABLE =
   process.platform === 'linux'
@@ -20,10 +16,13 @@ export const PSS_UNREADABLE =
 /** Why `/proc` has no entry, or an unreadable one, for a process that is there. */
 export const HIDDEN = 'another user owns them, and /proc hides them (mount option hidepid)';
 
-/** @throws Absent if a process is missing: a sum over only some processes would look like a saving */
-export function processMemory(pids: number[] | undefined, processes: Map<number, ProcessReading>): ProcessMemory {
-  if (pids === undefined || pids.length === 0) throw new NotInRun('none of its processes is known on this machine');
-  const readings = pids.map((pid) => processes.get(pid)).filter((reading) => reading !== undefined);
+/** @throws Absent if a process or its bytes are missing: a sum over only some processes would look like a saving */
+export function sumOver(
+  pids: number[] = [],
+  processes: Map<number, ProcessReading>,
+  bytes: 'rssBytes' | keyof SmapsRollup,
+): number {
+  if (pids.length === 0) throw new NotInRun('none of its processes is known on this machine');
   const missing = pids.filter((pid) => !processes.has(pid));
   const hidden = missing.filter(isHidden);
   if (hidden.length > 0)
@@ -31,36 +30,11 @@ export function processMemory(pids: number[] | undefined, processes: Map<number,
   const gone =
     pids.length === 1 ? 'its process has ended' : `${missing.length} of its ${pids.length} processes have ended`;
   if (missing.length > 0) throw new Absent('gone', gone);
-  const memory = { rssBytes: 0, pssBytes: 0 };
-  let complete = true;
-  for (const { rssBytes, pssBytes } of readings) {
-    memory.rssBytes += rssBytes;
-    memory.pssBytes += pssBytes ?? 0;
-    complete &&= pssBytes !== undefined;
-  }
-  return complete ? memory : { rssBytes: memory.rssBytes };
-}
-
-/** @throws Absent where it was not readable */
-export function pssOf({ pssBytes }: ProcessMemory): number {
-  if (pssBytes === undefined) throw new Absent('unsupported', PSS_UNREADABLE);
-  return pssBytes;
-}
-
-/**
- * Memory of all processes in the layers that is no copy of a file, each process once.
- * @throws Error if the workers run elsewhere, or a part of a process is not readable
- */
-export function pagesOf({ worker = [], ...others }: LayerPids, processes: Map<number, ProcessReading>) {
-  if (worker.length === 0) throw new NotInRun('the processes of the workers are not known on this machine');
-  const total = { anonymousBytes: 0, sharedBytes: 0 };
-  for (const pid of new Set([worker, ...Object.values(others)].flat())) {
-    const { anonymousBytes, sharedBytes } = processes.get(pid) ?? {};
-    if (anonymousBytes === undefined || sharedBytes === undefined) throw new Error(PSS_UNREADABLE);
-    total.anonymousBytes += anonymousBytes;
-    total.sharedBytes += sharedBytes;
-  }
-  return total;
+  return pids.reduce((sum, pid) => {
+    const own = processes.get(pid)?.[bytes];
+    if (own === undefined) throw new Absent('unsupported', PSS_UNREADABLE);
+    return sum + own;
+  }, 0);
 }
 
 /** @throws Error if one of the processes has ended, or belongs to another user */
@@ -76,9 +50,9 @@ export class SharedPages {
   /** Notes a reading with PSS. Layers that it does not cover in full keep their previous figures. */
   note(layerPids: LayerPids, processes: Map<number, ProcessReading>): void {
     for (const [layer, pids] of Object.entries(layerPids)) {
-      if (pids.length === 0 || pids.some((pid) => processes.get(pid)?.pssBytes === undefined)) continue;
-      const { rssBytes, pssBytes = 0 } = processMemory(pids, processes);
-      this.#bytes.set(layer, { pids: pids.join(), shared: rssBytes - pssBytes });
+      const of = (bytes: 'rssBytes' | 'pssBytes') => sumOver(pids, processes, bytes);
+      const shared = attempt(() => of('rssBytes') - of('pssBytes'));
+      if (shared !== undefined) this.#bytes.set(layer, { pids: pids.join(), shared });
     }
   }
 
@@ -89,7 +63,7 @@ export class SharedPages {
   }
 
   /** @returns undefined where PSS has never been read of exactly these processes */
-  derive(layer: string, pids: number[], { rssBytes }: Pick<ProcessMemory, 'rssBytes'>): number | undefined {
+  derive(layer: string, pids: number[], rssBytes: number): number | undefined {
     const known = this.#bytes.get(layer);
     return known?.pids === pids.join() ? Math.max(0, rssBytes - known.shared) : undefined;
   }

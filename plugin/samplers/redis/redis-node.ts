@@ -7,24 +7,7 @@ import { Late, within } from '../answers.ts';
 type NodeReading = ReturnType<typeof toReading>;
 export type RedisFigures = NodeReading['figures'];
 
-export interface RedisTraffic {
-  /** `host:port` */
-  node: string;
-  version: string;
-  /** Received and sent since its start, without what this reader sent and received. */
-  inBytes: number;
-  outBytes: number;
-  /** Since its start, this reader's requests included. */
-  cpuUs: number;
-  usedMemoryBytes: number;
-  rssBytes: number;
-  /** Entries of the adapter's stream; null if it has none, or another node of the cluster has it. */
-  streamEntries: number | null;
-  /** With subscribers. */
-  channels: number;
-  /** Null before Redis 7.0. */
-  shardChannels: number | null;
-}
+export type RedisTraffic = Awaited<ReturnType<RedisNode['traffic']>>;
 
 /** A Redis that stopped answering must not hold up a sample. */
 const TIMEOUT_MS = 1000;
@@ -97,13 +80,14 @@ export class RedisNode {
   }
 
   /** @param stream of the adapter, if it has one @throws Error if it does not answer */
-  traffic(stream?: string): Promise<RedisTraffic> {
+  traffic(stream?: string) {
     return this.#noting(async () => {
+      /** Null if the adapter has none, or another node of the cluster has it. */
       const streamEntries = stream === undefined ? null : await within(this.#lengthOf(stream), TIMEOUT_MS);
       const answer = within(this.#ask('INFO'), TIMEOUT_MS);
       // Redis has counted this request when it answers, but not the answer.
       const own = { ...this.#own };
-      return { node: this.address, ...toTraffic(parseInfo(await answer), own), streamEntries };
+      return { /** `host:port` */ node: this.address, ...toTraffic(parseInfo(await answer), own), streamEntries };
     });
   }
 
@@ -198,12 +182,16 @@ function toReading(info: Map<string, string>, subscribers: string | undefined) {
 function toTraffic(info: Map<string, string>, own: { inBytes: number; outBytes: number }) {
   return {
     version: info.get('redis_version') ?? '',
+    /** Received and sent since its start, without what this reader sent and received. */
     inBytes: figure(info, 'total_net_input_bytes') - own.inBytes,
     outBytes: figure(info, 'total_net_output_bytes') - own.outBytes,
+    /** Since its start, this reader's requests included. */
     cpuUs: Math.round((figure(info, 'used_cpu_user') + figure(info, 'used_cpu_sys')) * 1e6),
     usedMemoryBytes: figure(info, 'used_memory'),
     rssBytes: figure(info, 'used_memory_rss'),
+    /** With subscribers. */
     channels: figure(info, 'pubsub_channels'),
+    /** Null before Redis 7.0. */
     shardChannels: info.has('pubsubshard_channels') ? figure(info, 'pubsubshard_channels') : null,
   };
 }

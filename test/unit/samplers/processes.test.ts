@@ -2,14 +2,19 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import { Sampler } from '../../../plugin/samplers/index.ts';
+import { openInputs } from '../../../plugin/samplers/inputs.ts';
+import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
+import type { Layer } from '../../../plugin/samplers/layers/layer.ts';
 import { CpuIncrements } from '../../../plugin/samplers/processes/cpu-increments.ts';
-import { pagesOf, processMemory, SharedPages } from '../../../plugin/samplers/processes/memory.ts';
+import { type LayerPids, SharedPages, sumOver } from '../../../plugin/samplers/processes/memory.ts';
 import { ProcessSeries } from '../../../plugin/samplers/processes/over-time.ts';
 import type { ProcessReading } from '../../../plugin/samplers/processes/proc.ts';
+import { readMeasure } from '../../../plugin/samplers/reading.ts';
 import { mergeRows, type SampleRow } from '../../../plugin/samplers/sample-row.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
 /** By pid. */
+const skip = process.platform !== 'linux' && 'there is no PSS';
 type Seen = Record<number, Partial<ProcessReading>>;
 
 function processes(seen: Seen): Map<number, ProcessReading> {
@@ -22,29 +27,35 @@ describe('the memory of a layer', () => {
   const readings = processes({ 1: whole, 2: { rssBytes: 20, pssBytes: 8 }, 3: { rssBytes: 20 } });
 
   it('is the sum of its processes, and has no PSS unless all have', () => {
-    assert.deepEqual(processMemory([1, 2], readings), { rssBytes: 30, pssBytes: 15 });
-    assert.deepEqual(processMemory([1, 3], readings), { rssBytes: 30 });
+    assert.deepEqual([sumOver([1, 2], readings, 'rssBytes'), sumOver([1, 2], readings, 'pssBytes')], [30, 15]);
+    assert.equal(sumOver([1, 3], readings, 'rssBytes'), 30);
+    assert.throws(() => sumOver([1, 3], readings, 'pssBytes'), /smaps_rollup|Linux only/);
   });
 
   it('is unknown without all of its processes', () => {
-    assert.throws(() => processMemory([1, 2, 4], readings), { message: '1 of its 3 processes have ended' });
-    for (const none of [[], undefined]) assert.throws(() => processMemory(none, readings), /none of its processes/);
+    const gone = { message: '1 of its 3 processes have ended', reason: 'gone' };
+    assert.throws(() => sumOver([1, 2, 4], readings, 'rssBytes'), gone);
+    for (const none of [[], undefined])
+      assert.throws(() => sumOver(none, readings, 'rssBytes'), /none of its processes/);
   });
 });
 
-test('the pages of all layers count each process once, and need those of the workers and of every process', () => {
-  const pages = { anonymousBytes: 5, sharedBytes: 1 };
-  const readings = processes({ 1: pages, 2: pages, 3: {} });
-  const found = pagesOf({ worker: [1, 2], workerChildren: [2], nginx: [] }, readings);
-  assert.deepEqual(found, { anonymousBytes: 10, sharedBytes: 2 });
-  assert.throws(() => pagesOf({ worker: [1], nginx: [3] }, readings), /smaps_rollup|Linux only/);
-  assert.throws(() => pagesOf({ fleet: [1] }, readings), /the processes of the workers are not known/);
+test('memory that no layer includes needs the processes of the workers and all others', { skip }, async () => {
+  const system = LAYERS.find(({ id }) => id === 'system') as Layer;
+  const readings = processes({ 1: { anonymousBytes: 5, sharedBytes: 1 }, 3: {} });
+  const read = async (pids: LayerPids) => {
+    const reading = await readMeasure(system, 'unmeasuredBytes', openInputs(pids, readings, {}));
+    return 'value' in reading ? reading.source : reading.absent.detail;
+  };
+  assert.match(await read({ worker: [1], workerChildren: [1], nginx: [] }), /^\/proc\/meminfo less/);
+  assert.match(await read({ worker: [1], nginx: [3] }), /smaps_rollup/);
+  assert.match(await read({ fleet: [1] }), /the processes of the workers are not known/);
 });
 
 describe('PSS that was not read', () => {
   const both = processes({ 1: { rssBytes: 200, pssBytes: 150 }, 2: { rssBytes: 200, pssBytes: 170 } });
   const derive = (shared: SharedPages, pids: number[], rssBytes: number, layer = 'worker') =>
-    shared.derive(layer, pids, { rssBytes });
+    shared.derive(layer, pids, rssBytes);
 
   it('is RSS less what the processes shared when it was last read', () => {
     const shared = new SharedPages();
