@@ -152,4 +152,14 @@ describe('the values of a chart', () => {
     assert.deepEqual({ at, labels }, { at: [0, 0.5], labels: ['0 s', '10 s'] });
     assert.deepEqual({ first, second }, { first: [1, 3], second: [null, 12346] });
   });
+
+  it('name the time and the stage, and each broadcast', () => {
+    const { readout } = cpuOverTime(measured) ?? {};
+    assert.ok(readout?.labels.some((label) => /^\d:\d\d, broadcasts$/.test(label)));
+    assert.equal(readout?.series[0]?.values.length, readout?.at.length);
+    assert.equal(broadcastTimes(perfectResult())?.readout?.labels[0], 'broadcast 1, 1:30');
+    const older = perfectResult();
+    for (const batch of older.delivery?.batches ?? []) batch.t = null;
+    assert.equal(broadcastTimes(older)?.readout?.labels[0], 'broadcast 1');
+  });
 });

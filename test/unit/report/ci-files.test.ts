@@ -30,8 +30,8 @@ const thresholds = [
 
 describe('junit.xml', () => {
   it('has a case for each threshold: a missed one fails, unless it is not strict', () => {
-    const { counts, cases } = suiteOf(answered({ ...perfectResult(), thresholds }));
-    assert.deepEqual(counts, [8, 1, 0, 1]);
+    const { suite, counts, cases } = suiteOf(answered({ ...perfectResult(), thresholds }));
+    assert.deepEqual([counts, suite['@time']], [[8, 1, 0, 1], '120.000']);
     const failed = cases.find((one) => 'failure' in one);
     assert.equal(failed?.['@name'], 'socketio.broadcast.latency.p99 < 10');
     assert.match(JSON.stringify(failed?.failure), /p99 < 10, found 12\.9 ms"/);

@@ -67,6 +67,7 @@ describe('counted faults', () => {
     );
   const CASES: [what: string, a: number[], b: number[], expected: string][] = [
     ['none on either side', [0, 0], [0, 0, 0], 'no-difference'],
+    ['none in single runs', [0], [0], 'no-difference'],
     ['in one of five runs, and in all of the other side', [100, 0, 0, 0, 0], [150, 150, 150, 150, 150], 'worse'],
     ['in all runs, and in none', [3, 1, 2], [0, 0, 0], 'better'],
     ['in a single run, and in none of five', [0, 0, 0, 0, 0], [1], 'worse'],

@@ -43,6 +43,12 @@ describe('a figure that a finding of its run invalidates', () => {
     assert.equal(exitCodeOf(endOf(comparison)), 5);
   });
 
+  it('is inconclusive where both sides have none', () => {
+    const { answer, text } = headlineOf(compare([latencies(50, 5), latencies(150, 5)]), 1);
+    assert.equal(answer, 'inconclusive');
+    assert.match(text, /unknown for A: .*One way p99.*unknown for B: .*One way p99/);
+  });
+
   it('is taken from the other runs if some are left', () => {
     const found = figure([latencies(50, 2), latencies(150, 3)], P99);
     assert.deepEqual(

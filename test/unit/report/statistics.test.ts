@@ -13,7 +13,7 @@ import {
   runsNeeded,
   spreadOf,
 } from '../../../report/statistics/spread.ts';
-import { fitLine, type Point, whereReaches } from '../../../report/statistics/statistics.ts';
+import { fitLine, median, type Point, whereReaches } from '../../../report/statistics/statistics.ts';
 import { studentT } from '../../../report/statistics/student.ts';
 
 function near(actual: number | null | undefined, expected: number, tolerance = 0.001): void {
@@ -87,6 +87,13 @@ test('a line that rises by rounding errors only reaches nothing', () => {
   const line = fitLine(points([0, 1e9], [10, 1e9 + 1e-6], [30, 1e9 + 1e-6], [50, 1e9 + 2e-6]));
   assert.ok(line && line.slope > 0);
   assert.equal(whereReaches(line, 24 * 1024 ** 3), null);
+});
+
+test('median', () => {
+  assert.equal(median([]), undefined);
+  assert.equal(median([3]), 3);
+  assert.equal(median([10, 1, 2]), 2);
+  assert.equal(median([10, 1, 2, 3]), 2.5);
 });
 
 const spread = (...values: number[]) => spreadOf(values) as NonNullable<ReturnType<typeof spreadOf>>;
