@@ -60,25 +60,3 @@ for (const client of ['light', 'official'] as ClientKind[]) {
     await eventually('all of them', async () => (await fleet.snapshot()).unknownAcks === flood.length);
   });
 }
-
-test('a connection whose server reads nothing ends when too much waits for it', async (t) => {
-  const fleet = await fleetAt(t, 'light', (socket) => {
-    socket.write(Buffer.concat(OPENED));
-    socket.pause();
-  });
-  const connection = fleet.connection();
-  const dropped = new Promise((resolve) => connection.watch({ dropped: resolve }));
-  await connection.open('/');
-  // More than the limit and the buffers of both kernels.
-  const message = 'x'.repeat(1024 ** 2);
-  let ended = false;
-  void dropped.then(() => {
-    ended = true;
-  });
-  for (let sent = 0; sent < 64 && !ended; sent++) {
-    connection.emit('/', 'chat', [message]);
-    await fleet.snapshot();
-  }
-  assert.equal(await dropped, 'send buffer full');
-  assert.deepEqual((await fleet.snapshot()).disconnects, { 'send buffer full': 1 });
-});

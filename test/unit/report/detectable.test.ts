@@ -57,12 +57,12 @@ function detectableShare(draw: (level: number) => RunSet): number {
 describe('runs that go on until a change of 20 % would be seen', () => {
   /** @returns runs of each side that it took, and what they then say */
   function made(normal: () => number, level: number): { runs: number; answer: string } {
-    const sides: [number[], number[]] = [[], []];
+    const sides = [side(), side()] as const;
     for (;;) {
-      sides[0].push(100 * (1 + NOISE * normal()));
-      sides[1].push(level * (1 + NOISE * normal()));
-      const comparison = compare([side(...sides[0]), side(...sides[1])], { margin: 0.2 });
-      const runs = sides[0].length;
+      for (const [index, { results }] of sides.entries())
+        results.push(runOf((index === 0 ? 100 : level) * (1 + NOISE * normal())));
+      const comparison = compare([...sides], { margin: 0.2 });
+      const runs = sides[0].results.length;
       const answer = comparison.figures.find(({ path }) => path === P99)?.differences[0]?.answer ?? 'inconclusive';
       if (runs === 40 || (runs > 2 && wouldSee(comparison, 1, 0.2))) return { runs, answer };
     }

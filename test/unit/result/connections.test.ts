@@ -89,6 +89,7 @@ describe('the achieved rate', () => {
     ['leaves pauses out, and what comes back after the last ramp', TWO_RAMPS, two, 100, 2],
     // 40 connections from 1.0 s to 1.6 s, and the time of one.
     ['adds up processes that began at different times', [early, late], [ramp(0.4, 40)], 65, 40 / 65],
+    ['does so whichever comes first', [late, early], [ramp(0.4, 40)], 65, 40 / 65],
     ['counts one that was open before its phase was heard of', STEADY, [ramp(2, 100, { beganAtUs: 150_000 })], 50, 2],
     ['counts a ramp in which nothing was opened', STEADY, nothing, 25, 4],
     ['is unknown where nothing was opened', [openings([])], [ramp(2, 100)]],
@@ -99,6 +100,11 @@ describe('the achieved rate', () => {
       assert.deepEqual(achievedRate(opened, ramps), perSec === undefined ? null : { perSec, seconds });
     });
   }
+
+  it('is not above the configured one where connections come again', () => {
+    const rate = achievedRate([openings([...times(20, 5), 30])], [ramp(2, 100)]);
+    assert.ok((rate?.perSec ?? 99) <= 50);
+  });
 });
 
 const overTimeOf = (changes: Parameters<typeof measurements>[0]) => connectionFigures(measurements(changes)).overTime;

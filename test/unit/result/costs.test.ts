@@ -120,6 +120,12 @@ describe('memory in service', () => {
   });
 });
 
+it('a peak is the highest sample, derived from RSS or read', () => {
+  const derived = inSeconds({ 25: { derivedPssBytes: 900 * MB }, 26: { pssBytes: 800 * MB } });
+  const read = inSeconds({ 25: { derivedPssBytes: 800 * MB }, 26: { pssBytes: 900 * MB } });
+  assert.deepEqual([derived.peakBytes.workerPss, read.peakBytes.workerPss], [900 * MB, 900 * MB]);
+});
+
 it('no capacity comes from a line that may not be quoted, nor from a machine that moved by itself', () => {
   const result = perfectResult();
   const withDoubt = (layer: string) => {
