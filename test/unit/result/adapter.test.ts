@@ -56,6 +56,7 @@ describe('broadcasts that reach separate groups of connections', () => {
   it('show rooms, where a single process holds all connections', () => {
     const { findings, codes } = judged(BOTH, 1);
     assert.deepEqual(codes, ['AUDIENCE_DIFFERS']);
+    assertNames(findings[0]?.message, ['2 separate groups of connections (3, 2)']);
     assertNames(findings[0]?.fix, ['delivery.audience']);
   });
 

@@ -41,6 +41,17 @@ for (const [stage, hinder, after] of STOPS) {
   });
 }
 
+it('takes no plateau of those that have arrived until then', async (t) => {
+  const conducted = new ConductedRun(t);
+  const { run } = conducted;
+  await conducted.prepare();
+  await conducted.phase(0);
+  run.arrive(5);
+  setTimeout(() => run.stop.abort(), 1000);
+  await conducted.phase(1);
+  assert.deepEqual([run.measurements.plateaus.length, run.measurements.peakConnections, run.codes], [1, 5, []]);
+});
+
 it('keeps the ledger of the broadcasts until then, also where no worker answers any longer', async (t) => {
   const { run } = await fromTheStart(t, LONG, ({ context: { control }, stop }, { conductor }) => {
     const lost = () => Promise.reject(new Error('connection lost'));
