@@ -43,10 +43,11 @@ describe('a figure that a finding of its run invalidates', () => {
     assert.equal(exitCodeOf(endOf(comparison)), 5);
   });
 
-  it('is inconclusive where both sides have none', () => {
-    const { answer, text } = headlineOf(compare([latencies(50, 5), latencies(150, 5)]), 1);
-    assert.equal(answer, 'inconclusive');
-    assert.match(text, /unknown for A: .*One way p99.*unknown for B: .*One way p99/);
+  it('names the code also where it invalidates the reference', () => {
+    const comparison = compare([latencies(50, 5), latencies(150, 0)]);
+    const late = comparison.figures.find(({ path }) => path === P99);
+    assert.deepEqual(late?.differences[0]?.invalidatedBy, ['GENERATOR_LATE']);
+    assert.match(headlineOf(comparison, 1).text, /unknown for A: .*One way p99/);
   });
 
   it('is taken from the other runs if some are left', () => {
