@@ -20,6 +20,7 @@ import { Measurements } from '../run/measurements/measurements.ts';
 import { scenarioFile, scenarioName } from '../run/measurements/run-id.ts';
 import { openResources } from '../run/resources.ts';
 import { within } from '../run/wait.ts';
+import { heapProfileText } from '../samplers/index.ts';
 import type { Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
 import { askForTheRest, endedIn, failedIn, withCode } from './incomplete.ts';
@@ -48,6 +49,7 @@ interface MeasuredRunOptions {
 /** For the current measurement to notice that the run has been stopped. */
 const STOP_TIMEOUT_MS = 5000;
 const RESIDUAL_TIMEOUT_MS = 60_000;
+const HEAP_PROFILE = 'connections.heapprofile';
 
 /** What exists once the target has answered. */
 interface PreparedRun {
@@ -202,12 +204,19 @@ export class MeasuredRun {
     const { writeReportFiles } = await import('../result/report-files.ts');
     const { written, failed } = writeReportFiles(result, directory);
     const { terminal, files = [] } = this.#options;
-    logResult(terminal, result, path, [...written, ...files]);
+    logResult(terminal, result, path, [...written, ...this.#writeProfile(), ...files]);
     // A full disk fails all of them: the first one tells why.
     const failure = this.files.failure ?? failed[0];
     if (failure) console.error(describeError(failure));
     this.#ended = failure ? 'failed' : { verdict: result.verdict.status, outcome: result.outcome.status };
     await view?.finish(written.includes('report.html') ? join(directory, 'report.html') : undefined);
+  }
+
+  /** @returns the name of the file, if there is one */
+  #writeProfile(): string[] {
+    const { heapProfiles } = this.measurements;
+    if (!Array.isArray(heapProfiles) || heapProfiles.length === 0) return [];
+    return this.files.replace(HEAP_PROFILE, heapProfileText(heapProfiles)) ? [HEAP_PROFILE] : [];
   }
 
   /** Handles the events of the phases one after the other; an error ends the run. */

@@ -18,6 +18,7 @@ import { measureFault } from './fault/measure.ts';
 import { collects } from './measurements/measurements.ts';
 import type { OverTimeMeasured } from './measurements/memory.ts';
 import { identityOf } from './measurements/worker-identity.ts';
+import { startHeapProfiles, takeHeapProfiles } from './memory/heap-profiles.ts';
 import { measureStandstill } from './memory/holders.ts';
 import { measureChurn, measureWave, newOverTime } from './memory/over-time.ts';
 import { measureBaseline, measurePlateau, measureResidual } from './memory/plateau.ts';
@@ -77,6 +78,7 @@ export class Conductor {
     await measureBaseline(this.#context, this.#checkpoints);
     await measureUnloaded(this.#context);
     await measureSingleRoundTrips(this.#context);
+    await startHeapProfiles(this.#context);
   }
 
   async phaseStarted(index: number): Promise<void> {
@@ -114,6 +116,7 @@ export class Conductor {
     if (config.overTime) await this.#measureWave(performance.now() + leaveTimeoutMs(population.connections()));
     else if (measurements.plateaus.at(-1)?.connections !== population.connections())
       await measurePlateau(this.#context, this.#checkpoints);
+    await takeHeapProfiles(this.#context);
     const { messages } = measurements;
     if (config.hold > 0) {
       await this.#during('hold', () =>

@@ -3,7 +3,7 @@
  * closing them is their owner's business.
  */
 
-import type { RedisReader, Sampler, TargetReading } from '../samplers/index.ts';
+import type { Inspectors, RedisReader, Sampler, TargetReading } from '../samplers/index.ts';
 import type { Settings } from '../script/settings.ts';
 import type { EngineLink } from './link.ts';
 import type { Measurements } from './measurements/measurements.ts';
@@ -26,6 +26,8 @@ export interface RunContext {
   control: Omit<Control, 'close'>;
   /** The control ports or the inspectors of the workers; with neither, it does nothing. */
   collector: Collector;
+  /** If the run is to know where connections allocate. */
+  profiler: Pick<Inspectors, 'startProfiles' | 'takeProfiles'> | undefined;
   sampler: Omit<Sampler, 'close'>;
   resources: Pick<ResourceWindows, 'begin' | 'end'>;
   probe: Omit<Probe, 'close'>;

@@ -157,6 +157,7 @@ export async function openResources(options: ResourceOptions) {
     link,
     control,
     collector: inspectors ?? control,
+    profiler: config.workerSources?.profile ? inspectors : undefined,
     sampler,
     resources,
     ...receivers,

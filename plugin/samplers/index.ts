@@ -3,6 +3,7 @@ export { beginningOf, limitTime } from './answers.ts';
 export { UnansweredRequest } from './control/errors.ts';
 export { workerMachines } from './control/worker-machines.ts';
 export { ControlClients, type EachControl } from './control/workers.ts';
+export { type HeapProfile, heapProfileText, SAMPLING_INTERVAL_BYTES } from './inspector/heap-profile.ts';
 export { Inspectors } from './inspector/inspectors.ts';
 export { isInspectable } from './inspector/may-open.ts';
 export { FURTHER_LAYERS, LAYERS, layersFor } from './layers/index.ts';

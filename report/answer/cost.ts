@@ -10,7 +10,7 @@ export const COST = 'memory.perConnection.bytes';
 
 const GARBAGE = {
   why: 'garbage hides it',
-  next: 'with `instrument(io)`, a Node server collects it before each reading',
+  next: 'in a Node or Deno server, `workers.inspect` or `instrument(io)` collects it before each reading',
 };
 
 /** @returns the figure; its interval where that is wide, with what would narrow it; a bound where a part of it is not known */

@@ -4,6 +4,7 @@ import { isTold } from '../figures/per-connection.ts';
 import { withUnit } from '../model/amount.ts';
 import { COST, costAmount, costNote, costText } from './cost.ts';
 import { figureOf, type Line } from './line.ts';
+import { placesLine } from './places-line.ts';
 
 const TOO_FEW = 'that takes readings at two or more numbers of connections';
 
@@ -16,7 +17,10 @@ export function memoryLines(result: Result): Line[] {
     const inService = isTold(cost) && cost.inService !== null && withUnit('kilobytes', cost.inService);
     const needed = inService && `${inService} in service, with garbage and buffers`;
     const note = [costNote(cost, found.collected), needed].filter(Boolean).join('; ');
-    return [{ text: costText(cost, found.collected), figure: figureOf(COST, costAmount(cost), note) }];
+    return [
+      { text: costText(cost, found.collected), figure: figureOf(COST, costAmount(cost), note) },
+      ...placesLine(found.places),
+    ];
   }
   const layer = mainWorkerLayer(found.perConnectionBytes);
   const why = absent.memory ?? found.absent[layer] ?? (run.complete ? TOO_FEW : `the run ended early: ${TOO_FEW}`);

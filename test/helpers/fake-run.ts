@@ -66,6 +66,7 @@ export class FakeRun {
       link,
       control,
       collector: control,
+      profiler: undefined,
       sampler: this.#sampler(),
       resources: { begin: async () => {}, end: async () => {} },
       probe: {

@@ -1,4 +1,5 @@
 /** What the connections cost in memory: at rest, and in service. */
+import { describeError } from '../../../protocol/errors.ts';
 import type { Slope } from '../../../protocol/result/memory.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { inServicePoints } from '../../../report/figures/in-service.ts';
@@ -15,6 +16,7 @@ import { unknownWorkers } from '../workers.ts';
 import { allowingFor, doubtsOf, growingFigures, sampled } from './doubts.ts';
 import { overTimeFigures } from './drift.ts';
 import { allowingForGarbage, withinFreePages } from './garbage.ts';
+import { placesOf } from './places.ts';
 
 type Sampled = Pick<Sampler, 'layers' | 'samples'> & Partial<Pick<Sampler, 'workers'>>;
 type Memory = Result['memory'];
@@ -47,10 +49,13 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
     const allow = line.doubt === 'reused' ? withinFreePages : isCollected ? undefined : allowingForGarbage;
     perConnectionBytes[layer] = { ...(allow?.(line, points, processes) ?? line), naive };
   }
+  const places = placesOf(measurements);
+  const { heapProfiles } = measurements;
   const memory: Memory = {
     layers: describeLayers(sampled.layers),
     collected,
     ...(inspectors && { inspector: { processes: inspectors.size, longestPauseMs: inspectors.longestPauseMs } }),
+    ...(places && { places }),
     perConnectionBytes,
     // It follows from the finished figures.
     perConnection: null,
@@ -69,6 +74,7 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
       ...absencesOf(lastReadings),
       ...Object.fromEntries(uncollected.map((figure) => [figure, UNCOLLECTED])),
       ...impossible,
+      ...(heapProfiles instanceof Error && { placesOfAllocation: describeError(heapProfiles).split('\n')[0] }),
     },
   };
   return { ...memory, leaks: provenLeaks({ memory }) };

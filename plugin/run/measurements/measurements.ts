@@ -7,7 +7,7 @@ import type { MachineShares } from '../../../protocol/result/machine.ts';
 import type { MeasuredProcesses } from '../../../protocol/result/processes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { roomName } from '../../../protocol/rooms.ts';
-import type { Absence, EndedProcess, FullestProcess, Inspectors, Readings } from '../../samplers/index.ts';
+import type { Absence, EndedProcess, FullestProcess, HeapProfile, Inspectors, Readings } from '../../samplers/index.ts';
 import type { RedisTraffic } from '../../samplers/redis/redis.ts';
 import type { Repeated } from '../../script/load/flow.ts';
 import type { Settings } from '../../script/settings.ts';
@@ -96,6 +96,8 @@ export class Measurements {
   control = true;
   /** The inspectors of the workers, which collect their garbage in place of control ports. */
   inspectors: Pick<Inspectors, 'longestPauseMs' | 'size'> | undefined;
+  /** What the connections keep, by place of allocation; or why that is unknown. Undefined if it was not asked for. */
+  heapProfiles: HeapProfile[] | Error | undefined;
   /** Something tells of the workers' memory. */
   memory = true;
   /** All workers run on the generator's machine: its kernel and its memory are theirs, too. */

@@ -7,8 +7,10 @@ import { CapacityError, describeError } from '../../../protocol/errors.ts';
 import { getOrAdd } from '../../../protocol/helpers/get-or-add.ts';
 import { LARGEST_FIGURE } from '../../../protocol/link/bounds.ts';
 import { Absent } from '../absence.ts';
+import { END, type HeapProfile, parseHeapProfile, START, TAKE } from './heap-profile.ts';
 import { type Inspectable, isOtherProgram, requireInspectable } from './may-open.ts';
 import { attach, closeLate, type OpenInspector, open } from './open.ts';
+import type { InspectorSession } from './session.ts';
 
 /** A full garbage collection of a heap of some GB takes seconds. */
 const GC_TIMEOUT_MS = 60_000;
@@ -91,11 +93,22 @@ export class Inspectors {
     return this.#each(await this.#all(), (one) => one.read(false));
   }
 
+  /** From now on, the processes note where they allocate. @throws CapacityError or Absent if one of them cannot */
+  async startProfiles(): Promise<void> {
+    await this.#each(await this.#all(), (one) => one.startProfile());
+  }
+
+  /** Ends the profiles. @returns that of each process: what is still alive @throws as above */
+  async takeProfiles(): Promise<HeapProfile[]> {
+    return this.#each(await this.#all(), (one) => one.takeProfile());
+  }
+
   /** Closes what this run has opened. Idempotent; never rejects. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await Promise.all([...this.#known.values()].map((one) => one.close()));
     await this.#queue.catch(() => {});
+    for (const one of this.#known.values()) await one.endProfile();
   }
 
   async #each<T>(all: Inspected[], work: (one: Inspected) => Promise<T>): Promise<T[]> {
@@ -134,6 +147,7 @@ class Inspected {
   #opening: Promise<OpenInspector> | undefined;
   /** It got the signal, and has not been closed since. */
   #signalled: Inspectable | undefined;
+  #isProfiled = false;
 
   /** @param target process id, or the URL of an inspector that is open */
   constructor(target: number | string) {
@@ -142,11 +156,9 @@ class Inspected {
   }
 
   /** @throws CapacityError or Absent; its inspector is closed by then */
-  async read(collect: boolean): Promise<InspectedMemory> {
+  read(collect: boolean): Promise<InspectedMemory> {
     this.pauseMs = 0;
-    this.#opening = this.#open();
-    try {
-      const { session } = await this.#opening;
+    return this.#inspect(async (session) => {
       for (let count = 0; collect && count < COLLECTIONS; count++) {
         const beganMs = performance.now();
         await session.request('HeapProfiler.collectGarbage', {}, GC_TIMEOUT_MS);
@@ -156,9 +168,42 @@ class Inspected {
       const { rss, heapUsed, external } = memorySchema.parse(value);
       if (collect) this.collections++;
       return { rssBytes: rss, heapUsedBytes: heapUsed, externalBytes: external };
+    });
+  }
+
+  /** @throws CapacityError or Absent */
+  startProfile(): Promise<void> {
+    return this.#inspect(async (session) => {
+      this.#isProfiled = true;
+      const { value } = await session.evaluate(START);
+      if (value !== '') throw new Absent('unsupported', `${this.name} does not start a heap profile: ${String(value)}`);
+    });
+  }
+
+  /** @throws CapacityError or Absent */
+  takeProfile(): Promise<HeapProfile> {
+    return this.#inspect(async (session) => {
+      const { value } = await session.evaluate(TAKE, { timeoutMs: GC_TIMEOUT_MS });
+      this.#isProfiled = false;
+      return parseHeapProfile(value);
+    });
+  }
+
+  /** Idempotent; never rejects. */
+  async endProfile(): Promise<void> {
+    if (!this.#isProfiled) return;
+    this.#isProfiled = false;
+    await this.#inspect((session) => session.evaluate(END)).catch(() => {});
+  }
+
+  /** @throws CapacityError or Absent; its inspector is closed by then */
+  async #inspect<T>(work: (session: InspectorSession) => Promise<T>): Promise<T> {
+    this.#opening = this.#open();
+    try {
+      return await work((await this.#opening).session);
     } catch (error) {
       if (error instanceof CapacityError || error instanceof Absent) throw error;
-      throw new Absent('unsupported', `the inspector of ${this.name} gave no memory: ${describeError(error)}`);
+      throw new Absent('unsupported', `the inspector of ${this.name}: ${describeError(error)}`);
     } finally {
       await this.close();
     }

@@ -59,14 +59,21 @@ export const workerSourcesSchema = processSources
       .describe(
         'memory at rest of an unchanged Node or Deno server: `true` opens the inspector of the processes on loopback for each reading; or URLs of inspectors that are open',
       ),
+    profile: z
+      .boolean()
+      .optional()
+      .describe(
+        'with `inspect`: which functions allocate what a connection keeps; connecting takes about a third more CPU',
+      ),
   })
   .refine(oneQuery, ONE_QUERY)
+  .refine(({ profile, inspect }) => !profile || inspect, { message: 'only with `inspect`', path: ['profile'] })
   .refine((sources) => sources.inspect !== true || isNamed(sources), {
     message: 'for `true`, name the processes by `pids`, `match` or `cgroup`',
     path: ['inspect'],
   })
   .refine(
-    ({ inspect, ...sources }) => Object.keys(sources).length > 0 || Array.isArray(inspect),
+    ({ inspect, profile: _, ...sources }) => Object.keys(sources).length > 0 || Array.isArray(inspect),
     'give `pids`, `match`, `cgroup`, `prometheus`, or URLs in `inspect`',
   );
 

@@ -15,13 +15,16 @@ const SERVER = `
   const http = require('node:http').createServer();
   const io = new (require(${JSON.stringify(createRequire(import.meta.url).resolve('socket.io'))}).Server)(http);
   const kept = new Map();
+  function keep() { return new Array(${KEPT_BYTES / 8}).fill(0.5); }
   io.on('connection', (socket) => {
-    kept.set(socket.id, new Float64Array(${KEPT_BYTES / 8}));
+    kept.set(socket.id, keep());
     socket.on('disconnect', () => kept.delete(socket.id));
   });
   http.listen(0, '127.0.0.1', () => console.log(process.pid + '\\n' + http.address().port));`;
 
-test('a run reads the memory at rest of an unchanged server', { skip: process.platform !== 'linux' }, async (t) => {
+test('a run reads the memory at rest of an unchanged server, and which function allocates it', {
+  skip: process.platform !== 'linux',
+}, async (t) => {
   const { pids, line } = await startOrphan(t, '--inspect-port=0', '-e', SERVER);
   const ramp = { duration: 1, arrivalRate: 10 };
   const script = inProcessScript(
@@ -31,7 +34,7 @@ test('a run reads the memory at rest of an unchanged server', { skip: process.pl
         .fill([ramp, { pause: 0.1 }])
         .flat(),
     },
-    { singleRoundTrips: 0, broadcasts: { count: 0 }, hold: 0.2, workers: { pids, inspect: true } },
+    { singleRoundTrips: 0, broadcasts: { count: 0 }, hold: 0.2, workers: { pids, inspect: true, profile: true } },
     {},
     [{ hold: true }],
   );
@@ -45,5 +48,11 @@ test('a run reads the memory at rest of an unchanged server', { skip: process.pl
   assert.equal(memory.sources.workerKept, "Node's inspector");
   assert.equal(memory.inspector?.processes, 1);
   assert.ok((memory.residualBytes.workerKept ?? Number.NaN) < KEPT_BYTES * 10, output);
+  const { places } = memory;
+  const [first] = places?.functions ?? [];
+  assert.equal(first?.name, 'keep', JSON.stringify(memory.absent));
+  assert.ok(Math.abs(first.bytes - KEPT_BYTES) < 0.05 * KEPT_BYTES, JSON.stringify(first));
+  assert.ok(Math.abs(places?.unattributedBytes ?? 0) < 0.1 * KEPT_BYTES, JSON.stringify(places));
+  assert.match(output, /of the [\d.]+ KB that V8 counts: application/);
   assert.match(output, /Node's inspector collects the garbage of 1 process/);
 });
