@@ -9,7 +9,7 @@ import { finding } from '../../helpers/findings.ts';
 import { assertGolden } from '../../helpers/golden.ts';
 import { summaryOf } from '../../helpers/message-figures.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
-import { endingText, fullText, reportMarkdown } from '../../helpers/report-text.ts';
+import { endingText, fullText, reportHtml, reportMarkdown } from '../../helpers/report-text.ts';
 import { generatorHost, perfectBatch, perfectResult, resultWithMessages } from '../../helpers/results.ts';
 import { set } from '../../helpers/verdict.ts';
 import { drift, moment, waves } from '../../helpers/waves.ts';
@@ -148,6 +148,32 @@ const upgraded: Change = (result) => {
   result.connections.transports = { ...counts, upgradeFailures: { http_400: 10 } };
 };
 
+const NO_WINDOWS = { ramp: null, messages: null, broadcasts: null };
+/** Machines of the workers, and one worker on the first of them. */
+const onMachines =
+  (usableCores: number, memoryLimitBytes: number | null, ...machines: Partial<Result['workerMachines'][number]>[]) =>
+  (result: Result) => {
+    const machine = { hostname: 'app-1', isGenerators: false, cores: 8, memoryBytes: 16 * 2 ** 30, usedBytes: null };
+    const read = { ...machine, cpuIdlePercent: NO_WINDOWS, stealPercent: NO_WINDOWS };
+    result.workerMachines = machines.map((one) => ({ ...read, ...one }));
+    const worker = {
+      worker: 'w0',
+      machine: 0,
+      openFiles: null,
+      openFilesLimit: null,
+      container: null,
+      throttled: null,
+    };
+    result.workers = [{ ...worker, usableCores, memoryLimitBytes }];
+  };
+const SAME = { isGenerators: true, cores: 2, memoryBytes: 8 * 2 ** 30 };
+const threeHosts: Change = (result) => {
+  const generators = ['load-1', 'load-2', 'load-3'].map((host) => generatorHost(host));
+  Object.assign(generators[2] ?? {}, { cores: 1, memoryLimitBytes: 2 ** 30 });
+  Object.assign(result, { generators });
+  onMachines(8, null, {})(result);
+};
+
 const perSecond = (bytes: number) => ({ bytes, low95: bytes - 5000, high95: bytes + 5000, noLeakAbove: bytes + 5000 });
 const [pages, quiet] = [drift(2500, 900), drift(10, 50)];
 const unseen = { ...drift(10, 83_558), leaks: null, wouldTell: { connections: 280, bytes: 11_937 } };
@@ -166,6 +192,19 @@ const CASES: Record<string, Change | Result> = {
   'the server is unknown': set('environment', { server: null }),
   'the server is the user’s, on this machine': ofServer({ target: 'http://localhost:3000' }),
   'the server is the user’s, elsewhere': ofServer({ target: 'https://staging.example.com' }),
+  'the generator runs in a container': set('environment', {
+    limits: { cpuQuotaCores: 1.5, containerMemoryBytes: 2 ** 29 },
+  }),
+  'the generator may use one CPU': set('environment', { limits: { cpusAllowed: 1 } }),
+  'the workers share the machine': onMachines(2, null, SAME),
+  'the workers have limits on the same machine': onMachines(0.5, 2 ** 30, SAME),
+  'the workers have two machines': onMachines(
+    8,
+    null,
+    { model: 'Xeon', system: 'Linux 5.15' },
+    { hostname: 'app-2', model: 'Xeon', system: 'Linux 5.15' },
+  ),
+  'three hosts of two kinds generate the load': threeHosts,
   'half of the connections are held': halfHeld,
   'each user opens two connections': several,
   'no user holds its connection': noneHeld,
@@ -276,6 +315,15 @@ it('prints what differs in a run from the usual one of its kind', (t) => {
     return [name, ...differences(result, usual ?? perfectResult())].join('\n');
   });
   assertGolden(t, 'differences.txt', [...kinds, ...cases].join('\n\n'));
+});
+
+it('has the machine in the head of report.html, also of an INVALID run', () => {
+  for (const codes of [[], ['RUN_INCOMPLETE' as const]]) {
+    const result = perfectResult();
+    found(...codes)(result);
+    const [head = ''] = reportHtml(result).split('<main>');
+    assert.ok(head.includes('a processor, 2 cores, 8.0 GiB, Linux 6.1'), head);
+  }
 });
 
 it('ends a run with at most fourteen lines of 80 columns', () => {
