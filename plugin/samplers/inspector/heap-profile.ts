@@ -16,6 +16,8 @@ const KEY = "Symbol.for('socketio-capacity.heap-profile')";
 
 /** Evaluates to an empty text, or to why it does not start. Each expression runs in the process, and throws nothing later. */
 export const START = `(() => {
+  // Its sessions inside the process end Deno (2.9.6).
+  if (globalThis.Deno) return 'only Node can';
   const { Session } = process.getBuiltinModule?.('node:inspector') ?? require('node:inspector');
   process[${KEY}]?.end();
   const session = new Session();

@@ -8,7 +8,7 @@ import { getOrAdd } from '../../../protocol/helpers/get-or-add.ts';
 import { LARGEST_FIGURE } from '../../../protocol/link/bounds.ts';
 import { Absent } from '../absence.ts';
 import { END, type HeapProfile, parseHeapProfile, START, TAKE } from './heap-profile.ts';
-import { type Inspectable, isOtherProgram, requireInspectable } from './may-open.ts';
+import { type Inspectable, isOtherProgram, requireInspectable, withoutPrimaries } from './may-open.ts';
 import { attach, closeLate, type OpenInspector, open } from './open.ts';
 import type { InspectorSession } from './session.ts';
 
@@ -129,7 +129,7 @@ export class Inspectors {
   async #all(): Promise<Inspected[]> {
     const { pids, urls = [] } = this.#sources;
     const found = (await pids?.()) ?? [];
-    const runtimes = found.filter((pid) => !isOtherProgram(pid));
+    const runtimes = withoutPrimaries(found.filter((pid) => !isOtherProgram(pid)));
     // The first one says why none of them can be inspected.
     const targets = [...(runtimes.length > 0 ? runtimes : found.slice(0, 1)), ...urls];
     this.#current = targets.map((target) => getOrAdd(this.#known, target, () => new Inspected(target)));

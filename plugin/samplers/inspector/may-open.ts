@@ -64,6 +64,13 @@ export function requireInspectable(pid: number): Inspectable {
   return { pid, startedAtUs: stat.startedAtUs, ownPid, port };
 }
 
+/** @returns without primaries of Node's `cluster`, which pass the signal on: all their workers would open their inspectors at once */
+export function withoutPrimaries(pids: number[]): number[] {
+  const isWorker = (pid: number) => variablesOf(pid).some((one) => one.startsWith('NODE_UNIQUE_ID='));
+  const primaries = new Set(pids.filter(isWorker).map((pid) => livingStat(pid)?.parent));
+  return pids.filter((pid) => !primaries.has(pid));
+}
+
 /** @returns whether its inspector can probably be opened; only a signal shows whether the application handles it itself */
 export function isInspectable(pid: number): boolean {
   return attempt(() => requireInspectable(pid)) !== undefined;
@@ -98,12 +105,19 @@ function sharesNetwork(pid: number): boolean {
 
 /** The options of its command line replace those of NODE_OPTIONS. */
 function inspectorAddress(pid: number): { host: string | undefined; port: number } {
-  const read = (name: string) => (attempt(() => readFileSync(`/proc/${pid}/${name}`, 'utf8')) ?? '').split('\0');
-  const variable = read('environ').findLast((one) => one.startsWith('NODE_OPTIONS=')) ?? '';
-  const options = [...variable.slice('NODE_OPTIONS='.length).split(/\s+/), ...read('cmdline')];
+  const variable = variablesOf(pid).findLast((one) => one.startsWith('NODE_OPTIONS=')) ?? '';
+  const options = [...variable.slice('NODE_OPTIONS='.length).split(/\s+/), ...wordsOf(pid, 'cmdline')];
   const given = options.flatMap((option) => INSPECTOR_OPTION.exec(option)?.[1] ?? []).at(-1);
   if (given === undefined) return { host: undefined, port: DEFAULT_PORT };
   if (/^\d+$/.test(given)) return { host: undefined, port: Number(given) };
   const { host = given, port = '' } = /^(?<host>.*?)(?::(?<port>\d+))?$/.exec(given)?.groups ?? {};
   return { host, port: port === '' ? DEFAULT_PORT : Number(port) };
+}
+
+function variablesOf(pid: number): string[] {
+  return wordsOf(pid, 'environ');
+}
+
+function wordsOf(pid: number, file: 'environ' | 'cmdline'): string[] {
+  return (attempt(() => readFileSync(`/proc/${pid}/${file}`, 'utf8')) ?? '').split('\0');
 }

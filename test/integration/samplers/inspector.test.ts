@@ -1,13 +1,16 @@
 /** Memory of processes that contain nothing of ours, by the inspector of Node: what opens, what is refused, and what is closed again. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
+import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { WebSocket } from 'ws';
 import { Inspectors } from '../../../plugin/samplers/inspector/inspectors.ts';
 import type { ErrorCode } from '../../../protocol/codes/error-codes.ts';
 import { startProcess } from '../../helpers/process.ts';
 import { listen } from '../../helpers/raw-listen.ts';
+import { tempFolder } from '../../helpers/temp-folder.ts';
 
 const linux = { skip: process.platform !== 'linux' && 'there is no /proc' };
 const MB = 1024 ** 2;
@@ -87,6 +90,31 @@ describe('the inspector of a process', linux, () => {
     assert.equal(await listens(port), false);
   });
 
+  it('is opened on the workers of a cluster only, since its primary passes the signal on to them', async (t) => {
+    const port = await freePort();
+    const worker = join(tempFolder(t), 'worker.cjs');
+    writeFileSync(worker, 'setInterval(() => {}, 1e6);');
+    const script = `
+      const cluster = require('node:cluster');
+      cluster.setupPrimary({ exec: ${JSON.stringify(worker)}, execArgv: ['--inspect-port=0'], inspectPort: ${port} });
+      const workers = [cluster.fork(), cluster.fork()];
+      cluster.on('online', () => {
+        if (workers.every((one) => one.isConnected()))
+          console.log('ready ' + workers.map((one) => one.process.pid).join(' '));
+      });`;
+    const primary = await start(t, script, `--inspect-port=${port}`);
+    const [, pids = ''] = await primary.said(/ready (\d+ \d+)/);
+    const workers = pids.split(' ').map(Number);
+    const inspectors = await inspect(primary.pid, ...workers);
+    t.after(() => inspectors.close());
+    await inspectors.gc();
+    assert.deepEqual(
+      (await inspectors.stats()).map(({ worker, collections }) => [worker, collections]),
+      workers.map((pid) => [`process ${pid}`, 1]),
+    );
+    assert.doesNotMatch(primary.output(), /failed: address already in use/);
+  });
+
   it('is found on a port that the kernel chose', async (t) => {
     const keeper = await start(t, KEEPER, '--inspect-port=0');
     const inspectors = await inspect(keeper.pid);
@@ -116,6 +144,25 @@ describe('the inspector of a process', linux, () => {
     assert.equal(await listens(port), false);
     keeper.child.stdin?.write('more');
     await keeper.said(/kept/);
+  });
+
+  it('stays closed after a profile, which goes on inside the process', async (t) => {
+    const port = await freePort();
+    const keeper = await start(t, KEEPER, `--inspect-port=${port}`);
+    const inspectors = await inspect(keeper.pid);
+    t.after(() => inspectors.close());
+    await inspectors.startProfiles();
+    assert.equal(await listens(port), false);
+    keeper.child.stdin?.write('more');
+    await keeper.said(/kept/);
+    const [profile] = await inspectors.takeProfiles();
+    const bytes = profile?.nodes.reduce((sum, node) => sum + node.bytes, 0) ?? 0;
+    assert.ok(Math.abs(bytes - 8e6) < 0.2e6, `${bytes} bytes`);
+    await inspectors.startProfiles();
+    await inspectors.close();
+    const again = await inspect(keeper.pid);
+    t.after(() => again.close());
+    await assert.rejects(again.takeProfiles());
   });
 
   it('leaves out children of other programs', async (t) => {
