@@ -9,7 +9,7 @@ import {
   ControlClients,
   describeAbsence,
   FURTHER_LAYERS,
-  Inspectors,
+  type Inspectors,
   type Layer,
   type LayerPids,
   layersFor,
@@ -38,8 +38,8 @@ import { type OwnClient, OwnClients } from './receivers/own-clients.ts';
 import { Probe } from './receivers/probe.ts';
 import { WorkerClocks } from './target/clocks.ts';
 import { type Control, NO_CONTROL, whilePermitted, withoutControl } from './target/control.ts';
-import { requireAllWorkers, requireFittingPayload } from './target/require-workers.ts';
-import { openTarget, type Target } from './target/target.ts';
+import { requireWorkers } from './target/require-workers.ts';
+import { connectInspectors, openTarget, type Target } from './target/target.ts';
 import { ResourceWindows } from './windows/resources.ts';
 
 interface ResourceOptions {
@@ -78,8 +78,7 @@ export async function openResources(options: ResourceOptions) {
   closers.add(() => controls?.close());
   const control = controls ? whilePermitted(controls, measurements) : NO_CONTROL;
   const inspectors = await openInspectors(config.workerSources, target, options);
-  if (target.control) await requireAllWorkers(control, log, signal);
-  requireFittingPayload(config.broadcasts, await control.stats());
+  if (target.control) await requireWorkers(control, config.broadcasts, log, signal);
   // A server that refuses the scenario's room ends the run here, before any load.
   await probe.join(singleRoom(config.room));
   const redis = target.redisUrl ? new RedisReader(target.redisUrl) : undefined;
@@ -180,23 +179,20 @@ async function offerCompression(client: OwnClient, { measurements, log, signal }
   );
 }
 
-/**
- * Node's own inspector in place of control ports.
- * @throws CapacityError if a process cannot be inspected
- */
+/** Node's own inspector in place of control ports. @throws CapacityError if a process cannot be inspected */
 async function openInspectors(
   { inspect }: Partial<WorkerSources> = {},
   target: Target,
   { measurements, closers, log }: ResourceOptions,
 ): Promise<Inspectors | undefined> {
   if (!inspect) return undefined;
-  const isOpen = Array.isArray(inspect);
-  const pids = async () => (await withChildren(await target.pids([]))).worker ?? [];
-  const inspectors = await Inspectors.connect(isOpen ? { urls: inspect } : { pids });
+  const inspectors = await connectInspectors(inspect, target);
   closers.add(() => inspectors.close());
   measurements.inspectors = inspectors;
   const { size } = inspectors;
-  const how = isOpen ? '' : ' It is open on 127.0.0.1 during each reading, for any user of this machine.';
+  const how = Array.isArray(inspect)
+    ? ''
+    : ' It is open on 127.0.0.1 during each reading, for any user of this machine.';
   log(`Node's inspector collects the garbage of ${size} process${size > 1 ? 'es' : ''} and reads its memory.${how}`);
   return inspectors;
 }

@@ -3,15 +3,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Socket } from 'socket.io-client';
 import { FINDINGS } from '../../../protocol/codes/finding-codes.ts';
 import { come } from '../../run/receivers/come.ts';
-import { Refused } from '../../run/receivers/official-client.ts';
+import { joinRoom, Refused } from '../../run/receivers/official-client.ts';
 import { check, type Finding, type Subject, type TargetCheck } from './target-check.ts';
 
 /** Their requests reach a wrong worker by chance. */
 const POLLING_TRIES = 4;
 const UPGRADE_MS = 5000;
 
-/** @returns the check, and how a virtual user is connected, with what the flow has brought: that is what others have to try */
-export async function checkConnect({ connection, clients, signal }: Subject, hasControl: boolean) {
+/** @param room that the run's probe joins on a server with control ports @returns the check, and how a virtual user is connected, with what the flow has brought: that is what others have to try */
+export async function checkConnect({ connection, clients, signal }: Subject, room: string | undefined) {
   const { namespace, transports, auth } = connection;
   const bare = `a connection to namespace ${namespace} with ${transports.join(' and ')}${auth ? ' and the scenario’s auth' : ''}`;
   const tried = clients.areUsers ? 'a client that connects like the scenario’s virtual users, up to its join' : bare;
@@ -22,13 +22,16 @@ export async function checkConnect({ connection, clients, signal }: Subject, has
       const came = await come(clients.next(), signal);
       const found = `accepted after ${(performance.now() - startMs).toFixed(1)} ms`;
       asUser = came.connection;
-      const isLeft = transports.length > 1 && (await staysOnPolling(came.socket));
-      came.socket.disconnect();
-      if (!isLeft) return { status: 'ok', found };
+      try {
+        if (room !== undefined) await joinRoom(came.socket, room);
+        if (transports.length === 1 || !(await staysOnPolling(came.socket))) return { status: 'ok', found };
+      } finally {
+        came.socket.disconnect();
+      }
       const { remedy } = FINDINGS.NOT_UPGRADED;
       return { status: 'warning', found: `${found}, but it stayed on polling`, fix: remedy };
     } catch (error) {
-      if (clients.areUsers || hasControl || !(error instanceof Refused)) throw error;
+      if (clients.areUsers || room !== undefined || !(error instanceof Refused)) throw error;
       return withoutScenario(error);
     }
   });

@@ -4,9 +4,9 @@ import type { ClockReading } from '../../../protocol/clock/clock-reading.ts';
 import type { WorkerStats } from '../../../protocol/events.ts';
 import { VERSION } from '../../../protocol/version.ts';
 import { counted } from '../../../report/text/format.ts';
-import { requireAllWorkers } from '../../run/target/require-workers.ts';
+import { requireWorkers } from '../../run/target/require-workers.ts';
 import { ControlClients } from '../../samplers/index.ts';
-import type { ControlSettings } from '../../script/settings.ts';
+import type { Settings } from '../../script/settings.ts';
 import { check, type Finding, type TargetCheck } from './target-check.ts';
 
 /** Adapters that know no other server. */
@@ -22,15 +22,12 @@ interface Known {
   clock: ClockReading;
 }
 
-export async function checkControls(
-  settings: ControlSettings | undefined,
-  signal: AbortSignal,
-): Promise<TargetCheck[]> {
-  if (!settings) {
+export async function checkControls(settings: Settings, signal: AbortSignal): Promise<TargetCheck[]> {
+  if (!settings.control) {
     const found = 'none is named: a run measures from outside';
     return [{ name: 'control', status: 'skipped', tried: 'the control ports of the workers', found }];
   }
-  const { urls, token, tls } = settings;
+  const { urls, token, tls } = settings.control;
   const opened = await ControlClients.connectEach(urls, token, { tls });
   const checks: TargetCheck[] = [];
   const known: Known[] = [];
@@ -49,7 +46,7 @@ export async function checkControls(
     for (const { stats, clock } of known) {
       checks.push(await check('clock', `the clock of ${stats.worker}`, async () => clockOf(clock)));
     }
-    if (known.length > 0) checks.push(await checkAll(known, signal));
+    if (known.length > 0) checks.push(await checkAll(known, settings, signal));
     return checks;
   } finally {
     for (const one of opened) if ('control' in one) one.control.close();
@@ -76,23 +73,27 @@ export function clockOf({ offsetUs, uncertaintyUs }: Pick<ClockReading, 'offsetU
   return { status: 'warning', found, fix };
 }
 
-function checkAll(known: Known[], signal: AbortSignal): Promise<TargetCheck> {
-  return check('workers', 'whether these are all workers, each once, and of one cluster', async () => {
-    const control = {
-      size: known.length,
-      stats: async () => known.map(({ stats }) => stats),
-      servers: async () => known[0]?.control.servers(),
-    };
-    await requireAllWorkers(control, () => {}, signal);
-    const names = known.map(({ stats }) => stats.worker).join(', ');
-    const alone = await withoutOthers(known, signal);
-    if (alone.length === 0) return { status: 'ok', found: names };
-    return {
-      status: 'warning',
-      found: `${names}; no adapter connects ${alone.join(', ')} with the others, so a broadcast reaches only the connections of its own worker`,
-      fix: 'give all workers one adapter, such as Redis; if that is how they are used, let each connection join rooms of its worker only',
-    };
-  });
+function checkAll(known: Known[], { broadcasts }: Settings, signal: AbortSignal): Promise<TargetCheck> {
+  return check(
+    'workers',
+    'whether these are all workers, each once, of one cluster, and take the broadcasts',
+    async () => {
+      const control = {
+        size: known.length,
+        stats: async () => known.map(({ stats }) => stats),
+        servers: async () => known[0]?.control.servers(),
+      };
+      await requireWorkers(control, broadcasts, () => {}, signal);
+      const names = known.map(({ stats }) => stats.worker).join(', ');
+      const alone = await withoutOthers(known, signal);
+      if (alone.length === 0) return { status: 'ok', found: names };
+      return {
+        status: 'warning',
+        found: `${names}; no adapter connects ${alone.join(', ')} with the others, so a broadcast reaches only the connections of its own worker`,
+        fix: 'give all workers one adapter, such as Redis; if that is how they are used, let each connection join rooms of its worker only',
+      };
+    },
+  );
 }
 
 /** @returns the workers whose adapter counts fewer servers than there are; a cluster can need a moment to know all of its own */

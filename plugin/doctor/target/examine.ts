@@ -2,9 +2,8 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { integer, spaced } from '../../../report/text/format.ts';
+import { singleRoom } from '../../run/broadcasts/round-trips.ts';
 import { OwnClients } from '../../run/receivers/own-clients.ts';
-import { PrometheusTargets } from '../../samplers/index.ts';
-import { sourcesByLayer } from '../../script/options/worker-sources.ts';
 import type { Script } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
 import { diagnose } from '../diagnosis.ts';
@@ -14,6 +13,7 @@ import { checkCertificates } from './certificate.ts';
 import { checkConnect, checkPolling } from './connect.ts';
 import { checkControls } from './controls.ts';
 import { checkIdle } from './idle.ts';
+import { checkSources } from './sources.ts';
 import { check, type TargetCheck } from './target-check.ts';
 import { checkUpgrades } from './upgrade.ts';
 
@@ -48,14 +48,14 @@ export async function examineTarget(
   let isConnected = false;
   if (addresses.length > 0) {
     add(...(await checkCertificates(subject)));
-    const { connected, asUser } = await checkConnect(subject, settings.control !== undefined);
+    const { connected, asUser } = await checkConnect(subject, settings.control && singleRoom(settings.room));
     add(...(await checkUpgrades({ ...subject, connection: asUser })));
     add(...(await checkPolling({ ...subject, connection: asUser })));
     add(connected);
     isConnected = connected.status === 'ok';
   }
-  add(...(await checkControls(settings.control, signal)));
-  add(...(await checkMetrics(settings)));
+  add(...(await checkControls(settings, signal)));
+  add(...(await checkSources(settings)));
   add(...(await checkLimits(settings, addresses.length)));
   if (isConnected) add(await checkIdle(subject, onHold));
   // Last: those that leave may still count for the next one.
@@ -78,24 +78,6 @@ async function checkName(url: URL): Promise<{ named: TargetCheck; addresses: Loo
   const fix = "correct the target's host name, or the DNS of this machine";
   const named = await check('name', `the addresses of ${hostname}`, examine, fix);
   return { named, addresses };
-}
-
-/** The pages of metrics: reachable, and with figures of their layer. */
-export function checkMetrics(settings: Pick<Settings, 'workerSources' | 'layers'>): Promise<TargetCheck[]> {
-  const pages = Object.entries(sourcesByLayer(settings)).flatMap(([layer, { prometheus = [] }]) =>
-    prometheus.map((query) => ({ layer, query })),
-  );
-  return Promise.all(
-    pages.map(({ layer, query }) => {
-      const examine = async () => {
-        const { figures } = await (await PrometheusTargets.open([query])).read();
-        const bytes = Object.entries(figures).filter(([figure]) => figure.endsWith('Bytes'));
-        const found = bytes.map(([figure, value]) => `${figure.replace('Bytes', '')} ${Math.round(value / 1e6)} MB`);
-        return { status: 'ok' as const, found: found.join(', ') };
-      };
-      return check('metrics', `the metrics of ${layer} at ${query.url}`, examine, 'curl it from this machine');
-    }),
-  );
 }
 
 async function checkLimits(settings: Settings, addresses: number): Promise<TargetCheck[]> {

@@ -1,7 +1,8 @@
-/** What the workers have to be before any load. */
+/** What the workers have to be before any load: for a run, and for the doctor. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { CapacityError } from '../../../protocol/errors.ts';
 import type { WorkerStats } from '../../../protocol/events.ts';
+import type { Settings } from '../../script/settings.ts';
 import type { Control } from './control.ts';
 
 /** Some adapters count a server that has ended for ten more seconds. */
@@ -10,18 +11,31 @@ const POLL_MS = 1000;
 /** What an echo has besides the payload: names, number, time, namespace. */
 const ENVELOPE_BYTES = 500;
 
+type Controls = Pick<Control, 'size' | 'stats' | 'servers'>;
+
 /**
- * The control URLs lead to every worker of the deployment, and to each of them once.
+ * The control URLs lead to every worker of the deployment, and to each of them once; and the broadcasts fit.
  * @param log gets a line if this takes a while
- * @throws CapacityError WORKER_URLS_WRONG, or the signal's reason
+ * @throws CapacityError WORKER_URLS_WRONG or CONFIG_INVALID, or the signal's reason
  */
-export async function requireAllWorkers(
-  control: Pick<Control, 'size' | 'stats' | 'servers'>,
+export async function requireWorkers(
+  control: Controls,
+  broadcasts: Broadcasts,
   log: (text: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const workers = await control.stats();
   requireDistinct(workers);
+  await requireAll(control, workers, log, signal);
+  requireFittingPayload(broadcasts, workers);
+}
+
+async function requireAll(
+  control: Controls,
+  workers: WorkerStats[],
+  log: (text: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
   const deadlineMs = performance.now() + COUNT_TIMEOUT_MS;
   let said = false;
   for (;;) {
@@ -67,14 +81,10 @@ function repeated(workers: WorkerStats[], keyOf: (worker: WorkerStats) => string
   return [...groups.values()].find(({ length }) => length > 1);
 }
 
-/**
- * They take messages as large as the broadcasts, since the probe sends each of them back.
- * @throws CapacityError CONFIG_INVALID; the server would end the connections of the probe and the run then fail at a join
- */
-export function requireFittingPayload(
-  { bytes, binary }: { bytes: number; binary: boolean },
-  workers: Pick<WorkerStats, 'worker' | 'server'>[],
-): void {
+type Broadcasts = Pick<Settings['broadcasts'], 'bytes' | 'binary'>;
+
+/** The probe sends each broadcast back: a server that takes less would end its connection, and the run would fail at a join. */
+function requireFittingPayload({ bytes, binary }: Broadcasts, workers: WorkerStats[]): void {
   const needed = bytes + (binary ? 0 : ENVELOPE_BYTES);
   for (const { worker, server } of workers) {
     // Other servers may not tell, or not as a number; 0 is no limit.

@@ -19,14 +19,16 @@ import {
   connectionsTo,
   type FullestProcess,
   fullestOf,
+  Inspectors,
   type LayerPids,
   type Listening,
   processTable,
   ServerProcesses,
   treesOf,
   whoListens,
+  withChildren,
 } from '../../samplers/index.ts';
-import { sourcesByLayer } from '../../script/options/worker-sources.ts';
+import { isNamed, sourcesByLayer } from '../../script/options/worker-sources.ts';
 import { ENGINE } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
 import { SERVER_PROCESSES } from '../measurements/observations.ts';
@@ -166,7 +168,7 @@ function fromOutside(config: Settings, log: (text: string) => void): Promise<Tar
 }
 
 /** @throws CapacityError PROCESS_NOT_FOUND */
-async function ownServer(config: Settings): Promise<Target> {
+export async function ownServer(config: Settings): Promise<Target> {
   const { target: url, control, redisUrl } = config;
   const port = isThisMachine(url) ? portOf(url) : undefined;
   const listening = port === undefined ? ELSEWHERE : await whoListens(port);
@@ -220,7 +222,7 @@ function processesOf(
   port: number | undefined,
   listening: Listening,
 ): Record<string, ServerProcesses> {
-  const named = Object.entries(sourcesByLayer(config)).filter(([, { pids, match, cgroup }]) => pids ?? match ?? cgroup);
+  const named = Object.entries(sourcesByLayer(config)).filter(([, one]) => isNamed(one));
   return Object.fromEntries(
     named.map(([layer, query]) => [
       layer,
@@ -229,6 +231,12 @@ function processesOf(
         : new ServerProcesses(query, { option: `layers.${layer}` }),
     ]),
   );
+}
+
+/** @param inspect URLs, or true for the processes of the target @throws CapacityError if a process cannot be inspected */
+export function connectInspectors(inspect: true | string[], target: Pick<Target, 'pids'>): Promise<Inspectors> {
+  const pids = async () => (await withChildren(await target.pids([]))).worker ?? [];
+  return Inspectors.connect(Array.isArray(inspect) ? { urls: inspect } : { pids });
 }
 
 /** Not a reason of the verdict: no figure depends on it. */

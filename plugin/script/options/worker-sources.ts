@@ -46,7 +46,8 @@ const inspectorUrl = z
   .url({ protocol: /^(http|ws)$/, error: 'expected a URL such as http://127.0.0.1:9229' })
   .describe('of an inspector that is open');
 
-const isNamed = (sources: z.infer<typeof processSources>) => PROCESSES.some((key) => sources[key] !== undefined);
+/** The sources name processes of this machine. */
+export const isNamed = (sources: z.infer<typeof processSources>) => PROCESSES.some((key) => sources[key] !== undefined);
 const oneQuery = (sources: z.infer<typeof processSources>) =>
   PROCESSES.filter((key) => sources[key] !== undefined).length <= 1;
 const ONE_QUERY = 'give one of `pids`, `match` and `cgroup`';

@@ -6,12 +6,16 @@ import { describe, it, type TestContext } from 'node:test';
 import { generate } from 'selfsigned';
 import type { Server, Socket } from 'socket.io';
 import { examineTarget } from '../../../plugin/doctor/target/examine.ts';
+import { checkSources } from '../../../plugin/doctor/target/sources.ts';
 import type { TargetCheck } from '../../../plugin/doctor/target/target-check.ts';
 import { startApp, TOKEN } from '../../helpers/app.ts';
-import { startChat } from '../../helpers/chat-server.ts';
+import { startChat, startInstrumented } from '../../helpers/chat-server.ts';
+import { column } from '../../helpers/columns.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
+import { startOrphan } from '../../helpers/process.ts';
 import { lacks, startHaproxy, startNginx, UPGRADE } from '../../helpers/proxies.ts';
 import { listen } from '../../helpers/raw-listen.ts';
+import { freePort } from '../../helpers/redis.ts';
 
 /** The whole cycle is over in a few seconds. */
 const QUICK_PINGS = { CAPACITY_PING_INTERVAL_MS: '2500', CAPACITY_PING_TIMEOUT_MS: '500', CAPACITY_WORKER: 'w0' };
@@ -280,6 +284,24 @@ describe('doctor --target', { concurrency: true }, () => {
     const { by } = await examine(one.url, { control: { urls: [one.controlUrl, two.controlUrl], token: TOKEN } });
     assert.equal(by.workers?.status, 'warning');
     assert.match(by.workers?.found ?? '', /no adapter connects w0, w1 with the others/);
+  });
+
+  it('everything else that a run would refuse or miss: processes, Redis, a payload too large for the workers', async (t) => {
+    const app = await startWorker(t);
+    const wrong = await examine(app.url, { workers: { match: '^no such program' } });
+    assert.deepEqual(failed(wrong.by), ['processes']);
+    assert.match(wrong.by.processes?.found ?? '', /no command line matches/);
+    const redisUrl = `redis://127.0.0.1:${await freePort()}`;
+    const [redis] = await checkSources({ ...hookConfig({}, { target: app.url }), redisUrl });
+    assert.deepEqual([redis?.name, redis?.status, redis?.fix?.slice(0, 11)], ['redis', 'warning', 'start Redis']);
+    const { pids } = await startOrphan(t, '-e', 'console.log(process.pid); setInterval(() => {}, 1e6)');
+    const workers = { pids, inspect: true };
+    const right = await checkSources(hookConfig({ workers }, { target: app.url }));
+    assert.deepEqual(column(right, 'status'), ['ok', 'ok'], JSON.stringify(right));
+    const small = await startInstrumented(t, () => {}, QUICK);
+    const large = await examine(small.url, { control: small.control, broadcasts: { bytes: 2_000_000 } });
+    assert.deepEqual(failed(large.by), ['workers']);
+    assert.match(large.by.workers?.found ?? '', /takes messages of at most/);
   });
 
   it('control ports: on loopback only, with another token, twice the same', async (t) => {

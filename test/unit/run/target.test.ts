@@ -1,7 +1,7 @@
 /** What a run asks of its target before any load: whose processes they are, which workers, what they take. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { requireAllWorkers, requireFittingPayload } from '../../../plugin/run/target/require-workers.ts';
+import { requireWorkers } from '../../../plugin/run/target/require-workers.ts';
 import { openTarget } from '../../../plugin/run/target/target.ts';
 import type { Settings } from '../../../plugin/script/settings.ts';
 import type { WorkerStats } from '../../../protocol/events.ts';
@@ -66,7 +66,7 @@ function check(workers: ReturnType<typeof named>[], servers: (number | undefined
   const control = { size: workers.length, stats: async () => workers, servers: async () => servers.shift() };
   const logged: string[] = [];
   const { signal } = new AbortController();
-  return requireAllWorkers(control, (text) => logged.push(text), signal).then(() => logged);
+  return requireWorkers(control, { bytes: 1, binary: false }, (text) => logged.push(text), signal).then(() => logged);
 }
 
 const alone = [named('w0', 'a')];
@@ -96,8 +96,8 @@ test('a worker that the adapter still counts for a while is waited for; one that
   await assert.rejects(time.until(ended), { code: 'WORKER_URLS_WRONG', message });
 });
 
-const limited = (maxHttpBufferSize: string) => ({
-  worker: 'w1',
+const limited = (maxHttpBufferSize: string, index: number) => ({
+  ...named(`w${index}`, String(index)),
   server: { kind: 'own' as const, tunings: {}, options: { maxHttpBufferSize } },
 });
 
@@ -111,11 +111,13 @@ const CASES: [what: string, bytes: number, limits: string[], refusedBy?: string,
   ['without control ports', 4_000_000, []],
 ];
 for (const [what, bytes, limits, refusedBy, binary = false] of CASES) {
-  test(`a payload ${what}: ${refusedBy ? 'refused' : 'fits'}`, () => {
-    const check = () => requireFittingPayload({ bytes, binary }, limits.map(limited));
-    if (!refusedBy) return check();
-    assert.throws(check, (error: Error & { code: string }) => {
-      assertNames(error.message, [bytes, 'w1', refusedBy]);
+  test(`a payload ${what}: ${refusedBy ? 'refused' : 'fits'}`, async () => {
+    const workers = limits.map(limited);
+    const control = { size: workers.length, stats: async () => workers, servers: async () => undefined };
+    const checked = requireWorkers(control, { bytes, binary }, () => {}, new AbortController().signal);
+    if (!refusedBy) return checked;
+    await assert.rejects(checked, (error: Error & { code: string }) => {
+      assertNames(error.message, [bytes, `w${limits.indexOf(refusedBy)}`, refusedBy]);
       return error.code === 'CONFIG_INVALID';
     });
   });

@@ -1,0 +1,67 @@
+/** The sources of memory and CPU that the settings name, opened as a run opens them. */
+import { counted } from '../../../report/text/format.ts';
+import { connectInspectors, ownServer, type Target } from '../../run/target/target.ts';
+import { PrometheusTargets, RedisReader } from '../../samplers/index.ts';
+import { isNamed, sourcesByLayer } from '../../script/options/worker-sources.ts';
+import type { Settings } from '../../script/settings.ts';
+import { check, type TargetCheck } from './target-check.ts';
+
+export async function checkSources(settings: Settings): Promise<TargetCheck[]> {
+  const { workerSources: { inspect } = {}, redisUrl } = settings;
+  const { checks, target } = await checkProcesses(settings);
+  if (inspect && (target || inspect !== true)) checks.push(await checkInspectors(inspect, target));
+  if (redisUrl !== undefined) checks.push(await checkRedis(redisUrl));
+  return [...checks, ...(await checkMetrics(settings))];
+}
+
+/** @returns the target too, if the settings name processes and they are there */
+async function checkProcesses(settings: Settings): Promise<{ checks: TargetCheck[]; target?: Target }> {
+  const layers = Object.entries(sourcesByLayer(settings)).flatMap(([layer, one]) => (isNamed(one) ? [layer] : []));
+  if (layers.length === 0) return { checks: [] };
+  let target: Target | undefined;
+  const examined = await check('processes', `the processes of ${layers.join(' and ')}`, async () => {
+    target = await ownServer(settings);
+    const pids = await target.pids([]);
+    return { status: 'ok', found: layers.map((layer) => `${layer}: ${pids[layer]?.join(', ')}`).join('; ') };
+  });
+  return { checks: [examined], ...(target && { target }) };
+}
+
+function checkInspectors(inspect: true | string[], target: Pick<Target, 'pids'> = NO_PROCESSES): Promise<TargetCheck> {
+  return check('inspector', "Node's inspector of the workers", async () => {
+    const inspectors = await connectInspectors(inspect, target);
+    await inspectors.close();
+    return { status: 'ok', found: `read the memory of ${counted(inspectors.size, 'process')}` };
+  });
+}
+
+const NO_PROCESSES: Pick<Target, 'pids'> = { pids: async () => ({}) };
+
+/** Without it, a run goes on. */
+function checkRedis(url: string): Promise<TargetCheck> {
+  const redis = new RedisReader(url);
+  return check('redis', `INFO of ${redis.name}`, async () => {
+    await redis.ready();
+    const { absence } = redis;
+    redis.close();
+    if (!absence) return { status: 'ok', found: 'this run may read it' };
+    return { status: 'warning', found: absence.detail, fix: absence.fix };
+  });
+}
+
+export function checkMetrics(settings: Pick<Settings, 'workerSources' | 'layers'>): Promise<TargetCheck[]> {
+  const pages = Object.entries(sourcesByLayer(settings)).flatMap(([layer, { prometheus = [] }]) =>
+    prometheus.map((query) => ({ layer, query })),
+  );
+  return Promise.all(
+    pages.map(({ layer, query }) => {
+      const examine = async () => {
+        const { figures } = await (await PrometheusTargets.open([query])).read();
+        const bytes = Object.entries(figures).filter(([figure]) => figure.endsWith('Bytes'));
+        const found = bytes.map(([figure, value]) => `${figure.replace('Bytes', '')} ${Math.round(value / 1e6)} MB`);
+        return { status: 'ok' as const, found: found.join(', ') };
+      };
+      return check('metrics', `the metrics of ${layer} at ${query.url}`, examine, 'curl it from this machine');
+    }),
+  );
+}
