@@ -10,7 +10,7 @@ import type { FakeRun } from '../../helpers/fake-run.ts';
 
 const NONE: Change = ({ context, measurements }) => {
   Object.assign(measurements, { control: false, memory: false, sharedHost: false });
-  context.control = NO_CONTROL;
+  Object.assign(context, { control: NO_CONTROL, collector: NO_CONTROL });
   context.probe = noProbe();
   context.config = withoutControl(context.config);
   context.population = new FleetPopulation(context.link, false);
