@@ -5,10 +5,8 @@ import { lowestLimit } from '../../../protocol/machine/usable.ts';
 import { Absent, NotInRun } from '../absence.ts';
 import { workerContainers, workerMachines } from '../control/worker-machines.ts';
 import type { Inputs } from '../inputs.ts';
-import type { InspectedMemory } from '../inspector/inspectors.ts';
 import { openFilesOf, PSS_UNREADABLE, sumOver } from '../processes/memory.ts';
 import { METRICS, type PrometheusFigure } from '../prometheus/figures.ts';
-import type { RedisReading } from '../redis/redis.ts';
 import type { Measure, Source } from './layer.ts';
 
 /** @returns the source of the processes on this machine */
@@ -37,119 +35,102 @@ export const workerChildren: Source = {
 
 /** @returns the source of the pages of metrics of a layer, whichever exporters they are */
 export function metricsOf(layer: string): Source {
-  const figure = (key: PrometheusFigure) => async (inputs: Inputs) => {
-    const { [key]: value } = (await inputs.pages(layer)).figures;
-    if (value === undefined) throw new Absent('unsupported', `not all metrics have ${METRICS[key].at(-1)}`);
-    return value;
-  };
   const keys = Object.keys(METRICS) as PrometheusFigure[];
-  const cpuSeconds = figure('cpuSeconds');
+  const nameOf = (measure: string) =>
+    METRICS[measure === 'cpuUs' ? 'cpuSeconds' : (measure as PrometheusFigure)].at(-1);
+  type Figures = { [key in PrometheusFigure]?: number };
+  const of = Object.fromEntries(keys.map((key) => [key, (figures: Figures) => figures[key]]));
+  const inUs = ({ cpuSeconds }: Figures) => (cpuSeconds === undefined ? undefined : 1e6 * cpuSeconds);
   return {
     name: 'Prometheus metrics',
-    measures: {
-      ...Object.fromEntries(keys.map((key) => [key, figure(key)])),
-      cpuUs: async (inputs) => 1e6 * (await cpuSeconds(inputs)),
-    },
+    measures: sums(
+      async ({ pages }) => [(await pages(layer)).figures],
+      { ...of, cpuUs: inUs },
+      (measure) => new Absent('unsupported', `not all metrics have ${nameOf(measure)}`),
+    ),
   };
 }
-
-type Stats = Awaited<ReturnType<Inputs['stats']>>[number];
-
-const total =
-  (of: (stats: Stats) => number): Measure =>
-  async ({ stats }) =>
-    sumOf(await stats(), of);
-
-const count =
-  (of: (stats: Stats) => number | undefined): Measure =>
-  async ({ stats }) => {
-    const counts = (await stats()).map(of);
-    if (counts.length === 0 || counts.includes(undefined)) throw new NotInRun('the workers do not count it');
-    return sumOf(counts, (one) => one ?? 0);
-  };
 
 /** The workers' own statistics. */
 export const workerStats: Source = {
   name: 'control port',
-  measures: {
-    rssBytes: total(({ rssBytes }) => rssBytes),
-    heapUsedBytes: total(({ heapUsedBytes }) => heapUsedBytes),
-    externalBytes: total(({ externalBytes }) => externalBytes),
-    keptBytes: total(({ heapUsedBytes, externalBytes }) => heapUsedBytes + externalBytes),
-    cpuUs: total(({ cpuUserUs, cpuSystemUs }) => cpuUserUs + cpuSystemUs),
-    connections: count(({ connections }) => connections),
-    rooms: count(({ rooms }) => rooms),
-    namespaces: count(({ namespaces }) => namespaces),
-  },
+  measures: sums(
+    ({ stats }) => stats(),
+    {
+      rssBytes: ({ rssBytes }) => rssBytes,
+      heapUsedBytes: ({ heapUsedBytes }) => heapUsedBytes,
+      externalBytes: ({ externalBytes }) => externalBytes,
+      keptBytes: ({ heapUsedBytes, externalBytes }) => heapUsedBytes + externalBytes,
+      cpuUs: ({ cpuUserUs, cpuSystemUs }) => cpuUserUs + cpuSystemUs,
+      connections: ({ connections }) => connections,
+      rooms: ({ rooms }) => rooms,
+      namespaces: ({ namespaces }) => namespaces,
+    },
+    () => new NotInRun('the workers do not count it'),
+  ),
 };
-
-const inspected =
-  (of: (memory: InspectedMemory) => number): Measure =>
-  async ({ inspected }) =>
-    sumOf(await inspected(), of);
 
 /** The main isolate of each process, without its worker threads. */
 export const workerInspectors: Source = {
   name: "Node's inspector",
-  measures: {
-    rssBytes: inspected(({ rssBytes }) => rssBytes),
-    heapUsedBytes: inspected(({ heapUsedBytes }) => heapUsedBytes),
-    externalBytes: inspected(({ externalBytes }) => externalBytes),
-    keptBytes: inspected(({ heapUsedBytes, externalBytes }) => heapUsedBytes + externalBytes),
-  },
+  measures: sums(
+    ({ inspected }) => inspected(),
+    {
+      rssBytes: ({ rssBytes }) => rssBytes,
+      heapUsedBytes: ({ heapUsedBytes }) => heapUsedBytes,
+      externalBytes: ({ externalBytes }) => externalBytes,
+      keptBytes: ({ heapUsedBytes, externalBytes }) => heapUsedBytes + externalBytes,
+    },
+    () => new Absent('gone', 'there is no process to inspect'),
+  ),
 };
 
 /** What the workers read of their own processes on request: it takes too long for each sample. */
 export const workerPss: Source = {
   name: 'control port',
-  measures: {
-    pssBytes: async ({ resources }) => known(await resources(), ({ pssBytes }) => pssBytes, PSS_UNREADABLE),
-  },
+  measures: sums(
+    ({ resources }) => resources(),
+    { pssBytes: ({ pssBytes }) => pssBytes },
+    () => new Absent('unsupported', PSS_UNREADABLE),
+  ),
 };
 
 /** Containers with a memory limit, each counted once; not the generator's, which holds more than workers. */
 export const containersOfWorkers: Source = {
   name: 'control groups of the workers',
-  measures: {
-    workingSetBytes: async ({ resources }) => {
-      const containers = workerContainers(await resources());
-      if (containers.length === 0) throw new NotInRun("no memory limit of the workers' containers");
-      return sumOf(containers, ({ used }) => used);
-    },
-  },
+  measures: sums(
+    async ({ resources }) => workerContainers(await resources()),
+    { workingSetBytes: ({ used }) => used },
+    () => new NotInRun("no memory limit of the workers' containers"),
+  ),
 };
-
-const machineTotal =
-  (figure: 'usedBytes' | 'tcpBytes'): Measure =>
-  async ({ resources }) =>
-    known(workerMachines(await resources()), ({ machine }) => machine[figure], 'available on Linux only');
 
 export const machinesOfWorkers: Source = {
   name: 'control port',
-  measures: { usedBytes: machineTotal('usedBytes'), tcpBytes: machineTotal('tcpBytes') },
+  measures: sums(
+    async ({ resources }) => workerMachines(await resources()),
+    { usedBytes: ({ machine }) => machine.usedBytes, tcpBytes: ({ machine }) => machine.tcpBytes },
+    () => new Absent('unsupported', 'available on Linux only'),
+  ),
 };
-
-const redisFigure =
-  (figure: Exclude<keyof RedisReading, 'runIds'>): Measure =>
-  async ({ redis }) => {
-    const { [figure]: value } = await redis();
-    if (value !== undefined) return value;
-    throw new Absent('refused', 'Redis does not let this user list its clients');
-  };
 
 /** What Redis reports about itself, wherever it runs. */
 export const redisItself: Source = {
   name: 'INFO and CLIENT LIST of Redis',
-  measures: {
-    rssBytes: redisFigure('rssBytes'),
-    usedMemoryBytes: redisFigure('usedMemoryBytes'),
-    keys: redisFigure('keys'),
-    channels: redisFigure('channels'),
-    patterns: redisFigure('patterns'),
-    clients: redisFigure('clients'),
-    pubSubTotalBytes: redisFigure('pubSubTotalBytes'),
-    outputBufferBytes: redisFigure('pubSubOutputBytes'),
-  },
+  measures: sums(
+    async ({ redis }) => [await redis()],
+    {
+      rssBytes: ({ rssBytes }) => rssBytes,
+      usedMemoryBytes: ({ usedMemoryBytes }) => usedMemoryBytes,
+      keys: ({ keys }) => keys,
+      channels: ({ channels }) => channels,
+      patterns: ({ patterns }) => patterns,
+      clients: ({ clients }) => clients,
+      pubSubTotalBytes: ({ pubSubTotalBytes }) => pubSubTotalBytes,
+      outputBufferBytes: ({ pubSubOutputBytes }) => pubSubOutputBytes,
+    },
+    () => new Absent('refused', 'Redis does not let this user list its clients'),
+  ),
 };
 
 /** The kernel of the generator's machine. */
@@ -183,29 +164,33 @@ export const machineSources: Source[] = [
 /** The control group of the generator with the lowest limit. */
 export const controlGroup: Source = {
   name: 'its control group',
-  measures: {
-    usedBytes: () => {
-      const limit = lowestLimit(readCgroup().memory, Number.POSITIVE_INFINITY);
-      if (limit?.used !== undefined) return limit.used;
-      throw new Absent('gone', 'the control group no longer reports its memory limit and its use');
-    },
-  },
+  measures: sums(
+    () => [lowestLimit(readCgroup().memory, Number.POSITIVE_INFINITY)],
+    { usedBytes: (limit) => limit?.used },
+    () => new Absent('gone', 'the control group no longer reports its memory limit and its use'),
+  ),
 };
+
+/**
+ * @returns measures that are sums over the parts of an answer
+ * @param why there is no sum, where a part does not have it: a sum over only some would be too low
+ */
+function sums<T>(
+  partsOf: (inputs: Inputs) => T[] | Promise<T[]>,
+  measures: Record<string, (part: T) => number | undefined>,
+  why: (measure: string) => Absent,
+): Source['measures'] {
+  const sumOf = (measure: string, of: (part: T) => number | undefined) => async (inputs: Inputs) => {
+    const values = (await partsOf(inputs)).map(of);
+    if (values.length === 0 || values.includes(undefined)) throw why(measure);
+    return values.reduce((sum: number, value) => sum + (value ?? 0), 0);
+  };
+  return Object.fromEntries(Object.entries(measures).map(([measure, of]) => [measure, sumOf(measure, of)]));
+}
 
 function unmeasured(kind: 'anonymousBytes' | 'sharedBytes'): Measure {
   return ({ pids, processes }) => {
     if (!pids.worker?.length) throw new NotInRun('the processes of the workers are not known on this machine');
     return Math.max(0, readMemory()[kind] - sumOver([...new Set(Object.values(pids).flat())], processes, kind));
   };
-}
-
-/** @throws Absent if one of them does not have it: a sum over only some would be too low */
-function known<T>(all: T[], of: (one: T) => number | undefined, why: string): number {
-  const values = all.map(of);
-  if (values.includes(undefined)) throw new Absent('unsupported', why);
-  return sumOf(values, (value) => value ?? 0);
-}
-
-function sumOf<T>(all: T[], of: (one: T) => number): number {
-  return all.reduce((sum, one) => sum + of(one), 0);
 }
