@@ -68,7 +68,7 @@ function places({ places: found }: Result['memory']) {
       [...functions.map((one): Cell[] => [one.name, one.place, sized(one)])],
     ),
     lines('note', [
-      'By V8’s sampling heap profiler, from before the first connection to the full target; it raises the CPU of connecting by about a third. `connections.heapprofile` has the call tree, for Chrome’s DevTools and speedscope.',
+      'By V8’s sampling heap profiler, from before the first connection to the full target; it raises the CPU of connecting by about a quarter. `connections.heapprofile` has the call tree, for Chrome’s DevTools and speedscope.',
     ]),
   ];
 }

@@ -148,7 +148,7 @@ function headOf({ controlUrl, connections, delivery, processes }: Starter, file:
       ...(processes?.inspect
         ? []
         : [
-            'To also measure memory at rest, call instrument(io) in the server and create this file again:',
+            'To also measure memory at rest of a Node server, call instrument(io) in it and create this file again:',
             '  npx socketio-capacity init --instrumented',
           ]),
     ];
@@ -189,7 +189,7 @@ function instrumented(controlUrl: string): string[] {
 /** What the option `inspect` does. */
 export const INSPECTION = [
   '`inspect` opens Node’s own inspector by SIGUSR1 for each reading of memory, on 127.0.0.1, where any user of this machine can',
-  'attach to it: remove it to read memory with its garbage.',
+  'attach to it: remove it to read memory with its garbage. `profile: true` beside it shows which functions allocate it.',
 ];
 
 const HOLD = ['# Seconds to hold all connections, while they are idle.', 'hold: 10'];

@@ -64,7 +64,7 @@ export const workerSourcesSchema = processSources
       .boolean()
       .optional()
       .describe(
-        'with `inspect`: which functions allocate what a connection keeps; connecting takes about a third more CPU',
+        'with `inspect`: which functions allocate what a connection keeps; Node only; connecting takes about a quarter more CPU',
       ),
   })
   .refine(oneQuery, ONE_QUERY)
