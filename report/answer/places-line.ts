@@ -6,7 +6,7 @@ import type { Line } from './line.ts';
 /** Packages that are shown by name. */
 const MAX_PACKAGES = 5;
 
-/** @returns `of the workers' 18.9 KB: application 6.9 (server.mjs:11 5.8), Node 4.0, engine.io 3.1, others 3.2` */
+/** @returns `of the 18.9 KB that V8 counts per connection: application 6.9 (server.mjs:11 5.8), Node 4.0, engine.io 3.1, others 3.2` */
 export function placesLine(places: Places | undefined): Line[] {
   if (!places) return [];
   const { growthBytes, packages, functions } = places;
@@ -19,7 +19,7 @@ export function placesLine(places: Places | undefined): Line[] {
   });
   return [
     {
-      text: `of the ${withUnit('kilobytes', growthBytes)} that V8 counts: ${texts.join(', ')}, others ${kilobytes(others)}`,
+      text: `of the ${withUnit('kilobytes', growthBytes)} that V8 counts per connection: ${texts.join(', ')}, others ${kilobytes(others)}`,
     },
   ];
 }

@@ -53,6 +53,6 @@ test('a run reads the memory at rest of an unchanged server, and which function 
   assert.equal(first?.name, 'keep', JSON.stringify(memory.absent));
   assert.ok(Math.abs(first.bytes - KEPT_BYTES) < 0.05 * KEPT_BYTES, JSON.stringify(first));
   assert.ok(Math.abs(places?.unattributedBytes ?? 0) < 0.1 * KEPT_BYTES, JSON.stringify(places));
-  assert.match(output, /of the [\d.]+ KB that V8 counts: application/);
+  assert.match(output, /of the [\d.]+ KB that V8 counts per connection: application/);
   assert.match(output, /Node's inspector collects the garbage of 1 process/);
 });

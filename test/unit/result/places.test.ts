@@ -58,7 +58,7 @@ describe('places of allocation', () => {
     const [line] = placesLine(placesOf({ heapProfiles: [PROFILE], plateaus: PLATEAUS }));
     assert.equal(
       line?.text,
-      'of the 10.2 KB that V8 counts: application 8.0 (session.ts:88 8.0), @acme/chat 1.0, Node 0.5, native 0.4, external 0.1, others 0.2',
+      'of the 10.2 KB that V8 counts per connection: application 8.0 (session.ts:88 8.0), @acme/chat 1.0, Node 0.5, native 0.4, external 0.1, others 0.2',
     );
   });
 
