@@ -6,7 +6,7 @@ import { mergeHeaders, splitUserInfo } from '../../protocol/basic-auth.ts';
 import type { Transport } from '../../protocol/connection.ts';
 import { CapacityError } from '../../protocol/errors.ts';
 import { attempt } from '../../protocol/helpers/attempt.ts';
-import { NoWebSocket } from '../run/receivers/official-client.ts';
+import { NoWebSocket } from '../run/receivers/explain-failure.ts';
 import { listeningProcesses } from '../run/target/listeners.ts';
 import { namespaceSchema } from '../script/options/connect-options.ts';
 import { emissionSchema } from '../script/options/delivery-options.ts';

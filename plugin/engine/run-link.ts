@@ -27,7 +27,7 @@ const JOIN_TIMEOUT_MS = 10_000;
 const NO_FLEET = { ...mergeSnapshots([]), ...new Accounts().read(), still: true };
 
 /** What an engine needs of a fleet. */
-export type FleetLike = Pick<Fleet, keyof Fleet>;
+export type FleetLike = Omit<Fleet, 'connection'> & { connection(): FleetConnection };
 
 /** What the engine reports on; undefined if no scenario of the script runs on it. */
 interface Reported {
@@ -137,7 +137,7 @@ async function snapshotOf(reported: Reported | undefined, eventLoop: EventLoopWa
  * Opens, joins and closes short connections, so that engine and fleet have compiled their code before the measured ones.
  * @returns after the fleet's counts are reset: the first failure, if any
  */
-async function warmUp(fleet: Pick<Fleet, 'connection' | 'reset'>, order: WarmUpOrder): Promise<string | undefined> {
+async function warmUp(fleet: Pick<FleetLike, 'connection' | 'reset'>, order: WarmUpOrder): Promise<string | undefined> {
   const { connections, together, room } = order;
   const failure = await mapLimit(connections, together, () => openAndClose(fleet, room)).then(
     () => undefined,
@@ -147,7 +147,7 @@ async function warmUp(fleet: Pick<Fleet, 'connection' | 'reset'>, order: WarmUpO
   return failure && `${failure.code}: ${failure.message}`;
 }
 
-async function openAndClose(fleet: Pick<Fleet, 'connection'>, clientKey: string | undefined): Promise<void> {
+async function openAndClose(fleet: Pick<FleetLike, 'connection'>, clientKey: string | undefined): Promise<void> {
   const connection = fleet.connection();
   const opened = connection.open('/');
   const joined = clientKey === undefined ? undefined : join(connection, { clientKey });

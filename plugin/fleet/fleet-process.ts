@@ -1,14 +1,11 @@
-/** One fleet process, seen from its parent: owns the child, batches commands, pairs requests with answers. */
-import { type ChildProcess, fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+/** One fleet process, seen from the engine's side: pairs requests with answers, and keeps its last status. */
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import { startRefused } from '../../protocol/errors.ts';
-import { endChild } from '../../protocol/helpers/end-child.ts';
+import { type Channel, type OpenChannel, toChild } from './channel.ts';
 import type { RepeatedMessage } from './client/repeated-message.ts';
 import { FleetError } from './fleet-error.ts';
 import type { FleetAnswer, FleetCommand, FleetStart, ProcessQuestions } from './messages.ts';
-import { Outbox } from './outbox.ts';
 
 type Status = Omit<Extract<FleetAnswer, { op: 'status' }>, 'op'>;
 
@@ -28,13 +25,8 @@ interface RequestOptions {
   onAnswer?: (answer: FleetAnswer) => void;
 }
 
-/** The most by which batching delays an arrival; at 500/s two or three commands then share one message. */
-const FLUSH_DELAY_MS = 5;
-/** A child that has not exited by then is killed. */
-const EXIT_GRACE_MS = 2000;
 const READY = 0;
 const NOTHING_NOW = { connecting: 0, connected: 0, upgrading: 0, away: 0, joining: 0, joined: 0, loopLateMs: 0 };
-const moduleSuffix = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 
 export class FleetProcess {
   readonly index: number;
@@ -47,39 +39,36 @@ export class FleetProcess {
   status: Status = { ...NOTHING_NOW, received: 0, reached: 0 };
   onAnswer: (answer: FleetAnswer) => void = () => {};
   onExit: () => void = () => {};
-  readonly #child: ChildProcess;
+  readonly #channel: Channel;
   readonly #answerTimeoutMs: number;
   readonly #pending = new Map<number, Pending>();
-  readonly outbox = new Outbox<FleetCommand>(FLUSH_DELAY_MS, (batch) => this.#post(batch));
   /** Those that the process knows, and what they are called there. */
   readonly #messages = new Map<RepeatedMessage, number>();
   #nextRequest = READY + 1;
-  #closing: Promise<void> | undefined;
 
   /** @param answerTimeoutMs after which a question stays unanswered */
-  constructor(start: FleetStart, answerTimeoutMs: number) {
+  constructor(start: FleetStart, answerTimeoutMs: number, open: OpenChannel = toChild) {
     this.index = start.index;
     this.#answerTimeoutMs = answerTimeoutMs;
-    this.#child = fork(fileURLToPath(new URL(`./process/main${moduleSuffix}`, import.meta.url)), {
-      serialization: 'advanced',
-      // Connections live long, so a larger young generation would only cost memory.
-      execArgv: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=2'],
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    });
-    this.#child.send(start, () => {}); // a failed send shows as the child's exit
     this.ready = this.#awaitAnswer(READY, {});
-    this.#child.on('message', (answers: FleetAnswer[]) => this.#receive(answers));
-    this.#child.on('error', (error) => this.#die(error));
-    this.#child.on('exit', () => this.#die());
+    this.#channel = open(start, {
+      onAnswer: (answer) => this.#receive(answer),
+      onEnd: (error) => this.#die(error),
+    });
   }
 
   get pid(): number {
-    return this.#child.pid ?? 0;
+    return this.#channel.pid;
+  }
+
+  /** A batch of commands is waiting for further ones. */
+  get isGathering(): boolean {
+    return this.#channel.isGathering;
   }
 
   /** Sends in order. @param canWait lets the command wait some milliseconds for others to share its message */
   send(command: FleetCommand, canWait = false): void {
-    this.outbox.add(command, canWait);
+    this.#channel.add(command, canWait);
   }
 
   /** The message itself goes to the process once, before the first connection that sends it. */
@@ -94,8 +83,10 @@ export class FleetProcess {
   request(command: (requestId: number) => FleetCommand, options: RequestOptions = {}): Promise<FleetAnswer> {
     if (!this.alive) return Promise.reject(new FleetError('fleet_dead', 'the fleet process has died'));
     const requestId = this.#nextRequest++;
+    // In this process, the answer can come before the command returns.
+    const answer = this.#awaitAnswer(requestId, options);
     this.send(command(requestId), options.canWait);
-    return this.#awaitAnswer(requestId, options);
+    return answer;
   }
 
   /** @returns undefined from a process that has died, or does not answer in time */
@@ -112,12 +103,7 @@ export class FleetProcess {
 
   /** Idempotent; resolves when the child has gone. */
   close(): Promise<void> {
-    this.#closing ??= endChild(this.#child, () => this.send({ op: 'exit' }), EXIT_GRACE_MS);
-    return this.#closing;
-  }
-
-  #post(batch: FleetCommand[]): void {
-    if (this.#child.connected) this.#child.send(batch, () => {}); // a failed send shows as the child's exit
+    return this.#channel.close();
   }
 
   #awaitAnswer(requestId: number, { timeout, onAnswer }: RequestOptions): Promise<FleetAnswer> {
@@ -129,18 +115,16 @@ export class FleetProcess {
     });
   }
 
-  #receive(answers: FleetAnswer[]): void {
-    for (const answer of answers) {
-      if (answer.op === 'status') this.status = answer;
-      else if ('requestId' in answer) this.#settle(this.#take(answer.requestId), answer);
-      else this.onAnswer(answer);
-    }
+  #receive(answer: FleetAnswer): void {
+    if (answer.op === 'status') this.status = answer;
+    else if ('requestId' in answer) this.#settle(this.#take(answer.requestId), answer);
+    else this.onAnswer(answer);
   }
 
   #settle(pending: Pending | undefined, answer: FleetAnswer): void {
     pending?.onAnswer?.(answer);
     if (answer.op !== 'failed') pending?.resolve(answer);
-    else pending?.reject(new FleetError(answer.cause, answer.message, answer.data));
+    else pending?.reject(new FleetError(answer.cause, answer.message, answer.data, answer.after));
   }
 
   #take(requestId: number): Pending | undefined {

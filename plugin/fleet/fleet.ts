@@ -10,10 +10,11 @@ import type { Sightings } from '../../protocol/link/sightings.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import type { FleetStatus } from '../../protocol/link/status.ts';
 import { type AccountCounts, Accounts } from './accounts.ts';
+import { toThisProcess } from './channel.ts';
 import { FleetProcess } from './fleet-process.ts';
 import { type MergedSnapshot, mergeSnapshots } from './merge.ts';
 import type { FleetSettings, ProcessQuestions, ProcessSnapshot } from './messages.ts';
-import { type FleetConnection, RemoteConnection } from './remote-connection.ts';
+import { RemoteConnection } from './remote-connection.ts';
 
 /** Connections that go to the same process in a row: fewer than the open files that each process keeps in reserve. */
 const BATCH_SIZE = 16;
@@ -63,7 +64,14 @@ export class Fleet {
     return fleet;
   }
 
-  connection(): FleetConnection {
+  /** Holds its connections in this process, for the few whose times must not wait for a message. */
+  static async here(settings: FleetSettings): Promise<Fleet> {
+    const process = new FleetProcess({ settings, index: 0, processes: 1 }, ANSWER_TIMEOUT_MS, toThisProcess);
+    await process.ready;
+    return new Fleet([process]);
+  }
+
+  connection(): RemoteConnection {
     const id = this.#nextId++;
     const child = this.#nextProcess();
     child.connections++;
@@ -78,7 +86,7 @@ export class Fleet {
   /** Picks the process with the fewest connections, and sends it a whole batch, whose commands then share a message. */
   #nextProcess(): FleetProcess {
     const current = this.#filling;
-    if (current?.alive && current.outbox.isGathering && this.#inBatch < BATCH_SIZE) {
+    if (current?.alive && current.isGathering && this.#inBatch < BATCH_SIZE) {
       this.#inBatch++;
       return current;
     }

@@ -14,7 +14,7 @@ import type { Sightings } from '../../protocol/link/sightings.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import type { FleetStatus } from '../../protocol/link/status.ts';
 import type { RoomPlan } from '../../protocol/rooms.ts';
-import type { ClientOptions } from './client/client.ts';
+import type { ClientOptions, ClientState, Heartbeat } from './client/client.ts';
 import type { OwnEventPlan } from './client/counted-event.ts';
 import type { Failure } from './client/failure.ts';
 import type { RepeatedMessage } from './client/repeated-message.ts';
@@ -82,6 +82,17 @@ export interface ProcessQuestions {
   sight(order: SightOrder): Sightings;
   messages(stage: MessageStage): MessageCounts;
   fault(order: FaultOrder): void;
+  /** @param id of a connection @returns undefined if it is not open */
+  describe(id: number): ClientState | undefined;
+}
+
+/** `listen` for this name takes all events. */
+export const ANY = '*';
+
+/** What is known of the end of a connection of the official client. */
+export interface End {
+  why: Failure | undefined;
+  heartbeat: Heartbeat;
 }
 
 export interface SightOrder {
@@ -127,13 +138,14 @@ export type FleetAnswer =
 
 /** What happens to a connection without having been asked for. */
 export type ConnectionReport =
-  | { op: 'event'; id: number; namespace: string; event: string; args: unknown[] }
+  /** @property atUs of its receipt, on CLOCK_MONOTONIC */
+  | { op: 'event'; id: number; namespace: string; event: string; args: unknown[]; atUs: number }
   /** Events that were held and displaced by newer ones. */
   | { op: 'displaced'; id: number; count: number }
   /** The server refused something that nobody waits for. */
   | { op: 'refused'; id: number; cause: FailureCode; message: string }
   /** @property returns the process will try to bring it back: `returned` follows for each namespace */
-  | { op: 'closed'; id: number; reason: string; namespace?: string; returns?: true }
+  | { op: 'closed'; id: number; reason: string; namespace?: string; returns?: true; end?: End }
   | ({ op: 'returned'; id: number } & Return);
 
 /** What became of a connection that was to come back. */

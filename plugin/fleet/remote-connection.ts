@@ -2,12 +2,24 @@
 import { OWN_DISCONNECT } from '../../protocol/connection.ts';
 import { getOrAdd } from '../../protocol/helpers/get-or-add.ts';
 import type { Account, Accounts } from './accounts.ts';
+import type { ClientState } from './client/client.ts';
 import type { RepeatedMessage } from './client/repeated-message.ts';
 import { FleetError } from './fleet-error.ts';
 import type { FleetProcess } from './fleet-process.ts';
-import type { ConnectionReport, FleetCommand, ListenMode, OpenOptions, Return } from './messages.ts';
+import {
+  ANY,
+  type ConnectionReport,
+  type End,
+  type FleetCommand,
+  type ListenMode,
+  type OpenOptions,
+  type Return,
+} from './messages.ts';
 
 export type { Return };
+
+/** @param report its name, and when it was received */
+export type EventListener = (args: unknown[], report: { event: string; atUs: number }) => void;
 
 /** In the microseconds of `monotonicUs`. */
 export interface Opened {
@@ -20,7 +32,13 @@ export interface Watcher {
   /** Before the promise of `open` is resolved: the next report can be in the same message. */
   opened(namespace: string, connection: FleetConnection): void;
   /** The connection, or one namespace of it, has ended other than by `close()`; `returns` if its process brings it back. */
-  dropped(reason: string, namespace: string | undefined, returns: boolean, connection: FleetConnection): void;
+  dropped(
+    reason: string,
+    namespace: string | undefined,
+    returns: boolean,
+    connection: FleetConnection,
+    end?: End,
+  ): void;
   /** A namespace of a connection that had dropped is back, or is lost for good. */
   returned(outcome: Return, connection: FleetConnection): void;
   /** The server refuses what was sent without waiting for an answer: cause `join_refused`. */
@@ -34,13 +52,13 @@ const NOBODY: Partial<Watcher> = {};
 
 /** Who wants an event. */
 interface Wanted {
-  readonly modes: Map<(args: unknown[]) => void, ListenMode>;
+  readonly modes: Map<EventListener, ListenMode>;
   /** What the process has been told. */
   told: ListenMode;
 }
 
 /** One virtual user's connection. All promises reject with a `FleetError`; nothing throws synchronously. */
-export type FleetConnection = Omit<RemoteConnection, 'id' | 'child' | 'receive' | 'dropped'>;
+export type FleetConnection = Omit<RemoteConnection, 'id' | 'child' | 'receive' | 'dropped' | 'describe'>;
 
 export class RemoteConnection {
   readonly id: number;
@@ -117,7 +135,7 @@ export class RemoteConnection {
    * @returns says from when on the listener is to get the events of this name. On `hold`, the newest stay in their process, so
    *   that a flood of events that nobody waits for yet does not leave it; those on their way still come
    */
-  listen(namespace: string, event: string, listener: (args: unknown[]) => void): (mode: ListenMode) => void {
+  listen(namespace: string, event: string, listener: EventListener): (mode: ListenMode) => void {
     const key = `${namespace} ${event}`;
     this.#wanted ??= new Map();
     const wanted = getOrAdd(this.#wanted, key, (): Wanted => ({ modes: new Map(), told: 'drop' }));
@@ -131,6 +149,11 @@ export class RemoteConnection {
       if (told === 'drop') this.#wanted?.delete(key);
       this.child.send({ op: 'listen', id: this.id, namespace, event, mode: told }, !this.#isOpen);
     };
+  }
+
+  /** @returns undefined if it is not open */
+  describe(): Promise<ClientState | undefined> {
+    return this.child.ask('describe', this.id);
   }
 
   watch(watcher: Partial<Watcher>): void {
@@ -160,8 +183,9 @@ export class RemoteConnection {
   receive(report: ConnectionReport): void {
     switch (report.op) {
       case 'event':
-        for (const listener of this.#wanted?.get(`${report.namespace} ${report.event}`)?.modes.keys() ?? []) {
-          listener(report.args);
+        for (const name of [report.event, ANY]) {
+          const { modes } = this.#wanted?.get(`${report.namespace} ${name}`) ?? {};
+          for (const listener of modes?.keys() ?? []) listener(report.args, report);
         }
         break;
       case 'displaced':
@@ -171,7 +195,7 @@ export class RemoteConnection {
         this.#told.refused?.(new FleetError(report.cause, report.message));
         break;
       case 'closed':
-        this.dropped(report.reason, report.namespace, report.returns);
+        this.dropped(report.reason, report.namespace, report.returns, report.end);
         break;
       case 'returned':
         if (report.lostBy === undefined) this.#accounts.returned(this.#account);
@@ -180,8 +204,8 @@ export class RemoteConnection {
     }
   }
 
-  dropped(reason: string, namespace: string | undefined, returns = false): void {
+  dropped(reason: string, namespace: string | undefined, returns = false, end?: End): void {
     if (namespace === undefined) this.#accounts.ended(this.#account, reason);
-    this.#told.dropped?.(reason, namespace, returns, this);
+    this.#told.dropped?.(reason, namespace, returns, this, end);
   }
 }

@@ -7,7 +7,7 @@ import type { Closers } from './closers.ts';
 import type { RunContext } from './context.ts';
 import { newOwnEvent } from './measurements/own-event.ts';
 import { come } from './receivers/come.ts';
-import { Refused } from './receivers/official-client.ts';
+import { Refused } from './receivers/explain-failure.ts';
 import type { OwnClients } from './receivers/own-clients.ts';
 import { noProbe, Probe } from './receivers/probe.ts';
 import { Publishers } from './receivers/publishers.ts';
@@ -32,7 +32,7 @@ export async function openProbe(
   try {
     if (target.control) return { probe: await Probe.connect(clients.next(), signal) };
     const { socket } = await come(clients.next(), signal);
-    socket.disconnect();
+    await socket.disconnect();
     return { probe: noProbe() };
   } catch (error) {
     if (!(error instanceof Refused)) throw error;

@@ -10,7 +10,7 @@ import type { WarmUpOrder } from '../../protocol/link/messages.ts';
 import type { RunContext } from './context.ts';
 import { connectionsOf } from './population.ts';
 import { come } from './receivers/come.ts';
-import { joinRoom } from './receivers/official-client.ts';
+import { joinRoom } from './receivers/join-room.ts';
 import { pause, until } from './wait.ts';
 
 const TOGETHER = 10;
@@ -64,7 +64,7 @@ function warmUpAlone({ clients, signal }: RunContext, { connections, together, r
     try {
       if (room !== undefined) await joinRoom(socket, room);
     } finally {
-      socket.disconnect();
+      await socket.disconnect();
     }
   });
 }

@@ -1,5 +1,5 @@
 /** What virtual users need of whoever plays them: an engine in one of Artillery's workers. */
-import type { Fleet } from '../fleet/fleet.ts';
+import type { FleetConnection } from '../fleet/remote-connection.ts';
 import type { EngineOptions } from '../script/options/engine-options.ts';
 import type { HttpEngine } from './artillery.ts';
 import type { Meter } from './meter.ts';
@@ -10,7 +10,7 @@ import type { Helpers } from './types.ts';
 export interface Shared {
   config: EngineOptions;
   /** Makes their connections. */
-  fleet: Pick<Fleet, 'connection'>;
+  fleet: { connection(): FleetConnection };
   helpers: Helpers;
   /** Undefined if no flow has HTTP steps. */
   http: HttpEngine | undefined;

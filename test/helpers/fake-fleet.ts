@@ -4,7 +4,7 @@ import type { RepeatedMessage } from '../../plugin/fleet/client/repeated-message
 import { FleetError } from '../../plugin/fleet/fleet-error.ts';
 import { mergeSnapshots } from '../../plugin/fleet/merge.ts';
 import type { ListenMode, OpenOptions } from '../../plugin/fleet/messages.ts';
-import type { FleetConnection, Opened, Watcher } from '../../plugin/fleet/remote-connection.ts';
+import type { EventListener, FleetConnection, Opened, Watcher } from '../../plugin/fleet/remote-connection.ts';
 import { NO_STATUS } from '../../plugin/run/link.ts';
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
@@ -73,7 +73,7 @@ export class FakeFleet {
 export class FakeConnection implements FleetConnection {
   readonly rooms: string[][] = [];
   readonly #fleet: FakeFleet;
-  readonly #listeners = new Set<{ key: string; listener: (args: unknown[]) => void }>();
+  readonly #listeners = new Set<{ key: string; listener: EventListener }>();
   #watcher: Partial<Watcher> = {};
   namespaces: string[] = [];
   readonly overrides: (Partial<ClientOptions> | undefined)[] = [];
@@ -126,7 +126,7 @@ export class FakeConnection implements FleetConnection {
   }
 
   /** Holds nothing: the listener gets everything at once. */
-  listen(namespace: string, event: string, listener: (args: unknown[]) => void): (mode: ListenMode) => void {
+  listen(namespace: string, event: string, listener: EventListener): (mode: ListenMode) => void {
     const entry = { key: `${namespace} ${event}`, listener };
     return (mode) => void (mode === 'drop' ? this.#listeners.delete(entry) : this.#listeners.add(entry));
   }
@@ -141,7 +141,8 @@ export class FakeConnection implements FleetConnection {
   }
 
   deliver(namespace: string, event: string, ...args: unknown[]): void {
-    for (const { key, listener } of [...this.#listeners]) if (key === `${namespace} ${event}`) listener(args);
+    for (const { key, listener } of [...this.#listeners])
+      if (key === `${namespace} ${event}`) listener(args, { event, atUs: 0 });
   }
 
   /** @param returns it is to come back: `comeBack` or `stayAway` must follow */

@@ -4,11 +4,23 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Server } from 'socket.io';
+import { come } from '../../plugin/run/receivers/come.ts';
 import { OwnClients } from '../../plugin/run/receivers/own-clients.ts';
+import type { ConnectionTarget } from '../../plugin/script/connection-target.ts';
 import { ENGINE, type Scenario, type Script } from '../../plugin/script/script.ts';
 import { readSettings } from '../../plugin/script/settings.ts';
 import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
 import { tempFolder } from './temp-folder.ts';
+
+/** @returns the namespace of a client that is no virtual user */
+export async function connectBare(
+  connection: ConnectionTarget,
+  signal: AbortSignal,
+  listeners?: Parameters<typeof come>[2],
+) {
+  const { socket } = await come({ connection }, signal, listeners);
+  return socket;
+}
 
 export type Answer = (value: unknown) => void;
 

@@ -7,8 +7,8 @@ import { formatProblems, type Problem } from '../../../protocol/problems.ts';
 import { findPaths, type Heard, type Message, type Paths } from '../../run/broadcasts/find-paths.ts';
 import { publisherClosed } from '../../run/broadcasts/trial.ts';
 import { come } from '../../run/receivers/come.ts';
+import { NoWebSocket, Refused, Unsupported } from '../../run/receivers/explain-failure.ts';
 import { lookAt as lookAtTarget } from '../../run/receivers/look-at-target.ts';
-import { NoWebSocket, Refused, Unsupported } from '../../run/receivers/official-client.ts';
 import { OwnClients } from '../../run/receivers/own-clients.ts';
 import { type Acknowledged, Publishers } from '../../run/receivers/publishers.ts';
 import { recognize } from '../../run/receivers/what-answers.ts';
@@ -168,7 +168,7 @@ async function listen({ url, flow, publish, ...starter }: Starter, seconds: numb
     const messages: Message[] = [];
     first ??= messages;
     const onEvent = heardBy(messages);
-    const onAny = (event: string, ...args: unknown[]) => {
+    const onAny = (event: string, args: unknown[]) => {
       onEvent(event, args);
       last = messages.at(-1);
       if (messages === first && told && published && ownRoom([{ args }], published, told)) found.abort();
@@ -177,10 +177,8 @@ async function listen({ url, flow, publish, ...starter }: Starter, seconds: numb
       onAny,
       onAck: heardBy(acknowledged),
     });
-    const onEnd = (reason: string) => (ending ??= reason);
-    if (!socket.connected) onEnd('io server disconnect');
-    socket.once('disconnect', onEnd);
-    opened.push({ close: () => socket.off('disconnect', onEnd).disconnect() });
+    void socket.ended.then(({ reason }) => (ending ??= reason));
+    opened.push({ close: () => void socket.disconnect() });
     return { messages, learned };
   };
   try {
@@ -210,7 +208,8 @@ async function listen({ url, flow, publish, ...starter }: Starter, seconds: numb
       publisher = publishers.acknowledged;
       const [by] = publishers.came;
       const reason = by && publishers.endOf(by);
-      if (by && reason !== undefined && failed === 2) throw await publisherClosed(by.connection, publish.event, reason);
+      if (by && reason !== undefined && failed === 2)
+        throw await publisherClosed(by.socket.target, publish.event, reason);
     }
     wanted = ASKED;
     await ended;

@@ -5,9 +5,9 @@
  * now one is not, at whatever pace, it is no limit.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Socket } from 'socket.io-client';
 import { decimals } from '../../../report/text/format.ts';
 import { come } from '../../run/receivers/come.ts';
+import type { OwnSocket } from '../../run/receivers/own-connection.ts';
 import { check, type Finding, type Subject, type TargetCheck } from './target-check.ts';
 
 const TRIES = { least: 3, most: 40 };
@@ -19,7 +19,7 @@ const REST_MS = 1000;
 
 export function checkBurst({ clients, signal }: Subject, connections: number): Promise<TargetCheck> {
   return check('burst', `${connections} connections at once`, async () => {
-    const held: Socket[] = [];
+    const held: OwnSocket[] = [];
     const failures: Error[] = [];
     // Of those at once, and of those one by one.
     const ended = { first: 0, later: 0 };
@@ -28,7 +28,7 @@ export function checkBurst({ clients, signal }: Subject, connections: number): P
       try {
         const { socket } = await come(clients.nextPassing(), signal);
         held.push(socket);
-        socket.once('disconnect', () => (ended[when] += isLeaving ? 0 : 1));
+        void socket.ended.then(() => (ended[when] += isLeaving ? 0 : 1));
         return true;
       } catch (error) {
         signal.throwIfAborted();
@@ -38,7 +38,7 @@ export function checkBurst({ clients, signal }: Subject, connections: number): P
     };
     const leave = () => {
       isLeaving = true;
-      for (const socket of held.splice(0)) socket.disconnect();
+      for (const socket of held.splice(0)) void socket.disconnect();
     };
     try {
       // What the other checks had open is not counted among these.

@@ -1,9 +1,10 @@
 /** Socket.IO's own connect, as each virtual user makes it: with the scenario's transports, namespace and `auth`. */
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Socket } from 'socket.io-client';
 import { FINDINGS } from '../../../protocol/codes/finding-codes.ts';
 import { come } from '../../run/receivers/come.ts';
-import { joinRoom, Refused } from '../../run/receivers/official-client.ts';
+import { Refused } from '../../run/receivers/explain-failure.ts';
+import { joinRoom } from '../../run/receivers/join-room.ts';
+import type { OwnSocket } from '../../run/receivers/own-connection.ts';
+import { until } from '../../run/wait.ts';
 import { check, type Finding, type Subject, type TargetCheck } from './target-check.ts';
 
 /** Their requests reach a wrong worker by chance. */
@@ -19,14 +20,14 @@ export async function checkConnect({ connection, clients, signal }: Subject, roo
   const connected = await check('connect', tried, async () => {
     const startMs = performance.now();
     try {
-      const came = await come(clients.next(), signal);
+      const { socket } = await come(clients.next(), signal);
       const found = `accepted after ${(performance.now() - startMs).toFixed(1)} ms`;
-      asUser = came.connection;
+      asUser = socket.target;
       try {
-        if (room !== undefined) await joinRoom(came.socket, room);
-        if (transports.length === 1 || !(await staysOnPolling(came.socket))) return { status: 'ok', found };
+        if (room !== undefined) await joinRoom(socket, room);
+        if (transports.length === 1 || !(await staysOnPolling(socket, signal))) return { status: 'ok', found };
       } finally {
-        came.socket.disconnect();
+        void socket.disconnect();
       }
       const { remedy } = FINDINGS.NOT_UPGRADED;
       return { status: 'warning', found: `${found}, but it stayed on polling`, fix: remedy };
@@ -39,16 +40,10 @@ export async function checkConnect({ connection, clients, signal }: Subject, roo
 }
 
 /** A request for a WebSocket of a session can be refused where one of its own is not. */
-async function staysOnPolling({ io: { engine } }: Socket): Promise<boolean> {
-  const isPolling = () => engine.transport.name === 'polling';
-  if (isPolling()) {
-    const settled = (['upgrade', 'upgradeError', 'close'] as const).map(
-      (event) => new Promise<void>((resolve) => void engine.once(event, () => resolve())),
-    );
-    // It may have failed already.
-    await Promise.race([delay(UPGRADE_MS, undefined, { ref: false }), ...settled]);
-  }
-  return isPolling();
+async function staysOnPolling(socket: OwnSocket, signal: AbortSignal): Promise<boolean> {
+  const isSettled = async () => !(await socket.describe())?.isUpgrading;
+  await until(isSettled, UPGRADE_MS, signal);
+  return (await socket.describe())?.transport === 'polling';
 }
 
 /** Only a virtual user has what such a server asks for. */
@@ -67,7 +62,7 @@ export async function checkPolling({ connection, clients, signal }: Subject): Pr
     const client = clients.nextPassing();
     const polling = { ...client.connection, transports: ['polling' as const] };
     const { socket } = await come({ ...client, connection: polling }, signal);
-    socket.disconnect();
+    await socket.disconnect();
   };
   const examine = async (): Promise<Finding> => {
     const tries = await Promise.allSettled(Array.from({ length: POLLING_TRIES }, poll));

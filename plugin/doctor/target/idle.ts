@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { printable } from '../../../protocol/printable.ts';
 import { come } from '../../run/receivers/come.ts';
-import { closeOf, type PingCycle } from '../../run/receivers/official-client.ts';
+import type { End } from '../../run/receivers/own-connection.ts';
 import { check, type Finding, type Subject, type TargetCheck } from './target-check.ts';
 
 /** Longer cycles are not waited for. */
@@ -21,12 +21,18 @@ const CODES_WITHOUT_FRAME = ['1005', '1006'];
 const LONGER =
   'nginx: proxy_read_timeout and proxy_send_timeout; HAProxy: timeout tunnel, and for polling timeout client and server; cloud load balancers: the idle timeout';
 
+/** As Engine.IO's open packet gives it, in ms. */
+interface PingCycle {
+  pingInterval: number;
+  pingTimeout: number;
+}
+
 /** How a connection ended before it was to. Times in ms. */
 interface Cut {
   /** As the client names it. */
   reason: string;
-  /** The details that `closeOf` takes. */
-  details?: unknown;
+  /** What the transport knows beside the reason. */
+  why?: End['why'];
   ageMs: number;
   /** Since the last packet in either direction. */
   silentMs: number;
@@ -35,27 +41,23 @@ interface Cut {
 /** @param onHold told how long it will take */
 export function checkIdle({ clients, signal }: Subject, onHold: (seconds: number) => void): Promise<TargetCheck> {
   return check('idle', 'one silent connection, held for longer than the ping cycle', async () => {
-    let cycle: PingCycle = { pingInterval: 0, pingTimeout: 0 };
-    const { socket } = await come(clients.next(), signal, { onOpen: (open) => (cycle = open) });
+    const { socket } = await come(clients.next(), signal);
     const openedAtMs = performance.now();
-    let lastAtMs = openedAtMs;
-    let pings = 0;
-    socket.io.engine.on('packet', () => (lastAtMs = performance.now()));
-    socket.io.on('ping', () => pings++);
-    const ended = Promise.withResolvers<Cut>();
-    socket.once('disconnect', (reason, details) => {
+    const { heartbeat } = (await socket.describe()) ?? {};
+    const cycle = { pingInterval: heartbeat?.pingIntervalMs ?? 0, pingTimeout: heartbeat?.pingTimeoutMs ?? 0 };
+    const ended = socket.ended.then(({ reason, end }): Cut => {
       const nowMs = performance.now();
-      ended.resolve({ reason, details, ageMs: nowMs - openedAtMs, silentMs: nowMs - lastAtMs });
+      const silentMs = nowMs - (end?.heartbeat.lastPacketAtMs ?? nowMs);
+      return { reason, why: end?.why, ageMs: nowMs - openedAtMs, silentMs };
     });
-    // A server that accepts the namespace and closes it in the same payload has ended it before anything could listen.
-    if (!socket.connected) ended.resolve({ reason: 'io server disconnect', ageMs: 0, silentMs: 0 });
     const holdMs = Math.min(cycle.pingInterval + cycle.pingTimeout + MARGIN_MS, MAX_HOLD_MS);
     onHold(holdMs / 1000);
     const over = new AbortController();
     const held = delay(holdMs, undefined, { signal: AbortSignal.any([signal, over.signal]) }).catch(() => undefined);
-    const cut = await Promise.race([ended.promise, held]);
+    const cut = await Promise.race([ended, held]);
     over.abort();
-    socket.disconnect();
+    const pings = (await socket.describe())?.heartbeat?.pings ?? 0;
+    void socket.disconnect();
     const heldSeconds = seconds(performance.now() - openedAtMs);
     if (!cut && signal.aborted) return { status: 'skipped', found: `stopped after ${heldSeconds} s` };
     return cut ? { status: 'failed', ...explain(cut, cycle) } : survived(holdMs, pings, cycle);
@@ -75,9 +77,9 @@ function survived(holdMs: number, pings: number, cycle: PingCycle): Finding {
 }
 
 /** A time-out of something in between ends a connection after silence; everything else, whenever it likes. */
-export function explain({ reason, details, ageMs, silentMs }: Cut, { pingInterval, pingTimeout }: PingCycle) {
+export function explain({ reason, why, ageMs, silentMs }: Cut, { pingInterval, pingTimeout }: PingCycle) {
   const [age, silence, cycleSeconds] = [ageMs, silentMs, pingInterval + pingTimeout].map(seconds);
-  const { cause, message } = closeOf(reason, details);
+  const { cause = '', message = '' } = why ?? {};
   const [, code] = /^closed_(\d+)$/.exec(cause) ?? [];
   if (code !== undefined && !CODES_WITHOUT_FRAME.includes(code)) {
     const said = printable(message, MAX_REASON_LENGTH);

@@ -30,7 +30,7 @@ export async function checkUpgrades({ connection, clients, addresses, signal }: 
 async function letsIn(client: OwnClient, address: LookupAddress, signal: AbortSignal): Promise<boolean> {
   const connection = { ...client.connection, address, transports: ['websocket' as const] };
   const { socket } = (await come({ ...client, connection }, signal).catch(() => undefined)) ?? {};
-  socket?.disconnect();
+  void socket?.disconnect();
   signal.throwIfAborted();
   return socket !== undefined;
 }

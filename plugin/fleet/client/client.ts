@@ -3,6 +3,7 @@
  * and `official/`, which is socket.io-client. Both make one attempt; the engine decides on retries.
  */
 import type { ConnectionOptions } from '../../../protocol/connection.ts';
+import type { Announced } from '../../../protocol/link/ends.ts';
 import type { TransportCounts } from '../../../protocol/link/snapshot.ts';
 import type { Failure } from './failure.ts';
 import type { RepeatedMessage } from './repeated-message.ts';
@@ -98,6 +99,16 @@ export interface ClientSink {
   onClosed(client: Client, reason: string, namespace: string | undefined, why?: Failure): void;
 }
 
+/** What the pings of a connection show. */
+export interface Heartbeat extends Announced {
+  pings: number;
+  /** Last packet in either direction, by `performance.now()` of the client's process. */
+  lastPacketAtMs: number;
+}
+
+/** What is known of a connection that is open. */
+export type ClientState = Pick<Client, 'transport' | 'isCompressed' | 'isUpgrading' | 'heartbeat'>;
+
 export interface Client {
   /** Dense number given by the process, never reused: the ledger's index. A recovered session keeps that of its connection. */
   slot: number;
@@ -108,6 +119,8 @@ export interface Client {
   /** While it is open. */
   readonly transport: TransportState;
   readonly traffic: Traffic;
+  /** Undefined before the handshake, and for the light client. */
+  readonly heartbeat?: Heartbeat | undefined;
   /** The server has granted compression to its WebSocket. */
   readonly isCompressed: boolean;
   /** It polls, and `onUpgraded` or `onUpgradeFailed` will follow. */

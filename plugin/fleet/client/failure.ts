@@ -8,6 +8,17 @@ export interface Failure {
   message: string;
   /** Payload of a CONNECT_ERROR. */
   data?: unknown;
+  /** Reported by the official client if the handshake of Engine.IO had succeeded before. */
+  after?: Granted | undefined;
+}
+
+/** What a server did before the attempt failed. */
+interface Granted {
+  transport: 'polling' | 'websocket';
+  /** Its handshake has `maxPayload`, which servers of Socket.IO 2 do not send. */
+  isEngineIo4: boolean;
+  /** JSON of its last message; empty if it sent none. */
+  sent: string;
 }
 
 /** The answer to a server of Socket.IO 2: its protocol is another one, and no option of either client speaks it. */

@@ -7,10 +7,12 @@ import { Manager, type Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { OWN_DISCONNECT } from '../../../protocol/connection.ts';
 import { guardClient } from '../../../protocol/guard-client.ts';
+import { printable } from '../../../protocol/printable.ts';
 import {
   type Client,
   type ClientOptions,
   type ClientSink,
+  type Heartbeat,
   NO_SESSIONS,
   type RecoverableSession,
   type TransportState,
@@ -21,6 +23,7 @@ import { requireShallow } from '../client/nesting.ts';
 import type { RepeatedMessage } from '../client/repeated-message.ts';
 import { SeenEvents } from '../client/seen-events.ts';
 import { Traffic } from '../client/traffic.ts';
+import { ANY } from '../messages.ts';
 import { closeOf, endFailure, failureOf, refusalOf, timeoutFailure } from './failure.ts';
 import {
   hasExtensions,
@@ -34,6 +37,8 @@ import {
 } from './internals.ts';
 import { checkOptions, managerOptions } from './manager-options.ts';
 
+/** Characters of the last message of a server that opens no namespace. */
+const MAX_MESSAGE_LENGTH = 300;
 /** Event names that the clients of this process have received. */
 const events = new SeenEvents();
 
@@ -55,6 +60,9 @@ export class OfficialClient implements Client {
   transport: TransportState = 'websocket';
   isUpgrading = false;
   isCompressed = false;
+  heartbeat: Heartbeat | undefined;
+  /** Payload of the last message before the namespace opened. */
+  #lastMessage: unknown;
   readonly #connected = new Map<string, Socket>();
   readonly #pending = new Map<string, Socket>();
 
@@ -91,7 +99,10 @@ export class OfficialClient implements Client {
       socket.connect();
       if (this.#state === 'idle') this.#watchEngineIo(manager);
     } catch (error) {
-      process.nextTick(() => this.#fail(networkFailure(error as Error)));
+      const { code, message } = error as NodeJS.ErrnoException;
+      // A query that no URL can have throws an error without a code.
+      const failure: Failure = code ? networkFailure(error as Error) : { cause: 'ERR_INVALID_URI', message };
+      process.nextTick(() => this.#fail(failure));
     }
     if (this.#state === 'idle') this.#state = 'connecting';
   }
@@ -187,6 +198,13 @@ export class OfficialClient implements Client {
       onEnd: (reason, details) => this.#onEnd(reason, details),
       onHandshake: (announced) => {
         this.traffic.announced = announced;
+        this.heartbeat = { ...announced, pings: 0, lastPacketAtMs: performance.now() };
+      },
+      onPacket: (type, data) => {
+        if (type === 'message' && this.#state === 'connecting') this.#lastMessage = data;
+        if (!this.heartbeat) return;
+        this.heartbeat.lastPacketAtMs = performance.now();
+        if (type === 'ping') this.heartbeat.pings++;
       },
       onSend: (message) => this.traffic.sends([message]),
     });
@@ -226,6 +244,7 @@ export class OfficialClient implements Client {
   }
 
   #onServerDisconnect(namespace: string): void {
+    if (this.#state === 'connecting') this.#fail({ cause: 'closed', message: 'io server disconnect' });
     if (this.#state !== 'open') return;
     this.#connected.delete(namespace);
     const isLast = this.#pending.size + this.#connected.size === 0;
@@ -236,11 +255,12 @@ export class OfficialClient implements Client {
   #onEvent(namespace: string, event: string, args: unknown[]): void {
     if (this.#state === 'gone') return;
     const answer = typeof args.at(-1) === 'function' ? (args.pop() as (...args: unknown[]) => void) : undefined;
+    const { interest } = this;
+    const atUs = monotonicUs();
+    // First: the probe sends it back at once.
+    if (interest?.has(event) || interest?.has(ANY)) this.#sink.onEvent(this, namespace, event, args);
     this.traffic.receives(events.decoded(event, args));
-    const isWanted = this.interest?.has(event) === true;
-    if (event === this.#counted.event)
-      reportCopy(this.#counted, this.#sink, this, { namespace, args, atUs: monotonicUs() });
-    if (isWanted) this.#sink.onEvent(this, namespace, event, args);
+    if (event === this.#counted.event) reportCopy(this.#counted, this.#sink, this, { namespace, args, atUs });
     const { acknowledge } = this.#options;
     if (answer && acknowledge && this.#state === 'open') answer(...acknowledge);
   }
@@ -280,8 +300,13 @@ export class OfficialClient implements Client {
 
   #fail(failure: Failure): void {
     if (this.#state !== 'connecting') return;
+    const after = this.heartbeat && {
+      transport: this.#manager?.engine.transport.name === 'polling' ? ('polling' as const) : ('websocket' as const),
+      isEngineIo4: this.traffic.announced.maxPayloadBytes > 0,
+      sent: printable(JSON.stringify(this.#lastMessage) ?? '', MAX_MESSAGE_LENGTH),
+    };
     this.destroy();
-    this.#sink.onFailed(this, failure);
+    this.#sink.onFailed(this, after ? { ...failure, after } : failure);
   }
 
   #end(): void {

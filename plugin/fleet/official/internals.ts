@@ -45,6 +45,7 @@ interface EngineWatcher {
   onRefused(response: IncomingMessage): void;
   onEnd(reason: string, details: unknown): void;
   onHandshake(announced: Announced): void;
+  onPacket(type: string, data: unknown): void;
   onSend(message: string | Uint8Array): void;
 }
 
@@ -57,6 +58,7 @@ export function watchEngine(engine: Engine, watcher: EngineWatcher): void {
   engine.on('upgrading', (transport: object) => watcher.onWebSocket(webSocketOf(transport)));
   engine.on('close', (reason: string, details: unknown) => watcher.onEnd(reason, details));
   engine.on('handshake', (open: object) => watcher.onHandshake(announcedIn({ ...open })));
+  engine.on('packet', ({ type, data }: { type: string; data?: unknown }) => watcher.onPacket(type, data));
   engine.on('packetCreate', ({ data }: { data?: unknown }) => {
     if (typeof data === 'string' || data instanceof Uint8Array) watcher.onSend(data);
   });

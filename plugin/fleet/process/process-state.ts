@@ -4,6 +4,7 @@ import type { MessageCounts, MessageStage } from '../../../protocol/link/client-
 import type { FaultOrder } from '../../../protocol/link/fault.ts';
 import type { FreezeOrder, FrozenBroadcast } from '../../../protocol/link/ledger.ts';
 import type { Sightings as Report } from '../../../protocol/link/sightings.ts';
+import type { ClientState } from '../client/client.ts';
 import { EventLoopWatch } from '../health.ts';
 import type { FleetAnswer, FleetStart, ProcessQuestions, ProcessSnapshot, SightOrder } from '../messages.ts';
 import { Pacer } from '../pacer.ts';
@@ -101,6 +102,13 @@ export class ProcessState implements Omit<ProcessQuestions, 'reset'> {
       client?.destroy();
       if (client) this.reports.onClosed(client, 'transport close', undefined);
     }
+  }
+
+  describe(id: number): ClientState | undefined {
+    const { client, open } = this.held.find(id) ?? {};
+    if (!client || !open) return undefined;
+    const { transport, isCompressed, isUpgrading, heartbeat } = client;
+    return { transport, isCompressed, isUpgrading, heartbeat };
   }
 
   status(): Omit<Status, 'loopLateMs'> {

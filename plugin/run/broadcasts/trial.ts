@@ -1,15 +1,16 @@
 /** Before the load: does the event come, and are its id and its time where the options say? */
-import type { Socket } from 'socket.io-client';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { formatJsonPath, type JsonPath, valuesAt } from '../../../protocol/json-path.ts';
 import { AUDIENCE } from '../../../protocol/rooms.ts';
 import { exampleOf, idOf, roomNames } from '../../fleet/client/counted-event.ts';
+import { ANY } from '../../fleet/messages.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import type { Delivery } from '../../script/settings.ts';
 import { come } from '../receivers/come.ts';
 import { lookAt } from '../receivers/look-at-target.ts';
-import type { Came, OwnClient } from '../receivers/own-clients.ts';
-import { namespaceOf, type Publishers } from '../receivers/publishers.ts';
+import type { OwnClient } from '../receivers/own-clients.ts';
+import type { Came, OwnSocket } from '../receivers/own-connection.ts';
+import type { Publishers } from '../receivers/publishers.ts';
 import { recognize } from '../receivers/what-answers.ts';
 import { pause } from '../wait.ts';
 import { findId } from './find-paths.ts';
@@ -45,24 +46,24 @@ export async function tryDelivery(
     const by = publishers.came.find((one) => meet(one, listener, publishers.givesRooms ? undefined : audience));
     return by && (await listen(listener.socket, delivery, { publishers, by, room: room ?? AUDIENCE }, signal));
   } finally {
-    listener.socket.disconnect();
+    void listener.socket.disconnect();
   }
 }
 
 type Audience = NonNullable<Delivery['audience']>;
 
-function roomsOf({ rooms = [], joined = [] }: Came, { client }: Audience): string[] {
+function roomsOf({ socket: { rooms = [], joined = [] } }: Came, { client }: Audience): string[] {
   return typeof client === 'string' ? rooms : roomNames(valuesAt(joined, client));
 }
 
 /** @param audience undefined where rooms do not matter @returns whether what one of them sends can come to the other */
 function meet(one: Came, other: Came, audience: Audience | undefined): boolean {
-  if (namespaceOf(one.socket) !== namespaceOf(other.socket)) return false;
+  if (one.socket.target.namespace !== other.socket.target.namespace) return false;
   return audience === undefined || roomsOf(one, audience).some((room) => roomsOf(other, audience).includes(room));
 }
 
 async function listen(
-  listener: Socket,
+  listener: OwnSocket,
   delivery: Delivery,
   attempt: { publishers: Publishers; by: Came; room: string } | undefined,
   signal: AbortSignal,
@@ -73,7 +74,7 @@ async function listen(
   const arrived = Promise.withResolvers<void>();
   let replaced: [example: string, at: JsonPath | undefined] | undefined;
   const done = new AbortController();
-  listener.onAny((name: string, ...args: unknown[]) => {
+  listener.on(ANY, (args, { event: name }) => {
     if (name !== event) {
       others.add(name);
       return;
@@ -111,7 +112,7 @@ async function listen(
 async function requireOpen({ publishers, by }: { publishers: Publishers; by: Came }, { publish }: Delivery) {
   const reason = publishers.endOf(by);
   if (reason === undefined) return;
-  throw await publisherClosed(by.connection, publish?.emit.event ?? '', reason);
+  throw await publisherClosed(by.socket.target, publish?.emit.event ?? '', reason);
 }
 
 /** @param event that the publisher emitted just before @param reason of its end, as the client names it */

@@ -10,46 +10,38 @@ import { Signals } from '../../virtual-user/signals.ts';
 import { newTally, secretsOf } from '../../virtual-user/tally.ts';
 import type { UserContext } from '../../virtual-user/types.ts';
 import { runSteps, type VirtualUser } from '../../virtual-user/virtual-user.ts';
-import { type Listeners, Refused } from './official-client.ts';
-import type { Came, OwnClient, OwnUser } from './own-clients.ts';
-import { UserConnection } from './user-connection.ts';
+import { explain, Refused } from './explain-failure.ts';
+import type { OwnClient, OwnUser } from './own-clients.ts';
+import type { Came, OwnConnection } from './own-connection.ts';
 
 const MAX_SAID = 300;
 
-/** As `come`. */
-export async function comeAsUser(
-  client: OwnClient,
-  user: OwnUser,
-  signal: AbortSignal,
-  listeners: Listeners,
-): Promise<Came> {
+/** @throws as `come` */
+export async function playUser(client: OwnClient, newConnection: () => OwnConnection): Promise<Came> {
   const { connection } = client;
-  const made: UserConnection[] = [];
-  const newConnection = () => {
-    const one = new UserConnection({ defaults: connection, signal, listeners, asked: user.asked });
-    made.push(one);
-    return one;
-  };
+  const user = client.user as OwnUser;
+  const made: OwnConnection[] = [];
   let player: VirtualUser | undefined;
-  const close = () => void Promise.all(made.map((one) => one.close()));
   try {
-    const { compiled, context } = await prepare(client, user, newConnection);
+    const { compiled, context } = await prepare(client, user, () => {
+      const one = newConnection();
+      made.push(one);
+      return one;
+    });
     const given = { ...context.vars };
     player = compiled.newUser(context, { emit: () => {} });
     await runSteps([...compiled.before, ...compiled.flow], player);
     const namespace = await compiled.use(player, user.arrival.home);
-    const carried = made.map((one) => one.carried.get(namespace)).findLast((one) => one !== undefined);
-    if (!carried) throw new Error(`it has no connection to ${namespace}`);
-    carried.socket.once('disconnect', close);
+    const socket = made.map((one) => one.sockets.get(namespace)).findLast((one) => one !== undefined);
+    if (!socket) throw new Error(`it has no connection to ${namespace}`);
     const learned = Object.entries(context.vars).filter(([name, value]) => given[name] !== value);
-    return { ...carried, learned: Object.fromEntries(learned) };
+    return { socket, learned: Object.fromEntries(learned) };
   } catch (error) {
-    close();
-    signal.throwIfAborted();
     if (error instanceof CapacityError) throw error;
     const { failure } = made.find((one) => one.failure) ?? {};
     if (!failure) throw stopped(connection.url, toFlowError(error), player?.context);
-    throw player?.refusal === undefined ? failure : afterLogin(connection.url, player.refusal, failure);
+    const explained = await explain(failure.target, failure.error);
+    throw player?.refusal === undefined ? explained : afterLogin(connection.url, player.refusal, explained);
   } finally {
     // Hundreds log in to warm up: the server would hold a socket of each for some seconds more.
     if (player) endRequests(player.context);
@@ -59,7 +51,7 @@ export async function comeAsUser(
 async function prepare(
   { connection }: OwnClient,
   { script, arrival, vars, timeoutMs, roomsVariable, artillery }: OwnUser,
-  newConnection: () => UserConnection,
+  newConnection: () => OwnConnection,
 ) {
   const helpers = await loadHelpers(artillery);
   const config: EngineOptions = {

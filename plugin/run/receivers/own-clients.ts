@@ -7,7 +7,6 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import type { Socket } from 'socket.io-client';
 import { CapacityError } from '../../../protocol/errors.ts';
 import { EVENTS } from '../../../protocol/events.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
@@ -18,7 +17,7 @@ import type { Settings } from '../../script/settings.ts';
 import { type Arrival, acknowledges, arrivalOf } from '../../virtual-user/arrival.ts';
 import { artilleryFolder } from '../../virtual-user/artillery.ts';
 
-/** One of them, before it comes; travels to the process that plays it. */
+/** One of them, before it connects. */
 export interface OwnClient {
   connection: ConnectionTarget;
   /** Undefined for a bare connection. */
@@ -173,18 +172,4 @@ async function readPayload({ config, ...script }: Script): Promise<PayloadSpec[]
       }
     }),
   );
-}
-
-/** One that has come. */
-export interface Came {
-  /** In the namespace of its flow. When it is disconnected, all that the client has opened is. */
-  socket: Socket;
-  /** How it was made, with what the flow has brought. */
-  connection: ConnectionTarget;
-  /** Arguments of the event by which it joined. */
-  joined?: unknown[];
-  /** That its user has named. */
-  rooms?: string[];
-  /** Variables that its flow has set. */
-  learned?: Record<string, unknown>;
 }

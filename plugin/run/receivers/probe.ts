@@ -3,13 +3,13 @@
  * times the round trip on its own clock. Half of it is the study's propagation delay.
  */
 
-import type { Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { OWN_DISCONNECT } from '../../../protocol/connection.ts';
 import { type EchoTimed, EVENTS, isBroadcast } from '../../../protocol/events.ts';
 import { come } from './come.ts';
-import { joinRoom } from './official-client.ts';
-import type { Came, OwnClient } from './own-clients.ts';
+import { joinRoom } from './join-room.ts';
+import type { OwnClient } from './own-clients.ts';
+import type { Came, OwnSocket } from './own-connection.ts';
 
 /** A broadcast that the server has timed, with what the probe itself knows of it. */
 export interface Echo {
@@ -38,14 +38,14 @@ export class Probe {
   leftAtUs: number | undefined;
   /** Its last broadcast, likewise. */
   receivedAtUs: number | undefined;
-  readonly #socket: Socket;
+  readonly #socket: OwnSocket;
 
   private constructor({ socket }: Came) {
     this.#socket = socket;
-    socket.on('disconnect', (reason) => {
+    void socket.ended.then(({ reason }) => {
       if (reason !== OWN_DISCONNECT) this.leftAtUs ??= monotonicUs();
     });
-    socket.on(EVENTS.broadcast, (message: unknown) => this.#echo(message));
+    socket.on(EVENTS.broadcast, ([message], { atUs }) => this.#echo(message, atUs));
   }
 
   /**
@@ -65,22 +65,23 @@ export class Probe {
     this.worker = await joinRoom(this.#socket, room);
   }
 
-  #echo(message: unknown): void {
-    const receivedAtUs = monotonicUs();
+  #echo(message: unknown, receivedAtUs: number): void {
     if (!isBroadcast(message)) return;
     this.receivedAtUs = receivedAtUs;
     const { seq, sentAtUs, data } = message;
-    this.#socket.emit(EVENTS.broadcastEcho, { seq, sentAtUs, data }, (answer: unknown) => {
+    const onTimed = ([answer]: unknown[]) => {
       const acknowledgedAtUs = monotonicUs();
       const timed = (typeof answer === 'object' && answer !== null ? answer : {}) as Partial<EchoTimed>;
       if ('error' in timed) return;
       const roundTripUs = typeof timed.roundTripUs === 'number' ? timed.roundTripUs : Number.NaN;
       this.onRoundTrip({ seq, roundTripUs, sentAtUs, receivedAtUs, acknowledgedAtUs });
-    });
+    };
+    // The end of the connection is noted by itself.
+    this.#socket.ask(EVENTS.broadcastEcho, [{ seq, sentAtUs, data }]).then(onTimed, () => {});
   }
 
   /** Idempotent. */
-  close(): void {
-    this.#socket.disconnect();
+  close(): Promise<void> {
+    return this.#socket.disconnect();
   }
 }

@@ -3,7 +3,6 @@
  * counts what they receive: it does not matter whether the server sends a broadcast back to its publisher.
  */
 import { randomBytes } from 'node:crypto';
-import type { Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { countedAs, readPlace } from '../../../protocol/counted-as.ts';
 import { printable } from '../../../protocol/printable.ts';
@@ -11,7 +10,8 @@ import { AUDIENCE } from '../../../protocol/rooms.ts';
 import type { PublishOptions } from '../../script/options/delivery-options.ts';
 import { onSchedule } from '../broadcasts/publish.ts';
 import { comeOneOf } from './come.ts';
-import type { Came, OwnClients } from './own-clients.ts';
+import type { OwnClients } from './own-clients.ts';
+import type { Came, OwnSocket } from './own-connection.ts';
 
 /** Times on CLOCK_MONOTONIC. */
 export interface Published {
@@ -56,8 +56,6 @@ export class Publishers {
   readonly #options: Options;
   /** Before the number in each id, which no other run has: short, as servers cut texts. */
   readonly prefix = `run-${randomBytes(4).toString('hex')}-`;
-  /** Why the connection of a publisher has ended. */
-  readonly #ends = new Map<Socket, string>();
   #asks: boolean;
   readonly #acknowledged = new Map<string, number>();
   #asked = 0;
@@ -67,7 +65,6 @@ export class Publishers {
     this.#options = options;
     this.#asks = asks;
     this.came = came;
-    for (const { socket } of came) socket.once('disconnect', (reason) => this.#ends.set(socket, reason));
   }
 
   /**
@@ -117,7 +114,7 @@ export class Publishers {
 
   /** Why the connection of one of them has ended; undefined while it is open. */
   endOf({ socket }: Came): string | undefined {
-    return this.#ends.get(socket);
+    return socket.endReason;
   }
 
   /**
@@ -144,32 +141,35 @@ export class Publishers {
     places: string[] = [],
   ): Promise<void> {
     const { count, every, users } = this.#options;
-    const roomsOf = new Map(this.came.map(({ socket }) => [socket, roomsFor(namespaceOf(socket), places)]));
+    const roomsOf = new Map(this.came.map(({ socket }) => [socket, roomsFor(socket.target.namespace, places)]));
     const send = (seq: number, intendedAtUs: number) => {
       const [id, sentAt, emittedAtUs] = [`${this.prefix}${seq}`, Date.now(), monotonicUs()];
       const { socket } = this.came[(seq - 1) % users] as Came;
       const rooms = roomsOf.get(socket) ?? [];
       const room = (this.givesRooms && rooms[(seq - 1) % rooms.length]) || AUDIENCE;
-      const counted = countedAs({ namespace: namespaceOf(socket), room, id });
-      const onAck = this.#asks ? (...answer: unknown[]) => this.#note(answer) : undefined;
+      const counted = countedAs({ namespace: socket.target.namespace, room, id });
+      const onAck = this.#asks ? (answer: unknown[]) => this.#note(answer) : undefined;
       if (this.#emit(socket, { id, room, sentAt }, onAck)) {
         if (onAck) this.#asked++;
         onSent({ seq, id, room, countedAs: counted, sentAt, emittedAtUs, intendedAtUs });
-      } else onFailed(seq, this.#ends.get(socket) ?? 'unknown');
+      } else onFailed(seq, socket.endReason ?? 'unknown');
     };
     await onSchedule({ count, intervalMs: every * 1000, leadMs: LEAD_MS, aheadMs: 0 }, send, signal);
   }
 
   /** Idempotent. */
   close(): void {
-    for (const { socket } of this.came) socket.disconnect();
+    for (const { socket } of this.came) void socket.disconnect();
   }
 
   /** @returns false if the publisher is not connected: the client would keep the event and send it later */
-  #emit(socket: Socket, values: Values, onAck: ((...answer: unknown[]) => void) | undefined): boolean {
+  #emit(socket: OwnSocket, values: Values, onAck: ((answer: unknown[]) => void) | undefined): boolean {
     if (!socket.connected) return false;
     const { event, args } = this.#options.emit;
-    socket.emit(event, ...args.map((value) => fill(value, values)), ...(onAck ? [onAck] : []));
+    const filled = args.map((value) => fill(value, values));
+    // The end of a publisher is noted by itself.
+    if (onAck) socket.ask(event, filled).then(onAck, () => {});
+    else socket.emit(event, filled);
     return true;
   }
 
@@ -206,9 +206,4 @@ function roomsFor(namespace: string, places: string[]): string[] {
   const all = places.map(readPlace);
   const near = all.filter((place) => place.namespace === namespace);
   return [...new Set((near.length > 0 ? near : all).map(({ room }) => room))];
-}
-
-/** Its types hide it. */
-export function namespaceOf(socket: Socket): string {
-  return (socket as unknown as { nsp: string }).nsp;
 }

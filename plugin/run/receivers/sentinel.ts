@@ -3,24 +3,14 @@
  * so that its worker serves it last. A receiver on that worker that gets a broadcast after the sentinel has not waited for
  * the server.
  */
-import { type ChildProcess, fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { addAbortListener } from 'node:events';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import type { ErrorCode } from '../../../protocol/codes/error-codes.ts';
-import { CapacityError } from '../../../protocol/errors.ts';
-import { endChild } from '../../../protocol/helpers/end-child.ts';
+import { EVENTS, isBroadcast } from '../../../protocol/events.ts';
+import { Fleet } from '../../fleet/fleet.ts';
+import { come, OWN_FLEET } from './come.ts';
+import { joinRoom } from './join-room.ts';
 import type { OwnClient } from './own-clients.ts';
-
-/** To the sentinel's process. */
-export type SentinelCommand = { op: 'connect'; client: OwnClient } | { op: 'join'; room: string };
-
-/** From it. Times are CLOCK_MONOTONIC in microseconds, taken there. */
-export type SentinelAnswer =
-  | { op: 'connected' }
-  | { op: 'joined'; worker: string; atUs: number }
-  | { op: 'received'; seq: number; atUs: number }
-  | { op: 'left'; atUs: number }
-  | { op: 'failed'; code: ErrorCode; message: string; fix: string };
+import type { OwnSocket } from './own-connection.ts';
 
 /** What the sentinel has received. */
 export interface SentinelReceipts {
@@ -32,96 +22,71 @@ export interface SentinelReceipts {
   receivedAtUs: Map<number, number>;
 }
 
-/** Longer than a connection or a join may take. */
-const ANSWER_TIMEOUT_MS = 15_000;
-const EXIT_GRACE_MS = 2000;
-const moduleSuffix = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
-
 export class Sentinel {
-  readonly #child: ChildProcess;
-  #asked = Promise.withResolvers<void>();
+  readonly #fleet: Fleet;
+  readonly #socket: OwnSocket;
+  readonly #receivedAtUs = new Map<number, number>();
   #receipts: SentinelReceipts | undefined;
-  #closing: Promise<void> | undefined;
-  /** To the target, now. */
-  connected = false;
+  #isClosing = false;
 
-  private constructor(child: ChildProcess) {
-    this.#child = child;
-    child.on('message', (answer: SentinelAnswer) => this.#receive(answer));
-    child.on('error', (error) => this.#asked.reject(error));
-    child.on('exit', () => {
-      this.#left(monotonicUs());
-      this.#asked.reject(new Error("the sentinel's process ended"));
+  private constructor(fleet: Fleet, socket: OwnSocket) {
+    this.#fleet = fleet;
+    this.#socket = socket;
+    socket.on(EVENTS.broadcast, ([message], { atUs }) => {
+      if (isBroadcast(message) && !this.#receivedAtUs.has(message.seq)) this.#receivedAtUs.set(message.seq, atUs);
+    });
+    void socket.ended.then(() => {
+      if (this.#receipts && !this.#isClosing) this.#receipts.leftAtUs ??= monotonicUs();
     });
   }
 
   /**
-   * Starts the process, and lets it come as the load will.
+   * Starts the process, and lets it connect as the load will.
    * @throws CapacityError TARGET_UNREACHABLE, or the signal's reason
    */
   static async start(client: OwnClient, signal: AbortSignal): Promise<Sentinel> {
-    const child = fork(fileURLToPath(new URL(`./sentinel-process${moduleSuffix}`, import.meta.url)), {
-      execArgv: ['--disable-warning=ExperimentalWarning'],
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    });
-    const sentinel = new Sentinel(child);
+    const fleet = await Fleet.start(OWN_FLEET, 1);
     try {
-      await sentinel.#ask({ op: 'connect', client }, signal);
-      return sentinel;
+      const { socket } = await come(client, signal, {}, fleet);
+      return new Sentinel(fleet, socket);
     } catch (error) {
-      await sentinel.close();
+      await fleet.close();
       throw error;
     }
+  }
+
+  /** To the target, now. */
+  get connected(): boolean {
+    return this.#socket.connected;
   }
 
   /**
    * Makes it a member of the room.
    * @returns what it sees from now on; it grows as broadcasts arrive
-   * @throws CapacityError JOIN_REFUSED, Error when its process has ended, or the signal's reason
+   * @throws CapacityError JOIN_REFUSED or TARGET_UNREACHABLE, or the signal's reason
    */
   async join(room: string, signal: AbortSignal): Promise<SentinelReceipts> {
-    await this.#ask({ op: 'join', room }, signal);
-    return this.#receipts as SentinelReceipts;
-  }
-
-  /** Idempotent; resolves when the process is gone. */
-  close(): Promise<void> {
-    // The IPC channel keeps it running.
-    const ask = () => this.#child.connected && this.#child.disconnect();
-    this.#closing ??= endChild(this.#child, ask, EXIT_GRACE_MS);
-    return this.#closing;
-  }
-
-  /** One command at a time. */
-  async #ask(command: SentinelCommand, signal: AbortSignal): Promise<void> {
-    this.#asked = Promise.withResolvers<void>();
-    const { promise, reject } = this.#asked;
-    const ended = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]);
-    ended.addEventListener('abort', () => reject(ended.reason), { once: true });
-    this.#child.send(command, (error) => error && reject(error));
-    await promise;
-  }
-
-  #receive(answer: SentinelAnswer): void {
-    if (answer.op === 'failed') {
-      this.#asked.reject(new CapacityError(answer.code, answer.message, answer.fix));
-    } else if (answer.op === 'received') {
-      const seen = this.#receipts?.receivedAtUs;
-      if (!seen?.has(answer.seq)) seen?.set(answer.seq, answer.atUs);
-    } else if (answer.op === 'left') {
-      this.#left(answer.atUs);
-    } else {
-      if (answer.op === 'joined') {
-        const { worker, atUs: joinedAtUs } = answer;
-        this.#receipts = { worker, joinedAtUs, leftAtUs: undefined, receivedAtUs: new Map() };
-      } else this.connected = true;
-      this.#asked.resolve();
+    const stopped = Promise.withResolvers<never>();
+    const aborted = addAbortListener(signal, () => stopped.reject(signal.reason));
+    try {
+      const worker = await Promise.race([joinRoom(this.#socket, room), stopped.promise]);
+      const joinedAtUs = monotonicUs();
+      this.#receipts = { worker, joinedAtUs, leftAtUs: undefined, receivedAtUs: this.#receivedAtUs };
+      return this.#receipts;
+    } catch (error) {
+      // A join without an answer may still be carried out, and would make a member that the run does not know.
+      void this.#socket.disconnect();
+      throw error;
+    } finally {
+      aborted[Symbol.dispose]();
     }
   }
 
-  #left(atUs: number): void {
-    this.connected = false;
-    if (this.#receipts && !this.#closing) this.#receipts.leftAtUs ??= atUs;
+  /** Idempotent; resolves when the process is gone. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await this.#socket.disconnect();
+    await this.#fleet.close();
   }
 }
 

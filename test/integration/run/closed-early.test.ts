@@ -4,13 +4,13 @@ import { createServer } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
 import { execa } from 'execa';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { connectOfficial } from '../../../plugin/run/receivers/official-client.ts';
 import { ControlClients } from '../../../plugin/samplers/index.ts';
 import { TOKEN } from '../../helpers/app.ts';
 import { startChat } from '../../helpers/chat-server.ts';
 import { CLI } from '../../helpers/cli.ts';
 import { connectionTo } from '../../helpers/connection.ts';
 import { OPEN_PACKET } from '../../helpers/fake-wire.ts';
+import { connectBare } from '../../helpers/own-clients.ts';
 import { listen } from '../../helpers/raw-listen.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
@@ -64,7 +64,7 @@ for (const [what, onOpen, said] of ENDS) {
   describe(`a server that ${what}`, () => {
     it('ends the attempt of the run’s own client, with what was seen', async (t) => {
       const url = await startServer(t, onOpen);
-      await assert.rejects(connectOfficial(connectionTo(url), NEVER), { code: 'TARGET_UNREACHABLE', message: said });
+      await assert.rejects(connectBare(connectionTo(url), NEVER), { code: 'TARGET_UNREACHABLE', message: said });
     });
 
     it('ends the attempt of a control client', async (t) => {
@@ -81,7 +81,7 @@ it('a server that never opens the namespace ends the attempt, with what was gran
     t,
     opened(() => {}),
   );
-  await assert.rejects(connectOfficial(connectionTo(url), NEVER), {
+  await assert.rejects(connectBare(connectionTo(url), NEVER), {
     message: /accepted the upgrade to WebSocket, but never answered the CONNECT of namespace \//,
     fix: /^see whether a middleware of the server never calls next\(\)/,
   });
@@ -90,7 +90,7 @@ it('a server that never opens the namespace ends the attempt, with what was gran
 it('a polling session that the server closes ends the attempt, with what was seen', async (t) => {
   const http = createServer(({ url }, response) => response.end(url?.includes('sid=') ? '1' : OPEN_PACKET));
   const connection = { ...connectionTo(`http://127.0.0.1:${await listen(t, http)}`), transports: ['polling' as const] };
-  await assert.rejects(connectOfficial(connection, NEVER), {
+  await assert.rejects(connectBare(connection, NEVER), {
     message: /answered the Engine\.IO handshake, then closed the polling session/,
     fix: /see the log of the server/,
   });

@@ -1,16 +1,15 @@
 /** The run's own clients, in Artillery's process, at servers that do not do what they should, and what they find out before the load. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { WebSocketServer } from 'ws';
 import { grantsCompression } from '../../../plugin/run/receivers/compression-offer.ts';
-import { connectOfficial } from '../../../plugin/run/receivers/official-client.ts';
 import { ControlClients } from '../../../plugin/samplers/index.ts';
 import { TOKEN } from '../../helpers/app.ts';
 import { startChat } from '../../helpers/chat-server.ts';
 import { connectionTo } from '../../helpers/connection.ts';
 import { OPEN_PACKET } from '../../helpers/fake-wire.ts';
+import { connectBare } from '../../helpers/own-clients.ts';
 import { rawServer, urlOf } from '../../helpers/raw-listen.ts';
 import { clientOptions } from '../../helpers/recording-sink.ts';
 
@@ -37,7 +36,7 @@ test('what is no handshake is no connection', { timeout: 20_000 }, async (t) => 
   for (const handshake of NO_HANDSHAKES) {
     const url = await startServer(t, [handshake]);
     for (const transport of ['websocket', 'polling'] as const) {
-      const connecting = connectOfficial({ ...connectionTo(url), transports: [transport] }, t.signal);
+      const connecting = connectBare({ ...connectionTo(url), transports: [transport] }, t.signal);
       await assert.rejects(connecting, { code: 'TARGET_UNREACHABLE' }, `${transport}: ${handshake}`);
     }
     assert.equal(await grantsCompression({ connection: connectionTo(url) }, t.signal), null, handshake);
@@ -55,14 +54,14 @@ test('a reply that is too large costs its connection', { timeout: 20_000 }, asyn
 
 test('a refusal that cannot be copied is none', { timeout: 20_000 }, async (t) => {
   const url = await startServer(t, [OPEN, `44{"message":"no","data":${deep}}`]);
-  await assert.rejects(connectOfficial(connectionTo(url), t.signal), { code: 'TARGET_UNREACHABLE', message: /deep/ });
+  await assert.rejects(connectBare(connectionTo(url), t.signal), { code: 'TARGET_UNREACHABLE', message: /deep/ });
 });
 
 test('an event that cannot be copied ends its connection', { timeout: 20_000 }, async (t) => {
   const url = await startServer(t, [OPEN, CONNECTED, `42["chat",${deep}]`]);
   const events: string[] = [];
-  const socket = await connectOfficial(connectionTo(url), t.signal, { onAny: (event) => void events.push(event) });
-  if (socket.connected) await once(socket as never, 'disconnect');
+  const socket = await connectBare(connectionTo(url), t.signal, { onAny: (event) => void events.push(event) });
+  await socket.ended;
   assert.deepEqual([events, socket.connected], [[], false]);
 });
 
@@ -72,7 +71,7 @@ const ask = (url: string, signal = never) =>
     { connection: { ...clientOptions({ url, transports: ['polling', 'websocket'] }), namespace: '/' } },
     signal,
   );
-const poll = (url: string) => connectOfficial({ ...connectionTo(url), transports: ['polling'] }, never);
+const poll = (url: string) => connectBare({ ...connectionTo(url), transports: ['polling'] }, never);
 
 test('a server that grants compression, and one that does not; neither has a connection afterwards', async (t) => {
   for (const perMessageDeflate of [true, false]) {

@@ -10,12 +10,12 @@ import { checkPolling } from '../../../plugin/doctor/target/connect.ts';
 import { checkUpgrades } from '../../../plugin/doctor/target/upgrade.ts';
 import { come } from '../../../plugin/run/receivers/come.ts';
 import { grantsCompression } from '../../../plugin/run/receivers/compression-offer.ts';
-import { connectOfficial, Refused } from '../../../plugin/run/receivers/official-client.ts';
+import { Refused } from '../../../plugin/run/receivers/explain-failure.ts';
 import type { Scenario } from '../../../plugin/script/script.ts';
 import { startChat } from '../../helpers/chat-server.ts';
 import { column } from '../../helpers/columns.ts';
 import { connectionTo } from '../../helpers/connection.ts';
-import { type Answer, CSV, clientsOf, HOLD, JOIN, SERVERS, welcome } from '../../helpers/own-clients.ts';
+import { type Answer, CSV, clientsOf, connectBare, HOLD, JOIN, SERVERS, welcome } from '../../helpers/own-clients.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 const { signal } = new AbortController();
@@ -46,7 +46,8 @@ test('a login that is good for one handshake', async (t) => {
   const login = { post: { url: '/login', capture: { json: '$.token', as: 'token' } } };
   const flow = [login, { connect: { headers: { authorization: '{{ token }}' } } }, HOLD];
   const { clients } = await clientsOf(t, url, { flow });
-  const { socket, connection } = await come(clients.next(), signal);
+  const { socket } = await come(clients.next(), signal);
+  const { target: connection } = socket;
   socket.disconnect();
   assert.equal(await grantsCompression(clients.next(), signal), true);
   const polling = { ...connection, transports: ['polling' as const] };
@@ -133,14 +134,14 @@ test('asking by polling why a WebSocket was refused leaves no session behind', a
     allowRequest: ({ headers }, decide) => decide(null, headers.upgrade === undefined),
   });
   const asked = once(io.engine, 'connection');
-  await assert.rejects(connectOfficial(connectionTo(url), signal), { code: 'TARGET_UNREACHABLE' });
+  await assert.rejects(connectBare(connectionTo(url), signal), { code: 'TARGET_UNREACHABLE' });
   await asked;
   await eventually('nothing stays open', () => io.engine.clientsCount === 0);
 });
 
 test('a query that no URL can have is refused like a header that HTTP has not', async () => {
   for (const wrong of [{ query: { user: '\ud800' } }, { headers: { user: 'a\r\nb: c' } }]) {
-    const connecting = connectOfficial({ ...connectionTo('http://127.0.0.1:1'), ...wrong }, signal);
+    const connecting = connectBare({ ...connectionTo('http://127.0.0.1:1'), ...wrong }, signal);
     await assert.rejects(connecting, { code: 'TARGET_UNREACHABLE', message: /malformed|Invalid/ });
   }
 });

@@ -8,11 +8,11 @@ import { test } from 'node:test';
 import type { Server } from 'socket.io';
 import { WebSocketServer } from 'ws';
 import { checkUpgrades } from '../../../plugin/doctor/target/upgrade.ts';
-import { connectOfficial } from '../../../plugin/run/receivers/official-client.ts';
 import { answerBy, recognize } from '../../../plugin/run/receivers/what-answers.ts';
 import type { CapacityError } from '../../../protocol/errors.ts';
 import { startChat } from '../../helpers/chat-server.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
+import { connectBare } from '../../helpers/own-clients.ts';
 import { PEM } from '../../helpers/pem.ts';
 import { type Cleaner, listen, rawServer, urlOf } from '../../helpers/raw-listen.ts';
 import { freePort } from '../../helpers/redis.ts';
@@ -71,7 +71,7 @@ const CASES: [what: string, start: Start, found: RegExp, fix: RegExp][] = [
 const connectionOf = (target: string) => hookConfig({}, { target }).connection;
 
 async function refusalBy(target: string): Promise<CapacityError> {
-  const connecting = connectOfficial(connectionOf(target), new AbortController().signal);
+  const connecting = connectBare(connectionOf(target), new AbortController().signal);
   return connecting.then(
     () => assert.fail('it connected'),
     (error: CapacityError) => error,
@@ -107,6 +107,16 @@ test('a server that wants a login is a refusal, after which the run goes on', as
     assert.equal(error.constructor.name, 'Refused');
     assert.match(error.message, new RegExp(`${status}: who are you\\?`));
   }
+});
+
+test('clients that fail together ask once why, as each request counts for a limit', async (t) => {
+  let polls = 0;
+  const target = await http((request, response) => {
+    polls += Number(request.headers.upgrade === undefined);
+    response.writeHead(401).end('who are you?');
+  })(t);
+  const errors = await Promise.all(Array.from({ length: 5 }, () => refusalBy(target)));
+  assert.deepEqual([new Set(errors.map(({ message }) => message)).size, polls], [1, 1]);
 });
 
 test('a refusal names the part of the server that refused, with its words', async (t) => {

@@ -33,8 +33,8 @@ test('what cut a silent connection', () => {
     ['transport close', 4000, 4000, /server itself closed it after 4\.0 s, with code 4001: session expired/, 4001],
     ['transport close', 2000, 5, /only 1 ms to answer a ping.*raise `pingTimeout`/, undefined, 1],
   ] as const) {
-    const details = code && { context: { code, reason: 'session expired' } };
-    const { found, fix } = explain({ reason, details, ageMs, silentMs }, { ...cycle, pingTimeout });
+    const why = code && { cause: `closed_${code}` as const, message: 'session expired' };
+    const { found, fix } = explain({ reason, why, ageMs, silentMs }, { ...cycle, pingTimeout });
     assert.match(`${found} ${fix}`, told);
   }
 });

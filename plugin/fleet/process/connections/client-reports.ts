@@ -123,10 +123,11 @@ export class ClientReports implements ClientSink {
   }
 
   onEvent(client: Client, namespace: string, event: string, args: unknown[]): void {
+    const atUs = monotonicUs();
     const connection = this.#held.ofClient(client);
     const mode = connection?.listening?.put(namespace, event, args);
     if (mode === 'take' && connection) {
-      this.#parts.answer({ op: 'event', id: connection.id, namespace, event, args });
+      this.#parts.answer({ op: 'event', id: connection.id, namespace, event, args, atUs });
     }
   }
 
@@ -161,7 +162,10 @@ export class ClientReports implements ClientSink {
     const ageMs = performance.now() - connection.openedAtMs;
     this.#parts.ends.record(client, reason, ageMs, why, secretsOf(connection));
     this.#held.drop(connection, reason);
-    this.#parts.answer({ op: 'closed', id: connection.id, reason, ...(returns && { returns: true as const }) });
+    const { heartbeat } = client;
+    const end = heartbeat && { why: why && withoutSecretsOf(connection, why), heartbeat };
+    const answer = { op: 'closed' as const, id: connection.id, reason };
+    this.#parts.answer({ ...answer, ...(returns && { returns: true as const }), ...(end && { end }) });
   }
 }
 

@@ -127,7 +127,9 @@ export class ConnectionCommands {
     connection.listening ??= new Listening();
     const { events, displaced } = connection.listening.set(namespace, event, mode);
     if (connection.client) connection.client.interest = connection.listening.names;
-    if (mode === 'take') for (const args of events) this.#parts.answer({ op: 'event', id, namespace, event, args });
+    const atUs = monotonicUs();
+    if (mode === 'take')
+      for (const args of events) this.#parts.answer({ op: 'event', id, namespace, event, args, atUs });
     this.#held.displaced(id, displaced);
   }
 

@@ -1,5 +1,5 @@
 /** Which events of one connection the engine wants, and those that stay here until it takes them. */
-import type { ListenMode } from '../../messages.ts';
+import { ANY, type ListenMode } from '../../messages.ts';
 
 /** Newer events displace older ones: neither a flow that never waits nor a flood may fill the memory. */
 const CAPACITY = 16;
@@ -26,6 +26,7 @@ export class Listening {
 
   /** @returns what becomes of the event; one that is held is in its box now */
   put(namespace: string, event: string, args: unknown[]): ListenMode {
+    if (this.#boxes.has(`${namespace} ${ANY}`)) return 'take';
     const key = `${namespace} ${event}`;
     const box = this.#boxes.get(key);
     if (box === undefined) return this.#boxes.has(key) ? 'take' : 'drop';

@@ -1,0 +1,80 @@
+/** Runs the commands of a fleet on the connections that it holds, in a fleet process or in that of the run. */
+import { loadParser } from '../client/parser.ts';
+import type { FleetAnswer, FleetCommand, FleetSettings, FleetStart } from '../messages.ts';
+import type { CreateClient } from './parts.ts';
+import { ProcessState } from './process-state.ts';
+
+interface Clients {
+  create: CreateClient;
+  close(): void;
+}
+
+export class Holder {
+  state: ProcessState;
+  readonly #start: FleetStart;
+  readonly #clients: Clients;
+  readonly #answer: (answer: FleetAnswer) => void;
+
+  private constructor(start: FleetStart, clients: Clients, answer: (answer: FleetAnswer) => void) {
+    this.#start = start;
+    this.#clients = clients;
+    this.#answer = answer;
+    this.state = this.#newState(0);
+  }
+
+  static async create(start: FleetStart, answer: (answer: FleetAnswer) => void): Promise<Holder> {
+    return new Holder(start, await loadClients(start.settings), answer);
+  }
+
+  /** A command that cannot be carried out fails alone: the process holds thousands of connections. */
+  run(command: FleetCommand): void {
+    try {
+      this.#run(command);
+    } catch (error) {
+      const failure = { cause: 'fleet_protocol', message: (error as Error).message } as const;
+      if ('requestId' in command && command.requestId !== undefined) {
+        this.#answer({ op: 'failed', requestId: command.requestId, ...failure });
+      } else if ('id' in command) this.#answer({ op: 'refused', id: command.id, ...failure });
+    }
+  }
+
+  #run(command: FleetCommand): void {
+    if (command.op === 'exit') this.close();
+    else if (command.op !== 'ask') this.state.commands.run(command);
+    else {
+      const { requestId, question, given } = command;
+      if (question !== 'reset') {
+        this.#answer({ op: 'answer', requestId, answer: this.state[question](given as never) });
+        return;
+      }
+      this.state.close();
+      this.state = this.#newState(given as number);
+      this.#answer({ op: 'answer', requestId, answer: undefined });
+    }
+  }
+
+  /** Idempotent. */
+  close(): void {
+    this.state.close();
+    this.#clients.close();
+  }
+
+  #newState(firstId: number): ProcessState {
+    return new ProcessState(this.#start, firstId, this.#clients.create, this.#answer);
+  }
+}
+
+/** Loads the official client only if it is used: it costs the memory that the light client saves. */
+async function loadClients({ client, ownEvent, defaults: { parser } }: FleetSettings): Promise<Clients> {
+  if (client === 'official') {
+    const { OfficialClient } = await import('../official/client.ts');
+    const create: CreateClient = (slot, options, sink, sessions) =>
+      new OfficialClient(slot, options, sink, ownEvent, sessions);
+    return { create, close: () => {} };
+  }
+  const { LightClients } = await import('../light/clients.ts');
+  const { officialCodec, parserCodec } = await import('../light/socket-io/codec.ts');
+  const codec = parser === undefined ? officialCodec : parserCodec(loadParser(parser));
+  const light = new LightClients(undefined, codec, ownEvent);
+  return { create: light.create.bind(light), close: () => light.close() };
+}
