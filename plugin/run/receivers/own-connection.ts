@@ -9,7 +9,6 @@ import type {
   FleetConnection,
   Opened,
   RemoteConnection,
-  Return,
   Watcher,
 } from '../../fleet/remote-connection.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
@@ -34,7 +33,7 @@ interface Options {
   asked: readonly string[];
 }
 
-export class OwnConnection implements FleetConnection, Watcher {
+export class OwnConnection implements FleetConnection {
   /** The last attempt that failed. */
   failure: { target: ConnectionTarget; error: FleetError } | undefined;
   /** By namespace, in the order in which they were opened. */
@@ -46,7 +45,12 @@ export class OwnConnection implements FleetConnection, Watcher {
   constructor(remote: RemoteConnection, options: Options) {
     this.remote = remote;
     this.#options = options;
-    remote.watch(this);
+    // It does not reconnect, and no report of its user counts what was displaced.
+    remote.watch({
+      opened: (namespace) => this.#watcher.opened?.(namespace, this),
+      dropped: (reason, namespace, _returns, _remote, end) => this.#dropped(reason, namespace, end),
+      refused: (error) => this.#watcher.refused?.(error),
+    });
   }
 
   async open(namespace: string, { overrides, emit }: OpenOptions = {}): Promise<Opened> {
@@ -107,28 +111,12 @@ export class OwnConnection implements FleetConnection, Watcher {
     await this.remote.close();
   }
 
-  opened(namespace: string): void {
-    this.#watcher.opened?.(namespace, this);
-  }
-
-  dropped(reason: string, namespace: string | undefined, returns: boolean, _: FleetConnection, end?: End): void {
+  #dropped(reason: string, namespace: string | undefined, end: End | undefined): void {
     for (const socket of this.sockets.values()) {
       if (namespace === undefined || socket.target.namespace === namespace) socket.end(reason, end);
     }
-    this.#watcher.dropped?.(reason, namespace, returns, this);
+    this.#watcher.dropped?.(reason, namespace, false, this);
     if (namespace === undefined) void this.remote.close();
-  }
-
-  returned(outcome: Return): void {
-    this.#watcher.returned?.(outcome, this);
-  }
-
-  refused(error: FleetError): void {
-    this.#watcher.refused?.(error);
-  }
-
-  displaced(count: number): void {
-    this.#watcher.displaced?.(count);
   }
 }
 
