@@ -1,6 +1,6 @@
 /** The messages that connections send again and again. */
 import { z } from 'zod';
-import { count, each, histogram } from './bounds.ts';
+import { count, counts, each, histogram } from './bounds.ts';
 
 /**
  * `measure`: those that are due from now on are of the measured window. `rest`: they are not, as before it. `stop`: none is
@@ -14,9 +14,11 @@ export const messageCountsSchema = z.object({
   sent: count,
   /** Sent on connections that are still open, and not acknowledged, although they ask for it. */
   unanswered: count,
+  /** Of these, passed over: a newer one of the same connection was acknowledged, or none ever. */
+  passedOver: count,
 });
 export type MessageCounts = z.infer<typeof messageCountsSchema>;
-export const NO_MESSAGES: MessageCounts = { sent: 0, unanswered: 0 };
+export const NO_MESSAGES: MessageCounts = { sent: 0, unanswered: 0, passedOver: 0 };
 
 const messageTimesSchema = z.object({
   sent: count,
@@ -47,6 +49,8 @@ export const messageTotalsSchema = z.object({
   acknowledged: count,
   /** Not acknowledged, although the connection is open. */
   unanswered: count,
+  /** Of these, passed over, by event. */
+  passedOver: counts,
   /** Not acknowledged when the connection ended. */
   lost: count,
   /** Those that were due in the measured window, and the others. */

@@ -40,6 +40,9 @@ export const messagesSchema = objectOrNull({
   acknowledged: figure(count, 'sent and acknowledged', messages),
   unansweredConnected: figure(count, 'not acknowledged, on a connection that stayed', messages),
   unansweredDisconnected: figure(count, 'not acknowledged when the connection ended', messages),
+  passedOver: byName(count).describe(
+    'of `unansweredConnected`, by event: never acknowledged, although a newer one of the same connection was, or none ever',
+  ),
   answered: figure(z.number().nullable(), 'acknowledged ÷ (sent − unasked); null where none was asked for', {
     ...{ title: 'Messages acknowledged', quantity: 'share', better: 'higher', answers: ['delivery'] },
     ...{ compared: 'secondary', threshold: true },
@@ -51,7 +54,9 @@ export const messagesSchema = objectOrNull({
     sent: count,
     acknowledged: count,
     sentPerSec: z.number(),
-    unanswered: z.array(count).describe('without an answer yet, at the begin of each part and at the end'),
+    queued: z
+      .array(count)
+      .describe('waiting for their acknowledgement, at the begin of each part and at the end; without `passedOver`'),
     eventsPerSec: z.number().nullable().describe('events per second; null where steps differ'),
   })
     .nullable()

@@ -62,7 +62,7 @@ export class FakeFleet {
   }
 
   async messages() {
-    return { sent: 0, unanswered: 0 };
+    return { sent: 0, unanswered: 0, passedOver: 0 };
   }
 
   async close(): Promise<void> {

@@ -48,7 +48,7 @@ export class FakeRun {
   /** What was asked of the parts that can be asked, in order: `gc`, `snapshots`, `tell release`, … */
   readonly asked: string[] = [];
   /** What the fleets have counted of the messages that connections send. */
-  messages = (_stage: MessageStage): MessageCounts => ({ sent: 0, unanswered: 0 });
+  messages = (_stage: MessageStage): MessageCounts => ({ sent: 0, unanswered: 0, passedOver: 0 });
 
   /**
    * @param options of the plugin

@@ -31,6 +31,8 @@ export interface MessagesMeasured {
   seconds: number;
   /** At its begin, and at the end of each of its parts. */
   unanswered: number[];
+  /** Of these, passed over at the time. */
+  passedOver: number[];
   /** In it, as the workers see them; empty where they do not. */
   workers: WorkerBatches[];
 }
@@ -235,7 +237,7 @@ export class Measurements {
     this.targetConnections = load.connections;
     this.expectedAtOnce = load.stays ? load.connectionsAtOnce : null;
     this.configuredRatePerSec = load.ratePerSec;
-    if (load.messages.length > 0) this.messages = { steps: load.messages, seconds: 0, unanswered: [], workers: [] };
+    if (load.messages.length > 0) this.messages = { steps: load.messages, seconds: 0, unanswered: [], passedOver: [], workers: [] };
     this.receiversRoom = roomName(rooms, 0);
   }
 }

@@ -16,14 +16,19 @@ export async function measureMessages(context: RunContext, measured: MessagesMea
   const before = await link.messages('rest');
   await control.batches();
   await resetGenerator(context);
-  let { sent, unanswered } = await link.messages('measure');
+  let sent = 0;
+  const read = async () => {
+    const counts = await link.messages('measure');
+    ({ sent } = counts);
+    measured.unanswered.push(counts.unanswered);
+    measured.passedOver.push(counts.passedOver);
+  };
+  await read();
   const first = sent;
-  measured.unanswered = [unanswered];
   const beganMs = performance.now();
   await inParts(context, config.hold, measurements.cpu.messages, async () => {
     const before = sent;
-    ({ sent, unanswered } = await link.messages('measure'));
-    measured.unanswered.push(unanswered);
+    await read();
     return sent - before;
   });
   const rest = await link.messages('rest');

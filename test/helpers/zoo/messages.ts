@@ -32,6 +32,10 @@ export const messages: Member[] = [
       assert.ok(found?.ackMs && found.ackMs.min >= LATE_MS, `${found?.ackMs?.min} ms`);
       assert.equal(found.unansweredConnected, Math.floor(found.sent / 5));
       assert.equal(found.unansweredDisconnected, 0);
+      // The last one of a connection may be the newest.
+      const never = found.passedOver.event_batch ?? 0;
+      assert.ok(found.unansweredConnected - never <= CONNECTIONS, `${never} of ${found.unansweredConnected}`);
+      assert.ok(!result.findings.some(({ code }) => code === 'QUEUE_GROWS'));
       assert.equal(found.notSent.disconnected, 0);
       if (wasLate(result)) return;
       assert.equal(found.notSent.missed, 0);

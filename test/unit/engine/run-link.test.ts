@@ -20,7 +20,7 @@ class CountingFleet extends FakeFleet {
 
   override async messages() {
     this.asked++;
-    return { sent: 5, unanswered: 2 };
+    return { sent: 5, unanswered: 2, passedOver: 1 };
   }
 }
 
@@ -38,7 +38,7 @@ test('an engine answers the run, and not the answers of other engines', async (t
   await run.ready(new AbortController().signal);
   assert.equal((await run.snapshots()).length, 2);
   for (const fleet of fleets) fleet.asked = 0;
-  assert.deepEqual(await run.messages('stop'), { sent: 10, unanswered: 4 });
+  assert.deepEqual(await run.messages('stop'), { sent: 10, unanswered: 4, passedOver: 2 });
   assert.equal((await run.snapshots()).length, 2);
   // What an answer of the other one would have caused has arrived before this one's.
   assert.equal((await run.snapshots()).length, 2);

@@ -111,7 +111,7 @@ test('a message without an acknowledgement is sent without an id', (t) => {
   start();
   pass(2);
   assert.deepEqual(sent, [undefined, undefined]);
-  assert.deepEqual([totals().unasked, messages.enter('rest')], [2, { sent: 2, unanswered: 0 }]);
+  assert.deepEqual([totals().unasked, messages.enter('rest')], [2, { sent: 2, unanswered: 0, passedOver: 0 }]);
 });
 
 test('each message is of the window in which it was due, even if its acknowledgement comes later', (t) => {
@@ -120,7 +120,7 @@ test('each message is of the window in which it was due, even if its acknowledge
   pass(1);
   messages.enter('measure');
   pass(2);
-  assert.deepEqual(messages.enter('rest'), { sent: 3, unanswered: 3 });
+  assert.deepEqual(messages.enter('rest'), { sent: 3, unanswered: 3, passedOver: 2 });
   pass(1);
   for (const ackId of sent) messages.acknowledged(connection, ackId);
   assert.partialDeepStrictEqual(totals(), { measured: { sent: 2, acknowledged: 2 }, outside: { acknowledged: 2 } });
@@ -130,11 +130,30 @@ test('after the stop nothing is sent, and what is under way can still be acknowl
   const { messages, start, pass, sent, totals } = sending(t);
   const connection = start();
   pass(2);
-  assert.deepEqual(messages.enter('stop'), { sent: 2, unanswered: 2 });
+  assert.deepEqual(messages.enter('stop'), { sent: 2, unanswered: 2, passedOver: 1 });
   pass(2);
   start();
   pass(2);
   messages.acknowledged(connection, sent[0] as number);
-  assert.deepEqual(messages.enter('stop'), { sent: 2, unanswered: 1 });
+  assert.deepEqual(messages.enter('stop'), { sent: 2, unanswered: 1, passedOver: 0 });
   assert.equal(totals().due, 2);
+});
+
+test('a message is passed over while a newer one of its connection is acknowledged, or while none is', (t) => {
+  const { messages, start, pass, totals } = sending(t);
+  const [behind, silent] = [start(), start()];
+  pass(6);
+  const own = [...(behind.unanswered?.keys() ?? [])];
+  const acknowledge = (...which: number[]) => {
+    for (const index of which) assert.equal(messages.acknowledged(behind, own[index] as number), true);
+    return totals().passedOver;
+  };
+  const bySilent = 5;
+  assert.deepEqual(acknowledge(0, 1), { batch: bySilent }, 'the newest of a queue may still come');
+  assert.deepEqual(acknowledge(4), { batch: 2 + bySilent });
+  assert.deepEqual(acknowledge(2), { batch: 1 + bySilent }, 'it was acknowledged late');
+  assert.equal(messages.enter('rest').passedOver, 1 + bySilent);
+  messages.disconnected(silent);
+  messages.disconnected(behind);
+  assert.deepEqual(totals().passedOver, {});
 });

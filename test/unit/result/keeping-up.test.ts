@@ -98,13 +98,13 @@ describe('a deployment that keeps up', () => {
   });
 
   it('answers as many messages as it gets', () => {
-    const messagesOf = (unanswered: number[]) => {
+    const messagesOf = (queued: number[]) => {
       const result = perfectResult();
       result.messages = perfectMessages();
-      Object.assign(result.messages.window ?? {}, { seconds: 10, sentPerSec: 1000, unanswered });
+      Object.assign(result.messages.window ?? {}, { seconds: 10, sentPerSec: 1000, queued });
       return result;
     };
-    const waiting = (unanswered: number[]) => outcome(messagesOf(unanswered));
+    const waiting = (queued: number[]) => outcome(messagesOf(queued));
     const steps = Array.from({ length: 11 }, (_, index) => index);
     assert.equal(waiting(steps.map((step) => 5 + 50 * step)), 'breaks', 'it answers 950 of 1,000 per second');
     assert.match(

@@ -12,14 +12,23 @@ const eventLoop = { utilization: 0.5, delayP50Ms: 1, delayP99Ms: 2, delayMaxMs: 
 
 function figures(changes: Partial<Measurements['messages']> = {}): Messages {
   const one = messageTotals({
-    ...{ connections: 3, due: 9, sent: 7, acknowledged: 4, unasked: 0, unanswered: 2, lost: 1 },
+    ...{
+      connections: 3,
+      due: 9,
+      sent: 7,
+      acknowledged: 4,
+      unasked: 0,
+      unanswered: 2,
+      lost: 1,
+      passedOver: { batch: 1 },
+    },
     notSent: { missed: 1, disconnected: 1 },
     measured: messageTimes([1000, 2000, 3000], [100, 200, 300, 400]),
     outside: messageTimes([9000], [0, 0, 0]),
   });
   const found = messageFigures(
     measurements({
-      messages: { steps: [STEP], seconds: 2, unanswered: [1, 2], workers: [], ...changes },
+      messages: { steps: [STEP], seconds: 2, unanswered: [1, 5], passedOver: [0, 3], workers: [], ...changes },
       snapshots: [snapshot({ messages: one }), snapshot({ messages: one })],
     }),
   );
@@ -45,7 +54,7 @@ describe('messages of clients', () => {
     assert.deepEqual([ackMs?.count, ackMs?.max.toFixed(1), outsideAckMs?.max.toFixed(0)], [6, '3.0', '9']);
     assert.equal(sendDelayMs?.count, 8);
     assert.deepEqual(window, {
-      ...{ seconds: 2, sent: 8, acknowledged: 6, sentPerSec: 4, unanswered: [1, 2], eventsPerSec: 450 },
+      ...{ seconds: 2, sent: 8, acknowledged: 6, sentPerSec: 4, queued: [1, 3], eventsPerSec: 450 },
     });
     assert.equal(figures({ seconds: 0 }).window, null);
   });
@@ -74,6 +83,13 @@ describe('the verdict on messages of clients', () => {
 
   testCases([
     ['of which all are acknowledged', messages({})],
+    [
+      'of which some are in no queue',
+      messages({ ...unanswered, passedOver: { typing: 15_000 } }),
+      'MESSAGES_UNACKNOWLEDGED',
+      '15,000 never',
+      '`typing`',
+    ],
     ['that the server does not answer', messages(unanswered), 'MESSAGES_UNACKNOWLEDGED'],
     ['of which one that was due is in no column', messages({ due: 120_001 }), 'ACCOUNTS_MISMATCH', 120_001, 120_000],
     [

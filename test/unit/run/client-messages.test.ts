@@ -7,7 +7,7 @@ import { FakeRun } from '../../helpers/fake-run.ts';
 
 const ofEvent = (event: string): MessagesMeasured => {
   const step = { event, seconds: 1, count: 1, events: 1, acknowledge: true };
-  return { steps: [step], seconds: 0, unanswered: [], workers: [] };
+  return { steps: [step], seconds: 0, unanswered: [], passedOver: [], workers: [] };
 };
 
 /** Five more are sent at each look. */
@@ -15,7 +15,7 @@ function sending(run: FakeRun): FakeRun {
   let sent = 0;
   run.messages = () => {
     sent += 5;
-    return { sent, unanswered: 5 };
+    return { sent, unanswered: 5, passedOver: 0 };
   };
   return run;
 }
@@ -39,7 +39,7 @@ test('the hold is measured in ten parts, from which everything else is kept out'
 /** A run that is at its end. @param unanswered how many acknowledgements are under way; @returns how often it asked */
 async function ended(deadline: number, unanswered: () => number, isStopped = false): Promise<number> {
   const run = new FakeRun({ drain: { quiet: 0, deadline } });
-  run.messages = () => ({ sent: 10, unanswered: unanswered() });
+  run.messages = () => ({ sent: 10, unanswered: unanswered(), passedOver: 0 });
   if (isStopped) run.stop.abort();
   await endMessages(run.context);
   assert.deepEqual(new Set(run.asked), new Set(['messages stop']));

@@ -38,7 +38,7 @@ describe('a whole run', () => {
   it('measures messages in the hold, lets them go on through the broadcasts, and ends them before it counts', async (t) => {
     const conducted = new ConductedRun(t);
     const { run } = conducted;
-    run.measurements.messages = { steps: [], seconds: 0, unanswered: [], workers: [] };
+    run.measurements.messages = { steps: [], seconds: 0, unanswered: [], passedOver: [], workers: [] };
     await conducted.whole();
     const { asked, measurements } = run;
     assert.deepEqual([measurements.cpu.messages.length, measurements.cpu.idle.length], [10, 10]);

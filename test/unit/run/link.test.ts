@@ -149,9 +149,9 @@ test('messages are told to all engines, and what they have counted is added up',
   const { link, engineOf, connected } = linked(t);
   const counting: Answer = (message) =>
     message.type === 'messages' && message.stage === 'stop'
-      ? { type: 'messages', requestId: message.requestId, counts: { sent: 5, unanswered: 2 } }
+      ? { type: 'messages', requestId: message.requestId, counts: { sent: 5, unanswered: 2, passedOver: 1 } }
       : answering(message);
   for (const id of ['1', '2']) engineOf(id, counting).ready();
   await connected(10);
-  assert.deepEqual(await link.messages('stop'), { sent: 10, unanswered: 4 });
+  assert.deepEqual(await link.messages('stop'), { sent: 10, unanswered: 4, passedOver: 2 });
 });

@@ -48,10 +48,10 @@ function copiesOf({ delivery, environment }: Measured): Point[] {
   });
 }
 
-/** Returns how late acknowledgements are over time: the waiting messages, as seconds of work. */
+/** Returns how late acknowledgements are over time: the queue, as seconds of work. What is never acknowledged is in no queue. */
 function acknowledgementsOf({ messages }: Pick<Result, 'messages'>): Point[] {
   const { window } = messages ?? {};
-  return (window?.unanswered ?? []).map((waiting, index, { length }) => ({
+  return (window?.queued ?? []).map((waiting, index, { length }) => ({
     at: ((window?.seconds ?? 0) * index) / (length - 1),
     late: waiting / (window?.sentPerSec || Number.POSITIVE_INFINITY),
   }));

@@ -1,5 +1,5 @@
 /** Messages that connections send: each must be acknowledged once. */
-import { integer, percentOf } from '../../../../report/text/format.ts';
+import { integer, percentOf, total } from '../../../../report/text/format.ts';
 import { type Check, check } from '../../check.ts';
 
 export const messages: Check[] = [
@@ -9,8 +9,13 @@ export const messages: Check[] = [
   check('MESSAGES_UNACKNOWLEDGED', ({ messages: found }) => {
     const asked = found ? found.sent - found.unasked : 0;
     if (!found || asked === 0 || found.acknowledged === asked) return undefined;
-    const { acknowledged, unansweredConnected, unansweredDisconnected } = found;
-    const where = `${integer(unansweredConnected)} on connections that stayed open, ${integer(unansweredDisconnected)} on lost ones`;
+    const { acknowledged, unansweredConnected, unansweredDisconnected, passedOver } = found;
+    const never = total(passedOver);
+    const neverText =
+      never === 0
+        ? ''
+        : `; ${integer(never)} never, in no queue: newer ones of their connections were acknowledged, or none ever (\`${Object.keys(passedOver).join('`, `')}\`)`;
+    const where = `${integer(unansweredConnected)} on connections that stayed open, ${integer(unansweredDisconnected)} on lost ones${neverText}`;
     return {
       message: `${percentOf(acknowledged, asked)} of messages acknowledged: ${integer(asked - acknowledged)} were not, ${where}`,
       window: 'messages',

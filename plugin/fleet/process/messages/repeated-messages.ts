@@ -4,8 +4,10 @@
  */
 import { monotonicUs } from '../../../../protocol/clock/clock.ts';
 import { getOrAdd } from '../../../../protocol/helpers/get-or-add.ts';
+import { addOwn } from '../../../../protocol/helpers/sum-counts.ts';
 import type { MessageCounts, MessageStage, MessageTotals } from '../../../../protocol/link/client-messages.ts';
 import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/repeated-message.ts';
+import { AckOrder } from './ack-order.ts';
 import { SendWheel } from './send-wheel.ts';
 import { MessageWindow, type Sender, type SendingConnection } from './sender.ts';
 
@@ -39,6 +41,8 @@ export class RepeatedMessages {
   #acknowledged = 0;
   #lost = 0;
   #unanswered = 0;
+  /** By event, those of `#unanswered` that the server has passed over. */
+  readonly #passedOver: Record<string, number> = {};
 
   /** @param share index of this process among all fleet processes of the run, for the spread over the period */
   constructor(share: { index: number; of: number }, clock = monotonicUs) {
@@ -58,7 +62,8 @@ export class RepeatedMessages {
     const { wheel, senders } = this.#seriesOf(repeated);
     const sinceUs = this.#sendDue();
     const index = this.#connections++ * this.#share.of + this.#share.index;
-    const sender: Sender = { slot: wheel.slotOf(index), message: repeated, connection, sinceUs };
+    const order = new AckOrder(repeated.event);
+    const sender: Sender = { slot: wheel.slotOf(index), message: repeated, connection, sinceUs, order };
     connection.senders = [...connection.senders, sender];
     senders.add(sender);
     wheel.add(sender);
@@ -72,6 +77,7 @@ export class RepeatedMessages {
     connection.unanswered?.delete(ackId);
     this.#unanswered--;
     this.#acknowledged++;
+    this.#change(answered.order, () => answered.order.acknowledged(answered));
     answered.window.acknowledge(this.#clock() - answered.dueAtUs);
     return true;
   }
@@ -81,6 +87,7 @@ export class RepeatedMessages {
     const lost = connection.unanswered?.size ?? 0;
     this.#unanswered -= lost;
     this.#lost += lost;
+    for (const { order } of connection.unanswered?.values() ?? []) this.#change(order, () => order.clear());
     connection.unanswered = undefined;
   }
 
@@ -96,7 +103,11 @@ export class RepeatedMessages {
     this.#sendDue();
     this.#current = stage === 'measure' ? this.#measured : this.#outside;
     if (stage === 'stop') this.#stop();
-    return { sent: this.#sent, unanswered: this.#unanswered };
+    return {
+      sent: this.#sent,
+      unanswered: this.#unanswered,
+      passedOver: Object.values(this.#passedOver).reduce((sum, count) => sum + count, 0),
+    };
   }
 
   snapshot(): MessageTotals {
@@ -109,6 +120,7 @@ export class RepeatedMessages {
       unasked: this.#unasked,
       acknowledged: this.#acknowledged,
       unanswered: this.#unanswered,
+      passedOver: { ...this.#passedOver },
       lost: this.#lost,
       measured: this.#measured.snapshot(),
       outside: this.#outside.snapshot(),
@@ -150,14 +162,14 @@ export class RepeatedMessages {
   }
 
   #send(sender: Sender, dueAtUs: number, nowUs: number): void {
-    const { message, connection } = sender;
+    const { message } = sender;
     for (let index = 0; index < message.count; index++) {
       if (nowUs - dueAtUs >= message.periodUs) this.#notSent.missed++;
-      else if (!this.#sendOne(message, connection, dueAtUs)) this.#notSent.disconnected++;
+      else if (!this.#sendOne(sender, dueAtUs)) this.#notSent.disconnected++;
     }
   }
 
-  #sendOne(message: RepeatedMessage, connection: SendingConnection, dueAtUs: number): boolean {
+  #sendOne({ message, connection, order }: Sender, dueAtUs: number): boolean {
     const { client, open } = connection;
     const sentAtUs = this.#clock();
     const ackId = message.acknowledge ? this.#nextAckId++ : undefined;
@@ -168,9 +180,16 @@ export class RepeatedMessages {
     else {
       this.#unanswered++;
       connection.unanswered ??= new Map();
-      connection.unanswered.set(ackId, { dueAtUs, window: this.#current });
+      const { unanswered } = connection;
+      this.#change(order, () => unanswered.set(ackId, order.sent(dueAtUs, this.#current)));
     }
     return true;
+  }
+
+  #change(order: AckOrder, change: () => void): void {
+    const before = order.passedOver;
+    change();
+    if (order.passedOver !== before) addOwn(this.#passedOver, order.event, order.passedOver - before);
   }
 
   #schedule(): void {

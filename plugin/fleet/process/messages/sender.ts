@@ -3,6 +3,7 @@ import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol
 import type { MessageTimes } from '../../../../protocol/link/client-messages.ts';
 import type { Client } from '../../client/client.ts';
 import type { RepeatedMessage } from '../../client/repeated-message.ts';
+import type { AckOrder, Awaited } from './ack-order.ts';
 import type { Turn } from './send-wheel.ts';
 
 /** The part of a connection that sending needs. */
@@ -11,7 +12,7 @@ export interface SendingConnection {
   readonly open: boolean;
   senders: readonly Sender[];
   /** By acknowledgement id, those that are not acknowledged. */
-  unanswered: Map<number, { dueAtUs: number; window: MessageWindow }> | undefined;
+  unanswered: Map<number, Awaited<MessageWindow>> | undefined;
 }
 
 /** One connection's share in a message. */
@@ -19,6 +20,7 @@ export interface Sender extends Turn {
   readonly message: RepeatedMessage;
   readonly connection: SendingConnection;
   readonly sinceUs: number;
+  readonly order: AckOrder;
 }
 
 export const NO_SENDERS: readonly Sender[] = [];
