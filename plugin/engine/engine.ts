@@ -112,10 +112,10 @@ export default class CapacityEngine {
 
   /** For Artillery, failed virtual users do not fail a run, and without the hook there is no verdict either. */
   #reportFailures(): void {
-    const { started = 0, succeeded = 0, failures = {}, examples = {} } = this.#context?.tally ?? {};
+    const { started = 0, succeeded = 0, failures = {}, losses = {}, examples = {} } = this.#context?.tally ?? {};
     for (const [code, text] of Object.entries(examples)) this.#dependencies.runtime.warn(`First ${code}: ${text}`);
     if (started === 0 || succeeded > 0) return;
-    const causes = Object.entries(failures).map(([cause, count]) => `${cause} ${count}`);
+    const causes = Object.entries({ ...failures, ...losses }).map(([cause, count]) => `${cause} ${count}`);
     const message = `all ${started} virtual users failed: ${causes.join(', ')}`;
     const fix = "see the error codes of the steps; for a lower limit, give the scenario Artillery's `ensure`";
     this.#dependencies.runtime.fail(describeError(new CapacityError('ALL_FAILED', message, fix)));

@@ -28,9 +28,10 @@ export function createScenarioFunction(
     tally.started++;
     const user = newUser(context, events);
     const failure: FlowError | null = await runSteps(steps, user).then(() => null, toFlowError);
-    await user.session.close().catch(() => {});
+    // Before its connections are closed: one that is lost is not also a failure.
     if (failure) user.session.countFailure(failure);
     else tally.succeeded++;
+    await user.session.close().catch(() => {});
     if (++tally.ended === tally.started) meter.flush();
     callback(failure, context);
   };

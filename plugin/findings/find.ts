@@ -1,6 +1,7 @@
 /** Facts to findings: the one place that judges a run. */
 import { FINDING_CODES, FINDINGS } from '../../protocol/codes/finding-codes.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
+import { total } from '../../report/text/format.ts';
 import { notFinalized } from '../result/delivery/delivery.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import type { Check, CodedDetail, Detail, Measured } from './check.ts';
@@ -109,7 +110,8 @@ function isByGenerator(finding: Finding, all: readonly Finding[]): boolean {
 function abortion(measurements: Measurements, { connections }: Measured): CodedDetail[] {
   const { aborted, sent } = measurements;
   // Virtual users that all failed, or lost their connections, did not leave: that is the finding.
-  const allFailed = connections.failed > 0 && connections.failed >= connections.asked;
+  const failed = connections.failed + total(connections.lost);
+  const allFailed = failed > 0 && failed >= connections.asked;
   if (!aborted || (aborted.how === 'left' && allFailed)) return [];
   const { size } = notFinalized(measurements);
   const unknown =

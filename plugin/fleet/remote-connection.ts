@@ -156,6 +156,12 @@ export class RemoteConnection {
     return this.child.ask('describe', this.id);
   }
 
+  /** It was open, and ended other than by `close()`. */
+  get isLost(): boolean {
+    const { state, cause } = this.#account;
+    return state === 'ended' && cause !== OWN_DISCONNECT;
+  }
+
   watch(watcher: Partial<Watcher>): void {
     this.#watcher = watcher;
   }

@@ -1,5 +1,4 @@
 /** Collects the figures of the live line. */
-import { apartFromLost } from '../../report/figures/lost.ts';
 import { lostOf } from '../result/connections.ts';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
@@ -32,11 +31,10 @@ export function liveFacts(
       ratePerSec = ((now - last.connections) * 1000) / (nowMs - last.atMs);
       last = { connections: now, atMs: nowMs };
     }
-    const lost = lostOf(ended);
     return {
       stage,
       connections: {
-        ...{ now, target: measurements.targetConnections, failures: apartFromLost(failures, lost), lost },
+        ...{ now, target: measurements.targetConnections, failures, lost: lostOf(ended) },
         achievedRatePerSec: stage === 'ramp' ? ratePerSec : 0,
       },
       broadcasts: { planned, sent: measurements.sent.length, received: reached },

@@ -139,7 +139,8 @@ export class Session implements Watcher {
   countFailure(error: FlowError): void {
     if (this.#hasFailed) return;
     this.#hasFailed = true;
-    countFailure(this.#shared, error, this.#context);
+    const isLoss = this.#namespaces.some(({ connection }) => connection.isLost);
+    countFailure(this.#shared, error, isLoss ? 'losses' : 'failures', this.#context);
   }
 
   /** Closes all connections; the fleet paces it. The virtual user can connect again. */

@@ -22,7 +22,8 @@ export function newTally() {
     succeeded: 0,
     /** For first connections; the fleet counts those of connections that come back. */
     retries: 0,
-    /** Virtual users that failed, by error code. */
+    /** Virtual users that failed, by error code: because a connection was lost, and otherwise. */
+    losses: {} as Record<string, number>,
     failures: {} as Record<string, number>,
     /** What was said at the first failure of each code, and at the first attempt that was repeated. */
     examples: {} as Record<string, string>,
@@ -32,11 +33,12 @@ export function newTally() {
 export function countFailure(
   { tally, meter }: { tally: Tally; meter: Pick<Meter, 'error'> },
   error: FlowError,
+  kind: 'losses' | 'failures',
   context?: UserContext,
 ): void {
   tally.failed++;
   meter.error(error.code);
-  addOwn(tally.failures, error.code, 1);
+  addOwn(tally[kind], error.code, 1);
   keepExample(tally, error, context);
 }
 

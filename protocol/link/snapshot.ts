@@ -60,7 +60,7 @@ export const fleetSnapshotSchema = z.object({
   /** Event loop of the Artillery worker thread. */
   engineLoop: eventLoopHealthSchema,
   connected: count,
-  /** Virtual users or connections that failed for good, by cause. */
+  /** Virtual users that failed for good although they lost no connection, by cause. */
   failures: counts,
   /** What was said at the first of them, by cause; printable. */
   failureExamples: byName(sentence),

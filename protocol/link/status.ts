@@ -12,7 +12,7 @@ export const fleetStatusSchema = z.object({
   /** Virtual users parked in `hold`. */
   holding: count,
   failed: count,
-  /** Those that failed, by cause. */
+  /** Those that failed although they lost no connection, by cause. */
   failures: counts,
   /** Connections that ended, by reason, whichever side ended them. */
   ended: counts,

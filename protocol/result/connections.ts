@@ -27,16 +27,18 @@ export const connectionsSchema = object({
     title: 'Peak connections',
     faults: ({ target, peak }: { target: number; peak: number }) => Math.max(0, target - peak),
   }),
-  failed: figure(count, 'virtual users that failed', {
+  failed: figure(count, 'virtual users that failed, but not by the loss of their connection', {
     ...{ ...connections, noun: 'virtual users', title: 'Connections failed', compared: 'secondary', threshold: true },
   }),
   failures: figure(byReason, 'the same by [code](./errors.md)', {
     ...{ ...connections, noun: 'virtual users' },
-    live: { series: 'failed_total', label: 'cause', help: 'Virtual users that failed' },
+    live: { series: 'failed_total', label: 'cause', help: 'Virtual users that failed, but not by a lost connection' },
   }),
   failureExamples: byName(z.string()).describe('what the server said at the first failure of each code'),
-  asked: count.describe('connections that virtual users tried to open'),
-  opened: count.describe('connections that were open at some time'),
+  asked: count.describe('connections that virtual users tried to open; `asked = opened + Σ notOpened`'),
+  notOpened: byReason.describe('connections that never opened, by code; `pending`: the run ended before'),
+  opened: count.describe('connections that were open at some time: those open at the end, `Σ lost` and `closed`'),
+  closed: orNull(count).describe('closed by their virtual users before the end'),
   held: figure(orNull(count), 'open after the last broadcast; null where virtual users come and go', {
     ...reached,
     title: 'Connections held',

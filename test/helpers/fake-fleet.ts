@@ -81,6 +81,7 @@ export class FakeConnection implements FleetConnection {
   readonly sent: unknown[][] = [];
   readonly repeated: RepeatedMessage[] = [];
   closed = false;
+  isLost = false;
 
   constructor(fleet: FakeFleet) {
     this.#fleet = fleet;
@@ -148,11 +149,13 @@ export class FakeConnection implements FleetConnection {
   /** @param returns it is to come back: `comeBack` or `stayAway` must follow */
   drop(reason: string, namespace?: string, returns = false): void {
     this.namespaces = namespace === undefined ? [] : this.namespaces.filter((name) => name !== namespace);
+    this.isLost ||= namespace === undefined;
     this.#watcher.dropped?.(reason, namespace, returns, this);
   }
 
   comeBack(namespace: string, retries = 0): void {
     this.namespaces.push(namespace);
+    this.isLost = false;
     this.#watcher.returned?.({ namespace, lostBy: undefined, retries }, this);
   }
 

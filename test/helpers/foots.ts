@@ -19,12 +19,13 @@ export const sum = (values: number[]) => values.reduce((total, value) => total +
 
 /** Every sum is that of its parts, over connections, messages, broadcasts and hosts. */
 export function assertFoots({ connections, delivery, messages, generators }: Result, why?: string): void {
-  const { asked, opened, held, lost, failures } = connections;
-  const failed = Object.entries(failures).filter(([cause]) => !cause.startsWith('disconnected_'));
+  const { asked, opened, held, lost, notOpened, closed } = connections;
   const failedOfHosts = generators.map((host) => host.failed);
-  const notOpened = generators.length > 0 ? failedOfHosts : failed.map(([, count]) => count);
-  assert.equal(asked, opened + sum(notOpened), why ?? 'asked = opened + failed');
-  if (held !== null) assert.equal(opened, held + sum(Object.values(lost)), why ?? 'opened = held + lost');
+  const never = sum(Object.values(notOpened));
+  if (generators.length > 0) assert.equal(sum(failedOfHosts), never, why);
+  assert.equal(asked, opened + never, why ?? 'asked = opened + never opened');
+  if (held !== null)
+    assert.equal(opened, held + sum(Object.values(lost)) + (closed ?? 0), why ?? 'opened = held + lost + closed');
   if (generators.length > 0) {
     assert.equal(sum(generators.map((host) => host.connections)), opened, why);
     assert.equal(sum(generators.map((host) => host.held)), held, why);

@@ -237,7 +237,8 @@ export class Measurements {
     this.targetConnections = load.connections;
     this.expectedAtOnce = load.stays ? load.connectionsAtOnce : null;
     this.configuredRatePerSec = load.ratePerSec;
-    if (load.messages.length > 0) this.messages = { steps: load.messages, seconds: 0, unanswered: [], passedOver: [], workers: [] };
+    if (load.messages.length > 0)
+      this.messages = { steps: load.messages, seconds: 0, unanswered: [], passedOver: [], workers: [] };
     this.receiversRoom = roomName(rooms, 0);
   }
 }

@@ -39,6 +39,8 @@ export class OwnConnection implements FleetConnection {
   /** By namespace, in the order in which they were opened. */
   readonly sockets = new Map<string, OwnSocket>();
   readonly remote: RemoteConnection;
+  /** The run notices a lost client of its own by itself. */
+  readonly isLost = false;
   readonly #options: Options;
   #watcher: Partial<Watcher> = {};
 

@@ -10,12 +10,10 @@ import { sendTo } from './server.ts';
 const FREEZE_MS = 1500;
 const STAGES_MS = { upgrade: 50, open: 100, namespace: 150 };
 
-/** Connections that the server closes, each of which fails its virtual user. */
+/** Connections that the server closes. */
 function ended(count: number): Member['connections'] {
   return {
     held: CONNECTIONS - count,
-    failed: count,
-    failures: { disconnected_io_server_disconnect: count },
     lost: { 'io server disconnect': count },
   };
 }

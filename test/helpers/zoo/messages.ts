@@ -73,8 +73,6 @@ export const messages: Member[] = [
     reasons: ['CONNECTIONS_DROPPED'],
     connections: {
       held: CONNECTIONS - 3,
-      failed: 3,
-      failures: { disconnected_io_server_disconnect: 3 },
       lost: { 'io server disconnect': 3 },
     },
     delivery: {

@@ -45,7 +45,7 @@ for (const name of ['constructor', 'toString', '__proto__']) {
     it('is a failure of virtual users, with its example', () => {
       const tally = newTally();
       const error = new FlowError(name as FailureCode, 'why');
-      for (let n = 0; n < 2; n++) countFailure({ tally, meter: { error: () => {} } }, error);
+      for (let n = 0; n < 2; n++) countFailure({ tally, meter: { error: () => {} } }, error, 'failures');
       const failed = { failures: { ...tally.failures }, failureExamples: { ...tally.examples } };
       const figures = connectionFigures(measurements({ snapshots: [snapshot(failed), snapshot(failed)] }));
       assertCounted(figures.failures, 4);

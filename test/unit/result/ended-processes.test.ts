@@ -33,7 +33,7 @@ function judged(
 describe('a process of the server that ended', () => {
   it('explains lost and refused connections, and an early end of the run, whose own counts hold', () => {
     const lost = { 'transport close': 59 };
-    const { findings, status } = judged([APP], lost, { ECONNREFUSED: 3, disconnected_transport_close: 59 });
+    const { findings, status } = judged([APP], lost, { ECONNREFUSED: 3 });
     assert.deepEqual(
       findings.map(({ code, subject }) => [code, subject]),
       [['PROCESS_ENDED', 'process 7']],

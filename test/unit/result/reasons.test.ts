@@ -140,7 +140,6 @@ describe('the generator', () => {
       Object.assign(measured, { stoppedByUser });
     };
   };
-  const died = { disconnected_fleet_process_died: 7, fleet_dead: 3 };
   const lost = { 'fleet process died': 7 };
 
   testCases([
@@ -148,7 +147,7 @@ describe('the generator', () => {
     ['out of ports', ofConnections({ EADDRNOTAVAIL: 95 }), 'GENERATOR_FAILED', 'EADDRNOTAVAIL 95', 'no free port'],
     [
       'with connections of a dead process',
-      ofConnections(died, lost),
+      ofConnections({ fleet_dead: 3 }, lost),
       'GENERATOR_FAILED',
       '10 connections',
       'fleet_dead 3',

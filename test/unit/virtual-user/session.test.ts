@@ -51,7 +51,8 @@ describe('a dropped connection', () => {
     // Both in one message: the promise of the opening has not been taken in when the end is reported.
     bench.fleet.onOpen = (connection) => connection.drop('transport close');
     assert.equal(await bench.codeOf({ connect: true }, { emit: ['never'] }), 'disconnected_transport_close');
-    assert.deepEqual([bench.engine.tally.failures, bench.fleet.sent], [{ disconnected_transport_close: 1 }, []]);
+    const { losses, failures } = bench.engine.tally;
+    assert.deepEqual([losses, failures, bench.fleet.sent], [{ disconnected_transport_close: 1 }, {}, []]);
   });
 
   it('counts as failed when it is lost, not when its step ends; and once', async (t) => {
@@ -68,7 +69,7 @@ describe('a dropped connection', () => {
     signals.release.resolve();
     signals.finish.resolve();
     assert.equal((await done).error?.code, 'disconnected_ping_timeout');
-    assert.deepEqual([tally.failures, tally.holding], [{ disconnected_ping_timeout: 1 }, 0]);
+    assert.deepEqual([tally.losses, tally.failures, tally.holding], [{ disconnected_ping_timeout: 1 }, {}, 0]);
   });
 
   it('is not the only failure: a server can refuse a join that nobody waits for', async () => {
@@ -82,6 +83,14 @@ describe('a dropped connection', () => {
 });
 
 describe('a connection that its process brings back', () => {
+  it('is lost, and no failure beside that, where a step fails while it is away', async (t) => {
+    const play = new Play(t, { reconnection: true });
+    play.dropAfter(100, true);
+    const { error } = await play.flow({ connect: true }, { think: 0.05 }, { emit: ['a'], acknowledge: true });
+    const { losses, failures } = play.engine.tally;
+    assert.deepEqual([error?.code, losses, failures], ['ack_timeout', { ack_timeout: 1 }, {}]);
+  });
+
   it('carries all its namespaces again, and what is sent meanwhile waits for it', async (t) => {
     const play = new Play(t, { reconnection: true });
     play.dropAfter(100, true);

@@ -80,12 +80,14 @@ export const connections: Check[] = [
     };
   }),
   // Where every virtual user is to stay, all that the scenario asks for must have been there together.
-  checkUnless('abort', 'TARGET_NOT_REACHED', ({ connections: { peak, failed } }, { expectedAtOnce }) => {
+  checkUnless('abort', 'TARGET_NOT_REACHED', ({ connections }, { expectedAtOnce }) => {
+    const { peak } = connections;
     if (expectedAtOnce === null || peak === 0 || peak >= expectedAtOnce) return undefined;
+    const [failed, lost] = [connections.failed, total(connections.lost)];
     return {
-      message: `only ${peak} of ${expectedAtOnce} connections were open at the same time; ${failed} failed or were lost`,
-      ...(peak + failed >= expectedAtOnce && {
-        fix: 'see `connections.failures`: those that failed are all that are missing',
+      message: `only ${peak} of ${expectedAtOnce} connections were open at the same time; ${failed} failed, and ${lost} were lost`,
+      ...(peak + failed + lost >= expectedAtOnce && {
+        fix: 'see `connections.failures` and `connections.lost`: these are all that are missing',
       }),
     };
   }),
@@ -161,11 +163,10 @@ function commonAge({ snapshots, ramps }: Measurements): string | undefined {
 /** Virtual users that lost a namespace of a connection that stays: the connection is not among the lost ones. */
 function lostNamespaces({ connections, fault }: Measured): Found {
   const gone = ofDeployment(lossesAmong(connections.failures));
-  const more = total(gone) - total(ofDeployment(connections.lost));
   // What a planned fault costs is in its own account.
-  if (more <= 0 || fault) return undefined;
+  if (total(gone) === 0 || fault) return undefined;
   return {
-    message: `${more} virtual users lost a namespace, while their connections stayed: ${listed(gone)}`,
+    message: `${total(gone)} virtual users lost a namespace, while their connections stayed: ${listed(gone)}`,
     fix: 'see the log of the workers: the server disconnects these sockets',
   };
 }

@@ -2,6 +2,7 @@
 
 import { failureOf } from '../../../../protocol/codes/failure-codes.ts';
 import { fullProcess } from '../../../../report/figures/limits.ts';
+import { total } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import { type Check, check, type Found, type Measured } from '../../check.ts';
 
@@ -73,10 +74,10 @@ export const limits: Check[] = [
 
 /** @returns the limit that nearly all failures name by their code */
 export function configuredLimit(result: Measured): Found {
-  const { target, failed, failures } = result.connections;
+  const { target, failed, failures, lost } = result.connections;
   const [cause, count] = Object.entries(failures).toSorted(([, a], [, b]) => b - a)[0] ?? ['', 0];
   const known = failureOf(cause);
-  if (!known?.isLimit || failed < target * MIN_SHARE || count < failed * ONE_CAUSE) return undefined;
+  if (!known?.isLimit || failed < target * MIN_SHARE || count < (failed + total(lost)) * ONE_CAUSE) return undefined;
   const came = cameAfterRefusals(result);
   if (!known.isRate && came > failed) return undefined;
   const rate =

@@ -7,7 +7,7 @@ import { isThrottled } from '../../../../report/figures/throttled.ts';
 import { integer, total } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless, type Found, type Measured } from '../../check.ts';
-import { byFrequency, listed, ofGenerator, withoutLosses } from '../connections/failure-causes.ts';
+import { byFrequency, listed, ofGenerator } from '../connections/failure-causes.ts';
 import { saturationIn } from './machine-checks.ts';
 
 type Loop = Result['generator'][number];
@@ -28,7 +28,7 @@ export const generator: Check[] = [
     processes('did not answer', measurements, ({ alive, answers }) => alive && !answers),
   ),
   check('GENERATOR_FAILED', ({ connections: { failures, lost } }, { stoppedByUser }) => {
-    const own = ofGenerator(sumCounts([withoutLosses(failures), lost]), stoppedByUser);
+    const own = ofGenerator(sumCounts([failures, lost]), stoppedByUser);
     const [[most] = ['']] = byFrequency(own);
     const fault = generatorFaultOf(most);
     if (!fault) return undefined;
