@@ -36,9 +36,11 @@ export const connectionsSchema = object({
   }),
   failureExamples: byName(z.string()).describe('what the server said at the first failure of each code'),
   asked: count.describe('connections that virtual users tried to open; `asked = opened + Σ notOpened`'),
-  notOpened: byReason.describe('connections that never opened, by code; `pending`: the run ended before'),
+  notOpened: z
+    ._default(byReason, {})
+    .describe('connections that never opened, by code; `pending`: the run ended before'),
   opened: count.describe('connections that were open at some time: those open at the end, `Σ lost` and `closed`'),
-  closed: orNull(count).describe('closed by their virtual users before the end'),
+  closed: z._default(orNull(count), null).describe('closed by their virtual users before the end'),
   held: figure(orNull(count), 'open after the last broadcast; null where virtual users come and go', {
     ...reached,
     title: 'Connections held',

@@ -121,12 +121,14 @@ function measuredDifference(pair: Pair, isDifferent: boolean, confidence: number
     return { ...UNKNOWN, answer: 'inconclusive', value, share, invalidatedBy };
   }
   const { estimate, noise } = apart;
-  const { low, high } = intervalOf(estimate, CONFIDENCE);
   const betweenRuns = BETWEEN_RUNS_SHARE[noise] * Math.abs(a.mean);
+  const within = intervalOf(estimate, CONFIDENCE);
+  // The interval that decides is the one that is shown.
+  const [low, high] = [within.low - betweenRuns, within.high + betweenRuns];
   const accuracy = accuracyOf(figure, a.mean);
   const threshold = Math.max(accuracy, betweenRuns);
   const allowed = Math.max(accuracy, margin * Math.abs(a.mean));
-  const isSame = Math.max(high, -low) + betweenRuns <= allowed;
+  const isSame = Math.max(high, -low) <= allowed;
   const known = { value, share, low, high, detectable: detectableBy(estimate, confidence, threshold), noise };
   if (!isSame && isDifferent && Math.abs(value) > threshold) {
     const answer = value > 0 === (figure.better === 'higher') ? 'better' : 'worse';

@@ -3,7 +3,7 @@ import type { Difference } from '../../protocol/documents/study.ts';
 import { isCounted, titleOf } from '../figures/figures.ts';
 import { type Amount, amount, numberText } from '../model/amount.ts';
 import { type Cell, grid, type Table } from '../model/document.ts';
-import { counted, decimals } from '../text/format.ts';
+import { counted, exactDecimals } from '../text/format.ts';
 import { isRelative, shareText } from '../text/relative.ts';
 import type { Mismatch } from './comparability.ts';
 import { type ComparedFigure, type ComparedSet, type Comparison, USABLE_RUNS } from './compare.ts';
@@ -90,11 +90,11 @@ function detectableText({ spreads }: ComparedFigure, { answer, detectable }: Dif
 
 /** A difference between shares is in percentage points, not in percent. */
 function plain({ quantity }: ComparedFigure, value: number): string {
-  return quantity === 'share' ? `${decimals(100 * value, 2)} pp` : numberText(quantity, value);
+  return quantity === 'share' ? `${exactDecimals(100 * value, 2)} pp` : numberText(quantity, value);
 }
 
 export function percentText(share: number): string {
-  return decimals(100 * share, Math.abs(share) < 0.0995 ? 1 : 0);
+  return exactDecimals(100 * share, Math.abs(share) < 0.0995 ? 1 : 0);
 }
 
 /** The answer for a set after the first, in one line. */
@@ -245,7 +245,11 @@ export function notes({ figures, margin }: Pick<Comparison, 'figures' | 'margin'
   const within = differences.some(({ noise }) => noise === 'fit' || noise === 'broadcasts');
   return [
     `± is half of a difference’s 95 % interval. “No difference” is an interval within ± ${percentText(margin)} %, or within the accuracy of the measurement. “Better” and “worse” allow for the number of figures (Holm): with 95 %, none is so by chance. Anything else is inconclusive. “Would show” is the smallest change that four of five such comparisons detect. Missing connections and copies are counted.`,
-    ...(within ? ['Intervals of single runs come from the fit of their lines, and from their broadcasts.'] : []),
+    ...(within
+      ? [
+          'Intervals of single runs come from the fit of their lines, and from their broadcasts, and allow for what runs differ by.',
+        ]
+      : []),
     ...(differences.some((one) => isOpen(one) && one.noise === null)
       ? ['A single run does not show how much runs vary; `npx socketio-capacity study <scenario>` measures that.']
       : []),

@@ -7,7 +7,16 @@ import type { Interval } from '../../protocol/result/parts.ts';
 
 export type { Amount, QuantityName } from '../../protocol/result/amount.ts';
 
-import { decimals, integer, kilobytes, megabytes, milliseconds, percentOf, sizeOf } from '../text/format.ts';
+import {
+  decimals,
+  exactDecimals,
+  integer,
+  kilobytes,
+  megabytes,
+  milliseconds,
+  percentOf,
+  sizeOf,
+} from '../text/format.ts';
 import { isRelative } from '../text/relative.ts';
 
 interface Quantity {
@@ -19,7 +28,7 @@ interface Quantity {
 
 /** What is measured, in which unit it is shown, and how precisely. Memory comes in bytes. */
 const QUANTITIES = {
-  count: { unit: '', text: (value) => (Number.isInteger(value) ? integer(value) : decimals(value, 1)) },
+  count: { unit: '', text: (value) => (Number.isInteger(value) ? integer(value) : exactDecimals(value, 1)) },
   kilobytes: { unit: 'KB', text: kilobytes },
   megabytes: { unit: 'MB', text: megabytes },
   /** Bytes of any magnitude, with the unit that fits. */
@@ -30,7 +39,7 @@ const QUANTITIES = {
   cpuSeconds: { unit: 's', text: (seconds) => decimals(seconds, 3) },
   microseconds: { unit: 'µs', text: (value) => decimals(value, value < 1 ? 2 : 1) },
   percent: { unit: '%', text: (value) => decimals(value, 1) },
-  perSecond: { unit: '/s', text: (value) => decimals(value, 1) },
+  perSecond: { unit: '/s', text: (value) => exactDecimals(value, 1) },
   /** 0 to 1, shown in percent and rounded down: 100 % always means all of them. */
   share: { unit: '%', text: (value) => percentOf(value, 1).replace(' %', '') },
 } satisfies Record<QuantityName, Quantity>;
@@ -100,7 +109,7 @@ function margin(name: QuantityName, value: number, interval: Interval | undefine
   const above = interval.high95 - value;
   if (!isRelative(value, above)) return above === 0 ? '' : ` ± ${withUnit(name, above)}`;
   const percent = (100 * above) / Math.abs(value);
-  return ` ± ${percent < 0.95 ? decimals(percent, 1) : integer(percent)} %`;
+  return ` ± ${percent < 0.95 ? exactDecimals(percent, 1) : integer(percent)} %`;
 }
 
 /** @returns `± 4 %`; empty where the interval is unknown */

@@ -55,7 +55,7 @@ function counts({ connections: made }: Result): Table {
       count('Never opened', total(made.notOpened), breakdown(made.notOpened)),
       count('Opened', made.opened),
       count('Lost', total(made.lost), breakdown(made.lost)),
-      made.closed !== null && count('Closed by their virtual users', made.closed),
+      made.closed !== null && made.closed > 0 && count('Closed by their virtual users', made.closed),
       ...byTransport(made),
       compression?.asked === true && count('Compressed', compression.granted),
       count('Held', made.held),

@@ -3,6 +3,8 @@ import { oneLine } from '../../protocol/printable.ts';
 
 export const KB = 1024;
 export const MB = 1024 * 1024;
+/** Of sums and differences of floating-point numbers. */
+const ROUNDING_ERROR = 1e-9;
 
 export function integer(value: number): string {
   return decimals(value, 0);
@@ -15,6 +17,16 @@ export function decimals(value: number, digits: number): string {
     // No -0.0.
     signDisplay: 'negative',
   });
+}
+
+/**
+ * For what is counted, and its shares: a value that would round to zero has as many digits as show that it is not zero. Readings
+ * are not that exact.
+ */
+export function exactDecimals(value: number, digits: number): string {
+  const size = Math.abs(value);
+  const isHidden = size >= ROUNDING_ERROR && size < 0.5 * 10 ** -digits;
+  return decimals(value, isHidden ? Math.ceil(-Math.log10(size) - ROUNDING_ERROR) : digits);
 }
 
 export function kilobytes(bytes: number): string {
@@ -41,11 +53,12 @@ export function optional(value: number | null | undefined, format: (value: numbe
   return value === null || value === undefined ? '–' : format(value);
 }
 
-/** Rounds down, so that `100 %` always means all of them: 9,999,999 of 10,000,000 are 99.99 %. */
+/** Rounds down, so that `100 %` always means all of them: 9,999,999 of 10,000,000 are 99.99 %. `0.00 %` always means none. */
 export function percentOf(part: number, whole: number): string {
   if (whole === 0) return '–';
   if (part === whole) return '100 %';
-  return `${decimals(Math.floor((part / whole) * 10_000) / 100, 2)} %`;
+  const percent = (100 * part) / whole;
+  return `${exactDecimals(percent < 0.01 ? percent : Math.floor(100 * percent) / 100, 2)} %`;
 }
 
 /** @returns `1 connection`, `2 connections` */

@@ -1,5 +1,5 @@
 /** The one rule for when a difference is given in percent. */
-import { decimals } from './format.ts';
+import { decimals, exactDecimals } from './format.ts';
 
 /** Above this share of the reference, the reference is too near zero: the percentage would tell more of it than of the difference. */
 const MAX_SHARE = 2;
@@ -14,5 +14,5 @@ export function isRelative(reference: number, ...differences: number[]): boolean
 
 /** @returns a change as a share of its reference: `9 %`, or `2 times as much` */
 export function shareText(share: number): string {
-  return share < 1 ? `${decimals(100 * share, 0)} %` : `${decimals(1 + share, 0)} times as much`;
+  return share < 1 ? `${exactDecimals(100 * share, 0)} %` : `${decimals(1 + share, 0)} times as much`;
 }

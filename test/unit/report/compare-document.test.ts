@@ -62,6 +62,23 @@ describe('the headline', () => {
 });
 
 describe('a comparison as a report', () => {
+  it('shows the interval by which it decides, also of single runs', () => {
+    const { figures } = compare([slopeRun(15_000, 100), slopeRun(16_000, 100)]);
+    const [difference] =
+      figures.find(({ path }) => path === 'memory.perConnectionBytes.workerPss.slope')?.differences ?? [];
+    assert.equal(difference?.answer, 'inconclusive');
+    assert.ok(difference?.low != null && difference.low < 0, `${difference?.low}`);
+  });
+
+  it('shows a single lost copy of a hundred thousand', () => {
+    const lost = (received: number) =>
+      one('', ({ delivery }) =>
+        Object.assign(delivery ?? {}, { expected: 100_000, received, coverage: received / 100_000 }),
+      );
+    const text = textOf(compare([lost(100_000), lost(99_999)]));
+    assert.match(text, /Delivered, % .* WORSE +-0\.001 pp/);
+  });
+
   const one = (name: string, change?: (result: Result) => unknown): RunSet => ({ name, results: [run(change)] });
 
   it('has the answer first, and each difference with its sign', (t) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { amount, amountText } from '../../../report/model/amount.ts';
+import { exactDecimals, percentOf } from '../../../report/text/format.ts';
 import { isRelative, shareText } from '../../../report/text/relative.ts';
 
 it('gives no percentage of a value that is near zero', () => {
@@ -16,4 +17,14 @@ it('gives the margin of a value near zero in its unit', () => {
   assert.equal(margin(102.4), '0.1 KB ± 9.9 KB');
   assert.equal(margin(0), '0.0 KB ± 10.0 KB');
   assert.equal(margin(9216), '9.0 KB ± 11 %');
+});
+
+it('rounds nothing to zero that is not zero, and not everything to all', () => {
+  const texts = [exactDecimals(0.0004, 2), exactDecimals(-0.0004, 1), exactDecimals(0, 2)];
+  assert.deepEqual(texts, ['0.0004', '-0.0004', '0.00']);
+  assert.equal(exactDecimals(0.1 + 0.2 - 0.3, 2), '0.00', 'a rounding error');
+  assert.deepEqual(
+    [percentOf(1, 100_000), percentOf(99_999, 100_000), percentOf(0, 5)],
+    ['0.001 %', '99.99 %', '0.00 %'],
+  );
 });

@@ -1,6 +1,7 @@
 /** Copies of broadcasts: lost, duplicated, or in columns of the ledger that must be empty. */
 import type { Batch } from '../../../../protocol/result/delivery.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
+import { numberText } from '../../../../report/model/amount.ts';
 import { counted, integer, percentOf } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import { type Check, check, type Detail, type Found } from '../../check.ts';
@@ -86,12 +87,18 @@ function patternOf({ batches, leftOut, received, lostConnected }: NonNullable<Re
   if (received === 0 || lostConnected === 0 || batches.length < MIN_BROADCASTS) return '';
   const counts = [incomplete, batches].map((rows) => integer(sum(rows.map(({ broadcasts }) => broadcasts))));
   if (incomplete.every((batch) => batch.received === 0)) return `; nobody received ${counts.join(' of ')} broadcasts`;
-  const shares = incomplete.map((batch) => (100 * batch.received) / batch.expected);
-  const [low, high] = [Math.min(...shares), Math.max(...shares)].map((share) => share.toFixed(0));
+  const shares = incomplete.map((batch) => batch.received / batch.expected);
+  const [low, high] = [Math.min(...shares), Math.max(...shares)].map(shareText);
   const who = leftOut
     ? `; the same ${integer(leftOut.connections)} connections missed ${integer(leftOut.broadcasts)} of them`
     : '; each was missed by other connections';
   return `; ${counts.join(' of ')} broadcasts are incomplete, each received by ${low === high ? '' : `${low} to `}${high} % of its members${incomplete.length > 1 ? who : ''}`;
+}
+
+/** Neither all nor none is rounded to. */
+function shareText(share: number): string {
+  const percent = Math.round(100 * share);
+  return percent === 0 || percent === 100 ? numberText('share', share) : integer(percent);
 }
 
 /** @returns what to do where a single process is all that there is; undefined where there is more, or where that is unknown */

@@ -5,6 +5,7 @@ import { mainWorkerLayer } from '../../../../report/figures/layers.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import { fitLine, type Point } from '../../../../report/statistics/statistics.ts';
 import { bendOf } from '../../../../report/statistics/straightness.ts';
+import { decimals } from '../../../../report/text/format.ts';
 import { isRelative } from '../../../../report/text/relative.ts';
 import { withoutBaseline } from '../../../result/memory/memory.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
@@ -82,7 +83,7 @@ function notLinear(what: string, points: Point[]): Found {
   const each = fitLine(points)?.slope ?? 0;
   const bytes = Math.abs(share * each);
   const size = isRelative(each, bytes)
-    ? `${(100 * Math.abs(share)).toFixed(0)} % of the average`
+    ? `${decimals(100 * Math.abs(share), 0)} % of the average`
     : withUnit('kilobytes', bytes);
   return `${what}: the last connections cost ${share > 0 ? 'more' : 'less'} than the first ones, by ${size}`;
 }
