@@ -20,9 +20,9 @@ export function overTimeLines(result: Result): Line[] {
   }
   const { layer, drift } = workers;
   const garbage = found.collected ? '' : ', garbage included';
-  const answer = driftText(result, layer);
+  const answer = driftText(result, layer, 'per connection that came and went');
   const unseen = drift.leaks === false ? unseenBy(result, found, layer) : '';
-  const text = `${answer.replace('per connection', 'per connection that came and went')} (${layerTitle(result, layer)}${garbage})${unseen}`;
+  const text = `${answer} (${layerTitle(result, layer)}${garbage})${unseen}`;
   const { perConnection, inTime } = confirmedCauses(layer, found);
   const size = inTime && !perConnection ? `${withUnit('size', drift.perSecond?.bytes ?? 0)}/s` : null;
   const none = `${found.collected ? 'no leak' : 'no growth'}${unseen && ` in ${layerTitle(result, layer)}`}`;
@@ -91,19 +91,17 @@ function otherLines(result: Result): Line[] {
  * @returns `leaks 20.1 KB per connection (19.8 KB to 20.4 KB)`, `leaks 100 KB/s (98 KB/s to 103 KB/s), whoever connects`, `no leak
  * above 64 B per connection`, or `cannot tell below 81.6 KB per connection; waves of 280 connections would show 11.7 KB`
  */
-export function driftText(result: Described, layer: string): string {
+export function driftText(result: Described, layer: string, each = 'per connection'): string {
   const { overTime: found } = result.memory;
   const drift = found?.drift[layer];
   if (!drift) return 'not measured';
   const { leaks, low95, high95, noLeakAbove, wouldTell } = drift;
   if (low95 === null || high95 === null || noLeakAbove === null) return UNKNOWN;
   if (leaks === null)
-    return wouldTell
-      ? `cannot tell below ${size(noLeakAbove)} per connection; ${whatTells(found, wouldTell)}`
-      : UNKNOWN;
+    return wouldTell ? `cannot tell below ${size(noLeakAbove)} ${each}; ${whatTells(found, wouldTell)}` : UNKNOWN;
   return leaks
-    ? riseText(result, layer, found, { ...drift, low95, high95 })
-    : boundText(result, layer, found, noLeakAbove);
+    ? riseText(result, layer, found, { ...drift, low95, high95 }, each)
+    : boundText(result, layer, found, `${size(noLeakAbove)} ${each}`);
 }
 
 function whatTells({ kind }: OverTimeResult, { connections, bytes }: NonNullable<Drift['wouldTell']>): string {
@@ -111,20 +109,20 @@ function whatTells({ kind }: OverTimeResult, { connections, bytes }: NonNullable
   return `${kind === 'waves' ? `waves of ${count} connections` : `${count} connections that leave`} would show ${size(bytes)}`;
 }
 
-function boundText(result: Described, layer: string, found: OverTimeResult, noLeakAbove: number): string {
+function boundText(result: Described, layer: string, found: OverTimeResult, bound: string): string {
   const { perSecond } = found.drift[layer] as Drift;
-  const bounds = [`${size(noLeakAbove)} per connection`, ...(perSecond ? [`${size(perSecond.noLeakAbove)}/s`] : [])];
+  const bounds = [bound, ...(perSecond ? [`${size(perSecond.noLeakAbove)}/s`] : [])];
   return `no ${isCollected(result, layer, found) ? 'leak' : 'growth'} above ${bounds.join(' or ')}${since(found.drift[layer] as Drift)}`;
 }
 
 type Rise = Drift & { low95: number; high95: number };
 
-function riseText(result: Described, layer: string, found: OverTimeResult, drift: Rise): string {
+function riseText(result: Described, layer: string, found: OverTimeResult, drift: Rise, per: string): string {
   const { bytesPerConnection, low95, high95, perSecond, bytesPerHour } = drift;
   const { perConnection, inTime, onlyPages } = confirmedCauses(layer, found);
   const verb = isCollected(result, layer, found) && !onlyPages ? 'leaks' : 'grows by';
   const pages = onlyPages ? '; heap and external memory do not, so it may be free pages: a longer run would show' : '';
-  const each = `${size(bytesPerConnection)} per connection (${size(low95)} to ${size(high95)})`;
+  const each = `${size(bytesPerConnection)} ${per} (${size(low95)} to ${size(high95)})`;
   if (!perConnection && !inTime)
     return `${verb} ${each}, or ${size(bytesPerHour / 3600)}/s regardless of connections: more waves, of different sizes and rests, would show which${pages}${since(drift)}`;
   const { bytes = 0, low95: low = 0, high95: high = 0 } = perSecond ?? {};
