@@ -3,10 +3,11 @@
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import { SOCKETS_PER_CONNECTION, transportsName } from '../../protocol/connection.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
-import { fleetProcesses } from '../../protocol/generator.ts';
+import { CONNECTIONS_PER_LOOPBACK_ADDRESS, fleetProcesses } from '../../protocol/generator.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import type { EngineMessage, RunMessage } from '../../protocol/link/messages.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
+import { rotatesLoopback } from '../../protocol/machine/loopback.ts';
 import { openFileLimits } from '../../protocol/machine/open-files.ts';
 import { ownEventPlan } from '../fleet/client/counted-event.ts';
 import { Fleet } from '../fleet/fleet.ts';
@@ -28,7 +29,6 @@ import { Signals } from '../virtual-user/signals.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
 import { newTally } from '../virtual-user/tally.ts';
 import type { Helpers, RunnerEvents, ScenarioEvents, ScenarioFunction } from '../virtual-user/types.ts';
-import { sourceAddresses } from './addresses.ts';
 import { createScenarioFunction } from './play.ts';
 import { type FleetLike, RunLink } from './run-link.ts';
 import { artilleryRuntime, type Runtime } from './runtime.ts';
@@ -236,4 +236,18 @@ function asCapacityError(error: unknown): CapacityError {
   return new CapacityError('START_FAILED', `the fleet did not start: ${message}`, undefined, {
     cause: error,
   });
+}
+
+/**
+ * Source addresses for the connections of all Artillery workers together. All of 127.0.0.0/8 is loopback, so a loopback
+ * target gets 127.0.0.2, 127.0.0.3, …; any other target gets the configured addresses.
+ * @returns an empty list if the kernel can choose
+ */
+export function sourceAddresses(target: string, explicit: string[], connections: number): string[] {
+  if (explicit.length > 0) return explicit;
+  const { hostname } = new URL(target);
+  if (!rotatesLoopback(hostname)) return [];
+  const count = Math.ceil(connections / CONNECTIONS_PER_LOOPBACK_ADDRESS);
+  if (count <= 1) return [];
+  return Array.from({ length: count }, (_, index) => `127.0.${Math.floor((index + 2) / 256)}.${(index + 2) % 256}`);
 }

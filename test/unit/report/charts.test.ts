@@ -3,7 +3,6 @@ import { describe, it } from 'node:test';
 import { deflateSync, inflateSync } from 'node:zlib';
 import { clock, clockTicks, short } from '../../../report/charts/axes.ts';
 import type { Chart } from '../../../report/charts/chart.ts';
-import { readingsOverTime } from '../../../report/charts/drift.ts';
 import { connectionsBack } from '../../../report/charts/fault.ts';
 import { broadcastTimes, oneWayPercentiles } from '../../../report/charts/latency.ts';
 import { memoryByConnections } from '../../../report/charts/memory.ts';
@@ -11,7 +10,8 @@ import { connectTimeOverTime, cpuOverTime, memoryOverTime } from '../../../repor
 import { readoutOf, timeline } from '../../../report/charts/plot.ts';
 import { workersOverTime } from '../../../report/charts/workers.ts';
 import { readResult } from '../../../report/read.ts';
-import { draw } from '../../../report/render/draw.ts';
+import { draw } from '../../../report/render/blocks.ts';
+import { readingsOverTime } from '../../../report/sections/over-time.ts';
 import { column } from '../../helpers/columns.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
 import { perfectResult } from '../../helpers/results.ts';

@@ -1,7 +1,7 @@
 /** What a standstill shows of a server's pages of metrics: those that stand still, or are twice. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { StillFigures } from '../../../plugin/run/checkpoints/still-figures.ts';
+import { StillFigures } from '../../../plugin/run/checkpoints/metrics-pages.ts';
 import type { PrometheusFigure } from '../../../plugin/samplers/prometheus/figures.ts';
 import type { PrometheusReading } from '../../../plugin/samplers/prometheus/page.ts';
 import { afterTheBaseline, type Change, fromTheStart, testWarnings } from '../../helpers/conducted-run.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { sourceAddresses } from '../../../plugin/engine/addresses.ts';
+import { sourceAddresses } from '../../../plugin/engine/engine.ts';
 import { connectionsOfShare } from '../../../plugin/script/load/load.ts';
 import { readScenarios } from '../../../plugin/script/scenarios.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';

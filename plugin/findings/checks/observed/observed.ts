@@ -1,5 +1,7 @@
 /** The finding that each kind of observation makes. */
 import {
+  METRICS_PAGE,
+  type Moment,
   type Observations,
   type Observed,
   type ObservedKind,
@@ -7,10 +9,156 @@ import {
   WRONG_COUNTS,
 } from '../../../run/measurements/observations.ts';
 import type { CodedDetail } from '../../check.ts';
-import { OF_CLIENTS } from './clients.ts';
 import { OF_COUNTS } from './counts.ts';
-import { OF_PARTS } from './parts.ts';
-import { OF_READINGS } from './readings.ts';
+import { momentText } from './moment.ts';
+
+const ROUND_TRIPS_FIX =
+  'see whether others missed the same broadcasts, and the worker logs: a worker refuses control requests, does not acknowledge `broadcast_echo`, or drops connections';
+
+const OF_CLIENTS = {
+  usersUnsettled: (fact: Observed['usersUnsettled']): CodedDetail => {
+    const { arrivals, seconds, notStarted, connecting, joining, away } = fact;
+    const open = [
+      ...(notStarted > 0 ? [`${notStarted} had not started`] : []),
+      ...(connecting > 0 ? [`${connecting} were connecting`] : []),
+      ...(joining > 0 ? [`${joining} joins were not acknowledged`] : []),
+      ...(away > 0 ? [`${away} were about to come back`] : []),
+    ];
+    const detail = open.length > 0 ? `: ${open.join(', ')}` : '';
+    return {
+      code: 'TARGET_NOT_REACHED',
+      message: `some of ${arrivals} virtual users had not connected and joined ${seconds} s after the ramp${detail}`,
+      fix:
+        joining > 0
+          ? 'lower `RATE`; let every flow join, and the server acknowledge each `join_room`'
+          : 'lower `RATE`, or see what keeps the server from answering connections in time',
+    };
+  },
+  warmUpFailed: ({ error }: Observed['warmUpFailed']): CodedDetail => ({
+    code: 'CONNECTIONS_FAILED',
+    message: `the short connections before the baseline failed: ${error}`,
+    fix: 'see the worker logs; or set `warmUp: 0`, which adds first-time costs to the memory per connection',
+  }),
+  clientsRefused: ({ error, fix, lost }: Observed['clientsRefused']): CodedDetail => ({
+    code: 'CLIENTS_REFUSED',
+    message: `the server refused the run’s own clients: ${error}; the run does without ${lost.join(', ')}`,
+    fix,
+  }),
+  sentinelRefused: ({ error, fix }: Observed['sentinelRefused']): CodedDetail => ({
+    code: 'CLIENTS_REFUSED',
+    message: `there is no reference receiver: ${error}`,
+    fix,
+  }),
+  sentinelLost: (fact: Observed['sentinelLost']): CodedDetail => ({
+    code: 'PROBE_INCOMPLETE',
+    message: `there is no reference receiver (sentinel), so the generator's own queue is unknown: ${sentinelText(fact)}`,
+    fix: 'see the worker logs: the server refuses or drops single connections',
+  }),
+  roundTripsMissing: ({ load, missing, asked, why }: Observed['roundTripsMissing']): CodedDetail => {
+    const trips = load === 'single' ? 'unloaded round trips' : 'round trips under load';
+    return {
+      code: 'PROBE_INCOMPLETE',
+      message: `${missing} of ${asked} ${trips} are missing: ${why}`,
+      fix: ROUND_TRIPS_FIX,
+    };
+  },
+  messagesDiffer: ({ handled, atLeast, atMost }: Observed['messagesDiffer']): CodedDetail => {
+    const [bound, share] = handled > atMost ? ['at most', atMost] : ['at least', atLeast];
+    return {
+      code: 'MESSAGES_DISAGREE',
+      message: `the workers handled ${handled} messages in the hold, the connections sent ${bound} ${share}`,
+    };
+  },
+  acknowledgementsCut: ({ unanswered }: Observed['acknowledgementsCut']): CodedDetail => ({
+    code: 'TAIL_CUT',
+    message: `acknowledgements still came when the drain ended, and ${unanswered} were missing: the times to an acknowledgement are lower bounds`,
+    fix: 'raise `drain.deadline`, or send less: the server cannot keep up with it',
+  }),
+};
+
+function sentinelText(fact: Observed['sentinelLost']): string {
+  if ('joinError' in fact) return `it could not join: ${fact.joinError}`;
+  if ('ended' in fact) return 'its connection ended during the broadcasts';
+  return `it received none of ${fact.broadcasts} broadcasts, although the server had acknowledged its join`;
+}
+
+const MB = 1024 ** 2;
+
+const OF_READINGS = {
+  connectionsStayed: ({ connections, seconds }: Observed['connectionsStayed']): CodedDetail => ({
+    code: 'PLATEAUS_UNUSABLE',
+    message: `${connections} connections were still open ${seconds} s after they were released: the residual is not known`,
+    fix: 'see the worker logs: what keeps these connections open?',
+  }),
+  waveStayed: ({ wave, connections }: Observed['waveStayed']): CodedDetail => ({
+    code: 'PLATEAUS_UNUSABLE',
+    message: `${connections} connections of wave ${wave} had not left in time, so what it leaves behind is unknown`,
+    fix: 'make the pause after the wave longer, or the `think` in the flow shorter',
+  }),
+  wavesOverlap: ({ when }: Observed['wavesOverlap']): CodedDetail => ({
+    code: 'PLATEAUS_UNUSABLE',
+    message: `the next wave began while memory was read ${momentText(when)}`,
+    fix: 'make the pauses after the waves longer',
+  }),
+  plateauMoved: ({ from, to }: Observed['plateauMoved']): CodedDetail => ({
+    code: 'PLATEAUS_UNUSABLE',
+    message: `connections changed from ${from} to ${to} while memory was read`,
+    fix:
+      to < from
+        ? 'see why connections ended; if their flow did, end it with `hold: true`'
+        : 'make the pauses between the ramps longer',
+  }),
+  memoryFalls: ({ when, seconds, falls }: Observed['memoryFalls']): CodedDetail => {
+    const what = falls.map(
+      ({ title, bytes }) => `${title} (by ${(bytes / MB).toFixed(1)} MB since the reading before)`,
+    );
+    return {
+      code: 'SERVER_NOT_IDLE',
+      message: `${momentText(when)}, the memory of ${what.join(' and ')} still fell after ${seconds} s: ${CONSEQUENCE[when.at]}`,
+      fix: 'see what else works on this server, or frees memory by a timer, and let it come to rest first',
+    };
+  },
+  collectionMissing: ({ when, workers }: Observed['collectionMissing']): CodedDetail => ({
+    code: 'COLLECTION_MISSING',
+    message: `${momentText(when)}, ${workers.join(', ')} made no garbage collection when the run asked for it`,
+  }),
+};
+
+/** Consequence of memory that still falls, by the moment at which the run waits for it to settle. */
+const CONSEQUENCE: Partial<Record<Moment['at'], string>> = {
+  plateau: 'the baseline is too high, and there is no memory per connection',
+  wave: 'the wave seems to leave more behind than it does',
+  left: 'there is no residual',
+};
+
+const OF_PARTS = {
+  partsChanged: ({ when, parts }: Observed['partsChanged']): CodedDetail =>
+    // The page's own start time and counters say so.
+    parts.every((part) => part === METRICS_PAGE)
+      ? { code: 'PROCESS_ENDED', message: `${momentText(when)}, ${METRICS_PAGE} had restarted` }
+      : {
+          code: 'DEPLOYMENT_CHANGED',
+          message: `${momentText(when)}, ${parts.join(' and ')} were reloaded, replaced or stopped since the run began`,
+        },
+  redisSilent: ({ when, name, failure }: Observed['redisSilent']): CodedDetail => ({
+    code: 'DEPLOYMENT_CHANGED',
+    message: `${name} no longer answered ${momentText(when)}: ${failure}`,
+  }),
+  enginesSilent: ({ requests, hosts }: Observed['enginesSilent']): CodedDetail => ({
+    code: 'GENERATOR_SILENT',
+    message: `Artillery's workers${hosts.length > 0 ? ` on ${hosts.join(', ')}` : ''} left ${requests} requests of the run unanswered`,
+  }),
+  hostLost: ({ host, why }: Observed['hostLost']): CodedDetail => ({
+    code: 'GENERATOR_SILENT',
+    message: `generator host ${host} was gone before the end: ${why}; all of its connections count as lost`,
+    fix: 'see the output of Artillery there, and `dmesg`; then repeat the run',
+    subject: host,
+  }),
+  faultFailed: (fact: Observed['faultFailed']): CodedDetail => {
+    const why = 'error' in fact ? fact.error : `${fact.notReplaced.join(', ')} should have been replaced, and was not`;
+    return { code: 'FAULT_FAILED', message: `the planned fault did not happen as planned: ${why}` };
+  },
+};
 
 type Finds = { [K in ObservedKind]: (fact: Observed[K]) => CodedDetail };
 
