@@ -71,7 +71,7 @@ const WHOLE: Refusals = {
   }),
   'nobody listens at the target of a scenario of the user’s own, on a port that is free': async () => {
     const target = await nobody();
-    const names = [new RegExp(`ECONNREFUSED at ${new URL(target).host}\\n.*start your server`)];
+    const names = [new RegExp(`ECONNREFUSED at ${new URL(target).host}: nothing listens there\\n.*start your server`)];
     return { code: 'TARGET_UNREACHABLE', names, script: quickScript({ target }) };
   },
   'another program has the port of the bundled deployment': async (t) => {
@@ -82,7 +82,7 @@ const WHOLE: Refusals = {
   },
   'nobody listens at the target of the environment': async () => {
     const TARGET = await nobody();
-    const names = [new RegExp(`ECONNREFUSED at ${new URL(TARGET).host}\\n.*start your server`)];
+    const names = [new RegExp(`ECONNREFUSED at ${new URL(TARGET).host}: nothing listens there\\n.*start your server`)];
     return { code: 'TARGET_UNREACHABLE', names, script: ownServer('http://127.0.0.1:1'), env: { TARGET } };
   },
   'an external engine drives the load, and no worker is known that counts its connections': async () => ({

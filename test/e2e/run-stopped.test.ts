@@ -15,7 +15,8 @@ const app = await startApp({ after });
 
 /** On a server that is up, with time to stop it. */
 function slowRun(t: TestContext): StartedRun {
-  const options = { control: app.control, room: `stopped-${Math.random()}`, broadcasts: { count: 30, interval: 0.2 } };
+  const broadcasts = { count: 30, interval: 0.2 };
+  const options = { live: true, control: app.control, room: `stopped-${Math.random()}`, broadcasts };
   return startRun(t, { script: quickScript({ target: app.url }, options) });
 }
 
@@ -61,6 +62,7 @@ describe('a run that ends early', { concurrency: 2 }, () => {
     it(`by Ctrl-C during ${stage} keeps what was measured until then`, async (t) => {
       const run = slowRun(t);
       await run.reached(stage);
+      if (stage === 'broadcasts') await run.broadcast();
       run.interrupt();
       assert.equal(await run.ended, 130, run.output());
       const result = assertIncomplete(run, new RegExp(`stopped by the user \\(stage: ${stage}`));

@@ -27,8 +27,8 @@ export interface Member {
   reasons: FindingCode[];
   /** Figures of `connections` that differ from those of an honest server. */
   connections?: Partial<Result['connections']>;
-  /** Counts of `delivery` that differ from zero, or from all copies of an honest server. */
-  delivery?: Partial<Counts>;
+  /** Counts of `delivery` that differ from zero, or from all copies of an honest server; null if the run ends before its broadcasts. */
+  delivery?: Partial<Counts> | null;
   /** Further figures of the result. */
   check?: (result: Result) => void;
 }

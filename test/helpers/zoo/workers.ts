@@ -179,7 +179,7 @@ export const workers: Member[] = [
       };
     },
     reasons: ['RUN_INCOMPLETE'],
-    delivery: { expected: 0, received: 0, frames: 0 },
+    delivery: null,
   },
   {
     name: 'takes its page of metrics away',

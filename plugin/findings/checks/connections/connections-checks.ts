@@ -23,8 +23,8 @@ const BUSY_LOOP = 0.9;
 
 export const connections: Check[] = [
   // Without a failure, nothing else says why there is no connection.
-  checkUnless('abort', 'RUN_INCOMPLETE', ({ connections: { peak, target, failures } }) =>
-    peak === 0 && total(failures) === 0
+  checkUnless('abort', 'RUN_INCOMPLETE', ({ connections: { opened, target, failures } }) =>
+    opened === 0 && total(failures) === 0
       ? { message: `none of ${target} connections was made`, fix: 'see the causes in `connections.failures`' }
       : undefined,
   ),
