@@ -105,7 +105,7 @@ describe('the first finding names the cause of', { concurrency: 3 }, () => {
   ] of Object.entries(CASES)) {
     it(what, async (t) => {
       const target = await serve(t);
-      const script = inProcessScript({ target }, { warmUp: 0 }, engineOptions, flow, USERS / 2);
+      const script = inProcessScript({ target }, { warmUp: 0, hold: 2 }, engineOptions, flow, USERS / 2);
       const { result, exitCode, output } = await startInProcess(script).ended;
       const [first, ...others] = leadingFindings(result.findings).filter(isOfServer);
       assert.equal(first?.code, code, output);

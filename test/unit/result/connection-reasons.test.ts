@@ -174,7 +174,7 @@ describe('a run', () => {
     ['with a peak below the target', peak(583), ['TARGET_NOT_REACHED', '583 of 600']],
     ['with a peak of virtual users that leave by themselves', peak(40, { expectedAtOnce: null })],
     ['with a peak until it was stopped', peak(40, { aborted }), ['RUN_INCOMPLETE']],
-    ['with a peak of zero', peak(0), ['RUN_INCOMPLETE', 600]],
+    ['of which no connection was opened', { ...peak(0), accounts: { asked: 0, alive: 0 } }, ['RUN_INCOMPLETE', 600]],
     ['with a peak of zero until it was stopped', peak(0, { aborted }), ['RUN_INCOMPLETE']],
     ['with arrivals that Artillery skipped', { measured: { skippedUsers: 6 } }, ['USERS_SKIPPED', 6]],
     ['with acknowledgements of nothing', { snapshot: { unknownAcks: 5 } }, ['MESSAGES_DISAGREE', 5]],
