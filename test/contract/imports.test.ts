@@ -1,15 +1,38 @@
-/** Enforces the map of CONTRIBUTING.md: which room can import which. */
+/** Which room can import which; the picture and the table of CONTRIBUTING.md show the same. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { column } from '../helpers/columns.ts';
-import { importsOf, inCycles, readImports, SOURCE_FOLDERS, sourceFiles } from '../helpers/imports.ts';
-import { codes, page, rows, section } from '../helpers/pages.ts';
+import { importsOf, inCycles, readImports, sourceFiles } from '../helpers/imports.ts';
+import { firstColumn, page, section } from '../helpers/pages.ts';
 
-/** Which rooms each room may import. */
+/** What each room may import, by the last part of the name, beside `protocol`. */
+const LAW: Record<string, string> = {
+  protocol: '',
+  'plugin/script': '',
+  'plugin/fleet': '',
+  'plugin/virtual-user': 'script fleet',
+  'plugin/engine': 'script fleet virtual-user',
+  'plugin/samplers': '',
+  'plugin/run': 'script fleet virtual-user samplers stack',
+  'plugin/result': 'report script samplers run',
+  'plugin/findings': 'report script samplers run result',
+  'plugin/doctor': 'report script samplers run stack',
+  'plugin/live': 'report script samplers run result server',
+  'plugin/conduct': 'report script samplers run result findings doctor live server stack',
+  'plugin/series': 'report script run stack',
+  'plugin/cli': 'report script virtual-user run result doctor conduct series server stack',
+  'plugin/hook': 'script virtual-user samplers run result findings doctor conduct live report',
+  report: '',
+  server: '',
+  'server/stack': '',
+};
+
+const nameOf = (room: string) => room.split('/').at(-1) as string;
 const MAP = new Map(
-  rows(section(page('CONTRIBUTING.md'), 'Map'))
-    .map(([folder = '', , allowed]) => [folder.replace(/[`]|\/`$/g, ''), codes(allowed)] as const)
-    .filter(([room]) => SOURCE_FOLDERS.includes(room.split('/')[0] ?? '')),
+  Object.entries(LAW).map(([room, names]) => [
+    room,
+    Object.keys(LAW).filter((other) => other !== room && ['protocol', ...names.split(' ')].includes(nameOf(other))),
+  ]),
 );
 
 /** The longest matching folder owns a file. @returns the topmost folder of a file that is in no room */
@@ -32,6 +55,33 @@ test('no room imports one that the map does not allow', () => {
   assert.ok(crossing.length > 0);
   const violations = crossing.filter(({ from, to }) => !MAP.get(from)?.includes(to));
   assert.deepEqual(violations, []);
+});
+
+test('CONTRIBUTING.md lists every room, and its arrows lead to what a room may import, and to nothing else', () => {
+  const contributing = page('CONTRIBUTING.md');
+  assert.deepEqual(firstColumn(section(contributing, 'Rooms')), [...MAP.keys()]);
+  const [, picture = ''] = /```mermaid\n([\s\S]*?)```/.exec(contributing) ?? [];
+  const arrows = picture.split('\n').flatMap((line) => {
+    const [from = [], to = []] = line.split('-->').map((side) => side.trim().split(' & '));
+    return from.flatMap((one) => to.map((other) => ({ from: one, to: other })));
+  });
+  const reachedFrom = (room: string): string[] =>
+    arrows.flatMap(({ from, to }) => (from === room ? [to, ...reachedFrom(to)] : []));
+  for (const [room, allowed] of MAP) {
+    const names = allowed.map(nameOf);
+    const drawn = arrows.filter(({ from }) => from === nameOf(room)).map(({ to }) => to);
+    const reached = ['protocol', ...reachedFrom(nameOf(room))];
+    assert.deepEqual(
+      drawn.filter((name) => !names.includes(name)),
+      [],
+      `${room} may not import`,
+    );
+    assert.deepEqual(
+      names.filter((name) => !reached.includes(name)),
+      [],
+      `no arrow leads from ${room} to`,
+    );
+  }
 });
 
 test('imports between rooms, and between files, have no cycle, type-only imports included', () => {

@@ -4,8 +4,8 @@ import { join, posix } from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
 import { ROOT } from './pages.ts';
 
-/** The folders with all sources of the map in CONTRIBUTING.md. */
-export const SOURCE_FOLDERS = ['protocol', 'plugin', 'report', 'server'];
+/** The folders whose rooms CONTRIBUTING.md shows. */
+const SOURCE_FOLDERS = ['protocol', 'plugin', 'report', 'server'];
 
 /** From a file to one that it imports, by their paths from the root of the repository. */
 export interface Import {
