@@ -1,13 +1,8 @@
 /** Measurements to the figures of the result document; nothing is measured or judged here. */
-
-import { decodeHistogram, summaryMs } from '../../protocol/histogram.ts';
-import { addSnapshots } from '../../protocol/link/add-snapshots.ts';
-import type { MessageTotals } from '../../protocol/link/client-messages.ts';
-import type { Messages } from '../../protocol/result/messages.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { computeCapacity } from '../../report/figures/capacity.ts';
 import { perConnectionOf } from '../../report/figures/per-connection.ts';
-import type { Measurements, MessagesMeasured } from '../run/measurements/measurements.ts';
+import type { Measurements } from '../run/measurements/measurements.ts';
 import type { Sampler } from '../samplers/index.ts';
 import type { Settings } from '../script/settings.ts';
 import { absentSections } from './absent.ts';
@@ -15,12 +10,13 @@ import { connectionFigures } from './connections.ts';
 import { cpuFigures } from './cpu/cpu.ts';
 import { batchRows, deliveryFigures } from './delivery/delivery.ts';
 import { latencyFigures } from './delivery/latency.ts';
+import { messageFigures } from './delivery/messages.ts';
 import { faultFigures } from './fault.ts';
-import { generatorFigures, generatorHosts, redisFigures } from './generators.ts';
+import { generatorFigures, generatorHosts } from './generators.ts';
 import { machineFigures } from './machine.ts';
 import { machineBalance } from './memory/machine-balance.ts';
 import { doubtMiscounted, memoryFigures } from './memory/memory.ts';
-import { sum } from './sums.ts';
+import { redisFigures } from './redis.ts';
 import { workerFigures, workersOverTime } from './workers.ts';
 
 /** Parts of the result that the findings decide. */
@@ -76,51 +72,4 @@ export function figuresOf(
   measured.memory.perConnection = perConnectionOf(measured);
   measured.memory.balance = machineBalance(measured.memory, measurements);
   return { ...measured, capacity: computeCapacity(measured, config.memoryBudgetBytes) };
-}
-
-/** @returns null where the flows send none */
-export function messageFigures({ messages, snapshots }: Measurements): Messages | null {
-  if (!messages) return null;
-  const totals = addSnapshots(snapshots).messages;
-  const { connections, due, sent, notSent, unasked, acknowledged, unanswered, passedOver, lost } = totals;
-  const { measured, outside } = totals;
-  return {
-    steps: messages.steps.map(({ namespace: _, ...step }) => step),
-    ...{ connections, due, sent, notSent, unasked, acknowledged },
-    unansweredConnected: unanswered,
-    unansweredDisconnected: lost,
-    passedOver,
-    answered: sent > unasked ? acknowledged / (sent - unasked) : null,
-    window: windowFigures(messages, measured, sum(Object.values(passedOver))),
-    ackMs: summaryMs(decodeHistogram(measured.ackUs)),
-    sendDelayMs: summaryMs(decodeHistogram(measured.sendDelayUs)),
-    outsideAckMs: summaryMs(decodeHistogram(outside.ackUs)),
-    workers: messages.workers.map(
-      ({ eventLoop: { delayP50Ms, delayP99Ms, delayMaxMs }, ownHandler: _, ...worker }) => ({
-        ...worker,
-        queueMs: { p50: delayP50Ms, p99: delayP99Ms, max: delayMaxMs },
-      }),
-    ),
-    histograms: { ackUs: measured.ackUs, sendDelayUs: measured.sendDelayUs },
-  };
-}
-
-function windowFigures(
-  { seconds, steps, unanswered, passedOver }: MessagesMeasured,
-  { sent, acknowledged }: MessageTotals['measured'],
-  passedOverAtEnd: number,
-): Messages['window'] {
-  if (seconds === 0) return null;
-  const events = new Set(steps.map((step) => step.events));
-  const arrived = steps.every(({ acknowledge }) => acknowledge) ? acknowledged : sent;
-  const [each] = events;
-  return {
-    seconds,
-    sent,
-    acknowledged,
-    sentPerSec: sent / seconds,
-    // A message that was passed over only for a while has waited.
-    queued: unanswered.map((waiting, index) => waiting - Math.min(passedOver[index] ?? 0, passedOverAtEnd)),
-    eventsPerSec: events.size === 1 && each !== undefined ? (arrived * each) / seconds : null,
-  };
 }

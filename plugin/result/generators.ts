@@ -2,8 +2,7 @@
 import { summaryMs } from '../../protocol/histogram.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { GeneratorHost } from '../run/measurements/generator.ts';
-import type { Measurements, RedisMeasured } from '../run/measurements/measurements.ts';
-import type { SampleRow } from '../samplers/index.ts';
+import type { Measurements } from '../run/measurements/measurements.ts';
 import { inWindows } from './machine.ts';
 import { merged, sum } from './sums.ts';
 
@@ -77,54 +76,4 @@ function oneWay({ frozen }: Measurements, { host }: GeneratorHost): Result['gene
   const latency = merged(own.flatMap(({ latencyUs }) => [latencyUs.local, latencyUs.cross]));
   const broadcasts = new Set(own.filter(({ received }) => received > 0).map(({ seq }) => seq));
   return summaryMs(latency, broadcasts.size);
-}
-
-/**
- * @param received copies by clients, by the ledger; undefined without one
- * @param samples of the run
- */
-export function redisFigures(
-  { redis, redisIdleCpuUsPerSec, sent }: Pick<Measurements, 'redis' | 'redisIdleCpuUsPerSec' | 'sent'>,
-  received: number | undefined,
-  samples: SampleRow[],
-): Result['redis'] {
-  if (!redis) return null;
-  const { nodes, cpuUs } = redis;
-  const perCopy = (amount: number) => (received ? amount / received : null);
-  const buffers = samples.flatMap(({ redisServer }) => redisServer?.outputBufferBytes ?? []);
-  const [inBytes, outBytes] = [total(nodes, 'inBytes') ?? 0, total(nodes, 'outBytes') ?? 0];
-  return {
-    version: [...new Set(nodes.map(({ version }) => version))].join(', '),
-    nodes: nodes.length > 1 ? nodes.map(ofNode) : null,
-    busiestNodeShare:
-      nodes.length > 1 && outBytes > 0 ? Math.max(...nodes.map((node) => node.outBytes)) / outBytes : null,
-    inBytes,
-    outBytes,
-    inBytesPerCopy: perCopy(inBytes),
-    outBytesPerCopy: perCopy(outBytes),
-    cpuMicrosecondsPerCopy: redisIdleCpuUsPerSec === null ? null : perCopy(cpuUs),
-    usedMemoryBeforeBytes: total(nodes, 'usedMemoryBeforeBytes'),
-    usedMemoryBytes: total(nodes, 'usedMemoryBytes'),
-    rssBytes: total(nodes, 'rssBytes'),
-    outputBufferPeakBytes: buffers.length > 0 ? Math.max(...buffers) : null,
-    // Only one node has the stream.
-    streamEntries: nodes.find(({ streamEntries }) => streamEntries !== null)?.streamEntries ?? null,
-    channels: total(nodes, 'channels') ?? 0,
-    shardChannels: total(nodes, 'shardChannels'),
-    forNobody: sent.some(({ otherWorkers }) => otherWorkers === undefined)
-      ? null
-      : sent.filter(({ otherWorkers }) => otherWorkers === 0).length,
-  };
-}
-
-type Node = RedisMeasured['nodes'][number];
-
-function ofNode({ node, inBytes, outBytes, usedMemoryBytes, rssBytes, channels, shardChannels }: Node) {
-  return { node, inBytes, outBytes, usedMemoryBytes, rssBytes, channels, shardChannels };
-}
-
-/** @returns null if a node does not tell */
-function total(nodes: Node[], figure: Exclude<keyof Node, 'node' | 'version' | 'streamEntries'>): number | null {
-  const values = nodes.map(({ [figure]: value }) => value).filter((value) => value !== null);
-  return values.length < nodes.length ? null : sum(values);
 }

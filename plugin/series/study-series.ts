@@ -2,10 +2,7 @@
 import { hash } from 'node:crypto';
 import { EXIT_CODES, exitCodeOf, worstExitCode } from '../../protocol/codes/exit-codes.ts';
 import { endingOf } from '../../protocol/documents/series.ts';
-import { type Level, type Levels, type Plan, type Study, studySchema } from '../../protocol/documents/study.ts';
-import { maskArguments } from '../../protocol/secrets/command-line.ts';
-import { isSecretName, isSecretPlace } from '../../protocol/secrets/secret-names.ts';
-import { MASK, maskText } from '../../protocol/secrets/secret-text.ts';
+import { type Levels, type Plan, type Study, studySchema } from '../../protocol/documents/study.ts';
 import type { Comparison } from '../../report/compare/compare.ts';
 import { endOf } from '../../report/compare/decision.ts';
 import { wouldSee } from '../../report/compare/detectable.ts';
@@ -14,6 +11,7 @@ import { countedRuns, isWorthRepeating } from '../../report/study/counted-runs.t
 import { studyDocument } from '../../report/study/document.ts';
 import { combinationsOf, labelOf, type MeasuredRun, questionsOf, summarize } from '../../report/study/summarize.ts';
 import { counted } from '../../report/text/format.ts';
+import { maskedPlan } from './masked-plan.ts';
 import type { RunCommand } from './run.ts';
 import type { MadeRun, Next, Series } from './series.ts';
 
@@ -174,46 +172,4 @@ export function orderOf(plan: Plan): Place[] {
 
 function isAt(place: Place, { block, levels }: Place): boolean {
   return place.block === block && labelOf(place.levels) === labelOf(levels);
-}
-
-interface MaskedPlan {
-  shown: Plan;
-  /** @returns what a run with these levels of the shown plan is started with */
-  realOf(levels: Levels): Levels;
-}
-
-export function maskedPlan(plan: Plan): MaskedPlan {
-  const vary = Object.fromEntries(Object.entries(plan.vary).map(([name, levels]) => [name, shownLevels(name, levels)]));
-  const translated = (from: Plan['vary'], to: Plan['vary'], levels: Levels): Levels =>
-    Object.fromEntries(
-      Object.entries(levels).map(([name, level]) => [name, to[name]?.[from[name]?.indexOf(level) ?? -1] ?? level]),
-    );
-  return {
-    shown: {
-      ...plan,
-      vary,
-      ...(plan.args && { args: maskArguments(plan.args) }),
-      except: plan.except.map((levels) => translated(plan.vary, vary, levels)),
-      servers: Object.fromEntries(
-        Object.entries(plan.servers).map(([name, { command, ready }]) => [
-          name,
-          { command: maskArguments(command), ready: typeof ready === 'string' ? maskText(ready) : ready },
-        ]),
-      ),
-    },
-    realOf: (levels) => translated(vary, plan.vary, levels),
-  };
-}
-
-function shownLevels(name: string, levels: Level[]): Level[] {
-  const shown = levels.map((level) => shownLevel(name, level));
-  const isNumbered = new Set(shown.map(String)).size < shown.length;
-  return shown.map((level, index) => (isNumbered && level !== levels[index] ? `${level} ${index + 1}` : level));
-}
-
-function shownLevel(name: string, level: Level): Level {
-  if (typeof level === 'boolean') return level;
-  const keys = name.split('.');
-  const isSecret = keys.length === 1 ? isSecretName(name) : keys.some(isSecretPlace);
-  return isSecret ? MASK : typeof level === 'string' ? maskText(level) : level;
 }

@@ -10,97 +10,18 @@ import { deliverySchema } from './delivery.ts';
 import { faultSchema } from './fault.ts';
 import { figure } from './figure.ts';
 import { findingSchema } from './findings.ts';
+import { generatorsSchema } from './generators.ts';
 import { latencySchema } from './latency.ts';
-import {
-  cpuSchema,
-  generatorSchema,
-  machineSchema,
-  samplingSchema,
-  windowPercents,
-  windowSharesSchema,
-} from './machine.ts';
+import { cpuSchema, generatorSchema, machineSchema, samplingSchema } from './machine.ts';
 import { memorySchema } from './memory.ts';
 import { messagesSchema } from './messages.ts';
 import { outcomeSchema } from './outcome.ts';
-import { byName, count, object, objectOrNull, orNull, rowsOf, summary, time } from './parts.ts';
+import { byName, count, object, objectOrNull, orNull, rowsOf, time } from './parts.ts';
 import { processesSchema } from './processes.ts';
+import { redisSchema } from './redis.ts';
 import { sampleSchema } from './samples.ts';
 import { serverSchema } from './server.ts';
 import { workerMachinesSchema, workersOverTimeSchema, workersSchema } from './workers.ts';
-
-const perCopy = { quantity: 'bytes', answers: ['delivery'], compared: 'secondary' } as const;
-
-/** One node of a Redis Cluster during the broadcasts; keys as those of all nodes together. */
-const nodeSchema = object({
-  node: z.string().describe('`host:port`'),
-  inBytes: count.describe('received for the broadcasts'),
-  outBytes: count.describe('sent for them'),
-  usedMemoryBytes: count.describe('`used_memory` after the broadcasts'),
-  rssBytes: count.describe('RSS after the broadcasts'),
-  channels: count.describe('channels with subscribers'),
-  shardChannels: count.nullable().describe('sharded channels with subscribers; null before Redis 7.0'),
-});
-
-const redisSchema = object({
-  version: z.string().describe('the Redis server’s'),
-  inBytes: count.describe('received for the broadcasts'),
-  outBytes: count.describe('sent for them'),
-  inBytesPerCopy: figure(z.number().nullable(), '`inBytes` ÷ `delivery.received`', {
-    ...{ ...perCopy, title: 'Redis received per message' },
-  }),
-  outBytesPerCopy: figure(z.number().nullable(), '`outBytes` ÷ `delivery.received`', {
-    ...{ ...perCopy, title: 'Redis sent per message' },
-  }),
-  cpuMicrosecondsPerCopy: figure(
-    orNull(z.number()),
-    'its CPU ÷ `delivery.received`, less the idle share; null without `hold`',
-    { title: 'Redis CPU per message', quantity: 'microseconds', answers: ['cpu'], compared: 'secondary' },
-  ),
-  usedMemoryBeforeBytes: orNull(count).describe('`used_memory` just before the broadcasts'),
-  usedMemoryBytes: figure(orNull(count), '`used_memory` after the broadcasts', {
-    ...{ title: 'Redis memory', quantity: 'megabytes', answers: ['memory'], compared: 'secondary', follows: 'load' },
-  }),
-  rssBytes: orNull(count).describe('RSS after the broadcasts'),
-  outputBufferPeakBytes: orNull(count).describe('most output that waited for subscribers'),
-  streamEntries: orNull(count).describe('length of the adapter’s stream; null if it has none'),
-  channels: count.describe('channels with subscribers'),
-  shardChannels: count.nullable().describe('sharded channels with subscribers; null before Redis 7.0'),
-  forNobody: count.nullable().describe('broadcasts without members on other workers than the publisher’s'),
-  nodes: orNull(z.array(nodeSchema)).describe('nodes of a Redis Cluster, of which the other figures are sums'),
-  busiestNodeShare: orNull(z.number()).describe('highest share of `outBytes` that one node sent'),
-}).nullable();
-
-const generatorsSchema = rowsOf({
-  host: z.string().describe('its name, and its index if it has one'),
-  cores: count.describe('CPU cores that it may use'),
-  memoryLimitBytes: z.number().nullable().describe('its container’s limit; null without one'),
-  machine: object({
-    model: z.string().describe('of its CPU'),
-    system: z.string().describe('with its release'),
-    cores: count.describe('all of them'),
-    memoryBytes: z.number().describe('total memory'),
-  }),
-  share: z.number().describe('share of the scenario’s arrivals, 0 to 1'),
-  arrivals: count.describe('virtual users of its share'),
-  connections: count.describe('connections that it opened'),
-  held: count.describe('open after all broadcasts'),
-  failed: count.describe('connections that it could not open'),
-  cpu: object({
-    idlePercent: windowPercents.describe('idle CPU, as `machine.cpuIdlePercent`'),
-  }),
-  others: windowSharesSchema.describe('who used its CPUs, as `machine.others`'),
-  loops: object({ delayP99Ms: z.number(), delayMaxMs: z.number(), utilization: z.number() })
-    .nullable()
-    .describe('the worst of its event loops, as in `generator`'),
-  // Those of the first of its engines.
-  startSkewMs: z.number().nullable().describe('how much later than on the first host its arrivals began'),
-  oneWayMs: summary.describe('latency of the receipts on this host; null for an own event'),
-  clock: object({
-    offsetMs: z.number().describe('how far the conductor’s clock is ahead of its own'),
-    boundMs: z.number().describe('largest possible error of that'),
-  }).nullable(),
-  lost: z.string().nullable().describe('why it was gone before the end; null if it was not'),
-});
 
 export const resultSchema = object({
   schemaVersion: z.literal(3),

@@ -6,20 +6,7 @@ import type { Finding } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { foldedFindings } from '../answer/answer.ts';
 import { exitCodeOfResult, isMissed, missedOptional } from '../answer/outcome.ts';
-import { workersOverTime } from '../charts/workers.ts';
-import { amount, share } from '../model/amount.ts';
-import {
-  type Answer,
-  type Cause,
-  type Document,
-  drawing,
-  grid,
-  lines,
-  type Section,
-  type Table,
-  type Tone,
-} from '../model/document.ts';
-import { total } from '../text/format.ts';
+import type { Answer, Cause, Document, Tone } from '../model/document.ts';
 import { capacity } from './capacity.ts';
 import { connections } from './connections.ts';
 import { cpu } from './cpu.ts';
@@ -31,6 +18,9 @@ import { latency } from './latency.ts';
 import { memory } from './memory.ts';
 import { messages } from './messages.ts';
 import { overTime } from './over-time.ts';
+import { processes } from './processes.ts';
+import { thresholds } from './thresholds.ts';
+import { workers } from './workers.ts';
 
 export function runDocument(result: Result): Document {
   const { run } = result;
@@ -99,79 +89,4 @@ function causesOf(all: readonly Finding[]): Cause[] {
 
 function optionalLine(text: string) {
   return { section: 'thresholds', text: `optional threshold missed: ${text}` };
-}
-
-/** Null where nothing can be judged. */
-function thresholds(result: Result): Section | null {
-  const { thresholds: judged } = result.outcome;
-  if (judged.length === 0) return null;
-  return {
-    id: 'thresholds',
-    title: 'Thresholds',
-    folded: true,
-    blocks: [
-      grid(
-        'Thresholds',
-        ['What was asked', 'Answer', 'What was found'],
-        judged.map(({ name, text, met, strict }) => [
-          name,
-          `${met ? 'met' : 'MISSED'}${strict ? '' : ' (optional)'}`,
-          text,
-        ]),
-      ),
-    ],
-  };
-}
-
-function workers(result: Result): Section {
-  const { perWorker } = result.connections;
-  const isKnown = Object.keys(perWorker).length > 0;
-  return {
-    id: 'workers',
-    title: 'Workers',
-    lead: 'How the connections were spread over the Socket.IO workers, and what each of them did.',
-    folded: true,
-    blocks: [
-      drawing(workersOverTime(result), 'Not measured over time: this result has no series of single workers.'),
-      spread(perWorker),
-      lines('absent', [!isKnown && 'Not measured: the run does not know which worker holds each connection.']),
-    ],
-  };
-}
-
-function spread(counts: Record<string, number>): Table {
-  const names = Object.keys(counts).toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }));
-  const rows = names.map((name) => [name, amount('count', counts[name]), share(counts[name] ?? 0, total(counts))]);
-  return grid('Connections of each worker', ['', 'Connections', 'Share, %'], rows);
-}
-
-function processes(result: Result): Section | null {
-  const { processes: found } = result;
-  if (found === null || found.measured.length + found.notCounted.length === 0) return null;
-  const { port, unseen, measured, omitted, notCounted } = found;
-  const listed = (ports: number[] | null) => ports?.join(', ') ?? 'cannot be seen';
-  const head = ['Layer', 'Process', 'Command', 'Listens on', 'Target’s listeners', 'Held connections'];
-  const counted = measured.map(({ layer, pid, command, ports, role, holds }) => [
-    layer,
-    String(pid),
-    command,
-    listed(ports),
-    role,
-    holds === null ? 'unknown' : holds ? 'yes' : 'no',
-  ]);
-  const others = notCounted.map(({ pid, command, ports, why }) => [String(pid), command, listed(ports), why]);
-  return {
-    id: 'processes',
-    title: 'Measured processes',
-    lead: 'The processes of this machine whose memory and CPU are in the figures of the deployment.',
-    folded: true,
-    blocks: [
-      grid('Counted', head, counted),
-      grid('Not counted', ['Process', 'Command', 'Listens on', 'Why'], others),
-      lines('note', [
-        unseen !== null && port !== null && `Listeners on port ${port} could not be seen: ${unseen}.`,
-        omitted > 0 && `${omitted} further processes are counted, too.`,
-      ]),
-    ],
-  };
 }

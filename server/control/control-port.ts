@@ -8,11 +8,12 @@ import { VERSION } from '../../protocol/version.ts';
 import { openHttp } from '../http-listener.ts';
 import { boundPackets, MAX_ARGUMENTS } from '../packet-bounds.ts';
 import { type ControlRequests, serveControl } from './control.ts';
-import { EventLoopHistory, readResources } from './event-loop-history.ts';
+import { EventLoopHistory } from './event-loop-history.ts';
 import { serveHttp } from './http.ts';
 import type { OwnFigures } from './own-figures.ts';
 import { bearerOf, tokenCheck } from './token.ts';
 import { InMemoryAdapter } from './versions.ts';
+import { readResources } from './worker-resources.ts';
 import { collectGarbage, processStats } from './worker-stats.ts';
 
 /** No request has more than a few lines. */

@@ -1,15 +1,6 @@
 /** The event loop of a worker, second by second, while a run has it recorded: it costs nothing at other times. */
-
-import { readdir, readFile } from 'node:fs/promises';
-import { hostname } from 'node:os';
-import type { WorkerEventLoop, WorkerMachine, WorkerResources } from '../../protocol/events.ts';
-import { attempt } from '../../protocol/helpers/attempt.ts';
+import type { WorkerEventLoop } from '../../protocol/events.ts';
 import { BoundedSeries } from '../../protocol/helpers/bounded-series.ts';
-import { readCgroup } from '../../protocol/machine/cgroup.ts';
-import { thisHost, thisMachine } from '../../protocol/machine/host.ts';
-import { parseSmapsRollup, readCpu, readMemory, readTcpBytes } from '../../protocol/machine/kernel.ts';
-import { openFileLimits } from '../../protocol/machine/open-files.ts';
-import { usableCores } from '../../protocol/machine/usable.ts';
 import { EventLoopWindow } from './worker-stats.ts';
 
 const INTERVAL_MS = 1000;
@@ -68,34 +59,4 @@ function startRecording() {
 
 function round(value: number, steps: number): number {
   return Math.round(value * steps) / steps;
-}
-
-/** @returns without what the system does not tell, as any but Linux */
-export async function readResources(worker: string): Promise<WorkerResources> {
-  const [rollup, files] = await Promise.all([
-    readFile('/proc/self/smaps_rollup', 'latin1').catch(() => ''),
-    readdir('/proc/self/fd').catch(() => undefined),
-  ]);
-  const { soft } = openFileLimits();
-  return {
-    worker,
-    pssBytes: parseSmapsRollup(rollup)?.pssBytes,
-    // One of them is the folder that was read.
-    openFiles: files && files.length - 1,
-    openFilesLimit: Number.isFinite(soft) ? soft : null,
-    cgroup: readCgroup(),
-    usableCores: usableCores(),
-    machine: machine(),
-  };
-}
-
-function machine(): WorkerMachine {
-  return {
-    hostname: hostname(),
-    kernel: thisHost().kernel,
-    ...thisMachine(),
-    usedBytes: attempt(() => readMemory().usedBytes),
-    tcpBytes: attempt(readTcpBytes),
-    cpu: attempt(readCpu),
-  };
 }

@@ -1,82 +1,9 @@
 /** The WebSocket servers under Socket.IO that `CAPACITY_WEBSOCKETS` can choose. To add one: write its file, add it here. */
-
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import { setImmediate } from 'node:timers/promises';
-import { Server, type ServerOptions } from 'socket.io';
-import { CapacityError } from '../../protocol/errors.ts';
-import { onlyOnce } from '../../protocol/helpers/only-once.ts';
 import { bundledWs } from '../control/versions.ts';
-import { listen } from '../listen.ts';
 import { importOptional } from '../optional-packages.ts';
-import type { Attach, AttachedServer } from './attach.ts';
-
-/** npm has µWebSockets.js only as uws-pack, which contains the same binaries. */
-const PACKAGE = 'uws-pack@20.0.8';
-
-type ListenSocket = object;
-interface Response {
-  writeStatus(status: string): Response;
-  end(body: string): void;
-}
-interface UwsApp {
-  any(pattern: string, handler: (response: Response) => void): void;
-  listen(host: string, port: number, options: number, callback: (token: ListenSocket | false) => void): void;
-  /** Also ends all connections. */
-  close(): void;
-}
-interface Uws {
-  App(): UwsApp;
-  /** One for all connections: without a context of their own, each message is compressed by itself. */
-  SHARED_COMPRESSOR: number;
-  LIBUS_LISTEN_EXCLUSIVE_PORT: number;
-  us_socket_local_port(token: ListenSocket): number;
-  us_listen_socket_close(token: ListenSocket): void;
-}
-
-const attachToUws: Attach = async (options, modules) => {
-  const { module, version } = await importOptional<Uws | { default: Uws }>(PACKAGE, modules);
-  const uws = 'App' in module ? module : module.default;
-  const app = uws.App();
-  const io = new Server(options);
-  // Engine.IO's own option says only which messages are worth it; this one, which its types leave out, is µWebSockets.js's.
-  const compression = options.perMessageDeflate ? { compression: uws.SHARED_COMPRESSOR } : {};
-  io.attachApp(app, compression as Partial<ServerOptions>);
-  app.any('/*', (response) => response.writeStatus('404 Not Found').end('This is a Socket.IO server.\n'));
-
-  let token: ListenSocket | undefined;
-  // It may be closed once.
-  const cut = onlyOnce(() => app.close());
-
-  function listen(port: number, host: string): Promise<number> {
-    return new Promise((resolve, reject) => {
-      // Without the option, several processes can listen on the same port.
-      app.listen(host, port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT, (found) => {
-        if (found) {
-          token = found;
-          resolve(uws.us_socket_local_port(found));
-        } else {
-          const message = `Socket.IO port: cannot listen on ${host}:${port}`;
-          const fix = 'choose an address of this machine, and a free port on which this user can listen';
-          reject(new CapacityError('PORT_UNAVAILABLE', message, fix));
-        }
-      });
-    });
-  }
-
-  const close = onlyOnce(async () => {
-    if (token) uws.us_listen_socket_close(token);
-    const clients = Object.values((io.engine as unknown as { clients: Record<string, NodeJS.EventEmitter> }).clients);
-    const left = Promise.all(clients.map((client) => once(client, 'close')));
-    await io.close();
-    await left;
-    await setImmediate();
-    // What is left are HTTP connections without a request, and WebSockets whose clients do not answer the close frame.
-    cut();
-  });
-
-  return { io, nameAndVersion: `uWebSockets.js (uws-pack ${version})`, listen, close, cut };
-};
+import type { Attach } from './attach.ts';
+import { attachToHttp } from './http.ts';
+import { attachToUws } from './uwebsockets.ts';
 
 export const WEBSOCKETS = {
   /** It comes with Engine.IO. */
@@ -93,33 +20,3 @@ export type WebSocketsName = keyof typeof WEBSOCKETS;
 
 /** A plain server on `ws`, without Socket.IO: `plain/app.ts`. */
 export const PLAIN = 'plain-ws';
-
-/** Engine.IO accepts any server that has the interface of `ws`. */
-type Options = Partial<Omit<ServerOptions, 'wsEngine'>> & { wsEngine?: unknown };
-
-/** @param options include `wsEngine`, if it is not the bundled `ws` */
-function attachToHttp(options: Options, nameAndVersion: string): AttachedServer {
-  const http = createServer((_request, response) => response.writeHead(404).end('This is a Socket.IO server.\n'));
-  const io = new Server(http, options as Partial<ServerOptions>);
-  let connections: EngineClient[] = [];
-  return {
-    io,
-    nameAndVersion,
-    listen: (port, host) => listen(http, port, host, 'Socket.IO port'),
-    close: onlyOnce(() => {
-      // Engine.IO clears its list of clients when it closes; `cut()` needs their transports.
-      connections = Object.values((io.engine as unknown as { clients: Record<string, EngineClient> }).clients);
-      http.close();
-      return io.close();
-    }),
-    cut() {
-      for (const { transport } of connections) transport.socket?.terminate();
-      http.closeAllConnections();
-    },
-  };
-}
-
-/** A private part of an Engine.IO client: its WebSocket, which a polling transport does not have. */
-interface EngineClient {
-  transport: { socket?: { terminate(): void } };
-}

@@ -5,7 +5,6 @@ import type { Result } from '../../../protocol/result/result.ts';
 import { inServicePoints } from '../../../report/figures/in-service.ts';
 import { provenLeaks } from '../../../report/figures/left-behind.ts';
 import { fitPlateaus, type PlateauPoint } from '../../../report/statistics/plateaus.ts';
-import type { Point } from '../../../report/statistics/statistics.ts';
 import { type Doubt, isCurved } from '../../../report/statistics/straightness.ts';
 import { collects, type Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory.ts';
@@ -16,36 +15,8 @@ import { possibleMemory, reusedFigures } from '../invariants/invariants.ts';
 import { unknownWorkers } from '../workers.ts';
 import { allowingFor, doubtsOf, growingFigures, sampled } from './doubts.ts';
 import { overTimeFigures } from './drift.ts';
+import { allowingForGarbage, withinFreePages } from './garbage.ts';
 import { placesOf } from './places.ts';
-
-const MB = 1024 ** 2;
-/**
- * Of one Node process. The first connections use pages that start-up and warm-up have left free: RSS rises by too little. Measured with
- * 100 to 400 connections to untouched servers: 0.8 to 1.6 MB.
- */
-const FREE_BYTES = 4 * MB;
-/** V8's young generation grows once, to its two semi-spaces of 16 MB: RSS rises by too much. Measured likewise: by up to 17 MB. */
-const YOUNG_BYTES = 32 * MB;
-
-/** @returns the line of a process whose memory did not rise, bounded by the room that it may have had free */
-function withinFreePages<Line extends Omit<Slope, 'naive'>>(line: Line, points: Point[], processes: number): Line {
-  const connections = Math.max(1, ...points.map(({ x }) => x));
-  return { ...line, low95: 0, high95: Math.max(line.slope, 0) + (FREE_BYTES * processes) / connections };
-}
-
-/** @returns the line with an interval that allows for both; many connections make them small */
-export function allowingForGarbage<Line extends Omit<Slope, 'naive'>>(
-  line: Line,
-  points: Point[],
-  processes: number,
-): Line {
-  const { low95, high95 } = line;
-  const xs = points.map(({ x }) => x);
-  const connections = Math.max(...xs) - Math.min(...xs);
-  if (low95 === null || high95 === null || connections === 0) return line;
-  const per = processes / connections;
-  return { ...line, low95: low95 - YOUNG_BYTES * per, high95: high95 + FREE_BYTES * per };
-}
 
 type Sampled = Pick<Sampler, 'layers' | 'samples'> & Partial<Pick<Sampler, 'workers'>>;
 type Memory = Result['memory'];

@@ -8,44 +8,12 @@ import { isOn } from '../fault/fault-times.ts';
 import type { EngineSnapshot } from '../link.ts';
 import { noteAbsent } from '../measurements/absent-sources.ts';
 import type { Moment } from '../measurements/observations.ts';
-import { changesBetween, identityOf, type WorkerIdentity } from '../measurements/worker-identity.ts';
+import { identityOf, type WorkerIdentity } from '../measurements/worker-identity.ts';
 import { succeed } from '../wait.ts';
 import { BusyWorkers, KernelCounts } from './kernel-counts.ts';
 import { MetricsPages } from './metrics-pages.ts';
 import { WorkerCounts } from './worker-counts.ts';
-
-class WorkerRestarts {
-  readonly #context: RunContext;
-  #last: WorkerIdentity[] = [];
-
-  constructor(context: RunContext) {
-    this.#context = context;
-  }
-
-  /** Takes the workers as they are: before the load, and after a planned fault. */
-  begin(workers: WorkerIdentity[]): void {
-    this.#last = workers;
-  }
-
-  /** @param stats in the order of the control URLs; undefined of a worker that is not there now */
-  check(stats: (WorkerStats | undefined)[]): void {
-    if (this.#last.length === 0) return;
-    const { measurements, sampler } = this.#context;
-    const now = stats.flatMap((one, index) => (one ? identityOf(one) : (this.#last[index] ?? [])));
-    for (const [worker, evidence] of changesBetween(this.#last, now).restarted) {
-      if (measurements.restarts.has(worker)) continue;
-      const uptimeSeconds = now.find((one) => one.worker === worker)?.life?.uptimeSeconds ?? 0;
-      const t = sampler.seconds() - uptimeSeconds;
-      measurements.restarts.set(worker, { evidence, t, connections: this.connectionsOf(worker) });
-    }
-    this.#last = now;
-  }
-
-  /** @returns connections of the worker when it was last asked */
-  connectionsOf(worker: string): number {
-    return this.#last.find((one) => one.worker === worker)?.life?.connections ?? 0;
-  }
-}
+import { WorkerRestarts } from './worker-restarts.ts';
 
 /** For a worker that died to be restarted, so that the result can name it. */
 const RESTART_TIMEOUT_MS = 5000;

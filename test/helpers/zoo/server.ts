@@ -16,7 +16,7 @@ import {
 import { thisHost } from '../../../protocol/machine/host.ts';
 import { payload } from '../../../server/contract/payload.ts';
 import { serveControl } from '../../../server/control/control.ts';
-import { readResources } from '../../../server/control/event-loop-history.ts';
+import { readResources } from '../../../server/control/worker-resources.ts';
 import { Guard } from '../../../server/guard.ts';
 import { workerStats } from '../fake-run.ts';
 import { type Cleaner, urlOf } from '../raw-listen.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Slope } from '../../../protocol/result/memory.ts';
-import { withNative } from '../../../report/figures/per-connection.ts';
+import { withNative } from '../../../report/figures/native-memory.ts';
 
 const KB = 1024;
 

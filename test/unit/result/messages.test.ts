@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { messageFigures } from '../../../plugin/result/assemble.ts';
+import { messageFigures } from '../../../plugin/result/delivery/messages.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import type { Messages } from '../../../protocol/result/messages.ts';
 import { measurements, messageTimes, messageTotals, snapshot } from '../../helpers/measurements.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { redisFigures } from '../../../plugin/result/generators.ts';
+import { redisFigures } from '../../../plugin/result/redis.ts';
 import type { SampleRow } from '../../../plugin/samplers/index.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { textCells } from '../../../report/model/table-text.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../../../plugin/fleet/client/repeated-message.ts';
 import { encodeMessages } from '../../../../plugin/fleet/light/engine-io/encode.ts';
 import { officialCodec, PacketType } from '../../../../plugin/fleet/light/socket-io/codec.ts';
-import { PreparedMessage } from '../../../../plugin/fleet/light/socket-io/socket-io.ts';
+import { PreparedMessage } from '../../../../plugin/fleet/light/socket-io/prepared-message.ts';
 import { jsonCodec } from '../../../helpers/json-codec.ts';
 
 const args: unknown[] = [{ text: `${FIRST_REPEATED_ACK_ID}[ grüße` }];

@@ -1,0 +1,37 @@
+/** Restarts of workers between two standstills: by the end of a run, a new process can have counted more than the old one. */
+import type { WorkerStats } from '../../../protocol/events.ts';
+import type { RunContext } from '../context.ts';
+import { changesBetween, identityOf, type WorkerIdentity } from '../measurements/worker-identity.ts';
+
+export class WorkerRestarts {
+  readonly #context: RunContext;
+  #last: WorkerIdentity[] = [];
+
+  constructor(context: RunContext) {
+    this.#context = context;
+  }
+
+  /** Takes the workers as they are: before the load, and after a planned fault. */
+  begin(workers: WorkerIdentity[]): void {
+    this.#last = workers;
+  }
+
+  /** @param stats in the order of the control URLs; undefined of a worker that is not there now */
+  check(stats: (WorkerStats | undefined)[]): void {
+    if (this.#last.length === 0) return;
+    const { measurements, sampler } = this.#context;
+    const now = stats.flatMap((one, index) => (one ? identityOf(one) : (this.#last[index] ?? [])));
+    for (const [worker, evidence] of changesBetween(this.#last, now).restarted) {
+      if (measurements.restarts.has(worker)) continue;
+      const uptimeSeconds = now.find((one) => one.worker === worker)?.life?.uptimeSeconds ?? 0;
+      const t = sampler.seconds() - uptimeSeconds;
+      measurements.restarts.set(worker, { evidence, t, connections: this.connectionsOf(worker) });
+    }
+    this.#last = now;
+  }
+
+  /** @returns connections of the worker when it was last asked */
+  connectionsOf(worker: string): number {
+    return this.#last.find((one) => one.worker === worker)?.life?.connections ?? 0;
+  }
+}

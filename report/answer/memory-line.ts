@@ -1,0 +1,28 @@
+import type { Result } from '../../protocol/result/result.ts';
+import { mainWorkerLayer } from '../figures/layers.ts';
+import { isTold } from '../figures/per-connection.ts';
+import { withUnit } from '../model/amount.ts';
+import { COST, costAmount, costNote, costText } from './cost.ts';
+import { figureOf, type Line } from './line.ts';
+import { placesLine } from './places-line.ts';
+
+const TOO_FEW = 'that takes readings at two or more numbers of connections';
+
+/** After a planned fault, it is not the question, and there are too few plateaus to tell. */
+export function memoryLines(result: Result): Line[] {
+  const { memory: found, absent, fault, run } = result;
+  const cost = absent.memory === undefined ? found.perConnection : null;
+  if (fault) return [];
+  if (cost) {
+    const inService = isTold(cost) && cost.inService !== null && withUnit('kilobytes', cost.inService);
+    const needed = inService && `${inService} in service, with garbage and buffers`;
+    const note = [costNote(cost, found.collected), needed].filter(Boolean).join('; ');
+    return [
+      { text: costText(cost, found.collected), figure: figureOf(COST, costAmount(cost), note) },
+      ...placesLine(found.places),
+    ];
+  }
+  const layer = mainWorkerLayer(found.perConnectionBytes);
+  const why = absent.memory ?? found.absent[layer] ?? (run.complete ? TOO_FEW : `the run ended early: ${TOO_FEW}`);
+  return [{ text: null, figure: figureOf(COST, null, why) }];
+}
