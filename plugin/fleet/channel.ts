@@ -1,4 +1,4 @@
-/** The two ways to the code that holds connections: a child process of its own, or a holder in this process. */
+/** How commands reach the code that holds connections: over IPC to a child process, or by calls within this process. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { endChild } from '../../protocol/helpers/end-child.ts';

@@ -1,4 +1,4 @@
-/** The broadcasts of a server of somebody else's: provoked or awaited; each process numbers them by their ids. */
+/** Broadcasts of a server without our contract: the run provokes them or waits for them; each fleet process numbers them by their ids. */
 import { crc32 } from 'node:zlib';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { CapacityError } from '../../../protocol/errors.ts';
@@ -38,7 +38,7 @@ export function ownEventBroadcasts(context: RunContext, delivery: Delivery): Bro
       signal,
       rooms,
     );
-  /** The server broadcasts at times of its own, so the parts are of equal length. */
+  /** The server chooses when it broadcasts, so the parts are of equal length. */
   const listen = async (nextPart: () => void) => {
     for (let part = 0; part < BROADCAST_PARTS && !signal.aborted; part++) {
       if (part > 0) nextPart();

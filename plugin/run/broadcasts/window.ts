@@ -1,4 +1,4 @@
-/** The broadcasts at full target: published, drained, and their ledger finalized, whoever publishes them. */
+/** Measures the broadcasts at full target: publishes them, waits for the last copies, and finalizes the ledger. */
 import type { RunContext } from '../context.ts';
 import { measureAfterBroadcasts } from '../memory/at-rest.ts';
 import { Windows } from '../windows/cpu.ts';

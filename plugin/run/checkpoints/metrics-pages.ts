@@ -10,7 +10,7 @@ interface Watched {
   what: string;
   /** Undefined where it says nothing of connections. */
   of(figures: Figures, targets: number): number | string | undefined;
-  /** With so many connections of its own, each page must have moved. */
+  /** After this many connections, the counters of each page must have changed. */
   connections: number;
 }
 

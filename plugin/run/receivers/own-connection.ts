@@ -39,7 +39,7 @@ export class OwnConnection implements FleetConnection {
   /** By namespace, in the order in which they were opened. */
   readonly sockets = new Map<string, OwnSocket>();
   readonly remote: RemoteConnection;
-  /** The run notices a lost client of its own by itself. */
+  /** The run detects the loss of its own clients separately, so it is no loss of the load. */
   readonly isLost = false;
   readonly #options: Options;
   #watcher: Partial<Watcher> = {};

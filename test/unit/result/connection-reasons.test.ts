@@ -174,6 +174,11 @@ describe('a run', () => {
     ['with a peak below the target', peak(583), ['TARGET_NOT_REACHED', '583 of 600']],
     ['with a peak of virtual users that leave by themselves', peak(40, { expectedAtOnce: null })],
     ['with a peak until it was stopped', peak(40, { aborted }), ['RUN_INCOMPLETE']],
+    [
+      'that lost count of a connection that it asked for',
+      { accounts: { asked: 601 } },
+      ['ACCOUNTS_MISMATCH', 601, 600],
+    ],
     ['of which no connection was opened', { ...peak(0), accounts: { asked: 0, alive: 0 } }, ['RUN_INCOMPLETE', 600]],
     ['with a peak of zero until it was stopped', peak(0, { aborted }), ['RUN_INCOMPLETE']],
     ['with arrivals that Artillery skipped', { measured: { skippedUsers: 6 } }, ['USERS_SKIPPED', 6]],

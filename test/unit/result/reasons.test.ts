@@ -84,7 +84,7 @@ describe('fleet processes that stop at numbers that are', () => {
       const peak = held.reduce((total, one) => total + one, 0);
       Object.assign(connections, { target, peak });
       const opened = { ...snapshot().connecting, opened: { startedAtUs: 0, intervalUs: 1e6, counts: [peak] } };
-      const accounts = { ...snapshot().accounts, alive: peak };
+      const accounts = { ...snapshot().accounts, asked: peak, alive: peak };
       const transports = { websocket: peak, upgraded: 0, polling: 0 };
       const processes = fleetProcesses(held);
       measured.snapshots.push(snapshot({ processes, accounts, connected: peak, transports, connecting: opened }));

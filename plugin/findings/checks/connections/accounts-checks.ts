@@ -48,7 +48,9 @@ const engines: Identity = (_, { snapshots }) =>
       const timed = { what: of('opened connections'), all: opened, parts: { timed: sum(connecting.opened.counts) } };
       const ages = { aged: merged([ends.lostAgesUs]).totalCount };
       const aged = { what: of('lost connections'), all: sum(Object.values(lost)), parts: ages };
+      const asked = { opened, ...account.failed, pending: account.pending };
       const all: Account[] = [
+        { what: of('attempted connections'), all: account.asked, parts: asked },
         { what: of('open connections'), all: account.alive, parts: { fleet: connected } },
         { what: of('returns'), all: account.returned, parts: { fleet: returned } },
         { what: of('drops'), all: dropped, parts: { returned, gaveUp, left, away } },

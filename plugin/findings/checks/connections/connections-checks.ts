@@ -24,7 +24,7 @@ const BUSY_LOOP = 0.9;
 export const connections: Check[] = [
   // Without a failure, nothing else says why there is no connection.
   checkUnless('abort', 'RUN_INCOMPLETE', ({ connections: { peak, opened, target, failures } }) =>
-    // Nobody counts what another engine opened, but its connections were seen.
+    // The connections of another engine are not in `opened`; the samples still show their peak.
     peak === 0 && opened === 0 && total(failures) === 0
       ? { message: `none of ${target} connections was made`, fix: 'see the causes in `connections.failures`' }
       : undefined,
