@@ -4,7 +4,17 @@
  * read-only root. This machine's system, read-only, takes the place of the base image, and this Node that of its Node.
  * `npm ci` only checks the manifests against package-lock.json; the packages are those of this checkout.
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmdirSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmdirSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, join, posix } from 'node:path';
 import { type Copy, DockerfileParser } from 'dockerfile-ast';
@@ -72,6 +82,10 @@ export function newStage(folder: string, name: string): Stage {
   const root = join(folder, name);
   for (const point of ['usr', 'etc', 'dev', 'proc', 'tmp', 'root', 'npm-cache']) {
     mkdirSync(join(root, point), { recursive: true });
+  }
+  // Made here, and not at each start: several containers of one image start at the same time.
+  for (const link of ['bin', 'sbin', 'lib', 'lib64']) {
+    if (existsSync(`/${link}`)) symlinkSync(readlinkSync(`/${link}`), join(root, link));
   }
   return { name, root, workdir: '/', env: {}, user: '0:0' };
 }
@@ -210,7 +224,6 @@ export function enter(
     }
     mount --make-rprivate /
     mount --bind "$ROOT" "$ROOT"
-    for name in bin sbin lib lib64; do [ -e "$ROOT/$name" ] || cp -P /$name "$ROOT/$name"; done
     for name in usr etc; do mount --bind /$name "$ROOT/$name"; mount -o remount,bind,ro "$ROOT/$name"; done
     mount -t tmpfs tmpfs "$ROOT/usr/local/bin"
     cp "$NODE" "$ROOT/usr/local/bin/node"
