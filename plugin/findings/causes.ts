@@ -24,6 +24,7 @@ import {
   differByThoseCutOff,
   differByUnknownWorkers,
   longestDelayMs,
+  lostByWholeWorker,
   lostSinceChange,
   lostSinceEnd,
   lostSinceRedisWaited,
@@ -233,8 +234,9 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
     { effects: ['QUEUE_GROWS', 'TAIL_CUT'] },
     {
       effects: ['COPIES_LOST'],
-      evidence: 'copies are missing on open connections only, and only since its output waited',
-      holds: lostSinceRedisWaited,
+      evidence:
+        'copies are missing on open connections only, on at least as many as a worker holds, and only since its output waited',
+      holds: (counts) => lostSinceRedisWaited(counts) && lostByWholeWorker(counts),
     },
   ],
   USERS_SKIPPED: [{ effects: ['TARGET_NOT_REACHED', 'RATE_NOT_REACHED'] }],
@@ -295,8 +297,9 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
     },
     {
       effects: ['COPIES_LOST'],
-      evidence: 'what is missing was on connections that were cut off, or was sent after the part was last unchanged',
-      holds: lostSinceChange,
+      evidence:
+        'what is missing was on connections that were cut off, or was sent after the part was last unchanged, and if only Redis changed, at least as many connections as a worker holds miss it',
+      holds: (counts) => lostSinceChange(counts) && (carriesConnections(counts) || lostByWholeWorker(counts)),
     },
   ],
   WORKER_STALLED: [

@@ -86,6 +86,12 @@ export function lostSinceRedisWaited(counts: Counts): boolean {
   return counts.result.delivery?.lostDisconnected === 0 && lostSince(redisWaitedSince(counts.result), counts);
 }
 
+/** Returns whether as many connections lost copies as a worker holds: what Redis loses, it loses for all of a worker. */
+export function lostByWholeWorker({ result: { delivery, connections } }: Counts): boolean {
+  const { losses } = delivery ?? {};
+  return !losses || losses.losers >= Math.min(...Object.values(connections.perWorker), losses.members);
+}
+
 /** @returns whether nine in ten of all missing copies are in these broadcasts */
 export function areMostMissing(rows: Batch[], { result: { delivery } }: Counts): boolean {
   const missing = (some: Batch[]) =>

@@ -3,6 +3,7 @@ import { CONNECT_STAGES } from '../connection.ts';
 import { mergeEncoded } from '../histogram.ts';
 import { addConnecting, addSeries, addUp } from './add-up.ts';
 import { addEnds } from './ends.ts';
+import { NO_LOSSES } from './ledger.ts';
 import type { FleetSnapshot } from './snapshot.ts';
 
 export type FleetTotals = Omit<FleetSnapshot, 'processes' | 'still' | 'engineLoop' | 'failureExamples'>;
@@ -27,7 +28,7 @@ const NOTHING = {
   perSessionPrefix: {},
   connectUs: Object.fromEntries(CONNECT_STAGES.map((stage) => [stage, mergeEncoded([])])) as FleetSnapshot['connectUs'],
   tlsResumed: 0,
-  receipts: { received: 0, duplicates: 0, late: 0, unreadable: 0, neverOrdered: 0, open: 0 },
+  receipts: { received: 0, duplicates: 0, late: 0, unreadable: 0, neverOrdered: 0, open: 0, losses: NO_LOSSES },
   messages: {
     ...{ connections: 0, due: 0, sent: 0, notSent: { missed: 0, disconnected: 0 } },
     ...{ unasked: 0, acknowledged: 0, unanswered: 0, passedOver: {}, lost: 0, measured: NO_TIMES, outside: NO_TIMES },

@@ -4,6 +4,21 @@ import { mergeEncoded } from '../histogram.ts';
 import { NO_COPIES, RECEIPT_COUNTS } from '../result/delivery.ts';
 import { count, each, histogram, instant, name } from './bounds.ts';
 
+/** Connections that lost copies while they were open, over all finalized broadcasts. */
+const lossTotalsSchema = z.object({
+  /** Connections that broadcasts were for. */
+  members: count,
+  /** Those that lost a copy. */
+  losers: count,
+  /** Losers that received none of their broadcasts. */
+  gotNothing: count,
+  /** HDR histogram, compressed base64: the number of copies that each other loser lost. */
+  lost: histogram,
+  /** HDR histogram, compressed base64: the number of broadcasts that were for each loser. */
+  expected: histogram,
+});
+export type LossTotals = z.infer<typeof lossTotalsSchema>;
+
 /** Frames that carry the broadcast event, of the whole run. The columns of single broadcasts are in `FrozenBroadcast`. */
 export const receiptTotalsSchema = z.object({
   /** All whose payload can be read: of every column but `unreadable`. */
@@ -16,6 +31,7 @@ export const receiptTotalsSchema = z.object({
   neverOrdered: count,
   /** Copies of broadcasts whose rows are not finalized: once the run has finalized its own, these were never ordered. */
   open: count,
+  losses: lossTotalsSchema,
 });
 export type ReceiptTotals = z.infer<typeof receiptTotalsSchema>;
 
@@ -66,6 +82,8 @@ export const frozenBroadcastSchema = z.object({
 export type FrozenBroadcast = z.infer<typeof frozenBroadcastSchema>;
 
 const NO_LATENCY = mergeEncoded([]);
+
+export const NO_LOSSES: LossTotals = { members: 0, losers: 0, gotNothing: 0, lost: NO_LATENCY, expected: NO_LATENCY };
 
 /** The row of a broadcast without members or receipts. */
 export function emptyRow(seq: number): FrozenBroadcast {

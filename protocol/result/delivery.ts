@@ -110,6 +110,17 @@ export const deliverySchema = object({
       .default(true)
       .describe('every broadcast since the first of them missed these connections: they received none from then on'),
   }).describe('the most broadcasts that missed the same connections; null where each missed others'),
+  losses: objectOrNull({
+    members: count.describe('connections that broadcasts were for'),
+    losers: count.describe('how many of them lost a copy while they were open'),
+    gotNothing: count.describe('how many of these received none of their broadcasts'),
+    fewest: count.describe('copies that one of the others lost, at least; 0 without others'),
+    median: count,
+    most: count,
+    broadcasts: count.describe('the most broadcasts that were for one of them'),
+  })
+    .default(null)
+    .describe('how the copies that open connections lost spread over these; null without such a loss'),
   batches: z.array(batchSchema).describe('each broadcast'),
 }).nullable();
 

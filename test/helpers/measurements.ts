@@ -10,7 +10,7 @@ import { readSettings, type Settings } from '../../plugin/script/settings.ts';
 import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../protocol/histogram.ts';
 import type { MessageTimes, MessageTotals } from '../../protocol/link/client-messages.ts';
-import { emptyRow, type FrozenBroadcast, type ReceiptTotals } from '../../protocol/link/ledger.ts';
+import { emptyRow, type FrozenBroadcast, NO_LOSSES, type ReceiptTotals } from '../../protocol/link/ledger.ts';
 
 /** @param options also `stack`, unless `config` names a target, or they name a server of the user's own */
 export function hookConfig(
@@ -81,6 +81,7 @@ export const NO_RECEIPTS: ReceiptTotals = {
   unreadable: 0,
   neverOrdered: 0,
   open: 0,
+  losses: NO_LOSSES,
 };
 
 /** Nobody sends any, unless `changes` differ. */

@@ -153,6 +153,7 @@ export function perfectResult(): Result {
       outside: 0,
       rooms: null,
       leftOut: null,
+      losses: null,
       ...NO_COPIES,
       expected: 60_000,
       received: 60_000,

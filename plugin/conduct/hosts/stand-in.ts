@@ -1,7 +1,7 @@
 /** Answers for the engines of a host that has gone, with what was last known of them: nobody waits for them, and sums stay sums. */
 import { sumCounts } from '../../../protocol/helpers/sum-counts.ts';
 import { NO_MESSAGES } from '../../../protocol/link/client-messages.ts';
-import { emptyRow, type FreezeOrder, type FrozenBroadcast } from '../../../protocol/link/ledger.ts';
+import { emptyRow, type FreezeOrder, type FrozenBroadcast, NO_LOSSES } from '../../../protocol/link/ledger.ts';
 import type { EngineMessage, EngineReport, RunMessage } from '../../../protocol/link/messages.ts';
 import type { FleetSnapshot } from '../../../protocol/link/snapshot.ts';
 import type { FleetStatus } from '../../../protocol/link/status.ts';
@@ -100,7 +100,7 @@ function ended(snapshot: FleetSnapshot, status: FleetStatus | undefined, reason:
     perWorker: {},
     perSessionPrefix: {},
     // What its connections received has gone with it.
-    receipts: { received: 0, duplicates: 0, late: 0, unreadable: 0, neverOrdered: 0, open: 0 },
+    receipts: { received: 0, duplicates: 0, late: 0, unreadable: 0, neverOrdered: 0, open: 0, losses: NO_LOSSES },
   };
 }
 

@@ -2,8 +2,9 @@
 
 import { readPlace } from '../../../protocol/counted-as.ts';
 import { EVENTS } from '../../../protocol/events.ts';
-import type { Histogram } from '../../../protocol/histogram.ts';
+import { decodeHistogram, type Histogram } from '../../../protocol/histogram.ts';
 import { addSnapshots } from '../../../protocol/link/add-snapshots.ts';
+import type { LossTotals } from '../../../protocol/link/ledger.ts';
 import { type Batch, RECEIPT_COUNTS, type ReceiptCount } from '../../../protocol/result/delivery.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { AUDIENCE, plannedMembers, type RoomPlan, roomName } from '../../../protocol/rooms.ts';
@@ -27,7 +28,7 @@ export function deliveryFigures(
   const receipts = totals(batches);
   const { ownEvent, frozen, sent, unknown } = measurements;
   const areBroadcasts = idsOfOneReceiver(measurements, batches) === undefined;
-  const { late, unreadable, neverOrdered, open, received } = addSnapshots(measurements.snapshots).receipts;
+  const { late, unreadable, neverOrdered, open, received, losses } = addSnapshots(measurements.snapshots).receipts;
   return {
     ...sourceOf(measurements, config),
     broadcasts: sum(batches.map((batch) => batch.broadcasts)),
@@ -44,8 +45,17 @@ export function deliveryFigures(
     coverageOfTarget: areBroadcasts ? ofTarget(measurements, receipts.received, config.rooms) : null,
     rooms: roomsOf(measurements, config.rooms),
     leftOut: areBroadcasts ? leftOut(measurements, batches) : null,
+    losses: areBroadcasts ? spreadOf(losses) : null,
     batches,
   };
+}
+
+function spreadOf({ lost, expected, ...counts }: LossTotals): NonNullable<Result['delivery']>['losses'] {
+  if (counts.losers === 0) return null;
+  const others = decodeHistogram(lost);
+  const copiesAt = (percentile: number) => (others.totalCount > 0 ? others.getValueAtPercentile(percentile) : 0);
+  const [fewest, median, most] = [copiesAt(0), copiesAt(50), copiesAt(100)];
+  return { ...counts, fewest, median, most, broadcasts: decodeHistogram(expected).maxValue };
 }
 
 /** @returns the numbers of the broadcasts whose ledger a run that ended early did not finalize: who got them is not known */

@@ -108,6 +108,10 @@ export const copies: Member[] = [
       late: 4,
       frames: COPIES / 2 + 30,
     },
+    check({ delivery }) {
+      const each = { fewest: 1, median: 1, most: 1, broadcasts: BROADCASTS };
+      assert.deepEqual(delivery?.losses, { members: CONNECTIONS / 2, losers: 4, gotNothing: 0, ...each });
+    },
   },
   {
     name: 'sends four copies a character too long, and one member alone a copy and then others with another character',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { FirstReceipts } from '../../../plugin/fleet/process/ledger/sightings.ts';
-import { decodeHistogram } from '../../../protocol/histogram.ts';
+import { decodeHistogram, recordedUs } from '../../../protocol/histogram.ts';
 import { NO_COPIES } from '../../../protocol/result/delivery.ts';
 import { ledgerOf, order, ROOM } from '../../helpers/ledger.ts';
 
@@ -194,4 +194,21 @@ test('first receipts are numbered on, and those before an instant found, however
   const before = [0, 165, 170, 171, 200, 201].map((atUs) => receipts.before(atUs));
   // The newest are those from the 17th on; an instant before them is as far back as is known.
   assert.deepEqual(before, [12, 16, 16, 17, 19, 20]);
+});
+
+test('losses are counted for each connection, while it was open', () => {
+  const ledger = ledgerOf(100);
+  for (let seq = 1; seq <= 4; seq++) {
+    // Slot 0 receives nothing, slot 1 misses one, slot 2 misses two, and slot 3 closes after the second.
+    for (let slot = 4; slot < 100; slot++) ledger.receive(slot, seq, 1100 * seq);
+    if (seq > 1) ledger.receive(1, seq, 1100 * seq);
+    if (seq > 2) ledger.receive(2, seq, 1100 * seq);
+    if (seq === 1) ledger.receive(3, seq, 1100 * seq);
+  }
+  ledger.members.left(3, 2500);
+  for (let seq = 1; seq <= 4; seq++) ledger.freeze(order(seq, 1000 * seq));
+  const { lost, expected, ...counts } = ledger.totals().losses;
+  assert.deepEqual(counts, { members: 100, losers: 3, gotNothing: 1 });
+  const recorded = [lost, expected].map((one) => recordedUs(decodeHistogram(one)));
+  assert.deepEqual(recorded, [[1, 2].map((valueUs) => ({ valueUs, count: 1 })), [{ valueUs: 4, count: 3 }]]);
 });

@@ -254,7 +254,6 @@ const CASES: Record<string, Change | Result> = {
   'one room has all losses': lossesInRooms([2]),
   'two rooms have losses': lossesInRooms([0, 2]),
   'one worker missed broadcasts': leftOut(10, 100, ['w1'], false),
-  'connections missed broadcasts in turn': leftOut(2, 1, [], false),
   'the same connections missed broadcasts': leftOut(19, 10, [], true),
   'the server has an event of its own': ownEvent,
   'connections reconnect': reconnected,

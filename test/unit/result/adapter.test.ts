@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
 import { newOwnEvent } from '../../../plugin/run/measurements/own-event.ts';
-import type { FrozenBroadcast } from '../../../protocol/link/ledger.ts';
+import { createHistogram, encodeHistogram, recordUs } from '../../../protocol/histogram.ts';
+import { type FrozenBroadcast, type LossTotals, NO_LOSSES } from '../../../protocol/link/ledger.ts';
 import { frozenBroadcast, hookConfig, NO_RECEIPTS, sent, snapshot } from '../../helpers/measurements.ts';
 import { assertNames, verdictOf } from '../../helpers/verdict.ts';
 
@@ -13,19 +14,34 @@ const part = (received: number, receivers: number): Partial<FrozenBroadcast> => 
 const BOTH = [part(3, 77), part(2, 88), part(3, 77), part(2, 88)];
 
 /** @param processes of the server, that hold connections */
-function judged(rows: Partial<FrozenBroadcast>[], processes: number) {
+function judged(rows: Partial<FrozenBroadcast>[], processes: number, losses = NO_LOSSES) {
   return verdictOf((result, measured) => {
     measured.ownEvent = { ...newOwnEvent('said', '$.0.id', 'run', true), published: rows.length, seen: rows.length };
     measured.sent = rows.map((_, index) => ({ ...sent(index + 1, 0), room: '', expected: null }));
     measured.frozen = rows.map((row, index) => frozenBroadcast(index + 1, [1000, 2000], row));
     const received = measured.frozen.reduce((sum, row) => sum + row.received, 0);
-    measured.snapshots = [snapshot({ receipts: { ...NO_RECEIPTS, received } })];
+    measured.snapshots = [snapshot({ receipts: { ...NO_RECEIPTS, received, losses } })];
     measured.workersAtStart = measured.workersAtEnd = [];
     result.delivery = deliveryFigures(measured, batchRows(measured), hookConfig());
     const one = { layer: 'worker', command: 'node app.mjs', ports: [3000], role: 'listens' as const, holds: true };
     const list = Array.from({ length: processes }, (_, index) => ({ ...one, pid: index + 10 }));
     result.processes = { port: 3000, unseen: null, measured: list, omitted: 0, notCounted: [] };
   });
+}
+
+/** Of five connections of three broadcasts. @param others copies that each loser lost which received some */
+function spread(losers: number, gotNothing: number, others: number[]): LossTotals {
+  const of = (values: number[]) => {
+    const histogram = createHistogram();
+    for (const value of values) recordUs(histogram, value);
+    return encodeHistogram(histogram);
+  };
+  return { members: 5, losers, gotNothing, lost: of(others), expected: of(Array(losers).fill(3)) };
+}
+
+function lostBy(losses: LossTotals) {
+  const { findings } = judged([part(3, 77), part(2, 78), part(3, 79)], 1, losses);
+  return findings.find(({ code }) => code === 'COPIES_LOST');
 }
 
 describe('broadcasts that reach separate groups of connections', () => {
@@ -38,11 +54,26 @@ describe('broadcasts that reach separate groups of connections', () => {
   });
 
   it('name the pattern and the single process where copies are missing', () => {
-    const { findings } = judged([part(3, 77), part(2, 78), part(3, 79)], 1);
-    const [found] = findings.filter(({ code }) => code === 'COPIES_LOST');
-    assertNames(found?.message, ['3 of 3 broadcasts are incomplete', '40 to 60 %', 'missed by other connections']);
+    const found = lostBy(spread(5, 0, [1, 1, 1, 2, 2]));
+    assertNames(found?.message, ['3 of 3 broadcasts are incomplete', '40 to 60 %']);
+    assertNames(found?.message, ['each of 5 connections lost 1 to 2 (median 1) of 3']);
     assert.match(found?.fix ?? '', /one process/);
-    assert.doesNotMatch(found?.fix ?? '', /Redis/);
+    assert.doesNotMatch(found?.fix ?? '', /Redis|nothing/);
+  });
+
+  it('tell connections that receive nothing, and look for their join', () => {
+    const deaf = lostBy(spread(2, 2, []));
+    assert.match(deaf?.message ?? '', /; 2 of 5 connections received none of 3$/);
+    assertNames(deaf?.fix, ['one process', 'in the room', 'a join that fails']);
+    const both = lostBy(spread(4, 1, [1, 1, 1]));
+    assertNames(both?.message, ['1 of 5 connections received none of 3, 3 of 5 connections lost 1 of 3']);
+    assert.doesNotMatch(both?.fix ?? '', /nothing/);
+    const values = both?.values?.map(({ name, value }) => [name, value]);
+    assert.deepEqual(values?.slice(1), [
+      ['connections that lost copies', 4],
+      ['connections that received none', 1],
+      ['copies lost per other connection (median)', 1],
+    ]);
   });
 
   it('show a server that emits twice to some of its clients', () => {

@@ -10,7 +10,7 @@ import type { Result } from '../../../protocol/result/result.ts';
 import { measurements } from '../../helpers/measurements.ts';
 import { summaryOf } from '../../helpers/message-figures.ts';
 import { perfectResult } from '../../helpers/results.ts';
-import { assertNames, type Change, WORKER } from '../../helpers/verdict.ts';
+import { assertNames, type Change, set, WORKER } from '../../helpers/verdict.ts';
 
 const WHEN = { at: 'broadcasts' } as const;
 const CUT = { 'transport close': 10 };
@@ -65,6 +65,11 @@ const missing =
     Object.assign(batch, losses, { received: batch.expected - open - closed });
     Object.assign(delivery, losses, { received: delivery.expected - open - closed });
   };
+/** Of 5,000 connections, 2,500 on each worker. */
+const lostBy = (losers: number): Change =>
+  set('delivery', {
+    losses: { members: 5000, losers, gotNothing: 0, ...{ fewest: 1, median: 1, most: 1, broadcasts: 12 } },
+  });
 const oldStatistics: Change = (_, { observations }) =>
   observations.note('statisticsRepeated', { when: WHEN, workers: ['w0'] });
 const pagesShared: Change = (_, { observations }) => observations.note('pagesShared', { pairs: [['/a', '/b']] });
@@ -145,6 +150,22 @@ const CASES: [cause: FindingCode, effect: FindingCode, holds: boolean, what: str
   ],
   ['REDIS_BEHIND', 'COPIES_LOST', true, 'its output waited before', [redisWaits(90), missing(3)]],
   ['REDIS_BEHIND', 'COPIES_LOST', false, 'its output waited later', [redisWaits(99), missing(3)]],
+  [
+    ...(['REDIS_BEHIND', 'COPIES_LOST', false, 'fewer connections miss them than a worker holds'] as const),
+    [redisWaits(90), missing(3), lostBy(2499)],
+  ],
+  [
+    ...(['REDIS_BEHIND', 'COPIES_LOST', true, 'as many connections miss them as a worker holds'] as const),
+    [redisWaits(90), missing(3), lostBy(2500)],
+  ],
+  [
+    ...(['DEPLOYMENT_CHANGED', 'COPIES_LOST', false, 'only Redis changed, and few connections miss them'] as const),
+    [changed(['Redis'], 90), missing(3), lostBy(3)],
+  ],
+  [
+    ...(['DEPLOYMENT_CHANGED', 'COPIES_LOST', true, 'nginx changed, and few connections miss them'] as const),
+    [changed(['nginx'], 90), missing(3), lostBy(3)],
+  ],
   ['IDS_NOT_COUNTED', 'COPIES_LOST', false, 'others received the broadcast', [ledgerFull, missing(3)]],
   ['MACHINE_SATURATED', 'RATE_NOT_REACHED', false, 'connects waited for a place', [limited(6000, 0)]],
   ['MACHINE_SATURATED', 'RATE_NOT_REACHED', true, 'others opened meanwhile', [limited(6000, 2)]],

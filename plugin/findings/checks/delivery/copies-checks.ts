@@ -72,27 +72,50 @@ function lost({ delivery, fault, processes }: Pick<Result, 'delivery' | 'fault' 
   const missing = expected - received - (fault?.broadcasts?.lost ?? 0);
   if (missing <= 0) return undefined;
   const where = `${integer(lostConnected)} to connections that stayed open, ${integer(lostDisconnected)} to lost ones`;
-  const fix = fixOf(processes);
+  const fix = fixOf(delivery, processes);
   return {
     message: `${percentOf(received, expected)} of the copies of ${integer(broadcasts)} broadcasts delivered: ${integer(missing)} lost, ${where}${patternOf(delivery)}`,
     ...(fix !== undefined && { fix }),
     window: 'broadcasts',
-    values: [{ name: 'lost copies', value: missing, unit: '', low95: null, high95: null }],
+    values: Object.entries({ 'lost copies': missing, ...valuesOf(delivery.losses) }).map(([name, value]) => {
+      return { name, value, unit: '', low95: null, high95: null };
+    }),
   };
 }
 
-/** @returns which broadcasts are incomplete, and whether it is always the same connections that miss them */
-function patternOf({ batches, leftOut, received, lostConnected }: NonNullable<Result['delivery']>): string {
+type Delivery = NonNullable<Result['delivery']>;
+
+function valuesOf(losses: Delivery['losses']): Record<string, number> {
+  if (!losses) return {};
+  const { losers, gotNothing, median } = losses;
+  return {
+    'connections that lost copies': losers,
+    'connections that received none': gotNothing,
+    'copies lost per other connection (median)': median,
+  };
+}
+
+/** Returns how the lost copies spread over connections: a few each, or all of some. */
+function spreadText(losses: Delivery['losses']): string {
+  if (!losses) return '';
+  const { members, losers, gotNothing, fewest, median, most, broadcasts } = losses;
+  const others = losers - gotNothing;
+  const range = fewest === most ? integer(most) : `${integer(fewest)} to ${integer(most)} (median ${integer(median)})`;
+  const who = others === members ? 'each of' : `${integer(others)} of`;
+  const deaf = `${integer(gotNothing)} of ${integer(members)} connections received none of ${integer(broadcasts)}`;
+  const some = `${who} ${integer(members)} connections lost ${range} of ${integer(broadcasts)}`;
+  return `; ${[gotNothing > 0 && deaf, others > 0 && some].filter(Boolean).join(', ')}`;
+}
+
+/** @returns which broadcasts are incomplete, and how many connections miss how many of them */
+function patternOf({ batches, losses, received, lostConnected }: Delivery): string {
   const incomplete = batches.filter((batch) => batch.lostConnected > 0);
   if (received === 0 || lostConnected === 0 || batches.length < MIN_BROADCASTS) return '';
   const counts = [incomplete, batches].map((rows) => integer(sum(rows.map(({ broadcasts }) => broadcasts))));
   if (incomplete.every((batch) => batch.received === 0)) return `; nobody received ${counts.join(' of ')} broadcasts`;
   const shares = incomplete.map((batch) => batch.received / batch.expected);
   const [low, high] = [Math.min(...shares), Math.max(...shares)].map(shareText);
-  const who = leftOut
-    ? `; the same ${integer(leftOut.connections)} connections missed ${integer(leftOut.broadcasts)} of them`
-    : '; each was missed by other connections';
-  return `; ${counts.join(' of ')} broadcasts are incomplete, each received by ${low === high ? '' : `${low} to `}${high} % of its members${incomplete.length > 1 ? who : ''}`;
+  return `; ${counts.join(' of ')} broadcasts are incomplete, each received by ${low === high ? '' : `${low} to `}${high} % of its members${spreadText(losses)}`;
 }
 
 /** Neither all nor none is rounded to. */
@@ -101,15 +124,24 @@ function shareText(share: number): string {
   return percent === 0 || percent === 100 ? numberText('share', share) : integer(percent);
 }
 
-/** @returns what to do where a single process is all that there is; undefined where there is more, or where that is unknown */
-function fixOf(processes: Result['processes']): string | undefined {
+/** @returns what to do where the run shows which part lost the copies; undefined where it does not */
+function fixOf({ losses, batches }: Delivery, processes: Result['processes']): string | undefined {
+  const { members = 0, losers = 0, gotNothing = 0 } = losses ?? {};
+  const areDeaf = gotNothing > 0 && gotNothing === losers && losers < members && batches.length >= MIN_BROADCASTS;
+  const deaf = areDeaf
+    ? 'some connections received nothing and the others everything: see why the server does not have these in the room (a join that fails or comes later than its acknowledgement, another namespace)'
+    : undefined;
   const [only, ...others] = processes?.measured ?? [];
   const isDirect = only?.layer === 'worker' && processes?.port != null && only.ports?.includes(processes.port);
-  if (!isDirect || others.length > 0) return undefined;
-  return 'one process serves all clients, without a proxy or an adapter: see how its handler selects receivers (a room, a filter, `volatile`), and its log';
+  if (!isDirect || others.length > 0)
+    return deaf && `${deaf}, or whether their worker hears the other workers (adapter)`;
+  const handler = 'one process serves all clients, without a proxy or an adapter';
+  return deaf
+    ? `${handler}; ${deaf}`
+    : `${handler}: see how its handler selects receivers (a room, a filter, \`volatile\`), and its log`;
 }
 
-function repeatedText({ duplicates, received }: NonNullable<Result['delivery']>): string {
+function repeatedText({ duplicates, received }: Delivery): string {
   return `${integer(duplicates)} copies came twice, beside ${integer(received)} first ones`;
 }
 
@@ -123,7 +155,7 @@ const TIMES = ['', 'once', 'twice', 'three times', 'four times'];
  * @param processes of the server that hold connections; 0 if unknown
  * @param hasOwnIds the ids are the run's, so no other publisher sends them
  */
-function duplicated(delivery: NonNullable<Result['delivery']>, processes: number, hasOwnIds: boolean): Detail {
+function duplicated(delivery: Delivery, processes: number, hasOwnIds: boolean): Detail {
   const { neverOrdered, notMember, batches } = delivery;
   const repeated = batches.filter((batch) => batch.duplicates > 0);
   const [first] = repeated;
@@ -150,7 +182,7 @@ function duplicated(delivery: NonNullable<Result['delivery']>, processes: number
 }
 
 /** Copies of ids that only the run gives: the server itself emits them again. */
-function repeatedToSome(delivery: NonNullable<Result['delivery']>, processes: number): Detail {
+function repeatedToSome(delivery: Delivery, processes: number): Detail {
   const { batches } = delivery;
   const [first] = batches;
   const isSame =

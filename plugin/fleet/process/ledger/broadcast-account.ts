@@ -1,6 +1,7 @@
 /** The final account of one broadcast: every expected receiver stands in one column, and every copy too. */
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/histogram.ts';
 import type { FreezeOrder, FrozenBroadcast } from '../../../../protocol/link/ledger.ts';
+import type { Losses } from './losses.ts';
 import type { Absence, Members } from './members.ts';
 
 /** What has come of one broadcast. */
@@ -24,15 +25,17 @@ const NOTHING = new Uint32Array(0);
 /**
  * @param row undefined if nothing came
  * @param highestSeq slot → highest sequence number received
+ * @param losses of all broadcasts, to which this one is added
  */
 export function accountOf(
   order: FreezeOrder,
   row: BroadcastRow | undefined,
   members: Members,
   highestSeq: Uint32Array,
+  losses: Losses,
 ): Omit<FrozenBroadcast, 'process'> {
   const strays = straysOf(order, row, members);
-  const audience = audienceOf(order, row, members, highestSeq);
+  const audience = audienceOf(order, row, members, highestSeq, losses);
   const { receipts, notMember, early, earlyByUs } = strays;
   return {
     seq: order.seq,
@@ -68,7 +71,13 @@ function straysOf({ room, sentAtUs }: FreezeOrder, row: BroadcastRow | undefined
 }
 
 /** @returns which members at the send got it and when, and how the others lost it */
-function audienceOf(order: FreezeOrder, row: BroadcastRow | undefined, members: Members, highestSeq: Uint32Array) {
+function audienceOf(
+  order: FreezeOrder,
+  row: BroadcastRow | undefined,
+  members: Members,
+  highestSeq: Uint32Array,
+  losses: Losses,
+) {
   const isTimed = order.latencyFromAtUs !== null;
   const sinceFirstUs = row?.sinceFirstUs ?? NOTHING;
   const local = createHistogram();
@@ -110,19 +119,23 @@ function audienceOf(order: FreezeOrder, row: BroadcastRow | undefined, members: 
         if (stored > 0) counts.resent++;
         else {
           counts.lostDisconnected++;
+          losses.add(slot, false);
           continue;
         }
       }
     }
     if (stored === 0) {
       // A later broadcast that arrived shows that this one was lost before the connection ended.
-      if (leftAtUs === NEVER || (highestSeq[slot] ?? 0) > order.seq) {
+      const isOpen = leftAtUs === NEVER || (highestSeq[slot] ?? 0) > order.seq;
+      losses.add(slot, isOpen);
+      if (isOpen) {
         counts.lostConnected++;
         if (mayBeUncounted) counts.justJoined++;
       } else counts.lostDisconnected++;
       continue;
     }
     counts.received++;
+    losses.add(slot, false);
     if (mayBeUncounted) counts.justJoined++;
     counts.receivers = (counts.receivers + mixed(slot)) >>> 0;
     if (!isTimed) continue;

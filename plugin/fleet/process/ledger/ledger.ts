@@ -10,6 +10,7 @@ import type { FreezeOrder, FrozenBroadcast, ReceiptTotals } from '../../../../pr
 import type { Copy } from '../../client/client.ts';
 import type { BroadcastPlan } from '../../messages.ts';
 import { accountOf, type BroadcastRow } from './broadcast-account.ts';
+import { Losses } from './losses.ts';
 import { grown, Members } from './members.ts';
 
 /** A row is memory: without a plan, numbers up to here may have one. */
@@ -29,6 +30,7 @@ export class Ledger {
   #neverOrdered = 0;
   #unreadable = 0;
   readonly #plan: BroadcastPlan;
+  readonly #losses = new Losses();
   readonly #rows = new Map<number, BroadcastRow>();
   readonly #frozen = new Set<number>();
   /** Slot → highest sequence number received. */
@@ -63,6 +65,7 @@ export class Ledger {
       unreadable: this.#unreadable,
       neverOrdered: this.#neverOrdered,
       open,
+      losses: this.#losses.totals(),
     };
   }
 
@@ -130,7 +133,7 @@ export class Ledger {
 
   /** Like `freeze`, and forgets the number: its owner reports later receipts by `receiveLate`. */
   finalize(order: FreezeOrder): Omit<FrozenBroadcast, 'process'> {
-    return accountOf(order, this.#take(order.seq), this.members, this.#highestSeq);
+    return accountOf(order, this.#take(order.seq), this.members, this.#highestSeq, this.#losses);
   }
 
   /** The broadcast is none of the run's: its copies so far count as never ordered. */
