@@ -368,7 +368,9 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
   IDS_NOT_COUNTED: [OF_NONE_RECEIVED],
   ADAPTER_MISSING: [
     { effects: ['MEMBERS_DISAGREE'] },
-    ofMissing('that reached one of the groups, on open connections', (_, batches) => batches.filter(isOnOpenOnly)),
+    ofMissing('that reached the connections of one process, on open connections', (_, batches) =>
+      batches.filter(isOnOpenOnly),
+    ),
   ],
   AUDIENCE_DIFFERS: [
     ofMissing('that reached the same connections as others', ({ measurements }, batches) =>

@@ -13,7 +13,7 @@ export { MachineWatch } from './machine/machine-watch.ts';
 export { readSharedMemory } from './machine/shared-memory.ts';
 export { meanShares, sharesBetween } from './machine/shares.ts';
 export { shownCommand } from './processes/command-line.ts';
-export { connectionsTo, holdersOf } from './processes/connections-to.ts';
+export { connectionsTo, type Holding, holdingsOf } from './processes/connections-to.ts';
 export { type Listening, ListeningPorts, listenersOn, whoListens } from './processes/listeners.ts';
 export { roleOf } from './processes/membership.ts';
 export type { LayerPids } from './processes/memory.ts';

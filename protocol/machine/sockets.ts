@@ -54,10 +54,12 @@ export function portOfEnd(end: string): number {
   return Number.parseInt(end.slice(-4), 16);
 }
 
-/** @returns targets of the process's file descriptors; empty for a process of another user, or one that has ended */
-export function descriptorsOf(pid: number | 'self'): Set<string> {
+/** @returns targets of the process's first file descriptors; empty for a process of another user, or one that has ended */
+export function descriptorsOf(pid: number | 'self', most = Number.POSITIVE_INFINITY): Set<string> {
   const descriptors = attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
-  return new Set(descriptors.flatMap((fd) => attempt(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? []));
+  return new Set(
+    descriptors.slice(0, most).flatMap((fd) => attempt(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? []),
+  );
 }
 
 /** @returns whether the process holds one of the sockets; ends at the first one, since a server has many */

@@ -7,6 +7,7 @@ import type { Sightings } from '../../../protocol/link/sightings.ts';
 import type { Delivery } from '../../script/settings.ts';
 import type { RunContext } from '../context.ts';
 import type { OwnEventMeasured } from '../measurements/own-event.ts';
+import { connectionHolders } from '../target/listeners.ts';
 import { pause } from '../wait.ts';
 import { Finalizer } from './finalizer.ts';
 import { asSent } from './rows.ts';
@@ -75,10 +76,16 @@ export function ownEventBroadcasts(context: RunContext, delivery: Delivery): Bro
       const { rows, basis, seen, skipped, bytes, example, idsBeside } = finalizer;
       measurements.sent = rows.sent;
       measurements.frozen = rows.frozen;
+      const isMissed = rows.frozen.some(({ lostConnected }) => lostConnected > 0);
       const found: Partial<OwnEventMeasured> = {
+        ...(isMissed && { holdings: await connectionHolders(context.config.target) }),
         ...{ latencyFrom: basis.from, sentAtUnusable: basis.unusable, untimed: basis.untimed },
         ...{ published, seen, skipped, bytes, example, idsBeside },
-        ...(publishers && { acknowledged: publishers.acknowledged, unacknowledged: publishers.unacknowledged }),
+        ...(publishers && {
+          publishers: publishers.connected,
+          acknowledged: publishers.acknowledged,
+          unacknowledged: publishers.unacknowledged,
+        }),
       };
       if (measurements.ownEvent) Object.assign(measurements.ownEvent, found, { each: rows.each });
     },

@@ -1,5 +1,6 @@
 /** An event of the server's own, counted in place of the contract's broadcasts. */
 import type { LatencyFrom } from '../../../protocol/result/latency.ts';
+import type { Holding } from '../../samplers/index.ts';
 import type { Rows } from '../broadcasts/rows.ts';
 import type { Acknowledged, Unacknowledged } from '../receivers/publishers.ts';
 
@@ -12,6 +13,8 @@ export interface OwnEventMeasured {
   latencyFrom: LatencyFrom;
   /** Why the time in the payload is not used; undefined if it is, or if no option names it. */
   sentAtUnusable: string | undefined;
+  /** Connections that publish. */
+  publishers?: number;
   /** Emitted by the run. */
   published: number;
   /** Ids of the run's broadcasts that arrived. */
@@ -32,6 +35,8 @@ export interface OwnEventMeasured {
   unacknowledged?: Unacknowledged;
   /** Other events that the run's own client received while it waited for this one before the load. */
   others?: string[];
+  /** Where copies are missing: processes of this machine that hold the connections, if all can be seen. */
+  holdings?: (Holding & { command: string })[] | undefined;
   /** Where copies have further ids, which are not counted. */
   idsBeside?: string | undefined;
 }

@@ -3,7 +3,16 @@ import { hostname as machineName, networkInterfaces } from 'node:os';
 import { speaksTls } from '../../../protocol/agent.ts';
 import { onlyOnce } from '../../../protocol/helpers/only-once.ts';
 import { isLoopback } from '../../../protocol/machine/loopback.ts';
-import { isInspectable, listenersOn, queryFor } from '../../samplers/index.ts';
+import {
+  type Holding,
+  holdingsOf,
+  isInspectable,
+  listenersOn,
+  queryFor,
+  readProcessTable,
+  shownCommand,
+  withDescendants,
+} from '../../samplers/index.ts';
 import { isTemplate } from '../../script/is-template.ts';
 
 /** As the option `workers` names them. */
@@ -26,6 +35,17 @@ export async function listeningProcesses(url: string): Promise<ListeningProcesse
   // Artillery would fill it in.
   if (!query || isTemplate(query)) return undefined;
   return pids.every(isInspectable) ? { ...query, inspect: true } : query;
+}
+
+/** @returns processes of this machine that hold the connections to the target, behind its proxies; undefined unless all can be seen */
+export async function connectionHolders(url: string): Promise<(Holding & { command: string })[] | undefined> {
+  if (!isThisMachine(url)) return undefined;
+  const table = readProcessTable();
+  const own = withDescendants([process.pid], table);
+  const others = [...table.keys()].filter((pid) => !own.has(pid));
+  const servers = (await holdingsOf(others, portOf(url)))?.at(-1);
+  if (!servers || servers.some(({ passesOn }) => passesOn)) return undefined;
+  return servers.map((one) => ({ ...one, command: shownCommand(one.pid) }));
 }
 
 /** @returns whether the URL names a loopback address, or an address or the name of this machine */

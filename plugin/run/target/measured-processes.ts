@@ -1,7 +1,7 @@
 /** Names the processes whose memory and CPU a run charges to the deployment. */
 import type { MeasuredProcesses } from '../../../protocol/result/processes.ts';
 import {
-  holdersOf,
+  holdingsOf,
   type LayerPids,
   type Listening,
   ListeningPorts,
@@ -14,6 +14,8 @@ import {
 } from '../../samplers/index.ts';
 
 const MAX_MEASURED = 100;
+/** Of each process: these show whether it holds connections, and whether it passes them on. */
+const MAX_FILES = 2000;
 
 export interface TargetPort {
   /** Undefined if the target is on another machine. */
@@ -35,17 +37,15 @@ export async function describeProcesses(
   const all = Object.entries(layers).flatMap(([layer, pids]) => pids.map((pid) => ({ layer, pid })));
   const living = all.filter(({ pid }) => table.has(pid));
   const shown = living.slice(0, MAX_MEASURED);
-  const holders =
-    port === undefined
-      ? undefined
-      : await holdersOf(
-          shown.map(({ pid }) => pid),
-          port,
-        );
+  const candidates = shown.map(({ pid }) => pid);
+  const hops = port === undefined ? undefined : await holdingsOf(candidates, port, MAX_FILES);
   const ports = new ListeningPorts();
-  const related = holders && holders.size > 0 ? relatives(holders, table) : undefined;
-  // Behind a proxy that holds the clients' sockets, a worker holds connections on ports of its own.
+  const holdings = hops?.flat() ?? [];
+  const related = holdings.length > 0 ? relatives(new Set(holdings.map(({ pid }) => pid)), table) : undefined;
+  // Behind a proxy that is not measured, a worker holds connections on ports of its own.
   const isDirect = shown.some(({ layer, pid }) => layer === 'worker' && related?.has(pid));
+  // A proxy may pass connections on where this cannot be seen, as by Unix sockets.
+  const areAllSeen = hops?.at(-1)?.every(({ passesOn }) => !passesOn) ?? false;
   const measured = shown.map(({ layer, pid }) => {
     const before = known?.measured.find((one) => one.layer === layer && one.pid === pid);
     const {
@@ -64,7 +64,7 @@ export async function describeProcesses(
       ports: listed,
       role,
       // Open files that may not be read hide the connections, too.
-      holds: listed && (isDirect || layer !== 'worker') ? (related?.has(pid) ?? null) : null,
+      holds: listed && (isDirect || layer !== 'worker') ? related?.has(pid) || (areAllSeen ? false : null) : null,
     };
   });
   const pids = new Set(measured.map(({ pid }) => pid));

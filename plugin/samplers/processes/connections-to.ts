@@ -1,5 +1,5 @@
 /** Connections to a port of this machine, as the kernel lists its sockets. */
-import { descriptorsOf, ESTABLISHED, holdsOneOf, listSockets, portOfEnd } from '../../../protocol/machine/sockets.ts';
+import { descriptorsOf, ESTABLISHED, listSockets, portOfEnd } from '../../../protocol/machine/sockets.ts';
 
 /** @returns the established ones, of all clients but this process; undefined where there is no such list */
 export async function connectionsTo(port: number, tables?: string[]): Promise<number | undefined> {
@@ -12,11 +12,58 @@ export async function connectionsTo(port: number, tables?: string[]): Promise<nu
   return established.filter(({ local, remote }) => portOfEnd(local) === port && !ownEnds.has(remote)).length;
 }
 
-/** @returns those of the processes that hold connections to the port; undefined where there is no list of sockets */
-export async function holdersOf(pids: number[], port: number): Promise<Set<number> | undefined> {
-  const sockets = await listSockets();
-  if (!sockets) return undefined;
-  const held = sockets.filter(({ local, state }) => state === ESTABLISHED && portOfEnd(local) === port);
-  const links = new Set(held.map(({ link }) => link));
-  return new Set(pids.filter((pid) => holdsOneOf(pid, links)));
+/** A process with connections of clients. */
+export interface Holding {
+  pid: number;
+  connections: number;
+  /** It has about as many connections to others as it holds, as a proxy has. */
+  passesOn: boolean;
 }
+
+/** A chain of more proxies is none. */
+const MAX_HOPS = 4;
+/** Share of the connections that a process holds: a server has few of its own, to a database or an adapter. */
+const MIN_PASSED_ON = 0.5;
+/** Sockets that any process may have, such as its output. */
+const USUAL_SOCKETS = 4;
+/** On the way to one server: less is a connection of the proxy's own. */
+const MIN_TO_SERVER = 2;
+
+/**
+ * Finds the processes that hold the connections to a port, then those that hold what these pass on, and so on.
+ * @param mostFiles of each process that are read; above, `connections` are a part
+ * @returns one list for each hop, the last one of the servers as far as they are among `pids`; undefined where there is no list of sockets
+ */
+export async function holdingsOf(
+  pids: Iterable<number>,
+  port: number,
+  mostFiles?: number,
+): Promise<Holding[][] | undefined> {
+  const all = await listSockets();
+  if (!all) return undefined;
+  const established = new Map(all.flatMap((one) => (one.state === ESTABLISHED ? [[one.link, one]] : [])));
+  const owners = [...pids].map((pid) => ({ pid, links: [...descriptorsOf(pid, mostFiles)].filter(isSocket) }));
+  const hops: Holding[][] = [];
+  const passed = new Set<number>();
+  for (let ports = [port]; ports.length > 0 && hops.length < MAX_HOPS; ) {
+    for (const one of ports) passed.add(one);
+    const held = new Set(
+      [...established.values()].flatMap(({ link, local }) => (ports.includes(portOfEnd(local)) ? [link] : [])),
+    );
+    const hop = owners.flatMap(({ pid, links }) => {
+      const connections = links.filter((link) => held.has(link)).length;
+      if (connections === 0) return [];
+      const others = links.filter((link) => !held.has(link));
+      return [{ pid, connections, others, passesOn: others.length - USUAL_SOCKETS >= MIN_PASSED_ON * connections }];
+    });
+    if (hop.length === 0) break;
+    hops.push(hop.map(({ others: _, ...holding }) => holding));
+    const further = hop.flatMap(({ passesOn, others }) => (passesOn ? others : []));
+    const ends = further.flatMap((link) => established.get(link)?.remote ?? []);
+    const next = Map.groupBy(ends, portOfEnd);
+    ports = [...next].flatMap(([to, some]) => (!passed.has(to) && some.length >= MIN_TO_SERVER ? [to] : []));
+  }
+  return hops;
+}
+
+const isSocket = (link: string) => link.startsWith('socket:');

@@ -7,7 +7,7 @@ import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fullestOf, queryFor, Sampler, ServerProcesses, withChildren } from '../../../plugin/samplers/index.ts';
-import { connectionsTo } from '../../../plugin/samplers/processes/connections-to.ts';
+import { connectionsTo, holdingsOf } from '../../../plugin/samplers/processes/connections-to.ts';
 import { listenersOn } from '../../../plugin/samplers/processes/listeners.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { startOrphan, startProcess } from '../../helpers/process.ts';
@@ -157,6 +157,30 @@ for (const host of ['127.0.0.1', '::1']) {
     await eventually('none', async () => (await connectionsTo(port)) === 0);
   });
 }
+
+const LISTENER = `require('node:net').createServer((one) => one.on('error', () => {}))
+  .listen(0, function () { console.log(this.address().port); });`;
+const PROXY = `const net = require('node:net');
+  net.createServer((one) => one.on('error', () => {}).pipe(net.connect(Number(process.argv[1]))).on('error', () => {}))
+    .listen(0, function () { console.log(this.address().port); });`;
+
+it('names the processes that hold connections, behind the proxy that passes them on', {
+  skip: process.platform !== 'linux',
+}, async (t) => {
+  const server = startProcess(t, process.execPath, ['-e', LISTENER]);
+  const [, port = ''] = await server.said(/^(\d+)$/m);
+  const proxy = startProcess(t, process.execPath, ['-e', PROXY, port]);
+  const [, proxied = ''] = await proxy.said(/^(\d+)$/m);
+  const pids = [server.pid, proxy.pid, process.pid];
+  assert.deepEqual(await holdingsOf(pids, Number(proxied)), []);
+  const clients = Array.from({ length: 20 }, () => connect(Number(proxied), '127.0.0.1'));
+  t.after(() => clients.forEach((one) => void one.destroy()));
+  const isThrough = async () => ((await holdingsOf(pids, Number(proxied)))?.[1]?.[0]?.connections ?? 0) === 20;
+  await eventually('the proxy has passed them on', isThrough);
+  const hop = (pid: number, passesOn: boolean) => [{ pid, connections: 20, passesOn }];
+  assert.deepEqual(await holdingsOf(pids, Number(proxied)), [hop(proxy.pid, true), hop(server.pid, false)]);
+  assert.deepEqual(await holdingsOf([proxy.pid], Number(proxied)), [hop(proxy.pid, true)]);
+});
 
 it('is unknown where the kernel lists none', async () => {
   assert.equal(await connectionsTo(1, ['/nowhere']), undefined);

@@ -13,10 +13,22 @@ const part = (received: number, receivers: number): Partial<FrozenBroadcast> => 
 });
 const BOTH = [part(3, 77), part(2, 88), part(3, 77), part(2, 88)];
 
-/** @param processes of the server, that hold connections */
-function judged(rows: Partial<FrozenBroadcast>[], processes: number, losses = NO_LOSSES) {
+const ONE = [part(3, 77), part(3, 77), part(3, 77)];
+
+interface Known {
+  losses?: LossTotals;
+  /** Connections of each process, as the kernel lists them. */
+  held?: number[];
+}
+
+/** @param processes of the server that hold connections */
+function judged(rows: Partial<FrozenBroadcast>[], processes: number, { losses = NO_LOSSES, held }: Known = {}) {
   return verdictOf((result, measured) => {
-    measured.ownEvent = { ...newOwnEvent('said', '$.0.id', 'run', true), published: rows.length, seen: rows.length };
+    const holdings = held?.map((connections, index) => ({
+      ...{ pid: index + 10, command: 'node app.mjs', connections, passesOn: false },
+    }));
+    const counts = { published: rows.length, seen: rows.length, publishers: 1, holdings };
+    measured.ownEvent = { ...newOwnEvent('said', '$.0.id', 'run', true), ...counts };
     measured.sent = rows.map((_, index) => ({ ...sent(index + 1, 0), room: '', expected: null }));
     measured.frozen = rows.map((row, index) => frozenBroadcast(index + 1, [1000, 2000], row));
     const received = measured.frozen.reduce((sum, row) => sum + row.received, 0);
@@ -40,7 +52,7 @@ function spread(losers: number, gotNothing: number, others: number[]): LossTotal
 }
 
 function lostBy(losses: LossTotals) {
-  const { findings } = judged([part(3, 77), part(2, 78), part(3, 79)], 1, losses);
+  const { findings } = judged([part(3, 77), part(2, 78), part(3, 79)], 1, { losses });
   return findings.find(({ code }) => code === 'COPIES_LOST');
 }
 
@@ -51,6 +63,33 @@ describe('broadcasts that reach separate groups of connections', () => {
     assertNames(findings[0]?.message, ['each message reaches only the process of its sender', '(3, 2)']);
     assertNames(findings[0]?.fix, ['give the 2 processes an adapter']);
     assert.notEqual(status, 'INVALID');
+  });
+
+  it('show it by the connections that the process of the only publisher holds', () => {
+    const { findings, codes } = judged(ONE, 0, { held: [1 + 3, 2] });
+    assert.deepEqual(codes, ['ADAPTER_MISSING']);
+    assertNames(findings[0]?.message, [
+      '3 of 3 broadcasts',
+      'the same 3 of 5 connections',
+      'process 10 (node app.mjs)',
+    ]);
+    assertNames(findings[0]?.fix, ['give the 2 processes an adapter']);
+  });
+
+  it('show it by the share of a process, where it is unknown what each holds', () => {
+    const [pair, five] = [part(2, 77), { ...part(1, 77), expected: 5, lostConnected: 4 }];
+    assert.deepEqual(judged([five, five, five], 5).codes, ['ADAPTER_MISSING']);
+    assert.deepEqual(judged([pair, pair, pair], 2).codes, ['ADAPTER_MISSING']);
+    assert.deepEqual(judged([pair, pair, pair], 4).codes, ['AUDIENCE_DIFFERS']);
+  });
+
+  it('show a room where no process holds as many connections, or not all are in sight', () => {
+    const half = { ...part(30, 77), expected: 60, lostConnected: 30 };
+    for (const held of [[41, 20], [61], [31]]) {
+      const { codes, findings } = judged([half, half, half], 0, { held });
+      assert.deepEqual(codes, ['AUDIENCE_DIFFERS'], held.join());
+      assert.doesNotMatch(findings[0]?.fix ?? '', /adapter/);
+    }
   });
 
   it('name the pattern and the single process where copies are missing', () => {

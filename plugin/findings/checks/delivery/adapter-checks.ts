@@ -1,37 +1,73 @@
 /** Processes of a server that no adapter connects: a message reaches only the connections of the process that sends it. */
+import type { Batch } from '../../../../protocol/result/delivery.ts';
 import { integer } from '../../../../report/text/format.ts';
-import { type Group, separateGroups } from '../../../result/delivery/audience.ts';
+import { type Group, sameAudience, separateGroups } from '../../../result/delivery/audience.ts';
+import { sum } from '../../../result/sums.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, checkUnless, type Measured } from '../../check.ts';
 
+type Judged = Pick<Measured, 'delivery' | 'processes'>;
+
 export const adapter: Check[] = [
   checkUnless('abort', 'ADAPTER_MISSING', (result, measurements) => {
-    const groups = groupsByProcess(result, measurements);
-    if (groups === undefined) return undefined;
+    const servers = serverCount(result, measurements);
+    const reached = reachedText(result, measurements);
+    if (reached === undefined) return undefined;
     return {
-      message: `each message reaches only the process of its sender: the broadcasts reached ${groupsText(groups)}, and none reached connections of two groups`,
-      fix: `give the ${groups.length} processes an adapter, such as Redis or the cluster adapter; if the server has one, and sends to rooms, name these in \`delivery.audience\``,
+      message: `each message reaches only the process of its sender: ${reached}`,
+      fix: `give the ${servers} processes an adapter, such as Redis or the cluster adapter; if the server has one, and sends to rooms, name these in \`delivery.audience\``,
       window: 'broadcasts',
     };
   }),
 ];
+
+/** @returns what the broadcasts reached, if that is the connections of single processes; undefined if something else can have caused it */
+export function reachedText(result: Judged, measurements: Measurements): string | undefined {
+  const servers = serverCount(result, measurements);
+  const batches = result.delivery?.batches ?? [];
+  const groups = separateGroups(measurements, batches);
+  if (groups.length >= 2)
+    return groups.length <= servers
+      ? `the broadcasts reached ${groupsText(groups)}, and none reached connections of two groups`
+      : undefined;
+  const same = sameAudience(measurements, batches);
+  const [first] = same;
+  if (!first || servers < 2 || batches.some((batch) => batch.received > 0 && !same.includes(batch))) return;
+  const ofProcess = processOf(first, servers, measurements);
+  return ofProcess && `${same.length} of ${batches.length} broadcasts reached ${ofProcess}`;
+}
+
+/** The run's probe and its other receivers, beside the publishers. */
+const MAX_OWN = 3;
+/** Of an equal share of the connections: a proxy does not deal them exactly. */
+const TOLERANCE = 0.2;
+
+/** @returns whose connections the broadcast reached, if these are as many as one process holds, or as it would hold where that is unknown */
+function processOf({ received, expected }: Batch, servers: number, { ownEvent }: Measurements): string | undefined {
+  const reached = `the same ${integer(received)} of ${integer(expected)} connections`;
+  const { holdings, publishers = 0 } = ownEvent ?? {};
+  if (!holdings)
+    return Math.abs((received * servers) / expected - 1) <= TOLERANCE
+      ? `${reached}, one of ${servers} processes' share`
+      : undefined;
+  const own = publishers + MAX_OWN;
+  const isAll = isWithin(sum(holdings.map(({ connections }) => connections)), expected, own);
+  const holder = holdings.find(({ connections }) => isWithin(connections, received, own));
+  return isAll && holder ? `${reached}, which process ${holder.pid} (${holder.command}) holds` : undefined;
+}
+
+const isWithin = (connections: number, least: number, more: number) =>
+  connections >= least && connections <= least + more;
 
 /** @returns `2 separate groups of connections (31, 29)` */
 export function groupsText(groups: Group[]): string {
   return `${groups.length} separate groups of connections (${groups.map(({ connections }) => integer(connections)).join(', ')})`;
 }
 
-/** @returns undefined where connections are not apart, or where a single process, or an unknown number, can have caused it */
-export function groupsByProcess(
-  result: Pick<Measured, 'delivery' | 'processes'>,
-  measurements: Measurements,
-): Group[] | undefined {
-  const groups = separateGroups(measurements, result.delivery?.batches ?? []);
-  return groups.length >= 2 && groups.length <= serverCount(result, measurements) ? groups : undefined;
-}
-
 /** @returns processes of the server that hold connections; 0 if unknown */
-export function serverCount({ processes }: Pick<Measured, 'processes'>, { workersAtStart }: Measurements): number {
+export function serverCount({ processes }: Pick<Measured, 'processes'>, measurements: Measurements): number {
+  const { workersAtStart, ownEvent } = measurements;
+  if (ownEvent?.holdings && ownEvent.holdings.length > 0) return ownEvent.holdings.length;
   const holders = processes?.measured.filter(({ layer, holds }) => layer === 'worker' && holds).length ?? 0;
   return Math.max(workersAtStart.length, holders);
 }

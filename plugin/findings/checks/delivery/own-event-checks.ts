@@ -1,12 +1,13 @@
 /** An event of the server's own: whether it came, and whether its ids and times tell what the options say. */
 
+import { FINDINGS } from '../../../../protocol/codes/finding-codes.ts';
 import { counted, integer } from '../../../../report/text/format.ts';
 import { idsOfOneReceiver, sameAudience, separateGroups } from '../../../result/delivery/audience.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import type { OwnEventMeasured } from '../../../run/measurements/own-event.ts';
 import type { Acknowledged } from '../../../run/receivers/publishers.ts';
 import { type Check, checkUnless, type Found, type Measured } from '../../check.ts';
-import { groupsByProcess, groupsText, serverCount } from './adapter-checks.ts';
+import { groupsText, reachedText, serverCount } from './adapter-checks.ts';
 
 type Find = (
   own: OwnEventMeasured,
@@ -54,7 +55,7 @@ export const ownEvent: Check[] = [
     );
   }),
   checkOwn('AUDIENCE_DIFFERS', (_, { batches }, measurements, result) => {
-    if (groupsByProcess(result, measurements)) return undefined;
+    if (reachedText(result, measurements)) return undefined;
     // Ids of copies say nothing of who got a broadcast.
     if (idsOfOneReceiver(measurements, batches)) return undefined;
     const groups = separateGroups(measurements, batches);
@@ -66,14 +67,12 @@ export const ownEvent: Check[] = [
     const broadcasts = sameAudience(measurements, batches);
     const [first] = broadcasts;
     if (!first) return undefined;
-    const servers = serverCount(result, measurements);
-    const rooms =
-      'let all connections join the room that the server sends to, or name its rooms in `delivery.audience`';
-    const adapter = `give the ${servers} processes an adapter, if they have none: without it, a message reaches only the process of its sender; or ${rooms}`;
+    const mayLackAdapter = serverCount(result, measurements) === 0;
     return {
       message: `${broadcasts.length} of ${batches.length} broadcasts reached the same ${first.received} of ${first.expected} connections, and no others`,
-      ...(servers > 1 && { fix: adapter }),
-      ...(servers === 0 && { fix: `${rooms}; if it has several processes, give them an adapter` }),
+      ...(mayLackAdapter && {
+        fix: `${FINDINGS.AUDIENCE_DIFFERS.remedy}; if it has several processes, give them an adapter`,
+      }),
     };
   }),
   checkOwn('SENT_AT_UNUSABLE', ({ sentAtUnusable, untimed }) => {
