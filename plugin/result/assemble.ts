@@ -26,7 +26,7 @@ export function figuresOf(
   measurements: Measurements,
   config: Settings,
   environment: Result['environment'],
-  sampler: Pick<Sampler, 'layers' | 'samples' | 'workers' | 'health' | 'swapped'>,
+  sampler: Pick<Sampler, 'layers' | 'samples' | 'workers' | 'health' | 'swapped' | 'incompleteCpu'>,
 ): Omit<Result, Concluded> {
   const { fullest } = measurements;
   const limitsOfServer = fullest && { serverOpenFiles: fullest.openFiles, serverOpenFilesLimit: fullest.limit };
@@ -55,7 +55,7 @@ export function figuresOf(
     delivery,
     latency: latencyFigures(measurements),
     memory: doubtMiscounted(memoryFigures(measurements, sampler), measurements),
-    cpu: cpuFigures(measurements, sampler.layers),
+    cpu: cpuFigures(measurements, sampler.layers, sampler.incompleteCpu),
     processes: measurements.processes,
     redis: redisFigures(measurements, delivery?.received, sampler.samples),
     generator: generatorFigures(measurements),

@@ -5,7 +5,7 @@ import type { Inputs } from './inputs.ts';
 import type { Layer } from './layers/layer.ts';
 import { CpuIncrements } from './processes/cpu-increments.ts';
 import type { LayerPids } from './processes/memory.ts';
-import { isAlive, type ProcessReading } from './processes/proc.ts';
+import { isAlive, isHidden, type ProcessReading } from './processes/proc.ts';
 import { readMeasure, valuesOf } from './reading.ts';
 
 /** With `idleUs` for a layer with its own cores, such as the whole machine. */
@@ -22,6 +22,8 @@ export class LayerCpu {
   readonly #increments = new CpuIncrements();
   /** One entry for each layer whose processes have been read. */
   readonly #totalUs = new Map<string, number>();
+  /** Layers with a process that may not be read. */
+  readonly incomplete = new Set<string>();
 
   constructor(layers: readonly Layer[]) {
     this.#layers = layers;
@@ -30,7 +32,9 @@ export class LayerCpu {
   add(pids: LayerPids, processes: Map<number, ProcessReading>): void {
     const increments = this.#increments.add(processes, (pid, startedAtUs) => !isAlive({ pid, startedAtUs }));
     for (const { id, isProcesses } of this.#layers) {
-      const read = isProcesses ? (pids[id] ?? []).flatMap((pid) => increments.get(pid) ?? []) : [];
+      const own = isProcesses ? (pids[id] ?? []) : [];
+      const read = own.flatMap((pid) => increments.get(pid) ?? []);
+      if (own.some((pid) => !processes.has(pid) && isHidden(pid))) this.incomplete.add(id);
       if (read.length > 0)
         this.#totalUs.set(
           id,

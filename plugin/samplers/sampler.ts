@@ -141,6 +141,11 @@ export class Sampler {
     return Object.fromEntries(Object.entries(uses).map(([layer, { busyUs }]) => [layer, busyUs]));
   }
 
+  /** Layers whose CPU time is a lower bound, because some of their processes may not be read. */
+  get incompleteCpu(): ReadonlySet<string> {
+    return this.#cpu.incomplete;
+  }
+
   health(): SamplerHealth {
     const { redis, prometheus = {} } = this.#sources;
     const ofMetrics = Object.values(prometheus).reduce(

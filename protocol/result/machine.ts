@@ -42,6 +42,7 @@ export const cpuSchema = z.record(
       'per message that connections send, in the hold, less the idle share; null without any, or within its noise',
       { ...doesNotDecide, title: 'CPU per message of a client', quantity: 'microseconds' },
     ),
+    isAtLeast: z.literal(true).optional().describe('some of its processes could not be read'),
     intervals: objectOrNull({
       rampSecondsPerThousandConnects: interval,
       idlePercent: interval,

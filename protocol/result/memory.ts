@@ -37,12 +37,18 @@ const perConnectionSchema = object({
   }),
   low95: z.number().nullable().describe('lower end of its 95 % interval; null with fewer than three plateaus'),
   high95: z.number().nullable().describe('upper end'),
-  isAtLeast: z.boolean().describe('a part is not known, so the sum is a lower bound'),
+  isAtLeast: z.boolean().describe('a part is in doubt or too noisy (`without`), so the sum may not be quoted'),
   parts: z.array(partSchema).describe('parts of the sum'),
   without: rowsOf({
     title: partSchema.shape.title,
     doubt: z.enum([...DOUBTS, 'noisy']).describe('as in `perConnectionBytes`; `noisy`: it would hide the others'),
   }).describe('parts that are not known, which the sum omits'),
+  unread: z
+    .array(partSchema.shape.title)
+    .default([])
+    .describe(
+      'parts that could not be read (why: `absent`); the sum is a lower bound, comparable with others without them',
+    ),
   inService: z.number().nullable().describe('the sum of the parts at the peak, with garbage and buffers'),
   wouldTell: object({
     connections: count.describe('connections of that larger run'),

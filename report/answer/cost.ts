@@ -15,13 +15,13 @@ const GARBAGE = {
 
 /** @returns the figure; its interval where that is wide, with what would narrow it; a bound where a part of it is not known */
 export function costAmount(cost: PerConnection): Amount {
-  const { bytes, low95, high95, isAtLeast, parts, without, wouldTell } = cost;
+  const { bytes, low95, high95, isAtLeast, parts, without, unread, wouldTell } = cost;
   const spoilt = DOUBT_TEXTS[without[0]?.doubt ?? 'miscounted'];
   if (bytes === null) return { ...amountOf(COST, null), why: `not known: ${spoilt}` };
   const interval = low95 === null || high95 === null ? undefined : { low95, high95 };
   // What is missing comes on top, so there is no upper end.
   if (isAtLeast) return { ...amountOf(COST, isTold(cost) ? bytes : low95), isAtLeast: true };
-  if (isTold(cost)) return amountOf(COST, bytes, interval);
+  if (isTold(cost)) return { ...amountOf(COST, bytes, interval), ...(unread.length > 0 && { isAtLeast: true }) };
   const between = amountOf(COST, null, interval);
   const [doubt] = parts.flatMap((part) => part.doubt ?? []);
   if (doubt) return { ...between, why: DOUBT_TEXTS[doubt] };
@@ -33,13 +33,16 @@ export function costAmount(cost: PerConnection): Amount {
 
 /** @returns what belongs beside the figure: `workers 8.5, proxy 13.7, kernel 10.9; garbage included`; empty where nothing does */
 export function costNote(cost: PerConnection, collected: boolean): string {
-  const { bytes, low95, parts, without } = cost;
+  const { bytes, low95, parts, without, unread } = cost;
   // If the sum is not known, its parts are not either.
   const known = isTold(cost) ? parts.map((part) => `${part.title} ${numberText('kilobytes', part.bytes)}`) : [];
   const doubted = parts.flatMap(({ title, doubt }) => (doubt ? `${title}: ${DOUBT_TEXTS[doubt]}` : []));
-  const missing = without.map(({ title, doubt }) => `${title} not known: ${DOUBT_TEXTS[doubt]}`);
+  const missing = [
+    ...without.map(({ title, doubt }) => `${title} not known: ${DOUBT_TEXTS[doubt]}`),
+    ...unread.map((title) => `${title} could not be read`),
+  ];
   return [
-    bytes !== null && parts.length + without.length > 1 && [...known, ...missing].join(', '),
+    bytes !== null && parts.length + missing.length > 1 && [...known, ...missing].join(', '),
     isTold(cost) && doubted.join(', '),
     bytes !== null && low95 === null && 'read at two numbers of connections only, so its margin is not known',
     !collected && isTold(cost) && 'garbage included',

@@ -3,7 +3,7 @@ import { numberText, type QuantityName } from '../model/amount.ts';
 import { optional } from '../text/format.ts';
 import { amountOf, type Line } from './line.ts';
 
-type Cost = Exclude<keyof Result['cpu'][string], 'intervals'>;
+type Cost = Exclude<keyof Result['cpu'][string], 'intervals' | 'isAtLeast'>;
 
 /** Layers without a figure that is more than its error have none here. */
 export function cpuLines(result: Result): Line[] {
@@ -12,7 +12,12 @@ export function cpuLines(result: Result): Line[] {
   const known = cpuColumns(result).filter(([, key]) => layers.worker?.[key] != null && isInLine(key, result));
   if (known.length === 0) return [];
   const of = (layer: string) =>
-    known.map(([, key, quantity]) => optional(layers[layer]?.[key], (value) => numberText(quantity, value)));
+    known.map(([, key, quantity]) =>
+      optional(
+        layers[layer]?.[key],
+        (value) => `${layers[layer]?.isAtLeast ? 'at least ' : ''}${numberText(quantity, value)}`,
+      ),
+    );
   const ofWorkers = of('worker').map((text, index) => `${text} ${known[index]?.[0]}`);
   const isProxyKnown = known.some(([, key]) => layers.nginx?.[key] != null);
   const proxy = isProxyKnown ? ` (proxy: ${of('nginx').join(', ')})` : '';

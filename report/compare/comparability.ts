@@ -65,6 +65,7 @@ function propertiesOf(result: Result, withServer: boolean): Map<string, string> 
     ['load', 'latency counts from', latency.from],
     ['load', 'transports', transportsOf(result) ?? 'unknown'],
     ['load', 'compression', compressionOf(result) === null ? 'unknown' : compressionOf(result) === 'on' ? 'on' : 'off'],
+    ['system', 'memory per connection without', unreadOf(result)],
     ['load', 'garbage collected before memory is read', memory.collected],
     // A file's name is no load: what it asks for is in the settings.
     ['deployment', 'scenario', run.scenario],
@@ -82,6 +83,11 @@ function propertiesOf(result: Result, withServer: boolean): Map<string, string> 
     ...settingsOf(settings),
   ];
   return new Map(found.map(([aspect, name, value]) => [`${aspect}:${name}`, settingText(value)]));
+}
+
+/** Returns the parts that the cost of a connection does not include. */
+export function unreadOf({ memory: { perConnection } }: Result): string {
+  return perConnection?.unread.join(', ') || 'nothing';
 }
 
 /** Which host is which says nothing about the load. */

@@ -5,12 +5,13 @@
 import type { Spread } from '../../protocol/documents/series.ts';
 import type { Difference } from '../../protocol/documents/study.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { COST } from '../answer/cost.ts';
 import { type Described, type Figure, faultsOf, invalidationsOf } from '../figures/figures.ts';
 import { isUsable, measuredFigures } from '../figures/measured-figures.ts';
 import { disturbanceOf } from '../figures/others.ts';
 import { quantityOf } from '../model/amount.ts';
 import { type PooledNoise, spreadOf } from '../statistics/spread.ts';
-import { type Mismatch, mismatches } from './comparability.ts';
+import { type Mismatch, mismatches, unreadOf } from './comparability.ts';
 import { type Runs, usableAnswer } from './counted.ts';
 import { type Answer, apartness, decide, type Pair, UNKNOWN } from './decide.ts';
 import { apart, type Side } from './estimates.ts';
@@ -117,8 +118,9 @@ function comparablePairs(sets: RunSet[], isStudy: boolean) {
     const [reference, ...others] = sides as [Side, ...Side[]];
     const pairs = others.map((other, index): Pair => {
       const [a, b] = [faults[0] ?? [], faults[index + 1] ?? []];
+      const isAlike = figure.path !== COST || countsAlike([...reference.runs, ...other.runs]);
       return {
-        ...{ figure, a: reference.spread, b: other.spread, apart: apart(figure, reference, other) },
+        ...{ figure, a: reference.spread, b: other.spread, apart: isAlike ? apart(figure, reference, other) : null },
         faults: a.length > 0 && b.length > 0 ? [a, b] : null,
         invalidatedBy: [...new Set([...(invalidatedBy[0] ?? []), ...(invalidatedBy[index + 1] ?? [])])],
       };
@@ -127,6 +129,11 @@ function comparablePairs(sets: RunSet[], isStudy: boolean) {
     const { unit } = quantityOf(figure.quantity);
     return { ...described, unit, spreads, invalidated: invalidatedBy, pairs };
   });
+}
+
+/** A run that could not read a part of the deployment costs less. */
+function countsAlike(runs: Result[]): boolean {
+  return new Set(runs.map(unreadOf)).size < 2;
 }
 
 function faultsIn(figure: Figure, runs: Result[]): number[] {

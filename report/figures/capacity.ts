@@ -6,7 +6,7 @@ import { idleCostOf } from './idle-cpu.ts';
 import { inServicePoints } from './in-service.ts';
 import { mainWorkerLayer } from './layers.ts';
 import { limitsOf, machineLimits, nextLimit, workerLimits } from './limits.ts';
-import { perConnectionOf } from './per-connection.ts';
+import { type CostSources, perConnectionOf } from './per-connection.ts';
 import { coresOfDeployment } from './usable.ts';
 
 type Capacity = Result['capacity'];
@@ -46,7 +46,7 @@ function inServiceReaches({ inService, plateaus }: Measured['memory'], layer: st
 }
 
 /** @returns why it is not known how many connections fit into a budget of the workers: as in the headline, what they keep decides */
-export function whyNoBudget(result: Pick<Result, 'memory' | 'run' | 'connections'>): string | undefined {
+export function whyNoBudget(result: CostSources): string | undefined {
   const { memory } = result;
   const cost = perConnectionOf(result);
   const needed = memory.inService?.perConnectionBytes[mainWorkerLayer(memory.perConnectionBytes)];

@@ -13,6 +13,8 @@ interface IdleCost {
   cores: number;
   interval: NonNullable<Interval>;
   pingIntervalMs: number;
+  /** Some processes of the deployment could not be read. */
+  isAtLeast: boolean;
 }
 
 /** Unknown unless each connection was pinged in the hold: pings come in waves, and a part of a cycle has any share of them. */
@@ -51,6 +53,7 @@ export function idleCostOf(
       high95: each(({ intervals }) => intervals?.idleConnectionsPercent?.high95),
     },
     pingIntervalMs,
+    isAtLeast: figures.some((figure) => figure.isAtLeast === true),
   };
 }
 

@@ -10,7 +10,7 @@ import { isNarrow, MAX_HALF_WIDTH_SHARE, whyNot } from '../statistics/straightne
 import { mainWorkerLayer } from './layers.ts';
 import { withNative } from './native-memory.ts';
 
-type Measured = Pick<Result, 'memory' | 'run' | 'connections'>;
+export type CostSources = Pick<Result, 'memory' | 'run' | 'connections'> & Partial<Pick<Result, 'cpu' | 'processes'>>;
 type Part = PerConnection['parts'][number];
 
 /** Sockets of a connection on a machine that has both ends, and how many of them are the deployment's. */
@@ -28,7 +28,8 @@ const LEAST_COST_BYTES = 10 * 1024;
 const MORE_CONNECTIONS = 2;
 
 /** @returns null where the workers' memory was not read at several numbers of connections */
-export function perConnectionOf({ memory, run, connections }: Measured): PerConnection | null {
+export function perConnectionOf(result: CostSources): PerConnection | null {
+  const { memory, run, connections } = result;
   const all = [workers(memory, connections.peak), proxy(memory), kernel(memory, run.profile)].filter(
     (part) => part !== undefined,
   );
@@ -51,10 +52,21 @@ export function perConnectionOf({ memory, run, connections }: Measured): PerConn
     isAtLeast,
     parts,
     without,
+    unread: unreadParts(all, result),
     inService: isAtLeast || inService.includes(null) ? null : sum(inService.map((one) => one ?? 0)),
     wouldTell:
       bytes === null || interval === null || !memory.collected ? null : wouldTell(bytes, interval, connections.peak),
   };
+}
+
+/** Returns the parts of the deployment whose memory the run could not read, such as the kernel's without root. */
+function unreadParts(read: Part[], { memory, cpu = {}, processes }: CostSources): PerConnection['unread'] {
+  const isMissing = (title: Part['title']) => read.every((part) => part.title !== title);
+  const isProxied = PROXIES.some((name) => name in cpu || processes?.measured.some(({ layer }) => layer === name));
+  return [
+    ...(isProxied && isMissing('proxy') ? ['proxy' as const] : []),
+    ...('kernelSlab' in memory.absent && isMissing('kernel') ? ['kernel' as const] : []),
+  ];
 }
 
 /** @returns whether it is a figure, if perhaps a lower bound: its interval is no wider than that of one */

@@ -39,7 +39,7 @@ export function sizingOf(result: Result, broke: boolean, headroom: number): Sizi
           name: 'memory',
           max: connectionsIn(memoryBytes, memory),
           usable: connectionsIn(memoryBytes * usable, memory),
-          assumption: `Each connection takes ${kilobytes(memory.each)} KB in service, with garbage and buffers (it keeps ${kilobytes(memory.kept)} KB), and the processes without connections ${megabytes(memory.base)} MB; the machine has ${megabytes(memoryBytes)} MB`,
+          assumption: `Each connection takes ${atLeast(memory)}${kilobytes(memory.each)} KB in service, with garbage and buffers (it keeps ${kilobytes(memory.kept)} KB), and the processes without connections ${megabytes(memory.base)} MB; the machine has ${megabytes(memoryBytes)} MB`,
         }
       : { name: 'memory', max: null, usable: null, assumption: memory.why },
     cpu.known
@@ -47,7 +47,7 @@ export function sizingOf(result: Result, broke: boolean, headroom: number): Sizi
           name: 'cpu',
           max: Math.floor(cores / cpu.idleCores),
           usable: Math.floor((cores * usable) / cpu.idleCores),
-          assumption: `Idle connections take ${decimals(cpu.idleCores * 1000, 3)} cores per 1,000 with a ping every ${decimals(cpu.pingIntervalMs / 1000, 0)} s${cpu.connectSeconds === null ? '' : `, and 1,000 connects ${decimals(cpu.connectSeconds, 2)} s of CPU`}; there are ${coreCount(cores)} cores`,
+          assumption: `Idle connections take ${atLeast(cpu)}${decimals(cpu.idleCores * 1000, 3)} cores per 1,000 with a ping every ${decimals(cpu.pingIntervalMs / 1000, 0)} s${cpu.connectSeconds === null ? '' : `, and 1,000 connects ${decimals(cpu.connectSeconds, 2)} s of CPU`}; there are ${coreCount(cores)} cores`,
         }
       : { name: 'cpu', max: null, usable: null, assumption: cpu.why },
   ];
@@ -77,12 +77,17 @@ export function sizingOf(result: Result, broke: boolean, headroom: number): Sizi
   };
 }
 
+/** For a figure that leaves out what the run could not read. */
+function atLeast({ isAtLeast }: { isAtLeast: boolean }): string {
+  return isAtLeast ? 'at least ' : '';
+}
+
 function connectionsIn(bytes: number, { base, each }: { base: number; each: number }): number {
   return Math.max(0, Math.floor((bytes - base) / each));
 }
 
 /** What the report says that a connection needs, garbage and buffers included, and what the deployment has without any. */
-function memoryOf(result: Result): Known<{ each: number; kept: number; base: number }> {
+function memoryOf(result: Result): Known<{ each: number; kept: number; base: number; isAtLeast: boolean }> {
   const { memory, absent } = result;
   if (absent.memory !== undefined) return { known: false, why: `Memory was not measured: ${absent.memory}` };
   if (!sharesMachine(result)) {
@@ -94,11 +99,14 @@ function memoryOf(result: Result): Known<{ each: number; kept: number; base: num
   }
   const atZero: Record<string, number> = memory.plateaus.find(({ connections }) => connections === 0) ?? {};
   const own = memory.layers.filter((one) => one.unit === 'bytes' && one.belongsTo !== 'generator' && one.inSum);
-  return { known: true, each: cost.inService, kept: cost.bytes, base: sum(own.map(({ id }) => atZero[id] ?? 0)) };
+  const base = sum(own.map(({ id }) => atZero[id] ?? 0));
+  return { known: true, each: cost.inService, kept: cost.bytes, base, isAtLeast: cost.unread.length > 0 };
 }
 
 /** @returns `idleCores` for one connection, and `connectSeconds` for a thousand */
-function cpuOf(result: Result): Known<{ idleCores: number; pingIntervalMs: number; connectSeconds: number | null }> {
+function cpuOf(
+  result: Result,
+): Known<{ idleCores: number; pingIntervalMs: number; connectSeconds: number | null; isAtLeast: boolean }> {
   if (!sharesMachine(result)) {
     return { known: false, why: 'The deployment runs elsewhere, so the CPU of its machine is not known' };
   }
@@ -109,6 +117,7 @@ function cpuOf(result: Result): Known<{ idleCores: number; pingIntervalMs: numbe
     known: true,
     idleCores: idle.cores,
     pingIntervalMs: idle.pingIntervalMs,
+    isAtLeast: idle.isAtLeast,
     connectSeconds: connects.length > 0 ? sum(connects) : null,
   };
 }

@@ -16,7 +16,10 @@ export function cpu(result: Result): Section {
     const cost = result.cpu[layer] as Result['cpu'][string];
     return [
       layerTitle(result, layer),
-      ...columns.map(([, key, quantity]) => amount(quantity, cost[key], cost.intervals?.[key] ?? null)),
+      ...columns.map(([, key, quantity]) => ({
+        ...amount(quantity, cost[key], cost.intervals?.[key] ?? null),
+        ...(cost.isAtLeast && { isAtLeast: true as const }),
+      })),
     ];
   });
   return {

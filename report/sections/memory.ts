@@ -87,7 +87,7 @@ function unseen({ balance, perConnection }: Result['memory']): string | null {
 
 /** The parts of the headline, which add up to it. */
 function split({ memory: { collected }, run }: Result, cost: PerConnection) {
-  const { parts, without } = cost;
+  const { parts, without, unread } = cost;
   const isKnown = isTold(cost);
   const needed = (bytes: number | null) => amount('kilobytes', isKnown ? bytes : null);
   const rows: Cell[][] = parts.map((part) => [
@@ -95,7 +95,10 @@ function split({ memory: { collected }, run }: Result, cost: PerConnection) {
     isKnown ? amount('kilobytes', part.bytes) : slopeOf({ ...part, slope: part.bytes }),
     needed(part.inService),
   ]);
-  const unknown = without.map(({ title, doubt }): Cell[] => [`${title} not known: ${DOUBT_TEXTS[doubt]}`, '–', '–']);
+  const unknown = [
+    ...without.map(({ title, doubt }) => `${title} not known: ${DOUBT_TEXTS[doubt]}`),
+    ...unread.map((title) => `${title} could not be read`),
+  ].map((text): Cell[] => [text, '–', '–']);
   const head = ['KB per connection', collected ? 'Kept' : 'As read', 'In service'];
   const together = ['together', costAmount(cost), needed(cost.inService)];
   const sockets = run.profile === 'full' ? 'three of the four' : 'one of the two';

@@ -236,6 +236,7 @@ export class FakeRun {
     return {
       layers: LAYERS,
       samples: [],
+      incompleteCpu: new Set(),
       workers: () => [],
       start: () => void this.asked.push('sampler starts'),
       seconds: () => performance.now() / 1000,

@@ -15,7 +15,7 @@ const TOGETHER = 2;
 /** Repeats of the server that spends no CPU time of a known amount. */
 const TWINS = 12;
 
-type Cost = Exclude<keyof Result['cpu'][string], 'intervals'>;
+type Cost = Exclude<keyof Result['cpu'][string], 'intervals' | 'isAtLeast'>;
 
 interface Costs {
   memory: Result['memory'];

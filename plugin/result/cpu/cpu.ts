@@ -33,8 +33,12 @@ interface Background {
   noise: { deviation: number; parts: number; partSeconds: number; t: number } | null;
 }
 
-/** @returns of layers whose CPU time can be */
-export function cpuFigures(measurements: Measurements, layers: readonly Layer[]): Result['cpu'] {
+/** @param incomplete layers with processes that could not be read @returns figures of layers whose CPU time can be */
+export function cpuFigures(
+  measurements: Measurements,
+  layers: readonly Layer[],
+  incomplete: ReadonlySet<string> = new Set(),
+): Result['cpu'] {
   const { sharedHost, cpu } = measurements;
   const wrong = impossibleCpu(measurements).flatMap(({ figures }) => figures);
   const seen = new Set(
@@ -44,7 +48,9 @@ export function cpuFigures(measurements: Measurements, layers: readonly Layer[])
   );
   // If the workers run on another machine, this one is only the generator's.
   const own = layers.filter(({ id, belongsTo }) => seen.has(id) && (sharedHost || belongsTo !== 'machine'));
-  return Object.fromEntries(own.map(({ id }) => [id, layerFigures(id, cpu)]));
+  return Object.fromEntries(
+    own.map(({ id }) => [id, { ...layerFigures(id, cpu), ...(incomplete.has(id) && { isAtLeast: true }) }]),
+  );
 }
 
 function layerFigures(layer: string, measured: Measurements['cpu']): Cpu {

@@ -29,6 +29,7 @@ async function seen(pid: number, mount: string) {
     process.setuid(${NOBODY});
     const sampler = new Sampler({ pids: () => ({ worker: pids }), connections: () => 0, notShared: 'elsewhere' });
     const readings = await sampler.reading();
+    await sampler.cpu();
     const { measured } = await describeProcesses({ worker: pids }, { port: 1, listening: { pids: [] } }, [], null);
     const query = (named) => {
       try {
@@ -43,6 +44,7 @@ async function seen(pid: number, mount: string) {
       pids: await server.pids(),
       openFiles: (await server.openFiles()) ?? null,
       rss: valuesOf(readings).workerRss ?? 0,
+      incompleteCpu: [...sampler.incompleteCpu],
       absent: absencesOf(readings),
       holds: measured.map(({ holds }) => holds),
       named: query({ pids }),
@@ -65,6 +67,7 @@ test('a process that /proc begins to hide is absent, and has not ended', { skip:
   const pid = await startIdle(t);
   const found = await seen(pid, HIDING);
   assert.deepEqual([found.ended, found.isSame, found.pids, found.openFiles], [0, true, [pid], null]);
+  assert.deepEqual(found.incompleteCpu, ['worker']);
   assert.match(found.absent.workerRss, /1 of its 1 processes may not be read: .*hidepid/);
   assert.match(found.named, new RegExp(`^process ${pid} may not be read: .*hidepid.* \\| run as root`));
   assert.match(found.matched, /hides those of other users .* \| run as root/);
@@ -76,6 +79,7 @@ test('a process of another user has RSS, and a reason for what may not be read',
   const found = await seen(pid, 'true');
   assert.deepEqual([found.ended, found.isSame, found.openFiles, found.holds], [0, true, null, [null]]);
   assert.ok(found.rss > 0);
+  assert.deepEqual(found.incompleteCpu, []);
   assert.match(found.absent.workerPss, /readable only by its user and by root/);
   assert.equal(found.named, 'found');
 });

@@ -114,6 +114,18 @@ describe('the answer of a figure', () => {
     assert.equal(curved.spreads[1]?.runs, 1);
   });
 
+  it('compares a cost only with one of the same parts', () => {
+    const cost = 'memory.perConnection.bytes';
+    const of = (bytes: number, ...unread: string[]) =>
+      setOf(
+        run(({ memory }) => Object.assign(memory.perConnection ?? {}, { bytes, unread, low95: bytes, high95: bytes })),
+      );
+    assert.equal(figure([of(10_000, 'kernel'), of(20_000, 'kernel')], cost).differences[0]?.answer, 'worse');
+    assert.equal(figure([of(10_000, 'kernel'), of(20_000)], cost).differences[0]?.answer, 'inconclusive');
+    const [mismatch] = compare([of(10_000, 'kernel'), of(20_000)]).mismatches;
+    assert.deepEqual([mismatch?.aspect, mismatch?.values], ['system', ['kernel', 'nothing']]);
+  });
+
   it('is none of an INVALID run', () => {
     const comparison = compare([latencies(40, 50, 60), invalid(latencies(1, 1, 1))]);
     assert.equal(comparison.sets[1]?.usable, 0);

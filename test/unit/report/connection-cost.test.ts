@@ -3,7 +3,9 @@ import { describe, it } from 'node:test';
 import type { Slope } from '../../../protocol/result/memory.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { costText } from '../../../report/answer/cost.ts';
+import { knownAt } from '../../../report/figures/figures.ts';
 import { perConnectionOf } from '../../../report/figures/per-connection.ts';
+import { whyNotQuoted } from '../../../report/figures/quoted.ts';
 import { column, columns } from '../../helpers/columns.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -50,6 +52,21 @@ describe('what a connection costs the deployment', () => {
     embedded.run.profile = 'remote';
     delete embedded.memory.perConnectionBytes.kernelSlab;
     assert.deepEqual(column(costOf(embedded).parts, 'title'), ['workers', 'proxy']);
+  });
+
+  it('is a lower bound, which may be quoted, without the parts that could not be read', () => {
+    const result = withKernel((slopes) => {
+      delete slopes.kernelSlab;
+      for (const layer of Object.keys(slopes).filter((id) => id.startsWith('nginx'))) delete slopes[layer];
+    });
+    Object.assign(result.memory.absent, { kernelSlab: 'EACCES: permission denied', nginxRss: 'hidden' });
+    const cost = costOf(result);
+    assert.deepEqual(cost.unread, ['proxy', 'kernel']);
+    assert.equal(cost.isAtLeast, false);
+    assert.match(textOf(result), /: at least 15\.6 KB ± \d % \(workers 15\.6, proxy could not be read, kernel could/);
+    result.memory.perConnection = cost;
+    assert.equal(whyNotQuoted(result, 'memory.perConnection.bytes'), undefined);
+    assert.equal(knownAt(result, 'memory.perConnection.bytes'), 16_000);
   });
 
   it('of a server of the user’s own on this machine has the kernel’s part by interval, or without it as a bound', () => {

@@ -7,7 +7,9 @@ import { machineFigures } from '../../../plugin/result/machine.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import type { CpuWindow } from '../../../plugin/run/measurements/windows.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
+import { cpuLines } from '../../../report/answer/cpu-line.ts';
 import { measurements } from '../../helpers/measurements.ts';
+import { perfectResult } from '../../helpers/results.ts';
 
 const window = (seconds: number, units: number, workerUs: number): CpuWindow => ({
   ...{ seconds, secondsAtMost: seconds, units },
@@ -209,6 +211,14 @@ describe('CPU that cannot be', () => {
     const reaped = of(0);
     for (const ramp of reaped.cpu.ramps) ramp.cpuUs = { artillery: 1_193e6 };
     assert.deepEqual(impossibleCpu(reaped), []);
+  });
+
+  it('is a lower bound in a layer with processes that could not be read', () => {
+    const { worker } = cpuFigures(of(20e6), LAYERS, new Set(['worker']));
+    const result = perfectResult();
+    Object.assign(result.cpu.worker ?? {}, worker);
+    assert.equal(worker?.isAtLeast, true);
+    assert.match(cpuLines(result)[0]?.text ?? '', /^worker CPU: at least 20\.000 s per 1,000 connects/);
   });
 
   it('is not what takes all cores, or of machines that nobody knows', () => {
