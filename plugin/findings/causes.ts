@@ -14,6 +14,7 @@ import { isTimeOut } from './checks/connections/cut-off.ts';
 import { tooLarge } from './checks/connections/ends-checks.ts';
 import { missedCycle, PING_TIMEOUT } from './checks/connections/pings.ts';
 import { growthSeconds } from './checks/delivery/keeping-up-checks.ts';
+import { acksOf } from './checks/delivery/messages-checks.ts';
 import { fullWorkers } from './checks/server/saturation-checks.ts';
 import { stalledServer } from './checks/server/stalls-checks.ts';
 import {
@@ -360,6 +361,16 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
     UNANSWERED_ON_LOST,
   ],
   QUEUE_GROWS: [{ effects: ['TAIL_CUT'] }],
+  ACKS_CARRY_ERRORS: [
+    {
+      effects: ['NOBODY_JOINED', 'DELIVERY_EVENT_MISSING'],
+      evidence: 'every acknowledgement carries an error',
+      holds: ({ result, measurements }) => {
+        const { acks, errors } = acksOf(result, measurements);
+        return total(errors) === acks;
+      },
+    },
+  ],
   NOBODY_JOINED: [{ effects: ['DELIVERY_EVENT_MISSING', 'AUDIENCE_DIFFERS'] }],
   DELIVERY_EVENT_MISSING: [OF_NONE_RECEIVED],
   IDS_NOT_SHARED: [

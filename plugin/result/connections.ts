@@ -40,6 +40,8 @@ export function connectionFigures(measurements: Measurements): Result['connectio
     lost: lostOf(accounts.ended),
     skipped: measurements.skippedUsers,
     unknownAcks: all.unknownAcks,
+    acks: all.acks,
+    ackErrors: all.ackErrors,
     retries: all.retries,
     reconnection: reconnectionFigures(all),
     ends: endRows(all),

@@ -35,7 +35,10 @@ export interface RunContext {
   sentinel: Pick<Sentinel, 'join' | 'connected'> | undefined;
   /** If connections of the run make the server broadcast an event of its own. */
   publishers:
-    | Pick<Publishers, 'publish' | 'connected' | 'givesIds' | 'prefix' | 'acknowledged' | 'unacknowledged'>
+    | Pick<
+        Publishers,
+        'publish' | 'connected' | 'givesIds' | 'prefix' | 'acknowledged' | 'ackErrors' | 'unacknowledged'
+      >
     | undefined;
   /** Those of the run itself. */
   clients: Pick<OwnClients, 'nextPassing' | 'areUsers'>;

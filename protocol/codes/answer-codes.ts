@@ -14,6 +14,12 @@ export interface Definition extends Code {
 
 export const ANSWER_FINDINGS = {
   // Broadcasts and messages
+  ACKS_CARRY_ERRORS: {
+    meaning: 'acknowledgements of the server carry an error object: they count as acknowledged, not as answered well',
+    remedy: 'give the flow what the server asks for: see the words of the error, and the log of the server',
+    invalidates: [],
+    about: 'application',
+  },
   NOBODY_JOINED: {
     meaning: 'no connection had joined the room before the broadcasts',
     remedy: "let the flow emit `join_room` with the plugin's `room`, and the server acknowledge it",

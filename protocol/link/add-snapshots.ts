@@ -34,6 +34,8 @@ const NOTHING = {
     ...{ unasked: 0, acknowledged: 0, unanswered: 0, passedOver: {}, lost: 0, measured: NO_TIMES, outside: NO_TIMES },
   },
   unknownAcks: 0,
+  acks: 0,
+  ackErrors: {},
 };
 
 export function addSnapshots(all: Summand[]): FleetTotals {

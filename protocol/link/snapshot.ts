@@ -96,5 +96,8 @@ export const fleetSnapshotSchema = z.object({
   messages: messageTotalsSchema,
   /** Acknowledgements of nothing that was sent, and repeated ones. */
   unknownAcks: count,
+  acks: count,
+  /** Of these, the ones that carry an error object, by its words; without words, further ones. */
+  ackErrors: counts,
 });
 export type FleetSnapshot = z.infer<typeof fleetSnapshotSchema>;

@@ -125,6 +125,8 @@ export function perfectResult(): Result {
       ends: [],
       skipped: 0,
       unknownAcks: 0,
+      acks: 0,
+      ackErrors: {},
       reconnection: null,
       overTime: null,
       tlsHandshakes: null,

@@ -84,6 +84,7 @@ export function ownEventBroadcasts(context: RunContext, delivery: Delivery): Bro
         ...(publishers && {
           publishers: publishers.connected,
           acknowledged: publishers.acknowledged,
+          ackErrors: publishers.ackErrors,
           unacknowledged: publishers.unacknowledged,
         }),
       };

@@ -31,6 +31,8 @@ export interface OwnEventMeasured {
   example: string | undefined;
   /** The first different acknowledgements that publishers received. */
   acknowledged?: Acknowledged[];
+  /** Of their acknowledgements, those that carry an error, by its words. */
+  ackErrors?: Record<string, number>;
   /** Published messages without an acknowledgement at the end of the drain. */
   unacknowledged?: Unacknowledged;
   /** Other events that the run's own client received while it waited for this one before the load. */

@@ -7,6 +7,7 @@ import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { countedAs, readPlace } from '../../../protocol/counted-as.ts';
 import { printable } from '../../../protocol/printable.ts';
 import { AUDIENCE } from '../../../protocol/rooms.ts';
+import { countAckError } from '../../fleet/client/ack-errors.ts';
 import type { PublishOptions } from '../../script/options/delivery-options.ts';
 import { onSchedule } from '../broadcasts/publish.ts';
 import { comeOneOf } from './come.ts';
@@ -58,6 +59,7 @@ export class Publishers {
   readonly prefix = `run-${randomBytes(4).toString('hex')}-`;
   #asks: boolean;
   readonly #acknowledged = new Map<string, number>();
+  readonly ackErrors: Record<string, number> = {};
   #asked = 0;
   #answered = 0;
 
@@ -175,6 +177,7 @@ export class Publishers {
 
   #note(answer: unknown[]): void {
     this.#answered++;
+    countAckError(this.ackErrors, answer);
     const text = printable(JSON.stringify(answer.length === 1 ? answer[0] : answer) ?? '', MAX_TEXT_LENGTH);
     const count = this.#acknowledged.get(text) ?? 0;
     if (count > 0 || this.#acknowledged.size < MAX_ACKNOWLEDGED) this.#acknowledged.set(text, count + 1);

@@ -20,14 +20,17 @@ const { url } = await startChat({ after }, (io) => {
       socket.onAny((_event, ...args) => {
         const reply = typeof args.at(-1) === 'function' ? (args.pop() as Answer) : () => {};
         seen.push({ namespace, args });
-        reply({ received: 2 });
+        reply(replyTo(seen.length));
       });
     });
   }
 });
 
+let replyTo: (message: number) => unknown;
+
 beforeEach(() => {
   seen = [];
+  replyTo = () => ({ received: 2 });
 });
 
 async function sending(
@@ -76,6 +79,20 @@ for (const [client, transports] of [
       const ack = decodeHistogram(measured.ackUs);
       assert.equal(ack.totalCount, acknowledged);
       assert.ok(ack.minNonZeroValue > 100 && ack.maxValue < 1_000_000, `${ack.minNonZeroValue} to ${ack.maxValue} µs`);
+    });
+
+    test('counts acknowledgements that carry an error, by its words', async () => {
+      const errors = [{ error: 'no', id: 1 }, { ok: false }, new Error('lost')];
+      replyTo = (message) => errors[message % 4] ?? { ok: true };
+      const fleet = await sending(client, transports);
+      await eventually('60 messages', () => seen.length >= 60);
+      await fleet.messages('stop');
+      await eventually('the last acknowledgements', async () => (await fleet.messages('stop')).unanswered === 0);
+      const { acks, ackErrors } = await fleet.snapshot();
+      await fleet.close();
+      const of = (rest: number) => seen.filter((_, index) => (index + 1) % 4 === rest).length;
+      assert.equal(acks, seen.length);
+      assert.deepEqual(ackErrors, { '{"error":"no"}': of(0), '{"ok":false}': of(1), '{}': of(2) });
     });
   });
 }

@@ -182,6 +182,11 @@ describe('a run', () => {
     ['of which no connection was opened', { ...peak(0), accounts: { asked: 0, alive: 0 } }, ['RUN_INCOMPLETE', 600]],
     ['with a peak of zero until it was stopped', peak(0, { aborted }), ['RUN_INCOMPLETE']],
     ['with arrivals that Artillery skipped', { measured: { skippedUsers: 6 } }, ['USERS_SKIPPED', 6]],
+    [
+      'with acknowledgements that carry errors',
+      { snapshot: { acks: 9, ackErrors: { '{"error":"no"}': 3, '{}': 1 } } },
+      ['ACKS_CARRY_ERRORS', '4 of 9 acknowledgements', 'most often {"error":"no"}, 3 times'],
+    ],
     ['with acknowledgements of nothing', { snapshot: { unknownAcks: 5 } }, ['MESSAGES_DISAGREE', 5]],
   ]);
 });

@@ -31,7 +31,14 @@ async function partsOf(t: TestContext, happens: Happens, delivery: object, drain
 
 it('begin with a broadcast of the publishers', async (t) => {
   const publishing: Happens = ({ status }) => ({
-    ...{ connected: 1, givesIds: true, acknowledged: [], prefix: 'run-', unacknowledged: { asked: 0, missing: 0 } },
+    ...{
+      connected: 1,
+      givesIds: true,
+      acknowledged: [],
+      ackErrors: {},
+      prefix: 'run-',
+      unacknowledged: { asked: 0, missing: 0 },
+    },
     publish: async (onSent) => {
       for (let seq = 1; seq <= 5; seq++) {
         await new Promise((resolve) => setTimeout(resolve, 2000));

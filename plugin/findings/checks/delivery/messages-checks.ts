@@ -1,8 +1,26 @@
 /** Messages that connections send: each must be acknowledged once. */
-import { integer, percentOf, total } from '../../../../report/text/format.ts';
-import { type Check, check } from '../../check.ts';
+
+import { sumCounts } from '../../../../protocol/helpers/sum-counts.ts';
+import { counted, integer, percentOf, total } from '../../../../report/text/format.ts';
+import type { Measurements } from '../../../run/measurements/measurements.ts';
+import { type Check, check, type Measured } from '../../check.ts';
 
 export const messages: Check[] = [
+  check('ACKS_CARRY_ERRORS', (result, measurements) => {
+    const { acks, errors } = acksOf(result, measurements);
+    const count = total(errors);
+    if (count === 0) return undefined;
+    const [words = '', most = 0] = Object.entries(errors).toSorted(([, a], [, b]) => b - a)[0] ?? [];
+    const isEmpty = words === '{}';
+    const example = most === count ? words : `most often ${words}, ${integer(most)} times`;
+    return {
+      message: `${integer(count)} of ${counted(acks, 'acknowledgement')} carry an error: ${example}${isEmpty ? ', as which JSON sends an `Error`' : ''}`,
+      ...(isEmpty && {
+        fix: 'let the handler acknowledge with the text of the error: JSON leaves nothing of an `Error`',
+      }),
+      values: [{ name: 'acknowledgements with an error', value: count, unit: '', low95: null, high95: null }],
+    };
+  }),
   check('MESSAGES_DISAGREE', ({ connections: { unknownAcks } }) =>
     unknownAcks > 0 ? `${unknownAcks} acknowledgements match no message, or came twice` : undefined,
   ),
@@ -22,3 +40,12 @@ export const messages: Check[] = [
     };
   }),
 ];
+
+/** @returns the acknowledgements of virtual users and publishers, and the errors in them by their words */
+export function acksOf(
+  { connections: { acks, ackErrors } }: Pick<Measured, 'connections'>,
+  { ownEvent }: Measurements,
+) {
+  const { unacknowledged: { asked, missing } = { asked: 0, missing: 0 }, ackErrors: published = {} } = ownEvent ?? {};
+  return { acks: acks + asked - missing, errors: sumCounts([ackErrors, published]) };
+}

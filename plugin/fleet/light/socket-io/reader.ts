@@ -2,6 +2,8 @@
  * What a light connection receives of Socket.IO: events that only count are read in place, all else becomes packets for the
  * layer above. This is what every copy of a broadcast costs.
  */
+
+import { mayCarryError } from '../../client/ack-errors.ts';
 import {
   type Client,
   type ClientOptions,
@@ -127,7 +129,7 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     return undefined;
   }
 
-  /** Reports the acknowledgement of a repeated message, of which only the id matters, without decoding it. */
+  /** Reports the acknowledgement of a repeated message without decoding it, unless it may carry an error: only the id matters. */
   #isPlainAck(bytes: Buffer, start: number, end: number): boolean {
     if (bytes[start] !== ACK || start === end || this.#unfinished !== undefined) return false;
     if (!this.shared.codec.hasPlainEvents) return false;
@@ -135,6 +137,7 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     if (answered === undefined || answered.id < FIRST_REPEATED_ACK_ID) return false;
     const json = skipHead(bytes, start + 1, end);
     if (json >= end || !this.shared.checks.acknowledgements.passes(bytes, json, end)) return false;
+    if (mayCarryError(bytes, json, end)) return false;
     this.sink.onAck(this, answered.namespace, answered.id, NO_ARGUMENTS);
     return true;
   }

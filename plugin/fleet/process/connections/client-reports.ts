@@ -134,6 +134,7 @@ export class ClientReports implements ClientSink {
   onAck(client: Client, _namespace: string, ackId: number, args: unknown[]): void {
     const connection = this.#held.ofClient(client);
     const { acknowledgements, messages, counts } = this.#parts;
+    counts.acknowledged(args, args.length > 0 && connection ? secretsOf(connection) : undefined);
     if (ackId < FIRST_REPEATED_ACK_ID) acknowledgements.received(client, connection, ackId, args);
     else if (!connection || !messages.acknowledged(connection, ackId)) counts.unknownAcks++;
   }

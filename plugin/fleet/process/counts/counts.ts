@@ -1,5 +1,6 @@
 /** What a fleet process counts of its connections, since its start or its last reset. */
 import { addOwn } from '../../../../protocol/helpers/sum-counts.ts';
+import { countAckError } from '../../client/ack-errors.ts';
 import type { Client, TransportState } from '../../client/client.ts';
 import type { Connection } from '../connections/connection.ts';
 
@@ -10,6 +11,10 @@ export class Counts {
   connected = 0;
   /** Acknowledgements that match no message, or came twice. */
   unknownAcks = 0;
+  /** Acknowledgements of all messages. */
+  acks = 0;
+  /** Of these, the ones that carry an error, by its words. */
+  readonly ackErrors: Record<string, number> = {};
   /** Every connection that has ever opened, by the transport that it has now or had last. */
   readonly transports: Record<TransportState, number> = { websocket: 0, upgraded: 0, polling: 0 };
   /** Every connection that has ever opened, and whose WebSocket is compressed now, or was at its end. */
@@ -22,6 +27,12 @@ export class Counts {
   readonly perWorker: Record<string, number> = {};
   /** Connected now and named by no join, by the first part of the session id: a worker's name on our own servers only. */
   readonly perSessionPrefix: Record<string, number> = {};
+
+  /** @param secrets of the connection */
+  acknowledged(args: unknown[], secrets: string[] | undefined): void {
+    this.acks++;
+    countAckError(this.ackErrors, args, secrets);
+  }
 
   opened(connection: Connection, client: Client, worker: string): void {
     this.connecting--;

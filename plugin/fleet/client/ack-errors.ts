@@ -1,0 +1,54 @@
+/** Acknowledgements that carry an error object in place of an answer, as far as their own keys say so. */
+import { addOwn } from '../../../protocol/helpers/sum-counts.ts';
+import { printable } from '../../../protocol/printable.ts';
+
+/** Different errors in one table; further ones have no words. */
+const MAX_ERRORS = 20;
+const MAX_WORDS_LENGTH = 120;
+
+/** Errors are short: a longer acknowledgement is data. */
+const MAX_BYTES = 2000;
+const ERROR_KEYS = /^(errors?|err|exception)$/i;
+const STATUS_KEYS = /^(status|state|type|result)$/i;
+const STATUS = /^(error|err|fail|failed|failure|exception)$/i;
+const SUCCESS_KEYS = /^(ok|success|succeeded)$/i;
+/** Parts of an error object that say why. */
+const WORDS = /^(message|reason|code|name)$/i;
+/** Finds each of these without parsing, and more. */
+const MAY_CARRY = /^\[\s*\{\s*\}|"(errors?|err|exception)"|:\s*(false|"(error|err|fail|failed|failure|exception)")/i;
+const OPENING_BRACE = 0x7b;
+
+/** @param start of the JSON list of arguments @returns false if no error is in it */
+export function mayCarryError(bytes: Buffer, start: number, end: number): boolean {
+  return (
+    bytes[start + 1] === OPENING_BRACE && MAY_CARRY.test(bytes.toString('latin1', start, Math.min(end, start + MAX_BYTES)))
+  );
+}
+
+/**
+ * Returns the parts of the first argument that say that it is an error: `{"error":"not allowed","code":403}`. It is `{}` for an
+ * empty object, as which JSON sends an `Error`. Undefined for every other argument.
+ */
+export function errorInAck([first]: readonly unknown[]): object | undefined {
+  if (typeof first !== 'object' || first === null || Array.isArray(first) || ArrayBuffer.isView(first))
+    return undefined;
+  const entries = Object.entries(first);
+  if (entries.length === 0) return first;
+  if (!entries.some(isError)) return undefined;
+  return Object.fromEntries(entries.filter((entry) => isError(entry) || WORDS.test(entry[0])));
+}
+
+/** Adds an acknowledgement that carries an error to the table, by its words. @param secrets of the connection */
+export function countAckError(errors: Record<string, number>, args: readonly unknown[], secrets?: string[]): void {
+  const error = errorInAck(args);
+  if (error === undefined) return;
+  const words = printable(JSON.stringify(error), MAX_WORDS_LENGTH, secrets);
+  const isKnown = Object.hasOwn(errors, words) || Object.keys(errors).length < MAX_ERRORS;
+  addOwn(errors, isKnown ? words : '', 1);
+}
+
+function isError([key, value]: [string, unknown]): boolean {
+  if (ERROR_KEYS.test(key)) return Boolean(value) && !(Array.isArray(value) && value.length === 0);
+  if (SUCCESS_KEYS.test(key)) return value === false;
+  return STATUS_KEYS.test(key) && typeof value === 'string' && STATUS.test(value);
+}
