@@ -21,7 +21,8 @@ const OPENING_BRACE = 0x7b;
 /** @param start of the JSON list of arguments @returns false if no error is in it */
 export function mayCarryError(bytes: Buffer, start: number, end: number): boolean {
   return (
-    bytes[start + 1] === OPENING_BRACE && MAY_CARRY.test(bytes.toString('latin1', start, Math.min(end, start + MAX_BYTES)))
+    bytes[start + 1] === OPENING_BRACE &&
+    MAY_CARRY.test(bytes.toString('latin1', start, Math.min(end, start + MAX_BYTES)))
   );
 }
 
