@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { type Ended, exitCodeOf } from '../../protocol/codes/exit-codes.ts';
+import { reportError } from '../../protocol/ended-by.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { concludeRun } from '../findings/conclude.ts';
@@ -157,7 +158,7 @@ export class MeasuredRun {
       if (evaluate && !earlyStop) this.measurements.thresholds = evaluate(this.#result(prepared));
       await this.#publish(prepared, this.#result(prepared));
     } catch (error) {
-      console.error(describeError(error));
+      reportError(error);
     }
   }
 
@@ -207,7 +208,7 @@ export class MeasuredRun {
     logResult(terminal, result, path, [...written, ...this.#writeProfile(), ...files]);
     // A full disk fails all of them: the first one tells why.
     const failure = this.files.failure ?? failed[0];
-    if (failure) console.error(describeError(failure));
+    if (failure) reportError(failure);
     this.#ended = failure ? 'failed' : { verdict: result.verdict.status, outcome: result.outcome.status };
     await view?.finish(written.includes('report.html') ? join(directory, 'report.html') : undefined);
   }
@@ -247,7 +248,7 @@ export class MeasuredRun {
     this.#ended = 'refused';
     await this.close();
     this.#folder.discard();
-    console.error(`\n${describeError(withCode(error))}\n`);
+    reportError(withCode(error));
     await this.#options.end(this.exitCode);
   }
 

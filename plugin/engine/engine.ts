@@ -2,7 +2,7 @@
 
 import { monotonicUs } from '../../protocol/clock/clock.ts';
 import { SOCKETS_PER_CONNECTION, transportsName } from '../../protocol/connection.ts';
-import { CapacityError, describeError } from '../../protocol/errors.ts';
+import { CapacityError } from '../../protocol/errors.ts';
 import { CONNECTIONS_PER_LOOPBACK_ADDRESS, fleetProcesses } from '../../protocol/generator.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import type { EngineMessage, RunMessage } from '../../protocol/link/messages.ts';
@@ -82,7 +82,7 @@ export default class CapacityEngine {
     } catch (error) {
       const refusal = asCapacityError(error);
       if (link) link.failed(refusal.code, refusal.message, refusal.fix);
-      else runtime.abort(describeError(refusal));
+      else runtime.abort(refusal);
       await new Promise(() => {});
     }
     if (!link) {
@@ -118,7 +118,7 @@ export default class CapacityEngine {
     const causes = Object.entries({ ...failures, ...losses }).map(([cause, count]) => `${cause} ${count}`);
     const message = `all ${started} virtual users failed: ${causes.join(', ')}`;
     const fix = "see the error codes of the steps; for a lower limit, give the scenario Artillery's `ensure`";
-    this.#dependencies.runtime.fail(describeError(new CapacityError('ALL_FAILED', message, fix)));
+    this.#dependencies.runtime.fail(new CapacityError('ALL_FAILED', message, fix));
   }
 
   #linkTo({ testRunId, engineId }: Runtime): RunLink {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname, totalmem } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
+import { reportError } from '../../protocol/ended-by.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { attempt } from '../../protocol/helpers/attempt.ts';
 import { makeFolder } from '../../protocol/helpers/make-folder.ts';
@@ -133,7 +134,7 @@ export class HostRun {
     this.#ended = true;
     this.#exitCode = exitCode ?? exitCodeOf('failed');
     if (typeof why === 'string') log(why);
-    else console.error(`\n${describeError(why)}\n`);
+    else reportError(why);
     void artillery().shutdown({ earlyStop: true, exitCode: this.#exitCode });
   }
 }

@@ -6,6 +6,7 @@ import { realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import { reportError } from '../../protocol/ended-by.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import type { RunMessage } from '../../protocol/link/messages.ts';
@@ -52,7 +53,7 @@ export class Plugin {
       });
     } catch (error) {
       // An exception would become an unhandled rejection, with Artillery's stack trace around it.
-      console.error(`\n${describeError(error)}\n`);
+      reportError(error);
       process.exit(EXIT_CODES.refused);
     }
   }

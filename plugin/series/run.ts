@@ -1,17 +1,16 @@
 /** One run of a series: `artillery run` as a child process, its output in a log, and a server of its own where it needs one. */
-import { appendFileSync, globSync, writeFileSync } from 'node:fs';
+import { appendFileSync, globSync, rmSync, writeFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { execa } from 'execa';
-import { ERROR_CODES } from '../../protocol/codes/error-codes.ts';
 import { exitCodeOf, STOPPED } from '../../protocol/codes/exit-codes.ts';
 import { endingOf, type SeriesRun } from '../../protocol/documents/series.ts';
+import { ERROR_FILE, takeError } from '../../protocol/ended-by.ts';
 import { CapacityError, describeError } from '../../protocol/errors.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { maskCommandLine } from '../../protocol/secrets/command-line.ts';
 import { isWriteError, unwritable } from '../../protocol/unwritable.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
 import { readResult } from '../../report/read.ts';
-import { endOf } from '../../server/stack/logs.ts';
 import { PLUGIN } from '../script/script.ts';
 import { OTHER_FOLDER, writing } from './folder.ts';
 import { type ServerCommand, startOwnServer } from './own-server.ts';
@@ -37,6 +36,13 @@ export interface Surroundings {
   signal: AbortSignal;
 }
 
+export interface EndedRun {
+  run: SeriesRun;
+  result: Result | undefined;
+  /** What ended it before it had a result. */
+  error: CapacityError | undefined;
+}
+
 /**
  * @param number of the run, which names its logs
  * @param commandOf what it throws as a CapacityError becomes the reason why the run was refused
@@ -46,49 +52,49 @@ export async function makeRun(
   number: number,
   commandOf: () => RunCommand,
   surroundings: Surroundings,
-): Promise<{ run: SeriesRun; result: Result | undefined }> {
+): Promise<EndedRun> {
   const { folder, signal } = surroundings;
   const log = join(folder, 'logs', `${number}.log`);
   writing(log, () => writeFileSync(log, ''));
   const startedAt = new Date().toISOString();
   const startedMs = performance.now();
+  const errorFile = join(folder, 'logs', `${number}.error.json`);
   let [exitCode, path]: [number, string | undefined] = [STOPPED, undefined];
+  let error: CapacityError | undefined;
   try {
-    [exitCode, path] = await start(commandOf(), number, log, surroundings);
-  } catch (error) {
+    const command = commandOf();
+    const handsOver = { ...command, env: { ...command.env, [ERROR_FILE]: errorFile } };
+    [exitCode, path] = await start(handsOver, number, log, surroundings);
+    error = takeError(errorFile);
+  } catch (thrown) {
     if (!signal.aborted) {
-      if (!(error instanceof CapacityError)) throw error;
-      writing(log, () => appendFileSync(log, `\n${describeError(error)}\n`));
+      if (!(thrown instanceof CapacityError)) throw thrown;
+      writing(log, () => appendFileSync(log, `\n${describeError(thrown)}\n`));
       exitCode = exitCodeOf('refused');
+      error = thrown;
     }
+  } finally {
+    rmSync(errorFile, { force: true });
   }
   const result = path === undefined ? undefined : readResult(join(folder, path));
   // Such as a scenario without the plugin: Artillery's exit code says nothing of a measurement.
   if (!result && endingOf(exitCode) === 'measured') exitCode = exitCodeOf('refused');
   const seconds = (performance.now() - startedMs) / 1000;
   const status = result?.verdict.status ?? null;
-  const problem = problemOf(exitCode, result, log);
-  return { run: { number, startedAt, seconds, exitCode, result: path ?? null, status, problem }, result };
+  const problem = problemOf(exitCode, result, error);
+  return { run: { number, startedAt, seconds, exitCode, result: path ?? null, status, problem }, result, error };
 }
 
-/** @returns the lines about the error in the log of a run, if there is one that has a code */
-export function errorIn(log: string): string[] {
-  const lines = endOf(log).trimEnd().split('\n');
-  const first = lines.findIndex((line) => Object.hasOwn(ERROR_CODES, /^\s*([A-Z_]+): /.exec(line)?.[1] ?? ''));
-  return first < 0 ? [] : lines.slice(first, first + MAX_ERROR_LINES);
-}
-
-const MAX_ERROR_LINES = 20;
 const STARTER = join(import.meta.dirname, `start-artillery${extname(import.meta.filename)}`);
 
-function problemOf(exitCode: number, result: Result | undefined, log: string): string | null {
+function problemOf(exitCode: number, result: Result | undefined, error: CapacityError | undefined): string | null {
   const ending = endingOf(exitCode);
   if (ending === 'stopped') return 'stopped';
   if (ending === 'measured' && result) {
     const spoiling = result.findings.filter(({ invalidates }) => invalidates.includes('run'));
     return isUsable(result) ? null : `INVALID: ${spoiling.map(({ code }) => code).join(', ')}`;
   }
-  return `${errorIn(log)[0]?.trim() ?? 'no result'} (exit code ${exitCode})`;
+  return `${error ? `${error.code}: ${error.message}` : 'no result'} (exit code ${exitCode})`;
 }
 
 /**

@@ -7,7 +7,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { endingOf, type SeriesRun } from '../../protocol/documents/series.ts';
-import { CapacityError } from '../../protocol/errors.ts';
+import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { harmless } from '../../protocol/printable.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Document as Report } from '../../report/model/document.ts';
@@ -18,7 +18,7 @@ import { logTail } from '../../server/stack/logs.ts';
 import { pause } from '../run/wait.ts';
 import { artilleryScript, untilStopped } from './artillery.ts';
 import { openFolder, readDocument, setAside, writeDocuments } from './folder.ts';
-import { errorIn, makeRun, type RunCommand, type Surroundings } from './run.ts';
+import { type EndedRun, makeRun, type RunCommand, type Surroundings } from './run.ts';
 
 /** A run that was started, with its result if it left one. `Key` says which one it is, such as its level. */
 export interface MadeRun<Key> {
@@ -115,11 +115,11 @@ export async function runSeries<Key, End, Document extends SeriesDocument<Key>>(
       say(beginText(number, label, left, runs) + (restMs > 0 ? `; rests ${durationText(restMs / 1000)} before` : ''));
       await pause(restMs, signal);
       if (signal.aborted) break;
-      const { run, result } = await makeRun(number, () => series.commandOf(key), { artillery, folder, signal });
+      const { run, result, error } = await makeRun(number, () => series.commandOf(key), { artillery, folder, signal });
       const made = { run: { ...run, ...key }, result };
       runs.push(made);
       write();
-      say(endLines(run, series.outcomeOf(made), folder).join('\n'));
+      say(endLines({ run, error }, series.outcomeOf(made), folder).join('\n'));
     }
     return { document: write(), runs };
   } finally {
@@ -209,11 +209,12 @@ function beginText(
  * @param outcome of a run that was measured, and details
  * @param folder of the series
  */
-function endLines({ number, exitCode, seconds }: SeriesRun, outcome: string[], folder: string): string[] {
+function endLines({ run, error }: Pick<EndedRun, 'run' | 'error'>, outcome: string[], folder: string): string[] {
+  const { number, exitCode, seconds } = run;
   const ending = endingOf(exitCode);
   const log = join(folder, 'logs', `${number}.log`);
   const [what, ...details] =
-    ending === 'measured' ? outcome : ending === 'stopped' ? [ending] : [ending, ...failureIn(log)];
+    ending === 'measured' ? outcome : ending === 'stopped' ? [ending] : [ending, ...failureLines(error, log)];
   return [`  ${what} after ${durationText(seconds)}`, ...details.map((line) => `    ${line}`)];
 }
 
@@ -228,7 +229,6 @@ export function endText({ kind, folder }: { kind: string; folder: string }, show
   ].join('\n');
 }
 
-function failureIn(log: string): string[] {
-  const error = errorIn(log);
-  return error.length > 0 ? error : [`${log} ends with:`, logTail(log, 5)];
+function failureLines(error: CapacityError | undefined, log: string): string[] {
+  return error ? describeError(error).split('\n') : [`${log} ends with:`, logTail(log, 5)];
 }

@@ -17,7 +17,7 @@ export function readFlow(name: string): Script {
 /** Plays the script's first scenario once. */
 export async function playOnce(script: Script, vars: Record<string, unknown> = {}) {
   const aborted = Promise.withResolvers<never>();
-  const abort = (message: string) => aborted.reject(new Error(message));
+  const abort = (error: Error) => aborted.reject(error);
   const runtime = { testRunId: 'test', engineId: '1', isWorker: true, warn: () => {}, fail: () => {}, abort };
   const engine = new CapacityEngine(script, { on: () => {} }, helpers, { runtime });
   await Promise.race([engine.init(), aborted.promise]);

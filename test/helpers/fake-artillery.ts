@@ -19,6 +19,11 @@ function leave(change = () => {}) {
   mkdirSync(folder);
   writeFileSync(join(folder, 'result.json'), JSON.stringify(result));
 }
+/** As a run that is refused with this error. */
+function refuse(error) {
+  writeFileSync(process.env.CAPACITY_ERROR_FILE, JSON.stringify(error));
+  process.exit(2);
+}
 /** As a run that Ctrl-C stops; nothing else ends it. */
 function wait() {
   process.once('SIGINT', () => process.exit(130));
@@ -29,7 +34,7 @@ console.log('arguments', ...process.argv.slice(2));
 `;
 
 /**
- * @param body JavaScript that can use `overrides`, `leave`, `wait` and `read`, which reads JSON beside it
+ * @param body JavaScript that can use `overrides`, `leave`, `refuse`, `wait` and `read`, which reads JSON beside it
  * @returns a folder, with the program as `artillery`; `write` changes what the program reads
  */
 export function fakeArtillery(t: TestContext, body: string) {

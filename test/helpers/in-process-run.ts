@@ -19,6 +19,7 @@ import type { Scenario, Script } from '../../plugin/script/script.ts';
 import { readSettings } from '../../plugin/script/settings.ts';
 import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
 import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
+import { describeError } from '../../protocol/errors.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { eventually } from './poll.ts';
@@ -87,7 +88,8 @@ function start(given: Script, variables: Record<string, unknown>[], lines: strin
     },
   });
   const artillery = new EventEmitter();
-  const runtime = { testRunId, engineId: '1', isWorker: true, warn: note, abort: note, fail: note };
+  const noteError = (error: unknown) => note(describeError(error));
+  const runtime = { testRunId, engineId: '1', isWorker: true, warn: note, abort: noteError, fail: noteError };
   let fleet: Promise<Fleet> | undefined;
   const startFleet: typeof Fleet.start = (...args) => (fleet = Fleet.start(...args));
   const engine = new CapacityEngine(script, artillery as never, helpers, { runtime, startFleet });

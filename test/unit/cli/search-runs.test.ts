@@ -26,8 +26,7 @@ const level = {
   bytes: () => plugins['socketio-capacity'].broadcasts.bytes,
 }[vary]();
 if (level > refusedAbove) {
-  console.error('\\n  PORT_UNAVAILABLE: by another\\n  fix: end it');
-  process.exit(2);
+  refuse({ code: 'PORT_UNAVAILABLE', message: 'by another', fix: 'end it' });
 }
 const failed = vary === 'connections' ? Math.max(0, level - limit) : level > limit ? 3 : 0;
 const findings = [

@@ -9,6 +9,7 @@ import type { Script } from '../../../plugin/script/script.ts';
 import { readSettings } from '../../../plugin/script/settings.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import { describeError } from '../../../protocol/errors.ts';
 import { openThreadCarrier } from '../../../protocol/link/carrier.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.ts';
 import { assertEach } from '../../helpers/columns.ts';
@@ -51,7 +52,7 @@ function start(script: Partial<Script> & { flow?: unknown[]; options?: object; h
     runtime: {
       ...{ testRunId, engineId: '1', isWorker: true, fail: () => {} },
       warn: (message) => warned.push(message),
-      abort: (message) => aborted.push(message),
+      abort: (error) => aborted.push(describeError(error)),
     },
   });
   const messages: EngineMessage[] = [];

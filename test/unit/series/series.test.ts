@@ -1,6 +1,6 @@
 /** The runner of many runs, with a program in place of Artillery, and a series of one's own. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { z } from 'zod';
@@ -17,9 +17,13 @@ import { eventually } from '../../helpers/poll.ts';
 const ENDINGS = `
 const { END } = process.env;
 if (END === 'refused') {
-  console.error('\\n  PORT_UNAVAILABLE: by another\\n  fix: end it');
+  refuse({ code: 'PORT_UNAVAILABLE', message: 'by another', fix: 'end it' });
+}
+if (END === 'says an error') {
+  console.error('PORT_UNAVAILABLE: by a flow that prints this');
   process.exit(2);
 }
+if (END === 'invalid error') refuse({ code: 'NO_SUCH_CODE', message: 'x', fix: 'y' });
 if (END === 'crashed') process.exit(11);
 if (END === 'without a result') process.exit(0);
 leave((result) => {
@@ -108,6 +112,17 @@ it('records every run that was started, with how it ended, in a document that it
   assert.match(read('logs/1.log'), /^arguments run --quiet a\.yml$/m);
   // Whoever looks on sees at once how to help a run that was refused.
   assert.match(said, /^Run 2: refused; 3 runs left[\s\S]*^ {2}refused after .*\n.*PORT_UNAVAILABLE.*\n.*fix: end it$/m);
+});
+
+it('takes no text of the log, and no invalid document, for the error of a run', async (t) => {
+  const { folder, run } = begin(t);
+  const { document, said } = await run(list('says an error', 'invalid error'));
+  assert.deepEqual(column(document.runs, 'problem'), ['no result (exit code 2)', 'no result (exit code 2)']);
+  assert.match(said, /ends with:/);
+  assert.deepEqual(
+    readdirSync(join(folder, 'logs')).filter((name) => name.endsWith('.json')),
+    [],
+  );
 });
 
 it('lets the command decide by the results', async (t) => {
