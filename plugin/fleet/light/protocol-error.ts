@@ -21,7 +21,7 @@ const violation = (cause: FailureCode, reason: string) => (message: string) =>
 
 export const webSocketError = violation('not_websocket', 'transport error');
 export const httpError = violation('not_http', 'transport error');
-export const engineIoError = violation('not_engineio', 'parse error');
+export const engineIoError = violation('not_engineio', 'transport error');
 export const socketIoError = violation('not_socketio', 'parse error');
 const unreadable = violation('unreadable_data', 'parse error');
 const tooLarge = violation('message_too_large', 'message too large');

@@ -197,6 +197,7 @@ export class OfficialClient implements Client {
       // While it opens, the Manager does not notice a close without an error.
       onEnd: (reason, details) => this.#onEnd(reason, details),
       onHandshake: (announced) => {
+        if (this.heartbeat) throw new Error('a second Engine.IO handshake');
         this.traffic.announced = announced;
         this.heartbeat = { ...announced, pings: 0, lastPacketAtMs: performance.now() };
       },
@@ -235,6 +236,10 @@ export class OfficialClient implements Client {
   }
 
   #onRefused(namespace: string, message: string, data: unknown): void {
+    if (this.#connected.has(namespace)) {
+      this.#onServerDisconnect(namespace);
+      return;
+    }
     const wasOpen = this.#state === 'open';
     this.#settle(namespace);
     const isLast = this.#pending.size + this.#connected.size === 0;

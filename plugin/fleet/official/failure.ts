@@ -3,6 +3,9 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 import { type Failure, httpFailure, networkFailure } from '../client/failure.ts';
 
+/** engine.io-client's error if the transport worked, but received no Engine.IO packet. */
+const UNKNOWN_PACKET = 'server error';
+
 /** engine.io-client's TransportError, around an error of its transport: `ws` or XMLHttpRequest. */
 interface TransportError extends Error {
   /** An HTTP status (0 without an answer), an Error, or the ErrorEvent of `ws`. */
@@ -24,8 +27,7 @@ export function failureOf(error: TransportError): Failure {
   if (description instanceof Error) return socketFailure(description);
   const inner = (description as { error?: unknown } | undefined)?.error;
   if (inner instanceof Error) return socketFailure(inner);
-  // The transport worked, but what it received was not an Engine.IO packet.
-  if (error.message === 'server error') return { cause: 'not_engineio', message: 'no Engine.IO handshake' };
+  if (error.message === UNKNOWN_PACKET) return { cause: 'not_engineio', message: 'no Engine.IO handshake' };
   return { cause: 'closed', message: error.message };
 }
 
@@ -37,6 +39,8 @@ export function endFailure(reason: string, details: unknown): Failure {
   const { description } = (details ?? {}) as TransportError;
   const inner = (description as { error?: NodeJS.ErrnoException } | undefined)?.error;
   if (inner?.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return socketFailure(inner);
+  if ((details as Error | undefined)?.message === UNKNOWN_PACKET)
+    return { cause: 'not_engineio', message: 'unknown Engine.IO packet' };
   if (reason === 'parse error') return { cause: 'not_socketio', message: 'no Socket.IO packet' };
   if (typeof description === 'number' && description > 0) {
     return requestFailure(description, (details as TransportError).context);

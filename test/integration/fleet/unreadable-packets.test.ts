@@ -15,7 +15,8 @@ const UNREADABLE: (string | [string, string])[] = [
   ...['42["a",{bad}]', '42["a","\u0001"]', '4212{"a"}', '42["connect"]', '42["disconnect",1]', '42["newListener"]'],
   ...['42/other,["a",{x}]', '431{"a":1}', '431["a"', '41{"a":1}', '41/other,{"a":1}', '40{"sid"', '40"x"', '40[1]'],
   ...['44[1]', '44{', `45["a",${PLACEHOLDER}]`, '45x-["a"]', '450-["a"]', '45-1-["a"]', '4511-["a"]', '451.5-["a"]'],
-  ...['451-["a",', '451'],
+  ...['451-["a",', '451', '451-', '461-[]', '42', '42/', '42/,', '44', 'b', 'bAAAA', '0', '0{}', '0null'],
+  '0{"sid":"s","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1000000}',
   ...([
     [`451-["a",${PLACEHOLDER}]`, '42["b"]'],
     ['451-["a",{"_placeholder":true,"num":5}]', 'binary'],
@@ -23,29 +24,26 @@ const UNREADABLE: (string | [string, string])[] = [
     ['6', 'binary'],
   ] as [string, string][]),
 ];
+/** No Engine.IO packets: engine.io-client gives its connection up. */
+const UNKNOWN = ['', ' ', '7', '9', '8["a"]', 'x', '\u0000', '\u00e9'];
 const READABLE: (string | [string, string])[] = [
   ...['42[5]', '42/other,["a"]', '42/,["a"]', '42["a"]', '421["a",{"b":[1,"\u00e9"]}]', '4399["a"]', '43["a"]'],
   ...[
     '41/other,',
     '40/other,{"sid":"q"}',
     '44/other,{"message":"m"}',
-    '3',
-    '6',
+    ...['1', '2', '2probe', '3', '5', '6', '6x', '40', '421', '43', '431', '43/,1', '42/other,', '42 ', '42 1["a"]'],
     ['451-["a"]', 'binary'] as [string, string],
   ],
 ];
 
 for (const client of ['light', 'official'] as ClientKind[]) {
   test(`${client}: a packet that cannot be parsed closes its connection, with its cause`, async (t) => {
-    const outcomes = await outcomesOf(t, client, [...UNREADABLE, ...READABLE]);
-    assert.deepEqual(
-      outcomes.filter(([, outcome]) => outcome === 'parse error').map(([packet]) => packet),
-      UNREADABLE,
-    );
-    assert.deepEqual(
-      outcomes.filter(([, outcome]) => outcome === 'goes on').map(([packet]) => packet),
-      READABLE,
-    );
+    const outcomes = await outcomesOf(t, client, [...UNREADABLE, ...UNKNOWN, ...READABLE]);
+    const of = (wanted: string) => outcomes.filter(([, outcome]) => outcome === wanted).map(([packet]) => packet);
+    assert.deepEqual(of('parse error'), UNREADABLE);
+    assert.deepEqual(of('transport error'), UNKNOWN);
+    assert.deepEqual(of('goes on'), READABLE);
   });
 }
 

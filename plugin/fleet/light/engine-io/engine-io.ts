@@ -7,7 +7,7 @@ import type { ClientOptions, TransportState } from '../../client/client.ts';
 import { type Failure, NO_UPGRADE } from '../../client/failure.ts';
 import { Traffic } from '../../client/traffic.ts';
 import { Attempt } from '../attempt.ts';
-import type { EngineIoPacket } from '../polling/payload.ts';
+import { BINARY, decodeBinary, type EngineIoPacket } from '../polling/payload.ts';
 import { PONG, Polling, type PollingListener } from '../polling/polling.ts';
 import { type PollingPlan, planPolling } from '../polling/polling-plan.ts';
 import type { Probe } from '../polling/probe.ts';
@@ -19,7 +19,7 @@ import { CLOSE_TIMEOUT_MS, WebSocketConnection } from '../websocket/websocket.ts
 import { encodeMessages, frameOf, packetOf } from './encode.ts';
 import { readHandshake, targetOf } from './handshake.ts';
 
-const PACKET = { close: 0x31, pong: 0x33, ping: 0x32, message: 0x34, upgrade: 0x35, noop: 0x36 } as const;
+const PACKET = { open: 0x30, close: 0x31, pong: 0x33, ping: 0x32, message: 0x34, upgrade: 0x35, noop: 0x36 } as const;
 const PONG_FRAME = encodeFrame(OPCODE.text, PONG);
 const UPGRADE = encodeFrame(OPCODE.text, '5');
 
@@ -150,9 +150,13 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
       if (this.#polling === undefined) this.write(PONG_FRAME);
       else this.#polling.send(PONG);
     } else if (type === PACKET.close) {
+      // By WebSocket, engine.io-client waits for the close frame.
       if (this.#polling !== undefined) this.#onPollingClosed();
-      else if (this.state === 'open') this.leave('transport close');
-      else this.fail({ cause: 'closed', message: 'the server closed the Engine.IO session' });
+    } else if (type === BINARY) {
+      const attachment = decodeBinary(bytes, start, end);
+      this.onBinary(attachment, 0, attachment.length);
+    } else if (type === PACKET.open) {
+      throw new Error('a second Engine.IO handshake');
     } else if (type !== PACKET.noop && type !== PACKET.pong && type !== PACKET.upgrade) {
       throw engineIoError('unknown Engine.IO packet');
     }

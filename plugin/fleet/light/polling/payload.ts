@@ -12,7 +12,7 @@ export interface PacketHandler {
 
 const SEPARATOR = '\x1e';
 const SEPARATOR_BYTE = 0x1e;
-const BINARY = 0x62;
+export const BINARY = 0x62;
 
 export function encodePayload(packets: readonly EngineIoPacket[]): string {
   return packets.map(encodePacket).join(SEPARATOR);
@@ -33,11 +33,16 @@ export function decodePayload(bytes: Buffer, start: number, end: number, handler
     if (packetEnd === at) throw engineIoError('an empty packet in a polling answer');
     const goesOn =
       bytes[at] === BINARY
-        ? handler.onBinaryPacket(Buffer.from(bytes.toString('latin1', at + 1, packetEnd), 'base64'))
+        ? handler.onBinaryPacket(decodeBinary(bytes, at, packetEnd))
         : handler.onPacket(bytes, at, packetEnd);
     if (!goesOn) return;
     at = packetEnd + 1;
   }
+}
+
+/** @param start of the packet, with its type */
+export function decodeBinary(bytes: Buffer, start: number, end: number): Buffer {
+  return Buffer.from(bytes.toString('latin1', start + 1, end), 'base64');
 }
 
 /**

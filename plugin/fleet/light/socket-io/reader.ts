@@ -88,8 +88,8 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
       if (!this.#awaits(bytes, start, end)) this.#decode(decodeText(bytes, start, end));
       return;
     }
-    this.#requireReadable(bytes, start + 1, end);
-    if (inPlace.report(this.sink, this, bytes, start + 1, end, receivedAtUs)) {
+    if (!this.#isReadable(bytes, start + 1, end)) this.#decodeOdd(bytes, start, end);
+    else if (inPlace.report(this.sink, this, bytes, start + 1, end, receivedAtUs)) {
       this.traffic.receives(this.shared.countedEvent);
       const isWanted = this.interest?.has(counted.event) === true && this.isReading;
       if (isWanted) this.#decode(decodeText(bytes, start, end), true);
@@ -97,12 +97,18 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     } else this.#onOtherEvent(bytes, start, end);
   }
 
-  /** One that is not JSON ends the connection, as it does with socket.io-client. */
-  #requireReadable(bytes: Buffer, start: number, end: number): void {
-    const { checks, inPlace } = this.shared;
-    if (checks.events.passes(bytes, skipHead(bytes, start, end), end)) return;
-    if (mayBe(inPlace.head, bytes, start, end)) this.sink.onUnreadable(this);
-    throw socketIoError('invalid payload');
+  #isReadable(bytes: Buffer, start: number, end: number): boolean {
+    return this.shared.checks.events.passes(bytes, skipHead(bytes, start, end), end);
+  }
+
+  /** One that socket.io-client cannot parse either ends the connection. */
+  #decodeOdd(bytes: Buffer, start: number, end: number): void {
+    try {
+      this.#decode(decodeText(bytes, start, end));
+    } catch (error) {
+      if (mayBe(this.shared.inPlace.head, bytes, start + 1, end)) this.sink.onUnreadable(this);
+      throw error;
+    }
   }
 
   #onOtherEvent(bytes: Buffer, start: number, end: number): void {
@@ -147,7 +153,7 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     const { codec, counted, inPlace } = this.shared;
     if (!matches(bytes, start, end, ONE_ATTACHMENT) || !codec.hasPlainEvents) return false;
     if (this.#unfinished !== undefined || this.sessions.length > 0 || this.interest?.has(counted.event)) return false;
-    this.#requireReadable(bytes, start + ONE_ATTACHMENT.length, end);
+    if (!this.#isReadable(bytes, start + ONE_ATTACHMENT.length, end)) return false;
     this.#awaited = inPlace.awaited(bytes, start + ONE_ATTACHMENT.length, end);
     return this.#awaited !== undefined;
   }

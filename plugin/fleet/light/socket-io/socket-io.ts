@@ -92,15 +92,24 @@ export class SocketIoConnection extends SocketIoReader {
   protected override onDecoded({ type, nsp, data, id }: Packet, isReported: boolean): void {
     if (nestsDeeper(data)) throw socketIoError('data that is nested too deeply');
     if (type === PacketType.EVENT || type === PacketType.ACK) {
-      if (!Array.isArray(data)) throw socketIoError('a packet without arguments');
+      if (data !== undefined && !Array.isArray(data)) throw socketIoError('arguments that are no list');
       if (type === PacketType.EVENT) {
+        if (data === undefined) {
+          this.#onNameless(nsp, id);
+          return;
+        }
         this.#onEvent(nsp, String(data[0]), data.slice(1), isReported);
         if (id !== undefined) this.acknowledge({ namespace: nsp, id });
         else if (this.sessions.length > 0) this.#keepOffset(nsp, data.at(-1));
-      } else if (id !== undefined) this.sink.onAck(this, nsp, id, data);
+      } else if (id !== undefined) this.sink.onAck(this, nsp, id, data ?? []);
     } else if (type === PacketType.CONNECT) this.#onConnected(nsp, data);
     else if (type === PacketType.CONNECT_ERROR) this.#onRefused(nsp, data);
     else if (this.#connected.includes(nsp)) this.#onDisconnected(nsp);
+  }
+
+  /** As in socket.io-client, which throws unless a function to acknowledge with takes the place of the name. */
+  #onNameless(namespace: string, ackId: number | undefined): void {
+    if (ackId === undefined && this.#connected.includes(namespace)) throw new Error('an event without a name');
   }
 
   /** As in socket.io-client, the last argument of any event is its offset, if it is a string. */
@@ -155,7 +164,13 @@ export class SocketIoConnection extends SocketIoReader {
 
   /** A connection that has no namespace left is closed. */
   #onRefused(namespace: string, data: { message?: unknown; data?: unknown } | string | undefined): void {
-    if (!this.#pending.includes(namespace)) return;
+    const isOpen = this.#connected.includes(namespace);
+    if (!isOpen && !this.#pending.includes(namespace)) return;
+    if (data === undefined) throw new Error('a refusal without data');
+    if (isOpen) {
+      this.#onDisconnected(namespace);
+      return;
+    }
     const error = typeof data === 'object' ? data : { message: data };
     // Before anything changes: not everything has a text.
     const message = String(error.message).slice(0, MAX_MESSAGE_LENGTH);

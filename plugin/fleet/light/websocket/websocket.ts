@@ -181,7 +181,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
   onReadError(error: unknown): void {
     const { failure, reason } = protocolError(error);
     if (this.state === 'connecting') this.fail(failure);
-    else if (this.state === 'open') this.leave(reason, 1002);
+    else if (this.state === 'open') this.leave(reason, 1002, failure);
     else this.onWireClosed();
   }
 
