@@ -54,12 +54,24 @@ interface ConductOptions {
  * @throws CapacityError that refuses the run before anything was opened
  */
 export async function conductHosts(options: ConductOptions): Promise<number> {
-  const { script, config, path, artilleryVersion, hosts, listen, address, launch, signal } = options;
-  const { lostAfterMs = SILENT_AFTER_MS } = options;
-  requireOwnEngine(config);
-  const evaluate = await openEvaluation(script, options.artillery);
+  requireOwnEngine(options.config);
+  const evaluate = await openEvaluation(options.script, options.artillery);
   const secret = options.secret === undefined ? await newSecret() : readSecret(options.secret);
-  const listener = await openListener(listen.host, listen.port, secret);
+  const listener = await openListener(options.listen.host, options.listen.port, secret);
+  try {
+    return await measureThrough(listener, evaluate, options);
+  } finally {
+    await listener.close();
+  }
+}
+
+async function measureThrough(
+  listener: Awaited<ReturnType<typeof openListener>>,
+  evaluate: Awaited<ReturnType<typeof openEvaluation>>,
+  options: ConductOptions,
+): Promise<number> {
+  const { script, config, path, artilleryVersion, hosts, address, launch, signal } = options;
+  const { lostAfterMs = SILENT_AFTER_MS } = options;
   const terminal = ownTerminal();
   const over = Promise.withResolvers<'left' | 'ended' | 'stopped'>();
   const completed = config.phases.length - 1;
@@ -128,6 +140,7 @@ export async function conductHosts(options: ConductOptions): Promise<number> {
   await run.close();
   await within(hub.left(), END_TIMEOUT_MS);
   hub.stop();
+  // A launch command may wait for its hosts, and these for their connections to end.
   await listener.close();
   if (launched) await endLaunched(launched, signal.aborted ? 0 : LAUNCH_GRACE_MS);
   return exitCode;
