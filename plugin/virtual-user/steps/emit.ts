@@ -97,7 +97,7 @@ function compileHooked(names: string[], step: object, build: Build): Step {
   const hooks = names.map((name) => compileCall(name, build.shared));
   return async (user) => {
     const own = structuredClone(step);
-    for (const hook of hooks) await hook([own, user.context, user.events]);
+    for (const hook of hooks) await hook(user.context, [own, user.context, user.events]);
     const { error } = schema.safeParse(own);
     if (error) throw new FlowError(`function_${slug(names.join())}`, `left an invalid step: ${z.prettifyError(error)}`);
     await plainEmit.compile(own, build)(user);

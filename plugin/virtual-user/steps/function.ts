@@ -1,9 +1,15 @@
 import { z } from 'zod';
 import { type FailureCode, slug } from '../../../protocol/codes/failure-codes.ts';
+import { withoutSecrets } from '../../../protocol/secrets/known-secrets.ts';
 import { FlowError } from '../flow-error.ts';
 import type { Shared } from '../shared.ts';
+import { secretsOf } from '../tally.ts';
+import type { UserContext } from '../types.ts';
 import type { Step } from '../virtual-user.ts';
 import { defineStep } from './step.ts';
+
+/** About twenty lines of a stack trace. */
+const MAX_ERROR_LENGTH = 2000;
 
 type Processor = (...args: unknown[]) => unknown;
 
@@ -18,24 +24,30 @@ export const fn = defineStep({
 
 export function compileFunction(name: string, shared: Shared): Step {
   const call = compileCall(name, shared);
-  return ({ context, events }) => call([context, events]);
+  return ({ context, events }) => call(context, [context, events]);
 }
 
-/** @returns calls the function with these arguments, and `next` after them */
-export function compileCall(name: string, shared: Shared): (args: unknown[]) => Promise<void> {
+/** @returns calls the function of this virtual user with these arguments, and `next` after them */
+export function compileCall(name: string, shared: Shared): (context: UserContext, args: unknown[]) => Promise<void> {
   const code: FailureCode = `function_${slug(name)}`;
   let hasWarned = false;
-  return async (args) => {
+  return async (context, args) => {
     try {
       await call(shared.processor[name] as Processor, args);
     } catch (error) {
       const { stack, message } = error instanceof Error ? error : { stack: undefined, message: String(error) };
       // Thousands of virtual users can fail in the same way: only the first failure is logged.
-      if (!hasWarned) shared.warn(`processor function ${name} failed: ${stack ?? message}`);
+      if (!hasWarned) shared.warn(`processor function ${name} failed: ${shownError(stack ?? message, context)}`);
       hasWarned = true;
       throw new FlowError(code, message, { cause: error });
     }
   };
+}
+
+/** @returns the beginning of the error's text, in which a function can have put whatever it knows, without secrets */
+function shownError(text: string, context: UserContext): string {
+  const shown = withoutSecrets(text.slice(0, MAX_ERROR_LENGTH * 2), secretsOf(context));
+  return shown.slice(0, MAX_ERROR_LENGTH);
 }
 
 function call(processor: Processor, args: unknown[]): Promise<void> {
