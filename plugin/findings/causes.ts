@@ -10,7 +10,7 @@ import { sameAudience, separateGroups } from '../result/delivery/audience.ts';
 import { sum } from '../result/sums.ts';
 import { METRICS_PAGE, SERVER_PROCESSES } from '../run/measurements/observations.ts';
 import type { Measured } from './check.ts';
-import { isTimeOut } from './checks/connections/cut-off.ts';
+import { isOfSlowServer, isTimeOut } from './checks/connections/cut-off.ts';
 import { tooLarge } from './checks/connections/ends-checks.ts';
 import { missedCycle, PING_TIMEOUT } from './checks/connections/pings.ts';
 import { growthSeconds } from './checks/delivery/keeping-up-checks.ts';
@@ -87,17 +87,15 @@ const OF_NONE_RECEIVED = ofMissing('that nobody received', (_, batches) =>
   batches.filter((batch) => batch.received === 0),
 );
 
-/** Returns whether connections failed or were lost, and all of these timed out. */
-function onlyTimedOut(result: Measured): boolean {
+const noneGone = ({ connections: { failures, lost } }: Measured) => total(failures) + total(lost) === 0;
+
+/** Returns whether connections failed or were lost, each of them for such a cause. */
+function allGoneBy(is: (cause: string) => boolean, result: Measured): boolean {
   const { failures, lost } = result.connections;
-  return total(failures) + total(lost) > 0 && noneOtherThanTimedOut(result);
+  return !noneGone(result) && noneOther(failures, is) && noneOther(lost, is);
 }
 
 const isOnOpenOnly = ({ received, lostDisconnected }: Batch) => received > 0 && lostDisconnected === 0;
-
-function noneOtherThanTimedOut({ connections: { failures, lost } }: Measured): boolean {
-  return [failures, lost].every((counts) => noneOther(counts, isTimeOut));
-}
 
 /** 0 where it is written in a way that only the engine reads. */
 function shortestTimeoutMs({ environment: { settings } }: Measured): number {
@@ -119,21 +117,27 @@ export const MOMENTARY: FindingCode[] = [
   ...(['WORKERS_SATURATED', 'WORKERS_THROTTLED', 'WORKER_STALLED'] as const),
 ];
 
-const NOT_UNANSWERED = 'they did not wait for the namespace alone, while others connected within a second';
-/** Slowest connect that shows no busy machine. */
-const MAX_FAST_MS = 1000;
+/** What a client waits for after its session is open: the answer of the application. */
+const OF_APPLICATION = /^(timeout_namespace|(ack|response|wait)_timeout)$/;
+const NOT_UNANSWERED =
+  'they did not wait for the application alone, while others connected within a quarter of a time-out';
+const FAST_SHARE = 0.25;
 
-/** Returns whether sessions opened, and others connected fast, so that only the answer for the namespace can be missing. */
-function areUnanswered({ connections: { failures, lost, connectMs } }: Measured): boolean {
-  const isFast = connectMs !== null && connectMs.max < MAX_FAST_MS;
-  return (
-    isFast && total(lost) === 0 && total(failures) > 0 && noneOther(failures, (cause) => cause === 'timeout_namespace')
-  );
+/** Returns whether only the answer of the application is missing: sessions opened, and others connected fast. */
+function areUnanswered(result: Measured): boolean {
+  const { failures, lost, connectMs } = result.connections;
+  const isFast = connectMs ? connectMs.max < FAST_SHARE * shortestTimeoutMs(result) : !isLateEnough(result);
+  return isFast && total(lost) === 0 && total(failures) > 0 && noneOther(failures, (one) => OF_APPLICATION.test(one));
 }
 
+/** Returns whether a busy generator can have caused all failures and losses: none is an answer, or missing from the application alone. */
+const areByGenerator = (result: Measured) => allGoneBy(isTimeOut, result) && !areUnanswered(result);
+
 /** Returns whether a busy machine can have made connections time out: one that missed pings shows it by late event loops. */
-const isOfMachine = (result: Measured) =>
-  !areUnanswered(result) && (missedCycle(result) === undefined || isLateEnough(result));
+const areByMachine = (result: Measured) =>
+  areByGenerator(result) &&
+  fullProcess(result) === undefined &&
+  (missedCycle(result) === undefined || isLateEnough(result));
 
 /** Returns whether an event loop of the generator was so late that connections can have timed out by it. */
 function isLateEnough(result: Measured): boolean {
@@ -169,17 +173,17 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
     {
       effects: ['CONNECTIONS_FAILED', 'CONNECTIONS_DROPPED'],
       evidence: `every failed or lost connection timed out, no process of the server was out of files, and ${NOT_UNANSWERED}`,
-      holds: ({ result }) => onlyTimedOut(result) && fullProcess(result) === undefined && isOfMachine(result),
+      holds: ({ result }) => areByMachine(result),
     },
     {
       effects: ['TARGET_NOT_REACHED'],
-      evidence: `no connection failed or was lost but by a time-out, and ${NOT_UNANSWERED}`,
-      holds: ({ result }) => noneOtherThanTimedOut(result) && fullProcess(result) === undefined && isOfMachine(result),
+      evidence: 'no connection failed or was lost, or the machine explains all of these',
+      holds: ({ result }) => noneGone(result) || areByMachine(result),
     },
     {
       effects: ['COPIES_LOST'],
       evidence: 'every lost copy is one of a connection that timed out',
-      holds: ({ result }) => onlyTimedOut(result) && result.delivery?.lostConnected === 0,
+      holds: ({ result }) => allGoneBy(isTimeOut, result) && result.delivery?.lostConnected === 0,
     },
     {
       effects: ['QUEUE_GROWS', 'TAIL_CUT', 'BROADCASTS_LATE'],
@@ -210,9 +214,8 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
     },
     {
       effects: ['CONNECTIONS_FAILED', 'CONNECTIONS_DROPPED'],
-      evidence:
-        'every failed or lost connection timed out, and an event loop was late by a tenth of a time-out, or by the ping timeout',
-      holds: ({ result }) => onlyTimedOut(result) && isLateEnough(result),
+      evidence: `every failed or lost connection timed out, an event loop was late by a tenth of a time-out, or by the ping timeout, and ${NOT_UNANSWERED}`,
+      holds: ({ result }) => areByGenerator(result) && isLateEnough(result),
     },
     {
       effects: ['QUEUE_GROWS'],
@@ -227,8 +230,8 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
     { effects: ['WORKER_STALLED', 'RATE_NOT_REACHED', 'BROADCASTS_LATE', 'QUEUE_GROWS', 'TAIL_CUT'] },
     {
       effects: ['CONNECTIONS_FAILED', 'CONNECTIONS_DROPPED'],
-      evidence: 'every failed or lost connection timed out',
-      holds: ({ result }) => onlyTimedOut(result),
+      evidence: 'every failed or lost connection timed out, or a gateway answered for the server',
+      holds: ({ result }) => allGoneBy(isOfSlowServer, result),
     },
   ],
   REDIS_BEHIND: [

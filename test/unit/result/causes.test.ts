@@ -104,9 +104,10 @@ const unpublished =
 
 /** Of those that could not connect, beside others that did within 100 ms. */
 const timedOut =
-  (cause: string): Change =>
+  (cause: string, delayMaxMs = 10): Change =>
   (result, measured) => {
     machineFull(result, measured);
+    for (const loop of result.generator) Object.assign(loop, { delayMaxMs, delayP99Ms: 60 });
     Object.assign(result.connections, { failed: 10, failures: { [cause]: 10 }, connectMs: summaryOf(590, 100) });
   };
 const redisWaits =
@@ -147,6 +148,16 @@ const CASES: [cause: FindingCode, effect: FindingCode, holds: boolean, what: str
   [
     ...(['MACHINE_SATURATED', 'CONNECTIONS_FAILED', false, 'only the answer for the namespace is missing'] as const),
     [timedOut('timeout_namespace')],
+  ],
+  [
+    ...(['MACHINE_SATURATED', 'CONNECTIONS_FAILED', false, 'only an acknowledgement is missing'] as const),
+    [timedOut('ack_timeout')],
+  ],
+  ['MACHINE_SATURATED', 'CONNECTIONS_FAILED', false, 'the server answered', [timedOut('http_503')]],
+  ['GENERATOR_LATE', 'CONNECTIONS_FAILED', true, 'nothing answered them', [timedOut('timeout_open', 5000)]],
+  [
+    ...(['GENERATOR_LATE', 'CONNECTIONS_FAILED', false, 'only the answer for the namespace is missing'] as const),
+    [timedOut('timeout_namespace', 5000)],
   ],
   ['REDIS_BEHIND', 'COPIES_LOST', true, 'its output waited before', [redisWaits(90), missing(3)]],
   ['REDIS_BEHIND', 'COPIES_LOST', false, 'its output waited later', [redisWaits(99), missing(3)]],

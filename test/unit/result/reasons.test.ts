@@ -30,10 +30,13 @@ describe('a limit behind failures', () => {
       const overTime = { intervalSeconds: 1, t: opened, opened, failed, meanMs: none, slowestMs: none, ended: failed };
       Object.assign(connections, { overTime, connectMs: { ...summaryOf(4900, 4), max: slowestMs } });
     });
-  const refusedAt = (opened: number[], cause = 'http_503'): Change =>
-    failing({ [cause]: 100 }, ({ connections }) =>
-      Object.assign(connections, { overTime: { ...connections.overTime, opened, failed: opened.map(() => 33) } }),
-    );
+  const refusedAt = (opened: number[], cause = 'http_503', failed = opened.map(() => 33)): Change =>
+    failing({ [cause]: 100 }, ({ connections }) => {
+      const t = opened.map((_, index) => index + 3);
+      const overTime = { ...connections.overTime, intervalSeconds: 1, t, opened, failed, ended: opened.map(() => 0) };
+      const failureExamples = { [cause]: 'the server answered 503 Service warming up' };
+      Object.assign(connections, { overTime, failureExamples });
+    });
   it('of the number says nothing of a rate', () => {
     assert.doesNotMatch(verdictOf(refusedAt([4900, 0, 0])).findings[0]?.message ?? '', /came in after/);
   });
@@ -47,6 +50,12 @@ describe('a limit behind failures', () => {
     ['is that of a proxy', failing({ http_502: 95, timeout_open: 5 }), LIMIT, '95 of 100', 'http_502'],
     ['is that of the server, whatever clients see', serverFull, LIMIT, '100 failed', '299', '300 files'],
     ['is one of the rate where others still come', refusedAt([1000, 2000, 1900]), LIMIT, '3900 came in after'],
+    [
+      ...(['is a time in which the server was not ready, where all later ones come in'] as const),
+      refusedAt([1000, 900, 0, 0, 2000, 1000], 'http_503', [0, 50, 50, 0, 0, 0]),
+      ...(['CONNECTIONS_FAILED', 'the server answered 503 Service warming up: 100 of 5000'] as const),
+      ...['nobody got in from 4.0 to 6.0 s, and all 3,000 later ones did'],
+    ],
     ['is one that lets others wait', waiting([4000, 900, 0, 0], [0, 0, 50, 50]), LIMIT, 4900, '12 ms', '100 waited'],
     ['is one that closes others', waiting([4000, 900, 0], [0, 20, 80], 12, 'closed'), LIMIT, 4900, '100 were closed'],
     ['is not seen in one interval', waiting([4900], [100], 12, 'ECONNRESET'), 'CONNECTIONS_FAILED'],

@@ -7,7 +7,7 @@ import { decodeHistogram } from '../../../../protocol/histogram.ts';
 import { addSnapshots } from '../../../../protocol/link/add-snapshots.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { isThrottled } from '../../../../report/figures/throttled.ts';
-import { decimals, total } from '../../../../report/text/format.ts';
+import { decimals, integer, total } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless, type Found, type Measured } from '../../check.ts';
@@ -15,9 +15,11 @@ import { waitedForServer } from '../../evidence.ts';
 import { RATE_TOLERANCE } from '../../expectations.ts';
 import { BY_SERVER, closedByApplication, codesFix, codesText } from './ends-checks.ts';
 import { byFrequency, listed, lossesAmong, ofDeployment, only, withoutLosses } from './failure-causes.ts';
-import { configuredLimit } from './limits-checks.ts';
+import { configuredLimit, outageOf } from './limits-checks.ts';
 import { missedPings } from './pings.ts';
 
+const NOT_READY =
+  'find why the server refused everybody then: it started, was deployed, or failed a health check; see its log and that of the proxy';
 /** A loop that is this busy opens no more connections. */
 const BUSY_LOOP = 0.9;
 
@@ -38,9 +40,13 @@ export const connections: Check[] = [
     // The words of the server come first.
     const words = said === undefined ? '' : `${cause === 'namespace_refused' ? 'the server refused: ' : ''}${said}: `;
     const meaning = closeCodeOf(cause);
-    const fix = failureOf(cause)?.remedy ?? meaning?.remedy;
+    const outage = outageOf(result);
+    const fix = outage ? NOT_READY : (failureOf(cause)?.remedy ?? meaning?.remedy);
+    const when = outage
+      ? `; nobody got in from ${decimals(outage.from, 1)} to ${decimals(outage.to, 1)} s, and all ${integer(outage.after)} later ones did`
+      : '';
     return {
-      message: `${words}${total(failed)} of ${target} failed: ${listed(failed)}${meaning ? ` (${meaning.meaning})` : ''}`,
+      message: `${words}${total(failed)} of ${target} failed: ${listed(failed)}${meaning ? ` (${meaning.meaning})` : ''}${when}`,
       // A limit has a reason of its own, with its remedy.
       ...(fix !== undefined && !configuredLimit(result) && { fix }),
     };

@@ -1,11 +1,15 @@
-/** Failures that clients see when a server process has ended or does not listen. */
+/** Failures that clients see when a server process has ended, does not listen, or is slow. */
 
-/** Failures that a slow machine causes, on either side. */
-const TIMED_OUT = /timeout|^ETIMEDOUT$|^http_5\d\d$/;
+/** Nothing answered in time: a slow machine causes it, on either side. */
+const TIMED_OUT = /timeout|^ETIMEDOUT$/;
+/** A gateway answers for a server that is slow or gone. */
+const GATEWAY = /^http_5\d\d$/;
 
 const CUT_OFF =
-  /^(disconnected_)?transport[ _](close|error)$|^disconnected$|^closed(_1006)?$|^E(CONNREFUSED|CONNRESET|PIPE)$|^http_50[234]$/;
+  /^(disconnected_)?transport[ _](close|error)$|^disconnected$|^closed(_1006)?$|^E(CONNREFUSED|CONNRESET|PIPE)$/;
 
 export const isTimeOut = (cause: string) => TIMED_OUT.test(cause);
 
-export const isCutOff = (cause: string) => CUT_OFF.test(cause) || TIMED_OUT.test(cause);
+export const isOfSlowServer = (cause: string) => TIMED_OUT.test(cause) || GATEWAY.test(cause);
+
+export const isCutOff = (cause: string) => CUT_OFF.test(cause) || isOfSlowServer(cause);

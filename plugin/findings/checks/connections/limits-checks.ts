@@ -5,9 +5,12 @@ import { fullProcess } from '../../../../report/figures/limits.ts';
 import { total } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import { type Check, check, type Found, type Measured } from '../../check.ts';
+import { isTimeOut } from './cut-off.ts';
 
 /** Below this share of the target, failures are noise. */
 const MIN_SHARE = 0.01;
+/** As a share of the target, fewer later connections do not show that a server has recovered. */
+const MIN_AFTER_SHARE = 0.1;
 /** When this share of all failures has one cause. */
 const ONE_CAUSE = 0.9;
 /** Who is refused by an overloaded server is one of many that wait long. */
@@ -74,9 +77,11 @@ export const limits: Check[] = [
 
 /** @returns the limit that nearly all failures name by their code */
 export function configuredLimit(result: Measured): Found {
-  const { target, failed, failures, lost } = result.connections;
+  const { target, failed, failures, lost, opened, failureExamples } = result.connections;
   const [cause, count] = Object.entries(failures).toSorted(([, a], [, b]) => b - a)[0] ?? ['', 0];
   const known = failureOf(cause);
+  // A limit lets some in at any time.
+  if (opened === 0 || outageOf(result)) return undefined;
   if (!known?.isLimit || failed < target * MIN_SHARE || count < (failed + total(lost)) * ONE_CAUSE) return undefined;
   const came = cameAfterRefusals(result);
   if (!known.isRate && came > failed) return undefined;
@@ -84,9 +89,33 @@ export function configuredLimit(result: Measured): Found {
     known.isRate && came >= target * MIN_SHARE
       ? `; ${came} came in after the first refusals, as with a limit of the rate`
       : '';
-  const message = `${count} of ${failed} failed with ${cause}: ${known.meaning}${rate}`;
+  const words = failureExamples[cause] === undefined ? '' : `${failureExamples[cause]}: `;
+  const message = `${words}${count} of ${failed} failed with ${cause}: ${known.meaning}${rate}`;
   const about = known.blame ?? 'deployment';
   return { message, fix: known.remedy, about, ...(about !== 'deployment' && { invalidates: ['connections'] }) };
+}
+
+interface Outage {
+  /** Time of the first refusal and of the last one, to the interval, in seconds. */
+  from: number;
+  to: number;
+  /** Connections that opened later. */
+  after: number;
+}
+
+/** Returns the time in which the server refused everybody, if it let in all that came before and later, and none left. */
+export function outageOf({ connections: { overTime, failures, target } }: Measured): Outage | undefined {
+  if (!overTime || Object.keys(failures).some(isTimeOut)) return undefined;
+  const { opened, failed, ended, t, intervalSeconds } = overTime;
+  const isFailing = (count: number) => count > 0;
+  const [first, last] = [failed.findIndex(isFailing), failed.findLastIndex(isFailing)];
+  const isClosed = failed.some((count, index) => count > 0 && opened[index] === 0);
+  // In the first and the last of these intervals, others opened before and after. A limit has room for others once some leave.
+  const [within, left] = [opened.slice(first + 1, last), ended.slice(0, opened.findLastIndex(isFailing) + 1)];
+  const after = sum(opened.slice(last + 1));
+  const isOver = after >= Math.max(1, target * MIN_AFTER_SHARE);
+  if (!isClosed || !isOver || sum(within) > 0 || sum(left) > 0) return undefined;
+  return { from: t[first] as number, to: (t[last] as number) + intervalSeconds, after };
 }
 
 /** @returns how many more were open at once than had come when the first failed; at least, where some had left by then */
