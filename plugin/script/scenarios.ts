@@ -1,12 +1,19 @@
 /** Reads the scenarios of a script, in one pass: what they ask of a run, and all of their mistakes. */
+import type { z } from 'zod';
 import { check, didYouMean, formatPath, type Path, type Problem } from '../../protocol/problems.ts';
 import { addFlows, type Flow, flowOfStep, type StepTable, verbOf } from './load/flow.ts';
 import { fixedOptions, scenarioOptionsSchema } from './options/connect-options.ts';
 import { withHints } from './options/hints.ts';
+import { templatesIn, withScalars } from './options/written-scalars.ts';
 import { ENGINE, FUNCTION_HOOKS, type Scenario, type Script, usesOurEngine } from './script.ts';
 
 /** Allowance for all steps that do not wait. */
 const STEPS_SECONDS = 10;
+
+const ONE_VALUE =
+  'is the same for all virtual users: write the value, a template of `$env`, or of a variable of `config` with one value';
+const TEMPLATE = /\{\{\s*([\w$.]+)\s*\}\}/g;
+const OF_ENVIRONMENT = /^\$(?:env|processEnvironment)\.(.+)$/;
 
 interface Scenarios {
   /** From the scenarios on our engine, or from all if a third-party engine drives the load. */
@@ -20,9 +27,9 @@ interface Scenarios {
  *   the main thread has only its path
  * @param steps by verb
  */
-export function readScenarios(script: Script, steps: StepTable): Scenarios {
+export function readScenarios(script: Script, steps: StepTable, env = process.env): Scenarios {
   const scenarios = script.scenarios ?? [];
-  const reader = readerOf(steps, script.config.processor);
+  const reader = readerOf(steps, script.config, env);
   const ours = scenarios.flatMap((scenario, index) =>
     usesOurEngine(scenario, script) ? [{ scenario, flow: reader.read(scenario, ['scenarios', index]) }] : [],
   );
@@ -30,7 +37,7 @@ export function readScenarios(script: Script, steps: StepTable): Scenarios {
   // Those that never come are no load.
   const coming = ours.filter(({ scenario }) => Number(scenario.weight) !== 0);
   if (ours.length > 0) return { flows: (coming.length > 0 ? coming : ours).map(({ flow }) => flow), problems };
-  const others = readerOf(steps, undefined);
+  const others = readerOf(steps, {}, env);
   return { flows: scenarios.map((scenario) => others.read(scenario, [])), problems };
 }
 
@@ -44,12 +51,14 @@ function hookProblems(script: Script): Problem[] {
     }));
 }
 
-function readerOf(steps: StepTable, processor: Script['config']['processor']) {
+function readerOf(steps: StepTable, { processor, variables }: Script['config'], env: NodeJS.ProcessEnv) {
+  const fill = fillerOf(variables, env);
   const problems: Problem[] = [];
   const say = (at: Path, message: string) => void problems.push({ path: formatPath(at), message });
 
   function read(scenario: Scenario, at: Path): Flow {
     for (const hook of FUNCTION_HOOKS) checkFunctions(scenario[hook], [...at, hook]);
+    if (scenario.socketio) fillIn(scenario.socketio, scenarioOptionsSchema);
     const options = check(scenarioOptionsSchema, scenario.socketio ?? {}, [...at, 'socketio'], problems);
     if (!Array.isArray(scenario.flow)) say([...at, 'flow'], 'expected a list of steps');
     const flow = readSteps(scenario.flow, [...at, 'flow'], true);
@@ -76,11 +85,19 @@ function readerOf(steps: StepTable, processor: Script['config']['processor']) {
       return addFlows([]);
     }
     const fields = step as Record<string, unknown>;
-    const spec = check(kind.schema, step, at, problems);
+    fillIn(fields, kind.schema);
+    const unfilled = templatesIn(kind.schema, step);
+    for (const path of unfilled) say([...at, ...(path as Path)], ONE_VALUE);
+    const spec = unfilled.length > 0 ? undefined : check(kind.schema, step, at, problems);
     const { childrenKey = '', functionKeys = [] } = kind;
     const inside = readSteps(fields[childrenKey], [...at, childrenKey], false);
     for (const key of functionKeys) checkFunctions(fields[key], [...at, key]);
     return spec === undefined ? addFlows([]) : flowOfStep(kind, spec, inside);
+  }
+
+  /** In place: whatever plays the flow later reads the same step. */
+  function fillIn(fields: object, schema: z.ZodType): void {
+    Object.assign(fields, withScalars(schema, fields, fill));
   }
 
   function checkFunctions(names: unknown, at: Path): void {
@@ -97,6 +114,17 @@ function readerOf(steps: StepTable, processor: Script['config']['processor']) {
   }
 
   return { problems, read };
+}
+
+/** @returns a function that fills those templates of a text which have the same value for all virtual users */
+function fillerOf(variables: unknown, env: NodeJS.ProcessEnv): (text: string) => string {
+  const fixedValue = (name: string) => {
+    const [, key] = OF_ENVIRONMENT.exec(name) ?? [];
+    if (key !== undefined) return env[key];
+    const [value, ...others] = [Object(variables)[name] ?? []].flat();
+    return others.length > 0 ? undefined : value;
+  };
+  return (text) => text.replace(TEMPLATE, (template, name) => String(fixedValue(name) ?? template));
 }
 
 function unknownStep(step: unknown, steps: StepTable): string {

@@ -106,7 +106,7 @@ export function readSettings(
   const options = given && withVariables(given, variables);
   const driver = engineOf(script);
   const ours = driver.engine === ENGINE;
-  const scenarios = readScenarios(script, steps);
+  const scenarios = readScenarios(script, steps, env);
   if (ours) problems.push(...scenarios.problems);
   const { flows } = scenarios;
   const stack = given && stackTargetOf(config.target, given, variables);

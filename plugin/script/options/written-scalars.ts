@@ -1,26 +1,54 @@
-/** Numbers and booleans that arrive as text: Artillery fills a template of `config`, such as `{{ $env.PID }}`, with text. */
+/** Numbers, booleans and durations that arrive as text: Artillery fills templates, such as `{{ $env.PID }}`, with text. */
 import type { z } from 'zod';
+import { isTemplate } from '../is-template.ts';
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
-const NUMBER = /^\s*-?\d+(\.\d+)?\s*$/;
-
-/** @returns the value with each text parsed where the schema accepts only a number or a boolean */
-export function withScalars(schema: z.ZodType, value: unknown): unknown {
-  const changes = (schema.safeParse(value).error?.issues ?? []).flatMap((issue) => changesFor(issue, [], value));
-  return changes.reduce((all, { path, scalar }) => replaced(all, path, scalar), value);
+interface Text {
+  path: Path;
+  text: string;
+  isNumber: boolean;
 }
 
-function changesFor(issue: Issue, at: Path, root: unknown): { path: Path; scalar: unknown }[] {
+const NUMBER = /^\s*-?\d+(\.\d+)?\s*$/;
+const asWritten = (text: string) => text;
+
+/**
+ * @param fill fills the templates of a text; one without a value stays
+ * @returns the value with each text parsed where the schema accepts only a number or a boolean
+ */
+export function withScalars(schema: z.ZodType, value: unknown, fill = asWritten): unknown {
+  return textsOf(schema, value).reduce((all, { path, text, isNumber }) => {
+    const scalar = scalarOf(fill(text), isNumber);
+    return scalar === text ? all : replaced(all, path, scalar);
+  }, value);
+}
+
+/** @returns places of templates where the schema accepts only a number, a duration or a boolean */
+export function templatesIn(schema: z.ZodType, value: unknown): Path[] {
+  return textsOf(schema, value).flatMap(({ path, text }) => (isTemplate(text) ? [path] : []));
+}
+
+function textsOf(schema: z.ZodType, value: unknown): Text[] {
+  return (schema.safeParse(value).error?.issues ?? []).flatMap((issue) => textsAt(issue, [], value));
+}
+
+function textsAt(issue: Issue, at: Path, root: unknown): Text[] {
   const path = [...at, ...issue.path];
-  if (issue.code === 'invalid_union') return issue.errors.flat().flatMap((inner) => changesFor(inner, path, root));
-  if (issue.code !== 'invalid_type') return [];
+  if (issue.code === 'invalid_union') return issue.errors.flat().flatMap((inner) => textsAt(inner, path, root));
   const text = path.reduce<unknown>((inside, key) => Object(inside)[key], root);
   if (typeof text !== 'string') return [];
-  if (/^(number|int)$/.test(issue.expected) && NUMBER.test(text)) return [{ path, scalar: Number(text) }];
-  if (issue.expected === 'boolean' && /^(true|false)$/.test(text)) return [{ path, scalar: text === 'true' }];
-  return [];
+  const isNumber = issue.code === 'invalid_type' && /^(number|int)$/.test(issue.expected);
+  const isBoolean =
+    (issue.code === 'invalid_type' && issue.expected === 'boolean') ||
+    (issue.code === 'invalid_value' && issue.values.includes(true));
+  return isNumber || isBoolean ? [{ path, text, isNumber }] : [];
+}
+
+function scalarOf(text: string, isNumber: boolean): unknown {
+  if (isNumber) return NUMBER.test(text) ? Number(text) : text;
+  return /^(true|false)$/.test(text) ? text === 'true' : text;
 }
 
 function replaced(value: unknown, [key, ...rest]: Path, scalar: unknown): unknown {

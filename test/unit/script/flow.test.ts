@@ -3,7 +3,9 @@ import { it } from 'node:test';
 import { z } from 'zod';
 import { type Flow, type StepTable, verbOf } from '../../../plugin/script/load/flow.ts';
 import { readScenarios } from '../../../plugin/script/scenarios.ts';
+import { ENGINE } from '../../../plugin/script/script.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
+import { column } from '../../helpers/columns.ts';
 
 /** What all steps that do not wait are taken to need together. */
 const OTHERS = 10;
@@ -30,6 +32,47 @@ const STAYS: [seconds: number, ...flow: unknown[]][] = [
 it('tells how long a virtual user stays', () => {
   for (const [seconds, ...flow] of STAYS)
     assert.equal(flowOf(flow).staySeconds, seconds + OTHERS, JSON.stringify(flow));
+});
+
+/** The option of a step, its value in the environment, and the step as it is played. */
+const FILLED: [step: object, value: string, played: object][] = [
+  [{ every: { emit: ['a'], seconds: '{{ $env.X }}' } }, '0.5', { every: { emit: ['a'], seconds: 0.5 } }],
+  [
+    { every: { emit: ['a'], seconds: 1, acknowledge: '{{ $env.X }}' } },
+    'true',
+    { every: { emit: ['a'], seconds: 1, acknowledge: true } },
+  ],
+  [{ every: { emit: ['a'], seconds: 1, count: '{{x}}' } }, '3', { every: { emit: ['a'], seconds: 1, count: 3 } }],
+  [{ emit: ['a'], acknowledge: '{{ $env.X }}' }, 'true', { emit: ['a'], acknowledge: true }],
+  [{ emit: ['a', '{{ $env.X }}'], timeout: '{{ $env.X }}' }, '5', { emit: ['a', '{{ $env.X }}'], timeout: 5 }],
+  [{ emit: ['a'], reconnect: '{{ $env.X }}' }, 'false', { emit: ['a'], reconnect: false }],
+  [{ waitFor: { event: 'a', timeout: '{{ x }}s' } }, '5', { waitFor: { event: 'a', timeout: '5s' } }],
+  [{ connect: '/a', timeout: '{{ $env.X }}' }, '500ms', { connect: '/a', timeout: '500ms' }],
+  [{ hold: '{{ $processEnvironment.X }}' }, 'true', { hold: true }],
+  [{ think: '{{ $env.X }}' }, '2', { think: '{{ $env.X }}' }],
+  [
+    { loop: [{ hold: '{{ $env.X }}' }], count: '{{ $env.N }}' },
+    'true',
+    { loop: [{ hold: true }], count: '{{ $env.N }}' },
+  ],
+  [{ parallel: [{ get: { url: '/' } }], limit: '{{ $env.X }}' }, '2', { parallel: [{ get: { url: '/' } }], limit: 2 }],
+];
+
+it('fills templates where a step takes only a number, a duration or a boolean', () => {
+  for (const [step, X, played] of FILLED) {
+    const flow = [structuredClone(step)];
+    const script = { config: { engine: ENGINE, variables: { x: [Number(X)] } }, scenarios: [{ flow }] };
+    assert.deepEqual(readScenarios(script, STEPS, { X }).problems, [], JSON.stringify(step));
+    assert.deepEqual(flow, [played]);
+  }
+});
+
+it('refuses a template that can differ between virtual users where a step has one value for all', () => {
+  const flow = [{ every: { emit: ['a'], seconds: '{{ x }}' } }, { emit: ['a'], timeout: '{{ $env.UNSET }}' }];
+  const script = { config: { engine: ENGINE, variables: { x: [1, 2] } }, scenarios: [{ flow }] };
+  const { problems } = readScenarios(script, STEPS, {});
+  assert.deepEqual(column(problems, 'path'), ['scenarios[0].flow[0].every.seconds', 'scenarios[0].flow[1].timeout']);
+  for (const { message } of problems) assert.match(message, /same for all virtual users.*\$env/);
 });
 
 it('has the options of the first connect, except for templates', () => {
