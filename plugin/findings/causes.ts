@@ -1,6 +1,7 @@
 /** The causal graph: which finding explains which other one, and the evidence that it needs. */
 
 import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
+import { titleOfLayer } from '../../protocol/named-layers.ts';
 import type { Batch } from '../../protocol/result/delivery.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
 import { fullProcess } from '../../report/figures/limits.ts';
@@ -24,11 +25,13 @@ import {
   type Counts,
   differByThoseCutOff,
   differByUnknownWorkers,
+  endedWithConnections,
   longestDelayMs,
   lostByWholeWorker,
   lostSinceChange,
   lostSinceEnd,
   lostSinceRedisWaited,
+  lostWhileHalted,
   MAX_GROWTH,
   noneEnded,
   noneOther,
@@ -52,6 +55,17 @@ interface Edge {
 
 /** Parts that change if a process of the server ends. */
 const OF_SERVER: string[] = [SERVER_PROCESSES, METRICS_PAGE];
+/** What a part that lost copies looks like, if it served the same connections each time. */
+const APART = ['AUDIENCE_DIFFERS', 'ADAPTER_MISSING'] as const satisfies FindingCode[];
+
+/** Returns whether each part that changed, and a Redis that is silent, is of a process that was seen to end. */
+function onlyEndedChanged({ measurements: { observations, endedProcesses } }: Counts): boolean {
+  const ended = endedProcesses().map(({ layer }) => titleOfLayer(layer));
+  const isOfEnded = (part: string) => OF_SERVER.includes(part) || ended.some((title) => part.startsWith(title));
+  const changed = observations.of('partsChanged').flatMap(({ parts }) => parts);
+  const silent = observations.of('redisSilent').map(({ name }) => name);
+  return [...changed, ...silent].every(isOfEnded);
+}
 
 /** The engine's defaults. */
 const TIMEOUTS_SECONDS = { connectTimeout: 20, timeout: 10 };
@@ -251,21 +265,24 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
     { effects: ['BROADCASTS_NOT_SENT', 'BROADCASTS_UNCONFIRMED', 'TAIL_CUT'] },
     {
       effects: ['DEPLOYMENT_CHANGED'],
-      evidence: 'only processes of the server changed',
-      holds: ({ measurements: { observations } }) =>
-        !observations.has('redisSilent') &&
-        observations.of('partsChanged').every(({ parts }) => parts.every((part) => OF_SERVER.includes(part))),
+      evidence: 'only processes of the server, or those that ended, changed',
+      holds: onlyEndedChanged,
     },
     {
       effects: ['WORKERS_DISAGREE'],
       evidence: 'the counts differ by no more connections than were cut off or refused',
       holds: differByThoseCutOff,
     },
-    { effects: ['CONNECTIONS_DROPPED'], evidence: 'every lost connection was cut off', holds: allLostWereCutOff },
+    {
+      effects: ['CONNECTIONS_DROPPED'],
+      evidence: 'a process beside Redis ended, and every lost connection was cut off',
+      holds: (counts) => endedWithConnections(counts) && allLostWereCutOff(counts),
+    },
     {
       effects: ['CONNECTIONS_FAILED', 'CLIENTS_REFUSED'],
-      evidence: 'every failure is a cut or refused connection, an answer of a gateway, or a time-out',
-      holds: allFailuresAreCuts,
+      evidence:
+        'a process beside Redis ended, and every failure is a cut or refused connection, an answer of a gateway, or a time-out',
+      holds: (counts) => endedWithConnections(counts) && allFailuresAreCuts(counts),
     },
     {
       effects: ['RUN_INCOMPLETE', 'TARGET_NOT_REACHED', 'RATE_NOT_REACHED', 'LIMIT_REACHED', 'NOBODY_JOINED'],
@@ -273,11 +290,32 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
       holds: onlyCuts,
     },
     {
-      effects: ['COPIES_LOST', 'DELIVERY_EVENT_MISSING'],
-      evidence: 'what is missing was on connections that were cut off, or was sent later',
+      effects: ['COPIES_LOST', 'DELIVERY_EVENT_MISSING', ...APART],
+      evidence:
+        'what is missing was on connections that were cut off, or was sent later, and if only Redis ended, nearly as many connections as a worker holds miss it',
       holds: lostSinceEnd,
     },
     UNANSWERED_ON_LOST,
+  ],
+  PROCESS_HALTED: [
+    { effects: ['WORKER_STALLED', 'READINGS_MISSING', 'COLLECTION_MISSING', 'PROBE_INCOMPLETE', 'REDIS_BEHIND'] },
+    { effects: ['RATE_NOT_REACHED', 'DEPLOYMENT_CHANGED'] },
+    {
+      effects: ['MESSAGES_UNACKNOWLEDGED'],
+      evidence: 'the process did not go on',
+      holds: ({ measurements }) => measurements.haltedProcesses().some(({ untilUs }) => untilUs === undefined),
+    },
+    { effects: ['BROADCASTS_NOT_SENT', 'BROADCASTS_UNCONFIRMED', 'BROADCASTS_LATE', 'QUEUE_GROWS', 'TAIL_CUT'] },
+    {
+      effects: ['CONNECTIONS_FAILED', 'CONNECTIONS_DROPPED', 'CLIENTS_REFUSED', 'TARGET_NOT_REACHED', 'RUN_INCOMPLETE'],
+      evidence: 'every lost or failed connection timed out',
+      holds: ({ result }) => allGoneBy(isTimeOut, result),
+    },
+    {
+      effects: ['COPIES_LOST', 'DELIVERY_EVENT_MISSING', ...APART],
+      evidence: 'what open connections miss was sent while the process stood still, or at most 5 s before',
+      holds: lostWhileHalted,
+    },
   ],
   DEPLOYMENT_CHANGED: [
     {
@@ -300,7 +338,7 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
       holds: (counts) => carriesConnections(counts) && onlyCuts(counts),
     },
     {
-      effects: ['COPIES_LOST'],
+      effects: ['COPIES_LOST', ...APART],
       evidence:
         'what is missing was on connections that were cut off, or was sent after the part was last unchanged, and if only Redis changed, at least as many connections as a worker holds miss it',
       holds: (counts) => lostSinceChange(counts) && (carriesConnections(counts) || lostByWholeWorker(counts)),

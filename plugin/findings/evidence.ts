@@ -8,7 +8,8 @@ import { METRICS_PAGE, type Observed, WRONG_COUNTS } from '../run/measurements/o
 import type { Measured } from './check.ts';
 import { isCutOff } from './checks/connections/cut-off.ts';
 import { ofDeployment, withoutLosses } from './checks/connections/failure-causes.ts';
-import { secondsOf } from './checks/server/ended-processes-checks.ts';
+import { serverCount } from './checks/delivery/adapter-checks.ts';
+import { holdsConnections, secondsOf } from './checks/server/ended-processes-checks.ts';
 import { changedWorkers } from './checks/server/ended-workers.ts';
 import { redisWaitedSince } from './checks/server/saturation-checks.ts';
 
@@ -19,6 +20,8 @@ export interface Counts {
 }
 
 const NEARLY_ALL = 0.9;
+/** Of an equal share of the connections: proxies do not distribute them exactly. */
+const MIN_SHARE_OF_WORKER = 0.8;
 /** A copy that was on its way when something ended was sent at most this much earlier. */
 const IN_FLIGHT_SECONDS = 5;
 
@@ -78,7 +81,31 @@ export function publishersWereLost({ result: { connections }, measurements: { un
 
 /** @returns whether copies that are missing are explained by processes that ended */
 export function lostSinceEnd(counts: Counts): boolean {
-  return lostSince(firstEnd(counts.measurements), counts);
+  return (
+    lostSince(firstEnd(counts.measurements), counts) && (endedWithConnections(counts) || lostByWholeWorker(counts))
+  );
+}
+
+/** @returns whether a process that ended can have taken connections with it, unlike Redis */
+export function endedWithConnections({ measurements }: Counts): boolean {
+  const ended = measurements.endedProcesses();
+  return ended.length === 0 || ended.some(holdsConnections);
+}
+
+/** @returns whether copies are missing only of broadcasts that were sent while a process stood still, or just before */
+export function lostWhileHalted(counts: Counts): boolean {
+  const halts = counts.measurements
+    .haltedProcesses()
+    .map(({ sinceUs, untilUs }) =>
+      [sinceUs, untilUs].map((atUs) => (atUs === undefined ? undefined : secondsOf({ atUs }, counts.measurements))),
+    );
+  const { batches = [] } = counts.result.delivery ?? {};
+  return batches.every(
+    ({ lostConnected, t }) =>
+      lostConnected === 0 ||
+      t === null ||
+      halts.some(([since = 0, until = Number.POSITIVE_INFINITY]) => t >= since - IN_FLIGHT_SECONDS && t <= until),
+  );
 }
 
 /** @returns whether open connections alone lack copies, and only since Redis held output for the workers back */
@@ -87,9 +114,12 @@ export function lostSinceRedisWaited(counts: Counts): boolean {
 }
 
 /** Returns whether as many connections lost copies as a worker holds: what Redis loses, it loses for all of a worker. */
-export function lostByWholeWorker({ result: { delivery, connections } }: Counts): boolean {
-  const { losses } = delivery ?? {};
-  return !losses || losses.losers >= Math.min(...Object.values(connections.perWorker), losses.members);
+export function lostByWholeWorker({ result, measurements }: Counts): boolean {
+  const { losses } = result.delivery ?? {};
+  if (!losses) return true;
+  const held = Object.values(result.connections.perWorker);
+  const share = (MIN_SHARE_OF_WORKER * losses.members) / Math.max(1, serverCount(result, measurements));
+  return losses.losers >= (held.length > 0 ? Math.min(...held, losses.members) : share);
 }
 
 /** @returns whether nine in ten of all missing copies are in these broadcasts */

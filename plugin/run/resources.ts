@@ -4,6 +4,7 @@ import { SOCKETS_PER_CONNECTION } from '../../protocol/connection.ts';
 import { readCgroup } from '../../protocol/machine/cgroup.ts';
 import { thisHost } from '../../protocol/machine/host.ts';
 import { lowestLimit } from '../../protocol/machine/usable.ts';
+import { NAMED_LAYERS, titleOfLayer } from '../../protocol/named-layers.ts';
 import { processesLine } from '../../protocol/result/processes.ts';
 import {
   ControlClients,
@@ -112,10 +113,15 @@ export async function openResources(options: ResourceOptions) {
   const watch = new ProcessWatch();
   closers.add(() => watch.close());
   measurements.endedProcesses = () => watch.ended();
+  measurements.haltedProcesses = () => watch.halted();
   const pids = async () => {
+    const deployed = await target.pids(workers);
     // A planned fault ends processes, and has an account of its own.
-    if (!config.fault) watch.add(await target.holders(workers));
-    return { ...(await withChildren(await target.pids(workers))), ...generator };
+    if (!config.fault) {
+      const named = Object.entries(deployed).filter(([layer]) => layer in NAMED_LAYERS);
+      watch.add({ ...Object.fromEntries(named), worker: await target.holders(workers, deployed) });
+    }
+    return { ...(await withChildren(deployed)), ...generator };
   };
   const noteProcesses = async () => {
     const known = measurements.processes;
@@ -236,7 +242,7 @@ async function identify(
 async function identityOf(layer: string, pages: PrometheusTargets): Promise<[part: string, identity: string][]> {
   const reading = await pages.read().catch(() => undefined);
   if (!reading || pages.alternates) return [];
-  const part = layer === 'worker' ? METRICS_PAGE : `${layer}, by its metrics,`;
+  const part = layer === 'worker' ? METRICS_PAGE : `${titleOfLayer(layer)}, by its metrics,`;
   return [[part, reading.identity]];
 }
 

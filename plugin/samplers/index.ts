@@ -26,7 +26,7 @@ export {
   withChildren,
   withDescendants,
 } from './processes/process-table.ts';
-export { type EndedProcess, ProcessWatch } from './processes/process-watch.ts';
+export { type EndedProcess, type HaltedProcess, ProcessWatch } from './processes/process-watch.ts';
 export { type FullestProcess, fullestOf, type Outsider, ServerProcesses } from './processes/server-processes.ts';
 export { PrometheusTargets, type TargetReading } from './prometheus/targets.ts';
 export { absencesOf, type Readings, sourcesOf, valuesOf } from './reading.ts';

@@ -98,7 +98,7 @@ const CATALOGUE = {
   },
   PROCESS_ENDED: {
     meaning:
-      'a process of the server ended or restarted during the run, other than planned; its start time, counters that only grow, or a control port that refuses connections show it',
+      'a process of the server, a proxy or Redis ended or restarted during the run, other than planned; its start time, counters that only grow, or a control port that refuses connections show it',
     remedy:
       'see its log for what ended it: an uncaught error, its own exit, or a kill (`dmesg` shows those for memory)',
     // Its memory and counters are gone with it; the generator's own counts are not.
@@ -112,6 +112,12 @@ const CATALOGUE = {
     // The memory and counters from before a restart are gone; the generator's own counts are not.
     invalidates: ['memory', 'cpu'],
     fails: 'the deployment keeps running',
+  },
+  PROCESS_HALTED: {
+    meaning:
+      'the kernel did not run a process of the deployment for at least half a second: stopped by a signal or a debugger, or waiting for a device',
+    remedy: 'see what stopped it',
+    invalidates: [],
   },
   WORKER_STALLED: {
     meaning: 'the event loop of a worker stood still for so long that connect times or latencies show it',

@@ -1,4 +1,5 @@
 /** One stall of an event loop: the p99 of its delay does not show it, and the measured times can be full of it. */
+import type { FindingValue } from '../../protocol/result/findings.ts';
 import type { Summary } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { decimals } from '../text/format.ts';
@@ -40,6 +41,10 @@ export function explainedBy(result: Measured, window: LoopWindow, stallMs: numbe
 
 /** Name of the value that findings have: how long an event loop stood still, in seconds. */
 export const STANDSTILL = 'longest standstill';
+
+export function standstill(seconds: number): FindingValue {
+  return { name: STANDSTILL, value: seconds, unit: 's', low95: null, high95: null };
+}
 
 /** A stall of a worker that shows in a figure. */
 export interface Stall {

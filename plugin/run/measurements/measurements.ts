@@ -7,7 +7,15 @@ import type { MachineShares } from '../../../protocol/result/machine.ts';
 import type { MeasuredProcesses } from '../../../protocol/result/processes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { roomName } from '../../../protocol/rooms.ts';
-import type { Absence, EndedProcess, FullestProcess, HeapProfile, Inspectors, Readings } from '../../samplers/index.ts';
+import type {
+  Absence,
+  EndedProcess,
+  FullestProcess,
+  HaltedProcess,
+  HeapProfile,
+  Inspectors,
+  Readings,
+} from '../../samplers/index.ts';
 import type { RedisTraffic } from '../../samplers/redis/redis.ts';
 import type { Repeated } from '../../script/load/flow.ts';
 import type { Settings } from '../../script/settings.ts';
@@ -210,6 +218,8 @@ export class Measurements {
   processes: MeasuredProcesses | null = null;
   /** Processes of the server that have ended so far, other than planned. */
   endedProcesses: () => EndedProcess[] = () => [];
+  /** Times so far in which the kernel did not run a process of the deployment. */
+  haltedProcesses: () => HaltedProcess[] = () => [];
   /** Source → why it could not be read when the run needed it. */
   readonly absentSources = new Map<string, Absence>();
   workersAtStart: WorkerIdentity[] = [];

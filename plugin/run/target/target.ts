@@ -6,6 +6,7 @@ import type { WorkerStats } from '../../../protocol/events.ts';
 import { onlyOnce } from '../../../protocol/helpers/only-once.ts';
 import { thisHost } from '../../../protocol/machine/host.ts';
 import { isLoopback } from '../../../protocol/machine/loopback.ts';
+import { titleOfLayer } from '../../../protocol/named-layers.ts';
 import type { MeasuredProcesses } from '../../../protocol/result/processes.ts';
 import { describeMissing } from '../../../server/stack/profile.ts';
 import {
@@ -48,8 +49,8 @@ export interface Target {
   pids(workers: WorkerStats[]): Promise<LayerPids>;
   /** Further processes of the deployment on this machine; undefined if there may be unknown ones. */
   unlayered(workers: WorkerStats[]): Promise<number[] | undefined>;
-  /** Processes on this machine that end connections when they end: the workers', or where these are unknown, the listeners. */
-  holders(workers: WorkerStats[]): Promise<number[]>;
+  /** Processes on this machine that end connections when they end: the workers' of `pids`, or where these are unknown, the listeners. */
+  holders(workers: WorkerStats[], pids: LayerPids): Promise<number[]>;
   /** Names the processes of the deployment on this machine; the caller gives those of each layer, and what was known before. */
   processes?(pids: LayerPids, known: MeasuredProcesses | null): Promise<MeasuredProcesses>;
   /** Processes of each part of the deployment that is known, as `Stack.identities`. */
@@ -135,7 +136,7 @@ function ofStack(stack: Stack, close: () => Promise<void>): Target {
     control: { urls: workers.map(({ controlUrl }) => controlUrl), token, tls: {} },
     redisUrl,
     pids,
-    holders: async () => (await pids()).worker ?? [],
+    holders: async (_, now) => now.worker ?? [],
     unlayered: async () => [],
     processes: async (pids, known) =>
       describeProcesses(pids, { port: portOf(target), listening: await listening() }, [], known),
@@ -190,9 +191,9 @@ export async function ownServer(config: Settings): Promise<Target> {
         await Promise.all(Object.entries(others).map(async ([layer, one]) => [layer, await one.pids()])),
       ),
     }),
-    holders: async (workers) => {
+    holders: async (workers, pids) => {
       if (workers.length > 0 && !processes) return pidsHere(workers);
-      return (await processes?.pids()) ?? treesOf((await listeners()) ?? [], await processTable());
+      return processes ? (pids.worker ?? []) : treesOf((await listeners()) ?? [], await processTable());
     },
     unlayered: async (workers) => {
       const hidesWorkers =
@@ -205,7 +206,7 @@ export async function ownServer(config: Settings): Promise<Target> {
     },
     identities: () => ({
       ...(processes && { [SERVER_PROCESSES]: processes.identity() }),
-      ...Object.fromEntries(Object.entries(others).map(([layer, one]) => [layer, one.identity()])),
+      ...Object.fromEntries(Object.entries(others).map(([layer, one]) => [titleOfLayer(layer), one.identity()])),
     }),
     openFiles: async () => (control ? undefined : processes?.openFiles()),
     fullest: async () => (control ? undefined : fullestOf((await processes?.pids()) ?? (await listeners()) ?? [])),

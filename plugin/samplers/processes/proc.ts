@@ -23,6 +23,10 @@ export interface ProcessReading extends Partial<SmapsRollup> {
   reapedUs?: number;
 }
 
+/** States in proc_pid_stat(5). */
+const HALTED = ['T', 't', 'D'] as const;
+export type HaltedState = (typeof HALTED)[number];
+
 /** What /proc/<pid>/stat says. */
 export interface ProcessStat extends Required<Omit<ProcessReading, 'pssBytes' | 'anonymousBytes' | 'sharedBytes'>> {
   pid: number;
@@ -32,6 +36,8 @@ export interface ProcessStat extends Required<Omit<ProcessReading, 'pssBytes' | 
   lastCpu: number;
   /** It has ended, and nobody has asked for it yet: it has no memory left. */
   isZombie: boolean;
+  /** The kernel does not run it: stopped by a signal or a debugger, or waiting for a device. */
+  halted?: HaltedState;
 }
 
 /**
@@ -92,6 +98,7 @@ export function parseStat(line: string): ProcessStat | undefined {
   const [state = '', ...fields] = line.slice(close + 2).split(' ');
   const at = (field: number) => Number(fields[field - FIRST_FIELD]);
   if (state === '' || fields.length <= LAST_CPU - FIRST_FIELD) return undefined;
+  const halted = HALTED.find((one) => one === state);
   return {
     pid: Number.parseInt(line, 10),
     name: line.slice(open + 1, close),
@@ -102,6 +109,7 @@ export function parseStat(line: string): ProcessStat | undefined {
     startedAtUs: at(22) * TICK_US,
     lastCpu: at(LAST_CPU),
     isZombie: state === 'Z' || state === 'X',
+    ...(halted && { halted }),
   };
 }
 

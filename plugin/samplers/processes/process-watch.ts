@@ -1,20 +1,34 @@
-/** Notices when a process of the server ends, with the files that it had open: afterwards nothing on the machine tells of it. */
+/** Notices when a process of the deployment ends, with its open files, or stands still: afterwards nothing on the machine shows it. */
 import { readdirSync, statSync } from 'node:fs';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { attempt } from '../../../protocol/helpers/attempt.ts';
 import { limitsOfProcess } from '../../../protocol/machine/open-files.ts';
 import { shownCommand } from './command-line.ts';
 import { executableOf } from './membership.ts';
-import { isAlive, livingStat } from './proc.ts';
+import type { LayerPids } from './memory.ts';
+import { type HaltedState, isAlive, livingStat } from './proc.ts';
 
-export interface EndedProcess {
+interface LayerProcess {
   pid: number;
+  /** Id of its layer: `worker`, or one of the named layers. */
+  layer: string;
   command: string;
+}
+
+export interface EndedProcess extends LayerProcess {
   /** When it was found to have ended, at most `LOOK_MS` later. */
   atUs: number;
   /** Files and sockets when it was last seen alive, and the limit; undefined where the kernel does not tell. */
   openFiles: number | undefined;
   limit: number | undefined;
+}
+
+/** A process that the kernel did not run for at least `MIN_HALT_US`. */
+export interface HaltedProcess extends LayerProcess {
+  state: HaltedState;
+  sinceUs: number;
+  /** Undefined while it lasts. */
+  untilUs: number | undefined;
 }
 
 interface Watched extends Omit<EndedProcess, 'atUs'> {
@@ -24,6 +38,7 @@ interface Watched extends Omit<EndedProcess, 'atUs'> {
   isHelper: boolean;
   isFromStart: boolean;
   firstFiles: number;
+  halt: (HaltedProcess & { cpuUs: number }) | undefined;
 }
 
 type Ended = EndedProcess & Pick<Watched, 'parent'>;
@@ -31,6 +46,9 @@ type Ended = EndedProcess & Pick<Watched, 'parent'>;
 const LOOK_MS = 200;
 const MAX_WATCHED = 100;
 const MAX_ENDED = 100;
+const MAX_HALTS = 100;
+/** A device makes a process wait for a moment again and again. */
+const MIN_HALT_US = 500_000;
 /** Without the size of `/proc/<pid>/fd` (before Linux 6.2), its entries are counted up to here. */
 const MAX_COUNTED = 10_000;
 /** One that came during the run and held connections has opened more than these. */
@@ -41,26 +59,32 @@ const TOGETHER_US = 2e6;
 export class ProcessWatch {
   readonly #watched = new Map<number, Watched>();
   readonly #ended: Ended[] = [];
+  readonly #halts: HaltedProcess[] = [];
   readonly #timer = setInterval(() => this.#look(), LOOK_MS).unref();
-  #began = false;
+  readonly #begun = new Set<string>();
 
-  /** Adds processes of the server. Those of the first call were there before the load. */
-  add(pids: number[]): void {
+  /** Adds processes by layer. Those of a layer's first call were there before the load. */
+  add(layers: LayerPids): void {
+    for (const [layer, pids] of Object.entries(layers)) this.#addLayer(layer, pids);
+  }
+
+  #addLayer(layer: string, pids: number[]): void {
     for (const pid of pids) {
       const stat = livingStat(pid);
       if (!stat || this.#watched.get(pid)?.startedAtUs === stat.startedAtUs || this.#watched.size >= MAX_WATCHED)
         continue;
       const { parent, startedAtUs } = stat;
       const openFiles = openFilesOf(pid);
-      const isHelper = pids.includes(parent) && executableOf(pid) !== executableOf(parent);
+      // A proxy that reloads replaces its child processes, and goes on.
+      const isHelper = pids.includes(parent) && (layer !== 'worker' || executableOf(pid) !== executableOf(parent));
       const limit = limitsOfProcess(pid)?.soft;
-      const named = { pid, parent, startedAtUs, command: shownCommand(pid) };
+      const named = { pid, layer, parent, startedAtUs, command: shownCommand(pid), halt: undefined };
       this.#watched.set(pid, {
-        ...{ ...named, openFiles, isHelper, isFromStart: !this.#began, firstFiles: openFiles ?? 0 },
+        ...{ ...named, openFiles, isHelper, isFromStart: !this.#begun.has(layer), firstFiles: openFiles ?? 0 },
         limit: Number.isFinite(limit) ? limit : undefined,
       });
     }
-    if (pids.length > 0) this.#began = true;
+    if (pids.length > 0) this.#begun.add(layer);
   }
 
   /** @returns the processes that ended, in order; of several that started each other and ended together, the one with most files */
@@ -75,6 +99,15 @@ export class ProcessWatch {
       .map(({ parent: _, ...one }) => one);
   }
 
+  /** @returns the times in which processes stood still, in order */
+  halted(): HaltedProcess[] {
+    this.#look();
+    const open = [...this.#watched.values()].flatMap(({ halt }) => halt ?? []);
+    return [...this.#halts, ...open.filter(({ sinceUs }) => monotonicUs() - sinceUs >= MIN_HALT_US)]
+      .map(({ pid, layer, command, state, sinceUs, untilUs }) => ({ pid, layer, command, state, sinceUs, untilUs }))
+      .sort((a, b) => a.sinceUs - b.sinceUs);
+  }
+
   /** Idempotent. */
   close(): void {
     clearInterval(this.#timer);
@@ -83,16 +116,27 @@ export class ProcessWatch {
   #look(): void {
     const atUs = monotonicUs();
     for (const [pid, one] of this.#watched) {
+      this.#noteHalt(one, atUs);
       if (isAlive(one)) {
         one.openFiles = openFilesOf(pid, one.openFiles) ?? one.openFiles;
         continue;
       }
       this.#watched.delete(pid);
-      const { command, openFiles, limit, parent, isHelper, isFromStart, firstFiles } = one;
+      const { layer, command, openFiles, limit, parent, isHelper, isFromStart, firstFiles } = one;
       const held = isFromStart || (openFiles ?? 0) - firstFiles >= MIN_GROWTH;
       if (held && !isHelper && this.#ended.length < MAX_ENDED)
-        this.#ended.push({ pid, command, atUs, openFiles, limit, parent });
+        this.#ended.push({ pid, layer, command, atUs, openFiles, limit, parent });
     }
+  }
+
+  #noteHalt(one: Watched, atUs: number): void {
+    const { pid, layer, command, isHelper, halt } = one;
+    if (isHelper) return;
+    const { halted: state, cpuUs = 0 } = livingStat(pid) ?? {};
+    if (halt && halt.state === state && halt.cpuUs === cpuUs) return;
+    if (halt && atUs - halt.sinceUs >= MIN_HALT_US && this.#halts.length < MAX_HALTS)
+      this.#halts.push({ ...halt, untilUs: atUs });
+    one.halt = state && { pid, layer, command, state, sinceUs: atUs, untilUs: undefined, cpuUs };
   }
 }
 

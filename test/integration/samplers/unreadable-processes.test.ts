@@ -21,7 +21,7 @@ async function seen(pid: number, mount: string) {
     import { describeProcesses } from ${module('run/target/measured-processes.ts')};
     const pids = [${pid}];
     const watch = new ProcessWatch();
-    watch.add(pids);
+    watch.add({ worker: pids });
     const server = new ServerProcesses({ pids }, { maxAgeMs: 0 });
     const identity = server.identity();
     process.setgroups([]);

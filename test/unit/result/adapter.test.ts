@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
+import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import { newOwnEvent } from '../../../plugin/run/measurements/own-event.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../../protocol/histogram.ts';
 import { type FrozenBroadcast, type LossTotals, NO_LOSSES } from '../../../protocol/link/ledger.ts';
@@ -19,10 +20,11 @@ interface Known {
   losses?: LossTotals;
   /** Connections of each process, as the kernel lists them. */
   held?: number[];
+  change?: (measured: Measurements) => void;
 }
 
 /** @param processes of the server that hold connections */
-function judged(rows: Partial<FrozenBroadcast>[], processes: number, { losses = NO_LOSSES, held }: Known = {}) {
+function judged(rows: Partial<FrozenBroadcast>[], processes: number, { losses = NO_LOSSES, held, change }: Known = {}) {
   return verdictOf((result, measured) => {
     const holdings = held?.map((connections, index) => ({
       ...{ pid: index + 10, command: 'node app.mjs', connections, passesOn: false },
@@ -37,6 +39,8 @@ function judged(rows: Partial<FrozenBroadcast>[], processes: number, { losses = 
     result.delivery = deliveryFigures(measured, batchRows(measured), hookConfig());
     const one = { layer: 'worker', command: 'node app.mjs', ports: [3000], role: 'listens' as const, holds: true };
     const list = Array.from({ length: processes }, (_, index) => ({ ...one, pid: index + 10 }));
+    result.connections.perWorker = {};
+    change?.(measured);
     result.processes = { port: 3000, unseen: null, measured: list, omitted: 0, notCounted: [] };
   });
 }
@@ -81,6 +85,24 @@ describe('broadcasts that reach separate groups of connections', () => {
     assert.deepEqual(judged([five, five, five], 5).codes, ['ADAPTER_MISSING']);
     assert.deepEqual(judged([pair, pair, pair], 2).codes, ['ADAPTER_MISSING']);
     assert.deepEqual(judged([pair, pair, pair], 4).codes, ['AUDIENCE_DIFFERS']);
+  });
+
+  it('are below the Redis that ended, as is all that its end changed', () => {
+    const halves = [part(5, 55), part(3, 77), part(3, 77), part(3, 77)];
+    const { findings, codes, outcome } = judged(halves, 2, {
+      losses: spread(2, 0, [3, 3]),
+      change: (measured) => {
+        const redis = { pid: 8, layer: 'redis', command: 'redis-server', openFiles: 9, limit: 1024 };
+        measured.samplesBeganAtUs = 0;
+        measured.endedProcesses = () => [{ ...redis, atUs: 1_500 }];
+        const when = { at: 'broadcasts' } as const;
+        measured.observations.note('partsChanged', { when, parts: ['Redis'], since: 0 });
+        measured.observations.note('redisSilent', { when, name: 'Redis', failure: 'refused' });
+      },
+    });
+    assert.deepEqual(codes, ['PROCESS_ENDED']);
+    assert.equal(findings[0]?.message, 'Redis (process 8, redis-server) ended at 0.0 s');
+    assert.equal(outcome.status, 'FAILED');
   });
 
   it('show a room where no process holds as many connections, or not all are in sight', () => {

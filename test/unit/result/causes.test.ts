@@ -35,9 +35,9 @@ const lost =
     Object.assign(connections, { lost: causes });
 /** Of the run's clock, which is that of the samples, too. */
 const ends =
-  (seconds: number): Change =>
+  (seconds: number, layer = 'worker'): Change =>
   (_, measured) => {
-    const process = { pid: 99, command: 'node', atUs: seconds * 1e6, openFiles: 5, limit: 1024 };
+    const process = { pid: 99, layer, command: 'node', atUs: seconds * 1e6, openFiles: 5, limit: 1024 };
     measured.endedProcesses = () => [process];
   };
 const restarts =
@@ -123,6 +123,8 @@ const CASES: [cause: FindingCode, effect: FindingCode, holds: boolean, what: str
   ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED', true, 'its processes are others', [ends(70), changed([SERVER_PROCESSES])]],
   ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED', false, 'nginx was reloaded', [ends(70), changed(['nginx'])]],
   ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED', false, 'Redis is gone', [ends(70), redisSilent]],
+  ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED', true, 'Redis itself ended', [ends(70, 'redis'), redisSilent]],
+  ['PROCESS_ENDED', 'CONNECTIONS_DROPPED', false, 'only Redis ended', [ends(70, 'redis'), lost(CUT)]],
   ['PROCESS_ENDED', 'WORKERS_DISAGREE', true, 'as many were cut off', [ends(70), lost(CUT), countedFewer(10)]],
   ['PROCESS_ENDED', 'WORKERS_DISAGREE', false, 'more are missing', [ends(70), lost(CUT), countedFewer(11)]],
   ['PROCESS_ENDED', 'WORKERS_DISAGREE', true, 'its connections are half-open', [restarts(70, 20), countedFewer(20)]],

@@ -6,7 +6,14 @@ import type { EndedProcess } from '../../../plugin/samplers/index.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { assertNames, othersAccepted, verdictOf } from '../../helpers/verdict.ts';
 
-const APP: EndedProcess = { pid: 7, command: 'node app.mjs', atUs: 5_200_000, openFiles: 84, limit: 1024 };
+const APP: EndedProcess = {
+  pid: 7,
+  layer: 'worker',
+  command: 'node app.mjs',
+  atUs: 5_200_000,
+  openFiles: 84,
+  limit: 1024,
+};
 
 const RANGE = { low: 0, high: 0 };
 const END: Omit<Result['connections']['ends'][number], 'reason' | 'cause' | 'count'> = {
@@ -29,6 +36,33 @@ function judged(
     othersAccepted(measured);
   });
 }
+
+describe('a process that stood still', () => {
+  const halted = (untilUs: number | undefined) =>
+    verdictOf((result, measured) => {
+      const { pid, layer, command } = APP;
+      measured.samplesBeganAtUs = 0;
+      measured.haltedProcesses = () => [{ pid, layer, command, state: 'T', sinceUs: 91_000_000, untilUs }];
+      const batch = result.delivery?.batches[8];
+      Object.assign(batch ?? {}, { received: 0, lostConnected: batch?.expected });
+      Object.assign(result.delivery ?? {}, { frames: 55_000, received: 55_000, lostConnected: 5000 });
+    });
+
+  it('explains copies that were sent meanwhile', () => {
+    const { findings, codes, outcome } = halted(undefined);
+    assert.deepEqual([codes, outcome.status], [['PROCESS_HALTED'], 'FAILED']);
+    assert.equal(
+      findings[0]?.message,
+      'process 7 (node app.mjs) was stopped by a signal (state T) at 91.0 s, and did not go on',
+    );
+    assertNames(findings[0]?.fix, ['SIGSTOP']);
+  });
+
+  it('does not explain copies that were sent after it went on', () => {
+    const { codes } = halted(91_600_000);
+    assert.ok(codes.includes('COPIES_LOST') && codes.includes('PROCESS_HALTED'), codes.join());
+  });
+});
 
 describe('a process of the server that ended', () => {
   it('explains lost and refused connections, and an early end of the run, whose own counts hold', () => {

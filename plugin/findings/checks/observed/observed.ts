@@ -1,10 +1,12 @@
 /** The finding that each kind of observation makes. */
+import { decimals } from '../../../../report/text/format.ts';
 import {
   METRICS_PAGE,
   type Moment,
   type Observations,
   type Observed,
   type ObservedKind,
+  SERVER_PROCESSES,
   WRONG_ADDRESSES,
   WRONG_COUNTS,
 } from '../../../run/measurements/observations.ts';
@@ -132,13 +134,13 @@ const CONSEQUENCE: Partial<Record<Moment['at'], string>> = {
 };
 
 const OF_PARTS = {
-  partsChanged: ({ when, parts }: Observed['partsChanged']): CodedDetail =>
+  partsChanged: ({ when, parts, since }: Observed['partsChanged']): CodedDetail =>
     // The page's own start time and counters say so.
     parts.every((part) => part === METRICS_PAGE)
       ? { code: 'PROCESS_ENDED', message: `${momentText(when)}, ${METRICS_PAGE} had restarted` }
       : {
           code: 'DEPLOYMENT_CHANGED',
-          message: `${momentText(when)}, ${parts.join(' and ')} were reloaded, replaced or stopped since the run began`,
+          message: `${momentText(when)}, ${parts.join(' and ')} ${parts.length > 1 || parts.includes(SERVER_PROCESSES) ? 'were' : 'was'} no longer as at ${decimals(since, 1)} s: reloaded, replaced or stopped`,
         },
   redisSilent: ({ when, name, failure }: Observed['redisSilent']): CodedDetail => ({
     code: 'DEPLOYMENT_CHANGED',

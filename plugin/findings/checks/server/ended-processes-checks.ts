@@ -1,8 +1,10 @@
-/** Processes of the server that ended during the run: the first thing to know about connections that were lost or refused. */
+/** Processes of the deployment that ended or stood still during the run: the first thing to know about lost connections and copies. */
+import { PROXIES, titleOfLayer } from '../../../../protocol/named-layers.ts';
 import type { FindingValue } from '../../../../protocol/result/findings.ts';
+import { standstill } from '../../../../report/figures/stalls.ts';
 import { decimals, integer, total } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
-import type { EndedProcess } from '../../../samplers/index.ts';
+import type { EndedProcess, HaltedProcess } from '../../../samplers/index.ts';
 import { check, checkUnless, type Detail, type Found, type Measured } from '../../check.ts';
 import { ofDeployment, only } from '../connections/failure-causes.ts';
 import { restartedWorkers, silentWorkers } from './ended-workers.ts';
@@ -20,7 +22,56 @@ export const endedProcesses = [
   checkUnless('stop', 'PROCESS_ENDED', (result, measurements) => ended(result, measurements)),
   check('PROCESS_ENDED', (_, measurements) => restarted(measurements)),
   check('PROCESS_ENDED', (result, measurements) => gone(result, measurements)),
+  checkUnless('stop', 'PROCESS_HALTED', (_, measurements) =>
+    measurements.haltedProcesses().map((one) => haltOf(one, measurements)),
+  ),
 ];
+
+const HALTS: Record<HaltedProcess['state'], { what: string; fix: string }> = {
+  T: {
+    what: 'was stopped by a signal',
+    fix: 'find what sends it SIGSTOP or SIGTSTP: a debugger, job control, a freezer of the platform',
+  },
+  t: { what: 'was stopped by a debugger', fix: 'detach the debugger or tracer from it during a run' },
+  D: {
+    what: 'waited for a device',
+    fix: 'see `dmesg` and its disk or network file system: it waits for I/O that does not end',
+  },
+};
+
+function haltOf(one: HaltedProcess, measurements: Measurements): Detail {
+  const { state, sinceUs, untilUs, pid } = one;
+  const since = secondsOf({ atUs: sinceUs }, measurements);
+  const length = untilUs === undefined ? undefined : (untilUs - sinceUs) / 1e6;
+  const lasting = length === undefined ? ', and did not go on' : `, for ${decimals(length, 1)} s`;
+  const { what, fix } = HALTS[state];
+  return {
+    message: `${nameOf(one, measurements)} ${what} (state ${state})${atText(since)}${lasting}`,
+    fix,
+    subject: `process ${pid}`,
+    window: windowAt(since ?? 0, measurements),
+    values: length === undefined ? [] : [standstill(length)],
+  };
+}
+
+/** @returns `worker w0 (process 7, node app.mjs)`, `Redis (process 8, redis-server)` */
+function nameOf(
+  { pid, layer, command }: Omit<HaltedProcess, 'state' | 'sinceUs' | 'untilUs'>,
+  measurements: Measurements,
+): string {
+  const worker = workerOf(pid, measurements);
+  if (worker !== undefined) return `worker ${worker} (process ${pid}, ${command})`;
+  return layer === 'worker' ? `process ${pid} (${command})` : `${titleOfLayer(layer)} (process ${pid}, ${command})`;
+}
+
+function workerOf(pid: number, { workersAtStart }: Measurements): string | undefined {
+  return workersAtStart.find((worker) => worker.pid === pid)?.worker;
+}
+
+/** @returns whether connections end when the process does */
+export function holdsConnections({ layer }: Pick<EndedProcess, 'layer'>): boolean {
+  return layer === 'worker' || (PROXIES as string[]).includes(layer);
+}
 
 function restarted(measurements: Measurements): Found {
   const workers = restartedWorkers(measurements);
@@ -61,15 +112,11 @@ function ended(result: Measured, measurements: Measurements): Found {
   const all = measurements.endedProcesses();
   const [first, ...others] = all;
   if (!first) return undefined;
-  const lost = total(only(ofDeployment(result.connections.lost), (cause) => CUT_OFF.test(cause)));
+  const cut = total(only(ofDeployment(result.connections.lost), (cause) => CUT_OFF.test(cause)));
+  const lost = all.some(holdsConnections) ? cut : 0;
   const times = (one: EndedProcess) => atText(secondsOf(one, measurements));
-  const workerOf = ({ pid }: EndedProcess) => measurements.workersAtStart.find((worker) => worker.pid === pid)?.worker;
-  const named = (one: EndedProcess) => workerOf(one) ?? `process ${one.pid}`;
-  const worker = workerOf(first);
-  const name =
-    worker === undefined
-      ? `process ${first.pid} (${first.command})`
-      : `worker ${worker} (process ${first.pid}, ${first.command})`;
+  const named = ({ pid, layer }: EndedProcess) =>
+    workerOf(pid, measurements) ?? `${layer === 'worker' ? 'process' : titleOfLayer(layer)} ${pid}`;
   const further = others.slice(0, MAX_LISTED).map((one) => `${named(one)}${times(one)}`);
   const more = others.length > MAX_LISTED ? `, and ${integer(others.length - MAX_LISTED)} more` : '';
   const after = further.length > 0 ? `, then ${further.join(', ')}${more}` : '';
@@ -80,9 +127,9 @@ function ended(result: Measured, measurements: Measurements): Found {
     ? `; ${full === first ? 'it' : named(full)} had ${integer(full.openFiles ?? 0)} of ${integer(full.limit ?? 0)} open files`
     : '';
   const window = windowAt(secondsOf(first, measurements) ?? 0, measurements);
-  const how = wasOrderly(result.connections.ends) ? ORDERLY : limitOf(first);
+  const how = lost > 0 && wasOrderly(result.connections.ends) ? ORDERLY : limitOf(first);
   return {
-    message: `${name} ended${times(first)}${after}${connections}${how?.text ?? ''}${files}`,
+    message: `${nameOf(first, measurements)} ended${times(first)}${after}${connections}${how?.text ?? ''}${files}`,
     subject: `process ${first.pid}`,
     window,
     // The plateaus were measured before.
@@ -123,7 +170,10 @@ function valuesOf(figures: Record<string, number | undefined>): FindingValue[] {
 }
 
 /** @returns seconds on the time axis of the samples, if these have begun */
-export function secondsOf({ atUs }: EndedProcess, { samplesBeganAtUs }: Measurements): number | undefined {
+export function secondsOf(
+  { atUs }: Pick<EndedProcess, 'atUs'>,
+  { samplesBeganAtUs }: Measurements,
+): number | undefined {
   return samplesBeganAtUs === undefined ? undefined : (atUs - samplesBeganAtUs) / 1e6;
 }
 

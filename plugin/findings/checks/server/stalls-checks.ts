@@ -1,7 +1,6 @@
 /** Pauses of the server's event loop that its clients see: copies of consecutive broadcasts come at the same moment. */
 import type { Batch } from '../../../../protocol/result/delivery.ts';
-import type { FindingValue } from '../../../../protocol/result/findings.ts';
-import { STANDSTILL } from '../../../../report/figures/stalls.ts';
+import { standstill } from '../../../../report/figures/stalls.ts';
 import { decimals } from '../../../../report/text/format.ts';
 import { type Check, checkUnless, type Found, type Measured } from '../../check.ts';
 import { longestDelayMs, MAX_GROWTH } from '../../evidence.ts';
@@ -14,10 +13,6 @@ const MIN_SHARE = 0.5;
 const MIN_STALL_MS = 200;
 
 export const stalls: Check[] = [checkUnless('abort', 'WORKER_STALLED', (result) => stalledServer(result))];
-
-export function standstill(seconds: number): FindingValue {
-  return { name: STANDSTILL, value: seconds, unit: 's', low95: null, high95: null };
-}
 
 interface Stall {
   /** Time at which the first copies arrived, in seconds. */

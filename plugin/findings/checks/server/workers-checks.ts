@@ -1,9 +1,8 @@
 /** The workers are those that the run began with, and all of them are known. */
-import { stalledWorkers } from '../../../../report/figures/stalls.ts';
+import { stalledWorkers, standstill } from '../../../../report/figures/stalls.ts';
 import { unknownWorkers } from '../../../result/workers.ts';
 import { type Check, check } from '../../check.ts';
 import { changedWorkers, silentWorkers } from './ended-workers.ts';
-import { standstill } from './stalls-checks.ts';
 
 export const workers: Check[] = [
   check('WORKER_URLS_WRONG', (_, measurements) => {
