@@ -7,6 +7,7 @@
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import type { Backoff, ClientKind } from '../../protocol/connection.ts';
 import type { MessageCounts, MessageStage } from '../../protocol/link/client-messages.ts';
+import type { EndKind } from '../../protocol/link/ends.ts';
 import type { FaultOrder } from '../../protocol/link/fault.ts';
 import type { EventLoopHealth } from '../../protocol/link/health.ts';
 import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link/ledger.ts';
@@ -91,7 +92,7 @@ export const ANY = '*';
 
 /** What is known of the end of a connection of the official client. */
 export interface End {
-  why: Failure | undefined;
+  found: EndKind;
   heartbeat: Heartbeat;
 }
 

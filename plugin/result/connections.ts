@@ -4,6 +4,7 @@ import { decodeHistogram, summaryMs } from '../../protocol/histogram.ts';
 import { addSnapshots, type FleetTotals } from '../../protocol/link/add-snapshots.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { endRows } from '../run/measurements/ends.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import { connectionsPerWorker } from '../run/measurements/per-worker.ts';
 import type { Ramp } from '../run/measurements/windows.ts';
@@ -44,7 +45,7 @@ export function connectionFigures(measurements: Measurements): Result['connectio
     ackErrors: all.ackErrors,
     retries: all.retries,
     reconnection: reconnectionFigures(all),
-    ends: endRows(all),
+    ends: endRows(all.ends),
     disconnects: all.disconnects,
     configuredRatePerSec: measurements.configuredRatePerSec,
     achievedRatePerSec: rate?.perSec ?? null,
@@ -129,32 +130,4 @@ function secondsOf(opened: { atUs: number; count: number }[]): number {
   const [first, last, all] = [opened[0], opened.at(-1), sum(opened.map(({ count }) => count))];
   if (!first || !last || all < 2) return 0;
   return ((last.atUs - first.atUs) * all) / (all - 1) / 1e6;
-}
-
-type EndRows = Result['connections']['ends'];
-
-/** @returns the most frequent kind first */
-function endRows({ ends }: Pick<FleetSnapshot, 'ends'>): EndRows {
-  const kinds = ends.toSorted((a, b) => b.count - a.count);
-  return kinds.map(({ reason, cause, words, event, text: eventText, count, announced, samples }) => {
-    const [ages = [], sent = [], received = [], sizes = []] = [0, 1, 2, 3].map((at) =>
-      samples.map((one) => one[at] ?? 0),
-    );
-    const age = rangeOf(ages);
-    return {
-      ...{ reason, cause, words, event, eventText, count },
-      ageSeconds: { low: age.low / 1000, high: age.high / 1000 },
-      ...{ sent: rangeOf(sent), received: rangeOf(received), largestSentBytes: rangeOf(sizes) },
-      maxPayloadBytes: announced.maxPayloadBytes || null,
-      pingIntervalMs: announced.pingIntervalMs || null,
-      pingTimeoutMs: announced.pingTimeoutMs || null,
-    };
-  });
-}
-
-/** From the 5th to the 95th percentile. */
-function rangeOf(values: number[]): { low: number; high: number } {
-  const sorted = values.toSorted((a, b) => a - b);
-  const at = (share: number) => sorted[Math.round(share * (sorted.length - 1))] ?? 0;
-  return { low: at(0.05), high: at(0.95) };
 }

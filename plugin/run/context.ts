@@ -32,7 +32,7 @@ export interface RunContext {
   resources: Pick<ResourceWindows, 'begin' | 'end'>;
   probe: Omit<Probe, 'close'>;
   /** If there are other receivers to compare its latency with. */
-  sentinel: Pick<Sentinel, 'join' | 'connected'> | undefined;
+  sentinel: (Pick<Sentinel, 'join' | 'connected'> & Partial<Pick<Sentinel, 'ending'>>) | undefined;
   /** If connections of the run make the server broadcast an event of its own. */
   publishers:
     | Pick<

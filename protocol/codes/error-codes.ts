@@ -156,8 +156,8 @@ const CODES = {
     remedy: 'correct the path in `delivery`: it leads to an id that all copies of a broadcast share',
   },
   PUBLISHER_CLOSED: {
-    meaning: 'before the load, the server closed the connection that had just emitted the event of `delivery.publish`',
-    remedy: 'see in the log of the server why it closed it; correct `delivery.publish.emit`',
+    meaning: 'before the load, the connection that emits the event of `delivery.publish` ended',
+    remedy: 'see in the log of the server why it closed it; correct the flow, or `delivery.publish.emit`',
   },
   CONTROL_MISSING: {
     meaning: 'an address has no control namespace, or nothing counts the connections',

@@ -140,8 +140,9 @@ const CODES = {
       'add `websocket` to the option `transports` of the server and leave its `allowUpgrades` on, or measure with `transports: [polling]`',
   },
   message_too_large: {
-    meaning: 'the server sent a message larger than `maxPayload`',
-    remedy: 'raise `maxPayload`',
+    meaning: 'the server sent a message larger than the limit of the clients, the option `maxPayload`',
+    remedy: 'raise the option `maxPayload` of the engine, in bytes; or let the server send smaller messages',
+    blame: 'generator',
   },
   buffers_full: {
     meaning: 'the generator process reached its limit of unfinished or unread bytes',

@@ -72,6 +72,7 @@ export class FakeRun {
       probe: {
         worker: 'w0',
         onRoundTrip: () => {},
+        ending: undefined,
         connected: true,
         leftAtUs: undefined,
         receivedAtUs: undefined,

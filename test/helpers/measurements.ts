@@ -10,6 +10,7 @@ import { readSettings, type Settings } from '../../plugin/script/settings.ts';
 import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../protocol/histogram.ts';
 import type { MessageTimes, MessageTotals } from '../../protocol/link/client-messages.ts';
+import { type EndKind, NOTHING_ANNOUNCED } from '../../protocol/link/ends.ts';
 import { emptyRow, type FrozenBroadcast, NO_LOSSES, type ReceiptTotals } from '../../protocol/link/ledger.ts';
 
 /** @param options also `stack`, unless `config` names a target, or they name a server of the user's own */
@@ -121,4 +122,10 @@ export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot 
     ...{ failures: {}, failureExamples: {}, retries: 0 },
     ...changes,
   };
+}
+
+/** One end, after a second and a message in each direction. */
+export function endKind(changes: Partial<EndKind> = {}): EndKind {
+  const said = { reason: 'transport close', cause: '', event: '', words: '', text: '' };
+  return { ...said, count: 1, announced: NOTHING_ANNOUNCED, samples: [[1000, 1, 1, 10]], ...changes };
 }

@@ -177,7 +177,7 @@ async function listen({ url, flow, publish, ...starter }: Starter, seconds: numb
       onAny,
       onAck: heardBy(acknowledged),
     });
-    void socket.ended.then(({ reason }) => (ending ??= reason));
+    void socket.ended.then(() => (ending ??= socket.ending?.text));
     opened.push({ close: () => void socket.disconnect() });
     return { messages, learned };
   };
@@ -207,13 +207,12 @@ async function listen({ url, flow, publish, ...starter }: Starter, seconds: numb
       );
       publisher = publishers.acknowledged;
       const [by] = publishers.came;
-      const reason = by && publishers.endOf(by);
-      if (by && reason !== undefined && failed === 2)
-        throw await publisherClosed(by.socket.target, publish.event, reason);
+      if (by && !by.socket.connected && (failed === 1 || failed === 2))
+        throw await publisherClosed(by.socket, publish.event, failed === 2);
     }
     wanted = ASKED;
     await ended;
-    if (ending !== undefined) throw new Refused(url, `it ended the connection: ${ending}`);
+    if (ending !== undefined) throw new Refused(url, ending);
     return { heard, acknowledged, published, publisher, told };
   } catch (error) {
     if (!(error instanceof CapacityError) || error.code !== 'TARGET_UNREACHABLE') throw error;

@@ -3,7 +3,7 @@
  * between leave of the connections that a run holds.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { printable } from '../../../protocol/printable.ts';
+import { endingOf } from '../../run/measurements/ends.ts';
 import { come } from '../../run/receivers/come.ts';
 import type { End } from '../../run/receivers/own-connection.ts';
 import { check, type Finding, type Subject, type TargetCheck } from './target-check.ts';
@@ -14,7 +14,6 @@ const MARGIN_MS = 3000;
 
 /** Shorter than a round trip may take. */
 const MIN_PING_TIMEOUT_MS = 500;
-const MAX_REASON_LENGTH = 200;
 /** A peer that sends no status, or no Close frame at all. */
 const CODES_WITHOUT_FRAME = ['1005', '1006'];
 
@@ -31,8 +30,8 @@ interface PingCycle {
 interface Cut {
   /** As the client names it. */
   reason: string;
-  /** What the transport knows beside the reason. */
-  why?: End['why'];
+  /** What was seen beside the reason. */
+  found?: End['found'];
   ageMs: number;
   /** Since the last packet in either direction. */
   silentMs: number;
@@ -48,7 +47,7 @@ export function checkIdle({ clients, signal }: Subject, onHold: (seconds: number
     const ended = socket.ended.then(({ reason, end }): Cut => {
       const nowMs = performance.now();
       const silentMs = nowMs - (end?.heartbeat.lastPacketAtMs ?? nowMs);
-      return { reason, why: end?.why, ageMs: nowMs - openedAtMs, silentMs };
+      return { reason, ...(end && { found: end.found }), ageMs: nowMs - openedAtMs, silentMs };
     });
     const holdMs = Math.min(cycle.pingInterval + cycle.pingTimeout + MARGIN_MS, MAX_HOLD_MS);
     onHold(holdMs / 1000);
@@ -77,14 +76,14 @@ function survived(holdMs: number, pings: number, cycle: PingCycle): Finding {
 }
 
 /** A time-out of something in between ends a connection after silence; everything else, whenever it likes. */
-export function explain({ reason, why, ageMs, silentMs }: Cut, { pingInterval, pingTimeout }: PingCycle) {
+export function explain({ reason, found, ageMs, silentMs }: Cut, { pingInterval, pingTimeout }: PingCycle) {
   const [age, silence, cycleSeconds] = [ageMs, silentMs, pingInterval + pingTimeout].map(seconds);
-  const { cause = '', message = '' } = why ?? {};
-  const [, code] = /^closed_(\d+)$/.exec(cause) ?? [];
-  if (code !== undefined && !CODES_WITHOUT_FRAME.includes(code)) {
-    const said = printable(message, MAX_REASON_LENGTH);
+  const ending = found && endingOf(found);
+  if (ending?.isExplained) return { found: `after ${age} s, ${ending.text}`, ...(ending.fix && { fix: ending.fix }) };
+  const [, code] = /^closed_(\d+)$/.exec(found?.cause ?? '') ?? [];
+  if (ending && code !== undefined && !CODES_WITHOUT_FRAME.includes(code)) {
     return {
-      found: `the server itself closed it after ${age} s, with code ${code}${said && `: ${said}`}`,
+      found: `after ${age} s, ${ending.text}`,
       fix: 'find where the server closes a WebSocket with this code, and give clients what they lack; an idle time-out in between sends no code',
     };
   }

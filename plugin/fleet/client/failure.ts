@@ -84,3 +84,11 @@ export function httpFailure({ status, reason = '', location, body = '' }: HttpAn
   const said = [`the server answered ${status} ${reason}`.trim(), location && `Location: ${location}`, wordsOf(body)];
   return { cause: `http_${status}`, message: said.filter(Boolean).join(', ') };
 }
+
+/** @param maxBytes that a message may have, as the option says @param bytes of the message, if known */
+export function tooLargeText(maxBytes: number, bytes = 0): string {
+  const [limit, size] = [maxBytes, bytes].map((one) => one.toLocaleString('en-US'));
+  return bytes > maxBytes
+    ? `the server sent a message of ${size} bytes; the limit of the clients, \`maxPayload\`, is ${limit}`
+    : `the server sent a message larger than the limit of the clients, \`maxPayload\`: ${limit} bytes`;
+}

@@ -1,5 +1,5 @@
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
-import { type Failure, SOCKET_IO_2 } from '../client/failure.ts';
+import { type Failure, SOCKET_IO_2, tooLargeText } from '../client/failure.ts';
 
 /** The server violated a protocol. Each layer names the cause, for before and after the connection is open. */
 export class ProtocolError extends Error {
@@ -36,7 +36,7 @@ export function protocolError(error: unknown): ProtocolError {
   return unreadable(error instanceof Error ? error.message : String(error));
 }
 
-/** @param maxBytes that a message may have */
-export function messageTooLarge(maxBytes: number): ProtocolError {
-  return tooLarge(`a message of more than ${maxBytes} bytes`);
+/** @param maxBytes that a message may have @param bytes that it has, if known */
+export function messageTooLarge(maxBytes: number, bytes?: number): ProtocolError {
+  return tooLarge(tooLargeText(maxBytes, bytes));
 }

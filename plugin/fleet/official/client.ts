@@ -5,7 +5,7 @@
 
 import { Manager, type Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import { OWN_DISCONNECT } from '../../../protocol/connection.ts';
+import { MAX_PAYLOAD_BYTES, OWN_DISCONNECT } from '../../../protocol/connection.ts';
 import { guardClient } from '../../../protocol/guard-client.ts';
 import { printable } from '../../../protocol/printable.ts';
 import {
@@ -18,7 +18,7 @@ import {
   type TransportState,
 } from '../client/client.ts';
 import { BROADCAST, type EventPlan, reportCopy } from '../client/counted-event.ts';
-import { type Failure, NO_UPGRADE, networkFailure, SOCKET_IO_2 } from '../client/failure.ts';
+import { type Failure, NO_UPGRADE, networkFailure, SOCKET_IO_2, tooLargeText } from '../client/failure.ts';
 import { requireShallow } from '../client/nesting.ts';
 import type { RepeatedMessage } from '../client/repeated-message.ts';
 import { SeenEvents } from '../client/seen-events.ts';
@@ -31,6 +31,7 @@ import {
   keepOwnCookies,
   resume,
   sessionOf,
+  unfinishedBytes,
   type WebSocket,
   watchEngine,
   watchUpgrade,
@@ -283,13 +284,19 @@ export class OfficialClient implements Client {
   #onEnd(reason: string, details: unknown): void {
     // The library itself closed it, after a refusal or parse error that it reports next.
     if (reason === 'forced close') return;
-    if (this.#state === 'connecting') this.#fail(endFailure(reason, details));
+    if (this.#state === 'connecting') this.#fail(this.#withSizes(endFailure(reason, details)));
     else if (this.#state === 'open') {
       this.#end();
-      const why = closeOf(reason, details);
+      const why = this.#withSizes(closeOf(reason, details));
       const said = why.cause === 'message_too_large' ? 'message too large' : reason;
       this.#sink.onClosed(this, said, undefined, why);
     }
+  }
+
+  #withSizes(failure: Failure): Failure {
+    if (failure.cause !== 'message_too_large') return failure;
+    const maxBytes = this.#options.maxPayloadBytes ?? MAX_PAYLOAD_BYTES;
+    return { ...failure, message: tooLargeText(maxBytes, unfinishedBytes(this.#webSocket)) };
   }
 
   #onTimeout(): void {

@@ -12,7 +12,13 @@ import { failureOf } from './failure.ts';
 type Engine = Manager['engine'];
 
 /** That of `ws`; transports other than WebSocket have none. */
-export type WebSocket = ({ terminate(): void; extensions: string } & EventEmitter) | undefined;
+export type WebSocket = ({ terminate(): void; extensions: string; _receiver?: Receiver } & EventEmitter) | undefined;
+
+/** That of `ws`. */
+interface Receiver {
+  /** Of the message that is being received. */
+  _totalPayloadLength?: number;
+}
 
 /** Parts of engine.io-client that are not public. */
 interface EnginePrivates {
@@ -31,6 +37,11 @@ export function keepOwnCookies(engine: Engine, headers: Record<string, string>):
 
 function webSocketOf(transport: object): WebSocket {
   return (transport as { ws?: WebSocket }).ws;
+}
+
+/** @returns bytes of the message that was being received; undefined if unknown */
+export function unfinishedBytes(webSocket: WebSocket): number | undefined {
+  return webSocket?._receiver?._totalPayloadLength;
 }
 
 /** Compression is the only one that is ever asked for. */

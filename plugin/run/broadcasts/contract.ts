@@ -157,14 +157,15 @@ async function joinSentinel(context: RunContext): Promise<void> {
 }
 
 function checkSentinel(context: RunContext): void {
-  const { measurements, signal } = context;
+  const { measurements, sentinel, signal } = context;
   const { observations } = measurements;
   if (!measurements.sentinel || signal.aborted) return;
   const { leftAtUs, receivedAtUs } = measurements.sentinel;
   const { fault, receiversRoom } = measurements;
   const sent = measurements.sent.filter(({ room, sentAtUs }) => room === receiversRoom && !isDuring(fault, sentAtUs));
   if (leftAtUs !== undefined) {
-    if (!isDuring(fault, leftAtUs)) observations.note('sentinelLost', { ended: true });
+    if (!isDuring(fault, leftAtUs))
+      observations.note('sentinelLost', { ended: sentinel?.ending?.text ?? 'its process ended' });
   } else if (sent.length > 0 && !sent.some(({ seq }) => receivedAtUs.has(seq))) {
     observations.note('sentinelLost', { broadcasts: sent.length });
   }
@@ -185,7 +186,7 @@ function checkProbe(context: RunContext, answered: Set<number>): void {
   );
   const missing = sent.filter(({ seq }) => !answered.has(seq)).length;
   if (signal.aborted || missing === 0) return;
-  const why = probe.leftAtUs === undefined ? 'not answered' : "the probe's connection ended";
+  const why = probe.leftAtUs === undefined ? 'not answered' : `the probe's connection ended: ${probe.ending?.text}`;
   const missed = { load: 'underLoad' as const, missing, asked: sent.length, why };
   measurements.observations.note('roundTripsMissing', missed, 'underLoad');
 }

@@ -32,8 +32,8 @@ export function ownEventBroadcasts(context: RunContext, delivery: Delivery): Bro
         const { seq, room, emittedAtUs, intendedAtUs } = sent;
         measurements.sent.push(asSent({ seq, room, sentAtUs: emittedAtUs, intendedAtUs }));
       },
-      (seq, publisherEnd) => {
-        const message = `the connection of its publisher had ended: ${publisherEnd}`;
+      (seq, { ending, endReason: publisherEnd = 'unknown' }) => {
+        const message = `the connection of its publisher had ended: ${ending?.text ?? publisherEnd}`;
         measurements.unsent.push({ seq, message, publisherEnd });
       },
       signal,

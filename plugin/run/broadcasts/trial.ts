@@ -4,7 +4,6 @@ import { formatJsonPath, type JsonPath, valuesAt } from '../../../protocol/json-
 import { AUDIENCE } from '../../../protocol/rooms.ts';
 import { exampleOf, idOf, roomNames } from '../../fleet/client/counted-event.ts';
 import { ANY } from '../../fleet/messages.ts';
-import type { ConnectionTarget } from '../../script/connection-target.ts';
 import type { Delivery } from '../../script/settings.ts';
 import { come } from '../receivers/come.ts';
 import { lookAt } from '../receivers/look-at-target.ts';
@@ -96,8 +95,9 @@ async function listen(
   for (let tried = 0; tried < TRIES && !untilDone.aborted; tried++) {
     const id = attempt?.publishers.tryOne(attempt.by, attempt.room, tried >= TRIES_UNASKED);
     if (id !== undefined) own.add(id);
-    await pause(TRY_MS, untilDone);
-    if (attempt && !untilDone.aborted) await requireOpen(attempt, delivery);
+    if (id !== undefined || !attempt) await pause(TRY_MS, untilDone);
+    if (attempt && !untilDone.aborted && !attempt.by.socket.connected)
+      throw await publisherClosed(attempt.by.socket, delivery.publish?.emit.event ?? '', own.size > 0);
   }
   signal.throwIfAborted();
   if (done.signal.aborted) {
@@ -108,21 +108,16 @@ async function listen(
   return [...others].slice(0, MAX_OTHERS);
 }
 
-/** @throws CapacityError PUBLISHER_CLOSED if what was tried has ended the connection of its publisher */
-async function requireOpen({ publishers, by }: { publishers: Publishers; by: Came }, { publish }: Delivery) {
-  const reason = publishers.endOf(by);
-  if (reason === undefined) return;
-  throw await publisherClosed(by.socket.target, publish?.emit.event ?? '', reason);
-}
-
-/** @param event that the publisher emitted just before @param reason of its end, as the client names it */
-export async function publisherClosed(connection: ConnectionTarget, event: string, reason: string) {
-  const answer = recognize(await lookAt(connection));
+/** @param socket of a publisher, which has ended @param event that it emits @param isEmitted it has, before that */
+export async function publisherClosed(socket: OwnSocket, event: string, isEmitted: boolean): Promise<CapacityError> {
+  const { text = 'it ended', fix, isExplained = false } = socket.ending ?? {};
+  const answer = recognize(await lookAt(socket.target));
   const since = answer ? `; since then, the target does not answer as before: ${answer.found}` : '';
+  const when = isEmitted ? `after its first \`${event}\`` : `before it emitted \`${event}\``;
   return new CapacityError(
     'PUBLISHER_CLOSED',
-    `the server closed the connection right after the first \`${event}\` (${reason})${since}`,
-    answer ? `start the server again, and see in its log why it ended when it got \`${event}\`` : undefined,
+    `before the load, the connection of a publisher ended${isExplained && isEmitted ? '' : ` ${when}`}: ${text}${since}`,
+    answer ? `start the server again, and see in its log why it ended when it got \`${event}\`` : fix,
   );
 }
 

@@ -62,7 +62,7 @@ export interface Observed {
   warmUpFailed: { error: string };
   clientsRefused: { error: string; fix: string; lost: string[] };
   sentinelRefused: { error: string; fix: string };
-  sentinelLost: { joinError: string } | { broadcasts: number } | { ended: true };
+  sentinelLost: { joinError: string } | { broadcasts: number } | { ended: string };
   roundTripsMissing: { load: 'single' | 'underLoad'; missing: number; asked: number; why: string };
   messagesDiffer: { handled: number; atLeast: number; atMost: number };
   acknowledgementsCut: { unanswered: number };

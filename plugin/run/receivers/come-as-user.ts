@@ -10,7 +10,8 @@ import { Signals } from '../../virtual-user/signals.ts';
 import { newTally, secretsOf } from '../../virtual-user/tally.ts';
 import type { UserContext } from '../../virtual-user/types.ts';
 import { runSteps, type VirtualUser } from '../../virtual-user/virtual-user.ts';
-import { explain, Refused } from './explain-failure.ts';
+import type { Ending } from '../measurements/ends.ts';
+import { explain, notConnected, Refused } from './explain-failure.ts';
 import type { OwnClient, OwnUser } from './own-clients.ts';
 import type { Came, OwnConnection } from './own-connection.ts';
 
@@ -39,7 +40,10 @@ export async function playUser(client: OwnClient, newConnection: () => OwnConnec
   } catch (error) {
     if (error instanceof CapacityError) throw error;
     const { failure } = made.find((one) => one.failure) ?? {};
-    if (!failure) throw stopped(connection.url, toFlowError(error), player?.context);
+    if (!failure) {
+      const ending = made.flatMap((one) => [...one.sockets.values()]).find((one) => one.ending)?.ending;
+      throw stopped(connection.url, toFlowError(error), ending, player?.context);
+    }
     const explained = await explain(failure.target, failure.error);
     throw player?.refusal === undefined ? explained : afterLogin(connection.url, player.refusal, explained);
   } finally {
@@ -70,9 +74,15 @@ async function prepare(
 }
 
 /** A step of the flow has failed. */
-function stopped(target: string, { code, message }: FlowError, context: UserContext | undefined): Refused {
-  const said = printable(message === code ? code : `${code}: ${message}`, MAX_SAID, context && secretsOf(context));
-  return new Refused(target, said);
+function stopped(
+  target: string,
+  { code, message }: FlowError,
+  ending: Ending | undefined,
+  context: UserContext | undefined,
+): CapacityError {
+  if (ending?.isOwn) return notConnected(target, ending.text, ending.fix);
+  const why = [...(message === code ? [code] : [code, message]), ...(ending ? [ending.text] : [])].join(': ');
+  return new Refused(target, printable(why, MAX_SAID, context && secretsOf(context)), ending?.fix);
 }
 
 /** A login by HTTP was refused before, which no step noticed. */

@@ -130,7 +130,7 @@ function saidBy(code: string, message: string): string {
   return /^closed/.test(code) ? 'the server closed the connection before its handshake' : message;
 }
 
-function notConnected(target: string, found: string, fix?: string): CapacityError {
+export function notConnected(target: string, found: string, fix?: string): CapacityError {
   return new CapacityError('TARGET_UNREACHABLE', `no Socket.IO connection to ${target}: ${found}`, fix);
 }
 

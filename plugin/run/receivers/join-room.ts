@@ -29,11 +29,13 @@ async function askToJoin(socket: OwnSocket, room: string): Promise<unknown> {
     const [answer] = await socket.ask(EVENTS.joinRoom, [{ clientKey: room }], JOIN_TIMEOUT_MS);
     return answer;
   } catch {
+    const { text, fix } = socket.ending ?? {};
     if (!socket.connected) {
       throw new CapacityError(
         'TARGET_UNREACHABLE',
-        `the connection of the probe or the reference receiver ended before the server acknowledged \`${EVENTS.joinRoom}\``,
-        'see the log of the server, or find the time-out that ends idle connections: `npx socketio-capacity doctor --target` holds one',
+        `the connection of the probe or the reference receiver ended before the server acknowledged \`${EVENTS.joinRoom}\`: ${text}`,
+        fix ??
+          'see the log of the server, or find the time-out that ends idle connections: `npx socketio-capacity doctor --target` holds one',
       );
     }
     throw new CapacityError(

@@ -12,6 +12,7 @@ import type {
   Watcher,
 } from '../../fleet/remote-connection.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
+import { type Ending, endingOf } from '../measurements/ends.ts';
 
 export const CONNECT_TIMEOUT_MS = 10_000;
 /** Longer than any run: the end of the connection ends the wait. */
@@ -132,6 +133,8 @@ export class OwnSocket {
   rooms: string[] | undefined;
   /** Socket.IO's reason of its end; undefined while it is open. */
   endReason: string | undefined;
+  /** What is known of its end beside the reason. */
+  #end: End | undefined;
   readonly #connection: OwnConnection;
   readonly #ended = Promise.withResolvers<{ reason: string; end: End | undefined }>();
 
@@ -142,6 +145,14 @@ export class OwnSocket {
 
   get connected(): boolean {
     return this.endReason === undefined;
+  }
+
+  /** Undefined while it is open, or if it was the run that closed it. */
+  get ending(): Ending | undefined {
+    if (this.#end) return endingOf(this.#end.found);
+    const { endReason } = this;
+    if (endReason === undefined || endReason === OWN_DISCONNECT) return undefined;
+    return { text: `it ended (${endReason})`, isExplained: false };
   }
 
   /** Resolves when it has ended, whichever side ended it. */
@@ -168,6 +179,7 @@ export class OwnSocket {
   }
 
   end(reason: string, end?: End): void {
+    if (this.endReason === undefined) this.#end = end;
     this.endReason ??= reason;
     this.#ended.resolve({ reason, end });
   }

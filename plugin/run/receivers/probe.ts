@@ -6,6 +6,7 @@
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { OWN_DISCONNECT } from '../../../protocol/connection.ts';
 import { type EchoTimed, EVENTS, isBroadcast } from '../../../protocol/events.ts';
+import type { Ending } from '../measurements/ends.ts';
 import { come } from './come.ts';
 import { joinRoom } from './join-room.ts';
 import type { OwnClient } from './own-clients.ts';
@@ -25,7 +26,7 @@ export interface Echo {
 
 /** Where nobody publishes, or the server lets none in: no connection, and nothing to echo. */
 export function noProbe(): Omit<Probe, 'close'> {
-  const isNoMember = { connected: false, leftAtUs: 0, receivedAtUs: undefined };
+  const isNoMember = { ending: undefined, connected: false, leftAtUs: 0, receivedAtUs: undefined };
   return { worker: '', join: async () => {}, onRoundTrip: () => {}, ...isNoMember };
 }
 
@@ -54,6 +55,11 @@ export class Probe {
    */
   static async connect(client: OwnClient, signal: AbortSignal): Promise<Probe> {
     return new Probe(await come(client, signal));
+  }
+
+  /** How its connection ended; undefined while it is open. */
+  get ending(): Ending | undefined {
+    return this.#socket.ending;
   }
 
   get connected(): boolean {

@@ -114,21 +114,16 @@ export class Publishers {
     return { asked: this.#asked, missing: this.#asked - this.#answered };
   }
 
-  /** Why the connection of one of them has ended; undefined while it is open. */
-  endOf({ socket }: Came): string | undefined {
-    return socket.endReason;
-  }
-
   /**
    * One outside the schedule, by one of them.
    * @param asks ask for an acknowledgement, unless the options forbid it; if one comes, the schedule asks for them, too
-   * @returns its id
+   * @returns its id; undefined if its connection has ended
    */
-  tryOne({ socket }: Came, room: string, asks: boolean): string {
+  tryOne({ socket }: Came, room: string, asks: boolean): string | undefined {
     const id = `${this.prefix}trial`;
     const isAsked = this.#asks || (asks && this.#options.acknowledge !== false);
-    this.#emit(socket, { id, room, sentAt: Date.now() }, isAsked ? () => (this.#asks = true) : undefined);
-    return id;
+    const onAck = isAsked ? () => (this.#asks = true) : undefined;
+    return this.#emit(socket, { id, room, sentAt: Date.now() }, onAck) ? id : undefined;
   }
 
   /**
@@ -138,7 +133,7 @@ export class Publishers {
    */
   async publish(
     onSent: (sent: Published) => void,
-    onFailed: (seq: number, publisherEnd: string) => void,
+    onFailed: (seq: number, socket: OwnSocket) => void,
     signal: AbortSignal,
     places: string[] = [],
   ): Promise<void> {
@@ -154,7 +149,7 @@ export class Publishers {
       if (this.#emit(socket, { id, room, sentAt }, onAck)) {
         if (onAck) this.#asked++;
         onSent({ seq, id, room, countedAs: counted, sentAt, emittedAtUs, intendedAtUs });
-      } else onFailed(seq, socket.endReason ?? 'unknown');
+      } else onFailed(seq, socket);
     };
     await onSchedule({ count, intervalMs: every * 1000, leadMs: LEAD_MS, aheadMs: 0 }, send, signal);
   }

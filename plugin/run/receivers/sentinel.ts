@@ -7,6 +7,7 @@ import { addAbortListener } from 'node:events';
 import { monotonicUs } from '../../../protocol/clock/clock.ts';
 import { EVENTS, isBroadcast } from '../../../protocol/events.ts';
 import { Fleet } from '../../fleet/fleet.ts';
+import type { Ending } from '../measurements/ends.ts';
 import { come, OWN_FLEET } from './come.ts';
 import { joinRoom } from './join-room.ts';
 import type { OwnClient } from './own-clients.ts';
@@ -53,6 +54,11 @@ export class Sentinel {
       await fleet.close();
       throw error;
     }
+  }
+
+  /** How its connection ended; undefined while it is open. */
+  get ending(): Ending | undefined {
+    return this.#socket.ending;
   }
 
   /** To the target, now. */

@@ -49,7 +49,10 @@ describe('publishers of the run', { concurrency: 4 }, () => {
     // The event itself is not what is missing.
     const { measurements } = await assertOwn(t, hangsUp, { delivery: SAID, trial: true }, { codes: [] });
     assert.equal(measurements.unsent.length, 5);
-    assert.match(measurements.unsent[0]?.message ?? '', /publisher had ended: transport close/);
+    assert.match(
+      measurements.unsent[0]?.message ?? '',
+      /publisher had ended: the server closed it with 1005 .*; the last event before: said/,
+    );
   });
 
   it('counts the same whether or not the publisher gets its own message', async (t) => {
@@ -127,14 +130,54 @@ describe('publishers of the run', { concurrency: 4 }, () => {
     const closes = onSay((_io, _message, socket) => socket.conn.close());
     await assert.rejects(assertOwn(t, closes, { delivery: SAID, trial: true }), {
       code: 'PUBLISHER_CLOSED',
-      message: /closed the connection right after the first `say` \(transport close\)$/,
+      message: /a publisher ended after its first `say`: the server closed it with 1005 \(closed without a code\)$/,
     });
   });
+
+  const big = 'x'.repeat(1_200_000);
+  const tooBig = { ...SAID, publish: { ...publish, emit: ['say', { id: '$id', big }] } };
+  const kicks = (io: Server) =>
+    io.on('connection', (socket) => {
+      for (const other of io.sockets.sockets.values()) {
+        if (other === socket) continue;
+        other.emit('session_replaced', { reason: 'You signed in on another device' });
+        other.disconnect(true);
+      }
+    });
+  const snapshots = onSay((_io, _message, socket) => socket.emit('snapshot', 'z'.repeat(17_825_792)));
+  const endings: [what: string, setUp: (io: Server) => void, delivery: object, message: RegExp, fix: RegExp][] = [
+    [
+      'the sizes, where its message is too large for the server',
+      echoes,
+      tooBig,
+      /closed it with 1009 .*: the flow sends 1,200,0\d\d bytes, the server takes 1,000,000/,
+      /maxHttpBufferSize/,
+    ],
+    [
+      'the event that the server sent before it disconnected it',
+      kicks,
+      SAID,
+      /the server itself disconnected it .*session_replaced \{"reason":"You signed in on another device"\}/,
+      /a user of its own/,
+    ],
+    [
+      'that the run closed it, and both sizes, where the server sends more than the clients take',
+      snapshots,
+      SAID,
+      /: the run itself closed it: .* 17,825,8\d\d bytes; the limit of the clients, `maxPayload`, is 16,777,216$/,
+      /raise the option `maxPayload`/,
+    ],
+  ];
+  for (const [what, setUp, delivery, message, fix] of endings) {
+    it(`of an ended publisher, says ${what}`, async (t) => {
+      await assert.rejects(assertOwn(t, setUp, { delivery, trial: true }), { code: 'PUBLISHER_CLOSED', message, fix });
+    });
+  }
 
   it('names a server that does not answer any more after the first published message', async (t) => {
     const ends = onSay((io) => void io.close());
     await assert.rejects(assertOwn(t, ends, { delivery: SAID, trial: true }), {
-      message: /after the first `say` .*; since then, the target does not answer as before: ECONNREFUSED/,
+      message: /after its first `say`: .*; since then, the target does not answer as before: ECONNREFUSED/,
     });
   });
 });

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { judge } from '../../../plugin/doctor/target/certificate.ts';
 import { clockOf } from '../../../plugin/doctor/target/controls.ts';
 import { explain } from '../../../plugin/doctor/target/idle.ts';
+import { endKind } from '../../helpers/measurements.ts';
 
 const certificate = {
   valid_from: 'Jan  1 00:00:00 2026 GMT',
@@ -30,11 +31,17 @@ test('what cut a silent connection', () => {
     ['transport close', 25_100, 100, /too early/],
     ['ping timeout', 45_000, 45_000, /no ping came for 45 s/],
     ['io server disconnect', 5000, 5000, /authentication/],
-    ['transport close', 4000, 4000, /server itself closed it after 4\.0 s, with code 4001: session expired/, 4001],
+    [
+      'transport close',
+      4000,
+      4000,
+      /after 4\.0 s, the server closed it with 4001 \(a code of the application’s own: "session expired"\)/,
+      4001,
+    ],
     ['transport close', 2000, 5, /only 1 ms to answer a ping.*raise `pingTimeout`/, undefined, 1],
   ] as const) {
-    const why = code && { cause: `closed_${code}` as const, message: 'session expired' };
-    const { found, fix } = explain({ reason, why, ageMs, silentMs }, { ...cycle, pingTimeout });
+    const said = code && { found: endKind({ reason, cause: `closed_${code}`, words: 'session expired' }) };
+    const { found, fix } = explain({ reason, ...said, ageMs, silentMs }, { ...cycle, pingTimeout });
     assert.match(`${found} ${fix}`, told);
   }
 });

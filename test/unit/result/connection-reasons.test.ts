@@ -1,8 +1,9 @@
 /** Connections that fail, are lost, come back or are missing, and counts of the same connections that differ. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { tooLargeText } from '../../../plugin/fleet/client/failure.ts';
 import { type Changes, run, testRuns } from '../../helpers/connected-run.ts';
-import { encoded, snapshot } from '../../helpers/measurements.ts';
+import { encoded, endKind, snapshot } from '../../helpers/measurements.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
 import { generatorHost, perfectResult } from '../../helpers/results.ts';
 import { fleetProcesses } from '../../helpers/verdict.ts';
@@ -48,11 +49,10 @@ describe('connections that are lost', () => {
 
   describe('because no ping came', () => {
     const announced = { maxPayloadBytes: 1e6, pingIntervalMs: 1000, pingTimeoutMs: 500 };
-    const kind = { ...{ reason: 'ping timeout', cause: '', event: '', words: '', text: '' }, announced, count: 30 };
     const deaf: Changes = {
       accounts: { alive: 570, ended: { 'ping timeout': 30 } },
       failures: { disconnected_ping_timeout: 30 },
-      snapshot: { ends: [{ ...kind, samples: [[7000, 1, 1, 10]] }] },
+      snapshot: { ends: [endKind({ reason: 'ping timeout', announced, count: 30 })] },
     };
     const { generator } = perfectResult();
     const samplesOf = (cpuPercent: number) =>
@@ -89,9 +89,21 @@ describe('connections that are lost', () => {
     });
   });
 
-  it('by a limit of the clients have that limit as their fix', () => {
-    const { reasons } = run({ ...lostWhileIdle, accounts: { alive: 294, ended: { 'message too large': 306 } } });
-    assert.deepEqual([reasons[0]?.code, reasons[0]?.fix], [DROPPED, 'raise `maxPayload`']);
+  it('by a limit of the clients are a fault of the generator, with the sizes', () => {
+    const words = tooLargeText(16_777_216, 17_825_824);
+    const end = endKind({ reason: 'message too large', cause: 'message_too_large', words, count: 306 });
+    const ended = { 'message too large': 306 };
+    const { reasons } = run({ accounts: { alive: 294, ended }, snapshot: { ends: [end] } });
+    const [{ code, about, message, fix } = {}] = reasons;
+    assert.deepEqual(
+      [code, about, reasons.some((one) => one.code === DROPPED)],
+      ['GENERATOR_FAILED', 'generator', false],
+    );
+    assert.match(
+      message ?? '',
+      /306 connections .*17,825,824 bytes; the limit of the clients, `maxPayload`, is 16,777,216/,
+    );
+    assert.match(fix ?? '', /raise the option `maxPayload`/);
   });
 
   testRuns([

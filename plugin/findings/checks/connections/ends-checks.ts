@@ -1,20 +1,24 @@
 /** How connections ended: by the application itself, by a message too large, or with a close code. */
 import { closeCodeOf } from '../../../../protocol/codes/close-codes.ts';
-import type { Result } from '../../../../protocol/result/result.ts';
 import { decimals, integer } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
+import {
+  BY_SERVER,
+  codeText,
+  type EndRow,
+  httpStatus,
+  isTooLarge,
+  lastEventText,
+  sizesOf,
+} from '../../../run/measurements/ends.ts';
 import { type Check, check, type Detail } from '../../check.ts';
 
-type End = Result['connections']['ends'][number];
-type Range = End['sent'];
+type Range = EndRow['sent'];
 
-/** Socket.IO's reason where the server called `disconnect()`. */
-export const BY_SERVER = 'io server disconnect';
 /** Fewer have the same age, or number of messages, by chance. */
 const MIN_ENDED = 5;
 /** Allowed spread, as a share of the larger value: a timer is that exact. */
 const MAX_SPREAD = 0.05;
-const MAX_EXAMPLE_LENGTH = 160;
 
 export const ends: Check[] = [
   check('MESSAGES_TOO_LARGE', ({ connections }) => {
@@ -25,12 +29,10 @@ export const ends: Check[] = [
     const codes = [...new Set(found.map(({ cause }) => closeCodeOf(cause)?.code ?? httpStatus(cause)))].filter(Boolean);
     const how = codes.length > 0 ? `closed with ${codes.join(' and ')}` : 'closed after a message that is too large';
     const count = sum(found.map((one) => one.count));
-    const isBelow = taken === null || sent.high <= taken;
-    const limit = isBelow
-      ? `${taken === null ? 'the server announces no limit' : `the server announces ${integer(taken)}`}, so something takes less`
-      : `the server takes ${integer(taken)} (\`maxHttpBufferSize\`)`;
+    const { text, fix } = sizesOf(first);
     return {
-      message: `${count} of ${connections.opened} were ${how}: the flow sends ${integer(sent.high)} bytes, ${limit}`,
+      message: `${count} of ${connections.opened} were ${how}: ${text}`,
+      fix,
       values: [
         { name: 'largest message', value: sent.high, unit: 'bytes', low95: null, high95: null },
         ...(taken === null ? [] : [{ name: 'maxPayload', value: taken, unit: 'bytes', low95: null, high95: null }]),
@@ -40,19 +42,14 @@ export const ends: Check[] = [
 ];
 
 /** @returns ends because of a message that this client sent */
-export function tooLarge(all: readonly End[]): End[] {
-  return all.filter(({ cause, reason, largestSentBytes, maxPayloadBytes }) => {
-    if (cause === 'closed_1009' || cause === 'http_413') return true;
-    const isAbove = maxPayloadBytes !== null && largestSentBytes.low > maxPayloadBytes;
-    return isAbove && /^transport /.test(reason);
-  });
+export function tooLarge(all: readonly EndRow[]): EndRow[] {
+  return all.filter(isTooLarge);
 }
 
 /** Connections that the application closed, with what they have in common. @param of so many */
-export function closedByApplication(all: readonly End[], count: number, of: number): Detail {
+export function closedByApplication(all: readonly EndRow[], count: number, of: number): Detail {
   const rows = all.filter(({ reason }) => reason === BY_SERVER);
-  const [last] = rows;
-  const said = last && last.event !== '' ? `; the last event before: ${exampleOf(last)}` : '';
+  const said = rows[0] ? lastEventText(rows[0]) : '';
   return {
     about: 'application',
     message: `the application itself closed ${count} of ${of} connections${commonTo(rows)}${said}`,
@@ -61,7 +58,7 @@ export function closedByApplication(all: readonly End[], count: number, of: numb
 }
 
 /** @returns `, after 2.9 to 3.0 s` or `, after 21 messages each`: whichever is the same for all of them */
-function commonTo(rows: readonly End[]): string {
+function commonTo(rows: readonly EndRow[]): string {
   if (sum(rows.map(({ count }) => count)) < MIN_ENDED) return '';
   const age = spanOf(rows.map(({ ageSeconds }) => ageSeconds));
   const sent = spanOf(rows.map((row) => row.sent));
@@ -87,23 +84,14 @@ function spanOf(ranges: Range[]): Range {
   return { low: Math.min(...ranges.map(({ low }) => low)), high: Math.max(...ranges.map(({ high }) => high)) };
 }
 
-/** @returns `kick "Last heartbeat …"` */
-function exampleOf({ event, eventText }: End): string {
-  const text = `${event} ${eventText}`.trim();
-  return text.length <= MAX_EXAMPLE_LENGTH ? text : `${text.slice(0, MAX_EXAMPLE_LENGTH - 1)}…`;
-}
-
 /** Ends with a known close code or status. @returns `; 12 with 1012 (the server restarts: "deploy")`, or nothing */
-export function codesText(all: readonly End[]): string {
+export function codesText(all: readonly EndRow[]): string {
   const rows = all.filter(({ reason }) => reason !== BY_SERVER);
   const byCause = [...Map.groupBy(rows, ({ cause }) => cause)];
   const texts = byCause.flatMap(([cause, ended]) => {
-    const known = closeCodeOf(cause);
-    const label = known?.code ?? httpStatus(cause);
-    if (label === undefined) return [];
-    const words = ended.map((one) => one.words).find((one) => one !== '');
-    const meaning = [known?.meaning, words && JSON.stringify(words)].filter(Boolean).join(': ');
-    return `${sum(ended.map(({ count }) => count))} with ${label}${meaning && ` (${meaning})`}`;
+    const words = ended.map((one) => one.words).find((one) => one !== '') ?? '';
+    const code = codeText({ cause, words });
+    return code === undefined ? [] : `${sum(ended.map(({ count }) => count))} with ${code}`;
   });
   return texts.length > 0 ? `; ${texts.join(', ')}` : '';
 }
@@ -112,13 +100,8 @@ export function codesText(all: readonly End[]): string {
 const SILENT_CODES = [1000, 1005, 1006];
 
 /** @returns what to do about the most frequent close code @param hasAge a common age says more than some of the codes */
-export function codesFix(all: readonly End[], hasAge: boolean): string | undefined {
+export function codesFix(all: readonly EndRow[], hasAge: boolean): string | undefined {
   const [first] = all.filter(({ reason }) => reason !== BY_SERVER);
   const known = first && closeCodeOf(first.cause);
   return known && !(hasAge && SILENT_CODES.includes(known.code)) ? known.remedy : undefined;
-}
-
-function httpStatus(cause: string): string | undefined {
-  const status = /^http_(\d+)$/.exec(cause)?.[1];
-  return status && `HTTP ${status}`;
 }

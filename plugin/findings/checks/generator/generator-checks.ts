@@ -27,13 +27,14 @@ export const generator: Check[] = [
   checkUnless('stop', 'GENERATOR_SILENT', (_, measurements) =>
     processes('did not answer', measurements, ({ alive, answers }) => alive && !answers),
   ),
-  check('GENERATOR_FAILED', ({ connections: { failures, lost } }, { stoppedByUser }) => {
+  check('GENERATOR_FAILED', ({ connections: { failures, failureExamples, lost, ends } }, { stoppedByUser }) => {
     const own = ofGenerator(sumCounts([failures, lost]), stoppedByUser);
     const [[most] = ['']] = byFrequency(own);
     const fault = generatorFaultOf(most);
     if (!fault) return undefined;
     const message = `${total(own)} connections failed or were lost because of the generator: ${listed(own)}`;
-    return { message: `${message}; ${most}: ${fault.meaning}`, fix: fault.remedy };
+    const { words = '' } = ends.find(({ reason, words }) => reason === most && words !== '') ?? {};
+    return { message: `${message}; ${most}: ${words || failureExamples[most] || fault.meaning}`, fix: fault.remedy };
   }),
   check('GENERATOR_LATE', (result) =>
     (['ramp', 'messages', 'broadcasts'] as const).flatMap((window) => {

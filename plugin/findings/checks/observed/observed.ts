@@ -80,7 +80,7 @@ const OF_CLIENTS = {
 
 function sentinelText(fact: Observed['sentinelLost']): string {
   if ('joinError' in fact) return `it could not join: ${fact.joinError}`;
-  if ('ended' in fact) return 'its connection ended during the broadcasts';
+  if ('ended' in fact) return `its connection ended during the broadcasts: ${fact.ended}`;
   return `it received none of ${fact.broadcasts} broadcasts, although the server had acknowledged its join`;
 }
 

@@ -92,7 +92,7 @@ export class AnswerReader {
     if (status !== this.#expected.status) return this.#readRefusal(from, at, to);
     if (status === 101) return this.#finish(from, at, to);
     if (bodySize === UNKNOWN) throw this.#expected.error('a body whose length is not valid');
-    if (bodySize > maxBytes) throw messageTooLarge(maxBytes);
+    if (bodySize > maxBytes) throw messageTooLarge(maxBytes, bodySize);
     if (bodySize === CHUNKED) return this.#readChunks(from, at, to, maxBytes);
     if (bodySize >= 0 && this.#queue === undefined && to - at >= bodySize) {
       if (to - at > bodySize) throw this.#expected.error(TOO_MUCH);

@@ -98,7 +98,8 @@ export class FrameDecoder {
     const message = this.#message;
     if (opcode === OPCODE.continuation) {
       if (message === undefined) throw webSocketError('a continuation frame without a message to continue');
-      if (message.length + end - payloadStart > maxBytes) throw messageTooLarge(maxBytes);
+      const size = message.length + end - payloadStart;
+      if (size > maxBytes) throw messageTooLarge(maxBytes, size);
       message.append(bytes, payloadStart, end);
       if (!isFinal) return true;
       this.#message = undefined;
@@ -163,7 +164,7 @@ function frameSize(bytes: Uint8Array, start: number, end: number, maxBytes: numb
     size = 0;
     for (let at = start + 2; at < start + payloadStart; at++) size = size * 256 + byteAt(bytes, at);
   }
-  if (size > maxBytes && opcode < OPCODE.close) throw messageTooLarge(maxBytes);
+  if (size > maxBytes && opcode < OPCODE.close) throw messageTooLarge(maxBytes, size);
   return payloadStart + size;
 }
 

@@ -6,6 +6,8 @@ import { allSecretsIn } from '../../../../protocol/secrets/masked-values.ts';
 import type { Client, ClientSink, ConnectTimings, Copy } from '../../client/client.ts';
 import type { Failure } from '../../client/failure.ts';
 import { FIRST_REPEATED_ACK_ID } from '../../client/repeated-message.ts';
+import type { End } from '../../messages.ts';
+import { endOf } from '../counts/ends.ts';
 import { FINALIZED } from '../ledger/sightings.ts';
 import type { Parts } from '../parts.ts';
 import { type Connection, type EmitCommand, workerOf } from './connection.ts';
@@ -146,9 +148,13 @@ export class ClientReports implements ClientSink {
   onClosed(client: Client, reason: string, namespace: string | undefined, why?: Failure): void {
     const connection = this.#held.ofClient(client);
     if (!connection) return;
+    const { id } = connection;
+    const found = endOf(client, reason, performance.now() - connection.openedAtMs, why, secretsOf(connection));
+    const { heartbeat } = client;
+    const ended: { end?: End } = heartbeat ? { end: { found, heartbeat } } : {};
     if (namespace !== undefined) {
       connection.forgetNamespace(namespace);
-      this.#parts.answer({ op: 'closed', id: connection.id, reason, namespace });
+      this.#parts.answer({ op: 'closed', id, reason, namespace, ...ended });
       return;
     }
     this.#held.failAll(connection, { cause: 'closed', message: reason });
@@ -160,13 +166,9 @@ export class ClientReports implements ClientSink {
       return;
     }
     this.#parts.connecting.overTime.ended.record(monotonicUs());
-    const ageMs = performance.now() - connection.openedAtMs;
-    this.#parts.ends.record(client, reason, ageMs, why, secretsOf(connection));
+    this.#parts.ends.record(found);
     this.#held.drop(connection, reason);
-    const { heartbeat } = client;
-    const end = heartbeat && { why: why && withoutSecretsOf(connection, why), heartbeat };
-    const answer = { op: 'closed' as const, id: connection.id, reason };
-    this.#parts.answer({ ...answer, ...(returns && { returns: true as const }), ...(end && { end }) });
+    this.#parts.answer({ op: 'closed', id, reason, ...(returns && { returns: true as const }), ...ended });
   }
 }
 

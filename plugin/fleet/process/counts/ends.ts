@@ -9,19 +9,29 @@ const MAX_TEXT_LENGTH = 120;
 export class Ends {
   readonly #kinds: EndKind[] = [];
 
-  /** @param why what the transport knows beside Socket.IO's reason @param secrets of the connection */
-  record({ traffic }: Client, reason: string, ageMs: number, why: Failure | undefined, secrets?: string[]): void {
-    const { sent, received, largestSentBytes, announced, lastEvent } = traffic;
-    addEnd(this.#kinds, {
-      ...{ reason, cause: why?.cause ?? '', count: 1, announced },
-      event: lastEvent ? printable(lastEvent.name, MAX_TEXT_LENGTH, secrets) : '',
-      words: why ? printable(why.message, MAX_TEXT_LENGTH, secrets) : '',
-      text: lastEvent ? printable(lastEvent.textOf(traffic), MAX_TEXT_LENGTH, secrets) : '',
-      samples: [[Math.max(0, Math.round(ageMs)), sent, received, largestSentBytes]],
-    });
+  record(end: EndKind): void {
+    addEnd(this.#kinds, end);
   }
 
   snapshot(): EndKind[] {
     return structuredClone(this.#kinds);
   }
+}
+
+/** Describes one end. @param why what the transport knows beside Socket.IO's reason @param secrets of the connection */
+export function endOf(
+  { traffic }: Client,
+  reason: string,
+  ageMs: number,
+  why: Failure | undefined,
+  secrets?: string[],
+): EndKind {
+  const { sent, received, largestSentBytes, announced, lastEvent } = traffic;
+  return {
+    ...{ reason, cause: why?.cause ?? '', count: 1, announced },
+    event: lastEvent ? printable(lastEvent.name, MAX_TEXT_LENGTH, secrets) : '',
+    words: why ? printable(why.message, MAX_TEXT_LENGTH, secrets) : '',
+    text: lastEvent ? printable(lastEvent.textOf(traffic), MAX_TEXT_LENGTH, secrets) : '',
+    samples: [[Math.max(0, Math.round(ageMs)), sent, received, largestSentBytes]],
+  };
 }

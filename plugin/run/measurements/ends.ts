@@ -1,0 +1,125 @@
+/** How connections ended, in words: the same for virtual users and for the run's own clients. */
+import { closeCodeOf } from '../../../protocol/codes/close-codes.ts';
+import { FAILURE_CODES } from '../../../protocol/codes/failure-codes.ts';
+import { FINDINGS } from '../../../protocol/codes/finding-codes.ts';
+import type { EndKind } from '../../../protocol/link/ends.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+
+export type EndRow = Result['connections']['ends'][number];
+
+/** Socket.IO's reason where the server called `disconnect()`. */
+export const BY_SERVER = 'io server disconnect';
+const MAX_EXAMPLE_LENGTH = 160;
+
+/** @returns rows of the result, the most frequent kind first */
+export function endRows(kinds: readonly EndKind[]): EndRow[] {
+  return kinds.toSorted((a, b) => b.count - a.count).map(rowOf);
+}
+
+function rowOf({ reason, cause, words, event, text: eventText, count, announced, samples }: EndKind): EndRow {
+  const [ages = [], sent = [], received = [], sizes = []] = [0, 1, 2, 3].map((at) =>
+    samples.map((one) => one[at] ?? 0),
+  );
+  const age = rangeOf(ages);
+  return {
+    ...{ reason, cause, words, event, eventText, count },
+    ageSeconds: { low: age.low / 1000, high: age.high / 1000 },
+    ...{ sent: rangeOf(sent), received: rangeOf(received), largestSentBytes: rangeOf(sizes) },
+    maxPayloadBytes: announced.maxPayloadBytes || null,
+    pingIntervalMs: announced.pingIntervalMs || null,
+    pingTimeoutMs: announced.pingTimeoutMs || null,
+  };
+}
+
+/** From the 5th to the 95th percentile. */
+function rangeOf(values: number[]): { low: number; high: number } {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.round(share * (sorted.length - 1))] ?? 0;
+  return { low: at(0.05), high: at(0.95) };
+}
+
+/** @returns whether a message that this client sent ended it */
+export function isTooLarge({ cause, reason, largestSentBytes, maxPayloadBytes }: EndRow): boolean {
+  if (cause === 'closed_1009' || cause === 'http_413') return true;
+  return maxPayloadBytes !== null && largestSentBytes.low > maxPayloadBytes && /^transport /.test(reason);
+}
+
+/** @param first of those that a message ended @returns the sizes, and what to change */
+export function sizesOf({ cause, largestSentBytes, maxPayloadBytes: taken }: EndRow): { text: string; fix: string } {
+  const sent = `the flow sends ${bytesText(largestSentBytes.high)} bytes`;
+  if (taken !== null && largestSentBytes.high > taken) {
+    const text = `${sent}, the server takes ${bytesText(taken)} (\`maxHttpBufferSize\`)`;
+    return { text, fix: FINDINGS.MESSAGES_TOO_LARGE.remedy };
+  }
+  const announced = taken === null ? 'the server announces no limit' : `the server announces ${bytesText(taken)}`;
+  return {
+    text: `${sent}; ${announced}, so the lower limit is that of a proxy in between, or of one of the server’s processes`,
+    fix:
+      cause === 'http_413'
+        ? 'raise the limit of the proxy (nginx: `client_max_body_size`), or send smaller messages'
+        : FINDINGS.MESSAGES_TOO_LARGE.remedy,
+  };
+}
+
+function bytesText(bytes: number): string {
+  return bytes.toLocaleString('en-US');
+}
+
+/** @returns `1009 (a message too large: "words")`, or the same for an HTTP status; undefined if it ended without */
+export function codeText({ cause, words }: Pick<EndRow, 'cause' | 'words'>): string | undefined {
+  const known = closeCodeOf(cause);
+  const label = known?.code ?? httpStatus(cause);
+  if (label === undefined) return undefined;
+  const meaning = [known?.meaning, words && JSON.stringify(words)].filter(Boolean).join(': ');
+  return `${label}${meaning && ` (${meaning})`}`;
+}
+
+export function httpStatus(cause: string): string | undefined {
+  const status = /^http_(\d+)$/.exec(cause)?.[1];
+  return status && `HTTP ${status}`;
+}
+
+/** @returns `; the last event before: kick "Last heartbeat …"`; empty if the server sent none */
+export function lastEventText({ event, eventText }: EndRow): string {
+  if (event === '') return '';
+  const text = `${event} ${eventText}`.trim();
+  return `; the last event before: ${text.length <= MAX_EXAMPLE_LENGTH ? text : `${text.slice(0, MAX_EXAMPLE_LENGTH - 1)}…`}`;
+}
+
+/** How one connection ended. */
+export interface Ending {
+  /** Who ended it and what was seen, as `the server closed it with 4000 (…)`. */
+  text: string;
+  /** Undefined if only the logs can say. */
+  fix?: string | undefined;
+  /** What was seen tells why, so that the last message need not be the cause. */
+  isExplained: boolean;
+  /** A limit of the run's own. */
+  isOwn?: boolean;
+}
+
+export function endingOf(kind: EndKind): Ending {
+  const row = rowOf(kind);
+  const { reason, cause, words } = row;
+  if (cause === 'message_too_large')
+    return {
+      text: `the run itself closed it: ${words}`,
+      fix: FAILURE_CODES[cause]?.remedy,
+      isExplained: true,
+      isOwn: true,
+    };
+  const code = codeText(row);
+  const closed = code === undefined ? undefined : `the server closed it with ${code}`;
+  if (isTooLarge(row)) {
+    const { text, fix } = sizesOf(row);
+    return { text: `${closed ?? `it was closed (${reason})`}: ${text}`, fix, isExplained: true };
+  }
+  const said = lastEventText(row);
+  if (reason === BY_SERVER) {
+    const fix =
+      'see why the application calls `disconnect()`; if it lets each user connect once, give every client a user of its own (`payload`, or `{{ $uuid }}`)';
+    return { text: `the server itself disconnected it (${reason})${said}`, fix, isExplained: said !== '' };
+  }
+  const ended = cause === 'closed_1006' || closed === undefined ? `it ended (${reason})` : closed;
+  return { text: `${ended}${said}`, fix: said === '' ? undefined : closeCodeOf(cause)?.remedy, isExplained: false };
+}
