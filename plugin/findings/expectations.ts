@@ -1,10 +1,12 @@
 /** Which expectations a run met, and which it missed, by its findings. */
+
 import { EXPECTATION_NAMES, EXPECTATIONS, type ExpectationName } from '../../protocol/codes/expectations.ts';
 import { FINDING_CODES, FINDINGS } from '../../protocol/codes/finding-codes.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
 import type { Outcome } from '../../protocol/result/outcome.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { shortened } from '../../report/answer/outcome.ts';
+import { numberText } from '../../report/model/amount.ts';
 import { counted, integer, percentOf, total } from '../../report/text/format.ts';
 import type { Measured } from './check.ts';
 import { withoutLosses } from './checks/connections/failure-causes.ts';
@@ -29,7 +31,7 @@ const MET: Record<ExpectationName, (result: Measured) => string | null> = {
   'connections are made at the configured rate': ({ connections }) => {
     const { achievedRatePerSec: rate, configuredRatePerSec: configured } = connections;
     if (rate === null || configured === null || rate < configured * (1 - RATE_TOLERANCE)) return null;
-    return `${rate.toFixed(1)} connections/s`;
+    return `${numberText('perSecond', rate)} connections/s`;
   },
   'every connection upgrades to WebSocket': ({ connections: { opened, transports } }) =>
     transports?.configured === 'default' && opened > 0 && transports.polling === 0

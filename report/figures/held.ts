@@ -7,11 +7,11 @@ export function heldOf({ held, peak }: Result['connections']): number {
   return held ?? peak;
 }
 
-/** @returns from the end of the last ramp until the run released them; null where nobody counts who stays */
+/** @returns from the end of the last ramp until the run released them; null where none was held until then, or nobody counts who stays */
 export function heldSeconds({ connections: { held }, stages }: Pick<Result, 'connections' | 'stages'>): number | null {
   const full = stages[stages.findLastIndex(({ name }) => name === 'ramp') + 1];
   const released = stages.find(({ name }) => name === 'disconnect');
-  return held === null || !full || !released ? null : released.t - full.t;
+  return !held || !full || !released ? null : released.t - full.t;
 }
 
 /** @returns whether some of those that should have been there got nothing because they were gone */

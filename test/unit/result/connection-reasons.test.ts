@@ -108,10 +108,10 @@ describe('connections that are lost', () => {
 
   testRuns([
     ['while idle', lostWhileIdle, [DROPPED, '306 of 600', 'transport close 300, ping timeout 6', 294]],
-    ['dated by the samples, until they are released', idleAnd({ samples, stages }), [DROPPED, '3 s', 'hold']],
+    ['dated by the samples, until they are released', idleAnd({ samples, stages }), [DROPPED, '3.00 s', 'hold']],
     ['at the same age', aged(4, 5, 5.05, 5.1), [DROPPED, '5.0 to 5.1 s']],
-    ['at one moment, at the ages that they have', aged(4, 5, 6, 7, 8), [DROPPED, '3 s', 'hold']],
-    ['at one moment, long after they all came', aged(1, 30, 30.5, 31), [DROPPED, '3 s', 'hold']],
+    ['at one moment, at the ages that they have', aged(4, 5, 6, 7, 8), [DROPPED, '3.00 s', 'hold']],
+    ['at one moment, long after they all came', aged(1, 30, 30.5, 31), [DROPPED, '3.00 s', 'hold']],
     ['as namespaces of connections that stay', namespaces, [DROPPED, '75 virtual users']],
     [
       'some of them by a fault',
@@ -159,7 +159,7 @@ describe('connections that come back', () => {
     [
       'have times and sessions, or are lost',
       someAway,
-      [...DROPPED, '5 of 600', 305, '1.0 s', '99 %', '4.0 s', 205, 100],
+      [...DROPPED, '5 of 600', 305, '1.00 s', '99 %', '4.00 s', 205, 100],
     ],
     ['more often than the planned fault dropped them', faulty(300), [...DROPPED, '5 times']],
     ['as often as the planned fault dropped them', faulty(305)],

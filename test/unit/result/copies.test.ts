@@ -92,7 +92,7 @@ const severalEach = broadcasts(20, 2, 300).map((one) => ({ ...one, broadcasts: o
 
 describe('broadcasts that leave later than planned', () => {
   testCases([
-    ['in bursts', of(broadcasts(3000, 807, 744, 2)), 'BROADCASTS_LATE', '807 of 3000', '50 ms', '744 ms', '2 ms'],
+    ['in bursts', of(broadcasts(3000, 807, 744, 2)), 'BROADCASTS_LATE', '807 of 3000', '50.0 ms', '744 ms', '2.00 ms'],
     ['a tenth of them', of(broadcasts(200, 20, 744))],
     ['more than a tenth', of(broadcasts(200, 21, 744)), 'BROADCASTS_LATE', '21 of 200'],
     ['one, which is no burst', of(broadcasts(3, 1, 744))],

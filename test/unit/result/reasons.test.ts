@@ -56,7 +56,7 @@ describe('a limit behind failures', () => {
       ...(['CONNECTIONS_FAILED', 'the server answered 503 Service warming up: 100 of 5000'] as const),
       ...['nobody got in from 4.0 to 6.0 s, and all 3,000 later ones did'],
     ],
-    ['is one that lets others wait', waiting([4000, 900, 0, 0], [0, 0, 50, 50]), LIMIT, 4900, '12 ms', '100 waited'],
+    ['is one that lets others wait', waiting([4000, 900, 0, 0], [0, 0, 50, 50]), LIMIT, 4900, '12.0 ms', '100 waited'],
     ['is one that closes others', waiting([4000, 900, 0], [0, 20, 80], 12, 'closed'), LIMIT, 4900, '100 were closed'],
     ['is not seen in one interval', waiting([4900], [100], 12, 'ECONNRESET'), 'CONNECTIONS_FAILED'],
     ['of the number is not one that most come after', refusedAt([1000, 2000, 1900], 'http_502'), 'CONNECTIONS_FAILED'],
@@ -279,8 +279,8 @@ describe('the machine', () => {
   const LATE = 'GENERATOR_LATE';
 
   testCases([
-    ['full in the broadcasts', busy(9, 4, [0, 0.5]), FULL, '4.0 %', '50 %', 'broadcasts'],
-    ['full in the ramp', busy(9, 4, [0.5, 0]), FULL, '9.0 %', '50 %', 'ramp'],
+    ['full in the broadcasts', busy(9, 4, [0, 0.5]), FULL, '4.0 %', '50.0 %', 'broadcasts'],
+    ['full in the ramp', busy(9, 4, [0.5, 0]), FULL, '9.0 %', '50.0 %', 'ramp'],
     ['full, and nobody waits', busy(9, 4, [0.1, 0.1])],
     ['full, and nobody knows who waits', busy(9, null, null), FULL, '9.0 %'],
     ['of the host that had least', hostWithLeast, FULL, '3.0 %', 'host b', 'broadcasts'],
@@ -301,7 +301,7 @@ describe('the machine', () => {
     ['swapping in', swap(3 * 2 ** 20, 0), 'SWAPPING', '0.0 MB', '3.0 MB'],
     ['swapping out', swap(0, 2 ** 21), 'SWAPPING', '2.0 MB', '0.0 MB'],
     ['swapping little', swap(2 ** 20, 2 ** 20)],
-    ['whose programs waited for memory', waiting(0.3), 'SWAPPING', '30 %', 'ramp'],
+    ['whose programs waited for memory', waiting(0.3), 'SWAPPING', '30.0 %', 'ramp'],
     ['whose programs waited for memory now and then', waiting(0.1)],
   ]);
 
@@ -316,9 +316,9 @@ describe('samples', () => {
 
   testCases([
     ['of which some are missing', sampled({ missed: 7 }), 'READINGS_MISSING', 7],
-    ['with a gap', sampled({ longestGapMs: 5100 }), 'READINGS_MISSING', '5.1 s'],
+    ['with a gap', sampled({ longestGapMs: 5100 }), 'READINGS_MISSING', '5.10 s'],
     ['of a source that fails', sampled({ failures: { redis: 8 } }), 'READINGS_MISSING', 'redis', 8],
     ['of a source that fails now and then', sampled({ failures: { redis: 2 } })],
-    ['with all of it', sampled(all), 'READINGS_MISSING', '10 of 100', '5.5 s', 'redis', 6],
+    ['with all of it', sampled(all), 'READINGS_MISSING', '10 of 100', '5.50 s', 'redis', 6],
   ]);
 });

@@ -56,7 +56,7 @@ describe('a lag behind a sentinel that is served after 200 ms', () => {
     ['on a machine without CPU, which is its cause', lag(396, noCpu), 'MACHINE_SATURATED'],
     ['in a container without CPU', lag(396, throttled), 'MACHINE_SATURATED'],
     ['by little', byMedian(12, 40, 50)],
-    ['by much', byMedian(20, 40, 50), 'GENERATOR_LATE', '80 ms', '40 ms', 'fleet process 0'],
+    ['by much', byMedian(20, 40, 50), 'GENERATOR_LATE', '80.0 ms', '40.0 ms', 'fleet process 0'],
     ['by a small share of a long way', byMedian(50, 1000, 150)],
     ['by a large share of it', byMedian(50, 700, 150), 'GENERATOR_LATE', '200 ms', '700 ms'],
   ]);

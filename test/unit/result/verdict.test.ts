@@ -154,15 +154,15 @@ describe('clocks', () => {
     r.latency.clocks.push(clock({ uncertaintyUs: 2000 }), ...others);
     r.generators.push(ownHost(r, 1.5));
   };
-  const worst = ['w1', '5.0 ms', '4.0 ms', 'host a', '1.5 ms', '6.5 ms'];
+  const worst = ['w1', '5.00 ms', '4.00 ms', 'host a', '1.50 ms', '6.50 ms'];
 
   // The median of this result is 12.5 ms.
   testCases([
     ['far away and well known', known({ uncertaintyUs: 900 })],
     ['known to a tenth of the latencies', known({ uncertaintyUs: 1200 })],
     ['followed', known({ driftUs: 9000, jumpUs: 9000 })],
-    ['of a worker', known({ uncertaintyUs: 1500 }), 'CLOCK_UNCERTAIN', 'w0', 1.5, 12.5],
-    ['of a generator host', (r) => r.generators.push(ownHost(r, 1.5)), 'CLOCK_UNCERTAIN', 'host a', 1.5],
+    ['of a worker', known({ uncertaintyUs: 1500 }), 'CLOCK_UNCERTAIN', 'w0', '1.50 ms', 12.5],
+    ['of a generator host', (r) => r.generators.push(ownHost(r, 1.5)), 'CLOCK_UNCERTAIN', 'host a', '1.50 ms'],
     ['the worst of several, with those of both ends', several, 'CLOCK_UNCERTAIN', ...worst],
     ['that no latency counts from', known({ uncertaintyUs: 9000 }, (r) => (r.latency.from = 'publisher'))],
     ['without latencies', known({ uncertaintyUs: 9e9 }, (r) => (r.latency.oneWayMs = null))],
@@ -202,7 +202,7 @@ describe('the rate', () => {
 
   testCases([
     ['within 5 %', rate(476, 500)],
-    ['below', rate(474, 500), 'RATE_NOT_REACHED', '474.0 of 500'],
+    ['below', rate(474, 500), 'RATE_NOT_REACHED', '474.0 of 500.0'],
     ['of a fraction', rate(1, 25 / 3), 'RATE_NOT_REACHED', '1.0 of 8.3'],
     ['that nobody knows', rate(null, null)],
     ['that is lower only by those that failed', set('connections', { ...failing, achievedRatePerSec: 400 })],
@@ -296,12 +296,12 @@ describe('broadcasts', () => {
     ],
     ['of a stopped run, which awaits no confirmation', stoppedUnknown, 'RUN_INCOMPLETE'],
     ['that nobody confirmed, and copies of which came', unconfirmed],
-    ['whose copies still came when the drain ended', cut, 'TAIL_CUT', '1,200 copies', '3 broadcasts', '150 s'],
-    ['that arrived before they were sent', early, 'IMPOSSIBLE_REPORT', '2 of 12', '5 copies', '9.0 ms'],
+    ['whose copies still came when the drain ended', cut, 'TAIL_CUT', '1,200 copies', '3 broadcasts', '150.0 s'],
+    ['that arrived before they were sent', early, 'IMPOSSIBLE_REPORT', '2 of 12', '5 copies', '9.00 ms'],
     ['that arrived a little before, by clocks that are known as badly', littleEarly],
-    ['with too long a round trip', roundTrip(8000), 'IMPOSSIBLE_REPORT', '1 of 4', '8.0 ms', '2.0 ms'],
-    ['with a round trip of NaN', roundTrip(Number.NaN), 'IMPOSSIBLE_REPORT', '1 of 4', 'no number', '2.0 ms'],
-    ['that a worker sent before they were ordered', beforeTheOrder, 'IMPOSSIBLE_REPORT', '2 of 3', 3, '800.0 ms'],
+    ['with too long a round trip', roundTrip(8000), 'IMPOSSIBLE_REPORT', '1 of 4', '8.00 ms', '2.00 ms'],
+    ['with a round trip of NaN', roundTrip(Number.NaN), 'IMPOSSIBLE_REPORT', '1 of 4', 'no number', '2.00 ms'],
+    ['that a worker sent before they were ordered', beforeTheOrder, 'IMPOSSIBLE_REPORT', '2 of 3', 3, '800 ms'],
     ['that were not sent', unsent, 'BROADCASTS_NOT_SENT', '2 of 3', 'no worker'],
     ['that a worker confirms as another one', confirmedAsFirst, 'IMPOSSIBLE_REPORT', '1 of 2', 'w0'],
   ]);

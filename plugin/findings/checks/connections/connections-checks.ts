@@ -7,6 +7,7 @@ import { decodeHistogram } from '../../../../protocol/histogram.ts';
 import { addSnapshots } from '../../../../protocol/link/add-snapshots.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { isThrottled } from '../../../../report/figures/throttled.ts';
+import { numberText, withUnit } from '../../../../report/model/amount.ts';
 import { decimals, integer, total } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import { BY_SERVER } from '../../../run/measurements/ends.ts';
@@ -77,7 +78,7 @@ export const connections: Check[] = [
     // Those that failed have a reason of their own; had they opened like the others, the rate would be this.
     const withFailed = opened > 0 ? (achieved * asked) / opened : achieved;
     if (Math.max(achieved, withFailed) >= configured * (1 - RATE_TOLERANCE)) return undefined;
-    const message = `${achieved.toFixed(1)} of ${Number(configured.toFixed(1))} connections/s`;
+    const message = `${numberText('perSecond', achieved)} of ${numberText('perSecond', configured)} connections/s`;
     const isByGenerator = isThrottled(result.machine?.throttled, 'ramp') || hasBusyLoop(result.generator);
     return {
       ...{ message, window: 'ramp' },
@@ -122,7 +123,7 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
   if (byApplication === total(lost)) return { ...ofApplication, message: `${ofApplication.message}${planned}${left}` };
   const fall = steepestFall(stages, samples);
   const age = asPlanned > 0 ? undefined : commonAge(measurements);
-  const when = fall ? `; most ended at ${fall.t.toFixed(0)} s, in stage \`${fall.stage}\`` : '';
+  const when = fall ? `; most ended at ${withUnit('seconds', fall.t)}, in stage \`${fall.stage}\`` : '';
   const codes = asPlanned > 0 ? '' : codesText(connections.ends);
   const pings = asPlanned > 0 ? undefined : missedPings(result, fall?.t);
   const fix =
@@ -190,7 +191,7 @@ function returned({ connections: { reconnection }, fault }: Measured): Found {
       fix: 'see the logs of the workers and of the proxy, before the fault and after it',
     };
   }
-  const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+  const seconds = (ms: number) => withUnit('seconds', ms / 1000);
   const p99 = awayMs.p99 === null ? '' : `, 99 % within ${seconds(awayMs.p99)}`;
   const sessions = `the server restored the sessions of ${recovered}, and ${returned - recovered} have new ones`;
   return `connections came back ${returned} times, after ${seconds(awayMs.p50)} (median${p99}, longest ${seconds(awayMs.max)}); ${sessions}`;

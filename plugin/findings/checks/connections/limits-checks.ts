@@ -2,6 +2,7 @@
 
 import { failureOf } from '../../../../protocol/codes/failure-codes.ts';
 import { fullProcess } from '../../../../report/figures/limits.ts';
+import { withUnit } from '../../../../report/model/amount.ts';
 import { total } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import { type Check, check, type Found, type Measured } from '../../check.ts';
@@ -55,7 +56,7 @@ export const limits: Check[] = [
             'raise the limit that ends others: `worker_connections` of nginx (two for each connection), open files, or one of the server itself',
           ];
     return {
-      message: `${connectMs.count} connections were let in, within ${connectMs.max.toFixed(0)} ms at most, and nobody after them: ${became}`,
+      message: `${connectMs.count} connections were let in, within ${withUnit('milliseconds', connectMs.max)} at most, and nobody after them: ${became}`,
       fix,
     };
   }),

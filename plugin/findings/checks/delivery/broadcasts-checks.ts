@@ -1,6 +1,8 @@
 /** Whether the broadcasts left as planned, and to whom. */
+
 import type { Batch } from '../../../../protocol/result/delivery.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
+import { withUnit } from '../../../../report/model/amount.ts';
 import { integer } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import { isDuring } from '../../../run/fault/fault-times.ts';
@@ -43,7 +45,7 @@ export const broadcasts: Check[] = [
       ...(unconfirmed > 0 ? [`the confirmations of ${unconfirmed} broadcasts`] : []),
     ];
     const without = missing.length > 0 ? ` without ${missing.join(' and ')}` : '';
-    return `copies still came when the drain ended after ${seconds.toFixed(0)} s${without}: latencies are lower bounds, and what counts as lost may only be late`;
+    return `copies still came when the drain ended after ${withUnit('seconds', seconds)}${without}: latencies are lower bounds, and what counts as lost may only be late`;
   }),
   // Without a delay, only the server knows when a broadcast was to leave.
   check('BROADCASTS_LATE', (result, { sent, fault, ownEvent, workersAtStart }) => {
@@ -55,15 +57,15 @@ export const broadcasts: Check[] = [
     const late = sent.filter((one) => !one.unconfirmed && delayMs(one) > limitMs && !isDuring(fault, one.intendedAtUs));
     if (howMany(late) <= Math.max(1, all * MAX_LATE_SHARE)) return undefined;
     const worstMs = late.reduce((most, one) => Math.max(most, delayMs(one)), 0);
-    const which = `${howMany(late)} of ${all} broadcasts left more than ${limitMs.toFixed(0)} ms late`;
+    const which = `${howMany(late)} of ${all} broadcasts left more than ${withUnit('milliseconds', limitMs)} late`;
     const countedMs = workersAtStart.length > 1 && !ownEvent ? longestCountMs(late) : undefined;
     if (countedMs !== undefined)
       return {
-        message: `${which}, up to ${worstMs.toFixed(0)} ms: all were ordered in time, and it took up to ${countedMs.toFixed(0)} ms to count their members on all workers`,
+        message: `${which}, up to ${withUnit('milliseconds', worstMs)}: all were ordered in time, and it took up to ${withUnit('milliseconds', countedMs)} to count their members on all workers`,
         fix: 'find what is slow between the workers: their adapter, such as Redis, the way to it, or their event loops',
       };
     return {
-      message: `${which}, up to ${worstMs.toFixed(0)} ms, with one planned every ${Number(intervalMs.toPrecision(3))} ms`,
+      message: `${which}, up to ${withUnit('milliseconds', worstMs)}, with one planned every ${withUnit('milliseconds', intervalMs)}`,
       fix: `raise \`${ownEvent ? 'delivery.publish.every' : 'broadcasts.interval'}\`, or give workers and generator more CPU; latencies count from the planned times`,
     };
   }),

@@ -1,8 +1,8 @@
 /** Whether the deployment kept up with the load. One that does not has a queue that grows all the time. */
 import type { Result } from '../../../../protocol/result/result.ts';
 import { LEAST_BROADCASTS, LEAST_WINDOW_SECONDS } from '../../../../report/figures/least-window.ts';
+import { withUnit } from '../../../../report/model/amount.ts';
 import { median } from '../../../../report/statistics/statistics.ts';
-import { decimals } from '../../../../report/text/format.ts';
 import { type Check, checkUnless, type Detail, type Measured } from '../../check.ts';
 
 /** A moment of the window, in seconds. */
@@ -74,7 +74,7 @@ function growth(points: Point[], window: string, what: string, who: string): Det
     {
       window,
       values: [{ name: GROWTH, value, unit: 's', low95: null, high95: null }],
-      message: `${what}: within ${decimals(seconds, 1)} s, ${who} ${decimals(value, 1)} s later`,
+      message: `${what}: within ${withUnit('seconds', seconds)}, ${who} ${withUnit('seconds', value)} later`,
     },
   ];
 }

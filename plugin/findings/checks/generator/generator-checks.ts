@@ -1,9 +1,11 @@
 /** The load generator itself: what it was late by is in every time that it measured. */
+
 import { generatorFaultOf } from '../../../../protocol/codes/failure-codes.ts';
 import { sumCounts } from '../../../../protocol/helpers/sum-counts.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { explainedBy } from '../../../../report/figures/stalls.ts';
 import { isThrottled } from '../../../../report/figures/throttled.ts';
+import { withUnit } from '../../../../report/model/amount.ts';
 import { integer, total } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless, type Found, type Measured } from '../../check.ts';
@@ -82,7 +84,7 @@ function stallIn(result: Measured, window: Loop['window']): Found {
   if (!explained) return undefined;
   const where = loop.host === undefined ? '' : ` on ${loop.host}`;
   return {
-    message: `fleet process ${loop.index}${where} stood still for ${loop.delayMaxMs.toFixed(0)} ms during the ${window}, which can explain ${explained.text}`,
+    message: `fleet process ${loop.index}${where} stood still for ${withUnit('milliseconds', loop.delayMaxMs)} during the ${window}, which can explain ${explained.text}`,
     fix: 'measure again; find what stopped the generator: another process on its cores, or a pause of its container or virtual machine',
   };
 }
@@ -100,7 +102,7 @@ function queue(result: Measured): Found {
   const cause = whyBehind(result, behindMs);
   if (cause === undefined) return undefined;
   return {
-    message: `copies queued in the generator: receivers were up to ${behindMs.toFixed(0)} ms (99 %) behind the reference receiver, whose median is ${sentinelMs.p50.toFixed(0)} ms, while ${cause}`,
+    message: `copies queued in the generator: receivers were up to ${withUnit('milliseconds', behindMs)} (99 %) behind the reference receiver, whose median is ${withUnit('milliseconds', sentinelMs.p50)}, while ${cause}`,
     fix: 'quote the reference receiver (`latency.sentinelMs`), and give the generator its own cores or its own machine',
   };
 }
@@ -108,7 +110,7 @@ function queue(result: Measured): Found {
 function whyBehind(result: Measured, behindMs: number): string | undefined {
   const stalled = longestStall(result, 'broadcasts');
   if (stalled && stalled.delayMaxMs >= behindMs * MIN_STALL_SHARE) {
-    return `the event loop of fleet process ${stalled.index} was up to ${stalled.delayMaxMs.toFixed(0)} ms late`;
+    return `the event loop of fleet process ${stalled.index} was up to ${withUnit('milliseconds', stalled.delayMaxMs)} late`;
   }
   if (isThrottled(result.machine?.throttled, 'broadcasts')) return 'its container had used up its CPU quota';
   return saturationIn(result, 'broadcasts') && 'its machine had no CPU left';

@@ -1,8 +1,10 @@
 /** What the generator's machine did to the measurement: no CPU left, memory on a disk, samples that did not come. */
+
 import type { FindingCode } from '../../../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { disturbanceOf, longestWait, type Taken, takenByOthers } from '../../../../report/figures/others.ts';
 import { isThrottled, type Throttled, throttledShare } from '../../../../report/figures/throttled.ts';
+import { withUnit } from '../../../../report/model/amount.ts';
 import { decimals, integer, megabytes } from '../../../../report/text/format.ts';
 import { violationsOf } from '../../../result/invariants/invariants.ts';
 import { type Check, check, type Detail, type Found, type Measured } from '../../check.ts';
@@ -75,15 +77,15 @@ function saturation(result: Measured): Found {
   const [worst] = saturated.toSorted((a, b) => a.idlePercent - b.idlePercent);
   const taken = takenByOthers(result);
   if (!worst) return taken && taken.share >= MAX_OTHERS_SHARE ? byOthers(taken) : undefined;
-  const waited = (100 * Math.max(...worst.waits)).toFixed(0);
+  const waited = withUnit('percent', 100 * Math.max(...worst.waits));
   const waiting =
     worst.waits.length > 0
-      ? `, and a thread of the generator waited for a CPU for ${waited} % of the time that it was ready to run`
+      ? `, and a thread of the generator waited for a CPU for ${waited} of the time that it was ready to run`
       : '';
   // The generator host with the least idle CPU.
   const busiest = result.generators.find(({ cpu }) => cpu.idlePercent[worst.window] === worst.idlePercent);
   const where = busiest ? `generator host ${busiest.host}` : "the generator's machine";
-  const idle = `only ${worst.idlePercent.toFixed(1)} % of ${where} was idle during the ${worst.window}${waiting}`;
+  const idle = `only ${withUnit('percent', worst.idlePercent)} of ${where} was idle during the ${worst.window}${waiting}`;
   const windows = [...new Set([...saturated.map(({ window }) => window), ...(taken?.windows ?? [])])];
   const window = windows.length === 1 ? { window: worst.window } : {};
   return taken
@@ -117,7 +119,7 @@ function swapping(result: Measured): Found {
   const { swappedInBytes: read, swappedOutBytes: written } = result.machine ?? {};
   const waited = longestWait(result, 'memory');
   if (waited && waited.share > MAX_MEMORY_WAIT_SHARE)
-    return `programs waited for memory for ${(100 * waited.share).toFixed(0)} % of the time ${waited.during}`;
+    return `programs waited for memory for ${withUnit('percent', 100 * waited.share)} of the time ${waited.during}`;
   if (Math.max(read ?? 0, written ?? 0) <= MAX_SWAPPED_BYTES) return undefined;
   return `the machine swapped out ${megabytes(written ?? 0)} MB and in ${megabytes(read ?? 0)} MB`;
 }
@@ -131,7 +133,7 @@ function samplerGaps({ sampling, fault }: Measured): Found {
   const seen = [
     ...(missed > due * MAX_MISSED_SHARE ? [`${missed} of ${due} samples are missing`] : []),
     ...(longestGapMs > intervalMs * MAX_GAP_INTERVALS
-      ? [`the longest gap is ${(longestGapMs / 1000).toFixed(1)} s`]
+      ? [`the longest gap is ${withUnit('seconds', longestGapMs / 1000)}`]
       : []),
     ...failing.map(([source, count]) => `${source} failed ${count} times`),
   ];
@@ -153,5 +155,5 @@ function worst(windows: Throttled): string | undefined {
   const { cores, periods, throttledPeriods, throttledMs } = throttled;
   const stopped = `${integer(throttledPeriods)} of ${integer(periods)} periods throttled during the ${window}`;
   const share = `${decimals(cores, 2)} core${cores === 1 ? '' : 's'}`;
-  return `${stopped}, for ${decimals(throttledMs / 1000, 1)} s in all: this container may use ${share}`;
+  return `${stopped}, for ${withUnit('seconds', throttledMs / 1000)} in all: this container may use ${share}`;
 }

@@ -1,5 +1,7 @@
 /** What the server reports must fit to what the run measured itself, and the clocks between them must be known. */
+
 import { SAME_CLOCK_US } from '../../../../protocol/clock/clock-line.ts';
+import { withUnit } from '../../../../report/model/amount.ts';
 import { leastKnownWorker } from '../../../result/clocks.ts';
 import { type Check, check, type Measured } from '../../check.ts';
 
@@ -27,7 +29,7 @@ export const times: Check[] = [
     });
     const [worst] = impossible.toSorted((a, b) => (b.earlyByMs ?? 0) - (a.earlyByMs ?? 0));
     if (!worst) return undefined;
-    return `${impossible.length} of ${batches.length} broadcasts arrived before they were sent: ${worst.early} copies of broadcast ${worst.seq} by up to ${(worst.earlyByMs ?? 0).toFixed(1)} ms`;
+    return `${impossible.length} of ${batches.length} broadcasts arrived before they were sent: ${worst.early} copies of broadcast ${worst.seq} by up to ${withUnit('milliseconds', worst.earlyByMs ?? 0)}`;
   }),
   check('IMPOSSIBLE_REPORT', ({ latency: { clocks } }, { sent }) => {
     const early = sent.flatMap(({ seq, via, sentAtUs, orderedAtUs = sentAtUs }) => {
@@ -69,7 +71,7 @@ export const times: Check[] = [
 ];
 
 function ms(us: number): string {
-  return `${(us / 1000).toFixed(1)} ms`;
+  return withUnit('milliseconds', us / 1000);
 }
 
 /** Undefined without several hosts. */

@@ -1,4 +1,5 @@
 /** The finding that each kind of observation makes. */
+import { withUnit } from '../../../../report/model/amount.ts';
 import { decimals } from '../../../../report/text/format.ts';
 import {
   METRICS_PAGE,
@@ -84,8 +85,6 @@ function sentinelText(fact: Observed['sentinelLost']): string {
   return `it received none of ${fact.broadcasts} broadcasts, although the server had acknowledged its join`;
 }
 
-const MB = 1024 ** 2;
-
 const OF_READINGS = {
   connectionsStayed: ({ connections, seconds }: Observed['connectionsStayed']): CodedDetail => ({
     code: 'PLATEAUS_UNUSABLE',
@@ -112,7 +111,7 @@ const OF_READINGS = {
   }),
   memoryFalls: ({ when, seconds, falls }: Observed['memoryFalls']): CodedDetail => {
     const what = falls.map(
-      ({ title, bytes }) => `${title} (by ${(bytes / MB).toFixed(1)} MB since the reading before)`,
+      ({ title, bytes }) => `${title} (by ${withUnit('megabytes', bytes)} since the reading before)`,
     );
     return {
       code: 'SERVER_NOT_IDLE',

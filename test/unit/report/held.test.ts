@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { connectionLines } from '../../../report/answer/connections-line.ts';
+import { perfectResult } from '../../helpers/results.ts';
+
+function lineOf(change: (result: ReturnType<typeof perfectResult>) => void): string {
+  const result = perfectResult();
+  change(result);
+  return connectionLines(result)[0]?.text ?? '';
+}
+
+it('says how long connections were held only of connections that were open until they were released', () => {
+  const inProgress = (held: number) =>
+    lineOf((result) => {
+      result.connections.held = held;
+      result.stages = [
+        { name: 'ramp', t: 0 },
+        { name: 'hold', t: 10 },
+        { name: 'disconnect', t: 20 },
+      ];
+      result.absent.delivery = 'the run ended before the broadcasts';
+    });
+  assert.match(inProgress(12), /^12 of 5,000 connections held for 10 s/);
+  assert.match(inProgress(0), /^0 of 5,000 connections held(?! for)/);
+});
