@@ -50,7 +50,11 @@ export function withoutClients(
   const publishes = delivery?.publish !== undefined;
   const lost = [
     ...(control ? ['round trips', 'reference receiver'] : []),
-    ...(warmUp > 0 ? ['warm-up (its cost is in the memory per connection)'] : []),
+    ...(warmUp > 0
+      ? [
+          'the short connections before the baseline (what the very first connections cost is in the memory per connection)',
+        ]
+      : []),
     ...(publishes ? [`broadcasts of \`${delivery.event}\``] : []),
   ];
   if (lost.length === 0) run.log(`Note: the server refused a client of the run: ${said}. The load is not affected.`);
@@ -92,9 +96,12 @@ export async function openDelivery(
     const others = clients && (await tryDelivery(clients.nextReceiver(), delivery, publishers, signal));
     if (others === undefined) return publishers;
     measurements.ownEvent.others = others;
+    measurements.ownEvent.toPublisher = [...(publishers?.heard ?? [])];
     const instead = others.length > 0 ? `; it got ${others.join(', ')}` : '';
-    const rooms = publishers && !audience ? ' If it goes to rooms, `delivery.audience` says to whose.' : '';
-    log(`A connection of the run got no \`${event}\` before the load${instead}.${rooms}`);
+    const [heard] = publishers?.heard ?? [];
+    const answer = heard ? ` The publisher got ${heard.event} ${heard.text}.` : '';
+    const rooms = publishers && !audience && !heard ? ' If it goes to rooms, `delivery.audience` says to whose.' : '';
+    log(`A connection of the run got no \`${event}\` before the load${instead}.${answer}${rooms}`);
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     log(`No client of the run could listen for \`${event}\` before the load: ${error.said}.`);

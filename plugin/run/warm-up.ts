@@ -27,7 +27,8 @@ export async function warmUp(context: RunContext): Promise<void> {
   const count = control.size > 0 ? config.warmUp * workers : Math.min(config.warmUp, config.load.connections);
   if (count === 0) return;
   let failure: string | undefined;
-  for (let made = 0; made < count && failure === undefined && !signal.aborted; made += ROUND * workers) {
+  let made = 0;
+  for (; made < count && failure === undefined && !signal.aborted; made += ROUND * workers) {
     const round = Math.min(ROUND * workers, count - made);
     failure = await comeAndGo(context, round).then(
       () => undefined,
@@ -36,7 +37,7 @@ export async function warmUp(context: RunContext): Promise<void> {
     await collector.gc();
   }
   if (signal.aborted || failure === undefined) return;
-  measurements.observations.note('warmUpFailed', { error: failure });
+  measurements.observations.note('warmUpFailed', { error: failure, connections: Math.min(made, count) });
 }
 
 /** @throws Error of the first that fails, when all have left */

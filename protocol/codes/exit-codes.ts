@@ -13,8 +13,8 @@ export const EXIT_CODES = {
 /** What `artillery run` exits with, for the reference. INVALID takes precedence over a missed threshold, and that over SUSPECT. */
 export const RUN_EXIT_CODES: Record<number, string> = {
   0: 'passed: every threshold is met, and the measurement is VALID',
-  1: 'failed: a threshold is missed; without the plugin, the engine could not start, or all virtual users failed',
-  2: 'refused: settings, machine or target do not allow the run, and nothing was measured',
+  1: 'failed: a threshold is missed, or the server refused all clients by an answer of its own; without the plugin, the engine could not start, or all virtual users failed',
+  2: 'refused: settings or machine do not allow the run, or the target is not reachable (also a proxy’s 502 or 504) or not Socket.IO (also 404); nothing was measured',
   3: 'SUSPECT: the figures are there, with reasons to doubt them',
   4: 'INVALID: the figures cannot be trusted, or the run failed half-way',
   11: 'an Artillery worker crashed',

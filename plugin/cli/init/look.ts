@@ -10,7 +10,7 @@ import { come } from '../../run/receivers/come.ts';
 import { NoWebSocket, Refused, Unsupported } from '../../run/receivers/explain-failure.ts';
 import { lookAt as lookAtTarget } from '../../run/receivers/look-at-target.ts';
 import { OwnClients } from '../../run/receivers/own-clients.ts';
-import { type Acknowledged, Publishers } from '../../run/receivers/publishers.ts';
+import { type Acknowledged, type HeardByPublisher, Publishers } from '../../run/receivers/publishers.ts';
 import { recognize } from '../../run/receivers/what-answers.ts';
 import { pause } from '../../run/wait.ts';
 import { connectionTargetOf } from '../../script/connection-target.ts';
@@ -37,7 +37,7 @@ const MAX_EXAMPLE_LENGTH = 200;
  */
 export async function lookAt(starter: Starter, seconds: number) {
   const { flow } = starter;
-  const { heard, acknowledged, published, publisher, told } = await listen(starter, seconds);
+  const { heard, acknowledged, published, publisher, toPublisher, told } = await listen(starter, seconds);
   const [usable = [], others = []] = heard.map((messages) => messages.filter(({ event }) => !isTemplate(event)));
   // What goes to the room of one is nothing that the other gets.
   const found = findPaths([usable, told ? usable : others], published && new Set(published.keys()));
@@ -48,6 +48,10 @@ export async function lookAt(starter: Starter, seconds: number) {
     ...acknowledged.map(({ event, args }) => `It acknowledged ${JSON.stringify(event)} with ${said(args)}. `),
     ...publisher.map(({ text }) => `It acknowledged ${JSON.stringify(starter.publish?.event)} with ${text}. `),
   ];
+  const ownAnswers = toPublisher.filter(({ event }) => !heard.flat().some((one) => one.event === event));
+  answers.push(
+    ...ownAnswers.map(({ event, text }) => `It answered the publisher with ${JSON.stringify(event)} ${text}. `),
+  );
   const ids = new Set(published?.keys());
   const reached = [usable, others].filter((messages) => findPaths([messages, messages], ids) !== undefined).length;
   const missing = told
@@ -61,7 +65,7 @@ export async function lookAt(starter: Starter, seconds: number) {
     delivery || !DRAWS.test(JSON.stringify(flow))
       ? ''
       : ' What the flow draws at random can put clients into different rooms: write one room while init looks.';
-  const finding = `${[...new Set(answers)].join('')}${findingOf(heard[0], delivery, missing)}`;
+  const finding = `${[...new Set(answers)].join('')}${findingOf(heard[0], delivery, missing, ownAnswers.length > 0)}`;
   const isLeftOut = isTemplate([found?.id, found?.sentAt]) || usable?.length !== heard[0].length;
   const why = isLeftOut ? ' Names with “{{” cannot be used: Artillery would fill them in.' : '';
   // A handler that calls back without being asked for it throws; of one that does not, an acknowledgement never comes.
@@ -96,14 +100,18 @@ export async function requireSupported(url: string, path: string | undefined): P
   if (answer?.isUnsupported) throw new Unsupported(origin);
 }
 
-function findingOf(messages: Message[], delivery: Paths | undefined, missing: string): string {
+/** @param isAnswered the server sent events to the publisher alone */
+function findingOf(messages: Message[], delivery: Paths | undefined, missing: string, isAnswered: boolean): string {
   const counts = Map.groupBy(messages, ({ event }) => event);
   const events = [...counts].slice(0, 10).map(([event, [first, ...others]]) => {
     // What comes once can be the answer to a login.
     const once = others.length === 0 && first ? ` ${said(first.args)}` : '';
     return `${JSON.stringify(event)} (${others.length + 1})${once}`;
   });
-  const got = events.length > 0 ? `The server sent ${events.join(', ')}.` : 'The server sent no event.';
+  const got =
+    events.length > 0
+      ? `The server sent ${events.join(', ')}.`
+      : `The server sent ${isAnswered ? 'the other clients ' : ''}no event.`;
   if (!delivery) return `${got} ${missing}`.trimEnd();
   const { event, id, sentAt, unusableTime } = delivery;
   const time = sentAt
@@ -163,6 +171,7 @@ async function listen({ url, flow, publish, ...starter }: Starter, seconds: numb
   /** What was tried as a room; undefined if no broadcast goes to one. */
   let told: Told[] | undefined;
   let publisher: Acknowledged[] = [];
+  let toPublisher: readonly HeardByPublisher[] = [];
   const found = new AbortController();
   const open = async () => {
     const messages: Message[] = [];
@@ -206,6 +215,7 @@ async function listen({ url, flow, publish, ...starter }: Starter, seconds: numb
         rooms,
       );
       publisher = publishers.acknowledged;
+      toPublisher = publishers.heard;
       const [by] = publishers.came;
       if (by && !by.socket.connected && (failed === 1 || failed === 2))
         throw await publisherClosed(by.socket, publish.event, failed === 2);
@@ -213,7 +223,7 @@ async function listen({ url, flow, publish, ...starter }: Starter, seconds: numb
     wanted = ASKED;
     await ended;
     if (ending !== undefined) throw new Refused(url, ending);
-    return { heard, acknowledged, published, publisher, told };
+    return { heard, acknowledged, published, publisher, toPublisher, told };
   } catch (error) {
     if (!(error instanceof CapacityError) || error.code !== 'TARGET_UNREACHABLE') throw error;
     if (error instanceof Unsupported || error instanceof NoWebSocket) throw error;
@@ -221,7 +231,7 @@ async function listen({ url, flow, publish, ...starter }: Starter, seconds: numb
     throw new CapacityError(
       error.code,
       error.message + words,
-      error instanceof Refused
+      error instanceof Refused && error.asks
         ? wanted
         : `${error.fix};
   ${MISSED}`,

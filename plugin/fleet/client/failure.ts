@@ -61,6 +61,8 @@ interface HttpAnswer {
   /** The text of the status, if known. */
   reason?: string | undefined;
   location?: string | undefined;
+  /** Header `Retry-After`: seconds, or a date. */
+  retryAfter?: string | undefined;
   /** As much as has arrived. */
   body?: string;
 }
@@ -80,8 +82,11 @@ export function wordsOf(body: string): string {
   return (typeof message === 'string' ? message : text).slice(0, MAX_BODY_LENGTH);
 }
 
-export function httpFailure({ status, reason = '', location, body = '' }: HttpAnswer): Failure {
-  const said = [`the server answered ${status} ${reason}`.trim(), location && `Location: ${location}`, wordsOf(body)];
+export function httpFailure({ status, reason = '', location, retryAfter, body = '' }: HttpAnswer): Failure {
+  const said = [
+    ...[`the server answered ${status} ${reason}`.trim(), location && `Location: ${location}`, wordsOf(body)],
+    retryAfter && `Retry-After: ${retryAfter}`,
+  ];
   return { cause: `http_${status}`, message: said.filter(Boolean).join(', ') };
 }
 

@@ -67,8 +67,8 @@ function closeEventOf(details: unknown): { code?: number; reason?: string } {
 /** @returns why a WebSocket was refused, with as much of the body as came with the head */
 export function refusalOf(response: IncomingMessage): Failure {
   const body = String(response.read() ?? '');
-  const { location } = response.headers;
-  return httpFailure({ status: response.statusCode ?? 0, reason: response.statusMessage, location, body });
+  const { location, 'retry-after': retryAfter } = response.headers;
+  return httpFailure({ status: response.statusCode ?? 0, reason: response.statusMessage, location, retryAfter, body });
 }
 
 /** @param stage what did not come in time: the connection, or its first namespace */
@@ -86,6 +86,7 @@ function requestFailure(status: number, request: unknown): Failure {
     status,
     reason: STATUS_CODES[status],
     location: header('location'),
+    retryAfter: header('retry-after'),
     body: typeof responseText === 'string' ? responseText : '',
   });
 }

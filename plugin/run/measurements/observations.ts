@@ -59,7 +59,7 @@ export interface Observed {
     away: number;
   };
   connectionsStayed: { connections: number; seconds: number };
-  warmUpFailed: { error: string };
+  warmUpFailed: { error: string; connections: number };
   clientsRefused: { error: string; fix: string; lost: string[] };
   sentinelRefused: { error: string; fix: string };
   sentinelLost: { joinError: string } | { broadcasts: number } | { ended: string };

@@ -22,9 +22,15 @@ export function certificateProblem(
   const { valid_from, valid_to, subject, subjectaltname } = certificate;
   switch (code) {
     case 'CERT_HAS_EXPIRED':
-      return { found: `it expired on ${dayOf(valid_to)}`, fix: "renew it, or correct this machine's clock" };
+      return {
+        found: valid_to ? `it expired on ${dayOf(valid_to)}` : 'it has expired',
+        fix: "renew it, or correct this machine's clock",
+      };
     case 'CERT_NOT_YET_VALID':
-      return { found: `it is valid only from ${dayOf(valid_from)}`, fix: "set this machine's clock, or wait" };
+      return {
+        found: valid_from ? `it is valid only from ${dayOf(valid_from)}` : 'it is not valid yet',
+        fix: "set this machine's clock, or wait",
+      };
     case 'ERR_TLS_CERT_ALTNAME_INVALID': {
       const names = subjectaltname?.replaceAll(/(DNS|IP Address):/g, '') || subject?.CN || 'another name';
       const fix = `use that name in the target, or ${TLS}: {servername: <name>}`;

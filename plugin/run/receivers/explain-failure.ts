@@ -7,10 +7,10 @@ import { allSecretsIn } from '../../../protocol/secrets/masked-values.ts';
 import { NO_UPGRADE } from '../../fleet/client/failure.ts';
 import type { FleetError } from '../../fleet/fleet-error.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
-import { NOT_SOCKETIO } from './http-refusals.ts';
+import { httpFix, NOT_SOCKETIO } from './http-refusals.ts';
 import { lookAt } from './look-at-target.ts';
 import { CONNECT_TIMEOUT_MS } from './own-connection.ts';
-import { OLD_SERVER, recognize, type Seen } from './what-answers.ts';
+import { isRefusal, OLD_SERVER, recognize, type Seen } from './what-answers.ts';
 
 /** Characters of what the server says when it refuses. */
 const MAX_REASON_LENGTH = 300;
@@ -23,10 +23,13 @@ const OF_SCENARIO =
 export class Refused extends CapacityError {
   /** In the server's words. */
   readonly said: string;
+  /** Whether something that a client brings may help. */
+  readonly asks: boolean;
 
-  constructor(target: string, said: string, fix = OF_SCENARIO) {
+  constructor(target: string, said: string, fix = OF_SCENARIO, asks = true) {
     super('TARGET_UNREACHABLE', `no Socket.IO connection to ${target}: the server refused it: ${said}`, fix);
     this.said = said;
+    this.asks = asks;
   }
 }
 
@@ -67,6 +70,9 @@ export async function explain(connection: ConnectionTarget, error: FleetError): 
   return unreachable(connection, error);
 }
 
+/** A server that cannot decode the first packet closes the connection without a word. */
+const PARSER =
+  'if the server has another `parser`, such as socket.io-msgpack-parser, give the engine the same: the option `parser`';
 const SEE_SERVER =
   'see the log of the server: a middleware or a handler closes connections that lack something, such as `auth`, `headers` or `query`, or does not know the namespace';
 
@@ -81,11 +87,12 @@ function closedEarly(connection: ConnectionTarget, { code, message, after }: Fle
       ? `disconnected the client from namespace ${namespace}`
       : `closed the ${after?.transport === 'polling' ? 'polling session' : 'WebSocket'}${how}`;
   const other = transports.includes('polling') ? '' : 'try `transports: [polling, websocket]`; or ';
-  return notConnected(url, `it answered the Engine.IO handshake, then ${ended}`, other + SEE_SERVER);
+  const silent = message !== 'io server disconnect' && after?.sent === '' ? `${PARSER}; or ` : '';
+  return notConnected(url, `it answered the Engine.IO handshake, then ${ended}`, silent + other + SEE_SERVER);
 }
 
 /** Failures that may be a refusal. */
-const UNTOLD = /^(http_4\d\d|ECONNRESET|ECONNABORTED|EPIPE|closed)$/;
+const UNTOLD = /^(http_[45]\d\d|ECONNRESET|ECONNABORTED|EPIPE|closed)$/;
 /** Answers of Socket.IO and of python-socketio to a polling request that reached another worker than its session. */
 const STRAYED = /Session ID unknown|Invalid session/;
 const STICKY =
@@ -97,21 +104,36 @@ async function unreachable(connection: ConnectionTarget, { code, message }: Flee
   const secrets = allSecretsIn(connection);
   const failed = (found: string, fix?: string) => notConnected(target, withoutSecrets(found, secrets), fix);
   if (STRAYED.test(message)) return failed(message, STICKY);
-  const status = Number(/^http_(50[234])$/.exec(code)?.[1]);
+  const status = Number(/^http_(\d+)$/.exec(code)?.[1]);
   // Another request would tell no more, and count for a limit of connections.
-  const seen: Seen = status ? { asked: 'websocket', ...connection, status } : await lookOnce(connection);
+  const isBusy = [502, 503, 504].includes(status);
+  const seen: Seen = isBusy ? { asked: 'websocket', ...connection, status } : await lookOnce(connection);
   const answer = recognize(seen);
+  if (isBusy)
+    return answer?.isRefusal ? new Refused(target, words(said, secrets), answer.fix, false) : failed(said, answer?.fix);
   if (!answer && /"upgrades":\[\]/.test(seen.body ?? ''))
     return new NoWebSocket(
       'TARGET_UNREACHABLE',
       `no Socket.IO connection to ${target}: ${withoutSecrets(said, secrets)}: ${NO_UPGRADE.message}`,
       NO_WEBSOCKET,
     );
-  if (!answer) return failed(`${said}, although it answers Engine.IO’s handshake by polling`, LATER);
+  if (!answer) {
+    const found = `${said}, although it answers Engine.IO’s handshake by polling`;
+    if (!isRefusal(status)) return failed(found, LATER);
+    const own = status === 400 ? LATER : `${httpFix(status)}; or let what answers pass the upgrade on`;
+    return new Refused(target, words(found, secrets), own, asksOf(status));
+  }
   if (answer.isUnsupported) return new Unsupported(target);
   if (!answer.isRefusal) return failed(code === 'timeout_open' ? `${said}: ${answer.found}` : answer.found, answer.fix);
   if (!UNTOLD.test(code)) return failed(said, answer.fix);
-  return new Refused(target, printable(answer.found, MAX_REASON_LENGTH, secrets), answer.fix);
+  return new Refused(target, words(answer.found, secrets), answer.fix, asksOf(status));
+}
+
+/** A limit, or an error of the server, asks nothing of the client. */
+const asksOf = (status: number) => status !== 429 && !(status >= 500);
+
+function words(found: string, secrets: string[]): string {
+  return printable(found, MAX_REASON_LENGTH, secrets);
 }
 
 /** By connection: clients that fail together ask once, as each request counts for a limit of the target. */

@@ -7,9 +7,9 @@ import type { LookupAddress } from 'node:dns';
 import { once } from 'node:events';
 import http, { type IncomingMessage, type RequestOptions } from 'node:http';
 import https from 'node:https';
-import type { Socket } from 'node:net';
-import { connect } from 'node:tls';
-import { agentTo, speaksTls } from '../../../protocol/agent.ts';
+import { isIP, type Socket } from 'node:net';
+import { connect, type PeerCertificate } from 'node:tls';
+import { agentTo, speaksTls, tlsConnectOptions } from '../../../protocol/agent.ts';
 import { beginningOf, limitTime } from '../../samplers/index.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { portOf } from '../target/listeners.ts';
@@ -42,11 +42,13 @@ export async function lookAt(
     const body = upgraded ? '' : await beginningOf(response, MAX_BODY_LENGTH);
     if (asked === 'polling') await leaveSession(place, body, options);
     const { statusCode: status, headers: answered } = response;
-    return { ...about, status, location: answered.location, server: answered.server, body };
+    const { location, server, 'retry-after': retryAfter } = answered;
+    return { ...about, status, location, server, retryAfter, body };
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
-    const hasTls = code === 'ECONNRESET' && !speaksTls(url) && (await acceptsTls(url));
-    return { ...about, error, hasTls, isAccepted };
+    const hasTls = code === 'ECONNRESET' && !speaksTls(url) && (await certificateAt(url)) !== undefined;
+    const certificate = /CERT/.test(code) && speaksTls(url) ? await certificateAt(url, tls) : undefined;
+    return { ...about, error, hasTls, isAccepted, ...(certificate && { certificate }) };
   }
 }
 
@@ -55,17 +57,22 @@ function upgradeHeaders() {
   return { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': key };
 }
 
-/** A TLS server of Node's closes a connection that speaks plain HTTP, without a word. */
-async function acceptsTls(url: URL): Promise<boolean> {
+/**
+ * Asks for the certificate: Node's error about its dates does not have it, and a TLS server of Node's closes a connection that
+ * speaks plain HTTP without a word.
+ * @returns undefined if there is no TLS
+ */
+async function certificateAt(url: URL, tls: ConnectionTarget['tls'] = {}): Promise<PeerCertificate | undefined> {
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  const socket = connect({ host, port: portOf(url.href), rejectUnauthorized: false });
+  const options = { ...tlsConnectOptions(tls), rejectUnauthorized: false };
+  const socket = connect({ host, port: portOf(url.href), ...(isIP(host) === 0 && { servername: host }), ...options });
   limitTime(socket, TIMEOUT_MS);
-  const accepted = await once(socket, 'secureConnect').then(
-    () => true,
-    () => false,
+  const certificate = await once(socket, 'secureConnect').then(
+    () => socket.getPeerCertificate(),
+    () => undefined,
   );
   socket.destroy();
-  return accepted;
+  return certificate;
 }
 
 /**

@@ -160,8 +160,11 @@ export class OwnSocket {
     return this.#ended.promise;
   }
 
-  on(event: string, listener: EventListener): void {
-    this.#connection.listen(this.target.namespace, event, listener)('take');
+  /** @returns ends it */
+  on(event: string, listener: EventListener): () => void {
+    const change = this.#connection.listen(this.target.namespace, event, listener);
+    change('take');
+    return () => change('drop');
   }
 
   emit(event: string, args: unknown[]): void {

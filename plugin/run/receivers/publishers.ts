@@ -8,6 +8,7 @@ import { countedAs, readPlace } from '../../../protocol/counted-as.ts';
 import { printable } from '../../../protocol/printable.ts';
 import { AUDIENCE } from '../../../protocol/rooms.ts';
 import { countAckError } from '../../fleet/client/ack-errors.ts';
+import { ANY } from '../../fleet/messages.ts';
 import type { PublishOptions } from '../../script/options/delivery-options.ts';
 import { onSchedule } from '../broadcasts/publish.ts';
 import { comeOneOf } from './come.ts';
@@ -36,6 +37,13 @@ export interface Acknowledged {
   count: number;
 }
 
+/** The first event of a name that a publisher received after it had published. */
+export interface HeardByPublisher {
+  event: string;
+  /** Beginning of its arguments, as JSON. */
+  text: string;
+}
+
 export interface Unacknowledged {
   asked: number;
   missing: number;
@@ -43,6 +51,9 @@ export interface Unacknowledged {
 
 const MAX_ACKNOWLEDGED = 5;
 const MAX_TEXT_LENGTH = 200;
+const MAX_HEARD = 5;
+/** Events of one publisher that are looked at. */
+const MAX_EVENTS = 100;
 
 /** In which the publishers of one run start. */
 const LEAD_MS = 200;
@@ -60,6 +71,9 @@ export class Publishers {
   #asks: boolean;
   readonly #acknowledged = new Map<string, number>();
   readonly ackErrors: Record<string, number> = {};
+  readonly #listening = new Set<OwnSocket>();
+  /** What the server sent them beside acknowledgements, since they publish. */
+  readonly heard: HeardByPublisher[] = [];
   #asked = 0;
   #answered = 0;
 
@@ -162,12 +176,24 @@ export class Publishers {
   /** @returns false if the publisher is not connected: the client would keep the event and send it later */
   #emit(socket: OwnSocket, values: Values, onAck: ((answer: unknown[]) => void) | undefined): boolean {
     if (!socket.connected) return false;
+    this.#listenTo(socket);
     const { event, args } = this.#options.emit;
     const filled = args.map((value) => fill(value, values));
     // The end of a publisher is noted by itself.
     if (onAck) socket.ask(event, filled).then(onAck, () => {});
     else socket.emit(event, filled);
     return true;
+  }
+
+  #listenTo(socket: OwnSocket): void {
+    if (this.#listening.has(socket)) return;
+    this.#listening.add(socket);
+    let events = 0;
+    const stop = socket.on(ANY, (args, { event }) => {
+      if (++events >= MAX_EVENTS) stop();
+      if (this.heard.length >= MAX_HEARD || this.heard.some((one) => one.event === event)) return;
+      this.heard.push({ event, text: printable(args.map((one) => JSON.stringify(one)).join(','), MAX_TEXT_LENGTH) });
+    });
   }
 
   #note(answer: unknown[]): void {

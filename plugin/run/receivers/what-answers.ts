@@ -20,10 +20,13 @@ export interface Seen {
   /** HTTP headers. */
   location?: string | undefined;
   server?: string | string[] | undefined;
+  retryAfter?: string | undefined;
   /** Beginning of the answer's body. */
   body?: string;
   /** What ended the request, where no answer came. */
   error?: unknown;
+  /** That of the server, where an error is about it. */
+  certificate?: Certificate;
   /** A TCP connection was made. */
   isAccepted?: boolean;
   /** A TLS handshake succeeded where an `http:` request got no answer. */
@@ -51,9 +54,10 @@ const ENGINE = 'config.engines.socketio-capacity';
 const LOGIN_PAGE = /\b(log|sign)[ -]?(in|on)\b/i;
 const LOG_IN = 'log in first: an HTTP step in the flow before `connect`, or a cookie in `headers`';
 const MAX_SAID = 200;
+/** Characters of a header. */
+const MAX_HEADER = 40;
 const ORIGIN = `give it an origin that it accepts: ${ENGINE}: { headers: { Origin: "https://app.example.com" } }`;
 const CHECKED = `send what it checks, such as an Origin, a cookie or a token: \`headers\` or \`query\` of ${ENGINE}`;
-const REFUSALS = [400, 401, 403, 429];
 export const NGINX =
   'let the proxy pass the upgrade on; in nginx: proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";';
 
@@ -124,22 +128,33 @@ export function answerBy(said: unknown): Answer | undefined {
   return byBytes ? byBytes[2] : BY_WORDS.find(([words]) => words.test(text))?.[1];
 }
 
+/** Statuses of what has no Socket.IO there, or of a proxy that does not reach the server. */
+const NOT_THERE = [404, 405, 406, 410, 426, 501, 502, 504, 505];
+
+/** @returns whether the answer is the server's own refusal; all else is a target that is unreachable, or not Socket.IO */
+export function isRefusal(status: number): boolean {
+  return status >= 400 && status < 520 && !NOT_THERE.includes(status);
+}
+
 /** @returns undefined if it answers as an Engine.IO 4 server does */
 export function recognize(seen: Seen): Answer | undefined {
-  const { asked, status, server, body = '' } = seen;
+  const { asked, status, server, retryAfter, body = '' } = seen;
   if (status === undefined) return withoutAnswer(seen);
   if (asked === 'websocket' ? status === 101 : status === 200 && /^0\{"sid"/.test(body)) return undefined;
-  const by = server === undefined ? '' : `, by ${printable(String(server), 40)}`;
+  const by = [
+    ...(retryAfter === undefined ? [] : [`, Retry-After: ${printable(retryAfter, MAX_HEADER)}`]),
+    ...(server === undefined ? [] : [`, by ${printable(String(server), MAX_HEADER)}`]),
+  ].join('');
   const answer = ofEngineIo(seen) ?? (status === 505 ? HTTP2 : undefined) ?? answerBy(body) ?? ofStatus(seen, status);
   return { ...answer, found: `${answer.found}${by}` };
 }
 
-function withoutAnswer({ url, path, error, hasTls, isAccepted }: Seen): Answer {
+function withoutAnswer({ url, path, error, certificate: seen, hasTls, isAccepted }: Seen): Answer {
   const { host, hostname } = new URL(url);
   const { code = '', message = '', rawPacket, cert } = (error ?? {}) as WireError;
   const known = hasTls ? TLS : answerBy(error);
   if (known) return known;
-  const certificate = certificateProblem(code, hostname, cert);
+  const certificate = certificateProblem(code, hostname, cert ?? seen);
   if (certificate) return { ...certificate, found: `the certificate of ${host} is refused: ${certificate.found}` };
   const unreachable = WITHOUT_CONNECTION[code]?.(host, hostname);
   if (unreachable) return { found: `${code} at ${host}: ${unreachable.found}`, fix: unreachable.fix };
@@ -205,8 +220,8 @@ function ofStatus(seen: Seen, status: number): Answer {
   if (status === 404 || status === 410) return { found: `HTTP ${status} at ${path}${words}`, fix: own ?? SET_PATH };
   if (status === 426) return { found: 'HTTP 426: a plain WebSocket server, not Socket.IO', fix: own ?? NOT_SOCKETIO };
   if (location !== undefined && status >= 300 && status < 400) return redirected(seen, status, location);
-  if (REFUSALS.includes(status)) {
-    const fix = /origin/i.test(said) ? ORIGIN : (own ?? '');
+  if (isRefusal(status)) {
+    const fix = /origin/i.test(said) ? ORIGIN : (own ?? 'see what it said, and the log of the server');
     // A server that refuses in words of its own got the request as it was.
     const isProxy = status === 400 && asked === 'websocket' && (said === '' || isPage);
     return { found, fix: isProxy ? NGINX : fix, isRefusal: true };

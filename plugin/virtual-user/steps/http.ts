@@ -1,5 +1,6 @@
+import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { networkCause } from '../../fleet/client/failure.ts';
+import { networkCause, wordsOf } from '../../fleet/client/failure.ts';
 import { FlowError } from '../flow-error.ts';
 import type { Step } from '../virtual-user.ts';
 import { type Build, defineStep, type StepKind } from './step.ts';
@@ -59,9 +60,15 @@ function compileRequests(spec: Record<string, unknown>, what: string, build: Bui
       const emit = (event: string, ...args: unknown[]) => {
         if (!event.startsWith('trace:')) return user.events.emit(event, ...args);
         if (event !== 'trace:http:response') return undefined;
-        const response = args[0] as Response;
+        const response = args[0] as IncomingMessage & Response;
         said = answerOf(response);
-        if (response.statusCode >= 400) user.refusal = said;
+        if (response.statusCode >= 400) {
+          user.refusal = said;
+          onWords(response, (words) => {
+            said = `${answerOf(response)} (${words})`;
+            user.refusal = said;
+          });
+        }
         return undefined;
       };
       build.shared.http?.step(
@@ -75,6 +82,27 @@ function compileRequests(spec: Record<string, unknown>, what: string, build: Bui
         reject(new FlowError(cause, `${said}: ${message}`, { cause: error }));
       });
     });
+}
+
+/** Beginning of a body that is read for its words. */
+const MAX_BODY_LENGTH = 1000;
+
+/** Reads the body beside Artillery. @param onFound called with what the server says, each time that more of it has come */
+function onWords(response: IncomingMessage, onFound: (words: string) => void): void {
+  const { 'retry-after': retryAfter, 'content-encoding': coding } = response.headers;
+  let body = '';
+  const tell = () => {
+    const words = /\w/.test(body) ? wordsOf(body) : '';
+    const all = [words, retryAfter && `Retry-After: ${retryAfter}`].filter(Boolean);
+    if (all.length > 0) onFound(all.join(', '));
+  };
+  tell();
+  if (coding !== undefined) return;
+  response.on('data', (chunk) => {
+    if (body.length >= MAX_BODY_LENGTH) return;
+    body = `${body}${chunk}`.slice(0, MAX_BODY_LENGTH);
+    tell();
+  });
 }
 
 /** As Node has it. */

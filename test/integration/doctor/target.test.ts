@@ -167,7 +167,7 @@ describe('doctor --target', { concurrency: true }, () => {
     const free = await burst('', '');
     assert.equal(free?.status, 'ok', JSON.stringify(free));
     const number = await burst('limit_conn_zone $binary_remote_addr zone=c:1m;', 'limit_conn c 7;');
-    assert.match(number?.found ?? '', /^7 of 12 were let in \(.*HTTP 503.*\): their number is limited$/);
+    assert.match(number?.found ?? '', /^7 of 12 were let in \(.*503 .*\): their number is limited$/);
     const rate = await burst(
       'limit_req_zone $binary_remote_addr zone=r:1m rate=3r/s;',
       'limit_req zone=r burst=4 nodelay;',
@@ -193,7 +193,7 @@ describe('doctor --target', { concurrency: true }, () => {
     ]);
     // Whoever waits for too long makes room for others.
     assert.match(frontend?.found ?? '', /^\d+ of 12 were let in.* \(.*no answer.*\): their number is limited$/);
-    assert.match(server?.found ?? '', /^\d+ of 12 were let in.* \(.*HTTP 503.*\): their number is limited$/);
+    assert.match(server?.found ?? '', /^\d+ of 12 were let in.* \(.*503 .*\): their number is limited$/);
     for (const one of [frontend, server]) assert.match(one?.fix ?? '', /maxconn/);
     assert.match(sessions?.found ?? '', /of 20 were let in .*: the rate is limited$/);
   });

@@ -98,13 +98,13 @@ const REFUSALS: [what: string, setUp: (io: Server) => void, scenario: Scenario, 
     'of a login by HTTP that no step notices',
     lets('unauthorized'),
     { flow: [{ post: POST }, { connect: true }, HOLD] },
-    'POST /login answered 401; then unauthorized (by a middleware of namespace /, `io.use`)',
+    'POST /login answered 401 (account locked, Retry-After: 60); then unauthorized (by a middleware of namespace /, `io.use`)',
   ],
   [
     'of a login by HTTP that a step notices',
     lets('unauthorized'),
     { flow: [{ post: { ...POST, capture: { json: '$.token', as: 'token' } } }, { connect: true }, HOLD] },
-    'failed_request: POST /login answered 401: Failed capture or match',
+    'failed_request: POST /login answered 401 (account locked, Retry-After: 60): Failed capture or match',
   ],
   ...['websocket', 'polling'].map((transport): (typeof REFUSALS)[number] => [
     `of a handshake by ${transport}`,
@@ -117,7 +117,8 @@ const REFUSALS: [what: string, setUp: (io: Server) => void, scenario: Scenario, 
 for (const [what, setUp, scenario, said] of REFUSALS) {
   test(`a refusal ${what} is quoted, and nothing stays open`, async (t) => {
     const { url, io } = await startChat(t, setUp, {
-      onRequest: (_request, response) => response.writeHead(401).end('{}'),
+      onRequest: (_request, response) =>
+        response.writeHead(401, { 'retry-after': '60' }).end('{"message":"account locked"}'),
     });
     const { clients } = await clientsOf(t, url, scenario, CSV);
     await assert.rejects(come(clients.next(), signal), (error) => {

@@ -110,6 +110,11 @@ describe('publishers of the run', { concurrency: 4 }, () => {
       onSay((io, message) => io.emit('sayd', message)),
       /^no client received any `said`.*received sayd instead/,
     ],
+    [
+      'nobody, and answers the publisher with another event',
+      onSay((_io, _message, socket) => socket.emit('exception', { message: 'Only moderators may post' })),
+      /^the server answered the publisher with exception \{"message":"Only moderators may post"\}; no client received/,
+    ],
     ['an empty room', onSay((io, message) => io.to('rom').emit('said', message)), /received no event at all/],
     [
       'nobody, and acknowledges with an error',

@@ -1,13 +1,16 @@
 /** What a run says of a target that is no Socket.IO server: what answered, and what to set. The doctor says the same. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import type { Server } from 'socket.io';
+import * as msgpack from 'socket.io-msgpack-parser';
 import { WebSocketServer } from 'ws';
 import { checkUpgrades } from '../../../plugin/doctor/target/upgrade.ts';
+import { lookAt } from '../../../plugin/run/receivers/look-at-target.ts';
 import { answerBy, recognize } from '../../../plugin/run/receivers/what-answers.ts';
 import type { CapacityError } from '../../../protocol/errors.ts';
 import { startChat } from '../../helpers/chat-server.ts';
@@ -54,7 +57,7 @@ const CASES: [what: string, start: Start, found: RegExp, fix: RegExp][] = [
   ],
   ['a redirect to a path', saying(302, '', { location: '/login' }), /302.*redirects to \/login/, /log in first/],
   ['Socket.IO 2', saying(200, OLD_HANDSHAKE), /^Socket\.IO 2: not supported/, /^upgrade the server/],
-  ['a proxy without a server', saying(502), /HTTP 502 \(Bad Gateway\)/, /workers behind/],
+  ['a proxy without a server', saying(502), /502 Bad Gateway/, /workers behind/],
   ['an error of the server', saying(500, 'oops'), /HTTP 500: oops/, /log of the server/],
   ['a program that hangs up', raw(), /closed the connection without an answer/, /^set the server's own path/],
   [
@@ -102,11 +105,37 @@ test('the other protocol than the URL’s is named, in both directions', async (
 });
 
 test('a server that wants a login is a refusal, after which the run goes on', async (t) => {
-  for (const status of [401, 403]) {
-    const error = await refusalBy(await saying(status, 'who are you?')(t));
+  for (const status of [401, 403, 429, 500, 503]) {
+    const error = await refusalBy(await saying(status, 'who are you?', { 'retry-after': '30' })(t));
     assert.equal(error.constructor.name, 'Refused');
-    assert.match(error.message, new RegExp(`${status}: who are you\\?`));
+    assert.match(error.message, new RegExp(`${status}.* who are you\\?, Retry-After: 30$`));
   }
+});
+
+test('a server that answers polling, and refuses the WebSocket with a status and a page, is a refusal', async (t) => {
+  const { url, http: server } = await startChat(t, () => {});
+  server.removeAllListeners('upgrade').on('upgrade', (_request, socket) => {
+    const page = '<title>Attention Required!</title><h1>Sorry, you have been blocked</h1>';
+    socket.end(`HTTP/1.1 403 Forbidden\r\nContent-Length: ${page.length}\r\n\r\n${page}`);
+  });
+  const error = await refusalBy(url);
+  assert.equal(error.constructor.name, 'Refused');
+  assert.match(error.message, /403 Forbidden, Attention Required!: Sorry, you have been blocked, although it answers/);
+  assert.match(error.fix, /allow this machine's address/);
+});
+
+test('a server that closes the WebSocket after the first packet may have another parser', async (t) => {
+  const { url } = await startChat(t, () => {}, { parser: msgpack });
+  const error = await refusalBy(url);
+  assert.match(error.message, /closed the WebSocket/);
+  assert.match(error.fix, /^if the server has another `parser`, such as socket\.io-msgpack-parser/);
+});
+
+test('the day on which a certificate expired is named, which Node’s error does not have', async (t) => {
+  const [cert, key] = ['expired', 'expired-key'].map((name) => readFileSync(`test/fixtures/tls/${name}.pem`));
+  const port = await listen(t, createSecureServer({ cert, key }));
+  const seen = await lookAt({ ...connectionOf(`https://localhost:${port}`), tls: { ca: String(cert) } });
+  assert.match(recognize(seen)?.found ?? '', /it expired on 2025-02-01/);
 });
 
 test('clients that fail together ask once why, as each request counts for a limit', async (t) => {

@@ -92,6 +92,15 @@ describe('a process of the server that ended', () => {
     assert.match(found?.fix ?? '', /max-old-space-size/);
   });
 
+  it('before the load is named with the connections that the run had opened by then', () => {
+    const { findings } = verdictOf((_, measured) => {
+      measured.samplesBeganAtUs = 6_000_000;
+      measured.endedProcesses = () => [APP];
+      measured.observations.note('warmUpFailed', { error: 'ECONNRESET', connections: 50 });
+    });
+    assertNames(findings[0]?.message, ['ended before the load, when the run had opened up to 50 short connections']);
+  });
+
   it('does not explain connections that the server closed itself', () => {
     const { findings, status } = judged([APP], { 'io server disconnect': 59 });
     assert.ok(findings.some(({ code }) => code === 'CONNECTIONS_DROPPED'));

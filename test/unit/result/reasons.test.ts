@@ -70,6 +70,17 @@ describe('a limit behind failures', () => {
 });
 
 describe('what to do about failures', () => {
+  it('is what the run’s own clients found out, where the server refused all by the same answer', () => {
+    const { findings } = verdictOf((result, measured) => {
+      Object.assign(result.connections, { opened: 0, peak: 0, failed: 9, failures: { http_400: 9 } });
+      const fix = 'let its `allowRequest` accept this client';
+      measured.observations.note('clientsRefused', { error: 'HTTP 403: not on the list', fix, lost: ['warm-up'] });
+    });
+    const failed = findings.find(({ code }) => code === 'CONNECTIONS_FAILED');
+    assert.match(failed?.fix ?? '', /`allowRequest`/);
+    assert.doesNotMatch(failed?.fix ?? '', /Upgrade/);
+  });
+
   const fixOf = (failures: Record<string, number>) => {
     const failed = Object.values(failures).reduce((sum, count) => sum + count, 0);
     const { findings } = verdictOf(set('connections', { failures, failed }));

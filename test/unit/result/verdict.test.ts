@@ -70,7 +70,7 @@ describe('the verdict', () => {
     const { findings } = verdictOf((r, f) => {
       r.connections.achievedRatePerSec = 1;
       Object.assign(r.machine ?? {}, { swappedInBytes: 2 ** 30 });
-      f.observations.note('warmUpFailed', { error: 'the first' });
+      f.observations.note('warmUpFailed', { error: 'the first', connections: 1 });
       Object.assign(r.connections, { failures: { EPIPE: 1 } });
     });
     const { remedy } = FINDINGS.CONNECTIONS_FAILED;

@@ -33,7 +33,7 @@ export const connections: Check[] = [
       ? { message: `none of ${target} connections was made`, fix: 'see the causes in `connections.failures`' }
       : undefined,
   ),
-  check('CONNECTIONS_FAILED', (result) => {
+  check('CONNECTIONS_FAILED', (result, { observations }) => {
     const { failures, failureExamples, target } = result.connections;
     const failed = ofDeployment(withoutLosses(failures));
     if (total(failed) === 0) return undefined;
@@ -43,7 +43,9 @@ export const connections: Check[] = [
     const words = said === undefined ? '' : `${cause === 'namespace_refused' ? 'the server refused: ' : ''}${said}: `;
     const meaning = closeCodeOf(cause);
     const outage = outageOf(result);
-    const fix = outage ? NOT_READY : (failureOf(cause)?.remedy ?? meaning?.remedy);
+    // Where nobody got in, the run's own clients found out why.
+    const [refusal] = result.connections.opened === 0 && /^http_/.test(cause) ? observations.of('clientsRefused') : [];
+    const fix = outage ? NOT_READY : (refusal?.fix ?? failureOf(cause)?.remedy ?? meaning?.remedy);
     const when = outage
       ? `; nobody got in from ${decimals(outage.from, 1)} to ${decimals(outage.to, 1)} s, and all ${integer(outage.after)} later ones did`
       : '';

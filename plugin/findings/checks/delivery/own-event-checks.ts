@@ -20,15 +20,22 @@ export const ownEvent: Check[] = [
   checkOwn('DELIVERY_EVENT_MISSING', (own, { received, unexpected, frames }, { sent, unsent }) => {
     const isNoneSent = sent.length === 0 && unsent.length > 0;
     if (received + unexpected > 0 || isNoneSent) return undefined;
-    const { event, published, acknowledged = [], others } = own;
+    const { event, published, acknowledged = [], others, toPublisher = [] } = own;
     const ofOthers = frames ? `, and ${frames} copies that are not the run's` : '';
     const heard =
       others &&
       (others.length > 0
-        ? `; before the load, a client of the run received ${others.join(', ')} instead`
-        : '; before the load, a client of the run received no event at all');
+        ? `; before the load, a client of the run that listened received ${others.join(', ')} instead`
+        : '; before the load, a client of the run that listened received no event at all');
+    const told = toPublisher.filter((one) => one.event !== event && !others?.includes(one.event));
     const missing = `no client received any \`${event}\`${ofOthers}${heard ?? ''}`;
     const answers = answersText(acknowledged, published);
+    if (answers === undefined && told.length > 0) {
+      return {
+        message: `the server answered the publisher with ${told.map((one) => `${one.event} ${one.text}`.trim()).join(', ')}; ${missing}`,
+        fix: 'if that is a refusal, give the publisher what the server asks for; if not, see to whom the server sends the event',
+      };
+    }
     if (answers === undefined) return { message: missing };
     return {
       message: `the server acknowledged ${answers}; ${missing}`,

@@ -114,6 +114,11 @@ function ended(result: Measured, measurements: Measurements): Found {
   if (!first) return undefined;
   const cut = total(only(ofDeployment(result.connections.lost), (cause) => CUT_OFF.test(cause)));
   const lost = all.some(holdsConnections) ? cut : 0;
+  const isBefore = (secondsOf(first, measurements) ?? -1) < 0;
+  const [warmUp] = isBefore ? measurements.observations.of('warmUpFailed') : [];
+  const during = warmUp
+    ? `, when the run had opened up to ${integer(warmUp.connections)} short connections, beside its own clients`
+    : '';
   const times = (one: EndedProcess) => atText(secondsOf(one, measurements));
   const named = ({ pid, layer }: EndedProcess) =>
     workerOf(pid, measurements) ?? `${layer === 'worker' ? 'process' : titleOfLayer(layer)} ${pid}`;
@@ -129,7 +134,7 @@ function ended(result: Measured, measurements: Measurements): Found {
   const window = windowAt(secondsOf(first, measurements) ?? 0, measurements);
   const how = lost > 0 && wasOrderly(result.connections.ends) ? ORDERLY : limitOf(first);
   return {
-    message: `${nameOf(first, measurements)} ended${times(first)}${after}${connections}${how?.text ?? ''}${files}`,
+    message: `${nameOf(first, measurements)} ended${times(first)}${during}${after}${connections}${how?.text ?? ''}${files}`,
     subject: `process ${first.pid}`,
     window,
     // The plateaus were measured before.

@@ -250,8 +250,8 @@ function bodySizeOf(status: number, headers: ReadonlyMap<string, readonly string
 /** Why the server refuses. */
 export function refusalOf(answer: Answer): Failure {
   const { status, reason, headers } = answer.head;
-  const [location] = headers.get('location') ?? [];
-  return httpFailure({ status, reason, location, body: saidIn(answer) });
+  const [location, retryAfter] = ['location', 'retry-after'].map((name) => headers.get(name)?.[0]);
+  return httpFailure({ status, reason, location, retryAfter, body: saidIn(answer) });
 }
 
 function saidIn({ head, body, start, end }: Answer): string {
