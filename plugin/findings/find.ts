@@ -90,7 +90,8 @@ const UNKNOWN_AFTER_FAILURE: Finding['invalidates'] = ['memory', 'delivery', 'la
 export function findAll(measurements: Measurements, result: Measured): Finding[] {
   const finalized = withoutOpen(measurements, result);
   const checked = detailsBy(CHECKS, finalized, measurements);
-  const details = [...abortion(measurements, result), ...observed(measurements.observations), ...checked];
+  // The figures of the load stand before what was observed beside it.
+  const details = [...abortion(measurements, result), ...checked, ...observed(measurements.observations)];
   return withCauses(
     oneForEachCode([...details, ...causeOfLateness(finalized, details)], result),
     finalized,

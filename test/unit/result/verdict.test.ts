@@ -76,8 +76,8 @@ describe('the verdict', () => {
     const { remedy } = FINDINGS.CONNECTIONS_FAILED;
     assert.deepEqual(column(findings, 'code'), ['CONNECTIONS_FAILED', 'RATE_NOT_REACHED', 'SWAPPING']);
     assert.match(findings[0]?.fix ?? '', /warmUp: 0/);
-    assert.ok(findings[0]?.fix.endsWith(`; ${remedy}`));
-    assertNames(findings[0]?.message, ['the first', 'EPIPE']);
+    assert.ok(findings[0]?.fix.startsWith(`${remedy}; `));
+    assert.match(findings[0]?.message ?? '', /EPIPE.*the first/);
     assert.equal(findings[1]?.fix, FINDINGS.RATE_NOT_REACHED.remedy);
   });
 
