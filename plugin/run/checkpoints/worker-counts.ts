@@ -126,18 +126,19 @@ export class WorkerCounts {
     observations.note('countsDiffer', {
       ...{ when, counted, held, all, own, ended },
       before: this.#others,
-      acceptedOthers: this.#acceptedOthers(workers, ended),
+      ...this.#accounted(workers, ended),
       servers: isAsked ? await control.servers().catch(() => undefined) : undefined,
       controlled: control.size,
     });
   }
 
-  /** @returns whether others than the run may have connected, by all that the workers accepted */
-  #acceptedOthers(workers: WorkerStats[], ended: number): boolean {
-    if (!this.#first) return true;
+  /** Compares what the workers accepted with what the run made; where it is not known, others may have connected. */
+  #accounted(workers: WorkerStats[], ended: number) {
+    if (!this.#first) return { acceptedOthers: true, acceptedAll: false };
     const { count, own } = this.#first;
     const made = this.#context.link.status.connected + ended + Math.max(0, ownConnections(this.#context) - own);
-    return acceptedBy(workers) - count > made;
+    const accepted = acceptedBy(workers) - count;
+    return { acceptedOthers: accepted > made, acceptedAll: accepted >= made };
   }
 
   /** Connections that ended by the run's own counts, and attempts without an answer, which the server may have accepted later. */

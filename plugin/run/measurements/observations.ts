@@ -27,6 +27,8 @@ export interface Observed {
     ended: number;
     /** The workers accepted more connections than the run made. */
     acceptedOthers: boolean;
+    /** The workers accepted all connections that the run made. */
+    acceptedAll: boolean;
     /** The adapter's count, if the workers count fewer connections than are held. */
     servers: number | undefined;
     controlled: number;

@@ -89,6 +89,17 @@ export const workers: Member[] = [
     },
   },
   {
+    name: 'counts fewer connections than it has accepted',
+    habits: () => ({ stats: (truth) => ({ ...truth, connections: Math.round(0.95 * truth.connections) }) }),
+    reasons: ['WORKERS_DISAGREE'],
+    check(result) {
+      const found = result.findings.find(({ code }) => code === 'WORKERS_DISAGREE');
+      assertNames(found?.message, ['they accepted all that the run made']);
+      assertNames(found?.fix, ['the count itself is wrong']);
+      assertNoMemory(result);
+    },
+  },
+  {
     name: 'gets connections of other people',
     habits: () => ({
       connected({ handshake }, n) {

@@ -48,7 +48,7 @@ const countedFewer =
   (difference: number): Change =>
   (_, { observations }) => {
     const counts = { counted: 100 - difference, held: 100, all: 101 - difference, own: 1, before: 0, ended: 0 };
-    const others = { acceptedOthers: false, servers: undefined, controlled: 1 };
+    const others = { acceptedOthers: false, acceptedAll: false, servers: undefined, controlled: 1 };
     observations.note('countsDiffer', { when: WHEN, ...counts, ...others });
   };
 const changed =

@@ -3,6 +3,7 @@ import type { Observed } from '../../../run/measurements/observations.ts';
 import type { CodedDetail } from '../../check.ts';
 import { momentText } from './moment.ts';
 
+const WRONG_COUNT = 'find what the server counts as a connection: the count itself is wrong';
 const OTHER_USERS = 'measure a server that has no other users';
 
 export const OF_COUNTS = {
@@ -77,12 +78,13 @@ function tooMany(fact: Observed['countsDiffer']) {
   const ends = ended > 0 ? `only ${ended}` : 'none';
   return {
     message: `${countsText(fact)}; ${ends} of the run's connections ended, and the workers accepted no others`,
-    fix: 'find what the server counts as a connection: the count itself is wrong',
+    fix: WRONG_COUNT,
   };
 }
 
 function tooFew(fact: Observed['countsDiffer']) {
-  const { servers, controlled } = fact;
+  const { servers, controlled, acceptedAll } = fact;
+  if (acceptedAll) return { message: `${countsText(fact)}; they accepted all that the run made`, fix: WRONG_COUNT };
   if (servers !== undefined && servers <= controlled)
     return {
       message: `${countsText(fact)}; the adapter counts ${servers} servers, and the run controls all of them`,
